@@ -1,0 +1,79 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every Swift target is built with these.
+let settings: [SwiftSetting] = [
+  .treatAllWarnings(as: .error),
+  // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0335-existential-any.md
+  .enableUpcomingFeature("ExistentialAny"),
+  // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0409-access-level-on-imports.md
+  // An import is internal unless it says otherwise: no C type can leave the target that wraps it.
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0444-member-import-visibility.md
+  .enableUpcomingFeature("MemberImportVisibility"),
+  // https://github.com/swiftlang/swift-evolution/blob/main/proposals/0461-async-function-isolation.md
+  // An async function stays on its caller's executor, so nothing leaves the loop by accident.
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func system(_ name: String, pkgConfig: String, apt: String) -> Target {
+  .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt])])
+}
+
+let package = Package(
+  name: "countersign",
+  products: [.executable(name: "countersign", targets: ["Countersign"])],
+  targets: [
+    // C libraries: a module map and a shim header each. Only X imports CX.
+    system("CRabbitMQ", pkgConfig: "librabbitmq", apt: "librabbitmq-dev"),
+    .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
+    system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
+    system("COpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
+    system("CUV", pkgConfig: "libuv", apt: "libuv1-dev"),
+    system("CMicroHTTPD", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
+    system("CNGHTTP2", pkgConfig: "libnghttp2", apt: "libnghttp2-dev"),
+
+    // The loop and the drivers.
+    library("EventLoop", ["CUV"]),
+    library("AMQP", ["CRabbitMQ", "EventLoop"]),
+    library("Redis", ["CHiredis", "EventLoop"]),
+    library("HTTPClient", ["CCurl", "EventLoop"]),
+    library("HTTPServer", ["CMicroHTTPD", "EventLoop"]),
+    library("Crypto", ["COpenSSL"]),
+    library("HTTP2Server", ["CNGHTTP2", "Crypto", "EventLoop"]),
+    library("Observability", ["EventLoop"]),
+
+    // Apple, the domain, and what the roles share.
+    library("AppStore", ["Crypto", "HTTPClient", "EventLoop"]),
+    library("Purchases", []),
+    library("Configuration", ["Crypto", "Purchases"]),
+    library(
+      "Fleet",
+      ["AMQP", "Redis", "HTTPServer", "Crypto", "Purchases", "Configuration", "Observability", "EventLoop"]),
+
+    // The roles.
+    library("Gateway", ["Fleet"]),
+    library("Worker", ["Fleet", "AppStore", "HTTPClient"]),
+    library("Notifier", ["Fleet", "HTTPClient"]),
+    library("Simulator", ["HTTP2Server", "Crypto", "EventLoop", "Observability"]),
+    .executableTarget(
+      name: "Countersign", dependencies: ["EventLoop", "Gateway", "Worker", "Notifier", "Simulator", "AppStore"],
+      swiftSettings: settings),
+
+    library("TestSupport", ["EventLoop", "Fleet", "HTTPClient", "HTTPServer"]),
+    tests("UnitTests", ["EventLoop", "Purchases", "Configuration", "AppStore", "Crypto", "Observability", "TestSupport"]),
+    tests(
+      "IntegrationTests",
+      ["AMQP", "Redis", "HTTPClient", "HTTPServer", "HTTP2Server", "Simulator", "AppStore", "Fleet", "TestSupport"]),
+    tests("FleetTests", ["TestSupport", "Fleet", "Simulator"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

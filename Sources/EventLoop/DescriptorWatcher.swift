@@ -1,0 +1,65 @@
+import CUV
+
+/// What a descriptor is ready for.
+public struct Readiness: OptionSet, Sendable {
+  public let rawValue: Int32
+
+  /// Creates a set from libuv's bits.
+  public init(rawValue: Int32) { self.rawValue = rawValue }
+
+  /// Bytes, a connection, an end of file or an error wait to be read.
+  public static let readable = Readiness(rawValue: Int32(UV_READABLE.rawValue))
+  /// A write would not block, or would fail at once.
+  public static let writable = Readiness(rawValue: Int32(UV_WRITABLE.rawValue))
+}
+
+/// Watches a descriptor that somebody else owns; close the watcher before its owner closes the descriptor.
+@LoopActor
+public final class DescriptorWatcher {
+  private var handle: UnsafeMutablePointer<uv_poll_t>?
+  private var handler: (@LoopActor (Readiness) -> Void)?
+  private var watched: Readiness = []
+
+  /// Creates a watcher that does not watch yet.
+  ///
+  /// - Throws: ``LoopError`` when the descriptor cannot be watched, for example because another watcher has it.
+  public init(descriptor: Int32, _ handler: @escaping @LoopActor (Readiness) -> Void) throws {
+    let handle = UnsafeMutablePointer<uv_poll_t>.allocate(capacity: 1)
+    let status = uv_poll_init(EventLoop.process.uv, handle, descriptor)
+    guard status >= 0 else {
+      handle.deallocate()
+      throw LoopError(operation: "watch descriptor \(descriptor)", status: status)
+    }
+    self.handler = handler
+    handle.pointee.data = Unmanaged.passRetained(self).toOpaque()
+    self.handle = handle
+  }
+
+  /// Watches for exactly these conditions, level-triggered; an empty set pauses.
+  public func watch(_ readiness: Readiness) {
+    guard let handle, readiness != watched else { return }
+    watched = readiness
+    let status =
+      readiness.isEmpty
+      ? uv_poll_stop(handle) : uv_poll_start(handle, readiness.rawValue, onReady)
+    // The only failures are those of an invalid descriptor, and whoever owns it sees them at the next read.
+    if status < 0 { fire([.readable, .writable]) }
+  }
+
+  /// Stops for good and frees the watcher.
+  public func close() {
+    guard let handle else { return }
+    self.handle = nil
+    handler = nil
+    closeHandle(UnsafeMutableRawPointer(handle))
+  }
+
+  fileprivate func fire(_ readiness: Readiness) { handler?(readiness) }
+}
+
+private func onReady(_ handle: UnsafeMutablePointer<uv_poll_t>?, _ status: Int32, _ events: Int32) {
+  let watcher = Unmanaged<DescriptorWatcher>.fromOpaque(handle!.pointee.data).takeUnretainedValue()
+  // An error is told as readiness: the owner's next read or write names the cause.
+  let readiness: Readiness = status < 0 ? [.readable, .writable] : Readiness(rawValue: events)
+  LoopActor.assumeIsolated { watcher.fire(readiness) }
+}

@@ -1,0 +1,125 @@
+import CUV
+import Glibc
+
+/// The one loop of a process: a libuv loop on its own thread that is also the executor of ``LoopActor``.
+///
+/// Everything a process does runs here, so an `await` between the AMQP, Redis and HTTP clients is a function call
+/// and not a thread switch (decision 0001). It has one face only, `SerialExecutor`: a loop that is a task executor
+/// too is enqueued again at every actor call.
+public final class EventLoop: SerialExecutor, @unchecked Sendable {
+  // Sendable is right: `foreignJobs` is only touched under `lock`, `uv_async_send` is documented as thread-safe,
+  // `thread` is written before `init` returns, and all else is only touched by the loop's own thread.
+
+  /// The loop of this process.
+  public static let process = EventLoop()
+
+  let uv = UnsafeMutablePointer<uv_loop_t>.allocate(capacity: 1)
+  private let wake = UnsafeMutablePointer<uv_async_t>.allocate(capacity: 1)
+  private let beforePoll = UnsafeMutablePointer<uv_prepare_t>.allocate(capacity: 1)
+  private let afterPoll = UnsafeMutablePointer<uv_check_t>.allocate(capacity: 1)
+  private let spin = UnsafeMutablePointer<uv_idle_t>.allocate(capacity: 1)
+  private var thread = pthread_t()
+
+  private let lock = Lock()
+  private var foreignJobs: [UnownedJob] = []
+  private var jobs: [UnownedJob] = []
+  private var isSpinning = false
+
+  /// Jobs run before the loop looks at its descriptors again, so that a busy actor cannot starve the sockets.
+  private static let jobsPerTurn = 4096
+
+  private init() {
+    check(uv_loop_init(uv), "uv_loop_init")
+    uv.pointee.data = Unmanaged.passUnretained(self).toOpaque()
+    check(uv_async_init(uv, wake, onWake), "uv_async_init")
+    check(uv_prepare_init(uv, beforePoll), "uv_prepare_init")
+    check(uv_prepare_start(beforePoll, onBeforePoll), "uv_prepare_start")
+    check(uv_check_init(uv, afterPoll), "uv_check_init")
+    check(uv_check_start(afterPoll, onAfterPoll), "uv_check_start")
+    check(uv_idle_init(uv, spin), "uv_idle_init")
+
+    // A broker that hangs up must be an error of the write, not the end of the process.
+    signal(SIGPIPE, SIG_IGN)
+    let failure = pthread_create(&thread, nil, runLoop, Unmanaged.passRetained(self).toOpaque())
+    precondition(failure == 0, "pthread_create for the event loop failed: \(String(cString: strerror(failure)))")
+  }
+
+  /// Whether the caller runs on the loop's thread.
+  public var isCurrent: Bool { pthread_equal(pthread_self(), thread) != 0 }
+
+  public func isIsolatingCurrentContext() -> Bool? { isCurrent }
+
+  public func checkIsolated() {
+    precondition(isCurrent, "This must run on the event loop's thread.")
+  }
+
+  public func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    if isCurrent {
+      jobs.append(job)
+    } else {
+      lock.withLock { foreignJobs.append(job) }
+      uv_async_send(wake)
+    }
+  }
+
+  public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+    UnownedSerialExecutor(ordinary: self)
+  }
+
+  fileprivate func run() {
+    // pthread_create may return to its caller after this thread has started: both write the same value.
+    uv_run(uv, UV_RUN_DEFAULT)
+  }
+
+  fileprivate func takeForeignJobs() {
+    lock.withLock {
+      jobs.append(contentsOf: foreignJobs)
+      foreignJobs.removeAll(keepingCapacity: true)
+    }
+  }
+
+  fileprivate func runJobs() {
+    var ran = 0
+    let executor = asUnownedSerialExecutor()
+    while ran < jobs.count, ran < Self.jobsPerTurn {
+      jobs[ran].runSynchronously(on: executor)
+      ran += 1
+    }
+    if ran > 0 { jobs.removeFirst(ran) }
+    if jobs.isEmpty == isSpinning {
+      isSpinning.toggle()
+      if isSpinning { uv_idle_start(spin, onSpin) } else { uv_idle_stop(spin) }
+    }
+  }
+}
+
+private func loop(of data: UnsafeMutableRawPointer?) -> EventLoop {
+  Unmanaged<EventLoop>.fromOpaque(data!).takeUnretainedValue()
+}
+
+private func runLoop(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  loop(of: context).run()
+  return nil
+}
+
+private func onWake(_ handle: UnsafeMutablePointer<uv_async_t>?) {
+  loop(of: handle!.pointee.loop.pointee.data).takeForeignJobs()
+}
+
+private func onBeforePoll(_ handle: UnsafeMutablePointer<uv_prepare_t>?) {
+  loop(of: handle!.pointee.loop.pointee.data).runJobs()
+}
+
+private func onAfterPoll(_ handle: UnsafeMutablePointer<uv_check_t>?) {
+  loop(of: handle!.pointee.loop.pointee.data).runJobs()
+}
+
+private func onSpin(_ handle: UnsafeMutablePointer<uv_idle_t>?) {
+  // An active idle handle makes the loop poll without waiting; that is all it is for.
+}
+
+/// Stops the process when libuv cannot do what every further step depends on.
+func check(_ status: Int32, _ operation: String) {
+  precondition(status >= 0, "\(operation) failed: \(String(cString: uv_strerror(status)))")
+}

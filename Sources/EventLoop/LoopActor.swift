@@ -1,0 +1,23 @@
+/// The actor of everything that runs on the process's ``EventLoop``.
+///
+/// A type that holds a C handle is isolated to it, so two drivers call each other without a suspension and no C
+/// pointer ever needs to be `Sendable`.
+@globalActor
+public actor LoopActor {
+  /// The actor itself; it holds no state.
+  public static let shared = LoopActor()
+
+  public nonisolated var unownedExecutor: UnownedSerialExecutor {
+    EventLoop.process.asUnownedSerialExecutor()
+  }
+
+  /// Runs `body` at once when the caller already is on the loop, as every C callback is, and traps otherwise.
+  public static func assumeIsolated<Value>(_ body: @LoopActor () throws -> Value) rethrows -> Value {
+    shared.preconditionIsolated("A C callback ran outside the event loop.")
+    // The cast only forgets the isolation that was checked in the line above. `MainActor.assumeIsolated` in the
+    // standard library is written the same way.
+    return try withoutActuallyEscaping(body) { escaping in
+      try unsafeBitCast(escaping, to: (() throws -> Value).self)()
+    }
+  }
+}
