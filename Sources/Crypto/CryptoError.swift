@@ -1,0 +1,32 @@
+import COpenSSL
+
+/// An operation that OpenSSL refused or could not finish.
+public struct CryptoError: Error, Sendable, CustomStringConvertible {
+  /// What was attempted, in a few words, for example `read a P-256 private key`.
+  public let operation: String
+  /// OpenSSL's reasons, oldest first, or our own when OpenSSL had no objection.
+  public let cause: String
+
+  /// Creates an error with a cause of our own.
+  public init(operation: String, cause: String) {
+    self.operation = operation
+    self.cause = cause
+  }
+
+  public var description: String { "could not \(operation): \(cause)" }
+
+  /// Takes the causes from this thread's error queue and leaves it empty; call it right after the failed call.
+  static func taken(during operation: String) -> CryptoError {
+    var causes: [String] = []
+    while true {
+      let code = ERR_get_error()
+      guard code != 0 else { break }
+      causes.append(
+        String(unsafeUninitializedCapacity: 256) { buffer in
+          buffer.withMemoryRebound(to: CChar.self) { ERR_error_string_n(code, $0.baseAddress, $0.count) }
+          return buffer.firstIndex(of: 0) ?? buffer.count
+        })
+    }
+    return CryptoError(operation: operation, cause: causes.isEmpty ? "no reason given" : causes.joined(separator: "; "))
+  }
+}

@@ -1,0 +1,13 @@
+/// Base64 with `-` and `_` and without padding, as JSON Web Signatures use it (RFC 7515 section 2).
+public enum Base64URL {
+  /// Returns the text of `bytes`, without padding.
+  public static func encode(_ bytes: [UInt8]) -> String {
+    Base64Alphabet.urlSafe.encode(bytes, padded: false)
+  }
+
+  /// Returns the bytes of `text`, or `nil` when it is not exactly what ``encode(_:)`` writes: no padding, no stray
+  /// character, no set bits behind the last byte.
+  public static func decode(_ text: some StringProtocol) -> [UInt8]? {
+    Base64Alphabet.urlSafe.decode(text.utf8)
+  }
+}

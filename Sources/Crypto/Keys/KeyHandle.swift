@@ -1,0 +1,57 @@
+import COpenSSL
+
+/// An `EVP_PKEY` and the operations that all kinds of key share.
+final class KeyHandle: @unchecked Sendable {
+  // Sendable is right: an EVP_PKEY does not change after it was made, its reference count is atomic, and OpenSSL
+  // guards what it caches inside with its own lock. The pointer is freed once, here in deinit.
+  let pointer: OpaquePointer
+
+  /// Takes over one reference of `pointer`.
+  init(takingOwnershipOf pointer: OpaquePointer) {
+    self.pointer = pointer
+  }
+
+  deinit {
+    EVP_PKEY_free(pointer)
+  }
+
+  /// Whether this is a key on the curve P-256, named or not by its parameters.
+  var isP256: Bool {
+    var name = [CChar](repeating: 0, count: 64)
+    var length = 0
+    guard EVP_PKEY_get_base_id(pointer) == EVP_PKEY_EC,
+      EVP_PKEY_get_group_name(pointer, &name, name.count, &length) == 1
+    else {
+      ERR_clear_error()
+      return false
+    }
+    return name.prefix(length).map(UInt8.init(bitPattern:)) == Array("prime256v1".utf8)
+  }
+
+  /// Returns whether `signature` (as OpenSSL wants it: DER for ECDSA) is one by this key over SHA-256 of `message`.
+  func verifiesSHA256(_ signature: [UInt8], for message: [UInt8]) -> Bool {
+    guard let context = EVP_MD_CTX_new() else { return false }
+    defer {
+      EVP_MD_CTX_free(context)
+      // A wrong signature is an answer, not an error: nothing of it may be left for the next call to find.
+      ERR_clear_error()
+    }
+    return EVP_DigestVerifyInit(context, nil, SHA256.algorithm, nil, pointer) == 1
+      && EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
+  }
+
+  /// Returns the public half as PEM.
+  func publicPEM() -> String {
+    let bytes = MemoryBIO.written { PEM_write_bio_PUBKEY($0, pointer) == 1 }
+    guard let bytes else { preconditionFailure("A public key that was read could not be written.") }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Reads a `BEGIN PUBLIC KEY` block.
+  static func readingPublicPEM(_ pem: String, operation: String) throws(CryptoError) -> KeyHandle {
+    guard let pointer = MemoryBIO.reading(pem, { PEM_read_bio_PUBKEY($0, nil, noPassword, nil) }) else {
+      throw .taken(during: operation)
+    }
+    return KeyHandle(takingOwnershipOf: pointer)
+  }
+}

@@ -1,0 +1,27 @@
+import COpenSSL
+
+/// A public key on P-256 that checks ES256 signatures.
+public final class P256PublicKey: Sendable {
+  let handle: KeyHandle
+
+  init(handle: KeyHandle) {
+    self.handle = handle
+  }
+
+  /// Reads a `BEGIN PUBLIC KEY` block; a key of another kind or curve is an error.
+  public convenience init(pem: String) throws(CryptoError) {
+    let operation = "read a P-256 public key"
+    let handle = try KeyHandle.readingPublicPEM(pem, operation: operation)
+    guard handle.isP256 else { throw CryptoError(operation: operation, cause: "another kind of key or curve") }
+    self.init(handle: handle)
+  }
+
+  /// Returns whether `rs` (r‖s, exactly 64 bytes) signs SHA-256 of `message`.
+  public func isValidSignature(_ rs: [UInt8], for message: [UInt8]) -> Bool {
+    guard let der = ECDSASignature.der(fromRaw: rs) else { return false }
+    return handle.verifiesSHA256(der, for: message)
+  }
+
+  /// The key as a `BEGIN PUBLIC KEY` block.
+  public var pem: String { handle.publicPEM() }
+}
