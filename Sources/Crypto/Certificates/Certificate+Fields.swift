@@ -1,0 +1,67 @@
+import COpenSSL
+import Glibc
+
+extension Certificate {
+  /// The subject's name on one line, as in RFC 2253.
+  public var subject: String { Self.text(of: X509_get_subject_name(pointer)) }
+
+  /// The issuer's name on one line, as in RFC 2253.
+  public var issuer: String { Self.text(of: X509_get_issuer_name(pointer)) }
+
+  /// The start of validity in milliseconds since 1970.
+  public var notBefore: Int64 { Self.milliseconds(of: X509_get0_notBefore(pointer)) ?? .max }
+
+  /// The end of validity in milliseconds since 1970; the whole second still belongs to it.
+  public var notAfter: Int64 { Self.milliseconds(of: X509_get0_notAfter(pointer)).map { $0 + 999 } ?? .min }
+
+  /// Whether the basic constraints, which must be present, name this a certificate authority.
+  public var isCA: Bool { X509_check_ca(pointer) == 1 }
+
+  /// Whether the key may sign data: `digitalSignature` is set, or there is no key usage.
+  public var allowsDigitalSignature: Bool { allows(usage: UInt32(KU_DIGITAL_SIGNATURE)) }
+
+  /// Whether the key may sign certificates: `keyCertSign` is set, or there is no key usage.
+  public var allowsCertificateSigning: Bool { allows(usage: UInt32(KU_KEY_CERT_SIGN)) }
+
+  /// Returns whether an extension is present, whatever its value; the OID is in dotted form.
+  public func hasExtension(_ oid: String) -> Bool {
+    guard let object = OBJ_txt2obj(oid, 1) else {
+      ERR_clear_error()
+      return false
+    }
+    defer { ASN1_OBJECT_free(object) }
+    return X509_get_ext_by_OBJ(pointer, object, -1) >= 0
+  }
+
+  /// Returns the certified key when it is one on P-256, and `nil` otherwise.
+  public func p256PublicKey() -> P256PublicKey? {
+    guard let key = X509_get_pubkey(pointer) else {
+      ERR_clear_error()
+      return nil
+    }
+    let handle = KeyHandle(takingOwnershipOf: key)
+    return handle.isP256 ? P256PublicKey(handle: handle) : nil
+  }
+
+  private func allows(usage: UInt32) -> Bool {
+    // Without the extension every bit is set.
+    X509_get_key_usage(pointer) & usage != 0
+  }
+
+  /// XN_FLAG_RFC2253, a macro made of others that Swift does not see.
+  private static let rfc2253: UInt = 0x0111_0317
+
+  private static func text(of name: OpaquePointer?) -> String {
+    let bytes = MemoryBIO.written { X509_NAME_print_ex($0, name, 0, rfc2253) >= 0 }
+    return String(decoding: bytes ?? [], as: UTF8.self)
+  }
+
+  private static func milliseconds(of time: UnsafePointer<ASN1_TIME>?) -> Int64? {
+    var fields = tm()
+    guard let time, ASN1_TIME_to_tm(time, &fields) == 1 else {
+      ERR_clear_error()
+      return nil
+    }
+    return Int64(timegm(&fields)) * 1000
+  }
+}
