@@ -1,0 +1,75 @@
+/// What happened to one purchase; the nested texts are signed on their own.
+public struct NotificationData: Hashable, Sendable, Codable {
+  /// Where it happened.
+  public var environment: AppStoreEnvironment?
+  /// Apple's id of the app; missing in sandbox tests.
+  public var appAppleId: Int64?
+  /// The app.
+  public var bundleId: String?
+  /// The app's build.
+  public var bundleVersion: String?
+  /// The transaction, signed.
+  public var signedTransactionInfo: String?
+  /// The renewal information, signed.
+  public var signedRenewalInfo: String?
+  /// The state of the subscription.
+  public var status: SubscriptionStatus?
+  /// Why the customer wants the money back.
+  public var consumptionRequestReason: String?
+
+  /// Creates an empty value, for tests and fakes.
+  public init() {}
+}
+
+/// How a mass extension went.
+public struct NotificationSummary: Hashable, Sendable, Codable {
+  /// Where it happened.
+  public var environment: AppStoreEnvironment?
+  /// Apple's id of the app.
+  public var appAppleId: Int64?
+  /// The app.
+  public var bundleId: String?
+  /// The extended product.
+  public var productId: String?
+  /// The id of the request.
+  public var requestIdentifier: String?
+  /// The storefronts that were asked for.
+  public var storefrontCountryCodes: [String]?
+  /// Extended subscriptions.
+  public var succeededCount: Int64?
+  /// Subscriptions that were not extended.
+  public var failedCount: Int64?
+
+  /// Creates an empty value, for tests and fakes.
+  public init() {}
+}
+
+/// A token for purchases outside the App Store.
+public struct ExternalPurchaseToken: Hashable, Sendable, Codable {
+  /// The token's id; in the sandbox it begins with `SANDBOX`.
+  public var externalPurchaseId: String?
+  /// When it was made, in milliseconds since 1970.
+  public var tokenCreationDate: Int64?
+  /// Apple's id of the app.
+  public var appAppleId: Int64?
+  /// The app.
+  public var bundleId: String?
+
+  /// Creates an empty value, for tests and fakes.
+  public init() {}
+}
+
+/// What happened to the app as such.
+public struct NotificationAppData: Hashable, Sendable, Codable {
+  /// Apple's id of the app.
+  public var appAppleId: Int64?
+  /// The app.
+  public var bundleId: String?
+  /// Where it happened.
+  public var environment: AppStoreEnvironment?
+  /// The app transaction, signed.
+  public var signedAppTransactionInfo: String?
+
+  /// Creates an empty value, for tests and fakes.
+  public init() {}
+}

@@ -1,0 +1,56 @@
+/// The event that a notification tells of; unknown types are kept.
+public struct NotificationType: RawRepresentable, Hashable, Sendable, Codable {
+  public let rawValue: String
+
+  /// Creates a value, known or not.
+  public init(rawValue: String) {
+    self.rawValue = rawValue
+  }
+
+  /// The customer subscribed, for the first time or again.
+  public static let subscribed = NotificationType(rawValue: "SUBSCRIBED")
+  /// The customer changed the plan: an upgrade at once, a downgrade at the next renewal.
+  public static let didChangeRenewalPref = NotificationType(rawValue: "DID_CHANGE_RENEWAL_PREF")
+  /// Renewal was switched on or off.
+  public static let didChangeRenewalStatus = NotificationType(rawValue: "DID_CHANGE_RENEWAL_STATUS")
+  /// The customer redeemed an offer.
+  public static let offerRedeemed = NotificationType(rawValue: "OFFER_REDEEMED")
+  /// A subscription renewed.
+  public static let didRenew = NotificationType(rawValue: "DID_RENEW")
+  /// A subscription expired.
+  public static let expired = NotificationType(rawValue: "EXPIRED")
+  /// The payment of a renewal failed.
+  public static let didFailToRenew = NotificationType(rawValue: "DID_FAIL_TO_RENEW")
+  /// The grace period ended without a payment.
+  public static let gracePeriodExpired = NotificationType(rawValue: "GRACE_PERIOD_EXPIRED")
+  /// The customer was told of, or agreed to, a higher price.
+  public static let priceIncrease = NotificationType(rawValue: "PRICE_INCREASE")
+  /// A price changed (Advanced Commerce).
+  public static let priceChange = NotificationType(rawValue: "PRICE_CHANGE")
+  /// A transaction was refunded.
+  public static let refund = NotificationType(rawValue: "REFUND")
+  /// A refund was declined.
+  public static let refundDeclined = NotificationType(rawValue: "REFUND_DECLINED")
+  /// A refund was taken back.
+  public static let refundReversed = NotificationType(rawValue: "REFUND_REVERSED")
+  /// The customer asked for a refund and Apple asks about the consumption.
+  public static let consumptionRequest = NotificationType(rawValue: "CONSUMPTION_REQUEST")
+  /// The renewal date of one subscription was extended.
+  public static let renewalExtended = NotificationType(rawValue: "RENEWAL_EXTENDED")
+  /// The state of a mass extension.
+  public static let renewalExtension = NotificationType(rawValue: "RENEWAL_EXTENSION")
+  /// Family sharing ended for this member.
+  public static let revoke = NotificationType(rawValue: "REVOKE")
+  /// A test that the server asked for.
+  public static let test = NotificationType(rawValue: "TEST")
+  /// An external purchase token was made and not reported.
+  public static let externalPurchaseToken = NotificationType(rawValue: "EXTERNAL_PURCHASE_TOKEN")
+  /// A one-time product was bought.
+  public static let oneTimeCharge = NotificationType(rawValue: "ONE_TIME_CHARGE")
+  /// A parent withdrew consent.
+  public static let rescindConsent = NotificationType(rawValue: "RESCIND_CONSENT")
+  /// The metadata of a subscription changed (Advanced Commerce).
+  public static let metadataUpdate = NotificationType(rawValue: "METADATA_UPDATE")
+  /// A subscription migrated (Advanced Commerce).
+  public static let migration = NotificationType(rawValue: "MIGRATION")
+}

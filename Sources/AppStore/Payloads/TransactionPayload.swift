@@ -1,0 +1,81 @@
+/// A signed transaction, with the fields of `JWSTransactionDecodedPayload`.
+///
+/// Every field is optional, as Apple adds and leaves out fields by product type and age of the purchase. Fields that are
+/// not listed are ignored.
+public struct TransactionPayload: Hashable, Sendable, Codable {
+  /// The id of this transaction; new for every renewal.
+  public var transactionId: String?
+  /// The id of the purchase; the same for all its renewals.
+  public var originalTransactionId: String?
+  /// The id of a subscription period, the same for restored copies.
+  public var webOrderLineItemId: String?
+  /// The app.
+  public var bundleId: String?
+  /// The product.
+  public var productId: String?
+  /// The subscription group of the product.
+  public var subscriptionGroupIdentifier: String?
+  /// When the App Store charged, in milliseconds since 1970.
+  public var purchaseDate: Int64?
+  /// When the purchase began, in milliseconds since 1970.
+  public var originalPurchaseDate: Int64?
+  /// When the period ends, in milliseconds since 1970.
+  public var expiresDate: Int64?
+  /// When Apple signed, in milliseconds since 1970.
+  public var signedDate: Int64?
+  /// When Apple took the transaction back, in milliseconds since 1970.
+  public var revocationDate: Int64?
+  /// How many were bought.
+  public var quantity: Int32?
+  /// The type of product.
+  public var type: ProductType?
+  /// The UUID that the app gave for its customer.
+  public var appAccountToken: String?
+  /// Bought or shared.
+  public var inAppOwnershipType: OwnershipType?
+  /// Why it was taken back.
+  public var revocationReason: RevocationReason?
+  /// How it was taken back.
+  public var revocationType: RevocationType?
+  /// The refunded part in thousandths of a percent.
+  public var revocationPercentage: Int64?
+  /// Whether the customer upgraded away from it.
+  public var isUpgraded: Bool?
+  /// The type of offer.
+  public var offerType: OfferType?
+  /// The offer's code or id.
+  public var offerIdentifier: String?
+  /// How the offer is paid.
+  public var offerDiscountType: OfferDiscountType?
+  /// The length of the offer, as ISO 8601 says it.
+  public var offerPeriod: String?
+  /// Where it was bought.
+  public var environment: AppStoreEnvironment?
+  /// The country of the storefront, three letters.
+  public var storefront: String?
+  /// Apple's number of the storefront.
+  public var storefrontId: String?
+  /// Bought or renewed.
+  public var transactionReason: TransactionReason?
+  /// The price in thousandths of the currency.
+  public var price: Int64?
+  /// The currency, as ISO 4217 says it.
+  public var currency: String?
+  /// The id of the customer's download of the app.
+  public var appTransactionId: String?
+  /// How a commitment is billed.
+  public var billingPlanType: BillingPlanType?
+  /// How far a commitment is.
+  public var commitmentInfo: TransactionCommitmentInfo?
+  /// What the Advanced Commerce API knows, as it is.
+  public var advancedCommerceInfo: JSONValue?
+  /// The purchase that this one was migrated from.
+  public var previousOriginalTransactionId: String?
+  /// A hash over the device, only in what a device sends.
+  public var deviceVerification: String?
+  /// The UUID in that hash.
+  public var deviceVerificationNonce: String?
+
+  /// Creates an empty value, for tests and fakes.
+  public init() {}
+}

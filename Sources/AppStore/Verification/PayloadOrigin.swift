@@ -1,0 +1,66 @@
+/// What a payload says about the app and the environment that it is from.
+struct PayloadOrigin: Hashable, Sendable {
+  var bundleId: String?
+  var appAppleId: Int64?
+  var environment: AppStoreEnvironment?
+  /// Whether this kind of payload carries Apple's id of the app in production.
+  var carriesAppAppleId = false
+  /// Whether this kind of payload never names its app: renewal information.
+  var namesNoApp = false
+}
+
+/// A payload that ``SignedDataVerifier`` can verify.
+protocol SignedPayload: Decodable, Sendable {
+  static var kind: SignedDataKind { get }
+  /// The date that the chain is judged by, in milliseconds since 1970.
+  var dateOfSigning: Int64? { get }
+  var origin: PayloadOrigin { get }
+}
+
+extension TransactionPayload: SignedPayload {
+  static let kind = SignedDataKind.transaction
+  var dateOfSigning: Int64? { signedDate }
+  var origin: PayloadOrigin { PayloadOrigin(bundleId: bundleId, environment: environment) }
+}
+
+extension RenewalInfoPayload: SignedPayload {
+  static let kind = SignedDataKind.renewalInfo
+  var dateOfSigning: Int64? { signedDate }
+  var origin: PayloadOrigin { PayloadOrigin(environment: environment, namesNoApp: true) }
+}
+
+extension AppTransactionPayload: SignedPayload {
+  static let kind = SignedDataKind.appTransaction
+  var dateOfSigning: Int64? { receiptCreationDate }
+  var origin: PayloadOrigin {
+    PayloadOrigin(bundleId: bundleId, appAppleId: appAppleId, environment: receiptType, carriesAppAppleId: true)
+  }
+}
+
+extension NotificationPayload: SignedPayload {
+  static let kind = SignedDataKind.notification
+  var dateOfSigning: Int64? { signedDate }
+
+  /// Taken from the first body that is there, in the order of Apple's libraries.
+  var origin: PayloadOrigin {
+    if let data {
+      return PayloadOrigin(
+        bundleId: data.bundleId, appAppleId: data.appAppleId, environment: data.environment, carriesAppAppleId: true)
+    }
+    if let summary {
+      return PayloadOrigin(
+        bundleId: summary.bundleId, appAppleId: summary.appAppleId, environment: summary.environment,
+        carriesAppAppleId: true)
+    }
+    if let token = externalPurchaseToken {
+      // A token says its environment only by its id.
+      let isSandbox = token.externalPurchaseId?.hasPrefix("SANDBOX") ?? false
+      return PayloadOrigin(
+        bundleId: token.bundleId, appAppleId: token.appAppleId, environment: isSandbox ? .sandbox : .production,
+        carriesAppAppleId: true)
+    }
+    return PayloadOrigin(
+      bundleId: appData?.bundleId, appAppleId: appData?.appAppleId, environment: appData?.environment,
+      carriesAppAppleId: true)
+  }
+}

@@ -1,0 +1,103 @@
+import Crypto
+
+/// The check of one signature: who signed, and whether Apple made the signer's certificate for this.
+///
+/// The order matters. The signature comes first, as a chain costs twenty times as much and genuine chains are public:
+/// whoever sends unsigned data with one of them must not be able to make a worker verify it.
+struct SignatureVerification: Sendable {
+  /// The extension of leaf certificates that sign purchases.
+  static let leafMarkerOID = "1.2.840.113635.100.6.11.1"
+  /// The extension of Apple's intermediate authorities for developer services.
+  static let intermediateMarkerOID = "1.2.840.113635.100.6.2.1"
+
+  let roots: TrustedRoots
+  let cache: VerifiedChainCache
+
+  /// Checks signature and chain; `dateOfSigning` reads the date from the payload and runs only after the signature
+  /// turned out right.
+  func check(_ jws: JSONWebSignature, dateOfSigning: () throws(Rejection) -> Int64) throws(Rejection) {
+    guard jws.certificates.count == 3 else {
+      throw Rejection(.chainLengthInvalid, "\(jws.certificates.count) certificates instead of 3")
+    }
+    // The third element is never looked at: the roots are pinned, and even Apple's own test data carries another one.
+    let (leafText, intermediateText) = (jws.certificates[0], jws.certificates[1])
+    let key = VerifiedChainCache.key(leaf: leafText, intermediate: intermediateText)
+    if let entry = cache.entry(for: key) {
+      try Self.checkSignature(of: jws, by: entry.leafKey)
+      guard entry.validity.contains(try dateOfSigning()) else {
+        throw Rejection(.chainUntrusted, "the chain was not valid at the date of signing")
+      }
+      return
+    }
+    let leaf = try Self.certificate(leafText, "leaf")
+    let leafKey = try Self.signingKey(of: leaf)
+    try Self.checkSignature(of: jws, by: leafKey)
+    let date = try dateOfSigning()
+    let intermediate = try Self.certificate(intermediateText, "intermediate")
+    let validity = try validity(of: CertificateChain(leaf: leaf, intermediate: intermediate), at: date)
+    cache.insert(VerifiedChainCache.Entry(leafKey: leafKey, validity: validity), for: key)
+  }
+
+  /// Checks that the enclosed certificate made the signature, which proves that the data is whole and nothing else.
+  func checkIntegrityOnly(_ jws: JSONWebSignature) throws(Rejection) {
+    guard let text = jws.certificates.first else {
+      throw Rejection(.chainLengthInvalid, "there is no certificate")
+    }
+    try Self.checkSignature(of: jws, by: Self.signingKey(of: Self.certificate(text, "leaf")))
+  }
+
+  private func validity(of chain: CertificateChain, at date: Int64) throws(Rejection) -> ClosedRange<Int64> {
+    let root: Certificate
+    do {
+      root = try chain.verify(against: roots.certificates, at: date)
+    } catch {
+      throw Rejection(.chainUntrusted, Self.text(of: error))
+    }
+    guard chain.leaf.hasExtension(Self.leafMarkerOID) else {
+      throw Rejection(.markerOIDMissing, "the leaf certificate is not one for signing purchases")
+    }
+    guard chain.intermediate.hasExtension(Self.intermediateMarkerOID) else {
+      throw Rejection(.markerOIDMissing, "the intermediate certificate is not one of Apple's for developer services")
+    }
+    let certificates = [chain.leaf, chain.intermediate, root]
+    let start = certificates.map(\.notBefore).reduce(.min, max)
+    let end = certificates.map(\.notAfter).reduce(.max, min)
+    guard start <= end, (start...end).contains(date) else {
+      throw Rejection(.chainUntrusted, "the chain was not valid at the date of signing")
+    }
+    return start...end
+  }
+
+  private static func checkSignature(of jws: JSONWebSignature, by key: P256PublicKey) throws(Rejection) {
+    guard key.isValidSignature(jws.signature, for: jws.signedBytes) else {
+      throw Rejection(.signatureInvalid, "the leaf certificate's key did not sign this")
+    }
+  }
+
+  private static func certificate(_ text: String, _ name: String) throws(Rejection) -> Certificate {
+    guard let der = Base64.decode(text) else {
+      throw Rejection(.certificateInvalid, "the \(name) certificate is not base64")
+    }
+    do {
+      return try Certificate(der: der)
+    } catch {
+      throw Rejection(.certificateInvalid, "the \(name) certificate cannot be read: \(error.cause)")
+    }
+  }
+
+  private static func signingKey(of leaf: Certificate) throws(Rejection) -> P256PublicKey {
+    guard let key = leaf.p256PublicKey() else {
+      throw Rejection(.certificateInvalid, "the leaf certificate's key is not on P-256")
+    }
+    return key
+  }
+
+  private static func text(of untrusted: CertificateChain.Untrusted) -> String {
+    switch untrusted {
+    case .noValidPath(let reason): reason
+    case .unexpectedPath: "the intermediate certificate is not between the leaf and a root"
+    case .intermediateNotAuthority: "the intermediate certificate is not an authority"
+    case .keyUsage: "a certificate's key may not be used for this"
+    }
+  }
+}

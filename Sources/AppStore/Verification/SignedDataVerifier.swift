@@ -1,0 +1,133 @@
+/// Verifies what the App Store signs: transactions, renewal information, notifications and app transactions.
+///
+/// It never calls anybody: a chain is judged at the date of signing against pinned roots.
+public final class SignedDataVerifier: Sendable {
+  private let signatures: SignatureVerification
+
+  /// Creates a verifier that trusts the given roots and remembers a number of verified chains.
+  public init(roots: TrustedRoots = .apple, cachedChains: Int = 64) {
+    signatures = SignatureVerification(roots: roots, cache: VerifiedChainCache(capacity: cachedChains))
+  }
+
+  /// How many verified chains are remembered.
+  var cachedChainCount: Int { signatures.cache.count }
+
+  /// Verifies a transaction.
+  public func transaction(_ jws: String, expecting apps: AcceptedApps) -> Verdict<TransactionPayload> {
+    Verdict { () throws(Rejection) in try verified(jws, expecting: apps) }
+  }
+
+  /// Verifies renewal information alone. It names no app: only ``renewalInfo(_:belongingTo:)`` ties it to one.
+  public func renewalInfo(_ jws: String, expecting apps: AcceptedApps) -> Verdict<RenewalInfoPayload> {
+    Verdict { () throws(Rejection) in try verified(jws, expecting: apps) }
+  }
+
+  /// Verifies renewal information and that it is about the purchase of an accepted transaction.
+  public func renewalInfo(
+    _ jws: String, belongingTo transaction: TransactionPayload
+  ) -> Verdict<RenewalInfoPayload> {
+    Verdict { () throws(Rejection) in try related(jws, to: transaction) }
+  }
+
+  /// Verifies a notification and everything that is nested in it.
+  public func notification(_ jws: String, expecting apps: AcceptedApps) -> Verdict<VerifiedNotification> {
+    Verdict { () throws(Rejection) in
+      let payload: NotificationPayload = try verified(jws, expecting: apps)
+      return try nested(in: payload, expecting: apps)
+    }
+  }
+
+  /// Verifies an app transaction.
+  public func appTransaction(_ jws: String, expecting apps: AcceptedApps) -> Verdict<AppTransactionPayload> {
+    Verdict { () throws(Rejection) in try verified(jws, expecting: apps) }
+  }
+
+  /// Returns the kind that a signed text seems to be, without verifying it.
+  public static func kind(of jws: String) -> SignedDataKind? {
+    (try? JSONWebSignature(jws).fields()).map(SignedDataKind.detected)
+  }
+
+  private func verified<Payload: SignedPayload>(
+    _ text: String, expecting apps: AcceptedApps
+  ) throws(Rejection) -> Payload {
+    let jws = try JSONWebSignature(text)
+    let payload: Payload = try authentic(jws, allowingUnsigned: apps.includesUnsignedEnvironments)
+    guard Payload.kind.admits(fields: try jws.fields()) else {
+      throw Rejection(.kindMismatch, "this is not a \(Payload.kind.rawValue)")
+    }
+    try apps.check(payload.origin)
+    return payload
+  }
+
+  /// Checks signature and chain and decodes the payload, in the order that costs an attacker's data least.
+  private func authentic<Payload: SignedPayload>(
+    _ jws: JSONWebSignature, allowingUnsigned: Bool
+  ) throws(Rejection) -> Payload {
+    // Xcode encloses one certificate of its own. What says to be from there is only accepted as such: the environment
+    // is checked again with the rest of the origin.
+    if allowingUnsigned, jws.certificates.count != 3,
+      let payload = try? jws.decoded(as: Payload.self), payload.origin.environment?.isSignedByApple == false
+    {
+      try signatures.checkIntegrityOnly(jws)
+      return payload
+    }
+    var payload: Payload?
+    try signatures.check(jws) { () throws(Rejection) in
+      let decoded = try jws.decoded(as: Payload.self)
+      guard let date = decoded.dateOfSigning else {
+        // Taking the present instead would make the same text valid today and invalid tomorrow.
+        throw Rejection(.dateMissing, "the payload has no date of signing")
+      }
+      payload = decoded
+      return date
+    }
+    guard let payload else { preconditionFailure("A signature was accepted without looking at its date.") }
+    return payload
+  }
+
+  private func related(_ jws: String, to transaction: TransactionPayload) throws(Rejection) -> RenewalInfoPayload {
+    guard let environment = transaction.environment, let purchase = transaction.originalTransactionId else {
+      throw Rejection(.unrelated, "the transaction lacks its environment or its original id")
+    }
+    let renewalInfo: RenewalInfoPayload = try verified(jws, expecting: .anyApp(in: [environment]))
+    guard renewalInfo.originalTransactionId == purchase else {
+      throw Rejection(.unrelated, "the renewal information is about another purchase than the transaction")
+    }
+    return renewalInfo
+  }
+
+  private func nested(
+    in payload: NotificationPayload, expecting apps: AcceptedApps
+  ) throws(Rejection) -> VerifiedNotification {
+    var result = VerifiedNotification(payload: payload)
+    let origin = payload.origin
+    if let text = payload.data?.signedTransactionInfo {
+      let transaction: TransactionPayload = try verified(text, expecting: apps)
+      try Self.check(transaction.origin, isFrom: origin)
+      result.transaction = transaction
+    }
+    if let text = payload.data?.signedRenewalInfo {
+      if let transaction = result.transaction {
+        result.renewalInfo = try related(text, to: transaction)
+      } else {
+        let renewalInfo: RenewalInfoPayload = try verified(text, expecting: apps)
+        guard renewalInfo.environment == origin.environment else {
+          throw Rejection(.unrelated, "the nested renewal information is from another environment")
+        }
+        result.renewalInfo = renewalInfo
+      }
+    }
+    if let text = payload.appData?.signedAppTransactionInfo {
+      let appTransaction: AppTransactionPayload = try verified(text, expecting: apps)
+      try Self.check(appTransaction.origin, isFrom: origin)
+      result.appTransaction = appTransaction
+    }
+    return result
+  }
+
+  private static func check(_ nested: PayloadOrigin, isFrom outer: PayloadOrigin) throws(Rejection) {
+    guard nested.bundleId == outer.bundleId, nested.environment == outer.environment else {
+      throw Rejection(.unrelated, "the nested data is from another app or environment than the notification")
+    }
+  }
+}

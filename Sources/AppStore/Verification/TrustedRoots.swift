@@ -1,0 +1,62 @@
+public import Crypto
+import FoundationEssentials
+
+/// The root certificates that chains may end at.
+public struct TrustedRoots: Sendable {
+  /// A file that is not one certificate after the other.
+  public struct Unreadable: Error, CustomStringConvertible {
+    /// What is wrong, naming the file.
+    public let description: String
+  }
+
+  /// The roots, never empty.
+  public let certificates: [Certificate]
+
+  /// Trusts the given certificates, of which there must be at least one.
+  public init(_ certificates: [Certificate]) {
+    precondition(!certificates.isEmpty, "Without a root nothing could ever be accepted.")
+    self.certificates = certificates
+  }
+
+  /// Apple Root CA, Apple Root CA - G2 and Apple Root CA - G3, as they are built in.
+  public static let apple: TrustedRoots = {
+    let certificates = AppleRootCertificates.all.map { text in
+      guard let der = Base64.decode(text), let certificate = try? Certificate(der: der) else {
+        preconditionFailure("A built-in root certificate is damaged.")
+      }
+      return certificate
+    }
+    return TrustedRoots(certificates)
+  }()
+
+  /// Reads files that replace the built-in roots: each one DER certificate, or PEM with one or more.
+  public init(files: [String]) throws(Unreadable) {
+    var certificates: [Certificate] = []
+    for file in files {
+      guard let data = try? Data(contentsOf: URL(filePath: file)) else {
+        throw Unreadable(description: "\(file) cannot be read")
+      }
+      do {
+        certificates += try Self.certificates(in: Array(data))
+      } catch {
+        throw Unreadable(description: "\(file) is neither a DER nor a PEM certificate")
+      }
+    }
+    guard !certificates.isEmpty else { throw Unreadable(description: "no root certificate is given") }
+    self.certificates = certificates
+  }
+
+  private static func certificates(in bytes: [UInt8]) throws(CryptoError) -> [Certificate] {
+    let end = "-----END CERTIFICATE-----"
+    // DER begins with a SEQUENCE, which is not a character of any PEM file.
+    if bytes.first == 0x30 { return [try Certificate(der: bytes)] }
+    var certificates: [Certificate] = []
+    var rest = String(decoding: bytes, as: UTF8.self)[...]
+    while let range = rest.firstRange(of: end) {
+      certificates.append(try Certificate(pem: String(rest[..<range.upperBound])))
+      rest = rest[range.upperBound...]
+    }
+    guard !certificates.isEmpty else { throw CryptoError(operation: "read certificates", cause: "none found") }
+    return certificates
+  }
+}

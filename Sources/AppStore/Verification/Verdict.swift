@@ -1,0 +1,34 @@
+/// The outcome of a verification: the payload can only be had when everything was checked.
+public enum Verdict<Payload: Sendable>: Sendable {
+  /// Signature, chain, app and environment are right.
+  case accepted(Payload)
+  /// Something is wrong, and stays wrong however often it is tried.
+  case rejected(Rejection)
+  /// The verification could not be finished now. Nothing answers this as long as verification needs no network; callers
+  /// handle it so that a revocation check can be added without changing them.
+  case tryLater(Rejection)
+
+  /// The payload of an accepted verdict.
+  public var payload: Payload? {
+    if case .accepted(let payload) = self { payload } else { nil }
+  }
+
+  /// Why the verdict is not accepted.
+  public var rejection: Rejection? {
+    switch self {
+    case .accepted: nil
+    case .rejected(let rejection), .tryLater(let rejection): rejection
+    }
+  }
+
+  /// Runs a verification that throws its rejection.
+  init(_ body: () throws(Rejection) -> Payload) {
+    do {
+      self = .accepted(try body())
+    } catch {
+      self = .rejected(error)
+    }
+  }
+}
+
+extension Verdict: Equatable where Payload: Equatable {}
