@@ -47,6 +47,11 @@ public final class SignedDataVerifier: Sendable {
     (try? JSONWebSignature(jws).fields()).map(SignedDataKind.detected)
   }
 
+  /// Returns what a signed text carries, unknown fields included, without verifying it.
+  public static func unverifiedPayload(of jws: String) -> JSONValue? {
+    try? JSONWebSignature(jws).decoded(as: JSONValue.self)
+  }
+
   private func verified<Payload: SignedPayload>(
     _ text: String, expecting apps: AcceptedApps
   ) throws(Rejection) -> Payload {

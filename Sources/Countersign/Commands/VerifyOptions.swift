@@ -1,0 +1,69 @@
+import AppStore
+
+/// The arguments of `countersign verify`.
+struct VerifyOptions {
+  /// Arguments that make no sense.
+  struct Unusable: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  private static let names = ["--kind", "--root", "--bundle-id", "--app-apple-id", "--environment"]
+
+  /// The kind that the data must be of; `nil` goes by its fields.
+  private(set) var kind: SignedDataKind?
+  private(set) var rootFiles: [String] = []
+  private var bundleIds: [String] = []
+  private var appAppleId: Int64?
+  private var environments: Set<AppStoreEnvironment> = []
+  /// The file with the signed text; `-` is standard input.
+  private(set) var file = "-"
+
+  init(_ arguments: [String]) throws(Unusable) {
+    var rest = arguments[...]
+    var files: [String] = []
+    while let argument = rest.popFirst() {
+      guard argument.hasPrefix("--") else {
+        files.append(argument)
+        continue
+      }
+      guard Self.names.contains(where: { argument == $0 || argument.hasPrefix("\($0)=") }) else {
+        throw Unusable(description: "there is no option \(argument)")
+      }
+      // Both `--name value` and `--name=value`.
+      let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+      guard let value = parts.count == 2 ? parts[1] : rest.popFirst() else {
+        throw Unusable(description: "\(argument) needs a value")
+      }
+      try set(parts[0], to: value)
+    }
+    guard files.count <= 1 else { throw Unusable(description: "more than one file is given") }
+    file = files.first ?? "-"
+  }
+
+  /// The apps and environments that the options accept: by default every app, in production and sandbox.
+  var acceptedApps: AcceptedApps {
+    let environments = self.environments.isEmpty ? [.production, .sandbox] : self.environments
+    guard !bundleIds.isEmpty else { return .anyApp(in: environments, appAppleId: appAppleId) }
+    return AcceptedApps(
+      bundleIds.map { AcceptedApps.App(bundleId: $0, appAppleId: appAppleId, environments: environments) })
+  }
+
+  private mutating func set(_ name: String, to value: String) throws(Unusable) {
+    switch name {
+    case "--kind":
+      kind = SignedDataKind(rawValue: value)
+      guard kind != nil || value == "auto" else { throw Unusable(description: "there is no kind \(value)") }
+    case "--root": rootFiles.append(value)
+    case "--bundle-id": bundleIds.append(value)
+    case "--app-apple-id":
+      appAppleId = Int64(value)
+      guard appAppleId != nil else { throw Unusable(description: "--app-apple-id needs a number") }
+    case "--environment":
+      let known: [AppStoreEnvironment] = [.production, .sandbox, .xcode, .localTesting]
+      let environment = AppStoreEnvironment(rawValue: value)
+      guard known.contains(environment) else { throw Unusable(description: "there is no environment \(value)") }
+      environments.insert(environment)
+    default: preconditionFailure("An option is listed but not handled.")
+    }
+  }
+}
