@@ -1,2 +1,23 @@
 #pragma once
 #include <microhttpd.h>
+
+// MHD_start_daemon is variadic, which Swift cannot call. The daemon gets no thread: it is run by the event loop, which
+// watches its epoll descriptor.
+static inline struct MHD_Daemon *countersign_mhd_start(int listener, unsigned int connections,
+                                                       unsigned int idle_seconds, size_t connection_memory,
+                                                       MHD_AccessHandlerCallback handler,
+                                                       MHD_RequestCompletedCallback completed,
+                                                       size_t (*unescape)(void *, struct MHD_Connection *, char *),
+                                                       void *context) {
+  return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handler, context,
+                          MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, connections,
+                          MHD_OPTION_CONNECTION_TIMEOUT, idle_seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                          connection_memory, MHD_OPTION_NOTIFY_COMPLETED, completed, context,
+                          MHD_OPTION_UNESCAPE_CALLBACK, unescape, context, MHD_OPTION_END);
+}
+
+// MHD_get_daemon_info is variadic too.
+static inline int countersign_mhd_epoll_descriptor(struct MHD_Daemon *daemon) {
+  const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+  return info == NULL ? -1 : info->epoll_fd;
+}

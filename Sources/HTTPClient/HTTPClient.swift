@@ -1,3 +1,4 @@
+import CCurl
 public import EventLoop
 
 /// An HTTP client over libcurl's multi interface, on the process's loop: HTTP/2, multiplexed, connections reused.
@@ -20,20 +21,129 @@ public final class HTTPClient {
     public init() {}
   }
 
-  let configuration: Configuration
+  private let configuration: Configuration
+  private var multi: UnsafeMutableRawPointer?
+  private var timer: LoopTimer?
+  private var transfers: [UnsafeMutableRawPointer: Transfer] = [:]
+  private var watchers: [Int32: DescriptorWatcher] = [:]
 
   /// Creates a client that is ready for requests.
   public init(_ configuration: Configuration = Configuration()) {
     self.configuration = configuration
+    // Not thread-safe in itself, which the loop makes good; a second call only counts.
+    curl_global_init(Int(CURL_GLOBAL_ALL))
+    let multi = curl_multi_init()
+    self.multi = multi
+    let own = Unmanaged.passUnretained(self).toOpaque()
+    // Unretained is right: `close`, which must be called, tears libcurl down before the client goes.
+    countersign_curl_multi_set_socket_callback(multi, onSocket, own)
+    countersign_curl_multi_set_timer_callback(multi, onTimer, own)
+    countersign_curl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+    countersign_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maxConnectionsPerHost)
+    timer = LoopTimer { [weak self] in self?.act(CURL_SOCKET_TIMEOUT, 0) }
   }
 
   /// Sends a request and returns the whole answer, whatever its status; redirects are not followed.
   ///
   /// - Throws: ``HTTPClientError``.
   public func send(_ request: HTTPClientRequest) async throws(HTTPClientError) -> HTTPClientResponse {
-    throw HTTPClientError(code: .unreachable, target: request.url, cause: "being written")
+    let transfer = try Transfer(request, configuration)
+    do {
+      return try await withTaskCancellationHandler {
+        try await withCheckedThrowingContinuation { waiter in
+          transfer.await(waiter)
+          guard let multi, !Task.isCancelled else { return transfer.fail(.cancelled, "the client is closed") }
+          transfers[transfer.easy] = transfer
+          let status = curl_multi_add_handle(multi, transfer.easy)
+          guard status == CURLM_OK else {
+            transfers[transfer.easy] = nil
+            return transfer.fail(.invalidRequest, String(cString: curl_multi_strerror(status)))
+          }
+        }
+      } onCancel: {
+        Task { @LoopActor in self.cancel(transfer) }
+      }
+    } catch let error as HTTPClientError {
+      throw error
+    } catch {
+      // The continuation is only ever resumed with the type above.
+      throw HTTPClientError(code: .interrupted, target: transfer.target, cause: "\(error)")
+    }
   }
 
+  /// How many requests are under way.
+  public var inFlight: Int { transfers.count }
+
   /// Ends all requests with ``HTTPClientError/Code/cancelled`` and closes the connections.
-  public func close() {}
+  public func close() {
+    guard let multi else { return }
+    for transfer in transfers.values { cancel(transfer) }
+    self.multi = nil
+    curl_multi_cleanup(multi)
+    timer?.close()
+    timer = nil
+    for watcher in watchers.values { watcher.close() }
+    watchers.removeAll()
+  }
+
+  private func cancel(_ transfer: Transfer) {
+    guard let multi, transfers.removeValue(forKey: transfer.easy) != nil else { return }
+    curl_multi_remove_handle(multi, transfer.easy)
+    transfer.fail(.cancelled, "cancelled")
+  }
+
+  // MARK: libcurl calls
+
+  private func act(_ descriptor: Int32, _ events: Int32) {
+    guard let multi else { return }
+    var running: Int32 = 0
+    curl_multi_socket_action(multi, descriptor, events, &running)
+    var left: Int32 = 0
+    while let message = curl_multi_info_read(multi, &left) {
+      guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }
+      let result = message.pointee.data.result  // the message is gone once its handle is removed
+      curl_multi_remove_handle(multi, easy)
+      transfers.removeValue(forKey: easy)?.finish(result)
+    }
+  }
+
+  fileprivate func watch(_ descriptor: Int32, _ action: Int32) {
+    guard action != CURL_POLL_REMOVE else {
+      watchers.removeValue(forKey: descriptor)?.close()
+      return
+    }
+    if watchers[descriptor] == nil {
+      // libcurl sees the failure as a timeout of the request.
+      watchers[descriptor] = try? DescriptorWatcher(descriptor: descriptor) { [weak self] readiness in
+        var events: Int32 = 0
+        if readiness.contains(.readable) { events |= CURL_CSELECT_IN }
+        if readiness.contains(.writable) { events |= CURL_CSELECT_OUT }
+        self?.act(descriptor, events)
+      }
+    }
+    var readiness: Readiness = []
+    if action & CURL_POLL_IN != 0 { readiness.insert(.readable) }
+    if action & CURL_POLL_OUT != 0 { readiness.insert(.writable) }
+    watchers[descriptor]?.watch(readiness)
+  }
+
+  fileprivate func schedule(_ milliseconds: Int) {
+    // libcurl forbids to call it from this callback, so even 0 ms goes through the loop.
+    if milliseconds < 0 { timer?.stop() } else { timer?.start(after: .milliseconds(milliseconds)) }
+  }
+}
+
+private func onSocket(
+  _: UnsafeMutableRawPointer?, _ descriptor: curl_socket_t, _ action: Int32, _ context: UnsafeMutableRawPointer?,
+  _: UnsafeMutableRawPointer?
+) -> Int32 {
+  let client = Unmanaged<HTTPClient>.fromOpaque(context!).takeUnretainedValue()
+  LoopActor.assumeIsolated { client.watch(descriptor, action) }
+  return 0
+}
+
+private func onTimer(_: UnsafeMutableRawPointer?, _ milliseconds: Int, _ context: UnsafeMutableRawPointer?) -> Int32 {
+  let client = Unmanaged<HTTPClient>.fromOpaque(context!).takeUnretainedValue()
+  LoopActor.assumeIsolated { client.schedule(milliseconds) }
+  return 0
 }

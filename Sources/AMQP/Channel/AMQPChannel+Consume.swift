@@ -1,0 +1,53 @@
+import CRabbitMQ
+import EventLoop
+
+extension AMQPChannel {
+  /// Limits how many unacknowledged deliveries each consumer of the channel has.
+  ///
+  /// Per consumer and never global: quorum queues refuse global limits.
+  ///
+  /// - Throws: ``AMQPError``.
+  public func setPrefetch(_ count: Int) async throws {
+    var method = amqp_basic_qos_t(prefetch_size: 0, prefetch_count: UInt16(clamping: count), global: 0)
+    try await call("set the prefetch", AMQP_BASIC_QOS_METHOD, &method, reply: AMQP_BASIC_QOS_OK_METHOD)
+  }
+
+  /// Starts to consume a queue with manual acknowledgements; `handler` is called on the loop for each delivery.
+  ///
+  /// - Throws: ``AMQPError`` with code `channelClosed` when there is no such queue.
+  public func consume(_ queue: String, tag: String, handler: @escaping @LoopActor (AMQPDelivery) -> Void) async throws {
+    // Registered first: deliveries may arrive in the same read as the answer.
+    consumers[tag] = handler
+    var arena = ArgumentArena()
+    var method = amqp_basic_consume_t()
+    method.queue = arena.bytes(queue)
+    method.consumer_tag = arena.bytes(tag)
+    try await call("consume \(queue)", AMQP_BASIC_CONSUME_METHOD, &method, reply: AMQP_BASIC_CONSUME_OK_METHOD)
+  }
+
+  /// Stops a consumer; deliveries that were under way until the broker's answer still reach the handler.
+  ///
+  /// - Throws: ``AMQPError``.
+  public func cancel(_ tag: String) async throws {
+    var arena = ArgumentArena()
+    var method = amqp_basic_cancel_t()
+    method.consumer_tag = arena.bytes(tag)
+    try await call("cancel consumer \(tag)", AMQP_BASIC_CANCEL_METHOD, &method, reply: AMQP_BASIC_CANCEL_OK_METHOD)
+  }
+
+  /// Acknowledges a delivery; without effect when the channel has ended, since the broker then delivers again.
+  public func acknowledge(_ delivery: AMQPDelivery) {
+    guard failure == nil else { return }
+    let (number, tag) = (self.number, delivery.tag)
+    connection.transmit { amqp_basic_ack($0, number, tag, 0) }
+  }
+
+  /// Gives a delivery back to the queue, to be delivered again at once.
+  ///
+  /// For a consumer that stops; never a way to retry, since a tight loop of requeues grows the queue's log.
+  public func requeue(_ delivery: AMQPDelivery) {
+    guard failure == nil else { return }
+    let (number, tag) = (self.number, delivery.tag)
+    connection.transmit { amqp_basic_nack($0, number, tag, 0, 1) }
+  }
+}

@@ -1,0 +1,57 @@
+import CRabbitMQ
+import EventLoop
+
+extension AMQPChannel {
+  /// Puts the channel into confirm mode, once, before the first message.
+  ///
+  /// - Throws: ``AMQPError``.
+  public func enableConfirms() async throws {
+    var method = amqp_confirm_select_t()
+    try await call("enable confirms", AMQP_CONFIRM_SELECT_METHOD, &method, reply: AMQP_CONFIRM_SELECT_OK_METHOD)
+  }
+
+  /// Publishes a message, persistent and mandatory, and returns when the broker has confirmed it.
+  ///
+  /// - Throws: ``AMQPError``: `refused` or `unroutable` by the broker's word; `blocked` at once during an alarm;
+  ///   `timeout` or `connectionLost` when it is unknown whether the message has arrived.
+  public func publish(_ message: AMQPMessage, timeout: Duration = .seconds(10)) async throws {
+    if let failure { throw failure }
+    if connection.isBlocked { throw error(.blocked, "publish", "the broker has raised a resource alarm") }
+    var tag: UInt64 = 0
+    let limit = LoopTimer { [weak self] in self?.giveUp(tag) }
+    limit.start(after: timeout)
+    defer { limit.close() }
+    try await withCheckedThrowingContinuation { waiter in
+      tag = confirms.add(message.messageID, waiter)
+      let number = self.number
+      connection.transmit { state in message.publish(on: state, channel: number) }
+    }
+  }
+
+  /// How many messages wait for their confirm.
+  public var unconfirmed: Int { confirms.count }
+
+  private func giveUp(_ tag: UInt64) {
+    confirms.remove(tag)?.resume(throwing: error(.timeout, "publish", "no confirm from the broker"))
+  }
+}
+
+extension AMQPMessage {
+  fileprivate func publish(on state: OpaquePointer, channel: UInt16) -> Int32 {
+    var arena = ArgumentArena()
+    var properties = amqp_basic_properties_t()
+    properties._flags = amqp_flags_t(
+      AMQP_BASIC_CONTENT_TYPE_FLAG | AMQP_BASIC_DELIVERY_MODE_FLAG | AMQP_BASIC_MESSAGE_ID_FLAG
+        | AMQP_BASIC_HEADERS_FLAG)
+    properties.content_type = arena.bytes(contentType)
+    properties.delivery_mode = UInt8(AMQP_DELIVERY_PERSISTENT.rawValue)
+    properties.message_id = arena.bytes(messageID)
+    properties.headers = arena.table(headers)
+    if let type {
+      properties._flags |= amqp_flags_t(AMQP_BASIC_TYPE_FLAG)
+      properties.type = arena.bytes(type)
+    }
+    return amqp_basic_publish(
+      state, channel, arena.bytes(exchange), arena.bytes(routingKey), 1, 0, &properties, arena.bytes(body))
+  }
+}

@@ -1,0 +1,55 @@
+import CRabbitMQ
+
+extension AMQPChannel {
+  /// Declares a durable exchange; a no-op when it exists with the same type.
+  ///
+  /// - Throws: ``AMQPError`` with code `channelClosed` when it exists with another type.
+  public func declareExchange(_ name: String, type: String) async throws {
+    var arena = ArgumentArena()
+    var method = amqp_exchange_declare_t()
+    method.exchange = arena.bytes(name)
+    method.type = arena.bytes(type)
+    method.durable = 1
+    try await call(
+      "declare exchange \(name)", AMQP_EXCHANGE_DECLARE_METHOD, &method, reply: AMQP_EXCHANGE_DECLARE_OK_METHOD)
+  }
+
+  /// Declares a durable queue, or looks one up when `passive`, and returns how full it is.
+  ///
+  /// - Throws: ``AMQPError`` with code `channelClosed` when it exists with other arguments, or not at all.
+  @discardableResult
+  public func declareQueue(
+    _ name: String, arguments: [String: AMQPValue] = [:], passive: Bool = false
+  ) async throws -> QueueDepth {
+    var arena = ArgumentArena()
+    var method = amqp_queue_declare_t()
+    method.queue = arena.bytes(name)
+    method.durable = 1
+    method.passive = passive ? 1 : 0
+    method.arguments = arena.table(arguments)
+    return try await call(
+      "declare queue \(name)", AMQP_QUEUE_DECLARE_METHOD, &method, reply: AMQP_QUEUE_DECLARE_OK_METHOD)
+  }
+
+  /// Binds a queue to an exchange.
+  ///
+  /// - Throws: ``AMQPError``.
+  public func bindQueue(_ queue: String, to exchange: String, routingKey: String) async throws {
+    var arena = ArgumentArena()
+    var method = amqp_queue_bind_t()
+    method.queue = arena.bytes(queue)
+    method.exchange = arena.bytes(exchange)
+    method.routing_key = arena.bytes(routingKey)
+    try await call("bind queue \(queue)", AMQP_QUEUE_BIND_METHOD, &method, reply: AMQP_QUEUE_BIND_OK_METHOD)
+  }
+
+  /// Deletes a queue with all its messages.
+  ///
+  /// - Throws: ``AMQPError``.
+  public func deleteQueue(_ queue: String) async throws {
+    var arena = ArgumentArena()
+    var method = amqp_queue_delete_t()
+    method.queue = arena.bytes(queue)
+    try await call("delete queue \(queue)", AMQP_QUEUE_DELETE_METHOD, &method, reply: AMQP_QUEUE_DELETE_OK_METHOD)
+  }
+}

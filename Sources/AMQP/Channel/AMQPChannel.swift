@@ -1,0 +1,175 @@
+import CRabbitMQ
+public import EventLoop
+
+/// One channel: its calls, its consumers and its confirms.
+@LoopActor
+public final class AMQPChannel {
+  /// Why the channel ended, once it has.
+  public private(set) var failure: AMQPError?
+
+  let number: UInt16
+  /// Unowned is enough: the connection ends its channels before it goes.
+  let connection: AMQPConnection
+  var confirms = PublishConfirms<CheckedContinuation<Void, any Error>>()
+  var consumers: [String: @LoopActor (AMQPDelivery) -> Void] = [:]
+  private var calls: [Call] = []
+  private var assembly = ContentAssembly<Content>()
+  private var endWaiters: [CheckedContinuation<AMQPError, Never>] = []
+
+  /// A call that waits for its answer; the broker answers the calls of a channel in order.
+  private struct Call {
+    let operation: String
+    let reply: amqp_method_number_t
+    let waiter: CheckedContinuation<QueueDepth, any Error>
+  }
+
+  private enum Content {
+    case delivery(consumer: String, tag: UInt64, isRedelivered: Bool, exchange: String, routingKey: String)
+    case returned(cause: String)
+  }
+
+  init(number: UInt16, of connection: AMQPConnection) {
+    self.number = number
+    self.connection = connection
+  }
+
+  /// Suspends until the channel has ended and returns why.
+  public func ended() async -> AMQPError {
+    if let failure { return failure }
+    return await withCheckedContinuation { endWaiters.append($0) }
+  }
+
+  /// Closes the channel and waits for the broker, which by then has taken every acknowledgement sent before.
+  public func close() async {
+    guard failure == nil else { return }
+    var method = amqp_channel_close_t()
+    method.reply_code = 200
+    _ = try? await call("close the channel", AMQP_CHANNEL_CLOSE_METHOD, &method, reply: AMQP_CHANNEL_CLOSE_OK_METHOD)
+    end(AMQPError(.closed, operation: "close", target: connection.endpoint.description, cause: "closed by us"))
+  }
+
+  /// Sends a method and waits for its answer.
+  @discardableResult
+  func call<Method>(
+    _ operation: String, _ id: amqp_method_number_t, _ method: inout Method, reply: amqp_method_number_t
+  ) async throws -> QueueDepth {
+    if let failure { throw failure }
+    connection.send(id, channel: number, &method)
+    if let failure { throw failure }
+    return try await withCheckedThrowingContinuation {
+      calls.append(Call(operation: operation, reply: reply, waiter: $0))
+    }
+  }
+
+  // MARK: Frames
+
+  func receive(_ frame: amqp_frame_t) {
+    switch Int32(frame.frame_type) {
+    case AMQP_FRAME_METHOD: receive(frame.payload.method)
+    case AMQP_FRAME_HEADER:
+      let header = frame.payload.properties
+      guard let decoded = header.decoded, header.class_id == AMQP_BASIC_CLASS else { return }
+      let properties = AMQPProperties(copying: decoded.assumingMemoryBound(to: amqp_basic_properties_t.self).pointee)
+      complete(assembly.header(properties, bodySize: Int(clamping: header.body_size)))
+    case AMQP_FRAME_BODY:
+      let piece = frame.payload.body_fragment
+      complete(assembly.body(UnsafeRawBufferPointer(start: piece.bytes, count: piece.len)))
+    default: break
+    }
+  }
+
+  private func receive(_ method: amqp_method_t) {
+    func decoded<Method>(_: Method.Type) -> Method { method.decoded.assumingMemoryBound(to: Method.self).pointee }
+    switch method.id {
+    case AMQP_BASIC_DELIVER_METHOD:
+      let deliver = decoded(amqp_basic_deliver_t.self)
+      assembly.begin(
+        .delivery(
+          consumer: String(copying: deliver.consumer_tag), tag: deliver.delivery_tag,
+          isRedelivered: deliver.redelivered != 0, exchange: String(copying: deliver.exchange),
+          routingKey: String(copying: deliver.routing_key)))
+    case AMQP_BASIC_RETURN_METHOD:
+      let returned = decoded(amqp_basic_return_t.self)
+      let route = "exchange \"\(String(copying: returned.exchange))\", key \"\(String(copying: returned.routing_key))\""
+      assembly.begin(.returned(cause: "\(returned.reply_code) \(String(copying: returned.reply_text)): \(route)"))
+    case AMQP_BASIC_ACK_METHOD:
+      let ack = decoded(amqp_basic_ack_t.self)
+      settle(confirms.settled(ack.delivery_tag, multiple: ack.multiple != 0, isAck: true))
+    case AMQP_BASIC_NACK_METHOD:
+      let nack = decoded(amqp_basic_nack_t.self)
+      settle(confirms.settled(nack.delivery_tag, multiple: nack.multiple != 0, isAck: false))
+    case AMQP_BASIC_CANCEL_METHOD:
+      // The queue was deleted or its leader went away. The channel is rebuilt, with the topology, by its session.
+      fail("consume", "the broker cancelled the consumer")
+    case AMQP_CHANNEL_CLOSE_METHOD:
+      let close = decoded(amqp_channel_close_t.self)
+      let operation = calls.first?.operation ?? "use the channel"
+      let cause = "\(close.reply_code) \(String(copying: close.reply_text))"
+      var answer = amqp_channel_close_ok_t()
+      connection.send(AMQP_CHANNEL_CLOSE_OK_METHOD, channel: number, &answer)
+      fail(operation, cause)
+    default:
+      guard let call = calls.first, call.reply == method.id else { return }
+      calls.removeFirst()
+      var depth = QueueDepth(messages: 0, consumers: 0)
+      if method.id == AMQP_QUEUE_DECLARE_OK_METHOD {
+        let ok = decoded(amqp_queue_declare_ok_t.self)
+        depth = QueueDepth(messages: Int(ok.message_count), consumers: Int(ok.consumer_count))
+      }
+      call.waiter.resume(returning: depth)
+    }
+  }
+
+  private func complete(_ content: (Content, AMQPProperties, [UInt8])?) {
+    guard let (method, properties, body) = content else { return }
+    switch method {
+    case .delivery(let consumer, let tag, let isRedelivered, let exchange, let routingKey):
+      consumers[consumer]?(
+        AMQPDelivery(
+          tag: tag, isRedelivered: isRedelivered, exchange: exchange, routingKey: routingKey,
+          properties: properties, body: body))
+    case .returned(let cause):
+      confirms.returned(properties.messageID ?? "", cause: cause)
+    }
+  }
+
+  private func settle(_ ended: [(CheckedContinuation<Void, any Error>, PublishConfirms<CheckedContinuation<Void, any Error>>.Outcome)]) {
+    for (waiter, outcome) in ended {
+      switch outcome {
+      case .confirmed: waiter.resume()
+      case .refused: waiter.resume(throwing: error(.refused, "publish", "the broker refused the message"))
+      case .unroutable(let cause): waiter.resume(throwing: error(.unroutable, "publish", cause))
+      }
+    }
+  }
+
+  // MARK: The end
+
+  func error(_ code: AMQPError.Code, _ operation: String, _ cause: String) -> AMQPError {
+    AMQPError(code, operation: operation, target: connection.endpoint.description, cause: cause)
+  }
+
+  private func fail(_ operation: String, _ cause: String) { end(error(.channelClosed, operation, cause)) }
+
+  /// Ends the channel once: its calls, its unconfirmed messages and whoever waits for the end.
+  func end(_ failure: AMQPError) {
+    guard self.failure == nil else { return }
+    self.failure = failure
+    connection.forget(self)
+    consumers.removeAll()
+    let calls = self.calls
+    self.calls.removeAll()
+    for call in calls { call.waiter.resume(throwing: failure) }
+    for waiter in confirms.removeAll() { waiter.resume(throwing: failure) }
+    for waiter in endWaiters { waiter.resume(returning: failure) }
+    endWaiters.removeAll()
+  }
+}
+
+/// What a queue held when it was declared.
+public struct QueueDepth: Sendable, Equatable {
+  /// Messages that wait for a consumer; those delivered and not acknowledged are not counted.
+  public let messages: Int
+  /// Consumers of the queue.
+  public let consumers: Int
+}

@@ -1,0 +1,64 @@
+/// Matches the broker's confirms with the messages they are for; a state machine by value.
+///
+/// Confirms come out of order and in multiples. A message that no queue took is returned first and then confirmed
+/// all the same, so a return is remembered until its confirm.
+struct PublishConfirms<Waiter> {
+  /// What became of a message.
+  enum Outcome: Equatable {
+    case confirmed
+    case refused
+    case unroutable(String)
+  }
+
+  private struct Pending {
+    let messageID: String
+    let waiter: Waiter
+    var returned: String?
+  }
+
+  private var nextTag: UInt64 = 1
+  private var lowest: UInt64 = 1
+  private var pending: [UInt64: Pending] = [:]
+
+  /// How many messages wait for their confirm.
+  var count: Int { pending.count }
+
+  /// Registers the next published message and returns the tag that its confirm will have.
+  mutating func add(_ messageID: String, _ waiter: Waiter) -> UInt64 {
+    let tag = nextTag
+    nextTag += 1
+    pending[tag] = Pending(messageID: messageID, waiter: waiter)
+    return tag
+  }
+
+  /// Remembers a `basic.return` for the oldest pending message with its id.
+  mutating func returned(_ messageID: String, cause: String) {
+    let tags = pending.filter { $0.value.messageID == messageID && $0.value.returned == nil }.keys
+    guard let tag = tags.min() else { return }
+    pending[tag]?.returned = cause
+  }
+
+  /// Takes a `basic.ack` or `basic.nack` and returns the waiters that it ends, oldest first.
+  mutating func settled(_ tag: UInt64, multiple: Bool, isAck: Bool) -> [(Waiter, Outcome)] {
+    var ended: [(Waiter, Outcome)] = []
+    // Tag 0 with multiple means "all so far".
+    let last = multiple && tag == 0 ? nextTag - 1 : tag
+    guard last < nextTag else { return [] }
+    for tag in multiple ? lowest...max(lowest, last) : last...last {
+      guard let entry = pending.removeValue(forKey: tag) else { continue }
+      let outcome: Outcome = isAck ? entry.returned.map(Outcome.unroutable) ?? .confirmed : .refused
+      ended.append((entry.waiter, outcome))
+    }
+    while lowest < nextTag, pending[lowest] == nil { lowest += 1 }
+    return ended
+  }
+
+  /// Forgets one message, because its waiter gave up; a late confirm is then ignored.
+  mutating func remove(_ tag: UInt64) -> Waiter? { pending.removeValue(forKey: tag)?.waiter }
+
+  /// Takes out every waiter, because the channel is gone.
+  mutating func removeAll() -> [Waiter] {
+    defer { pending.removeAll() }
+    return pending.sorted { $0.key < $1.key }.map(\.value.waiter)
+  }
+}

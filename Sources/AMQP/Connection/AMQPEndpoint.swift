@@ -1,0 +1,30 @@
+/// Where a broker is and who we are there.
+public struct AMQPEndpoint: Sendable, CustomStringConvertible {
+  /// Host name or address.
+  public var host: String
+  /// TCP port, 5672 by default.
+  public var port: Int
+  /// User name.
+  public var user: String
+  /// Password; never printed.
+  public var password: String
+  /// Virtual host, `/` by default.
+  public var virtualHost: String
+  /// Interval after which silence means a dead peer; librabbitmq has no thread, the connection's timer keeps it.
+  public var heartbeat: Duration = .seconds(10)
+  /// Time for TCP and log-in together.
+  public var connectTimeout: Duration = .seconds(5)
+
+  /// Creates an endpoint from its parts.
+  public init(host: String, port: Int = 5672, user: String = "guest", password: String = "guest", virtualHost: String = "/")
+  {
+    self.host = host
+    self.port = port
+    self.user = user
+    self.password = password
+    self.virtualHost = virtualHost
+  }
+
+  /// Host and port, without the credentials.
+  public var description: String { "\(host):\(port)" }
+}

@@ -1,0 +1,60 @@
+/// A message to publish.
+///
+/// Every message is persistent and mandatory: nothing that Countersign publishes may get lost or go nowhere.
+public struct AMQPMessage: Sendable {
+  /// The exchange; the empty name is the default exchange, which routes to the queue named by the key.
+  public var exchange: String
+  /// The routing key.
+  public var routingKey: String
+  /// Identifies the message among those in flight, and stays the same when it is published again.
+  public var messageID: String
+  /// A media type.
+  public var contentType: String
+  /// The `type` property.
+  public var type: String?
+  /// The headers table.
+  public var headers: [String: AMQPValue]
+  /// The body.
+  public var body: [UInt8]
+
+  /// Creates a message.
+  public init(
+    exchange: String, routingKey: String, messageID: String, contentType: String = "application/json",
+    type: String? = nil, headers: [String: AMQPValue] = [:], body: [UInt8]
+  ) {
+    self.exchange = exchange
+    self.routingKey = routingKey
+    self.messageID = messageID
+    self.contentType = contentType
+    self.type = type
+    self.headers = headers
+    self.body = body
+  }
+}
+
+/// A message that the broker delivered and that must be acknowledged.
+public struct AMQPDelivery: Sendable {
+  /// Names the delivery on its channel.
+  public let tag: UInt64
+  /// False guarantees that no consumer has seen the message before.
+  public let isRedelivered: Bool
+  /// Where the message was published.
+  public let exchange: String
+  /// How it was routed.
+  public let routingKey: String
+  /// Its properties.
+  public let properties: AMQPProperties
+  /// Its body.
+  public let body: [UInt8]
+}
+
+/// The properties of a message that we received.
+public struct AMQPProperties: Sendable, Equatable {
+  public var contentType: String?
+  public var messageID: String?
+  public var type: String?
+  public var headers: [String: AMQPValue] = [:]
+
+  /// Creates empty properties.
+  public init() {}
+}

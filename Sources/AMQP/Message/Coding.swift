@@ -1,0 +1,82 @@
+import CRabbitMQ
+
+/// Owns the C memory that one call's strings and tables need, and frees it when the call is over.
+struct ArgumentArena: ~Copyable {
+  private var blocks: [UnsafeMutableRawPointer] = []
+
+  deinit { for block in blocks { block.deallocate() } }
+
+  mutating func bytes(_ text: String) -> amqp_bytes_t { bytes(Array(text.utf8)) }
+
+  mutating func bytes(_ source: [UInt8]) -> amqp_bytes_t {
+    guard !source.isEmpty else { return amqp_bytes_t(len: 0, bytes: nil) }
+    let block = UnsafeMutableRawPointer.allocate(byteCount: source.count, alignment: 1)
+    block.copyMemory(from: source, byteCount: source.count)
+    blocks.append(block)
+    return amqp_bytes_t(len: source.count, bytes: block)
+  }
+
+  mutating func table(_ source: [String: AMQPValue]) -> amqp_table_t {
+    guard !source.isEmpty else { return amqp_table_t(num_entries: 0, entries: nil) }
+    let entries = UnsafeMutablePointer<amqp_table_entry_t>.allocate(capacity: source.count)
+    blocks.append(UnsafeMutableRawPointer(entries))
+    for (index, (key, value)) in source.sorted(by: { $0.key < $1.key }).enumerated() {
+      var field = amqp_field_value_t()
+      switch value {
+      case .string(let text):
+        field.kind = UInt8(AMQP_FIELD_KIND_UTF8.rawValue)
+        field.value.bytes = bytes(text)
+      case .int(let number):
+        field.kind = UInt8(AMQP_FIELD_KIND_I64.rawValue)
+        field.value.i64 = number
+      case .bool(let flag):
+        field.kind = UInt8(AMQP_FIELD_KIND_BOOLEAN.rawValue)
+        field.value.boolean = flag ? 1 : 0
+      case .other:
+        field.kind = UInt8(AMQP_FIELD_KIND_VOID.rawValue)
+      }
+      entries[index] = amqp_table_entry_t(key: bytes(key), value: field)
+    }
+    return amqp_table_t(num_entries: Int32(source.count), entries: entries)
+  }
+}
+
+extension String {
+  /// Copies AMQP bytes, which librabbitmq frees with the frame; bytes that are not UTF-8 are repaired.
+  init(copying bytes: amqp_bytes_t) {
+    self = String(decoding: UnsafeRawBufferPointer(start: bytes.bytes, count: bytes.len), as: UTF8.self)
+  }
+}
+
+extension AMQPValue {
+  init(copying field: amqp_field_value_t) {
+    switch Int32(field.kind) {
+    case Int32(AMQP_FIELD_KIND_UTF8.rawValue): self = .string(String(copying: field.value.bytes))
+    case Int32(AMQP_FIELD_KIND_BOOLEAN.rawValue): self = .bool(field.value.boolean != 0)
+    case Int32(AMQP_FIELD_KIND_I8.rawValue): self = .int(Int64(field.value.i8))
+    case Int32(AMQP_FIELD_KIND_U8.rawValue): self = .int(Int64(field.value.u8))
+    case Int32(AMQP_FIELD_KIND_I16.rawValue): self = .int(Int64(field.value.i16))
+    case Int32(AMQP_FIELD_KIND_U16.rawValue): self = .int(Int64(field.value.u16))
+    case Int32(AMQP_FIELD_KIND_I32.rawValue): self = .int(Int64(field.value.i32))
+    case Int32(AMQP_FIELD_KIND_U32.rawValue): self = .int(Int64(field.value.u32))
+    case Int32(AMQP_FIELD_KIND_I64.rawValue): self = .int(field.value.i64)
+    default: self = .other
+    }
+  }
+}
+
+extension AMQPProperties {
+  init(copying source: amqp_basic_properties_t) {
+    self.init()
+    let flags = source._flags
+    if flags & amqp_flags_t(AMQP_BASIC_CONTENT_TYPE_FLAG) != 0 { contentType = String(copying: source.content_type) }
+    if flags & amqp_flags_t(AMQP_BASIC_MESSAGE_ID_FLAG) != 0 { messageID = String(copying: source.message_id) }
+    if flags & amqp_flags_t(AMQP_BASIC_TYPE_FLAG) != 0 { type = String(copying: source.type) }
+    if flags & amqp_flags_t(AMQP_BASIC_HEADERS_FLAG) != 0 {
+      for index in 0..<Int(source.headers.num_entries) {
+        let entry = source.headers.entries[index]
+        headers[String(copying: entry.key)] = AMQPValue(copying: entry.value)
+      }
+    }
+  }
+}

@@ -1,0 +1,63 @@
+public import EventLoop
+
+/// Consumes one queue with manual acknowledgements over a connection of its own that comes back when lost.
+@LoopActor
+public final class AMQPConsumer {
+  /// A delivery together with the channel that it must be acknowledged on.
+  public struct Received: Sendable {
+    /// The message.
+    public let delivery: AMQPDelivery
+    private let channel: AMQPChannel
+
+    init(_ delivery: AMQPDelivery, _ channel: AMQPChannel) {
+      self.delivery = delivery
+      self.channel = channel
+    }
+
+    /// Takes the message off the queue; without effect when the connection is gone, for it is delivered again then.
+    @LoopActor public func acknowledge() { channel.acknowledge(delivery) }
+
+    /// Gives the message back; only for a consumer that stops.
+    @LoopActor public func requeue() { channel.requeue(delivery) }
+  }
+
+  private let session: AMQPSession
+  private let tag: String
+
+  /// Creates a consumer; nothing happens before ``start()``.
+  ///
+  /// - Parameters:
+  ///   - prefetch: unacknowledged deliveries at a time.
+  ///   - declare: declares the topology on each new connection before the queue is consumed.
+  ///   - handler: called on the loop for each delivery.
+  public init(
+    _ endpoint: AMQPEndpoint, name: String, queue: String, prefetch: Int,
+    onEvent: @escaping @LoopActor (AMQPSession.Event) -> Void,
+    declare: @escaping @LoopActor (AMQPChannel) async throws -> Void,
+    handler: @escaping @LoopActor (Received) -> Void
+  ) {
+    let tag = name
+    self.tag = tag
+    session = AMQPSession(
+      endpoint, name: name, onEvent: onEvent,
+      setUp: { connection in
+        let channel = try await connection.openChannel()
+        try await declare(channel)
+        try await channel.setPrefetch(prefetch)
+        try await channel.consume(queue, tag: tag) { [unowned channel] in handler(Received($0, channel)) }
+        return channel
+      })
+  }
+
+  /// Whether deliveries can arrive.
+  public var isReady: Bool { session.channel != nil }
+
+  /// Starts to connect.
+  public func start() { session.start() }
+
+  /// Asks the broker for no more deliveries; those that it has sent still come.
+  public func cancel() async { try? await session.channel?.cancel(tag) }
+
+  /// Closes the channel, so that the broker has every acknowledgement, and the connection.
+  public func stop() async { await session.stop() }
+}

@@ -1,0 +1,97 @@
+public import EventLoop
+
+/// Publishes with confirms over a connection of its own that comes back when lost.
+@LoopActor
+public final class AMQPPublisher {
+  private let session: AMQPSession
+  private let ready: ReadySignal
+
+  /// Creates a publisher; nothing happens before ``start()``.
+  ///
+  /// - Parameter declare: declares the topology on each new connection before anything is published.
+  public init(
+    _ endpoint: AMQPEndpoint, name: String, onEvent: @escaping @LoopActor (AMQPSession.Event) -> Void,
+    declare: @escaping @LoopActor (AMQPChannel) async throws -> Void
+  ) {
+    let ready = ReadySignal()
+    self.ready = ready
+    session = AMQPSession(
+      endpoint, name: name,
+      onEvent: { event in
+        onEvent(event)
+        ready.notify()
+      },
+      setUp: { connection in
+        let channel = try await connection.openChannel()
+        try await declare(channel)
+        try await channel.enableConfirms()
+        return channel
+      })
+  }
+
+  /// Starts to connect.
+  public func start() { session.start() }
+
+  /// Closes the connection.
+  public func stop() async {
+    await session.stop()
+    ready.notify()
+  }
+
+  /// Whether a message could be published now.
+  public var isReady: Bool { session.isReady }
+
+  /// The current channel, for questions such as a queue's depth; `nil` while there is no connection.
+  public var channel: AMQPChannel? { session.channel }
+
+  /// Publishes once and returns when confirmed; fails at once while there is no connection or an alarm is on.
+  ///
+  /// For a caller that can say "try later" to somebody, as the gateway does.
+  ///
+  /// - Throws: ``AMQPError``.
+  public func publish(_ message: AMQPMessage, timeout: Duration = .seconds(10)) async throws {
+    guard let channel = session.channel else {
+      throw AMQPError(.unreachable, operation: "publish", target: "the broker", cause: "no connection")
+    }
+    try await channel.publish(message, timeout: timeout)
+  }
+
+  /// Publishes until it is confirmed, over as many connections as it takes: at least once, with the same id.
+  ///
+  /// - Throws: ``AMQPError`` when the broker refuses the message, when no queue takes it, or when `patience` is over.
+  public func publishSurely(_ message: AMQPMessage, patience: Duration) async throws {
+    let deadline = ContinuousClock.now + patience
+    while true {
+      do {
+        return try await publish(message)
+      } catch let error as AMQPError {
+        let isPassing = [.unreachable, .connectionLost, .channelClosed, .blocked, .timeout, .closed].contains(error.code)
+        let left = deadline - ContinuousClock.now
+        guard isPassing, left > .zero else { throw error }
+        if !session.isReady { await ready.wait(atMost: left) }
+      }
+    }
+  }
+}
+
+/// Wakes whoever waits for a change of the connection's state.
+@LoopActor
+final class ReadySignal {
+  private var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+  private var next = 0
+
+  func notify() {
+    let waiting = waiters
+    waiters.removeAll()
+    for waiter in waiting.values { waiter.resume() }
+  }
+
+  func wait(atMost limit: Duration) async {
+    let number = next
+    next += 1
+    let timer = LoopTimer { [weak self] in self?.waiters.removeValue(forKey: number)?.resume() }
+    timer.start(after: limit)
+    await withCheckedContinuation { waiters[number] = $0 }
+    timer.close()
+  }
+}

@@ -1,0 +1,107 @@
+public import EventLoop
+
+/// A connection that comes back: opens, sets up, waits for the end, and begins again with a growing delay.
+///
+/// librabbitmq recovers nothing, so everything that a connection needs (topology, confirm mode, consumers) is done in
+/// `setUp`, again for each connection.
+@LoopActor
+public final class AMQPSession {
+  /// What a session tells about itself.
+  public enum Event: Sendable {
+    case connected
+    case blocked(Bool)
+    case lost(any Error, retryIn: Duration)
+  }
+
+  private let endpoint: AMQPEndpoint
+  private let name: String
+  private let setUp: @LoopActor (AMQPConnection) async throws -> AMQPChannel
+  private let onEvent: @LoopActor (Event) -> Void
+  private var running: Task<Void, Never>?
+  private var connection: AMQPConnection?
+  private var isStopping = false
+
+  private var current: AMQPChannel?
+
+  /// The set-up channel of the current connection; `nil` while there is none.
+  public var channel: AMQPChannel? { current?.failure == nil ? current : nil }
+
+  /// Creates a session; nothing happens before ``start()``.
+  ///
+  /// - Parameters:
+  ///   - name: shown in the broker's list of connections.
+  ///   - setUp: declares what is needed and returns the channel whose end ends the connection.
+  ///   - onEvent: told of every change.
+  public init(
+    _ endpoint: AMQPEndpoint, name: String, onEvent: @escaping @LoopActor (Event) -> Void,
+    setUp: @escaping @LoopActor (AMQPConnection) async throws -> AMQPChannel
+  ) {
+    self.endpoint = endpoint
+    self.name = name
+    self.onEvent = onEvent
+    self.setUp = setUp
+  }
+
+  /// Whether messages can be published now.
+  public var isReady: Bool { channel != nil && connection?.isBlocked == false }
+
+  /// Starts to connect; a second call is without effect.
+  public func start() {
+    guard running == nil, !isStopping else { return }
+    running = Task { @LoopActor [weak self] in await self?.run() }
+  }
+
+  /// Closes the connection properly and connects no more; may be called without a start, and twice.
+  public func stop() async {
+    isStopping = true
+    running?.cancel()
+    await connection?.close()
+    await running?.value
+    running = nil
+  }
+
+  private func run() async {
+    var backoff = Backoff()
+    while !isStopping {
+      let failure: any Error
+      do {
+        let connection = try await AMQPConnection.open(endpoint, name: name)
+        self.connection = connection
+        connection.onBlocked = { [weak self] in self?.onEvent(.blocked($0)) }
+        do {
+          let channel = try await setUp(connection)
+          guard !isStopping else { break }
+          current = channel
+          backoff = Backoff()
+          onEvent(.connected)
+          failure = await channel.ended()
+        } catch {
+          failure = error
+        }
+        current = nil
+        await connection.close()
+        self.connection = nil
+      } catch {
+        failure = error
+      }
+      guard !isStopping else { break }
+      let delay = backoff.next()
+      onEvent(.lost(failure, retryIn: delay))
+      try? await EventLoop.sleep(for: delay)
+    }
+    current = nil
+    await connection?.close()
+    connection = nil
+  }
+}
+
+/// Delays between attempts to connect: from 50 ms, doubled up to 3 s, each shortened at random so that a fleet does
+/// not come back in step.
+struct Backoff {
+  private var ceiling: Duration = .milliseconds(50)
+
+  mutating func next() -> Duration {
+    defer { ceiling = min(ceiling * 2, .seconds(3)) }
+    return ceiling * Double.random(in: 0.5...1)
+  }
+}

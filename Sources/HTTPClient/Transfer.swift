@@ -1,0 +1,168 @@
+import CCurl
+import EventLoop
+
+/// One request on its way: an easy handle, the memory it points to, and who waits for it.
+@LoopActor
+final class Transfer {
+  let easy: UnsafeMutableRawPointer
+  let target: String
+  private let maxBytes: Int
+  private let errorText: UnsafeMutablePointer<CChar>
+  private var headerList: UnsafeMutablePointer<curl_slist>?
+  private var headers: [(name: String, value: String)] = []
+  private var body: [UInt8] = []
+  private var isTooLarge = false
+  private var waiter: CheckedContinuation<HTTPClientResponse, any Error>?
+
+  init(_ request: HTTPClientRequest, _ configuration: HTTPClient.Configuration) throws(HTTPClientError) {
+    target = "\(request.method) \(Transfer.host(of: request.url))"
+    maxBytes = request.maxResponseBytes
+    guard let easy = curl_easy_init() else {
+      throw HTTPClientError(code: .invalidRequest, target: target, cause: "out of memory")
+    }
+    self.easy = easy
+    errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+    errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    set(request, configuration)
+  }
+
+  private func set(_ request: HTTPClientRequest, _ configuration: HTTPClient.Configuration) {
+    func set(_ option: CURLoption, _ value: Int) { countersign_curl_set_long(easy, option, value) }
+    // libcurl copies every string option at once.
+    func set(_ option: CURLoption, _ value: String) { countersign_curl_set_pointer(easy, option, value) }
+
+    set(CURLOPT_URL, request.url)
+    set(CURLOPT_PROTOCOLS_STR, configuration.allowsPlainHTTP ? "http,https" : "https")
+    set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+    // Waits for a connection that can take another stream rather than opening one more.
+    set(CURLOPT_PIPEWAIT, 1)
+    set(CURLOPT_NOSIGNAL, 1)
+    set(CURLOPT_FOLLOWLOCATION, 0)
+    set(CURLOPT_TIMEOUT_MS, Int(request.timeout.wholeMilliseconds))
+    set(CURLOPT_CONNECTTIMEOUT_MS, Int(configuration.connectTimeout.wholeMilliseconds))
+    set(CURLOPT_USERAGENT, configuration.userAgent)
+    set(CURLOPT_ACCEPT_ENCODING, "")
+    if let file = configuration.caFile { set(CURLOPT_CAINFO, file) }
+    if request.method != "GET" { set(CURLOPT_CUSTOMREQUEST, request.method) }
+    if let body = request.body {
+      set(CURLOPT_POSTFIELDSIZE, body.count)
+      _ = body.withUnsafeBytes { countersign_curl_set_pointer(easy, CURLOPT_COPYPOSTFIELDS, $0.baseAddress ?? UnsafeRawPointer(errorText)) }
+    }
+    for header in request.headers {
+      headerList = curl_slist_append(headerList, "\(header.name): \(header.value)")
+    }
+    // Without this line libcurl waits a second for "100 Continue" before a larger body.
+    headerList = curl_slist_append(headerList, "Expect:")
+    countersign_curl_set_pointer(easy, CURLOPT_HTTPHEADER, headerList)
+
+    countersign_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
+    let own = Unmanaged.passUnretained(self).toOpaque()
+    // Unretained is right: the client holds the transfer until it has removed the handle from libcurl.
+    countersign_curl_set_pointer(easy, CURLOPT_PRIVATE, own)
+    countersign_curl_set_pointer(easy, CURLOPT_WRITEDATA, own)
+    countersign_curl_set_data_callback(easy, CURLOPT_WRITEFUNCTION, onBody)
+    countersign_curl_set_pointer(easy, CURLOPT_HEADERDATA, own)
+    countersign_curl_set_data_callback(easy, CURLOPT_HEADERFUNCTION, onHeader)
+  }
+
+  func await(_ waiter: CheckedContinuation<HTTPClientResponse, any Error>) { self.waiter = waiter }
+
+  /// Takes a piece of the body; false when the answer is too long.
+  fileprivate func receiveBody(_ piece: UnsafeRawBufferPointer) -> Bool {
+    guard body.count + piece.count <= maxBytes else {
+      isTooLarge = true
+      return false
+    }
+    body.append(contentsOf: piece)
+    return true
+  }
+
+  fileprivate func receiveHeader(_ line: UnsafeRawBufferPointer) {
+    let text = String(decoding: line, as: UTF8.self)
+    if text.hasPrefix("HTTP/") {
+      headers.removeAll()  // an interim answer came before
+      return
+    }
+    guard let colon = text.firstIndex(of: ":") else { return }
+    let value = text[text.index(after: colon)...]
+    headers.append((text[..<colon].lowercased(), trimmed(value)))
+  }
+
+  /// Ends the transfer with libcurl's result; the handle must be off the multi handle by now.
+  func finish(_ result: CURLcode) {
+    guard result == CURLE_OK else {
+      let text = String(cString: errorText)
+      let cause = text.isEmpty ? String(cString: curl_easy_strerror(result)) : text
+      let code: HTTPClientError.Code = isTooLarge ? .responseTooLarge : .init(result)
+      return fail(code, isTooLarge ? "the answer is longer than \(maxBytes) bytes" : cause)
+    }
+    var status = 0
+    countersign_curl_get_long(easy, CURLINFO_RESPONSE_CODE, &status)
+    waiter?.resume(returning: HTTPClientResponse(status: status, headers: headers, body: body))
+    free()
+  }
+
+  func fail(_ code: HTTPClientError.Code, _ cause: String) {
+    waiter?.resume(throwing: HTTPClientError(code: code, target: target, cause: cause))
+    free()
+  }
+
+  private func free() {
+    waiter = nil
+    curl_easy_cleanup(easy)
+    curl_slist_free_all(headerList)
+    errorText.deallocate()
+  }
+
+  private static func host(of url: String) -> Substring {
+    let afterScheme = url.range(of: "://").map { url[$0.upperBound...] } ?? url[...]
+    return afterScheme.prefix { $0 != "/" && $0 != "?" }
+  }
+}
+
+extension StringProtocol {
+  /// The first place of `text`; the standard library has none without Foundation.
+  fileprivate func range(of text: String) -> Range<Index>? {
+    var start = startIndex
+    while start < endIndex {
+      if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
+      start = index(after: start)
+    }
+    return nil
+  }
+}
+
+private func trimmed(_ text: Substring) -> String {
+  let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0.isNewline }
+  var text = text.drop(while: isBlank)
+  while let last = text.last, isBlank(last) { text.removeLast() }
+  return String(text)
+}
+
+extension HTTPClientError.Code {
+  fileprivate init(_ result: CURLcode) {
+    switch result {
+    case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT, CURLE_COULDNT_RESOLVE_PROXY: self = .unreachable
+    case CURLE_OPERATION_TIMEDOUT: self = .timeout
+    case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CERTPROBLEM:
+      self = .tls
+    case CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_FUNCTION_ARGUMENT: self = .invalidRequest
+    default: self = .interrupted
+    }
+  }
+}
+
+private func onBody(_ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?) -> Int {
+  let transfer = Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
+  // The bytes are read during this call only, on the loop's thread.
+  nonisolated(unsafe) let piece = UnsafeRawBufferPointer(start: bytes, count: size * count)
+  return LoopActor.assumeIsolated { transfer.receiveBody(piece) } ? piece.count : 0
+}
+
+private func onHeader(_ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?) -> Int {
+  let transfer = Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
+  // The bytes are read during this call only, on the loop's thread.
+  nonisolated(unsafe) let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+  LoopActor.assumeIsolated { transfer.receiveHeader(line) }
+  return line.count
+}

@@ -1,0 +1,231 @@
+import CMicroHTTPD
+public import EventLoop
+import Glibc
+
+/// An HTTP/1.1 server over libmicrohttpd, run by the process's loop through its epoll descriptor.
+@LoopActor
+public final class HTTPServer {
+  /// The address and the limits of one server.
+  public struct Configuration: Sendable {
+    /// A numeric address.
+    public var host = "127.0.0.1"
+    /// A port; 0 takes any free one.
+    public var port = 0
+    /// A longer body is answered with 413.
+    public var maxBodyBytes = 64 << 10
+    /// Memory for the request line and the headers of one connection; more is answered with 413, 414 or 431.
+    public var maxHeaderBytes = 32 << 10
+    /// Connections at a time; further ones wait in the listener's backlog.
+    public var maxConnections = 4096
+    /// A connection that sends nothing for so long is closed.
+    public var idleTimeout: Duration = .seconds(30)
+
+    /// Creates a configuration with the defaults above.
+    public init() {}
+  }
+
+  /// Answers a request; called on the loop.
+  public typealias Handler = @LoopActor (HTTPServerRequest) async -> HTTPServerResponse
+
+  /// The port that the server listens on.
+  public let port: Int
+
+  private let configuration: Configuration
+  private let handler: Handler
+  private let tooLarge: @LoopActor () -> HTTPServerResponse
+  private var daemon: OpaquePointer?
+  private var watcher: DescriptorWatcher?
+  private var timer: LoopTimer?
+  private var inFlight = 0
+  private var drainWaiters: [CheckedContinuation<Void, Never>] = []
+
+  /// Starts to listen and to answer.
+  ///
+  /// - Parameter tooLarge: the answer to a body that is longer than the limit.
+  /// - Throws: ``ListenError``.
+  public init(
+    _ configuration: Configuration, tooLarge: @escaping @LoopActor () -> HTTPServerResponse = { .text(413, "too large\n") },
+    handler: @escaping Handler
+  ) throws {
+    self.configuration = configuration
+    self.handler = handler
+    self.tooLarge = tooLarge
+    let (listener, port) = try openListener(host: configuration.host, port: configuration.port)
+    self.port = port
+    // Unretained is right: `close`, which must be called, stops the daemon before the server goes.
+    let own = Unmanaged.passUnretained(self).toOpaque()
+    daemon = countersign_mhd_start(
+      listener, UInt32(configuration.maxConnections), UInt32(max(1, configuration.idleTimeout.components.seconds)),
+      configuration.maxHeaderBytes, onAccess, onCompleted, onUnescape, own)
+    guard let daemon else {
+      Glibc.close(listener)
+      throw ListenError(target: "\(configuration.host):\(port)", cause: "libmicrohttpd could not start")
+    }
+    watcher = try DescriptorWatcher(descriptor: countersign_mhd_epoll_descriptor(daemon)) { [weak self] _ in self?.run() }
+    watcher?.watch(.readable)
+    timer = LoopTimer { [weak self] in self?.run() }
+    run()
+  }
+
+  /// Takes no more connections, lets the running requests finish within `grace`, then closes everything.
+  public func close(grace: Duration = .seconds(5)) async {
+    guard let daemon else { return }
+    let listener = MHD_quiesce_daemon(daemon)
+    if listener >= 0 { Glibc.close(listener) }
+    if inFlight > 0 {
+      let limit = LoopTimer { [weak self] in self?.wakeDrainWaiters() }
+      limit.start(after: grace)
+      await withCheckedContinuation { drainWaiters.append($0) }
+      limit.close()
+      run()
+    }
+    guard self.daemon != nil else { return }
+    self.daemon = nil
+    watcher?.close()
+    watcher = nil
+    timer?.close()
+    timer = nil
+    // Stopping with a suspended connection is an error of libmicrohttpd; those leak with the process instead.
+    if inFlight == 0 { MHD_stop_daemon(daemon) }
+  }
+
+  private func wakeDrainWaiters() {
+    for waiter in drainWaiters { waiter.resume() }
+    drainWaiters.removeAll()
+  }
+
+  /// Lets libmicrohttpd do what is ready, and asks when it wants to be called again.
+  private func run() {
+    guard let daemon else { return }
+    MHD_run(daemon)
+    var milliseconds: UInt64 = 0
+    if MHD_get_timeout(daemon, &milliseconds) == .YES {
+      timer?.start(after: .milliseconds(Int64(min(milliseconds, 60_000))))
+    } else {
+      timer?.stop()
+    }
+  }
+
+  // MARK: One request
+
+  /// Takes the head of a request.
+  fileprivate func begin(_ connection: OpaquePointer, _ url: String, _ method: String) -> Exchange {
+    let exchange = Exchange(connection: connection, method: method, rawPath: url)
+    if let length = exchange.header("content-length").flatMap({ Int($0) }), length > configuration.maxBodyBytes {
+      exchange.response = tooLarge()
+    }
+    return exchange
+  }
+
+  /// Takes a piece of the body; what is over the limit is read and forgotten, since libmicrohttpd answers only then.
+  fileprivate func receive(_ piece: UnsafeRawBufferPointer, _ exchange: Exchange) {
+    guard exchange.response == nil else { return }
+    if exchange.body.count + piece.count > configuration.maxBodyBytes {
+      exchange.response = tooLarge()
+    } else {
+      exchange.body.append(contentsOf: piece)
+    }
+  }
+
+  /// Called when the body is complete, and again when the answer is there.
+  fileprivate func answer(_ exchange: Exchange) -> MHD_Result {
+    if let response = exchange.response { return send(response, on: exchange.connection) }
+    guard let path = pathSegments(exchange.rawPath) else {
+      return send(.text(400, "malformed path\n"), on: exchange.connection)
+    }
+    let request = HTTPServerRequest(
+      method: exchange.method, path: path, headers: exchange.headers, body: exchange.body)
+    MHD_suspend_connection(exchange.connection)
+    inFlight += 1
+    Task { @LoopActor in
+      exchange.response = await handler(request)
+      MHD_resume_connection(exchange.connection)
+      run()
+      inFlight -= 1
+      if inFlight == 0 { wakeDrainWaiters() }
+    }
+    return .YES
+  }
+
+  private func send(_ response: HTTPServerResponse, on connection: OpaquePointer) -> MHD_Result {
+    var body = response.body
+    guard let made = MHD_create_response_from_buffer(body.count, &body, .RESPMEM_MUST_COPY) else { return .NO }
+    for header in response.headers { MHD_add_response_header(made, header.name, header.value) }
+    defer { MHD_destroy_response(made) }
+    return MHD_queue_response(connection, UInt32(response.status), made)
+  }
+}
+
+/// One request and its answer, while libmicrohttpd holds it.
+@LoopActor
+final class Exchange {
+  let connection: OpaquePointer
+  let method: String
+  let rawPath: String
+  private(set) var headers: [(name: String, value: String)] = []
+  var body: [UInt8] = []
+  var response: HTTPServerResponse?
+
+  init(connection: OpaquePointer, method: String, rawPath: String) {
+    self.connection = connection
+    self.method = method
+    self.rawPath = rawPath
+    // Unretained is right: libmicrohttpd calls back during this call only.
+    MHD_get_connection_values(connection, .HEADER_KIND, onHeader, Unmanaged.passUnretained(self).toOpaque())
+  }
+
+  func header(_ name: String) -> String? { headers.first { $0.name.lowercased() == name }?.value }
+
+  fileprivate func add(_ name: String, _ value: String) { headers.append((name, value)) }
+}
+
+// The callbacks run on the loop, inside a call that the server made to libmicrohttpd.
+
+private func onAccess(
+  _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?, _ url: UnsafePointer<CChar>?,
+  _ method: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?, _ bytes: UnsafePointer<CChar>?,
+  _ size: UnsafeMutablePointer<Int>?, _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
+) -> MHD_Result {
+  let server = Unmanaged<HTTPServer>.fromOpaque(context!).takeUnretainedValue()
+  guard let known = request!.pointee else {
+    let (url, method) = (String(cString: url!), String(cString: method!))
+    // The pointer is only used on the loop, before libmicrohttpd says that the request is completed.
+    nonisolated(unsafe) let connection = connection!
+    let exchange = LoopActor.assumeIsolated { server.begin(connection, url, method) }
+    request!.pointee = Unmanaged.passRetained(exchange).toOpaque()
+    return .YES
+  }
+  let exchange = Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
+  let count = size!.pointee
+  guard count == 0 else {
+    size!.pointee = 0
+    // The bytes are read during this call only.
+    nonisolated(unsafe) let piece = UnsafeRawBufferPointer(start: bytes, count: count)
+    LoopActor.assumeIsolated { server.receive(piece, exchange) }
+    return .YES
+  }
+  return LoopActor.assumeIsolated { server.answer(exchange) }
+}
+
+private func onCompleted(
+  _: UnsafeMutableRawPointer?, _: OpaquePointer?, _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+  _: MHD_RequestTerminationCode
+) {
+  guard let known = request!.pointee else { return }
+  request!.pointee = nil
+  Unmanaged<Exchange>.fromOpaque(known).release()
+}
+
+/// Leaves the path as it was sent, so that it is split before it is decoded.
+private func onUnescape(_: UnsafeMutableRawPointer?, _: OpaquePointer?, _ text: UnsafeMutablePointer<CChar>?) -> Int {
+  strlen(text!)
+}
+
+private func onHeader(
+  _ context: UnsafeMutableRawPointer?, _: MHD_ValueKind, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
+) -> MHD_Result {
+  let exchange = Unmanaged<Exchange>.fromOpaque(context!).takeUnretainedValue()
+  let (name, value) = (String(cString: name!), value.map { String(cString: $0) } ?? "")
+  LoopActor.assumeIsolated { exchange.add(name, value) }
+  return .YES
+}

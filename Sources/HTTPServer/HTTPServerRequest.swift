@@ -1,0 +1,48 @@
+/// One request, complete in memory.
+public struct HTTPServerRequest: Sendable {
+  /// The method as sent.
+  public let method: String
+  /// The path's segments, each percent-decoded, so an encoded slash never makes a segment.
+  public let path: [String]
+  /// Header fields as sent.
+  public let headers: [(name: String, value: String)]
+  /// The body.
+  public let body: [UInt8]
+
+  /// Creates a request, for tests.
+  public init(method: String, path: [String], headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
+    self.method = method
+    self.path = path
+    self.headers = headers
+    self.body = body
+  }
+
+  /// Returns the first value of a header field, whatever the capitals of its name.
+  public func header(_ name: String) -> String? {
+    let name = name.lowercased()
+    return headers.first { $0.name.lowercased() == name }?.value
+  }
+}
+
+/// Splits a raw path into decoded segments; `nil` when an escape is malformed or not UTF-8.
+func pathSegments(_ raw: String) -> [String]? {
+  var segments: [String] = []
+  for part in raw.split(separator: "/", omittingEmptySubsequences: true) {
+    var bytes: [UInt8] = []
+    var rest = Array(part.utf8)[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else {
+        return nil
+      }
+      bytes.append(value)
+      rest = rest.dropFirst(2)
+    }
+    guard let segment = String(validating: bytes, as: UTF8.self) else { return nil }
+    segments.append(segment)
+  }
+  return segments
+}

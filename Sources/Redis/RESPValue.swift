@@ -1,0 +1,53 @@
+import CHiredis
+
+/// A reply of Redis.
+public enum RESPValue: Sendable, Equatable {
+  case null
+  case integer(Int64)
+  /// A bulk or a status string.
+  case bytes([UInt8])
+  case array([RESPValue])
+  /// An error inside an array; an error that is the whole reply is thrown instead.
+  case error(String)
+
+  /// The text, if it is a string.
+  public var string: String? { if case .bytes(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { nil } }
+
+  /// The number, if it is one or a string that spells one.
+  public var integer: Int64? {
+    switch self {
+    case .integer(let number): number
+    case .bytes: string.flatMap { Int64($0) }
+    default: nil
+    }
+  }
+
+  /// The elements, if it is an array.
+  public var array: [RESPValue]? { if case .array(let elements) = self { elements } else { nil } }
+
+  /// The fields and values of a hash, as `HGETALL` returns them.
+  public var hash: [String: String] {
+    guard let array else { return [:] }
+    var fields: [String: String] = [:]
+    for index in stride(from: 0, to: array.count - 1, by: 2) {
+      if let key = array[index].string { fields[key] = array[index + 1].string }
+    }
+    return fields
+  }
+
+  /// Copies a reply, which hiredis frees after the callback.
+  init(copying reply: UnsafePointer<redisReply>) {
+    let source = reply.pointee
+    func text() -> [UInt8] {
+      Array(UnsafeRawBufferPointer(start: source.str, count: Int(source.len)))
+    }
+    switch source.type {
+    case REDIS_REPLY_INTEGER: self = .integer(source.integer)
+    case REDIS_REPLY_STRING, REDIS_REPLY_STATUS: self = .bytes(text())
+    case REDIS_REPLY_ERROR: self = .error(String(decoding: text(), as: UTF8.self))
+    case REDIS_REPLY_ARRAY:
+      self = .array((0..<Int(source.elements)).map { RESPValue(copying: source.element[$0]!) })
+    default: self = .null
+    }
+  }
+}

@@ -1,0 +1,95 @@
+public import EventLoop
+
+/// A Redis that comes back: one pipelined connection, opened again with a growing delay when it is lost.
+@LoopActor
+public final class RedisClient {
+  /// What a client tells about its connection.
+  public enum Event: Sendable {
+    case connected
+    case lost(any Error, retryIn: Duration)
+  }
+
+  private let endpoint: RedisEndpoint
+  private let onEvent: @LoopActor (Event) -> Void
+  private var connection: RedisConnection?
+  private var running: Task<Void, Never>?
+  private var isStopping = false
+  private var digests: [String: String] = [:]
+
+  /// Creates a client; nothing happens before ``start()``.
+  public init(_ endpoint: RedisEndpoint, onEvent: @escaping @LoopActor (Event) -> Void = { _ in }) {
+    self.endpoint = endpoint
+    self.onEvent = onEvent
+  }
+
+  /// Whether a command could be sent now.
+  public var isReady: Bool { connection?.failure == nil && connection != nil }
+
+  /// Starts to connect; a second call is without effect.
+  public func start() {
+    guard running == nil, !isStopping else { return }
+    running = Task { @LoopActor [weak self] in await self?.run() }
+  }
+
+  /// Closes the connection and connects no more; may be called without a start, and twice.
+  public func stop() async {
+    isStopping = true
+    running?.cancel()
+    connection?.close()
+    await running?.value
+    running = nil
+  }
+
+  /// Sends a command and returns its reply; fails at once while there is no connection.
+  ///
+  /// - Throws: ``RedisError``.
+  public func send(_ command: [String]) async throws -> RESPValue {
+    guard let connection else {
+      throw RedisError(.unreachable, operation: command[0], target: endpoint.description, cause: "no connection")
+    }
+    return try await connection.send(command)
+  }
+
+  /// Runs a script by its digest; the text itself is sent only when this Redis does not know it yet.
+  ///
+  /// - Throws: ``RedisError``, with the script's name as operation.
+  public func run(_ script: RedisScript, keys: [String], arguments: [String]) async throws -> RESPValue {
+    let tail = [String(keys.count)] + keys + arguments
+    do {
+      if let digest = digests[script.name] {
+        do {
+          return try await send(["EVALSHA", digest] + tail)
+        } catch let error as RedisError where error.code == .reply && error.cause.hasPrefix("NOSCRIPT") {
+          // A Redis that was restarted has forgotten its scripts.
+        }
+      }
+      digests[script.name] = try await send(["SCRIPT", "LOAD", script.source]).string
+      return try await send(["EVAL", script.source] + tail)
+    } catch let error as RedisError {
+      throw RedisError(error.code, operation: "script \(script.name)", target: error.target, cause: error.cause)
+    }
+  }
+
+  private func run() async {
+    var ceiling: Duration = .milliseconds(50)
+    while !isStopping {
+      let failure: any Error
+      do {
+        let connection = try await RedisConnection.open(endpoint)
+        self.connection = connection
+        if isStopping { connection.close() }
+        ceiling = .milliseconds(50)
+        onEvent(.connected)
+        failure = await connection.ended()
+        self.connection = nil
+      } catch {
+        failure = error
+      }
+      guard !isStopping else { break }
+      let delay = ceiling * Double.random(in: 0.5...1)
+      ceiling = min(ceiling * 2, .seconds(3))
+      onEvent(.lost(failure, retryIn: delay))
+      try? await EventLoop.sleep(for: delay)
+    }
+  }
+}

@@ -1,0 +1,286 @@
+import CHiredis
+public import EventLoop
+
+/// One connection to Redis over hiredis's asynchronous interface.
+///
+/// Commands are pipelined: hiredis collects them in one buffer, which is written once per loop turn. hiredis 0.14 has
+/// no timers, so a timer of the loop ends a connection whose oldest reply is overdue.
+@LoopActor
+public final class RedisConnection {
+  /// The endpoint this connection was opened to.
+  public let endpoint: RedisEndpoint
+  /// Why the connection ended, once it has.
+  public private(set) var failure: RedisError?
+
+  private var context: UnsafeMutablePointer<redisAsyncContext>?
+  private var watcher: DescriptorWatcher?
+  private var readiness: Readiness = []
+  private var deadline: LoopTimer?
+  private var connectWaiter: CheckedContinuation<Void, any Error>?
+  private var endWaiters: [CheckedContinuation<RedisError, Never>] = []
+  /// The commands that wait for a reply, which come in order; `head` is the oldest.
+  private var pending: [Pending] = []
+  private var head = 0
+
+  private struct Pending {
+    let operation: String
+    let since: ContinuousClock.Instant
+    let waiter: CheckedContinuation<RESPValue, any Error>
+  }
+
+  /// Connects, authenticates and selects the database.
+  ///
+  /// - Throws: ``RedisError`` with code `unreachable`, or `reply` when Redis refuses the credentials.
+  public static func open(_ endpoint: RedisEndpoint) async throws -> RedisConnection {
+    let addresses: [String]
+    do {
+      addresses = try await EventLoop.resolve(endpoint.host)
+    } catch {
+      throw RedisError(.unreachable, operation: "connect", target: endpoint.description, cause: "\(error)")
+    }
+    var last: any Error = RedisError(
+      .unreachable, operation: "connect", target: endpoint.description, cause: "the name has no address")
+    for address in addresses {
+      do {
+        let connection = RedisConnection(endpoint)
+        try await connection.connect(to: address)
+        try await connection.logIn()
+        return connection
+      } catch {
+        last = error
+      }
+    }
+    throw last
+  }
+
+  private init(_ endpoint: RedisEndpoint) { self.endpoint = endpoint }
+
+  private func connect(to address: String) async throws {
+    guard let context = redisAsyncConnect(address, Int32(endpoint.port)) else {
+      throw RedisError(.unreachable, operation: "connect", target: endpoint.description, cause: "out of memory")
+    }
+    self.context = context
+    guard context.pointee.err == 0 else {
+      let cause = String(cString: context.pointee.errstr)
+      self.context = nil
+      redisAsyncFree(context)
+      throw RedisError(.unreachable, operation: "connect", target: endpoint.description, cause: cause)
+    }
+    // Retained for hiredis, which calls until its cleanup callback; released there.
+    let own = Unmanaged.passRetained(self).toOpaque()
+    context.pointee.data = own
+    context.pointee.ev.data = own
+    context.pointee.ev.addRead = onAddRead
+    context.pointee.ev.delRead = onDeleteRead
+    context.pointee.ev.addWrite = onAddWrite
+    context.pointee.ev.delWrite = onDeleteWrite
+    context.pointee.ev.cleanup = onCleanup
+    redisAsyncSetConnectCallback(context, onConnect)
+    redisAsyncSetDisconnectCallback(context, onDisconnect)
+    watcher = try DescriptorWatcher(descriptor: context.pointee.c.fd) { [weak self] in self?.ready($0) }
+
+    let limit = LoopTimer { [weak self] in self?.end(.unreachable, "connect", "no connection in time") }
+    limit.start(after: endpoint.timeout)
+    defer { limit.close() }
+    try await withCheckedThrowingContinuation { waiter in
+      connectWaiter = waiter
+      // The socket becomes writable when TCP is up or has failed.
+      watch(readiness.union(.writable))
+    }
+    let timer = LoopTimer { [weak self] in self?.checkDeadline() }
+    timer.start(after: .milliseconds(250), every: .milliseconds(250))
+    deadline = timer
+  }
+
+  private func logIn() async throws {
+    do {
+      if let password = endpoint.password {
+        _ = try await send(["AUTH"] + (endpoint.user.map { [$0] } ?? []) + [password])
+      }
+      if endpoint.database != 0 { _ = try await send(["SELECT", String(endpoint.database)]) }
+    } catch {
+      close()
+      throw error
+    }
+  }
+
+  /// Sends a command and returns its reply.
+  ///
+  /// - Throws: ``RedisError``; a reply that is an error is thrown with code `reply` and Redis's text as cause.
+  public func send(_ command: [String]) async throws -> RESPValue {
+    guard let context, failure == nil else {
+      throw failure ?? RedisError(
+        .unreachable, operation: command[0], target: endpoint.description, cause: "not connected")
+    }
+    let reply = try await withCheckedThrowingContinuation { waiter in
+      pending.append(Pending(operation: command[0], since: .now, waiter: waiter))
+      let status = withArguments(command) { count, texts, lengths in
+        redisAsyncCommandArgv(context, onReply, nil, count, texts, lengths)
+      }
+      if status != REDIS_OK { end(.connectionLost, command[0], "the connection is closing") }
+    }
+    if case .error(let cause) = reply {
+      throw RedisError(.reply, operation: command[0], target: endpoint.description, cause: cause)
+    }
+    return reply
+  }
+
+  /// Suspends until the connection has ended and returns why.
+  public func ended() async -> RedisError {
+    if let failure { return failure }
+    return await withCheckedContinuation { endWaiters.append($0) }
+  }
+
+  /// Closes the connection; commands without a reply fail with code `connectionLost`.
+  public func close() { end(.connectionLost, "close", "closed by us") }
+
+  // MARK: hiredis calls
+
+  fileprivate func watch(_ readiness: Readiness) {
+    self.readiness = readiness
+    watcher?.watch(readiness)
+  }
+
+  fileprivate var watched: Readiness { readiness }
+
+  private func ready(_ ready: Readiness) {
+    if ready.contains(.readable), let context { redisAsyncHandleRead(context) }
+    // Reading may have ended the connection.
+    if ready.contains(.writable), let context { redisAsyncHandleWrite(context) }
+  }
+
+  fileprivate func connected(_ status: Int32, _ cause: String) {
+    guard status == REDIS_OK else {
+      context = nil  // hiredis frees it after this callback
+      return end(.unreachable, "connect", cause)
+    }
+    connectWaiter?.resume()
+    connectWaiter = nil
+  }
+
+  fileprivate func disconnected(_ cause: String) {
+    context = nil  // hiredis frees it after this callback
+    end(.connectionLost, "receive", cause)
+  }
+
+  fileprivate func received(_ reply: UnsafePointer<redisReply>?) {
+    // A missing reply means that hiredis is tearing down; `end` tells the cause.
+    guard let reply, head < pending.count else { return }
+    let entry = pending[head]
+    head += 1
+    if head == pending.count {
+      pending.removeAll(keepingCapacity: true)
+      head = 0
+    } else if head > 4096 {
+      pending.removeFirst(head)
+      head = 0
+    }
+    entry.waiter.resume(returning: RESPValue(copying: reply))
+  }
+
+  fileprivate func cleanedUp() {
+    watcher?.close()
+    watcher = nil
+  }
+
+  private func checkDeadline() {
+    guard head < pending.count, ContinuousClock.now - pending[head].since > endpoint.timeout else { return }
+    end(.timeout, pending[head].operation, "no reply in \(endpoint.timeout)")
+  }
+
+  private func end(_ code: RedisError.Code, _ operation: String, _ cause: String) {
+    guard failure == nil else { return }
+    let failure = RedisError(code, operation: operation, target: endpoint.description, cause: cause)
+    self.failure = failure
+    deadline?.close()
+    deadline = nil
+    if let context {
+      self.context = nil
+      redisAsyncFree(context)
+    }
+    connectWaiter?.resume(throwing: failure)
+    connectWaiter = nil
+    let waiting = pending[head...]
+    pending.removeAll()
+    head = 0
+    for entry in waiting { entry.waiter.resume(throwing: failure) }
+    for waiter in endWaiters { waiter.resume(returning: failure) }
+    endWaiters.removeAll()
+  }
+}
+
+/// Lends a command's words to C for the length of one call.
+private func withArguments<Value>(
+  _ words: [String],
+  _ body: (Int32, UnsafeMutablePointer<UnsafePointer<CChar>?>, UnsafePointer<Int>) -> Value
+) -> Value {
+  var bytes: [CChar] = []
+  var lengths: [Int] = []
+  for word in words {
+    let before = bytes.count
+    bytes.append(contentsOf: word.utf8.lazy.map { CChar(bitPattern: $0) })
+    lengths.append(bytes.count - before)
+  }
+  bytes.append(0)
+  return bytes.withUnsafeBufferPointer { all in
+    var start = all.baseAddress!
+    var texts: [UnsafePointer<CChar>?] = []
+    for length in lengths {
+      texts.append(start)
+      start += length
+    }
+    return texts.withUnsafeMutableBufferPointer { body(Int32(words.count), $0.baseAddress!, lengths) }
+  }
+}
+
+// The callbacks run on the loop, inside a call that the loop or the connection made to hiredis.
+
+private func connection(_ data: UnsafeMutableRawPointer?) -> RedisConnection {
+  Unmanaged<RedisConnection>.fromOpaque(data!).takeUnretainedValue()
+}
+
+private func onAddRead(_ data: UnsafeMutableRawPointer?) {
+  let connection = connection(data)
+  LoopActor.assumeIsolated { connection.watch(connection.watched.union(.readable)) }
+}
+
+private func onDeleteRead(_ data: UnsafeMutableRawPointer?) {
+  let connection = connection(data)
+  LoopActor.assumeIsolated { connection.watch(connection.watched.subtracting(.readable)) }
+}
+
+private func onAddWrite(_ data: UnsafeMutableRawPointer?) {
+  let connection = connection(data)
+  LoopActor.assumeIsolated { connection.watch(connection.watched.union(.writable)) }
+}
+
+private func onDeleteWrite(_ data: UnsafeMutableRawPointer?) {
+  let connection = connection(data)
+  LoopActor.assumeIsolated { connection.watch(connection.watched.subtracting(.writable)) }
+}
+
+private func onCleanup(_ data: UnsafeMutableRawPointer?) {
+  let connection = Unmanaged<RedisConnection>.fromOpaque(data!).takeRetainedValue()
+  LoopActor.assumeIsolated { connection.cleanedUp() }
+}
+
+private func onConnect(_ context: UnsafePointer<redisAsyncContext>?, _ status: Int32) {
+  let connection = connection(context!.pointee.data)
+  let cause = status == REDIS_OK ? "" : String(cString: context!.pointee.errstr)
+  LoopActor.assumeIsolated { connection.connected(status, cause) }
+}
+
+private func onDisconnect(_ context: UnsafePointer<redisAsyncContext>?, _ status: Int32) {
+  let connection = connection(context!.pointee.data)
+  let cause = status == REDIS_OK ? "disconnected" : String(cString: context!.pointee.errstr)
+  LoopActor.assumeIsolated { connection.disconnected(cause) }
+}
+
+private func onReply(
+  _ context: UnsafeMutablePointer<redisAsyncContext>?, _ reply: UnsafeMutableRawPointer?, _: UnsafeMutableRawPointer?
+) {
+  let connection = connection(context!.pointee.data)
+  // The pointer is read during this call only, on the thread that owns it.
+  nonisolated(unsafe) let reply = reply.map { UnsafePointer($0.assumingMemoryBound(to: redisReply.self)) }
+  LoopActor.assumeIsolated { connection.received(reply) }
+}

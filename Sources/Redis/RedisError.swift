@@ -1,0 +1,33 @@
+/// A Redis command that failed.
+public struct RedisError: Error, Sendable, CustomStringConvertible {
+  /// What went wrong, by kind.
+  public enum Code: String, Sendable {
+    /// No connection; the command was not sent.
+    case unreachable
+    /// The connection ended; the command may or may not have been executed.
+    case connectionLost
+    /// No reply came in time; the command may or may not have been executed.
+    case timeout
+    /// Redis answered with an error.
+    case reply
+  }
+
+  /// The kind of failure.
+  public let code: Code
+  /// The command's name, without its arguments.
+  public let operation: String
+  /// Host and port.
+  public let target: String
+  /// The text of Redis or of hiredis.
+  public let cause: String
+
+  /// Creates an error.
+  public init(_ code: Code, operation: String, target: String, cause: String) {
+    self.code = code
+    self.operation = operation
+    self.target = target
+    self.cause = cause
+  }
+
+  public var description: String { "\(operation) at \(target): \(cause) (\(code.rawValue))" }
+}
