@@ -1,0 +1,136 @@
+import FoundationEssentials
+import Purchases
+
+/// Reads the configuration file and the publishers' files, and tells every mistake at once.
+public struct ConfigurationLoader: Sendable {
+  private let file: String
+  private let environment: [String: String]
+
+  /// - Parameters:
+  ///   - file: the path of the configuration file.
+  ///   - environment: variables named `COUNTERSIGN_…` override its keys.
+  public init(file: String, environment: [String: String]) {
+    self.file = file
+    self.environment = environment
+  }
+
+  /// Reads the settings.
+  ///
+  /// - Throws: ``ConfigurationError`` with every mistake.
+  public func settings() throws -> Settings {
+    let reader = SettingsReader(
+      source: file, root: try document(file), environment: environment, folder: folder(of: file))
+    let settings = Settings(reader)
+    reader.noteUnknownKeys()
+    guard reader.mistakes.isEmpty else { throw ConfigurationError(mistakes: reader.mistakes) }
+    return settings
+  }
+
+  /// Reads every `*.json` in the publishers' folder.
+  ///
+  /// - Throws: ``ConfigurationError`` with every mistake of every file.
+  public func publishers(in folder: String) throws -> Publishers {
+    let names: [String]
+    do {
+      names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".json") }.sorted()
+    } catch {
+      throw single(folder, "publishers.folder", "the folder cannot be read")
+    }
+    var publishers: [Publisher] = []
+    var mistakes: [Mistake] = []
+    for name in names {
+      do {
+        publishers.append(try publisher(folder + "/" + name))
+      } catch let error as ConfigurationError {
+        mistakes += error.mistakes
+      }
+    }
+    if names.isEmpty {
+      mistakes.append(Mistake(source: folder, key: "publishers.folder", problem: "has no .json file, expected one for each publisher"))
+    }
+    for (id, group) in Dictionary(grouping: publishers, by: \.id) where group.count > 1 {
+      mistakes.append(Mistake(source: folder, key: "publisherId", problem: "\(id) stands in \(group.count) files"))
+    }
+    guard mistakes.isEmpty else { throw ConfigurationError(mistakes: mistakes) }
+    return Publishers(publishers)
+  }
+
+  private func publisher(_ path: String) throws -> Publisher {
+    let root = try document(path)
+    let reader = SettingsReader(source: path, root: root, environment: nil, folder: folder(of: path))
+    let lists = ["apps", "offers", "webhooks"].map { elements($0, of: root, path, reader) }
+    let publisher = PublisherReader(reader: reader).publisher(apps: lists[0], offers: lists[1], webhooks: lists[2])
+    reader.noteUnknownKeys(except: ["apps", "offers", "webhooks"])
+    let all = [reader] + lists.joined()
+    for element in lists.joined() { element.noteUnknownKeys() }
+    let duplicates = Dictionary(grouping: publisher.webhooks, by: \.id).filter { $0.value.count > 1 }
+    for id in duplicates.keys.sorted() { reader.note("webhooks", "two endpoints have the id \"\(id)\"") }
+    for product in publisher.offers.ambiguousProductIds {
+      reader.note("offers", "product \"\(product)\" stands in two offers")
+    }
+    let mistakes = all.flatMap(\.mistakes)
+    guard mistakes.isEmpty else { throw ConfigurationError(mistakes: mistakes) }
+    return publisher
+  }
+
+  private func elements(_ key: String, of root: JSONValue, _ path: String, _ reader: SettingsReader) -> [SettingsReader] {
+    guard let list = root[[key]] else { return [] }
+    guard case .array(let elements) = list else {
+      reader.note(key, "is \(list.kind), expected an array of objects")
+      return []
+    }
+    return elements.enumerated().map { index, element in
+      SettingsReader(
+        source: "\(path): \(key)[\(index)]", root: element, environment: nil, folder: folder(of: path))
+    }
+  }
+
+  private func document(_ path: String) throws -> JSONValue {
+    guard let data = try? Data(contentsOf: URL(filePath: path)) else {
+      throw single(path, "", "the file cannot be read")
+    }
+    do {
+      let value = try JSONDecoder().decode(JSONValue.self, from: data)
+      guard case .object = value else { throw single(path, "", "is \(value.kind), expected a JSON object") }
+      return value
+    } catch let error as ConfigurationError {
+      throw error
+    } catch {
+      throw single(path, "", "is not JSON: \(Self.reason(error))")
+    }
+  }
+
+  private static func reason(_ error: any Error) -> String {
+    if case DecodingError.dataCorrupted(let context) = error {
+      return context.underlyingError.map { "\($0)" } ?? context.debugDescription
+    }
+    return "\(error)"
+  }
+
+  private func single(_ source: String, _ key: String, _ problem: String) -> ConfigurationError {
+    ConfigurationError(mistakes: [Mistake(source: source, key: key, problem: problem)])
+  }
+
+  private func folder(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return String(path[..<slash])
+  }
+
+  /// Describes every key, for `docs/configuration.md` and `check-config --describe`.
+  public static func reference() -> (settings: [KeyDescription], publisher: [String: [KeyDescription]]) {
+    func reader(_ environment: [String: String]?) -> SettingsReader {
+      SettingsReader(source: "", root: .object([:]), environment: environment, folder: ".")
+    }
+    let settings = reader([:])
+    _ = Settings(settings)
+    let (publisher, app, offer, webhook) = (reader(nil), reader(nil), reader(nil), reader(nil))
+    _ = PublisherReader(reader: publisher).publisher(apps: [app], offers: [offer], webhooks: [webhook])
+    return (
+      settings.descriptions,
+      [
+        "": publisher.descriptions, "apps": app.descriptions, "offers": offer.descriptions,
+        "webhooks": webhook.descriptions,
+      ]
+    )
+  }
+}

@@ -1,0 +1,189 @@
+/// A numeric address and a port.
+public struct ListenAddress: Sendable, Equatable {
+  public var host: String
+  /// 0 takes any free port.
+  public var port: Int
+
+  init(_ reader: SettingsReader, _ key: String, _ fallback: String, _ meaning: String) {
+    let text = reader.string(key, fallback, meaning)
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    let port = parts.last.flatMap { Int($0) }
+    host = parts.dropLast().joined(separator: ":")
+    if host.first == "[", host.last == "]" { host = String(host.dropFirst().dropLast()) }
+    self.port = port ?? 0
+    if host.isEmpty || port == nil || !(0...65535).contains(self.port) {
+      reader.note(key, "is \"\(text)\", expected address:port, for example 0.0.0.0:8080")
+    }
+  }
+}
+
+/// How the workers reach Apple, and whom they trust.
+public struct AppStoreSettings: Sendable {
+  public var productionURL: String
+  public var sandboxURL: String
+  /// Files with the roots that signatures must chain to; empty means Apple's own, which are built in.
+  public var rootFiles: [String]
+  /// PEM file with the authorities for Apple's TLS; `nil` means the system's.
+  public var caFile: String?
+  /// Time for one call.
+  public var timeout: Duration
+  /// A longer answer is an error.
+  public var maxResponseBytes: Int
+  /// Connections to each of Apple's hosts; calls share them by HTTP/2.
+  public var maxConnections: Int
+  /// Calls per second of the whole fleet to one production endpoint for one app; the sandbox gets a tenth.
+  public var callsPerSecond: Int
+
+  init(_ reader: SettingsReader) {
+    func url(_ key: String, _ fallback: String, _ meaning: String) -> String {
+      let text = reader.string(key, fallback, meaning)
+      if !text.hasPrefix("https://") { reader.note(key, "is \"\(text)\", expected an https:// URL") }
+      return text.hasSuffix("/") ? String(text.dropLast()) : text
+    }
+    productionURL = url(
+      "appStore.productionURL", "https://api.storekit.apple.com", "Base URL of the App Store Server API.")
+    sandboxURL = url(
+      "appStore.sandboxURL", "https://api.storekit-sandbox.apple.com", "Base URL of its sandbox.")
+    rootFiles = reader.strings(
+      "appStore.rootFiles", [], "Root certificates (DER or PEM) that signatures must chain to, instead of Apple's."
+    ).map(reader.resolve)
+    caFile = reader.optionalPath(
+      "appStore.caFile", "PEM file of certificate authorities for Apple's TLS, instead of the system's.")
+    timeout = reader.seconds("appStore.timeoutSeconds", 30, 0.1...300, "Time for one call to Apple.")
+    maxResponseBytes = Int(
+      reader.int("appStore.maxResponseBytes", 1 << 20, 1024...(64 << 20), "A longer answer of Apple is an error."))
+    maxConnections = Int(
+      reader.int("appStore.maxConnections", 4, 1...50, "Connections to each of Apple's hosts, shared by HTTP/2."))
+    callsPerSecond = Int(
+      reader.int(
+        "appStore.callsPerSecond", 50, 1...100_000,
+        "Budget of the whole fleet for each app and endpoint in production; the sandbox gets a tenth."))
+  }
+}
+
+/// The gateway: HTTP in, jobs out.
+public struct GatewaySettings: Sendable {
+  public var listen: ListenAddress
+  public var maxBodyBytes: Int
+  public var maxHeaderBytes: Int
+  public var maxConnections: Int
+  public var idleTimeout: Duration
+  /// Time for the broker to confirm a job before the client gets a 503.
+  public var publishTimeout: Duration
+
+  init(_ reader: SettingsReader) {
+    listen = ListenAddress(reader, "gateway.listen", "127.0.0.1:8080", "Address and port of the HTTP API.")
+    maxBodyBytes = Int(
+      reader.int("gateway.maxBodyBytes", 16384, 256...1_048_576, "A longer body is answered with 413."))
+    maxHeaderBytes = Int(
+      reader.int("gateway.maxHeaderBytes", 32768, 4096...1_048_576, "Memory for the request line and headers."))
+    maxConnections = Int(reader.int("gateway.maxConnections", 4096, 1...100_000, "Connections at a time."))
+    idleTimeout = reader.seconds(
+      "gateway.idleTimeoutSeconds", 30, 1...3600, "A silent connection is closed after this.")
+    publishTimeout = reader.seconds(
+      "gateway.publishTimeoutSeconds", 5, 0.1...30, "Time for the broker to confirm a job before the answer is 503.")
+  }
+}
+
+/// The worker: jobs in, events out.
+public struct WorkerSettings: Sendable {
+  public var listen: ListenAddress
+  /// Jobs that run at once; also the prefetch.
+  public var concurrency: Int
+  public var leaseDuration: Duration
+  /// Delay before each further attempt; when it is used up, the result is `INTERNAL_ERROR`.
+  public var retrySchedule: [Duration]
+  /// Further attempts when Apple does not know a transaction, which may be new to it.
+  public var notFoundRetries: Int
+  /// How long a finalized status can be read.
+  public var statusRetention: Duration
+  /// How often the open synchronizations are looked through for those that no queue holds.
+  public var sweepInterval: Duration
+  /// Age at which an open synchronization is looked at by the sweep.
+  public var sweepAfter: Duration
+
+  init(_ reader: SettingsReader) {
+    listen = ListenAddress(
+      reader, "worker.listen", "127.0.0.1:9101", "Address and port of /livez, /readyz and /metrics.")
+    concurrency = Int(reader.int("worker.concurrency", 200, 1...10_000, "Jobs that run at once in one process."))
+    leaseDuration = reader.seconds(
+      "worker.leaseSeconds", 15, 0.5...600, "A worker that is silent for so long loses its jobs to another.")
+    retrySchedule = reader.secondsList(
+      "worker.retryScheduleSeconds", [1, 5, 30, 120, 600] + Array(repeating: 3600, count: 23),
+      "Delay before each further attempt; each different delay is a queue.")
+    notFoundRetries = Int(
+      reader.int("worker.notFoundRetries", 2, 0...20, "Further attempts while Apple does not know a transaction."))
+    statusRetention = reader.seconds(
+      "worker.statusRetentionSeconds", 2_592_000, 60...31_536_000, "How long a finalized status can be read.")
+    sweepInterval = reader.seconds(
+      "worker.sweepIntervalSeconds", 30, 0.1...3600, "How often open synchronizations are looked through.")
+    sweepAfter = reader.seconds(
+      "worker.sweepAfterSeconds", 120, 0.1...86_400,
+      "Age at which an open synchronization that no queue seems to hold is enqueued again.")
+  }
+}
+
+/// The notifier: events in, webhooks out.
+public struct NotifierSettings: Sendable {
+  public var listen: ListenAddress
+  public var concurrency: Int
+  public var timeout: Duration
+  public var retrySchedule: [Duration]
+  /// Whether endpoints may be `http://` and on private addresses; for development.
+  public var allowsInsecureEndpoints: Bool
+  public var caFile: String?
+
+  init(_ reader: SettingsReader) {
+    listen = ListenAddress(
+      reader, "notifier.listen", "127.0.0.1:9102", "Address and port of /livez, /readyz and /metrics.")
+    concurrency = Int(reader.int("notifier.concurrency", 100, 1...10_000, "Events that are delivered at once."))
+    timeout = reader.seconds("notifier.timeoutSeconds", 20, 0.1...120, "Time for one attempt.")
+    retrySchedule = reader.secondsList(
+      "notifier.retryScheduleSeconds", [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400],
+      "Delay before each further attempt; each different delay is a queue.")
+    allowsInsecureEndpoints = reader.bool(
+      "notifier.allowsInsecureEndpoints", false, "Whether endpoints may be `http://`; for development.")
+    caFile = reader.optionalPath(
+      "notifier.caFile", "PEM file of certificate authorities for endpoints, instead of the system's.")
+  }
+}
+
+/// The simulator: a stand-in for Apple.
+public struct SimulatorSettings: Sendable {
+  public var listen: ListenAddress
+  /// Where it keeps its test PKI and the apps' keys, and where workers find both.
+  public var folder: String
+  public var tlsNames: [String]
+  /// `bundleId:appAppleId:issuerId:keyId` of each app.
+  public var apps: [App]
+  /// Added to every answer.
+  public var latency: Duration
+
+  /// An app that the simulator knows.
+  public struct App: Sendable, Equatable {
+    public let bundleId: String
+    public let appAppleId: Int64
+    public let issuerId: String
+    public let keyId: String
+  }
+
+  init(_ reader: SettingsReader) {
+    listen = ListenAddress(reader, "simulator.listen", "127.0.0.1:8443", "Address and port of the simulated App Store.")
+    folder = reader.path("simulator.folder", "simulator", "Where it keeps its test PKI and the apps' keys.")
+    tlsNames = reader.strings(
+      "simulator.tlsNames", ["localhost", "127.0.0.1"], "Names and addresses in its TLS certificate.")
+    let key = "simulator.apps"
+    apps = reader.strings(
+      key, ["com.example.app:1234567890:57246542-96fe-1a63-e053-0824d011072a:2X9R4HXF34"],
+      "Apps it knows, each as `bundleId:appAppleId:issuerId:keyId`."
+    ).compactMap { text in
+      let words = text.split(separator: ":").map(String.init)
+      guard words.count == 4, let appAppleId = Int64(words[1]) else {
+        reader.note(key, "has \"\(text)\", expected bundleId:appAppleId:issuerId:keyId")
+        return nil
+      }
+      return App(bundleId: words[0], appAppleId: appAppleId, issuerId: words[2], keyId: words[3])
+    }
+    latency = reader.seconds("simulator.latencySeconds", 0, 0...60, "Added to every answer.")
+  }
+}

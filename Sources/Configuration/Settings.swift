@@ -1,0 +1,155 @@
+/// The configuration of one process: every role reads the same file and takes what it needs.
+public struct Settings: Sendable {
+  public var rabbitmq: RabbitMQSettings
+  public var redis: RedisSettings
+  public var appStore: AppStoreSettings
+  public var gateway: GatewaySettings
+  public var worker: WorkerSettings
+  public var notifier: NotifierSettings
+  public var simulator: SimulatorSettings
+  /// The folder with one file per publisher.
+  public var publishersFolder: String
+  /// The least important level that is logged.
+  public var logLevel: LogLevel
+  /// Time for a role to finish its work after SIGTERM.
+  public var shutdownGrace: Duration
+
+  /// Levels of the log, from the most to the least talkative.
+  public enum LogLevel: String, Sendable, CaseIterable { case debug, info, warning, error }
+
+  init(_ reader: SettingsReader) {
+    rabbitmq = RabbitMQSettings(reader)
+    redis = RedisSettings(reader)
+    publishersFolder = reader.path("publishers.folder", "publishers", "Folder with one JSON file per publisher.")
+    appStore = AppStoreSettings(reader)
+    gateway = GatewaySettings(reader)
+    worker = WorkerSettings(reader)
+    notifier = NotifierSettings(reader)
+    simulator = SimulatorSettings(reader)
+    logLevel = reader.choice("log.level", LogLevel.info, "Least important level that is logged.")
+    shutdownGrace = reader.seconds(
+      "shutdownGraceSeconds", 25, 0...3600, "Time to finish the work in hand after SIGTERM; the rest is handed back.")
+  }
+}
+
+/// Where the broker is and how its queues are named.
+public struct RabbitMQSettings: Sendable {
+  public var host: String
+  public var port: Int
+  public var user: String
+  public var password: String
+  public var virtualHost: String
+  /// Silence after which a connection counts as dead is twice this.
+  public var heartbeat: Duration
+  /// First part of every exchange's and queue's name.
+  public var prefix: String
+
+  init(_ reader: SettingsReader) {
+    let key = "rabbitmq.url"
+    let text = reader.string(
+      key, "amqp://guest:guest@127.0.0.1:5672/%2F", "AMQP 0-9-1 URL: `amqp://user:password@host:port/vhost`.")
+    let url = ServerURL(text)
+    if url?.scheme != "amqp" { reader.note(key, "expected a URL of the form amqp://user:password@host:port/vhost") }
+    host = url?.host ?? ""
+    port = url?.port ?? 5672
+    user = url?.user ?? "guest"
+    let secret = reader.secret(
+      "rabbitmq.passwordFile", isRequired: false, "File with the password, instead of one in the URL.")
+    password = secret ?? url?.password ?? "guest"
+    virtualHost = url.map { $0.path.isEmpty ? "/" : $0.path } ?? "/"
+    heartbeat = reader.seconds("rabbitmq.heartbeatSeconds", 10, 1...600, "AMQP heartbeat interval.")
+    prefix = reader.string(
+      "rabbitmq.prefix", "countersign", "First part of the names of all exchanges and queues.")
+  }
+}
+
+/// Where Redis is and how its keys are named.
+public struct RedisSettings: Sendable {
+  public var host: String
+  public var port: Int
+  public var user: String?
+  public var password: String?
+  public var database: Int
+  /// Time for a connection, and for the reply to a command.
+  public var timeout: Duration
+  /// First part of every key.
+  public var prefix: String
+
+  init(_ reader: SettingsReader) {
+    let key = "redis.url"
+    let text = reader.string(key, "redis://127.0.0.1:6379/0", "Redis URL: `redis://user:password@host:port/database`.")
+    let url = ServerURL(text)
+    if url?.scheme != "redis" {
+      reader.note(key, "expected a URL of the form redis://user:password@host:port/database")
+    }
+    host = url?.host ?? ""
+    port = url?.port ?? 6379
+    user = url?.user.flatMap { $0.isEmpty ? nil : $0 }
+    let secret = reader.secret(
+      "redis.passwordFile", isRequired: false, "File with the password, instead of one in the URL.")
+    password = secret ?? url?.password
+    database = url.flatMap { $0.path.isEmpty ? 0 : Int($0.path) } ?? 0
+    if let path = url?.path, !path.isEmpty, Int(path) == nil {
+      reader.note(key, "expected a database number after the host")
+    }
+    timeout = reader.seconds("redis.timeoutSeconds", 3, 0.05...60, "Time for a connection and for each reply.")
+    prefix = reader.string("redis.prefix", "cs:", "First part of all keys.")
+  }
+}
+
+/// A URL that names a server, split without Foundation's `URL`, which is lenient about ports and users.
+struct ServerURL {
+  let scheme: String
+  var user: String?
+  var password: String?
+  let host: String
+  var port: Int?
+  /// What stands after the host, decoded, without the slash.
+  var path = ""
+
+  init?(_ text: String) {
+    guard let range = text.firstRange(of: "://") else { return nil }
+    scheme = String(text[..<range.lowerBound])
+    var rest = text[range.upperBound...]
+    if let slash = rest.firstIndex(of: "/") {
+      guard let path = Self.decoded(rest[rest.index(after: slash)...]) else { return nil }
+      self.path = path
+      rest = rest[..<slash]
+    }
+    if let at = rest.lastIndex(of: "@") {
+      let words = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      guard let user = Self.decoded(words[0]) else { return nil }
+      self.user = user
+      if words.count == 2 {
+        guard let password = Self.decoded(words[1]) else { return nil }
+        self.password = password
+      }
+      rest = rest[rest.index(after: at)...]
+    }
+    if let colon = rest.lastIndex(of: ":"), rest.last != "]" {
+      guard let port = Int(rest[rest.index(after: colon)...]), (1...65535).contains(port) else { return nil }
+      self.port = port
+      rest = rest[..<colon]
+    }
+    if rest.first == "[", rest.last == "]" { rest = rest.dropFirst().dropLast() }
+    guard !rest.isEmpty else { return nil }
+    host = String(rest)
+  }
+
+  private static func decoded(_ text: Substring) -> String? {
+    var bytes: [UInt8] = []
+    var rest = Array(text.utf8)[...]
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%") {
+        guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else {
+          return nil
+        }
+        bytes.append(value)
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return String(validating: bytes, as: UTF8.self)
+  }
+}

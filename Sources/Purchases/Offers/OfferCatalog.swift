@@ -1,0 +1,39 @@
+/// What a customer gets access to, and the Apple products that stand for it.
+public struct Offer: Sendable, Equatable {
+  /// The offer's id, for example `S123123123_US`.
+  public let id: String
+  /// Apple's product ids.
+  public let productIds: [String]
+  /// Days of access from the purchase of a non-renewing product, whose end Apple does not know; `nil` means no end.
+  public let accessDays: Int?
+
+  /// Creates an offer.
+  public init(id: String, productIds: [String], accessDays: Int? = nil) {
+    self.id = id
+    self.productIds = productIds
+    self.accessDays = accessDays
+  }
+}
+
+/// The offers of one publisher, found by product.
+public struct OfferCatalog: Sendable {
+  private let byProduct: [String: Offer]
+  /// Products that stand in more than one offer; a configuration mistake.
+  public let ambiguousProductIds: [String]
+
+  /// Creates a catalog; of two offers with one product, the first wins.
+  public init(_ offers: [Offer]) {
+    var byProduct: [String: Offer] = [:]
+    var ambiguous: Set<String> = []
+    for offer in offers {
+      for product in offer.productIds {
+        if byProduct[product] == nil { byProduct[product] = offer } else { ambiguous.insert(product) }
+      }
+    }
+    self.byProduct = byProduct
+    ambiguousProductIds = ambiguous.sorted()
+  }
+
+  /// Returns the offer that a product stands for.
+  public func offer(forProduct productId: String) -> Offer? { byProduct[productId] }
+}
