@@ -60,7 +60,7 @@ let package = Package(
       ["AMQP", "Redis", "HTTPServer", "Crypto", "Purchases", "Configuration", "Observability", "EventLoop"]),
 
     // The roles.
-    library("Gateway", ["Fleet"]),
+    library("Gateway", ["Fleet", "HTTPServer", "Redis", "AMQP", "Configuration", "Crypto", "EventLoop", "Observability", "Purchases"]),
     library("Worker", ["Fleet", "AppStore", "HTTPClient"]),
     library("Notifier", ["Fleet", "HTTPClient"]),
     library("Simulator", ["HTTP2Server", "Crypto", "EventLoop", "Observability"]),

@@ -1,0 +1,79 @@
+public import AMQP
+import EventLoop
+
+/// The exchanges and queues of the fleet, each argument explicit, since brokers from 3.10 to 4.x have other defaults.
+///
+/// Every role declares all of it on every connection: whoever comes first makes it, and a wiped broker gets it back.
+public struct Topology: Sendable {
+  /// The first part of all names.
+  public let prefix: String
+  /// The delays of the jobs' tiers.
+  public let jobTiers: [Duration]
+  /// The delays of the deliveries' tiers.
+  public let deliveryTiers: [Duration]
+
+  /// Creates the names for a configured prefix and the tiers of both retry schedules.
+  public init(prefix: String, jobTiers: [Duration], deliveryTiers: [Duration]) {
+    self.prefix = prefix
+    self.jobTiers = jobTiers
+    self.deliveryTiers = deliveryTiers
+  }
+
+  /// Jobs wait here for a worker.
+  public var jobs: String { "\(prefix).jobs" }
+  /// Jobs that no worker can run, each with its reason.
+  public var deadJobs: String { "\(prefix).jobs.dead" }
+  /// The topic exchange that services bind their queues to.
+  public var events: String { "\(prefix).events" }
+  /// Events wait here for a notifier.
+  public var deliveries: String { "\(prefix).notifier" }
+  /// Deliveries given up, each with its reason.
+  public var deadDeliveries: String { "\(prefix).notifier.dead" }
+
+  /// The queue in which a job waits for a delay of ``jobTiers``.
+  public func jobDelay(_ tier: Duration) -> String { "\(jobs).delay.\(tier.wholeMilliseconds)" }
+  /// The queue in which a delivery waits for a delay of ``deliveryTiers``.
+  public func deliveryDelay(_ tier: Duration) -> String { "\(deliveries).delay.\(tier.wholeMilliseconds)" }
+
+  /// Declares everything.
+  ///
+  /// - Throws: `AMQPError` with code `channelClosed` when something exists with other arguments.
+  @LoopActor
+  public func declare(on channel: AMQPChannel) async throws {
+    try await channel.declareExchange(events, type: "topic")
+    try await channel.declareQueue(deadJobs, arguments: Self.quorum)
+    try await channel.declareQueue(deadDeliveries, arguments: Self.quorum)
+    try await channel.declareQueue(jobs, arguments: Self.work(deadLettersTo: deadJobs))
+    try await channel.declareQueue(deliveries, arguments: Self.work(deadLettersTo: deadDeliveries))
+    try await channel.bindQueue(deliveries, to: events, routingKey: "#")
+    for tier in jobTiers {
+      try await channel.declareQueue(jobDelay(tier), arguments: Self.delay(tier, then: jobs))
+    }
+    for tier in deliveryTiers {
+      try await channel.declareQueue(deliveryDelay(tier), arguments: Self.delay(tier, then: deliveries))
+    }
+  }
+
+  private static let quorum: [String: AMQPValue] = ["x-queue-type": "quorum"]
+
+  /// A queue of work. The delivery limit only stops messages that kill their consumers again and again; retries are
+  /// counted in a header of ours, since brokers count deliveries in three different ways.
+  private static func work(deadLettersTo dead: String) -> [String: AMQPValue] {
+    quorum.merging(deadLetter(to: dead)) { $1 }.merging(["x-delivery-limit": 50]) { $1 }
+  }
+
+  /// A queue that holds every message for one time, and then passes it on. One queue for one delay: a message's own
+  /// time to live would only be looked at when it has come to the head.
+  private static func delay(_ time: Duration, then queue: String) -> [String: AMQPValue] {
+    quorum.merging(deadLetter(to: queue)) { $1 }
+      .merging(["x-message-ttl": .int(Int64(time.wholeMilliseconds))]) { $1 }
+  }
+
+  /// At-least-once dead lettering through the default exchange, which needs `reject-publish`.
+  private static func deadLetter(to queue: String) -> [String: AMQPValue] {
+    [
+      "x-dead-letter-exchange": "", "x-dead-letter-routing-key": .string(queue),
+      "x-dead-letter-strategy": "at-least-once", "x-overflow": "reject-publish", "x-max-length": 10_000_000,
+    ]
+  }
+}

@@ -1,0 +1,32 @@
+public import EventLoop
+public import HTTPServer
+public import Observability
+
+/// Answers `/livez`, `/readyz` and `/metrics`, in every role alike.
+@LoopActor
+public struct HealthEndpoints {
+  private let metrics: Metrics
+  private let checks: [(name: String, isReady: @LoopActor () -> Bool)]
+
+  /// Creates the endpoints; a role is ready when all checks are.
+  public init(metrics: Metrics, checks: [(name: String, isReady: @LoopActor () -> Bool)]) {
+    self.metrics = metrics
+    self.checks = checks
+  }
+
+  /// Answers a request for one of the three; `nil` for any other path.
+  public func answer(_ request: HTTPServerRequest) -> HTTPServerResponse? {
+    guard request.path.count == 1, ["livez", "readyz", "metrics"].contains(request.path[0]) else { return nil }
+    guard request.method == "GET" || request.method == "HEAD" else {
+      return HTTPServerResponse(status: 405, headers: [("Allow", "GET, HEAD")])
+    }
+    switch request.path[0] {
+    case "livez": return .text(200, "ok\n")
+    case "metrics": return .text(200, metrics.text(), type: "text/plain; version=0.0.4; charset=utf-8")
+    default:
+      let results = checks.map { ($0.name, $0.isReady()) }
+      let text = results.map { "\($0.1 ? "ok" : "not ready"): \($0.0)\n" }.joined()
+      return .text(results.allSatisfy(\.1) ? 200 : 503, text)
+    }
+  }
+}

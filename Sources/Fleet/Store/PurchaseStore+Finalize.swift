@@ -1,0 +1,89 @@
+import EventLoop
+public import Purchases
+import Redis
+
+/// What became of the attempt to finalize.
+public enum FinalizeAnswer: Sendable, Equatable {
+  /// The synchronization is finalized, by us or, in an earlier run, with the same claim; its event must be published.
+  case finalized(Synchronization)
+  /// A later lease was given out; what we found must not take effect.
+  case stale
+}
+
+extension PurchaseStore {
+  /// Finalizes a synchronization in one step: fencing number, ownership, status, claim, lease.
+  ///
+  /// The fencing number is compared with the last one given out, so of two runs of one transaction at most one takes
+  /// effect. A purchase that gives access goes to the first customer who registers it; for any other the result
+  /// becomes `PURCHASE_OWNED_BY_ANOTHER_CUSTOMER`.
+  ///
+  /// - Parameter retention: how long the status can be read from now on.
+  public func finalize(
+    _ job: Job, _ lease: Lease, _ outcome: Outcome, retention: Duration, route: String?
+  ) async throws -> FinalizeAnswer {
+    let (publisher, transaction) = (job.publisherId, job.transactionId)
+    var owner = ""
+    if outcome.accessGranted, let original = outcome.originalTransactionId, let environment = outcome.environment {
+      owner = keys.owner(publisher, environment, original)
+    }
+    let claim = Claim(synchronizationId: job.synchronizationId, customerId: job.customerId)
+    let reply = try await redis.run(
+      .finalize,
+      keys: [
+        keys.fence(publisher, transaction), keys.lease(publisher, transaction),
+        keys.synchronization(publisher, job.synchronizationId), keys.claim(publisher, transaction), keys.open,
+        keys.route(publisher, transaction),
+      ] + (owner.isEmpty ? [] : [owner]),
+      arguments: [
+        String(lease.fence), claim.encoded, keys.member(publisher, job.synchronizationId),
+        String(retention.wholeMilliseconds), String(job.customerId), transaction, outcome.result.rawValue,
+        outcome.accessGranted ? "1" : "0", outcome.offerId ?? "", outcome.originalTransactionId ?? "",
+        outcome.environment ?? "", job.traceparent ?? "", route ?? "",
+        String(Self.routeRetention.wholeMilliseconds),
+        SynchronizationResult.purchaseOwnedByAnotherCustomer.rawValue,
+      ]
+    ).array ?? []
+    switch reply.first?.string {
+    case "stale": return .stale
+    case "finalized":
+      guard let done = Synchronization(publisher: publisher, id: job.synchronizationId, fields: reply[1].hash) else {
+        throw unexpected(reply, "finalize")
+      }
+      return .finalized(done)
+    default: throw unexpected(reply, "finalize")
+    }
+  }
+}
+
+extension RedisScript {
+  fileprivate static let finalize = RedisScript(
+    "finalize",
+    """
+    if redis.call('HGET', KEYS[3], 'status') == 'finalized' then
+      return {'finalized', redis.call('HGETALL', KEYS[3])}
+    end
+    local last = redis.call('GET', KEYS[1])
+    if last and last ~= ARGV[1] then return {'stale'} end
+    local result, granted, offer = ARGV[7], ARGV[8], ARGV[9]
+    if KEYS[7] then
+      local owner = redis.call('GET', KEYS[7])
+      if not owner then
+        redis.call('SET', KEYS[7], ARGV[5])
+      elseif owner ~= ARGV[5] then
+        result, granted, offer = ARGV[15], '0', ''
+      end
+    end
+    local now = redis.call('TIME')
+    redis.call('HSET', KEYS[3], 'transaction', ARGV[6], 'customer', ARGV[5], 'status', 'finalized', 'result', result,
+      'granted', granted, 'offer', offer, 'original', ARGV[10], 'environment', ARGV[11], 'version', ARGV[1],
+      'traceparent', ARGV[12], 'finalizedAt', string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000)))
+    redis.call('HDEL', KEYS[3], 'job', 'fence')
+    redis.call('PEXPIRE', KEYS[3], ARGV[4])
+    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[4])
+    if redis.call('GET', KEYS[4]) == ARGV[2] then redis.call('DEL', KEYS[4]) end
+    if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end
+    if ARGV[13] ~= '' then redis.call('SET', KEYS[6], ARGV[13], 'PX', ARGV[14]) end
+    redis.call('ZREM', KEYS[5], ARGV[3])
+    return {'finalized', redis.call('HGETALL', KEYS[3])}
+    """)
+}

@@ -1,0 +1,140 @@
+import EventLoop
+public import Purchases
+import Redis
+
+/// A worker's right to run a synchronization now.
+public struct Lease: Sendable, Equatable {
+  /// Grows with every lease of the transaction, even after Redis has lost everything.
+  public let fence: Int64
+  /// App and environment in which Apple knew the transaction the last time.
+  public let route: String?
+}
+
+/// What became of the attempt to take a lease.
+public enum LeaseAnswer: Sendable, Equatable {
+  case taken(Lease)
+  /// Another run has the lease for this long at most.
+  case busy(Duration)
+  /// Nothing is left to do but to tell.
+  case finalized(Synchronization)
+}
+
+extension PurchaseStore {
+  /// Takes the lease on the job's transaction, with a new fencing number.
+  ///
+  /// The number is the greater of the last one plus one and Redis' clock in microseconds, so it grows even when Redis
+  /// was wiped (decision 0004). A Redis that has lost the synchronization gets it back from the job.
+  public func takeLease(_ job: Job, for duration: Duration, sweepAfter: Duration) async throws -> LeaseAnswer {
+    let (publisher, transaction) = (job.publisherId, job.transactionId)
+    let claim = Claim(synchronizationId: job.synchronizationId, customerId: job.customerId)
+    let reply = try await redis.run(
+      .takeLease,
+      keys: [
+        keys.lease(publisher, transaction), keys.fence(publisher, transaction),
+        keys.synchronization(publisher, job.synchronizationId), keys.claim(publisher, transaction), keys.open,
+        keys.route(publisher, transaction),
+      ],
+      arguments: [
+        String(duration.wholeMilliseconds), claim.encoded, keys.member(publisher, job.synchronizationId),
+        String(sweepAfter.wholeMilliseconds), String(job.customerId), transaction, try encoded(job),
+        job.traceparent ?? "",
+      ]
+    ).array ?? []
+    switch reply.first?.string {
+    case "taken":
+      guard let fence = reply[1].integer else { throw unexpected(reply, "take lease") }
+      return .taken(Lease(fence: fence, route: reply[2].string.flatMap { $0.isEmpty ? nil : $0 }))
+    case "busy": return .busy(.milliseconds(max(1, reply[1].integer ?? 1000)))
+    case "finalized":
+      guard let done = Synchronization(publisher: publisher, id: job.synchronizationId, fields: reply[1].hash) else {
+        throw unexpected(reply, "take lease")
+      }
+      return .finalized(done)
+    default: throw unexpected(reply, "take lease")
+    }
+  }
+
+  /// Makes a lease last longer.
+  ///
+  /// - Returns: false when a later lease was given to somebody else.
+  public func renewLease(_ job: Job, _ lease: Lease, for duration: Duration) async throws -> Bool {
+    try await redis.run(
+      .renewLease,
+      keys: [keys.lease(job.publisherId, job.transactionId), keys.fence(job.publisherId, job.transactionId)],
+      arguments: [String(lease.fence), String(duration.wholeMilliseconds)]
+    ).integer == 1
+  }
+
+  /// Gives the lease back because the job goes to a delay tier; the status becomes `retrying` when it is a failure.
+  ///
+  /// - Parameters:
+  ///   - sweepAfter: when the sweep may look at the synchronization; must be longer than the delay.
+  ///   - route: where Apple knew the transaction, if that is known by now.
+  public func release(
+    _ job: Job, _ lease: Lease, isRetrying: Bool, sweepAfter: Duration, route: String?
+  ) async throws {
+    let (publisher, transaction) = (job.publisherId, job.transactionId)
+    _ = try await redis.run(
+      .release,
+      keys: [
+        keys.lease(publisher, transaction), keys.synchronization(publisher, job.synchronizationId), keys.open,
+        keys.route(publisher, transaction),
+      ],
+      arguments: [
+        String(lease.fence), isRetrying ? "retrying" : "", keys.member(publisher, job.synchronizationId),
+        String(sweepAfter.wholeMilliseconds), route ?? "", String(Self.routeRetention.wholeMilliseconds),
+      ])
+  }
+
+  static let routeRetention: Duration = .seconds(30 * 86_400)
+}
+
+extension RedisScript {
+  fileprivate static let takeLease = RedisScript(
+    "take lease",
+    """
+    local status = redis.call('HGET', KEYS[3], 'status')
+    if status == 'finalized' then return {'finalized', redis.call('HGETALL', KEYS[3])} end
+    if redis.call('EXISTS', KEYS[1]) == 1 then return {'busy', redis.call('PTTL', KEYS[1])} end
+    local now = redis.call('TIME')
+    local micros = now[1] * 1000000 + now[2]
+    local fence = string.format('%.0f', math.max(tonumber(redis.call('GET', KEYS[2]) or 0) + 1, micros))
+    redis.call('SET', KEYS[2], fence)
+    redis.call('SET', KEYS[1], fence, 'PX', ARGV[1])
+    if not status then
+      redis.call('HSET', KEYS[3], 'transaction', ARGV[6], 'customer', ARGV[5], 'status', 'processing', 'job', ARGV[7],
+        'traceparent', ARGV[8])
+    end
+    redis.call('HSET', KEYS[3], 'fence', fence)
+    local holder = redis.call('GET', KEYS[4])
+    if not holder then
+      redis.call('SET', KEYS[4], ARGV[2])
+    elseif holder == ARGV[2] then
+      redis.call('PERSIST', KEYS[4])
+    end
+    redis.call('ZADD', KEYS[5], math.floor(micros / 1000) + ARGV[4], ARGV[3])
+    return {'taken', fence, redis.call('GET', KEYS[6]) or ''}
+    """)
+
+  fileprivate static let renewLease = RedisScript(
+    "renew lease",
+    """
+    if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
+    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+    return 1
+    """)
+
+  fileprivate static let release = RedisScript(
+    "release",
+    """
+    if ARGV[5] ~= '' then redis.call('SET', KEYS[4], ARGV[5], 'PX', ARGV[6]) end
+    if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+    redis.call('DEL', KEYS[1])
+    local status = redis.call('HGET', KEYS[2], 'status')
+    if not status or status == 'finalized' then return 0 end
+    if ARGV[2] ~= '' then redis.call('HSET', KEYS[2], 'status', ARGV[2]) end
+    local now = redis.call('TIME')
+    redis.call('ZADD', KEYS[3], now[1] * 1000 + math.floor(now[2] / 1000) + ARGV[4], ARGV[3])
+    return 1
+    """)
+}

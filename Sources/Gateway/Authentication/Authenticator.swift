@@ -1,0 +1,94 @@
+import Configuration
+import Crypto
+import FoundationEssentials
+import HTTPServer
+
+/// Checks the credential of a request: a publisher's token, or a customer's JWT.
+struct Authenticator {
+  let publishers: Publishers
+  /// Seconds since 1970.
+  let now: Int64
+
+  /// Clocks of others may be off by this many seconds.
+  private static let leeway: Int64 = 30
+
+  /// Returns the caller.
+  ///
+  /// - Throws: ``Problem``: 401 for a missing or wrong credential, 400 for two of them.
+  func caller(of request: HTTPServerRequest) throws(Problem) -> Caller {
+    let token = request.header("X-Publisher-Token")
+    let authorization = request.header("Authorization")
+    switch (token, authorization) {
+    case (nil, nil): throw .missingCredential
+    case (.some, .some):
+      // RFC 6750, section 2: one method for a request.
+      throw .invalidHeaders("Send X-Publisher-Token or Authorization, not both.")
+    case (.some(let token), nil): return try publisher(token)
+    case (nil, .some(let authorization)):
+      let words = authorization.split(separator: " ")
+      guard words.count == 2, words[0].lowercased() == "bearer" else { throw .invalidCredential }
+      return try customer(String(words[1]))
+    }
+  }
+
+  /// Compares with every publisher's hashes, in constant time and without an early end, so that the time tells
+  /// nothing about a token that is nearly right.
+  private func publisher(_ token: String) throws(Problem) -> Caller {
+    let hash = SHA256.hash(Array(token.utf8))
+    var found: Publisher?
+    for publisher in publishers.all {
+      for known in publisher.tokenHashes where constantTimeEqual(hash, known) { found = publisher }
+    }
+    guard let found else { throw .invalidCredential }
+    return Caller(publisher: found, customerId: nil)
+  }
+
+  /// Checks a JWT (RFC 7519): the publisher's pinned algorithm and key, `exp`, `nbf`, and the customer's claim.
+  private func customer(_ token: String) throws(Problem) -> Caller {
+    let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 3, token.utf8.count <= 8192,
+      let header: Header = decoded(parts[0]), let claims: [String: Claim] = decoded(parts[1]),
+      let signature = Base64URL.decode(parts[2])
+    else { throw .invalidCredential }
+    // Only chooses whose key is tried; nothing is believed before the signature has been checked.
+    guard let publisherId = claims["publisherId"]?.number, let publisher = publishers[publisherId],
+      let policy = publisher.customerTokens, header.alg == policy.key.algorithm, header.crit == nil
+    else { throw .invalidCredential }
+    let signed = Array("\(parts[0]).\(parts[1])".utf8)
+    let isValid =
+      switch policy.key {
+      case .hs256(let secret): constantTimeEqual(HMACSHA256.authenticate(signed, key: secret), signature)
+      case .rs256(let key): key.isValidPKCS1SHA256Signature(signature, for: signed)
+      case .es256(let key): key.isValidSignature(signature, for: signed)
+      }
+    guard isValid, let expiry = claims["exp"]?.number, now < expiry + Self.leeway else { throw .invalidCredential }
+    if let start = claims["nbf"], (start.number ?? .max) > now + Self.leeway { throw .invalidCredential }
+    guard let customerId = claims[policy.customerClaim]?.number else { throw .invalidCredential }
+    return Caller(publisher: publisher, customerId: customerId)
+  }
+
+  private func decoded<Value: Decodable>(_ part: Substring) -> Value? {
+    Base64URL.decode(part).flatMap { try? JSONDecoder().decode(Value.self, from: Data($0)) }
+  }
+
+  private struct Header: Decodable {
+    let alg: String
+    let crit: [String]?
+  }
+
+  /// A claim as far as we read any: whole numbers, and texts that spell one.
+  private struct Claim: Decodable {
+    let number: Int64?
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      if let number = try? container.decode(Int64.self) {
+        self.number = number
+      } else if let number = try? container.decode(Double.self), number.magnitude < 9e15 {
+        self.number = Int64(number)
+      } else {
+        number = (try? container.decode(String.self)).flatMap { Int64($0) }
+      }
+    }
+  }
+}

@@ -1,0 +1,175 @@
+import AMQP
+public import Configuration
+public import EventLoop
+public import Fleet
+import HTTPServer
+import Observability
+import Purchases
+import Redis
+
+/// The role that takes registrations in over HTTP and answers for their status.
+@LoopActor
+public final class Gateway: Role {
+  private let context: RoleContext
+  private let store: PurchaseStore
+  private let publisher: AMQPPublisher
+  private let topology: Topology
+  private let health: HealthEndpoints
+  private let requests: Counter
+  private let latency: Histogram
+  private let registrations: Counter
+  private let redis: RedisClient
+  private var server: HTTPServer?
+
+  /// Creates a gateway that is not started.
+  public init(_ context: RoleContext) {
+    self.context = context
+    let redis = context.makeRedis()
+    let store = PurchaseStore(redis, prefix: context.settings.redis.prefix)
+    let topology = Topology(context.settings)
+    let publisher = AMQPPublisher(
+      AMQPEndpoint(context.settings.rabbitmq), name: "countersign gateway", onEvent: context.observer(of: "publish"),
+      declare: { try await topology.declare(on: $0) })
+    self.redis = redis
+    self.store = store
+    self.topology = topology
+    self.publisher = publisher
+    health = HealthEndpoints(
+      metrics: context.metrics,
+      checks: [("redis", { store.isReady }), ("rabbitmq", { publisher.isReady })])
+    requests = context.metrics.counter(
+      "countersign_http_requests_total", "Answered requests.", labels: ["route", "status"])
+    latency = context.metrics.histogram(
+      "countersign_http_request_duration_seconds", "Time from request to answer.", labels: ["route"])
+    registrations = context.metrics.counter(
+      "countersign_registrations_total", "Registrations by what they came to.", labels: ["code"])
+  }
+
+  public func start() async throws {
+    redis.start()
+    publisher.start()
+    let settings = context.settings.gateway
+    var configuration = HTTPServer.Configuration()
+    configuration.host = settings.listen.host
+    configuration.port = settings.listen.port
+    configuration.maxBodyBytes = settings.maxBodyBytes
+    configuration.maxHeaderBytes = settings.maxHeaderBytes
+    configuration.maxConnections = settings.maxConnections
+    configuration.idleTimeout = settings.idleTimeout
+    let server = try HTTPServer(
+      configuration, tooLarge: { Problem.tooLarge(settings.maxBodyBytes).response },
+      handler: { [weak self] in await self?.answer($0) ?? Problem.unavailable("The gateway is stopping.").response })
+    self.server = server
+    context.log.info("listening", ["address": .string("\(settings.listen.host):\(server.port)")])
+  }
+
+  public func stop(grace: Duration) async {
+    await server?.close(grace: grace)
+    await publisher.stop()
+    await redis.stop()
+  }
+
+  public func reload(_ publishers: Publishers) { context.publishers = publishers }
+
+  // MARK: One request
+
+  private func answer(_ request: HTTPServerRequest) async -> HTTPServerResponse {
+    let start = ContinuousClock.now
+    var name = "unknown"
+    let response: HTTPServerResponse
+    do {
+      let route = try Route(request.method, request.path)
+      name = route.name
+      response = try await answer(route, request)
+    } catch {
+      response = error.response
+    }
+    requests.count(name, String(response.status))
+    latency.observe((ContinuousClock.now - start).inSeconds, name)
+    return response
+  }
+
+  private func answer(_ route: Route, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
+    if case .health = route, let response = health.answer(request) { return response }
+    let caller = try Authenticator(publishers: context.publishers, now: context.now() / 1000).caller(of: request)
+    switch route {
+    case .register: return try await register(request, caller)
+    case .status(let id): return try await status(id, caller)
+    case .customer(let id, let method): return try await customer(id, method, request, caller)
+    case .health: throw .notFound
+    }
+  }
+
+  private func register(_ request: HTTPServerRequest, _ caller: Caller) async throws(Problem) -> HTTPServerResponse {
+    let trace = request.header("traceparent").flatMap { TraceParent($0)?.child() } ?? TraceParent()
+    let registration = Registration(context: context, store: store, publisher: publisher, topology: topology)
+    let answer: Registration.Answer
+    do {
+      answer = await registration.register(try RegistrationRequest(request), by: caller, trace: trace)
+    } catch {
+      registrations.count(error.code)
+      throw error
+    }
+    switch answer {
+    case .accepted(let id):
+      registrations.count("accepted")
+      var response = jsonResponse(202, ["synchronizationId": id])
+      response.headers.append(("Location", statusPath(id)))
+      return response
+    case .problem(let problem):
+      registrations.count(problem.code)
+      throw problem
+    }
+  }
+
+  private func status(_ id: String, _ caller: Caller) async throws(Problem) -> HTTPServerResponse {
+    guard isSynchronizationId(id) else {
+      throw .invalidPath("synchronizationId: expected 1 to 256 visible ASCII characters")
+    }
+    let found = try await fromStore { try await self.store.synchronization(caller.publisher.id, id) }
+    guard let found, caller.mayActFor(found.customerId) else { throw .notFound }
+    return StatusAnswer(found).response
+  }
+
+  private func customer(
+    _ id: String, _ method: Route.Method, _ request: HTTPServerRequest, _ caller: Caller
+  ) async throws(Problem) -> HTTPServerResponse {
+    guard caller.customerId == nil else { throw .forbidden("Customers are managed with the publisher's token.") }
+    let publisher = caller.publisher.id
+    switch method {
+    case .put:
+      let customer = try requestedCustomer(id, request)
+      let isNew = try await fromStore { try await self.store.putCustomer(publisher, customer) }
+      return jsonResponse(isNew ? 201 : 200, CustomerBody(customer))
+    case .get:
+      let id = try customerId(id)
+      guard let customer = try await fromStore({ try await self.store.customer(publisher, id) }) else { throw .notFound }
+      return jsonResponse(200, CustomerBody(customer))
+    case .delete:
+      let id = try customerId(id)
+      guard try await fromStore({ try await self.store.deleteCustomer(publisher, id) }) else { throw .notFound }
+      return HTTPServerResponse(status: 204)
+    }
+  }
+
+  private func fromStore<Value>(_ read: () async throws -> Value) async throws(Problem) -> Value {
+    do {
+      return try await read()
+    } catch {
+      context.log.warning("store failed", ["cause": .failure(error)])
+      throw .unavailable("The store cannot be reached now.")
+    }
+  }
+}
+
+extension Route {
+  /// The label of the route's metrics.
+  fileprivate var name: String {
+    switch self {
+    case .register: "register"
+    case .status: "status"
+    case .customer: "customer"
+    case .health: "health"
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import FoundationEssentials
+public import HTTPServer
+
+/// An error of the HTTP API: RFC 9457 problem details with the documented code and text as extra members.
+public struct Problem: Error, Sendable, Equatable {
+  public let status: Int
+  /// The documented code, such as `SK2C0101`.
+  public let code: String
+  /// The documented text.
+  public let message: String
+  /// What exactly was wrong, for the developer who reads it.
+  public var detail: String?
+  /// The resource that the problem is about.
+  public var instance: String?
+  /// Seconds after which a further try makes sense.
+  public var retryAfter: Int?
+  /// Further header fields, such as `Allow`.
+  var headers: [String: String] = [:]
+
+  init(
+    _ status: Int, _ code: String, _ message: String, detail: String? = nil, instance: String? = nil,
+    retryAfter: Int? = nil, headers: [String: String] = [:]
+  ) {
+    self.status = status
+    self.code = code
+    self.message = message
+    self.detail = detail
+    self.instance = instance
+    self.retryAfter = retryAfter
+    self.headers = headers
+  }
+
+  // The documented errors.
+  static func invalidBody(_ detail: String) -> Problem { Problem(400, "REQ0001", "Invalid body", detail: detail) }
+  static func invalidPath(_ detail: String) -> Problem {
+    Problem(400, "REQ0003", "Invalid path parameters", detail: detail)
+  }
+  static func invalidHeaders(_ detail: String) -> Problem { Problem(400, "REQ0004", "Invalid headers", detail: detail) }
+  static let notFound = Problem(404, "REQ0100", "Entity not found")
+  static let unknownCustomer = Problem(422, "SK2C0100", "Unable to find customer")
+  static let notActivated = Problem(500, "SK2C0004", "StoreKit2 integration not activated")
+  static func locked(instance: String?) -> Problem {
+    Problem(
+      409, "SK2C0101", "The resource is temporarily locked due to a concurrent request.", instance: instance,
+      retryAfter: instance == nil ? nil : 1)
+  }
+  static let internalError = Problem(500, "S0001", "Internal Server Error")
+
+  // Errors that HTTP asks for and the contract is silent about.
+  static let missingCredential = Problem(
+    401, "AUTH0001", "Missing required credential",
+    detail: "Send X-Publisher-Token, or Authorization: Bearer with a customer's token.",
+    headers: ["WWW-Authenticate": "Bearer realm=\"countersign\""])
+  static let invalidCredential = Problem(
+    401, "AUTH0002", "Invalid credential",
+    headers: ["WWW-Authenticate": "Bearer realm=\"countersign\", error=\"invalid_token\""])
+  static func forbidden(_ detail: String) -> Problem {
+    Problem(403, "AUTH0003", "The credential does not allow this", detail: detail)
+  }
+  static func methodNotAllowed(_ allowed: [String]) -> Problem {
+    Problem(405, "REQ0405", "Method not allowed", headers: ["Allow": allowed.joined(separator: ", ")])
+  }
+  static func tooLarge(_ limit: Int) -> Problem {
+    Problem(413, "REQ0413", "Body too large", detail: "The limit is \(limit) bytes.")
+  }
+  static let unsupportedMediaType = Problem(
+    415, "REQ0415", "Unsupported media type", detail: "Send Content-Type: application/json.")
+  static func unavailable(_ detail: String) -> Problem {
+    Problem(503, "S0503", "Service Unavailable", detail: detail, retryAfter: 2)
+  }
+
+  /// The problem as an answer.
+  public var response: HTTPServerResponse {
+    let document = Document(
+      type: "about:blank", title: message, status: status, detail: detail, instance: instance, code: code,
+      message: message)
+    var response = jsonResponse(status, document, type: "application/problem+json")
+    if let retryAfter { response.headers.append(("Retry-After", String(retryAfter))) }
+    for (name, value) in headers.sorted(by: { $0.key < $1.key }) { response.headers.append((name, value)) }
+    return response
+  }
+
+  private struct Document: Encodable {
+    let type: String
+    let title: String
+    let status: Int
+    let detail: String?
+    let instance: String?
+    let code: String
+    let message: String
+  }
+}
+
+/// Makes an answer whose body is JSON.
+func jsonResponse(_ status: Int, _ value: some Encodable, type: String = "application/json") -> HTTPServerResponse {
+  let encoder = JSONEncoder()
+  encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+  // Only strings, integers and Booleans are encoded here, which cannot fail.
+  let body = (try? encoder.encode(value)).map { Array($0) } ?? Array("{}".utf8)
+  return HTTPServerResponse(status: status, headers: [("Content-Type", type), ("Cache-Control", "no-store")], body: body)
+}

@@ -1,0 +1,35 @@
+import HTTPServer
+
+/// What a request asks for, by value.
+enum Route: Equatable {
+  case register
+  case status(String)
+  case customer(String, Method)
+  case health
+
+  enum Method: String { case get = "GET", put = "PUT", delete = "DELETE" }
+
+  /// Reads the path and the method.
+  ///
+  /// - Throws: ``Problem``: 404 for a path that is none, 405 with `Allow` for a method that it has not.
+  init(_ method: String, _ path: [String]) throws(Problem) {
+    let path = path.first == "storekit2" ? Array(path.dropFirst()) : path
+    switch (path.count, path.first) {
+    case (1, "purchases"):
+      guard method == "POST" else { throw .methodNotAllowed(["POST"]) }
+      self = .register
+    case (3, "purchases") where path[1] == "synchronizations":
+      guard method == "GET" || method == "HEAD" else { throw .methodNotAllowed(["GET", "HEAD"]) }
+      self = .status(path[2])
+    case (2, "customers"):
+      guard let method = Method(rawValue: method == "HEAD" ? "GET" : method) else {
+        throw .methodNotAllowed(["DELETE", "GET", "HEAD", "PUT"])
+      }
+      self = .customer(path[1], method)
+    case (1, "livez"), (1, "readyz"), (1, "metrics"):
+      self = .health
+    default:
+      throw .notFound
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import Configuration
+import FoundationEssentials
+import Glibc
+import HTTPServer
+import Purchases
+
+/// A registration as it was asked for, checked.
+struct RegistrationRequest: Equatable {
+  let customerId: Int64
+  let transactionId: String
+  let ipAddress: String?
+  /// The client's id for the synchronization, if it gave one.
+  let correlationId: String?
+
+  /// Reads the request.
+  ///
+  /// - Throws: ``Problem``: 415, 400 REQ0001 or 400 REQ0004, with what was expected.
+  init(_ request: HTTPServerRequest) throws(Problem) {
+    try requireJSON(request)
+    let body: Body = try decodedBody(request)
+    guard body.cleengCustomerId >= 1 else { throw .invalidBody("cleengCustomerId: expected a number from 1") }
+    guard Job.isTransactionId(body.transactionId) else {
+      throw .invalidBody("transactionId: expected 1 to 32 digits")
+    }
+    if let address = body.ipAddress {
+      var parsed = in_addr()
+      guard inet_pton(AF_INET, address, &parsed) == 1 else { throw .invalidBody("ipAddress: expected an IPv4 address") }
+    }
+    customerId = body.cleengCustomerId
+    transactionId = body.transactionId
+    ipAddress = body.ipAddress
+    correlationId = request.header("Correlation-Id")
+    if let correlationId, !isSynchronizationId(correlationId) {
+      throw .invalidHeaders("Correlation-Id: expected 1 to 256 visible ASCII characters")
+    }
+  }
+
+  private struct Body: Decodable {
+    let cleengCustomerId: Int64
+    let transactionId: String
+    let ipAddress: String?
+  }
+}
+
+/// Whether a text can name a synchronization: 1 to 256 visible ASCII characters.
+func isSynchronizationId(_ text: String) -> Bool {
+  (1...256).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+}
+
+/// Refuses a body that is not declared as JSON.
+func requireJSON(_ request: HTTPServerRequest) throws(Problem) {
+  let type = request.header("Content-Type")?.split(separator: ";").first?.lowercased() ?? ""
+  guard type.split(separator: " ").joined() == "application/json" else { throw .unsupportedMediaType }
+}
+
+/// Decodes a JSON body.
+func decodedBody<Body: Decodable>(_ request: HTTPServerRequest) throws(Problem) -> Body {
+  do {
+    return try JSONDecoder().decode(Body.self, from: Data(request.body))
+  } catch DecodingError.keyNotFound(let key, _) {
+    throw .invalidBody("\(key.stringValue): is missing")
+  } catch DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context) {
+    let path = context.codingPath.map(\.stringValue).joined(separator: ".")
+    throw .invalidBody(path.isEmpty ? "expected a JSON object" : "\(path): has another type than expected")
+  } catch DecodingError.dataCorrupted(let context) where !context.codingPath.isEmpty {
+    throw .invalidBody("\(context.codingPath.map(\.stringValue).joined(separator: ".")): is out of range")
+  } catch {
+    throw .invalidBody("expected JSON")
+  }
+}

@@ -1,0 +1,37 @@
+import HTTPServer
+import Purchases
+
+/// The documented answer about a synchronization, with what a poller of several purchases needs besides.
+struct StatusAnswer: Encodable, Equatable {
+  let synchronizationId: String
+  let status: String
+  let transactionId: String
+  let accessGranted: Bool?
+  let offerId: String?
+  let result: String?
+  let originalTransactionId: String?
+  let version: Int64?
+
+  init(_ synchronization: Synchronization) {
+    let conclusion = synchronization.conclusion
+    synchronizationId = synchronization.id
+    status = synchronization.status.rawValue
+    transactionId = synchronization.transactionId
+    accessGranted = conclusion?.outcome.accessGranted
+    offerId = conclusion?.outcome.offerId
+    result = conclusion?.outcome.result.rawValue
+    originalTransactionId = conclusion?.outcome.originalTransactionId
+    version = conclusion?.version
+  }
+
+  /// The answer; while there is more to come it says when to ask again.
+  var response: HTTPServerResponse {
+    var response = jsonResponse(200, self)
+    switch status {
+    case Synchronization.Status.processing.rawValue: response.headers.append(("Retry-After", "1"))
+    case Synchronization.Status.retrying.rawValue: response.headers.append(("Retry-After", "5"))
+    default: break
+    }
+    return response
+  }
+}

@@ -1,0 +1,181 @@
+public import EventLoop
+
+/// The metrics of a process, in the text format of Prometheus.
+///
+/// Names have base units and the endings of Prometheus' naming rules; ids are never labels.
+@LoopActor
+public final class Metrics {
+  private var families: [any MetricFamily] = []
+
+  /// Creates an empty set.
+  public init() {}
+
+  /// Adds a counter; its name must end in `_total`.
+  public func counter(_ name: String, _ help: String, labels: [String] = []) -> Counter {
+    add(Counter(name: name, help: help, labels: labels))
+  }
+
+  /// Adds a gauge.
+  public func gauge(_ name: String, _ help: String, labels: [String] = []) -> Gauge {
+    add(Gauge(name: name, help: help, labels: labels))
+  }
+
+  /// Adds a gauge that is read when somebody asks.
+  public func gauge(_ name: String, _ help: String, read: @escaping @LoopActor () -> Double) {
+    _ = add(ReadMetric(name: name, help: help, type: "gauge", read: read))
+  }
+
+  /// Adds a counter that somebody else keeps and that is read when asked; its name must end in `_total`.
+  public func counter(_ name: String, _ help: String, read: @escaping @LoopActor () -> Double) {
+    _ = add(ReadMetric(name: name, help: help, type: "counter", read: read))
+  }
+
+  /// Adds a histogram of seconds.
+  public func histogram(
+    _ name: String, _ help: String, labels: [String] = [], buckets: [Double] = Histogram.latencyBuckets
+  ) -> Histogram {
+    add(Histogram(name: name, help: help, labels: labels, buckets: buckets))
+  }
+
+  /// Returns all metrics as text, version 0.0.4 of the format.
+  public func text() -> String {
+    var text = ""
+    for family in families {
+      text += "# HELP \(family.name) \(family.help)\n# TYPE \(family.name) \(family.type)\n"
+      family.write(to: &text)
+    }
+    return text
+  }
+
+  private func add<Family: MetricFamily>(_ family: Family) -> Family {
+    families.append(family)
+    return family
+  }
+}
+
+@LoopActor
+protocol MetricFamily {
+  var name: String { get }
+  var help: String { get }
+  var type: String { get }
+  func write(to text: inout String)
+}
+
+/// A number that only grows.
+@LoopActor
+public final class Counter: MetricFamily {
+  let name: String
+  let help: String
+  let type = "counter"
+  private let labels: [String]
+  private var values: [[String]: Double] = [:]
+
+  init(name: String, help: String, labels: [String]) {
+    (self.name, self.help, self.labels) = (name, help, labels)
+    if labels.isEmpty { values[[]] = 0 }
+  }
+
+  /// Adds to the number that has these label values, in the order of the labels.
+  public func add(_ amount: Double = 1, _ labelValues: String...) { values[labelValues, default: 0] += amount }
+
+  /// Adds one to the number that has these label values.
+  public func count(_ labelValues: String...) { values[labelValues, default: 0] += 1 }
+
+  func write(to text: inout String) { writeSamples(values, name, labels, to: &text) }
+}
+
+/// A number that goes up and down.
+@LoopActor
+public final class Gauge: MetricFamily {
+  let name: String
+  let help: String
+  let type = "gauge"
+  private let labels: [String]
+  private var values: [[String]: Double] = [:]
+
+  init(name: String, help: String, labels: [String]) {
+    (self.name, self.help, self.labels) = (name, help, labels)
+    if labels.isEmpty { values[[]] = 0 }
+  }
+
+  /// Sets the number that has these label values.
+  public func set(_ value: Double, _ labelValues: String...) { values[labelValues] = value }
+
+  func write(to text: inout String) { writeSamples(values, name, labels, to: &text) }
+}
+
+@LoopActor
+final class ReadMetric: MetricFamily {
+  let name: String
+  let help: String
+  let type: String
+  private let read: @LoopActor () -> Double
+
+  init(name: String, help: String, type: String, read: @escaping @LoopActor () -> Double) {
+    (self.name, self.help, self.type, self.read) = (name, help, type, read)
+  }
+
+  func write(to text: inout String) { text += "\(name) \(plain(read()))\n" }
+}
+
+/// How often values fell into each bucket, their sum and their count.
+@LoopActor
+public final class Histogram: MetricFamily {
+  /// From a millisecond to a minute.
+  public nonisolated static let latencyBuckets = [
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
+  ]
+  /// From a tenth of a second to a day.
+  public nonisolated static let ageBuckets = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14400, 43200, 86400]
+
+  let name: String
+  let help: String
+  let type = "histogram"
+  private let labels: [String]
+  private let buckets: [Double]
+  private var series: [[String]: (counts: [Int], sum: Double)] = [:]
+
+  init(name: String, help: String, labels: [String], buckets: [Double]) {
+    (self.name, self.help, self.labels, self.buckets) = (name, help, labels, buckets)
+    if labels.isEmpty { series[[]] = (Array(repeating: 0, count: buckets.count + 1), 0) }
+  }
+
+  /// Adds a value to the series that has these label values.
+  public func observe(_ value: Double, _ labelValues: String...) {
+    let bucket = buckets.firstIndex { value <= $0 } ?? buckets.count
+    series[labelValues, default: (Array(repeating: 0, count: buckets.count + 1), 0)].counts[bucket] += 1
+    series[labelValues]?.sum += value
+  }
+
+  func write(to text: inout String) {
+    for (values, entry) in series.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+      var total = 0
+      for (index, count) in entry.counts.enumerated() {
+        total += count
+        let bound = index < buckets.count ? plain(buckets[index]) : "+Inf"
+        text += "\(name)_bucket\(labelText(labels + ["le"], values + [bound])) \(total)\n"
+      }
+      text += "\(name)_sum\(labelText(labels, values)) \(plain(entry.sum))\n"
+      text += "\(name)_count\(labelText(labels, values)) \(total)\n"
+    }
+  }
+}
+
+private func writeSamples(_ values: [[String]: Double], _ name: String, _ labels: [String], to text: inout String) {
+  for (labelValues, value) in values.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+    text += "\(name)\(labelText(labels, labelValues)) \(plain(value))\n"
+  }
+}
+
+private func labelText(_ labels: [String], _ values: [String]) -> String {
+  guard !labels.isEmpty else { return "" }
+  let pairs = zip(labels, values).map { label, value in
+    let escaped = value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
+    return "\(label)=\"\(escaped)\""
+  }
+  return "{\(pairs.joined(separator: ","))}"
+}
+
+private func plain(_ number: Double) -> String {
+  number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : String(number)
+}

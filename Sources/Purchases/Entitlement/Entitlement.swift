@@ -1,0 +1,31 @@
+/// Decides what a verified purchase gives its customer.
+public enum Entitlement {
+  /// Returns the outcome at a time, before it is known whether another customer owns the purchase.
+  ///
+  /// Only signed dates give access. A subscription is good until it expires or until its grace period ends; in billing
+  /// retry without grace it is not (Apple: App Store Server API, `status`).
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  public static func outcome(of purchase: VerifiedPurchase, offers: OfferCatalog, now: Int64) -> Outcome {
+    func outcome(_ result: SynchronizationResult, offer: Offer? = nil) -> Outcome {
+      Outcome(
+        result, accessGranted: offer != nil, offerId: offer?.id,
+        originalTransactionId: purchase.originalTransactionId, environment: purchase.environment)
+    }
+    if purchase.revocationDate != nil || purchase.isReportedRevoked { return outcome(.purchaseRevoked) }
+    if hasEnded(purchase, now: now) { return outcome(.receivedExpiredPurchase) }
+    guard let offer = offers.offer(forProduct: purchase.productId) else { return outcome(.offerNotFound) }
+    if purchase.kind == .nonRenewing, let days = offer.accessDays {
+      // Apple knows no end of a non-renewing product; the publisher's offer sets it.
+      guard now < purchase.purchaseDate + Int64(days) * 86_400_000 else { return outcome(.receivedExpiredPurchase) }
+    }
+    return outcome(.purchaseSynchronized, offer: offer)
+  }
+
+  private static func hasEnded(_ purchase: VerifiedPurchase, now: Int64) -> Bool {
+    guard purchase.kind == .autoRenewable else { return false }
+    // A subscription without an end is none that Apple makes; it gives nothing.
+    let end = max(purchase.expiresDate ?? .min, purchase.gracePeriodExpiresDate ?? .min)
+    return end <= now
+  }
+}

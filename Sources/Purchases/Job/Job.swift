@@ -1,0 +1,44 @@
+/// What a worker needs to run a synchronization; complete, so that a job survives the loss of Redis.
+public struct Job: Sendable, Equatable, Codable {
+  /// The only version of the body that this code writes and reads.
+  public static let currentFormat = 1
+
+  public var format = Job.currentFormat
+  public let synchronizationId: String
+  public let publisherId: Int64
+  public let customerId: Int64
+  public let transactionId: String
+  /// The customer's address, when the client told it.
+  public let ipAddress: String?
+  /// When the gateway accepted it, in milliseconds since 1970.
+  public let registeredAt: Int64
+  /// The trace that the work continues.
+  public let traceparent: String?
+
+  /// Creates a job.
+  public init(
+    synchronizationId: String, publisherId: Int64, customerId: Int64, transactionId: String, ipAddress: String? = nil,
+    registeredAt: Int64, traceparent: String? = nil
+  ) {
+    self.synchronizationId = synchronizationId
+    self.publisherId = publisherId
+    self.customerId = customerId
+    self.transactionId = transactionId
+    self.ipAddress = ipAddress
+    self.registeredAt = registeredAt
+    self.traceparent = traceparent
+  }
+
+  /// Why the job cannot be run by this code; `nil` when it can.
+  public var defect: String? {
+    if format != Job.currentFormat { return "format \(format), expected \(Job.currentFormat)" }
+    if !Job.isTransactionId(transactionId) { return "transactionId is not 1 to 32 digits" }
+    if synchronizationId.isEmpty || synchronizationId.utf8.count > 256 { return "synchronizationId is not 1 to 256 bytes" }
+    return nil
+  }
+
+  /// Whether a text can be one of Apple's transaction ids: 1 to 32 digits. Checked before it enters a key or a URL.
+  public static func isTransactionId(_ text: String) -> Bool {
+    (1...32).contains(text.utf8.count) && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+  }
+}

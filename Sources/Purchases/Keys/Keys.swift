@@ -1,0 +1,36 @@
+/// The names of everything that Countersign keeps in Redis.
+///
+/// Every key names its publisher: what one tenant registers can neither block nor show up at another.
+public struct Keys: Sendable {
+  private let prefix: String
+
+  /// Creates the names with the configured prefix.
+  public init(prefix: String) { self.prefix = prefix }
+
+  /// String: the ``Claim`` on a transactionId.
+  public func claim(_ publisher: Int64, _ transaction: String) -> String { "\(prefix)claim:\(publisher):\(transaction)" }
+  /// String with expiry: the fencing number of the run that has the lease.
+  public func lease(_ publisher: Int64, _ transaction: String) -> String { "\(prefix)lease:\(publisher):\(transaction)" }
+  /// String: the last fencing number given out.
+  public func fence(_ publisher: Int64, _ transaction: String) -> String { "\(prefix)fence:\(publisher):\(transaction)" }
+  /// String: app and environment in which Apple knew the transaction.
+  public func route(_ publisher: Int64, _ transaction: String) -> String { "\(prefix)route:\(publisher):\(transaction)" }
+  /// Hash: the synchronization.
+  public func synchronization(_ publisher: Int64, _ id: String) -> String { prefix + "sync:" + member(publisher, id) }
+  /// Sorted set: the members of open synchronizations, by the time at which the sweep looks at them.
+  public var open: String { "\(prefix)open" }
+  /// The name of a synchronization in ``open``.
+  public func member(_ publisher: Int64, _ id: String) -> String { "\(publisher):\(id)" }
+  /// What stands before a member in the key of its synchronization.
+  public var synchronizationPrefix: String { prefix + "sync:" }
+  /// Hash: a customer.
+  public func customer(_ publisher: Int64, _ id: Int64) -> String { "\(prefix)customer:\(publisher):\(id)" }
+  /// String: the customer who owns a purchase. Ids of the sandbox are a number space of their own.
+  public func owner(_ publisher: Int64, _ environment: String, _ original: String) -> String {
+    "\(prefix)owner:\(publisher):\(environment):\(original)"
+  }
+  /// String with expiry: Apple has forbidden calls until it goes.
+  public func pause(_ budget: String) -> String { "\(prefix)pause:\(budget)" }
+  /// String with expiry: the bucket of a budget.
+  public func budget(_ budget: String) -> String { "\(prefix)budget:\(budget)" }
+}

@@ -1,0 +1,83 @@
+/// How often and how long a job is tried.
+public struct RetryPolicy: Sendable {
+  /// The delay before each further attempt.
+  public let schedule: [Duration]
+  /// Further attempts while Apple does not know the transaction, which may be newer than Apple's index.
+  public let notFoundRetries: Int
+
+  /// Creates a policy.
+  public init(schedule: [Duration], notFoundRetries: Int) {
+    self.schedule = schedule
+    self.notFoundRetries = notFoundRetries
+  }
+
+  /// The delay tiers that the policy needs, shortest first.
+  public var tiers: [Duration] { Set(schedule + [.seconds(1), .seconds(5), .seconds(30)]).sorted() }
+
+  /// Returns the shortest tier that is no shorter than a wait, or the longest one there is.
+  public func tier(for wait: Duration) -> Duration { tiers.first { $0 >= wait } ?? tiers[tiers.count - 1] }
+}
+
+/// What an attempt to verify came to.
+public enum AttemptOutcome: Sendable, Equatable {
+  /// Apple's signed data was checked and says this.
+  case verified(VerifiedPurchase)
+  /// Apple's answer is final and gives nothing.
+  case rejected(SynchronizationResult)
+  /// Apple knows the transaction in no app and no environment of the publisher.
+  case unknownTransaction
+  /// Something failed that may pass. It counts as an attempt.
+  case failed(RetryCause)
+  /// No call was made, because the budget is used up or paused. It does not count as an attempt.
+  case postponed(RetryCause, wait: Duration)
+}
+
+/// Why a job is tried again; a label of a metric, so a small closed set.
+public enum RetryCause: String, Sendable, CaseIterable {
+  case network, timeout
+  case appleError = "apple_error"
+  case rateLimited = "rate_limited"
+  case unauthorized
+  case malformedAnswer = "malformed_answer"
+  case notFoundYet = "not_found_yet"
+  case budget
+  case busy
+  case storeUnavailable = "store_unavailable"
+  case tryLater = "try_later"
+  case publisherUnknown = "publisher_unknown"
+}
+
+/// What to do after an attempt.
+public enum NextStep: Sendable, Equatable {
+  case conclude(Outcome)
+  /// Publish the job to the tier and acknowledge this delivery.
+  case retry(attempt: Int, tier: Duration, RetryCause)
+
+  /// Decides by value what follows from an attempt.
+  ///
+  /// - Parameters:
+  ///   - attempt: the number of the attempt that was made, from 1.
+  ///   - now: milliseconds since 1970.
+  public static func after(
+    _ outcome: AttemptOutcome, attempt: Int, policy: RetryPolicy, offers: OfferCatalog, now: Int64
+  ) -> NextStep {
+    switch outcome {
+    case .verified(let purchase):
+      return .conclude(Entitlement.outcome(of: purchase, offers: offers, now: now))
+    case .rejected(let result):
+      return .conclude(Outcome(result))
+    case .unknownTransaction:
+      guard attempt <= policy.notFoundRetries else { return .conclude(Outcome(.transactionIdNotFound)) }
+      return again(attempt, policy, .notFoundYet)
+    case .failed(let cause):
+      return again(attempt, policy, cause)
+    case .postponed(let cause, let wait):
+      return .retry(attempt: attempt, tier: policy.tier(for: wait), cause)
+    }
+  }
+
+  private static func again(_ attempt: Int, _ policy: RetryPolicy, _ cause: RetryCause) -> NextStep {
+    guard attempt <= policy.schedule.count else { return .conclude(Outcome(.internalError)) }
+    return .retry(attempt: attempt + 1, tier: policy.tier(for: policy.schedule[attempt - 1]), cause)
+  }
+}
