@@ -27,9 +27,9 @@ struct ServerAPITests {
   static let now: Int64 = 1_700_000_000_000
 
   private func api(_ recorder: Recorder, now: Int64 = now) -> AppStoreServerAPI {
-    AppStoreServerAPI(AppStoreServerAPI.Configuration(), now: { now }) { request throws(HTTPClientError) in
-      try await recorder.send(request)
-    }
+    AppStoreServerAPI(
+      AppStoreServerAPI.Configuration(), now: { now },
+      transport: { request throws(HTTPClientError) in try await recorder.send(request) })
   }
 
   private func app() throws -> AppCredentials {
