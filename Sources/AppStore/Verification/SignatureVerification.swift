@@ -46,7 +46,7 @@ struct SignatureVerification: Sendable {
     try Self.checkSignature(of: jws, by: Self.signingKey(of: Self.certificate(text, "leaf")))
   }
 
-  private func validity(of chain: CertificateChain, at date: Int64) throws(Rejection) -> ClosedRange<Int64> {
+  private func validity(of chain: CertificateChain, at date: Int64) throws(Rejection) -> Range<Int64> {
     let root: Certificate
     do {
       root = try chain.verify(against: roots.certificates, at: date)
@@ -62,10 +62,10 @@ struct SignatureVerification: Sendable {
     let certificates = [chain.leaf, chain.intermediate, root]
     let start = certificates.map(\.notBefore).reduce(.min, max)
     let end = certificates.map(\.notAfter).reduce(.max, min)
-    guard start <= end, (start...end).contains(date) else {
+    guard start <= end, (start..<end).contains(date) else {
       throw Rejection(.chainUntrusted, "the chain was not valid at the date of signing")
     }
-    return start...end
+    return start..<end
   }
 
   private static func checkSignature(of jws: JSONWebSignature, by key: P256PublicKey) throws(Rejection) {

@@ -11,7 +11,7 @@ final class VerifiedChainCache: @unchecked Sendable {
   struct Entry: Sendable {
     let leafKey: P256PublicKey
     /// The dates at which leaf, intermediate and root are all valid, in milliseconds since 1970.
-    let validity: ClosedRange<Int64>
+    let validity: Range<Int64>
   }
 
   // Sendable is right: `entries` and `clock` are only touched while `lock` is held.

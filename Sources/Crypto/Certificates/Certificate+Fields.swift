@@ -11,8 +11,8 @@ extension Certificate {
   /// The start of validity in milliseconds since 1970.
   public var notBefore: Int64 { Self.milliseconds(of: X509_get0_notBefore(pointer)) ?? .max }
 
-  /// The end of validity in milliseconds since 1970; the whole second still belongs to it.
-  public var notAfter: Int64 { Self.milliseconds(of: X509_get0_notAfter(pointer)).map { $0 + 999 } ?? .min }
+  /// The end of validity in milliseconds since 1970; OpenSSL counts this moment itself as expired.
+  public var notAfter: Int64 { Self.milliseconds(of: X509_get0_notAfter(pointer)) ?? .min }
 
   /// Whether the basic constraints, which must be present, name this a certificate authority.
   public var isCA: Bool { X509_check_ca(pointer) == 1 }
@@ -41,6 +41,11 @@ extension Certificate {
     }
     let handle = KeyHandle(takingOwnershipOf: key)
     return handle.isP256 ? P256PublicKey(handle: handle) : nil
+  }
+
+  /// Returns whether the issuer's name is the subject's name of another certificate, which proves nothing.
+  func hasIssuer(namedLike other: Certificate) -> Bool {
+    X509_NAME_cmp(X509_get_issuer_name(pointer), X509_get_subject_name(other.pointer)) == 0
   }
 
   private func allows(usage: UInt32) -> Bool {

@@ -35,18 +35,33 @@ public struct CertificateChain: Sendable {
   public func verify(
     against roots: [Certificate], at milliseconds: Int64, securityLevel: Int32 = 2
   ) throws(Untrusted) -> Certificate {
-    let found = try path(to: roots, at: milliseconds, securityLevel: securityLevel)
-    guard found.count == 3, found[0] == leaf.der, found[1] == intermediate.der,
-      let root = roots.first(where: { $0.der == found[2] })
-    else { throw .unexpectedPath }
+    let root = try rootOfValidPath(among: roots, at: milliseconds, securityLevel: securityLevel)
     guard intermediate.isCA else { throw .intermediateNotAuthority }
     guard leaf.allowsDigitalSignature, intermediate.allowsCertificateSigning else { throw .keyUsage }
     return root
   }
 
+  /// Tries the roots with the issuer's name one by one: of two with the same name, as after a change of keys, OpenSSL
+  /// would only try one.
+  private func rootOfValidPath(
+    among roots: [Certificate], at milliseconds: Int64, securityLevel: Int32
+  ) throws(Untrusted) -> Certificate {
+    var failure = Untrusted.noValidPath("no pinned root has the name of the intermediate's issuer")
+    for root in roots where intermediate.hasIssuer(namedLike: root) {
+      do throws(Untrusted) {
+        let found = try path(to: root, at: milliseconds, securityLevel: securityLevel)
+        guard found == [leaf.der, intermediate.der, root.der] else { throw .unexpectedPath }
+        return root
+      } catch {
+        failure = error
+      }
+    }
+    throw failure
+  }
+
   /// Returns the DER of the path that OpenSSL builds and finds valid, leaf first.
   private func path(
-    to roots: [Certificate], at milliseconds: Int64, securityLevel: Int32
+    to root: Certificate, at milliseconds: Int64, securityLevel: Int32
   ) throws(Untrusted) -> [[UInt8]] {
     guard let store = X509_STORE_new(), let context = X509_STORE_CTX_new(), let untrusted = OPENSSL_sk_new_null()
     else { preconditionFailure("OpenSSL could not allocate, which only happens when memory is exhausted.") }
@@ -56,7 +71,7 @@ public struct CertificateChain: Sendable {
       X509_STORE_free(store)
       ERR_clear_error()
     }
-    for root in roots { X509_STORE_add_cert(store, root.pointer) }
+    X509_STORE_add_cert(store, root.pointer)
     OPENSSL_sk_push(untrusted, UnsafeRawPointer(intermediate.pointer))
     guard X509_STORE_CTX_init(context, store, leaf.pointer, untrusted) == 1 else {
       throw .noValidPath(CryptoError.taken(during: "prepare a chain").cause)

@@ -17,9 +17,14 @@ struct FixtureVerdictTests {
     var bundleId: String?
     var appAppleId: Int64?
     var root: String?
-    var x509_strict: Bool?
+    var isX509Strict: Bool?
     var result: String?
     var pythonVerdict: String?
+
+    enum CodingKeys: String, CodingKey {
+      case file, method, env, environment, bundle, bundleId, appAppleId, root, result, pythonVerdict
+      case isX509Strict = "x509_strict"
+    }
 
     var apps: AcceptedApps {
       AcceptedApps([
@@ -50,6 +55,8 @@ struct FixtureVerdictTests {
     "jws/signed-date-string.jws": .malformed,
     "jws/price-string.jws": .malformed,
     "jws/padded-base64url.jws": .malformed,
+    // The first of two equal keys counts, where Python takes the last.
+    "jws/dup-key-bundle-last-good.jws": .bundleIdMismatch,
     "jws/transaction-as-renewal-info.jws": .kindMismatch,
   ]
 
@@ -83,12 +90,12 @@ struct FixtureVerdictTests {
     let test = try testVerifier()
     let apple = SignedDataVerifier()
     let rows = try Fixtures.decoded("apple-expected.json", as: [Row].self)
-    for row in rows where row.root != nil && row.x509_strict != nil {
+    for row in rows where row.root != nil && row.isX509Strict != nil {
       let rejection = try row.rejection(by: row.root == "testCA" ? test : apple)
       let about = Comment(
         rawValue: "\(row.file) \(row.method) \(row.env ?? ""): \(row.expected), got \(rejection?.description ?? "OK")")
       // X509_STRICT refuses Apple's test authority; we do not set it.
-      if row.x509_strict == true, row.root == "testCA" { continue }
+      if row.isX509Strict == true, row.root == "testCA" { continue }
       if row.file == "apple/mock_signed_data/transactionInfo", row.method == "renew" {
         #expect(rejection?.reason == .kindMismatch, about)
       } else {

@@ -1,0 +1,27 @@
+public import Crypto
+
+/// What the API asks of one app: who it is and the In-App Purchase key that proves it.
+///
+/// The key is one made under Users and Access, Integrations, In-App Purchase; a key of the App Store Connect API is
+/// answered with 401.
+public struct AppCredentials: Sendable, CustomStringConvertible {
+  /// The app's bundle id.
+  public let bundleId: String
+  /// The issuer id of the App Store Connect team, a UUID.
+  public let issuerId: String
+  /// The id of the key.
+  public let keyId: String
+  /// The key.
+  public let key: P256PrivateKey
+
+  /// Creates credentials.
+  public init(bundleId: String, issuerId: String, keyId: String, key: P256PrivateKey) {
+    self.bundleId = bundleId
+    self.issuerId = issuerId
+    self.keyId = keyId
+    self.key = key
+  }
+
+  /// Everything but the key.
+  public var description: String { "\(bundleId) (issuer \(issuerId), key \(keyId))" }
+}

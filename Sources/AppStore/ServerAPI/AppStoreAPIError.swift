@@ -1,0 +1,106 @@
+import FoundationEssentials
+public import HTTPClient
+
+/// A call that did not succeed.
+public struct AppStoreAPIError: Error, Sendable, CustomStringConvertible {
+  /// What happened.
+  public enum Kind: Sendable {
+    /// Apple answered with an error code, possibly one that this version does not know.
+    case api(AppStoreErrorCode)
+    /// An error status without a code, for example from a proxy in between.
+    case http(Int)
+    /// Status 401, which has no code: a wrong key or clock, or production before the app's first release.
+    case unauthorized
+    /// Too many calls; the time to wait for is in ``AppStoreAPIError/retryAfterMilliseconds``.
+    case rateLimited(retryAfterMilliseconds: Int64?)
+    /// There was no complete answer.
+    case transport(HTTPClientError)
+    /// A success whose body is not what Apple documents.
+    case malformedAnswer
+    /// The call was not made, for example because of an id that Apple cannot have given.
+    case invalidRequest(String)
+  }
+
+  /// What happened.
+  public let kind: Kind
+  /// The call.
+  public let endpoint: AppStoreEndpoint
+  /// Apple's text.
+  public let message: String?
+  /// The ids that Apple gave to the call.
+  public let correlation: AppleCorrelation
+
+  /// Creates an error.
+  public init(
+    _ kind: Kind, endpoint: AppStoreEndpoint, message: String? = nil,
+    correlation: AppleCorrelation = AppleCorrelation()
+  ) {
+    self.kind = kind
+    self.endpoint = endpoint
+    self.message = message
+    self.correlation = correlation
+  }
+
+  private struct Body: Decodable {
+    var errorCode: AppStoreErrorCode
+    var errorMessage: String?
+  }
+
+  /// Reads an answer that is not a success.
+  init(_ response: HTTPClientResponse, endpoint: AppStoreEndpoint, now: Int64) {
+    // Whatever the content type says: what parses as Apple's error is one.
+    let body = try? JSONDecoder().decode(Body.self, from: Data(response.body))
+    let kind: Kind
+    if response.status == 429 || body?.errorCode == .rateLimitExceeded {
+      let wait = response.header("retry-after").flatMap { RetryAfter.milliseconds($0, now: now) }
+      kind = .rateLimited(retryAfterMilliseconds: wait)
+    } else if response.status == 401 {
+      kind = .unauthorized
+    } else if let body {
+      kind = .api(body.errorCode)
+    } else {
+      kind = .http(response.status)
+    }
+    self.init(
+      kind, endpoint: endpoint, message: body?.errorMessage, correlation: AppleCorrelation(response))
+  }
+
+  /// When the next call may be made, in milliseconds since 1970; only of a rate limit, and only if Apple said so.
+  public var retryAfterMilliseconds: Int64? {
+    if case .rateLimited(let time) = kind { time } else { nil }
+  }
+
+  /// The code, if Apple gave one.
+  public var code: AppStoreErrorCode? {
+    if case .api(let code) = kind { code } else { nil }
+  }
+
+  /// Whether the same call may succeed later.
+  public var isRetryable: Bool {
+    switch kind {
+    case .api(let code): code.isRetryable
+    case .http(let status): status >= 500 || status == 408
+    case .rateLimited, .malformedAnswer: true
+    case .unauthorized, .invalidRequest: false
+    case .transport(let error):
+      switch error.code {
+      case .unreachable, .tls, .timeout, .interrupted, .cancelled: true
+      case .responseTooLarge, .invalidRequest, .forbiddenAddress: false
+      }
+    }
+  }
+
+  public var description: String {
+    let cause =
+      switch kind {
+      case .api(let code): "\(code)\(message.map { ": \($0)" } ?? "")"
+      case .http(let status): "HTTP status \(status)"
+      case .unauthorized: "not authorized"
+      case .rateLimited(let time): "rate limited\(time.map { " until \($0)" } ?? "")"
+      case .transport(let error): "\(error)"
+      case .malformedAnswer: "the answer is malformed"
+      case .invalidRequest(let text): text
+      }
+    return "\(endpoint.rawValue): \(cause)"
+  }
+}

@@ -1,0 +1,36 @@
+import HTTPClient
+
+/// A successful answer.
+public struct AppStoreAnswer<Body: Sendable>: Sendable {
+  /// The decoded body; signed texts in it are not verified.
+  public let body: Body
+  /// How Apple's support finds the call.
+  public let correlation: AppleCorrelation
+
+  /// Creates an answer, for tests and fakes.
+  public init(body: Body, correlation: AppleCorrelation = AppleCorrelation()) {
+    self.body = body
+    self.correlation = correlation
+  }
+}
+
+extension AppStoreAnswer: Equatable where Body: Equatable {}
+
+/// The ids that Apple gives to a call; log them, Apple's support asks for them.
+public struct AppleCorrelation: Hashable, Sendable {
+  /// `x-apple-jingle-correlation-key`.
+  public let jingleCorrelationKey: String?
+  /// `x-apple-request-uuid`.
+  public let requestUUID: String?
+
+  /// Creates a pair of ids.
+  public init(jingleCorrelationKey: String? = nil, requestUUID: String? = nil) {
+    self.jingleCorrelationKey = jingleCorrelationKey
+    self.requestUUID = requestUUID
+  }
+
+  init(_ response: HTTPClientResponse) {
+    jingleCorrelationKey = response.header("x-apple-jingle-correlation-key")
+    requestUUID = response.header("x-apple-request-uuid")
+  }
+}

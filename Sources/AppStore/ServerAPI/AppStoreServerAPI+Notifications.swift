@@ -1,0 +1,32 @@
+extension AppStoreServerAPI {
+  /// Returns a page of the notifications that Apple sent or tried to send; pass the last token to get the next one.
+  public func notificationHistory(
+    _ request: NotificationHistoryRequest, paginationToken: String? = nil, in environment: AppStoreEnvironment,
+    for app: AppCredentials
+  ) async throws(AppStoreAPIError) -> AppStoreAnswer<NotificationHistoryResponse> {
+    var call = AppStoreCall(.notificationHistory, "POST", path: "/inApps/v1/notifications/history")
+    call.add(query: [(name: "paginationToken", value: paginationToken)])
+    try call.set(body: request)
+    return try await answer(to: call, in: environment, for: app)
+  }
+
+  /// Asks Apple to send a notification of type ``NotificationType/test``.
+  public func requestTestNotification(
+    in environment: AppStoreEnvironment, for app: AppCredentials
+  ) async throws(AppStoreAPIError) -> AppStoreAnswer<TestNotificationResponse> {
+    let call = AppStoreCall(.testNotification, "POST", path: "/inApps/v1/notifications/test")
+    return try await answer(to: call, in: environment, for: app)
+  }
+
+  /// Returns what became of a test notification.
+  public func testNotificationStatus(
+    _ token: String, in environment: AppStoreEnvironment, for app: AppCredentials
+  ) async throws(AppStoreAPIError) -> AppStoreAnswer<SentNotification> {
+    guard AppStoreIdentifier.isTestNotificationToken(token) else {
+      throw AppStoreAPIError(
+        .invalidRequest("this is not the token of a test notification"), endpoint: .testNotificationStatus)
+    }
+    let call = AppStoreCall(.testNotificationStatus, path: "/inApps/v1/notifications/test/\(token)")
+    return try await answer(to: call, in: environment, for: app)
+  }
+}

@@ -1,0 +1,116 @@
+public import EventLoop
+import FoundationEssentials
+import Glibc
+public import HTTPClient
+
+/// Apple's App Store Server API: one call each, without retries, fallbacks or budgets, which are the caller's.
+///
+/// Signed texts in the answers are not verified here; give them to ``SignedDataVerifier``.
+@LoopActor
+public final class AppStoreServerAPI {
+  /// Where Apple is and how long it may take.
+  public struct Configuration: Sendable {
+    /// The base URL in production, without a slash at its end.
+    public var productionURL = "https://api.storekit.apple.com"
+    /// The base URL in the sandbox.
+    public var sandboxURL = "https://api.storekit-sandbox.apple.com"
+    /// Time for one call.
+    public var timeout: Duration = .seconds(30)
+    /// A longer answer is an error.
+    public var maxResponseBytes = 1 << 20
+
+    /// Creates a configuration with the defaults above.
+    public init() {}
+  }
+
+  /// Sends one request; ``HTTPClient/send(_:)`` outside of tests.
+  typealias Transport = @LoopActor (HTTPClientRequest) async throws(HTTPClientError) -> HTTPClientResponse
+
+  private let configuration: Configuration
+  private let transport: Transport
+  private let now: @Sendable () -> Int64
+  private var tokens: BearerTokens
+
+  /// Creates the API over a client; `now` gives milliseconds since 1970.
+  public convenience init(
+    _ configuration: Configuration = Configuration(), client: HTTPClient,
+    now: @escaping @Sendable () -> Int64 = AppStoreServerAPI.systemTime
+  ) {
+    self.init(configuration, now: now) { request throws(HTTPClientError) in try await client.send(request) }
+  }
+
+  init(_ configuration: Configuration, now: @escaping @Sendable () -> Int64, transport: @escaping Transport) {
+    self.configuration = configuration
+    self.transport = transport
+    self.now = now
+    tokens = BearerTokens()
+  }
+
+  /// Returns the system's time in milliseconds since 1970.
+  public nonisolated static func systemTime() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+  }
+
+  /// Makes a call whose answer is JSON.
+  func answer<Body: Decodable & Sendable>(
+    to call: AppStoreCall, as type: Body.Type = Body.self, in environment: AppStoreEnvironment,
+    for app: AppCredentials
+  ) async throws(AppStoreAPIError) -> AppStoreAnswer<Body> {
+    let response = try await respond(to: call, in: environment, for: app)
+    let correlation = AppleCorrelation(response)
+    guard let body = try? JSONDecoder().decode(type, from: Data(response.body)) else {
+      throw AppStoreAPIError(.malformedAnswer, endpoint: call.endpoint, correlation: correlation)
+    }
+    return AppStoreAnswer(body: body, correlation: correlation)
+  }
+
+  /// Makes a call whose answer has no body.
+  func confirmation(
+    of call: AppStoreCall, in environment: AppStoreEnvironment, for app: AppCredentials
+  ) async throws(AppStoreAPIError) -> AppleCorrelation {
+    AppleCorrelation(try await respond(to: call, in: environment, for: app))
+  }
+
+  private func respond(
+    to call: AppStoreCall, in environment: AppStoreEnvironment, for app: AppCredentials
+  ) async throws(AppStoreAPIError) -> HTTPClientResponse {
+    let request = try request(for: call, in: environment, of: app)
+    let response: HTTPClientResponse
+    do {
+      response = try await transport(request)
+    } catch {
+      throw AppStoreAPIError(.transport(error), endpoint: call.endpoint)
+    }
+    guard (200..<300).contains(response.status) else {
+      throw AppStoreAPIError(response, endpoint: call.endpoint, now: now())
+    }
+    return response
+  }
+
+  private func request(
+    for call: AppStoreCall, in environment: AppStoreEnvironment, of app: AppCredentials
+  ) throws(AppStoreAPIError) -> HTTPClientRequest {
+    let base: String
+    switch environment {
+    case .production: base = configuration.productionURL
+    case .sandbox: base = configuration.sandboxURL
+    default:
+      throw AppStoreAPIError(
+        .invalidRequest("the environment \(environment.rawValue.debugDescription) has no server"),
+        endpoint: call.endpoint)
+    }
+    let token: String
+    do {
+      token = try tokens.token(for: app, now: now())
+    } catch {
+      throw AppStoreAPIError(.invalidRequest("\(error)"), endpoint: call.endpoint)
+    }
+    var headers = [(name: "Authorization", value: "Bearer \(token)"), (name: "Accept", value: "application/json")]
+    if call.body != nil { headers.append((name: "Content-Type", value: "application/json")) }
+    return HTTPClientRequest(
+      call.method, base + call.target, headers: headers, body: call.body, timeout: configuration.timeout,
+      maxResponseBytes: configuration.maxResponseBytes)
+  }
+}

@@ -1,0 +1,62 @@
+import Crypto
+import FoundationEssentials
+
+/// The tokens that prove an app to the API: made once, used until half of their life is over.
+struct BearerTokens {
+  /// Apple allows up to an hour; a third of it is far from any limit and still one signature per ten minutes.
+  static let lifetimeSeconds: Int64 = 20 * 60
+
+  private struct Key: Hashable {
+    let bundleId: String
+    let issuerId: String
+    let keyId: String
+  }
+
+  private struct Header: Encodable {
+    let alg = "ES256"
+    let kid: String
+    let typ = "JWT"
+  }
+
+  private struct Claims: Encodable {
+    let iss: String
+    let iat: Int64
+    let exp: Int64
+    let aud = "appstoreconnect-v1"
+    let bid: String
+  }
+
+  private struct Token {
+    let text: String
+    let issuedAt: Int64
+    /// The key that signed it: one that is exchanged under the same id must not go on in its tokens.
+    let signer: P256PrivateKey
+  }
+
+  private var tokens: [Key: Token] = [:]
+
+  /// Returns a token that is valid for at least another ten minutes; `now` is in milliseconds since 1970.
+  mutating func token(for app: AppCredentials, now: Int64) throws -> String {
+    let key = Key(bundleId: app.bundleId, issuerId: app.issuerId, keyId: app.keyId)
+    let seconds = now / 1000
+    // A clock that was set back makes a new token too: Apple refuses one from the future.
+    if let token = tokens[key], token.signer === app.key,
+      (0..<Self.lifetimeSeconds / 2).contains(seconds - token.issuedAt)
+    {
+      return token.text
+    }
+    let text = try Self.makeToken(for: app, at: seconds)
+    tokens[key] = Token(text: text, issuedAt: seconds, signer: app.key)
+    return text
+  }
+
+  private static func makeToken(for app: AppCredentials, at seconds: Int64) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    let header = try encoder.encode(Header(kid: app.keyId))
+    let claims = try encoder.encode(
+      Claims(iss: app.issuerId, iat: seconds, exp: seconds + lifetimeSeconds, bid: app.bundleId))
+    let signed = Base64URL.encode(Array(header)) + "." + Base64URL.encode(Array(claims))
+    return signed + "." + Base64URL.encode(try app.key.signature(for: Array(signed.utf8)))
+  }
+}

@@ -1,0 +1,63 @@
+/// What the app tells Apple about a purchase that a customer wants the money back for.
+public struct ConsumptionRequest: Hashable, Sendable, Codable {
+  /// Whether and how the product was delivered.
+  public struct DeliveryStatus: RawRepresentable, Hashable, Sendable, Codable {
+    public let rawValue: String
+
+    /// Creates a status.
+    public init(rawValue: String) {
+      self.rawValue = rawValue
+    }
+
+    /// It works.
+    public static let delivered = DeliveryStatus(rawValue: "DELIVERED")
+    /// Not delivered: it did not work.
+    public static let qualityIssue = DeliveryStatus(rawValue: "UNDELIVERED_QUALITY_ISSUE")
+    /// Not delivered: the wrong product.
+    public static let wrongItem = DeliveryStatus(rawValue: "UNDELIVERED_WRONG_ITEM")
+    /// Not delivered: a server was down.
+    public static let serverOutage = DeliveryStatus(rawValue: "UNDELIVERED_SERVER_OUTAGE")
+    /// Not delivered for another reason.
+    public static let otherIssue = DeliveryStatus(rawValue: "UNDELIVERED_OTHER")
+  }
+
+  /// What the app would like Apple to do.
+  public struct RefundPreference: RawRepresentable, Hashable, Sendable, Codable {
+    public let rawValue: String
+
+    /// Creates a preference.
+    public init(rawValue: String) {
+      self.rawValue = rawValue
+    }
+
+    /// No refund.
+    public static let decline = RefundPreference(rawValue: "DECLINE")
+    /// All of it.
+    public static let grantFull = RefundPreference(rawValue: "GRANT_FULL")
+    /// A part of it.
+    public static let grantProrated = RefundPreference(rawValue: "GRANT_PRORATED")
+  }
+
+  /// Whether the customer agreed to this data being sent; Apple refuses anything but true.
+  public var customerConsented: Bool
+  /// Whether the customer could try before buying.
+  public var sampleContentProvided: Bool
+  /// Whether it was delivered.
+  public var deliveryStatus: DeliveryStatus
+  /// How much was used up, in thousandths of a percent.
+  public var consumptionPercentage: Int32?
+  /// What the app would like.
+  public var refundPreference: RefundPreference?
+
+  /// Creates a request; nothing may be sent without the customer's consent.
+  public init(
+    customerConsented: Bool, sampleContentProvided: Bool, deliveryStatus: DeliveryStatus,
+    consumptionPercentage: Int32? = nil, refundPreference: RefundPreference? = nil
+  ) {
+    self.customerConsented = customerConsented
+    self.sampleContentProvided = sampleContentProvided
+    self.deliveryStatus = deliveryStatus
+    self.consumptionPercentage = consumptionPercentage
+    self.refundPreference = refundPreference
+  }
+}

@@ -1,0 +1,53 @@
+/// What to ask Get Notification History for.
+public struct NotificationHistoryRequest: Hashable, Sendable, Codable {
+  /// The start of the range, in milliseconds since 1970; at most 180 days ago, 30 in the sandbox.
+  public var startDate: Int64
+  /// The end of the range.
+  public var endDate: Int64
+  /// Only this type; not together with a transaction.
+  public var notificationType: NotificationType?
+  /// Only this subtype.
+  public var notificationSubtype: NotificationSubtype?
+  /// Only about the customer of this transaction; not together with a type.
+  public var transactionId: String?
+  /// Only notifications that did not arrive.
+  public var onlyFailures: Bool?
+
+  /// Creates a request for everything in a range.
+  public init(startDate: Int64, endDate: Int64) {
+    self.startDate = startDate
+    self.endDate = endDate
+  }
+}
+
+/// A page of Get Notification History.
+public struct NotificationHistoryResponse: Hashable, Sendable, Codable {
+  /// The notifications.
+  public var notificationHistory: [SentNotification]?
+  /// What to pass to get the next page.
+  public var paginationToken: String?
+  /// Whether there is a next page.
+  public var hasMore: Bool?
+}
+
+/// A notification and how often Apple tried to send it.
+public struct SentNotification: Hashable, Sendable, Codable {
+  /// The notification, signed.
+  public var signedPayload: String?
+  /// The attempts, up to six.
+  public var sendAttempts: [SendAttempt]?
+
+  /// One attempt.
+  public struct SendAttempt: Hashable, Sendable, Codable {
+    /// When, in milliseconds since 1970.
+    public var attemptDate: Int64?
+    /// `SUCCESS`, or how it failed.
+    public var sendAttemptResult: String?
+  }
+}
+
+/// The answer of Request a Test Notification.
+public struct TestNotificationResponse: Hashable, Sendable, Codable {
+  /// What to ask for the notification's fate with.
+  public var testNotificationToken: String
+}

@@ -1,0 +1,77 @@
+/// The answer of Get Transaction Info.
+public struct TransactionInfoResponse: Hashable, Sendable, Codable {
+  /// The transaction, signed.
+  public var signedTransactionInfo: String
+}
+
+/// The answer of Get App Transaction Info.
+public struct AppTransactionInfoResponse: Hashable, Sendable, Codable {
+  /// The app transaction, signed.
+  public var signedAppTransactionInfo: String
+}
+
+/// The answer of Get All Subscription Statuses.
+public struct SubscriptionStatusesResponse: Hashable, Sendable, Codable {
+  /// Where the subscriptions were bought.
+  public var environment: AppStoreEnvironment?
+  /// The app.
+  public var bundleId: String?
+  /// Apple's id of the app.
+  public var appAppleId: Int64?
+  /// The subscription groups, in no particular order.
+  public var data: [Group]
+
+  /// The subscriptions of one group.
+  public struct Group: Hashable, Sendable, Codable {
+    /// The group.
+    public var subscriptionGroupIdentifier: String?
+    /// The last transaction of each subscription, in no particular order.
+    public var lastTransactions: [LastTransaction]?
+  }
+
+  /// One subscription.
+  public struct LastTransaction: Hashable, Sendable, Codable {
+    /// Its state.
+    public var status: SubscriptionStatus?
+    /// The purchase.
+    public var originalTransactionId: String?
+    /// Its last transaction, signed.
+    public var signedTransactionInfo: String?
+    /// What will happen at the next renewal, signed.
+    public var signedRenewalInfo: String?
+  }
+}
+
+/// A page of Get Transaction History.
+public struct TransactionHistoryResponse: Hashable, Sendable, Codable {
+  /// What to pass to get the next page, now or much later.
+  public var revision: String?
+  /// Whether there is a next page now.
+  public var hasMore: Bool?
+  /// The app.
+  public var bundleId: String?
+  /// Apple's id of the app.
+  public var appAppleId: Int64?
+  /// Where the transactions were made.
+  public var environment: AppStoreEnvironment?
+  /// Up to twenty transactions, each signed.
+  public var signedTransactions: [String]?
+}
+
+/// A page of Get Refund History.
+public struct RefundHistoryResponse: Hashable, Sendable, Codable {
+  /// Up to twenty transactions, each signed.
+  public var signedTransactions: [String]?
+  /// What to pass to get the next page.
+  public var revision: String?
+  /// Whether there is a next page.
+  public var hasMore: Bool?
+}
+
+/// The answer of Look Up Order ID.
+public struct OrderLookupResponse: Hashable, Sendable, Codable {
+  /// 0 for a valid order id of the app, 1 for any other.
+  public var status: Int32?
+  /// The transactions of the order, each signed.
+  public var signedTransactions: [String]?
+}

@@ -1,0 +1,68 @@
+import Testing
+
+@testable import AppStore
+
+/// Decisions around the calls, as values.
+struct ServerAPIDecisionTests {
+  static let now: Int64 = 1_700_000_000_000
+
+  @Test(arguments: [
+    ("1700000005000", 1_700_000_005_000),  // Apple: milliseconds since 1970
+    ("1700000005", 1_700_000_005_000),  // seconds since 1970
+    ("5", 1_700_000_005_000),  // seconds from now
+    ("Tue, 14 Nov 2023 22:13:25 GMT", 1_700_000_005_000),
+    ("0", 1_700_000_000_000), ("1600000000000", 1_700_000_000_000),  // past
+    ("86400", 1_700_003_600_000), ("1800000000000", 1_700_003_600_000),  // capped at an hour
+    ("9223372036854775807", 1_700_003_600_000),
+    ("-5", nil), ("", nil), ("soon", nil), ("Tue, 14 Nov 2023 25:13:25 GMT", nil),
+    ("Tue, 14 Foo 2023 22:13:25 GMT", nil), ("14 Nov 2023", nil),
+  ])
+  func retryAfter(text: String, expected: Int64?) {
+    #expect(RetryAfter.milliseconds(text, now: Self.now) == expected)
+  }
+
+  private func error(_ kind: AppStoreAPIError.Kind) -> AppStoreAPIError {
+    AppStoreAPIError(kind, endpoint: .transactionInfo)
+  }
+
+  @Test func routeFallsBackOnce() {
+    for kind in [
+      AppStoreAPIError.Kind.unauthorized, .api(.transactionIdNotFound), .api(.originalTransactionIdNotFound),
+    ] {
+      var route = EnvironmentRoute()
+      #expect(route.environment == .production)
+      let didMove = route.moves(after: error(kind))
+      #expect(didMove)
+      #expect(route.environment == .sandbox)
+      let didMoveAgain = route.moves(after: error(kind))
+      #expect(!didMoveAgain)
+      #expect(route.environment == .sandbox)
+    }
+  }
+
+  @Test func routeStaysForOtherErrors() {
+    for kind in [
+      AppStoreAPIError.Kind.api(.generalInternal), .http(500), .rateLimited(retryAfterMilliseconds: nil),
+      .malformedAnswer, .api(.accountNotFoundRetryable), .api(.invalidTransactionId),
+    ] {
+      var route = EnvironmentRoute()
+      let didMove = route.moves(after: error(kind))
+      #expect(!didMove)
+      #expect(route.environment == .production)
+    }
+  }
+
+  @Test func knownEnvironmentIsFinal() {
+    for environment in [AppStoreEnvironment.production, .sandbox] {
+      var route = EnvironmentRoute(known: environment)
+      let didMove = route.moves(after: error(.api(.transactionIdNotFound)))
+      #expect(!didMove)
+      #expect(route.environment == environment)
+    }
+  }
+
+  @Test func limits() {
+    #expect(AppStoreEndpoint.transactionInfo.productionCallsPerSecond == 50)
+    #expect(AppStoreEndpoint.orderLookup.sandboxCallsPerSecond == 1)
+  }
+}

@@ -1,0 +1,384 @@
+import Crypto
+import FoundationEssentials
+import Testing
+
+@testable import AppStore
+
+/// What the verifier refuses, each with everything else right.
+struct VerifierTests {
+  private let apps = AcceptedApps([AcceptedApps.App(bundleId: "com.example", appAppleId: 1234)])
+
+  private func transaction(_ change: (inout TransactionPayload) -> Void = { _ in }) -> TransactionPayload {
+    var payload = TransactionPayload()
+    payload.transactionId = "2"
+    payload.originalTransactionId = "1"
+    payload.bundleId = "com.example"
+    payload.environment = .sandbox
+    payload.signedDate = TestAuthority.signedDate
+    change(&payload)
+    return payload
+  }
+
+  private func renewalInfo(of purchase: String = "1", in environment: AppStoreEnvironment = .sandbox)
+    -> RenewalInfoPayload
+  {
+    var payload = RenewalInfoPayload()
+    payload.originalTransactionId = purchase
+    payload.autoRenewStatus = .on
+    payload.environment = environment
+    payload.signedDate = TestAuthority.signedDate
+    return payload
+  }
+
+  private func notification(_ change: (inout NotificationPayload) -> Void = { _ in }) -> NotificationPayload {
+    var payload = NotificationPayload()
+    payload.notificationType = .didRenew
+    payload.notificationUUID = "00000000-0000-4000-8000-000000000001"
+    payload.signedDate = TestAuthority.signedDate
+    var data = NotificationData()
+    data.bundleId = "com.example"
+    data.environment = .sandbox
+    payload.data = data
+    change(&payload)
+    return payload
+  }
+
+  @Test func accepted() throws {
+    let authority = try TestAuthority()
+    let payload = transaction()
+    let verdict = try authority.verifier().transaction(authority.sign(payload), expecting: apps)
+    #expect(verdict == .accepted(payload))
+  }
+
+  // MARK: Signature and chain
+
+  @Test func wrongKey() throws {
+    let authority = try TestAuthority()
+    let verifier = try authority.verifier()
+    let text = try authority.sign(#"{"bundleId":"com.example"}"#, key: .generate())
+    #expect(verifier.transaction(text, expecting: apps).rejection?.reason == .signatureInvalid)
+  }
+
+  /// The signature is checked before the chain: a foreign chain whose key did not sign is told as a wrong signature.
+  @Test func signatureComesFirst() throws {
+    let (authority, other) = (try TestAuthority(), try TestAuthority())
+    let text = try authority.sign("{}", x5c: [other.leaf, other.intermediate, authority.root])
+    #expect(try authority.verifier().transaction(text, expecting: apps).rejection?.reason == .signatureInvalid)
+  }
+
+  @Test func foreignAuthority() throws {
+    let (authority, other) = (try TestAuthority(), try TestAuthority())
+    let verifier = try authority.verifier()
+    #expect(verifier.transaction(try other.sign(transaction()), expecting: apps).rejection?.reason == .chainUntrusted)
+    #expect(verifier.cachedChainCount == 0)
+  }
+
+  @Test func thirdCertificateIsIgnored() throws {
+    let authority = try TestAuthority()
+    let payload = String(decoding: try encoded(transaction()), as: UTF8.self)
+    let text = try authority.sign(payload, x5c: [authority.leaf, authority.intermediate, [1, 2, 3]])
+    #expect(try authority.verifier().transaction(text, expecting: apps).payload != nil)
+  }
+
+  @Test(arguments: [0, 1, 2, 4])
+  func chainLength(count: Int) throws {
+    let authority = try TestAuthority()
+    let all = [authority.leaf, authority.intermediate, authority.root, authority.root]
+    let text = try authority.sign("{}", x5c: Array(all.prefix(count)))
+    #expect(try authority.verifier().transaction(text, expecting: apps).rejection?.reason == .chainLengthInvalid)
+  }
+
+  @Test(arguments: [
+    "{\"alg\":\"none\"", "{\"alg\":\"HS256\"", "{\"alg\":\"ES384\"", "{\"alg\":\"es256\"", "{\"typ\":\"JWT\"",
+  ])
+  func algorithm(start: String) throws {
+    let authority = try TestAuthority()
+    let parts = try authority.sign(transaction()).split(separator: ".")
+    let header = Base64URL.encode(Array((start + ",\"x5c\":[]}").utf8))
+    let verdict = try authority.verifier().transaction("\(header).\(parts[1]).\(parts[2])", expecting: apps)
+    #expect(verdict.rejection?.reason == .algorithmNotAllowed)
+  }
+
+  @Test func criticalExtension() throws {
+    let authority = try TestAuthority()
+    let text = try authority.sign("{}", header: ["alg": "\"ES256\"", "crit": "[\"b64\"]", "b64": "false"])
+    #expect(try authority.verifier().transaction(text, expecting: apps).rejection?.reason == .algorithmNotAllowed)
+  }
+
+  @Test func markers() throws {
+    var details = TestAuthority.Details.leaf
+    details.markerOID = TestAuthority.intermediateMarker
+    try expectRejection(.markerOIDMissing, of: TestAuthority(leaf: details))
+    details = .intermediate
+    details.markerOID = nil
+    try expectRejection(.markerOIDMissing, of: TestAuthority(intermediate: details))
+  }
+
+  @Test func constraintsAndKeyUsage() throws {
+    var details = TestAuthority.Details.intermediate
+    details.isCA = false
+    try expectRejection(.chainUntrusted, of: TestAuthority(intermediate: details))
+    details.isCA = nil
+    try expectRejection(.chainUntrusted, of: TestAuthority(intermediate: details))
+    details = .intermediate
+    details.keyUsage = TestAuthority.digitalSignature
+    try expectRejection(.chainUntrusted, of: TestAuthority(intermediate: details))
+    details = .leaf
+    details.keyUsage = TestAuthority.keyEncipherment
+    try expectRejection(.chainUntrusted, of: TestAuthority(leaf: details))
+  }
+
+  @Test func absentKeyUsageIsFine() throws {
+    var (leaf, intermediate) = (TestAuthority.Details.leaf, TestAuthority.Details.intermediate)
+    leaf.keyUsage = nil
+    intermediate.keyUsage = nil
+    let authority = try TestAuthority(intermediate: intermediate, leaf: leaf)
+    #expect(try authority.verifier().transaction(authority.sign(transaction()), expecting: apps).payload != nil)
+  }
+
+  /// A leaf of the root itself, with a genuine but unrelated intermediate beside it.
+  @Test func intermediateMustBeUsed() throws {
+    try expectRejection(.chainUntrusted, of: TestAuthority(leafIsIssuedByRoot: true))
+  }
+
+  @Test func leafKeyOnAnotherCurve() throws {
+    try expectRejection(.certificateInvalid, of: TestAuthority(leafKeyPEM: KeyTests.p384Public))
+  }
+
+  /// Every character of the text is covered by the signature or is the signature.
+  @Test func everyChangedCharacterIsNoticed() throws {
+    let authority = try TestAuthority()
+    let verifier = try authority.verifier()
+    let text = Array(try authority.sign(transaction()).utf8)
+    for index in text.indices {
+      var changed = text
+      changed[index] = changed[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+      let verdict = verifier.transaction(String(decoding: changed, as: UTF8.self), expecting: apps)
+      #expect(verdict.payload == nil, "character \(index)")
+    }
+    #expect(verifier.cachedChainCount == 0)
+  }
+
+  @Test(arguments: ["", ".", "..", "...", "a.b.c", "a.b.c.d", "e30.e30.", "é.é.é", "bnVsbA.bnVsbA.AAAA"])
+  func notAJWS(text: String) {
+    let verifier = SignedDataVerifier()
+    #expect(verifier.transaction(text, expecting: apps).rejection != nil)
+    #expect(verifier.notification(text, expecting: .anyApp(in: [.xcode])).rejection != nil)
+  }
+
+  @Test func overlongTextIsNotRead() {
+    let text = String(repeating: "A", count: JSONWebSignature.maxLength + 1)
+    #expect(SignedDataVerifier().transaction(text, expecting: apps).rejection?.reason == .malformed)
+  }
+
+  /// One verifier serves many tasks on many threads.
+  @Test func concurrentUse() async throws {
+    let authorities = try (0..<4).map { _ in try TestAuthority() }
+    let roots = try authorities.map { try Certificate(der: $0.root) }
+    let verifier = SignedDataVerifier(roots: TrustedRoots(roots), cachedChains: 2)
+    let apps = apps
+    let texts = try authorities.map { try $0.sign(transaction()) }
+    let accepted = await withTaskGroup(of: Bool.self) { group in
+      for index in 0..<400 {
+        group.addTask { verifier.transaction(texts[index % texts.count], expecting: apps).payload != nil }
+      }
+      return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+    }
+    #expect(accepted == 400)
+    #expect(verifier.cachedChainCount == 2)
+  }
+
+  // MARK: Dates and the cache
+
+  @Test func judgedAtTheDateOfSigning() throws {
+    var details = TestAuthority.Details.leaf
+    details.notAfter = "20240801000000Z"
+    let authority = try TestAuthority(leaf: details)
+    let verifier = try authority.verifier()
+    let late = transaction { $0.signedDate = 1_722_470_400_000 }
+    let early = transaction { $0.signedDate = 1_704_067_199_999 }
+    // Once with nothing cached, once with the chain in the cache: the answers must be the same.
+    for cached in [0, 1] {
+      #expect(verifier.cachedChainCount == cached)
+      for payload in [late, early] {
+        let verdict = verifier.transaction(try authority.sign(payload), expecting: apps)
+        #expect(verdict.rejection?.reason == .chainUntrusted)
+      }
+      let last = transaction { $0.signedDate = 1_722_470_399_999 }
+      #expect(verifier.transaction(try authority.sign(last), expecting: apps).payload != nil)
+    }
+  }
+
+  @Test(arguments: [Int64.min, -1, 0, Int64.max])
+  func absurdDates(date: Int64) throws {
+    let authority = try TestAuthority()
+    let text = try authority.sign(transaction { $0.signedDate = date })
+    #expect(try authority.verifier().transaction(text, expecting: apps).rejection?.reason == .chainUntrusted)
+  }
+
+  @Test func missingDate() throws {
+    let authority = try TestAuthority()
+    let text = try authority.sign(transaction { $0.signedDate = nil })
+    #expect(try authority.verifier().transaction(text, expecting: apps).rejection?.reason == .dateMissing)
+  }
+
+  @Test func cacheIsBoundedAndKeepsWhatIsUsed() throws {
+    let key = try P256PrivateKey.generate().publicKey
+    let cache = VerifiedChainCache(capacity: 2)
+    let entry = VerifiedChainCache.Entry(leafKey: key, validity: 0..<1)
+    cache.insert(entry, for: [1])
+    cache.insert(entry, for: [2])
+    #expect(cache.entry(for: [1]) != nil)
+    cache.insert(entry, for: [3])
+    #expect(cache.count == 2)
+    #expect(cache.entry(for: [1]) != nil && cache.entry(for: [2]) == nil && cache.entry(for: [3]) != nil)
+  }
+
+  @Test func cachedChainStillNeedsASignature() throws {
+    let authority = try TestAuthority()
+    let verifier = try authority.verifier()
+    #expect(verifier.transaction(try authority.sign(transaction()), expecting: apps).payload != nil)
+    let forged = try authority.sign(#"{"bundleId":"com.example"}"#, key: .generate())
+    #expect(verifier.transaction(forged, expecting: apps).rejection?.reason == .signatureInvalid)
+  }
+
+  // MARK: App and environment
+
+  @Test func origin() throws {
+    let authority = try TestAuthority()
+    let verifier = try authority.verifier()
+    func reason(_ change: (inout TransactionPayload) -> Void) throws -> Rejection.Reason? {
+      verifier.transaction(try authority.sign(transaction(change)), expecting: apps).rejection?.reason
+    }
+    #expect(try reason { $0.bundleId = "com.example.other" } == .bundleIdMismatch)
+    #expect(try reason { $0.bundleId = nil } == .bundleIdMismatch)
+    #expect(try reason { $0.environment = nil } == .environmentMismatch)
+    #expect(try reason { $0.environment = .xcode } == .environmentMismatch)
+    #expect(try reason { $0.environment = .localTesting } == .environmentMismatch)
+    #expect(try reason { $0.environment = AppStoreEnvironment(rawValue: "production") } == .environmentMismatch)
+    #expect(try reason { $0.environment = .production } == nil)
+  }
+
+  /// Each app has its own environments: one's sandbox does not open another's.
+  @Test func environmentsBelongToTheirApp() throws {
+    let authority = try TestAuthority()
+    let apps = AcceptedApps([
+      AcceptedApps.App(bundleId: "com.example", environments: [.production]),
+      AcceptedApps.App(bundleId: "com.example.beta", environments: [.sandbox]),
+    ])
+    let verdict = try authority.verifier().transaction(authority.sign(transaction()), expecting: apps)
+    #expect(verdict.rejection?.reason == .environmentMismatch)
+  }
+
+  @Test func appAppleId() throws {
+    let authority = try TestAuthority()
+    let verifier = try authority.verifier()
+    func reason(_ id: Int64?, _ environment: AppStoreEnvironment, configured: Int64? = 1234) throws
+      -> Rejection.Reason?
+    {
+      let text = try authority.sign(
+        notification {
+          $0.data?.appAppleId = id
+          $0.data?.environment = environment
+        })
+      let apps = AcceptedApps([AcceptedApps.App(bundleId: "com.example", appAppleId: configured)])
+      return verifier.notification(text, expecting: apps).rejection?.reason
+    }
+    #expect(try reason(1234, .production) == nil)
+    #expect(try reason(1235, .production) == .appAppleIdMismatch)
+    #expect(try reason(nil, .production) == .appAppleIdMismatch)
+    #expect(try reason(1234, .production, configured: nil) == .appAppleIdMismatch)
+    #expect(try reason(nil, .sandbox) == nil)
+    #expect(try reason(1235, .sandbox, configured: nil) == nil)
+  }
+
+  // MARK: Kinds and nested data
+
+  @Test func kindsAreNotConfused() throws {
+    let authority = try TestAuthority()
+    let verifier = try authority.verifier()
+    var download = AppTransactionPayload()
+    download.receiptType = .sandbox
+    download.bundleId = "com.example"
+    download.receiptCreationDate = TestAuthority.signedDate
+    let texts: [SignedDataKind: String] = [
+      .transaction: try authority.sign(transaction()), .renewalInfo: try authority.sign(renewalInfo()),
+      .notification: try authority.sign(notification()), .appTransaction: try authority.sign(download),
+    ]
+    for (kind, text) in texts {
+      #expect(SignedDataVerifier.kind(of: text) == kind)
+      #expect((verifier.transaction(text, expecting: apps).payload != nil) == (kind == .transaction))
+      #expect((verifier.renewalInfo(text, expecting: apps).payload != nil) == (kind == .renewalInfo))
+      #expect((verifier.notification(text, expecting: apps).payload != nil) == (kind == .notification))
+      #expect((verifier.appTransaction(text, expecting: apps).payload != nil) == (kind == .appTransaction))
+    }
+  }
+
+  @Test func renewalInfoBelongsToItsTransaction() throws {
+    let authority = try TestAuthority()
+    let verifier = try authority.verifier()
+    let owner = transaction()
+    func reason(_ payload: RenewalInfoPayload, _ owner: TransactionPayload) throws -> Rejection.Reason? {
+      verifier.renewalInfo(try authority.sign(payload), belongingTo: owner).rejection?.reason
+    }
+    #expect(try reason(renewalInfo(), owner) == nil)
+    #expect(try reason(renewalInfo(of: "7"), owner) == .unrelated)
+    #expect(try reason(renewalInfo(in: .production), owner) == .environmentMismatch)
+    #expect(try reason(renewalInfo(), transaction { $0.originalTransactionId = nil }) == .unrelated)
+    #expect(try reason(renewalInfo(), transaction { $0.environment = nil }) == .unrelated)
+  }
+
+  @Test func nestedData() throws {
+    let authority = try TestAuthority()
+    let verifier = try authority.verifier()
+    func verdict(_ transaction: String?, _ renewalInfo: String?) throws -> Verdict<VerifiedNotification> {
+      let text = try authority.sign(
+        notification {
+          $0.data?.signedTransactionInfo = transaction
+          $0.data?.signedRenewalInfo = renewalInfo
+        })
+      return verifier.notification(text, expecting: apps)
+    }
+    let good = try authority.sign(transaction())
+    let renewal = try authority.sign(renewalInfo())
+    let verified = try verdict(good, renewal).payload
+    #expect(verified?.transaction == transaction() && verified?.renewalInfo == renewalInfo())
+    #expect(try verdict(nil, renewal).payload?.renewalInfo == renewalInfo())
+    #expect(try verdict("x", nil).rejection?.reason == .malformed)
+    #expect(try verdict(good + "A", nil).rejection?.reason == .signatureInvalid)
+    #expect(try verdict(good, authority.sign(renewalInfo(of: "7"))).rejection?.reason == .unrelated)
+    let elsewhere = try authority.sign(transaction { $0.environment = .production })
+    #expect(try verdict(elsewhere, nil).rejection?.reason == .unrelated)
+    #expect(try verdict(TestAuthority().sign(transaction()), nil).rejection?.reason == .chainUntrusted)
+  }
+
+  // MARK: Environments that Apple does not sign for
+
+  @Test func xcodeOnlyWhenAccepted() throws {
+    let authority = try TestAuthority()
+    let payload = String(decoding: try encoded(transaction { $0.environment = .xcode }), as: UTF8.self)
+    let text = try authority.sign(payload, x5c: [authority.leaf])
+    let developer = AcceptedApps([AcceptedApps.App(bundleId: "com.example", environments: [.xcode])])
+    let verifier = SignedDataVerifier()
+    #expect(verifier.transaction(text, expecting: apps).rejection?.reason == .chainLengthInvalid)
+    #expect(verifier.transaction(text, expecting: developer).payload?.environment == .xcode)
+    let forged = try authority.sign(payload, x5c: [authority.leaf], key: .generate())
+    #expect(verifier.transaction(forged, expecting: developer).rejection?.reason == .signatureInvalid)
+    // Accepting Xcode does not make anything else pass with a chain of one.
+    let sandbox = try authority.sign(String(decoding: try encoded(transaction()), as: UTF8.self), x5c: [authority.leaf])
+    #expect(verifier.transaction(sandbox, expecting: developer).rejection?.reason == .chainLengthInvalid)
+    let both = AcceptedApps([AcceptedApps.App(bundleId: "com.example", environments: [.xcode, .sandbox])])
+    #expect(verifier.transaction(sandbox, expecting: both).rejection?.reason == .chainLengthInvalid)
+  }
+
+  private func expectRejection(
+    _ reason: Rejection.Reason, of authority: TestAuthority, sourceLocation: SourceLocation = #_sourceLocation
+  ) throws {
+    let verifier = try authority.verifier()
+    let rejection = verifier.transaction(try authority.sign(transaction()), expecting: apps).rejection
+    #expect(rejection?.reason == reason, "\(String(describing: rejection))", sourceLocation: sourceLocation)
+    #expect(verifier.cachedChainCount == 0, sourceLocation: sourceLocation)
+  }
+}
+
+private func encoded(_ payload: some Encodable) throws -> Data { try JSONEncoder().encode(payload) }

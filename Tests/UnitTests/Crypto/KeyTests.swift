@@ -1,0 +1,115 @@
+import Crypto
+import Testing
+
+/// Keys: what they sign, what they refuse to be read from, and what they refuse to accept.
+struct KeyTests {
+  private let message = Array("message".utf8)
+
+  @Test func es256RoundTrip() throws {
+    let key = try P256PrivateKey.generate()
+    let signature = try key.signature(for: message)
+    #expect(signature.count == 64)
+    #expect(key.publicKey.isValidSignature(signature, for: message))
+    #expect(!key.publicKey.isValidSignature(signature, for: message + [0]))
+    #expect(!(try P256PrivateKey.generate()).publicKey.isValidSignature(signature, for: message))
+  }
+
+  @Test func pemRoundTrip() throws {
+    let key = try P256PrivateKey.generate()
+    #expect(key.pem.hasPrefix("-----BEGIN PRIVATE KEY-----"))
+    #expect(key.publicKey.pem.hasPrefix("-----BEGIN PUBLIC KEY-----"))
+    let signature = try P256PrivateKey(pem: key.pem).signature(for: message)
+    #expect(try P256PublicKey(pem: key.publicKey.pem).isValidSignature(signature, for: message))
+  }
+
+  /// Zeros, the group's order and lengths that are not 64 bytes: the forms that broken verifiers accepted.
+  @Test func degenerateSignatures() throws {
+    let key = try P256PrivateKey.generate().publicKey
+    let order = try #require(Hex.decode("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551"))
+    for signature in [[], [0], [UInt8](repeating: 0, count: 64), order + order, order + order + [0]] {
+      #expect(!key.isValidSignature(signature, for: message))
+    }
+  }
+
+  @Test func everyChangedByteIsNoticed() throws {
+    let key = try P256PrivateKey.generate()
+    let signature = try key.signature(for: message)
+    for index in signature.indices {
+      var changed = signature
+      changed[index] ^= 1
+      #expect(!key.publicKey.isValidSignature(changed, for: message))
+    }
+  }
+
+  @Test(arguments: [p384Public, rsa2048, "", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"])
+  func notAP256PublicKey(pem: String) {
+    #expect(throws: CryptoError.self) { try P256PublicKey(pem: pem) }
+  }
+
+  /// An encrypted key must be an error and not a question on the terminal.
+  @Test(arguments: [encrypted, rsa2048, "no PEM at all"])
+  func notAP256PrivateKey(pem: String) {
+    #expect(throws: CryptoError.self) { try P256PrivateKey(pem: pem) }
+  }
+
+  @Test func rs256() throws {
+    let key = try RSAPublicKey(pem: Self.rsa2048)
+    let signature = try #require(Base64.decode(Self.rsaSignature))
+    #expect(key.isValidPKCS1SHA256Signature(signature, for: message))
+    #expect(!key.isValidPKCS1SHA256Signature(signature, for: message + [0]))
+    #expect(!key.isValidPKCS1SHA256Signature([], for: message))
+  }
+
+  @Test func shortRSAKeyIsRefused() throws {
+    let error = #expect(throws: CryptoError.self) { try RSAPublicKey(pem: Self.rsa1024) }
+    #expect(error?.cause == "1024 bits are fewer than 2048")
+    #expect(throws: CryptoError.self) { try RSAPublicKey(pem: Self.p384Public) }
+  }
+
+  static let p384Public = """
+    -----BEGIN PUBLIC KEY-----
+    MHYwEAYHKoZIzj0CAQYFK4EEACIDYgAESrt0o8ljChXK1J/0v+I5C4JKLAv+aY0Y
+    pmAXbeB4lRudrAOPL8fggVM9UeOQcjNVhDTvRo0DRLxcWI2JeCaZM7hwZIb8oOZY
+    /QnEhARIKi+ndtigpcHLGc+I9hIsOEES
+    -----END PUBLIC KEY-----
+    """
+
+  /// Encrypted with the password `x`; nothing was ever signed with it.
+  static let encrypted = """
+    -----BEGIN ENCRYPTED PRIVATE KEY-----
+    MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAgeFgO0v9MYOwICCAAw
+    DAYIKoZIhvcNAgkFADAdBglghkgBZQMEASoEEOjgG3NuKAP1Dmwt02eNtOkEgZB6
+    GUvQEQtnQGHJ9MrlTdIGjzlBPf3Ub9UXvZtduUJw6qjfranXt+x/GG75J6WK1U4N
+    09y9EJ2A6hqeleLEqQm1TQ5LGzT9hviU+HvENZT4j3xk/2hKhoYwKr82BpPaQHK8
+    TV6iGZ3rsHnl8YDc9vHGnRBvwsura4SKNUQ6yBj858lilWwSQv+h30t7CLGJ7cs=
+    -----END ENCRYPTED PRIVATE KEY-----
+    """
+
+  static let rsa2048 = """
+    -----BEGIN PUBLIC KEY-----
+    MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA58QceiDQUYc91dv1kt5x
+    vNEKajzDXU49XiMiBLxZ93pz0N2zKqNPMkPQBGcvCA28/MjslMopyzD/NCxo3Nx0
+    XZ+28NFU3P2VMddJIvcaqzw8j+h1R1DZ/b4VcdCTiZi6+htg8MTVuzEhWzS3TH+E
+    RhapcWWL/C5HSyw7RD+53nb+yyIJdsYGJD/r0DbjYoT8x0x0eBvVSlXLGiz0D0W7
+    Loy+NMRXG9drNnljEJ0pLPq+jPbBe7IOVXMQ+BUS7BVTfd2Ub04hR6Lqc/0hP70h
+    JwSYiN2OO7+v2oVERREHtFQ/B600cx1q8KK53S6BIjMCX5LJqM6Hne50pYqg4F12
+    1QIDAQAB
+    -----END PUBLIC KEY-----
+    """
+
+  static let rsa1024 = """
+    -----BEGIN PUBLIC KEY-----
+    MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQChkAEb32N0PV8nIrRQf9lRDQ8q
+    +qbETY2WDob716sk4dUV2PnVOq02xG+Bfz9P4JHevrhOp1f8U2g4RkdOsRUqPvXR
+    7MM0Jw8rlR2CpzfUYjyxs9MK0x8nNtCXatm9gDWl92iCnaRwFKHiZ1jPc0B+pt4R
+    CdN9N8snJtbM5t6AFwIDAQAB
+    -----END PUBLIC KEY-----
+    """
+
+  static let rsaSignature = """
+    HQOPoQ4NyBMwrB/qv3tltewY3c66p2Shy7DpzWqtsbOlLIGGhybUHxRfq7PclT3ImEU3lJYcGizme2GeO4MlRdA/WLgDno57yWOi\
+    f4zZL7ECSpJ1D+HXhRhAWakoKwLE/pyFQDklQ0VYvkXIUsXs+2vj12401LQFtG/OM7OSSzWjpOnMd95kHmdtpMBzPFYu5cM/Ae1Y\
+    hKKB1TZmozndpu+DY2/sqY7Y/U/w9gxFUoB4jcny2NZRud4Gh6EDs6jVMEo3t563scJtRbhP6q9TZpTAyHygYN5dmWQGcXxDqQj+\
+    B8YCRok7DrXLv+1ReWaDdIdV/64P1zFhuSmSCdjvnw==
+    """
+}
