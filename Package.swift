@@ -72,7 +72,10 @@ let package = Package(
     tests("UnitTests", ["EventLoop", "Purchases", "Configuration", "AppStore", "Crypto", "Observability", "TestSupport"]),
     tests(
       "IntegrationTests",
-      ["AMQP", "Redis", "HTTPClient", "HTTPServer", "HTTP2Server", "Simulator", "AppStore", "Fleet", "TestSupport"]),
+      [
+        "AMQP", "Redis", "HTTPClient", "HTTPServer", "HTTP2Server", "Simulator", "AppStore", "Crypto", "Fleet",
+        "TestSupport", "EventLoop",
+      ]),
     tests("FleetTests", ["TestSupport", "Fleet", "Simulator"]),
   ],
   swiftLanguageModes: [.v6]

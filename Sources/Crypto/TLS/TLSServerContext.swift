@@ -1,0 +1,116 @@
+import COpenSSL
+
+/// What all TLS sessions of one server share: its certificate, its key and the protocols it speaks.
+public final class TLSServerContext: @unchecked Sendable {
+  // Sendable is right: the SSL_CTX is only changed in init, OpenSSL counts its references atomically and locks what
+  // sessions write to it, and the protocol list never changes.
+  let pointer: OpaquePointer
+  private let protocols: ProtocolList
+
+  /// Creates a context that accepts TLS 1.2 and later.
+  ///
+  /// - Parameters:
+  ///   - certificateChain: PEM blocks, the server's own certificate first.
+  ///   - privateKey: the PEM block of its key.
+  ///   - applicationProtocols: ALPN names in the server's order of preference; a client that offers none of them is
+  ///     refused.
+  public init(
+    certificateChain: String, privateKey: String, applicationProtocols: [String] = ["h2"]
+  ) throws(CryptoError) {
+    guard let pointer = SSL_CTX_new(TLS_server_method()) else { throw .taken(during: "create a TLS context") }
+    self.pointer = pointer
+    protocols = ProtocolList(applicationProtocols)
+
+    // These two are macros over SSL_CTX_ctrl that Swift does not see. Sessions are resumed by ticket, which needs no
+    // memory here, so the cache is off.
+    SSL_CTX_ctrl(pointer, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
+    SSL_CTX_ctrl(pointer, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_OFF), nil)
+    SSL_CTX_set_options(pointer, noRenegotiation)
+    // Unretained: `protocols` lives as long as the context, and every session holds the context.
+    SSL_CTX_set_alpn_select_cb(pointer, onSelectProtocol, Unmanaged.passUnretained(protocols).toOpaque())
+
+    try use(chain: certificateChain)
+    try use(key: privateKey)
+  }
+
+  deinit {
+    SSL_CTX_free(pointer)
+  }
+
+  private func use(chain: String) throws(CryptoError) {
+    let operation = "read a certificate chain"
+    var count = 0
+    let isUsable = MemoryBIO.reading(chain) { bio -> Bool? in
+      while let certificate = PEM_read_bio_X509(bio, nil, noPassword, nil) {
+        defer { X509_free(certificate) }
+        let result =
+          count == 0
+          ? Int(SSL_CTX_use_certificate(pointer, certificate))
+          // SSL_CTX_add1_chain_cert as a macro: takes a reference of its own.
+          : SSL_CTX_ctrl(pointer, SSL_CTRL_CHAIN_CERT, 1, UnsafeMutableRawPointer(certificate))
+        guard result == 1 else { return nil }
+        count += 1
+      }
+      return count > 0 ? true : nil
+    }
+    guard isUsable != nil else { throw .taken(during: operation) }
+    // The end of the text is an error for the reader: it must not be found by the next call.
+    ERR_clear_error()
+  }
+
+  private func use(key: String) throws(CryptoError) {
+    let operation = "use the private key of a certificate"
+    let isUsable = MemoryBIO.reading(key) { bio -> Bool? in
+      guard let key = PEM_read_bio_PrivateKey(bio, nil, noPassword, nil) else { return nil }
+      defer { EVP_PKEY_free(key) }
+      return SSL_CTX_use_PrivateKey(pointer, key) == 1 && SSL_CTX_check_private_key(pointer) == 1 ? true : nil
+    }
+    guard isUsable != nil else { throw .taken(during: operation) }
+  }
+}
+
+/// `SSL_OP_NO_RENEGOTIATION`, a macro that Swift does not see: a client must not make the server work for nothing.
+private let noRenegotiation: UInt64 = 1 << 30
+
+/// ALPN names as they are on the wire: each with its length in front.
+private final class ProtocolList: Sendable {
+  let encoded: [UInt8]
+
+  init(_ names: [String]) {
+    encoded = names.flatMap { [UInt8(clamping: $0.utf8.count)] + Array($0.utf8) }
+  }
+
+  /// Returns where the first own name that the client offers too stands in `offered`.
+  func select(from offered: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
+    for own in Self.names(in: encoded[...]) {
+      for theirs in Self.names(in: offered[...]) where offered[theirs].elementsEqual(encoded[own]) { return theirs }
+    }
+    return nil
+  }
+
+  private static func names<Bytes: RandomAccessCollection>(in bytes: Bytes) -> [Range<Int>]
+  where Bytes.Element == UInt8, Bytes.Index == Int {
+    var found: [Range<Int>] = []
+    var start = bytes.startIndex
+    while start < bytes.endIndex {
+      let end = start + 1 + Int(bytes[start])
+      guard end <= bytes.endIndex else { break }
+      found.append(start + 1..<end)
+      start = end
+    }
+    return found
+  }
+}
+
+private func onSelectProtocol(
+  _ session: OpaquePointer?, _ selected: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
+  _ selectedCount: UnsafeMutablePointer<UInt8>?, _ offered: UnsafePointer<UInt8>?, _ offeredCount: UInt32,
+  _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+  let protocols = Unmanaged<ProtocolList>.fromOpaque(context!).takeUnretainedValue()
+  let offered = UnsafeBufferPointer(start: offered, count: Int(offeredCount))
+  guard let range = protocols.select(from: offered) else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+  selected!.pointee = offered.baseAddress! + range.lowerBound
+  selectedCount!.pointee = UInt8(range.count)
+  return SSL_TLSEXT_ERR_OK
+}

@@ -1,0 +1,113 @@
+import COpenSSL
+
+/// One TLS connection, seen from the server, without a socket: bytes are fed in and taken out.
+///
+/// Not `Sendable`: it belongs to whoever drives the socket. Bytes to send may appear after every call, also after
+/// one that throws (the alert that tells the peer why).
+public final class TLSServerSession {
+  private let pointer: OpaquePointer
+  /// What the peer sent; owned by `pointer`.
+  private let incoming: OpaquePointer
+  /// What the peer shall get; owned by `pointer`.
+  private let outgoing: OpaquePointer
+  // The context holds what OpenSSL's ALPN callback reads, so it must not go before the session.
+  private let context: TLSServerContext
+
+  /// Whether the handshake is complete, so that plaintext can be written.
+  public private(set) var isEstablished = false
+  /// Whether the peer said that it will send no more.
+  public private(set) var isClosedByPeer = false
+
+  /// Creates a session that waits for the client's first bytes.
+  public init(_ context: TLSServerContext) throws(CryptoError) {
+    let operation = "create a TLS session"
+    guard let pointer = SSL_new(context.pointer) else { throw .taken(during: operation) }
+    guard let incoming = BIO_new(BIO_s_mem()), let outgoing = BIO_new(BIO_s_mem()) else {
+      SSL_free(pointer)
+      throw .taken(during: operation)
+    }
+    SSL_set_bio(pointer, incoming, outgoing)
+    SSL_set_accept_state(pointer)
+    self.context = context
+    self.pointer = pointer
+    self.incoming = incoming
+    self.outgoing = outgoing
+  }
+
+  deinit {
+    SSL_free(pointer)
+  }
+
+  /// The ALPN name that client and server agreed on, if any.
+  public var applicationProtocol: String? {
+    var name: UnsafePointer<UInt8>?
+    var count: UInt32 = 0
+    SSL_get0_alpn_selected(pointer, &name, &count)
+    guard let name else { return nil }
+    return String(decoding: UnsafeBufferPointer(start: name, count: Int(count)), as: UTF8.self)
+  }
+
+  /// Takes bytes from the network and goes on with the handshake as far as they allow.
+  public func receive(_ bytes: UnsafeRawBufferPointer) throws(CryptoError) {
+    let operation = "receive over TLS"
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let part = UnsafeRawBufferPointer(rebasing: rest)
+      ERR_clear_error()
+      let taken = BIO_write(incoming, part.baseAddress, Int32(clamping: part.count))
+      guard taken > 0 else { throw .taken(during: operation) }
+      rest = rest.dropFirst(Int(taken))
+    }
+    guard !isEstablished else { return }
+    ERR_clear_error()
+    let result = SSL_do_handshake(pointer)
+    if result == 1 {
+      isEstablished = true
+    } else if SSL_get_error(pointer, result) != SSL_ERROR_WANT_READ {
+      throw .taken(during: "shake hands over TLS")
+    }
+  }
+
+  /// Reads decrypted bytes and returns how many; zero when more must be received first.
+  public func read(into buffer: UnsafeMutableRawBufferPointer) throws(CryptoError) -> Int {
+    ERR_clear_error()
+    let count = SSL_read(pointer, buffer.baseAddress, Int32(clamping: buffer.count))
+    guard count <= 0 else { return Int(count) }
+    switch SSL_get_error(pointer, count) {
+    case SSL_ERROR_WANT_READ: return 0
+    case SSL_ERROR_ZERO_RETURN:
+      isClosedByPeer = true
+      return 0
+    default: throw .taken(during: "read over TLS")
+    }
+  }
+
+  /// Encrypts bytes; memory takes all of them at once.
+  public func write(_ bytes: UnsafeRawBufferPointer) throws(CryptoError) {
+    guard !bytes.isEmpty else { return }
+    ERR_clear_error()
+    let count = SSL_write(pointer, bytes.baseAddress, Int32(clamping: bytes.count))
+    guard Int(count) == bytes.count else { throw .taken(during: "write over TLS") }
+  }
+
+  /// Says that nothing more will be written; what the peer still sends can be read.
+  public func shutDown() {
+    guard isEstablished else { return }
+    // One call only tells the peer; a second would wait for its answer, which a server does not need.
+    _ = SSL_shutdown(pointer)
+    ERR_clear_error()
+  }
+
+  /// Moves the bytes for the network to the end of `buffer`.
+  public func takeBytesToSend(into buffer: inout [UInt8]) {
+    // BIO_pending is a macro.
+    let count = BIO_ctrl(outgoing, BIO_CTRL_PENDING, 0, nil)
+    guard count > 0 else { return }
+    let start = buffer.count
+    buffer.append(contentsOf: repeatElement(0, count: count))
+    let taken = buffer.withUnsafeMutableBytes {
+      BIO_read(outgoing, $0.baseAddress! + start, Int32(clamping: count))
+    }
+    buffer.removeLast(count - max(0, Int(taken)))
+  }
+}

@@ -1,0 +1,30 @@
+/// One request, complete in memory.
+public struct HTTP2Request: Sendable {
+  /// The method, in capitals.
+  public var method: String
+  /// The path with its query, as sent.
+  public var path: String
+  /// The host that the client believes to talk to.
+  public var authority: String
+  /// Header fields in the order they came, names in lower case.
+  public var headers: [(name: String, value: String)]
+  /// The body; empty when there was none.
+  public var body: [UInt8]
+
+  /// Creates a request, for tests of handlers.
+  public init(
+    method: String = "GET", path: String, authority: String = "", headers: [(name: String, value: String)] = [],
+    body: [UInt8] = []
+  ) {
+    self.method = method
+    self.path = path
+    self.authority = authority
+    self.headers = headers
+    self.body = body
+  }
+
+  /// Returns the first value of a header field; the name in lower case.
+  public func header(_ name: String) -> String? {
+    headers.first { $0.name == name }?.value
+  }
+}

@@ -1,0 +1,111 @@
+public import Crypto
+public import EventLoop
+
+/// An HTTP/2 server over TLS on the process's loop, for the simulator and for tests.
+@LoopActor
+public final class HTTP2Server {
+  /// Answers one request; cancelled when the client takes the request back.
+  public typealias Handler = @LoopActor (HTTP2Request) async -> HTTP2Response
+
+  /// Address, trust and limits of one server.
+  public struct Configuration: Sendable {
+    /// A numeric address or a name that resolves to one of this machine.
+    public var host: String
+    /// The port; 0 lets the system choose, see ``HTTP2Server/boundPort``.
+    public var port: Int
+    /// Certificate and key.
+    public var tls: TLSServerContext
+    /// A longer request body is answered with 413.
+    public var maxRequestBytes = 1 << 20
+    /// Requests at a time on one connection.
+    public var maxConcurrentStreams = 1000
+    /// A connection without traffic and without a request at work is closed after this time, or half as much again.
+    public var idleTimeout: Duration = .seconds(60)
+
+    /// Creates a configuration with the defaults above.
+    public init(host: String = "127.0.0.1", port: Int = 0, tls: TLSServerContext) {
+      self.host = host
+      self.port = port
+      self.tls = tls
+    }
+  }
+
+  /// Buffers that all connections share, because only one of them is at work at a time.
+  final class Scratch {
+    let received = ScratchBuffer(count: 64 << 10)
+    let decrypted = ScratchBuffer(count: 16 << 10)
+    var plaintext: [UInt8] = []
+  }
+
+  private let configuration: Configuration
+  private let handler: Handler
+  private let scratch = Scratch()
+  private var socket: ListeningSocket?
+  private var watcher: DescriptorWatcher?
+  private var sweeper: LoopTimer?
+  private var acceptPause: LoopTimer?
+  private var connections: [ObjectIdentifier: HTTP2Connection] = [:]
+
+  /// Creates a server that does not listen yet.
+  public init(_ configuration: Configuration, handler: @escaping Handler) {
+    self.configuration = configuration
+    self.handler = handler
+  }
+
+  /// The port that the server listens on; 0 when it does not.
+  public var boundPort: Int { socket?.port ?? 0 }
+
+  /// How many connections are open.
+  public var connectionCount: Int { connections.count }
+
+  /// Binds the address and accepts connections from now on; traps when called twice.
+  ///
+  /// - Throws: `ResolutionError` or ``HTTP2ServerError`` when the address cannot be bound.
+  public func start() async throws {
+    precondition(socket == nil, "The server listens already.")
+    let addresses = try await EventLoop.resolve(configuration.host)
+    let socket = try ListeningSocket(address: addresses.first ?? configuration.host, port: configuration.port)
+    do {
+      watcher = try DescriptorWatcher(descriptor: socket.descriptor) { [weak self] _ in self?.accept() }
+    } catch {
+      socket.close()
+      throw error
+    }
+    self.socket = socket
+    watcher?.watch(.readable)
+    acceptPause = LoopTimer { [weak self] in self?.watcher?.watch(.readable) }
+    let sweeper = LoopTimer { [weak self] in self?.sweep() }
+    sweeper.start(after: configuration.idleTimeout / 2, every: configuration.idleTimeout / 2)
+    self.sweeper = sweeper
+  }
+
+  /// Stops to listen, ends every connection, cancels the handlers and frees all memory.
+  public func close() {
+    watcher?.close()
+    sweeper?.close()
+    acceptPause?.close()
+    socket?.close()
+    (watcher, sweeper, acceptPause, socket) = (nil, nil, nil, nil)
+    for connection in connections.values { connection.end() }
+    connections = [:]
+  }
+
+  private func accept() {
+    do {
+      while let descriptor = try socket?.accept() {
+        let connection = try HTTP2Connection(
+          takingOwnershipOf: descriptor, configuration: configuration, scratch: scratch, handler: handler
+        ) { [weak self] in self?.connections[ObjectIdentifier($0)] = nil }
+        connections[ObjectIdentifier(connection)] = connection
+      }
+    } catch {
+      // Out of descriptors or memory: the connection stays in the queue, and the loop must not spin on it.
+      watcher?.watch([])
+      acceptPause?.start(after: .milliseconds(100))
+    }
+  }
+
+  private func sweep() {
+    for connection in connections.values { connection.sweep() }
+  }
+}

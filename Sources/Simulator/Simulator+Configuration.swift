@@ -1,0 +1,50 @@
+extension Simulator {
+  /// One app of App Store Connect, with the key that signs its bearer tokens.
+  public struct App: Hashable, Sendable {
+    /// The bundle id, `bid` in the token.
+    public var bundleId: String
+    /// The app's number.
+    public var appAppleId: Int64
+    /// The issuer id, `iss` in the token.
+    public var issuerId: String
+    /// The key id, `kid` in the token; apps of one issuer may share a key.
+    public var keyId: String
+
+    /// Creates an app.
+    public init(bundleId: String, appAppleId: Int64, issuerId: String, keyId: String) {
+      self.bundleId = bundleId
+      self.appAppleId = appAppleId
+      self.issuerId = issuerId
+      self.keyId = keyId
+    }
+  }
+
+  /// Address, files and apps of one simulator.
+  public struct Configuration: Sendable {
+    /// The address to listen on.
+    public var host: String
+    /// The port; 0 lets the system choose, see ``Simulator/port``.
+    public var port: Int
+    /// Where the test PKI and the keys are written at the first start and read at every other; created when missing.
+    public var folder: String
+    /// Names and addresses in the TLS certificate, beside `localhost` and `127.0.0.1`.
+    public var tlsNames: [String]
+    /// The apps whose tokens are accepted.
+    public var apps: [App]
+    /// Added to every answer of the App Store Server API.
+    public var latency: Duration
+
+    /// Creates a configuration.
+    public init(
+      host: String = "127.0.0.1", port: Int = 0, folder: String, tlsNames: [String] = [], apps: [App],
+      latency: Duration = .zero
+    ) {
+      self.host = host
+      self.port = port
+      self.folder = folder
+      self.tlsNames = tlsNames
+      self.apps = apps
+      self.latency = latency
+    }
+  }
+}

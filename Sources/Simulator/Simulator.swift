@@ -1,0 +1,43 @@
+public import EventLoop
+import Glibc
+import HTTP2Server
+
+/// A stand-in for the App Store Server API, over HTTP/2 and TLS, that signs with its own test PKI.
+///
+/// Both environments are served on one port: `https://host:port/production` and `https://host:port/sandbox`. The
+/// transaction id chooses what is answered, see ``Scenario``. Beside the API it answers `GET /livez` and
+/// `GET /simulator/calls`.
+@LoopActor
+public final class Simulator {
+  private let server: HTTP2Server
+
+  /// Reads or creates the PKI and the keys; nothing listens yet.
+  ///
+  /// - Throws: ``SimulatorError`` when the folder cannot be used, `CryptoError` when what is in it is no PKI.
+  public init(_ configuration: Configuration) throws {
+    let pki = try SimulatorPKI(configuration)
+    let service = StoreService(configuration, pki: pki, now: unixMilliseconds)
+    server = HTTP2Server(
+      HTTP2Server.Configuration(host: configuration.host, port: configuration.port, tls: pki.tls)
+    ) { await service.answer($0) }
+  }
+
+  /// Binds the address and answers from now on; traps when called twice.
+  public func start() async throws {
+    try await server.start()
+  }
+
+  /// The port that the simulator listens on; 0 when it does not.
+  public var port: Int { server.boundPort }
+
+  /// Stops to listen and ends every connection.
+  public func close() async {
+    server.close()
+  }
+}
+
+private func unixMilliseconds() -> Int64 {
+  var time = timespec()
+  clock_gettime(CLOCK_REALTIME, &time)
+  return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+}

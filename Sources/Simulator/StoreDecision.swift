@@ -1,0 +1,60 @@
+/// What the simulator does about a call, decided without doing it.
+struct StoreDecision: Equatable, Sendable {
+  /// What is answered.
+  enum Answer: Equatable, Sendable {
+    /// The purchase, in the form of the endpoint.
+    case purchase(StorePurchase, Seal)
+    /// The token of a test notification.
+    case testNotification
+    /// An error with Apple's body.
+    case failure(StoreFailure)
+    /// 401 without JSON.
+    case unauthorized
+    /// 200 without JSON.
+    case garbage
+    /// 200 with far too much JSON.
+    case oversized
+  }
+
+  /// How payloads are signed.
+  enum Seal: Equatable, Sendable {
+    case genuine
+    /// Changed after it was signed.
+    case tampered
+    /// Under another root with the same names.
+    case foreignRoot
+    /// Under the right root, by certificates without the marker extensions.
+    case unmarked
+  }
+
+  var answer: Answer
+  var delay: Duration = .zero
+  /// The connection is reset when half the body was sent.
+  var isCutOff = false
+
+  /// Decides by the scenario of the transaction.
+  init(_ question: StoreQuestion) {
+    guard question.endpoint != .testNotification else {
+      answer = .testNotification
+      return
+    }
+    let isProduction = question.environment == .production
+    let isFirst = question.earlierCalls == 0
+    switch question.scenario {
+    case .notFound: answer = .failure(.transactionIdNotFound)
+    case .sandboxOnly where isProduction: answer = .failure(.transactionIdNotFound)
+    case .unauthorizedInProduction where isProduction: answer = .unauthorized
+    case .rateLimitedOnce where isFirst: answer = .failure(.rateLimited(until: question.now + 1000))
+    case .failingOnce where isFirst: answer = .failure(.generalRetryable)
+    case .failing: answer = .failure(.general)
+    case .garbage: answer = .garbage
+    case .oversized: answer = .oversized
+    case .tampered: answer = .purchase(StorePurchase(question), .tampered)
+    case .foreignRoot: answer = .purchase(StorePurchase(question), .foreignRoot)
+    case .missingMarkers: answer = .purchase(StorePurchase(question), .unmarked)
+    default: answer = .purchase(StorePurchase(question), .genuine)
+    }
+    if question.scenario == .slow { delay = .seconds(3) }
+    isCutOff = question.scenario == .interruptedTwice && question.earlierCalls < 2
+  }
+}

@@ -1,0 +1,20 @@
+/// Which of Apple's two environments a base URL stands for.
+enum StoreEnvironment: String, CaseIterable, Sendable {
+  case production
+  case sandbox
+
+  /// The name in payloads.
+  var name: String {
+    switch self {
+    case .production: "Production"
+    case .sandbox: "Sandbox"
+    }
+  }
+
+  var other: StoreEnvironment {
+    switch self {
+    case .production: .sandbox
+    case .sandbox: .production
+    }
+  }
+}

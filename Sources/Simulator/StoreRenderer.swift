@@ -1,0 +1,127 @@
+import FoundationEssentials
+import HTTP2Server
+
+/// Turns decisions into bytes: encodes and signs.
+struct StoreRenderer {
+  private let pki: SimulatorPKI
+  private let encoder = JSONEncoder()
+  /// 10 MB of JSON with the right key and a value that no client should read to its end.
+  private let oversized: [UInt8]
+
+  init(_ pki: SimulatorPKI) {
+    self.pki = pki
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    oversized =
+      Array("{\"signedTransactionInfo\":\"".utf8) + [UInt8](repeating: UInt8(ascii: "A"), count: 10_000_000)
+      + Array("\"}".utf8)
+  }
+
+  /// Returns the body of a signed answer.
+  func body(_ purchase: StorePurchase, _ seal: StoreDecision.Seal, _ question: StoreQuestion) throws -> [UInt8] {
+    let app = question.app
+    switch question.endpoint {
+    case .transactions, .testNotification:
+      return try encode(TransactionAnswer(signedTransactionInfo: sign(purchase.asked, seal)))
+    case .history:
+      return try encode(
+        HistoryAnswer(
+          revision: "\(purchase.asked.originalTransactionId)_1", bundleId: app.bundleId, appAppleId: app.appAppleId,
+          environment: question.environment.name, signedTransactions: purchase.history.map { try sign($0, seal) }))
+    case .subscriptions:
+      return try encode(
+        SubscriptionsAnswer(
+          environment: question.environment.name, bundleId: app.bundleId, appAppleId: app.appAppleId,
+          data: groups(purchase, seal, question)))
+    }
+  }
+
+  /// Returns the answer that needs no signature, or `nil` for one that does.
+  func response(_ answer: StoreDecision.Answer, now: Int64) throws -> HTTP2Response? {
+    switch answer {
+    case .purchase: return nil
+    case .testNotification:
+      return Self.json(try encode(["testNotificationToken": "simulated_\(now)"]))
+    case .failure(let failure):
+      var response = Self.json(
+        try encode(FailureAnswer(errorCode: failure.code, errorMessage: failure.message)), status: failure.status)
+      if let time = failure.retryAfter { response.headers.append(("retry-after", String(time))) }
+      return response
+    case .unauthorized: return Self.unauthorized
+    case .garbage: return Self.json(Array("<html><body>It works!</body></html>".utf8))
+    case .oversized: return Self.json(oversized)
+    }
+  }
+
+  /// Apple's 401: text, if anything.
+  static let unauthorized = HTTP2Response(
+    status: 401, headers: [("content-type", "text/plain")], body: Array("Unauthenticated\n".utf8))
+
+  static func json(_ body: [UInt8], status: Int = 200) -> HTTP2Response {
+    HTTP2Response(status: status, headers: [("content-type", "application/json")], body: body)
+  }
+
+  func encode(_ value: some Encodable) throws -> [UInt8] {
+    Array(try encoder.encode(value))
+  }
+
+  private func groups(
+    _ purchase: StorePurchase, _ seal: StoreDecision.Seal, _ question: StoreQuestion
+  ) throws -> [SubscriptionsAnswer.Group] {
+    guard let subscription = purchase.subscription else { return [] }
+    let status = subscription.status.rawValue
+    guard question.statuses.isEmpty || question.statuses.contains(status) else { return [] }
+    let last = SubscriptionsAnswer.LastTransaction(
+      originalTransactionId: subscription.latest.originalTransactionId, status: status,
+      signedTransactionInfo: try sign(subscription.latest, seal),
+      signedRenewalInfo: try sign(subscription.renewal, seal))
+    let group = subscription.latest.subscriptionGroupIdentifier ?? ""
+    return [SubscriptionsAnswer.Group(subscriptionGroupIdentifier: group, lastTransactions: [last])]
+  }
+
+  private func sign(_ payload: some Encodable, _ seal: StoreDecision.Seal) throws -> String {
+    let payload = try encode(payload)
+    switch seal {
+    case .genuine: return try pki.genuine.sign(payload)
+    case .tampered: return try pki.genuine.signAndTamper(payload)
+    case .foreignRoot: return try pki.foreign.sign(payload)
+    case .unmarked: return try pki.unmarked.sign(payload)
+    }
+  }
+}
+
+private struct FailureAnswer: Encodable {
+  var errorCode: Int
+  var errorMessage: String
+}
+
+private struct TransactionAnswer: Encodable {
+  var signedTransactionInfo: String
+}
+
+private struct HistoryAnswer: Encodable {
+  var revision: String
+  var hasMore = false
+  var bundleId: String
+  var appAppleId: Int64
+  var environment: String
+  var signedTransactions: [String]
+}
+
+private struct SubscriptionsAnswer: Encodable {
+  struct Group: Encodable {
+    var subscriptionGroupIdentifier: String
+    var lastTransactions: [LastTransaction]
+  }
+
+  struct LastTransaction: Encodable {
+    var originalTransactionId: String
+    var status: Int
+    var signedTransactionInfo: String
+    var signedRenewalInfo: String
+  }
+
+  var environment: String
+  var bundleId: String
+  var appAppleId: Int64
+  var data: [Group]
+}

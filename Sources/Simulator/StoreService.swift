@@ -1,0 +1,136 @@
+import EventLoop
+import FoundationEssentials
+import HTTP2Server
+
+/// Answers requests: reads them, lets the rules decide, keeps what must be remembered, and waits when told to.
+@LoopActor
+final class StoreService {
+  private struct Purchase: Hashable {
+    var environment: StoreEnvironment
+    var bundleId: String
+    var transactionId: String
+  }
+
+  private struct Signed: Hashable {
+    var purchase: Purchase
+    var endpoint: StoreEndpoint
+    var statuses: Set<Int>
+  }
+
+  private let renderer: StoreRenderer
+  private let latency: Duration
+  private let now: @LoopActor () -> Int64
+  private var gate: TokenGate
+  private var log = CallLog()
+  /// How often a transaction was asked for, where that makes a difference.
+  private var calls = RecentlyUsed<Purchase, Int>(capacity: 10_000)
+  /// Signed once, served to all who ask within a second. Clients that verify do the same work for a cached answer.
+  private var signed = RecentlyUsed<Signed, (body: [UInt8], until: Int64)>(capacity: 512)
+
+  /// Creates a service; `now` returns UNIX milliseconds.
+  init(_ configuration: Simulator.Configuration, pki: SimulatorPKI, now: @escaping @LoopActor () -> Int64) {
+    renderer = StoreRenderer(pki)
+    latency = configuration.latency
+    self.now = now
+    gate = TokenGate(apps: configuration.apps, keys: pki.tokenKeys)
+  }
+
+  func answer(_ request: HTTP2Request) async -> HTTP2Response {
+    do {
+      switch StoreRoute(path: request.path) {
+      case .liveness: return only("GET", request) { HTTP2Response(status: 200) }
+      case .calls: return try only("GET", request) { StoreRenderer.json(try renderer.encode(log.report)) }
+      case .store(let call):
+        let (response, delay) = try answer(call, request)
+        // A cancelled wait means that the client has taken the call back: nobody reads what is returned then.
+        if delay > .zero { try? await EventLoop.sleep(for: delay) }
+        return response
+      case .unknown: return HTTP2Response(status: 404)
+      }
+    } catch {
+      return HTTP2Response(status: 500, headers: [("content-type", "text/plain")], body: Array("\(error)".utf8))
+    }
+  }
+
+  private func only(
+    _ method: String, _ request: HTTP2Request, _ respond: () throws -> HTTP2Response
+  ) rethrows -> HTTP2Response {
+    guard request.method == method else { return HTTP2Response(status: 405, headers: [("allow", method)]) }
+    return try respond()
+  }
+
+  private func answer(_ call: StoreCall, _ request: HTTP2Request) throws -> (HTTP2Response, Duration) {
+    let time = now()
+    func logged(_ response: HTTP2Response, _ refusal: BearerToken.Refusal? = nil) -> HTTP2Response {
+      log.record(
+        CallLog.Call(
+          time: time, environment: call.environment.rawValue, endpoint: call.endpoint.rawValue,
+          transactionId: call.transactionId, status: response.fault == nil ? response.status : 0,
+          refusal: refusal?.rawValue))
+      return response
+    }
+
+    guard request.method == call.endpoint.method else {
+      return (logged(HTTP2Response(status: 405, headers: [("allow", call.endpoint.method)])), latency)
+    }
+    let app: Simulator.App
+    do throws(BearerToken.Refusal) {
+      app = try gate.app(authorization: request.header("authorization"), now: time / 1000)
+    } catch {
+      return (logged(StoreRenderer.unauthorized, error), latency)
+    }
+    if let failure = call.failure ?? failure(of: request) {
+      return (logged(try renderer.response(.failure(failure), now: time) ?? HTTP2Response(status: 500)), latency)
+    }
+
+    let question = question(call, app: app, time: time)
+    let decision = StoreDecision(question)
+    var response = try response(to: question, decision)
+    if decision.isCutOff { response.fault = .resetConnection(afterBodyBytes: response.body.count / 2) }
+    return (logged(response), latency + decision.delay)
+  }
+
+  /// What is wrong with the request itself: a client that names itself and sends no body with GET is what Apple sees.
+  private func failure(of request: HTTP2Request) -> StoreFailure? {
+    let isNamed = request.header("user-agent") != nil || request.header("accept") != nil
+    return isNamed && (request.method != "GET" || request.body.isEmpty) ? nil : .badRequest
+  }
+
+  private func question(_ call: StoreCall, app: Simulator.App, time: Int64) -> StoreQuestion {
+    var question = StoreQuestion(
+      endpoint: call.endpoint, transactionId: call.transactionId, environment: call.environment, app: app,
+      statuses: call.statuses, now: time)
+    if question.scenario.counts {
+      let key = purchase(question)
+      question.earlierCalls = calls[key] ?? 0
+      calls.set(question.earlierCalls + 1, for: key)
+    }
+    return question
+  }
+
+  private func response(to question: StoreQuestion, _ decision: StoreDecision) throws -> HTTP2Response {
+    guard case .purchase(let purchase, let seal) = decision.answer else {
+      return try renderer.response(decision.answer, now: question.now) ?? HTTP2Response(status: 500)
+    }
+    let key = Signed(purchase: self.purchase(question), endpoint: question.endpoint, statuses: question.statuses)
+    if let known = signed[key], known.until > question.now { return StoreRenderer.json(known.body) }
+    let body = try renderer.body(purchase, seal, question)
+    signed.set((body, question.now + 1000), for: key)
+    return StoreRenderer.json(body)
+  }
+
+  private func purchase(_ question: StoreQuestion) -> Purchase {
+    Purchase(
+      environment: question.environment, bundleId: question.app.bundleId, transactionId: question.transactionId)
+  }
+}
+
+extension Scenario {
+  /// Whether answers depend on how many calls came before.
+  var counts: Bool {
+    switch self {
+    case .rateLimitedOnce, .failingOnce, .interruptedTwice: true
+    default: false
+    }
+  }
+}
