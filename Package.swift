@@ -61,8 +61,8 @@ let package = Package(
 
     // The roles.
     library("Gateway", ["Fleet", "HTTPServer", "Redis", "AMQP", "Configuration", "Crypto", "EventLoop", "Observability", "Purchases"]),
-    library("Worker", ["Fleet", "AppStore", "HTTPClient"]),
-    library("Notifier", ["Fleet", "HTTPClient"]),
+    library("Worker", ["Fleet", "AppStore", "HTTPClient", "HTTPServer", "Redis", "AMQP", "Configuration", "EventLoop", "Observability", "Purchases"]),
+    library("Notifier", ["Fleet", "HTTPClient", "HTTPServer", "AMQP", "Configuration", "Crypto", "EventLoop", "Observability", "Purchases"]),
     library("Simulator", ["HTTP2Server", "Crypto", "EventLoop", "Observability"]),
     .executableTarget(
       name: "Countersign", dependencies: ["EventLoop", "Gateway", "Worker", "Notifier", "Simulator", "AppStore"],

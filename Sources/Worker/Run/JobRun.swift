@@ -1,0 +1,192 @@
+import AMQP
+import Configuration
+import EventLoop
+import Fleet
+import Observability
+import Purchases
+
+/// Runs one job, from delivery to acknowledgement; reads top to bottom as the way of one purchase.
+@LoopActor
+struct JobRun {
+  let worker: Worker
+  let received: AMQPConsumer.Received
+
+  private var context: RoleContext { worker.context }
+  private var settings: WorkerSettings { worker.context.settings.worker }
+
+  func run() async {
+    let job: Job
+    let attempt: Int
+    do {
+      (job, attempt) = try JobMessage.read(received.delivery)
+    } catch {
+      return await bury(error.reason)
+    }
+    let log = context.log.with([
+      "synchronizationId": .string(job.synchronizationId), "transactionId": .string(job.transactionId),
+      "publisherId": .int(job.publisherId), "attempt": .int(Int64(attempt)),
+      "traceId": .string(job.traceparent.flatMap { TraceParent($0)?.traceId } ?? ""),
+    ])
+    if attempt == 1, !received.delivery.isRedelivered {
+      worker.metrics.queueWait.observe(seconds(since: job.registeredAt))
+    }
+
+    // 1. The lease: nobody else runs this transaction now, and the fencing number says so later.
+    let answer: LeaseAnswer
+    do {
+      answer = try await worker.store.takeLease(
+        job, for: settings.leaseDuration, sweepAfter: settings.sweepAfter)
+    } catch {
+      log.warning("lease failed", ["cause": .failure(error)])
+      return await delay(job, attempt, .seconds(1), .storeUnavailable, log)
+    }
+    let lease: Lease
+    switch answer {
+    case .finalized(let synchronization): return await tell(synchronization, job, attempt, log)
+    case .busy(let rest): return await delay(job, attempt, rest, .busy, log)
+    case .taken(let taken): lease = taken
+    }
+    worker.holds(job, lease)
+    defer { worker.letsGo(job, lease) }
+
+    // 2. Apple's answer, verified.
+    guard let publisher = context.publishers[job.publisherId] else {
+      log.error("the publisher is not configured")
+      return await retry(job, lease, .failed(.publisherUnknown), attempt, nil, OfferCatalog([]), log)
+    }
+    let finding = await worker.verification(log).verify(job.transactionId, of: publisher, route: lease.route)
+    if Task.isCancelled, case .failed = finding.outcome {
+      // The worker stops and the call was broken off: that is no failure of the job.
+      return await handBack(job, lease, log)
+    }
+
+    // 3. The decision, and its effect.
+    await retry(job, lease, finding.outcome, attempt, finding.route ?? lease.route, publisher.offers, log)
+  }
+
+  /// Does what the outcome of an attempt asks for.
+  private func retry(
+    _ job: Job, _ lease: Lease, _ outcome: AttemptOutcome, _ attempt: Int, _ route: String?, _ offers: OfferCatalog,
+    _ log: Log
+  ) async {
+    let step = NextStep.after(
+      outcome, attempt: attempt, policy: worker.policy, offers: offers, now: context.now())
+    switch step {
+    case .conclude(let outcome): await finalize(job, lease, outcome, attempt, route, log)
+    case .retry(let next, let tier, let cause):
+      do {
+        try await worker.store.release(
+          job, lease, isRetrying: next > attempt, sweepAfter: settings.sweepAfter + tier, route: route)
+      } catch {
+        // The lease ends by itself; the job waits longer than that at most once.
+        log.warning("release failed", ["cause": .failure(error)])
+      }
+      if next > attempt {
+        log.info("retrying", ["cause": .string(cause.rawValue), "delaySeconds": .double(tier.inSeconds)])
+      }
+      await delay(job, next, tier, cause, log)
+    }
+  }
+
+  /// Finalizes: the fencing number decides whether what we found takes effect.
+  private func finalize(
+    _ job: Job, _ lease: Lease, _ outcome: Outcome, _ attempt: Int, _ route: String?, _ log: Log
+  ) async {
+    do {
+      switch try await worker.store.finalize(
+        job, lease, outcome, retention: settings.statusRetention, route: route)
+      {
+      case .finalized(let synchronization):
+        let result = synchronization.conclusion?.outcome
+        log.info(
+          "finalized",
+          [
+            "result": .string(result?.result.rawValue ?? ""), "accessGranted": .bool(result?.accessGranted ?? false),
+            "version": .int(lease.fence),
+          ])
+        worker.metrics.results.count(result?.result.rawValue ?? "")
+        await tell(synchronization, job, attempt, log)
+      case .stale:
+        log.warning("the result is stale: a later lease was given out", ["fence": .int(lease.fence)])
+        worker.metrics.stale.count()
+        // The run with the later lease has a delivery of its own.
+        received.acknowledge()
+      }
+    } catch {
+      log.warning("finalize failed", ["cause": .failure(error)])
+      await delay(job, attempt, .seconds(1), .storeUnavailable, log)
+    }
+  }
+
+  /// Publishes the event of a finalized synchronization, the same each time, and takes the job off the queue.
+  private func tell(_ synchronization: Synchronization, _ job: Job, _ attempt: Int, _ log: Log) async {
+    let id = EventMessage.id(publisher: synchronization.publisherId, synchronization: synchronization.id)
+    guard let event = PurchaseEvent(of: synchronization, id: id) else {
+      log.error("a finalized synchronization has no conclusion")
+      return await bury("finalized without a conclusion")
+    }
+    do {
+      let message = EventMessage.message(event, exchange: worker.topology.events)
+      try await worker.publisher.publishSurely(message, patience: worker.patience)
+    } catch {
+      log.error("the event could not be published", ["cause": .failure(error)])
+      return await delay(job, attempt, .seconds(5), .network, log)
+    }
+    worker.metrics.events.count()
+    worker.metrics.age.observe(seconds(since: job.registeredAt))
+    received.acknowledge()
+  }
+
+  // MARK: Ways off the queue
+
+  /// Publishes the job to a delay tier and, once that is confirmed, acknowledges this delivery.
+  private func delay(_ job: Job, _ attempt: Int, _ wait: Duration, _ cause: RetryCause, _ log: Log) async {
+    worker.metrics.retries.count(cause.rawValue)
+    let queue = worker.topology.jobDelay(worker.policy.tier(for: wait))
+    do {
+      let message = try JobMessage.message(job, attempt: attempt, queue: queue)
+      try await worker.publisher.publishSurely(message, patience: worker.patience)
+      received.acknowledge()
+    } catch {
+      log.error("the job could not be delayed", ["queue": .string(queue), "cause": .failure(error)])
+      await giveBack()
+    }
+  }
+
+  /// Puts the delivery into the dead-letter queue, with the reason in a header.
+  private func bury(_ reason: String) async {
+    context.log.error(
+      "a delivery is no job",
+      ["reason": .string(reason), "messageId": .string(received.delivery.properties.messageID ?? "")])
+    do {
+      let message = JobMessage.dead(received.delivery, reason: reason, queue: worker.topology.deadJobs)
+      try await worker.publisher.publishSurely(message, patience: worker.patience)
+      worker.metrics.dead.count()
+      received.acknowledge()
+    } catch {
+      context.log.error("a delivery could not be buried", ["cause": .failure(error)])
+      await giveBack()
+    }
+  }
+
+  private func handBack(_ job: Job, _ lease: Lease, _ log: Log) async {
+    do {
+      try await worker.store.release(
+        job, lease, isRetrying: false, sweepAfter: settings.sweepAfter, route: lease.route)
+    } catch {
+      log.warning("release failed", ["cause": .failure(error)])
+    }
+    log.info("handed back")
+    received.requeue()
+  }
+
+  /// The last resort when the broker takes nothing: a pause, since a requeue at once would be a tight loop.
+  private func giveBack() async {
+    try? await EventLoop.sleep(for: .seconds(5))
+    received.requeue()
+  }
+
+  private func seconds(since milliseconds: Int64) -> Double {
+    Double(max(0, context.now() - milliseconds)) / 1000
+  }
+}

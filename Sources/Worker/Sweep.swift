@@ -1,0 +1,40 @@
+import AMQP
+import EventLoop
+import Fleet
+import Observability
+import Purchases
+
+/// Enqueues open synchronizations again that no queue holds any more, for example because the broker was wiped.
+///
+/// A synchronization is due when it has been open for longer than it should. While jobs wait in the queue, a due one is
+/// most likely among them, so the sweep only acts on an empty queue. A job that is enqueued twice does no harm: the
+/// lease lets one run, and the other finds the synchronization finalized.
+@LoopActor
+struct Sweep {
+  let store: PurchaseStore
+  let publisher: AMQPPublisher
+  let topology: Topology
+  let interval: Duration
+  let log: Log
+
+  /// Looks once.
+  ///
+  /// - Returns: how many jobs were enqueued again.
+  func run() async -> Int {
+    guard store.isReady, let channel = publisher.channel else { return 0 }
+    var count = 0
+    do {
+      guard try await channel.declareQueue(topology.jobs, passive: true).messages == 0 else { return 0 }
+      for job in try await store.dueJobs(limit: 500, lookAgainAfter: interval) {
+        try await publisher.publish(try JobMessage.message(job, attempt: 1, queue: topology.jobs))
+        log.warning(
+          "enqueued again",
+          ["synchronizationId": .string(job.synchronizationId), "transactionId": .string(job.transactionId)])
+        count += 1
+      }
+    } catch {
+      log.warning("sweep failed", ["cause": .failure(error)])
+    }
+    return count
+  }
+}

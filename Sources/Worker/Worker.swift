@@ -1,0 +1,192 @@
+import AMQP
+import AppStore
+public import Configuration
+public import EventLoop
+public import Fleet
+import HTTPClient
+import HTTPServer
+import Observability
+import Purchases
+import Redis
+
+/// The role that runs jobs: lease, Apple, decision, status, event, acknowledgement.
+@LoopActor
+public final class Worker: Role {
+  let context: RoleContext
+  let store: PurchaseStore
+  let publisher: AMQPPublisher
+  let topology: Topology
+  let policy: RetryPolicy
+  /// How long a confirmed publish is tried before the delivery is given back.
+  let patience: Duration = .seconds(600)
+  private(set) var metrics: WorkerMetrics!
+
+  private let redis: RedisClient
+  private let client: HTTPClient
+  private let api: AppStoreServerAPI
+  private let verifier: SignedDataVerifier
+  private var consumer: AMQPConsumer!
+  private var server: HTTPServer?
+  private var runs: [Int: Task<Void, Never>] = [:]
+  private var nextRun = 0
+  private var leases: [String: (job: Job, lease: Lease)] = [:]
+  private var renewal: LoopTimer?
+  private var sweepTimer: LoopTimer?
+  private var sweeping: Task<Void, Never>?
+  private var isStopping = false
+  private var idleWaiters: [CheckedContinuation<Void, Never>] = []
+
+  /// Creates a worker that is not started.
+  ///
+  /// - Throws: `TrustedRoots.Unreadable` when a configured root is no certificate.
+  public init(_ context: RoleContext) throws {
+    let settings = context.settings
+    self.context = context
+    redis = context.makeRedis()
+    store = PurchaseStore(redis, prefix: settings.redis.prefix)
+    policy = RetryPolicy(settings.worker)
+    let topology = Topology(settings)
+    self.topology = topology
+    let declare: @LoopActor (AMQPChannel) async throws -> Void = { try await topology.declare(on: $0) }
+    publisher = AMQPPublisher(
+      AMQPEndpoint(settings.rabbitmq), name: "countersign worker publishes", onEvent: context.observer(of: "publish"),
+      declare: declare)
+    var clientConfiguration = HTTPClient.Configuration()
+    clientConfiguration.caFile = settings.appStore.caFile
+    clientConfiguration.maxConnectionsPerHost = settings.appStore.maxConnections
+    client = HTTPClient(clientConfiguration)
+    var apiConfiguration = AppStoreServerAPI.Configuration()
+    apiConfiguration.productionURL = settings.appStore.productionURL
+    apiConfiguration.sandboxURL = settings.appStore.sandboxURL
+    apiConfiguration.timeout = settings.appStore.timeout
+    apiConfiguration.maxResponseBytes = settings.appStore.maxResponseBytes
+    api = AppStoreServerAPI(apiConfiguration, client: client, now: context.now)
+    let roots = settings.appStore.rootFiles
+    verifier = SignedDataVerifier(roots: roots.isEmpty ? .apple : try TrustedRoots(files: roots))
+
+    metrics = WorkerMetrics(context.metrics) { [weak self] in Double(self?.runs.count ?? 0) }
+    consumer = AMQPConsumer(
+      AMQPEndpoint(settings.rabbitmq), name: "countersign worker consumes", queue: topology.jobs,
+      prefetch: settings.worker.concurrency, onEvent: context.observer(of: "consume"), declare: declare,
+      handler: { [weak self] in self?.receive($0) })
+  }
+
+  public func start() async throws {
+    let settings = context.settings.worker
+    let health = HealthEndpoints(
+      metrics: context.metrics,
+      checks: [
+        ("redis", { [store] in store.isReady }), ("rabbitmq publish", { [publisher] in publisher.isReady }),
+        ("rabbitmq consume", { [weak self] in self?.consumer.isReady ?? false }),
+        ("not stopping", { [weak self] in self?.isStopping == false }),
+      ])
+    var configuration = HTTPServer.Configuration()
+    configuration.host = settings.listen.host
+    configuration.port = settings.listen.port
+    server = try HTTPServer(configuration) { health.answer($0) ?? .text(404, "not found\n") }
+    context.log.info("listening", ["address": .string("\(settings.listen.host):\(server?.port ?? 0)")])
+
+    redis.start()
+    publisher.start()
+    consumer.start()
+    let renewal = LoopTimer { [weak self] in self?.renewLeases() }
+    renewal.start(after: settings.leaseDuration / 3, every: settings.leaseDuration / 3)
+    self.renewal = renewal
+    let sweepTimer = LoopTimer { [weak self] in self?.sweep() }
+    sweepTimer.start(after: settings.sweepInterval * Double.random(in: 0.5...1), every: settings.sweepInterval)
+    self.sweepTimer = sweepTimer
+  }
+
+  /// Stops to consume, finishes what runs within `grace`, hands back the rest, and closes the channels properly, so that
+  /// the broker has taken every acknowledgement.
+  public func stop(grace: Duration) async {
+    isStopping = true
+    sweepTimer?.close()
+    sweepTimer = nil
+    await consumer.cancel()
+    await idle(within: grace)
+    if !runs.isEmpty {
+      context.log.warning("the grace period is over", ["inFlight": .int(Int64(runs.count))])
+      for run in runs.values { run.cancel() }
+      await idle(within: .seconds(3))
+    }
+    sweeping?.cancel()
+    await consumer.stop()
+    await publisher.stop()
+    renewal?.close()
+    renewal = nil
+    client.close()
+    await redis.stop()
+    await server?.close()
+  }
+
+  public func reload(_ publishers: Publishers) { context.publishers = publishers }
+
+  // MARK: Runs
+
+  private func receive(_ received: AMQPConsumer.Received) {
+    // What still arrives after the consumer was cancelled goes back at once.
+    guard !isStopping else { return received.requeue() }
+    let number = nextRun
+    nextRun += 1
+    let run = JobRun(worker: self, received: received)
+    runs[number] = Task { @LoopActor in
+      await run.run()
+      runs[number] = nil
+      if runs.isEmpty { wakeIdleWaiters() }
+    }
+  }
+
+  private func idle(within limit: Duration) async {
+    guard !runs.isEmpty else { return }
+    let timer = LoopTimer { [weak self] in self?.wakeIdleWaiters() }
+    timer.start(after: limit)
+    await withCheckedContinuation { idleWaiters.append($0) }
+    timer.close()
+  }
+
+  private func wakeIdleWaiters() {
+    for waiter in idleWaiters { waiter.resume() }
+    idleWaiters.removeAll()
+  }
+
+  func verification(_ log: Log) -> PurchaseVerification {
+    PurchaseVerification(
+      api: api, verifier: verifier, store: store, metrics: metrics, settings: context.settings.appStore,
+      now: context.now, log: log)
+  }
+
+  // MARK: Leases
+
+  func holds(_ job: Job, _ lease: Lease) { leases["\(job.publisherId)/\(job.transactionId)"] = (job, lease) }
+
+  func letsGo(_ job: Job, _ lease: Lease) {
+    let key = "\(job.publisherId)/\(job.transactionId)"
+    if leases[key]?.lease == lease { leases[key] = nil }
+  }
+
+  /// Renews every lease in hand. A lost one is not acted upon: the fencing number decides at the end.
+  private func renewLeases() {
+    for (job, lease) in leases.values {
+      Task { @LoopActor in
+        do {
+          let isOurs = try await store.renewLease(job, lease, for: context.settings.worker.leaseDuration)
+          if !isOurs { context.log.warning("lease lost", ["transactionId": .string(job.transactionId)]) }
+        } catch {
+          context.log.debug("renewal failed", ["cause": .failure(error)])
+        }
+      }
+    }
+  }
+
+  private func sweep() {
+    guard sweeping == nil, !isStopping else { return }
+    let sweep = Sweep(
+      store: store, publisher: publisher, topology: topology, interval: context.settings.worker.sweepAfter,
+      log: context.log)
+    sweeping = Task { @LoopActor in
+      metrics.swept.add(Double(await sweep.run()))
+      sweeping = nil
+    }
+  }
+}

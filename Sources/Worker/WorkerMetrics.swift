@@ -1,0 +1,42 @@
+import EventLoop
+import Observability
+
+/// What a worker counts.
+@LoopActor
+final class WorkerMetrics {
+  let queueWait: Histogram
+  let age: Histogram
+  let appleCalls: Histogram
+  let results: Counter
+  let retries: Counter
+  let dead: Counter
+  let rejections: Counter
+  let budgetWaits: Counter
+  let events: Counter
+  let stale: Counter
+  let swept: Counter
+
+  init(_ metrics: Metrics, inFlight: @escaping @LoopActor () -> Double) {
+    metrics.gauge("countersign_jobs_in_flight", "Jobs that run now.", read: inFlight)
+    queueWait = metrics.histogram(
+      "countersign_job_queue_wait_seconds", "Time from registration to the first attempt.",
+      buckets: Histogram.ageBuckets)
+    age = metrics.histogram(
+      "countersign_synchronization_age_seconds", "Time from registration to the published event.",
+      buckets: Histogram.ageBuckets)
+    appleCalls = metrics.histogram(
+      "countersign_apple_call_duration_seconds", "Calls to Apple.", labels: ["endpoint", "environment", "outcome"])
+    results = metrics.counter(
+      "countersign_results_total", "Finalized synchronizations by result.", labels: ["result"])
+    retries = metrics.counter("countersign_job_retries_total", "Jobs put into a delay tier.", labels: ["cause"])
+    dead = metrics.counter("countersign_dead_jobs_total", "Deliveries put into the dead-letter queue.")
+    rejections = metrics.counter(
+      "countersign_rejections_total", "Signed data that was not accepted.", labels: ["reason"])
+    budgetWaits = metrics.counter(
+      "countersign_budget_waits_total", "Calls put off because the budget was used up.", labels: ["endpoint"])
+    events = metrics.counter("countersign_events_published_total", "Events that the broker confirmed.")
+    stale = metrics.counter(
+      "countersign_stale_runs_total", "Runs without effect, because a later lease had been given out.")
+    swept = metrics.counter("countersign_swept_jobs_total", "Jobs enqueued again by the sweep.")
+  }
+}
