@@ -60,16 +60,33 @@ let package = Package(
       ["AMQP", "Redis", "HTTPServer", "Crypto", "Purchases", "Configuration", "Observability", "EventLoop"]),
 
     // The roles.
-    library("Gateway", ["Fleet", "HTTPServer", "Redis", "AMQP", "Configuration", "Crypto", "EventLoop", "Observability", "Purchases"]),
-    library("Worker", ["Fleet", "AppStore", "HTTPClient", "HTTPServer", "Redis", "AMQP", "Configuration", "EventLoop", "Observability", "Purchases"]),
-    library("Notifier", ["Fleet", "HTTPClient", "HTTPServer", "AMQP", "Configuration", "Crypto", "EventLoop", "Observability", "Purchases"]),
+    library(
+      "Gateway",
+      ["Fleet", "HTTPServer", "Redis", "AMQP", "Configuration", "Crypto", "EventLoop", "Observability", "Purchases"]),
+    library(
+      "Worker",
+      [
+        "Fleet", "AppStore", "HTTPClient", "HTTPServer", "Redis", "AMQP", "Configuration", "EventLoop", "Observability",
+        "Purchases",
+      ]),
+    library(
+      "Notifier",
+      [
+        "Fleet", "HTTPClient", "HTTPServer", "AMQP", "Configuration", "Crypto", "EventLoop", "Observability",
+        "Purchases",
+      ]),
     library("Simulator", ["HTTP2Server", "Crypto", "EventLoop", "Observability"]),
     .executableTarget(
-      name: "Countersign", dependencies: ["EventLoop", "Gateway", "Worker", "Notifier", "Simulator", "AppStore"],
+      name: "Countersign",
+      dependencies: [
+        "Gateway", "Worker", "Notifier", "Simulator", "AppStore", "Configuration", "Fleet", "Observability",
+        "EventLoop",
+      ],
       swiftSettings: settings),
 
     library("TestSupport", ["EventLoop", "Fleet", "HTTPClient", "HTTPServer"]),
-    tests("UnitTests", ["EventLoop", "Purchases", "Configuration", "AppStore", "Crypto", "Observability", "TestSupport"]),
+    tests(
+      "UnitTests", ["EventLoop", "Purchases", "Configuration", "AppStore", "Crypto", "Observability", "TestSupport"]),
     tests(
       "IntegrationTests",
       [

@@ -46,7 +46,9 @@ public struct ConfigurationLoader: Sendable {
       }
     }
     if names.isEmpty {
-      mistakes.append(Mistake(source: folder, key: "publishers.folder", problem: "has no .json file, expected one for each publisher"))
+      mistakes.append(
+        Mistake(source: folder, key: "publishers.folder", problem: "has no .json file, expected one for each publisher")
+      )
     }
     for (id, group) in Dictionary(grouping: publishers, by: \.id) where group.count > 1 {
       mistakes.append(Mistake(source: folder, key: "publisherId", problem: "\(id) stands in \(group.count) files"))
@@ -73,7 +75,8 @@ public struct ConfigurationLoader: Sendable {
     return publisher
   }
 
-  private func elements(_ key: String, of root: JSONValue, _ path: String, _ reader: SettingsReader) -> [SettingsReader] {
+  private func elements(_ key: String, of root: JSONValue, _ path: String, _ reader: SettingsReader) -> [SettingsReader]
+  {
     guard let list = root[[key]] else { return [] }
     guard case .array(let elements) = list else {
       reader.note(key, "is \(list.kind), expected an array of objects")

@@ -143,7 +143,9 @@ public final class Gateway: Role {
       return jsonResponse(isNew ? 201 : 200, CustomerBody(customer))
     case .get:
       let id = try customerId(id)
-      guard let customer = try await fromStore({ try await self.store.customer(publisher, id) }) else { throw .notFound }
+      guard let customer = try await fromStore({ try await self.store.customer(publisher, id) }) else {
+        throw .notFound
+      }
       return jsonResponse(200, CustomerBody(customer))
     case .delete:
       let id = try customerId(id)

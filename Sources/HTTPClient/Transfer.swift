@@ -46,7 +46,9 @@ final class Transfer {
     if request.method != "GET" { set(CURLOPT_CUSTOMREQUEST, request.method) }
     if let body = request.body {
       set(CURLOPT_POSTFIELDSIZE, body.count)
-      _ = body.withUnsafeBytes { countersign_curl_set_pointer(easy, CURLOPT_COPYPOSTFIELDS, $0.baseAddress ?? UnsafeRawPointer(errorText)) }
+      _ = body.withUnsafeBytes {
+        countersign_curl_set_pointer(easy, CURLOPT_COPYPOSTFIELDS, $0.baseAddress ?? UnsafeRawPointer(errorText))
+      }
     }
     for header in request.headers {
       headerList = curl_slist_append(headerList, "\(header.name): \(header.value)")
@@ -152,14 +154,18 @@ extension HTTPClientError.Code {
   }
 }
 
-private func onBody(_ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?) -> Int {
+private func onBody(
+  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
   let transfer = Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
   // The bytes are read during this call only, on the loop's thread.
   nonisolated(unsafe) let piece = UnsafeRawBufferPointer(start: bytes, count: size * count)
   return LoopActor.assumeIsolated { transfer.receiveBody(piece) } ? piece.count : 0
 }
 
-private func onHeader(_ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?) -> Int {
+private func onHeader(
+  _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
+) -> Int {
   let transfer = Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
   // The bytes are read during this call only, on the loop's thread.
   nonisolated(unsafe) let line = UnsafeRawBufferPointer(start: bytes, count: size * count)

@@ -44,7 +44,8 @@ public final class HTTPServer {
   /// - Parameter tooLarge: the answer to a body that is longer than the limit.
   /// - Throws: ``ListenError``.
   public init(
-    _ configuration: Configuration, tooLarge: @escaping @LoopActor () -> HTTPServerResponse = { .text(413, "too large\n") },
+    _ configuration: Configuration,
+    tooLarge: @escaping @LoopActor () -> HTTPServerResponse = { .text(413, "too large\n") },
     handler: @escaping Handler
   ) throws {
     self.configuration = configuration
@@ -61,7 +62,8 @@ public final class HTTPServer {
       Glibc.close(listener)
       throw ListenError(target: "\(configuration.host):\(port)", cause: "libmicrohttpd could not start")
     }
-    watcher = try DescriptorWatcher(descriptor: countersign_mhd_epoll_descriptor(daemon)) { [weak self] _ in self?.run() }
+    watcher = try DescriptorWatcher(descriptor: countersign_mhd_epoll_descriptor(daemon)) { [weak self] _ in self?.run()
+    }
     watcher?.watch(.readable)
     timer = LoopTimer { [weak self] in self?.run() }
     run()

@@ -11,7 +11,9 @@ public enum RESPValue: Sendable, Equatable {
   case error(String)
 
   /// The text, if it is a string.
-  public var string: String? { if case .bytes(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { nil } }
+  public var string: String? {
+    if case .bytes(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { nil }
+  }
 
   /// The number, if it is one or a string that spells one.
   public var integer: Int64? {

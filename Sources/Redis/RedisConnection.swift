@@ -109,8 +109,9 @@ public final class RedisConnection {
   /// - Throws: ``RedisError``; a reply that is an error is thrown with code `reply` and Redis's text as cause.
   public func send(_ command: [String]) async throws -> RESPValue {
     guard let context, failure == nil else {
-      throw failure ?? RedisError(
-        .unreachable, operation: command[0], target: endpoint.description, cause: "not connected")
+      throw failure
+        ?? RedisError(
+          .unreachable, operation: command[0], target: endpoint.description, cause: "not connected")
     }
     let reply = try await withCheckedThrowingContinuation { waiter in
       pending.append(Pending(operation: command[0], since: .now, waiter: waiter))

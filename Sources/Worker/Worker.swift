@@ -27,14 +27,11 @@ public final class Worker: Role {
   private let verifier: SignedDataVerifier
   private var consumer: AMQPConsumer!
   private var server: HTTPServer?
-  private var runs: [Int: Task<Void, Never>] = [:]
-  private var nextRun = 0
+  private let runs = RunningTasks()
   private var leases: [String: (job: Job, lease: Lease)] = [:]
   private var renewal: LoopTimer?
   private var sweepTimer: LoopTimer?
   private var sweeping: Task<Void, Never>?
-  private var isStopping = false
-  private var idleWaiters: [CheckedContinuation<Void, Never>] = []
 
   /// Creates a worker that is not started.
   ///
@@ -64,7 +61,7 @@ public final class Worker: Role {
     let roots = settings.appStore.rootFiles
     verifier = SignedDataVerifier(roots: roots.isEmpty ? .apple : try TrustedRoots(files: roots))
 
-    metrics = WorkerMetrics(context.metrics) { [weak self] in Double(self?.runs.count ?? 0) }
+    metrics = WorkerMetrics(context.metrics) { [runs] in Double(runs.count) }
     consumer = AMQPConsumer(
       AMQPEndpoint(settings.rabbitmq), name: "countersign worker consumes", queue: topology.jobs,
       prefetch: settings.worker.concurrency, onEvent: context.observer(of: "consume"), declare: declare,
@@ -78,7 +75,7 @@ public final class Worker: Role {
       checks: [
         ("redis", { [store] in store.isReady }), ("rabbitmq publish", { [publisher] in publisher.isReady }),
         ("rabbitmq consume", { [weak self] in self?.consumer.isReady ?? false }),
-        ("not stopping", { [weak self] in self?.isStopping == false }),
+        ("not stopping", { [runs] in !runs.isClosed }),
       ])
     var configuration = HTTPServer.Configuration()
     configuration.host = settings.listen.host
@@ -100,16 +97,12 @@ public final class Worker: Role {
   /// Stops to consume, finishes what runs within `grace`, hands back the rest, and closes the channels properly, so that
   /// the broker has taken every acknowledgement.
   public func stop(grace: Duration) async {
-    isStopping = true
+    runs.close()
     sweepTimer?.close()
     sweepTimer = nil
     await consumer.cancel()
-    await idle(within: grace)
-    if !runs.isEmpty {
-      context.log.warning("the grace period is over", ["inFlight": .int(Int64(runs.count))])
-      for run in runs.values { run.cancel() }
-      await idle(within: .seconds(3))
-    }
+    let cancelled = await runs.finish(within: grace)
+    if cancelled > 0 { context.log.warning("the grace period was too short", ["cancelled": .int(Int64(cancelled))]) }
     sweeping?.cancel()
     await consumer.stop()
     await publisher.stop()
@@ -126,28 +119,9 @@ public final class Worker: Role {
 
   private func receive(_ received: AMQPConsumer.Received) {
     // What still arrives after the consumer was cancelled goes back at once.
-    guard !isStopping else { return received.requeue() }
-    let number = nextRun
-    nextRun += 1
+    guard !runs.isClosed else { return received.requeue() }
     let run = JobRun(worker: self, received: received)
-    runs[number] = Task { @LoopActor in
-      await run.run()
-      runs[number] = nil
-      if runs.isEmpty { wakeIdleWaiters() }
-    }
-  }
-
-  private func idle(within limit: Duration) async {
-    guard !runs.isEmpty else { return }
-    let timer = LoopTimer { [weak self] in self?.wakeIdleWaiters() }
-    timer.start(after: limit)
-    await withCheckedContinuation { idleWaiters.append($0) }
-    timer.close()
-  }
-
-  private func wakeIdleWaiters() {
-    for waiter in idleWaiters { waiter.resume() }
-    idleWaiters.removeAll()
+    runs.start { await run.run() }
   }
 
   func verification(_ log: Log) -> PurchaseVerification {
@@ -180,7 +154,7 @@ public final class Worker: Role {
   }
 
   private func sweep() {
-    guard sweeping == nil, !isStopping else { return }
+    guard sweeping == nil, !runs.isClosed else { return }
     let sweep = Sweep(
       store: store, publisher: publisher, topology: topology, interval: context.settings.worker.sweepAfter,
       log: context.log)

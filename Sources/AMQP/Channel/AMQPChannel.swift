@@ -133,7 +133,9 @@ public final class AMQPChannel {
     }
   }
 
-  private func settle(_ ended: [(CheckedContinuation<Void, any Error>, PublishConfirms<CheckedContinuation<Void, any Error>>.Outcome)]) {
+  private func settle(
+    _ ended: [(CheckedContinuation<Void, any Error>, PublishConfirms<CheckedContinuation<Void, any Error>>.Outcome)]
+  ) {
     for (waiter, outcome) in ended {
       switch outcome {
       case .confirmed: waiter.resume()

@@ -16,8 +16,9 @@ public struct AMQPEndpoint: Sendable, CustomStringConvertible {
   public var connectTimeout: Duration = .seconds(5)
 
   /// Creates an endpoint from its parts.
-  public init(host: String, port: Int = 5672, user: String = "guest", password: String = "guest", virtualHost: String = "/")
-  {
+  public init(
+    host: String, port: Int = 5672, user: String = "guest", password: String = "guest", virtualHost: String = "/"
+  ) {
     self.host = host
     self.port = port
     self.user = user

@@ -65,7 +65,8 @@ public final class AMQPPublisher {
       do {
         return try await publish(message)
       } catch let error as AMQPError {
-        let isPassing = [.unreachable, .connectionLost, .channelClosed, .blocked, .timeout, .closed].contains(error.code)
+        let isPassing = [.unreachable, .connectionLost, .channelClosed, .blocked, .timeout, .closed].contains(
+          error.code)
         let left = deadline - ContinuousClock.now
         guard isPassing, left > .zero else { throw error }
         if !session.isReady { await ready.wait(atMost: left) }

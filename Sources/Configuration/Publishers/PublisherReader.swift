@@ -69,7 +69,8 @@ struct PublisherReader {
     for name in environments where !["Production", "Sandbox"].contains(name) {
       reader.note("environments", "has \"\(name)\", expected Production or Sandbox")
     }
-    let appAppleId = reader.int("appAppleId", 0, 0...999_999_999_999_999, "The app's Apple id; required for production.")
+    let appAppleId = reader.int(
+      "appAppleId", 0, 0...999_999_999_999_999, "The app's Apple id; required for production.")
     if appAppleId == 0, environments.contains("Production") {
       reader.note("appAppleId", "is missing, expected the app's Apple id, since environments has Production")
     }
@@ -106,7 +107,8 @@ struct PublisherReader {
     if !url.hasPrefix("https://"), !url.hasPrefix("http://") { reader.note("url", "expected an https:// URL") }
     var secret: [UInt8] = []
     if let text = reader.secret(
-      "secretFile", isRequired: true, "File with the Standard Webhooks secret: `whsec_` and the base64 of 24 to 64 bytes.")
+      "secretFile", isRequired: true,
+      "File with the Standard Webhooks secret: `whsec_` and the base64 of 24 to 64 bytes.")
     {
       secret = text.hasPrefix("whsec_") ? Base64.decode(String(text.dropFirst(6))) ?? [] : []
       if !(24...64).contains(secret.count) {

@@ -15,6 +15,9 @@ public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
   /// In the order of the keys.
   public let mistakes: [Mistake]
 
+  /// Creates an error.
+  public init(mistakes: [Mistake]) { self.mistakes = mistakes }
+
   public var description: String { mistakes.map(\.description).joined(separator: "\n") }
 }
 

@@ -1,4 +1,5 @@
 import AppStore
+import EventLoop
 import FoundationEssentials
 import Glibc
 
@@ -20,7 +21,7 @@ enum VerifyCommand {
     """
 
   /// Runs the command and returns its exit status.
-  static func run(arguments: [String]) async -> Int32 {
+  @LoopActor static func run(_ arguments: [String]) async -> Int32 {
     if arguments.contains("--help") || arguments.contains("-h") {
       print(usage)
       return 0
@@ -98,10 +99,5 @@ enum VerifyCommand {
       guard count > 0 else { return count == 0 ? bytes : nil }
       bytes += chunk.prefix(count)
     }
-  }
-
-  private static func complain(_ line: String) {
-    let bytes = Array((line + "\n").utf8)
-    _ = write(STDERR_FILENO, bytes, bytes.count)
   }
 }

@@ -1,5 +1,5 @@
-import Purchases
 import EventLoop
+import Purchases
 import Redis
 
 /// Names the budget of one Apple endpoint for one app in one environment, which the whole fleet shares.
@@ -23,10 +23,11 @@ extension PurchaseStore {
   ///
   /// - Returns: zero when the call may be made now, else how long to wait before asking again.
   public func takeCall(_ budget: BudgetName, perSecond: Int) async throws -> Duration {
-    let milliseconds = try await redis.run(
-      .takeCall, keys: [keys.pause(budget.description), keys.budget(budget.description)],
-      arguments: [String(perSecond)]
-    ).integer ?? 0
+    let milliseconds =
+      try await redis.run(
+        .takeCall, keys: [keys.pause(budget.description), keys.budget(budget.description)],
+        arguments: [String(perSecond)]
+      ).integer ?? 0
     return .milliseconds(milliseconds)
   }
 

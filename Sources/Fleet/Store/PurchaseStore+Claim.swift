@@ -17,20 +17,21 @@ extension PurchaseStore {
   ///   - sweepAfter: when the sweep may look at the synchronization.
   public func claim(_ job: Job, checksCustomer: Bool, sweepAfter: Duration) async throws -> ClaimAnswer {
     let claim = Claim(synchronizationId: job.synchronizationId, customerId: job.customerId)
-    let reply = try await redis.run(
-      .claim,
-      keys: [
-        keys.claim(job.publisherId, job.transactionId),
-        keys.synchronization(job.publisherId, job.synchronizationId),
-        keys.open,
-        keys.customer(job.publisherId, job.customerId),
-      ],
-      arguments: [
-        claim.encoded, String(Self.unconfirmedClaim.wholeMilliseconds), checksCustomer ? "1" : "0",
-        keys.member(job.publisherId, job.synchronizationId), String(sweepAfter.wholeMilliseconds),
-        String(job.customerId), job.transactionId, try encoded(job), job.traceparent ?? "",
-      ]
-    ).array ?? []
+    let reply =
+      try await redis.run(
+        .claim,
+        keys: [
+          keys.claim(job.publisherId, job.transactionId),
+          keys.synchronization(job.publisherId, job.synchronizationId),
+          keys.open,
+          keys.customer(job.publisherId, job.customerId),
+        ],
+        arguments: [
+          claim.encoded, String(Self.unconfirmedClaim.wholeMilliseconds), checksCustomer ? "1" : "0",
+          keys.member(job.publisherId, job.synchronizationId), String(sweepAfter.wholeMilliseconds),
+          String(job.customerId), job.transactionId, try encoded(job), job.traceparent ?? "",
+        ]
+      ).array ?? []
     switch reply.first?.string {
     case "claimed": return .claimed
     case "held": return .held(by: reply[1].string.flatMap(Claim.init) ?? claim)

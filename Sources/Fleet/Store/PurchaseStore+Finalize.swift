@@ -27,22 +27,23 @@ extension PurchaseStore {
       owner = keys.owner(publisher, environment, original)
     }
     let claim = Claim(synchronizationId: job.synchronizationId, customerId: job.customerId)
-    let reply = try await redis.run(
-      .finalize,
-      keys: [
-        keys.fence(publisher, transaction), keys.lease(publisher, transaction),
-        keys.synchronization(publisher, job.synchronizationId), keys.claim(publisher, transaction), keys.open,
-        keys.route(publisher, transaction),
-      ] + (owner.isEmpty ? [] : [owner]),
-      arguments: [
-        String(lease.fence), claim.encoded, keys.member(publisher, job.synchronizationId),
-        String(retention.wholeMilliseconds), String(job.customerId), transaction, outcome.result.rawValue,
-        outcome.accessGranted ? "1" : "0", outcome.offerId ?? "", outcome.originalTransactionId ?? "",
-        outcome.environment ?? "", job.traceparent ?? "", route ?? "",
-        String(Self.routeRetention.wholeMilliseconds),
-        SynchronizationResult.purchaseOwnedByAnotherCustomer.rawValue,
-      ]
-    ).array ?? []
+    let reply =
+      try await redis.run(
+        .finalize,
+        keys: [
+          keys.fence(publisher, transaction), keys.lease(publisher, transaction),
+          keys.synchronization(publisher, job.synchronizationId), keys.claim(publisher, transaction), keys.open,
+          keys.route(publisher, transaction),
+        ] + (owner.isEmpty ? [] : [owner]),
+        arguments: [
+          String(lease.fence), claim.encoded, keys.member(publisher, job.synchronizationId),
+          String(retention.wholeMilliseconds), String(job.customerId), transaction, outcome.result.rawValue,
+          outcome.accessGranted ? "1" : "0", outcome.offerId ?? "", outcome.originalTransactionId ?? "",
+          outcome.environment ?? "", job.traceparent ?? "", route ?? "",
+          String(Self.routeRetention.wholeMilliseconds),
+          SynchronizationResult.purchaseOwnedByAnotherCustomer.rawValue,
+        ]
+      ).array ?? []
     switch reply.first?.string {
     case "stale": return .stale
     case "finalized":

@@ -27,19 +27,20 @@ extension PurchaseStore {
   public func takeLease(_ job: Job, for duration: Duration, sweepAfter: Duration) async throws -> LeaseAnswer {
     let (publisher, transaction) = (job.publisherId, job.transactionId)
     let claim = Claim(synchronizationId: job.synchronizationId, customerId: job.customerId)
-    let reply = try await redis.run(
-      .takeLease,
-      keys: [
-        keys.lease(publisher, transaction), keys.fence(publisher, transaction),
-        keys.synchronization(publisher, job.synchronizationId), keys.claim(publisher, transaction), keys.open,
-        keys.route(publisher, transaction),
-      ],
-      arguments: [
-        String(duration.wholeMilliseconds), claim.encoded, keys.member(publisher, job.synchronizationId),
-        String(sweepAfter.wholeMilliseconds), String(job.customerId), transaction, try encoded(job),
-        job.traceparent ?? "",
-      ]
-    ).array ?? []
+    let reply =
+      try await redis.run(
+        .takeLease,
+        keys: [
+          keys.lease(publisher, transaction), keys.fence(publisher, transaction),
+          keys.synchronization(publisher, job.synchronizationId), keys.claim(publisher, transaction), keys.open,
+          keys.route(publisher, transaction),
+        ],
+        arguments: [
+          String(duration.wholeMilliseconds), claim.encoded, keys.member(publisher, job.synchronizationId),
+          String(sweepAfter.wholeMilliseconds), String(job.customerId), transaction, try encoded(job),
+          job.traceparent ?? "",
+        ]
+      ).array ?? []
     switch reply.first?.string {
     case "taken":
       guard let fence = reply[1].integer else { throw unexpected(reply, "take lease") }

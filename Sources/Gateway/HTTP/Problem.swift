@@ -97,5 +97,6 @@ func jsonResponse(_ status: Int, _ value: some Encodable, type: String = "applic
   encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
   // Only strings, integers and Booleans are encoded here, which cannot fail.
   let body = (try? encoder.encode(value)).map { Array($0) } ?? Array("{}".utf8)
-  return HTTPServerResponse(status: status, headers: [("Content-Type", type), ("Cache-Control", "no-store")], body: body)
+  return HTTPServerResponse(
+    status: status, headers: [("Content-Type", type), ("Cache-Control", "no-store")], body: body)
 }

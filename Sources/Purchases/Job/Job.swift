@@ -33,7 +33,9 @@ public struct Job: Sendable, Equatable, Codable {
   public var defect: String? {
     if format != Job.currentFormat { return "format \(format), expected \(Job.currentFormat)" }
     if !Job.isTransactionId(transactionId) { return "transactionId is not 1 to 32 digits" }
-    if synchronizationId.isEmpty || synchronizationId.utf8.count > 256 { return "synchronizationId is not 1 to 256 bytes" }
+    if synchronizationId.isEmpty || synchronizationId.utf8.count > 256 {
+      return "synchronizationId is not 1 to 256 bytes"
+    }
     return nil
   }
 

@@ -8,13 +8,21 @@ public struct Keys: Sendable {
   public init(prefix: String) { self.prefix = prefix }
 
   /// String: the ``Claim`` on a transactionId.
-  public func claim(_ publisher: Int64, _ transaction: String) -> String { "\(prefix)claim:\(publisher):\(transaction)" }
+  public func claim(_ publisher: Int64, _ transaction: String) -> String {
+    "\(prefix)claim:\(publisher):\(transaction)"
+  }
   /// String with expiry: the fencing number of the run that has the lease.
-  public func lease(_ publisher: Int64, _ transaction: String) -> String { "\(prefix)lease:\(publisher):\(transaction)" }
+  public func lease(_ publisher: Int64, _ transaction: String) -> String {
+    "\(prefix)lease:\(publisher):\(transaction)"
+  }
   /// String: the last fencing number given out.
-  public func fence(_ publisher: Int64, _ transaction: String) -> String { "\(prefix)fence:\(publisher):\(transaction)" }
+  public func fence(_ publisher: Int64, _ transaction: String) -> String {
+    "\(prefix)fence:\(publisher):\(transaction)"
+  }
   /// String: app and environment in which Apple knew the transaction.
-  public func route(_ publisher: Int64, _ transaction: String) -> String { "\(prefix)route:\(publisher):\(transaction)" }
+  public func route(_ publisher: Int64, _ transaction: String) -> String {
+    "\(prefix)route:\(publisher):\(transaction)"
+  }
   /// Hash: the synchronization.
   public func synchronization(_ publisher: Int64, _ id: String) -> String { prefix + "sync:" + member(publisher, id) }
   /// Sorted set: the members of open synchronizations, by the time at which the sweep looks at them.

@@ -181,7 +181,8 @@ struct PurchaseVerification {
     do {
       let answer = try await make()
       observe(start, endpoint, environment, "ok")
-      log.debug("Apple answered", ["endpoint": .string(endpoint.rawValue), "correlation": .text(answer.correlation.label)])
+      log.debug(
+        "Apple answered", ["endpoint": .string(endpoint.rawValue), "correlation": .text(answer.correlation.label)])
       return answer.body
     } catch {
       observe(start, endpoint, environment, error.label)

@@ -1,0 +1,21 @@
+/// The reference of all keys, made from the calls that read them.
+public enum ConfigurationReference {
+  /// Markdown tables, as they stand in `docs/configuration.md`.
+  public static var markdown: String {
+    let (settings, publisher) = ConfigurationLoader.reference()
+    var text =
+      "## The configuration file\n\n| key | environment variable | default | meaning |\n| --- | --- | --- | --- |\n"
+    for key in settings {
+      text += "| `\(key.key)` | `\(key.variable ?? "")` | \(key.fallback) | \(key.meaning) |\n"
+    }
+    let titles = [
+      ("", "A publisher's file"), ("apps", "Each element of `apps`"), ("offers", "Each element of `offers`"),
+      ("webhooks", "Each element of `webhooks`"),
+    ]
+    for (part, title) in titles {
+      text += "\n## \(title)\n\n| key | default | meaning |\n| --- | --- | --- |\n"
+      for key in publisher[part] ?? [] { text += "| `\(key.key)` | \(key.fallback) | \(key.meaning) |\n" }
+    }
+    return text
+  }
+}

@@ -1,0 +1,24 @@
+import AppStore
+import Configuration
+import EventLoop
+
+/// `countersign check-config`: tells every mistake of the configuration without connecting to anything.
+enum CheckConfigCommand {
+  @LoopActor
+  static func run(_ arguments: [String]) async -> Int32 {
+    if arguments == ["--describe"] {
+      print(ConfigurationReference.markdown)
+      return 0
+    }
+    do {
+      let configuration = try LoadedConfiguration(arguments, command: "check-config")
+      let roots = configuration.settings.appStore.rootFiles
+      if !roots.isEmpty { _ = try TrustedRoots(files: roots) }
+      print("ok: \(configuration.publishers.all.count) publisher(s)")
+      return 0
+    } catch {
+      complain("\(error)")
+      return 2
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import AppStore
+import Configuration
+import EventLoop
+import Fleet
+import Glibc
+import Observability
+
+extension Command {
+  /// A role: reads the configuration, starts, waits for SIGTERM or SIGINT, stops within the grace period.
+  static func role(
+    _ name: String, _ summary: String, _ make: @escaping @LoopActor @Sendable (RoleContext) throws -> any Role
+  ) -> Command {
+    Command(name: name, summary: summary) { arguments in
+      let configuration: LoadedConfiguration
+      do {
+        configuration = try LoadedConfiguration(arguments, command: name)
+      } catch {
+        complain("\(error)")
+        return 2
+      }
+      return await run(name, configuration, make)
+    }
+  }
+
+  @LoopActor
+  private static func run(
+    _ name: String, _ configuration: LoadedConfiguration, _ make: @LoopActor (RoleContext) throws -> any Role
+  ) async -> Int32 {
+    let context = RoleContext(
+      role: name, settings: configuration.settings, publishers: configuration.publishers,
+      now: AppStoreServerAPI.systemTime)
+    let log = context.log
+    do {
+      let role = try make(context)
+      let signals = StopSignals()
+      let reload = SignalWatcher(SIGHUP) { reloadPublishers(role, configuration, log) }
+      try await role.start()
+      log.info("started")
+      await signals.first()
+      let grace = configuration.settings.shutdownGrace
+      log.info("stopping", ["graceSeconds": .double(grace.inSeconds)])
+      await role.stop(grace: grace)
+      reload.close()
+      log.info("stopped")
+      return 0
+    } catch {
+      log.error("could not start", ["cause": .failure(error)])
+      return 1
+    }
+  }
+
+  /// Reads the publishers anew; with any mistake the old ones stay.
+  @LoopActor
+  private static func reloadPublishers(_ role: any Role, _ configuration: LoadedConfiguration, _ log: Log) {
+    do {
+      let publishers = try configuration.readPublishers()
+      role.reload(publishers)
+      log.info("publishers reloaded", ["publishers": .int(Int64(publishers.all.count))])
+    } catch {
+      log.error("publishers not reloaded; the old ones stay", ["cause": .failure(error)])
+    }
+  }
+}
+
+/// Waits for SIGTERM or SIGINT; a second one ends the process at once.
+@LoopActor
+final class StopSignals {
+  private var watchers: [SignalWatcher] = []
+  private var waiter: CheckedContinuation<Void, Never>?
+  private var hasCome = false
+
+  init() {
+    watchers = [SIGTERM, SIGINT].map { signal in SignalWatcher(signal) { [weak self] in self?.came() } }
+  }
+
+  func first() async {
+    guard !hasCome else { return }
+    await withCheckedContinuation { waiter = $0 }
+  }
+
+  private func came() {
+    if hasCome { exit(130) }
+    hasCome = true
+    waiter?.resume()
+    waiter = nil
+  }
+}

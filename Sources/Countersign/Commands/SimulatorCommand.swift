@@ -1,0 +1,45 @@
+import Configuration
+import EventLoop
+import Glibc
+import Observability
+import Simulator
+
+/// `countersign simulator`: the stand-in for Apple as a process of its own.
+enum SimulatorCommand {
+  @LoopActor
+  static func run(_ arguments: [String]) async -> Int32 {
+    let settings: Settings
+    do {
+      // The publishers' files need keys that the simulator is only about to make, so they are not read.
+      settings = try ConfigurationLoader(arguments, command: "simulator").settings()
+    } catch {
+      complain("\(error)")
+      return 2
+    }
+    let log = Log(level: .init(rawValue: settings.logLevel.rawValue) ?? .info, ["role": "simulator"])
+    do {
+      let simulator = try Simulator(Simulator.Configuration(settings.simulator))
+      let signals = StopSignals()
+      try await simulator.start()
+      log.info("listening", ["address": .string("\(settings.simulator.listen.host):\(simulator.port)")])
+      await signals.first()
+      await simulator.close()
+      log.info("stopped")
+      return 0
+    } catch {
+      log.error("could not start", ["cause": .failure(error)])
+      return 1
+    }
+  }
+}
+
+extension Simulator.Configuration {
+  fileprivate init(_ settings: SimulatorSettings) {
+    self.init(
+      host: settings.listen.host, port: settings.listen.port, folder: settings.folder, tlsNames: settings.tlsNames,
+      apps: settings.apps.map {
+        Simulator.App(bundleId: $0.bundleId, appAppleId: $0.appAppleId, issuerId: $0.issuerId, keyId: $0.keyId)
+      },
+      latency: settings.latency)
+  }
+}

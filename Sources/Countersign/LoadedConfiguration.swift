@@ -1,0 +1,67 @@
+import AppStore
+import Configuration
+import FoundationEssentials
+
+/// The configuration that a command was started with, checked.
+struct LoadedConfiguration: Sendable {
+  let settings: Settings
+  let publishers: Publishers
+  private let loader: ConfigurationLoader
+
+  /// Reads the file named by `--config`.
+  ///
+  /// - Throws: `ConfigurationError` with every mistake, or a text about the arguments.
+  init(_ arguments: [String], command: String) throws {
+    loader = try ConfigurationLoader(arguments, command: command)
+    var mistakes: [Mistake] = []
+    var settings: Settings?
+    do {
+      settings = try loader.settings()
+    } catch let error as ConfigurationError {
+      mistakes += error.mistakes
+    }
+    var publishers: Publishers?
+    if let settings {
+      do {
+        publishers = try loader.publishers(in: settings.publishersFolder)
+      } catch let error as ConfigurationError {
+        mistakes += error.mistakes
+      }
+    }
+    guard let settings, let publishers else { throw ConfigurationError(mistakes: mistakes) }
+    self.settings = settings
+    self.publishers = publishers
+  }
+
+  /// Reads the publishers anew.
+  ///
+  /// - Throws: `ConfigurationError` with every mistake.
+  func readPublishers() throws -> Publishers { try loader.publishers(in: settings.publishersFolder) }
+}
+
+/// Arguments that a command cannot use.
+struct UsageError: Error, CustomStringConvertible {
+  let description: String
+}
+
+extension ConfigurationLoader {
+  /// Reads the arguments `--config FILE`.
+  init(_ arguments: [String], command: String) throws {
+    var file: String?
+    var rest = arguments[...]
+    while let word = rest.popFirst() {
+      if word == "--config", let value = rest.popFirst() {
+        file = value
+      } else if word.hasPrefix("--config=") {
+        file = String(word.dropFirst(9))
+      } else {
+        throw UsageError(
+          description: "countersign \(command): unusable argument \(word); usage: countersign \(command) --config FILE")
+      }
+    }
+    guard let file else {
+      throw UsageError(description: "countersign \(command): --config FILE is missing")
+    }
+    self.init(file: file, environment: ProcessInfo.processInfo.environment)
+  }
+}

@@ -1,0 +1,20 @@
+import EventLoop
+
+/// Finds the subcommand and runs it; returns the exit status.
+@LoopActor
+func runCommand(_ arguments: [String]) async -> Int32 {
+  switch arguments.first {
+  case nil, "help", "--help", "-h":
+    print(Command.usage)
+    return arguments.isEmpty ? 2 : 0
+  case "version", "--version":
+    print("countersign 0.1.0")
+    return 0
+  case .some(let name):
+    guard let command = Command.all.first(where: { $0.name == name }) else {
+      complain("countersign: no such command: \(name)\n\n\(Command.usage)")
+      return 2
+    }
+    return await command.run(Array(arguments.dropFirst()))
+  }
+}
