@@ -1,0 +1,15 @@
+"""Builds with the Swift package manager, which does nothing when nothing has changed."""
+import subprocess
+
+from fleet import ROOT, Failure
+
+
+def build(*arguments):
+    command = ["swift", "build", *arguments]
+    print(f"Building ({' '.join(command)}) …", flush=True)
+    try:
+        status = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL).returncode
+    except OSError as error:
+        raise Failure(f"swift cannot be started: {error}; add the toolchain's usr/bin to PATH") from None
+    if status != 0:
+        raise Failure(f"{' '.join(command)} failed with status {status}; its messages are above")

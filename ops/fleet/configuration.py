@@ -1,0 +1,117 @@
+"""Writes a configuration for this machine: fresh secrets, private servers, the simulator in place of Apple."""
+import base64
+import hashlib
+import json
+import os
+import secrets
+import shutil
+
+PUBLISHER = 1001
+CUSTOMER = 987654321
+SIMULATED_APP = {
+    "bundleId": "com.example.app",
+    "appAppleId": 1234567890,
+    "issuerId": "57246542-96fe-1a63-e053-0824d011072a",
+    "keyId": "2X9R4HXF34",
+}
+
+
+class Configuration:
+    """What `ops/run` starts the roles with, and what a client needs to know to talk to them."""
+
+    def __init__(self, folder, servers, ports):
+        """
+        folder: where the files go
+        servers: the addresses of RabbitMQ and Redis, as ops/servers prints them
+        ports: one for each of gateway, worker 1, worker 2, notifier, simulator and receiver
+        """
+        self.folder = folder
+        self.simulator = folder.parent / "simulator"
+        self.file = folder / "countersign.json"
+        self.webhook_secret_file = folder / "webhook.secret"
+        self.rabbitmq = servers["COUNTERSIGN_RABBITMQ_URL"]
+        self.redis = servers["COUNTERSIGN_REDIS_URL"]
+        self.listen = {name: f"127.0.0.1:{port}" for name, port in ports.items()}
+        self.publisher_token = secrets.token_urlsafe(32)
+        self.customer_token_secret = secrets.token_urlsafe(32)
+        self.webhook_secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
+
+    @property
+    def tls_authority(self):
+        return self.simulator / "tls-ca.pem"
+
+    def write(self):
+        for folder in (self.folder, self.simulator):
+            shutil.rmtree(folder, ignore_errors=True)
+        (self.folder / "publishers").mkdir(parents=True)
+        self.simulator.mkdir(mode=0o700)
+        self.folder.chmod(0o700)
+        self.file.write_text(json.dumps(self.settings(), indent=2) + "\n")
+        (self.folder / "publishers" / "example.json").write_text(json.dumps(self.publisher(), indent=2) + "\n")
+        (self.folder / "customer-token.secret").write_text(self.customer_token_secret + "\n")
+        self.webhook_secret_file.write_text(self.webhook_secret + "\n")
+
+    def settings(self):
+        app_store = f"https://{self.listen['simulator']}"
+        return {
+            "rabbitmq": {"url": self.rabbitmq},
+            "redis": {"url": self.redis},
+            "publishers": {"folder": "publishers"},
+            "appStore": {
+                "productionURL": f"{app_store}/production",
+                "sandboxURL": f"{app_store}/sandbox",
+                "rootFiles": [str(self.simulator / "root.der")],
+                "caFile": str(self.tls_authority),
+            },
+            "gateway": {"listen": self.listen["gateway"]},
+            "worker": {"listen": self.listen["worker 1"]},
+            "notifier": {"listen": self.listen["notifier"], "allowsInsecureEndpoints": True},
+            "simulator": {
+                "listen": self.listen["simulator"],
+                "folder": str(self.simulator),
+                "apps": [":".join(str(value) for value in SIMULATED_APP.values())],
+            },
+            "shutdownGraceSeconds": 5,
+        }
+
+    def publisher(self):
+        return {
+            "publisherId": PUBLISHER,
+            "customers": "registered",
+            "tokenHashes": [hashlib.sha256(self.publisher_token.encode()).hexdigest()],
+            "customerTokens": {"algorithm": "HS256", "secretFile": "../customer-token.secret"},
+            "apps": [SIMULATED_APP | {
+                "privateKeyFile": str(self.simulator / f"AuthKey_{SIMULATED_APP['keyId']}.p8"),
+                "environments": ["Production", "Sandbox"],
+            }],
+            "offers": [
+                {"offerId": "S123123123_US", "productIds": ["com.example.app.monthly", "com.example.app.yearly"]},
+                {"offerId": "A123123124_US", "productIds": ["com.example.app.lifetime"]},
+                {"offerId": "P123123125_US", "productIds": ["com.example.app.pass"], "accessDays": 30},
+            ],
+            "webhooks": [{
+                "id": "receiver",
+                "url": f"http://{self.listen['receiver']}/webhooks",
+                "secretFile": "../webhook.secret",
+            }],
+        }
+
+    def environment(self, listen):
+        """What a role is started with: nothing of the caller's configuration, and no proxy, since all is local."""
+        kept = {
+            key: value for key, value in os.environ.items()
+            if not key.lower().endswith("_proxy") and (not key.startswith("COUNTERSIGN_") or key.endswith("_LOG_LEVEL"))
+        }
+        return kept | listen
+
+    def client(self, received):
+        """What a client that knows only the public contract needs, for ops/examples/client.py."""
+        return {
+            "API_URL": f"http://{self.listen['gateway']}",
+            "AMQP_URL": self.rabbitmq,
+            "PUBLISHER_ID": str(PUBLISHER),
+            "PUBLISHER_TOKEN": self.publisher_token,
+            "CUSTOMER_TOKEN_SECRET": self.customer_token_secret,
+            "WEBHOOK_SECRET": self.webhook_secret,
+            "WEBHOOKS_RECEIVED": str(received),
+        }

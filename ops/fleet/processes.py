@@ -1,0 +1,207 @@
+"""Starts processes, watches them, and leaves none of them behind."""
+import contextlib
+import ctypes
+import fcntl
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+from fleet import ROOT, Failure, shown
+
+PR_SET_CHILD_SUBREAPER = 36
+
+
+class Stopped(BaseException):
+    """Somebody pressed Ctrl-C or sent a signal."""
+
+    def __init__(self, number):
+        super().__init__(number)
+        self.number = number
+
+
+def wait_until(what, condition, seconds, failed=lambda: None):
+    """Polls until `condition()` is true; `failed()` may return a reason to give up before."""
+    deadline, told = time.monotonic() + seconds, time.monotonic() + 5
+    while True:
+        result = condition()
+        if result:
+            return result
+        reason = failed()
+        if reason:
+            raise Failure(reason)
+        if time.monotonic() > deadline:
+            raise Failure(f"{what}: waited {seconds} seconds in vain")
+        if time.monotonic() > told:
+            told += 5
+            print(f"  still waiting: {what}", flush=True)
+        time.sleep(0.05)
+
+
+class Process:
+    """One process with a log of its own."""
+
+    def __init__(self, name, command, log, environment=None, output=None):
+        self.name, self.log, self.address = name, log, None
+        with open(log, "ab") as errors, open(output or log, "ab") as out:
+            try:
+                self.popen = subprocess.Popen(
+                    [str(word) for word in command], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=out,
+                    stderr=errors, start_new_session=True)
+            except OSError as error:
+                raise Failure(f"{name}: {command[0]} cannot be started: {error}") from None
+        self.reported = False
+
+    @property
+    def pid(self):
+        return self.popen.pid
+
+    def ended(self):
+        """How the process ended, with the end of its log; `None` while it runs."""
+        status = self.popen.poll()
+        if status is None:
+            return None
+        how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+        last = pathlib.Path(self.log).read_text(errors="replace").splitlines()[-8:]
+        return "\n    ".join([f"{self.name} {how}; the end of {shown(self.log)}:"] + last)
+
+
+class Processes:
+    """Every process that a command starts, in a folder with their logs.
+
+    Used with `with`: when the block ends, however it ends, so does everything that was started in it. Whatever a child
+    leaves running becomes a child of this process and ends with it, too.
+    """
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.all = []
+
+    def __enter__(self):
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.lock = open(self.folder / "lock", "a")
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise Failure(f"{shown(self.folder)} is in use by another run of this command; stop that first") from None
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self.interrupted)
+        self.end_leftovers()
+        return self
+
+    def __exit__(self, *_):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        self.stop(self.all)
+        self.stop_servers()
+        self.end_adopted()
+        (self.folder / "pids.json").unlink(missing_ok=True)
+        self.lock.close()
+
+    @staticmethod
+    def interrupted(number, _):
+        raise Stopped(number)
+
+    # -- processes
+
+    def start(self, name, command, environment=None, output=None):
+        log = self.folder / f"{name.replace(' ', '-')}.log"
+        process = Process(name, command, log, environment, output)
+        self.all.append(process)
+        # With the time of its start a process is told from another that got its id later.
+        pids = {str(process.pid): started(process.pid) for process in self.all}
+        (self.folder / "pids.json").write_text(json.dumps(pids))
+        return process
+
+    @staticmethod
+    def stop(processes, grace=10):
+        """Asks all of them to end, and ends those that do not."""
+        living = [process for process in processes if process.popen.poll() is None]
+        for process in living:
+            process.popen.terminate()
+        deadline = time.monotonic() + grace
+        for process in living:
+            try:
+                process.popen.wait(max(0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                print(f"  {process.name} did not stop within {grace} seconds and is killed", flush=True)
+                process.popen.kill()
+                process.popen.wait()
+
+    def deaths(self):
+        """How each process that died ended, once for each."""
+        for process in self.all:
+            reason = None if process.reported else process.ended()
+            if reason:
+                process.reported = True
+                yield reason
+
+    # -- the servers
+
+    def start_servers(self):
+        """Starts RabbitMQ and Redis and returns their addresses."""
+        run = subprocess.run(
+            [ROOT / "ops" / "servers", "start", self.folder], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        if run.returncode != 0:
+            raise Failure(run.stderr.strip() or f"ops/servers start ended with status {run.returncode}")
+        return dict(line.split("=", 1) for line in run.stdout.splitlines())
+
+    def forget_servers(self):
+        """Deletes the data of servers that are stopped, so that the next start is a first one."""
+        for name in ("rabbitmq-data", "redis-data"):
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+        (self.folder / "ports.json").unlink(missing_ok=True)
+
+    def stop_servers(self):
+        """Stops them however they were started."""
+        if (self.folder / "ports.json").exists():
+            subprocess.run([ROOT / "ops" / "servers", "stop", self.folder], stdin=subprocess.DEVNULL)
+
+    # -- what is left
+
+    def end_leftovers(self):
+        """Ends what a run left that was killed before it could stop anything."""
+        with contextlib.suppress(OSError, ValueError):
+            for pid, start in json.loads((self.folder / "pids.json").read_text()).items():
+                if started(int(pid)) == start:
+                    os.kill(int(pid), signal.SIGKILL)
+        self.stop_servers()
+
+    @staticmethod
+    def end_adopted():
+        """Ends and reaps the orphans of our children: they are our children now."""
+        deadline = time.monotonic() + 5
+        while time.monotonic() < deadline:
+            for pid in children():
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+            try:
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+            except ChildProcessError:
+                return
+            time.sleep(0.01)
+
+
+def stat(pid):
+    """The fields of /proc/PID/stat from the state on; empty when there is no such process."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return []
+
+
+def started(pid):
+    fields = stat(pid)
+    return fields[19] if fields and fields[0] != "Z" else None
+
+
+def children():
+    me = str(os.getpid())
+    pids = (int(path.name) for path in pathlib.Path("/proc").glob("[0-9]*"))
+    return [pid for pid in pids if stat(pid)[1:2] == [me]]

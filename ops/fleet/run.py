@@ -1,0 +1,110 @@
+"""ops/run: the whole system on this machine."""
+import argparse
+import http.client
+import json
+import sys
+import time
+
+from fleet import ROOT, Failure, shown
+from fleet.build import build
+from fleet.check import TOPIC, Check
+from fleet.configuration import CUSTOMER, PUBLISHER
+from fleet.processes import Processes, Stopped
+from fleet.system import System
+
+
+def put_customer(configuration):
+    """Makes one customer known, so that a purchase can name it."""
+    host, _, port = configuration.listen["gateway"].rpartition(":")
+    link = http.client.HTTPConnection(host, int(port), timeout=10)
+    try:
+        link.request("PUT", f"/customers/{CUSTOMER}", "{}", {
+            "X-Publisher-Token": configuration.publisher_token, "Content-Type": "application/json"})
+        answer = link.getresponse()
+        text = answer.read().decode(errors="replace")
+    except (OSError, http.client.HTTPException) as error:
+        raise Failure(f"PUT /customers/{CUSTOMER} at the gateway failed: {error}") from None
+    finally:
+        link.close()
+    if answer.status not in (200, 201):
+        raise Failure(f"PUT /customers/{CUSTOMER} was answered {answer.status} {text}")
+
+
+def invitation(system):
+    configuration = system.configuration
+    api, token = f"http://{configuration.listen['gateway']}", configuration.publisher_token
+    body = json.dumps({"cleengCustomerId": CUSTOMER, "transactionId": "1000000000000001"})
+    return f"""
+What runs where:
+
+{system.table()}
+
+Three commands to try, in other terminals:
+
+  1. See the events:
+
+     amqp-consume --url={configuration.rabbitmq} --exchange=countersign.events \\
+       --routing-key={TOPIC}.{PUBLISHER} sh -c 'cat; echo'
+
+  2. Register a purchase of customer {CUSTOMER}, who is known already:
+
+     curl -i {api}/storekit2/purchases -H 'X-Publisher-Token: {token}' \\
+       -H 'Content-Type: application/json' -H 'Correlation-Id: my-first-purchase' -d '{body}'
+
+  3. Ask what has become of it:
+
+     curl -i {api}/storekit2/purchases/synchronizations/my-first-purchase \\
+       -H 'X-Publisher-Token: {token}'
+
+The webhooks that the notifier delivers are in {shown(system.received)}, addresses and secrets for a client of your own
+in {shown(system.client_file)}. Ctrl-C stops everything."""
+
+
+def watch(system):
+    while True:
+        for reason in system.processes.deaths():
+            print(f"\n{reason}\n  The others go on. Ctrl-C stops them; then run ops/run again.", flush=True)
+        time.sleep(0.2)
+
+
+def run(check):
+    began = time.monotonic()
+    build("--product", "countersign")
+    with Processes(ROOT / ".countersign" / "run") as processes:
+        system = System(processes)
+        try:
+            system.start()
+            if check:
+                Check(system).run()
+            else:
+                put_customer(system.configuration)
+                print(invitation(system), flush=True)
+                watch(system)
+        except Stopped:
+            print("\nStopping …", flush=True)
+            raise
+        finally:
+            system.stop()
+            system.forget()
+    print(f"Everything is there, and everything is stopped again ({time.monotonic() - began:.0f} s).", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="ops/run", description="Runs the whole system on this machine.")
+    parser.add_argument("--check", action="store_true", help="play one customer's purchase, then stop")
+    options = parser.parse_args()
+    try:
+        run(options.check)
+    except Failure as failure:
+        print(f"\nops/run: {failure}", file=sys.stderr, flush=True)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except Stopped as stopped:
+        print(f"Stopped. The logs stay in {shown(ROOT / '.countersign' / 'run')}/*.log.", flush=True)
+        return 128 + stopped.number
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

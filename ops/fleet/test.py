@@ -1,0 +1,89 @@
+"""ops/test: everything that is checked, ending with the summary of swift test."""
+import os
+import pathlib
+import py_compile
+import subprocess
+import sys
+import tempfile
+
+from fleet import COUNTERSIGN, ROOT, Failure
+from fleet.build import build
+from fleet.processes import Processes, Stopped
+
+EXAMPLE = ROOT / "ops" / "config" / "countersign.json"
+
+
+def check(what, command):
+    print(f"Checking {what} …", flush=True)
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("COUNTERSIGN_")}
+    status = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, env=environment).returncode
+    if status != 0:
+        raise Failure(f"{' '.join(str(word) for word in command)} ended with status {status}; its messages are above")
+
+
+def check_scripts():
+    print("Checking the scripts …", flush=True)
+    mistakes = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for path in sorted(path for path in (ROOT / "ops").rglob("*") if path.is_file()):
+            first = path.open("rb").readline(80)
+            if path.suffix == ".py" or first.startswith(b"#!") and b"python3" in first:
+                try:
+                    py_compile.compile(str(path), cfile=str(pathlib.Path(scratch) / "compiled"), doraise=True)
+                except py_compile.PyCompileError as error:
+                    mistakes.append(error.msg)
+            elif first.startswith(b"#!") and b"bash" in first:
+                run = subprocess.run(["bash", "-n", path], capture_output=True, text=True)
+                if run.returncode != 0:
+                    mistakes.append(run.stderr)
+    if mistakes:
+        raise Failure("\n".join(mistakes))
+
+
+def test(arguments):
+    check_scripts()
+    check("the format", ["swift", "format", "lint", "--strict", "-r", "Sources", "Tests", "Package.swift"])
+    build("--build-tests")
+    check("the example configuration", [COUNTERSIGN, "check-config", "--config", EXAMPLE])
+    with Processes(ROOT / ".countersign" / "test") as processes:
+        print("Starting RabbitMQ and Redis …", flush=True)
+        processes.forget_servers()
+        servers = processes.start_servers()
+        environment = os.environ | {
+            # Not under the names that configure a role: roles that the tests start would inherit them.
+            "COUNTERSIGN_TEST_SERVERS": str(processes.folder),
+            "COUNTERSIGN_TEST_RABBITMQ_URL": servers["COUNTERSIGN_RABBITMQ_URL"],
+            "COUNTERSIGN_TEST_REDIS_URL": servers["COUNTERSIGN_REDIS_URL"],
+        }
+        command = ["swift", "test", "--skip-build", *arguments]
+        print(f"Testing ({' '.join(command)}) …", flush=True)
+        # In a session of its own, so that it can be stopped with all that it has started.
+        tests = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, start_new_session=True)
+        try:
+            return tests.wait()
+        except Stopped:
+            tests.terminate()
+            try:
+                tests.wait(10)
+            except subprocess.TimeoutExpired:
+                tests.kill()
+            raise
+
+
+def main():
+    try:
+        status = test(sys.argv[1:])
+        return status if status >= 0 else 128 - status
+    except Failure as failure:
+        print(f"\nops/test: {failure}", file=sys.stderr, flush=True)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except Stopped as stopped:
+        print("\nops/test: stopped", file=sys.stderr, flush=True)
+        return 128 + stopped.number
+
+
+if __name__ == "__main__":
+    sys.exit(main())
