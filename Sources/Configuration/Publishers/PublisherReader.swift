@@ -6,7 +6,12 @@ import Purchases
 struct PublisherReader {
   let reader: SettingsReader
 
-  private enum Algorithm: String, CaseIterable { case none, HS256, RS256, ES256 }
+  private enum Algorithm: String, CaseIterable {
+    case none
+    case hs256 = "HS256"
+    case rs256 = "RS256"
+    case es256 = "ES256"
+  }
 
   /// The publisher, or `nil` after mistakes.
   func publisher(apps: [SettingsReader], offers: [SettingsReader], webhooks: [SettingsReader]) -> Publisher {
@@ -38,22 +43,22 @@ struct PublisherReader {
       "customerTokens.algorithm", Algorithm.none, "The only `alg` accepted in a customer's bearer token.")
     let claim = reader.string("customerTokens.customerClaim", "customerId", "The claim that names the customer.")
     let secret = reader.secret(
-      "customerTokens.secretFile", isRequired: algorithm == .HS256, "File with the HS256 secret, at least 32 bytes.")
+      "customerTokens.secretFile", isRequired: algorithm == .hs256, "File with the HS256 secret, at least 32 bytes.")
     let pem = reader.secret(
-      "customerTokens.publicKeyFile", isRequired: algorithm == .RS256 || algorithm == .ES256,
+      "customerTokens.publicKeyFile", isRequired: algorithm == .rs256 || algorithm == .es256,
       "PEM file with the RS256 or ES256 public key.")
     do {
       switch algorithm {
       case .none: return nil
-      case .HS256:
+      case .hs256:
         guard let secret else { return nil }
         // RFC 7518, section 3.2: a key of the hash's size or larger must be used.
         if secret.utf8.count < 32 { reader.note("customerTokens.secretFile", "expected at least 32 bytes") }
         return .init(key: .hs256(Array(secret.utf8)), customerClaim: claim)
-      case .RS256:
+      case .rs256:
         guard let pem else { return nil }
         return .init(key: .rs256(try RSAPublicKey(pem: pem)), customerClaim: claim)
-      case .ES256:
+      case .es256:
         guard let pem else { return nil }
         return .init(key: .es256(try P256PublicKey(pem: pem)), customerClaim: claim)
       }

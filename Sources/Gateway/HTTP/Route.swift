@@ -7,7 +7,11 @@ enum Route: Equatable {
   case customer(String, Method)
   case health
 
-  enum Method: String { case get = "GET", put = "PUT", delete = "DELETE" }
+  enum Method: String {
+    case get = "GET"
+    case put = "PUT"
+    case delete = "DELETE"
+  }
 
   /// Reads the path and the method.
   ///
