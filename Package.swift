@@ -84,16 +84,16 @@ let package = Package(
       ],
       swiftSettings: settings),
 
-    library("TestSupport", ["EventLoop", "Fleet", "HTTPClient", "HTTPServer"]),
+    library("TestSupport", ["EventLoop", "Fleet", "AMQP", "Redis", "HTTPClient", "HTTPServer", "Simulator", "Crypto", "Purchases"]),
     tests(
       "UnitTests", ["EventLoop", "Purchases", "Configuration", "AppStore", "Crypto", "Observability", "TestSupport"]),
     tests(
       "IntegrationTests",
       [
         "AMQP", "Redis", "HTTPClient", "HTTPServer", "HTTP2Server", "Simulator", "AppStore", "Crypto", "Fleet",
-        "TestSupport", "EventLoop",
+        "Purchases", "TestSupport", "EventLoop",
       ]),
-    tests("FleetTests", ["TestSupport", "Fleet", "Simulator"]),
+    tests("FleetTests", ["TestSupport", "Fleet", "Simulator", "AMQP", "HTTPClient", "Crypto", "EventLoop"]),
   ],
   swiftLanguageModes: [.v6]
 )
