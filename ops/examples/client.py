@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """A publisher's backend that knows only the public contract: docs/openapi.yaml and docs/asyncapi.yaml.
 
-It registers purchases, polls them, consumes their events with pika and verifies their webhooks with the Standard
-Webhooks library. Start ops/run in one terminal, and this in another:
+It registers purchases, polls them, consumes their events with pika, and verifies their webhooks with the Standard
+Webhooks library. Start ops/run in one terminal and this in another:
 
     ops/examples/client.py [ENV_FILE]
 
-ENV_FILE, .countersign/run/env by default, is what ops/run writes; variables of the same names override it. The libraries
+ENV_FILE is what ops/run writes, .countersign/run/env by default; variables of the same names override it. The libraries
 are installed into .countersign/venv; without PyPI the run is skipped with a message.
 """
 import base64
