@@ -145,11 +145,21 @@ class Processes:
 
     def start_servers(self):
         """Starts RabbitMQ and Redis and returns their addresses."""
-        run = subprocess.run(
-            [ROOT / "ops" / "servers", "start", self.folder], stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        if run.returncode != 0:
-            raise Failure(run.stderr.strip() or f"ops/servers start ended with status {run.returncode}")
-        return dict(line.split("=", 1) for line in run.stdout.splitlines())
+        command = [ROOT / "ops" / "servers", "start", self.folder]
+        with subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as starter:
+            while True:
+                try:
+                    addresses, errors = starter.communicate(timeout=5)
+                    break
+                except subprocess.TimeoutExpired:
+                    print(f"  still waiting: their logs are {shown(self.folder)}/*.log", flush=True)
+                except Stopped:
+                    starter.terminate()
+                    raise
+        if starter.returncode != 0:
+            raise Failure(errors.strip() or f"ops/servers start ended with status {starter.returncode}")
+        return dict(line.split("=", 1) for line in addresses.splitlines())
 
     def forget_servers(self):
         """Deletes the data of servers that are stopped, so that the next start is a first one."""
