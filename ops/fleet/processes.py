@@ -89,23 +89,27 @@ class Processes:
             raise Failure(f"{shown(self.folder)} is in use by another run of this command; stop that first") from None
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self.interrupted)
+        self.handle_signals(self.interrupted)
         self.end_leftovers()
         return self
 
     def __exit__(self, *_):
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
+        self.handle_signals(signal.SIG_IGN)
         self.stop(self.all)
         self.stop_servers()
         self.end_adopted()
         (self.folder / "pids.json").unlink(missing_ok=True)
         self.lock.close()
 
-    @staticmethod
-    def interrupted(number, _):
+    @classmethod
+    def interrupted(cls, number, _):
+        cls.handle_signals(signal.SIG_IGN)  # once is enough: what follows is the stopping
         raise Stopped(number)
+
+    @staticmethod
+    def handle_signals(handler):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, handler)
 
     # -- processes
 
