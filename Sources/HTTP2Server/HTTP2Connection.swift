@@ -112,8 +112,7 @@ final class HTTP2Connection {
     guard !isClosed else { return }
     do {
       // While the peer does not read, nothing is produced and nothing is read from it.
-      var hasMore = false
-      if unsent.isEmpty { hasMore = try produce() }
+      let hasMore = unsent.isEmpty ? try produce() : true
       guard send() else { return close() }
       guard unsent.isEmpty else {
         watcher?.watch(.writable)

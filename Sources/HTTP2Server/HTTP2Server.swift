@@ -66,7 +66,8 @@ public final class HTTP2Server {
     let addresses = try await EventLoop.resolve(configuration.host)
     let socket = try ListeningSocket(address: addresses.first ?? configuration.host, port: configuration.port)
     do {
-      watcher = try DescriptorWatcher(descriptor: socket.descriptor) { [weak self] _ in self?.accept() }
+      // Strong: a server that listens lives until it is closed, or else nobody would take what arrives.
+      watcher = try DescriptorWatcher(descriptor: socket.descriptor) { _ in self.accept() }
     } catch {
       socket.close()
       throw error

@@ -51,7 +51,7 @@ final class RunningSimulator {
     if folder == nil { try FileManager.default.removeItem(atPath: own) }
   }
 
-  static func temporaryFolder() throws -> String {
+  nonisolated static func temporaryFolder() throws -> String {
     var template = Array("/tmp/countersign-simulator-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw CryptoError(operation: "make a folder", cause: "mkdtemp") }
     return String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)

@@ -1,0 +1,71 @@
+import Crypto
+import EventLoop
+import FoundationEssentials
+import HTTP2Server
+import Testing
+
+@testable import Simulator
+
+/// The service without a network and with a clock that stands still until told otherwise.
+struct StoreServiceTests {
+  @Test @LoopActor
+  func signsOnceASecond() async throws {
+    let folder = try RunningSimulator.temporaryFolder()
+    let configuration = Simulator.Configuration(folder: folder, apps: [RunningSimulator.app])
+    let clock = StoppedClock()
+    let service = StoreService(configuration, pki: try SimulatorPKI(configuration)) { clock.now }
+    let key = String(decoding: try bytes("\(folder)/AuthKey_\(RunningSimulator.app.keyId).p8"), as: UTF8.self)
+    let token = try Token(issuedAt: clock.now / 1000).signed(with: P256PrivateKey(pem: key))
+    func body(_ path: String) async -> [UInt8] {
+      let headers = [("authorization", "Bearer \(token)"), ("accept", "*/*")]
+      return await service.answer(HTTP2Request(path: path, headers: headers)).body
+    }
+
+    let path = "/production/inApps/v1/transactions/100000000000001"
+    let first = await body(path)
+    clock.now += 999
+    #expect(await body(path) == first)
+    #expect(await body("/sandbox/inApps/v1/transactions/100000000000001") != first)
+    clock.now += 1
+    #expect(await body(path) != first)
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
+  @Test @LoopActor
+  func refusesStrangeRequests() async throws {
+    let folder = try RunningSimulator.temporaryFolder()
+    let configuration = Simulator.Configuration(folder: folder, apps: [RunningSimulator.app])
+    let clock = StoppedClock()
+    let service = StoreService(configuration, pki: try SimulatorPKI(configuration)) { clock.now }
+    let key = String(decoding: try bytes("\(folder)/AuthKey_\(RunningSimulator.app.keyId).p8"), as: UTF8.self)
+    let token = try Token(issuedAt: clock.now / 1000).signed(with: P256PrivateKey(pem: key))
+    func status(_ headers: [(String, String)], body: [UInt8] = []) async -> Int {
+      let path = "/production/inApps/v1/transactions/100000000000001"
+      return await service.answer(HTTP2Request(path: path, headers: headers, body: body)).status
+    }
+
+    let authorization = ("authorization", "Bearer \(token)")
+    #expect(await status([authorization, ("user-agent", "test")]) == 200)
+    #expect(await status([authorization]) == 400)
+    #expect(await status([authorization, ("accept", "*/*")], body: [1]) == 400)
+    #expect(await status([("accept", "*/*")]) == 401)
+    #expect(await status([("authorization", "Basic \(token)"), ("accept", "*/*")]) == 401)
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
+  @Test func aKeyIdMayNotLeaveTheFolder() throws {
+    let folder = try RunningSimulator.temporaryFolder()
+    for keyId in ["", "../KEY", "a/b"] {
+      let app = Simulator.App(bundleId: "com.example", appAppleId: 1, issuerId: "i", keyId: keyId)
+      #expect(throws: SimulatorError.self) {
+        try SimulatorPKI(Simulator.Configuration(folder: folder, apps: [app]))
+      }
+    }
+    try FileManager.default.removeItem(atPath: folder)
+  }
+}
+
+@LoopActor
+private final class StoppedClock {
+  var now: Int64 = 1_790_000_000_500
+}
