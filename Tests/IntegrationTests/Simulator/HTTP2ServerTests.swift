@@ -28,15 +28,10 @@ struct HTTP2ServerTests {
   }
 
   @Test @LoopActor
-  func largeAndSmallAnswersShareAConnection() async throws {
+  func aSlowlyReadAnswerArrivesWhole() async throws {
     try await RunningServer.with { server async throws in
-      let calls = (0..<40).map { number in
-        Task { @LoopActor in try await server.send("GET", number % 8 == 0 ? "/large" : "/echo").body.count }
-      }
-      var sizes: [Int] = []
-      for call in calls { sizes.append(try await call.value) }
-      #expect(sizes == (0..<40).map { $0 % 8 == 0 ? 3_000_000 : 0 })
-      #expect(server.connectionCount <= 4)
+      for _ in 1...3 { #expect(try await server.send("GET", "/large").body.count == 3_000_000) }
+      #expect(server.connectionCount == 1)
     }
   }
 
@@ -47,16 +42,6 @@ struct HTTP2ServerTests {
       let error = await #expect(throws: HTTPClientError.self) { try await server.send("GET", path) }
       #expect(error?.code == .interrupted)
       #expect(try await server.send("GET", "/echo").status == 200)
-    }
-  }
-
-  @Test @LoopActor
-  func cancelsTheHandlerOfACallThatIsTakenBack() async throws {
-    try await RunningServer.with { server async throws in
-      let call = Task { @LoopActor in try await server.send("GET", "/never") }
-      await server.handlerStarted()
-      call.cancel()
-      await server.handlerCancelled()
     }
   }
 
