@@ -254,6 +254,13 @@ struct AuthenticatorTests {
     #expect(isRefused(Self.hs256(Self.claims(), header: #"{"alg":1}"#)))
   }
 
+  @Test func nestedDeeply() {
+    let nested = String(repeating: "[", count: 2900)
+    #expect(isRefused(Self.hs256(nested)))
+    #expect(isRefused(Self.hs256(Self.claims(), header: nested)))
+    #expect(isRefused(Self.hs256(#"{"publisherId":"# + nested)))
+  }
+
   @Test func tooLong() throws {
     func token(_ filler: Int) -> String {
       Self.hs256(Self.claims(#","filler":"\#(String(repeating: "x", count: filler))""#))

@@ -95,6 +95,14 @@ struct RegistrationRequestTests {
     #expect(refusal(read(body)) == .invalidBody("expected JSON"))
   }
 
+  /// As deep as the body may be long: an answer, and no overflow of the stack.
+  @Test(arguments: ["[", #"{"a":"#]) func nestedDeeply(opening: String) {
+    let body = String(repeating: opening, count: 16384 / opening.utf8.count)
+    #expect(refusal(read(body))?.code == "REQ0001")
+    let member = #"{"cleengCustomerId":42,"transactionId":"100","more":"# + body
+    #expect(refusal(read(member))?.code == "REQ0001")
+  }
+
   @Test func notUTF8() {
     let broken = Array(#"{"cleengCustomerId":42,"transactionId":""#.utf8) + [0xFF, 0xFE] + Array("\"}".utf8)
     #expect(refusal(read(bytes: broken))?.code == "REQ0001")
