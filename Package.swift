@@ -84,7 +84,7 @@ let package = Package(
       ],
       swiftSettings: settings),
 
-    library("TestSupport", ["EventLoop", "Fleet", "HTTPClient", "HTTPServer"]),
+    library("TestSupport", ["EventLoop", "Fleet", "AMQP", "Redis", "HTTPClient", "HTTPServer", "Simulator", "Crypto", "Purchases"]),
     tests(
       "UnitTests",
       [
@@ -95,9 +95,9 @@ let package = Package(
       "IntegrationTests",
       [
         "AMQP", "Redis", "HTTPClient", "HTTPServer", "HTTP2Server", "Simulator", "AppStore", "Crypto", "Fleet",
-        "TestSupport", "EventLoop",
+        "Purchases", "TestSupport", "EventLoop",
       ]),
-    tests("FleetTests", ["TestSupport", "Fleet", "Simulator"]),
+    tests("FleetTests", ["TestSupport", "Fleet", "Simulator", "AMQP", "HTTPClient", "Crypto", "EventLoop"]),
   ],
   swiftLanguageModes: [.v6]
 )

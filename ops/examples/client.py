@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """A publisher's backend that knows only the public contract: docs/openapi.yaml and docs/asyncapi.yaml.
 
-It registers purchases, polls them, consumes their events with pika and verifies their webhooks with the Standard
-Webhooks library. Start ops/run in one terminal, and this in another:
+It registers purchases, polls them, consumes their events with pika, and verifies their webhooks with the Standard
+Webhooks library. Start ops/run in one terminal and this in another:
 
     ops/examples/client.py [ENV_FILE]
 
-ENV_FILE, .countersign/run/env by default, is what ops/run writes; variables of the same names override it. The libraries
+ENV_FILE is what ops/run writes, .countersign/run/env by default; variables of the same names override it. The libraries
 are installed into .countersign/venv; without PyPI the run is skipped with a message.
 """
 import base64
@@ -37,8 +37,8 @@ def bring_libraries():
         skip(f"{venv} lacks one of {', '.join(LIBRARIES)}; delete it and try again")
     steps = [
         [sys.executable, "-m", "venv", str(venv)],
-        [str(python), "-m", "pip", "--quiet", "--disable-pip-version-check", "install", "--timeout", "10", "--retries", "1",
-         *LIBRARIES],
+        [str(python), "-m", "pip", "--quiet", "--disable-pip-version-check", "install", "--timeout", "10", "--retries",
+         "1", *LIBRARIES],
     ]
     probe = [str(python), "-c", f"import {', '.join(LIBRARIES)}"]
     if not python.exists() or subprocess.run(probe, stderr=subprocess.DEVNULL).returncode != 0:
@@ -46,7 +46,8 @@ def bring_libraries():
         for step in steps:
             run = subprocess.run(step, capture_output=True, text=True)
             if run.returncode != 0:
-                skip(f"{' '.join(step)} failed (offline, or python3-venv is missing):\n{run.stdout}{run.stderr}".strip())
+                said = f"{run.stdout}{run.stderr}".strip()
+                skip(f"{' '.join(step)} failed; offline, or is the package python3-venv missing?\n{said}")
     os.execv(python, [str(python), *sys.argv])
 
 
@@ -161,7 +162,8 @@ def expect(what, is_so, found):
 def expect_problem(what, answer, status, code):
     expect(f"{what}: {status}", answer.status_code == status, answer)
     kind = answer.headers.get("content-type", "").split(";")[0]
-    expect(f"{what}: problem+json with {code}", kind == "application/problem+json" and answer.json()["code"] == code, answer)
+    expect(f"{what}: problem+json", kind == "application/problem+json", answer)
+    expect(f"{what}: {code}", answer.json()["code"] == code, answer)
     expect(f"{what}: type, title, status and message",
            {"type", "title", "message"} <= answer.json().keys() and answer.json()["status"] == status, answer)
     print(f"  refused: {what}: {status} {code} {answer.json()['message']}", flush=True)
@@ -182,9 +184,12 @@ def one_purchase(client):
     status = client.finalized(identifier, seconds=0.5)  # a status is never behind an event
     headers, data = properties.headers, event["data"]
     print(f"  event {properties.message_id}: {data['result']}", flush=True)
-    expect("PURCHASE_SYNCHRONIZED with access", data["result"] == "PURCHASE_SYNCHRONIZED" and data["accessGranted"], event)
-    expect("the envelope", event["topic"] == TOPIC and str(event["broadcasterId"]) == client.values["PUBLISHER_ID"], event)
-    expect("persistent JSON", (properties.content_type, properties.delivery_mode) == ("application/json", 2), properties)
+    expect("PURCHASE_SYNCHRONIZED", data["result"] == "PURCHASE_SYNCHRONIZED", event)
+    expect("access", data["accessGranted"] is True, event)
+    expect("the topic", event["topic"] == TOPIC, event)
+    expect("the publisher", str(event["broadcasterId"]) == client.values["PUBLISHER_ID"], event)
+    expect("persistent", properties.delivery_mode == 2, properties)
+    expect("JSON", properties.content_type == "application/json", properties)
     expect("CloudEvents headers", headers["cloudEvents_specversion"] == "1.0" and headers["cloudEvents_type"] == TOPIC
            and headers["cloudEvents_id"] == properties.message_id
            and headers["cloudEvents_source"] == f"/countersign/{client.values['PUBLISHER_ID']}"
@@ -225,7 +230,8 @@ def a_customer(client):
     identifier = client.register(client.transaction("100"), headers=token).json()["synchronizationId"]
     client.finalized(identifier, headers=token)
     print("  registered and polled with a customer's token", flush=True)
-    expect_problem("a token for another customer", client.register(client.transaction("100"), other, token), 403, "AUTH0003")
+    expect_problem(
+        "a token for another customer", client.register(client.transaction("100"), other, token), 403, "AUTH0003")
     expect_problem(
         "another customer's synchronization",
         client.call("GET", f"/storekit2/purchases/synchronizations/{identifier}", headers=client.customer_token(other)),
@@ -245,7 +251,8 @@ def refusals(client):
     purchases, transaction = "/storekit2/purchases", client.transaction("100")
     good = {"cleengCustomerId": client.customer, "transactionId": transaction}
     expect_problem("a transactionId that is no number", client.register("abc"), 400, "REQ0001")
-    expect_problem("a body without transactionId", client.call("POST", purchases, {"cleengCustomerId": 1}), 400, "REQ0001")
+    expect_problem(
+        "a body without transactionId", client.call("POST", purchases, {"cleengCustomerId": 1}), 400, "REQ0001")
     expect_problem("a Correlation-Id of 257 characters",
                    client.register(transaction, headers=client.backend | {"Correlation-Id": "x" * 257}), 400, "REQ0004")
     missing = client.call("POST", purchases, good, headers={})
@@ -255,7 +262,8 @@ def refusals(client):
                    client.call("POST", purchases, good, headers={"X-Publisher-Token": "wrong"}), 401, "AUTH0002")
     expect_problem("a customer that nobody has put", client.register(transaction, 1), 422, "SK2C0100")
     expect_problem("an unknown path", client.call("GET", "/nothing"), 404, "REQ0100")
-    expect_problem("an unknown synchronization", client.call("GET", f"{purchases}/synchronizations/none"), 404, "REQ0100")
+    unknown = client.call("GET", f"{purchases}/synchronizations/none")
+    expect_problem("an unknown synchronization", unknown, 404, "REQ0100")
     delete = client.call("DELETE", purchases)
     expect("DELETE of purchases: 405 with Allow: POST",
            delete.status_code == 405 and delete.headers.get("allow") == "POST", delete)

@@ -114,7 +114,7 @@ class Check:
         """Binds a queue of our own to the events, before there can be one."""
         consume = self.system.processes.start("events", [
             "amqp-consume", f"--url={self.configuration.rabbitmq}", "--exchange=countersign.events",
-            f"--routing-key={TOPIC}.{PUBLISHER}", "sh", "-c", "cat; echo"], output=self.events)
+            f"--routing-key={TOPIC}.{PUBLISHER}", "awk", "1"], output=self.events)
         told = "Server provided queue name: "
         queue = wait_until(
             "amqp-consume to declare its queue",

@@ -71,7 +71,7 @@ class Configuration:
                 "folder": str(self.simulator),
                 "apps": [":".join(str(value) for value in SIMULATED_APP.values())],
             },
-            "shutdownGraceSeconds": 5,
+            "shutdownGraceSeconds": 2,  # who waits for Ctrl-C to work does not want to wait for a job
         }
 
     def publisher(self):

@@ -89,23 +89,27 @@ class Processes:
             raise Failure(f"{shown(self.folder)} is in use by another run of this command; stop that first") from None
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, self.interrupted)
+        self.handle_signals(self.interrupted)
         self.end_leftovers()
         return self
 
     def __exit__(self, *_):
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
+        self.handle_signals(signal.SIG_IGN)
         self.stop(self.all)
         self.stop_servers()
         self.end_adopted()
         (self.folder / "pids.json").unlink(missing_ok=True)
         self.lock.close()
 
-    @staticmethod
-    def interrupted(number, _):
+    @classmethod
+    def interrupted(cls, number, _):
+        cls.handle_signals(signal.SIG_IGN)  # once is enough: what follows is the stopping
         raise Stopped(number)
+
+    @staticmethod
+    def handle_signals(handler):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, handler)
 
     # -- processes
 
@@ -145,11 +149,21 @@ class Processes:
 
     def start_servers(self):
         """Starts RabbitMQ and Redis and returns their addresses."""
-        run = subprocess.run(
-            [ROOT / "ops" / "servers", "start", self.folder], stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        if run.returncode != 0:
-            raise Failure(run.stderr.strip() or f"ops/servers start ended with status {run.returncode}")
-        return dict(line.split("=", 1) for line in run.stdout.splitlines())
+        command = [ROOT / "ops" / "servers", "start", self.folder]
+        with subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as starter:
+            while True:
+                try:
+                    addresses, errors = starter.communicate(timeout=5)
+                    break
+                except subprocess.TimeoutExpired:
+                    print(f"  still waiting: their logs are {shown(self.folder)}/*.log", flush=True)
+                except Stopped:
+                    starter.terminate()
+                    raise
+        if starter.returncode != 0:
+            raise Failure(errors.strip() or f"ops/servers start ended with status {starter.returncode}")
+        return dict(line.split("=", 1) for line in addresses.splitlines())
 
     def forget_servers(self):
         """Deletes the data of servers that are stopped, so that the next start is a first one."""

@@ -2,6 +2,7 @@
 import http.client
 import shlex
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -89,6 +90,7 @@ class System:
 
     def stop(self):
         """Stops in the order of the data's way, so that work in hand can be finished."""
+        self.processes.handle_signals(signal.SIG_IGN)
         roles = [process for process in self.processes.all if process.name not in ("simulator", "receiver")]
         self.processes.stop(roles)
         self.processes.stop(self.processes.all)

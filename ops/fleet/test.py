@@ -55,7 +55,8 @@ def test(arguments):
             "COUNTERSIGN_TEST_RABBITMQ_URL": servers["COUNTERSIGN_RABBITMQ_URL"],
             "COUNTERSIGN_TEST_REDIS_URL": servers["COUNTERSIGN_REDIS_URL"],
         }
-        command = ["swift", "test", "--skip-build", *arguments]
+        # All tests are Swift Testing's; XCTest would only tell that it has none.
+        command = ["swift", "test", "--skip-build", "--disable-xctest", *arguments]
         print(f"Testing ({' '.join(command)}) …", flush=True)
         # In a session of its own, so that it can be stopped with all that it has started.
         tests = subprocess.Popen(

@@ -35,6 +35,11 @@ public struct Topology: Sendable {
   /// The queue in which a delivery waits for a delay of ``deliveryTiers``.
   public func deliveryDelay(_ tier: Duration) -> String { "\(deliveries).delay.\(tier.wholeMilliseconds)" }
 
+  /// Every queue.
+  public var queues: [String] {
+    [jobs, deadJobs, deliveries, deadDeliveries] + jobTiers.map(jobDelay) + deliveryTiers.map(deliveryDelay)
+  }
+
   /// Declares everything.
   ///
   /// - Throws: `AMQPError` with code `channelClosed` when something exists with other arguments.

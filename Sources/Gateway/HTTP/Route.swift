@@ -17,6 +17,10 @@ enum Route: Equatable {
   ///
   /// - Throws: ``Problem``: 404 for a path that is none, 405 with `Allow` for a method that it has not.
   init(_ method: String, _ path: [String]) throws(Problem) {
+    if path.count == 1, ["livez", "readyz", "metrics"].contains(path[0]) {
+      self = .health
+      return
+    }
     let path = path.first == "storekit2" ? Array(path.dropFirst()) : path
     switch (path.count, path.first) {
     case (1, "purchases"):
@@ -30,8 +34,6 @@ enum Route: Equatable {
         throw .methodNotAllowed(["DELETE", "GET", "HEAD", "PUT"])
       }
       self = .customer(path[1], method)
-    case (1, "livez"), (1, "readyz"), (1, "metrics"):
-      self = .health
     default:
       throw .notFound
     }

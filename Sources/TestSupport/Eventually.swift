@@ -1,0 +1,20 @@
+import EventLoop
+
+/// A condition that did not come true in time.
+public struct NeverHappened: Error, Sendable, CustomStringConvertible {
+  public let description: String
+}
+
+/// Waits until a condition holds, and throws when it does not within the limit.
+///
+/// For what can only be asked, such as another process' readiness; whatever can tell by itself is awaited instead.
+@LoopActor
+public func eventually(
+  _ what: String, within limit: Duration = .seconds(30), _ condition: @LoopActor () async throws -> Bool
+) async throws {
+  let deadline = ContinuousClock.now + limit
+  while try await !condition() {
+    guard ContinuousClock.now < deadline else { throw NeverHappened(description: "\(what) did not happen in \(limit)") }
+    try await EventLoop.sleep(for: .milliseconds(20))
+  }
+}

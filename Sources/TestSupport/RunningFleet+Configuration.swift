@@ -1,0 +1,64 @@
+import Crypto
+import EventLoop
+import FoundationEssentials
+import Simulator
+
+extension RunningFleet {
+  /// Writes the configuration that the roles are started with: delays short enough for a test.
+  func writeConfiguration(receiverPort: Int, secret: [UInt8]) throws {
+    let servers = TestServers.current!
+    try write(
+      "countersign.json",
+      """
+      {
+        "rabbitmq": {"url": "amqp://guest:guest@\(servers.rabbitmq)/%2F", "prefix": "\(prefix)"},
+        "redis": {"url": "redis://\(servers.redis)/0", "prefix": "\(prefix):"},
+        "appStore": {
+          "productionURL": "https://127.0.0.1:\(simulator.port)/production",
+          "sandboxURL": "https://127.0.0.1:\(simulator.port)/sandbox",
+          "rootFiles": ["simulator/root.der"], "caFile": "simulator/tls-ca.pem", "callsPerSecond": 5000
+        },
+        "gateway": {"listen": "127.0.0.1:0", "publishTimeoutSeconds": 3},
+        "worker": {
+          "listen": "127.0.0.1:0", "concurrency": 50, "leaseSeconds": 3, "notFoundRetries": 1,
+          "retryScheduleSeconds": [0.2, 0.2, 0.2, 1, 1], "sweepIntervalSeconds": 0.5, "sweepAfterSeconds": 4
+        },
+        "notifier": {
+          "listen": "127.0.0.1:0", "retryScheduleSeconds": [0.2, 0.2, 1], "allowsInsecureEndpoints": true
+        },
+        "shutdownGraceSeconds": 10
+      }
+      """)
+    let app = """
+      {"bundleId": "com.example.app", "appAppleId": 1234567890, "issuerId": "issuer", "keyId": "KEY1",
+       "privateKeyFile": "../simulator/AuthKey_KEY1.p8"}
+      """
+    let offers = """
+      [{"offerId": "S1", "productIds": ["com.example.app.monthly"]},
+       {"offerId": "S2", "productIds": ["com.example.app.yearly"]},
+       {"offerId": "A1", "productIds": ["com.example.app.lifetime", "com.example.app.coins"]},
+       {"offerId": "P1", "productIds": ["com.example.app.pass"], "accessDays": 30000}]
+      """
+    try writePublisher(
+      Self.publisher,
+      """
+      "apps": [\(app)], "offers": \(offers),
+      "customerTokens": {"algorithm": "HS256", "secretFile": "../jwt.secret"},
+      "webhooks": [{"id": "main", "url": "http://127.0.0.1:\(receiverPort)/hook", "secretFile": "../webhook.secret"}]
+      """)
+    try writePublisher(Self.openPublisher, "\"customers\": \"open\", \"apps\": [\(app)], \"offers\": \(offers)")
+    try writePublisher(Self.inactivePublisher, "\"customers\": \"open\"")
+    try write("jwt.secret", Self.jwtSecret)
+    try write("webhook.secret", "whsec_" + Base64.encode(secret))
+  }
+
+  /// Writes a publisher's file, also over an old one.
+  public func writePublisher(_ id: Int64, _ members: String) throws {
+    let hash = Hex.encode(SHA256.hash(Array((Self.tokens[id] ?? "token-\(id)").utf8)))
+    try write("publishers/\(id).json", "{\"publisherId\": \(id), \"tokenHashes\": [\"\(hash)\"], \(members)}")
+  }
+
+  private func write(_ name: String, _ text: String) throws {
+    try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(name)"))
+  }
+}

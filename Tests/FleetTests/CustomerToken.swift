@@ -1,0 +1,13 @@
+import Crypto
+import EventLoop
+import Glibc
+import TestSupport
+
+/// A customer's token, signed as the publisher of the tests signs it.
+func jwt(customer: Int64, publisher: Int64) -> String {
+  let header = Base64URL.encode(Array("{\"alg\":\"HS256\",\"typ\":\"JWT\"}".utf8))
+  let claims = "{\"customerId\":\(customer),\"publisherId\":\(publisher),\"exp\":\(time(nil) + 600)}"
+  let signed = header + "." + Base64URL.encode(Array(claims.utf8))
+  let signature = HMACSHA256.authenticate(Array(signed.utf8), key: Array(RunningFleet.jwtSecret.utf8))
+  return signed + "." + Base64URL.encode(signature)
+}

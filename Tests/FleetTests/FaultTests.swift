@@ -1,0 +1,199 @@
+import AMQP
+import EventLoop
+import Fleet
+import FoundationEssentials
+import Glibc
+import HTTPClient
+import TestSupport
+import Testing
+
+/// A whole fleet that is broken on purpose: what was accepted is finalized, once.
+@Suite(.breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(20)))
+@LoopActor
+struct FaultTests {
+  /// Registers purchases that take Apple a while, so that something is always in hand.
+  private func register(_ count: Int, at fleet: RunningFleet, from first: Int = 0) async throws -> Set<String> {
+    var ids: Set<String> = []
+    for number in first..<(first + count) {
+      let prefix = number % 3 == 0 ? "133" : "100"
+      let answer = try await fleet.register("\(prefix)00000\(1000 + number)", id: "s\(number)")
+      #expect(answer.status == 202)
+      ids.insert("s\(number)")
+    }
+    return ids
+  }
+
+  /// What must hold whatever was broken.
+  private func check(_ ids: Set<String>, at fleet: RunningFleet) async throws {
+    let events = await fleet.finished(ids)
+    for id in ids {
+      let own = events.filter { $0.synchronizationId == id }
+      #expect(Set(own.map(\.id)).count == 1, "\(id) has one event id")
+      #expect(Set(own.map(\.version)).count == 1, "\(id) took effect once")
+      #expect(own.first?.result == "PURCHASE_SYNCHRONIZED")
+      let status = try await fleet.status(id)
+      #expect(status?.status == "finalized")
+      #expect(status?.version == own.first?.version)
+    }
+  }
+
+  @Test func `workers killed with jobs in hand`() async throws {
+    try await RunningFleet.with(["gateway-1", "worker-1", "worker-2"]) { fleet in
+      let ids = try await register(12, at: fleet)
+      await fleet.kill("worker-1", "worker-2")
+      try fleet.start("worker-3")
+      try await fleet.ready("worker-3")
+      try await check(ids, at: fleet)
+    }
+  }
+
+  @Test func `a worker that is told to stop finishes what it has, and nothing is delivered twice`() async throws {
+    try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
+      let ids = try await register(6, at: fleet)
+      try await eventually("the worker has them in hand") {
+        try await fleet.metric("worker-1", "countersign_job_queue_wait_seconds_count") == 6
+      }
+      fleet.roles["worker-1"]?.process.send(SIGTERM)
+      #expect(await fleet.roles["worker-1"]?.process.ended() == 0)
+      // Nobody else is there: what has come, the worker has finished before it ended.
+      try await check(ids, at: fleet)
+      #expect(fleet.events.all.count == ids.count)
+      try fleet.start("worker-2")
+      try await fleet.ready("worker-2")
+      let more = try await register(1, at: fleet, from: 100)
+      try await check(more, at: fleet)
+      #expect(fleet.events.all.count == ids.count + 1)
+    }
+  }
+
+  @Test func `a worker that sleeps longer than its lease does not take effect`() async throws {
+    try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
+      #expect(try await fleet.register("1330000000001", id: "slow").status == 202)
+      try await eventually("the worker has it in hand") {
+        try await fleet.metric("worker-1", "countersign_jobs_in_flight") == 1
+      }
+      fleet.roles["worker-1"]?.process.send(SIGSTOP)
+      try fleet.start("worker-2")
+      try await fleet.ready("worker-2")
+      // The broker still counts the job to the sleeper; the sweep, or the end of the sleeper's connection, brings it.
+      _ = await fleet.finished(["slow"])
+      fleet.roles["worker-1"]?.process.send(SIGCONT)
+      try await eventually("the sleeper has no job any more", within: .seconds(60)) {
+        try await fleet.metric("worker-1", "countersign_jobs_in_flight") == 0
+      }
+      try await check(["slow"], at: fleet)
+    }
+  }
+
+  @Test func `RabbitMQ wiped with jobs open`() async throws {
+    let servers = TestServers.current!
+    try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
+      await fleet.kill("worker-1")
+      let ids = try await register(12, at: fleet)
+      try await servers.kill(.rabbitmq)
+      try await servers.wipe(.rabbitmq)
+      try await servers.start(.rabbitmq)
+      try fleet.start("worker-2")
+      try await fleet.ready("worker-2")
+      try await check(ids, at: fleet)
+    }
+  }
+
+  @Test func `Redis wiped with jobs open`() async throws {
+    let servers = TestServers.current!
+    try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
+      let ids = try await register(12, at: fleet)
+      try await servers.kill(.redis)
+      try await servers.wipe(.redis)
+      try await servers.start(.redis)
+      let events = await fleet.finished(ids)
+      #expect(Set(events.map(\.result)) == ["PURCHASE_SYNCHRONIZED"])
+      // A transaction can be registered again, and its version has grown although Redis has forgotten the last one.
+      _ = try await fleet.putCustomer(7)
+      let last = try #require(events.last { $0.synchronizationId == "s1" })
+      #expect(try await fleet.register("100000001001", id: "again").status == 202)
+      let again = await fleet.finished(["again"]).last { $0.synchronizationId == "again" }
+      #expect(try #require(again).version > last.version)
+    }
+  }
+
+  @Test func `Redis down is a 503, and nothing stays behind`() async throws {
+    let servers = TestServers.current!
+    try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
+      try await servers.stop(.redis)
+      let refused = try await fleet.register("1000000000001", id: "a")
+      #expect(refused.status == 503)
+      #expect(refused.header("retry-after") != nil)
+      #expect(try await fleet.send("GET", fleet.url("/readyz")).status == 503)
+      #expect(try await fleet.send("GET", fleet.url("/livez")).status == 200)
+      try await servers.start(.redis)
+      try await fleet.ready("gateway-1")
+      #expect(try await fleet.register("1000000000001", id: "a").status == 202)
+      try await check(["a"], at: fleet)
+    }
+  }
+
+  @Test func `RabbitMQ restarted with jobs in hand; while it is down a 503 leaves no claim behind`() async throws {
+    let servers = TestServers.current!
+    try await RunningFleet.with(["gateway-1", "worker-1", "worker-2"]) { fleet in
+      let ids = try await register(12, at: fleet)
+      try await servers.stop(.rabbitmq)
+      let refused = try await fleet.register("1000000000001", id: "a")
+      #expect(refused.status == 503)
+      #expect(refused.header("retry-after") != nil)
+      #expect(try await fleet.send("GET", fleet.url("/readyz")).status == 503)
+      try await servers.start(.rabbitmq)
+      for name in ["gateway-1", "worker-1", "worker-2"] { try await fleet.ready(name) }
+      #expect(try await fleet.register("1000000000001", id: "a").status == 202)
+      try await check(ids.union(["a"]), at: fleet)
+    }
+  }
+
+  @Test func `a delivery that is no job goes to the dead-letter queue with its reason, and its neighbours run`() async throws {
+    try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
+      let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "poison")
+      let channel = try await connection.openChannel()
+      try await channel.enableConfirms()
+      let poison: [(body: String, reason: String)] = [
+        ("not JSON", "the body is not JSON"), ("{}", "is missing"),
+        (
+          "{\"format\":2,\"synchronizationId\":\"s\",\"publisherId\":1,\"customerId\":1,\"transactionId\":\"1\",\"registeredAt\":1}",
+          "format 2"
+        ),
+        (
+          "{\"format\":1,\"synchronizationId\":\"s\",\"publisherId\":1,\"customerId\":1,\"transactionId\":\"1/../2\",\"registeredAt\":1}",
+          "transactionId"
+        ),
+      ]
+      var ids: Set<String> = []
+      for (number, message) in poison.enumerated() {
+        try await channel.publish(
+          AMQPMessage(
+            exchange: "", routingKey: fleet.topology.jobs, messageID: "p\(number)", body: Array(message.body.utf8)))
+        ids.formUnion(try await register(1, at: fleet, from: number))
+      }
+      let dead = Mailbox<AMQPDelivery>()
+      try await channel.consume(fleet.topology.deadJobs, tag: "dead") { dead.put($0) }
+      let buried = await dead.wait(for: poison.count)
+      for (number, message) in poison.enumerated() {
+        let delivery = try #require(buried.first { $0.properties.messageID == "p\(number)" })
+        #expect(delivery.body == Array(message.body.utf8))
+        #expect(delivery.properties.headers["countersign-reason"]?.string?.contains(message.reason) == true)
+        channel.acknowledge(delivery)
+      }
+      try await check(ids, at: fleet)
+      #expect(try await fleet.metric("worker-1", "countersign_dead_jobs_total") == Double(poison.count))
+      await connection.close()
+    }
+  }
+
+  @Test func `a start with a mistake in the configuration lists it and ends with 2`() async throws {
+    let output = FileManager.default.temporaryDirectory.path + "/countersign-\(UInt32.random(in: 0...UInt32.max)).log"
+    let process = try ChildProcess(
+      Repository.products + "/countersign", ["worker", "--config", "/nonexistent/countersign.json"], output: output)
+    #expect(await process.ended() == 2)
+    let text = String(decoding: try Data(contentsOf: URL(filePath: output)), as: UTF8.self)
+    #expect(text.contains("/nonexistent/countersign.json"))
+    try FileManager.default.removeItem(atPath: output)
+  }
+}

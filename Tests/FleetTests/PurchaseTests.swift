@@ -1,0 +1,216 @@
+import Glibc
+import EventLoop
+import FoundationEssentials
+import HTTPClient
+import TestSupport
+import Testing
+
+/// A whole fleet with nothing broken: what a customer, a subscriber and a webhook endpoint see.
+@Suite(.breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(20)))
+@LoopActor
+struct PurchaseTests {
+  /// Every scenario of the simulator and what it must come to.
+  private static let outcomes: [(prefix: String, result: String, offer: String?)] = [
+    ("100", "PURCHASE_SYNCHRONIZED", "S1"), ("101", "RECEIVED_EXPIRED_PURCHASE", nil), ("102", "PURCHASE_REVOKED", nil),
+    ("103", "PURCHASE_SYNCHRONIZED", "S1"), ("104", "RECEIVED_EXPIRED_PURCHASE", nil),
+    ("105", "PURCHASE_SYNCHRONIZED", "S2"), ("106", "PURCHASE_SYNCHRONIZED", "S1"),
+    ("110", "PURCHASE_SYNCHRONIZED", "A1"), ("111", "PURCHASE_SYNCHRONIZED", "A1"),
+    ("112", "PURCHASE_SYNCHRONIZED", "P1"), ("120", "TRANSACTION_ID_NOT_FOUND", nil),
+    ("121", "PURCHASE_SYNCHRONIZED", "S1"), ("122", "PURCHASE_SYNCHRONIZED", "S1"),
+    ("130", "PURCHASE_SYNCHRONIZED", "S1"), ("131", "PURCHASE_SYNCHRONIZED", "S1"), ("132", "INTERNAL_ERROR", nil),
+    ("133", "PURCHASE_SYNCHRONIZED", "S1"), ("134", "PURCHASE_SYNCHRONIZED", "S1"),
+    ("140", "VERIFICATION_FAILED", nil), ("141", "VERIFICATION_FAILED", nil), ("142", "VERIFICATION_FAILED", nil),
+    ("143", "APP_MISMATCH", nil), ("144", "VERIFICATION_FAILED", nil), ("145", "INTERNAL_ERROR", nil),
+    ("146", "INTERNAL_ERROR", nil),
+  ]
+
+  @Test func `every scenario ends as it must, and every replica did work`() async throws {
+    try await RunningFleet.with { fleet in
+      var expected: [String: (result: String, offer: String?)] = [:]
+      for round in 0..<4 {
+        for (number, outcome) in Self.outcomes.enumerated() {
+          let id = "s-\(outcome.prefix)-\(round)"
+          // What breaks connections would make its neighbours' attempts fail too; once is enough.
+          if round > 0, ["132", "134", "145", "146"].contains(outcome.prefix) { continue }
+          let gateway = number % 2 == 0 ? "gateway-1" : "gateway-2"
+          let answer = try await fleet.register("\(outcome.prefix)000000000\(round)", id: id, gateway: gateway)
+          #expect(answer.status == 202)
+          #expect(answer.header("location") == "/storekit2/purchases/synchronizations/\(id)")
+          expected[id] = (outcome.result, outcome.offer)
+        }
+      }
+      let events = await fleet.finished(Set(expected.keys))
+      for event in events {
+        let (result, offer) = try #require(expected[event.synchronizationId])
+        #expect(event.result == result, "\(event.synchronizationId)")
+        // The status is never behind the event.
+        let status = try #require(try await fleet.status(event.synchronizationId, gateway: "gateway-2"))
+        #expect(status.status == "finalized")
+        #expect(status.result == result)
+        #expect(status.accessGranted == (offer != nil))
+        #expect(status.offerId == offer)
+        #expect(status.version == event.version)
+      }
+      let ids = Set(events.map(\.id))
+      #expect(ids.count == expected.count)
+
+      let webhooks = await fleet.webhooks.wait { Set($0.map(\.id)).isSuperset(of: ids) }
+      let bodies = Dictionary(events.map { ($0.id, $0.body) }) { first, _ in first }
+      for webhook in webhooks {
+        #expect(webhook.isVerified)
+        #expect(webhook.body == bodies[webhook.id])
+      }
+      for name in fleet.roles.keys {
+        let metric =
+          switch name.prefix(while: { $0 != "-" }) {
+          case "gateway": "countersign_registrations_total{code=\"accepted\"}"
+          case "worker": "countersign_results_total"
+          default: "countersign_webhook_attempts_total"
+          }
+        #expect(try await fleet.metric(name, metric) > 0, "\(name) did no work")
+        #expect(fleet.roles[name]?.process.status == nil, "\(name) ended")
+      }
+    }
+  }
+
+  @Test func `a purchase belongs to the first customer who registers it`() async throws {
+    try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
+      #expect(try await fleet.putCustomer(8).status == 201)
+      let transaction = "1000000000009"
+      #expect(try await fleet.register(transaction, customer: 7, id: "first").status == 202)
+      _ = await fleet.finished(["first"])
+      #expect(try await fleet.register(transaction, customer: 8, id: "second").status == 202)
+      _ = await fleet.finished(["second"])
+      #expect(try await fleet.register(transaction, customer: 7, id: "third").status == 202)
+      let events = await fleet.finished(["third"])
+      #expect(events.map(\.result) == ["PURCHASE_SYNCHRONIZED", "PURCHASE_OWNED_BY_ANOTHER_CUSTOMER", "PURCHASE_SYNCHRONIZED"])
+      #expect(events[0].version < events[1].version)
+      #expect(events[1].version < events[2].version)
+      let second = try #require(try await fleet.status("second"))
+      #expect(second.accessGranted == false)
+      #expect(second.offerId == nil)
+      // The same id again is the same registration: nothing runs, the status is there.
+      #expect(try await fleet.register(transaction, customer: 7, id: "first").status == 202)
+      #expect(try await fleet.register("1000000000010", customer: 7, id: "first").status == 400)
+    }
+  }
+
+  @Test func `one synchronization of a transaction at a time, and everybody sees only their own`() async throws {
+    try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
+      #expect(try await fleet.putCustomer(8).status == 201)
+      let transaction = "1330000000001"  // takes Apple three seconds
+      #expect(try await fleet.register(transaction, customer: 7, id: "running").status == 202)
+      let conflict = try await fleet.register(transaction, customer: 7)
+      #expect(conflict.status == 409)
+      #expect(conflict.header("content-type") == "application/problem+json")
+      let text = String(decoding: conflict.body, as: UTF8.self)
+      #expect(text.contains("\"code\":\"SK2C0101\""))
+      #expect(text.contains("The resource is temporarily locked due to a concurrent request."))
+      #expect(text.contains("/storekit2/purchases/synchronizations/running"))
+
+      // A customer's token acts for that customer only.
+      let token = jwt(customer: 8, publisher: RunningFleet.publisher)
+      let bearer = [("Authorization", "Bearer \(token)"), ("Content-Type", "application/json")]
+      func post(_ customer: Int64, _ transaction: String) async throws -> HTTPClientResponse {
+        try await fleet.send(
+          "POST", fleet.url("/purchases"), bearer, "{\"cleengCustomerId\":\(customer),\"transactionId\":\"\(transaction)\"}")
+      }
+      let others = try await post(8, transaction)
+      #expect(others.status == 409)
+      #expect(!String(decoding: others.body, as: UTF8.self).contains("running"))
+      #expect(try await post(7, "1000000000077").status == 403)
+      #expect(try await post(8, "1000000000078").status == 202)
+      let status = "/purchases/synchronizations/running"
+      #expect(try await fleet.send("GET", fleet.url(status), bearer).status == 404)
+      #expect(try await fleet.status("running", publisher: RunningFleet.openPublisher) == nil)
+      let unfinished = try await fleet.send("GET", fleet.url(status), fleet.headers(RunningFleet.publisher))
+      #expect(unfinished.header("retry-after") == "1")
+      #expect(try await fleet.send("GET", fleet.url("/customers/7"), bearer).status == 403)
+
+      // Another tenant's registration of the same id is neither blocked nor seen.
+      let other = try await fleet.register(transaction, publisher: RunningFleet.openPublisher, id: "other")
+      #expect(other.status == 202)
+      _ = await fleet.finished(["running", "other"])
+      #expect(try await fleet.register(transaction, customer: 7, id: "again").status == 202)
+    }
+  }
+
+  @Test func `what cannot be right is refused with the documented code`() async throws {
+    try await RunningFleet.with(["gateway-1"]) { fleet in
+      let good = "{\"cleengCustomerId\":7,\"transactionId\":\"1000000000001\"}"
+      let headers = fleet.headers(RunningFleet.publisher)
+      func check(
+        _ method: String, _ path: String, _ headers: [(name: String, value: String)], _ body: String?, _ status: Int,
+        _ code: String
+      ) async throws {
+        let answer = try await fleet.send(method, fleet.url(path), headers, body)
+        #expect(answer.status == status, "\(method) \(path)")
+        #expect(answer.header("content-type") == "application/problem+json")
+        struct Body: Decodable {
+          let code: String
+          let status: Int
+        }
+        let problem = try JSONDecoder().decode(Body.self, from: Data(answer.body))
+        #expect(problem.code == code, "\(method) \(path)")
+        #expect(problem.status == status)
+      }
+      let purchases = "/storekit2/purchases"
+      try await check("POST", purchases, headers, "{", 400, "REQ0001")
+      try await check("POST", purchases, headers, "{\"cleengCustomerId\":7}", 400, "REQ0001")
+      try await check("POST", purchases, headers, "{\"cleengCustomerId\":7,\"transactionId\":\"abc\"}", 400, "REQ0001")
+      try await check(
+        "POST", purchases, headers + [("Correlation-Id", String(repeating: "x", count: 257))], good, 400, "REQ0004")
+      try await check("POST", purchases, [("Content-Type", "application/json")], good, 401, "AUTH0001")
+      try await check(
+        "POST", purchases, [("X-Publisher-Token", "wrong"), ("Content-Type", "application/json")], good, 401, "AUTH0002")
+      try await check("POST", purchases, [headers[0], ("Content-Type", "text/plain")], good, 415, "REQ0415")
+      try await check("POST", purchases, headers, String(repeating: " ", count: 20_000), 413, "REQ0413")
+      try await check(
+        "POST", purchases, headers, "{\"cleengCustomerId\":99,\"transactionId\":\"1000000000001\"}", 422, "SK2C0100")
+      try await check(
+        "POST", purchases, fleet.headers(RunningFleet.inactivePublisher), good, 500, "SK2C0004")
+      try await check("GET", purchases, headers, nil, 405, "REQ0405")
+      try await check("GET", "/nowhere", headers, nil, 404, "REQ0100")
+      try await check("GET", purchases + "/synchronizations/none", headers, nil, 404, "REQ0100")
+      try await check("GET", purchases + "/synchronizations/%20", headers, nil, 400, "REQ0003")
+      try await check("PUT", "/customers/abc", headers, "{}", 400, "REQ0003")
+      try await check("GET", "/customers/99", headers, nil, 404, "REQ0100")
+      let method = try await fleet.send("DELETE", fleet.url(purchases), headers)
+      #expect(method.header("allow") == "POST")
+
+      let put = try await fleet.send("PUT", fleet.url("/customers/9"), headers, "{\"email\":\"a@example.com\"}")
+      #expect(put.status == 201)
+      #expect(try await fleet.putCustomer(9).status == 200)
+      #expect(try await fleet.send("DELETE", fleet.url("/customers/9"), headers).status == 204)
+      #expect(try await fleet.send("DELETE", fleet.url("/customers/9"), headers).status == 404)
+    }
+  }
+
+  @Test func `a webhook endpoint that fails gets the same event again`() async throws {
+    try await RunningFleet.with(["gateway-1", "worker-1", "notifier-1"]) { fleet in
+      fleet.webhookStatus = { [500, 302, 200][min($0, 3) - 1] }
+      #expect(try await fleet.register("1000000000001", id: "a").status == 202)
+      let webhooks = await fleet.webhooks.wait(for: 3)
+      #expect(Set(webhooks.map(\.id)).count == 1)
+      #expect(webhooks.allSatisfy(\.isVerified))
+      #expect(webhooks[0].id == (await fleet.finished(["a"])).first?.id)
+    }
+  }
+
+  @Test func `publishers are read anew on SIGHUP, and a mistake leaves the old ones`() async throws {
+    try await RunningFleet.with(["gateway-1"]) { fleet in
+      func answer(_ token: String) async throws -> Int {
+        try await fleet.send("GET", fleet.url("/customers/7"), [("X-Publisher-Token", token)]).status
+      }
+      #expect(try await answer("token-1004") == 401)
+      try fleet.writePublisher(1004, "\"customers\": \"open\"")
+      fleet.roles["gateway-1"]?.process.send(SIGHUP)
+      try await eventually("the new publisher is known") { try await answer("token-1004") == 404 }
+      try fleet.writePublisher(1004, "\"customers\": \"closed\"")
+      fleet.roles["gateway-1"]?.process.send(SIGHUP)
+      try await eventually("the mistake is logged") { fleet.log("gateway-1").contains("publishers not reloaded") }
+      #expect(fleet.log("gateway-1").contains("expected one of registered, open"))
+      #expect(try await answer("token-1004") == 404)
+    }
+  }
+}

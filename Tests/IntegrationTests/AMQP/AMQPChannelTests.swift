@@ -1,0 +1,191 @@
+import AMQP
+import EventLoop
+import TestSupport
+import Testing
+
+@Suite(.sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(10)))
+@LoopActor
+struct AMQPChannelTests {
+  private let endpoint = TestServers.current!.rabbitmq
+
+  /// Runs a body with a connection, a channel and a queue of its own.
+  private func with(
+    _ arguments: [String: AMQPValue] = ["x-queue-type": "quorum"],
+    _ body: @LoopActor (AMQPConnection, AMQPChannel, String) async throws -> Void
+  ) async throws {
+    let connection = try await AMQPConnection.open(endpoint, name: "test")
+    let channel = try await connection.openChannel()
+    let queue = "test-\(UInt64.random(in: 0...UInt64.max))"
+    try await channel.declareQueue(queue, arguments: arguments)
+    try await channel.enableConfirms()
+    do {
+      try await body(connection, channel, queue)
+    } catch {
+      await connection.close()
+      throw error
+    }
+    if channel.failure == nil { try await channel.deleteQueue(queue) }
+    await connection.close()
+  }
+
+  @Test func `a message arrives as it was sent`() async throws {
+    try await with { _, channel, queue in
+      let received = Mailbox<AMQPDelivery>()
+      try await channel.setPrefetch(10)
+      try await channel.consume(queue, tag: "c") { received.put($0) }
+      let body = (0..<300_000).map { UInt8(truncatingIfNeeded: $0) }  // more than one frame
+      try await channel.publish(
+        AMQPMessage(
+          exchange: "", routingKey: queue, messageID: "m-1", contentType: "application/octet-stream", type: "job",
+          headers: ["text": "ä", "number": .int(.max), "flag": true], body: body))
+      let delivery = await received.wait(for: 1)[0]
+      #expect(delivery.body == body)
+      #expect(delivery.properties.messageID == "m-1")
+      #expect(delivery.properties.type == "job")
+      #expect(delivery.properties.contentType == "application/octet-stream")
+      #expect(delivery.properties.headers == ["text": "ä", "number": .int(.max), "flag": true])
+      #expect(!delivery.isRedelivered)
+      channel.acknowledge(delivery)
+    }
+  }
+
+  @Test func `an empty body arrives`() async throws {
+    try await with { _, channel, queue in
+      let received = Mailbox<AMQPDelivery>()
+      try await channel.consume(queue, tag: "c") { received.put($0) }
+      try await channel.publish(AMQPMessage(exchange: "", routingKey: queue, messageID: "m", body: []))
+      #expect(await received.wait(for: 1)[0].body.isEmpty)
+    }
+  }
+
+  @Test func `a thousand messages under way at once are all confirmed`() async throws {
+    try await with { _, channel, queue in
+      let tasks = (0..<1000).map { number in
+        Task { @LoopActor in
+          try await channel.publish(AMQPMessage(exchange: "", routingKey: queue, messageID: "m-\(number)", body: [1]))
+        }
+      }
+      for task in tasks { try await task.value }
+      #expect(channel.unconfirmed == 0)
+      #expect(try await channel.declareQueue(queue, passive: true).messages == 1000)
+    }
+  }
+
+  @Test func `a message that no queue takes is an error, and its neighbours are confirmed`() async throws {
+    try await with { _, channel, queue in
+      let good = Task { @LoopActor in
+        try await channel.publish(AMQPMessage(exchange: "", routingKey: queue, messageID: "good", body: [1]))
+      }
+      let error = await #expect(throws: AMQPError.self) {
+        try await channel.publish(AMQPMessage(exchange: "", routingKey: queue + "-none", messageID: "bad", body: [1]))
+      }
+      #expect(error?.code == .unroutable)
+      #expect(error?.cause.contains("NO_ROUTE") == true)
+      try await good.value
+    }
+  }
+
+  @Test func `a full queue refuses`() async throws {
+    let arguments: [String: AMQPValue] = [
+      "x-queue-type": "quorum", "x-max-length": 1, "x-overflow": "reject-publish",
+    ]
+    try await with(arguments) { _, channel, queue in
+      var refused = 0
+      // A quorum queue may take a few more than its length before it refuses.
+      for number in 0..<20 {
+        do {
+          try await channel.publish(AMQPMessage(exchange: "", routingKey: queue, messageID: "\(number)", body: [1]))
+        } catch let error as AMQPError where error.code == .refused {
+          refused += 1
+        }
+      }
+      #expect(refused > 0)
+    }
+  }
+
+  @Test func `what is not acknowledged comes again`() async throws {
+    try await with { connection, channel, queue in
+      let first = Mailbox<AMQPDelivery>()
+      let other = try await connection.openChannel()
+      try await other.consume(queue, tag: "first") { first.put($0) }
+      try await channel.publish(AMQPMessage(exchange: "", routingKey: queue, messageID: "m", body: [7]))
+      _ = await first.wait(for: 1)
+      await other.close()
+      let second = Mailbox<AMQPDelivery>()
+      try await channel.consume(queue, tag: "second") { second.put($0) }
+      let again = await second.wait(for: 1)[0]
+      #expect(again.isRedelivered)
+      #expect(again.body == [7])
+    }
+  }
+
+  @Test func `an acknowledgement sent just before a proper close is taken`() async throws {
+    let queue = "test-\(UInt64.random(in: 0...UInt64.max))"
+    let connection = try await AMQPConnection.open(endpoint, name: "test")
+    let channel = try await connection.openChannel()
+    try await channel.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
+    try await channel.enableConfirms()
+    for number in 0..<200 {
+      try await channel.publish(AMQPMessage(exchange: "", routingKey: queue, messageID: "\(number)", body: [1]))
+    }
+    let received = Mailbox<AMQPDelivery>()
+    try await channel.consume(queue, tag: "c") { received.put($0) }
+    for delivery in await received.wait(for: 200) { channel.acknowledge(delivery) }
+    await connection.close()
+
+    let later = try await AMQPConnection.open(endpoint, name: "test")
+    let look = try await later.openChannel()
+    // The queue takes acknowledgements in a moment after the channel has closed; lost ones would never be taken.
+    try await eventually("the queue is empty") { try await look.declareQueue(queue, passive: true).messages == 0 }
+    let again = Mailbox<AMQPDelivery>()
+    try await look.consume(queue, tag: "c") { again.put($0) }
+    try await look.enableConfirms()
+    try await look.publish(AMQPMessage(exchange: "", routingKey: queue, messageID: "last", body: [1]))
+    #expect(await again.wait(for: 1)[0].properties.messageID == "last")
+    try await look.cancel("c")
+    try await look.deleteQueue(queue)
+    await later.close()
+  }
+
+  @Test func `a queue with other arguments ends the channel and says why`() async throws {
+    try await with { connection, channel, queue in
+      let other = try await connection.openChannel()
+      let error = await #expect(throws: AMQPError.self) {
+        try await other.declareQueue(queue, arguments: ["x-queue-type": "classic"])
+      }
+      #expect(error?.code == .channelClosed)
+      #expect(error?.operation == "declare queue \(queue)")
+      #expect(error?.cause.contains("PRECONDITION_FAILED") == true)
+      #expect(other.failure?.code == .channelClosed)
+      // The connection and its other channels go on.
+      try await channel.publish(AMQPMessage(exchange: "", routingKey: queue, messageID: "m", body: [1]))
+    }
+  }
+
+  @Test func `a queue that is deleted ends its consumer's channel`() async throws {
+    try await with { connection, channel, queue in
+      let other = try await connection.openChannel()
+      try await other.consume(queue, tag: "c") { _ in }
+      try await channel.deleteQueue(queue)
+      #expect(await other.ended().cause.contains("cancelled"))
+      try await channel.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
+    }
+  }
+
+  @Test func `a wrong password is named, and is not in the error`() async throws {
+    var wrong = endpoint
+    wrong.password = "hunter2"
+    let error = await #expect(throws: AMQPError.self) { try await AMQPConnection.open(wrong, name: "test") }
+    #expect(error?.code == .unreachable)
+    #expect(error?.cause.contains("ACCESS_REFUSED") == true)
+    #expect(error.map { "\($0)".contains("hunter2") } == false)
+  }
+
+  @Test func `a closed port is an error`() async throws {
+    var nobody = endpoint
+    nobody.port = 1
+    let error = await #expect(throws: AMQPError.self) { try await AMQPConnection.open(nobody, name: "test") }
+    #expect(error?.code == .unreachable)
+    #expect(error?.target == "127.0.0.1:1")
+  }
+}

@@ -1,0 +1,42 @@
+import AMQP
+import EventLoop
+import Fleet
+import Purchases
+import TestSupport
+import Testing
+
+@Suite(.sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(10)))
+@LoopActor
+struct TopologyTests {
+  /// Brokers drop a message that comes back to a queue by dead-lettering alone; ours is published anew each time.
+  @Test func `a job that goes round through every tier several times arrives each time`() async throws {
+    let topology = Topology(
+      prefix: "test-\(UInt64.random(in: 0...UInt64.max))", jobTiers: [.milliseconds(50), .milliseconds(100)],
+      deliveryTiers: [.milliseconds(50)])
+    let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "test")
+    let channel = try await connection.openChannel()
+    try await topology.declare(on: channel)
+    try await topology.declare(on: channel)  // a second time is no error
+    try await channel.enableConfirms()
+    let received = Mailbox<AMQPDelivery>()
+    try await channel.consume(topology.jobs, tag: "c") { received.put($0) }
+
+    let job = Job(
+      synchronizationId: "s", publisherId: 1, customerId: 2, transactionId: "3", registeredAt: 4, traceparent: nil)
+    var round = 0
+    for _ in 0..<4 {
+      for tier in topology.jobTiers {
+        round += 1
+        try await channel.publish(try JobMessage.message(job, attempt: round, queue: topology.jobDelay(tier)))
+        let delivery = await received.wait(for: round)[round - 1]
+        let (arrived, attempt) = try JobMessage.read(delivery)
+        #expect(arrived == job)
+        #expect(attempt == round)
+        channel.acknowledge(delivery)
+      }
+    }
+    try await channel.cancel("c")
+    for queue in topology.queues { try await channel.deleteQueue(queue) }
+    await connection.close()
+  }
+}

@@ -1,0 +1,130 @@
+import EventLoop
+import Redis
+import TestSupport
+import Testing
+
+@Suite(.sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(10)))
+@LoopActor
+struct RedisTests {
+  private let endpoint = TestServers.current!.redis
+
+  private func with(_ body: @LoopActor (RedisConnection, String) async throws -> Void) async throws {
+    let connection = try await RedisConnection.open(endpoint)
+    let key = "test:\(UInt64.random(in: 0...UInt64.max))"
+    try await body(connection, key)
+    _ = try await connection.send(["DEL", key])
+    connection.close()
+  }
+
+  @Test func `every kind of reply is read`() async throws {
+    try await with { redis, key in
+      #expect(try await redis.send(["SET", key, "a\0b"]).string == "OK")
+      #expect(try await redis.send(["GET", key]) == .bytes([97, 0, 98]))
+      #expect(try await redis.send(["GET", key + "-none"]) == .null)
+      #expect(try await redis.send(["EXISTS", key]) == .integer(1))
+      let reply = try await redis.send(["EVAL", "return {1, 'two', false, {3}}", "0"])
+      #expect(reply == .array([.integer(1), .bytes(Array("two".utf8)), .null, .array([.integer(3)])]))
+      _ = try await redis.send(["DEL", key])
+      _ = try await redis.send(["HSET", key, "f", "", "g", "2"])
+      #expect(try await redis.send(["HGETALL", key]).hash == ["f": "", "g": "2"])
+    }
+  }
+
+  @Test func `an error of Redis is thrown with the command's name`() async throws {
+    try await with { redis, key in
+      _ = try await redis.send(["SET", key, "text"])
+      let error = await #expect(throws: RedisError.self) { try await redis.send(["INCR", key]) }
+      #expect(error?.code == .reply)
+      #expect(error?.operation == "INCR")
+      #expect(error?.cause.hasPrefix("ERR") == true)
+    }
+  }
+
+  @Test func `ten thousand commands under way at once get their own replies`() async throws {
+    try await with { redis, _ in
+      let tasks = (0..<10_000).map { number in
+        Task { @LoopActor in try await redis.send(["ECHO", String(number)]).string }
+      }
+      for (number, task) in tasks.enumerated() {
+        let reply = try await task.value
+        #expect(reply == String(number))
+      }
+    }
+  }
+
+  @Test func `a script runs though Redis has forgotten it`() async throws {
+    let client = RedisClient(endpoint)
+    client.start()
+    try await eventually("ready") { client.isReady }
+    let script = RedisScript("sum", "return ARGV[1] + ARGV[2]")
+    #expect(try await client.run(script, keys: [], arguments: ["1", "2"]).integer == 3)
+    _ = try await client.send(["SCRIPT", "FLUSH"])
+    #expect(try await client.run(script, keys: [], arguments: ["3", "4"]).integer == 7)
+    #expect(try await client.run(script, keys: [], arguments: ["5", "6"]).integer == 11)
+    let broken = RedisScript("broken", "return redis.call('NOSUCH')")
+    let error = await #expect(throws: RedisError.self) { try await client.run(broken, keys: [], arguments: []) }
+    #expect(error?.operation == "script broken")
+    await client.stop()
+  }
+
+  @Test func `a closed port is an error`() async throws {
+    var nobody = endpoint
+    nobody.port = 1
+    let error = await #expect(throws: RedisError.self) { try await RedisConnection.open(nobody) }
+    #expect(error?.code == .unreachable)
+    #expect(error?.target == "127.0.0.1:1")
+  }
+
+  @Test func `a refused password is an error`() async throws {
+    var wrong = endpoint
+    wrong.password = "hunter2"
+    let error = await #expect(throws: RedisError.self) { try await RedisConnection.open(wrong) }
+    #expect(error?.code == .reply)
+    #expect(error.map { "\($0)".contains("hunter2") } == false)
+  }
+
+  @Test func `a client can be stopped at any moment, and twice`() async throws {
+    for round in 0..<50 {
+      let client = RedisClient(endpoint)
+      if round % 3 != 0 { client.start() }
+      if round % 3 == 1 { try await eventually("ready") { client.isReady } }
+      await client.stop()
+      await client.stop()
+      await #expect(throws: RedisError.self) { try await client.send(["PING"]) }
+    }
+  }
+}
+
+@Suite(.breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(10)))
+@LoopActor
+struct RedisOutageTests {
+  @Test func `a client comes back after Redis was killed, and what was written is there`() async throws {
+    let servers = TestServers.current!
+    let losses = Mailbox<Void>()
+    let client = RedisClient(servers.redis) { if case .lost = $0 { losses.put(()) } }
+    client.start()
+    try await eventually("ready") { client.isReady }
+    let key = "test:\(UInt64.random(in: 0...UInt64.max))"
+    _ = try await client.send(["SET", key, "kept"])
+    try await servers.kill(.redis)
+    _ = await losses.wait(for: 1)
+    await #expect(throws: RedisError.self) { try await client.send(["GET", key]) }
+    try await servers.start(.redis)
+    try await eventually("ready again") { client.isReady }
+    #expect(try await client.send(["GET", key]).string == "kept")
+    _ = try await client.send(["DEL", key])
+    await client.stop()
+  }
+
+  @Test func `a reply that does not come in time is an error`() async throws {
+    var endpoint = TestServers.current!.redis
+    endpoint.timeout = .milliseconds(300)
+    let redis = try await RedisConnection.open(endpoint)
+    let error = await #expect(throws: RedisError.self) {
+      try await redis.send(["BLPOP", "test:nothing-comes-here", "30"])
+    }
+    #expect(error?.code == .timeout)
+    #expect(error?.operation == "BLPOP")
+    await #expect(throws: RedisError.self) { try await redis.send(["PING"]) }
+  }
+}
