@@ -32,6 +32,7 @@ struct RouteTests {
     [], ["storekit2"], ["storekit2", "storekit2", "purchases"], ["Purchases"], ["purchases", "x"], ["purchases", ""],
     ["purchases", "synchronizations"], ["purchases", "synchronizations", "a", "b"], ["purchases", "other", "a"],
     ["customers"], ["customers", "5", "x"], ["livez", "x"], ["synchronizations", "a"], ["purchases/synchronizations/a"],
+    ["storekit2", "livez"], ["storekit2", "metrics"],
   ])
   func notFound(path: [String]) {
     #expect(refusal("GET", path) == .notFound)
