@@ -86,7 +86,11 @@ let package = Package(
 
     library("TestSupport", ["EventLoop", "Fleet", "AMQP", "Redis", "HTTPClient", "HTTPServer", "Simulator", "Crypto", "Purchases"]),
     tests(
-      "UnitTests", ["EventLoop", "Purchases", "Configuration", "AppStore", "Crypto", "Observability", "TestSupport"]),
+      "UnitTests",
+      [
+        "AMQP", "AppStore", "Configuration", "Crypto", "EventLoop", "Fleet", "Gateway", "HTTPClient", "HTTPServer",
+        "Notifier", "Observability", "Purchases", "TestSupport",
+      ]),
     tests(
       "IntegrationTests",
       [

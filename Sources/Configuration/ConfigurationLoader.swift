@@ -50,7 +50,8 @@ public struct ConfigurationLoader: Sendable {
         Mistake(source: folder, key: "publishers.folder", problem: "has no .json file, expected one for each publisher")
       )
     }
-    for (id, group) in Dictionary(grouping: publishers, by: \.id) where group.count > 1 {
+    let groups = Dictionary(grouping: publishers, by: \.id).filter { $0.value.count > 1 }
+    for (id, group) in groups.sorted(by: { $0.key < $1.key }) {
       mistakes.append(Mistake(source: folder, key: "publisherId", problem: "\(id) stands in \(group.count) files"))
     }
     guard mistakes.isEmpty else { throw ConfigurationError(mistakes: mistakes) }
@@ -66,7 +67,10 @@ public struct ConfigurationLoader: Sendable {
     let all = [reader] + lists.joined()
     for element in lists.joined() { element.noteUnknownKeys() }
     let duplicates = Dictionary(grouping: publisher.webhooks, by: \.id).filter { $0.value.count > 1 }
-    for id in duplicates.keys.sorted() { reader.note("webhooks", "two endpoints have the id \"\(id)\"") }
+    // A missing id has been noted already.
+    for id in duplicates.keys.sorted() where !id.isEmpty {
+      reader.note("webhooks", "two endpoints have the id \"\(id)\"")
+    }
     for product in publisher.offers.ambiguousProductIds {
       reader.note("offers", "product \"\(product)\" stands in two offers")
     }

@@ -1,3 +1,5 @@
+import Glibc
+
 /// A numeric address and a port.
 public struct ListenAddress: Sendable, Equatable {
   public var host: String
@@ -7,12 +9,12 @@ public struct ListenAddress: Sendable, Equatable {
   init(_ reader: SettingsReader, _ key: String, _ fallback: String, _ meaning: String) {
     let text = reader.string(key, fallback, meaning)
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-    let port = parts.last.flatMap { Int($0) }
+    let port = parts.last.flatMap { UInt16($0) }
     host = parts.dropLast().joined(separator: ":")
     if host.first == "[", host.last == "]" { host = String(host.dropFirst().dropLast()) }
-    self.port = port ?? 0
-    if host.isEmpty || port == nil || !(0...65535).contains(self.port) {
-      reader.note(key, "is \"\(text)\", expected address:port, for example 0.0.0.0:8080")
+    self.port = port.map(Int.init) ?? 0
+    if port == nil || !isNumericAddress(host) {
+      reader.note(key, "is \"\(text)\", expected address:port with a numeric address, for example 0.0.0.0:8080")
     }
   }
 }
@@ -37,7 +39,7 @@ public struct AppStoreSettings: Sendable {
   init(_ reader: SettingsReader) {
     func url(_ key: String, _ fallback: String, _ meaning: String) -> String {
       let text = reader.string(key, fallback, meaning)
-      if !text.hasPrefix("https://") { reader.note(key, "is \"\(text)\", expected an https:// URL") }
+      if ServerURL(text)?.scheme != "https" { reader.note(key, "is \"\(text)\", expected an https:// URL") }
       return text.hasSuffix("/") ? String(text.dropLast()) : text
     }
     productionURL = url(
@@ -177,8 +179,8 @@ public struct SimulatorSettings: Sendable {
       key, ["com.example.app:1234567890:57246542-96fe-1a63-e053-0824d011072a:2X9R4HXF34"],
       "Apps it knows, each as `bundleId:appAppleId:issuerId:keyId`."
     ).compactMap { text in
-      let words = text.split(separator: ":").map(String.init)
-      guard words.count == 4, let appAppleId = Int64(words[1]) else {
+      let words = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+      guard words.count == 4, !words.contains(""), let appAppleId = Int64(words[1]) else {
         reader.note(key, "has \"\(text)\", expected bundleId:appAppleId:issuerId:keyId")
         return nil
       }
@@ -186,4 +188,10 @@ public struct SimulatorSettings: Sendable {
     }
     latency = reader.seconds("simulator.latencySeconds", 0, 0...60, "Added to every answer.")
   }
+}
+
+/// Whether a text is an IPv4 or IPv6 address: a name cannot be listened on, and that must not come out at the start.
+private func isNumericAddress(_ text: String) -> Bool {
+  var address = in6_addr()  // has room for both
+  return inet_pton(text.contains(":") ? AF_INET6 : AF_INET, text, &address) == 1
 }

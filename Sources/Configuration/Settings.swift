@@ -1,3 +1,5 @@
+import Crypto
+
 /// The configuration of one process: every role reads the same file and takes what it needs.
 public struct Settings: Sendable {
   public var rabbitmq: RabbitMQSettings
@@ -88,8 +90,8 @@ public struct RedisSettings: Sendable {
     let secret = reader.secret(
       "redis.passwordFile", isRequired: false, "File with the password, instead of one in the URL.")
     password = secret ?? url?.password
-    database = url.flatMap { $0.path.isEmpty ? 0 : Int($0.path) } ?? 0
-    if let path = url?.path, !path.isEmpty, Int(path) == nil {
+    database = url.flatMap { Int($0.path) } ?? 0
+    if let path = url?.path, !path.isEmpty, !path.utf8.allSatisfy(isDigit) || Int(path) == nil {
       reader.note(key, "expected a database number after the host")
     }
     timeout = reader.seconds("redis.timeoutSeconds", 3, 0.05...60, "Time for a connection and for each reply.")
@@ -112,6 +114,8 @@ struct ServerURL {
     scheme = String(text[..<range.lowerBound])
     var rest = text[range.upperBound...]
     if let slash = rest.firstIndex(of: "/") {
+      // A query would otherwise silently become part of a name.
+      guard !rest[slash...].contains(where: { $0 == "?" || $0 == "#" }) else { return nil }
       guard let path = Self.decoded(rest[rest.index(after: slash)...]) else { return nil }
       self.path = path
       rest = rest[..<slash]
@@ -127,11 +131,16 @@ struct ServerURL {
       rest = rest[rest.index(after: at)...]
     }
     if let colon = rest.lastIndex(of: ":"), rest.last != "]" {
-      guard let port = Int(rest[rest.index(after: colon)...]), (1...65535).contains(port) else { return nil }
+      let digits = rest[rest.index(after: colon)...]
+      guard digits.utf8.allSatisfy(isDigit), let port = Int(digits), (1...65535).contains(port) else { return nil }
       self.port = port
       rest = rest[..<colon]
     }
-    if rest.first == "[", rest.last == "]" { rest = rest.dropFirst().dropLast() }
+    if rest.first == "[", rest.last == "]" {
+      rest = rest.dropFirst().dropLast()
+    } else if rest.contains(where: { ":[]".contains($0) }) {
+      return nil  // an IPv6 address without its brackets: which colon belongs to the port cannot be told
+    }
     guard !rest.isEmpty else { return nil }
     host = String(rest)
   }
@@ -141,10 +150,11 @@ struct ServerURL {
     var rest = Array(text.utf8)[...]
     while let byte = rest.popFirst() {
       if byte == UInt8(ascii: "%") {
-        guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else {
+        // Hex and not an integer's initializer, which would take a sign.
+        guard let value = Hex.decode(String(decoding: rest.prefix(2), as: UTF8.self)), value.count == 1 else {
           return nil
         }
-        bytes.append(value)
+        bytes += value
         rest = rest.dropFirst(2)
       } else {
         bytes.append(byte)
@@ -153,3 +163,5 @@ struct ServerURL {
     return String(validating: bytes, as: UTF8.self)
   }
 }
+
+private func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }

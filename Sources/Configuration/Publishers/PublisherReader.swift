@@ -71,6 +71,7 @@ struct PublisherReader {
   private func app(_ reader: SettingsReader) -> Publisher.App? {
     let environments = reader.strings(
       "environments", ["Production", "Sandbox"], "The environments whose purchases are accepted, tried in this order.")
+    if environments.isEmpty { reader.note("environments", "is empty, expected Production, Sandbox or both") }
     for name in environments where !["Production", "Sandbox"].contains(name) {
       reader.note("environments", "has \"\(name)\", expected Production or Sandbox")
     }
@@ -109,7 +110,7 @@ struct PublisherReader {
 
   private func webhook(_ reader: SettingsReader) -> Publisher.WebhookEndpoint {
     let url = reader.string("url", nil, "Address that events are posted to.")
-    if !url.hasPrefix("https://"), !url.hasPrefix("http://") { reader.note("url", "expected an https:// URL") }
+    if !url.isEmpty, !isWebAddress(url) { reader.note("url", "is \"\(url)\", expected an https:// URL") }
     var secret: [UInt8] = []
     if let text = reader.secret(
       "secretFile", isRequired: true,
@@ -123,5 +124,11 @@ struct PublisherReader {
     return Publisher.WebhookEndpoint(
       id: reader.string("id", nil, "Name of the endpoint, unique for the publisher."), url: url, secret: secret,
       topics: reader.strings("topics", ["inappPurchaseSyncResult"], "Topics that are delivered."))
+  }
+
+  /// Whether a URL names a host to post to; a path may have a query.
+  private func isWebAddress(_ text: String) -> Bool {
+    let base = text.prefix { $0 != "?" && $0 != "#" }
+    return ["https", "http"].contains(ServerURL(String(base))?.scheme)
   }
 }

@@ -51,7 +51,7 @@ final class SettingsReader {
     ) {
       Self.number($0).flatMap { range.contains($0) ? $0 : nil }
     }
-    return .milliseconds(Int64((seconds ?? fallback) * 1000))
+    return .milliseconds(Int64(((seconds ?? fallback) * 1000).rounded()))
   }
 
   func bool(_ key: String, _ fallback: Bool, _ meaning: String) -> Bool {
@@ -80,10 +80,10 @@ final class SettingsReader {
       "a list of strings"
     ) { value in
       switch value {
-      case .string(let text): text.split(separator: ",").map(String.init)
+      case .string(let text): Self.elements(text)
       case .array(let elements):
         elements.reduce(into: [String]?.some([])) { list, element in
-          if case .string(let text) = element { list?.append(text) } else { list = nil }
+          if case .string(let text) = element, !text.isEmpty { list?.append(text) } else { list = nil }
         }
       default: nil
       }
@@ -97,7 +97,7 @@ final class SettingsReader {
     ) { value -> [Double]? in
       let elements: [JSONValue] =
         switch value {
-        case .string(let text): text.split(separator: ",").map { .string(String($0)) }
+        case .string(let text): Self.elements(text).map { .string($0) }
         case .array(let elements): elements
         default: []
         }
@@ -128,13 +128,28 @@ final class SettingsReader {
 
   // MARK: Mistakes
 
-  func note(_ key: String, _ problem: String) { mistakes.append(Mistake(source: source, key: key, problem: problem)) }
+  /// Notes what is wrong with a key, and names the variable when that is where the value came from.
+  func note(_ key: String, _ problem: String) {
+    let variable = Self.variable(key)
+    if environment?[variable] != nil {
+      mistakes.append(Mistake(source: "environment", key: variable, problem: problem))
+    } else {
+      mistakes.append(Mistake(source: source, key: key, problem: problem))
+    }
+  }
 
   /// Notes every key of the file that nobody has read: a typing error would otherwise be silence.
   func noteUnknownKeys(except read: Set<String> = []) {
     known.formUnion(read)
-    for key in leaves(root, []) where !known.contains(where: { key == $0 || key.hasPrefix($0 + ".") }) {
-      note(key, "is no key of this file")
+    for (path, value) in leaves(root, []) {
+      let key = path.joined(separator: ".")
+      // A key that is written with its dots, in one level, is read by nobody either.
+      let isRead = !path.contains { $0.contains(".") } && known.contains { key == $0 || key.hasPrefix($0 + ".") }
+      guard !isRead else { continue }
+      let isSection = known.contains { $0.hasPrefix(key + ".") }
+      if isSection, value == .null || value == .object([:]) { continue }
+      let problem = isSection ? "is \(value.kind), expected an object" : "is no key of this file"
+      mistakes.append(Mistake(source: source, key: key, problem: problem))
     }
     guard let environment else { return }
     let variables = Set(known.map(Self.variable))
@@ -171,11 +186,16 @@ final class SettingsReader {
     return fallback
   }
 
-  private func leaves(_ value: JSONValue, _ path: [String]) -> [String] {
-    guard case .object(let members) = value, !members.isEmpty else {
-      return path.isEmpty ? [] : [path.joined(separator: ".")]
-    }
+  private func leaves(_ value: JSONValue, _ path: [String]) -> [(path: [String], value: JSONValue)] {
+    guard case .object(let members) = value, !members.isEmpty else { return path.isEmpty ? [] : [(path, value)] }
     return members.sorted { $0.key < $1.key }.flatMap { leaves($0.value, path + [$0.key]) }
+  }
+
+  /// What stands between the commas, without the spaces around it.
+  private static func elements(_ text: String) -> [String] {
+    text.split(separator: ",").map { element in
+      String(element.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+    }.filter { !$0.isEmpty }
   }
 
   /// `appStore.productionURL` becomes `COUNTERSIGN_APP_STORE_PRODUCTION_URL`.

@@ -1,0 +1,52 @@
+import Configuration
+import FoundationEssentials
+
+/// A folder of configuration files for one test, removed with this object.
+final class ConfigurationFolder {
+  let path: String
+
+  init() throws {
+    path = FileManager.default.temporaryDirectory.appending(path: "countersign-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: path + "/publishers", withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  /// Writes a file, named relative to the folder.
+  func write(_ text: String, to name: String) throws { try write(Array(text.utf8), to: name) }
+
+  func write(_ bytes: [UInt8], to name: String) throws {
+    try Data(bytes).write(to: URL(filePath: path + "/" + name))
+  }
+
+  func loader(_ environment: [String: String] = [:]) -> ConfigurationLoader {
+    ConfigurationLoader(file: path + "/countersign.json", environment: environment)
+  }
+
+  /// Reads the settings out of a text.
+  func settings(_ text: String = "{}", _ environment: [String: String] = [:]) throws -> Settings {
+    try write(text, to: "countersign.json")
+    return try loader(environment).settings()
+  }
+
+  /// Returns the mistakes in the settings, each as `source: key: problem` without the folder.
+  func mistakes(_ text: String, _ environment: [String: String] = [:]) throws -> [String] {
+    try write(text, to: "countersign.json")
+    return mistakes { _ = try self.loader(environment).settings() }
+  }
+
+  func publishers() throws -> Publishers { try loader().publishers(in: path + "/publishers") }
+
+  func publisherMistakes() -> [String] { mistakes { _ = try self.publishers() } }
+
+  private func mistakes(_ body: () throws -> Void) -> [String] {
+    do {
+      try body()
+      return []
+    } catch let error as ConfigurationError {
+      return error.mistakes.map { $0.description.replacing(path + "/", with: "").replacing(path, with: "") }
+    } catch {
+      return ["\(error)"]
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import FoundationEssentials
+import Testing
+
+@testable import Configuration
+
+/// The reference of all keys.
+struct ConfigurationReferenceTests {
+  private static let root = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
+
+  /// The tables in the documentation are those that the code makes.
+  @Test func documentationIsUpToDate() throws {
+    let file = Self.root.appending(path: "docs/configuration.md")
+    let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+    let tables = try #require(text.firstRange(of: "## The configuration file\n")).lowerBound
+    #expect(
+      text[tables...] == ConfigurationReference.markdown,
+      "paste the output of `countersign check-config --describe` behind the head of docs/configuration.md")
+  }
+
+  /// Keys that are only needed in some cases are described all the same.
+  @Test func keysOfSomeCases() {
+    let (settings, publisher) = ConfigurationLoader.reference()
+    let keys = settings.map(\.key)
+    for key in ["rabbitmq.passwordFile", "redis.passwordFile", "appStore.caFile", "notifier.caFile", "simulator.apps"] {
+      #expect(keys.contains(key))
+    }
+    #expect(
+      publisher[""]?.map(\.key) == [
+        "publisherId", "customers", "tokenHashes", "customerTokens.algorithm", "customerTokens.customerClaim",
+        "customerTokens.secretFile", "customerTokens.publicKeyFile",
+      ])
+    #expect(
+      publisher["apps"]?.map(\.key).sorted()
+        == ["appAppleId", "bundleId", "environments", "issuerId", "keyId", "privateKeyFile"])
+    #expect(publisher["offers"]?.map(\.key).sorted() == ["accessDays", "offerId", "productIds"])
+    #expect(publisher["webhooks"]?.map(\.key).sorted() == ["id", "secretFile", "topics", "url"])
+  }
+
+  @Test func everyKeyHasItsOwnVariable() {
+    let (settings, publisher) = ConfigurationLoader.reference()
+    let variables = settings.compactMap(\.variable)
+    #expect(variables.count == settings.count)
+    #expect(Set(variables).count == variables.count)
+    #expect(variables.allSatisfy { $0.hasPrefix("COUNTERSIGN_") })
+    #expect(publisher.values.joined().allSatisfy { $0.variable == nil })
+  }
+
+  @Test(arguments: [
+    ("rabbitmq.url", "COUNTERSIGN_RABBITMQ_URL"), ("appStore.productionURL", "COUNTERSIGN_APP_STORE_PRODUCTION_URL"),
+    ("appStore.caFile", "COUNTERSIGN_APP_STORE_CA_FILE"),
+    ("shutdownGraceSeconds", "COUNTERSIGN_SHUTDOWN_GRACE_SECONDS"),
+    ("simulator.tlsNames", "COUNTERSIGN_SIMULATOR_TLS_NAMES"),
+  ])
+  func variable(key: String, name: String) {
+    #expect(SettingsReader.variable(key) == name)
+  }
+
+  /// A table's cell ends at a bar.
+  @Test func noCellIsBroken() {
+    for line in ConfigurationReference.markdown.split(separator: "\n") where line.hasPrefix("|") {
+      #expect([4, 5].contains(line.count { $0 == "|" }), "\(line)")
+    }
+  }
+}

@@ -1,0 +1,278 @@
+import Configuration
+import Crypto
+import Purchases
+import Testing
+
+/// The publishers' files.
+struct PublisherTests {
+  private let folder: ConfigurationFolder
+
+  init() throws {
+    folder = try ConfigurationFolder()
+    try folder.write(try P256PrivateKey.generate().pem, to: "publishers/key.p8")
+    try folder.write("whsec_" + Base64.encode(Array(repeating: 7, count: 24)) + "\n", to: "publishers/webhook.secret")
+    try folder.write("0123456789abcdef0123456789abcdef\n", to: "publishers/hs256.secret")
+  }
+
+  private static let hash = String(repeating: "0a", count: 32)
+  private static let app =
+    #"{"bundleId": "com.a", "appAppleId": 5, "issuerId": "i", "keyId": "k", "privateKeyFile": "key.p8"}"#
+  private static let webhook = #"{"id": "w", "url": "https://h/x?y=1", "secretFile": "webhook.secret"}"#
+
+  /// Returns the mistakes of one publisher's file with these members.
+  private func mistakes(_ members: String) throws -> [String] {
+    try folder.write(#"{"publisherId": 7, \#(members)}"#, to: "publishers/a.json")
+    return folder.publisherMistakes()
+  }
+
+  private func publisher(_ members: String) throws -> Publisher {
+    try folder.write(#"{"publisherId": 7, \#(members)}"#, to: "publishers/a.json")
+    return try #require(try folder.publishers()[7])
+  }
+
+  // MARK: Good
+
+  @Test func least() throws {
+    try folder.write(#"{"publisherId": 7}"#, to: "publishers/a.json")
+    let publisher = try #require(try folder.publishers()[7])
+    #expect(publisher.customers == .registered)
+    #expect(publisher.tokenHashes.isEmpty)
+    #expect(publisher.customerTokens == nil)
+    #expect(publisher.apps.isEmpty)
+    #expect(publisher.webhooks.isEmpty)
+  }
+
+  @Test func everything() throws {
+    let publisher = try publisher(
+      """
+      "customers": "open", "tokenHashes": ["\(Self.hash)"],
+      "customerTokens": {"algorithm": "HS256", "secretFile": "hs256.secret", "customerClaim": "sub"},
+      "apps": [\(Self.app)],
+      "offers": [{"offerId": "S1", "productIds": ["a", "b"]}, {"offerId": "P1", "productIds": ["c"], "accessDays": 30}],
+      "webhooks": [\(Self.webhook)]
+      """)
+    #expect(publisher.customers == .open)
+    #expect(publisher.tokenHashes == [Array(repeating: 10, count: 32)])
+    #expect(publisher.customerTokens?.customerClaim == "sub")
+    #expect(publisher.customerTokens?.key.algorithm == "HS256")
+    let app = try #require(publisher.apps.first)
+    #expect(app.bundleId == "com.a")
+    #expect(app.appAppleId == 5)
+    #expect(app.environments == ["Production", "Sandbox"])
+    #expect(publisher.offers.offer(forProduct: "b")?.id == "S1")
+    #expect(publisher.offers.offer(forProduct: "b")?.accessDays == nil)
+    #expect(publisher.offers.offer(forProduct: "c")?.accessDays == 30)
+    let webhook = try #require(publisher.webhooks.first)
+    #expect(webhook.id == "w")
+    #expect(webhook.url == "https://h/x?y=1")
+    #expect(webhook.secret == Array(repeating: 7, count: 24))
+    #expect(webhook.topics == ["inappPurchaseSyncResult"])
+  }
+
+  @Test func sandboxNeedsNoAppleId() throws {
+    let publisher = try publisher(
+      #""apps": [{"bundleId": "a", "issuerId": "i", "keyId": "k", "privateKeyFile": "key.p8","#
+        + #""environments": ["Sandbox"]}]"#)
+    #expect(publisher.apps.first?.appAppleId == nil)
+  }
+
+  @Test func publicKeys() throws {
+    try folder.write(try P256PrivateKey.generate().publicKey.pem, to: "publishers/es256.pem")
+    try folder.write(KeyTests.rsa2048, to: "publishers/rs256.pem")
+    for (algorithm, other) in [("ES256", "RS256"), ("RS256", "ES256")] {
+      let file = algorithm.lowercased() + ".pem"
+      let publisher = try publisher(#""customerTokens": {"algorithm": "\#(algorithm)", "publicKeyFile": "\#(file)"}"#)
+      #expect(publisher.customerTokens?.key.algorithm == algorithm)
+      #expect(publisher.customerTokens?.customerClaim == "customerId")
+      let mistakes = try mistakes(#""customerTokens": {"algorithm": "\#(other)", "publicKeyFile": "\#(file)"}"#)
+      #expect(mistakes.count == 1)
+      #expect(
+        mistakes.first?.hasPrefix(
+          "publishers/a.json: customerTokens.publicKeyFile: expected a public key for \(other): ") == true)
+    }
+  }
+
+  @Test func severalFilesInTheOrderOfTheirIds() throws {
+    try folder.write(#"{"publisherId": 9}"#, to: "publishers/a.json")
+    try folder.write(#"{"publisherId": 8}"#, to: "publishers/b.json")
+    try folder.write("no publisher", to: "publishers/notes.txt")
+    let publishers = try folder.publishers()
+    #expect(publishers.all.map(\.id) == [8, 9])
+    #expect(publishers[8]?.id == 8)
+    #expect(publishers[7] == nil)
+  }
+
+  // MARK: Mistakes
+
+  @Test func badHash() throws {
+    let short = String(Self.hash.dropLast(2))
+    #expect(
+      try mistakes(#""tokenHashes": ["\#(short)", "token", "\#(Self.hash)"]"#) == [
+        "publishers/a.json: tokenHashes: has \"\(short)\", expected 64 hexadecimal digits",
+        "publishers/a.json: tokenHashes: has \"token\", expected 64 hexadecimal digits",
+      ])
+  }
+
+  @Test func shortSecret() throws {
+    // 31 bytes; the line end is none of them.
+    try folder.write("0123456789abcdef0123456789abcde\n", to: "publishers/hs256.secret")
+    #expect(
+      try mistakes(#""customerTokens": {"algorithm": "HS256", "secretFile": "hs256.secret"}"#)
+        == ["publishers/a.json: customerTokens.secretFile: expected at least 32 bytes"])
+  }
+
+  @Test(arguments: [("HS256", "secretFile"), ("RS256", "publicKeyFile"), ("ES256", "publicKeyFile")])
+  func algorithmWithoutItsKey(algorithm: String, key: String) throws {
+    #expect(
+      try mistakes(#""customerTokens": {"algorithm": "\#(algorithm)"}"#)
+        == ["publishers/a.json: customerTokens.\(key): is missing, expected a string"])
+  }
+
+  @Test func otherAlgorithm() throws {
+    #expect(
+      try mistakes(#""customerTokens": {"algorithm": "HS512"}"#)
+        == ["publishers/a.json: customerTokens.algorithm: is \"HS512\", expected one of none, HS256, RS256, ES256"])
+  }
+
+  @Test func duplicateIds() throws {
+    try folder.write(#"{"publisherId": 9}"#, to: "publishers/a.json")
+    try folder.write(#"{"publisherId": 9}"#, to: "publishers/b.json")
+    try folder.write(#"{"publisherId": 5}"#, to: "publishers/c.json")
+    try folder.write(#"{"publisherId": 5}"#, to: "publishers/d.json")
+    #expect(
+      folder.publisherMistakes() == [
+        "publishers: publisherId: 5 stands in 2 files", "publishers: publisherId: 9 stands in 2 files",
+      ])
+  }
+
+  @Test func duplicateWebhooks() throws {
+    #expect(
+      try mistakes(#""webhooks": [\#(Self.webhook), \#(Self.webhook)]"#)
+        == ["publishers/a.json: webhooks: two endpoints have the id \"w\""])
+  }
+
+  @Test func ambiguousProducts() throws {
+    #expect(
+      try mistakes(
+        #""offers": [{"offerId": "A", "productIds": ["x", "y"]}, {"offerId": "B", "productIds": ["y", "x"]}]"#) == [
+          "publishers/a.json: offers: product \"x\" stands in two offers",
+          "publishers/a.json: offers: product \"y\" stands in two offers",
+        ])
+  }
+
+  @Test func missingKeyFile() throws {
+    let app = Self.app.replacing("key.p8", with: "missing.p8")
+    #expect(
+      try mistakes(#""apps": [\#(app)]"#)
+        == ["publishers/a.json: apps[0]: privateKeyFile: the file publishers/missing.p8 cannot be read"])
+  }
+
+  @Test func keyFileWithoutAKey() throws {
+    try folder.write("no key", to: "publishers/key.p8")
+    let mistakes = try mistakes(#""apps": [\#(Self.app)]"#)
+    #expect(mistakes.count == 1)
+    #expect(
+      mistakes.first?.hasPrefix(
+        "publishers/a.json: apps[0]: privateKeyFile: expected a PKCS#8 P-256 private key in PEM: ") == true)
+  }
+
+  @Test func appMistakes() throws {
+    #expect(
+      try mistakes(
+        #""apps": [{"environments": ["Production", "Xcode"], "extra": 1}, {"environments": []}]"#) == [
+          "publishers/a.json: apps[0]: environments: has \"Xcode\", expected Production or Sandbox",
+          "publishers/a.json: apps[0]: appAppleId: is missing, expected the app's Apple id, since environments has "
+            + "Production",
+          "publishers/a.json: apps[0]: privateKeyFile: is missing, expected a string",
+          "publishers/a.json: apps[0]: bundleId: is missing, expected a string",
+          "publishers/a.json: apps[0]: issuerId: is missing, expected a string",
+          "publishers/a.json: apps[0]: keyId: is missing, expected a string",
+          "publishers/a.json: apps[0]: extra: is no key of this file",
+          "publishers/a.json: apps[1]: environments: is empty, expected Production, Sandbox or both",
+          "publishers/a.json: apps[1]: privateKeyFile: is missing, expected a string",
+          "publishers/a.json: apps[1]: bundleId: is missing, expected a string",
+          "publishers/a.json: apps[1]: issuerId: is missing, expected a string",
+          "publishers/a.json: apps[1]: keyId: is missing, expected a string",
+        ])
+  }
+
+  @Test(arguments: ["h", "ftp://h", "https://", "http:///x", "mailto:a@b"]) func badWebhookURL(url: String) throws {
+    let webhook = Self.webhook.replacing("https://h/x?y=1", with: url)
+    #expect(
+      try mistakes(#""webhooks": [\#(webhook)]"#)
+        == ["publishers/a.json: webhooks[0]: url: is \"\(url)\", expected an https:// URL"])
+  }
+
+  @Test(arguments: [23, 65]) func badWebhookSecretLength(length: Int) throws {
+    try folder.write("whsec_" + Base64.encode(Array(repeating: 7, count: length)), to: "publishers/webhook.secret")
+    #expect(
+      try mistakes(#""webhooks": [\#(Self.webhook)]"#)
+        == ["publishers/a.json: webhooks[0]: secretFile: expected whsec_ and the base64 of 24 to 64 bytes"])
+  }
+
+  @Test(arguments: [
+    "", "whsec_", "whsec_!!!!", "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcH", "WHSEC_BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcH",
+  ])
+  func badWebhookSecret(text: String) throws {
+    try folder.write(text, to: "publishers/webhook.secret")
+    #expect(
+      try mistakes(#""webhooks": [\#(Self.webhook)]"#)
+        == ["publishers/a.json: webhooks[0]: secretFile: expected whsec_ and the base64 of 24 to 64 bytes"])
+  }
+
+  @Test func webhooksWithoutAnything() throws {
+    #expect(
+      try mistakes(#""webhooks": [{}, {}]"#)
+        == [0, 1].flatMap { index in
+          ["url", "secretFile", "id"].map {
+            "publishers/a.json: webhooks[\(index)]: \($0): is missing, expected a string"
+          }
+        })
+  }
+
+  @Test func wrongShapes() throws {
+    #expect(
+      try mistakes(#""apps": {}, "offers": "x", "customers": "all", "unheard": {"a": 1}"#) == [
+        "publishers/a.json: apps: is an object, expected an array of objects",
+        "publishers/a.json: offers: is \"x\", expected an array of objects",
+        "publishers/a.json: customers: is \"all\", expected one of registered, open",
+        "publishers/a.json: unheard.a: is no key of this file",
+      ])
+  }
+
+  @Test(arguments: ["0", "-1", "1.5", "1000000000000", "\"x\"", "null"]) func badPublisherId(id: String) throws {
+    try folder.write(#"{"publisherId": \#(id)}"#, to: "publishers/a.json")
+    let mistakes = folder.publisherMistakes()
+    #expect(mistakes.count == 1)
+    #expect(mistakes.first?.hasSuffix("expected a whole number from 1 to 999999999999") == true)
+  }
+
+  /// Every file is read, whatever is wrong with the one before.
+  @Test func mistakesOfAllFiles() throws {
+    try folder.write("{", to: "publishers/a.json")
+    try folder.write(#"{"publisherId": 7, "customers": 1}"#, to: "publishers/b.json")
+    try folder.write("[]", to: "publishers/c.json")
+    let mistakes = folder.publisherMistakes()
+    #expect(mistakes.count == 3)
+    #expect(mistakes.first?.hasPrefix("publishers/a.json: : is not JSON: ") == true)
+    #expect(
+      mistakes.dropFirst() == [
+        "publishers/b.json: customers: is 1, expected one of registered, open",
+        "publishers/c.json: : is an array, expected a JSON object",
+      ])
+  }
+
+  @Test func emptyFolder() {
+    #expect(
+      folder.publisherMistakes() == [
+        "publishers: publishers.folder: has no .json file, expected one for each publisher"
+      ])
+  }
+
+  @Test func missingFolder() throws {
+    let error = #expect(throws: ConfigurationError.self) {
+      try folder.loader().publishers(in: folder.path + "/missing")
+    }
+    #expect(error?.description == "\(folder.path)/missing: publishers.folder: the folder cannot be read")
+  }
+}

@@ -1,0 +1,308 @@
+import Configuration
+import Testing
+
+/// The configuration file and the variables that override it.
+struct SettingsTests {
+  private let folder: ConfigurationFolder
+
+  init() throws { folder = try ConfigurationFolder() }
+
+  // MARK: Reading
+
+  @Test func defaults() throws {
+    let settings = try folder.settings()
+    #expect(settings.rabbitmq.host == "127.0.0.1")
+    #expect(settings.rabbitmq.port == 5672)
+    #expect(settings.rabbitmq.user == "guest")
+    #expect(settings.rabbitmq.virtualHost == "/")
+    #expect(settings.redis.port == 6379)
+    #expect(settings.redis.user == nil)
+    #expect(settings.redis.password == nil)
+    #expect(settings.redis.database == 0)
+    #expect(settings.publishersFolder == folder.path + "/publishers")
+    #expect(settings.appStore.rootFiles.isEmpty)
+    #expect(settings.appStore.caFile == nil)
+    #expect(settings.gateway.listen.host == "127.0.0.1")
+    #expect(settings.gateway.listen.port == 8080)
+    #expect(settings.worker.retrySchedule.prefix(3) == [.seconds(1), .seconds(5), .seconds(30)])
+    #expect(settings.worker.retrySchedule.count == 28)
+    #expect(!settings.notifier.allowsInsecureEndpoints)
+    #expect(settings.logLevel == .info)
+    #expect(settings.shutdownGrace == .seconds(25))
+  }
+
+  @Test func everyKind() throws {
+    let settings = try folder.settings(
+      """
+      {
+        "rabbitmq": {"prefix": "cs", "heartbeatSeconds": 1.5},
+        "redis": {"timeoutSeconds": 1.001},
+        "appStore": {"rootFiles": ["a.pem", "/b.pem"], "caFile": "ca.pem", "productionURL": "https://localhost:8443/"},
+        "worker": {"concurrency": 3, "retryScheduleSeconds": [0.2, 3]},
+        "notifier": {"allowsInsecureEndpoints": true},
+        "simulator": {"apps": ["com.a:1:issuer:key", "com.b:2:issuer:key"]},
+        "log": {"level": "debug"}
+      }
+      """)
+    #expect(settings.rabbitmq.prefix == "cs")
+    #expect(settings.rabbitmq.heartbeat == .milliseconds(1500))
+    #expect(settings.redis.timeout == .milliseconds(1001))
+    #expect(settings.appStore.rootFiles == [folder.path + "/a.pem", "/b.pem"])
+    #expect(settings.appStore.caFile == folder.path + "/ca.pem")
+    #expect(settings.appStore.productionURL == "https://localhost:8443")
+    #expect(settings.worker.concurrency == 3)
+    #expect(settings.worker.retrySchedule == [.milliseconds(200), .seconds(3)])
+    #expect(settings.notifier.allowsInsecureEndpoints)
+    #expect(settings.simulator.apps.map(\.bundleId) == ["com.a", "com.b"])
+    #expect(settings.simulator.apps.map(\.appAppleId) == [1, 2])
+    #expect(settings.logLevel == .debug)
+  }
+
+  /// What is left out, null or empty is as good as not there.
+  @Test func absence() throws {
+    let settings = try folder.settings(#"{"worker": {}, "redis": null, "gateway": {"maxBodyBytes": null}}"#)
+    #expect(settings.worker.concurrency == 200)
+    #expect(settings.gateway.maxBodyBytes == 16384)
+  }
+
+  // MARK: Mistakes
+
+  @Test func allMistakesAtOnce() throws {
+    let mistakes = try folder.mistakes(
+      """
+      {
+        "rabbitmq": {"url": "http://rabbitmq", "heartbeatSeconds": 0},
+        "redis": {"url": 5},
+        "appStore": {"productionURL": "http://apple", "maxConnections": 4.5, "rootFiles": [1]},
+        "gateway": {"listen": "8080", "maxBodyBytes": 10, "publishTimeoutSeconds": "soon"},
+        "worker": {"concurrency": true, "retryScheduleSeconds": [1, 0], "concurency": 5},
+        "notifier": {"allowsInsecureEndpoints": 1, "retryScheduleSeconds": []},
+        "simulator": {"apps": ["a:b:c:d"]},
+        "log": {"level": "loud"},
+        "more": [1]
+      }
+      """)
+    #expect(
+      mistakes == [
+        "countersign.json: rabbitmq.url: expected a URL of the form amqp://user:password@host:port/vhost",
+        "countersign.json: rabbitmq.heartbeatSeconds: is 0, expected seconds from 1 to 600",
+        "countersign.json: redis.url: is 5, expected a string",
+        "countersign.json: appStore.productionURL: is \"http://apple\", expected an https:// URL",
+        "countersign.json: appStore.rootFiles: is an array, expected a list of strings",
+        "countersign.json: appStore.maxConnections: is 4.5, expected a whole number from 1 to 50",
+        "countersign.json: gateway.listen: is \"8080\", expected address:port with a numeric address, for example "
+          + "0.0.0.0:8080",
+        "countersign.json: gateway.maxBodyBytes: is 10, expected a whole number from 256 to 1048576",
+        "countersign.json: gateway.publishTimeoutSeconds: is \"soon\", expected seconds from 0.1 to 30",
+        "countersign.json: worker.concurrency: is true, expected a whole number from 1 to 10000",
+        "countersign.json: worker.retryScheduleSeconds: is an array, expected a list of seconds from 0.001 to 604800",
+        "countersign.json: notifier.retryScheduleSeconds: is an array, expected a list of seconds from 0.001 to 604800",
+        "countersign.json: notifier.allowsInsecureEndpoints: is 1, expected true or false",
+        "countersign.json: simulator.apps: has \"a:b:c:d\", expected bundleId:appAppleId:issuerId:keyId",
+        "countersign.json: log.level: is \"loud\", expected one of debug, info, warning, error",
+        "countersign.json: more: is no key of this file",
+        "countersign.json: worker.concurency: is no key of this file",
+      ])
+  }
+
+  @Test func unknownKeys() throws {
+    let mistakes = try folder.mistakes(
+      #"{"rabbitmq.url": "amqp://x", "redis": {"Url": "redis://x"}, "worker": 5, "other": {"a": {"b": 1}}, "empty": {}}"#
+    )
+    #expect(
+      mistakes == [
+        "countersign.json: empty: is no key of this file",
+        "countersign.json: other.a.b: is no key of this file",
+        "countersign.json: rabbitmq.url: is no key of this file",
+        "countersign.json: redis.Url: is no key of this file",
+        "countersign.json: worker: is 5, expected an object",
+      ])
+  }
+
+  @Test(arguments: [
+    ("", "countersign.json: : is not JSON: "), ("{", "countersign.json: : is not JSON: "),
+    ("[]", "countersign.json: : is an array, expected a JSON object"),
+    ("5", "countersign.json: : is 5, expected a JSON object"),
+  ])
+  func noObject(text: String, start: String) throws {
+    let mistakes = try folder.mistakes(text)
+    #expect(mistakes.count == 1)
+    #expect(mistakes.first?.hasPrefix(start) == true, "\(mistakes)")
+  }
+
+  @Test func missingFile() {
+    let error = #expect(throws: ConfigurationError.self) { try folder.loader().settings() }
+    #expect(error?.description == "\(folder.path)/countersign.json: : the file cannot be read")
+  }
+
+  // MARK: Variables
+
+  @Test func variablesOverrideEachKind() throws {
+    let settings = try folder.settings(
+      #"{"rabbitmq": {"prefix": "file"}, "worker": {"concurrency": 1}, "log": {"level": "error"}}"#,
+      [
+        "COUNTERSIGN_RABBITMQ_PREFIX": "env", "COUNTERSIGN_WORKER_CONCURRENCY": "7",
+        "COUNTERSIGN_REDIS_TIMEOUT_SECONDS": "0.29", "COUNTERSIGN_WORKER_RETRY_SCHEDULE_SECONDS": "1, 2.5,60",
+        "COUNTERSIGN_SIMULATOR_TLS_NAMES": "one, two ,three,", "COUNTERSIGN_NOTIFIER_ALLOWS_INSECURE_ENDPOINTS": "true",
+        "COUNTERSIGN_LOG_LEVEL": "warning", "COUNTERSIGN_APP_STORE_PRODUCTION_URL": "https://apple.test",
+        "COUNTERSIGN_PUBLISHERS_FOLDER": "/etc/publishers", "COUNTERSIGN_APP_STORE_CA_FILE": "ca.pem",
+        "COUNTERSIGN_GATEWAY_LISTEN": "[::1]:0", "PATH": "/bin",
+      ])
+    #expect(settings.rabbitmq.prefix == "env")
+    #expect(settings.worker.concurrency == 7)
+    #expect(settings.redis.timeout == .milliseconds(290))
+    #expect(settings.worker.retrySchedule == [.seconds(1), .milliseconds(2500), .seconds(60)])
+    #expect(settings.simulator.tlsNames == ["one", "two", "three"])
+    #expect(settings.notifier.allowsInsecureEndpoints)
+    #expect(settings.logLevel == .warning)
+    #expect(settings.appStore.productionURL == "https://apple.test")
+    #expect(settings.publishersFolder == "/etc/publishers")
+    #expect(settings.appStore.caFile == folder.path + "/ca.pem")
+    #expect(settings.gateway.listen.host == "::1")
+    #expect(settings.gateway.listen.port == 0)
+  }
+
+  /// A variable replaces even a value of the file that could not be used.
+  @Test func variableHealsTheFile() throws {
+    let settings = try folder.settings(
+      #"{"worker": {"concurrency": "many"}}"#, ["COUNTERSIGN_WORKER_CONCURRENCY": "7"])
+    #expect(settings.worker.concurrency == 7)
+  }
+
+  @Test func wrongVariables() throws {
+    let mistakes = try folder.mistakes(
+      "{}",
+      [
+        "COUNTERSIGN_RABBITMQ_PREFIX": "", "COUNTERSIGN_RABBITMQ_URL": "amqps://x",
+        "COUNTERSIGN_WORKER_CONCURRENCY": "1.5", "COUNTERSIGN_REDIS_TIMEOUT_SECONDS": "nan",
+        "COUNTERSIGN_WORKER_RETRY_SCHEDULE_SECONDS": "1,x", "COUNTERSIGN_NOTIFIER_ALLOWS_INSECURE_ENDPOINTS": "yes",
+        "COUNTERSIGN_LOG_LEVEL": "INFO", "COUNTERSIGN_GATEWAY_LISTEN": "localhost:8080",
+        "COUNTERSIGN_WORKER_CONCURENCY": "5", "COUNTERSIGN_": "",
+      ])
+    #expect(
+      mistakes == [
+        "environment: COUNTERSIGN_RABBITMQ_URL: expected a URL of the form amqp://user:password@host:port/vhost",
+        "environment: COUNTERSIGN_RABBITMQ_PREFIX: is \"\", expected a string",
+        "environment: COUNTERSIGN_REDIS_TIMEOUT_SECONDS: is \"nan\", expected seconds from 0.05 to 60",
+        "environment: COUNTERSIGN_GATEWAY_LISTEN: is \"localhost:8080\", expected address:port with a numeric address, "
+          + "for example 0.0.0.0:8080",
+        "environment: COUNTERSIGN_WORKER_CONCURRENCY: is \"1.5\", expected a whole number from 1 to 10000",
+        "environment: COUNTERSIGN_WORKER_RETRY_SCHEDULE_SECONDS: is \"1,x\", expected a list of seconds from 0.001 to "
+          + "604800",
+        "environment: COUNTERSIGN_NOTIFIER_ALLOWS_INSECURE_ENDPOINTS: is \"yes\", expected true or false",
+        "environment: COUNTERSIGN_LOG_LEVEL: is \"INFO\", expected one of debug, info, warning, error",
+        "environment: COUNTERSIGN_: overrides no key",
+        "environment: COUNTERSIGN_WORKER_CONCURENCY: overrides no key",
+      ])
+  }
+
+  @Test func variablesOfTestsAreNoMistake() throws {
+    #expect(try folder.mistakes("{}", ["COUNTERSIGN_TEST_REDIS": "x", "COUNTERSIGN_FIXTURES": "x"]).isEmpty)
+  }
+
+  // MARK: Secrets
+
+  @Test func secretsFromFiles() throws {
+    try folder.write("from file\r\n\n", to: "rabbitmq.password")
+    try folder.write(" kept space ", to: "redis.password")
+    let settings = try folder.settings(
+      """
+      {
+        "rabbitmq": {"url": "amqp://user:inline@rabbitmq", "passwordFile": "rabbitmq.password"},
+        "redis": {"passwordFile": "\(folder.path)/redis.password"}
+      }
+      """)
+    #expect(settings.rabbitmq.password == "from file")
+    #expect(settings.rabbitmq.user == "user")
+    #expect(settings.redis.password == " kept space ")
+  }
+
+  @Test func secretFileThatCannotBeRead() throws {
+    try folder.write([0xFF, 0xFE], to: "binary")
+    let mistakes = try folder.mistakes(
+      #"{"rabbitmq": {"passwordFile": "missing"}}"#, ["COUNTERSIGN_REDIS_PASSWORD_FILE": "binary"])
+    #expect(
+      mistakes == [
+        "countersign.json: rabbitmq.passwordFile: the file missing cannot be read",
+        "environment: COUNTERSIGN_REDIS_PASSWORD_FILE: the file binary cannot be read",
+      ])
+  }
+
+  // MARK: URLs
+
+  @Test(arguments: [
+    ("amqp://h", "h", 5672, "guest", "guest", "/"), ("amqp://h/", "h", 5672, "guest", "guest", "/"),
+    ("amqp://h:1/%2F", "h", 1, "guest", "guest", "/"), ("amqp://h/%2Fa%2fb", "h", 5672, "guest", "guest", "/a/b"),
+    ("amqp://h/orders", "h", 5672, "guest", "guest", "orders"),
+    ("amqp://u:p%40ss%3A%2F@h:5673/v", "h", 5673, "u", "p@ss:/", "v"),
+    ("amqp://u:a:b@h", "h", 5672, "u", "a:b", "/"), ("amqp://u:a@b@h", "h", 5672, "u", "a@b", "/"),
+    ("amqp://u@h", "h", 5672, "u", "guest", "/"), ("amqp://u:@h", "h", 5672, "u", "", "/"),
+    ("amqp://[::1]:5673/v", "::1", 5673, "guest", "guest", "v"),
+    ("amqp://[fe80::1]", "fe80::1", 5672, "guest", "guest", "/"),
+    ("amqp://u:p@[::1]", "::1", 5672, "u", "p", "/"),
+  ])
+  func amqp(url: String, host: String, port: Int, user: String, password: String, virtualHost: String) throws {
+    let settings = try folder.settings(#"{"rabbitmq": {"url": "\#(url)"}}"#).rabbitmq
+    #expect(settings.host == host)
+    #expect(settings.port == port)
+    #expect(settings.user == user)
+    #expect(settings.password == password)
+    #expect(settings.virtualHost == virtualHost)
+  }
+
+  @Test(arguments: [
+    "h", "amqp:h", "amqp://", "amqp://:5672", "amqps://h", "AMQP://h", "amqp://h:0", "amqp://h:65536", "amqp://h:x",
+    "amqp://h:", "amqp://h:+5", "amqp://u:%4@h", "amqp://u:%+4@h", "amqp://u:%FF@h", "amqp://h/%zz", "amqp://::1/",
+    "amqp://::1:5672/", "amqp://[::1", "amqp://h/v?heartbeat=10", "amqp://h/v#x",
+  ])
+  func noAMQP(url: String) throws {
+    #expect(
+      try folder.mistakes(#"{"rabbitmq": {"url": "\#(url)"}}"#)
+        == ["countersign.json: rabbitmq.url: expected a URL of the form amqp://user:password@host:port/vhost"])
+  }
+
+  @Test(
+    arguments: [
+      ("redis://h", "h", 6379, nil, nil, 0), ("redis://:p%40ss@h:1/15", "h", 1, nil, "p@ss", 15),
+      ("redis://u:p@[::1]:6380/", "::1", 6380, "u", "p", 0),
+    ] as [(String, String, Int, String?, String?, Int)])
+  func redis(url: String, host: String, port: Int, user: String?, password: String?, database: Int) throws {
+    let settings = try folder.settings(#"{"redis": {"url": "\#(url)"}}"#).redis
+    #expect(settings.host == host)
+    #expect(settings.port == port)
+    #expect(settings.user == user)
+    #expect(settings.password == password)
+    #expect(settings.database == database)
+  }
+
+  @Test(arguments: ["redis://h/x", "redis://h/-1", "redis://h/+1", "redis://h/1/2", "redis://h/99999999999999999999"])
+  func noDatabase(url: String) throws {
+    #expect(
+      try folder.mistakes(#"{"redis": {"url": "\#(url)"}}"#)
+        == ["countersign.json: redis.url: expected a database number after the host"])
+  }
+
+  @Test(arguments: ["https://", "https:///path", "http://h", "h", "https://h:0"]) func noAppStore(url: String) throws {
+    #expect(
+      try folder.mistakes(#"{"appStore": {"sandboxURL": "\#(url)"}}"#)
+        == ["countersign.json: appStore.sandboxURL: is \"\(url)\", expected an https:// URL"])
+  }
+
+  @Test(arguments: ["127.0.0.1", ":80", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "h:80", "[::1]", "[::x]:80"])
+  func noListenAddress(text: String) throws {
+    #expect(
+      try folder.mistakes(#"{"worker": {"listen": "\#(text)"}}"#)
+        == [
+          "countersign.json: worker.listen: is \"\(text)\", expected address:port with a numeric address, for example "
+            + "0.0.0.0:8080"
+        ])
+  }
+
+  @Test(arguments: ["a:1:i", "a:1:i:k:x", "a::i:k", ":1:i:k", "a:1:b::c", "a:x:i:k"]) func noSimulatorApp(text: String)
+    throws
+  {
+    #expect(
+      try folder.mistakes(#"{"simulator": {"apps": ["\#(text)"]}}"#)
+        == ["countersign.json: simulator.apps: has \"\(text)\", expected bundleId:appAppleId:issuerId:keyId"])
+  }
+}

@@ -1,0 +1,154 @@
+import HTTPServer
+import Purchases
+import Testing
+
+@testable import Gateway
+
+/// Problems as answers.
+struct ProblemTests {
+  private func text(_ response: HTTPServerResponse) -> String { String(decoding: response.body, as: UTF8.self) }
+  private func header(_ name: String, _ response: HTTPServerResponse) -> [String] {
+    response.headers.filter { $0.name == name }.map(\.value)
+  }
+
+  @Test func leastShape() {
+    let response = Problem.notFound.response
+    #expect(response.status == 404)
+    #expect(
+      text(response)
+        == #"{"code":"REQ0100","message":"Entity not found","status":404,"title":"Entity not found","#
+        + #""type":"about:blank"}"#)
+    #expect(header("Content-Type", response) == ["application/problem+json"])
+    #expect(header("Cache-Control", response) == ["no-store"])
+    #expect(header("Retry-After", response).isEmpty)
+  }
+
+  @Test func everyMember() {
+    let response = Problem.locked(instance: "/storekit2/purchases/synchronizations/a").response
+    #expect(response.status == 409)
+    #expect(
+      text(response)
+        == #"{"code":"SK2C0101","instance":"/storekit2/purchases/synchronizations/a","#
+        + #""message":"The resource is temporarily locked due to a concurrent request.","status":409,"#
+        + #""title":"The resource is temporarily locked due to a concurrent request.","type":"about:blank"}"#)
+    #expect(header("Retry-After", response) == ["1"])
+    #expect(header("Retry-After", Problem.locked(instance: nil).response).isEmpty)
+  }
+
+  @Test func details() {
+    #expect(text(Problem.invalidBody("a \"b\"").response).contains(#""detail":"a \"b\"""#))
+    #expect(header("Retry-After", Problem.unavailable("x").response) == ["2"])
+    #expect(text(Problem.tooLarge(16384).response).contains(#""detail":"The limit is 16384 bytes.""#))
+  }
+
+  @Test func furtherHeaders() {
+    #expect(header("Allow", Problem.methodNotAllowed(["GET", "HEAD"]).response) == ["GET, HEAD"])
+    #expect(header("WWW-Authenticate", Problem.missingCredential.response) == [#"Bearer realm="countersign""#])
+    #expect(
+      header("WWW-Authenticate", Problem.invalidCredential.response)
+        == [#"Bearer realm="countersign", error="invalid_token""#])
+  }
+
+  @Test func documentedCodes() {
+    let problems: [(Problem, Int, String)] = [
+      (.invalidBody(""), 400, "REQ0001"), (.invalidPath(""), 400, "REQ0003"), (.invalidHeaders(""), 400, "REQ0004"),
+      (.notFound, 404, "REQ0100"), (.unknownCustomer, 422, "SK2C0100"), (.notActivated, 500, "SK2C0004"),
+      (.locked(instance: nil), 409, "SK2C0101"), (.internalError, 500, "S0001"), (.forbidden(""), 403, "AUTH0003"),
+      (.missingCredential, 401, "AUTH0001"), (.invalidCredential, 401, "AUTH0002"), (.tooLarge(1), 413, "REQ0413"),
+      (.unsupportedMediaType, 415, "REQ0415"), (.unavailable(""), 503, "S0503"),
+    ]
+    for (problem, status, code) in problems {
+      #expect(problem.response.status == status)
+      #expect(problem.code == code)
+    }
+  }
+}
+
+/// The answer about a synchronization.
+struct StatusAnswerTests {
+  private func answer(_ status: Synchronization.Status, _ outcome: Outcome? = nil) -> HTTPServerResponse {
+    let conclusion = outcome.map { Conclusion(outcome: $0, version: 3, finalizedAt: 1, traceparent: "hidden") }
+    return StatusAnswer(
+      Synchronization(
+        id: "sync/1", publisherId: 7, customerId: 42, transactionId: "100", status: status, conclusion: conclusion)
+    ).response
+  }
+
+  @Test(arguments: [(Synchronization.Status.processing, "1"), (.retrying, "5")])
+  func open(status: Synchronization.Status, pause: String) {
+    let response = answer(status)
+    #expect(response.status == 200)
+    #expect(
+      String(decoding: response.body, as: UTF8.self)
+        == #"{"status":"\#(status.rawValue)","synchronizationId":"sync/1","transactionId":"100"}"#)
+    #expect(response.headers.filter { $0.name == "Retry-After" }.map(\.value) == [pause])
+  }
+
+  @Test func granted() {
+    let response = answer(
+      .finalized,
+      Outcome(
+        .purchaseSynchronized, accessGranted: true, offerId: "S1", originalTransactionId: "99", environment: "Sandbox"))
+    #expect(
+      String(decoding: response.body, as: UTF8.self)
+        == #"{"accessGranted":true,"offerId":"S1","originalTransactionId":"99","result":"PURCHASE_SYNCHRONIZED","#
+        + #""status":"finalized","synchronizationId":"sync/1","transactionId":"100","version":3}"#)
+    #expect(response.headers.map(\.name).sorted() == ["Cache-Control", "Content-Type"])
+  }
+
+  @Test func refused() {
+    let response = answer(.finalized, Outcome(.transactionIdNotFound))
+    #expect(
+      String(decoding: response.body, as: UTF8.self)
+        == #"{"accessGranted":false,"result":"TRANSACTION_ID_NOT_FOUND","status":"finalized","#
+        + #""synchronizationId":"sync/1","transactionId":"100","version":3}"#)
+  }
+}
+
+/// The path of a synchronization, whose id may be the client's.
+struct StatusPathTests {
+  @Test(arguments: [
+    ("abc-._~09AZ", "abc-._~09AZ"), ("a/b", "a%2Fb"), ("a b", "a%20b"), ("%2F", "%252F"), ("a?b#c", "a%3Fb%23c"),
+    ("é", "%C3%A9"), ("\u{1}", "%01"), ("a|b+c&d", "a%7Cb%2Bc%26d"),
+  ])
+  func encoding(id: String, encoded: String) {
+    #expect(statusPath(id) == "/storekit2/purchases/synchronizations/" + encoded)
+  }
+}
+
+/// Customers in paths and bodies.
+struct CustomerRequestTests {
+  private func customer(_ id: String, _ body: String, type: String = "application/json") -> Result<Customer, Problem> {
+    let request = HTTPServerRequest(
+      method: "PUT", path: [], headers: [("Content-Type", type)], body: Array(body.utf8))
+    return Result { () throws(Problem) in try requestedCustomer(id, request) }
+  }
+
+  private func code(_ result: Result<Customer, Problem>) -> String? {
+    if case .failure(let problem) = result { problem.code } else { nil }
+  }
+
+  @Test func taken() throws {
+    #expect(try customer("5", "").get() == Customer(id: 5))
+    #expect(try customer("5", "", type: "text/plain").get() == Customer(id: 5))
+    #expect(try customer("5", "{}").get() == Customer(id: 5))
+    #expect(try customer("5", #"{"email":"a@b"}"#).get() == Customer(id: 5, email: "a@b"))
+    #expect(try customer("9223372036854775807", "").get() == Customer(id: .max))
+  }
+
+  @Test(arguments: ["", "0", "-1", "+5", "05", "5 ", "x", "1.0", "9223372036854775808"]) func wrongId(id: String) {
+    #expect(code(customer(id, "")) == "REQ0003")
+  }
+
+  @Test(arguments: ["", "a", "@b", "a@", "a@b@c", "a@" + String(repeating: "b", count: 253)]) func wrongEmail(
+    email: String
+  ) {
+    #expect(code(customer("5", #"{"email":"\#(email)"}"#)) == "REQ0001")
+  }
+
+  @Test func wrongBody() {
+    #expect(code(customer("5", "x")) == "REQ0001")
+    #expect(code(customer("5", #"{"email":5}"#)) == "REQ0001")
+    #expect(code(customer("5", "{}", type: "text/plain")) == "REQ0415")
+  }
+}

@@ -1,0 +1,88 @@
+import Testing
+
+@testable import AMQP
+@testable import Notifier
+
+/// Messages of the notifier's queue.
+struct DeliveryTests {
+  private static let body = #"{"broadcasterId":7,"topic":"inappPurchaseSyncResult","data":{"x":1}}"#
+
+  private func message(
+    id: String? = "evt_1", headers: [String: AMQPValue] = [:], body: String = body
+  ) -> AMQPDelivery {
+    var properties = AMQPProperties()
+    properties.messageID = id
+    properties.headers = headers
+    return AMQPDelivery(
+      tag: 1, isRedelivered: false, exchange: "e", routingKey: "k", properties: properties, body: Array(body.utf8))
+  }
+
+  private func reason(_ message: AMQPDelivery) -> String? {
+    do {
+      _ = try Delivery(message)
+      return nil
+    } catch {
+      return error.reason
+    }
+  }
+
+  @Test func firstTime() throws {
+    let delivery = try Delivery(message())
+    #expect(delivery.publisherId == 7)
+    #expect(delivery.topic == "inappPurchaseSyncResult")
+    #expect(delivery.eventId == "evt_1")
+    #expect(delivery.endpointId == nil)
+    #expect(delivery.attempt == 1)
+    #expect(delivery.traceparent == nil)
+    #expect(delivery.body == Array(Self.body.utf8))
+  }
+
+  @Test func delayed() throws {
+    let headers: [String: AMQPValue] = [
+      "countersign-endpoint": "backend", "countersign-attempt": 3, "traceparent": "00-a-b-00",
+    ]
+    let delivery = try Delivery(message(headers: headers))
+    #expect(delivery.endpointId == "backend")
+    #expect(delivery.attempt == 3)
+    #expect(delivery.traceparent == "00-a-b-00")
+  }
+
+  @Test(arguments: [AMQPValue.int(0), .int(-5), .int(.min), "3", .other]) func strangeAttempts(value: AMQPValue) throws
+  {
+    #expect(try Delivery(message(headers: ["countersign-attempt": value])).attempt == 1)
+  }
+
+  @Test(arguments: [nil, "", "a.b"]) func unusableId(id: String?) {
+    #expect(reason(message(id: id)) == "the message has no usable id")
+  }
+
+  @Test(arguments: [
+    "", "x", "[]", "null", "{}", #"{"broadcasterId":7}"#, #"{"topic":"t"}"#, #"{"broadcasterId":"7","topic":"t"}"#,
+    #"{"broadcasterId":7.5,"topic":"t"}"#, #"{"broadcasterId":7,"topic":null}"#,
+  ])
+  func noEvent(body: String) {
+    #expect(reason(message(body: body)) == "the body is not an event")
+  }
+
+  /// A broker's headers stay behind, what the worker said comes along, and the body is not touched.
+  @Test func messageToAnEndpoint() throws {
+    let headers: [String: AMQPValue] = [
+      "cloudEvents_id": "evt_1", "version": 4, "traceparent": "t", "x-death": .other, "x-delivery-count": 2,
+      "cloudEvents_odd": .other, "countersign-attempt": 1, "countersign-reason": "old",
+    ]
+    let delivery = try Delivery(message(headers: headers))
+    let delayed = delivery.message(to: "backend", attempt: 2, queue: "q")
+    #expect(delayed.exchange == "")
+    #expect(delayed.routingKey == "q")
+    #expect(delayed.messageID == "evt_1")
+    #expect(delayed.type == "inappPurchaseSyncResult")
+    #expect(delayed.body == Array(Self.body.utf8))
+    let expected: [String: AMQPValue] = [
+      "cloudEvents_id": "evt_1", "version": 4, "traceparent": "t", "countersign-endpoint": "backend",
+      "countersign-attempt": 2,
+    ]
+    #expect(delayed.headers == expected)
+    let buried = delivery.message(to: "backend", attempt: 9, queue: "dead", reason: String(repeating: "x", count: 1001))
+    #expect(buried.headers["countersign-reason"] == .string(String(repeating: "x", count: 1000)))
+  }
+}

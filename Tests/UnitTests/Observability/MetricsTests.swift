@@ -1,0 +1,126 @@
+import EventLoop
+import Observability
+import Testing
+
+/// The text format of Prometheus.
+@LoopActor
+struct MetricsTests {
+  @Test func counter() {
+    let metrics = Metrics()
+    let plain = metrics.counter("a_total", "All of a.")
+    #expect(metrics.text() == "# HELP a_total All of a.\n# TYPE a_total counter\na_total 0\n")
+    plain.count()
+    plain.add(2.5)
+    #expect(metrics.text() == "# HELP a_total All of a.\n# TYPE a_total counter\na_total 3.5\n")
+  }
+
+  @Test func labelledCounter() {
+    let metrics = Metrics()
+    let counter = metrics.counter("a_total", "A.", labels: ["route", "status"])
+    #expect(metrics.text() == "# HELP a_total A.\n# TYPE a_total counter\n")
+    counter.count("y", "200")
+    counter.count("x", "500")
+    counter.count("y", "200")
+    counter.add(0.5, "x", "404")
+    #expect(
+      metrics.text() == """
+        # HELP a_total A.
+        # TYPE a_total counter
+        a_total{route="x",status="404"} 0.5
+        a_total{route="x",status="500"} 1
+        a_total{route="y",status="200"} 2
+
+        """)
+  }
+
+  @Test func gauges() {
+    let metrics = Metrics()
+    let gauge = metrics.gauge("up", "Up.", labels: ["connection"])
+    gauge.set(1, "redis")
+    gauge.set(0, "redis")
+    gauge.set(-1.5, "amqp")
+    var reads = 0.0
+    metrics.gauge("read", "Read.") {
+      reads += 1
+      return reads
+    }
+    #expect(
+      metrics.text() == """
+        # HELP up Up.
+        # TYPE up gauge
+        up{connection="amqp"} -1.5
+        up{connection="redis"} 0
+        # HELP read Read.
+        # TYPE read gauge
+        read 1
+
+        """)
+    #expect(metrics.text().hasSuffix("\nread 2\n"))
+  }
+
+  @Test func readCounter() {
+    let metrics = Metrics()
+    metrics.counter("cpu_seconds_total", "CPU.") { 1e20 }
+    #expect(
+      metrics.text() == "# HELP cpu_seconds_total CPU.\n# TYPE cpu_seconds_total counter\ncpu_seconds_total 1e+20\n")
+  }
+
+  /// Each bucket counts all values up to its bound, the bound among them.
+  @Test func histogramIsCumulative() {
+    let metrics = Metrics()
+    let histogram = metrics.histogram("d_seconds", "D.", buckets: [0.1, 1, 10])
+    for value in [0.05, 0.1, 0.5, 1, 5, 10, 11] { histogram.observe(value) }
+    #expect(
+      metrics.text() == """
+        # HELP d_seconds D.
+        # TYPE d_seconds histogram
+        d_seconds_bucket{le="0.1"} 2
+        d_seconds_bucket{le="1"} 4
+        d_seconds_bucket{le="10"} 6
+        d_seconds_bucket{le="+Inf"} 7
+        d_seconds_sum 27.65
+        d_seconds_count 7
+
+        """)
+  }
+
+  @Test func labelledHistogram() {
+    let metrics = Metrics()
+    let histogram = metrics.histogram("d_seconds", "D.", labels: ["route"], buckets: [1])
+    histogram.observe(0.5, "x")
+    histogram.observe(2, "x")
+    histogram.observe(2, "a")
+    #expect(
+      metrics.text() == """
+        # HELP d_seconds D.
+        # TYPE d_seconds histogram
+        d_seconds_bucket{route="a",le="1"} 0
+        d_seconds_bucket{route="a",le="+Inf"} 1
+        d_seconds_sum{route="a"} 2
+        d_seconds_count{route="a"} 1
+        d_seconds_bucket{route="x",le="1"} 1
+        d_seconds_bucket{route="x",le="+Inf"} 2
+        d_seconds_sum{route="x"} 2.5
+        d_seconds_count{route="x"} 2
+
+        """)
+  }
+
+  @Test func emptyHistogram() {
+    let metrics = Metrics()
+    _ = metrics.histogram("d_seconds", "D.", buckets: [1])
+    #expect(
+      metrics.text().hasSuffix(
+        "d_seconds_bucket{le=\"1\"} 0\nd_seconds_bucket{le=\"+Inf\"} 0\nd_seconds_sum 0\nd_seconds_count 0\n"))
+  }
+
+  @Test func labelValuesAreEscaped() {
+    let metrics = Metrics()
+    metrics.counter("a_total", "A.", labels: ["x"]).count("a\\b\"c\nd\\n")
+    #expect(metrics.text().hasSuffix(#"a_total{x="a\\b\"c\nd\\n"} 1"# + "\n"))
+  }
+
+  @Test(arguments: [Histogram.latencyBuckets, Histogram.ageBuckets]) func bucketsRise(buckets: [Double]) {
+    #expect(buckets == Set(buckets).sorted())
+  }
+}
