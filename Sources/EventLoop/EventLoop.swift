@@ -68,7 +68,11 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
   }
 
   fileprivate func run() {
-    // pthread_create may return to its caller after this thread has started: both write the same value.
+    // Whoever started the process, or this thread, may have blocked signals, as libdispatch's threads do. This thread
+    // takes them all, so that SIGTERM and SIGCHLD arrive, and passes an empty mask on to the processes it starts.
+    var none = sigset_t()
+    sigemptyset(&none)
+    pthread_sigmask(SIG_SETMASK, &none, nil)
     uv_run(uv, UV_RUN_DEFAULT)
   }
 
