@@ -84,7 +84,9 @@ let package = Package(
       ],
       swiftSettings: settings),
 
-    library("TestSupport", ["EventLoop", "Fleet", "AMQP", "Redis", "HTTPClient", "HTTPServer", "Simulator", "Crypto", "Purchases"]),
+    library(
+      "TestSupport",
+      ["EventLoop", "Fleet", "AMQP", "Redis", "HTTPClient", "HTTPServer", "Simulator", "Crypto", "Purchases"]),
     tests(
       "UnitTests",
       [

@@ -12,6 +12,9 @@ public final class HTTPClient {
     public var userAgent = "countersign"
     /// Connections per host; further requests wait or share a connection by HTTP/2.
     public var maxConnectionsPerHost = 4
+    /// Whether a request waits to see if an opening connection can be shared by HTTP/2, instead of opening another;
+    /// right for one known host, wrong for many unknown ones.
+    public var awaitsMultiplexing = true
     /// Time for DNS, TCP and TLS together.
     public var connectTimeout: Duration = .seconds(5)
     /// Whether `http://` is allowed beside `https://`.

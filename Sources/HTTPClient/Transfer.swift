@@ -34,8 +34,9 @@ final class Transfer {
     set(CURLOPT_URL, request.url)
     set(CURLOPT_PROTOCOLS_STR, configuration.allowsPlainHTTP ? "http,https" : "https")
     set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-    // Waits for a connection that can take another stream rather than opening one more.
-    set(CURLOPT_PIPEWAIT, 1)
+    // Waits for a connection that can take another stream rather than opening one more. Whether it can is known from
+    // the first answer, so requests to a slow host that speaks HTTP/1.1 would wait for each other.
+    if configuration.awaitsMultiplexing, request.url.hasPrefix("https://") { set(CURLOPT_PIPEWAIT, 1) }
     set(CURLOPT_NOSIGNAL, 1)
     set(CURLOPT_FOLLOWLOCATION, 0)
     set(CURLOPT_TIMEOUT_MS, Int(request.timeout.wholeMilliseconds))
@@ -43,7 +44,11 @@ final class Transfer {
     set(CURLOPT_USERAGENT, configuration.userAgent)
     set(CURLOPT_ACCEPT_ENCODING, "")
     if let file = configuration.caFile { set(CURLOPT_CAINFO, file) }
-    if request.method != "GET" { set(CURLOPT_CUSTOMREQUEST, request.method) }
+    switch request.method {
+    case "GET": break
+    case "HEAD": set(CURLOPT_NOBODY, 1)  // else libcurl waits for a body
+    default: set(CURLOPT_CUSTOMREQUEST, request.method)
+    }
     if let body = request.body {
       set(CURLOPT_POSTFIELDSIZE, body.count)
       _ = body.withUnsafeBytes {

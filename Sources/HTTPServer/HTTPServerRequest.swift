@@ -35,7 +35,9 @@ func pathSegments(_ raw: String) -> [String]? {
         bytes.append(byte)
         continue
       }
-      guard rest.count >= 2, let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else {
+      let digits = String(decoding: rest.prefix(2), as: UTF8.self)
+      // `UInt8(_:radix:)` alone would take a sign.
+      guard digits.utf8.count == 2, digits.allSatisfy(\.isHexDigit), let value = UInt8(digits, radix: 16) else {
         return nil
       }
       bytes.append(value)

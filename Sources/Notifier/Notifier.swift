@@ -47,6 +47,8 @@ public final class Notifier: Role {
     var configuration = HTTPClient.Configuration()
     configuration.caFile = settings.notifier.caFile
     configuration.allowsPlainHTTP = settings.notifier.allowsInsecureEndpoints
+    configuration.awaitsMultiplexing = false
+    configuration.maxConnectionsPerHost = 20
     configuration.userAgent = "countersign-notifier"
     client = HTTPClient(configuration)
     let declare: @LoopActor (AMQPChannel) async throws -> Void = { try await topology.declare(on: $0) }

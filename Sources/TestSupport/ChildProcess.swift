@@ -24,7 +24,8 @@ public final class ChildProcess {
   ///   - environment: the whole environment; `nil` passes on our own.
   ///   - output: a file that standard output and error are appended to; `nil` passes on our own.
   /// - Throws: ``Failure``.
-  public init(_ program: String, _ arguments: [String], environment: [String: String]? = nil, output: String? = nil) throws
+  public init(_ program: String, _ arguments: [String], environment: [String: String]? = nil, output: String? = nil)
+    throws
   {
     if Self.signals == nil { Self.signals = SignalWatcher(SIGCHLD) { Self.reap() } }
     var actions = posix_spawn_file_actions_t()

@@ -63,7 +63,7 @@ public final class RunningFleet {
     do {
       for name in names { try fleet.start(name) }
       for name in names { try await fleet.ready(name) }
-      try await eventually("the subscriber is ready") { fleet.subscriber.isReady }
+      try await fleet.subscribed()
       _ = try await fleet.putCustomer(7)
       try await body(fleet)
     } catch {
@@ -120,11 +120,18 @@ public final class RunningFleet {
   }
 
   private func deleteQueues() async {
-    guard let connection = try? await AMQPConnection.open(TestServers.current!.rabbitmq, name: "clean up") else { return }
+    guard let connection = try? await AMQPConnection.open(TestServers.current!.rabbitmq, name: "clean up") else {
+      return
+    }
     if let channel = try? await connection.openChannel() {
       for queue in topology.queues + [prefix + ".subscriber"] { try? await channel.deleteQueue(queue) }
     }
     await connection.close()
+  }
+
+  /// Waits until the subscriber's queue is there; what a broker without it publishes nobody can hear.
+  public func subscribed() async throws {
+    try await eventually("the subscriber is ready") { self.subscriber.isReady }
   }
 
   // MARK: Roles
@@ -243,7 +250,9 @@ public final class RunningFleet {
   }
 
   /// The URL of a path at a gateway.
-  public func url(_ path: String, gateway: String = "gateway-1") -> String { "http://\(roles[gateway]!.address)\(path)" }
+  public func url(_ path: String, gateway: String = "gateway-1") -> String {
+    "http://\(roles[gateway]!.address)\(path)"
+  }
 
   /// Puts a customer of the first publisher.
   public func putCustomer(_ id: Int64) async throws -> HTTPClientResponse {

@@ -43,7 +43,9 @@ public struct TestServers: Sendable {
     let script = Repository.root + "/ops/servers"
     let process = try ChildProcess("/usr/bin/env", ["python3", script, verb, folder, server.rawValue])
     let status = await process.ended()
-    guard status == 0 else { throw ChildProcess.Failure(description: "ops/servers \(verb) \(server) ended with \(status)") }
+    guard status == 0 else {
+      throw ChildProcess.Failure(description: "ops/servers \(verb) \(server) ended with \(status)")
+    }
   }
 }
 

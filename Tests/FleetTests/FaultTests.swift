@@ -8,7 +8,9 @@ import TestSupport
 import Testing
 
 /// A whole fleet that is broken on purpose: what was accepted is finalized, once.
-@Suite(.breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(20)))
+@Suite(
+  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .timeLimit(.minutes(20)))
 @LoopActor
 struct FaultTests {
   /// Registers purchases that take Apple a while, so that something is always in hand.
@@ -93,6 +95,7 @@ struct FaultTests {
       try await servers.kill(.rabbitmq)
       try await servers.wipe(.rabbitmq)
       try await servers.start(.rabbitmq)
+      try await fleet.subscribed()
       try fleet.start("worker-2")
       try await fleet.ready("worker-2")
       try await check(ids, at: fleet)
@@ -149,7 +152,9 @@ struct FaultTests {
     }
   }
 
-  @Test func `a delivery that is no job goes to the dead-letter queue with its reason, and its neighbours run`() async throws {
+  @Test func `a delivery that is no job goes to the dead-letter queue with its reason, and its neighbours run`()
+    async throws
+  {
     try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
       let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "poison")
       let channel = try await connection.openChannel()

@@ -1,12 +1,14 @@
-import Glibc
 import EventLoop
 import FoundationEssentials
+import Glibc
 import HTTPClient
 import TestSupport
 import Testing
 
 /// A whole fleet with nothing broken: what a customer, a subscriber and a webhook endpoint see.
-@Suite(.breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(20)))
+@Suite(
+  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .timeLimit(.minutes(20)))
 @LoopActor
 struct PurchaseTests {
   /// Every scenario of the simulator and what it must come to.
@@ -83,7 +85,10 @@ struct PurchaseTests {
       _ = await fleet.finished(["second"])
       #expect(try await fleet.register(transaction, customer: 7, id: "third").status == 202)
       let events = await fleet.finished(["third"])
-      #expect(events.map(\.result) == ["PURCHASE_SYNCHRONIZED", "PURCHASE_OWNED_BY_ANOTHER_CUSTOMER", "PURCHASE_SYNCHRONIZED"])
+      #expect(
+        events.map(\.result) == [
+          "PURCHASE_SYNCHRONIZED", "PURCHASE_OWNED_BY_ANOTHER_CUSTOMER", "PURCHASE_SYNCHRONIZED",
+        ])
       #expect(events[0].version < events[1].version)
       #expect(events[1].version < events[2].version)
       let second = try #require(try await fleet.status("second"))
@@ -113,7 +118,8 @@ struct PurchaseTests {
       let bearer = [("Authorization", "Bearer \(token)"), ("Content-Type", "application/json")]
       func post(_ customer: Int64, _ transaction: String) async throws -> HTTPClientResponse {
         try await fleet.send(
-          "POST", fleet.url("/purchases"), bearer, "{\"cleengCustomerId\":\(customer),\"transactionId\":\"\(transaction)\"}")
+          "POST", fleet.url("/purchases"), bearer,
+          "{\"cleengCustomerId\":\(customer),\"transactionId\":\"\(transaction)\"}")
       }
       let others = try await post(8, transaction)
       #expect(others.status == 409)
@@ -162,7 +168,8 @@ struct PurchaseTests {
         "POST", purchases, headers + [("Correlation-Id", String(repeating: "x", count: 257))], good, 400, "REQ0004")
       try await check("POST", purchases, [("Content-Type", "application/json")], good, 401, "AUTH0001")
       try await check(
-        "POST", purchases, [("X-Publisher-Token", "wrong"), ("Content-Type", "application/json")], good, 401, "AUTH0002")
+        "POST", purchases, [("X-Publisher-Token", "wrong"), ("Content-Type", "application/json")], good, 401, "AUTH0002"
+      )
       try await check("POST", purchases, [headers[0], ("Content-Type", "text/plain")], good, 415, "REQ0415")
       try await check("POST", purchases, headers, String(repeating: " ", count: 20_000), 413, "REQ0413")
       try await check(

@@ -44,7 +44,9 @@ struct PublishConfirms<Waiter> {
     // Tag 0 with multiple means "all so far".
     let last = multiple && tag == 0 ? nextTag - 1 : tag
     guard last < nextTag else { return [] }
-    for tag in multiple ? lowest...max(lowest, last) : last...last {
+    let first = multiple ? lowest : last
+    guard first <= last else { return [] }
+    for tag in first...last {
       guard let entry = pending.removeValue(forKey: tag) else { continue }
       let outcome: Outcome = isAck ? entry.returned.map(Outcome.unroutable) ?? .confirmed : .refused
       ended.append((entry.waiter, outcome))

@@ -61,7 +61,7 @@ struct Authenticator {
       case .rs256(let key): key.isValidPKCS1SHA256Signature(signature, for: signed)
       case .es256(let key): key.isValidSignature(signature, for: signed)
       }
-    guard isValid, let expiry = claims["exp"]?.number, now < expiry + Self.leeway else { throw .invalidCredential }
+    guard isValid, let expiry = claims["exp"]?.number, now - Self.leeway < expiry else { throw .invalidCredential }
     if let start = claims["nbf"], (start.number ?? .max) > now + Self.leeway { throw .invalidCredential }
     guard let customerId = claims[policy.customerClaim]?.number else { throw .invalidCredential }
     return Caller(publisher: publisher, customerId: customerId)
@@ -84,7 +84,7 @@ struct Authenticator {
       let container = try decoder.singleValueContainer()
       if let number = try? container.decode(Int64.self) {
         self.number = number
-      } else if let number = try? container.decode(Double.self), number.magnitude < 9e15 {
+      } else if let number = try? container.decode(Double.self), number.magnitude < 9e15, number == number.rounded() {
         self.number = Int64(number)
       } else {
         number = (try? container.decode(String.self)).flatMap { Int64($0) }

@@ -24,7 +24,9 @@ struct RegistrationRequest: Equatable {
     }
     if let address = body.ipAddress {
       var parsed = in_addr()
-      guard inet_pton(AF_INET, address, &parsed) == 1 else { throw .invalidBody("ipAddress: expected an IPv4 address") }
+      guard !address.utf8.contains(0), inet_pton(AF_INET, address, &parsed) == 1 else {
+        throw .invalidBody("ipAddress: expected an IPv4 address")
+      }
     }
     customerId = body.cleengCustomerId
     transactionId = body.transactionId
@@ -49,8 +51,9 @@ func isSynchronizationId(_ text: String) -> Bool {
 
 /// Refuses a body that is not declared as JSON.
 func requireJSON(_ request: HTTPServerRequest) throws(Problem) {
-  let type = request.header("Content-Type")?.split(separator: ";").first?.lowercased() ?? ""
-  guard type.split(separator: " ").joined() == "application/json" else { throw .unsupportedMediaType }
+  let parts = request.header("Content-Type")?.split(separator: ";", omittingEmptySubsequences: false) ?? []
+  let type = (parts.first ?? "").drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()
+  guard String(type).lowercased() == "application/json" else { throw .unsupportedMediaType }
 }
 
 /// Decodes a JSON body.
@@ -62,9 +65,8 @@ func decodedBody<Body: Decodable>(_ request: HTTPServerRequest) throws(Problem) 
   } catch DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context) {
     let path = context.codingPath.map(\.stringValue).joined(separator: ".")
     throw .invalidBody(path.isEmpty ? "expected a JSON object" : "\(path): has another type than expected")
-  } catch DecodingError.dataCorrupted(let context) where !context.codingPath.isEmpty {
-    throw .invalidBody("\(context.codingPath.map(\.stringValue).joined(separator: ".")): is out of range")
   } catch {
-    throw .invalidBody("expected JSON")
+    // Also for a number that is no whole one of 64 bits, whose key the decoder does not tell.
+    throw .invalidBody("expected JSON with whole numbers")
   }
 }

@@ -67,7 +67,9 @@ public enum NextStep: Sendable, Equatable {
     case .rejected(let result):
       return .conclude(Outcome(result))
     case .unknownTransaction:
-      guard attempt <= policy.notFoundRetries else { return .conclude(Outcome(.transactionIdNotFound)) }
+      guard attempt <= min(policy.notFoundRetries, policy.schedule.count) else {
+        return .conclude(Outcome(.transactionIdNotFound))
+      }
       return again(attempt, policy, .notFoundYet, .zero)
     case .failed(let cause, let wait):
       return again(attempt, policy, cause, wait)

@@ -3,7 +3,9 @@ import EventLoop
 import TestSupport
 import Testing
 
-@Suite(.sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(10)))
+@Suite(
+  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(10))
+)
 @LoopActor
 struct AMQPChannelTests {
   private let endpoint = TestServers.current!.rabbitmq

@@ -3,10 +3,14 @@ import EventLoop
 import TestSupport
 import Testing
 
-@Suite(.breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(10)))
+@Suite(
+  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .timeLimit(.minutes(10)))
 @LoopActor
 struct BrokerOutageTests {
-  @Test func `publisher and consumer come back after the broker was killed, and nothing confirmed is lost`() async throws {
+  @Test func `publisher and consumer come back after the broker was killed, and nothing confirmed is lost`()
+    async throws
+  {
     let servers = TestServers.current!
     let queue = "test-\(UInt64.random(in: 0...UInt64.max))"
     let declare: @LoopActor (AMQPChannel) async throws -> Void = {

@@ -5,7 +5,9 @@ import Purchases
 import TestSupport
 import Testing
 
-@Suite(.sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(10)))
+@Suite(
+  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(10))
+)
 @LoopActor
 struct TopologyTests {
   /// Brokers drop a message that comes back to a queue by dead-lettering alone; ours is published anew each time.

@@ -3,7 +3,9 @@ import Redis
 import TestSupport
 import Testing
 
-@Suite(.sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(10)))
+@Suite(
+  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(10))
+)
 @LoopActor
 struct RedisTests {
   private let endpoint = TestServers.current!.redis
@@ -95,7 +97,9 @@ struct RedisTests {
   }
 }
 
-@Suite(.breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(10)))
+@Suite(
+  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .timeLimit(.minutes(10)))
 @LoopActor
 struct RedisOutageTests {
   @Test func `a client comes back after Redis was killed, and what was written is there`() async throws {

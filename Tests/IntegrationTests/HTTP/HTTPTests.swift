@@ -1,0 +1,189 @@
+import EventLoop
+import HTTPClient
+import HTTPServer
+import Testing
+
+/// Client and server against each other, over a real socket.
+@Suite(.timeLimit(.minutes(5)))
+@LoopActor
+struct HTTPTests {
+  /// Runs a body with a server and a client.
+  private func with(
+    _ configuration: HTTPServer.Configuration = HTTPServer.Configuration(), handler: @escaping HTTPServer.Handler,
+    _ body: @LoopActor (HTTPClient, String) async throws -> Void
+  ) async throws {
+    let server = try HTTPServer(configuration, handler: handler)
+    var clientConfiguration = HTTPClient.Configuration()
+    clientConfiguration.allowsPlainHTTP = true
+    clientConfiguration.maxConnectionsPerHost = 20
+    let client = HTTPClient(clientConfiguration)
+    do {
+      try await body(client, "http://127.0.0.1:\(server.port)")
+    } catch {
+      client.close()
+      await server.close()
+      throw error
+    }
+    client.close()
+    await server.close()
+  }
+
+  /// Answers with what was asked.
+  private static let echo: HTTPServer.Handler = { request in
+    HTTPServerResponse(
+      status: 207,
+      headers: [("X-Method", request.method), ("X-Path", request.path.joined(separator: "|"))]
+        + (request.header("x-custom").map { [("X-Custom", $0)] } ?? []),
+      body: request.body)
+  }
+
+  @Test func `a request and its answer keep every part`() async throws {
+    try await with(handler: Self.echo) { client, base in
+      let body = (0..<50_000).map { UInt8(truncatingIfNeeded: $0) }
+      let answer = try await client.send(
+        HTTPClientRequest("PUT", base + "/a%2Fb/c%20d?x=1", headers: [("X-Custom", "ä")], body: body))
+      #expect(answer.status == 207)
+      #expect(answer.header("x-method") == "PUT")
+      #expect(answer.header("X-Path") == "a/b|c d")
+      #expect(answer.header("x-custom") == "ä")
+      #expect(answer.body == body)
+    }
+  }
+
+  @Test(arguments: ["GET", "HEAD", "DELETE", "POST"]) func `every method is answered`(method: String) async throws {
+    try await with(handler: Self.echo) { client, base in
+      let answer = try await client.send(HTTPClientRequest(method, base + "/x", timeout: .seconds(10)))
+      #expect(answer.header("x-method") == method)
+      #expect(answer.body.isEmpty)
+    }
+  }
+
+  @Test func `a body over the limit is a 413, told before it is sent when its length is known`() async throws {
+    var configuration = HTTPServer.Configuration()
+    configuration.maxBodyBytes = 1000
+    try await with(configuration, handler: Self.echo) { client, base in
+      let exact = try await client.send(HTTPClientRequest("POST", base, body: Array(repeating: 1, count: 1000)))
+      #expect(exact.status == 207)
+      let over = try await client.send(HTTPClientRequest("POST", base, body: Array(repeating: 1, count: 1001)))
+      #expect(over.status == 413)
+    }
+  }
+
+  @Test func `a malformed escape in the path is a 400`() async throws {
+    try await with(handler: Self.echo) { client, base in
+      for path in ["/%zz", "/%ff", "/%+1", "/%4"] {
+        let answer = try await client.send(HTTPClientRequest("GET", base + path))
+        #expect(answer.status == 400)
+      }
+    }
+  }
+
+  @Test func `hundreds of requests that wait at the same time are all answered`() async throws {
+    let gate = Gate()
+    try await with(
+      handler: { request in
+        await gate.pass()
+        return .text(200, request.path[0])
+      },
+      { client, base in
+        let tasks = (0..<20).map { number in
+          Task { @LoopActor in try await client.send(HTTPClientRequest("GET", "\(base)/\(number)")) }
+        }
+        await gate.waiting(20)
+        gate.open()
+        for (number, task) in tasks.enumerated() {
+          let answer = try await task.value
+          #expect(String(decoding: answer.body, as: UTF8.self) == "\(number)")
+        }
+        for number in 0..<500 {
+          let answer = try await client.send(HTTPClientRequest("GET", "\(base)/\(number)"))
+          #expect(answer.status == 200)
+        }
+      })
+  }
+
+  @Test func `an answer over the client's limit, a late one and none at all are errors by name`() async throws {
+    let gate = Gate()
+    try await with(
+      handler: { request in
+        if request.path == ["late"] { await gate.pass() }
+        return HTTPServerResponse(status: 200, body: Array(repeating: 1, count: 5000))
+      },
+      { client, base in
+        let large = await #expect(throws: HTTPClientError.self) {
+          try await client.send(HTTPClientRequest("GET", base, maxResponseBytes: 4999))
+        }
+        #expect(large?.code == .responseTooLarge)
+        let late = await #expect(throws: HTTPClientError.self) {
+          try await client.send(HTTPClientRequest("GET", base + "/late", timeout: .milliseconds(50)))
+        }
+        #expect(late?.code == .timeout)
+        gate.open()
+        let nobody = await #expect(throws: HTTPClientError.self) {
+          try await client.send(HTTPClientRequest("GET", "http://127.0.0.1:1/secret?token=x"))
+        }
+        #expect(nobody?.code == .unreachable)
+        #expect(nobody?.target == "GET 127.0.0.1:1")
+        let scheme = await #expect(throws: HTTPClientError.self) {
+          try await client.send(HTTPClientRequest("GET", "file:///etc/passwd"))
+        }
+        #expect(scheme?.code == .invalidRequest)
+      })
+  }
+
+  @Test func `a cancelled request ends at once, and the client goes on`() async throws {
+    let gate = Gate()
+    try await with(
+      handler: { request in
+        if request.path == ["wait"] { await gate.pass() }
+        return .text(200, "")
+      },
+      { client, base in
+        let task = Task { @LoopActor in try await client.send(HTTPClientRequest("GET", base + "/wait")) }
+        await gate.waiting(1)
+        task.cancel()
+        let error = await #expect(throws: HTTPClientError.self) { try await task.value }
+        #expect(error?.code == .cancelled)
+        #expect(client.inFlight == 0)
+        gate.open()
+        let next = try await client.send(HTTPClientRequest("GET", base + "/x"))
+        #expect(next.status == 200)
+      })
+  }
+
+  @Test func `a port in use is named`() async throws {
+    let server = try HTTPServer(HTTPServer.Configuration(), handler: Self.echo)
+    var taken = HTTPServer.Configuration()
+    taken.port = server.port
+    let error = #expect(throws: ListenError.self) { try HTTPServer(taken, handler: Self.echo) }
+    #expect(error?.target == "127.0.0.1:\(server.port)")
+    await server.close()
+  }
+}
+
+/// Holds whoever comes until it is opened.
+@LoopActor
+private final class Gate {
+  private var isOpen = false
+  private var held: [CheckedContinuation<Void, Never>] = []
+  private var watchers: [(count: Int, CheckedContinuation<Void, Never>)] = []
+
+  func pass() async {
+    if isOpen { return }
+    await withCheckedContinuation { continuation in
+      held.append(continuation)
+      for watcher in watchers where watcher.count <= held.count { watcher.1.resume() }
+      watchers.removeAll { $0.count <= held.count }
+    }
+  }
+
+  func waiting(_ count: Int) async {
+    if held.count < count { await withCheckedContinuation { watchers.append((count, $0)) } }
+  }
+
+  func open() {
+    isOpen = true
+    for continuation in held { continuation.resume() }
+    held.removeAll()
+  }
+}
