@@ -61,8 +61,8 @@ struct Authenticator {
       case .rs256(let key): key.isValidPKCS1SHA256Signature(signature, for: signed)
       case .es256(let key): key.isValidSignature(signature, for: signed)
       }
-    guard isValid, let expiry = claims["exp"]?.number, now - Self.leeway < expiry else { throw .invalidCredential }
-    if let start = claims["nbf"], (start.number ?? .max) > now + Self.leeway { throw .invalidCredential }
+    guard isValid, let expiry = claims["exp"]?.date, now - Self.leeway < expiry else { throw .invalidCredential }
+    if let start = claims["nbf"], (start.date ?? .max) > now + Self.leeway { throw .invalidCredential }
     guard let customerId = claims[policy.customerClaim]?.number else { throw .invalidCredential }
     return Caller(publisher: publisher, customerId: customerId)
   }
@@ -76,18 +76,22 @@ struct Authenticator {
     let crit: [String]?
   }
 
-  /// A claim as far as we read any: whole numbers, and texts that spell one.
+  /// A claim as far as we read any: numbers, and texts that spell one.
   private struct Claim: Decodable {
+    /// An id: a whole number.
     let number: Int64?
+    /// A date in seconds since 1970, which may have a fraction (RFC 7519, section 2).
+    let date: Int64?
 
     init(from decoder: any Decoder) throws {
       let container = try decoder.singleValueContainer()
       if let number = try? container.decode(Int64.self) {
-        self.number = number
-      } else if let number = try? container.decode(Double.self), number.magnitude < 9e15, number == number.rounded() {
-        self.number = Int64(number)
+        (self.number, date) = (number, number)
+      } else if let number = try? container.decode(Double.self), number.magnitude < 9e15 {
+        (self.number, date) = (number == number.rounded() ? Int64(number) : nil, Int64(number))
       } else {
         number = (try? container.decode(String.self)).flatMap { Int64($0) }
+        date = number
       }
     }
   }
