@@ -91,7 +91,7 @@ let package = Package(
       "UnitTests",
       [
         "AMQP", "AppStore", "Configuration", "Crypto", "EventLoop", "Fleet", "Gateway", "HTTPClient", "HTTPServer",
-        "Notifier", "Observability", "Purchases", "TestSupport",
+        "Notifier", "Observability", "Purchases", "Simulator", "TestSupport",
       ]),
     tests(
       "IntegrationTests",

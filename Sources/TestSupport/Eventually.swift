@@ -3,6 +3,9 @@ import EventLoop
 /// A condition that did not come true in time.
 public struct NeverHappened: Error, Sendable, CustomStringConvertible {
   public let description: String
+
+  /// Creates an error.
+  public init(description: String) { self.description = description }
 }
 
 /// Waits until a condition holds, and throws when it does not within the limit.

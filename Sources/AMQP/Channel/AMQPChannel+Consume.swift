@@ -38,6 +38,7 @@ extension AMQPChannel {
   /// Acknowledges a delivery; without effect when the channel has ended, since the broker then delivers again.
   public func acknowledge(_ delivery: AMQPDelivery) {
     guard failure == nil else { return }
+    lastAcknowledgement = .now
     let (number, tag) = (self.number, delivery.tag)
     connection.transmit { amqp_basic_ack($0, number, tag, 0) }
   }

@@ -12,6 +12,8 @@ public final class AMQPChannel {
   let connection: AMQPConnection
   var confirms = PublishConfirms<CheckedContinuation<Void, any Error>>()
   var consumers: [String: @LoopActor (AMQPDelivery) -> Void] = [:]
+  var lastAcknowledgement: ContinuousClock.Instant?
+  private static let settlingTime: Duration = .milliseconds(500)
   private var calls: [Call] = []
   private var assembly = ContentAssembly<Content>()
   private var endWaiters: [CheckedContinuation<AMQPError, Never>] = []
@@ -39,8 +41,16 @@ public final class AMQPChannel {
     return await withCheckedContinuation { endWaiters.append($0) }
   }
 
-  /// Closes the channel and waits for the broker, which by then has taken every acknowledgement sent before.
+  /// Closes the channel, once the broker has had time to take the acknowledgements sent before.
+  ///
+  /// A quorum queue's client inside the broker takes 32 acknowledgements at a time and keeps the rest until those are
+  /// replicated; what it still keeps when the channel closes is lost, and the messages come again. Nothing tells when
+  /// it is done, so the close waits a moment after the last one.
   public func close() async {
+    if let last = lastAcknowledgement, failure == nil {
+      let rest = last + Self.settlingTime - ContinuousClock.now
+      if rest > .zero { try? await EventLoop.sleep(for: rest) }
+    }
     guard failure == nil else { return }
     var method = amqp_channel_close_t()
     method.reply_code = 200

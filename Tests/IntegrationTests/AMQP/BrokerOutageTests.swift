@@ -75,4 +75,32 @@ struct BrokerOutageTests {
       }
     }
   }
+
+  @Test func `an acknowledgement sent just before a proper close is taken`() async throws {
+    let queue = "test-\(UInt64.random(in: 0...UInt64.max))"
+    let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "test")
+    let channel = try await connection.openChannel()
+    try await channel.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
+    try await channel.enableConfirms()
+    for number in 0..<200 {
+      try await channel.publish(AMQPMessage(exchange: "", routingKey: queue, messageID: "\(number)", body: [1]))
+    }
+    let received = Mailbox<AMQPDelivery>()
+    try await channel.consume(queue, tag: "c") { received.put($0) }
+    for delivery in await received.wait(for: 200) { channel.acknowledge(delivery) }
+    await connection.close()
+
+    let later = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "test")
+    let look = try await later.openChannel()
+    // The queue takes acknowledgements in a moment after the channel has closed; lost ones would never be taken.
+    try await eventually("the queue is empty") { try await look.declareQueue(queue, passive: true).messages == 0 }
+    let again = Mailbox<AMQPDelivery>()
+    try await look.consume(queue, tag: "c") { again.put($0) }
+    try await look.enableConfirms()
+    try await look.publish(AMQPMessage(exchange: "", routingKey: queue, messageID: "last", body: [1]))
+    #expect(await again.wait(for: 1)[0].properties.messageID == "last")
+    try await look.cancel("c")
+    try await look.deleteQueue(queue)
+    await later.close()
+  }
 }

@@ -1,0 +1,210 @@
+import EventLoop
+import Fleet
+import Purchases
+import Redis
+import TestSupport
+import Testing
+
+/// The scripts, each against a real Redis: what a 409, a lease and a result hang on.
+@Suite(
+  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(10))
+)
+@LoopActor
+struct PurchaseStoreTests {
+  private let hour: Duration = .seconds(3600)
+
+  private func with(_ body: @LoopActor (PurchaseStore, RedisClient, String) async throws -> Void) async throws {
+    let redis = RedisClient(TestServers.current!.redis)
+    redis.start()
+    try await eventually("ready") { redis.isReady }
+    let prefix = "test-\(UInt64.random(in: 0...UInt64.max)):"
+    try await body(PurchaseStore(redis, prefix: prefix), redis, prefix)
+    for key in try await redis.send(["KEYS", prefix + "*"]).array ?? [] {
+      _ = try await redis.send(["DEL", key.string ?? ""])
+    }
+    await redis.stop()
+  }
+
+  private func job(
+    _ id: String = "s", customer: Int64 = 7, transaction: String = "100", publisher: Int64 = 1
+  ) -> Job {
+    Job(
+      synchronizationId: id, publisherId: publisher, customerId: customer, transactionId: transaction, registeredAt: 1,
+      traceparent: "t")
+  }
+
+  private func claim(_ store: PurchaseStore, _ job: Job) async throws -> ClaimAnswer {
+    try await store.claim(job, checksCustomer: false, sweepAfter: hour)
+  }
+
+  private func lease(_ store: PurchaseStore, _ job: Job) async throws -> Lease {
+    guard case .taken(let lease) = try await store.takeLease(job, for: .seconds(60), sweepAfter: hour) else {
+      throw NeverHappened(description: "the lease was not taken")
+    }
+    return lease
+  }
+
+  private let granted = Outcome(
+    .purchaseSynchronized, accessGranted: true, offerId: "S1", originalTransactionId: "99", environment: "Production")
+
+  @Test func `a claim is held against everybody of the same publisher until it is finalized`() async throws {
+    try await with { (store, redis, prefix) async throws in
+      #expect(try await claim(store, job("a")) == .claimed)
+      #expect(try await claim(store, job("b", customer: 8)) == .held(by: Claim(synchronizationId: "a", customerId: 7)))
+      #expect(try await claim(store, job("a")) == .held(by: Claim(synchronizationId: "a", customerId: 7)))
+      #expect(try await claim(store, job("b", publisher: 2)) == .claimed)
+      #expect(try await claim(store, job("c", transaction: "101")) == .claimed)
+
+      // Until it is confirmed it would expire by itself; then it stays.
+      let key = prefix + "claim:1:100"
+      #expect(try await redis.send(["PTTL", key]).integer ?? 0 > 0)
+      #expect(try await store.prolongClaim(job("a")))
+      #expect(try await redis.send(["PTTL", key]).integer == -1)
+      #expect(try await store.synchronization(1, "a")?.status == .processing)
+      #expect(try await store.openCount() == 3)
+
+      let taken = try await lease(store, job("a"))
+      _ = try await store.finalize(job("a"), taken, granted, retention: hour, route: nil)
+      #expect(try await redis.send(["EXISTS", key]).integer == 0)
+      #expect(try await claim(store, job("b", customer: 8)) == .claimed)
+      #expect(try await claim(store, job("a")) == .replayed)
+      #expect(try await claim(store, job("a", customer: 8)) == .idInUse)
+      #expect(try await claim(store, job("a", transaction: "102")) == .idInUse)
+      #expect(try await store.openCount() == 3)
+    }
+  }
+
+  @Test func `a customer must be known when that is asked for`() async throws {
+    try await with { (store, redis, prefix) async throws in
+      func ask() async throws -> ClaimAnswer { try await store.claim(job(), checksCustomer: true, sweepAfter: hour) }
+      #expect(try await ask() == .unknownCustomer)
+      #expect(try await redis.send(["KEYS", prefix + "*"]).array?.isEmpty == true)
+      #expect(try await store.putCustomer(1, Customer(id: 7, email: "a@b")))
+      #expect(try await store.customer(1, 7) == Customer(id: 7, email: "a@b"))
+      #expect(try await store.putCustomer(1, Customer(id: 7)) == false)
+      #expect(try await store.customer(1, 7) == Customer(id: 7))
+      #expect(try await store.customer(2, 7) == nil)
+      #expect(try await ask() == .claimed)
+      #expect(try await store.deleteCustomer(1, 7))
+      #expect(try await store.deleteCustomer(1, 7) == false)
+    }
+  }
+
+  @Test func `an undone claim leaves nothing behind, but a worker's work is not undone`() async throws {
+    try await with { (store, redis, prefix) async throws in
+      #expect(try await claim(store, job()) == .claimed)
+      try await store.undoClaim(job())
+      #expect(try await redis.send(["KEYS", prefix + "*"]).array?.isEmpty == true)
+
+      #expect(try await claim(store, job()) == .claimed)
+      let taken = try await lease(store, job())
+      try await store.undoClaim(job())
+      #expect(try await store.synchronization(1, "s")?.status == .processing)
+      guard case .finalized = try await store.finalize(job(), taken, granted, retention: hour, route: nil) else {
+        throw NeverHappened(description: "finalized")
+      }
+      try await store.undoClaim(job())
+      #expect(try await store.synchronization(1, "s")?.status == .finalized)
+    }
+  }
+
+  @Test func `one lease at a time, with a number that only grows, also after Redis has lost everything`() async throws {
+    try await with { (store, redis, prefix) async throws in
+      let first = try await lease(store, job())
+      guard case .busy(let rest) = try await store.takeLease(job(), for: hour, sweepAfter: hour) else {
+        throw NeverHappened(description: "busy")
+      }
+      #expect(rest > .zero && rest <= .seconds(60))
+      #expect(try await store.renewLease(job(), first, for: .seconds(60)))
+      try await store.release(job(), first, isRetrying: true, sweepAfter: hour, route: "app|Sandbox")
+      #expect(try await store.synchronization(1, "s")?.status == .retrying)
+
+      let second = try await lease(store, job())
+      #expect(second.fence > first.fence)
+      #expect(second.route == "app|Sandbox")
+      #expect(try await store.renewLease(job(), first, for: .seconds(60)) == false)
+      // What the first run found comes too late.
+      #expect(try await store.finalize(job(), first, granted, retention: hour, route: nil) == .stale)
+
+      for key in try await redis.send(["KEYS", prefix + "*"]).array ?? [] {
+        _ = try await redis.send(["DEL", key.string ?? ""])
+      }
+      let third = try await lease(store, job())
+      #expect(third.fence > second.fence)
+      // The job has brought back what Redis had lost: the status, and the claim.
+      #expect(try await store.synchronization(1, "s")?.customerId == 7)
+      #expect(try await claim(store, job("other")) == .held(by: Claim(synchronizationId: "s", customerId: 7)))
+    }
+  }
+
+  @Test func `a finalized synchronization stays as it is and gives no lease`() async throws {
+    try await with { (store, redis, prefix) async throws in
+      let taken = try await lease(store, job())
+      guard case .finalized(let done) = try await store.finalize(job(), taken, granted, retention: hour, route: nil)
+      else {
+        throw NeverHappened(description: "finalized")
+      }
+      #expect(done.conclusion?.outcome == granted)
+      #expect(done.conclusion?.version == taken.fence)
+      #expect(done.conclusion?.traceparent == "t")
+      #expect(try await store.takeLease(job(), for: hour, sweepAfter: hour) == .finalized(done))
+      let again = try await store.finalize(
+        job(), taken, Outcome(.internalError), retention: hour, route: nil)
+      #expect(again == .finalized(done))
+      #expect(try await store.openCount() == 0)
+      #expect(try await redis.send(["PTTL", prefix + "sync:1:s"]).integer ?? 0 > 0)
+      #expect(try await redis.send(["EXISTS", prefix + "lease:1:100"]).integer == 0)
+    }
+  }
+
+  @Test func `a purchase is owned by its first customer, in each environment and for each publisher`() async throws {
+    try await with { (store, _, _) async throws in
+      func finalize(_ job: Job, _ outcome: Outcome) async throws -> Outcome? {
+        let taken = try await lease(store, job)
+        guard
+          case .finalized(let done) = try await store.finalize(
+            job, taken, outcome, retention: hour, route: nil)
+        else { return nil }
+        return done.conclusion?.outcome
+      }
+      // What gives no access claims no ownership.
+      let expired = Outcome(.receivedExpiredPurchase, originalTransactionId: "99", environment: "Production")
+      #expect(try await finalize(job("a", customer: 5), expired) == expired)
+      #expect(try await finalize(job("b", customer: 7), granted) == granted)
+      let other = try await finalize(job("c", customer: 8), granted)
+      #expect(other?.result == .purchaseOwnedByAnotherCustomer)
+      #expect(other?.accessGranted == false)
+      #expect(other?.offerId == nil)
+      #expect(try await finalize(job("d", customer: 7), granted) == granted)
+      var sandbox = granted
+      sandbox.environment = "Sandbox"
+      #expect(try await finalize(job("e", customer: 8), sandbox) == sandbox)
+      #expect(try await finalize(job("f", customer: 8, publisher: 2), granted) == granted)
+    }
+  }
+
+  @Test func `the sweep returns what is due, once`() async throws {
+    try await with { (store, _, _) async throws in
+      #expect(try await store.claim(job("due"), checksCustomer: false, sweepAfter: .zero) == .claimed)
+      #expect(
+        try await store.claim(job("later", transaction: "101"), checksCustomer: false, sweepAfter: hour) == .claimed)
+      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: hour) == [job("due")])
+      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: hour).isEmpty)
+    }
+  }
+
+  @Test func `a budget gives one second's calls at once and then makes wait, and a pause stops all`() async throws {
+    try await with { (store, _, _) async throws in
+      let budget = BudgetName(bundleId: "a", environment: "Production", endpoint: "x")
+      var waits: [Duration] = []
+      for _ in 0..<20 { waits.append(try await store.takeCall(budget, perSecond: 5)) }
+      #expect(waits.prefix(5).allSatisfy { $0 == .zero })
+      #expect(waits.contains { $0 > .zero })
+      let other = BudgetName(bundleId: "b", environment: "Production", endpoint: "x")
+      #expect(try await store.takeCall(other, perSecond: 5) == .zero)
+      try await store.pause(other, for: .seconds(60))
+      try await store.pause(other, for: .seconds(1))
+      #expect(try await store.takeCall(other, perSecond: 5) > .seconds(50))
+    }
+  }
+}

@@ -1,0 +1,15 @@
+import FoundationEssentials
+import Simulator
+import TestSupport
+import Testing
+
+@Suite struct ScenarioTableTests {
+  @Test func theREADMEListsEveryScenario() throws {
+    let text = String(decoding: try Data(contentsOf: URL(filePath: Repository.root + "/README.md")), as: UTF8.self)
+    let rows = text.split(separator: "\n").filter { $0.first == "|" }
+    for scenario in Scenario.allCases {
+      let start = "| \(scenario.prefix) | \(scenario.name) | \(scenario.summary) |"
+      #expect(rows.contains { $0.hasPrefix(start) }, "\(scenario.name)")
+    }
+  }
+}
