@@ -29,7 +29,7 @@ public struct ConfigurationLoader: Sendable {
   /// Reads every `*.json` in the publishers' folder.
   ///
   /// - Throws: ``ConfigurationError`` with every mistake of every file.
-  public func publishers(in folder: String) throws -> Publishers {
+  public func publishers(in folder: String, allowsInsecureEndpoints: Bool = false) throws -> Publishers {
     let names: [String]
     do {
       names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".json") }.sorted()
@@ -53,6 +53,15 @@ public struct ConfigurationLoader: Sendable {
     let groups = Dictionary(grouping: publishers, by: \.id).filter { $0.value.count > 1 }
     for (id, group) in groups.sorted(by: { $0.key < $1.key }) {
       mistakes.append(Mistake(source: folder, key: "publisherId", problem: "\(id) stands in \(group.count) files"))
+    }
+    if !allowsInsecureEndpoints {
+      for publisher in publishers {
+        for endpoint in publisher.webhooks where !endpoint.url.hasPrefix("https://") {
+          let problem = "is \"\(endpoint.url)\", expected https:// unless notifier.allowsInsecureEndpoints is true"
+          mistakes.append(
+            Mistake(source: "publisher \(publisher.id)", key: "webhooks.\(endpoint.id).url", problem: problem))
+        }
+      }
     }
     guard mistakes.isEmpty else { throw ConfigurationError(mistakes: mistakes) }
     return Publishers(publishers)

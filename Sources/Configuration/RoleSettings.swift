@@ -131,7 +131,7 @@ public struct NotifierSettings: Sendable {
   public var concurrency: Int
   public var timeout: Duration
   public var retrySchedule: [Duration]
-  /// Whether endpoints may be `http://` and on private addresses; for development.
+  /// Whether endpoints may be `http://`; for development.
   public var allowsInsecureEndpoints: Bool
   public var caFile: String?
 

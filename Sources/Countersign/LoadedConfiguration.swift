@@ -23,7 +23,8 @@ struct LoadedConfiguration: Sendable {
     var publishers: Publishers?
     if let settings {
       do {
-        publishers = try loader.publishers(in: settings.publishersFolder)
+        publishers = try loader.publishers(
+          in: settings.publishersFolder, allowsInsecureEndpoints: settings.notifier.allowsInsecureEndpoints)
       } catch let error as ConfigurationError {
         mistakes += error.mistakes
       }
@@ -36,7 +37,10 @@ struct LoadedConfiguration: Sendable {
   /// Reads the publishers anew.
   ///
   /// - Throws: `ConfigurationError` with every mistake.
-  func readPublishers() throws -> Publishers { try loader.publishers(in: settings.publishersFolder) }
+  func readPublishers() throws -> Publishers {
+    try loader.publishers(
+      in: settings.publishersFolder, allowsInsecureEndpoints: settings.notifier.allowsInsecureEndpoints)
+  }
 }
 
 /// Arguments that a command cannot use.

@@ -6,10 +6,11 @@ extension EventLoop {
   ///
   /// For what has no non-blocking form: name resolution, and the log-in of librabbitmq. The pool has four threads;
   /// whatever goes there needs a timeout of its own.
+  @LoopActor
   public static func offload<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
     let job = OffloadedJob(work)
     return try await withCheckedThrowingContinuation { continuation in
-      LoopActor.assumeIsolated { job.start(continuation) }
+      job.start(continuation)
     }
   }
 
@@ -61,7 +62,7 @@ private func addresses(of host: String) throws -> [String] {
 /// One piece of blocking work, from the loop to a pool thread and back.
 private final class OffloadedJob<Value: Sendable>: AnyOffloadedJob, @unchecked Sendable {
   // Sendable is right: `outcome` is written by the pool thread before libuv hands the request back to the loop,
-  // which is the only reader; libuv's queue orders the two.
+  // which is the only reader; libuv's queue orders the two. `continuation` is touched by the loop only.
   private let work: @Sendable () throws -> Value
   private var outcome: Result<Value, any Error>?
   private var continuation: CheckedContinuation<Value, any Error>?

@@ -28,7 +28,7 @@ public final class Gateway: Role {
     let store = PurchaseStore(redis, prefix: context.settings.redis.prefix)
     let topology = Topology(context.settings)
     let publisher = AMQPPublisher(
-      AMQPEndpoint(context.settings.rabbitmq), name: "countersign gateway", onEvent: context.observer(of: "publish"),
+      AMQPEndpoint(context.settings.rabbitmq), name: "countersign gateway", onChange: context.observer(of: "publish"),
       declare: { try await topology.declare(on: $0) })
     self.redis = redis
     self.store = store
@@ -159,7 +159,7 @@ public final class Gateway: Role {
       return try await read()
     } catch {
       context.log.warning("store failed", ["cause": .failure(error)])
-      throw .unavailable("The store cannot be reached now.")
+      throw .store(error)
     }
   }
 }

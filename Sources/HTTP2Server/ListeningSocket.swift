@@ -10,29 +10,7 @@ final class ListeningSocket {
 
   /// Binds a numeric address.
   init(address: String, port: Int) throws {
-    var hints = addrinfo()
-    hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE
-    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-    var found: UnsafeMutablePointer<addrinfo>?
-    let failure = getaddrinfo(address, String(port), &hints, &found)
-    guard failure == 0, let found else {
-      throw HTTP2ServerError(operation: "listen on \(address):\(port)", cause: String(cString: gai_strerror(failure)))
-    }
-    defer { freeaddrinfo(found) }
-
-    descriptor = socket(found.pointee.ai_family, found.pointee.ai_socktype | socketFlags, 0)
-    guard descriptor >= 0 else { throw HTTP2ServerError.system("create a socket") }
-    do {
-      var enabled: Int32 = 1
-      setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &enabled, socklen_t(MemoryLayout<Int32>.size))
-      guard bind(descriptor, found.pointee.ai_addr, found.pointee.ai_addrlen) == 0, listen(descriptor, 1024) == 0 else {
-        throw HTTP2ServerError.system("listen on \(address):\(port)")
-      }
-      self.port = try Self.boundPort(of: descriptor)
-    } catch {
-      Glibc.close(descriptor)
-      throw error
-    }
+    (descriptor, self.port) = try openListener(host: address, port: port)
   }
 
   /// Returns the next connection, or `nil` when none waits.
@@ -56,19 +34,4 @@ final class ListeningSocket {
   func close() {
     Glibc.close(descriptor)
   }
-
-  private static func boundPort(of descriptor: Int32) throws -> Int {
-    var storage = sockaddr_storage()
-    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    return try withUnsafeMutableBytes(of: &storage) { bytes in
-      let address = bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
-      guard getsockname(descriptor, address, &length) == 0 else {
-        throw HTTP2ServerError.system("read the bound port")
-      }
-      // The port stands at the same place in sockaddr_in and sockaddr_in6, in network order.
-      return Int(bytes[2]) << 8 | Int(bytes[3])
-    }
-  }
 }
-
-private let socketFlags = Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)

@@ -14,8 +14,6 @@ public struct HTTPClientError: Error, Sendable, CustomStringConvertible {
     case responseTooLarge
     /// The request itself cannot be sent, for example because its URL is malformed.
     case invalidRequest
-    /// The address is one that this client must not connect to.
-    case forbiddenAddress
     /// The client was closed or the calling task cancelled.
     case cancelled
   }

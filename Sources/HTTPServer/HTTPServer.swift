@@ -36,8 +36,9 @@ public final class HTTPServer {
   private var daemon: OpaquePointer?
   private var watcher: DescriptorWatcher?
   private var timer: LoopTimer?
-  private var inFlight = 0
-  private var drainWaiters: [CheckedContinuation<Void, Never>] = []
+  /// The exchanges whose handler is running; libmicrohttpd has suspended their connections.
+  private var running: [ObjectIdentifier: Exchange] = [:]
+  private let idle = LoopSignal()
 
   /// Starts to listen and to answer.
   ///
@@ -74,26 +75,21 @@ public final class HTTPServer {
     guard let daemon else { return }
     let listener = MHD_quiesce_daemon(daemon)
     if listener >= 0 { Glibc.close(listener) }
-    if inFlight > 0 {
-      let limit = LoopTimer { [weak self] in self?.wakeDrainWaiters() }
-      limit.start(after: grace)
-      await withCheckedContinuation { drainWaiters.append($0) }
-      limit.close()
-      run()
+    if !running.isEmpty { await idle.wait(atMost: grace) }
+    // Stopping with a suspended connection is an error of libmicrohttpd: who is still waiting is told to come again.
+    for exchange in running.values {
+      exchange.response = HTTPServerResponse(status: 503, headers: [("Retry-After", "1")])
+      MHD_resume_connection(exchange.connection)
     }
+    running.removeAll()
+    run()
     guard self.daemon != nil else { return }
     self.daemon = nil
     watcher?.close()
     watcher = nil
     timer?.close()
     timer = nil
-    // Stopping with a suspended connection is an error of libmicrohttpd; those leak with the process instead.
-    if inFlight == 0 { MHD_stop_daemon(daemon) }
-  }
-
-  private func wakeDrainWaiters() {
-    for waiter in drainWaiters { waiter.resume() }
-    drainWaiters.removeAll()
+    MHD_stop_daemon(daemon)
   }
 
   /// Lets libmicrohttpd do what is ready, and asks when it wants to be called again.
@@ -119,14 +115,16 @@ public final class HTTPServer {
     return exchange
   }
 
-  /// Takes a piece of the body; what is over the limit is read and forgotten, since libmicrohttpd answers only then.
-  fileprivate func receive(_ piece: UnsafeRawBufferPointer, _ exchange: Exchange) {
-    guard exchange.response == nil else { return }
-    if exchange.body.count + piece.count > configuration.maxBodyBytes {
+  /// Takes a piece of the body. What is over the limit is read and forgotten, since libmicrohttpd answers only at the
+  /// end; false closes the connection of a client that goes on and on.
+  fileprivate func receive(_ piece: UnsafeRawBufferPointer, _ exchange: Exchange) -> Bool {
+    exchange.received += piece.count
+    if exchange.received > configuration.maxBodyBytes {
       exchange.response = tooLarge()
     } else {
       exchange.body.append(contentsOf: piece)
     }
+    return exchange.received <= configuration.maxBodyBytes * 16
   }
 
   /// Called when the body is complete, and again when the answer is there.
@@ -138,13 +136,15 @@ public final class HTTPServer {
     let request = HTTPServerRequest(
       method: exchange.method, path: path, headers: exchange.headers, body: exchange.body)
     MHD_suspend_connection(exchange.connection)
-    inFlight += 1
+    running[ObjectIdentifier(exchange)] = exchange
     Task { @LoopActor in
-      exchange.response = await handler(request)
+      let response = await handler(request)
+      // Gone when the server was closed meanwhile.
+      guard running.removeValue(forKey: ObjectIdentifier(exchange)) != nil else { return }
+      exchange.response = response
       MHD_resume_connection(exchange.connection)
       run()
-      inFlight -= 1
-      if inFlight == 0 { wakeDrainWaiters() }
+      if running.isEmpty { idle.notify() }
     }
     return .YES
   }
@@ -166,6 +166,7 @@ final class Exchange {
   let rawPath: String
   private(set) var headers: [(name: String, value: String)] = []
   var body: [UInt8] = []
+  var received = 0
   var response: HTTPServerResponse?
 
   init(connection: OpaquePointer, method: String, rawPath: String) {
@@ -195,7 +196,8 @@ private func onAccess(
     nonisolated(unsafe) let connection = connection!
     let exchange = LoopActor.assumeIsolated { server.begin(connection, url, method) }
     request!.pointee = Unmanaged.passRetained(exchange).toOpaque()
-    return .YES
+    // An answer at this point, before the body, closes the connection after it.
+    return LoopActor.assumeIsolated { exchange.response == nil ? .YES : server.answer(exchange) }
   }
   let exchange = Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
   let count = size!.pointee
@@ -203,8 +205,7 @@ private func onAccess(
     size!.pointee = 0
     // The bytes are read during this call only.
     nonisolated(unsafe) let piece = UnsafeRawBufferPointer(start: bytes, count: count)
-    LoopActor.assumeIsolated { server.receive(piece, exchange) }
-    return .YES
+    return LoopActor.assumeIsolated { server.receive(piece, exchange) } ? .YES : .NO
   }
   return LoopActor.assumeIsolated { server.answer(exchange) }
 }

@@ -54,11 +54,11 @@ public final class Notifier: Role {
     let declare: @LoopActor (AMQPChannel) async throws -> Void = { try await topology.declare(on: $0) }
     publisher = AMQPPublisher(
       AMQPEndpoint(settings.rabbitmq), name: "countersign notifier publishes",
-      onEvent: context.observer(of: "publish"), declare: declare)
+      onChange: context.observer(of: "publish"), declare: declare)
     metrics = NotifierMetrics(context.metrics) { [runs] in Double(runs.count) }
     consumer = AMQPConsumer(
       AMQPEndpoint(settings.rabbitmq), name: "countersign notifier consumes", queue: topology.deliveries,
-      prefetch: settings.notifier.concurrency, onEvent: context.observer(of: "consume"), declare: declare,
+      prefetch: settings.notifier.concurrency, onChange: context.observer(of: "consume"), declare: declare,
       handler: { [weak self] in self?.receive($0) })
   }
 

@@ -36,9 +36,10 @@ public struct TraceParent: Sendable, Equatable, CustomStringConvertible {
 
   public var description: String { "00-\(traceId)-\(parentId)-\(flags)" }
 
+  /// Random digits; all of them zero would mean that there is no id, and comes once in 2^64 times.
   private static func digits(_ bytes: Int) -> String {
     (0..<bytes).map { _ in
-      let digits = String(UInt8.random(in: 1...255), radix: 16)
+      let digits = String(UInt8.random(in: 0...255), radix: 16)
       return digits.utf8.count == 1 ? "0" + digits : digits
     }.joined()
   }

@@ -4,22 +4,22 @@ public import EventLoop
 @LoopActor
 public final class RedisClient {
   /// What a client tells about its connection.
-  public enum Event: Sendable {
+  public enum Change: Sendable {
     case connected
     case lost(any Error, retryIn: Duration)
   }
 
   private let endpoint: RedisEndpoint
-  private let onEvent: @LoopActor (Event) -> Void
+  private let onChange: @LoopActor (Change) -> Void
   private var connection: RedisConnection?
   private var running: Task<Void, Never>?
   private var isStopping = false
   private var digests: [String: String] = [:]
 
   /// Creates a client; nothing happens before ``start()``.
-  public init(_ endpoint: RedisEndpoint, onEvent: @escaping @LoopActor (Event) -> Void = { _ in }) {
+  public init(_ endpoint: RedisEndpoint, onChange: @escaping @LoopActor (Change) -> Void = { _ in }) {
     self.endpoint = endpoint
-    self.onEvent = onEvent
+    self.onChange = onChange
   }
 
   /// Whether a command could be sent now.
@@ -28,7 +28,7 @@ public final class RedisClient {
   /// Starts to connect; a second call is without effect.
   public func start() {
     guard running == nil, !isStopping else { return }
-    running = Task { @LoopActor [weak self] in await self?.run() }
+    running = Task { @LoopActor in await run() }
   }
 
   /// Closes the connection and connects no more; may be called without a start, and twice.
@@ -71,24 +71,23 @@ public final class RedisClient {
   }
 
   private func run() async {
-    var ceiling: Duration = .milliseconds(50)
+    var backoff = Backoff()
     while !isStopping {
       let failure: any Error
       do {
         let connection = try await RedisConnection.open(endpoint)
         self.connection = connection
         if isStopping { connection.close() }
-        ceiling = .milliseconds(50)
-        onEvent(.connected)
+        backoff = Backoff()
+        onChange(.connected)
         failure = await connection.ended()
         self.connection = nil
       } catch {
         failure = error
       }
       guard !isStopping else { break }
-      let delay = ceiling * Double.random(in: 0.5...1)
-      ceiling = min(ceiling * 2, .seconds(3))
-      onEvent(.lost(failure, retryIn: delay))
+      let delay = backoff.next()
+      onChange(.lost(failure, retryIn: delay))
       try? await EventLoop.sleep(for: delay)
     }
   }

@@ -77,7 +77,12 @@ public final class RedisConnection {
     context.pointee.ev.cleanup = onCleanup
     redisAsyncSetConnectCallback(context, onConnect)
     redisAsyncSetDisconnectCallback(context, onDisconnect)
-    watcher = try DescriptorWatcher(descriptor: context.pointee.c.fd) { [weak self] in self?.ready($0) }
+    do {
+      watcher = try DescriptorWatcher(descriptor: context.pointee.c.fd) { [weak self] in self?.ready($0) }
+    } catch {
+      end(.unreachable, "connect", "\(error)")
+      throw failure ?? error
+    }
 
     let limit = LoopTimer { [weak self] in self?.end(.unreachable, "connect", "no connection in time") }
     limit.start(after: endpoint.timeout)
@@ -234,7 +239,9 @@ private func withArguments<Value>(
   }
 }
 
-// The callbacks run on the loop, inside a call that the loop or the connection made to hiredis.
+// The callbacks run on the loop, inside a call that the loop or the connection made to hiredis. hiredis cleans up, which
+// releases its reference, before it tells of the disconnection: the object still lives then, since whoever made that call
+// (the watcher's handler, or a method of the connection) holds it.
 
 private func connection(_ data: UnsafeMutableRawPointer?) -> RedisConnection {
   Unmanaged<RedisConnection>.fromOpaque(data!).takeUnretainedValue()

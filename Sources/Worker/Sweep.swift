@@ -21,7 +21,7 @@ struct Sweep {
   ///
   /// - Returns: how many jobs were enqueued again.
   func run() async -> Int {
-    guard store.isReady, let channel = publisher.channel else { return 0 }
+    guard store.isReady, publisher.isReady, let channel = publisher.channel else { return 0 }
     var count = 0
     do {
       guard try await channel.declareQueue(topology.jobs, passive: true).messages == 0 else { return 0 }

@@ -46,7 +46,7 @@ public final class Worker: Role {
     self.topology = topology
     let declare: @LoopActor (AMQPChannel) async throws -> Void = { try await topology.declare(on: $0) }
     publisher = AMQPPublisher(
-      AMQPEndpoint(settings.rabbitmq), name: "countersign worker publishes", onEvent: context.observer(of: "publish"),
+      AMQPEndpoint(settings.rabbitmq), name: "countersign worker publishes", onChange: context.observer(of: "publish"),
       declare: declare)
     var clientConfiguration = HTTPClient.Configuration()
     clientConfiguration.caFile = settings.appStore.caFile
@@ -64,7 +64,7 @@ public final class Worker: Role {
     metrics = WorkerMetrics(context.metrics) { [runs] in Double(runs.count) }
     consumer = AMQPConsumer(
       AMQPEndpoint(settings.rabbitmq), name: "countersign worker consumes", queue: topology.jobs,
-      prefetch: settings.worker.concurrency, onEvent: context.observer(of: "consume"), declare: declare,
+      prefetch: settings.worker.concurrency, onChange: context.observer(of: "consume"), declare: declare,
       handler: { [weak self] in self?.receive($0) })
   }
 

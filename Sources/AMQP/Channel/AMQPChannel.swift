@@ -8,7 +8,7 @@ public final class AMQPChannel {
   public private(set) var failure: AMQPError?
 
   let number: UInt16
-  /// Unowned is enough: the connection ends its channels before it goes.
+  /// A cycle until the end, which every connection reaches by `close` or by a failure.
   let connection: AMQPConnection
   var confirms = PublishConfirms<CheckedContinuation<Void, any Error>>()
   var consumers: [String: @LoopActor (AMQPDelivery) -> Void] = [:]

@@ -73,25 +73,28 @@ public final class AMQPConnection {
   }
 
   /// Closes properly: channels first, so that the broker has taken every acknowledgement before the socket goes.
+  ///
+  /// A broker that does not answer within five seconds, as during an alarm, is left without a farewell.
   public func close() async {
     guard failure == nil else { return }
+    let limit = LoopTimer { [weak self] in self?.end(.closed, "close", "no answer from the broker") }
+    limit.start(after: .seconds(5))
+    defer { limit.close() }
     for channel in channels.values { await channel.close() }
     guard failure == nil, closeWaiter == nil else { return }
     var method = amqp_connection_close_t()
     method.reply_code = 200
-    let limit = LoopTimer { [weak self] in self?.end(.closed, "close", "no answer from the broker") }
-    limit.start(after: .seconds(3))
     await withCheckedContinuation { waiter in
       closeWaiter = waiter
       send(AMQP_CONNECTION_CLOSE_METHOD, channel: 0, &method)
     }
-    limit.close()
     end(.closed, "close", "closed by us")
   }
 
   // MARK: Sending
 
-  /// Sends a method; the arguments are read during the call or kept until the socket is writable.
+  /// Sends a method, whose arguments are only read during the call. When the socket takes nothing, the broker has
+  /// stopped reading for long, and the connection is ended.
   func send<Method>(_ id: amqp_method_number_t, channel: UInt16, _ method: inout Method) {
     if outbox.isEmpty, isWritable, let state {
       check(withUnsafeMutablePointer(to: &method) { amqp_send_method(state, channel, id, $0) })

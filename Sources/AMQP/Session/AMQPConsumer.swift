@@ -32,14 +32,14 @@ public final class AMQPConsumer {
   ///   - handler: called on the loop for each delivery.
   public init(
     _ endpoint: AMQPEndpoint, name: String, queue: String, prefetch: Int,
-    onEvent: @escaping @LoopActor (AMQPSession.Event) -> Void,
+    onChange: @escaping @LoopActor (AMQPSession.Change) -> Void,
     declare: @escaping @LoopActor (AMQPChannel) async throws -> Void,
     handler: @escaping @LoopActor (Received) -> Void
   ) {
     let tag = name
     self.tag = tag
     session = AMQPSession(
-      endpoint, name: name, onEvent: onEvent,
+      endpoint, name: name, onChange: onChange,
       setUp: { connection in
         let channel = try await connection.openChannel()
         try await declare(channel)
@@ -56,7 +56,15 @@ public final class AMQPConsumer {
   public func start() { session.start() }
 
   /// Asks the broker for no more deliveries; those that it has sent still come.
-  public func cancel() async { try? await session.channel?.cancel(tag) }
+  ///
+  /// A broker that does not answer within three seconds is given up: its channel ends, and it delivers again.
+  public func cancel() async {
+    guard let channel = session.channel else { return }
+    let limit = LoopTimer { channel.connection.end(.timeout, "cancel the consumer", "no answer from the broker") }
+    limit.start(after: .seconds(3))
+    try? await channel.cancel(tag)
+    limit.close()
+  }
 
   /// Closes the channel, so that the broker has every acknowledgement, and the connection.
   public func stop() async { await session.stop() }

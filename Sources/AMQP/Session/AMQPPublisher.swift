@@ -4,21 +4,21 @@ public import EventLoop
 @LoopActor
 public final class AMQPPublisher {
   private let session: AMQPSession
-  private let ready: ReadySignal
+  private let ready: LoopSignal
 
   /// Creates a publisher; nothing happens before ``start()``.
   ///
   /// - Parameter declare: declares the topology on each new connection before anything is published.
   public init(
-    _ endpoint: AMQPEndpoint, name: String, onEvent: @escaping @LoopActor (AMQPSession.Event) -> Void,
+    _ endpoint: AMQPEndpoint, name: String, onChange: @escaping @LoopActor (AMQPSession.Change) -> Void,
     declare: @escaping @LoopActor (AMQPChannel) async throws -> Void
   ) {
-    let ready = ReadySignal()
+    let ready = LoopSignal()
     self.ready = ready
     session = AMQPSession(
       endpoint, name: name,
-      onEvent: { event in
-        onEvent(event)
+      onChange: { change in
+        onChange(change)
         ready.notify()
       },
       setUp: { connection in
@@ -51,7 +51,7 @@ public final class AMQPPublisher {
   /// - Throws: ``AMQPError``.
   public func publish(_ message: AMQPMessage, timeout: Duration = .seconds(10)) async throws {
     guard let channel = session.channel else {
-      throw AMQPError(.unreachable, operation: "publish", target: "the broker", cause: "no connection")
+      throw AMQPError(.unreachable, operation: "publish", target: session.endpoint.description, cause: "no connection")
     }
     try await channel.publish(message, timeout: timeout)
   }
@@ -68,31 +68,9 @@ public final class AMQPPublisher {
         let isPassing = [.unreachable, .connectionLost, .channelClosed, .blocked, .timeout, .closed].contains(
           error.code)
         let left = deadline - ContinuousClock.now
-        guard isPassing, left > .zero else { throw error }
+        guard isPassing, left > .zero, !Task.isCancelled, !session.isStopping else { throw error }
         if !session.isReady { await ready.wait(atMost: left) }
       }
     }
-  }
-}
-
-/// Wakes whoever waits for a change of the connection's state.
-@LoopActor
-final class ReadySignal {
-  private var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
-  private var next = 0
-
-  func notify() {
-    let waiting = waiters
-    waiters.removeAll()
-    for waiter in waiting.values { waiter.resume() }
-  }
-
-  func wait(atMost limit: Duration) async {
-    let number = next
-    next += 1
-    let timer = LoopTimer { [weak self] in self?.waiters.removeValue(forKey: number)?.resume() }
-    timer.start(after: limit)
-    await withCheckedContinuation { waiters[number] = $0 }
-    timer.close()
   }
 }

@@ -6,20 +6,21 @@ public import EventLoop
 /// `setUp`, again for each connection.
 @LoopActor
 public final class AMQPSession {
-  /// What a session tells about itself.
-  public enum Event: Sendable {
+  /// What a session tells about its connection.
+  public enum Change: Sendable {
     case connected
     case blocked(Bool)
     case lost(any Error, retryIn: Duration)
   }
 
-  private let endpoint: AMQPEndpoint
+  let endpoint: AMQPEndpoint
   private let name: String
   private let setUp: @LoopActor (AMQPConnection) async throws -> AMQPChannel
-  private let onEvent: @LoopActor (Event) -> Void
+  private let onChange: @LoopActor (Change) -> Void
   private var running: Task<Void, Never>?
   private var connection: AMQPConnection?
-  private var isStopping = false
+  /// Whether the session is stopping, or has stopped, and connects no more.
+  public private(set) var isStopping = false
 
   private var current: AMQPChannel?
 
@@ -31,14 +32,14 @@ public final class AMQPSession {
   /// - Parameters:
   ///   - name: shown in the broker's list of connections.
   ///   - setUp: declares what is needed and returns the channel whose end ends the connection.
-  ///   - onEvent: told of every change.
+  ///   - onChange: told of every change.
   public init(
-    _ endpoint: AMQPEndpoint, name: String, onEvent: @escaping @LoopActor (Event) -> Void,
+    _ endpoint: AMQPEndpoint, name: String, onChange: @escaping @LoopActor (Change) -> Void,
     setUp: @escaping @LoopActor (AMQPConnection) async throws -> AMQPChannel
   ) {
     self.endpoint = endpoint
     self.name = name
-    self.onEvent = onEvent
+    self.onChange = onChange
     self.setUp = setUp
   }
 
@@ -48,7 +49,7 @@ public final class AMQPSession {
   /// Starts to connect; a second call is without effect.
   public func start() {
     guard running == nil, !isStopping else { return }
-    running = Task { @LoopActor [weak self] in await self?.run() }
+    running = Task { @LoopActor in await run() }
   }
 
   /// Closes the connection properly and connects no more; may be called without a start, and twice.
@@ -67,13 +68,13 @@ public final class AMQPSession {
       do {
         let connection = try await AMQPConnection.open(endpoint, name: name)
         self.connection = connection
-        connection.onBlocked = { [weak self] in self?.onEvent(.blocked($0)) }
+        connection.onBlocked = { [weak self] in self?.onChange(.blocked($0)) }
         do {
           let channel = try await setUp(connection)
           guard !isStopping else { break }
           current = channel
           backoff = Backoff()
-          onEvent(.connected)
+          onChange(.connected)
           failure = await channel.ended()
         } catch {
           failure = error
@@ -86,22 +87,11 @@ public final class AMQPSession {
       }
       guard !isStopping else { break }
       let delay = backoff.next()
-      onEvent(.lost(failure, retryIn: delay))
+      onChange(.lost(failure, retryIn: delay))
       try? await EventLoop.sleep(for: delay)
     }
     current = nil
     await connection?.close()
     connection = nil
-  }
-}
-
-/// Delays between attempts to connect: from 50 ms, doubled up to 3 s, each shortened at random so that a fleet does
-/// not come back in step.
-struct Backoff {
-  private var ceiling: Duration = .milliseconds(50)
-
-  mutating func next() -> Duration {
-    defer { ceiling = min(ceiling * 2, .seconds(3)) }
-    return ceiling * Double.random(in: 0.5...1)
   }
 }

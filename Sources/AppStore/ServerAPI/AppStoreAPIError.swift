@@ -85,7 +85,7 @@ public struct AppStoreAPIError: Error, Sendable, CustomStringConvertible {
     case .transport(let error):
       switch error.code {
       case .unreachable, .tls, .timeout, .interrupted, .cancelled: true
-      case .responseTooLarge, .invalidRequest, .forbiddenAddress: false
+      case .responseTooLarge, .invalidRequest: false
       }
     }
   }

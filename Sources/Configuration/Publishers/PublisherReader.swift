@@ -110,7 +110,7 @@ struct PublisherReader {
 
   private func webhook(_ reader: SettingsReader) -> Publisher.WebhookEndpoint {
     let url = reader.string("url", nil, "Address that events are posted to.")
-    if !url.isEmpty, !isWebAddress(url) { reader.note("url", "is \"\(url)\", expected an https:// URL") }
+    if !url.isEmpty, !isWebAddress(url) { reader.note("url", "is \"\(url)\", expected an https:// or http:// URL") }
     var secret: [UInt8] = []
     if let text = reader.secret(
       "secretFile", isRequired: true,

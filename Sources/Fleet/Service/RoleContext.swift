@@ -34,10 +34,10 @@ public final class RoleContext {
   }
 
   /// Returns what logs and counts the changes of a broker connection.
-  public func observer(of connection: String) -> @LoopActor (AMQPSession.Event) -> Void {
+  public func observer(of connection: String) -> @LoopActor (AMQPSession.Change) -> Void {
     connectionUp.set(0, connection)
-    return { [self] event in
-      switch event {
+    return { [self] change in
+      switch change {
       case .connected:
         connectionUp.set(1, connection)
         log.info("connected", ["connection": .string(connection)])
@@ -52,8 +52,8 @@ public final class RoleContext {
   /// Returns a Redis client whose changes are logged and counted.
   public func makeRedis() -> RedisClient {
     connectionUp.set(0, "redis")
-    return RedisClient(RedisEndpoint(settings.redis)) { [self] event in
-      switch event {
+    return RedisClient(RedisEndpoint(settings.redis)) { [self] change in
+      switch change {
       case .connected:
         connectionUp.set(1, "redis")
         log.info("connected", ["connection": "redis"])

@@ -5,7 +5,7 @@ public import EventLoop
 public final class RunningTasks {
   private var tasks: [Int: Task<Void, Never>] = [:]
   private var next = 0
-  private var waiters: [CheckedContinuation<Void, Never>] = []
+  private let idle = LoopSignal()
 
   /// Whether the role stops and takes no more.
   public private(set) var isClosed = false
@@ -23,7 +23,7 @@ public final class RunningTasks {
     tasks[number] = Task { @LoopActor in
       await body()
       tasks[number] = nil
-      if tasks.isEmpty { wake() }
+      if tasks.isEmpty { idle.notify() }
     }
   }
 
@@ -45,15 +45,6 @@ public final class RunningTasks {
   }
 
   private func wait(atMost limit: Duration) async {
-    guard !tasks.isEmpty else { return }
-    let timer = LoopTimer { [weak self] in self?.wake() }
-    timer.start(after: limit)
-    await withCheckedContinuation { waiters.append($0) }
-    timer.close()
-  }
-
-  private func wake() {
-    for waiter in waiters { waiter.resume() }
-    waiters.removeAll()
+    if !tasks.isEmpty { await idle.wait(atMost: limit) }
   }
 }

@@ -44,11 +44,16 @@ extension PurchaseStore {
 
   /// Makes the claim last until the synchronization is finalized, however long the queue is.
   ///
-  /// - Returns: false when the claim is gone.
+  /// - Returns: whether the registration holds: the claim is ours, or a fast worker has finalized by now.
   public func prolongClaim(_ job: Job) async throws -> Bool {
     let claim = Claim(synchronizationId: job.synchronizationId, customerId: job.customerId)
     return try await redis.run(
-      .prolongClaim, keys: [keys.claim(job.publisherId, job.transactionId)], arguments: [claim.encoded]
+      .prolongClaim,
+      keys: [
+        keys.claim(job.publisherId, job.transactionId),
+        keys.synchronization(job.publisherId, job.synchronizationId),
+      ],
+      arguments: [claim.encoded]
     ).integer == 1
   }
 
@@ -100,9 +105,8 @@ extension RedisScript {
   fileprivate static let prolongClaim = RedisScript(
     "prolong claim",
     """
-    if redis.call('GET', KEYS[1]) ~= ARGV[1] then
-      return redis.call('EXISTS', KEYS[1]) == 0 and 0 or 1
-    end
+    if redis.call('HGET', KEYS[2], 'status') == 'finalized' then return 1 end
+    if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
     redis.call('PERSIST', KEYS[1])
     return 1
     """)

@@ -1,19 +1,20 @@
 import FoundationEssentials
-public import HTTPServer
+import HTTPServer
+import Redis
 
 /// An error of the HTTP API: RFC 9457 problem details with the documented code and text as extra members.
-public struct Problem: Error, Sendable, Equatable {
-  public let status: Int
+struct Problem: Error, Sendable, Equatable {
+  let status: Int
   /// The documented code, such as `SK2C0101`.
-  public let code: String
+  let code: String
   /// The documented text.
-  public let message: String
+  let message: String
   /// What exactly was wrong, for the developer who reads it.
-  public var detail: String?
+  var detail: String?
   /// The resource that the problem is about.
-  public var instance: String?
+  var instance: String?
   /// Seconds after which a further try makes sense.
-  public var retryAfter: Int?
+  var retryAfter: Int?
   /// Further header fields, such as `Allow`.
   var headers: [String: String] = [:]
 
@@ -44,6 +45,7 @@ public struct Problem: Error, Sendable, Equatable {
       409, "SK2C0101", "The resource is temporarily locked due to a concurrent request.", instance: instance,
       retryAfter: instance == nil ? nil : 1)
   }
+
   static let internalError = Problem(500, "S0001", "Internal Server Error")
 
   // Errors that HTTP asks for and the contract is silent about.
@@ -69,8 +71,18 @@ public struct Problem: Error, Sendable, Equatable {
     Problem(503, "S0503", "Service Unavailable", detail: detail, retryAfter: 2)
   }
 
+  /// What a failure of the store means to the client: come again while Redis cannot be reached or is busy with itself;
+  /// an error in its answer is one of ours.
+  static func store(_ error: any Error) -> Problem {
+    if let error = error as? RedisError, error.code == .reply {
+      let passing = ["LOADING", "BUSY", "OOM", "READONLY", "MASTERDOWN", "MISCONF", "TRYAGAIN"]
+      if !passing.contains(where: error.cause.hasPrefix) { return .internalError }
+    }
+    return .unavailable("The store cannot be reached now.")
+  }
+
   /// The problem as an answer.
-  public var response: HTTPServerResponse {
+  var response: HTTPServerResponse {
     let document = Document(
       type: "about:blank", title: message, status: status, detail: detail, instance: instance, code: code,
       message: message)

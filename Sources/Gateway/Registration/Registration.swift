@@ -22,7 +22,7 @@ struct Registration {
   let publisher: AMQPPublisher
   let topology: Topology
 
-  /// What a registration came to; a label of a metric.
+  /// What a registration came to.
   enum Answer: Equatable {
     case accepted(String)
     case problem(Problem)
@@ -51,7 +51,7 @@ struct Registration {
     } catch {
       // The script may have run all the same; its claim then expires, since no job confirms it.
       log.warning("claim failed", ["cause": .failure(error)])
-      return .problem(.unavailable("The store cannot be reached now."))
+      return .problem(.store(error))
     }
     switch claim {
     case .claimed: break
@@ -75,13 +75,14 @@ struct Registration {
 
     do {
       guard try await store.prolongClaim(job) else {
-        // Redis lost the claim, or the broker took longer than the claim lasts. The job runs, but nobody was promised.
+        // Redis lost the claim, or the broker took longer than the claim lasts and somebody else has it. The job runs,
+        // but nobody was promised.
         log.warning("claim lost before it was confirmed")
         return .problem(.unavailable("The store lost the claim."))
       }
     } catch {
       log.warning("prolong failed", ["cause": .failure(error)])
-      return .problem(.unavailable("The store cannot be reached now."))
+      return .problem(.store(error))
     }
     log.info("registered", ["customerId": .int(job.customerId)])
     return .accepted(job.synchronizationId)
@@ -95,16 +96,12 @@ struct Registration {
       log.warning("undo failed", ["cause": .failure(error)])
     }
   }
+}
 
-  /// 128 random bits in hexadecimal.
-  private func newSynchronizationId() -> String {
-    var generator = SystemRandomNumberGenerator()
-    let halves = [generator.next() as UInt64, generator.next()].map { half -> String in
-      let digits = String(half, radix: 16)
-      return String(repeating: "0", count: 16 - digits.count) + digits
-    }
-    return halves.joined()
-  }
+/// 128 random bits in hexadecimal.
+private func newSynchronizationId() -> String {
+  var generator = SystemRandomNumberGenerator()
+  return Hex.encode((0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
 }
 
 /// The path of a synchronization's status, with the id encoded.

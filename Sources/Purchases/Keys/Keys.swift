@@ -15,15 +15,15 @@ public struct Keys: Sendable {
   public func lease(_ publisher: Int64, _ transaction: String) -> String {
     "\(prefix)lease:\(publisher):\(transaction)"
   }
-  /// String: the last fencing number given out.
+  /// String: the last fencing number given out; expires with the status.
   public func fence(_ publisher: Int64, _ transaction: String) -> String {
     "\(prefix)fence:\(publisher):\(transaction)"
   }
-  /// String: app and environment in which Apple knew the transaction.
+  /// String with expiry: app and environment in which Apple knew the transaction.
   public func route(_ publisher: Int64, _ transaction: String) -> String {
     "\(prefix)route:\(publisher):\(transaction)"
   }
-  /// Hash: the synchronization.
+  /// Hash: the synchronization; expires a while after it was finalized.
   public func synchronization(_ publisher: Int64, _ id: String) -> String { prefix + "sync:" + member(publisher, id) }
   /// Sorted set: the members of open synchronizations, by the time at which the sweep looks at them.
   public var open: String { "\(prefix)open" }

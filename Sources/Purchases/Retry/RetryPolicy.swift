@@ -43,6 +43,7 @@ public enum RetryCause: String, Sendable, CaseIterable {
   case budget
   case busy
   case storeUnavailable = "store_unavailable"
+  case brokerUnavailable = "broker_unavailable"
   case tryLater = "try_later"
   case publisherUnknown = "publisher_unknown"
 }

@@ -52,7 +52,7 @@ struct JobRun {
     // 2. Apple's answer, verified.
     guard let publisher = context.publishers[job.publisherId] else {
       log.error("the publisher is not configured")
-      return await retry(job, lease, .failed(.publisherUnknown), attempt, nil, OfferCatalog([]), log)
+      return await follow(.failed(.publisherUnknown), job, lease, attempt, nil, OfferCatalog([]), log)
     }
     let finding = await worker.verification(log).verify(job.transactionId, of: publisher, route: lease.route)
     if Task.isCancelled, case .failed = finding.outcome {
@@ -61,12 +61,12 @@ struct JobRun {
     }
 
     // 3. The decision, and its effect.
-    await retry(job, lease, finding.outcome, attempt, finding.route ?? lease.route, publisher.offers, log)
+    await follow(finding.outcome, job, lease, attempt, finding.route ?? lease.route, publisher.offers, log)
   }
 
   /// Does what the outcome of an attempt asks for.
-  private func retry(
-    _ job: Job, _ lease: Lease, _ outcome: AttemptOutcome, _ attempt: Int, _ route: String?, _ offers: OfferCatalog,
+  private func follow(
+    _ outcome: AttemptOutcome, _ job: Job, _ lease: Lease, _ attempt: Int, _ route: String?, _ offers: OfferCatalog,
     _ log: Log
   ) async {
     let step = NextStep.after(
@@ -130,7 +130,7 @@ struct JobRun {
       try await worker.publisher.publishSurely(message, patience: worker.patience)
     } catch {
       log.error("the event could not be published", ["cause": .failure(error)])
-      return await delay(job, attempt, .seconds(5), .network, log)
+      return await delay(job, attempt, .seconds(5), .brokerUnavailable, log)
     }
     worker.metrics.events.count()
     worker.metrics.age.observe(seconds(since: job.registeredAt))

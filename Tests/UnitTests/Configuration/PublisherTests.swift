@@ -200,7 +200,7 @@ struct PublisherTests {
     let webhook = Self.webhook.replacing("https://h/x?y=1", with: url)
     #expect(
       try mistakes(#""webhooks": [\#(webhook)]"#)
-        == ["publishers/a.json: webhooks[0]: url: is \"\(url)\", expected an https:// URL"])
+        == ["publishers/a.json: webhooks[0]: url: is \"\(url)\", expected an https:// or http:// URL"])
   }
 
   @Test(arguments: [23, 65]) func badWebhookSecretLength(length: Int) throws {

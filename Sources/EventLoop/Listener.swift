@@ -7,6 +7,12 @@ public struct ListenError: Error, Sendable, CustomStringConvertible {
   /// The system's text.
   public let cause: String
 
+  /// Creates an error.
+  public init(target: String, cause: String) {
+    self.target = target
+    self.cause = cause
+  }
+
   public var description: String { "listen on \(target): \(cause)" }
 }
 
@@ -14,7 +20,7 @@ public struct ListenError: Error, Sendable, CustomStringConvertible {
 ///
 /// - Returns: the descriptor and the port it is bound to.
 /// - Throws: ``ListenError``.
-func openListener(host: String, port: Int) throws(ListenError) -> (descriptor: Int32, port: Int) {
+public func openListener(host: String, port: Int) throws(ListenError) -> (descriptor: Int32, port: Int) {
   let target = "\(host):\(port)"
   func failure() -> ListenError { ListenError(target: target, cause: String(cString: strerror(errno))) }
 

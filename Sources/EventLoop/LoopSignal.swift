@@ -1,0 +1,34 @@
+/// Wakes whoever waits; for a state that others change and that is looked at again after each waking.
+@LoopActor
+public final class LoopSignal {
+  private var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+  private var next = 0
+
+  /// Creates a signal nobody waits for.
+  public init() {}
+
+  /// Wakes everybody who waits now.
+  public func notify() {
+    let waiting = waiters
+    waiters.removeAll()
+    for waiter in waiting.values { waiter.resume() }
+  }
+
+  /// Waits for the next ``notify()``, for the end of a time, or for the task's cancellation, whichever is first.
+  public func wait(atMost limit: Duration) async {
+    let number = next
+    next += 1
+    let timer = LoopTimer { [weak self] in self?.wake(number) }
+    timer.start(after: limit)
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { waiter in
+        if Task.isCancelled { waiter.resume() } else { waiters[number] = waiter }
+      }
+    } onCancel: {
+      Task { @LoopActor in self.wake(number) }
+    }
+    timer.close()
+  }
+
+  private func wake(_ number: Int) { waiters.removeValue(forKey: number)?.resume() }
+}
