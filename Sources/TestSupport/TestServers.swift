@@ -38,6 +38,11 @@ public struct TestServers: Sendable {
   /// Deletes the data of a stopped server.
   @LoopActor public func wipe(_ server: Server) async throws { try await run("wipe", server) }
 
+  /// Makes RabbitMQ raise its memory alarm.
+  @LoopActor public func raiseAlarm() async throws { try await run("alarm", .rabbitmq) }
+  /// Makes RabbitMQ end its memory alarm.
+  @LoopActor public func endAlarm() async throws { try await run("calm", .rabbitmq) }
+
   @LoopActor
   private func run(_ verb: String, _ server: Server) async throws {
     let script = Repository.root + "/ops/servers"

@@ -152,6 +152,40 @@ struct FaultTests {
     }
   }
 
+  @Test func `during a memory alarm a gateway says so, what was accepted waits, and a stop ends`() async throws {
+    let servers = TestServers.current!
+    try await RunningFleet.with(["gateway-1", "gateway-2", "worker-1", "worker-2"]) { fleet in
+      let first = try await register(1, at: fleet)
+      try await check(first, at: fleet)
+      try await servers.raiseAlarm()
+      do {
+        // The broker tells of its alarm when somebody publishes; until then a registration may be tried, in vain.
+        let refused = try await fleet.register("1000000000001", id: "a")
+        #expect(refused.status == 503)
+        #expect(refused.header("retry-after") != nil)
+        try await eventually("the gateway is not ready") {
+          try await fleet.send("GET", fleet.url("/readyz")).status == 503
+        }
+        // A second one is refused at once, without another try.
+        let again = try await fleet.register("1000000000001", id: "b")
+        #expect(again.status == 503)
+        for name in ["gateway-2", "worker-2"] {
+          fleet.roles[name]?.process.send(SIGTERM)
+          #expect(await fleet.roles[name]?.process.ended() == 0, "\(name)")
+        }
+      } catch {
+        try await servers.endAlarm()
+        throw error
+      }
+      try await servers.endAlarm()
+      try await fleet.ready("gateway-1")
+      try await fleet.ready("worker-1")
+      let later = try await fleet.register("1000000000002", id: "c")
+      #expect(later.status == 202)
+      try await check(["c"], at: fleet)
+    }
+  }
+
   @Test func `a delivery that is no job goes to the dead-letter queue with its reason, and its neighbours run`()
     async throws
   {
