@@ -1,5 +1,5 @@
 import AMQP
-public import Configuration
+import Configuration
 public import EventLoop
 public import Fleet
 import HTTPServer
@@ -69,8 +69,6 @@ public final class Gateway: Role {
     await redis.stop()
   }
 
-  public func reload(_ publishers: Publishers) { context.publishers = publishers }
-
   // MARK: One request
 
   private func answer(_ request: HTTPServerRequest) async -> HTTPServerResponse {
@@ -123,7 +121,7 @@ public final class Gateway: Role {
   }
 
   private func status(_ id: String, _ caller: Caller) async throws(Problem) -> HTTPServerResponse {
-    guard isSynchronizationId(id) else {
+    guard Job.isSynchronizationId(id) else {
       throw .invalidPath("synchronizationId: expected 1 to 256 visible ASCII characters")
     }
     let found = try await fromStore { try await self.store.synchronization(caller.publisher.id, id) }

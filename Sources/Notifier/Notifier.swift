@@ -1,27 +1,11 @@
 import AMQP
-public import Configuration
+import Configuration
 public import EventLoop
 public import Fleet
 import HTTPClient
 import HTTPServer
 import Observability
 import Purchases
-
-/// What a notifier counts.
-@LoopActor
-final class NotifierMetrics {
-  let attempts: Counter
-  let duration: Histogram
-  let dead: Counter
-
-  init(_ metrics: Metrics, inFlight: @escaping @LoopActor () -> Double) {
-    metrics.gauge("countersign_deliveries_in_flight", "Events that are being delivered now.", read: inFlight)
-    attempts = metrics.counter(
-      "countersign_webhook_attempts_total", "Attempts by what they came to.", labels: ["outcome"])
-    duration = metrics.histogram("countersign_webhook_attempt_duration_seconds", "Time of one attempt.")
-    dead = metrics.counter("countersign_dead_events_total", "Messages that are no events.")
-  }
-}
 
 /// The role that delivers events to the publishers' webhook endpoints.
 @LoopActor
@@ -31,7 +15,7 @@ public final class Notifier: Role {
   let topology: Topology
   let policy: RetryPolicy
   let client: HTTPClient
-  private(set) var metrics: NotifierMetrics!
+  let metrics: NotifierMetrics
 
   private var consumer: AMQPConsumer!
   private var server: HTTPServer?
@@ -43,7 +27,7 @@ public final class Notifier: Role {
     self.context = context
     let topology = Topology(settings)
     self.topology = topology
-    policy = RetryPolicy(schedule: settings.notifier.retrySchedule, notFoundRetries: 0)
+    policy = RetryPolicy(settings.notifier)
     var configuration = HTTPClient.Configuration()
     configuration.caFile = settings.notifier.caFile
     configuration.allowsPlainHTTP = settings.notifier.allowsInsecureEndpoints
@@ -70,11 +54,7 @@ public final class Notifier: Role {
         ("rabbitmq consume", { [weak self] in self?.consumer.isReady ?? false }),
         ("not stopping", { [runs] in !runs.isClosed }),
       ])
-    var configuration = HTTPServer.Configuration()
-    configuration.host = context.settings.notifier.listen.host
-    configuration.port = context.settings.notifier.listen.port
-    server = try HTTPServer(configuration) { health.answer($0) ?? .text(404, "not found\n") }
-    context.log.info("listening", ["address": .string("\(configuration.host):\(server?.port ?? 0)")])
+    server = try health.serve(at: context.settings.notifier.listen, context.log)
     publisher.start()
     consumer.start()
   }
@@ -88,8 +68,6 @@ public final class Notifier: Role {
     client.close()
     await server?.close()
   }
-
-  public func reload(_ publishers: Publishers) { context.publishers = publishers }
 
   private func receive(_ received: AMQPConsumer.Received) {
     guard !runs.isClosed else { return received.requeue() }

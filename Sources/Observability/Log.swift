@@ -1,3 +1,4 @@
+import EventLoop
 import Glibc
 
 /// Writes structured log lines, one JSON object each, to standard error.
@@ -62,7 +63,7 @@ public struct Log: Sendable {
 
   private func write(_ level: Level, _ event: String, _ more: KeyValuePairs<String, Value>) {
     guard level >= self.level else { return }
-    var line = "{\"time\":\"\(timestamp())\",\"level\":\"\(level.rawValue)\",\"event\":"
+    var line = "{\"time\":\"\(rfc3339(milliseconds: unixMilliseconds()))\",\"level\":\"\(level.rawValue)\",\"event\":"
     appendJSON(event, to: &line)
     for (key, value) in fields + more.map({ ($0.key, $0.value) }) {
       line += ",\"\(key)\":"
@@ -85,13 +86,6 @@ public struct Log: Sendable {
       bytes = bytes.dropFirst(written)
     }
   }
-}
-
-/// The time in RFC 3339 with milliseconds.
-private func timestamp() -> String {
-  var now = timespec()
-  clock_gettime(CLOCK_REALTIME, &now)
-  return rfc3339(milliseconds: Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000)
 }
 
 /// Formats milliseconds since 1970 as RFC 3339 in UTC.

@@ -35,9 +35,3 @@ public final class Simulator {
     server.close()
   }
 }
-
-private func unixMilliseconds() -> Int64 {
-  var time = timespec()
-  clock_gettime(CLOCK_REALTIME, &time)
-  return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-}

@@ -1,6 +1,6 @@
 import AMQP
 import AppStore
-public import Configuration
+import Configuration
 public import EventLoop
 public import Fleet
 import HTTPClient
@@ -17,9 +17,7 @@ public final class Worker: Role {
   let publisher: AMQPPublisher
   let topology: Topology
   let policy: RetryPolicy
-  /// How long a confirmed publish is tried before the delivery is given back.
-  let patience: Duration = .seconds(600)
-  private(set) var metrics: WorkerMetrics!
+  let metrics: WorkerMetrics
 
   private let redis: RedisClient
   private let client: HTTPClient
@@ -77,12 +75,7 @@ public final class Worker: Role {
         ("rabbitmq consume", { [weak self] in self?.consumer.isReady ?? false }),
         ("not stopping", { [runs] in !runs.isClosed }),
       ])
-    var configuration = HTTPServer.Configuration()
-    configuration.host = settings.listen.host
-    configuration.port = settings.listen.port
-    server = try HTTPServer(configuration) { health.answer($0) ?? .text(404, "not found\n") }
-    context.log.info("listening", ["address": .string("\(settings.listen.host):\(server?.port ?? 0)")])
-
+    server = try health.serve(at: settings.listen, context.log)
     redis.start()
     publisher.start()
     consumer.start()
@@ -112,8 +105,6 @@ public final class Worker: Role {
     await redis.stop()
     await server?.close()
   }
-
-  public func reload(_ publishers: Publishers) { context.publishers = publishers }
 
   // MARK: Runs
 

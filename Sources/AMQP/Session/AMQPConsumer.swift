@@ -19,6 +19,13 @@ public final class AMQPConsumer {
 
     /// Gives the message back; only for a consumer that stops.
     @LoopActor public func requeue() { channel.requeue(delivery) }
+
+    /// Gives the message back after a pause, since a requeue at once would be a tight loop; the last resort when the
+    /// broker takes nothing.
+    @LoopActor public func requeueLater() async {
+      try? await EventLoop.sleep(for: .seconds(5))
+      channel.requeue(delivery)
+    }
   }
 
   private let session: AMQPSession

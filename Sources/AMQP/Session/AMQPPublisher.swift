@@ -59,7 +59,7 @@ public final class AMQPPublisher {
   /// Publishes until it is confirmed, over as many connections as it takes: at least once, with the same id.
   ///
   /// - Throws: ``AMQPError`` when the broker refuses the message, when no queue takes it, or when `patience` is over.
-  public func publishSurely(_ message: AMQPMessage, patience: Duration) async throws {
+  public func publishSurely(_ message: AMQPMessage, patience: Duration = .seconds(600)) async throws {
     let deadline = ContinuousClock.now + patience
     while true {
       do {

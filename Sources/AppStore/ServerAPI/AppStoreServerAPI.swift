@@ -1,6 +1,5 @@
 public import EventLoop
 import FoundationEssentials
-import Glibc
 public import HTTPClient
 
 /// Apple's App Store Server API: one call each, without retries, fallbacks or budgets, which are the caller's.
@@ -34,7 +33,7 @@ public final class AppStoreServerAPI {
   /// Creates the API over a client; `now` gives milliseconds since 1970.
   public convenience init(
     _ configuration: Configuration = Configuration(), client: HTTPClient,
-    now: @escaping @Sendable () -> Int64 = AppStoreServerAPI.systemTime
+    now: @escaping @Sendable () -> Int64 = unixMilliseconds
   ) {
     self.init(configuration, now: now) { request throws(HTTPClientError) in try await client.send(request) }
   }
@@ -44,13 +43,6 @@ public final class AppStoreServerAPI {
     self.transport = transport
     self.now = now
     tokens = BearerTokens()
-  }
-
-  /// Returns the system's time in milliseconds since 1970.
-  public nonisolated static func systemTime() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
   }
 
   /// Makes a call whose answer is JSON.

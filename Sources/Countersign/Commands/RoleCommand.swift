@@ -1,4 +1,3 @@
-import AppStore
 import Configuration
 import EventLoop
 import Fleet
@@ -28,12 +27,12 @@ extension Command {
   ) async -> Int32 {
     let context = RoleContext(
       role: name, settings: configuration.settings, publishers: configuration.publishers,
-      now: AppStoreServerAPI.systemTime)
+      now: unixMilliseconds)
     let log = context.log
     do {
       let role = try make(context)
       let signals = StopSignals()
-      let reload = SignalWatcher(SIGHUP) { reloadPublishers(role, configuration, log) }
+      let reload = SignalWatcher(SIGHUP) { reloadPublishers(context, configuration) }
       try await role.start()
       log.info("started")
       await signals.first()
@@ -51,37 +50,14 @@ extension Command {
 
   /// Reads the publishers anew; with any mistake the old ones stay.
   @LoopActor
-  private static func reloadPublishers(_ role: any Role, _ configuration: LoadedConfiguration, _ log: Log) {
+  private static func reloadPublishers(_ context: RoleContext, _ configuration: LoadedConfiguration) {
+    let log = context.log
     do {
       let publishers = try configuration.readPublishers()
-      role.reload(publishers)
+      context.publishers = publishers
       log.info("publishers reloaded", ["publishers": .int(Int64(publishers.all.count))])
     } catch {
       log.error("publishers not reloaded; the old ones stay", ["cause": .failure(error)])
     }
-  }
-}
-
-/// Waits for SIGTERM or SIGINT; a second one ends the process at once.
-@LoopActor
-final class StopSignals {
-  private var watchers: [SignalWatcher] = []
-  private var waiter: CheckedContinuation<Void, Never>?
-  private var hasCome = false
-
-  init() {
-    watchers = [SIGTERM, SIGINT].map { signal in SignalWatcher(signal) { [weak self] in self?.came() } }
-  }
-
-  func first() async {
-    guard !hasCome else { return }
-    await withCheckedContinuation { waiter = $0 }
-  }
-
-  private func came() {
-    if hasCome { exit(130) }
-    hasCome = true
-    waiter?.resume()
-    waiter = nil
   }
 }

@@ -1,3 +1,4 @@
+public import Configuration
 public import EventLoop
 public import HTTPServer
 public import Observability
@@ -28,5 +29,17 @@ public struct HealthEndpoints {
       let text = results.map { "\($0.1 ? "ok" : "not ready"): \($0.0)\n" }.joined()
       return .text(results.allSatisfy(\.1) ? 200 : 503, text)
     }
+  }
+
+  /// Serves the endpoints at an address of their own, for a role without an API.
+  ///
+  /// - Throws: `ListenError`.
+  public func serve(at address: ListenAddress, _ log: Log) throws -> HTTPServer {
+    var configuration = HTTPServer.Configuration()
+    configuration.host = address.host
+    configuration.port = address.port
+    let server = try HTTPServer(configuration) { self.answer($0) ?? .text(404, "not found\n") }
+    log.info("listening", ["address": .string("\(address.host):\(server.port)")])
+    return server
   }
 }

@@ -1,4 +1,3 @@
-public import Configuration
 public import EventLoop
 
 /// One role of the fleet, from start to stop.
@@ -11,7 +10,4 @@ public protocol Role: AnyObject {
 
   /// Takes no new work, finishes what is in hand within `grace`, hands back the rest, and closes everything.
   func stop(grace: Duration) async
-
-  /// Takes over publishers that were read anew.
-  func reload(_ publishers: Publishers)
 }

@@ -32,7 +32,7 @@ struct RegistrationRequest: Equatable {
     transactionId = body.transactionId
     ipAddress = body.ipAddress
     correlationId = request.header("Correlation-Id")
-    if let correlationId, !isSynchronizationId(correlationId) {
+    if let correlationId, !Job.isSynchronizationId(correlationId) {
       throw .invalidHeaders("Correlation-Id: expected 1 to 256 visible ASCII characters")
     }
   }
@@ -42,11 +42,6 @@ struct RegistrationRequest: Equatable {
     let transactionId: String
     let ipAddress: String?
   }
-}
-
-/// Whether a text can name a synchronization: 1 to 256 visible ASCII characters.
-func isSynchronizationId(_ text: String) -> Bool {
-  (1...256).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
 }
 
 /// Refuses a body that is not declared as JSON.

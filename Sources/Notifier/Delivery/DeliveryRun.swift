@@ -37,7 +37,7 @@ struct DeliveryRun {
     if isSettled {
       received.acknowledge()
     } else {
-      await giveBack()
+      await received.requeueLater()
     }
   }
 
@@ -106,7 +106,7 @@ struct DeliveryRun {
 
   private func publish(_ message: AMQPMessage, _ log: Log) async -> Bool {
     do {
-      try await notifier.publisher.publishSurely(message, patience: .seconds(600))
+      try await notifier.publisher.publishSurely(message)
       return true
     } catch {
       log.error("the delivery could not be recorded", ["queue": .string(message.routingKey), "cause": .failure(error)])
@@ -121,13 +121,7 @@ struct DeliveryRun {
       notifier.metrics.dead.count()
       received.acknowledge()
     } else {
-      await giveBack()
+      await received.requeueLater()
     }
-  }
-
-  /// The last resort when the broker takes nothing: a pause, since a requeue at once would be a tight loop.
-  private func giveBack() async {
-    try? await EventLoop.sleep(for: .seconds(5))
-    received.requeue()
   }
 }

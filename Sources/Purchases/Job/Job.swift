@@ -43,4 +43,9 @@ public struct Job: Sendable, Equatable, Codable {
   public static func isTransactionId(_ text: String) -> Bool {
     (1...32).contains(text.utf8.count) && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
+
+  /// Whether a text can name a synchronization: 1 to 256 visible ASCII characters.
+  public static func isSynchronizationId(_ text: String) -> Bool {
+    (1...256).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+  }
 }

@@ -127,7 +127,7 @@ struct JobRun {
     }
     do {
       let message = EventMessage.message(event, exchange: worker.topology.events)
-      try await worker.publisher.publishSurely(message, patience: worker.patience)
+      try await worker.publisher.publishSurely(message)
     } catch {
       log.error("the event could not be published", ["cause": .failure(error)])
       return await delay(job, attempt, .seconds(5), .brokerUnavailable, log)
@@ -145,11 +145,11 @@ struct JobRun {
     let queue = worker.topology.jobDelay(worker.policy.tier(for: wait))
     do {
       let message = try JobMessage.message(job, attempt: attempt, queue: queue)
-      try await worker.publisher.publishSurely(message, patience: worker.patience)
+      try await worker.publisher.publishSurely(message)
       received.acknowledge()
     } catch {
       log.error("the job could not be delayed", ["queue": .string(queue), "cause": .failure(error)])
-      await giveBack()
+      await received.requeueLater()
     }
   }
 
@@ -160,12 +160,12 @@ struct JobRun {
       ["reason": .string(reason), "messageId": .string(received.delivery.properties.messageID ?? "")])
     do {
       let message = JobMessage.dead(received.delivery, reason: reason, queue: worker.topology.deadJobs)
-      try await worker.publisher.publishSurely(message, patience: worker.patience)
+      try await worker.publisher.publishSurely(message)
       worker.metrics.dead.count()
       received.acknowledge()
     } catch {
       context.log.error("a delivery could not be buried", ["cause": .failure(error)])
-      await giveBack()
+      await received.requeueLater()
     }
   }
 
@@ -177,12 +177,6 @@ struct JobRun {
       log.warning("release failed", ["cause": .failure(error)])
     }
     log.info("handed back")
-    received.requeue()
-  }
-
-  /// The last resort when the broker takes nothing: a pause, since a requeue at once would be a tight loop.
-  private func giveBack() async {
-    try? await EventLoop.sleep(for: .seconds(5))
     received.requeue()
   }
 
