@@ -12,6 +12,8 @@ public struct AMQPError: Error, Sendable, CustomStringConvertible {
     case channelClosed
     /// The broker refused the message (`basic.nack`), for example because the queue is full.
     case refused
+    /// The message cannot be sent to any broker, for example because a name is longer than AMQP allows.
+    case invalid
     /// No queue was bound for the message (`basic.return`).
     case unroutable
     /// The broker has raised an alarm and takes no messages (`connection.blocked`).

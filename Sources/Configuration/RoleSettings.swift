@@ -122,6 +122,12 @@ public struct WorkerSettings: Sendable {
     sweepAfter = reader.seconds(
       "worker.sweepAfterSeconds", 120, 0.1...86_400,
       "Age at which an open synchronization that no queue seems to hold is enqueued again.")
+    // A copy of a job may wait in the longest tier while the original is finalized, and must find its status.
+    let longest = (retrySchedule.max() ?? .zero) + sweepAfter
+    if statusRetention < longest + .seconds(30) {
+      reader.note(
+        "worker.statusRetentionSeconds", "is too short, expected 30 seconds more than the longest retry and the sweep")
+    }
   }
 }
 

@@ -70,7 +70,6 @@ public final class Notifier: Role {
   }
 
   private func receive(_ received: AMQPConsumer.Received) {
-    guard !runs.isClosed else { return received.requeue() }
     let run = DeliveryRun(notifier: self, received: received)
     runs.start { await run.run() }
   }

@@ -7,7 +7,7 @@ import Purchases
 /// Enqueues open synchronizations again that no queue holds any more, for example because the broker was wiped.
 ///
 /// A synchronization is due when it has been open for longer than it should. While jobs wait in the queue, a due one is
-/// most likely among them, so the sweep only acts on an empty queue. A job that is enqueued twice does no harm: the
+/// most likely among them, so with an empty queue the sweep acts at once, and else only on what is long overdue. A job that is enqueued twice does no harm: the
 /// lease lets one run, and the other finds the synchronization finalized.
 @LoopActor
 struct Sweep {
@@ -24,8 +24,9 @@ struct Sweep {
     guard store.isReady, publisher.isReady, let channel = publisher.channel else { return 0 }
     var count = 0
     do {
-      guard try await channel.declareQueue(topology.jobs, passive: true).messages == 0 else { return 0 }
-      for job in try await store.dueJobs(limit: 500, lookAgainAfter: interval) {
+      let isBusy = try await channel.declareQueue(topology.jobs, passive: true).messages > 0
+      let overdue = isBusy ? interval * 10 : .zero
+      for job in try await store.dueJobs(limit: 500, lookAgainAfter: interval, overdueBy: overdue) {
         try await publisher.publish(try JobMessage.message(job, attempt: 1, queue: topology.jobs))
         log.warning(
           "enqueued again",

@@ -110,7 +110,6 @@ public final class Worker: Role {
 
   private func receive(_ received: AMQPConsumer.Received) {
     // What still arrives after the consumer was cancelled goes back at once.
-    guard !runs.isClosed else { return received.requeue() }
     let run = JobRun(worker: self, received: received)
     runs.start { await run.run() }
   }

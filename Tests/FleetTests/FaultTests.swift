@@ -120,6 +120,24 @@ struct FaultTests {
     }
   }
 
+  @Test func `Redis wiped, and the transaction registered again while its first job runs`() async throws {
+    let servers = TestServers.current!
+    try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
+      #expect(try await fleet.register("1330000000001", id: "first").status == 202)
+      try await eventually("the worker has it in hand") {
+        try await fleet.metric("worker-1", "countersign_jobs_in_flight") == 1
+      }
+      try await servers.kill(.redis)
+      try await servers.wipe(.redis)
+      try await servers.start(.redis)
+      try await fleet.ready("gateway-1")
+      _ = try await fleet.putCustomer(7)
+      #expect(try await fleet.register("1330000000001", id: "second").status == 202)
+      // Both were accepted, so both are finalized, whichever lost its lease.
+      try await check(["first", "second"], at: fleet)
+    }
+  }
+
   @Test func `Redis down is a 503, and nothing stays behind`() async throws {
     let servers = TestServers.current!
     try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in

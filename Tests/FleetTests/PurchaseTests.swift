@@ -97,6 +97,10 @@ struct PurchaseTests {
       // The same id again is the same registration: nothing runs, the status is there.
       #expect(try await fleet.register(transaction, customer: 7, id: "first").status == 202)
       #expect(try await fleet.register("1000000000010", customer: 7, id: "first").status == 400)
+      // The longest id there may be.
+      let long = String(repeating: "x", count: 256)
+      #expect(try await fleet.register("1000000000011", customer: 7, id: long).status == 202)
+      #expect(await fleet.finished([long]).last?.result == "PURCHASE_SYNCHRONIZED")
     }
   }
 

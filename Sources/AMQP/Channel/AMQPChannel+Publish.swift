@@ -16,6 +16,7 @@ extension AMQPChannel {
   ///   `timeout` or `connectionLost` when it is unknown whether the message has arrived.
   public func publish(_ message: AMQPMessage, timeout: Duration = .seconds(10)) async throws {
     if let failure { throw failure }
+    if let defect = message.defect { throw error(.invalid, "publish", defect) }
     if connection.isBlocked { throw error(.blocked, "publish", "the broker has raised a resource alarm") }
     var tag: UInt64 = 0
     let limit = LoopTimer { [weak self] in self?.giveUp(tag) }
@@ -37,6 +38,19 @@ extension AMQPChannel {
 }
 
 extension AMQPMessage {
+  /// Why the message cannot be sent; `nil` when it can.
+  ///
+  /// Asked first: librabbitmq notices only when half of the message is on its way, and the connection is lost then.
+  fileprivate var defect: String? {
+    // AMQP 0-9-1, section 4.2.5.3: a short string has at most 255 octets.
+    let short =
+      [
+        ("exchange", exchange), ("routing key", routingKey), ("message id", messageID), ("content type", contentType),
+        ("type", type ?? ""),
+      ] + headers.keys.map { ("header's name", $0) }
+    return short.first { $0.1.utf8.count > 255 }.map { "the \($0.0) is longer than 255 bytes" }
+  }
+
   fileprivate func publish(on state: OpaquePointer, channel: UInt16) -> Int32 {
     var arena = ArgumentArena()
     var properties = amqp_basic_properties_t()

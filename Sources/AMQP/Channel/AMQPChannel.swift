@@ -14,6 +14,8 @@ public final class AMQPChannel {
   var consumers: [String: @LoopActor (AMQPDelivery) -> Void] = [:]
   var lastAcknowledgement: ContinuousClock.Instant?
   private static let settlingTime: Duration = .milliseconds(500)
+  /// Longer than a broker needs for a queue whose leader is being elected.
+  private static let callTimeout: Duration = .seconds(15)
   private var calls: [Call] = []
   private var assembly = ContentAssembly<Content>()
   private var endWaiters: [CheckedContinuation<AMQPError, Never>] = []
@@ -58,7 +60,7 @@ public final class AMQPChannel {
     end(AMQPError(.closed, operation: "close", target: connection.endpoint.description, cause: "closed by us"))
   }
 
-  /// Sends a method and waits for its answer.
+  /// Sends a method and waits for its answer; a broker that gives none loses the connection.
   @discardableResult
   func call<Method>(
     _ operation: String, _ id: amqp_method_number_t, _ method: inout Method, reply: amqp_method_number_t
@@ -66,6 +68,9 @@ public final class AMQPChannel {
     if let failure { throw failure }
     connection.send(id, channel: number, &method)
     if let failure { throw failure }
+    let limit = LoopTimer { [connection] in connection.end(.timeout, operation, "no answer from the broker") }
+    limit.start(after: Self.callTimeout)
+    defer { limit.close() }
     return try await withCheckedThrowingContinuation {
       calls.append(Call(operation: operation, reply: reply, waiter: $0))
     }

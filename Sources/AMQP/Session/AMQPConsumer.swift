@@ -30,6 +30,13 @@ public final class AMQPConsumer {
 
   private let session: AMQPSession
   private let tag: String
+  /// Whether deliveries are still wanted; also looked at when a lost connection comes back.
+  private let demand: Demand
+
+  @LoopActor
+  private final class Demand {
+    var isCancelled = false
+  }
 
   /// Creates a consumer; nothing happens before ``start()``.
   ///
@@ -44,14 +51,20 @@ public final class AMQPConsumer {
     handler: @escaping @LoopActor (Received) -> Void
   ) {
     let tag = name
+    let demand = Demand()
     self.tag = tag
+    self.demand = demand
     session = AMQPSession(
       endpoint, name: name, onChange: onChange,
       setUp: { connection in
         let channel = try await connection.openChannel()
         try await declare(channel)
         try await channel.setPrefetch(prefetch)
-        try await channel.consume(queue, tag: tag) { [unowned channel] in handler(Received($0, channel)) }
+        guard !demand.isCancelled else { return channel }
+        try await channel.consume(queue, tag: tag) { [unowned channel] delivery in
+          // What still comes after the cancellation is left alone: the end of the channel gives it back, and only once.
+          if !demand.isCancelled { handler(Received(delivery, channel)) }
+        }
         return channel
       })
   }
@@ -62,10 +75,11 @@ public final class AMQPConsumer {
   /// Starts to connect.
   public func start() { session.start() }
 
-  /// Asks the broker for no more deliveries; those that it has sent still come.
+  /// Asks the broker for no more deliveries, now and after any reconnection; those under way go back at the end.
   ///
   /// A broker that does not answer within three seconds is given up: its channel ends, and it delivers again.
   public func cancel() async {
+    demand.isCancelled = true
     guard let channel = session.channel else { return }
     let limit = LoopTimer { channel.connection.end(.timeout, "cancel the consumer", "no answer from the broker") }
     limit.start(after: .seconds(3))

@@ -63,7 +63,8 @@ public final class AMQPPublisher {
     let deadline = ContinuousClock.now + patience
     while true {
       do {
-        return try await publish(message)
+        // A late confirm is waited for: publishing again beside the first copy would only add to a slow broker's work.
+        return try await publish(message, timeout: max(.milliseconds(1), deadline - ContinuousClock.now))
       } catch let error as AMQPError {
         let isPassing = [.unreachable, .connectionLost, .channelClosed, .blocked, .timeout, .closed].contains(
           error.code)

@@ -1,4 +1,5 @@
 public import AMQP
+import Crypto
 import EventLoop
 import FoundationEssentials
 public import Purchases
@@ -22,8 +23,14 @@ public enum JobMessage {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return AMQPMessage(
-      exchange: "", routingKey: queue, messageID: "\(job.publisherId)/\(job.synchronizationId)/\(attempt)",
+      exchange: "", routingKey: queue, messageID: id(of: job, attempt: attempt),
       type: "job", headers: headers, body: Array(try encoder.encode(job)))
+  }
+
+  /// A hash, since a synchronization's id may alone be longer than the 255 bytes that AMQP gives a message's id.
+  private static func id(of job: Job, attempt: Int) -> String {
+    let name = Array("\(job.publisherId)/\(job.synchronizationId)".utf8)
+    return "job_\(Hex.encode(SHA256.hash(name)).prefix(32))_\(attempt)"
   }
 
   /// A delivery that is no job.

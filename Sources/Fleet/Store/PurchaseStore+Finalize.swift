@@ -17,9 +17,14 @@ extension PurchaseStore {
   /// effect. A purchase that gives access goes to the first customer who registers it; for any other the result
   /// becomes `PURCHASE_OWNED_BY_ANOTHER_CUSTOMER`.
   ///
-  /// - Parameter retention: how long the status can be read from now on.
+  /// The synchronization stays among the open ones until its event is published, ``told(_:)``: a broker that is wiped in
+  /// between has lost the job, and the sweep brings it back.
+  ///
+  /// - Parameters:
+  ///   - retention: how long the status can be read from now on.
+  ///   - sweepAfter: when the sweep may look whether the event was published.
   public func finalize(
-    _ job: Job, _ lease: Lease, _ outcome: Outcome, retention: Duration, route: String?
+    _ job: Job, _ lease: Lease, _ outcome: Outcome, retention: Duration, sweepAfter: Duration, route: String?
   ) async throws -> FinalizeAnswer {
     let (publisher, transaction) = (job.publisherId, job.transactionId)
     var owner = ""
@@ -41,7 +46,8 @@ extension PurchaseStore {
           outcome.accessGranted ? "1" : "0", outcome.offerId ?? "", outcome.originalTransactionId ?? "",
           outcome.environment ?? "", job.traceparent ?? "", route ?? "",
           String(Self.routeRetention.wholeMilliseconds),
-          SynchronizationResult.purchaseOwnedByAnotherCustomer.rawValue,
+          SynchronizationResult.purchaseOwnedByAnotherCustomer.rawValue, try encoded(job),
+          String(sweepAfter.wholeMilliseconds),
         ]
       ).array ?? []
     switch reply.first?.string {
@@ -56,11 +62,31 @@ extension PurchaseStore {
   }
 }
 
+extension PurchaseStore {
+  /// Takes a finalized synchronization, whose event the broker has confirmed, off the open ones.
+  public func told(_ job: Job) async throws {
+    _ = try await redis.run(
+      .told, keys: [keys.synchronization(job.publisherId, job.synchronizationId), keys.open],
+      arguments: [keys.member(job.publisherId, job.synchronizationId)])
+  }
+}
+
 extension RedisScript {
+  fileprivate static let told = RedisScript(
+    "told",
+    """
+    if redis.call('HGET', KEYS[1], 'status') ~= 'finalized' then return 0 end
+    redis.call('HDEL', KEYS[1], 'job')
+    redis.call('ZREM', KEYS[2], ARGV[1])
+    return 1
+    """)
+
   fileprivate static let finalize = RedisScript(
     "finalize",
     """
-    if redis.call('HGET', KEYS[3], 'status') == 'finalized' then
+    local known = redis.call('HMGET', KEYS[3], 'status', 'transaction', 'customer')
+    if known[1] and (known[2] ~= ARGV[6] or known[3] ~= ARGV[5]) then return {'stale'} end
+    if known[1] == 'finalized' then
       return {'finalized', redis.call('HGETALL', KEYS[3])}
     end
     local last = redis.call('GET', KEYS[1])
@@ -78,13 +104,14 @@ extension RedisScript {
     redis.call('HSET', KEYS[3], 'transaction', ARGV[6], 'customer', ARGV[5], 'status', 'finalized', 'result', result,
       'granted', granted, 'offer', offer, 'original', ARGV[10], 'environment', ARGV[11], 'version', ARGV[1],
       'traceparent', ARGV[12], 'finalizedAt', string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000)))
-    redis.call('HDEL', KEYS[3], 'job', 'fence')
+    redis.call('HDEL', KEYS[3], 'fence')
+    redis.call('HSET', KEYS[3], 'job', ARGV[16])
     redis.call('PEXPIRE', KEYS[3], ARGV[4])
     redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[4])
     if redis.call('GET', KEYS[4]) == ARGV[2] then redis.call('DEL', KEYS[4]) end
     if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end
     if ARGV[13] ~= '' then redis.call('SET', KEYS[6], ARGV[13], 'PX', ARGV[14]) end
-    redis.call('ZREM', KEYS[5], ARGV[3])
+    redis.call('ZADD', KEYS[5], now[1] * 1000 + math.floor(now[2] / 1000) + ARGV[17], ARGV[3])
     return {'finalized', redis.call('HGETALL', KEYS[3])}
     """)
 }

@@ -8,6 +8,12 @@ public struct Lease: Sendable, Equatable {
   public let fence: Int64
   /// App and environment in which Apple knew the transaction the last time.
   public let route: String?
+
+  /// Creates a lease.
+  public init(fence: Int64, route: String?) {
+    self.fence = fence
+    self.route = route
+  }
 }
 
 /// What became of the attempt to take a lease.
@@ -17,6 +23,8 @@ public enum LeaseAnswer: Sendable, Equatable {
   case busy(Duration)
   /// Nothing is left to do but to tell.
   case finalized(Synchronization)
+  /// The job's synchronizationId has become that of another registration; nobody was promised anything for this one.
+  case foreign
 }
 
 extension PurchaseStore {
@@ -51,6 +59,7 @@ extension PurchaseStore {
         throw unexpected(reply, "take lease")
       }
       return .finalized(done)
+    case "foreign": return .foreign
     default: throw unexpected(reply, "take lease")
     }
   }
@@ -94,7 +103,12 @@ extension RedisScript {
   fileprivate static let takeLease = RedisScript(
     "take lease",
     """
-    local status = redis.call('HGET', KEYS[3], 'status')
+    local known = redis.call('HMGET', KEYS[3], 'status', 'transaction', 'customer')
+    local status = known[1]
+    if status and (known[2] ~= ARGV[6] or known[3] ~= ARGV[5]) then
+      if redis.call('GET', KEYS[4]) == ARGV[2] then redis.call('DEL', KEYS[4]) end
+      return {'foreign'}
+    end
     if status == 'finalized' then return {'finalized', redis.call('HGETALL', KEYS[3])} end
     if redis.call('EXISTS', KEYS[1]) == 1 then return {'busy', redis.call('PTTL', KEYS[1])} end
     local now = redis.call('TIME')

@@ -48,9 +48,11 @@ struct Delivery {
   }
 
   /// Builds the message that owes the event to one endpoint, or buries it with a reason.
-  func message(to endpoint: String, attempt: Int, queue: String, reason: String? = nil) -> AMQPMessage {
+  ///
+  /// - Parameter endpoint: `nil` while it is not known to whom the event is owed.
+  func message(to endpoint: String?, attempt: Int, queue: String, reason: String? = nil) -> AMQPMessage {
     var headers = headers
-    headers[Self.endpointHeader] = .string(endpoint)
+    headers[Self.endpointHeader] = endpoint.map(AMQPValue.string)
     headers[JobMessage.attemptHeader] = .int(Int64(attempt))
     headers[JobMessage.reasonHeader] = reason.map { .string(String($0.prefix(1000))) }
     return AMQPMessage(

@@ -21,9 +21,18 @@ struct DeliveryRun {
     } catch {
       return await bury(error.reason)
     }
-    let endpoints = (context.publishers[delivery.publisherId]?.webhooks ?? []).filter { endpoint in
+    guard let publisher = context.publishers[delivery.publisherId] else {
+      // Perhaps this notifier has not read the publisher's file yet.
+      let cause = "publisher \(delivery.publisherId) is not configured"
+      let verdict = AttemptVerdict(
+        failedWith: cause, attempt: delivery.attempt, schedule: context.settings.notifier.retrySchedule)
+      let isSettled = await follow(verdict, delivery, to: delivery.endpointId, context.log)
+      return isSettled ? received.acknowledge() : await received.requeueLater()
+    }
+    let endpoints = publisher.webhooks.filter { endpoint in
       delivery.endpointId.map { $0 == endpoint.id } ?? endpoint.topics.contains(delivery.topic)
     }
+    if let owed = delivery.endpointId, endpoints.isEmpty { return await bury("endpoint \(owed) is not configured") }
     // All at once: a slow endpoint does not keep the others waiting. Tasks and no group, whose children would start on
     // another thread; they are awaited at once and cancelled with this run.
     let attempts = endpoints.map { endpoint in Task { @LoopActor in await deliver(delivery, to: endpoint) } }
@@ -51,6 +60,13 @@ struct DeliveryRun {
     ])
     let verdict = await attempt(delivery, to: endpoint)
     if Task.isCancelled, verdict != .delivered { return false }  // the notifier stops: no failure of the endpoint
+    return await follow(verdict, delivery, to: endpoint.id, log)
+  }
+
+  /// Records what follows from an attempt.
+  private func follow(
+    _ verdict: AttemptVerdict, _ delivery: Delivery, to endpoint: String?, _ log: Log
+  ) async -> Bool {
     switch verdict {
     case .delivered:
       log.info("delivered")
@@ -62,13 +78,13 @@ struct DeliveryRun {
       notifier.metrics.attempts.count("failed")
       return await publish(
         delivery.message(
-          to: endpoint.id, attempt: delivery.attempt + 1, queue: notifier.topology.deliveryDelay(tier)), log)
+          to: endpoint, attempt: delivery.attempt + 1, queue: notifier.topology.deliveryDelay(tier)), log)
     case .abandoned(let reason):
       log.error("delivery abandoned", ["reason": .string(reason)])
       notifier.metrics.attempts.count("abandoned")
       return await publish(
         delivery.message(
-          to: endpoint.id, attempt: delivery.attempt, queue: notifier.topology.deadDeliveries, reason: reason), log)
+          to: endpoint, attempt: delivery.attempt, queue: notifier.topology.deadDeliveries, reason: reason), log)
     }
   }
 

@@ -43,6 +43,7 @@ struct JobRun {
     let lease: Lease
     switch answer {
     case .finalized(let synchronization): return await tell(synchronization, job, attempt, log)
+    case .foreign: return await bury("its synchronizationId has become another registration's")
     case .busy(let rest): return await delay(job, attempt, rest, .busy, log)
     case .taken(let taken): lease = taken
     }
@@ -69,6 +70,8 @@ struct JobRun {
     _ outcome: AttemptOutcome, _ job: Job, _ lease: Lease, _ attempt: Int, _ route: String?, _ offers: OfferCatalog,
     _ log: Log
   ) async {
+    // From here on the lease ends by what is written next; a renewal must not bring it back.
+    worker.letsGo(job, lease)
     let step = NextStep.after(
       outcome, attempt: attempt, policy: worker.policy, offers: offers, now: context.now())
     switch step {
@@ -94,7 +97,7 @@ struct JobRun {
   ) async {
     do {
       switch try await worker.store.finalize(
-        job, lease, outcome, retention: settings.statusRetention, route: route)
+        job, lease, outcome, retention: settings.statusRetention, sweepAfter: settings.sweepAfter, route: route)
       {
       case .finalized(let synchronization):
         let result = synchronization.conclusion?.outcome
@@ -109,8 +112,8 @@ struct JobRun {
       case .stale:
         log.warning("the result is stale: a later lease was given out", ["fence": .int(lease.fence)])
         worker.metrics.stale.count()
-        // The run with the later lease has a delivery of its own.
-        received.acknowledge()
+        // The later lease may be that of another synchronization: this one must still come to its end.
+        await delay(job, attempt, .seconds(1), .busy, log)
       }
     } catch {
       log.warning("finalize failed", ["cause": .failure(error)])
@@ -135,6 +138,12 @@ struct JobRun {
     worker.metrics.events.count()
     worker.metrics.age.observe(seconds(since: job.registeredAt))
     received.acknowledge()
+    do {
+      try await worker.store.told(job)
+    } catch {
+      // The sweep will tell the same event again.
+      log.debug("told failed", ["cause": .failure(error)])
+    }
   }
 
   // MARK: Ways off the queue
@@ -170,6 +179,7 @@ struct JobRun {
   }
 
   private func handBack(_ job: Job, _ lease: Lease, _ log: Log) async {
+    worker.letsGo(job, lease)
     do {
       try await worker.store.release(
         job, lease, isRetrying: false, sweepAfter: settings.sweepAfter, route: lease.route)

@@ -246,8 +246,12 @@ struct PurchaseVerification {
   ) -> [(app: Publisher.App, environments: EnvironmentRoute)] {
     let all = apps.map { ($0, $0.accepts(.production) ? EnvironmentRoute() : EnvironmentRoute(known: .sandbox)) }
     let words = (route ?? "").split(separator: "|").map(String.init)
-    guard words.count == 2, let app = apps.first(where: { $0.bundleId == words[0] }) else { return all }
-    return [(app, EnvironmentRoute(known: AppStoreEnvironment(rawValue: words[1])))] + all
+    let known = AppStoreEnvironment(rawValue: words.last ?? "")
+    // The publisher may have changed its mind about the environment since.
+    guard words.count == 2, let app = apps.first(where: { $0.bundleId == words[0] }), app.accepts(known) else {
+      return all
+    }
+    return [(app, EnvironmentRoute(known: known))] + all
   }
 }
 

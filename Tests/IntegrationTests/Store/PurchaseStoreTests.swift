@@ -64,12 +64,13 @@ struct PurchaseStoreTests {
       #expect(try await store.openCount() == 3)
 
       let taken = try await lease(store, job("a"))
-      _ = try await store.finalize(job("a"), taken, granted, retention: hour, route: nil)
+      _ = try await store.finalize(job("a"), taken, granted, retention: hour, sweepAfter: hour, route: nil)
       #expect(try await redis.send(["EXISTS", key]).integer == 0)
       #expect(try await claim(store, job("b", customer: 8)) == .claimed)
       #expect(try await claim(store, job("a")) == .replayed)
       #expect(try await claim(store, job("a", customer: 8)) == .idInUse)
       #expect(try await claim(store, job("a", transaction: "102")) == .idInUse)
+      try await store.told(job("a"))
       #expect(try await store.openCount() == 3)
     }
   }
@@ -100,7 +101,9 @@ struct PurchaseStoreTests {
       let taken = try await lease(store, job())
       try await store.undoClaim(job())
       #expect(try await store.synchronization(1, "s")?.status == .processing)
-      guard case .finalized = try await store.finalize(job(), taken, granted, retention: hour, route: nil) else {
+      guard
+        case .finalized = try await store.finalize(job(), taken, granted, retention: hour, sweepAfter: hour, route: nil)
+      else {
         throw NeverHappened(description: "finalized")
       }
       try await store.undoClaim(job())
@@ -124,7 +127,7 @@ struct PurchaseStoreTests {
       #expect(second.route == "app|Sandbox")
       #expect(try await store.renewLease(job(), first, for: .seconds(60)) == false)
       // What the first run found comes too late.
-      #expect(try await store.finalize(job(), first, granted, retention: hour, route: nil) == .stale)
+      #expect(try await store.finalize(job(), first, granted, retention: hour, sweepAfter: hour, route: nil) == .stale)
 
       for key in try await redis.send(["KEYS", prefix + "*"]).array ?? [] {
         _ = try await redis.send(["DEL", key.string ?? ""])
@@ -140,7 +143,9 @@ struct PurchaseStoreTests {
   @Test func `a finalized synchronization stays as it is and gives no lease`() async throws {
     try await with { (store, redis, prefix) async throws in
       let taken = try await lease(store, job())
-      guard case .finalized(let done) = try await store.finalize(job(), taken, granted, retention: hour, route: nil)
+      guard
+        case .finalized(let done) = try await store.finalize(
+          job(), taken, granted, retention: hour, sweepAfter: hour, route: nil)
       else {
         throw NeverHappened(description: "finalized")
       }
@@ -149,8 +154,11 @@ struct PurchaseStoreTests {
       #expect(done.conclusion?.traceparent == "t")
       #expect(try await store.takeLease(job(), for: hour, sweepAfter: hour) == .finalized(done))
       let again = try await store.finalize(
-        job(), taken, Outcome(.internalError), retention: hour, route: nil)
+        job(), taken, Outcome(.internalError), retention: hour, sweepAfter: hour, route: nil)
       #expect(again == .finalized(done))
+      // Open until its event is published.
+      #expect(try await store.openCount() == 1)
+      try await store.told(job())
       #expect(try await store.openCount() == 0)
       #expect(try await redis.send(["PTTL", prefix + "sync:1:s"]).integer ?? 0 > 0)
       #expect(try await redis.send(["EXISTS", prefix + "lease:1:100"]).integer == 0)
@@ -163,7 +171,7 @@ struct PurchaseStoreTests {
         let taken = try await lease(store, job)
         guard
           case .finalized(let done) = try await store.finalize(
-            job, taken, outcome, retention: hour, route: nil)
+            job, taken, outcome, retention: hour, sweepAfter: hour, route: nil)
         else { return nil }
         return done.conclusion?.outcome
       }
@@ -190,6 +198,48 @@ struct PurchaseStoreTests {
         try await store.claim(job("later", transaction: "101"), checksCustomer: false, sweepAfter: hour) == .claimed)
       #expect(try await store.dueJobs(limit: 10, lookAgainAfter: hour) == [job("due")])
       #expect(try await store.dueJobs(limit: 10, lookAgainAfter: hour).isEmpty)
+    }
+  }
+
+  @Test func `a finalized synchronization that was not told comes back by the sweep`() async throws {
+    try await with { (store, _, _) async throws in
+      let taken = try await lease(store, job())
+      _ = try await store.finalize(job(), taken, granted, retention: hour, sweepAfter: .zero, route: nil)
+      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero, overdueBy: hour).isEmpty)
+      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero) == [job()])
+      try await store.told(job())
+      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero).isEmpty)
+    }
+  }
+
+  @Test func `a job whose id was given to another registration touches nothing of it`() async throws {
+    try await with { (store, _, _) async throws in
+      // Undone after its publish timed out; the client has used the id for something else since.
+      let ghost = job("x", customer: 7, transaction: "100")
+      let real = job("x", customer: 8, transaction: "200")
+      #expect(try await claim(store, real) == .claimed)
+      #expect(try await store.takeLease(ghost, for: hour, sweepAfter: hour) == .foreign)
+      let taken = try await lease(store, real)
+      #expect(
+        try await store.finalize(
+          ghost, Lease(fence: taken.fence, route: nil), granted, retention: hour, sweepAfter: hour, route: nil)
+          == .stale)
+      guard
+        case .finalized(let done) = try await store.finalize(
+          real, taken, granted, retention: hour, sweepAfter: hour, route: nil)
+      else { throw NeverHappened(description: "finalized") }
+      #expect(done.customerId == 8)
+      #expect(done.transactionId == "200")
+    }
+  }
+
+  @Test func `a registration that a fast worker has finalized before it was confirmed holds`() async throws {
+    try await with { (store, _, _) async throws in
+      #expect(try await claim(store, job()) == .claimed)
+      let taken = try await lease(store, job())
+      _ = try await store.finalize(job(), taken, granted, retention: hour, sweepAfter: hour, route: nil)
+      #expect(try await store.prolongClaim(job()))
+      #expect(try await store.prolongClaim(job("never")) == false)
     }
   }
 

@@ -35,7 +35,7 @@ struct JobMessageTests {
     let message = try JobMessage.message(job, attempt: 3, queue: "cs.jobs")
     #expect(message.exchange == "")
     #expect(message.routingKey == "cs.jobs")
-    #expect(message.messageID == "7/sync-1/3")
+    #expect(message.messageID == "job_1fe5d91256c50a63b7c5bb6f55437c8a_3")
     #expect(message.type == "job")
     #expect(message.contentType == "application/json")
     #expect(message.headers == ["countersign-attempt": 3, "traceparent": "00-t"])
