@@ -1,3 +1,5 @@
+// Also for the socket constants, which Glibc's own module shows only by accident.
+import CUV
 import Glibc
 
 /// A server socket that could not be opened.

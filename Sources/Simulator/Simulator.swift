@@ -5,7 +5,7 @@ import HTTP2Server
 /// A stand-in for the App Store Server API, over HTTP/2 and TLS, that signs with its own test PKI.
 ///
 /// Both environments are served on one port: `https://host:port/production` and `https://host:port/sandbox`. The
-/// transaction id chooses what is answered, see ``Scenario``. Beside the API it answers `GET /livez` and
+/// transaction id chooses what is answered, see ``Scenario``. Beside the API it answers `GET /livez`, `GET /metrics` and
 /// `GET /simulator/calls`.
 @LoopActor
 public final class Simulator {

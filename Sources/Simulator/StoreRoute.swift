@@ -14,6 +14,8 @@ enum StoreRoute: Equatable, Sendable {
   case liveness
   /// The log of calls.
   case calls
+  /// The counts of calls, for Prometheus.
+  case metrics
   /// A call of the API.
   case store(StoreCall)
   /// Nothing that exists.
@@ -25,7 +27,8 @@ enum StoreRoute: Equatable, Sendable {
     let segments = parts[0].split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
     let query = parts.count == 2 ? String(parts[1]) : ""
     switch (segments.count, segments.first) {
-    case (1, "livez"): self = .liveness
+    case (1, "livez"), (1, "readyz"): self = .liveness
+    case (1, "metrics"): self = .metrics
     case (2, "simulator") where segments[1] == "calls": self = .calls
     default: self = StoreCall(segments, query: query).map(StoreRoute.store) ?? .unknown
     }

@@ -1,6 +1,7 @@
 import EventLoop
 import FoundationEssentials
 import HTTP2Server
+import Observability
 
 /// Answers requests: reads them, lets the rules decide, keeps what must be remembered, and waits when told to.
 @LoopActor
@@ -22,6 +23,8 @@ final class StoreService {
   private let now: @LoopActor () -> Int64
   private var gate: TokenGate
   private var log = CallLog()
+  private let metrics: Metrics
+  private let counter: Counter
   /// How often a transaction was asked for, where that makes a difference.
   private var calls = RecentlyUsed<Purchase, Int>(capacity: 10_000)
   /// Signed once, served to all who ask within a second. Clients that verify do the same work for a cached answer.
@@ -33,12 +36,20 @@ final class StoreService {
     latency = configuration.latency
     self.now = now
     gate = TokenGate(apps: configuration.apps, keys: pki.tokenKeys)
+    metrics = Metrics()
+    counter = metrics.counter(
+      "countersign_simulator_calls_total", "Calls by what was answered.", labels: ["environment", "endpoint", "status"])
   }
 
   func answer(_ request: HTTP2Request) async -> HTTP2Response {
     do {
       switch StoreRoute(path: request.path) {
       case .liveness: return only("GET", request) { HTTP2Response(status: 200) }
+      case .metrics:
+        return only("GET", request) {
+          HTTP2Response(
+            status: 200, headers: [("content-type", "text/plain; version=0.0.4")], body: Array(metrics.text().utf8))
+        }
       case .calls: return try only("GET", request) { StoreRenderer.json(try renderer.encode(log.report)) }
       case .store(let call):
         let (response, delay) = try answer(call, request)
@@ -62,10 +73,12 @@ final class StoreService {
   private func answer(_ call: StoreCall, _ request: HTTP2Request) throws -> (HTTP2Response, Duration) {
     let time = now()
     func logged(_ response: HTTP2Response, _ refusal: BearerToken.Refusal? = nil) -> HTTP2Response {
+      let status = response.fault == nil ? response.status : 0
+      counter.count(call.environment.rawValue, call.endpoint.rawValue, String(status))
       log.record(
         CallLog.Call(
           time: time, environment: call.environment.rawValue, endpoint: call.endpoint.rawValue,
-          transactionId: call.transactionId, status: response.fault == nil ? response.status : 0,
+          transactionId: call.transactionId, status: status,
           refusal: refusal?.rawValue))
       return response
     }

@@ -21,6 +21,7 @@ public final class RunningFleet {
   public struct Event: Sendable {
     public let id: String
     public let version: Int64
+    public let traceparent: String
     public let body: [UInt8]
     /// The synchronization it tells about.
     public let synchronizationId: String
@@ -31,6 +32,7 @@ public final class RunningFleet {
   public struct Webhook: Sendable {
     public let id: String
     public let isVerified: Bool
+    public let traceparent: String
     public let body: [UInt8]
   }
 
@@ -208,6 +210,7 @@ public final class RunningFleet {
     events.put(
       Event(
         id: delivery.properties.messageID ?? "", version: delivery.properties.headers["version"]?.int ?? 0,
+        traceparent: delivery.properties.headers["traceparent"]?.string ?? "",
         body: delivery.body, synchronizationId: envelope.data.synchronizationId, result: envelope.data.result))
   }
 
@@ -228,7 +231,9 @@ public final class RunningFleet {
     let isVerified =
       request.method == "POST" && request.header("content-type") == "application/json" && isRecent
       && request.header("webhook-signature") == "v1," + Base64.encode(expected)
-    webhooks.put(Webhook(id: id, isVerified: isVerified, body: request.body))
+    webhooks.put(
+      Webhook(
+        id: id, isVerified: isVerified, traceparent: request.header("traceparent") ?? "", body: request.body))
     return .text(webhookStatus(webhooks.all.count), "")
   }
 

@@ -197,6 +197,33 @@ struct PurchaseTests {
     }
   }
 
+  @Test func `a trace goes from the request to the event and the webhook`() async throws {
+    try await RunningFleet.with(["gateway-1", "worker-1", "notifier-1"]) { fleet in
+      let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+      let answer = try await fleet.send(
+        "POST", fleet.url("/purchases"),
+        fleet.headers(RunningFleet.publisher) + [("traceparent", "00-\(trace)-00f067aa0ba902b7-01")],
+        "{\"cleengCustomerId\":7,\"transactionId\":\"1000000000001\"}")
+      #expect(answer.status == 202)
+      let event = await fleet.events.wait(for: 1)[0]
+      let webhook = await fleet.webhooks.wait(for: 1)[0]
+      for carried in [event.traceparent, webhook.traceparent] {
+        #expect(carried.hasPrefix("00-\(trace)-"))
+        #expect(carried.hasSuffix("-01"))
+        #expect(!carried.contains("00f067aa0ba902b7"))
+      }
+      try await eventually("the logs name the trace") {
+        ["gateway-1", "worker-1", "notifier-1"].allSatisfy { fleet.log($0).contains(trace) }
+      }
+      // No role has written a secret to its log.
+      for name in fleet.roles.keys {
+        for secret in [RunningFleet.tokens[RunningFleet.publisher]!, "whsec_", "Bearer ", "eyJ"] {
+          #expect(!fleet.log(name).contains(secret), "\(name)")
+        }
+      }
+    }
+  }
+
   @Test func `a webhook endpoint that fails gets the same event again`() async throws {
     try await RunningFleet.with(["gateway-1", "worker-1", "notifier-1"]) { fleet in
       fleet.webhookStatus = { [500, 302, 200][min($0, 3) - 1] }

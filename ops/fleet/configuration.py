@@ -87,6 +87,7 @@ class Configuration:
             "offers": [
                 {"offerId": "S123123123_US", "productIds": ["com.example.app.monthly", "com.example.app.yearly"]},
                 {"offerId": "A123123124_US", "productIds": ["com.example.app.lifetime"]},
+                {"offerId": "R123123126_US", "productIds": ["com.example.app.coins"]},
                 {"offerId": "P123123125_US", "productIds": ["com.example.app.pass"], "accessDays": 30},
             ],
             "webhooks": [{
@@ -97,10 +98,13 @@ class Configuration:
         }
 
     def environment(self, listen):
-        """What a role is started with: nothing of the caller's configuration, and no proxy, since all is local."""
+        """What a role is started with: the caller's variables but for what is private to this run, and no proxy."""
+        private = ("RABBITMQ", "REDIS", "PUBLISHERS", "SIMULATOR", "APP_STORE", "GATEWAY_LISTEN", "WORKER_LISTEN",
+                   "NOTIFIER_LISTEN", "TEST", "FIXTURES")
         kept = {
             key: value for key, value in os.environ.items()
-            if not key.lower().endswith("_proxy") and (not key.startswith("COUNTERSIGN_") or key.endswith("_LOG_LEVEL"))
+            if not key.lower().endswith("_proxy")
+            and not key.startswith(tuple(f"COUNTERSIGN_{name}" for name in private))
         }
         return kept | listen
 
@@ -108,6 +112,8 @@ class Configuration:
         """What a client that knows only the public contract needs, for ops/examples/client.py."""
         return {
             "API_URL": f"http://{self.listen['gateway']}",
+            "SIMULATOR_URL": f"https://{self.listen['simulator']}",
+            "SIMULATOR_CA": str(self.tls_authority),
             "AMQP_URL": self.rabbitmq,
             "PUBLISHER_ID": str(PUBLISHER),
             "PUBLISHER_TOKEN": self.publisher_token,

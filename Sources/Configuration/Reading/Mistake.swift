@@ -7,7 +7,7 @@ public struct Mistake: Error, Sendable, Equatable, CustomStringConvertible {
   /// What was found and what was expected.
   public let problem: String
 
-  public var description: String { "\(source): \(key): \(problem)" }
+  public var description: String { key.isEmpty ? "\(source): \(problem)" : "\(source): \(key): \(problem)" }
 }
 
 /// Every mistake of a configuration, found in one pass.

@@ -13,6 +13,8 @@ struct Delivery {
   /// The number of this attempt, from 1.
   let attempt: Int
   let traceparent: String?
+  /// The synchronization that the event tells about, for the log.
+  let synchronizationId: String
   /// The body as the worker published it, byte for byte: the signature is over these bytes.
   let body: [UInt8]
   private let headers: [String: AMQPValue]
@@ -37,6 +39,7 @@ struct Delivery {
     eventId = id
     publisherId = envelope.broadcasterId
     topic = envelope.topic
+    synchronizationId = envelope.data?.synchronizationId ?? ""
     endpointId = message.properties.headers[Self.endpointHeader]?.string
     attempt = Int(clamping: max(1, message.properties.headers[JobMessage.attemptHeader]?.int ?? 1))
     traceparent = message.properties.headers["traceparent"]?.string
@@ -62,5 +65,10 @@ struct Delivery {
   private struct Envelope: Decodable {
     let broadcasterId: Int64
     let topic: String
+    let data: Content?
+
+    struct Content: Decodable {
+      let synchronizationId: String?
+    }
   }
 }

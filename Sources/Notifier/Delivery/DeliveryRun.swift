@@ -56,7 +56,9 @@ struct DeliveryRun {
   private func deliver(_ delivery: Delivery, to endpoint: Publisher.WebhookEndpoint) async -> Bool {
     let log = context.log.with([
       "eventId": .string(delivery.eventId), "publisherId": .int(delivery.publisherId),
-      "endpoint": .string(endpoint.id), "attempt": .int(Int64(delivery.attempt)),
+      "synchronizationId": .string(delivery.synchronizationId), "endpoint": .string(endpoint.id),
+      "attempt": .int(Int64(delivery.attempt)),
+      "traceId": .string(delivery.traceparent.flatMap { TraceParent($0)?.traceId } ?? ""),
     ])
     let verdict = await attempt(delivery, to: endpoint)
     if Task.isCancelled, verdict != .delivered { return false }  // the notifier stops: no failure of the endpoint
