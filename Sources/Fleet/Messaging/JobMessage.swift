@@ -20,11 +20,9 @@ public enum JobMessage {
   public static func message(_ job: Job, attempt: Int, queue: String) throws -> AMQPMessage {
     var headers: [String: AMQPValue] = [attemptHeader: .int(Int64(attempt))]
     headers["traceparent"] = job.traceparent.map(AMQPValue.string)
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return AMQPMessage(
       exchange: "", routingKey: queue, messageID: id(of: job, attempt: attempt),
-      type: "job", headers: headers, body: Array(try encoder.encode(job)))
+      type: "job", headers: headers, body: try job.encoded())
   }
 
   /// A hash, since a synchronization's id may alone be longer than the 255 bytes that AMQP gives a message's id.

@@ -1,5 +1,4 @@
 import EventLoop
-import FoundationEssentials
 public import Purchases
 import Redis
 
@@ -70,11 +69,7 @@ extension PurchaseStore {
       arguments: [claim.encoded, keys.member(job.publisherId, job.synchronizationId)])
   }
 
-  func encoded(_ job: Job) throws -> String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return String(decoding: try encoder.encode(job), as: UTF8.self)
-  }
+  func encoded(_ job: Job) throws -> String { String(decoding: try job.encoded(), as: UTF8.self) }
 
   func unexpected(_ reply: [RESPValue], _ script: String) -> RedisError {
     RedisError(.reply, operation: "script \(script)", target: "Redis", cause: "unexpected answer \(reply)")

@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// What a worker needs to run a synchronization; complete, so that a job survives the loss of Redis.
 public struct Job: Sendable, Equatable, Codable {
   /// The only version of the body that this code writes and reads.
@@ -47,5 +49,14 @@ public struct Job: Sendable, Equatable, Codable {
   /// Whether a text can name a synchronization: 1 to 256 visible ASCII characters.
   public static func isSynchronizationId(_ text: String) -> Bool {
     (1...256).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+  }
+
+  /// The job as JSON, the same bytes each time.
+  ///
+  /// - Throws: an encoding error, which cannot happen for texts and whole numbers.
+  public func encoded() throws -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return Array(try encoder.encode(self))
   }
 }

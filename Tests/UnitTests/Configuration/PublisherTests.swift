@@ -254,11 +254,11 @@ struct PublisherTests {
     try folder.write("[]", to: "publishers/c.json")
     let mistakes = folder.publisherMistakes()
     #expect(mistakes.count == 3)
-    #expect(mistakes.first?.hasPrefix("publishers/a.json: : is not JSON: ") == true)
+    #expect(mistakes.first?.hasPrefix("publishers/a.json: is not JSON: ") == true)
     #expect(
       mistakes.dropFirst() == [
         "publishers/b.json: customers: is 1, expected one of registered, open",
-        "publishers/c.json: : is an array, expected a JSON object",
+        "publishers/c.json: is an array, expected a JSON object",
       ])
   }
 

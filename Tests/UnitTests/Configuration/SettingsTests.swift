@@ -120,9 +120,9 @@ struct SettingsTests {
   }
 
   @Test(arguments: [
-    ("", "countersign.json: : is not JSON: "), ("{", "countersign.json: : is not JSON: "),
-    ("[]", "countersign.json: : is an array, expected a JSON object"),
-    ("5", "countersign.json: : is 5, expected a JSON object"),
+    ("", "countersign.json: is not JSON: "), ("{", "countersign.json: is not JSON: "),
+    ("[]", "countersign.json: is an array, expected a JSON object"),
+    ("5", "countersign.json: is 5, expected a JSON object"),
   ])
   func noObject(text: String, start: String) throws {
     let mistakes = try folder.mistakes(text)
@@ -132,7 +132,7 @@ struct SettingsTests {
 
   @Test func missingFile() {
     let error = #expect(throws: ConfigurationError.self) { try folder.loader().settings() }
-    #expect(error?.description == "\(folder.path)/countersign.json: : the file cannot be read")
+    #expect(error?.description == "\(folder.path)/countersign.json: the file cannot be read")
   }
 
   // MARK: Variables
