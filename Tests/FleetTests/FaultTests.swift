@@ -68,6 +68,25 @@ struct FaultTests {
     }
   }
 
+  @Test func `a worker hands back what it cannot finish in its grace period`() async throws {
+    let noGrace = ["COUNTERSIGN_SHUTDOWN_GRACE_SECONDS": "0"]
+    try await RunningFleet.with(["gateway-1", "worker-1"], overrides: noGrace) { fleet in
+      #expect(try await fleet.register("1330000000001", id: "slow").status == 202)
+      try await eventually("the worker has it in hand") {
+        try await fleet.metric("worker-1", "countersign_jobs_in_flight") == 1
+      }
+      fleet.roles["worker-1"]?.process.send(SIGTERM)
+      #expect(await fleet.roles["worker-1"]?.process.ended() == 0)
+      #expect(fleet.log("worker-1").contains("handed back"))
+      #expect(try await fleet.status("slow")?.status == "processing")
+      try fleet.start("worker-2")
+      try await fleet.ready("worker-2")
+      try await check(["slow"], at: fleet)
+      // The lease was given back too, so nobody had to wait for its end.
+      #expect(!fleet.log("worker-2").contains("\"cause\":\"busy\""))
+    }
+  }
+
   @Test func `a worker that sleeps longer than its lease does not take effect`() async throws {
     try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
       #expect(try await fleet.register("1330000000001", id: "slow").status == 202)
