@@ -250,8 +250,8 @@ struct PurchaseStoreTests {
       let tasks = (0..<500).map { _ in Task { @LoopActor in try await store.takeCall(budget, perSecond: 5) } }
       var waits: [Duration] = []
       for task in tasks { waits.append(try await task.value) }
-      #expect(waits.prefix(5) == [.zero, .zero, .zero, .zero, .zero])
-      #expect(waits.contains { $0 > .zero })
+      let given = waits.filter { $0 == .zero }.count
+      #expect(given >= 5 && given < 500)
       let other = BudgetName(bundleId: "b", environment: "Production", endpoint: "x")
       #expect(try await store.takeCall(other, perSecond: 5) == .zero)
       try await store.pause(other, for: .seconds(60))
