@@ -96,12 +96,11 @@ public final class HTTPServer {
   private func run() {
     guard let daemon else { return }
     MHD_run(daemon)
+    // Never later than half a second: at its connection limit libmicrohttpd stops to listen, and listens again only in
+    // the second call after a connection has gone, for which it asks nobody.
     var milliseconds: UInt64 = 0
-    if MHD_get_timeout(daemon, &milliseconds) == .YES {
-      timer?.start(after: .milliseconds(Int64(min(milliseconds, 60_000))))
-    } else {
-      timer?.stop()
-    }
+    if MHD_get_timeout(daemon, &milliseconds) != .YES { milliseconds = 500 }
+    timer?.start(after: .milliseconds(Int64(min(milliseconds, 500))))
   }
 
   // MARK: One request
