@@ -151,25 +151,6 @@ struct HTTPTests {
       })
   }
 
-  @Test func `who waits at the connection limit is served when another has gone`() async throws {
-    var configuration = HTTPServer.Configuration()
-    configuration.maxConnections = 1
-    try await with(configuration, handler: Self.echo) { client, base in
-      let first = try await client.send(HTTPClientRequest("GET", base + "/first"))
-      #expect(first.status == 207)
-      var other = HTTPClient.Configuration()
-      other.allowsPlainHTTP = true
-      let second = HTTPClient(other)
-      let waiting = Task { @LoopActor in
-        try await second.send(HTTPClientRequest("GET", base + "/second", timeout: .seconds(20))).status
-      }
-      client.close()  // and with it the connection that was kept alive
-      let status = try await waiting.value
-      #expect(status == 207)
-      second.close()
-    }
-  }
-
   @Test func `a port in use is named`() async throws {
     let server = try HTTPServer(HTTPServer.Configuration(), handler: Self.echo)
     var taken = HTTPServer.Configuration()
