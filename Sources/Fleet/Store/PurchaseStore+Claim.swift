@@ -15,7 +15,6 @@ extension PurchaseStore {
   ///   - checksCustomer: whether the customer must be known.
   ///   - sweepAfter: when the sweep may look at the synchronization.
   public func claim(_ job: Job, checksCustomer: Bool, sweepAfter: Duration) async throws -> ClaimAnswer {
-    let claim = Claim(synchronizationId: job.synchronizationId, customerId: job.customerId)
     let reply =
       try await redis.run(
         .claim,
@@ -26,14 +25,14 @@ extension PurchaseStore {
           keys.customer(job.publisherId, job.customerId),
         ],
         arguments: [
-          claim.encoded, String(Self.unconfirmedClaim.wholeMilliseconds), checksCustomer ? "1" : "0",
+          job.claim.encoded, String(Self.unconfirmedClaim.wholeMilliseconds), checksCustomer ? "1" : "0",
           keys.member(job.publisherId, job.synchronizationId), String(sweepAfter.wholeMilliseconds),
           String(job.customerId), job.transactionId, try encoded(job), job.traceparent ?? "",
         ]
       ).array ?? []
     switch reply.first?.string {
     case "claimed": return .claimed
-    case "held": return .held(by: reply[1].string.flatMap(Claim.init) ?? claim)
+    case "held": return .held(by: reply[1].string.flatMap(Claim.init) ?? job.claim)
     case "customer": return .unknownCustomer
     case "replayed": return .replayed
     case "in use": return .idInUse
@@ -45,20 +44,18 @@ extension PurchaseStore {
   ///
   /// - Returns: whether the registration holds: the claim is ours, or a fast worker has finalized by now.
   public func prolongClaim(_ job: Job) async throws -> Bool {
-    let claim = Claim(synchronizationId: job.synchronizationId, customerId: job.customerId)
     return try await redis.run(
       .prolongClaim,
       keys: [
         keys.claim(job.publisherId, job.transactionId),
         keys.synchronization(job.publisherId, job.synchronizationId),
       ],
-      arguments: [claim.encoded]
+      arguments: [job.claim.encoded]
     ).integer == 1
   }
 
   /// Takes back what ``claim(_:checksCustomer:sweepAfter:)`` did, unless a worker has begun by now.
   public func undoClaim(_ job: Job) async throws {
-    let claim = Claim(synchronizationId: job.synchronizationId, customerId: job.customerId)
     _ = try await redis.run(
       .undoClaim,
       keys: [
@@ -66,7 +63,7 @@ extension PurchaseStore {
         keys.synchronization(job.publisherId, job.synchronizationId),
         keys.open,
       ],
-      arguments: [claim.encoded, keys.member(job.publisherId, job.synchronizationId)])
+      arguments: [job.claim.encoded, keys.member(job.publisherId, job.synchronizationId)])
   }
 
   func encoded(_ job: Job) throws -> String { String(decoding: try job.encoded(), as: UTF8.self) }

@@ -31,7 +31,6 @@ extension PurchaseStore {
     if outcome.accessGranted, let original = outcome.originalTransactionId, let environment = outcome.environment {
       owner = keys.owner(publisher, environment, original)
     }
-    let claim = Claim(synchronizationId: job.synchronizationId, customerId: job.customerId)
     let reply =
       try await redis.run(
         .finalize,
@@ -41,7 +40,7 @@ extension PurchaseStore {
           keys.route(publisher, transaction),
         ] + (owner.isEmpty ? [] : [owner]),
         arguments: [
-          String(lease.fence), claim.encoded, keys.member(publisher, job.synchronizationId),
+          String(lease.fence), job.claim.encoded, keys.member(publisher, job.synchronizationId),
           String(retention.wholeMilliseconds), String(job.customerId), transaction, outcome.result.rawValue,
           outcome.accessGranted ? "1" : "0", outcome.offerId ?? "", outcome.originalTransactionId ?? "",
           outcome.environment ?? "", job.traceparent ?? "", route ?? "",

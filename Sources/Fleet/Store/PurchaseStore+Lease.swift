@@ -34,7 +34,6 @@ extension PurchaseStore {
   /// was wiped (decision 0004). A Redis that has lost the synchronization gets it back from the job.
   public func takeLease(_ job: Job, for duration: Duration, sweepAfter: Duration) async throws -> LeaseAnswer {
     let (publisher, transaction) = (job.publisherId, job.transactionId)
-    let claim = Claim(synchronizationId: job.synchronizationId, customerId: job.customerId)
     let reply =
       try await redis.run(
         .takeLease,
@@ -44,7 +43,7 @@ extension PurchaseStore {
           keys.route(publisher, transaction),
         ],
         arguments: [
-          String(duration.wholeMilliseconds), claim.encoded, keys.member(publisher, job.synchronizationId),
+          String(duration.wholeMilliseconds), job.claim.encoded, keys.member(publisher, job.synchronizationId),
           String(sweepAfter.wholeMilliseconds), String(job.customerId), transaction, try encoded(job),
           job.traceparent ?? "",
         ]

@@ -20,6 +20,11 @@ public struct Claim: Sendable, Equatable {
   }
 }
 
+extension Job {
+  /// The claim that the job's synchronization has, or wants, on its transactionId.
+  public var claim: Claim { Claim(synchronizationId: synchronizationId, customerId: customerId) }
+}
+
 /// What became of the attempt to claim a transactionId.
 public enum ClaimAnswer: Sendable, Equatable {
   /// The claim is ours; the job must be published now.

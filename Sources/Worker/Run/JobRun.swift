@@ -48,7 +48,6 @@ struct JobRun {
     case .taken(let taken): lease = taken
     }
     worker.holds(job, lease)
-    defer { worker.letsGo(job, lease) }
 
     // 2. Apple's answer, verified.
     guard let publisher = context.publishers[job.publisherId] else {
