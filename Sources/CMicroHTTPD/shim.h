@@ -2,22 +2,28 @@
 #include <microhttpd.h>
 
 // MHD_start_daemon is variadic, which Swift cannot call. The daemon gets no thread: it is run by the event loop, which
-// watches its epoll descriptor.
-static inline struct MHD_Daemon *countersign_mhd_start(int listener, unsigned int connections,
-                                                       unsigned int idle_seconds, size_t connection_memory,
-                                                       MHD_AccessHandlerCallback handler,
+// watches its epoll descriptor. Nor does it listen: connections are given to it.
+static inline struct MHD_Daemon *countersign_mhd_start(unsigned int connections, unsigned int idle_seconds,
+                                                       size_t connection_memory, MHD_AccessHandlerCallback handler,
                                                        MHD_RequestCompletedCallback completed,
+                                                       MHD_NotifyConnectionCallback connection,
                                                        size_t (*unescape)(void *, struct MHD_Connection *, char *),
                                                        void *context) {
-  return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handler, context,
-                          MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, connections,
-                          MHD_OPTION_CONNECTION_TIMEOUT, idle_seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                          connection_memory, MHD_OPTION_NOTIFY_COMPLETED, completed, context,
-                          MHD_OPTION_UNESCAPE_CALLBACK, unescape, context, MHD_OPTION_END);
+  return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, handler,
+                          context, MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_TIMEOUT,
+                          idle_seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_memory,
+                          MHD_OPTION_NOTIFY_COMPLETED, completed, context, MHD_OPTION_NOTIFY_CONNECTION, connection,
+                          context, MHD_OPTION_UNESCAPE_CALLBACK, unescape, context, MHD_OPTION_END);
 }
 
 // MHD_get_daemon_info is variadic too.
 static inline int countersign_mhd_epoll_descriptor(struct MHD_Daemon *daemon) {
   const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
   return info == NULL ? -1 : info->epoll_fd;
+}
+
+// Takes the ownership of a connected socket, also when it fails. No limit depends on the peer's address, so none is told.
+static inline enum MHD_Result countersign_mhd_add(struct MHD_Daemon *daemon, int descriptor) {
+  struct sockaddr unspecified = {.sa_family = AF_INET};
+  return MHD_add_connection(daemon, descriptor, &unspecified, sizeof unspecified);
 }

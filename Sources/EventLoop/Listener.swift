@@ -18,11 +18,88 @@ public struct ListenError: Error, Sendable, CustomStringConvertible {
   public var description: String { "listen on \(target): \(cause)" }
 }
 
+/// A TCP socket that listens, and hands over every connection that it accepts.
+///
+/// Close it before it is let go.
+@LoopActor
+public final class Listener {
+  /// The port that was bound, also when the system chose it.
+  public let port: Int
+
+  private let descriptor: Int32
+  private let onConnection: @LoopActor (Int32) throws -> Void
+  private var watcher: DescriptorWatcher?
+  private var pause: LoopTimer?
+  private var isAccepting = false
+
+  /// Binds a numeric address and accepts from now on; port 0 takes any free port.
+  ///
+  /// - Parameter onConnection: takes the ownership of a connected, non-blocking descriptor. When it throws, the listener
+  ///   rests for 100 ms; it must have closed the descriptor.
+  /// - Throws: ``ListenError``.
+  public init(host: String, port: Int, onConnection: @escaping @LoopActor (Int32) throws -> Void) throws {
+    (descriptor, self.port) = try openListener(host: host, port: port)
+    self.onConnection = onConnection
+    do {
+      // Strong: a listener lives until it is closed, or else nobody would take what arrives.
+      watcher = try DescriptorWatcher(descriptor: descriptor) { _ in self.acceptAll() }
+    } catch {
+      Glibc.close(descriptor)
+      throw ListenError(target: "\(host):\(port)", cause: "\(error)")
+    }
+    pause = LoopTimer { [weak self] in self?.rewatch() }
+    accepts(true)
+  }
+
+  /// Accepts, or leaves further connections in the system's backlog.
+  public func accepts(_ wanted: Bool) {
+    guard wanted != isAccepting else { return }
+    isAccepting = wanted
+    rewatch()
+  }
+
+  /// Stops to listen; connections that nobody accepted are refused.
+  public func close() {
+    guard let watcher else { return }
+    isAccepting = false
+    self.watcher = nil
+    watcher.close()
+    pause?.close()
+    pause = nil
+    Glibc.close(descriptor)
+  }
+
+  private func rewatch() { watcher?.watch(isAccepting ? .readable : []) }
+
+  private func acceptAll() {
+    while isAccepting {
+      // accept4 is not visible to Swift. No process is started from here, so the gap before FD_CLOEXEC is harmless.
+      let accepted = accept(descriptor, nil, nil)
+      guard accepted >= 0 else {
+        // The peer of the connection that waited may be gone already: that is no failure of the socket.
+        if [EAGAIN, EWOULDBLOCK, EINTR, ECONNABORTED, EPROTO].contains(errno) { return }
+        return rest()
+      }
+      _ = fcntl(accepted, F_SETFL, O_NONBLOCK)
+      _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
+      var enabled: Int32 = 1
+      setsockopt(accepted, Int32(IPPROTO_TCP), TCP_NODELAY, &enabled, socklen_t(MemoryLayout<Int32>.size))
+      do { try onConnection(accepted) } catch { return rest() }
+    }
+  }
+
+  /// Out of descriptors or memory: the connection stays in the backlog, and the loop must not spin on it.
+  private func rest() {
+    watcher?.watch([])
+    pause?.start(after: .milliseconds(100))
+  }
+}
+
 /// Opens a non-blocking listening socket on a numeric address; port 0 takes any free port.
 ///
 /// - Returns: the descriptor and the port it is bound to.
 /// - Throws: ``ListenError``.
-public func openListener(host: String, port: Int) throws(ListenError) -> (descriptor: Int32, port: Int) {
+private func openListener(host: String, port: Int) throws(ListenError) -> (descriptor: Int32, port: Int) {
   let target = "\(host):\(port)"
   func failure() -> ListenError { ListenError(target: target, cause: String(cString: strerror(errno))) }
 

@@ -40,10 +40,8 @@ public final class HTTP2Server {
   private let configuration: Configuration
   private let handler: Handler
   private let scratch = Scratch()
-  private var socket: ListeningSocket?
-  private var watcher: DescriptorWatcher?
+  private var listener: Listener?
   private var sweeper: LoopTimer?
-  private var acceptPause: LoopTimer?
   private var connections: [ObjectIdentifier: HTTP2Connection] = [:]
 
   /// Creates a server that does not listen yet.
@@ -53,28 +51,24 @@ public final class HTTP2Server {
   }
 
   /// The port that the server listens on; 0 when it does not.
-  public var boundPort: Int { socket?.port ?? 0 }
+  public var boundPort: Int { listener?.port ?? 0 }
 
   /// How many connections are open.
   public var connectionCount: Int { connections.count }
 
   /// Binds the address and accepts connections from now on; traps when called twice.
   ///
-  /// - Throws: `ResolutionError` or ``HTTP2ServerError`` when the address cannot be bound.
+  /// - Throws: `ResolutionError` or `ListenError` when the address cannot be bound.
   public func start() async throws {
-    precondition(socket == nil, "The server listens already.")
+    precondition(listener == nil, "The server listens already.")
     let addresses = try await EventLoop.resolve(configuration.host)
-    let socket = try ListeningSocket(address: addresses.first ?? configuration.host, port: configuration.port)
-    do {
-      // Strong: a server that listens lives until it is closed, or else nobody would take what arrives.
-      watcher = try DescriptorWatcher(descriptor: socket.descriptor) { _ in self.accept() }
-    } catch {
-      socket.close()
-      throw error
+    // Strong: a server that listens lives until it is closed, or else nobody would take what arrives.
+    listener = try Listener(host: addresses.first ?? configuration.host, port: configuration.port) { descriptor in
+      let connection = try HTTP2Connection(
+        takingOwnershipOf: descriptor, configuration: self.configuration, scratch: self.scratch, handler: self.handler
+      ) { [weak self] in self?.connections[ObjectIdentifier($0)] = nil }
+      self.connections[ObjectIdentifier(connection)] = connection
     }
-    self.socket = socket
-    watcher?.watch(.readable)
-    acceptPause = LoopTimer { [weak self] in self?.watcher?.watch(.readable) }
     let sweeper = LoopTimer { [weak self] in self?.sweep() }
     sweeper.start(after: configuration.idleTimeout / 2, every: configuration.idleTimeout / 2)
     self.sweeper = sweeper
@@ -82,28 +76,11 @@ public final class HTTP2Server {
 
   /// Stops to listen, ends every connection, cancels the handlers and frees all memory.
   public func close() {
-    watcher?.close()
+    listener?.close()
     sweeper?.close()
-    acceptPause?.close()
-    socket?.close()
-    (watcher, sweeper, acceptPause, socket) = (nil, nil, nil, nil)
+    (listener, sweeper) = (nil, nil)
     for connection in connections.values { connection.end() }
     connections = [:]
-  }
-
-  private func accept() {
-    do {
-      while let descriptor = try socket?.accept() {
-        let connection = try HTTP2Connection(
-          takingOwnershipOf: descriptor, configuration: configuration, scratch: scratch, handler: handler
-        ) { [weak self] in self?.connections[ObjectIdentifier($0)] = nil }
-        connections[ObjectIdentifier(connection)] = connection
-      }
-    } catch {
-      // Out of descriptors or memory: the connection stays in the queue, and the loop must not spin on it.
-      watcher?.watch([])
-      acceptPause?.start(after: .milliseconds(100))
-    }
   }
 
   private func sweep() {

@@ -28,12 +28,14 @@ public final class HTTPServer {
   public typealias Handler = @LoopActor (HTTPServerRequest) async -> HTTPServerResponse
 
   /// The port that the server listens on.
-  public let port: Int
+  public var port: Int { listener?.port ?? 0 }
 
   private let configuration: Configuration
   private let handler: Handler
   private let tooLarge: @LoopActor () -> HTTPServerResponse
   private var daemon: OpaquePointer?
+  private var listener: Listener?
+  private var connections = 0
   private var watcher: DescriptorWatcher?
   private var timer: LoopTimer?
   /// The exchanges whose handler is running; libmicrohttpd has suspended their connections.
@@ -52,18 +54,24 @@ public final class HTTPServer {
     self.configuration = configuration
     self.handler = handler
     self.tooLarge = tooLarge
-    let (listener, port) = try openListener(host: configuration.host, port: configuration.port)
-    self.port = port
     // Unretained is right: `close`, which must be called, stops the daemon before the server goes.
     let own = Unmanaged.passUnretained(self).toOpaque()
     daemon = countersign_mhd_start(
-      listener, UInt32(configuration.maxConnections), UInt32(max(1, configuration.idleTimeout.components.seconds)),
-      configuration.maxHeaderBytes, onAccess, onCompleted, onUnescape, own)
+      UInt32(configuration.maxConnections), UInt32(max(1, configuration.idleTimeout.components.seconds)),
+      configuration.maxHeaderBytes, onAccess, onCompleted, onConnection, onUnescape, own)
     guard let daemon else {
-      Glibc.close(listener)
-      throw ListenError(target: "\(configuration.host):\(port)", cause: "libmicrohttpd could not start")
+      throw ListenError(target: "\(configuration.host):\(configuration.port)", cause: "libmicrohttpd could not start")
     }
-    watcher = try DescriptorWatcher(descriptor: countersign_mhd_epoll_descriptor(daemon)) { [weak self] _ in self?.run()
+    do {
+      // The server accepts by itself: libmicrohttpd, once at its limit, does not reliably listen again.
+      listener = try Listener(host: configuration.host, port: configuration.port) { [unowned self] in try take($0) }
+      watcher = try DescriptorWatcher(descriptor: countersign_mhd_epoll_descriptor(daemon)) { [weak self] _ in
+        self?.run()
+      }
+    } catch {
+      listener?.close()
+      MHD_stop_daemon(daemon)
+      throw error
     }
     watcher?.watch(.readable)
     timer = LoopTimer { [weak self] in self?.run() }
@@ -73,8 +81,7 @@ public final class HTTPServer {
   /// Takes no more connections, lets the running requests finish within `grace`, then closes everything.
   public func close(grace: Duration = .seconds(5)) async {
     guard let daemon else { return }
-    let listener = MHD_quiesce_daemon(daemon)
-    if listener >= 0 { Glibc.close(listener) }
+    listener?.close()
     if !running.isEmpty { await idle.wait(atMost: grace) }
     // Stopping with a suspended connection is an error of libmicrohttpd: who is still waiting is told to come again.
     for exchange in running.values {
@@ -96,11 +103,27 @@ public final class HTTPServer {
   private func run() {
     guard let daemon else { return }
     MHD_run(daemon)
-    // Never later than half a second: at its connection limit libmicrohttpd stops to listen, and listens again only in
-    // the second call after a connection has gone, for which it asks nobody.
     var milliseconds: UInt64 = 0
-    if MHD_get_timeout(daemon, &milliseconds) != .YES { milliseconds = 500 }
-    timer?.start(after: .milliseconds(Int64(min(milliseconds, 500))))
+    if MHD_get_timeout(daemon, &milliseconds) == .YES {
+      timer?.start(after: .milliseconds(Int64(min(milliseconds, 60_000))))
+    } else {
+      timer?.stop()
+    }
+  }
+
+  // MARK: Connections
+
+  /// Gives an accepted connection to libmicrohttpd.
+  private func take(_ descriptor: Int32) throws {
+    guard let daemon, countersign_mhd_add(daemon, descriptor) == .YES else {
+      throw ListenError(target: "\(configuration.host):\(port)", cause: "libmicrohttpd took no further connection")
+    }
+    run()
+  }
+
+  fileprivate func count(_ change: Int) {
+    connections += change
+    listener?.accepts(connections < configuration.maxConnections)
   }
 
   // MARK: One request
@@ -216,6 +239,14 @@ private func onCompleted(
   guard let known = request!.pointee else { return }
   request!.pointee = nil
   Unmanaged<Exchange>.fromOpaque(known).release()
+}
+
+private func onConnection(
+  _ context: UnsafeMutableRawPointer?, _: OpaquePointer?, _: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+  _ what: MHD_ConnectionNotificationCode
+) {
+  let server = Unmanaged<HTTPServer>.fromOpaque(context!).takeUnretainedValue()
+  LoopActor.assumeIsolated { server.count(what == .CONNECTION_NOTIFY_STARTED ? 1 : -1) }
 }
 
 /// Leaves the path as it was sent, so that it is split before it is decoded.

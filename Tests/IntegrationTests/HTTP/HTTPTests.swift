@@ -151,6 +151,31 @@ struct HTTPTests {
       })
   }
 
+  @Test func `who waits at the connection limit is served when another has gone`() async throws {
+    var configuration = HTTPServer.Configuration()
+    configuration.maxConnections = 2
+    try await with(configuration, handler: Self.echo) { _, base in
+      var clients: [HTTPClient] = []
+      for _ in 0..<40 {
+        var own = HTTPClient.Configuration()
+        own.allowsPlainHTTP = true
+        clients.append(HTTPClient(own))
+      }
+      // Each keeps its connection alive until it is closed, so that the next ones can only wait.
+      let waiting = clients.map { client in
+        Task { @LoopActor in
+          let status = try await client.send(HTTPClientRequest("GET", base + "/x", timeout: .seconds(60))).status
+          client.close()
+          return status
+        }
+      }
+      for one in waiting {
+        let status = try await one.value
+        #expect(status == 207)
+      }
+    }
+  }
+
   @Test func `a port in use is named`() async throws {
     let server = try HTTPServer(HTTPServer.Configuration(), handler: Self.echo)
     var taken = HTTPServer.Configuration()
