@@ -84,6 +84,9 @@ let package = Package(
       ],
       swiftSettings: settings),
 
+    // The measured runs behind ops/bench.
+    .executableTarget(name: "Benchmarks", dependencies: ["AppStore", "Crypto", "EventLoop"], swiftSettings: settings),
+
     library(
       "TestSupport",
       ["EventLoop", "Fleet", "AMQP", "Redis", "HTTPClient", "HTTPServer", "Simulator", "Crypto", "Purchases"]),

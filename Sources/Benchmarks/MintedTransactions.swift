@@ -1,0 +1,53 @@
+import AppStore
+import Crypto
+
+/// Distinct signed subscription transactions, shaped as Apple's are: a chain of three certificates in the header, a
+/// payload of 25 fields.
+struct MintedTransactions {
+  /// Makes the chain's verifier.
+  let verifier: SignedDataVerifier
+  /// What the verifier has to be told to accept the transactions.
+  let apps = AcceptedApps([AcceptedApps.App(bundleId: "com.example.streaming", environments: [.sandbox])])
+
+  private let key: P256PrivateKey
+  private let header: String
+  private let signedDate: Int64
+
+  init(at milliseconds: Int64) throws {
+    signedDate = milliseconds
+    let root = try CertificateAuthority.root(commonName: "Benchmark Root CA - G3")
+    let intermediate = try root.issueAuthority(
+      CertificateProfile(
+        commonName: "Benchmark Worldwide Developer Relations", use: .authority(pathLength: 0),
+        markers: ["1.2.840.113635.100.6.2.1"]))
+    let leaf = try intermediate.issueAuthority(
+      CertificateProfile(
+        commonName: "Benchmark Receipt Signing", use: .signing, markers: ["1.2.840.113635.100.6.11.1"]), curve: .p256)
+    key = try P256PrivateKey(pem: leaf.key.pem)
+    let chain = [leaf, intermediate, root].map { "\"\(Base64.encode($0.certificate.der))\"" }.joined(separator: ",")
+    header = Base64URL.encode(Array("{\"alg\":\"ES256\",\"x5c\":[\(chain)]}".utf8))
+    verifier = SignedDataVerifier(roots: TrustedRoots([try Certificate(der: root.certificate.der)]))
+  }
+
+  /// Returns the payload of one transaction, a JSON text.
+  func payload(_ number: Int) -> String {
+    let id = 2_000_000_000_000_000 + number
+    return """
+      {"transactionId":"\(id)","originalTransactionId":"\(id - number % 12)","webOrderLineItemId":"\(id + 7)",\
+      "bundleId":"com.example.streaming","productId":"com.example.streaming.premium.monthly",\
+      "subscriptionGroupIdentifier":"21345678","purchaseDate":\(signedDate - 86_400_000),\
+      "originalPurchaseDate":\(signedDate - 31_536_000_000),"expiresDate":\(signedDate + 2_592_000_000),"quantity":1,\
+      "type":"Auto-Renewable Subscription","appAccountToken":"7e3fb20b-4cdb-47cc-936d-99d65f608138",\
+      "inAppOwnershipType":"PURCHASED","signedDate":\(signedDate),"offerType":1,"offerDiscountType":"FREE_TRIAL",\
+      "offerPeriod":"P1W","environment":"Sandbox","transactionReason":"RENEWAL","storefront":"USA",\
+      "storefrontId":"143441","price":10990,"currency":"USD","appTransactionId":"704897469903783\(number % 1000)",\
+      "isUpgraded":false}
+      """
+  }
+
+  /// Returns one transaction as the App Store would sign it.
+  func signed(_ number: Int) throws -> String {
+    let message = header + "." + Base64URL.encode(Array(payload(number).utf8))
+    return message + "." + Base64URL.encode(try key.signature(for: Array(message.utf8)))
+  }
+}
