@@ -48,21 +48,25 @@ let package = Package(
     library("HTTPClient", ["CCurl", "EventLoop"]),
     library("HTTPServer", ["CMicroHTTPD", "EventLoop"]),
     library("Crypto", ["COpenSSL"]),
+    library("JSON", []),
     library("HTTP2Server", ["CNGHTTP2", "Crypto", "EventLoop"]),
     library("Observability", ["EventLoop"]),
 
     // Apple, the domain, and what the roles share.
-    library("AppStore", ["Crypto", "HTTPClient", "EventLoop"]),
+    library("AppStore", ["Crypto", "HTTPClient", "JSON", "EventLoop"]),
     library("Purchases", []),
-    library("Configuration", ["Crypto", "Purchases"]),
+    library("Configuration", ["Crypto", "JSON", "Purchases"]),
     library(
       "Fleet",
-      ["AMQP", "Redis", "HTTPServer", "Crypto", "Purchases", "Configuration", "Observability", "EventLoop"]),
+      ["AMQP", "Redis", "HTTPServer", "Crypto", "JSON", "Purchases", "Configuration", "Observability", "EventLoop"]),
 
     // The roles.
     library(
       "Gateway",
-      ["Fleet", "HTTPServer", "Redis", "AMQP", "Configuration", "Crypto", "EventLoop", "Observability", "Purchases"]),
+      [
+        "Fleet", "HTTPServer", "Redis", "AMQP", "Configuration", "Crypto", "JSON", "EventLoop", "Observability",
+        "Purchases",
+      ]),
     library(
       "Worker",
       [
@@ -72,15 +76,15 @@ let package = Package(
     library(
       "Notifier",
       [
-        "Fleet", "HTTPClient", "HTTPServer", "AMQP", "Configuration", "Crypto", "EventLoop", "Observability",
+        "Fleet", "HTTPClient", "HTTPServer", "AMQP", "Configuration", "Crypto", "JSON", "EventLoop", "Observability",
         "Purchases",
       ]),
     library("Simulator", ["HTTP2Server", "Crypto", "EventLoop", "Observability"]),
     .executableTarget(
       name: "Countersign",
       dependencies: [
-        "Gateway", "Worker", "Notifier", "Simulator", "AppStore", "Configuration", "Fleet", "Observability",
-        "EventLoop",
+        "Gateway", "Worker", "Notifier", "Simulator", "AppStore", "Configuration", "Crypto", "Fleet", "JSON",
+        "Observability", "EventLoop",
       ],
       swiftSettings: settings),
 
@@ -94,7 +98,7 @@ let package = Package(
       "UnitTests",
       [
         "AMQP", "AppStore", "Configuration", "Crypto", "EventLoop", "Fleet", "Gateway", "HTTPClient", "HTTPServer",
-        "Notifier", "Observability", "Purchases", "Simulator", "TestSupport",
+        "JSON", "Notifier", "Observability", "Purchases", "Simulator", "TestSupport",
       ]),
     tests(
       "IntegrationTests",

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import JSON
 import Purchases
 
 /// Reads the configuration file and the publishers' files, and tells every mistake at once.

@@ -1,3 +1,5 @@
+public import JSON
+
 /// Signed renewal information, with the fields of `JWSRenewalInfoDecodedPayload`; it names no app.
 public struct RenewalInfoPayload: Hashable, Sendable, Codable {
   /// The purchase that renews.

@@ -1,3 +1,5 @@
+public import JSON
+
 /// A signed transaction, with the fields of `JWSTransactionDecodedPayload`.
 ///
 /// Every field is optional, as Apple adds and leaves out fields by product type and age of the purchase. Fields that are

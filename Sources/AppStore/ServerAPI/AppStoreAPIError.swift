@@ -1,5 +1,6 @@
 import FoundationEssentials
 public import HTTPClient
+import JSON
 
 /// A call that did not succeed.
 public struct AppStoreAPIError: Error, Sendable, CustomStringConvertible {
@@ -49,7 +50,7 @@ public struct AppStoreAPIError: Error, Sendable, CustomStringConvertible {
   /// Reads an answer that is not a success.
   init(_ response: HTTPClientResponse, endpoint: AppStoreEndpoint, now: Int64) {
     // Whatever the content type says: what parses as Apple's error is one.
-    let body = try? JSONDecoder().decode(Body.self, from: Data(response.body))
+    let body = try? JSONText(response.body).decoded(as: Body.self)
     let kind: Kind
     if response.status == 429 || body?.errorCode == .rateLimitExceeded {
       let wait = response.header("retry-after").flatMap { RetryAfter.milliseconds($0, now: now) }

@@ -1,6 +1,7 @@
 public import EventLoop
 import FoundationEssentials
 public import HTTPClient
+import JSON
 
 /// Apple's App Store Server API: one call each, without retries, fallbacks or budgets, which are the caller's.
 ///
@@ -52,7 +53,7 @@ public final class AppStoreServerAPI {
   ) async throws(AppStoreAPIError) -> AppStoreAnswer<Body> {
     let response = try await respond(to: call, in: environment, for: app)
     let correlation = AppleCorrelation(response)
-    guard let body = try? JSONDecoder().decode(type, from: Data(response.body)) else {
+    guard let body = try? JSONText(response.body).decoded(as: type) else {
       throw AppStoreAPIError(.malformedAnswer, endpoint: call.endpoint, correlation: correlation)
     }
     return AppStoreAnswer(body: body, correlation: correlation)

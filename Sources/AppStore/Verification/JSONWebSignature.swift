@@ -1,85 +1,90 @@
 import Crypto
-import FoundationEssentials
+import JSON
 
 /// A compact JWS taken apart; nothing in it is checked except its form.
 struct JSONWebSignature: Sendable {
   /// Longer texts are refused unread. A notification with its nested texts is about 20 KiB.
   static let maxLength = 1 << 20
 
-  /// The certificates of the header, base64.
-  let certificates: [String]
+  /// What the header says; only the one that Apple writes can be had.
+  struct Header: Decodable {
+    private var alg: String?
+    private var x5c: [String]?
+    private var crit: JSONValue?
+
+    /// The certificates, base64.
+    var certificates: [String] { x5c ?? [] }
+
+    fileprivate func check() throws(Rejection) {
+      guard alg == "ES256" else {
+        throw Rejection(.algorithmNotAllowed, "the algorithm is \(alg?.debugDescription ?? "missing"), not ES256")
+      }
+      // RFC 7515 section 4.1.11: what must be understood and is not, makes the signature invalid.
+      guard crit == nil else { throw Rejection(.algorithmNotAllowed, "the header has critical extensions") }
+      guard x5c != nil else { throw Rejection(.malformed, "the header has no x5c") }
+    }
+  }
+
+  /// The header as it was signed, with the point behind it. It is the same for all texts with one chain.
+  let signedHeader: ArraySlice<UInt8>
+  /// The payload as it was signed.
+  let signedPayload: ArraySlice<UInt8>
   /// The payload, a JSON text.
   let payload: [UInt8]
   /// r‖s.
   let signature: [UInt8]
-  /// Header and payload as they were signed.
-  let signedBytes: [UInt8]
 
-  private struct Header: Decodable {
-    var alg: String?
-    var x5c: [String]?
-    var crit: JSONValue?
-  }
-
-  /// Takes a text apart and refuses every header but the one that Apple writes.
+  /// Takes a text apart; the header is left as it is.
   init(_ text: String) throws(Rejection) {
     guard text.utf8.count <= Self.maxLength else {
       throw Rejection(.malformed, "longer than \(Self.maxLength) bytes")
     }
-    let parts = text.split(separator: ".", maxSplits: 3, omittingEmptySubsequences: false)
-    guard parts.count == 3 else { throw Rejection(.malformed, "\(parts.count) parts instead of 3") }
-    guard let header = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
-      let signature = Base64URL.decode(parts[2])
-    else { throw Rejection(.malformed, "a part is not base64url without padding") }
-    guard let header = try? JSONDecoder().decode(Header.self, from: Data(header)) else {
-      throw Rejection(.malformed, "the header is not a JSON object with the expected types")
-    }
-    guard header.alg == "ES256" else {
-      throw Rejection(.algorithmNotAllowed, "the algorithm is \(header.alg?.debugDescription ?? "missing"), not ES256")
-    }
-    // RFC 7515 section 4.1.11: what must be understood and is not, makes the signature invalid.
-    guard header.crit == nil else {
-      throw Rejection(.algorithmNotAllowed, "the header has critical extensions")
-    }
-    guard let certificates = header.x5c else { throw Rejection(.malformed, "the header has no x5c") }
-    self.certificates = certificates
+    let bytes = Array(text.utf8)
+    guard let first = bytes.firstIndex(of: Self.point), let last = bytes.lastIndex(of: Self.point), first < last,
+      !bytes[(first + 1)..<last].contains(Self.point)
+    else { throw Rejection(.malformed, "there are not three parts with points between them") }
+    guard let payload = Base64URL.decode(bytes[(first + 1)..<last]),
+      let signature = Base64URL.decode(bytes[(last + 1)...])
+    else { throw Self.notBase64URL }
+    signedHeader = bytes[...first]
+    signedPayload = bytes[(first + 1)..<last]
     self.payload = payload
     self.signature = signature
-    signedBytes = Array(text.utf8.prefix(parts[0].utf8.count + 1 + parts[1].utf8.count))
+  }
+
+  private static let point = UInt8(ascii: ".")
+  private static let notBase64URL = Rejection(.malformed, "a part is not base64url without padding")
+
+  /// Reads the header, and refuses every other than the one that Apple writes.
+  func header() throws(Rejection) -> Header {
+    guard let json = Base64URL.decode(signedHeader.dropLast()) else { throw Self.notBase64URL }
+    guard let header = try? JSONText(json).decoded(as: Header.self) else {
+      throw Rejection(.malformed, "the header is not a JSON object with the expected types")
+    }
+    try header.check()
+    return header
   }
 
   /// Returns the names of the payload's top-level fields.
   func fields() throws(Rejection) -> Set<String> {
-    guard let fields = try? JSONDecoder().decode(FieldNames.self, from: Data(payload)) else {
+    guard let keys = try? JSONText(payload).keys else {
       throw Rejection(.malformed, "the payload is not a JSON object")
     }
-    return fields.names
+    return Set(keys)
   }
 
   /// Decodes the payload.
   func decoded<Payload: Decodable>(as type: Payload.Type) throws(Rejection) -> Payload {
     do {
-      return try JSONDecoder().decode(type, from: Data(payload))
+      return try JSONText(payload).decoded(as: type)
     } catch DecodingError.typeMismatch(_, let context), DecodingError.dataCorrupted(let context) {
       let path = context.codingPath.map(\.stringValue).joined(separator: ".")
-      throw Rejection(.malformed, path.isEmpty ? "the payload is not JSON" : "the field \(path) has the wrong type")
+      throw Rejection(
+        .malformed, path.isEmpty ? "the payload is not a JSON object" : "the field \(path) has the wrong type")
+    } catch is JSONSyntaxError {
+      throw Rejection(.malformed, "the payload is not JSON")
     } catch {
       throw Rejection(.malformed, "the payload does not have the expected form")
-    }
-  }
-
-  private struct FieldNames: Decodable {
-    let names: Set<String>
-
-    struct AnyKey: CodingKey {
-      let stringValue: String
-      var intValue: Int? { nil }
-      init(stringValue: String) { self.stringValue = stringValue }
-      init?(intValue: Int) { nil }
-    }
-
-    init(from decoder: any Decoder) throws {
-      names = Set(try decoder.container(keyedBy: AnyKey.self).allKeys.map(\.stringValue))
     }
   }
 }

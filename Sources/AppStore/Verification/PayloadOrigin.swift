@@ -15,22 +15,27 @@ protocol SignedPayload: Decodable, Sendable {
   /// The date that the chain is judged by, in milliseconds since 1970.
   var dateOfSigning: Int64? { get }
   var origin: PayloadOrigin { get }
+  /// Whether there is a field that only this kind has, ``SignedDataKind``.
+  var hasOwnField: Bool { get }
 }
 
 extension TransactionPayload: SignedPayload {
   static let kind = SignedDataKind.transaction
+  var hasOwnField: Bool { transactionId != nil || purchaseDate != nil }
   var dateOfSigning: Int64? { signedDate }
   var origin: PayloadOrigin { PayloadOrigin(bundleId: bundleId, environment: environment) }
 }
 
 extension RenewalInfoPayload: SignedPayload {
   static let kind = SignedDataKind.renewalInfo
+  var hasOwnField: Bool { autoRenewStatus != nil || autoRenewProductId != nil }
   var dateOfSigning: Int64? { signedDate }
   var origin: PayloadOrigin { PayloadOrigin(environment: environment, namesNoApp: true) }
 }
 
 extension AppTransactionPayload: SignedPayload {
   static let kind = SignedDataKind.appTransaction
+  var hasOwnField: Bool { receiptType != nil || receiptCreationDate != nil }
   var dateOfSigning: Int64? { receiptCreationDate }
   var origin: PayloadOrigin {
     PayloadOrigin(bundleId: bundleId, appAppleId: appAppleId, environment: receiptType, carriesAppAppleId: true)
@@ -39,6 +44,7 @@ extension AppTransactionPayload: SignedPayload {
 
 extension NotificationPayload: SignedPayload {
   static let kind = SignedDataKind.notification
+  var hasOwnField: Bool { notificationType != nil || notificationUUID != nil }
   var dateOfSigning: Int64? { signedDate }
 
   /// Taken from the first body that is there, in the order of Apple's libraries.

@@ -16,17 +16,22 @@ struct SignatureVerification: Sendable {
   /// Checks signature and chain; `dateOfSigning` reads the date from the payload and runs only after the signature
   /// turned out right.
   func check(_ jws: JSONWebSignature, dateOfSigning: () throws(Rejection) -> Int64) throws(Rejection) {
-    guard jws.certificates.count == 3 else {
-      throw Rejection(.chainLengthInvalid, "\(jws.certificates.count) certificates instead of 3")
+    if let known = cache.header(jws.signedHeader) {
+      let digest = known.midstate.hash(followedBy: jws.signedPayload)
+      guard known.entry.leafKey.isValidSignature(jws.signature, forDigest: digest) else { throw Self.signatureInvalid }
+      return try Self.check(dateOfSigning(), isIn: known.entry.validity)
+    }
+    let certificates = try jws.header().certificates
+    guard certificates.count == 3 else {
+      throw Rejection(.chainLengthInvalid, "\(certificates.count) certificates instead of 3")
     }
     // The third element is never looked at: the roots are pinned, and even Apple's own test data carries another one.
-    let (leafText, intermediateText) = (jws.certificates[0], jws.certificates[1])
+    let (leafText, intermediateText) = (certificates[0], certificates[1])
     let key = VerifiedChainCache.key(leaf: leafText, intermediate: intermediateText)
     if let entry = cache.entry(for: key) {
       try Self.checkSignature(of: jws, by: entry.leafKey)
-      guard entry.validity.contains(try dateOfSigning()) else {
-        throw Rejection(.chainUntrusted, "the chain was not valid at the date of signing")
-      }
+      try Self.check(dateOfSigning(), isIn: entry.validity)
+      cache.insert(entry, for: key, header: jws.signedHeader)
       return
     }
     let leaf = try Self.certificate(leafText, "leaf")
@@ -35,12 +40,13 @@ struct SignatureVerification: Sendable {
     let date = try dateOfSigning()
     let intermediate = try Self.certificate(intermediateText, "intermediate")
     let validity = try validity(of: CertificateChain(leaf: leaf, intermediate: intermediate), at: date)
-    cache.insert(VerifiedChainCache.Entry(leafKey: leafKey, validity: validity), for: key)
+    cache.insert(
+      VerifiedChainCache.Entry(leafKey: leafKey, validity: validity), for: key, header: jws.signedHeader)
   }
 
   /// Checks that the enclosed certificate made the signature, which proves that the data is whole and nothing else.
   func checkIntegrityOnly(_ jws: JSONWebSignature) throws(Rejection) {
-    guard let text = jws.certificates.first else {
+    guard let text = try jws.header().certificates.first else {
       throw Rejection(.chainLengthInvalid, "there is no certificate")
     }
     try Self.checkSignature(of: jws, by: Self.signingKey(of: Self.certificate(text, "leaf")))
@@ -62,15 +68,22 @@ struct SignatureVerification: Sendable {
     let certificates = [chain.leaf, chain.intermediate, root]
     let start = certificates.map(\.notBefore).reduce(.min, max)
     let end = certificates.map(\.notAfter).reduce(.max, min)
-    guard start <= end, (start..<end).contains(date) else {
-      throw Rejection(.chainUntrusted, "the chain was not valid at the date of signing")
-    }
-    return start..<end
+    let validity = start..<max(start, end)
+    try Self.check(date, isIn: validity)
+    return validity
   }
 
+  private static let signatureInvalid = Rejection(
+    .signatureInvalid, "the leaf certificate's key did not sign this")
+
   private static func checkSignature(of jws: JSONWebSignature, by key: P256PublicKey) throws(Rejection) {
-    guard key.isValidSignature(jws.signature, for: jws.signedBytes) else {
-      throw Rejection(.signatureInvalid, "the leaf certificate's key did not sign this")
+    let digest = SHA256Midstate(jws.signedHeader).hash(followedBy: jws.signedPayload)
+    guard key.isValidSignature(jws.signature, forDigest: digest) else { throw signatureInvalid }
+  }
+
+  private static func check(_ date: Int64, isIn validity: Range<Int64>) throws(Rejection) {
+    guard validity.contains(date) else {
+      throw Rejection(.chainUntrusted, "the chain was not valid at the date of signing")
     }
   }
 

@@ -1,11 +1,14 @@
 import Crypto
 import EventLoop
+import Glibc
 
 /// A bounded memory of chains that passed every check, so that Apple's two P-384 signatures are not verified again for
 /// each purchase.
 ///
 /// Only a chain that was verified in full gets in, and the key covers exactly the two certificates that were verified,
-/// so that nobody without a genuine chain can add or push out entries at will.
+/// so that nobody without a genuine chain can add or push out entries at will. Beside the chain, the header that
+/// carried it is remembered as it was signed: Apple writes the same header every time, and whoever sends it again
+/// saves its decoding and hashing too.
 final class VerifiedChainCache: @unchecked Sendable {
   /// What is left to know of a verified chain.
   struct Entry: Sendable {
@@ -14,9 +17,19 @@ final class VerifiedChainCache: @unchecked Sendable {
     let validity: Range<Int64>
   }
 
-  // Sendable is right: `entries` and `clock` are only touched while `lock` is held.
+  /// A header as it was signed.
+  struct Header: Sendable {
+    let text: [UInt8]
+    /// SHA-256 after the header.
+    let midstate: SHA256Midstate
+    let entry: Entry
+  }
+
+  // Sendable is right: everything that changes is only touched while `lock` is held.
   private let lock = Lock()
   private var entries: [[UInt8]: (entry: Entry, lastUse: UInt64)] = [:]
+  /// Most recently used first.
+  private var headers: [Header] = []
   private var clock: UInt64 = 0
   private let capacity: Int
 
@@ -44,7 +57,19 @@ final class VerifiedChainCache: @unchecked Sendable {
     }
   }
 
-  func insert(_ entry: Entry, for key: [UInt8]) {
+  /// Returns what is known of a header.
+  func header(_ text: ArraySlice<UInt8>) -> Header? {
+    lock.withLock {
+      guard let index = headers.firstIndex(where: { Self.areEqual($0.text, text) }) else { return nil }
+      let found = headers[index]
+      if index > 0 { headers.insert(headers.remove(at: index), at: 0) }
+      return found
+    }
+  }
+
+  /// Remembers a chain, and the header that it was found in, after both were verified.
+  func insert(_ entry: Entry, for key: [UInt8], header text: ArraySlice<UInt8>) {
+    let header = Header(text: Array(text), midstate: SHA256Midstate(text), entry: entry)
     lock.withLock {
       clock += 1
       entries[key] = (entry, clock)
@@ -52,6 +77,17 @@ final class VerifiedChainCache: @unchecked Sendable {
       while entries.count > capacity, let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse }) {
         entries[oldest.key] = nil
       }
+      guard capacity > 0 else { return }
+      headers.removeAll { Self.areEqual($0.text, text) }
+      headers.insert(header, at: 0)
+      if headers.count > capacity { headers.removeLast() }
+    }
+  }
+
+  private static func areEqual(_ one: [UInt8], _ other: ArraySlice<UInt8>) -> Bool {
+    guard one.count == other.count else { return false }
+    return one.withUnsafeBytes { one in
+      other.withUnsafeBytes { memcmp(one.baseAddress ?? $0.baseAddress!, $0.baseAddress!, one.count) == 0 }
     }
   }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import JSON
 
 /// Reads a configuration key by key, notes every mistake and goes on, so that all of them are told at once.
 ///
@@ -216,6 +217,7 @@ final class SettingsReader {
 
   private static func number(_ value: JSONValue) -> Double? {
     switch value {
+    case .integer(let number): Double(number)
     case .number(let number): number
     case .string(let text): Double(text)
     default: nil

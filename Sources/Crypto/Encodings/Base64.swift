@@ -8,9 +8,9 @@ public enum Base64 {
   /// Returns the bytes of `text`, or `nil` when it is not exactly what ``encode(_:)`` writes: no line breaks, no
   /// missing padding.
   public static func decode(_ text: some StringProtocol) -> [UInt8]? {
-    let utf8 = text.utf8
+    let utf8 = Array(text.utf8)
     guard utf8.count.isMultiple(of: 4) else { return nil }
     let padding = utf8.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
-    return Base64Alphabet.standard.decode(utf8.dropLast(padding))
+    return utf8.dropLast(padding).withUnsafeBufferPointer(Base64Alphabet.standard.decode)
   }
 }

@@ -34,24 +34,43 @@ struct Base64Alphabet: Sendable {
 
   /// Returns the bytes of unpadded text; `nil` for a stray character, a length that cannot be, or set bits behind the
   /// last byte, so that each byte string has exactly one text.
-  func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(text.count / 4 * 3 + 2)
-    var buffer: UInt32 = 0
-    var bits: UInt32 = 0
-    for character in text {
-      let value = values[Int(character)]
-      guard value != 255 else { return nil }
-      buffer = buffer << 6 | UInt32(value)
-      bits += 6
-      if bits >= 8 {
-        bits -= 8
-        bytes.append(UInt8(truncatingIfNeeded: buffer >> bits))
-        buffer &= (1 << bits) - 1
+  func decode(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
+    // One character alone encodes nothing.
+    guard text.count % 4 != 1 else { return nil }
+    var isWellFormed = true
+    let bytes = [UInt8](unsafeUninitializedCapacity: text.count / 4 * 3 + 2) { output, count in
+      values.withUnsafeBufferPointer { values in
+        var index = 0
+        while index + 4 <= text.count {
+          let (a, b) = (values[Int(text[index])], values[Int(text[index + 1])])
+          let (c, d) = (values[Int(text[index + 2])], values[Int(text[index + 3])])
+          // Values are below 64, strays 255.
+          guard a | b | c | d < 64 else {
+            isWellFormed = false
+            return
+          }
+          output[count] = a << 2 | b >> 4
+          output[count + 1] = b << 4 | c >> 2
+          output[count + 2] = c << 6 | d
+          index += 4
+          count += 3
+        }
+        guard index < text.count else { return }
+        let (a, b) = (values[Int(text[index])], values[Int(text[index + 1])])
+        let c = index + 2 < text.count ? values[Int(text[index + 2])] : 0
+        let isOneByte = index + 2 == text.count
+        guard a | b | c < 64, (isOneByte ? b & 15 : c & 3) == 0 else {
+          isWellFormed = false
+          return
+        }
+        output[count] = a << 2 | b >> 4
+        count += 1
+        if !isOneByte {
+          output[count] = b << 4 | c >> 2
+          count += 1
+        }
       }
     }
-    // Six leftover bits are one character alone, which encodes nothing.
-    guard bits < 6, buffer == 0 else { return nil }
-    return bytes
+    return isWellFormed ? bytes : nil
   }
 }

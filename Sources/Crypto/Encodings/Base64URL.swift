@@ -7,7 +7,10 @@ public enum Base64URL {
 
   /// Returns the bytes of `text`, or `nil` when it is not exactly what ``encode(_:)`` writes: no padding, no stray
   /// character, no set bits behind the last byte.
-  public static func decode(_ text: some StringProtocol) -> [UInt8]? {
-    Base64Alphabet.urlSafe.decode(text.utf8)
+  public static func decode(_ text: some StringProtocol) -> [UInt8]? { decode(Array(text.utf8)[...]) }
+
+  /// Returns the bytes of a text in UTF-8.
+  public static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+    text.withUnsafeBufferPointer(Base64Alphabet.urlSafe.decode)
   }
 }

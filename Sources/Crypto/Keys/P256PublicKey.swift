@@ -18,8 +18,13 @@ public final class P256PublicKey: Sendable {
 
   /// Returns whether `rs` (r‖s, exactly 64 bytes) signs SHA-256 of `message`.
   public func isValidSignature(_ rs: [UInt8], for message: [UInt8]) -> Bool {
-    guard let der = ECDSASignature.der(fromRaw: rs) else { return false }
-    return handle.verifiesSHA256(der, for: message)
+    isValidSignature(rs, forDigest: SHA256.hash(message))
+  }
+
+  /// Returns whether `rs` (r‖s, exactly 64 bytes) signs a message with this SHA-256.
+  public func isValidSignature(_ rs: [UInt8], forDigest digest: [UInt8]) -> Bool {
+    guard digest.count == 32, let der = ECDSASignature.der(fromRaw: rs) else { return false }
+    return handle.verifies(der, forDigest: digest)
   }
 
   /// The key as a `BEGIN PUBLIC KEY` block.

@@ -2,6 +2,7 @@ public import AMQP
 import Crypto
 import EventLoop
 import FoundationEssentials
+import JSON
 public import Purchases
 
 /// A job on the wire: the body is the job, the header counts the attempts.
@@ -43,7 +44,7 @@ public enum JobMessage {
   public static func read(_ delivery: AMQPDelivery) throws(Malformed) -> (job: Job, attempt: Int) {
     let job: Job
     do {
-      job = try JSONDecoder().decode(Job.self, from: Data(delivery.body))
+      job = try JSONText(delivery.body).decoded(as: Job.self)
     } catch {
       throw Malformed(reason: "not a job: \(Self.describe(error))")
     }

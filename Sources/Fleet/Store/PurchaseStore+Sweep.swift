@@ -1,5 +1,6 @@
 import EventLoop
 import FoundationEssentials
+import JSON
 public import Purchases
 import Redis
 
@@ -21,7 +22,7 @@ extension PurchaseStore {
         String(overdue.wholeMilliseconds),
       ])
     return (reply.array ?? []).compactMap { element in
-      element.string.flatMap { try? JSONDecoder().decode(Job.self, from: Data($0.utf8)) }
+      element.string.flatMap { try? JSONText(Array($0.utf8)).decoded(as: Job.self) }
     }
   }
 

@@ -2,6 +2,7 @@ import Configuration
 import Crypto
 import FoundationEssentials
 import HTTPServer
+import JSON
 
 /// Checks the credential of a request: a publisher's token, or a customer's JWT.
 struct Authenticator {
@@ -68,7 +69,7 @@ struct Authenticator {
   }
 
   private func decoded<Value: Decodable>(_ part: Substring) -> Value? {
-    Base64URL.decode(part).flatMap { try? JSONDecoder().decode(Value.self, from: Data($0)) }
+    Base64URL.decode(part).flatMap { try? JSONText($0).decoded(as: Value.self) }
   }
 
   private struct Header: Decodable {

@@ -2,6 +2,7 @@ import Configuration
 import FoundationEssentials
 import Glibc
 import HTTPServer
+import JSON
 import Purchases
 
 /// A registration as it was asked for, checked.
@@ -54,14 +55,15 @@ func requireJSON(_ request: HTTPServerRequest) throws(Problem) {
 /// Decodes a JSON body.
 func decodedBody<Body: Decodable>(_ request: HTTPServerRequest) throws(Problem) -> Body {
   do {
-    return try JSONDecoder().decode(Body.self, from: Data(request.body))
+    return try JSONText(request.body).decoded(as: Body.self)
   } catch DecodingError.keyNotFound(let key, _) {
     throw .invalidBody("\(key.stringValue): is missing")
   } catch DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context) {
     let path = context.codingPath.map(\.stringValue).joined(separator: ".")
     throw .invalidBody(path.isEmpty ? "expected a JSON object" : "\(path): has another type than expected")
+  } catch let error as JSONSyntaxError {
+    throw .invalidBody("\(error)")
   } catch {
-    // Also for a number that is no whole one of 64 bits, whose key the decoder does not tell.
-    throw .invalidBody("expected JSON with whole numbers")
+    throw .invalidBody("expected a JSON object")
   }
 }

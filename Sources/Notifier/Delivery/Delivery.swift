@@ -1,6 +1,7 @@
 import AMQP
 import Fleet
 import FoundationEssentials
+import JSON
 
 /// An event on its way to webhook endpoints: to all of its publisher, or, once delayed, to one.
 struct Delivery {
@@ -33,7 +34,7 @@ struct Delivery {
     guard let id = message.properties.messageID, !id.isEmpty, !id.contains(".") else {
       throw Malformed(reason: "the message has no usable id")
     }
-    guard let envelope = try? JSONDecoder().decode(Envelope.self, from: Data(message.body)) else {
+    guard let envelope = try? JSONText(message.body).decoded(as: Envelope.self) else {
       throw Malformed(reason: "the body is not an event")
     }
     eventId = id

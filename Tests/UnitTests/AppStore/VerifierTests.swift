@@ -226,12 +226,17 @@ struct VerifierTests {
     let key = try P256PrivateKey.generate().publicKey
     let cache = VerifiedChainCache(capacity: 2)
     let entry = VerifiedChainCache.Entry(leafKey: key, validity: 0..<1)
-    cache.insert(entry, for: [1])
-    cache.insert(entry, for: [2])
+    cache.insert(entry, for: [1], header: [1, 0])
+    cache.insert(entry, for: [2], header: [2, 0])
     #expect(cache.entry(for: [1]) != nil)
-    cache.insert(entry, for: [3])
+    cache.insert(entry, for: [3], header: [3, 0])
     #expect(cache.count == 2)
     #expect(cache.entry(for: [1]) != nil && cache.entry(for: [2]) == nil && cache.entry(for: [3]) != nil)
+    #expect(cache.header([1, 0]) == nil && cache.header([2, 0]) != nil && cache.header([3, 0]) != nil)
+    // Used just now, so that 2 stays when another comes.
+    #expect(cache.header([2, 0])?.midstate.hash(followedBy: [7]) == SHA256.hash([2, 0, 7]))
+    cache.insert(entry, for: [4], header: [4, 0])
+    #expect(cache.header([2, 0]) != nil && cache.header([3, 0]) == nil && cache.header([2]) == nil)
   }
 
   @Test func cachedChainStillNeedsASignature() throws {

@@ -1,0 +1,199 @@
+/// Finds the values of a JSON text, and every deviation from RFC 8259.
+struct JSONScanner {
+  private static let maxDepth = 128
+
+  private let bytes: UnsafeBufferPointer<UInt8>
+  private var position = 0
+  private var nodes: [JSONDocument.Node] = []
+  private var isASCII = true
+
+  /// Returns the values in the order of the text.
+  static func nodes(of bytes: [UInt8]) throws(JSONSyntaxError) -> [JSONDocument.Node] {
+    // The closure returns a result, as typed errors do not pass through.
+    let result = bytes.withUnsafeBufferPointer { buffer -> Result<[JSONDocument.Node], JSONSyntaxError> in
+      var scanner = JSONScanner(bytes: buffer)
+      do throws(JSONSyntaxError) {
+        try scanner.scanText()
+        return .success(scanner.nodes)
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
+  }
+
+  private init(bytes: UnsafeBufferPointer<UInt8>) {
+    self.bytes = bytes
+    // Apple's payloads have a value for every 15 bytes or more.
+    nodes.reserveCapacity(bytes.count / 12 + 2)
+  }
+
+  private var failure: JSONSyntaxError { JSONSyntaxError(offset: position) }
+
+  /// The byte at the position, or 0, which is allowed nowhere.
+  private var byte: UInt8 { position < bytes.count ? bytes[position] : 0 }
+
+  private mutating func scanText() throws(JSONSyntaxError) {
+    try scanValue(depth: 0)
+    skipSpace()
+    guard position == bytes.count else { throw failure }
+    if !isASCII, String(validating: bytes, as: UTF8.self) == nil { throw JSONSyntaxError(offset: 0) }
+  }
+
+  private mutating func skipSpace() {
+    while byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 { position += 1 }
+  }
+
+  private mutating func scanValue(depth: Int) throws(JSONSyntaxError) {
+    skipSpace()
+    switch byte {
+    case UInt8(ascii: "\""): try scanString()
+    case UInt8(ascii: "{"): try scanObject(depth: depth)
+    case UInt8(ascii: "["): try scanArray(depth: depth)
+    case UInt8(ascii: "t"): try scanWord("true", .yes)
+    case UInt8(ascii: "f"): try scanWord("false", .no)
+    case UInt8(ascii: "n"): try scanWord("null", .null)
+    default: try scanNumber()
+    }
+  }
+
+  private mutating func append(_ kind: JSONDocument.Node.Kind, from start: Int, to end: Int) {
+    nodes.append(JSONDocument.Node(kind: kind, start: start, end: end, next: nodes.count + 1))
+  }
+
+  private mutating func scanWord(_ word: StaticString, _ kind: JSONDocument.Node.Kind) throws(JSONSyntaxError) {
+    let start = position
+    for offset in 0..<word.utf8CodeUnitCount {
+      guard byte == word.utf8Start[offset] else { throw failure }
+      position += 1
+    }
+    append(kind, from: start, to: position)
+  }
+
+  private mutating func scanString() throws(JSONSyntaxError) {
+    position += 1
+    let start = position
+    var kind = JSONDocument.Node.Kind.string
+    while true {
+      switch byte {
+      case UInt8(ascii: "\""):
+        append(kind, from: start, to: position)
+        position += 1
+        return
+      case UInt8(ascii: "\\"):
+        kind = .escapedString
+        try scanEscape()
+      case 0..<0x20: throw failure
+      case 0x80...:
+        isASCII = false
+        position += 1
+      default: position += 1
+      }
+    }
+  }
+
+  private mutating func scanEscape() throws(JSONSyntaxError) {
+    position += 1
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+      UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+      position += 1
+    case UInt8(ascii: "u"):
+      let unit = try scanCodeUnit()
+      guard unit & 0xf800 == 0xd800 else { return }
+      // A surrogate: the first half must be followed by the second.
+      guard unit < 0xdc00, byte == UInt8(ascii: "\\") else { throw failure }
+      position += 1
+      guard byte == UInt8(ascii: "u"), try scanCodeUnit() & 0xfc00 == 0xdc00 else { throw failure }
+    default: throw failure
+    }
+  }
+
+  /// Reads the four digits behind the `u` at the position.
+  private mutating func scanCodeUnit() throws(JSONSyntaxError) -> UInt32 {
+    position += 1
+    var unit: UInt32 = 0
+    for _ in 0..<4 {
+      guard let digit = hexDigit(byte) else { throw failure }
+      unit = unit << 4 | UInt32(digit)
+      position += 1
+    }
+    return unit
+  }
+
+  private mutating func scanNumber() throws(JSONSyntaxError) {
+    let start = position
+    var kind = JSONDocument.Node.Kind.integer
+    if byte == UInt8(ascii: "-") { position += 1 }
+    if byte == UInt8(ascii: "0") { position += 1 } else { try scanDigits() }
+    if byte == UInt8(ascii: ".") {
+      kind = .fraction
+      position += 1
+      try scanDigits()
+    }
+    if byte | 0x20 == UInt8(ascii: "e") {
+      kind = .fraction
+      position += 1
+      if byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-") { position += 1 }
+      try scanDigits()
+    }
+    append(kind, from: start, to: position)
+  }
+
+  private mutating func scanDigits() throws(JSONSyntaxError) {
+    let start = position
+    while byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") { position += 1 }
+    guard position > start else { throw failure }
+  }
+
+  private mutating func scanArray(depth: Int) throws(JSONSyntaxError) {
+    let index = try open(.array, depth: depth)
+    if byte != UInt8(ascii: "]") {
+      while true {
+        try scanValue(depth: depth + 1)
+        guard try goesOn(until: UInt8(ascii: "]")) else { break }
+      }
+    }
+    close(index)
+  }
+
+  private mutating func scanObject(depth: Int) throws(JSONSyntaxError) {
+    let index = try open(.object, depth: depth)
+    if byte != UInt8(ascii: "}") {
+      while true {
+        skipSpace()
+        guard byte == UInt8(ascii: "\"") else { throw failure }
+        try scanString()
+        skipSpace()
+        guard byte == UInt8(ascii: ":") else { throw failure }
+        position += 1
+        try scanValue(depth: depth + 1)
+        guard try goesOn(until: UInt8(ascii: "}")) else { break }
+      }
+    }
+    close(index)
+  }
+
+  private mutating func open(_ kind: JSONDocument.Node.Kind, depth: Int) throws(JSONSyntaxError) -> Int {
+    guard depth < Self.maxDepth else { throw failure }
+    append(kind, from: position, to: position)
+    position += 1
+    skipSpace()
+    return nodes.count - 1
+  }
+
+  private mutating func close(_ index: Int) {
+    position += 1
+    nodes[index].end = position
+    nodes[index].next = nodes.count
+  }
+
+  /// Takes the comma behind a member; false at the end, which is left to ``close(_:)``.
+  private mutating func goesOn(until end: UInt8) throws(JSONSyntaxError) -> Bool {
+    skipSpace()
+    if byte == end { return false }
+    guard byte == UInt8(ascii: ",") else { throw failure }
+    position += 1
+    return true
+  }
+}

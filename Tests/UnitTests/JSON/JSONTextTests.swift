@@ -1,0 +1,106 @@
+import Foundation
+import JSON
+import Testing
+
+/// The reader of JSON: RFC 8259 and nothing else, and the same values that Foundation reads.
+struct JSONTextTests {
+  @Test(arguments: [
+    "", " ", "{", "}", "[1,]", "{\"a\":1,}", "{\"a\" 1}", "{a:1}", "{1:1}", "[1 2]", "[,1]", "nul", "truth", "1 2",
+    "01", "+1", ".5", "1.", "1e", "1e+", "-", "0x10", "NaN", "Infinity", "'a'", "\"", "\"\\", "\"\\x\"", "\"\\u12\"",
+    "\"\\ud800\"", "\"\\ud800\\u0041\"", "\"\\udc00\"", "\"a\nb\"", "\"\u{1}\"", "\u{feff}{}", "{}\u{0}", "[\"a\"",
+    String(repeating: "[", count: 129) + String(repeating: "]", count: 129),
+  ])
+  func `what RFC 8259 does not allow is refused`(text: String) {
+    #expect(throws: JSONSyntaxError.self) { try JSONText(Array(text.utf8)) }
+  }
+
+  @Test(arguments: [
+    [0x22, 0xff, 0x22], [0x22, 0xc0, 0x80, 0x22], [0x22, 0xed, 0xa0, 0x80, 0x22], [0x22, 0xe2, 0x82, 0x22],
+  ])
+  func `invalid UTF-8 is refused`(bytes: [UInt8]) {
+    #expect(throws: JSONSyntaxError.self) { try JSONText(bytes) }
+  }
+
+  @Test(arguments: [
+    "null", " true ", "[]", "{}", "[[],{},[{}]]", "0", "-0", "-9223372036854775808", "9223372036854775807",
+    "9223372036854775808", "1.5", "-1e-3", "12E+2", "1e400", "\"\"", "\"ä€𝄞\"",
+    "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e4\\u20AC\\uD834\\uDD1E\\u0000\"",
+    "{\"a\":{\"b\":[1,\"x\",null,{\"c\":false}]},\"\":1,\"\\u0061b\":2, \"ä\" : [ 1 , 2 ] }",
+    String(repeating: "[", count: 128) + String(repeating: "]", count: 128),
+  ])
+  func `values are those that Foundation reads`(text: String) throws {
+    let expected = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
+    let found = try? JSONText(Array(text.utf8)).decoded(as: JSONValue.self)
+    #expect(found == expected)
+    #expect(text == "1e400" || found != nil)
+  }
+
+  struct Record: Decodable, Equatable {
+    struct Inner: Decodable, Equatable {
+      var list: [Int32]
+      var flag: Bool?
+    }
+    var first: String?
+    var number: Int64?
+    var inner: Inner?
+    var price: Double?
+    var small: Int8?
+    var map: [String: UInt16]?
+    var last: String
+  }
+
+  @Test func `members are found in any order, and the first of two counts`() throws {
+    let text = """
+      {"last":"z","x":[1,{"first":"no"}],"map":{"a":1,"b":65535},"small":-128,"price":1,"number":3.0,
+       "inner":{"list":[1,2,3],"flag":null},"first":"one","first":"two","last":"y"}
+      """
+    let record = try JSONText(Array(text.utf8)).decoded(as: Record.self)
+    #expect(
+      record
+        == Record(
+          first: "one", number: 3, inner: Record.Inner(list: [1, 2, 3], flag: nil), price: 1, small: -128,
+          map: ["a": 1, "b": 65535], last: "z"))
+    #expect(
+      try JSONText(Array(text.utf8)).keys
+        == ["last", "x", "map", "small", "price", "number", "inner", "first", "first", "last"])
+  }
+
+  @Test(arguments: [
+    ("{\"last\":1}", "last"), ("{\"last\":\"\",\"inner\":{\"list\":[1,2.5]}}", "inner.list.1"),
+    ("{\"last\":\"\",\"inner\":{}}", "inner"), ("{\"last\":\"\",\"small\":128}", "small"),
+    ("{\"last\":\"\",\"number\":9223372036854775808}", "number"), ("{\"last\":\"\",\"map\":{\"k\":-1}}", "map.k"),
+    ("{\"last\":\"\",\"inner\":[]}", "inner"), ("{\"last\":\"\",\"inner\":{\"list\":{}}}", "inner.list"),
+    ("{}", ""), ("[]", ""), ("\"text\"", ""), ("{\"last\":null}", "last"),
+  ])
+  func `an error tells the path of the value`(text: String, path: String) throws {
+    let document = try JSONText(Array(text.utf8))
+    do {
+      _ = try document.decoded(as: Record.self)
+      Issue.record("decoded")
+    } catch let error as DecodingError {
+      let context: DecodingError.Context
+      switch error {
+      case .typeMismatch(_, let it), .valueNotFound(_, let it), .keyNotFound(_, let it), .dataCorrupted(let it):
+        context = it
+      @unknown default: return
+      }
+      #expect(context.codingPath.map(\.stringValue).joined(separator: ".") == path)
+    }
+  }
+
+  /// Every text that one byte of a good one makes: both readers must agree on whether it is JSON and what it says.
+  @Test func `a changed byte is judged as Foundation judges it`() throws {
+    let good = Array("{\"a\":[1,-2.5e1,\"x\\n\\u0041\",true,null],\"b\":{\"c\":\"d\"}}".utf8)
+    var differences: [String] = []
+    for position in good.indices {
+      for byte in Array("{}[]\",:\\0129eE+-.tfnu \u{7}".utf8) {
+        var changed = good
+        changed[position] = byte
+        let expected = try? JSONDecoder().decode(JSONValue.self, from: Data(changed))
+        let found = try? JSONText(changed).decoded(as: JSONValue.self)
+        if expected != found { differences.append(String(decoding: changed, as: UTF8.self)) }
+      }
+    }
+    #expect(differences == [])
+  }
+}
