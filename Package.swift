@@ -103,7 +103,7 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "AMQP", "Redis", "HTTPClient", "HTTPServer", "HTTP2Server", "Simulator", "AppStore", "Crypto", "Fleet",
+        "AMQP", "Redis", "HTTPClient", "HTTPServer", "HTTP2Server", "Simulator", "AppStore", "Crypto", "Fleet", "JSON",
         "Purchases", "TestSupport", "EventLoop",
       ]),
     tests("FleetTests", ["TestSupport", "Fleet", "Simulator", "AMQP", "HTTPClient", "Crypto", "EventLoop"]),

@@ -84,7 +84,12 @@ public struct AcceptedApps: Hashable, Sendable {
         throw Rejection(.appAppleIdMismatch, "the app's Apple id \(found), not \(appAppleId)")
       }
     }
-    try Self.check(origin.environment, in: environments)
+    if origin.environment == nil, origin.mayLackEnvironment {
+      // It may be from either, so both must be accepted.
+      for environment in [AppStoreEnvironment.production, .sandbox] { try Self.check(environment, in: environments) }
+    } else {
+      try Self.check(origin.environment, in: environments)
+    }
   }
 
   private static func check(

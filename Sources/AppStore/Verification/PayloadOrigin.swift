@@ -7,6 +7,8 @@ struct PayloadOrigin: Hashable, Sendable {
   var carriesAppAppleId = false
   /// Whether this kind of payload never names its app: renewal information.
   var namesNoApp = false
+  /// Whether this kind of payload may be of production or sandbox without telling: old receipts.
+  var mayLackEnvironment = false
 }
 
 /// A payload that ``SignedDataVerifier`` can verify.

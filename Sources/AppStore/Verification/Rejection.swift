@@ -33,6 +33,10 @@ public struct Rejection: Error, Hashable, Sendable, CustomStringConvertible {
     public static let appAppleIdMismatch = Reason(rawValue: "app_apple_id_mismatch")
     /// The app is not accepted in this environment.
     public static let environmentMismatch = Reason(rawValue: "environment_mismatch")
+    /// A receipt was made for another device than the caller asked for.
+    public static let deviceMismatch = Reason(rawValue: "device_mismatch")
+    /// A transaction receipt of iOS 6 or earlier, which nobody but Apple's server can verify.
+    public static let transactionReceipt = Reason(rawValue: "transaction_receipt")
     /// Renewal information or nested data belongs to something else.
     public static let unrelated = Reason(rawValue: "unrelated")
   }

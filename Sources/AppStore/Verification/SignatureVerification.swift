@@ -105,7 +105,7 @@ struct SignatureVerification: Sendable {
     return key
   }
 
-  private static func text(of untrusted: CertificateChain.Untrusted) -> String {
+  static func text(of untrusted: CertificateChain.Untrusted) -> String {
     switch untrusted {
     case .noValidPath(let reason): reason
     case .unexpectedPath: "the intermediate certificate is not between the leaf and a root"

@@ -21,6 +21,15 @@ public enum Verdict<Payload: Sendable>: Sendable {
     }
   }
 
+  /// Returns the same verdict with another payload.
+  public func map<Other: Sendable>(_ change: (Payload) -> Other) -> Verdict<Other> {
+    switch self {
+    case .accepted(let payload): .accepted(change(payload))
+    case .rejected(let rejection): .rejected(rejection)
+    case .tryLater(let rejection): .tryLater(rejection)
+    }
+  }
+
   /// Runs a verification that throws its rejection.
   init(_ body: () throws(Rejection) -> Payload) {
     do {

@@ -23,6 +23,19 @@ extension Certificate {
   /// Whether the key may sign certificates: `keyCertSign` is set, or there is no key usage.
   public var allowsCertificateSigning: Bool { allows(usage: UInt32(KU_KEY_CERT_SIGN)) }
 
+  /// How many bits of security the issuer's signature has at most: 63 for SHA-1, 128 for SHA-256 with a good key; 0
+  /// when the algorithm is unknown.
+  public var signatureSecurityBits: Int {
+    var bits: Int32 = 0
+    return X509_get_signature_info(pointer, nil, nil, &bits, nil) == 1 ? Int(bits) : 0
+  }
+
+  /// How many bits of security the certified key has: 112 for RSA with 2048 bits.
+  public var keySecurityBits: Int {
+    guard let key = X509_get0_pubkey(pointer) else { return 0 }
+    return Int(EVP_PKEY_get_security_bits(key))
+  }
+
   /// Returns whether an extension is present, whatever its value; the OID is in dotted form.
   public func hasExtension(_ oid: String) -> Bool {
     guard let object = OBJ_txt2obj(oid, 1) else {
@@ -44,7 +57,7 @@ extension Certificate {
   }
 
   /// Returns whether the issuer's name is the subject's name of another certificate, which proves nothing.
-  func hasIssuer(namedLike other: Certificate) -> Bool {
+  public func hasIssuer(namedLike other: Certificate) -> Bool {
     X509_NAME_cmp(X509_get_issuer_name(pointer), X509_get_subject_name(other.pointer)) == 0
   }
 

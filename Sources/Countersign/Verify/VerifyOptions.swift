@@ -1,4 +1,5 @@
 import AppStore
+import Crypto
 
 /// The arguments of `countersign verify`.
 struct VerifyOptions {
@@ -7,10 +8,12 @@ struct VerifyOptions {
     let description: String
   }
 
-  private static let names = ["--kind", "--root", "--bundle-id", "--app-apple-id", "--environment"]
+  static let knownEnvironments: Set<AppStoreEnvironment> = [.production, .sandbox, .xcode, .localTesting]
+  private static let names = ["--kind", "--root", "--bundle-id", "--app-apple-id", "--environment", "--device-id"]
 
-  /// The kind that the data must be of; `nil` goes by its fields.
-  private(set) var kind: SignedDataKind?
+  private(set) var isBatch = false
+  private var kind: OfflineVerification.Kind?
+  private var device: [UInt8]?
   private(set) var rootFiles: [String] = []
   private var bundleIds: [String] = []
   private var appAppleId: Int64?
@@ -24,6 +27,10 @@ struct VerifyOptions {
     while let argument = rest.popFirst() {
       guard argument.hasPrefix("--") else {
         files.append(argument)
+        continue
+      }
+      if argument == "--batch" {
+        isBatch = true
         continue
       }
       guard Self.names.contains(where: { argument == $0 || argument.hasPrefix("\($0)=") }) else {
@@ -40,9 +47,20 @@ struct VerifyOptions {
     file = files.first ?? "-"
   }
 
-  /// The apps and environments that the options accept: by default every app, in production and sandbox.
-  var acceptedApps: AcceptedApps {
-    let environments = self.environments.isEmpty ? [.production, .sandbox] : self.environments
+  /// What is asked about the data, or about a line of a batch that asks nothing of its own.
+  var request: OfflineVerification.Request {
+    OfflineVerification.Request(
+      kind: kind, apps: apps(bundleIds: nil, appAppleId: nil, environments: nil), device: device)
+  }
+
+  /// Returns the apps and environments to accept: what is given, else what the options say, else every app, in
+  /// production and sandbox.
+  func apps(
+    bundleIds: [String]?, appAppleId: Int64?, environments: Set<AppStoreEnvironment>?
+  ) -> AcceptedApps {
+    let bundleIds = bundleIds ?? self.bundleIds
+    let appAppleId = appAppleId ?? self.appAppleId
+    let environments = environments ?? (self.environments.isEmpty ? [.production, .sandbox] : self.environments)
     guard !bundleIds.isEmpty else { return .anyApp(in: environments, appAppleId: appAppleId) }
     return AcceptedApps(
       bundleIds.map { AcceptedApps.App(bundleId: $0, appAppleId: appAppleId, environments: environments) })
@@ -51,7 +69,7 @@ struct VerifyOptions {
   private mutating func set(_ name: String, to value: String) throws(Unusable) {
     switch name {
     case "--kind":
-      kind = SignedDataKind(rawValue: value)
+      kind = OfflineVerification.Kind(name: value)
       guard kind != nil || value == "auto" else { throw Unusable(description: "there is no kind \(value)") }
     case "--root": rootFiles.append(value)
     case "--bundle-id": bundleIds.append(value)
@@ -59,10 +77,16 @@ struct VerifyOptions {
       appAppleId = Int64(value)
       guard appAppleId != nil else { throw Unusable(description: "--app-apple-id needs a number") }
     case "--environment":
-      let known: [AppStoreEnvironment] = [.production, .sandbox, .xcode, .localTesting]
       let environment = AppStoreEnvironment(rawValue: value)
-      guard known.contains(environment) else { throw Unusable(description: "there is no environment \(value)") }
+      guard Self.knownEnvironments.contains(environment) else {
+        throw Unusable(description: "there is no environment \(value)")
+      }
       environments.insert(environment)
+    case "--device-id":
+      device = Hex.decode(value.filter { $0 != "-" && $0 != ":" })
+      guard device?.isEmpty == false else {
+        throw Unusable(description: "--device-id needs a UUID or hexadecimal digits")
+      }
     default: preconditionFailure("An option is listed but not handled.")
     }
   }

@@ -1,0 +1,74 @@
+import Glibc
+
+/// Standard input or a file, read line by line or at once.
+final class LineInput {
+  /// A longer line ends the reading: nothing that can be verified is so long.
+  private static let maxLine = 32 << 20
+
+  /// What went wrong, when ``next()`` returned `nil` before the end.
+  private(set) var failure: String?
+
+  private let descriptor: Int32
+  /// Called before waiting for more: whoever sends one line and waits for its answer must get it.
+  var beforeReading: () -> Void = {}
+  private var buffer: [UInt8] = []
+  private var position = 0
+  private var isAtEnd = false
+
+  /// Opens a file; `-` is standard input.
+  init?(file: String) {
+    descriptor = file == "-" ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC)
+    if descriptor < 0 { return nil }
+  }
+
+  deinit {
+    if descriptor != STDIN_FILENO { close(descriptor) }
+  }
+
+  /// Returns the next line without its end, or `nil` at the end and after a failure.
+  func next() -> [UInt8]? {
+    var searched = position
+    while true {
+      if let end = buffer[searched...].firstIndex(of: 0x0a) {
+        defer { position = end + 1 }
+        return Array(buffer[position..<end])
+      }
+      searched = buffer.count
+      guard !isAtEnd else {
+        defer { position = buffer.count }
+        return position < buffer.count ? Array(buffer[position...]) : nil
+      }
+      guard buffer.count - position <= Self.maxLine else {
+        failure = "a line is longer than \(Self.maxLine) bytes"
+        return nil
+      }
+      searched -= position
+      buffer.removeFirst(position)
+      position = 0
+      guard fill() else { return nil }
+    }
+  }
+
+  /// Returns everything, or `nil` after a failure.
+  func readAll() -> [UInt8]? {
+    while !isAtEnd { guard fill() else { return nil } }
+    return buffer
+  }
+
+  /// Reads what is there; false after a failure.
+  private func fill() -> Bool {
+    beforeReading()
+    var chunk = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+      let count = read(descriptor, &chunk, chunk.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else {
+        failure = "the input cannot be read: \(String(cString: strerror(errno)))"
+        return false
+      }
+      isAtEnd = count == 0
+      buffer += chunk.prefix(count)
+      return true
+    }
+  }
+}

@@ -1,0 +1,173 @@
+import AppStore
+import EventLoop
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// `countersign verify` as a process: every fixture one by one and in a batch, its exit statuses and its messages.
+@LoopActor
+struct VerifyCommandTests {
+  private struct Result {
+    var status: Int32
+    var lines: [String]
+    var text: String { lines.joined(separator: "\n") }
+  }
+
+  private func verify(_ arguments: [String]) async throws -> Result {
+    let output = FileManager.default.temporaryDirectory.appending(path: "countersign-verify-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: output) }
+    let process = try ChildProcess(Repository.products + "/countersign", ["verify"] + arguments, output: output.path)
+    let status = await process.ended()
+    let text = String(decoding: (try? Data(contentsOf: output)) ?? Data(), as: UTF8.self)
+    return Result(status: status, lines: text.split(separator: "\n").map(String.init))
+  }
+
+  private func verify(batch lines: [String], _ arguments: [String]) async throws -> Result {
+    let input = FileManager.default.temporaryDirectory.appending(path: "countersign-batch-\(UUID().uuidString)")
+    try Data(lines.joined(separator: "\n").utf8).write(to: input)
+    defer { try? FileManager.default.removeItem(at: input) }
+    return try await verify(["--batch"] + arguments + [input.path])
+  }
+
+  @Test func `arguments that make no sense end with 2`() async throws {
+    for arguments in [
+      ["--kind", "nothing"], ["--nothing"], ["--environment", "Moon"], ["--app-apple-id", "x"], ["a", "b"], ["--root"],
+      ["/nowhere/text"], ["--root", "/nowhere/root", "-"], ["--device-id", "xyz"],
+    ] {
+      let result = try await verify(arguments)
+      #expect(result.status == 2 && result.text.hasPrefix("countersign verify: "), "\(arguments): \(result.text)")
+    }
+    let help = try await verify(["--help"])
+    #expect(help.status == 0 && help.text.hasPrefix("usage: countersign verify"))
+  }
+
+  @Test func `what is no request is answered in its place`() async throws {
+    let result = try await verify(
+      batch: [
+        "", "no json", "[]", #"{"id":1}"#, #"{"id":"two","data":1}"#, #"{"id":3,"data":"","kind":"song"}"#,
+        #"{"id":4,"data":"a.b.c","environment":"Moon"}"#, #"{"id":5,"data":"a.b.c"}"#,
+        #"{"id":6,"data":"AAAA"}"#, #"{"id":7,"data":"","kind":"receipt"}"#, "  ",
+      ], [])
+    #expect(result.status == 2)
+    struct Answer: Decodable {
+      var id: JSONValue?
+      var verdict: String
+      var kind: String?
+      var reason: String?
+    }
+    let answers = try result.lines.map { try JSONText(Array($0.utf8)).decoded(as: Answer.self) }
+    #expect(answers.allSatisfy { $0.verdict == "rejected" })
+    #expect(
+      answers.map(\.reason) == Array(repeating: "request_invalid", count: 6) + Array(repeating: "malformed", count: 3))
+    #expect(answers.map(\.id) == [nil, nil, nil, nil, .integer(3), .integer(4), .integer(5), .integer(6), .integer(7)])
+    #expect(answers.suffix(3).map(\.kind) == ["transaction", "receipt", "receipt"])
+  }
+
+  // MARK: Fixtures
+
+  @Test(
+    .enabled(if: Fixtures.arePresent, Comment(rawValue: Fixtures.missing)),
+    arguments: [
+      ("receipts/receipt-sandbox-g5", [], ""), ("receipts/receipt-sandbox-legacy", ["--kind", "receipt"], ""),
+      ("receipts/receipt-xcode", [], "chain_untrusted"), ("generated-pki/receipt.der", [], "chain_untrusted"),
+      ("generated-pki/receipt.der", ["--root", "generated-pki/receipt-root.der"], ""),
+      (
+        "generated-pki/receipt-no-signer-oid.der", ["--root", "generated-pki/receipt-no-signer-oid-root.der"],
+        "marker_oid_missing"
+      ),
+      ("receipts/receipt-xcode", ["--root", "receipts/StoreKitTestCertificate.cer", "--environment", "Xcode"], ""),
+      ("apple/mock_signed_data/legacyTransaction", [], "transaction_receipt"),
+      ("receipts/receipt-sandbox-g5", ["--bundle-id", "com.example"], "bundle_id_mismatch"),
+      ("receipts/receipt-sandbox-g5", ["--device-id", "956328D9-CC6A-47F4-BE40-6953FB0AB6C7"], ""),
+      ("receipts/receipt-sandbox-g5", ["--kind", "transaction"], "malformed"),
+      ("apple/test-notification-sandbox-2025-09-05.jws", ["--environment=Sandbox"], ""),
+      ("apple/test-notification-sandbox-2025-09-05.jws", ["--kind", "receipt"], "kind_mismatch"),
+      ("apple/xcode/xcode-signed-transaction", ["--environment", "Xcode"], ""),
+    ] as [(String, [String], String)])
+  func `a fixture is judged from the command line`(file: String, options: [String], reason: String) async throws {
+    let options = options.map { $0.hasSuffix(".der") || $0.hasSuffix(".cer") ? Fixtures.path($0) : $0 }
+    let result = try await verify(options + [Fixtures.path(file)])
+    if reason.isEmpty {
+      #expect(result.status == 0, "\(result.text)")
+      #expect(try JSONText(Array(result.text.utf8)).keys != nil)
+    } else {
+      #expect(result.status == 1 && result.lines.count == 1)
+      #expect(result.text.hasPrefix("rejected: \(reason): "), "\(result.text)")
+    }
+  }
+
+  private struct Row: Decodable {
+    var file: String
+    var method: String
+    var env: String?
+    var environment: String?
+    var bundle: String?
+    var bundleId: String?
+    var appAppleId: Int64?
+    var root: String?
+
+    static let kinds = [
+      "txn": "transaction", "renew": "renewal-info", "notif": "notification", "app": "app-transaction",
+    ]
+
+    func request(_ id: Int) throws -> String {
+      struct Request: Encodable {
+        var id: Int
+        var kind: String?
+        var data: String
+        var bundleId: String?
+        var appAppleId: Int64?
+        var environment: String?
+      }
+      let request = Request(
+        id: id, kind: Self.kinds[method], data: try Fixtures.text(file), bundleId: bundle ?? bundleId,
+        appAppleId: appAppleId, environment: env ?? environment)
+      return String(decoding: try JSONEncoder().encode(request), as: UTF8.self)
+    }
+
+    /// What the library answers in this process.
+    func rejection(by verifier: SignedDataVerifier) throws -> Rejection.Reason? {
+      let apps = AcceptedApps([
+        AcceptedApps.App(
+          bundleId: bundle ?? bundleId ?? "", appAppleId: appAppleId,
+          environments: [AppStoreEnvironment(rawValue: env ?? environment ?? "")])
+      ])
+      let jws = try Fixtures.text(file)
+      return switch method {
+      case "txn": verifier.transaction(jws, expecting: apps).rejection?.reason
+      case "renew": verifier.renewalInfo(jws, expecting: apps).rejection?.reason
+      case "notif": verifier.notification(jws, expecting: apps).rejection?.reason
+      default: verifier.appTransaction(jws, expecting: apps).rejection?.reason
+      }
+    }
+  }
+
+  /// The verdicts themselves are compared with those of Apple's library by the unit tests.
+  @Test(
+    .enabled(if: Fixtures.arePresent, Comment(rawValue: Fixtures.missing)),
+    arguments: ["jws-expected.json", "apple-expected.json"])
+  func `a batch answers every fixture as the library does`(table: String) async throws {
+    let root = Fixtures.path("apple/certs/testCA.der")
+    let verifier = SignedDataVerifier(roots: try TrustedRoots(files: [root]))
+    let rows = try Fixtures.decoded(table, as: [Row].self).filter {
+      Row.kinds[$0.method] != nil && ($0.root == nil || $0.root == "testCA")
+    }
+    #expect(rows.count > 20)
+    let result = try await verify(batch: try rows.enumerated().map { try $1.request($0) }, ["--root", root])
+    #expect(result.status == 1 && result.lines.count == rows.count)
+    struct Answer: Decodable {
+      var id: Int
+      var verdict: String
+      var reason: String?
+      var payload: JSONValue?
+    }
+    for (index, (row, line)) in zip(rows, result.lines).enumerated() {
+      let answer = try JSONText(Array(line.utf8)).decoded(as: Answer.self)
+      let expected = try row.rejection(by: verifier)
+      #expect(answer.id == index && answer.reason == expected?.rawValue, "\(row.file)")
+      #expect(answer.verdict == (expected == nil ? "accepted" : "rejected"))
+      #expect((answer.payload == nil) == (expected != nil))
+    }
+  }
+}

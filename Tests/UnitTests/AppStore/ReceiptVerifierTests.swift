@@ -1,0 +1,157 @@
+import Crypto
+import Testing
+
+@testable import AppStore
+
+/// What the receipt verifier refuses, each with everything else right.
+struct ReceiptVerifierTests {
+  /// A chain like Apple's with every detail open to change, and receipts signed with it.
+  private struct Authority {
+    let root: CertificateAuthority
+    let intermediate: CertificateAuthority
+    let signer: CertificateAuthority
+
+    init(leafMarkers: [String] = ["1.2.840.113635.100.6.11.1"], use: CertificateProfile.Use = .signing) throws {
+      root = try CertificateAuthority.root(commonName: "Root")
+      intermediate = try root.issueAuthority(
+        CertificateProfile(commonName: "Intermediate", use: .authority(pathLength: 0)))
+      signer = try intermediate.issueAuthority(
+        CertificateProfile(commonName: "Signer", use: use, markers: leafMarkers), curve: .p256)
+    }
+
+    var verifier: ReceiptVerifier {
+      get throws { ReceiptVerifier(roots: TrustedRoots([try Certificate(der: root.certificate.der)])) }
+    }
+
+    func sign(_ content: [UInt8]) throws -> [UInt8] {
+      try signer.signedMessage(content, enclosing: [intermediate.certificate, root.certificate])
+    }
+  }
+
+  private static let apps = AcceptedApps([AcceptedApps.App(bundleId: "com.example")])
+
+  private func der(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
+    content.count < 128
+      ? [tag, UInt8(content.count)] + content
+      : [tag, 0x82, UInt8(content.count >> 8), UInt8(content.count & 255)] + content
+  }
+
+  private func attribute(_ type: Int, _ value: [UInt8]) -> [UInt8] {
+    der(0x30, der(0x02, [UInt8(type >> 8), UInt8(type & 255)]) + der(0x02, [1]) + der(0x04, value))
+  }
+
+  private func text(_ text: String) -> [UInt8] { der(0x0c, Array(text.utf8)) }
+  private func date(_ text: String) -> [UInt8] { der(0x16, Array(text.utf8)) }
+
+  private var attributes: [[UInt8]] {
+    [
+      attribute(0, text("ProductionSandbox")), attribute(2, text("com.example")), attribute(3, text("7")),
+      attribute(12, date("2026-11-21T10:00:00Z")), attribute(9999, [1, 2, 3]),
+      attribute(17, der(0x31, attribute(1702, text("product")) + attribute(1703, text("1")))),
+    ]
+  }
+
+  private func reason(_ attributes: [[UInt8]]) throws -> Rejection.Reason? {
+    let authority = try Authority()
+    return try authority.verifier.receipt(
+      authority.sign(der(0x31, attributes.flatMap { $0 })), expecting: Self.apps
+    ).rejection?.reason
+  }
+
+  @Test func accepted() throws {
+    let authority = try Authority()
+    let message = try authority.sign(der(0x31, attributes.flatMap { $0 }))
+    var expected = AppReceipt(bundleId: "com.example", receiptCreationDate: 1_795_255_200_000)
+    expected.receiptType = "ProductionSandbox"
+    expected.applicationVersion = "7"
+    expected.inApp = [InAppReceipt(productId: "product", transactionId: "1")]
+    #expect(try authority.verifier.receipt(message, expecting: Self.apps) == .accepted(expected))
+    #expect(
+      try authority.verifier.receipt(Base64.encode(message), expecting: Self.apps) == .accepted(expected))
+    let folded = Base64.encode(message).enumerated().map { $0 % 64 == 63 ? "\($1)\r\n" : "\($1)" }.joined()
+    #expect(try authority.verifier.receipt(folded, expecting: Self.apps) == .accepted(expected))
+  }
+
+  @Test func signers() throws {
+    let content = der(0x31, attributes.flatMap { $0 })
+    let (authority, other) = (try Authority(), try Authority())
+    func reason(_ message: [UInt8]) throws -> Rejection.Reason? {
+      try authority.verifier.receipt(message, expecting: Self.apps).rejection?.reason
+    }
+    // Same names, other keys.
+    #expect(try reason(other.sign(content)) == .chainUntrusted)
+    #expect(try reason(other.signer.signedMessage(content, enclosing: [authority.intermediate.certificate])) != nil)
+    // Nothing in between, and signed by what must only issue.
+    #expect(try reason(authority.signer.signedMessage(content, enclosing: [])) == .chainUntrusted)
+    #expect(
+      try reason(authority.intermediate.signedMessage(content, enclosing: [authority.root.certificate])) != nil)
+    // The pinned root itself is no signer of receipts.
+    #expect(try reason(authority.root.signedMessage(content, enclosing: [])) == .chainUntrusted)
+    let unmarked = try Authority(leafMarkers: [])
+    #expect(
+      try unmarked.verifier.receipt(unmarked.sign(content), expecting: Self.apps).rejection?.reason
+        == .markerOIDMissing)
+    let message = try authority.sign(content)
+    #expect(try reason(message + [0]) == .malformed)
+    #expect(try reason(Array(message.dropLast())) == .malformed)
+    #expect(try reason([]) == .malformed && reason([0x30, 0x80]) == .malformed)
+  }
+
+  @Test func datesOutsideTheChain() throws {
+    for text in ["2016-11-21T10:00:00Z", "2226-11-21T10:00:00Z"] {
+      var changed = attributes
+      changed[3] = attribute(12, date(text))
+      #expect(try reason(changed) == .chainUntrusted)
+    }
+  }
+
+  @Test func content() throws {
+    func without(_ index: Int) -> [[UInt8]] {
+      var changed = attributes
+      changed.remove(at: index)
+      return changed
+    }
+    #expect(try reason(attributes) == nil)
+    #expect(try reason(without(1)) == .bundleIdMismatch)
+    #expect(try reason(without(3)) == .dateMissing)
+    #expect(try reason(without(0)) == nil)
+    // What is read must be there once; what is not read may be repeated.
+    #expect(try reason(attributes + [attribute(2, text("com.other"))]) == .malformed)
+    #expect(try reason(attributes + [attribute(12, date("2026-11-21T10:00:00Z"))]) == .malformed)
+    #expect(try reason(attributes + [attribute(9999, [])]) == nil)
+    #expect(try reason(attributes + [attribute(17, der(0x31, []))]) == nil)
+    #expect(try reason(attributes + [attribute(17, [0x30])]) == .malformed)
+    #expect(try reason(attributes + [attribute(21, text("never"))]) == .malformed)
+    #expect(try reason(attributes + [attribute(21, date(""))]) == nil)
+    #expect(try reason(attributes + [[0x30, 0x80, 0, 0]]) == .malformed)
+    #expect(try reason(attributes + [der(0x30, der(0x02, [1]))]) == .malformed)
+    var unknown = attributes
+    unknown[0] = attribute(0, text("Moon"))
+    #expect(try reason(unknown) == .environmentMismatch)
+    unknown[0] = attribute(0, text("Xcode"))
+    #expect(try reason(unknown) == .environmentMismatch)
+  }
+
+  /// A receipt that does not say where it is from may be from either, so both must be accepted.
+  @Test func withoutType() throws {
+    let authority = try Authority()
+    let message = try authority.sign(der(0x31, attributes.dropFirst().flatMap { $0 }))
+    for environment in [AppStoreEnvironment.production, .sandbox] {
+      let one = AcceptedApps([AcceptedApps.App(bundleId: "com.example", environments: [environment])])
+      #expect(try authority.verifier.receipt(message, expecting: one).rejection?.reason == .environmentMismatch)
+    }
+    #expect(try authority.verifier.receipt(message, expecting: Self.apps).payload != nil)
+  }
+
+  @Test(arguments: [
+    ("1970-01-01T00:00:00Z", 0), ("2024-02-29T12:34:56Z", 1_709_210_096_000), ("1969-12-31T23:59:59Z", -1000),
+    ("2020-07-22T18:33:15+0100", 1_595_439_195_000), ("2020-07-22T18:33:15+01:00", 1_595_439_195_000),
+    ("2020-07-22T18:33:15.25Z", 1_595_442_795_000), ("2020-07-22T18:33:15-0530", 1_595_462_595_000),
+    ("", nil), ("2023-02-29T00:00:00Z", nil), ("2023-13-01T00:00:00Z", nil), ("2023-01-01T24:00:00Z", nil),
+    ("2023-01-01T00:00:00", nil), ("2023-01-01", nil), ("2023-01-01T00:00:00Zx", nil), ("+023-01-01T00:00:00Z", nil),
+    ("2023-01-01T00:00:00.Z", nil), ("2023-00-10T00:00:00Z", nil), ("2023-01-00T00:00:00Z", nil),
+  ])
+  func dates(text: String, milliseconds: Int64?) {
+    #expect(ReceiptDate.milliseconds(text) == milliseconds)
+  }
+}
