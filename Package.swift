@@ -110,3 +110,11 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// Only for ops/fuzz: libFuzzer brings the main function, so that nothing else could link this.
+if Context.environment["COUNTERSIGN_FUZZ"] == "1" {
+  package.targets.append(
+    .executableTarget(
+      name: "Fuzzing", dependencies: ["AppStore", "Crypto", "JSON"],
+      swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]))
+}

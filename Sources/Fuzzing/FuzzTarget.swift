@@ -1,0 +1,83 @@
+import AppStore
+import Crypto
+import FoundationEssentials
+import JSON
+
+/// Runs one input of libFuzzer, which chooses inputs by the code that they reach. What is looked for is a crash: a trap
+/// of Swift, a memory error or a leak that the address sanitizer sees in OpenSSL's hands, or a hang.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func runOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+  FuzzTarget.chosen.run(Array(UnsafeBufferPointer(start: start, count: count)))
+  return 0
+}
+
+/// What is fed with inputs: the parsers of what comes from phones and from the network.
+///
+/// Whatever a signature protects is reached too: each input is also signed, by an authority made for this run.
+enum FuzzTarget: String, CaseIterable {
+  /// A compact JWS, and the payload of one.
+  case jws
+  /// An X.509 certificate, and a chain of it.
+  case certificate
+  /// An app receipt with its certificates (CMS), and the content of one (ASN.1).
+  case receipt
+  /// A JSON text.
+  case json
+
+  static let chosen: FuzzTarget = {
+    let name = ProcessInfo.processInfo.environment["COUNTERSIGN_FUZZ_TARGET"] ?? ""
+    guard let target = FuzzTarget(rawValue: name) else {
+      fatalError("COUNTERSIGN_FUZZ_TARGET must be one of \(allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+    return target
+  }()
+
+  func run(_ input: [UInt8]) {
+    switch self {
+    case .jws: Self.runJWS(input)
+    case .certificate: Self.runCertificate(input)
+    case .receipt: Self.runReceipt(input)
+    case .json: Self.runJSON(input)
+    }
+  }
+
+  private static let apps = AcceptedApps.anyApp(in: [.production, .sandbox, .xcode])
+  private static let authority = FuzzAuthority()
+
+  private static func runJWS(_ input: [UInt8]) {
+    for text in [String(decoding: input, as: UTF8.self), authority.jws(input)] {
+      _ = SignedDataVerifier.kind(of: text)
+      _ = SignedDataVerifier.unverifiedPayload(of: text)
+      if let transaction = authority.signedData.transaction(text, expecting: apps).payload {
+        _ = authority.signedData.renewalInfo(text, belongingTo: transaction)
+      }
+      _ = authority.signedData.renewalInfo(text, expecting: apps)
+      _ = authority.signedData.notification(text, expecting: apps)
+      _ = authority.signedData.appTransaction(text, expecting: apps)
+    }
+  }
+
+  private static func runCertificate(_ input: [UInt8]) {
+    guard let certificate = try? Certificate(der: input) else { return }
+    _ = (certificate.subject, certificate.issuer, certificate.notBefore, certificate.notAfter, certificate.isCA)
+    _ = (certificate.signatureSecurityBits, certificate.keySecurityBits, certificate.p256PublicKey()?.pem)
+    _ = (certificate.pem, certificate.sha256, certificate.hasExtension("1.2.840.113635.100.6.11.1"))
+    let chain = CertificateChain(leaf: certificate, intermediate: certificate)
+    _ = try? chain.verify(against: TrustedRoots.apple.certificates + [certificate], at: 1_700_000_000_000)
+  }
+
+  private static func runReceipt(_ input: [UInt8]) {
+    for message in [input, authority.receipt(input)] {
+      _ = authority.receipts.receipt(message, expecting: apps, device: [1, 2, 3])
+    }
+    _ = authority.receipts.receipt(String(decoding: input, as: UTF8.self), expecting: apps)
+  }
+
+  private static func runJSON(_ input: [UInt8]) {
+    guard let text = try? JSONText(input) else { return }
+    _ = text.keys
+    _ = try? text.decoded(as: JSONValue.self)
+    _ = try? text.decoded(as: NotificationPayload.self)
+    _ = try? text.decoded(as: TransactionPayload.self)
+  }
+}

@@ -1,0 +1,132 @@
+"""ops/fuzz: runs the fuzz targets, two at a time."""
+import argparse
+import base64
+import concurrent.futures
+import hashlib
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+from fleet import ROOT, Failure
+
+TARGETS = ["jws", "certificate", "receipt", "json"]
+FOLDER = ROOT / ".countersign" / "fuzz"
+SCRATCH = ROOT / ".build" / "fuzz"
+# Nothing that is verified is longer than a megabyte; what is short mutates better.
+MAX_LENGTH = 16384
+
+
+def build():
+    command = ["swift", "build", "-c", "release", "--scratch-path", SCRATCH, "--sanitize", "fuzzer",
+               "--sanitize", "address", "--product", "Fuzzing",
+               # SwiftPM's fuzzer sanitizer links libFuzzer, and leaves this to the compiler.
+               "-Xswiftc", "-sanitize-coverage=edge,trace-cmp,inline-8bit-counters,pc-table"]
+    print("Building with libFuzzer and the address sanitizer …", flush=True)
+    run = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, env=os.environ | {"COUNTERSIGN_FUZZ": "1"},
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if run.returncode != 0:
+        raise Failure(f"the build failed:\n{run.stdout}")
+
+
+def fixtures():
+    """Apple's test data, which is not part of the project, or None."""
+    folder = pathlib.Path(os.environ.get("COUNTERSIGN_FIXTURES") or ROOT / ".." / "shared" / "fixtures")
+    return folder if folder.is_dir() else None
+
+
+def payload(jws):
+    part = jws.split(b".")[1]
+    return base64.urlsafe_b64decode(part + b"=" * (-len(part) % 4))
+
+
+def seeds(folder):
+    """Yields (target, input) for every fixture that can be one."""
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        content = path.read_bytes()
+        if path.suffix in (".der", ".cer"):
+            yield ("receipt" if path.name.startswith("receipt") else "certificate"), content
+        elif path.suffix == ".json" and "models" in path.parts:
+            yield "json", content
+            yield "jws", content
+        elif content.startswith(b"eyJ"):
+            yield "jws", content
+            try:
+                yield "jws", payload(content)
+                yield "json", payload(content)
+            except (IndexError, ValueError):
+                pass
+        elif content.startswith(b"MI"):
+            der = base64.b64decode(content)
+            yield "receipt", der
+            read = subprocess.run(["openssl", "cms", "-verify", "-inform", "DER", "-noverify"], input=der,
+                                  capture_output=True)
+            if read.returncode == 0:
+                yield "receipt", read.stdout
+
+
+def plant():
+    """Fills the corpora: with the fixtures, and with one input each that shows the form."""
+    for target in TARGETS:
+        (FOLDER / target).mkdir(parents=True, exist_ok=True)
+    plain = [("json", b'{"transactionId":"1","price":1,"purchaseDate":1.5,"isUpgraded":false,"a":[null,"\\u00e4"]}'),
+             ("jws", b'{"transactionId":"1","bundleId":"b","environment":"Sandbox","signedDate":1790000000000}'),
+             ("receipt", bytes.fromhex("311f300b02010202010104030c0162301002010c0201010408160632303236303100"))]
+    folder = fixtures()
+    if folder is None:
+        print("There are no fixtures to start from; set COUNTERSIGN_FIXTURES to their folder.", flush=True)
+    for target, content in [*plain, *(seeds(folder) if folder else [])]:
+        if len(content) <= MAX_LENGTH:
+            (FOLDER / target / f"seed-{hashlib.sha1(content).hexdigest()}").write_bytes(content)
+
+
+def fuzz(target, seconds):
+    """Runs one target; returns its last line of statistics, or raises with the input that broke it."""
+    log = FOLDER / f"{target}.log"
+    artifacts = FOLDER / f"{target}-found-"
+    with log.open("wb") as output:
+        status = subprocess.run(
+            [SCRATCH / "release" / "Fuzzing", f"-max_total_time={seconds}", f"-max_len={MAX_LENGTH}", "-timeout=20",
+             "-rss_limit_mb=3072", "-print_final_stats=1", f"-artifact_prefix={artifacts}", FOLDER / target],
+            stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+            # Swift's own reporter of crashes would stop the process before libFuzzer has kept the input.
+            env=os.environ | {"COUNTERSIGN_FUZZ_TARGET": target, "SWIFT_BACKTRACE": "enable=no"}).returncode
+    text = log.read_text(errors="replace")
+    if status != 0:
+        tail = "\n".join(text.splitlines()[-40:])
+        raise Failure(f"{target} broke with status {status}; the input is {artifacts}*, all messages are in {log}:\n{tail}")
+    runs = re.search(r"number_of_executed_units: *(\d+)", text)
+    coverage = re.findall(r"cov: (\d+)", text)
+    return f"{int(runs.group(1)) if runs else 0:,} inputs, {coverage[-1] if coverage else '?'} edges reached"
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="ops/fuzz", description="Feeds the parsers with made-up inputs.")
+    parser.add_argument("seconds", type=int, nargs="?", default=60, help="for each target")
+    parser.add_argument("targets", nargs="*", choices=[*TARGETS, []], help="by default all")
+    options = parser.parse_args()
+    build()
+    plant()
+    targets = options.targets or TARGETS
+    print(f"Fuzzing {', '.join(targets)} for {options.seconds} s each, two at a time …", flush=True)
+    failures = []
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        runs = {pool.submit(fuzz, target, options.seconds): target for target in targets}
+        for run in concurrent.futures.as_completed(runs):
+            try:
+                print(f"{runs[run]:12} nothing found: {run.result()}", flush=True)
+            except Failure as failure:
+                print(f"{runs[run]:12} FOUND", flush=True)
+                failures.append(str(failure))
+    if failures:
+        raise Failure("\n\n".join(failures))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Failure as failure:
+        sys.exit(f"\nops/fuzz: {failure}")
+    except KeyboardInterrupt:
+        sys.exit(130)
