@@ -94,6 +94,10 @@ let package = Package(
     library(
       "TestSupport",
       ["EventLoop", "Fleet", "AMQP", "Redis", "HTTPClient", "HTTPServer", "Simulator", "Crypto", "Purchases"]),
+    // Whole fleets broken on purpose, behind ops/chaos.
+    .executableTarget(
+      name: "Chaos",
+      dependencies: ["TestSupport", "Fleet", "Simulator", "AMQP", "HTTPClient", "EventLoop"], swiftSettings: settings),
     tests(
       "UnitTests",
       [

@@ -38,9 +38,18 @@ public final class HTTPServer {
   private var connections = 0
   private var watcher: DescriptorWatcher?
   private var timer: LoopTimer?
+  private var phase = Phase.open
   /// The exchanges whose handler is running; libmicrohttpd has suspended their connections.
   private var running: [ObjectIdentifier: Exchange] = [:]
   private let idle = LoopSignal()
+
+  private enum Phase {
+    case open
+    /// No new connections, and each answer asks the client to close its own.
+    case draining
+    /// Nothing may wait any more.
+    case stopping
+  }
 
   /// Starts to listen and to answer.
   ///
@@ -82,10 +91,12 @@ public final class HTTPServer {
   public func close(grace: Duration = .seconds(5)) async {
     guard let daemon else { return }
     listener?.close()
+    phase = .draining
     if !running.isEmpty { await idle.wait(atMost: grace) }
     // Stopping with a suspended connection is an error of libmicrohttpd: who is still waiting is told to come again.
+    phase = .stopping
     for exchange in running.values {
-      exchange.response = HTTPServerResponse(status: 503, headers: [("Retry-After", "1")])
+      exchange.response = Self.comeAgain
       MHD_resume_connection(exchange.connection)
     }
     running.removeAll()
@@ -157,6 +168,8 @@ public final class HTTPServer {
     }
     let request = HTTPServerRequest(
       method: exchange.method, path: path, headers: exchange.headers, body: exchange.body)
+    // A request on a connection that was kept alive, in the very run that is the last.
+    if phase == .stopping { return send(Self.comeAgain, on: exchange.connection) }
     MHD_suspend_connection(exchange.connection)
     running[ObjectIdentifier(exchange)] = exchange
     Task { @LoopActor in
@@ -171,9 +184,12 @@ public final class HTTPServer {
     return .YES
   }
 
+  private static let comeAgain = HTTPServerResponse(status: 503, headers: [("Retry-After", "1")])
+
   private func send(_ response: HTTPServerResponse, on connection: OpaquePointer) -> MHD_Result {
     var body = response.body
     guard let made = MHD_create_response_from_buffer(body.count, &body, .RESPMEM_MUST_COPY) else { return .NO }
+    if phase != .open { MHD_add_response_header(made, "Connection", "close") }
     for header in response.headers { MHD_add_response_header(made, header.name, header.value) }
     defer { MHD_destroy_response(made) }
     return MHD_queue_response(connection, UInt32(response.status), made)

@@ -10,16 +10,17 @@ import HTTP2Server
 @LoopActor
 public final class Simulator {
   private let server: HTTP2Server
+  private let service: StoreService
 
   /// Reads or creates the PKI and the keys; nothing listens yet.
   ///
   /// - Throws: ``SimulatorError`` when the folder cannot be used, `CryptoError` when what is in it is no PKI.
   public init(_ configuration: Configuration) throws {
     let pki = try SimulatorPKI(configuration)
-    let service = StoreService(configuration, pki: pki, now: unixMilliseconds)
+    service = StoreService(configuration, pki: pki, now: unixMilliseconds)
     server = HTTP2Server(
       HTTP2Server.Configuration(host: configuration.host, port: configuration.port, tls: pki.tls)
-    ) { await service.answer($0) }
+    ) { [service] in await service.answer($0) }
   }
 
   /// Binds the address and answers from now on; traps when called twice.
@@ -29,6 +30,18 @@ public final class Simulator {
 
   /// The port that the simulator listens on; 0 when it does not.
   public var port: Int { server.boundPort }
+
+  /// What goes wrong with every call at present.
+  public var weather: Weather {
+    get { service.weather }
+    set { service.weather = newValue }
+  }
+
+  /// Told of every call when it is decided.
+  public var onCall: @LoopActor (Call) -> Void {
+    get { service.onCall }
+    set { service.onCall = newValue }
+  }
 
   /// Stops to listen and ends every connection.
   public func close() async {

@@ -16,7 +16,13 @@ final class StoreService {
     var purchase: Purchase
     var endpoint: StoreEndpoint
     var statuses: Set<Int>
+    var seal: StoreDecision.Seal
   }
+
+  /// What goes wrong with every call at present.
+  var weather = Simulator.Weather.fair
+  /// Told of every call when it is decided.
+  var onCall: @LoopActor (Simulator.Call) -> Void = { _ in }
 
   private let renderer: StoreRenderer
   private let latency: Duration
@@ -80,6 +86,9 @@ final class StoreService {
           time: time, environment: call.environment.rawValue, endpoint: call.endpoint.rawValue,
           transactionId: call.transactionId, status: status,
           refusal: refusal?.rawValue))
+      onCall(
+        Simulator.Call(
+          time: time, environment: call.environment.rawValue, endpoint: call.endpoint.rawValue, status: status))
       return response
     }
 
@@ -97,7 +106,8 @@ final class StoreService {
     }
 
     let question = question(call, app: app, time: time)
-    let decision = StoreDecision(question)
+    var decision = StoreDecision(question)
+    decision.suffer(weather, now: time)
     var response = try response(to: question, decision)
     if decision.isCutOff { response.fault = .resetConnection(afterBodyBytes: response.body.count / 2) }
     return (logged(response), latency + decision.delay)
@@ -125,7 +135,8 @@ final class StoreService {
     guard case .purchase(let purchase, let seal) = decision.answer else {
       return try renderer.response(decision.answer, now: question.now) ?? HTTP2Response(status: 500)
     }
-    let key = Signed(purchase: self.purchase(question), endpoint: question.endpoint, statuses: question.statuses)
+    let key = Signed(
+      purchase: self.purchase(question), endpoint: question.endpoint, statuses: question.statuses, seal: seal)
     if let known = signed[key], known.until > question.now { return StoreRenderer.json(known.body) }
     let body = try renderer.body(purchase, seal, question)
     signed.set((body, question.now + 1000), for: key)

@@ -5,7 +5,7 @@ import Simulator
 
 extension RunningFleet {
   /// Writes the configuration that the roles are started with: delays short enough for a test.
-  func writeConfiguration(receiverPort: Int, secret: [UInt8]) throws {
+  func writeConfiguration(secret: [UInt8]) throws {
     let servers = TestServers.current!
     try write(
       "countersign.json",
@@ -29,28 +29,33 @@ extension RunningFleet {
         "shutdownGraceSeconds": 10
       }
       """)
-    let app = """
-      {"bundleId": "com.example.app", "appAppleId": 1234567890, "issuerId": "issuer", "keyId": "KEY1",
-       "privateKeyFile": "../simulator/AuthKey_KEY1.p8"}
-      """
-    let offers = """
-      [{"offerId": "S1", "productIds": ["com.example.app.monthly"]},
-       {"offerId": "S2", "productIds": ["com.example.app.yearly"]},
-       {"offerId": "A1", "productIds": ["com.example.app.lifetime", "com.example.app.coins"]},
-       {"offerId": "P1", "productIds": ["com.example.app.pass"], "accessDays": 30000}]
-      """
     try writePublisher(
       Self.publisher,
       """
-      "apps": [\(app)], "offers": \(offers),
+      "apps": [\(Self.app)], "offers": \(Self.offers),
       "customerTokens": {"algorithm": "HS256", "secretFile": "../jwt.secret"},
-      "webhooks": [{"id": "main", "url": "http://127.0.0.1:\(receiverPort)/hook", "secretFile": "../webhook.secret"}]
+      "webhooks": [{"id": "main", "url": "\(webhookURL)", "secretFile": "../webhook.secret"}]
       """)
-    try writePublisher(Self.openPublisher, "\"customers\": \"open\", \"apps\": [\(app)], \"offers\": \(offers)")
+    try writePublisher(
+      Self.openPublisher, "\"customers\": \"open\", \"apps\": [\(Self.app)], \"offers\": \(Self.offers)")
     try writePublisher(Self.inactivePublisher, "\"customers\": \"open\"")
     try write("jwt.secret", Self.jwtSecret)
     try write("webhook.secret", "whsec_" + Base64.encode(secret))
   }
+
+  /// The app of every publisher, as its file has it.
+  public nonisolated static let app = """
+    {"bundleId": "com.example.app", "appAppleId": 1234567890, "issuerId": "issuer", "keyId": "KEY1",
+     "privateKeyFile": "../simulator/AuthKey_KEY1.p8"}
+    """
+
+  /// The offers of every publisher.
+  public nonisolated static let offers = """
+    [{"offerId": "S1", "productIds": ["com.example.app.monthly"]},
+     {"offerId": "S2", "productIds": ["com.example.app.yearly"]},
+     {"offerId": "A1", "productIds": ["com.example.app.lifetime", "com.example.app.coins"]},
+     {"offerId": "P1", "productIds": ["com.example.app.pass"], "accessDays": 30000}]
+    """
 
   /// Writes a publisher's file, also over an old one.
   public func writePublisher(_ id: Int64, _ members: String) throws {

@@ -34,6 +34,11 @@ public final class RunningFleet {
     public let isVerified: Bool
     public let traceparent: String
     public let body: [UInt8]
+
+    /// What its event tells; `nil` when the body is none.
+    public var told: (synchronizationId: String, result: String)? {
+      (try? JSONDecoder().decode(Envelope.self, from: Data(body))).map { ($0.data.synchronizationId, $0.data.result) }
+    }
   }
 
   public let prefix: String
@@ -45,24 +50,33 @@ public final class RunningFleet {
   public var webhookStatus: @LoopActor (Int) -> Int = { _ in 200 }
   public private(set) var roles: [String: RoleProcess] = [:]
   public let simulator: Simulator
+  /// Where webhooks are delivered.
+  public private(set) var webhookURL = ""
 
   private let client: HTTPClient
   private var receiver: HTTPServer!
   private var subscriber: AMQPConsumer!
   private let secret: [UInt8]
   private let overrides: [String: String]
+  /// What is between the parts, when the fleet was started so.
+  public private(set) var network: FleetNetwork?
 
   /// Starts a fleet, runs a body, and stops everything, also when the body throws.
   ///
   /// - Parameters:
   ///   - names: the roles to start, each a role's name and a number.
   ///   - overrides: environment variables for the roles.
+  ///   - throughProxies: whether a ``FaultProxy`` is put between every two parts.
+  ///   - prepare: called before the roles start.
   public static func with(
     _ names: [String] = ["gateway-1", "gateway-2", "worker-1", "worker-2", "notifier-1", "notifier-2"],
-    overrides: [String: String] = [:], _ body: @LoopActor (RunningFleet) async throws -> Void
+    overrides: [String: String] = [:], throughProxies: Bool = false,
+    prepare: @LoopActor (RunningFleet) throws -> Void = { _ in },
+    _ body: @LoopActor (RunningFleet) async throws -> Void
   ) async throws {
-    let fleet = try await RunningFleet(overrides: overrides)
+    let fleet = try await RunningFleet(overrides: overrides, throughProxies: throughProxies)
     do {
+      try prepare(fleet)
       for name in names { try fleet.start(name) }
       for name in names { try await fleet.ready(name) }
       try await fleet.subscribed()
@@ -75,7 +89,7 @@ public final class RunningFleet {
     await fleet.close()
   }
 
-  private init(overrides: [String: String]) async throws {
+  private init(overrides: [String: String], throughProxies: Bool) async throws {
     self.overrides = overrides
     prefix = "test-\(UInt32.random(in: 0...UInt32.max))"
     folder = FileManager.default.temporaryDirectory.path + "/countersign-\(prefix)"
@@ -96,7 +110,9 @@ public final class RunningFleet {
       prefix: prefix, jobTiers: [.milliseconds(200), .seconds(1), .seconds(5), .seconds(30)],
       deliveryTiers: [.milliseconds(200), .seconds(1), .seconds(5), .seconds(30)])
     receiver = try HTTPServer(HTTPServer.Configuration()) { [weak self] in self?.receive($0) ?? .text(503, "") }
-    try writeConfiguration(receiverPort: receiver.port, secret: secret)
+    if throughProxies { network = try FleetNetwork(simulator: simulator.port, receiver: receiver.port) }
+    webhookURL = "http://127.0.0.1:\(network?.port("notifier", "receiver") ?? receiver.port)/hook"
+    try writeConfiguration(secret: secret)
     let (topology, queue) = (topology, prefix + ".subscriber")
     subscriber = AMQPConsumer(
       TestServers.current!.rabbitmq, name: "subscriber", queue: queue, prefetch: 100, onChange: { _ in },
@@ -116,6 +132,7 @@ public final class RunningFleet {
     await subscriber.stop()
     await receiver.close()
     await simulator.close()
+    network?.close()
     client.close()
     await deleteQueues()
     try? FileManager.default.removeItem(atPath: folder)
@@ -147,11 +164,13 @@ public final class RunningFleet {
   }
 
   /// Starts a role, for example `worker-1`; its log goes on in the same file.
-  public func start(_ name: String) throws {
+  public func start(_ name: String, with more: [String: String] = [:]) throws {
     let role = String(name.prefix { $0 != "-" })
     let log = "\(folder)/\(name)-\(UInt32.random(in: 0...UInt32.max)).log"
     var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("COUNTERSIGN_") }
     environment.merge(overrides) { $1 }
+    environment.merge(network?.environment(of: role) ?? [:]) { $1 }
+    environment.merge(more) { $1 }
     let process = try ChildProcess(
       Repository.products + "/countersign", [role, "--config", folder + "/countersign.json"],
       environment: environment, output: log)
@@ -214,7 +233,7 @@ public final class RunningFleet {
         body: delivery.body, synchronizationId: envelope.data.synchronizationId, result: envelope.data.result))
   }
 
-  private struct Envelope: Decodable {
+  fileprivate struct Envelope: Decodable {
     let data: Content
     struct Content: Decodable {
       let synchronizationId: String
@@ -241,10 +260,11 @@ public final class RunningFleet {
 
   /// Sends any request.
   public func send(
-    _ method: String, _ url: String, _ headers: [(name: String, value: String)] = [], _ body: String? = nil
+    _ method: String, _ url: String, _ headers: [(name: String, value: String)] = [], _ body: String? = nil,
+    timeout: Duration = .seconds(60)
   ) async throws -> HTTPClientResponse {
     try await client.send(
-      HTTPClientRequest(method, url, headers: headers, body: body.map { Array($0.utf8) }, timeout: .seconds(60)))
+      HTTPClientRequest(method, url, headers: headers, body: body.map { Array($0.utf8) }, timeout: timeout))
   }
 
   private func get(_ url: String) async throws -> HTTPClientResponse { try await send("GET", url) }

@@ -26,8 +26,7 @@ extension Command {
     _ name: String, _ configuration: LoadedConfiguration, _ make: @LoopActor (RoleContext) throws -> any Role
   ) async -> Int32 {
     let context = RoleContext(
-      role: name, settings: configuration.settings, publishers: configuration.publishers,
-      now: unixMilliseconds)
+      role: name, settings: configuration.settings, publishers: configuration.publishers)
     let log = context.log
     do {
       let role = try make(context)

@@ -12,17 +12,23 @@ public final class RoleContext {
   public let metrics: Metrics
   /// The publishers of the last good reading.
   public var publishers: Publishers
+  /// The time that the fleet goes by.
+  public let clock: FleetClock
+  /// What a test asks for.
+  public let faults: TestFaults
   /// Tells milliseconds since 1970.
-  public let now: @Sendable () -> Int64
+  public var now: @Sendable () -> Int64 { clock.now }
 
   private let connectionUp: Gauge
   private let connectionLosses: Counter
 
   /// Creates the context of one role.
-  public init(role: String, settings: Settings, publishers: Publishers, now: @escaping @Sendable () -> Int64) {
+  public init(role: String, settings: Settings, publishers: Publishers, faults: TestFaults = TestFaults()) {
     self.settings = settings
     self.publishers = publishers
-    self.now = now
+    self.faults = faults
+    let offset = faults.clockOffsetMilliseconds
+    clock = FleetClock { unixMilliseconds() + offset }
     log = Log(level: Log.Level(rawValue: settings.logLevel.rawValue) ?? .info, ["role": .string(role)])
     metrics = Metrics()
     connectionUp = metrics.gauge(

@@ -8,11 +8,14 @@ public struct Lease: Sendable, Equatable {
   public let fence: Int64
   /// App and environment in which Apple knew the transaction the last time.
   public let route: String?
+  /// When it was taken by Redis' clock, in milliseconds since 1970.
+  public let takenAt: Int64?
 
   /// Creates a lease.
-  public init(fence: Int64, route: String?) {
+  public init(fence: Int64, route: String?, takenAt: Int64? = nil) {
     self.fence = fence
     self.route = route
+    self.takenAt = takenAt
   }
 }
 
@@ -51,7 +54,10 @@ extension PurchaseStore {
     switch reply.first?.string {
     case "taken":
       guard let fence = reply[1].integer else { throw unexpected(reply, "take lease") }
-      return .taken(Lease(fence: fence, route: reply[2].string.flatMap { $0.isEmpty ? nil : $0 }))
+      return .taken(
+        Lease(
+          fence: fence, route: reply[2].string.flatMap { $0.isEmpty ? nil : $0 },
+          takenAt: reply.count > 3 ? reply[3].integer : nil))
     case "busy": return .busy(.milliseconds(max(1, reply[1].integer ?? 1000)))
     case "finalized":
       guard let done = Synchronization(publisher: publisher, id: job.synchronizationId, fields: reply[1].hash) else {
@@ -127,7 +133,7 @@ extension RedisScript {
       redis.call('PERSIST', KEYS[4])
     end
     redis.call('ZADD', KEYS[5], math.floor(micros / 1000) + ARGV[4], ARGV[3])
-    return {'taken', fence, redis.call('GET', KEYS[6]) or ''}
+    return {'taken', fence, redis.call('GET', KEYS[6]) or '', string.format('%.0f', math.floor(micros / 1000))}
     """)
 
   fileprivate static let renewLease = RedisScript(

@@ -2,6 +2,7 @@ import AMQP
 import Configuration
 import EventLoop
 import Fleet
+import Glibc
 import Observability
 import Purchases
 
@@ -48,6 +49,10 @@ struct JobRun {
     case .taken(let taken): lease = taken
     }
     worker.holds(job, lease)
+    if let correction = lease.takenAt.flatMap(context.clock.learn), correction != 0 {
+      log.warning("the clock is wrong", ["correctionSeconds": .double(Double(correction) / 1000)])
+    }
+    if job.transactionId == context.faults.crashTransaction { abort() }
 
     // 2. Apple's answer, verified.
     guard let publisher = context.publishers[job.publisherId] else {

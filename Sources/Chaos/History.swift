@@ -1,0 +1,64 @@
+import TestSupport
+
+/// Everything that was seen of one run from the outside.
+struct History {
+  /// What a gateway answered to a registration.
+  enum Answer: Hashable {
+    case accepted
+    /// 409: another synchronization of the transaction was running.
+    case conflict
+    /// 503, before anything was promised.
+    case unavailable
+    /// The connection was refused: nothing was sent.
+    case refused
+    /// The request may have been taken, but no answer came.
+    case unknown
+    /// Something that no fault explains.
+    case unexpected(Int)
+  }
+
+  struct Registration {
+    let id: String
+    let transaction: String
+    /// Milliseconds since 1970.
+    let sentAt: Int64
+    let answeredAt: Int64
+    let answer: Answer
+  }
+
+  struct Event {
+    let at: Int64
+    let id: String
+    let synchronizationId: String
+    /// 0 for a webhook, which does not carry it.
+    let version: Int64
+    let result: String
+  }
+
+  struct Status {
+    let isFinalized: Bool
+    let version: Int64
+    let result: String
+  }
+
+  struct Call: Hashable {
+    let time: Int64
+    let endpoint: String
+  }
+
+  var registrations: [Registration] = []
+  var events: [Event] = []
+  var webhooks: [Event] = []
+  /// Deliveries whose signature was wrong.
+  var forgedWebhooks = 0
+  /// The last status of each accepted synchronization; none for one that is not known any more.
+  var statuses: [String: Status] = [:]
+  /// Synchronizations whose status was read behind an event that had been seen.
+  var staleReads: [String] = []
+  /// Transactions that could not be registered again at the end, with the status code.
+  var stillClaimed: [String: Int] = [:]
+  var calls: [Call] = []
+  var faults: [String] = []
+
+  var accepted: [Registration] { registrations.filter { $0.answer == .accepted } }
+}

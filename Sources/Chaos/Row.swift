@@ -1,0 +1,57 @@
+import EventLoop
+import FoundationEssentials
+import Glibc
+
+/// What one scenario came to, as a line of JSON that `ops/chaos` makes a table of.
+struct Row: Encodable {
+  let scenario: String
+  let what: String
+  let seed: UInt64
+  var faults = 0
+  var attempted = 0
+  var accepted = 0
+  var finalized = 0
+  var events = 0
+  var webhooks = 0
+  var lost = 0
+  var duplicated = 0
+  var stale = 0
+  var longestDelaySeconds = 0.0
+  var answers: [String: Int] = [:]
+  var holds = false
+  /// The first of what does not hold, in words.
+  var problems: [String] = []
+
+  @LoopActor
+  init(_ scenario: Scenario, _ size: Chaos.Size, seed: UInt64) async {
+    self.scenario = scenario.name
+    self.seed = seed
+    what = scenario.what
+    do {
+      let history = try await Chaos.run(scenario, size: size, seed: seed)
+      let verdict = Verdict(history, scenario.expectations)
+      faults = history.faults.count
+      (attempted, accepted, finalized) = (verdict.attempted, verdict.accepted, verdict.finalized)
+      (events, webhooks) = (verdict.events, verdict.webhooks)
+      (lost, duplicated, stale) = (verdict.lost.count, verdict.duplicated.count, verdict.stale)
+      longestDelaySeconds = Double(verdict.longestDelay) / 1000
+      for registration in history.registrations { answers["\(registration.answer)", default: 0] += 1 }
+      holds = verdict.holds
+      problems = verdict.lost.map { "lost: \($0)" } + verdict.duplicated + verdict.problems
+      problems = Array(problems.prefix(10))
+    } catch {
+      problems = ["the run ended: \(error)"]
+    }
+  }
+
+  func write() {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    let line = Array(((try? encoder.encode(self)) ?? Data()) + [0x0a])
+    _ = Glibc.write(STDOUT_FILENO, line, line.count)
+  }
+}
+
+extension String {
+  func padded(to width: Int) -> String { self + String(repeating: " ", count: max(1, width - count)) }
+}

@@ -1,0 +1,66 @@
+import AMQP
+import EventLoop
+import Fleet
+import Simulator
+import TestSupport
+
+extension Scenario {
+  /// Rows 9 to 11: poison among the jobs, long ways through the delay tiers, and wrong clocks.
+  static let jobs: [Scenario] = [
+    Scenario(name: "poison", what: "deliveries that are no jobs among good ones") { chaos in
+      let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "poison")
+      let channel = try await connection.openChannel()
+      try await channel.enableConfirms()
+      let bodies = [
+        "not JSON", "{}", "[]", "{\"format\":2,\"synchronizationId\":\"s\"}",
+        "{\"format\":1,\"synchronizationId\":\"s\",\"publisherId\":1,\"customerId\":1,\"transactionId\":\"1/2\","
+          + "\"registeredAt\":1}",
+      ]
+      var buried = 0
+      while chaos.goesOn {
+        try await chaos.pause(0.05...0.15)
+        let body = bodies.randomElement(using: &chaos.random)!
+        chaos.injected("poison")
+        try await channel.publish(
+          AMQPMessage(exchange: "", routingKey: chaos.fleet.topology.jobs, messageID: "p", body: Array(body.utf8)))
+        buried += 1
+      }
+      let dead = Mailbox<AMQPDelivery>()
+      try await channel.consume(chaos.fleet.topology.deadJobs, tag: "dead") { dead.put($0) }
+      let expected = buried
+      try await eventually("the poison is in the dead-letter queue") { dead.all.count >= expected }
+      let withoutReason = dead.all.filter { $0.properties.headers["countersign-reason"]?.string == nil }
+      guard dead.all.count == expected, withoutReason.isEmpty else {
+        throw ScenarioFailure(
+          description:
+            "\(expected) poison messages, \(dead.all.count) dead ones, \(withoutReason.count) without a reason")
+      }
+      for delivery in dead.all { channel.acknowledge(delivery) }
+      await connection.close()
+    },
+    Scenario(
+      name: "tiers", what: "jobs go round through every delay tier several times",
+      environment: [
+        "COUNTERSIGN_WORKER_RETRY_SCHEDULE_SECONDS": "0.2,1,0.2,1,0.2,1,0.2,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"
+      ],
+      inject: { chaos in
+        chaos.injected("every call fails for seven rounds")
+        chaos.fleet.simulator.weather = .failing
+        while chaos.goesOn { try await chaos.pause(0.2...0.4) }
+        // Six waits come to 3.6 seconds: whatever was registered last has been through both tiers three times.
+        try await chaos.pause(4.5...5)
+        chaos.fleet.simulator.weather = .fair
+      },
+      heal: { $0.fleet.simulator.weather = .fair }),
+    Scenario(name: "clocks", what: "one worker's clock 10 minutes ahead, one's 10 minutes behind") { chaos in
+      for (name, offset) in [("worker-1", "600"), ("worker-2", "-600")] {
+        chaos.injected("\(name) \(offset) s")
+        await chaos.fleet.kill(name)
+        try await chaos.restart([name], with: ["COUNTERSIGN_TEST_CLOCK_OFFSET_SECONDS": offset])
+      }
+      await chaos.fleet.kill("worker-3")
+      while chaos.goesOn { try await chaos.pause(0.1...0.2) }
+      try await chaos.restart(["worker-3"])
+    },
+  ]
+}

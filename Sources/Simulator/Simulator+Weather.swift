@@ -1,0 +1,43 @@
+extension Simulator {
+  /// What goes wrong with every call, whatever the transaction: for tests of outages.
+  public enum Weather: Hashable, Sendable {
+    /// Nothing.
+    case fair
+    /// 429 with a `Retry-After` so many milliseconds ahead, in Apple's form.
+    case rateLimited(milliseconds: Int64)
+    /// 500 (5000000).
+    case failing
+    /// The answer comes so much later.
+    case slow(Duration)
+    /// The connection is reset when half the body was sent.
+    case interrupted
+    /// Payloads are signed under another root with the same names.
+    case forged
+  }
+
+  /// One call as it was decided.
+  public struct Call: Hashable, Sendable {
+    /// UNIX milliseconds.
+    public let time: Int64
+    /// `Production` or `Sandbox`.
+    public let environment: String
+    /// The endpoint's name in the log.
+    public let endpoint: String
+    /// The status code; 0 when the connection was reset instead.
+    public let status: Int
+  }
+}
+
+extension StoreDecision {
+  /// Turns the decision into what the weather makes of it.
+  mutating func suffer(_ weather: Simulator.Weather, now: Int64) {
+    switch weather {
+    case .fair: break
+    case .rateLimited(let milliseconds): answer = .failure(.rateLimited(until: now + milliseconds))
+    case .failing: answer = .failure(.general)
+    case .slow(let more): delay += more
+    case .interrupted: isCutOff = true
+    case .forged: if case .purchase(let purchase, _) = answer { answer = .purchase(purchase, .foreignRoot) }
+    }
+  }
+}

@@ -1,0 +1,190 @@
+public import EventLoop
+import Glibc
+
+/// A TCP proxy that can break what it carries: between two parts of a fleet it plays the network.
+@LoopActor
+public final class FaultProxy {
+  /// How the network is.
+  public enum Mode: Hashable, Sendable {
+    /// Everything goes through.
+    case open
+    /// Nothing goes through, and nobody is told.
+    case stalled
+    /// So many bytes a second go through, in each direction of each connection.
+    case slow(bytesPerSecond: Int)
+    /// Connections are reset, and new ones too.
+    case cut
+  }
+
+  /// How often a slow connection gets its share.
+  static let tick = Duration.milliseconds(20)
+
+  /// The port to connect to.
+  public var port: Int { listener.port }
+  /// How the network is at present.
+  public var mode = Mode.open {
+    didSet {
+      if mode == .cut { cut() } else { for link in links.values { link.modeChanged() } }
+    }
+  }
+
+  private let target: Int
+  private var listener: Listener!
+  private var links: [ObjectIdentifier: ProxyLink] = [:]
+
+  /// Listens on a free port of 127.0.0.1 and passes connections on to another one.
+  public init(to target: Int) throws {
+    self.target = target
+    listener = try Listener(host: "127.0.0.1", port: 0) { [unowned self] descriptor in take(descriptor) }
+  }
+
+  /// Resets every connection; new ones go through, unless ``mode`` says otherwise.
+  public func cut() {
+    for link in links.values { link.reset() }
+  }
+
+  /// Stops to listen and ends every connection.
+  public func close() {
+    listener.close()
+    cut()
+  }
+
+  private func take(_ descriptor: Int32) {
+    guard mode != .cut, let other = try? beginConnection(host: "127.0.0.1", port: target) else {
+      resetSocket(descriptor)
+      return
+    }
+    do {
+      let link = try ProxyLink(descriptor, other, proxy: self)
+      links[ObjectIdentifier(link)] = link
+    } catch {
+      resetSocket(descriptor)
+      resetSocket(other)
+    }
+  }
+
+  fileprivate func forget(_ link: ProxyLink) { links[ObjectIdentifier(link)] = nil }
+}
+
+/// One connection and its continuation.
+@LoopActor
+private final class ProxyLink {
+  private let near: ProxyEnd
+  private let far: ProxyEnd
+  private weak var proxy: FaultProxy?
+  private var timer: LoopTimer?
+  private var isClosed = false
+
+  init(_ near: Int32, _ far: Int32, proxy: FaultProxy) throws {
+    self.proxy = proxy
+    self.near = ProxyEnd(near)
+    self.far = ProxyEnd(far)
+    try self.near.watch { [weak self] in self?.move($0, self?.near, self?.far) }
+    do {
+      try self.far.watch { [weak self] in self?.move($0, self?.far, self?.near) }
+    } catch {
+      self.near.watcher?.close()
+      throw error
+    }
+    timer = LoopTimer { [weak self] in self?.share() }
+    modeChanged()
+  }
+
+  func modeChanged() {
+    guard !isClosed else { return }
+    if case .slow = proxy?.mode {
+      timer?.start(after: FaultProxy.tick, every: FaultProxy.tick)
+      share()
+    } else {
+      timer?.stop()
+      for end in [near, far] { end.allowance = proxy?.mode == .stalled ? 0 : .max }
+      rewatch()
+    }
+  }
+
+  /// Gives both directions what they may carry until the next time.
+  private func share() {
+    guard case .slow(let rate) = proxy?.mode else { return }
+    for end in [near, far] { end.allowance = max(1, rate / 50) }
+    rewatch()
+  }
+
+  private func rewatch() {
+    guard !isClosed else { return }
+    for (end, other) in [(near, far), (far, near)] {
+      var readiness: Readiness = []
+      if other.pending.isEmpty, end.allowance > 0 { readiness.insert(.readable) }
+      // What waits to be written has been paid for; a stalled network holds it too.
+      if !end.pending.isEmpty, proxy?.mode != .stalled { readiness.insert(.writable) }
+      end.watcher?.watch(readiness)
+    }
+  }
+
+  private func move(_ readiness: Readiness, _ end: ProxyEnd?, _ other: ProxyEnd?) {
+    guard let end, let other, !isClosed else { return }
+    if readiness.contains(.writable), !end.flush() { return reset() }
+    if readiness.contains(.readable), other.pending.isEmpty, end.allowance > 0 {
+      var bytes = [UInt8](repeating: 0, count: min(1 << 16, end.allowance))
+      let count = recv(end.descriptor, &bytes, bytes.count, 0)
+      if count < 0, errno == EAGAIN || errno == EINTR { return }
+      guard count > 0 else { return count == 0 ? finish() : reset() }
+      if end.allowance != .max { end.allowance -= count }
+      other.pending = Array(bytes.prefix(count))
+      if !other.flush() { return reset() }
+    }
+    rewatch()
+  }
+
+  /// One side has closed: what it sent was passed on before.
+  private func finish() { end { close($0) } }
+
+  /// Ends both sides as a broken network does.
+  func reset() { end(with: resetSocket) }
+
+  private func end(with close: (Int32) -> Void) {
+    guard !isClosed else { return }
+    isClosed = true
+    timer?.close()
+    for end in [near, far] {
+      end.watcher?.close()
+      close(end.descriptor)
+    }
+    proxy?.forget(self)
+  }
+}
+
+/// One socket of a connection.
+@LoopActor
+private final class ProxyEnd {
+  let descriptor: Int32
+  private(set) var watcher: DescriptorWatcher?
+  /// What is still to be written to it.
+  var pending: [UInt8] = []
+  /// How much may be read from it.
+  var allowance = Int.max
+
+  init(_ descriptor: Int32) {
+    self.descriptor = descriptor
+  }
+
+  func watch(_ handler: @escaping @LoopActor (Readiness) -> Void) throws {
+    watcher = try DescriptorWatcher(descriptor: descriptor, handler)
+  }
+
+  /// Writes what it can; false when the socket is broken.
+  func flush() -> Bool {
+    while !pending.isEmpty {
+      let count = send(descriptor, pending, pending.count, Int32(MSG_NOSIGNAL))
+      if count < 0 { return errno == EAGAIN || errno == EINTR || errno == ENOTCONN }
+      pending.removeFirst(count)
+    }
+    return true
+  }
+}
+
+/// Closes a socket so that the other side gets a reset.
+private func resetSocket(_ descriptor: Int32) {
+  var now = linger(l_onoff: 1, l_linger: 0)
+  setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
+  close(descriptor)
+}

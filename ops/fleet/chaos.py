@@ -1,0 +1,130 @@
+"""ops/chaos: runs the scenarios against private servers and makes the fault table."""
+import argparse
+import datetime
+import json
+import os
+import random
+import subprocess
+import sys
+
+from fleet import ROOT, Failure
+from fleet.build import build
+from fleet.processes import Processes, Stopped
+
+COLUMNS = ["scenario", "faults", "attempted", "accepted", "finalized", "events", "lost", "duplicated", "stale",
+           "longest delay", "holds"]
+
+
+def cells(row):
+    return [row["scenario"], *(f"{row[key]:,}" for key in ("faults", "attempted", "accepted", "finalized", "events", "lost",
+                                                         "duplicated", "stale")),
+            f"{row['longestDelaySeconds']:.1f} s", "yes" if row["holds"] else "NO"]
+
+
+def line(values):
+    widths = [max(len(column), 17 if column == "scenario" else 9) for column in COLUMNS]
+    return "  ".join(value.ljust(width) if index == 0 else value.rjust(width)
+                     for index, (value, width) in enumerate(zip(values, widths)))
+
+
+def version(command):
+    try:
+        return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL).stdout.strip()
+    except OSError:
+        return "unknown"
+
+
+def markdown(rows, options, seed):
+    """The table of docs/faults.md."""
+    redis = version(["redis-server", "--version"]).split("v=")[-1].split()[0]
+    rabbitmq = version(["dpkg-query", "-W", "-f", "${Version}", "rabbitmq-server"])
+    command = "ops/chaos --seed " + str(seed) + (" --quick" if options.quick else "")
+    head = (f"{datetime.date.today()}, RabbitMQ {rabbitmq}, Redis {redis} (appendfsync always), {os.cpu_count()} cores, "
+            f"release build, `{command}`:\n")
+    table = [COLUMNS, ["---", *["---:"] * (len(COLUMNS) - 2), "---"], *(cells(row) for row in rows)]
+    return head + "\n" + "\n".join("| " + " | ".join(row) + " |" for row in table) + "\n"
+
+
+def run(options, products, seed):
+    rows = []
+    with Processes(ROOT / ".countersign" / "chaos") as processes:
+        print("Starting RabbitMQ and Redis …", flush=True)
+        processes.forget_servers()
+        processes.start_servers()
+        command = [products / "Chaos", "--seed", str(seed), *options.scenarios]
+        if options.quick:
+            command.append("--quick")
+        for name in ("registrations", "transactions", "rate"):
+            if getattr(options, name):
+                command += [f"--{name}", str(getattr(options, name))]
+        print(f"Breaking fleets with the seed {seed} …\n\n{line(COLUMNS)}", flush=True)
+        environment = os.environ | {"COUNTERSIGN_TEST_SERVERS": str(processes.folder)}
+        with subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              text=True, start_new_session=True) as chaos:
+            try:
+                for text in chaos.stdout:
+                    if not text.startswith("{"):
+                        # What ops/servers prints when a scenario starts a server again.
+                        continue
+                    row = json.loads(text)
+                    rows.append(row)
+                    print(line(cells(row)), flush=True)
+                    for problem in row["problems"]:
+                        print(f"    {problem}", flush=True)
+                status = chaos.wait()
+            except Stopped:
+                chaos.terminate()
+                raise
+    if status not in (0, 1):
+        raise Failure(f"the scenarios ended with status {status}")
+    return rows
+
+
+def scenarios(products):
+    listed = subprocess.run([products / "Chaos", "--list"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    return [text.split(maxsplit=1) for text in listed.stdout.splitlines() if text.startswith("  ")]
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="ops/chaos", description="Breaks whole fleets and checks every promise.")
+    parser.add_argument("scenarios", nargs="*", help="by default all")
+    parser.add_argument("--quick", action="store_true", help="few registrations for each scenario; the debug build")
+    parser.add_argument("--seed", type=int, help="repeats the faults of a run")
+    parser.add_argument("--registrations", type=int)
+    parser.add_argument("--transactions", type=int)
+    parser.add_argument("--rate", type=float, help="registrations a second")
+    parser.add_argument("--list", action="store_true", help="what can be broken")
+    parser.add_argument("--table", help="write the table in Markdown to this file")
+    options = parser.parse_args()
+    mode = "debug" if options.quick or options.list else "release"
+    for product in ("countersign", "Chaos"):
+        build("-c", mode, "--product", product)
+    products = ROOT / ".build" / mode
+    known = scenarios(products)
+    if options.list:
+        print("\n".join(f"{name:18}{what}" for name, what in known))
+        return 0
+    unknown = set(options.scenarios) - {name for name, _ in known}
+    if unknown:
+        raise Failure(f"there is no scenario {', '.join(sorted(unknown))}; ops/chaos --list lists them")
+    seed = options.seed or random.randint(1, 999_999)
+    rows = run(options, products, seed)
+    if options.table:
+        with open(options.table, "w") as file:
+            file.write(markdown(rows, options, seed))
+    broken = [row["scenario"] for row in rows if not row["holds"]]
+    if broken:
+        raise Failure(f"not everything held: {', '.join(broken)}; repeat with ops/chaos --seed {seed} {' '.join(broken)}")
+    print(f"\nEvery promise held in {len(rows)} scenarios.")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Failure as failure:
+        sys.exit(f"\nops/chaos: {failure}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Stopped as stopped:
+        sys.exit(128 + stopped.number)
