@@ -7,11 +7,33 @@ final class JSONObjectDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private let node: Int
   /// The key node that was found last.
   private var last: Int
+  /// The key nodes by their keys, of an object so big that searching would take too long: what comes from outside may be
+  /// made so.
+  private let index: [String: Int]?
 
   init(document: JSONDocument, node: Int) {
     self.document = document
     self.node = node
     last = node + 1
+    index = Self.index(of: node, in: document)
+  }
+
+  private static func index(of node: Int, in document: JSONDocument) -> [String: Int]? {
+    var (count, next) = (0, node + 1)
+    while next < document.nodes[node].next, count <= 64 {
+      next = document.nodes[next + 1].next
+      count += 1
+    }
+    guard count > 64 else { return nil }
+    var index: [String: Int] = [:]
+    next = node + 1
+    while next < document.nodes[node].next {
+      let key = document.string(at: next)
+      // The first of two equal keys counts.
+      if index[key] == nil { index[key] = next }
+      next = document.nodes[next + 1].next
+    }
+    return index
   }
 
   var codingPath: [any CodingKey] { [] }
@@ -28,6 +50,7 @@ final class JSONObjectDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   /// Returns the node of a key's value.
   private func value(_ key: Key) -> Int? {
+    if let index { return index[key.stringValue].map { $0 + 1 } }
     var text = key.stringValue
     let end = document.nodes[node].next
     let found = text.withUTF8 { text in

@@ -138,6 +138,10 @@ struct JSONScanner {
       try scanDigits()
     }
     append(kind, from: start, to: position)
+    // Only a fraction, an exponent or hundreds of digits can lead out of a Double.
+    guard kind == .fraction || position - start > 300 else { return }
+    let text = String(decoding: bytes[start..<position], as: UTF8.self)
+    guard Double(text)?.isFinite == true else { throw JSONSyntaxError(offset: start) }
   }
 
   private mutating func scanDigits() throws(JSONSyntaxError) {

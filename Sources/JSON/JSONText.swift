@@ -1,7 +1,7 @@
 /// A JSON text (RFC 8259) that was read once and can be decoded from then on.
 ///
-/// It takes what the RFC calls JSON and nothing else: UTF-8 without a byte order mark, no lone surrogates, no more than
-/// 128 levels. Of two equal keys in one object the first one counts.
+/// It takes what the RFC calls JSON and nothing else: UTF-8 without a byte order mark, no lone surrogates, no number
+/// beyond a `Double`, no more than 128 levels. Of two equal keys in one object the first one counts.
 public struct JSONText: Sendable {
   let document: JSONDocument
 
@@ -78,6 +78,36 @@ final class JSONDocument: Sendable {
     return bytes.withUnsafeBufferPointer { bytes in
       for offset in 0..<text.count where bytes[node.start + offset] != text[offset] { return false }
       return true
+    }
+  }
+
+  /// Returns a value with everything below it.
+  func value(at index: Int) -> JSONValue {
+    let node = nodes[index]
+    switch node.kind {
+    case .null: return .null
+    case .yes, .no: return .bool(node.kind == .yes)
+    case .string, .escapedString: return .string(string(at: index))
+    case .integer, .fraction:
+      // The scanner has refused what is no finite number.
+      return integer(at: index).map(JSONValue.integer) ?? .number(double(at: index) ?? 0)
+    case .array:
+      var elements: [JSONValue] = []
+      var next = index + 1
+      while next < node.next {
+        elements.append(value(at: next))
+        next = nodes[next].next
+      }
+      return .array(elements)
+    case .object:
+      var members: [String: JSONValue] = [:]
+      var next = index + 1
+      while next < node.next {
+        let key = string(at: next)
+        if members[key] == nil { members[key] = value(at: next + 1) }
+        next = nodes[next + 1].next
+      }
+      return .object(members)
     }
   }
 

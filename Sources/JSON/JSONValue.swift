@@ -16,6 +16,11 @@ public enum JSONValue: Hashable, Sendable, Codable {
   case object([String: JSONValue])
 
   public init(from decoder: any Decoder) throws {
+    // Without asking for each type in turn, and without looking for each key.
+    if let own = decoder as? JSONValueDecoder {
+      self = own.document.value(at: own.node)
+      return
+    }
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {
       self = .null

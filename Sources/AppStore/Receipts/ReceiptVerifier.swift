@@ -11,9 +11,8 @@ public struct ReceiptVerifier: Sendable {
 
   /// Creates a verifier that trusts the given roots.
   ///
-  /// A root that is itself the signer of a receipt is taken for the certificate of a StoreKit test in Xcode, and makes
-  /// receipts of that environment acceptable, where it is accepted.
-  public init(roots: TrustedRoots = .apple) {
+  /// ``TrustedRoots/xcodeSigners`` make receipts of the environment Xcode acceptable, where that is accepted.
+  public init(roots: TrustedRoots = .appleForReceipts) {
     self.roots = roots
   }
 
@@ -57,6 +56,7 @@ public struct ReceiptVerifier: Sendable {
   private static func bytes(of base64: String) throws(Rejection) -> [UInt8] {
     guard base64.utf8.count <= maxLength else { throw Rejection(.malformed, "longer than \(maxLength) bytes") }
     let text = String(decoding: base64.utf8.filter { $0 != 0x0a && $0 != 0x0d }, as: UTF8.self)
+    if base64.contains("\"purchase-info\"") { throw Self.transactionReceipt }
     if text.hasPrefix("eyJ") { throw Rejection(.kindMismatch, "this is a JWS, not an app receipt") }
     guard let bytes = Base64.decode(text) else { throw Rejection(.malformed, "not base64 with padding") }
     return bytes
@@ -65,7 +65,7 @@ public struct ReceiptVerifier: Sendable {
   private static func message(_ bytes: [UInt8]) throws(Rejection) -> CMSSignedData {
     // The property list of iOS 6 and before; its signature is of another form, and only Apple's server checks it.
     if bytes.first != 0x30, String(decoding: bytes, as: UTF8.self).contains("\"purchase-info\"") {
-      throw Rejection(.transactionReceipt, "this is a transaction receipt of iOS 6 or earlier, not an app receipt")
+      throw transactionReceipt
     }
     do {
       return try CMSSignedData(bytes)
@@ -77,14 +77,17 @@ public struct ReceiptVerifier: Sendable {
     }
   }
 
+  private static let transactionReceipt = Rejection(
+    .transactionReceipt, "this is a transaction receipt of iOS 6 or earlier, not an app receipt")
+
   private func checkSigner(of message: CMSSignedData, _ receipt: AppReceipt) throws(Rejection) {
     let signer = message.signer
     let date = receipt.receiptCreationDate
-    if roots.certificates.contains(where: { $0.der == signer.der }) {
+    if roots.xcodeSigners.contains(where: { $0.der == signer.der }) {
       // Trusted by configuration: it needs no marker, but must not sign what only Apple signs.
       guard receipt.environment == .xcode, (signer.notBefore..<max(signer.notBefore, signer.notAfter)).contains(date)
       else {
-        throw Rejection(.chainUntrusted, "the signer is a configured certificate, and this is not for it to sign")
+        throw Rejection(.chainUntrusted, "the signer is Xcode's certificate, and this is no receipt of a test in Xcode")
       }
       return
     }

@@ -25,9 +25,13 @@ public struct AcceptedApps: Hashable, Sendable {
   private let anyAppEnvironments: Set<AppStoreEnvironment>?
   private let anyAppAppleId: Int64?
 
-  /// Accepts the listed apps and no other.
+  /// Accepts the listed apps and no other; an app that is listed twice is accepted in the environments of both.
   public init(_ apps: [App]) {
-    self.apps = Dictionary(apps.map { ($0.bundleId, $0) }) { _, last in last }
+    self.apps = Dictionary(apps.map { ($0.bundleId, $0) }) { one, other in
+      App(
+        bundleId: one.bundleId, appAppleId: other.appAppleId ?? one.appAppleId,
+        environments: one.environments.union(other.environments))
+    }
     anyAppEnvironments = nil
     anyAppAppleId = nil
   }

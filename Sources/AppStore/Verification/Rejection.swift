@@ -49,7 +49,9 @@ public struct Rejection: Error, Hashable, Sendable, CustomStringConvertible {
   /// Creates a rejection.
   public init(_ reason: Reason, _ text: String) {
     self.reason = reason
-    self.text = text
+    // One line, whatever names the text quotes: it goes to logs and terminals.
+    self.text = String(
+      String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }))
   }
 
   public var description: String { "\(reason.rawValue): \(text)" }

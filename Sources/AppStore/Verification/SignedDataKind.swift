@@ -21,6 +21,9 @@ public enum SignedDataKind: String, CaseIterable, Sendable {
     }
   }
 
+  /// Fields of other data that Apple signs, such as a request of its retention messages, and of no renewal information.
+  private static let neverInRenewalInfo: Set<String> = ["bundleId", "appAppleId", "requestIdentifier", "userLocale"]
+
   /// Returns whether a payload with these fields may be of this kind.
   ///
   /// A payload without any telling field, as in some test data of Apple, may be anything but renewal information that
@@ -28,7 +31,7 @@ public enum SignedDataKind: String, CaseIterable, Sendable {
   /// not refuse every purchase.
   func admits(fields: Set<String>) -> Bool {
     if !ownFields.isDisjoint(with: fields) { return true }
-    if self == .renewalInfo, fields.contains("bundleId") { return false }
+    if self == .renewalInfo, !Self.neverInRenewalInfo.isDisjoint(with: fields) { return false }
     return Self.allCases.allSatisfy { $0.ownFields.isDisjoint(with: fields) }
   }
 

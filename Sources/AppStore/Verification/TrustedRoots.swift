@@ -9,14 +9,21 @@ public struct TrustedRoots: Sendable {
     public let description: String
   }
 
-  /// The roots, never empty.
+  /// The roots.
   public let certificates: [Certificate]
+  /// Certificates for the signing of code, as StoreKit tests in Xcode sign receipts with. They are the signers
+  /// themselves, and never roots of anything: everybody who has Xcode has their keys.
+  public let xcodeSigners: [Certificate]
 
   /// Trusts the given certificates, of which there must be at least one.
   public init(_ certificates: [Certificate]) {
     precondition(!certificates.isEmpty, "Without a root nothing could ever be accepted.")
-    self.certificates = certificates
+    self.certificates = certificates.filter { !$0.isForCodeSigning }
+    xcodeSigners = certificates.filter(\.isForCodeSigning)
   }
+
+  /// Apple Root CA alone, where receipts end.
+  public static let appleForReceipts = TrustedRoots([apple.certificates[0]])
 
   /// Apple Root CA, Apple Root CA - G2 and Apple Root CA - G3, as they are built in.
   public static let apple: TrustedRoots = {
@@ -43,7 +50,7 @@ public struct TrustedRoots: Sendable {
       }
     }
     guard !certificates.isEmpty else { throw Unreadable(description: "no root certificate is given") }
-    self.certificates = certificates
+    self.init(certificates)
   }
 
   private static func certificates(in bytes: [UInt8]) throws(CryptoError) -> [Certificate] {

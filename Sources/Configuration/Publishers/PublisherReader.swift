@@ -70,7 +70,8 @@ struct PublisherReader {
 
   private func app(_ reader: SettingsReader) -> Publisher.App? {
     let environments = reader.strings(
-      "environments", ["Production", "Sandbox"], "The environments whose purchases are accepted, tried in this order.")
+      "environments", ["Production", "Sandbox"],
+      "The environments whose purchases are accepted; production is asked first.")
     if environments.isEmpty { reader.note("environments", "is empty, expected Production, Sandbox or both") }
     for name in environments where !["Production", "Sandbox"].contains(name) {
       reader.note("environments", "has \"\(name)\", expected Production or Sandbox")

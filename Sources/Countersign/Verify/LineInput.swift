@@ -51,7 +51,7 @@ final class LineInput {
 
   /// Returns everything, or `nil` after a failure.
   func readAll() -> [UInt8]? {
-    while !isAtEnd { guard fill() else { return nil } }
+    while !isAtEnd { guard buffer.count <= Self.maxLine, fill() else { return nil } }
     return buffer
   }
 

@@ -46,9 +46,9 @@ struct OfflineVerification {
   private let receipts: ReceiptVerifier
 
   init(rootFiles: [String]) throws {
-    let roots = rootFiles.isEmpty ? TrustedRoots.apple : try TrustedRoots(files: rootFiles)
-    signedData = SignedDataVerifier(roots: roots)
-    receipts = ReceiptVerifier(roots: roots)
+    let roots = rootFiles.isEmpty ? nil : try TrustedRoots(files: rootFiles)
+    signedData = SignedDataVerifier(roots: roots ?? .apple)
+    receipts = ReceiptVerifier(roots: roots ?? .appleForReceipts)
   }
 
   /// Verifies a file: a text, with or without a line end, or a receipt in DER.

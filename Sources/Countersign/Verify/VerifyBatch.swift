@@ -68,8 +68,9 @@ struct VerifyBatch {
     }
     if request.bundleId != nil || request.appAppleId != nil || request.environment != nil {
       let environments = request.environment.map { Set([AppStoreEnvironment(rawValue: $0)]) }
-      guard environments?.isSubset(of: VerifyOptions.knownEnvironments) != false else {
-        return invalid(request, "there is no environment \(request.environment ?? "")")
+      // Where Apple does not sign, only whoever started this may say that it is accepted.
+      guard environments?.isSubset(of: options.environmentsOfLines) != false else {
+        return invalid(request, "the environment \(request.environment ?? "") is not accepted; --environment allows it")
       }
       asked.apps = options.apps(
         bundleIds: request.bundleId.map { [$0] }, appAppleId: request.appAppleId, environments: environments)

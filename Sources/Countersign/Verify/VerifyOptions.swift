@@ -8,7 +8,7 @@ struct VerifyOptions {
     let description: String
   }
 
-  static let knownEnvironments: Set<AppStoreEnvironment> = [.production, .sandbox, .xcode, .localTesting]
+  private static let knownEnvironments: Set<AppStoreEnvironment> = [.production, .sandbox, .xcode, .localTesting]
   private static let names = ["--kind", "--root", "--bundle-id", "--app-apple-id", "--environment", "--device-id"]
 
   private(set) var isBatch = false
@@ -46,6 +46,9 @@ struct VerifyOptions {
     guard files.count <= 1 else { throw Unusable(description: "more than one file is given") }
     file = files.first ?? "-"
   }
+
+  /// What a line of a batch may name: production, sandbox, and what the options accept.
+  var environmentsOfLines: Set<AppStoreEnvironment> { environments.union([.production, .sandbox]) }
 
   /// What is asked about the data, or about a line of a batch that asks nothing of its own.
   var request: OfflineVerification.Request {

@@ -39,6 +39,7 @@ public struct CMSSignedData: Sendable {
     guard OPENSSL_sk_num(signers) == 1, let info = OPENSSL_sk_value(signers, 0) else {
       throw .malformed("\(max(0, OPENSSL_sk_num(signers))) signers instead of one")
     }
+    try Self.check(OpaquePointer(info))
     self.content = Array(
       UnsafeBufferPointer(start: ASN1_STRING_get0_data(content), count: Int(ASN1_STRING_length(content))))
     certificates = try Self.certificates(of: cms)
@@ -55,9 +56,26 @@ public struct CMSSignedData: Sendable {
     self.signer = signer
   }
 
+  /// Digests that a signature may be over; CMS itself would also take MD5.
+  private static let digests = [NID_sha1, NID_sha256, NID_sha384, NID_sha512]
+  /// No message needs more; each costs time before anything is known of the sender.
+  private static let maxCertificates: Int32 = 16
+
+  private static func check(_ signer: OpaquePointer) throws(Refusal) {
+    var algorithm: UnsafeMutablePointer<X509_ALGOR>?
+    CMS_SignerInfo_get0_algs(signer, nil, nil, &algorithm, nil)
+    guard let algorithm, digests.contains(OBJ_obj2nid(algorithm.pointee.algorithm)) else {
+      throw .malformed("the signature is over another digest than SHA-1 or SHA-2")
+    }
+  }
+
   private static func certificates(of cms: OpaquePointer) throws(Refusal) -> [Certificate] {
     guard let stack = CMS_get1_certs(cms) else { throw .malformed("the message has no certificates") }
     defer { OPENSSL_sk_free(stack) }
+    guard OPENSSL_sk_num(stack) <= maxCertificates else {
+      for index in 0..<OPENSSL_sk_num(stack) { X509_free(OPENSSL_sk_value(stack, index).map { OpaquePointer($0) }) }
+      throw .malformed("more than \(maxCertificates) certificates")
+    }
     var certificates: [Certificate] = []
     var areReadable = true
     for index in 0..<max(0, OPENSSL_sk_num(stack)) {

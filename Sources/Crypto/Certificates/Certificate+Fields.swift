@@ -36,6 +36,12 @@ extension Certificate {
     return Int(EVP_PKEY_get_security_bits(key))
   }
 
+  /// Whether the extended key usage, which must be present, names the signing of code.
+  public var isForCodeSigning: Bool {
+    X509_get_extension_flags(pointer) & UInt32(EXFLAG_XKUSAGE) != 0
+      && X509_get_extended_key_usage(pointer) & UInt32(XKU_CODE_SIGN) != 0
+  }
+
   /// Returns whether an extension is present, whatever its value; the OID is in dotted form.
   public func hasExtension(_ oid: String) -> Bool {
     guard let object = OBJ_txt2obj(oid, 1) else {

@@ -46,7 +46,7 @@ struct VerifyCommandTests {
     let result = try await verify(
       batch: [
         "", "no json", "[]", #"{"id":1}"#, #"{"id":"two","data":1}"#, #"{"id":3,"data":"","kind":"song"}"#,
-        #"{"id":4,"data":"a.b.c","environment":"Moon"}"#, #"{"id":5,"data":"a.b.c"}"#,
+        #"{"id":4,"data":"a.b.c","environment":"Xcode"}"#, #"{"id":5,"data":"a.b.c"}"#,
         #"{"id":6,"data":"AAAA"}"#, #"{"id":7,"data":"","kind":"receipt"}"#, "  ",
       ], [])
     #expect(result.status == 2)
@@ -154,7 +154,9 @@ struct VerifyCommandTests {
       Row.kinds[$0.method] != nil && ($0.root == nil || $0.root == "testCA")
     }
     #expect(rows.count > 20)
-    let result = try await verify(batch: try rows.enumerated().map { try $1.request($0) }, ["--root", root])
+    let result = try await verify(
+      batch: try rows.enumerated().map { try $1.request($0) },
+      ["--root", root] + ["Production", "Sandbox", "Xcode", "LocalTesting"].flatMap { ["--environment", $0] })
     #expect(result.status == 1 && result.lines.count == rows.count)
     struct Answer: Decodable {
       var id: Int

@@ -58,6 +58,15 @@ struct ReceiptFixtureTests {
     #expect(anchored.receipt(text, expecting: Self.any).rejection?.reason == .environmentMismatch)
   }
 
+  /// Everybody who has Xcode has the key of its certificate, so it must not be a root of anything.
+  @Test func xcodeIsNoRoot() throws {
+    let roots = try TrustedRoots(files: [Fixtures.path("receipts/StoreKitTestCertificate.cer")])
+    #expect(roots.certificates.isEmpty && roots.xcodeSigners.count == 1)
+    let text = try Fixtures.text("receipts/receipt-sandbox-g5")
+    #expect(ReceiptVerifier(roots: roots).receipt(text, expecting: Self.any).rejection?.reason == .chainUntrusted)
+    #expect(TrustedRoots.apple.xcodeSigners.isEmpty && TrustedRoots.apple.certificates.count == 3)
+  }
+
   @Test(arguments: [
     ("receipt.der", "receipt-root.der", nil), ("receipt-double-wrapped.der", "receipt-root.der", nil),
     ("receipt-no-type.der", "receipt-root.der", nil), ("receipt-type-production.der", "receipt-root.der", nil),

@@ -14,13 +14,15 @@ struct ServerAPITests {
   final class Recorder {
     var requests: [HTTPClientRequest] = []
     var response: HTTPClientResponse
+    /// Answered first, one after the other.
+    var pages: [HTTPClientResponse] = []
     var failure: HTTPClientError?
     nonisolated init(_ response: HTTPClientResponse) { self.response = response }
 
     func send(_ request: HTTPClientRequest) async throws(HTTPClientError) -> HTTPClientResponse {
       requests.append(request)
       if let failure { throw failure }
-      return response
+      return pages.isEmpty ? response : pages.removeFirst()
     }
   }
 
@@ -49,6 +51,45 @@ struct ServerAPITests {
       try await api.transactionInfo("1", in: .production, for: app)
     }
     return try #require(error)
+  }
+
+  @Test func historyToTheEnd() async throws {
+    let recorder = Recorder(Self.json(500, "{}"))
+    recorder.pages = [
+      Self.json(200, #"{"revision":"r1","hasMore":true,"signedTransactions":["a","b"]}"#),
+      Self.json(200, #"{"revision":"r2","hasMore":true,"signedTransactions":["c"]}"#),
+      Self.json(200, #"{"revision":"r3","hasMore":false,"signedTransactions":["d"]}"#),
+    ]
+    var filter = TransactionHistoryFilter()
+    filter.productIds = ["p"]
+    let all = try await api(recorder).allTransactions(
+      "1", filter: filter, since: "r0", in: .production, for: app())
+    #expect(all.elements == ["a", "b", "c", "d"] && all.next == "r3")
+    // The same filter with every revision, as Apple asks.
+    #expect(
+      recorder.requests.map { $0.url.split(separator: "?").last.map(String.init) } == [
+        "revision=r0&productId=p", "revision=r1&productId=p", "revision=r2&productId=p",
+      ])
+  }
+
+  @Test func aPageThatLeadsNowhereIsAnError() async throws {
+    let pages = [
+      #"{"hasMore":true,"signedTransactions":["a"]}"#, #"{"revision":"r","hasMore":true,"signedTransactions":["a"]}"#,
+    ]
+    for page in pages {
+      let api = api(Recorder(Self.json(200, page)))
+      let app = try app()
+      await #expect(throws: AppStoreAPIError.self) { try await api.allRefunds("1", in: .production, for: app) }
+      await #expect(throws: AppStoreAPIError.self) { try await api.allTransactions("1", in: .sandbox, for: app) }
+    }
+    let recorder = Recorder(Self.json(500, "{}"))
+    recorder.pages = [
+      Self.json(200, #"{"paginationToken":"t","hasMore":true,"notificationHistory":[{"signedPayload":"a"}]}"#),
+      Self.json(200, #"{"hasMore":false,"notificationHistory":[{"signedPayload":"b"}]}"#),
+    ]
+    let sent = try await api(recorder).allNotifications(
+      NotificationHistoryRequest(startDate: 1, endDate: 2), in: .production, for: app())
+    #expect(sent.elements.map(\.signedPayload) == ["a", "b"])
   }
 
   @Test func transactionInfo() async throws {

@@ -384,6 +384,42 @@ struct VerifierTests {
     #expect(rejection?.reason == reason, "\(String(describing: rejection))", sourceLocation: sourceLocation)
     #expect(verifier.cachedChainCount == 0, sourceLocation: sourceLocation)
   }
+
+  /// What Apple signs with the same keys for other purposes is no renewal information.
+  @Test(arguments: [
+    #"{"originalTransactionId":"1","appAppleId":1,"environment":"Sandbox","signedDate":1720000000000}"#,
+    #"{"originalTransactionId":"1","requestIdentifier":"x","environment":"Sandbox","signedDate":1720000000000}"#,
+    #"{"originalTransactionId":"1","userLocale":"en","environment":"Sandbox","signedDate":1720000000000}"#,
+  ])
+  func otherSignedData(payload: String) throws {
+    let authority = try TestAuthority()
+    let text = try authority.sign(payload)
+    #expect(try authority.verifier().renewalInfo(text, expecting: apps).rejection?.reason == .kindMismatch)
+    #expect(
+      try authority.verifier().renewalInfo(text, belongingTo: transaction()).rejection?.reason == .kindMismatch)
+  }
+
+  /// A key with a line break in it must not become a line of a log or of a terminal.
+  @Test func rejectionsAreOneLine() throws {
+    let text = try TestAuthority().sign(#"{"advancedCommerceInfo":{"a":1},"price":{"a":1},"x\nrejected: y":1}"#)
+    let rejection = try TestAuthority().verifier().transaction(text, expecting: apps).rejection
+    #expect(rejection?.description.contains("\n") == false)
+    #expect(Rejection(.malformed, "a\nb\u{7}").text == "a?b?")
+  }
+
+  @Test func anAppListedTwice() throws {
+    let twice = AcceptedApps([
+      AcceptedApps.App(bundleId: "com.example", appAppleId: 1234, environments: [.production]),
+      AcceptedApps.App(bundleId: "com.example", environments: [.sandbox]),
+    ])
+    let authority = try TestAuthority()
+    for environment in [AppStoreEnvironment.production, .sandbox] {
+      let text = try authority.sign(transaction { $0.environment = environment })
+      #expect(try authority.verifier().transaction(text, expecting: twice).payload != nil)
+    }
+  }
 }
 
-private func encoded(_ payload: some Encodable) throws -> Data { try JSONEncoder().encode(payload) }
+private func encoded(_ payload: some Encodable) throws -> Data {
+  try JSONEncoder().encode(payload)
+}
