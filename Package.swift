@@ -101,8 +101,8 @@ let package = Package(
     tests(
       "UnitTests",
       [
-        "AMQP", "AppStore", "Configuration", "Crypto", "EventLoop", "Fleet", "Gateway", "HTTPClient", "HTTPServer",
-        "JSON", "Notifier", "Observability", "Purchases", "Simulator", "TestSupport",
+        "AMQP", "AppStore", "Chaos", "Configuration", "Crypto", "EventLoop", "Fleet", "Gateway", "HTTPClient",
+        "HTTPServer", "JSON", "Notifier", "Observability", "Purchases", "Simulator", "TestSupport",
       ]),
     tests(
       "IntegrationTests",
@@ -110,7 +110,7 @@ let package = Package(
         "AMQP", "Redis", "HTTPClient", "HTTPServer", "HTTP2Server", "Simulator", "AppStore", "Crypto", "Fleet", "JSON",
         "Purchases", "TestSupport", "EventLoop",
       ]),
-    tests("FleetTests", ["TestSupport", "Fleet", "Simulator", "AMQP", "HTTPClient", "Crypto", "EventLoop"]),
+    tests("FleetTests", ["TestSupport", "Chaos", "Fleet", "Simulator", "AMQP", "HTTPClient", "Crypto", "EventLoop"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,6 +1,7 @@
 import AMQP
 import EventLoop
 import Fleet
+import HTTPClient
 import Simulator
 import TestSupport
 
@@ -37,6 +38,44 @@ extension Scenario {
       }
       for delivery in dead.all { channel.acknowledge(delivery) }
       await connection.close()
+    },
+    Scenario(
+      name: "crash", what: "a job that crashes every worker that runs it",
+      expectations: Verdict.Expectations(results: ["PURCHASE_SYNCHRONIZED", "INTERNAL_ERROR"])
+    ) { chaos in
+      let crash = ["COUNTERSIGN_TEST_CRASH_TRANSACTION": "1009999999999"]
+      for name in Chaos.workers {
+        await chaos.fleet.kill(name)
+        try await chaos.restart([name], with: crash)
+      }
+      let answer = try await chaos.fleet.register(
+        "1009999999999", publisher: RunningFleet.openPublisher, id: "crash")
+      guard answer.status == 202 else { throw ScenarioFailure(description: "the crashing job: \(answer.status)") }
+      // Somebody always starts crashed workers again.
+      let start = ContinuousClock.now
+      while chaos.fleet.events.all.allSatisfy({ $0.synchronizationId != "crash" }) {
+        guard ContinuousClock.now - start < .seconds(120) else {
+          throw ScenarioFailure(description: "the crashing job was not given up in 120 seconds")
+        }
+        for name in Chaos.workers where chaos.fleet.roles[name]?.process.status != nil {
+          chaos.injected("crash of \(name)")
+          try await chaos.restart([name], with: crash)
+        }
+        try await chaos.pause(0.05...0.1)
+      }
+      // The innocent ones have their results, the guilty one its own, and a copy with a reason.
+      let told = chaos.fleet.events.all
+      let guilty = told.filter { $0.result == "INTERNAL_ERROR" }.map(\.synchronizationId)
+      guard Set(guilty) == ["crash"] else { throw ScenarioFailure(description: "given up: \(guilty)") }
+      let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "crash")
+      let channel = try await connection.openChannel()
+      let dead = Mailbox<AMQPDelivery>()
+      try await channel.consume(chaos.fleet.topology.deadJobs, tag: "dead") { dead.put($0) }
+      let copies = await dead.wait(for: 1)
+      await connection.close()
+      let reason = copies.first?.properties.headers["countersign-reason"]?.string ?? ""
+      guard reason.contains("did not end") else { throw ScenarioFailure(description: "buried with: \(reason)") }
+      while chaos.goesOn { try await chaos.pause(0.1...0.2) }
     },
     Scenario(
       name: "tiers", what: "jobs go round through every delay tier several times",

@@ -16,7 +16,10 @@ struct Scenario {
   var heal: @LoopActor (Chaos) async throws -> Void = { _ in }
 
   /// A day of retries, at a pace that a run can wait for.
-  static let patient = ["COUNTERSIGN_WORKER_RETRY_SCHEDULE_SECONDS": "0.2,0.2,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"]
+  static let patient = [
+    "COUNTERSIGN_WORKER_RETRY_SCHEDULE_SECONDS": (["0.2", "0.2"] + Array(repeating: "1", count: 90)).joined(
+      separator: ",")
+  ]
 
   static let all: [Scenario] = processes + servers + [network] + apple + jobs
 }

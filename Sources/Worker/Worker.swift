@@ -23,6 +23,7 @@ public final class Worker: Role {
   private let client: HTTPClient
   private let api: AppStoreServerAPI
   private let verifier: SignedDataVerifier
+  let suspects: Suspects
   private var consumer: AMQPConsumer!
   private var server: HTTPServer?
   private let runs = RunningTasks()
@@ -40,6 +41,7 @@ public final class Worker: Role {
     redis = context.makeRedis()
     store = PurchaseStore(redis, prefix: settings.redis.prefix)
     policy = RetryPolicy(settings.worker)
+    suspects = Suspects()
     let topology = Topology(settings)
     self.topology = topology
     let declare: @LoopActor (AMQPChannel) async throws -> Void = { try await topology.declare(on: $0) }

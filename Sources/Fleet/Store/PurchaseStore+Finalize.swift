@@ -103,7 +103,7 @@ extension RedisScript {
     redis.call('HSET', KEYS[3], 'transaction', ARGV[6], 'customer', ARGV[5], 'status', 'finalized', 'result', result,
       'granted', granted, 'offer', offer, 'original', ARGV[10], 'environment', ARGV[11], 'version', ARGV[1],
       'traceparent', ARGV[12], 'finalizedAt', string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000)))
-    redis.call('HDEL', KEYS[3], 'fence')
+    redis.call('HDEL', KEYS[3], 'fence', 'held', 'crashes')
     redis.call('HSET', KEYS[3], 'job', ARGV[16])
     redis.call('PEXPIRE', KEYS[3], ARGV[4])
     redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[4])

@@ -10,12 +10,15 @@ public struct Lease: Sendable, Equatable {
   public let route: String?
   /// When it was taken by Redis' clock, in milliseconds since 1970.
   public let takenAt: Int64?
+  /// How many runs of the synchronization before this one, in a row, have neither finalized it nor given it back.
+  public let crashes: Int
 
   /// Creates a lease.
-  public init(fence: Int64, route: String?, takenAt: Int64? = nil) {
+  public init(fence: Int64, route: String?, takenAt: Int64? = nil, crashes: Int = 0) {
     self.fence = fence
     self.route = route
     self.takenAt = takenAt
+    self.crashes = crashes
   }
 }
 
@@ -57,7 +60,8 @@ extension PurchaseStore {
       return .taken(
         Lease(
           fence: fence, route: reply[2].string.flatMap { $0.isEmpty ? nil : $0 },
-          takenAt: reply.count > 3 ? reply[3].integer : nil))
+          takenAt: reply.count > 3 ? reply[3].integer : nil,
+          crashes: reply.count > 4 ? Int(clamping: reply[4].integer ?? 0) : 0))
     case "busy": return .busy(.milliseconds(max(1, reply[1].integer ?? 1000)))
     case "finalized":
       guard let done = Synchronization(publisher: publisher, id: job.synchronizationId, fields: reply[1].hash) else {
@@ -85,8 +89,9 @@ extension PurchaseStore {
   /// - Parameters:
   ///   - sweepAfter: when the sweep may look at the synchronization; must be longer than the delay.
   ///   - route: where Apple knew the transaction, if that is known by now.
+  ///   - isRun: whether the job was run; what is set aside before keeps its count of crashes.
   public func release(
-    _ job: Job, _ lease: Lease, isRetrying: Bool, sweepAfter: Duration, route: String?
+    _ job: Job, _ lease: Lease, isRetrying: Bool, sweepAfter: Duration, route: String?, isRun: Bool = true
   ) async throws {
     let (publisher, transaction) = (job.publisherId, job.transactionId)
     _ = try await redis.run(
@@ -98,6 +103,7 @@ extension PurchaseStore {
       arguments: [
         String(lease.fence), isRetrying ? "retrying" : "", keys.member(publisher, job.synchronizationId),
         String(sweepAfter.wholeMilliseconds), route ?? "", String(Self.routeRetention.wholeMilliseconds),
+        isRun ? "1" : "0",
       ])
   }
 
@@ -125,7 +131,9 @@ extension RedisScript {
       redis.call('HSET', KEYS[3], 'transaction', ARGV[6], 'customer', ARGV[5], 'status', 'processing', 'job', ARGV[7],
         'traceparent', ARGV[8])
     end
-    redis.call('HSET', KEYS[3], 'fence', fence)
+    local crashes = tonumber(redis.call('HGET', KEYS[3], 'crashes') or 0)
+    if redis.call('HGET', KEYS[3], 'held') then crashes = crashes + 1 end
+    redis.call('HSET', KEYS[3], 'fence', fence, 'held', 1, 'crashes', crashes)
     local holder = redis.call('GET', KEYS[4])
     if not holder then
       redis.call('SET', KEYS[4], ARGV[2])
@@ -133,7 +141,8 @@ extension RedisScript {
       redis.call('PERSIST', KEYS[4])
     end
     redis.call('ZADD', KEYS[5], math.floor(micros / 1000) + ARGV[4], ARGV[3])
-    return {'taken', fence, redis.call('GET', KEYS[6]) or '', string.format('%.0f', math.floor(micros / 1000))}
+    return {'taken', fence, redis.call('GET', KEYS[6]) or '', string.format('%.0f', math.floor(micros / 1000)),
+      crashes}
     """)
 
   fileprivate static let renewLease = RedisScript(
@@ -152,6 +161,8 @@ extension RedisScript {
     redis.call('DEL', KEYS[1])
     local status = redis.call('HGET', KEYS[2], 'status')
     if not status or status == 'finalized' then return 0 end
+    redis.call('HDEL', KEYS[2], 'held')
+    if ARGV[7] == '1' then redis.call('HDEL', KEYS[2], 'crashes') end
     if ARGV[2] ~= '' then redis.call('HSET', KEYS[2], 'status', ARGV[2]) end
     local now = redis.call('TIME')
     redis.call('ZADD', KEYS[3], now[1] * 1000 + math.floor(now[2] / 1000) + ARGV[4], ARGV[3])

@@ -33,20 +33,18 @@ struct JobRun {
     }
 
     // 1. The lease: nobody else runs this transaction now, and the fencing number says so later.
-    let answer: LeaseAnswer
-    do {
-      answer = try await worker.store.takeLease(
-        job, for: settings.leaseDuration, sweepAfter: settings.sweepAfter)
-    } catch {
-      log.warning("lease failed", ["cause": .failure(error)])
-      return await delay(job, attempt, .seconds(1), .storeUnavailable, log)
-    }
-    let lease: Lease
-    switch answer {
-    case .finalized(let synchronization): return await tell(synchronization, job, attempt, log)
-    case .foreign: return await bury("its synchronizationId has become another registration's")
-    case .busy(let rest): return await delay(job, attempt, rest, .busy, log)
-    case .taken(let taken): lease = taken
+    guard var lease = await takeLease(job, attempt, log) else { return }
+    var isAlone = false
+    defer { if isAlone { worker.suspects.leave() } }
+    if lease.crashes >= Suspects.aloneFrom {
+      guard lease.crashes < Suspects.givenUpFrom else { return await giveUp(job, lease, attempt, log) }
+      // Set aside without a lease, so that a crash meanwhile does not count for it.
+      await release(job, lease, isRetrying: false, after: .zero, isRun: false, log)
+      await worker.suspects.enter()
+      isAlone = true
+      guard let again = await takeLease(job, attempt, log) else { return }
+      lease = again
+      log.warning("run alone: earlier runs did not end", ["crashes": .int(Int64(lease.crashes))])
     }
     worker.holds(job, lease)
     if let correction = lease.takenAt.flatMap(context.clock.learn), correction != 0 {
@@ -69,6 +67,50 @@ struct JobRun {
     await follow(finding.outcome, job, lease, attempt, finding.route ?? lease.route, publisher.offers, log)
   }
 
+  /// Takes the lease; `nil` when there is nothing to run, and the job is off the queue.
+  private func takeLease(_ job: Job, _ attempt: Int, _ log: Log) async -> Lease? {
+    do {
+      switch try await worker.store.takeLease(job, for: settings.leaseDuration, sweepAfter: settings.sweepAfter) {
+      case .taken(let lease): return lease
+      case .finalized(let synchronization): await tell(synchronization, job, attempt, log)
+      case .foreign: await bury("its synchronizationId has become another registration's")
+      case .busy(let rest): await delay(job, attempt, rest, .busy, log)
+      }
+    } catch {
+      log.warning("lease failed", ["cause": .failure(error)])
+      await delay(job, attempt, .seconds(1), .storeUnavailable, log)
+    }
+    return nil
+  }
+
+  /// Gives up a job whose runs never end: a copy goes to the dead-letter queue, and what was accepted is finalized.
+  private func giveUp(_ job: Job, _ lease: Lease, _ attempt: Int, _ log: Log) async {
+    let reason = "\(lease.crashes) runs in a row did not end: it seems to kill its worker"
+    log.error("given up", ["reason": .string(reason)])
+    do {
+      let message = JobMessage.dead(received.delivery, reason: reason, queue: worker.topology.deadJobs)
+      try await worker.publisher.publishSurely(message)
+      worker.metrics.dead.count()
+    } catch {
+      // Without the copy there is still the result, the event and the log.
+      log.error("a delivery could not be buried", ["cause": .failure(error)])
+    }
+    await finalize(job, lease, Outcome(.internalError), attempt, lease.route, log)
+  }
+
+  private func release(
+    _ job: Job, _ lease: Lease, isRetrying: Bool, after wait: Duration, isRun: Bool = true, route: String? = nil,
+    _ log: Log
+  ) async {
+    do {
+      try await worker.store.release(
+        job, lease, isRetrying: isRetrying, sweepAfter: settings.sweepAfter + wait, route: route, isRun: isRun)
+    } catch {
+      // The lease ends by itself; the job waits longer than that at most once.
+      log.warning("release failed", ["cause": .failure(error)])
+    }
+  }
+
   /// Does what the outcome of an attempt asks for.
   private func follow(
     _ outcome: AttemptOutcome, _ job: Job, _ lease: Lease, _ attempt: Int, _ route: String?, _ offers: OfferCatalog,
@@ -81,13 +123,7 @@ struct JobRun {
     switch step {
     case .conclude(let outcome): await finalize(job, lease, outcome, attempt, route, log)
     case .retry(let next, let tier, let cause):
-      do {
-        try await worker.store.release(
-          job, lease, isRetrying: next > attempt, sweepAfter: settings.sweepAfter + tier, route: route)
-      } catch {
-        // The lease ends by itself; the job waits longer than that at most once.
-        log.warning("release failed", ["cause": .failure(error)])
-      }
+      await release(job, lease, isRetrying: next > attempt, after: tier, route: route, log)
       if next > attempt {
         log.info("retrying", ["cause": .string(cause.rawValue), "delaySeconds": .double(tier.inSeconds)])
       }
@@ -184,12 +220,7 @@ struct JobRun {
 
   private func handBack(_ job: Job, _ lease: Lease, _ log: Log) async {
     worker.letsGo(job, lease)
-    do {
-      try await worker.store.release(
-        job, lease, isRetrying: false, sweepAfter: settings.sweepAfter, route: lease.route)
-    } catch {
-      log.warning("release failed", ["cause": .failure(error)])
-    }
+    await release(job, lease, isRetrying: false, after: .zero, route: lease.route, log)
     log.info("handed back")
     received.requeue()
   }
