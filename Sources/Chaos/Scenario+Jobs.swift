@@ -80,7 +80,9 @@ extension Scenario {
     Scenario(
       name: "tiers", what: "jobs go round through every delay tier several times",
       environment: [
-        "COUNTERSIGN_WORKER_RETRY_SCHEDULE_SECONDS": "0.2,1,0.2,1,0.2,1,0.2,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"
+        "COUNTERSIGN_WORKER_RETRY_SCHEDULE_SECONDS":
+          (Array(repeating: "0.2,1", count: 4)
+          + Array(repeating: "1", count: 90)).joined(separator: ",")
       ],
       inject: { chaos in
         chaos.injected("every call fails for seven rounds")
