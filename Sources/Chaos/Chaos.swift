@@ -23,7 +23,10 @@ final class Chaos {
 
   let fleet: RunningFleet
   let size: Size
+  /// For the faults; the load and the reading have their own, so that their timing does not change the sequence.
   var random: SeededRandom
+  private var loadRandom: SeededRandom
+  private var readRandom: SeededRandom
   private(set) var history = History()
   private var isLoading = false
   /// The gateways that a load balancer would use: one that was started anew is not there before it says that it is ready.
@@ -36,6 +39,8 @@ final class Chaos {
     self.fleet = fleet
     self.size = size
     random = SeededRandom(seed: seed)
+    loadRandom = SeededRandom(seed: seed ^ 0x10ad)
+    readRandom = SeededRandom(seed: seed ^ 0x4ead)
   }
 
   /// Runs a scenario and returns what was seen.
@@ -115,8 +120,8 @@ final class Chaos {
       let due = start + .seconds(Double(number) / size.perSecond)
       let wait = due - ContinuousClock.now
       if wait > .zero { try? await EventLoop.sleep(for: wait) }
-      let transaction = transaction(Int.random(in: 0..<size.transactions, using: &random))
-      let gateway = usable.sorted().randomElement(using: &random)
+      let transaction = transaction(Int.random(in: 0..<size.transactions, using: &loadRandom))
+      let gateway = usable.sorted().randomElement(using: &loadRandom)
       pending.append(Task { @LoopActor in await self.register("s\(number)", transaction, gateway) })
     }
     for task in pending { await task.value }
@@ -187,7 +192,7 @@ final class Chaos {
   }
 
   private func readStatus(behind event: RunningFleet.Event) {
-    guard let gateway = usable.sorted().randomElement(using: &random) else { return }
+    guard let gateway = usable.sorted().randomElement(using: &readRandom) else { return }
     statusReads.append(
       Task { @LoopActor in
         // A gateway that is down answers nothing; one that has forgotten is checked at the end.

@@ -89,7 +89,7 @@ def main():
     parser = argparse.ArgumentParser(prog="ops/chaos", description="Breaks whole fleets and checks every promise.")
     parser.add_argument("scenarios", nargs="*", help="by default all")
     parser.add_argument("--quick", action="store_true", help="few registrations for each scenario; the debug build")
-    parser.add_argument("--seed", type=int, help="repeats the faults of a run")
+    parser.add_argument("--seed", type=int, help="the same sequence of faults as in a run with it")
     parser.add_argument("--registrations", type=int)
     parser.add_argument("--transactions", type=int)
     parser.add_argument("--rate", type=float, help="registrations a second")
@@ -107,14 +107,16 @@ def main():
     unknown = set(options.scenarios) - {name for name, _ in known}
     if unknown:
         raise Failure(f"there is no scenario {', '.join(sorted(unknown))}; ops/chaos --list lists them")
-    seed = options.seed or random.randint(1, 999_999)
+    seed = random.randint(1, 999_999) if options.seed is None else options.seed
+    if seed < 0:
+        raise Failure("--seed takes a number from 0 on")
     rows = run(options, products, seed)
     if options.table:
         with open(options.table, "w") as file:
             file.write(markdown(rows, options, seed))
     broken = [row["scenario"] for row in rows if not row["holds"]]
     if broken:
-        raise Failure(f"not everything held: {', '.join(broken)}; repeat with ops/chaos --seed {seed} {' '.join(broken)}")
+        raise Failure(f"not everything held: {', '.join(broken)}; repeat with ops/chaos{' --quick' if options.quick else ''} --seed {seed} {' '.join(broken)}")
     print(f"\nEvery promise held in {len(rows)} scenarios.")
     return 0
 

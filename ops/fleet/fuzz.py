@@ -104,8 +104,12 @@ def fuzz(target, seconds):
 def main():
     parser = argparse.ArgumentParser(prog="ops/fuzz", description="Feeds the parsers with made-up inputs.")
     parser.add_argument("seconds", type=int, nargs="?", default=60, help="for each target")
-    parser.add_argument("targets", nargs="*", choices=[*TARGETS, []], help="by default all")
+    parser.add_argument("targets", nargs="*", metavar="target", help=f"{', '.join(TARGETS)}; by default all")
     options = parser.parse_args()
+    if options.seconds < 1:
+        raise Failure("at least one second is needed")
+    if strangers := set(options.targets) - set(TARGETS):
+        raise Failure(f"there is no target {', '.join(sorted(strangers))}")
     build()
     plant()
     targets = options.targets or TARGETS

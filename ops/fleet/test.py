@@ -73,6 +73,8 @@ def test(arguments):
             "COUNTERSIGN_TEST_RABBITMQ_URL": servers["COUNTERSIGN_RABBITMQ_URL"],
             "COUNTERSIGN_TEST_REDIS_URL": servers["COUNTERSIGN_REDIS_URL"],
         }
+        if options:
+            environment["LSAN_OPTIONS"] = f"suppressions={ROOT / 'ops' / 'sanitizers' / 'leaks.txt'}"
         # All tests are Swift Testing's; XCTest would only tell that it has none.
         command = ["swift", "test", "--skip-build", "--disable-xctest", *options, *arguments]
         print(f"Testing ({' '.join(command)}) …", flush=True)

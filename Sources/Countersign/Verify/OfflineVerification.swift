@@ -74,6 +74,10 @@ struct OfflineVerification {
 
   private func verdict(on text: String, as kind: Kind, _ request: Request) -> Verdict<JSONValue> {
     let apps = request.apps
+    if request.device != nil, kind != .receipt {
+      // It would be accepted whatever device it is of.
+      return .rejected(Rejection(.deviceMismatch, "a device can be asked for of receipts only"))
+    }
     return switch kind {
     case .receipt: shown(receipts.receipt(text, expecting: apps, device: request.device))
     case .signed(.transaction): shown(text, signedData.transaction(text, expecting: apps))

@@ -7,6 +7,9 @@ import JSON
 struct VerifyBatch {
   /// A line of the input.
   private struct Request: Decodable {
+    /// What a line may have; a misspelt `bundleId` must not accept any app.
+    static let members: Set<String> = ["id", "kind", "data", "bundleId", "appAppleId", "environment"]
+
     var id: JSONValue?
     var kind: String?
     var data: String
@@ -57,20 +60,33 @@ struct VerifyBatch {
   private func answer(to line: [UInt8]) -> Answer {
     let request: Request
     do {
-      request = try JSONText(line).decoded()
+      let text = try JSONText(line)
+      if let stranger = text.keys?.first(where: { !Request.members.contains($0) }) {
+        return invalid(Self.id(of: text), "there is no member \(stranger)")
+      }
+      do {
+        request = try text.decoded()
+      } catch {
+        return invalid(Self.id(of: text), Self.text(of: error))
+      }
     } catch {
-      return Answer(verdict: "rejected", reason: Self.requestInvalid, message: Self.text(of: error))
+      return invalid(nil, Self.text(of: error))
     }
     var asked = options.request
     if let name = request.kind, name != "auto" {
-      guard let kind = OfflineVerification.Kind(name: name) else { return invalid(request, "there is no kind \(name)") }
+      guard let kind = OfflineVerification.Kind(name: name) else {
+        return invalid(request.id, "there is no kind \(name)")
+      }
       asked.kind = kind
     }
     if request.bundleId != nil || request.appAppleId != nil || request.environment != nil {
       let environments = request.environment.map { Set([AppStoreEnvironment(rawValue: $0)]) }
       // Where Apple does not sign, only whoever started this may say that it is accepted.
       guard environments?.isSubset(of: options.environmentsOfLines) != false else {
-        return invalid(request, "the environment \(request.environment ?? "") is not accepted; --environment allows it")
+        return invalid(
+          request.id,
+          "the environment \(request.environment ?? "") is not accepted: Production and Sandbox are, others only with --environment"
+        )
       }
       asked.apps = options.apps(
         bundleIds: request.bundleId.map { [$0] }, appAppleId: request.appAppleId, environments: environments)
@@ -91,8 +107,15 @@ struct VerifyBatch {
     return answer
   }
 
-  private func invalid(_ request: Request, _ message: String) -> Answer {
-    Answer(id: request.id, verdict: "rejected", reason: Self.requestInvalid, message: message)
+  private func invalid(_ id: JSONValue?, _ message: String) -> Answer {
+    Answer(id: id, verdict: "rejected", reason: Self.requestInvalid, message: message)
+  }
+
+  private static func id(of text: JSONText) -> JSONValue? {
+    struct Identified: Decodable {
+      var id: JSONValue?
+    }
+    return (try? text.decoded(as: Identified.self))?.id
   }
 
   private static func text(of error: any Error) -> String {

@@ -13,15 +13,17 @@ enum VerifyCommand {
 
       --kind          what it must be; auto, the default, goes by its form and its fields
       --root          a DER or PEM root certificate to trust instead of Apple's
-      --bundle-id     an app to accept; by default any
-      --app-apple-id  Apple's id of the app, which production notifications and app transactions carry
-      --environment   Production, Sandbox, Xcode or LocalTesting; by default the first two
+      --bundle-id     an app to accept; by default any. Renewal information names no app and is not checked against it
+      --app-apple-id  Apple's id of the app; production notifications and app transactions need it beside --bundle-id
+      --environment   Production, Sandbox, Xcode or LocalTesting; by default the first two. The last two prove nothing
+                      about who signed a JWS
       --device-id     the device that a receipt must be of: its identifierForVendor or hardware address
-      --batch         reads one JSON request per line and answers each with one line, in order:
+      --batch         reads one JSON request per line and answers each with one line, in order; blank lines are skipped:
                         {"id":…,"kind":"…","data":"…","bundleId":"…","appAppleId":N,"environment":"…"}
                         {"id":…,"verdict":"accepted","kind":"…","payload":{…}}
-                        {"id":…,"verdict":"rejected","reason":"…","message":"…"}
-                      data is a JWS or a receipt in base64; the other members are optional and come before the options
+                        {"id":…,"verdict":"rejected","reason":"…","message":"…"}    or "retry"
+                      data is a JWS or a receipt in base64, as the app sent it; the other members are optional and override
+                      the options; a line that is no request is rejected with the reason request_invalid
 
     Exits with 0 when accepted, 1 when rejected, 3 when it should be tried later, 2 for unusable arguments; with
     --batch, with the first of 2, 1, 3 that holds for any line.
@@ -41,8 +43,11 @@ enum VerifyCommand {
       }
       if options.isBatch { return VerifyBatch(verification: verification, options: options).run(input) }
       guard let bytes = input.readAll() else {
-        throw VerifyOptions.Unusable(description: "\(options.file) cannot be read to its end")
+        throw VerifyOptions.Unusable(
+          description:
+            "\(options.file) cannot be read: \(input.failure ?? "it is longer than anything that is verified")")
       }
+      guard !bytes.isEmpty else { throw VerifyOptions.Unusable(description: "\(options.file) is empty") }
       return report(verification.verdict(on: bytes, options.request))
     } catch {
       complain("countersign verify: \(error)")

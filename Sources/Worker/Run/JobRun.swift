@@ -44,7 +44,7 @@ struct JobRun {
       isAlone = true
       guard let again = await takeLease(job, attempt, log) else { return }
       lease = again
-      log.warning("run alone: earlier runs did not end", ["crashes": .int(Int64(lease.crashes))])
+      log.warning("run as a suspect: earlier runs did not end", ["crashes": .int(Int64(lease.crashes))])
     }
     worker.holds(job, lease)
     if let correction = lease.takenAt.flatMap(context.clock.learn), correction != 0 {

@@ -60,8 +60,17 @@ struct VerifyCommandTests {
     #expect(answers.allSatisfy { $0.verdict == "rejected" })
     #expect(
       answers.map(\.reason) == Array(repeating: "request_invalid", count: 6) + Array(repeating: "malformed", count: 3))
-    #expect(answers.map(\.id) == [nil, nil, nil, nil, .integer(3), .integer(4), .integer(5), .integer(6), .integer(7)])
+    #expect(
+      answers.map(\.id) == [
+        nil, nil, .integer(1), .string("two"), .integer(3), .integer(4), .integer(5), .integer(6), .integer(7),
+      ])
     #expect(answers.suffix(3).map(\.kind) == ["transaction", "receipt", "receipt"])
+  }
+
+  @Test func `a misspelt member accepts nothing`() async throws {
+    let result = try await verify(batch: [#"{"id":1,"data":"a.b.c","bundleID":"com.example"}"#], [])
+    #expect(
+      result.status == 2 && result.text.contains("there is no member bundleID") && result.text.contains("\"id\":1"))
   }
 
   // MARK: Fixtures
