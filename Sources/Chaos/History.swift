@@ -1,5 +1,3 @@
-import TestSupport
-
 /// Everything that was seen of one run from the outside.
 struct History {
   /// What a gateway answered to a registration.

@@ -1,7 +1,6 @@
 /// Decodes the members of an object.
 ///
-/// A key is looked for from where the last one was found: encoders write keys in the order in which types declare them
-/// and decoders ask for them, so that most are found at once, without a dictionary for each object.
+/// Keys are compared one by one, which for the few of a payload is faster than a dictionary for each object.
 final class JSONObjectDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private let document: JSONDocument
   private let node: Int
@@ -51,23 +50,22 @@ final class JSONObjectDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
   /// Returns the node of a key's value.
   private func value(_ key: Key) -> Int? {
     if let index { return index[key.stringValue].map { $0 + 1 } }
+    guard node + 1 < document.nodes[node].next else { return nil }
     var text = key.stringValue
-    let end = document.nodes[node].next
     let found = text.withUTF8 { text in
-      search(text, from: last, to: end) ?? search(text, from: node + 1, to: last)
+      // Decoders ask for a value twice or three times: whether it is there, whether it is null, what it is.
+      document.string(at: last, equals: text) ? last : search(text)
     }
     guard let found else { return nil }
     last = found
     return found + 1
   }
 
-  private func search(_ text: UnsafeBufferPointer<UInt8>, from start: Int, to end: Int) -> Int? {
-    var index = start
-    while index < end {
-      if document.string(at: index, equals: text) {
-        // The first of two equal keys counts, wherever the search began.
-        return index == start || start == node + 1 ? index : search(text, from: node + 1, to: index) ?? index
-      }
+  /// Returns the first key node with a text.
+  private func search(_ text: UnsafeBufferPointer<UInt8>) -> Int? {
+    var index = node + 1
+    while index < document.nodes[node].next {
+      if document.string(at: index, equals: text) { return index }
       index = document.nodes[index + 1].next
     }
     return nil
