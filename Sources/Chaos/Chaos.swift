@@ -95,6 +95,11 @@ final class Chaos {
   /// Whether registrations still come: faults are injected as long as they do.
   var goesOn: Bool { isLoading }
 
+  /// Whether every accepted registration has its event.
+  var isAllTold: Bool {
+    Set(history.accepted.map(\.id)).isSubset(of: Set(history.events.map(\.synchronizationId)))
+  }
+
   /// Notes a fault and what it was done to.
   func injected(_ fault: String) { history.faults.append(fault) }
 

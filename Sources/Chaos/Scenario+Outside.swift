@@ -45,15 +45,23 @@ extension Scenario {
     weather("apple-500", "500 (5000000)", .failing),
     weather("apple-slow", "every answer takes 5 seconds", .slow(.seconds(5))),
     weather("apple-reset", "connections reset in mid-body", .interrupted),
-    weather("apple-forged", "payloads signed by another authority", .forged, results: ["VERIFICATION_FAILED"]),
+    Scenario(
+      name: "apple-forged", what: "Apple: payloads signed by another authority", environment: patient,
+      expectations: Verdict.Expectations(results: ["VERIFICATION_FAILED"]),
+      inject: { chaos in
+        // From before the first registration until the last is told: nothing else can come of any.
+        chaos.injected("forged")
+        chaos.fleet.simulator.weather = .forged
+        while chaos.goesOn || !chaos.isAllTold { try await chaos.pause(0.1...0.2) }
+      },
+      heal: { $0.fleet.simulator.weather = .fair }),
   ]
 
   private static func weather(
-    _ name: String, _ what: String, _ weather: Simulator.Weather, calls: Int? = nil, results: Set<String> = []
+    _ name: String, _ what: String, _ weather: Simulator.Weather, calls: Int? = nil
   ) -> Scenario {
     var environment = patient
     var expectations = Verdict.Expectations()
-    expectations.results.formUnion(results)
     if let calls {
       environment["COUNTERSIGN_APP_STORE_CALLS_PER_SECOND"] = String(calls)
       expectations.callsPerSecond = calls

@@ -12,6 +12,8 @@ struct Verdict {
     var answersEverything = false
     /// No event may come twice.
     var tellsOnce = false
+    /// Nothing is broken on purpose.
+    var isUndisturbed = false
     /// Calls that one app may make to one endpoint in a second.
     var callsPerSecond = 5000
   }
@@ -63,6 +65,8 @@ struct Verdict {
         problems.append("\(transaction) could not be registered again: \(status)")
       }
     }
+    if accepted.isEmpty { problems.append("nothing was accepted") }
+    if history.faults.isEmpty, !expectations.isUndisturbed { problems.append("nothing was broken") }
     checkAnswers(history, expectations)
     checkBudget(history.calls, expectations.callsPerSecond)
     if history.forgedWebhooks > 0 { problems.append("\(history.forgedWebhooks) webhooks with a wrong signature") }

@@ -58,9 +58,10 @@ public final class Listener {
     rewatch()
   }
 
-  /// Stops to listen; connections that nobody accepted are refused.
+  /// Hands over what the system has accepted already, and stops to listen; later connections are refused.
   public func close() {
     guard let watcher else { return }
+    acceptAll()
     isAccepting = false
     self.watcher = nil
     watcher.close()

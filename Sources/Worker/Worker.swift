@@ -133,8 +133,10 @@ public final class Worker: Role {
 
   /// Renews every lease in hand. A lost one is not acted upon: the fencing number decides at the end.
   private func renewLeases() {
-    for (job, lease) in leases.values {
+    for (key, (job, lease)) in leases {
       Task { @LoopActor in
+        // Let go in the meantime: it must not be held on to.
+        guard leases[key]?.lease == lease else { return }
         do {
           let isOurs = try await store.renewLease(job, lease, for: context.settings.worker.leaseDuration)
           if !isOurs { context.log.warning("lease lost", ["transactionId": .string(job.transactionId)]) }

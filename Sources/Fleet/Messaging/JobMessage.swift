@@ -12,14 +12,20 @@ public import Purchases
 public enum JobMessage {
   /// The number of the attempt that this delivery asks for, from 1.
   public static let attemptHeader = "countersign-attempt"
+  /// That a delivery of this message ended without an acknowledgement, as when its worker crashes. The broker tells it
+  /// once only: a message that is built anew must carry it on.
+  public static let redeliveredHeader = "countersign-redelivered"
   /// Why a message lies in a dead-letter queue.
   public static let reasonHeader = "countersign-reason"
 
   /// Builds the message that puts a job into a queue.
   ///
   /// - Throws: an encoding error, which cannot happen for a job.
-  public static func message(_ job: Job, attempt: Int, queue: String) throws -> AMQPMessage {
+  public static func message(
+    _ job: Job, attempt: Int, queue: String, wasRedelivered: Bool = false
+  ) throws -> AMQPMessage {
     var headers: [String: AMQPValue] = [attemptHeader: .int(Int64(attempt))]
+    if wasRedelivered { headers[redeliveredHeader] = .bool(true) }
     headers["traceparent"] = job.traceparent.map(AMQPValue.string)
     return AMQPMessage(
       exchange: "", routingKey: queue, messageID: id(of: job, attempt: attempt),
@@ -30,6 +36,11 @@ public enum JobMessage {
   private static func id(of job: Job, attempt: Int) -> String {
     let name = Array("\(job.publisherId)/\(job.synchronizationId)".utf8)
     return "job_\(Hex.encode(SHA256.hash(name)).prefix(32))_\(attempt)"
+  }
+
+  /// Whether a worker may have crashed with this job in hand.
+  public static func wasRedelivered(_ delivery: AMQPDelivery) -> Bool {
+    delivery.isRedelivered || delivery.properties.headers[redeliveredHeader] == .bool(true)
   }
 
   /// A delivery that is no job.

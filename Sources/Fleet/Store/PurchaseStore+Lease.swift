@@ -10,7 +10,8 @@ public struct Lease: Sendable, Equatable {
   public let route: String?
   /// When it was taken by Redis' clock, in milliseconds since 1970.
   public let takenAt: Int64?
-  /// How many runs of the synchronization before this one, in a row, have neither finalized it nor given it back.
+  /// How many runs of the synchronization before this one, in a row, seem to have ended by a crash: they neither finalized
+  /// it nor gave it back, and their delivery was not acknowledged.
   public let crashes: Int
 
   /// Creates a lease.
@@ -38,7 +39,12 @@ extension PurchaseStore {
   ///
   /// The number is the greater of the last one plus one and Redis' clock in microseconds, so it grows even when Redis
   /// was wiped (decision 0004). A Redis that has lost the synchronization gets it back from the job.
-  public func takeLease(_ job: Job, for duration: Duration, sweepAfter: Duration) async throws -> LeaseAnswer {
+  ///
+  /// - Parameter wasRedelivered: whether a delivery of the job ended without an acknowledgement: only then a run that did
+  ///   not end counts as a crash. One whose worker lives, but could not reach Redis, has put its job back by itself.
+  public func takeLease(
+    _ job: Job, for duration: Duration, sweepAfter: Duration, wasRedelivered: Bool = false
+  ) async throws -> LeaseAnswer {
     let (publisher, transaction) = (job.publisherId, job.transactionId)
     let reply =
       try await redis.run(
@@ -51,7 +57,7 @@ extension PurchaseStore {
         arguments: [
           String(duration.wholeMilliseconds), job.claim.encoded, keys.member(publisher, job.synchronizationId),
           String(sweepAfter.wholeMilliseconds), String(job.customerId), transaction, try encoded(job),
-          job.traceparent ?? "",
+          job.traceparent ?? "", wasRedelivered ? "1" : "0",
         ]
       ).array ?? []
     switch reply.first?.string {
@@ -75,11 +81,12 @@ extension PurchaseStore {
 
   /// Makes a lease last longer.
   ///
-  /// - Returns: false when a later lease was given to somebody else.
+  /// - Returns: false when it has ended, or a later one was given to somebody else. The run may still finalize: the
+  ///   fencing number decides.
   public func renewLease(_ job: Job, _ lease: Lease, for duration: Duration) async throws -> Bool {
     try await redis.run(
       .renewLease,
-      keys: [keys.lease(job.publisherId, job.transactionId), keys.fence(job.publisherId, job.transactionId)],
+      keys: [keys.lease(job.publisherId, job.transactionId)],
       arguments: [String(lease.fence), String(duration.wholeMilliseconds)]
     ).integer == 1
   }
@@ -98,7 +105,7 @@ extension PurchaseStore {
       .release,
       keys: [
         keys.lease(publisher, transaction), keys.synchronization(publisher, job.synchronizationId), keys.open,
-        keys.route(publisher, transaction),
+        keys.route(publisher, transaction), keys.fence(publisher, transaction),
       ],
       arguments: [
         String(lease.fence), isRetrying ? "retrying" : "", keys.member(publisher, job.synchronizationId),
@@ -132,7 +139,7 @@ extension RedisScript {
         'traceparent', ARGV[8])
     end
     local crashes = tonumber(redis.call('HGET', KEYS[3], 'crashes') or 0)
-    if redis.call('HGET', KEYS[3], 'held') then crashes = crashes + 1 end
+    if ARGV[9] == '1' and redis.call('HGET', KEYS[3], 'held') then crashes = crashes + 1 end
     redis.call('HSET', KEYS[3], 'fence', fence, 'held', 1, 'crashes', crashes)
     local holder = redis.call('GET', KEYS[4])
     if not holder then
@@ -148,8 +155,8 @@ extension RedisScript {
   fileprivate static let renewLease = RedisScript(
     "renew lease",
     """
-    if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
-    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+    if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+    redis.call('PEXPIRE', KEYS[1], ARGV[2])
     return 1
     """)
 
@@ -157,8 +164,8 @@ extension RedisScript {
     "release",
     """
     if ARGV[5] ~= '' then redis.call('SET', KEYS[4], ARGV[5], 'PX', ARGV[6]) end
-    if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-    redis.call('DEL', KEYS[1])
+    if redis.call('GET', KEYS[5]) ~= ARGV[1] then return 0 end
+    if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
     local status = redis.call('HGET', KEYS[2], 'status')
     if not status or status == 'finalized' then return 0 end
     redis.call('HDEL', KEYS[2], 'held')

@@ -41,6 +41,8 @@ public enum RetryCause: String, Sendable, CaseIterable {
   case malformedAnswer = "malformed_answer"
   case notFoundYet = "not_found_yet"
   case budget
+  /// Another job runs alone, and this one must too.
+  case suspect
   case busy
   case storeUnavailable = "store_unavailable"
   case brokerUnavailable = "broker_unavailable"

@@ -33,23 +33,27 @@ struct JobRun {
     }
 
     // 1. The lease: nobody else runs this transaction now, and the fencing number says so later.
-    guard var lease = await takeLease(job, attempt, log) else { return }
+    await worker.suspects.enter()
     var isAlone = false
-    defer { if isAlone { worker.suspects.leave() } }
+    defer { if isAlone { worker.suspects.leaveAlone() } else { worker.suspects.leave() } }
+    guard var lease = await takeLease(job, attempt, log) else { return }
     if lease.crashes >= Suspects.aloneFrom {
       guard lease.crashes < Suspects.givenUpFrom else { return await giveUp(job, lease, attempt, log) }
       // Set aside without a lease, so that a crash meanwhile does not count for it.
       await release(job, lease, isRetrying: false, after: .zero, isRun: false, log)
-      await worker.suspects.enter()
-      isAlone = true
+      worker.suspects.leave()
+      isAlone = await worker.suspects.enterAlone()
+      guard isAlone else {
+        // The end of this run leaves as an ordinary one.
+        await worker.suspects.enter()
+        return await delay(job, attempt, .seconds(5), .suspect, log)
+      }
+      if Task.isCancelled { return received.requeue() }
       guard let again = await takeLease(job, attempt, log) else { return }
       lease = again
-      log.warning("run as a suspect: earlier runs did not end", ["crashes": .int(Int64(lease.crashes))])
+      log.warning("run alone: earlier runs did not end", ["crashes": .int(Int64(lease.crashes))])
     }
     worker.holds(job, lease)
-    if let correction = lease.takenAt.flatMap(context.clock.learn), correction != 0 {
-      log.warning("the clock is wrong", ["correctionSeconds": .double(Double(correction) / 1000)])
-    }
     if job.transactionId == context.faults.crashTransaction { abort() }
 
     // 2. Apple's answer, verified.
@@ -70,8 +74,17 @@ struct JobRun {
   /// Takes the lease; `nil` when there is nothing to run, and the job is off the queue.
   private func takeLease(_ job: Job, _ attempt: Int, _ log: Log) async -> Lease? {
     do {
-      switch try await worker.store.takeLease(job, for: settings.leaseDuration, sweepAfter: settings.sweepAfter) {
-      case .taken(let lease): return lease
+      let start = ContinuousClock.now
+      let answer = try await worker.store.takeLease(
+        job, for: settings.leaseDuration, sweepAfter: settings.sweepAfter,
+        wasRedelivered: JobMessage.wasRedelivered(received.delivery))
+      switch answer {
+      case .taken(let lease):
+        // A late answer tells an old time.
+        if ContinuousClock.now - start < .seconds(1), let correction = lease.takenAt.flatMap(context.clock.learn) {
+          log.warning("the clock was set by Redis'", ["correctionSeconds": .double(Double(correction) / 1000)])
+        }
+        return lease
       case .finalized(let synchronization): await tell(synchronization, job, attempt, log)
       case .foreign: await bury("its synchronizationId has become another registration's")
       case .busy(let rest): await delay(job, attempt, rest, .busy, log)
@@ -123,7 +136,8 @@ struct JobRun {
     switch step {
     case .conclude(let outcome): await finalize(job, lease, outcome, attempt, route, log)
     case .retry(let next, let tier, let cause):
-      await release(job, lease, isRetrying: next > attempt, after: tier, route: route, log)
+      // A run that was only postponed has proven nothing.
+      await release(job, lease, isRetrying: next > attempt, after: tier, isRun: next > attempt, route: route, log)
       if next > attempt {
         log.info("retrying", ["cause": .string(cause.rawValue), "delaySeconds": .double(tier.inSeconds)])
       }
@@ -193,7 +207,11 @@ struct JobRun {
     worker.metrics.retries.count(cause.rawValue)
     let queue = worker.topology.jobDelay(worker.policy.tier(for: wait))
     do {
-      let message = try JobMessage.message(job, attempt: attempt, queue: queue)
+      // Only a job that did not run yet carries on that it was redelivered; any other has just shown how it ends.
+      let isUntried = cause == .busy || cause == .storeUnavailable
+      let message = try JobMessage.message(
+        job, attempt: attempt, queue: queue,
+        wasRedelivered: isUntried && JobMessage.wasRedelivered(received.delivery))
       try await worker.publisher.publishSurely(message)
       received.acknowledge()
     } catch {
@@ -220,7 +238,7 @@ struct JobRun {
 
   private func handBack(_ job: Job, _ lease: Lease, _ log: Log) async {
     worker.letsGo(job, lease)
-    await release(job, lease, isRetrying: false, after: .zero, route: lease.route, log)
+    await release(job, lease, isRetrying: false, after: .zero, isRun: false, route: lease.route, log)
     log.info("handed back")
     received.requeue()
   }

@@ -18,6 +18,7 @@ struct VerdictTests {
     }
     history.registrations.append(
       History.Registration(id: "c", transaction: "1", sentAt: 1, answeredAt: 2, answer: .conflict))
+    history.faults = ["something"]
     return history
   }
 
@@ -43,6 +44,12 @@ struct VerdictTests {
     #expect(verdict.longestDelay == 290)
     // At least once: the same event again harms nobody.
     #expect(self.verdict { $0.events.append(self.event("a", version: 1)) }.holds)
+  }
+
+  @Test func nothingToJudge() {
+    #expect(!verdict { $0.registrations.removeAll { $0.answer == .accepted } }.holds)
+    #expect(!verdict { $0.faults = [] }.holds)
+    #expect(verdict(Verdict.Expectations(isUndisturbed: true)) { $0.faults = [] }.holds)
   }
 
   @Test func lost() {
