@@ -215,7 +215,8 @@ final class Chaos {
   private func settle() async throws {
     var seen = -1
     var quietSince = ContinuousClock.now
-    while ContinuousClock.now - quietSince < .seconds(20) {
+    // Longer than the time limit of a call of Apple, which a job may have to wait for.
+    while ContinuousClock.now - quietSince < .seconds(45) {
       collect()
       let accepted = Set(history.accepted.map(\.id))
       let told = Set(history.events.map(\.synchronizationId))
