@@ -156,7 +156,8 @@ final class Chaos {
       switch response.status {
       case 202: return .accepted
       case 409: return .conflict
-      case 503: return .unavailable
+      // A client must be told when to come again.
+      case 503: return response.header("retry-after") == nil ? .unexpected(503) : .unavailable
       default: return .unexpected(response.status)
       }
     } catch let error as HTTPClientError {
