@@ -58,10 +58,9 @@ public final class Listener {
     rewatch()
   }
 
-  /// Hands over what the system has accepted already, and stops to listen; later connections are refused.
+  /// Stops to listen; connections that nobody accepted are refused.
   public func close() {
     guard let watcher else { return }
-    acceptAll()
     isAccepting = false
     self.watcher = nil
     watcher.close()
