@@ -4,13 +4,12 @@ import Crypto
 /// Distinct signed subscription transactions, shaped as Apple's are: a chain of three certificates in the header, a
 /// payload of 25 fields.
 struct MintedTransactions {
-  /// Makes the chain's verifier.
+  /// Trusts the chain's root.
   let verifier: SignedDataVerifier
   /// What the verifier has to be told to accept the transactions.
   let apps = AcceptedApps([AcceptedApps.App(bundleId: "com.example.streaming", environments: [.sandbox])])
 
-  private let key: P256PrivateKey
-  private let header: String
+  private let signer: PayloadSigner
   private let signedDate: Int64
 
   init(at milliseconds: Int64) throws {
@@ -23,9 +22,7 @@ struct MintedTransactions {
     let leaf = try intermediate.issueAuthority(
       CertificateProfile(
         commonName: "Benchmark Receipt Signing", use: .signing, markers: ["1.2.840.113635.100.6.11.1"]), curve: .p256)
-    key = try P256PrivateKey(pem: leaf.key.pem)
-    let chain = [leaf, intermediate, root].map { "\"\(Base64.encode($0.certificate.der))\"" }.joined(separator: ",")
-    header = Base64URL.encode(Array("{\"alg\":\"ES256\",\"x5c\":[\(chain)]}".utf8))
+    signer = try PayloadSigner(leaf: leaf, intermediate: intermediate, root: root)
     verifier = SignedDataVerifier(roots: TrustedRoots([try Certificate(der: root.certificate.der)]))
   }
 
@@ -46,8 +43,5 @@ struct MintedTransactions {
   }
 
   /// Returns one transaction as the App Store would sign it.
-  func signed(_ number: Int) throws -> String {
-    let message = header + "." + Base64URL.encode(Array(payload(number).utf8))
-    return message + "." + Base64URL.encode(try key.signature(for: Array(message.utf8)))
-  }
+  func signed(_ number: Int) throws -> String { try signer.sign(Array(payload(number).utf8)) }
 }

@@ -6,8 +6,7 @@ struct FuzzAuthority {
   let signedData: SignedDataVerifier
   let receipts: ReceiptVerifier
   private let chain: [CertificateAuthority]
-  private let key: P256PrivateKey
-  private let header: String
+  private let signer: PayloadSigner
 
   init() {
     do {
@@ -18,9 +17,7 @@ struct FuzzAuthority {
       let leaf = try intermediate.issueAuthority(
         CertificateProfile(commonName: "Leaf", use: .signing, markers: ["1.2.840.113635.100.6.11.1"]), curve: .p256)
       chain = [leaf, intermediate, root]
-      key = try P256PrivateKey(pem: leaf.key.pem)
-      let x5c = chain.map { "\"\(Base64.encode($0.certificate.der))\"" }.joined(separator: ",")
-      header = Base64URL.encode(Array("{\"alg\":\"ES256\",\"x5c\":[\(x5c)]}".utf8))
+      signer = try PayloadSigner(leaf: leaf, intermediate: intermediate, root: root)
       let roots = TrustedRoots([try Certificate(der: root.certificate.der)])
       signedData = SignedDataVerifier(roots: roots)
       receipts = ReceiptVerifier(roots: roots)
@@ -31,9 +28,8 @@ struct FuzzAuthority {
 
   /// Returns a JWS of a payload.
   func jws(_ payload: [UInt8]) -> String {
-    let message = header + "." + Base64URL.encode(payload)
-    guard let signature = try? key.signature(for: Array(message.utf8)) else { fatalError("no signature") }
-    return message + "." + Base64URL.encode(signature)
+    guard let text = try? signer.sign(payload) else { fatalError("no signature") }
+    return text
   }
 
   /// Returns a receipt's signed message of a content.

@@ -1,12 +1,13 @@
-import Crypto
-
 /// Makes compact JWS with one chain of certificates.
-struct PayloadSigner {
+///
+/// For the simulator, benchmarks and tests only.
+public struct PayloadSigner: Sendable {
   private let key: P256PrivateKey
   /// The encoded header with its dot; it only depends on the chain.
   private let header: [UInt8]
 
-  init(leaf: CertificateAuthority, intermediate: CertificateAuthority, root: CertificateAuthority) throws {
+  /// Creates a signer with the leaf's key; all three certificates go into the header.
+  public init(leaf: CertificateAuthority, intermediate: CertificateAuthority, root: CertificateAuthority) throws {
     key = try P256PrivateKey(pem: leaf.key.pem)
     // RFC 7515: the certificates are in plain Base64, whatever the rest is in. Base64 needs no escaping in JSON.
     let chain = [leaf, intermediate, root].map { "\"\(Base64.encode($0.certificate.der))\"" }.joined(separator: ",")
@@ -14,13 +15,13 @@ struct PayloadSigner {
   }
 
   /// Returns the JWS of a payload.
-  func sign(_ payload: [UInt8]) throws -> String {
+  public func sign(_ payload: [UInt8]) throws -> String {
     let message = header + Array(Base64URL.encode(payload).utf8)
     return String(decoding: message, as: UTF8.self) + "." + Base64URL.encode(try key.signature(for: message))
   }
 
   /// Returns the JWS of a payload that was changed after it was signed.
-  func signAndTamper(_ payload: [UInt8]) throws -> String {
+  public func signAndTamper(_ payload: [UInt8]) throws -> String {
     let parts = try sign(payload).split(separator: ".")
     let changed = payload.dropLast() + Array(",\"offerIdentifier\":\"tampered\"}".utf8)
     return "\(parts[0]).\(Base64URL.encode(Array(changed))).\(parts[2])"
