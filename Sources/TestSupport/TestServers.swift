@@ -25,8 +25,13 @@ public struct TestServers: Sendable {
       let rabbitmq = ports["rabbitmq"], let redis = ports["redis"]
     else { return nil }
     self.folder = folder
-    self.rabbitmq = AMQPEndpoint(host: "127.0.0.1", port: rabbitmq)
-    self.redis = RedisEndpoint(host: "127.0.0.1", port: redis)
+    // All tests share one loop and few cores: whoever waits for a turn has not been failed by a server.
+    var broker = AMQPEndpoint(host: "127.0.0.1", port: rabbitmq)
+    broker.connectTimeout = .seconds(30)
+    self.rabbitmq = broker
+    var redisEndpoint = RedisEndpoint(host: "127.0.0.1", port: redis)
+    redisEndpoint.timeout = .seconds(30)
+    self.redis = redisEndpoint
   }
 
   /// Starts a server and waits until it answers.

@@ -52,7 +52,7 @@ def sanitized(arguments):
     # is killed on purpose cannot be looked into.
     options = ["-c", "release", "-Xswiftc", "-enable-testing", "--sanitize", kinds[0],
                "--scratch-path", str(ROOT / ".build" / kinds[0])]
-    return options, rest or ["--filter", "UnitTests|IntegrationTests"]
+    return options, rest
 
 
 def test(arguments):
@@ -75,8 +75,10 @@ def test(arguments):
         }
         if options:
             environment["LSAN_OPTIONS"] = f"suppressions={ROOT / 'ops' / 'sanitizers' / 'leaks.txt'}"
-        # Fleets that are broken on purpose take all of the machine: what runs beside them would run into its time limits.
-        parts = [arguments] if arguments else [["--skip", "FleetTests"], ["--filter", "FleetTests"]]
+        # Unit tests keep every core busy, and so do fleets that are broken on purpose: what talks to servers beside them
+        # would run into its time limits.
+        kinds = ["UnitTests", "IntegrationTests"] + ([] if options else ["FleetTests"])
+        parts = [arguments] if arguments else [["--filter", kind + "[.]"] for kind in kinds]
         for part in parts:
             # All tests are Swift Testing's; XCTest would only tell that it has none.
             status = run(["swift", "test", "--skip-build", "--disable-xctest", *options, *part], environment)

@@ -1,6 +1,7 @@
 import EventLoop
 import HTTPClient
 import HTTPServer
+import TestSupport
 import Testing
 
 /// Client and server against each other, over a real socket.
@@ -13,7 +14,7 @@ struct HTTPTests {
     _ body: @LoopActor (HTTPClient, String) async throws -> Void
   ) async throws {
     let server = try HTTPServer(configuration, handler: handler)
-    var clientConfiguration = HTTPClient.Configuration()
+    var clientConfiguration = HTTPClient.Configuration.patient
     clientConfiguration.allowsPlainHTTP = true
     clientConfiguration.maxConnectionsPerHost = 20
     let client = HTTPClient(clientConfiguration)
@@ -157,7 +158,7 @@ struct HTTPTests {
     try await with(configuration, handler: Self.echo) { _, base in
       var clients: [HTTPClient] = []
       for _ in 0..<40 {
-        var own = HTTPClient.Configuration()
+        var own = HTTPClient.Configuration.patient
         own.allowsPlainHTTP = true
         clients.append(HTTPClient(own))
       }

@@ -3,6 +3,7 @@ import EventLoop
 import FoundationEssentials
 import HTTP2Server
 import HTTPClient
+import TestSupport
 import Testing
 
 /// The server under the simulator: faults on order, limits, and large bodies in both directions.
@@ -87,7 +88,7 @@ private final class RunningServer {
       return Self.answer(request)
     }
     try await server.start()
-    var configuration = HTTPClient.Configuration()
+    var configuration = HTTPClient.Configuration.patient
     configuration.caFile = "\(folder)/ca.pem"
     client = HTTPClient(configuration)
   }

@@ -4,6 +4,7 @@ import FoundationEssentials
 import Glibc
 import HTTPClient
 import Simulator
+import TestSupport
 
 /// A simulator on a free port, with a client that trusts it and the keys of its apps.
 @LoopActor
@@ -24,7 +25,7 @@ final class RunningSimulator {
     self.folder = folder
     simulator = try Simulator(Simulator.Configuration(folder: folder, apps: [Self.app, Self.otherApp]))
     try await simulator.start()
-    var configuration = HTTPClient.Configuration()
+    var configuration = HTTPClient.Configuration.patient
     configuration.caFile = "\(folder)/tls-ca.pem"
     client = HTTPClient(configuration)
     key = try P256PrivateKey(pem: String(decoding: bytes("\(folder)/AuthKey_\(Self.app.keyId).p8"), as: UTF8.self))
