@@ -88,7 +88,9 @@ struct HTTPTests {
       },
       { client, base in
         let tasks = (0..<20).map { number in
-          Task { @LoopActor in try await client.send(HTTPClientRequest("GET", "\(base)/\(number)")) }
+          Task { @LoopActor in
+            try await client.send(HTTPClientRequest("GET", "\(base)/\(number)", timeout: .seconds(120)))
+          }
         }
         await gate.waiting(20)
         gate.open()
@@ -97,7 +99,7 @@ struct HTTPTests {
           #expect(String(decoding: answer.body, as: UTF8.self) == "\(number)")
         }
         for number in 0..<500 {
-          let answer = try await client.send(HTTPClientRequest("GET", "\(base)/\(number)"))
+          let answer = try await client.send(HTTPClientRequest("GET", "\(base)/\(number)", timeout: .seconds(120)))
           #expect(answer.status == 200)
         }
       })

@@ -27,7 +27,7 @@ struct MultiplexingTests {
               HTTPClientRequest(
                 "GET", running.url("/production/inApps/v1/transactions/146000000\(round)\(number)"),
                 headers: [("authorization", "Bearer \(try Token().signed(with: running.key))"), ("accept", "*/*")],
-                maxResponseBytes: 1 << 20)
+                timeout: .seconds(120), maxResponseBytes: 1 << 20)
             ).status
           }
         }

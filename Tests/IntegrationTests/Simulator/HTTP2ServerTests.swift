@@ -126,7 +126,7 @@ private final class RunningServer {
   func send(_ method: String, _ path: String, body: [UInt8]? = nil) async throws -> HTTPClientResponse {
     try await client.send(
       HTTPClientRequest(
-        method, "https://localhost:\(port)\(path)", body: body, maxResponseBytes: 16 << 20))
+        method, "https://localhost:\(port)\(path)", body: body, timeout: .seconds(120), maxResponseBytes: 16 << 20))
   }
 
   /// Remembered, because a closed server has none.

@@ -69,7 +69,7 @@ final class RunningSimulator {
       HTTPClientRequest(
         "GET", url("/\(environment)/inApps/\(endpoint)"),
         headers: [("accept", "application/json"), ("authorization", "Bearer \(token)")],
-        maxResponseBytes: 16 << 20))
+        timeout: .seconds(120), maxResponseBytes: 16 << 20))
   }
 
   func transaction(_ id: String, in environment: String = "production") async throws -> HTTPClientResponse {

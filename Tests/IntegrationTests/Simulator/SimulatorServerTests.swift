@@ -67,7 +67,7 @@ extension RunningSimulator {
   fileprivate func status(_ method: String, _ path: String) async throws -> Int {
     let headers = [("authorization", "Bearer \(try Token().signed(with: key))"), ("accept", "*/*")]
     return try await client.send(
-      HTTPClientRequest(method, url(path), headers: headers, body: method == "POST" ? [] : nil)
+      HTTPClientRequest(method, url(path), headers: headers, body: method == "POST" ? [] : nil, timeout: .seconds(120))
     ).status
   }
 
