@@ -58,9 +58,12 @@ public final class Listener {
     rewatch()
   }
 
-  /// Stops to listen; connections that nobody accepted are refused.
+  /// Stops to listen. Connections that the system has taken in and nobody accepted are accepted first, unless the
+  /// listener was told not to: they would be reset, though their requests may be on the way.
   public func close() {
     guard let watcher else { return }
+    // From here on nobody gets in: a client's packet is dropped, and sent again to a port that is closed, or open anew.
+    if isAccepting, countersign_drop_packets(descriptor) == 0 { acceptAll() }
     isAccepting = false
     self.watcher = nil
     watcher.close()

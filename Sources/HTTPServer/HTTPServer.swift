@@ -27,7 +27,7 @@ public final class HTTPServer {
   /// Answers a request; called on the loop.
   public typealias Handler = @LoopActor (HTTPServerRequest) async -> HTTPServerResponse
 
-  /// The port that the server listens on.
+  /// The port that the server listens on; 0 when it does not any more.
   public var port: Int { listener?.port ?? 0 }
 
   private let configuration: Configuration
@@ -42,6 +42,9 @@ public final class HTTPServer {
   /// The exchanges whose handler is running; libmicrohttpd has suspended their connections.
   private var running: [ObjectIdentifier: Exchange] = [:]
   private let idle = LoopSignal()
+  private let unconnected = LoopSignal()
+
+  private static let lingering = Duration.seconds(1)
 
   private enum Phase {
     case open
@@ -88,11 +91,17 @@ public final class HTTPServer {
   }
 
   /// Takes no more connections, lets the running requests finish within `grace`, then closes everything.
+  ///
+  /// Connections that are kept alive without a request get up to a second of it: their clients may be about to send one,
+  /// whose answer then asks them to close.
   public func close(grace: Duration = .seconds(5)) async {
     guard let daemon else { return }
-    listener?.close()
+    let deadline = ContinuousClock.now + grace
     phase = .draining
-    if !running.isEmpty { await idle.wait(atMost: grace) }
+    listener?.close()
+    listener = nil
+    if connections > 0 { await unconnected.wait(atMost: min(grace, Self.lingering)) }
+    if !running.isEmpty { await idle.wait(atMost: deadline - .now) }
     // Stopping with a suspended connection is an error of libmicrohttpd: who is still waiting is told to come again.
     phase = .stopping
     for exchange in running.values {
@@ -134,6 +143,7 @@ public final class HTTPServer {
 
   fileprivate func count(_ change: Int) {
     connections += change
+    if connections == 0 { unconnected.notify() }
     listener?.accepts(connections < configuration.maxConnections)
   }
 

@@ -70,6 +70,7 @@ public final class Notifier: Role {
   }
 
   private func receive(_ received: AMQPConsumer.Received) {
+    if received.delivery.isRedelivered { metrics.redeliveries.count() }
     let run = DeliveryRun(notifier: self, received: received)
     runs.start { await run.run() }
   }

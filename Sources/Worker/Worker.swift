@@ -111,7 +111,7 @@ public final class Worker: Role {
   // MARK: Runs
 
   private func receive(_ received: AMQPConsumer.Received) {
-    // What still arrives after the consumer was cancelled goes back at once.
+    if received.delivery.isRedelivered { metrics.redeliveries.count() }
     let run = JobRun(worker: self, received: received)
     runs.start { await run.run() }
   }

@@ -15,6 +15,7 @@ final class WorkerMetrics {
   let events: Counter
   let stale: Counter
   let swept: Counter
+  let redeliveries: Counter
 
   init(_ metrics: Metrics, inFlight: @escaping @LoopActor () -> Double) {
     metrics.gauge("countersign_jobs_in_flight", "Jobs that run now.", read: inFlight)
@@ -38,5 +39,7 @@ final class WorkerMetrics {
     stale = metrics.counter(
       "countersign_stale_runs_total", "Runs without effect, because a later lease had been given out.")
     swept = metrics.counter("countersign_swept_jobs_total", "Jobs enqueued again by the sweep.")
+    redeliveries = metrics.counter(
+      "countersign_redeliveries_total", "Deliveries that the broker had given to a consumer before.")
   }
 }

@@ -30,7 +30,7 @@ public final class AMQPConsumer {
 
   private let session: AMQPSession
   private let tag: String
-  /// Whether deliveries are still wanted; also looked at when a lost connection comes back.
+  /// Whether a connection that comes back may consume again.
   private let demand: Demand
 
   @LoopActor
@@ -62,8 +62,8 @@ public final class AMQPConsumer {
         try await channel.setPrefetch(prefetch)
         guard !demand.isCancelled else { return channel }
         try await channel.consume(queue, tag: tag) { [unowned channel] delivery in
-          // What still comes after the cancellation is left alone: the end of the channel gives it back, and only once.
-          if !demand.isCancelled { handler(Received(delivery, channel)) }
+          // Also what was under way when the consumer was cancelled: left alone, it would be delivered to another one.
+          handler(Received(delivery, channel))
         }
         return channel
       })
@@ -75,7 +75,8 @@ public final class AMQPConsumer {
   /// Starts to connect.
   public func start() { session.start() }
 
-  /// Asks the broker for no more deliveries, now and after any reconnection; those under way go back at the end.
+  /// Asks the broker for no more deliveries, now and after any reconnection; those under way still arrive until this
+  /// returns.
   ///
   /// A broker that does not answer within three seconds is given up: its channel ends, and it delivers again.
   public func cancel() async {

@@ -28,6 +28,7 @@ extension Command {
     let context = RoleContext(
       role: name, settings: configuration.settings, publishers: configuration.publishers)
     let log = context.log
+    useAllDescriptors()
     do {
       let role = try make(context)
       let signals = StopSignals()
@@ -45,6 +46,14 @@ extension Command {
       log.error("could not start", ["cause": .failure(error)])
       return 1
     }
+  }
+
+  /// Each connection needs a descriptor, and the usual limit of 1024 is less than a gateway's own limit of connections.
+  private static func useAllDescriptors() {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+    limit.rlim_cur = limit.rlim_max
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
   }
 
   /// Reads the publishers anew; with any mistake the old ones stay.

@@ -98,6 +98,8 @@ struct JobRun {
 
   /// Gives up a job whose runs never end: a copy goes to the dead-letter queue, and what was accepted is finalized.
   private func giveUp(_ job: Job, _ lease: Lease, _ attempt: Int, _ log: Log) async {
+    // The copy may have to wait for the broker; the lease must not end meanwhile.
+    worker.holds(job, lease)
     let reason = "\(lease.crashes) runs in a row did not end: it seems to kill its worker"
     log.error("given up", ["reason": .string(reason)])
     do {
@@ -108,6 +110,7 @@ struct JobRun {
       // Without the copy there is still the result, the event and the log.
       log.error("a delivery could not be buried", ["cause": .failure(error)])
     }
+    worker.letsGo(job, lease)
     await finalize(job, lease, Outcome(.internalError), attempt, lease.route, log)
   }
 
