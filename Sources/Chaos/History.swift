@@ -41,22 +41,35 @@ struct History {
 
   struct Call: Hashable {
     let time: Int64
+    let environment: String
     let endpoint: String
+    let transaction: String
+    /// From a 429: no further call before this.
+    var retryAt: Int64?
   }
 
   var registrations: [Registration] = []
+  /// Each transaction once more, after everything was mended.
+  var lastRegistrations: [Registration] = []
   var events: [Event] = []
   var webhooks: [Event] = []
   /// Deliveries whose signature was wrong.
   var forgedWebhooks = 0
-  /// The last status of each accepted synchronization; none for one that is not known any more.
+  /// The last status of each synchronization that was accepted or told; none for one that is not known any more.
   var statuses: [String: Status] = [:]
   /// Synchronizations whose status was read behind an event that had been seen.
   var staleReads: [String] = []
-  /// Transactions that could not be registered again at the end, with the status code.
-  var stillClaimed: [String: Int] = [:]
+  /// Transactions that could not be registered again at the end, with what was answered.
+  var stillClaimed: [String: String] = [:]
   var calls: [Call] = []
   var faults: [String] = []
+  /// When the sweep first enqueued a synchronization again, in milliseconds since 1970.
+  var sweeps: [String: Int64] = [:]
+  /// Deliveries that the broker had given to a consumer before.
+  var redeliveries = 0
+  /// Runs that had lost their lease, so that what they found was refused.
+  var staleRuns = 0
 
+  /// What must come to its end.
   var accepted: [Registration] { registrations.filter { $0.answer == .accepted } }
 }

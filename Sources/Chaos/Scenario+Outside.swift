@@ -3,51 +3,56 @@ import Simulator
 import TestSupport
 
 extension Scenario {
-  /// Row 7: connections between every two parts are cut, stalled and slowed.
+  /// Row 7: connections between every two processes are cut, stalled and slowed.
   static let network = Scenario(
     name: "network", what: "connections cut, stalled and slowed between every two parts",
     environment: patient.merging(["COUNTERSIGN_RABBITMQ_HEARTBEAT_SECONDS": "2"]) { $1 }, needsNetwork: true,
+    leastSeconds: 60,
     inject: { chaos in
       guard let network = chaos.fleet.network else { return }
-      var links: [FleetNetwork.Link] = []
-      while chaos.goesOn || !links.isEmpty {
-        // Every pair gets its turn, in an order of chance.
-        if links.isEmpty { links = network.links.shuffled(using: &chaos.random) }
-        let link = links.removeLast()
-        let modes: [FaultProxy.Mode] = [.cut, .stalled, .slow(bytesPerSecond: 20_000)]
-        let mode = modes.randomElement(using: &chaos.random)!
-        chaos.injected("\(link) \(mode)")
-        network[link].mode = mode
-        try await chaos.pause(0.2...1.5)
-        network[link].mode = .open
-        // A connection that stalled is only given up with its heartbeat; a reset is what a network does in the end.
-        if Bool.random(using: &chaos.random) { network[link].cut() }
-        try await chaos.pause(0.1...0.4)
+      let modes: [FaultProxy.Mode] = [.cut, .stalled, .slow(bytesPerSecond: 20_000)]
+      var faults = network.links.flatMap { link in modes.map { (link, $0) } }.shuffled(using: &chaos.random)[...]
+      var busy: Set<FleetNetwork.Link> = []
+      // A network seldom breaks in one place at a time.
+      let lanes = (0..<4).map { _ in
+        Task { @LoopActor in
+          while let index = faults.firstIndex(where: { !busy.contains($0.0) }), chaos.goesOn || !chaos.size.isQuick {
+            let (link, mode) = faults.remove(at: index)
+            busy.insert(link)
+            try await chaos.disturb(link, mode)
+            busy.remove(link)
+          }
+        }
       }
+      for lane in lanes { try await lane.value }
+      while chaos.goesOn { try await chaos.pause(0.1...0.2) }
     },
     heal: { $0.fleet.network?.heal() })
 
   /// Row 8: what Apple does on a bad day.
   static let apple: [Scenario] = [
     Scenario(
-      name: "apple-down", what: "Apple unreachable", environment: patient, needsNetwork: true,
+      name: "apple-down", what: "Apple unreachable, for two minutes", environment: patient, needsNetwork: true,
+      leastSeconds: 125,
       inject: { chaos in
-        let apple = FleetNetwork.Link(role: "worker", target: "apple")
+        guard let network = chaos.fleet.network else { return }
         try await chaos.pause(0.3...0.6)
         chaos.injected("Apple down")
-        chaos.fleet.network?[apple].mode = .cut
+        let links = network.links.filter { $0.to == "apple" }
+        for link in links { network[link].mode = .cut }
         while chaos.goesOn { try await chaos.pause(0.2...0.4) }
         try await chaos.pause(1...2)
-        chaos.fleet.network?[apple].mode = .open
+        for link in links { network[link].mode = .open }
       },
       heal: { $0.fleet.network?.heal() }),
-    weather("apple-429", "429 with Retry-After in milliseconds", .rateLimited(milliseconds: 700), calls: 100),
+    weather("apple-429", "429 with Retry-After in milliseconds", .rateLimited(milliseconds: 3000), calls: 100),
     weather("apple-500", "500 (5000000)", .failing),
-    weather("apple-slow", "every answer takes 5 seconds", .slow(.seconds(5))),
+    weather("apple-slow", "answers take 30 seconds (quick: 5)", .slow(.seconds(30)), quick: .slow(.seconds(5))),
     weather("apple-reset", "connections reset in mid-body", .interrupted),
     Scenario(
       name: "apple-forged", what: "Apple: payloads signed by another authority", environment: patient,
-      expectations: Verdict.Expectations(results: ["VERIFICATION_FAILED"]),
+      expectations: Verdict.Expectations(
+        results: ["VERIFICATION_FAILED"], exceptions: ["again": ["PURCHASE_SYNCHRONIZED"]]),
       inject: { chaos in
         // From before the first registration until the last is told: nothing else can come of any.
         chaos.injected("forged")
@@ -58,12 +63,12 @@ extension Scenario {
   ]
 
   private static func weather(
-    _ name: String, _ what: String, _ weather: Simulator.Weather, calls: Int? = nil
+    _ name: String, _ what: String, _ weather: Simulator.Weather, quick: Simulator.Weather? = nil, calls: Int? = nil
   ) -> Scenario {
     var environment = patient
     var expectations = Verdict.Expectations()
     if let calls {
-      environment["COUNTERSIGN_APP_STORE_CALLS_PER_SECOND"] = String(calls)
+      environment.merge(limited(calls)) { $1 }
       expectations.callsPerSecond = calls
     }
     return Scenario(
@@ -72,11 +77,26 @@ extension Scenario {
         while chaos.goesOn {
           try await chaos.pause(0.3...0.6)
           chaos.injected(name)
-          chaos.fleet.simulator.weather = weather
+          chaos.fleet.simulator.weather = chaos.size.isQuick ? quick ?? weather : weather
           try await chaos.pause(0.5...1.5)
           chaos.fleet.simulator.weather = .fair
         }
       },
       heal: { $0.fleet.simulator.weather = .fair })
+  }
+}
+
+extension Chaos {
+  /// Breaks one connection in one way, and mends it.
+  fileprivate func disturb(_ link: FleetNetwork.Link, _ mode: FaultProxy.Mode) async throws {
+    injected("\(link) \(mode)")
+    fleet.network?[link].mode = mode
+    // A stall is longer than a reply of Redis or a heartbeat may take, or shorter.
+    let isLong = mode == .stalled && !size.isQuick && Bool.random(using: &random)
+    try await pause(isLong ? 5...7 : 0.2...1.5)
+    fleet.network?[link].mode = .open
+    // A connection that stalled is only given up with its heartbeat; a reset is what a network does in the end.
+    if Bool.random(using: &random) { fleet.network?[link].cut() }
+    try await pause(0.1...0.4)
   }
 }

@@ -1,4 +1,5 @@
 import EventLoop
+import Glibc
 import HTTPClient
 import TestSupport
 
@@ -13,23 +14,28 @@ extension Scenario {
     },
     Scenario(
       name: "rabbitmq-wipe", what: "RabbitMQ killed, its data deleted", environment: patient,
-      expectations: Verdict.Expectations(losesQueues: true)
+      expectations: Verdict.Expectations(losesQueues: true, needsSweep: true)
     ) { chaos in
       try await chaos.breakServer(.rabbitmq, "wipe") {
         try await $0.kill(.rabbitmq)
         try await $0.wipe(.rabbitmq)
       }
     },
-    Scenario(name: "redis-restart", what: "Redis restarted", environment: patient) { chaos in
+    Scenario(
+      name: "redis-restart", what: "Redis restarted", environment: patient.merging(limited()) { $1 },
+      expectations: Verdict.Expectations(callsPerSecond: tightBudget)
+    ) { chaos in
       try await chaos.breakServer(.redis, "restart") { try await $0.stop(.redis) }
     },
-    Scenario(name: "redis-kill", what: "Redis killed with SIGKILL", environment: patient) { chaos in
+    Scenario(
+      name: "redis-kill", what: "Redis killed with SIGKILL", environment: patient.merging(limited()) { $1 },
+      expectations: Verdict.Expectations(callsPerSecond: tightBudget)
+    ) { chaos in
       try await chaos.breakServer(.redis, "kill") { try await $0.kill(.redis) }
     },
     Scenario(
       name: "redis-wipe", what: "Redis killed, its data deleted", environment: patient,
-      expectations: Verdict.Expectations(
-        results: ["PURCHASE_SYNCHRONIZED"], forgetsStatuses: true)
+      expectations: Verdict.Expectations(forgetsStatuses: true)
     ) { chaos in
       try await chaos.breakServer(.redis, "wipe") {
         try await $0.kill(.redis)
@@ -37,24 +43,21 @@ extension Scenario {
       }
     },
     Scenario(
-      name: "rabbitmq-alarm", what: "RabbitMQ's memory alarm", environment: patient,
+      name: "rabbitmq-alarm", what: "RabbitMQ's memory alarm",
+      environment: patient.merging(["COUNTERSIGN_RABBITMQ_HEARTBEAT_SECONDS": "2"]) { $1 },
       inject: { chaos in
-        var isFirst = true
-        while chaos.goesOn || isFirst {
-          isFirst = false
+        var round = 0
+        while chaos.goesOn || round == 0 {
           try await chaos.pause(0.5...1)
-          chaos.injected("memory alarm")
-          try await TestServers.current!.raiseAlarm()
-          try await eventually("the gateways see the alarm", within: .seconds(30)) {
-            let answer = try? await chaos.fleet.send("GET", chaos.fleet.url("/readyz"))
-            return answer?.status == 503 || !chaos.goesOn
-          }
-          try await chaos.pause(1...3)
-          try await TestServers.current!.endAlarm()
+          try await chaos.standAnAlarm(round)
           try await chaos.pause(1...2)
+          round += 1
         }
       },
-      heal: { _ in try await TestServers.current!.endAlarm() }),
+      heal: { chaos in
+        try await TestServers.current!.endAlarm()
+        for name in Chaos.workers { chaos.fleet.roles[name]?.process.send(SIGCONT) }
+      }),
   ]
 }
 
@@ -76,5 +79,48 @@ extension Chaos {
       for name in Chaos.roles { try await fleet.ready(name) }
       try await fleet.subscribed()
     }
+  }
+
+  /// Raises the memory alarm with jobs in the queue, and looks at what must go on, and what must not, as long as it lasts.
+  fileprivate func standAnAlarm(_ round: Int) async throws {
+    let waiting = Dictionary(
+      uniqueKeysWithValues: (0..<20).map { ("waiting-\(round)-\($0)", "1109\(1_000_000 + round * 100 + $0)") })
+    for name in Self.workers { fleet.roles[name]?.process.send(SIGSTOP) }
+    for (id, transaction) in waiting.sorted(by: { $0.key < $1.key }) {
+      guard await register(id, transaction, Self.gateways[0]) == .accepted else {
+        throw ScenarioFailure(description: "\(id) was not accepted")
+      }
+    }
+    injected("memory alarm")
+    try await TestServers.current!.raiseAlarm()
+    for name in Self.workers { fleet.roles[name]?.process.send(SIGCONT) }
+    let losses = fleet.logged("\"event\":\"connection lost\"").count
+
+    // Consuming continues.
+    let wanted = Set(waiting.values)
+    try await eventually("the workers take jobs during the alarm") {
+      wanted.isSubset(of: Set(self.history.calls.map(\.transaction)))
+    }
+    // A gateway learns of the alarm when it publishes, so each is asked until it says no.
+    for gateway in Self.gateways {
+      var number = 0
+      try await eventually("\(gateway) is not ready") {
+        await self.register("alarm-\(round)-\(gateway)-\(number)", "1119\(1_000_000 + number)", gateway)
+        number += 1
+        return try await self.fleet.send("GET", self.fleet.url("/readyz", gateway: gateway)).status == 503
+      }
+      // The answer to a 503 without Retry-After would be another one.
+      let answer = await register("refused-\(round)-\(gateway)", "1119999999", gateway)
+      guard answer == .unavailable else {
+        throw ScenarioFailure(description: "\(gateway) answered \(answer) during the alarm")
+      }
+    }
+    // More than two heartbeats long, after which a silent side is given up.
+    try await pause(5...6)
+    guard fleet.logged("\"event\":\"connection lost\"").count == losses else {
+      throw ScenarioFailure(description: "connections were lost during the alarm")
+    }
+    try await TestServers.current!.endAlarm()
+    for gateway in Self.gateways { try await fleet.ready(gateway) }
   }
 }

@@ -9,11 +9,19 @@ struct Scenario {
   var environment: [String: String] = [:]
   /// Whether a proxy stands between every two parts.
   var needsNetwork = false
+  /// How long registrations come at least, in seconds; not in a quick run.
+  var leastSeconds = 0.0
   var expectations = Verdict.Expectations()
   /// Breaks things as long as registrations come.
   let inject: @LoopActor (Chaos) async throws -> Void
   /// Mends what was left broken.
   var heal: @LoopActor (Chaos) async throws -> Void = { _ in }
+
+  /// When the sweep looks: soon where it has work, and else so late that a message that was lost cannot hide behind it.
+  func sweepAfter(_ size: Chaos.Size) -> Double {
+    if expectations.isGraceful { return 120 }
+    return expectations.needsSweep || size.isQuick ? 4 : 30
+  }
 
   /// A day of retries, at a pace that a run can wait for.
   static let patient = [
@@ -21,5 +29,17 @@ struct Scenario {
       separator: ",")
   ]
 
+  /// A budget of Apple's that the load can use up, in calls a second.
+  static let tightBudget = 200
+
+  static func limited(_ calls: Int = tightBudget) -> [String: String] {
+    ["COUNTERSIGN_APP_STORE_CALLS_PER_SECOND": String(calls)]
+  }
+
   static let all: [Scenario] = processes + servers + [network] + apple + jobs
+}
+
+/// A part that did not do what the scenario needs it to do.
+struct ScenarioFailure: Error, CustomStringConvertible {
+  let description: String
 }

@@ -4,19 +4,29 @@ struct Verdict {
   struct Expectations {
     /// The results that may come of an accepted purchase.
     var results: Set<String> = ["PURCHASE_SYNCHRONIZED"]
+    /// The results of synchronizations whose id begins so.
+    var exceptions: [String: Set<String>] = [:]
     /// Redis was wiped: what it knew of finalized synchronizations is gone, and claims with it.
     var forgetsStatuses = false
     /// RabbitMQ was wiped: events in the queues of subscribers are gone with it; one witness of two is enough.
     var losesQueues = false
-    /// Every registration must be answered, or its connection refused.
-    var answersEverything = false
-    /// No event may come twice.
-    var tellsOnce = false
+    /// No request may fail but for a refused connection, nothing is delivered or told twice, and nothing waits for
+    /// longer than the grace period.
+    var isGraceful = false
     /// Nothing is broken on purpose.
     var isUndisturbed = false
-    /// Calls that one app may make to one endpoint in a second.
+    /// A run must have come too late, and been refused.
+    var needsStaleRun = false
+    /// Jobs may be lost on the way, for the sweep to bring back.
+    var needsSweep = false
+    /// Calls that one app may make to one endpoint in a second; in the sandbox it is a tenth.
     var callsPerSecond = 5000
   }
+
+  /// What `rolling` allows at most, in milliseconds: the grace period of the fleet.
+  static let gracePeriod: Int64 = 10_000
+  /// What is under way when Apple says 429 may still arrive, in milliseconds.
+  static let pauseNotice: Int64 = 1000
 
   var attempted = 0
   var accepted = 0
@@ -33,117 +43,185 @@ struct Verdict {
 
   var holds: Bool { lost.isEmpty && duplicated.isEmpty && stale == 0 && problems.isEmpty }
 
+  private let history: History
+  private let expectations: Expectations
+  private let told: [String: [History.Event]]
+  private let delivered: [String: [History.Event]]
+
   init(_ history: History, _ expectations: Expectations) {
-    let accepted = history.accepted
+    self.history = history
+    self.expectations = expectations
+    told = Dictionary(grouping: history.events, by: \.synchronizationId)
+    delivered = Dictionary(grouping: history.webhooks, by: \.synchronizationId)
     attempted = history.registrations.count
-    self.accepted = accepted.count
+    accepted = history.accepted.count
     stale = history.staleReads.count
-    var seen: [String: [History.Event]] = [:]
-    for event in history.events { seen[event.synchronizationId, default: []].append(event) }
-    var delivered: [String: [History.Event]] = [:]
-    for webhook in history.webhooks { delivered[webhook.synchronizationId, default: []].append(webhook) }
-    events = seen.count
-    webhooks = delivered.count
+    judgePromises()
+    judgeEffects()
+    judgeOrder()
+    judgeAnswers()
+    judgeFaults()
+    judgeCalls()
+  }
 
-    var versions: [String: Int64] = [:]
-    for registration in accepted {
+  // MARK: Accepted means finalized, and told
+
+  private mutating func judgePromises() {
+    for registration in history.accepted {
       let id = registration.id
-      let told = seen[id] ?? []
-      let witnesses = told + (expectations.losesQueues ? delivered[id] ?? [] : [])
-      if witnesses.isEmpty { lost.append(id) }
-      if delivered[id] == nil, !expectations.losesQueues { problems.append("\(id) has no webhook") }
-      if let first = witnesses.map(\.at).min() { longestDelay = max(longestDelay, first - registration.answeredAt) }
-      checkEffects(id, told, delivered[id] ?? [], expectations)
-      versions[id] = told.first?.version
-      checkStatus(id, history.statuses[id], told, expectations)
-    }
-    checkVersions(accepted, versions)
-    // With its claims gone, a transaction may be registered while an older synchronization of it is open.
-    if !expectations.forgetsStatuses { checkOrder(accepted, versions) }
-    if !expectations.forgetsStatuses {
-      for (transaction, status) in history.stillClaimed.sorted(by: { $0.key < $1.key }) {
-        problems.append("\(transaction) could not be registered again: \(status)")
+      if judgePromise(id) { finalized += 1 }
+      events += told[id] == nil ? 0 : 1
+      webhooks += delivered[id] == nil ? 0 : 1
+      let witnesses = (told[id] ?? []) + (expectations.losesQueues ? delivered[id] ?? [] : [])
+      if let first = witnesses.map(\.at).min() {
+        longestDelay = max(longestDelay, first - registration.answeredAt)
+        if let sweep = history.sweeps[id], sweep < first, !expectations.needsSweep {
+          problems.append("\(id) had to be brought back by the sweep")
+        }
       }
     }
-    if accepted.isEmpty { problems.append("nothing was accepted") }
-    if history.faults.isEmpty, !expectations.isUndisturbed { problems.append("nothing was broken") }
-    checkAnswers(history, expectations)
-    checkBudget(history.calls, expectations.callsPerSecond)
-    if history.forgedWebhooks > 0 { problems.append("\(history.forgedWebhooks) webhooks with a wrong signature") }
-  }
-
-  /// One event id, one version, one result, whoever tells it how often.
-  private mutating func checkEffects(
-    _ id: String, _ told: [History.Event], _ delivered: [History.Event], _ expectations: Expectations
-  ) {
-    if Set((told + delivered).map(\.id)).count > 1 { duplicated.append("\(id): several event ids") }
-    if Set(told.map(\.version)).count > 1 { duplicated.append("\(id): took effect more than once") }
-    let results = Set((told + delivered).map(\.result))
-    if results.count > 1 { duplicated.append("\(id): several results") }
-    for result in results where !expectations.results.contains(result) { problems.append("\(id): \(result)") }
-    if expectations.tellsOnce, told.count > 1 { problems.append("\(id): told \(told.count) times") }
-  }
-
-  private mutating func checkStatus(
-    _ id: String, _ status: History.Status?, _ told: [History.Event], _ expectations: Expectations
-  ) {
-    guard let status else {
-      if !expectations.forgetsStatuses { problems.append("\(id) has no status") } else { finalized += 1 }
-      return
-    }
-    guard status.isFinalized else { return problems.append("\(id) is not finalized") }
-    finalized += 1
-    if let version = told.first?.version, status.version != version {
-      problems.append("\(id): status of version \(status.version), event of \(version)")
+    for registration in history.lastRegistrations { _ = judgePromise(registration.id) }
+    for (transaction, status) in history.stillClaimed.sorted(by: { $0.key < $1.key }) {
+      problems.append("\(transaction) could not be registered again: \(status)")
     }
   }
 
-  /// A version belongs to one synchronization.
-  private mutating func checkVersions(_ accepted: [History.Registration], _ versions: [String: Int64]) {
-    var used: [String: String] = [:]
-    for registration in accepted {
-      guard let version = versions[registration.id] else { continue }
-      let key = "\(registration.transaction)/\(version)"
-      if let other = used[key] { duplicated.append("\(registration.id) and \(other) have one version") }
-      used[key] = registration.id
+  private mutating func judgePromise(_ id: String) -> Bool {
+    let isWitnessed = told[id] != nil || expectations.losesQueues && delivered[id] != nil
+    if !isWitnessed { lost.append(id) }
+    if delivered[id] == nil, !expectations.losesQueues { problems.append("\(id) has no webhook") }
+    guard let status = history.statuses[id] else {
+      if !expectations.forgetsStatuses { problems.append("\(id) has no status") }
+      // Of what Redis has forgotten, the event is the only witness.
+      return expectations.forgetsStatuses && isWitnessed
     }
+    if !status.isFinalized { problems.append("\(id) is not finalized") }
+    return status.isFinalized
   }
 
-  /// A transaction's next synchronization is accepted only after the last one is finalized, so versions grow.
-  private mutating func checkOrder(_ accepted: [History.Registration], _ versions: [String: Int64]) {
-    var last: [String: (version: Int64, id: String)] = [:]
-    for registration in accepted.sorted(by: { $0.answeredAt < $1.answeredAt }) {
-      guard let version = versions[registration.id] else { continue }
-      if let before = last[registration.transaction], before.version > version {
-        problems.append("\(registration.id) has a smaller version than \(before.id) before it")
+  // MARK: Once
+
+  /// One event id, one version and one result of every synchronization, whoever tells it how often; also of one whose
+  /// client got no answer.
+  private mutating func judgeEffects() {
+    var owners: [String: String] = [:]
+    for id in Set(told.keys).union(delivered.keys).sorted() {
+      let (events, webhooks) = (told[id] ?? [], delivered[id] ?? [])
+      let ids = Set((events + webhooks).map(\.id))
+      if ids.count > 1 { duplicated.append("\(id): several event ids") }
+      for event in ids {
+        if let other = owners.updateValue(id, forKey: event) {
+          duplicated.append("\(id) and \(other) have one event id")
+        }
       }
-      last[registration.transaction] = (version, registration.id)
+      let versions = Set(events.map(\.version))
+      if versions.count > 1 { duplicated.append("\(id): took effect more than once") }
+      let results = Set((events + webhooks).map(\.result))
+      if results.count > 1 { duplicated.append("\(id): several results") }
+      for result in results where !allowed(id).contains(result) { problems.append("\(id): \(result)") }
+      if expectations.isGraceful {
+        if events.count > 1 { problems.append("\(id): told \(events.count) times") }
+        if webhooks.count > 1 { problems.append("\(id): delivered \(webhooks.count) times") }
+      }
+      guard let status = history.statuses[id], status.isFinalized else { continue }
+      if !versions.isSubset(of: [status.version]) {
+        problems.append("\(id): status of version \(status.version), event of \(versions.sorted())")
+      }
+      if !results.isSubset(of: [status.result]) {
+        duplicated.append("\(id): \(status.result) in the status, \(results.sorted()) in the event")
+      }
     }
   }
 
-  private mutating func checkAnswers(_ history: History, _ expectations: Expectations) {
+  private func allowed(_ id: String) -> Set<String> {
+    expectations.exceptions.first { id.hasPrefix($0.key) }?.value ?? expectations.results
+  }
+
+  // MARK: Fencing numbers
+
+  /// A version belongs to one synchronization, and versions of a transaction grow with its synchronizations.
+  private mutating func judgeOrder() {
+    let all = history.accepted + history.lastRegistrations
+    for (_, registrations) in Dictionary(grouping: all, by: \.transaction) {
+      let known = registrations.compactMap { registration in
+        told[registration.id]?.first.map { (registration, $0.version, endOf(registration, $0)) }
+      }
+      var used: [Int64: String] = [:]
+      for (registration, version, _) in known {
+        if let other = used.updateValue(registration.id, forKey: version) {
+          duplicated.append("\(registration.id) and \(other) have one version")
+        }
+        if let (before, _, _) = known.first(where: { $0.2 < registration.sentAt && $0.1 > version }) {
+          problems.append("\(registration.id) has a smaller version than \(before.id) before it")
+        }
+      }
+    }
+  }
+
+  /// From when on a later registration must be after this one. It could only be accepted after this one's end, as long
+  /// as claims are not forgotten; and then whoever has seen this one's event may rely on it.
+  private func endOf(_ registration: History.Registration, _ event: History.Event) -> Int64 {
+    expectations.forgetsStatuses ? event.at : registration.answeredAt
+  }
+
+  // MARK: Answers and faults
+
+  private mutating func judgeAnswers() {
+    if history.accepted.isEmpty { problems.append("nothing was accepted") }
     for registration in history.registrations {
       if case .unexpected(let status) = registration.answer {
         problems.append("\(registration.id) was answered with \(status)")
       }
     }
-    let unanswered = history.registrations.filter { $0.answer == .unknown || $0.answer == .unavailable }
-    if expectations.answersEverything, !unanswered.isEmpty {
-      problems.append("\(unanswered.count) registrations failed with more than a refused connection")
+    if history.forgedWebhooks > 0 { problems.append("\(history.forgedWebhooks) webhooks with a wrong signature") }
+    guard expectations.isGraceful else { return }
+    let failed = history.registrations.filter { $0.answer == .unknown || $0.answer == .unavailable }
+    if !failed.isEmpty { problems.append("\(failed.count) registrations failed with more than a refused connection") }
+    if history.redeliveries > 0 { problems.append("\(history.redeliveries) redeliveries") }
+    if longestDelay > Self.gracePeriod { problems.append("a delay of \(longestDelay) ms") }
+  }
+
+  private mutating func judgeFaults() {
+    if history.faults.isEmpty, !expectations.isUndisturbed { problems.append("nothing was broken") }
+    if history.staleRuns == 0, expectations.needsStaleRun { problems.append("no late result was there to be refused") }
+  }
+
+  // MARK: Apple's budget
+
+  private mutating func judgeCalls() {
+    let kinds = Dictionary(grouping: history.calls) { "\($0.environment) \($0.endpoint)" }
+    for (kind, calls) in kinds {
+      let isSandbox = calls[0].environment == "Sandbox"
+      let limit = isSandbox ? max(1, expectations.callsPerSecond / 10) : expectations.callsPerSecond
+      let calls = calls.sorted { $0.time < $1.time }
+      // No window of a second may hold more than two seconds' worth: the limit, and one second's excess.
+      var start = 0
+      var most = 0
+      for end in calls.indices {
+        while calls[end].time - calls[start].time >= 1000 { start += 1 }
+        most = max(most, end - start + 1)
+      }
+      if most > 2 * limit { problems.append("\(most) calls of \(kind) in one second, \(limit) allowed") }
+      let forbidden = forbidden(calls)
+      if forbidden > 0 { problems.append("\(forbidden) calls of \(kind) that a 429 had forbidden") }
     }
   }
 
-  /// No window of a second may hold more than two seconds' worth: the limit, and one second's excess.
-  private mutating func checkBudget(_ calls: [History.Call], _ limit: Int) {
-    for (endpoint, calls) in Dictionary(grouping: calls, by: \.endpoint) {
-      let times = calls.map(\.time).sorted()
-      var start = 0
-      var most = 0
-      for end in times.indices {
-        while times[end] - times[start] >= 1000 { start += 1 }
-        most = max(most, end - start + 1)
+  /// Counts the calls of an endpoint that came while a `Retry-After` of more than ``pauseNotice`` ago forbade them.
+  private func forbidden(_ calls: [History.Call]) -> Int {
+    var count = 0
+    /// From when to when nothing may come.
+    var pause: ClosedRange<Int64>?
+    for call in calls {
+      if let known = pause, known.contains(call.time) { count += 1 }
+      guard let end = call.retryAt else { continue }
+      let start = call.time + Self.pauseNotice
+      if let known = pause, known.upperBound >= call.time {
+        pause = known.lowerBound...max(known.upperBound, end - 1)
+      } else {
+        pause = start < end ? start...(end - 1) : nil
       }
-      if most > 2 * limit { problems.append("\(most) calls of \(endpoint) in one second, \(limit) allowed") }
     }
+    return count
   }
 }

@@ -17,6 +17,9 @@ public final class HTTPClient {
     public var awaitsMultiplexing = true
     /// Time for DNS, TCP and TLS together.
     public var connectTimeout: Duration = .seconds(5)
+    /// Whether a connection is kept for the next request. On a kept one that the server has closed meanwhile, libcurl
+    /// sends a request again by itself.
+    public var keepsConnections = true
     /// Whether `http://` is allowed beside `https://`.
     public var allowsPlainHTTP = false
 

@@ -37,6 +37,10 @@ final class Transfer {
     // Waits for a connection that can take another stream rather than opening one more. Whether it can is known from
     // the first answer, so requests to a slow host that speaks HTTP/1.1 would wait for each other.
     if configuration.awaitsMultiplexing, request.url.hasPrefix("https://") { set(CURLOPT_PIPEWAIT, 1) }
+    if !configuration.keepsConnections {
+      set(CURLOPT_FRESH_CONNECT, 1)
+      set(CURLOPT_FORBID_REUSE, 1)
+    }
     set(CURLOPT_NOSIGNAL, 1)
     set(CURLOPT_FOLLOWLOCATION, 0)
     set(CURLOPT_TIMEOUT_MS, Int(request.timeout.wholeMilliseconds))

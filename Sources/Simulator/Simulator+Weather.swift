@@ -23,8 +23,12 @@ extension Simulator {
     public let environment: String
     /// The endpoint's name in the log.
     public let endpoint: String
+    /// The transaction that was asked for.
+    public let transactionId: String
     /// The status code; 0 when the connection was reset instead.
     public let status: Int
+    /// Before this no further call is allowed, in UNIX milliseconds; only with 429.
+    public let retryAt: Int64?
   }
 }
 

@@ -37,6 +37,12 @@ public final class Simulator {
     set { service.weather = newValue }
   }
 
+  /// What goes wrong with the calls for single transactions, beside the ``weather``.
+  public var localWeather: [String: [Weather]] {
+    get { service.localWeather }
+    set { service.localWeather = newValue }
+  }
+
   /// Told of every call when it is decided.
   public var onCall: @LoopActor (Call) -> Void {
     get { service.onCall }

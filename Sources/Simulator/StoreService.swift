@@ -21,6 +21,8 @@ final class StoreService {
 
   /// What goes wrong with every call at present.
   var weather = Simulator.Weather.fair
+  /// What goes wrong with single transactions.
+  var localWeather: [String: [Simulator.Weather]] = [:]
   /// Told of every call when it is decided.
   var onCall: @LoopActor (Simulator.Call) -> Void = { _ in }
 
@@ -88,7 +90,9 @@ final class StoreService {
           refusal: refusal?.rawValue))
       onCall(
         Simulator.Call(
-          time: time, environment: call.environment.rawValue, endpoint: call.endpoint.rawValue, status: status))
+          time: time, environment: call.environment.rawValue, endpoint: call.endpoint.rawValue,
+          transactionId: call.transactionId, status: status,
+          retryAt: response.headers.first { $0.name == "retry-after" }.flatMap { Int64($0.value) }))
       return response
     }
 
@@ -107,7 +111,7 @@ final class StoreService {
 
     let question = question(call, app: app, time: time)
     var decision = StoreDecision(question)
-    decision.suffer(weather, now: time)
+    for weather in [weather] + (localWeather[call.transactionId] ?? []) { decision.suffer(weather, now: time) }
     var response = try response(to: question, decision)
     if decision.isCutOff { response.fault = .resetConnection(afterBodyBytes: response.body.count / 2) }
     return (logged(response), latency + decision.delay)

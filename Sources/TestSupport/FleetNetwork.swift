@@ -2,57 +2,69 @@ import AMQP
 public import EventLoop
 import Redis
 
-/// The network of a fleet: a proxy between every two parts that talk to each other.
+/// The network of a fleet: a proxy between every two processes that talk to each other.
 @LoopActor
 public final class FleetNetwork {
-  /// A kind of role and what it talks to, for example `worker` and `redis`.
+  /// Who talks to whom, for example `worker-1` to `redis`, or `client` to `gateway-2`.
   public struct Link: Hashable, Sendable, CustomStringConvertible {
-    public let role: String
-    public let target: String
+    public let from: String
+    public let to: String
 
     /// Names a pair.
-    public init(role: String, target: String) {
-      self.role = role
-      self.target = target
+    public init(_ from: String, _ to: String) {
+      self.from = from
+      self.to = to
     }
 
-    public var description: String { "\(role)-\(target)" }
+    public var description: String { "\(from) to \(to)" }
   }
 
+  private let simulator: Int
   private var proxies: [Link: FaultProxy] = [:]
 
   init(simulator: Int, receiver: Int) throws {
-    let servers = TestServers.current!
-    for role in ["gateway", "worker", "notifier"] {
-      proxies[Link(role: role, target: "rabbitmq")] = try FaultProxy(to: servers.rabbitmq.port)
-    }
-    for role in ["gateway", "worker"] {
-      proxies[Link(role: role, target: "redis")] = try FaultProxy(to: servers.redis.port)
-    }
-    proxies[Link(role: "worker", target: "apple")] = try FaultProxy(to: simulator)
-    proxies[Link(role: "notifier", target: "receiver")] = try FaultProxy(to: receiver)
+    self.simulator = simulator
+    // All notifiers are told one address.
+    proxies[Link("notifiers", "receiver")] = try FaultProxy(to: receiver)
   }
 
   /// Every pair, in a fixed order.
   public var links: [Link] { proxies.keys.sorted { $0.description < $1.description } }
 
-  /// What is between two parts.
+  /// What is between two processes.
   public subscript(link: Link) -> FaultProxy { proxies[link]! }
 
-  func port(_ role: String, _ target: String) -> Int? { proxies[Link(role: role, target: target)]?.port }
+  func port(_ link: Link) -> Int? { proxies[link]?.port }
 
-  /// What a role has to be told to go through the proxies.
-  func environment(of role: String) -> [String: String] {
-    var environment: [String: String] = [:]
-    if let port = port(role, "rabbitmq") {
-      environment["COUNTERSIGN_RABBITMQ_URL"] = "amqp://guest:guest@127.0.0.1:\(port)/%2F"
+  /// What a process has to be told to go through proxies of its own; it keeps them when it is started again.
+  func environment(of name: String) throws -> [String: String] {
+    let servers = TestServers.current!
+    func port(to target: String, _ port: Int) throws -> Int {
+      let link = Link(name, target)
+      let proxy = try proxies[link] ?? FaultProxy(to: port)
+      proxies[link] = proxy
+      return proxy.port
     }
-    if let port = port(role, "redis") { environment["COUNTERSIGN_REDIS_URL"] = "redis://127.0.0.1:\(port)/0" }
-    if let port = port(role, "apple") {
+    var environment = [
+      "COUNTERSIGN_RABBITMQ_URL":
+        "amqp://guest:guest@127.0.0.1:\(try port(to: "rabbitmq", servers.rabbitmq.port))/%2F"
+    ]
+    if !name.hasPrefix("notifier") {
+      environment["COUNTERSIGN_REDIS_URL"] = "redis://127.0.0.1:\(try port(to: "redis", servers.redis.port))/0"
+    }
+    if name.hasPrefix("worker") {
+      let port = try port(to: "apple", simulator)
       environment["COUNTERSIGN_APP_STORE_PRODUCTION_URL"] = "https://127.0.0.1:\(port)/production"
       environment["COUNTERSIGN_APP_STORE_SANDBOX_URL"] = "https://127.0.0.1:\(port)/sandbox"
     }
     return environment
+  }
+
+  /// Puts a proxy between clients and a gateway that listens on a port.
+  func serve(_ gateway: String, at port: Int) throws {
+    let link = Link("client", gateway)
+    proxies[link]?.close()
+    proxies[link] = try FaultProxy(to: port)
   }
 
   /// Makes everything go through again.

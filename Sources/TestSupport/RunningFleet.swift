@@ -49,11 +49,14 @@ public final class RunningFleet {
   /// What the webhook endpoint answers, by the number of the request from 1.
   public var webhookStatus: @LoopActor (Int) -> Int = { _ in 200 }
   public private(set) var roles: [String: RoleProcess] = [:]
+  private var logs: [String] = []
   public let simulator: Simulator
   /// Where webhooks are delivered.
   public private(set) var webhookURL = ""
 
   private let client: HTTPClient
+  /// Opens a connection for each request.
+  private let freshClient: HTTPClient
   private var receiver: HTTPServer!
   private var subscriber: AMQPConsumer!
   private let secret: [UInt8]
@@ -99,6 +102,8 @@ public final class RunningFleet {
     configuration.allowsPlainHTTP = true
     configuration.maxConnectionsPerHost = 50
     client = HTTPClient(configuration)
+    configuration.keepsConnections = false
+    freshClient = HTTPClient(configuration)
     simulator = try Simulator(
       Simulator.Configuration(
         folder: folder + "/simulator", tlsNames: ["127.0.0.1", "localhost"],
@@ -111,7 +116,7 @@ public final class RunningFleet {
       deliveryTiers: [.milliseconds(200), .seconds(1), .seconds(5), .seconds(30)])
     receiver = try HTTPServer(HTTPServer.Configuration()) { [weak self] in self?.receive($0) ?? .text(503, "") }
     if throughProxies { network = try FleetNetwork(simulator: simulator.port, receiver: receiver.port) }
-    webhookURL = "http://127.0.0.1:\(network?.port("notifier", "receiver") ?? receiver.port)/hook"
+    webhookURL = "http://127.0.0.1:\(network?.port(FleetNetwork.Link("notifiers", "receiver")) ?? receiver.port)/hook"
     try writeConfiguration(secret: secret)
     let (topology, queue) = (topology, prefix + ".subscriber")
     subscriber = AMQPConsumer(
@@ -134,6 +139,7 @@ public final class RunningFleet {
     await simulator.close()
     network?.close()
     client.close()
+    freshClient.close()
     await deleteQueues()
     try? FileManager.default.removeItem(atPath: folder)
   }
@@ -169,12 +175,13 @@ public final class RunningFleet {
     let log = "\(folder)/\(name)-\(UInt32.random(in: 0...UInt32.max)).log"
     var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("COUNTERSIGN_") }
     environment.merge(overrides) { $1 }
-    environment.merge(network?.environment(of: role) ?? [:]) { $1 }
+    environment.merge(try network?.environment(of: name) ?? [:]) { $1 }
     environment.merge(more) { $1 }
     let process = try ChildProcess(
       Repository.products + "/countersign", [role, "--config", folder + "/countersign.json"],
       environment: environment, output: log)
     roles[name] = RoleProcess(process: process, log: log)
+    logs.append(log)
   }
 
   /// Waits until a role says that it is ready.
@@ -187,6 +194,9 @@ public final class RunningFleet {
       if role.address.isEmpty {
         guard let address = self.listening(role.log) else { return false }
         self.roles[name]?.address = address
+        if name.hasPrefix("gateway"), let port = address.split(separator: ":").last.flatMap({ Int($0) }) {
+          try self.network?.serve(name, at: port)
+        }
       }
       return (try? await self.get("http://\(self.roles[name]!.address)/readyz").status) == 200
     }
@@ -196,6 +206,11 @@ public final class RunningFleet {
   public func kill(_ names: String...) async {
     for name in names { roles[name]?.process.send(SIGKILL) }
     for name in names { await roles[name]?.process.ended() }
+  }
+
+  /// The lines with a text in the logs of all processes there have been.
+  public func logged(_ text: String) -> [Substring] {
+    logs.flatMap { self.text(of: $0).split(separator: "\n").filter { $0.contains(text) } }
   }
 
   /// The log of a role.
@@ -258,12 +273,12 @@ public final class RunningFleet {
 
   // MARK: Requests
 
-  /// Sends any request.
+  /// Sends any request, over a connection that is kept or over one of its own.
   public func send(
     _ method: String, _ url: String, _ headers: [(name: String, value: String)] = [], _ body: String? = nil,
-    timeout: Duration = .seconds(60)
+    timeout: Duration = .seconds(60), freshly: Bool = false
   ) async throws -> HTTPClientResponse {
-    try await client.send(
+    try await (freshly ? freshClient : client).send(
       HTTPClientRequest(method, url, headers: headers, body: body.map { Array($0.utf8) }, timeout: timeout))
   }
 
@@ -276,7 +291,8 @@ public final class RunningFleet {
 
   /// The URL of a path at a gateway.
   public func url(_ path: String, gateway: String = "gateway-1") -> String {
-    "http://\(roles[gateway]!.address)\(path)"
+    let address = network?.port(FleetNetwork.Link("client", gateway)).map { "127.0.0.1:\($0)" }
+    return "http://\(address ?? roles[gateway]!.address)\(path)"
   }
 
   /// Puts a customer of the first publisher.

@@ -138,7 +138,9 @@ public final class Worker: Role {
         // Let go in the meantime: it must not be held on to.
         guard leases[key]?.lease == lease else { return }
         do {
-          let isOurs = try await store.renewLease(job, lease, for: context.settings.worker.leaseDuration)
+          let settings = context.settings.worker
+          let isOurs = try await store.renewLease(
+            job, lease, for: settings.leaseDuration, sweepAfter: settings.sweepAfter)
           if !isOurs { context.log.warning("lease lost", ["transactionId": .string(job.transactionId)]) }
         } catch {
           context.log.debug("renewal failed", ["cause": .failure(error)])

@@ -11,13 +11,13 @@ from fleet import ROOT, Failure
 from fleet.build import build
 from fleet.processes import Processes, Stopped
 
-COLUMNS = ["scenario", "faults", "attempted", "accepted", "finalized", "events", "lost", "duplicated", "stale",
+COLUMNS = ["scenario", "faults", "attempted", "accepted", "finalized", "events", "webhooks", "lost", "duplicated", "stale",
            "longest delay", "holds"]
 
 
 def cells(row):
-    return [row["scenario"], *(f"{row[key]:,}" for key in ("faults", "attempted", "accepted", "finalized", "events", "lost",
-                                                         "duplicated", "stale")),
+    return [row["scenario"], *(f"{row[key]:,}" for key in ("faults", "attempted", "accepted", "finalized", "events",
+                                                         "webhooks", "lost", "duplicated", "stale")),
             f"{row['longestDelaySeconds']:.1f} s", "yes" if row["holds"] else "NO"]
 
 
@@ -45,7 +45,7 @@ def markdown(rows, options, seed):
     return head + "\n" + "\n".join("| " + " | ".join(row) + " |" for row in table) + "\n"
 
 
-def run(options, products, seed):
+def run(options, products, seed, expected):
     rows = []
     with Processes(ROOT / ".countersign" / "chaos") as processes:
         print("Starting RabbitMQ and Redis …", flush=True)
@@ -75,14 +75,15 @@ def run(options, products, seed):
             except Stopped:
                 chaos.terminate()
                 raise
-    if status not in (0, 1):
-        raise Failure(f"the scenarios ended with status {status}")
+    missing = [name for name in expected if name not in {row["scenario"] for row in rows}]
+    if status not in (0, 1) or missing or (status == 0) != all(row["holds"] for row in rows):
+        raise Failure(f"the scenarios ended with status {status}; not run: {', '.join(missing) or 'none'}")
     return rows
 
 
 def scenarios(products):
     listed = subprocess.run([products / "Chaos", "--list"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    return [text.split(maxsplit=1) for text in listed.stdout.splitlines() if text.startswith("  ")]
+    return [text.split(maxsplit=1) for text in listed.stdout.splitlines() if text]
 
 
 def main():
@@ -110,7 +111,7 @@ def main():
     seed = random.randint(1, 999_999) if options.seed is None else options.seed
     if seed < 0:
         raise Failure("--seed takes a number from 0 on")
-    rows = run(options, products, seed)
+    rows = run(options, products, seed, options.scenarios or [name for name, _ in known])
     if options.table:
         with open(options.table, "w") as file:
             file.write(markdown(rows, options, seed))

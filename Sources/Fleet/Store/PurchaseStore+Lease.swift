@@ -79,15 +79,20 @@ extension PurchaseStore {
     }
   }
 
-  /// Makes a lease last longer.
+  /// Makes a lease last longer, and keeps the sweep away from what is running.
   ///
   /// - Returns: false when it has ended, or a later one was given to somebody else. The run may still finalize: the
   ///   fencing number decides.
-  public func renewLease(_ job: Job, _ lease: Lease, for duration: Duration) async throws -> Bool {
+  public func renewLease(
+    _ job: Job, _ lease: Lease, for duration: Duration, sweepAfter: Duration
+  ) async throws -> Bool {
     try await redis.run(
       .renewLease,
-      keys: [keys.lease(job.publisherId, job.transactionId)],
-      arguments: [String(lease.fence), String(duration.wholeMilliseconds)]
+      keys: [keys.lease(job.publisherId, job.transactionId), keys.open],
+      arguments: [
+        String(lease.fence), String(duration.wholeMilliseconds), keys.member(job.publisherId, job.synchronizationId),
+        String(sweepAfter.wholeMilliseconds),
+      ]
     ).integer == 1
   }
 
@@ -157,6 +162,8 @@ extension RedisScript {
     """
     if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
     redis.call('PEXPIRE', KEYS[1], ARGV[2])
+    local now = redis.call('TIME')
+    redis.call('ZADD', KEYS[2], 'XX', now[1] * 1000 + math.floor(now[2] / 1000) + ARGV[4], ARGV[3])
     return 1
     """)
 

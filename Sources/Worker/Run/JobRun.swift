@@ -157,18 +157,22 @@ struct JobRun {
         job, lease, outcome, retention: settings.statusRetention, sweepAfter: settings.sweepAfter, route: route)
       {
       case .finalized(let synchronization):
-        let result = synchronization.conclusion?.outcome
-        log.info(
-          "finalized",
-          [
-            "result": .string(result?.result.rawValue ?? ""), "accessGranted": .bool(result?.accessGranted ?? false),
-            "version": .int(lease.fence),
-          ])
-        worker.metrics.results.count(result?.result.rawValue ?? "")
+        let conclusion = synchronization.conclusion
+        if let conclusion, conclusion.version != lease.fence {
+          noteStale("another run has finalized", lease, log)
+        } else {
+          let result = conclusion?.outcome
+          log.info(
+            "finalized",
+            [
+              "result": .string(result?.result.rawValue ?? ""), "accessGranted": .bool(result?.accessGranted ?? false),
+              "version": .int(lease.fence),
+            ])
+          worker.metrics.results.count(result?.result.rawValue ?? "")
+        }
         await tell(synchronization, job, attempt, log)
       case .stale:
-        log.warning("the result is stale: a later lease was given out", ["fence": .int(lease.fence)])
-        worker.metrics.stale.count()
+        noteStale("a later lease was given out", lease, log)
         // The later lease may be that of another synchronization: this one must still come to its end.
         await delay(job, attempt, .seconds(1), .busy, log)
       }
@@ -176,6 +180,11 @@ struct JobRun {
       log.warning("finalize failed", ["cause": .failure(error)])
       await delay(job, attempt, .seconds(1), .storeUnavailable, log)
     }
+  }
+
+  private func noteStale(_ cause: String, _ lease: Lease, _ log: Log) {
+    log.warning("the result is stale", ["cause": .string(cause), "fence": .int(lease.fence)])
+    worker.metrics.stale.count()
   }
 
   /// Publishes the event of a finalized synchronization, the same each time, and takes the job off the queue.

@@ -118,14 +118,14 @@ struct PurchaseStoreTests {
         throw NeverHappened(description: "busy")
       }
       #expect(rest > .zero && rest <= .seconds(60))
-      #expect(try await store.renewLease(job(), first, for: .seconds(60)))
+      #expect(try await store.renewLease(job(), first, for: .seconds(60), sweepAfter: .seconds(60)))
       try await store.release(job(), first, isRetrying: true, sweepAfter: hour, route: "app|Sandbox")
       #expect(try await store.synchronization(1, "s")?.status == .retrying)
 
       let second = try await lease(store, job())
       #expect(second.fence > first.fence)
       #expect(second.route == "app|Sandbox")
-      #expect(try await store.renewLease(job(), first, for: .seconds(60)) == false)
+      #expect(try await store.renewLease(job(), first, for: .seconds(60), sweepAfter: .seconds(60)) == false)
       // What the first run found comes too late.
       #expect(try await store.finalize(job(), first, granted, retention: hour, sweepAfter: hour, route: nil) == .stale)
 
@@ -188,6 +188,21 @@ struct PurchaseStoreTests {
       sandbox.environment = "Sandbox"
       #expect(try await finalize(job("e", customer: 8), sandbox) == sandbox)
       #expect(try await finalize(job("f", customer: 8, publisher: 2), granted) == granted)
+    }
+  }
+
+  @Test func `the sweep leaves alone what is running`() async throws {
+    try await with { (store, _, _) async throws in
+      guard case .taken(let lease) = try await store.takeLease(job(), for: hour, sweepAfter: .zero) else {
+        throw NeverHappened(description: "the lease was taken")
+      }
+      #expect(try await store.renewLease(job(), lease, for: hour, sweepAfter: hour))
+      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero).isEmpty)
+      // But a run that has lost its lease keeps nothing away.
+      #expect(try await store.renewLease(job(), Lease(fence: 1, route: nil), for: hour, sweepAfter: .zero) == false)
+      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero).isEmpty)
+      #expect(try await store.renewLease(job(), lease, for: hour, sweepAfter: .zero))
+      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: hour) == [job()])
     }
   }
 

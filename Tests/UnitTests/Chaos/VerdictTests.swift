@@ -72,8 +72,25 @@ struct VerdictTests {
     #expect(!verdict { $0.events.append(self.event("a", version: 1, result: "PURCHASE_REVOKED")) }.holds)
     #expect(!verdict { $0.webhooks.append(self.event("a", version: 0, event: "other")) }.duplicated.isEmpty)
     #expect(!verdict { $0.events[1] = self.event("b", version: 1) }.duplicated.isEmpty)
-    let once = Verdict.Expectations(tellsOnce: true)
+    #expect(!verdict { $0.events[1] = self.event("b", version: 2, event: "e-a") }.duplicated.isEmpty)
+    let once = Verdict.Expectations(isGraceful: true)
     #expect(!verdict(once) { $0.events.append(self.event("a", version: 1)) }.holds)
+    #expect(!verdict(once) { $0.webhooks.append(self.event("a", version: 0)) }.holds)
+  }
+
+  @Test func withoutAnAnswer() {
+    // Nobody was promised anything, but what takes effect does so once.
+    let unanswered: (inout History) -> Void = {
+      $0.registrations.append(
+        History.Registration(id: "d", transaction: "2", sentAt: 1, answeredAt: 2, answer: .unknown))
+      $0.events.append(self.event("d", version: 3))
+    }
+    #expect(verdict(Verdict.Expectations(), unanswered).holds)
+    #expect(
+      !verdict {
+        unanswered(&$0)
+        $0.events.append(self.event("d", version: 4))
+      }.duplicated.isEmpty)
   }
 
   @Test func behind() {
@@ -81,7 +98,16 @@ struct VerdictTests {
     #expect(!verdict { $0.statuses["a"] = nil }.holds)
     #expect(!verdict { $0.statuses["a"] = History.Status(isFinalized: false, version: 0, result: "") }.holds)
     #expect(!verdict { $0.statuses["a"] = History.Status(isFinalized: true, version: 9, result: "") }.holds)
-    #expect(verdict(Verdict.Expectations(forgetsStatuses: true)) { $0.statuses["a"] = nil }.holds)
+    let other = History.Status(isFinalized: true, version: 1, result: "PURCHASE_REVOKED")
+    #expect(!verdict { $0.statuses["a"] = other }.duplicated.isEmpty)
+    let forgetful = Verdict.Expectations(forgetsStatuses: true)
+    let forgotten = verdict(forgetful) { $0.statuses["a"] = nil }
+    #expect(forgotten.holds && forgotten.finalized == 2)
+    let lost = verdict(forgetful) {
+      $0.statuses["a"] = nil
+      $0.events.removeFirst()
+    }
+    #expect(lost.lost == ["a"] && lost.finalized == 1)
   }
 
   @Test func outOfOrder() {
@@ -90,7 +116,53 @@ struct VerdictTests {
       ($0.statuses["a"], $0.statuses["b"]) = ($0.statuses["b"], $0.statuses["a"])
     }
     #expect(!verdict(Verdict.Expectations(), swapped).holds)
-    #expect(verdict(Verdict.Expectations(forgetsStatuses: true), swapped).holds)
+    // With claims gone, only who has seen an event may rely on the order.
+    let forgetful = Verdict.Expectations(forgetsStatuses: true)
+    #expect(verdict(forgetful, swapped).holds)
+    #expect(
+      !verdict(forgetful) {
+        $0.events[0] = self.event("a", at: 1999, version: 2)
+        $0.events[1] = self.event("b", version: 1)
+        ($0.statuses["a"], $0.statuses["b"]) = ($0.statuses["b"], $0.statuses["a"])
+      }.holds)
+  }
+
+  @Test func atTheEnd() {
+    let last: (inout History) -> Void = {
+      $0.lastRegistrations = [
+        History.Registration(id: "z", transaction: "1", sentAt: 9000, answeredAt: 9001, answer: .accepted)
+      ]
+      $0.statuses["z"] = History.Status(isFinalized: true, version: 7, result: "PURCHASE_SYNCHRONIZED")
+      $0.webhooks.append(self.event("z", version: 0))
+    }
+    #expect(verdict(Verdict.Expectations(), last).lost == ["z"])
+    let told = verdict {
+      last(&$0)
+      $0.events.append(self.event("z", version: 7))
+    }
+    #expect(told.holds && told.accepted == 2 && told.events == 2 && told.webhooks == 2)
+  }
+
+  @Test func broughtBack() {
+    // Before the event, it was the sweep that saved it; afterwards it only tells the event again.
+    #expect(!verdict { $0.sweeps["a"] = 1200 }.holds)
+    #expect(verdict { $0.sweeps["a"] = 1400 }.holds)
+    #expect(verdict { $0.sweeps["c"] = 3 }.holds)
+    #expect(verdict(Verdict.Expectations(needsSweep: true)) { $0.sweeps["a"] = 1200 }.holds)
+  }
+
+  @Test func graceful() {
+    let graceful = Verdict.Expectations(isGraceful: true)
+    #expect(verdict(graceful).holds)
+    #expect(!verdict(graceful) { $0.redeliveries = 1 }.holds)
+    #expect(verdict { $0.redeliveries = 1 }.holds)
+    #expect(!verdict(graceful) { $0.events[1] = self.event("b", at: 12_100, version: 2) }.holds)
+  }
+
+  @Test func tooLate() {
+    let late = Verdict.Expectations(needsStaleRun: true)
+    #expect(!verdict(late).holds)
+    #expect(verdict(late) { $0.staleRuns = 1 }.holds)
   }
 
   @Test func answers() {
@@ -100,22 +172,50 @@ struct VerdictTests {
           History.Registration(id: "d", transaction: "2", sentAt: 1, answeredAt: 2, answer: answer))
       }
     }
-    let strict = Verdict.Expectations(answersEverything: true)
+    let strict = Verdict.Expectations(isGraceful: true)
     #expect(!verdict(Verdict.Expectations(), answered(.unexpected(500))).holds)
     #expect(verdict(Verdict.Expectations(), answered(.unknown)).holds)
     #expect(!verdict(strict, answered(.unknown)).holds && !verdict(strict, answered(.unavailable)).holds)
     #expect(verdict(strict, answered(.refused)).holds)
-    #expect(!verdict { $0.stillClaimed["1"] = 409 }.holds)
+    #expect(!verdict { $0.stillClaimed["1"] = "conflict" }.holds)
     #expect(!verdict { $0.forgedWebhooks = 1 }.holds)
-    #expect(!verdict { $0.events[0] = self.event("a", version: 1, result: "INTERNAL_ERROR") }.holds)
+    let givenUp: (inout History) -> Void = {
+      $0.events[0] = self.event("a", version: 1, result: "INTERNAL_ERROR")
+      $0.webhooks[0] = self.event("a", version: 0, result: "INTERNAL_ERROR")
+      $0.statuses["a"] = History.Status(isFinalized: true, version: 1, result: "INTERNAL_ERROR")
+    }
+    #expect(!verdict(Verdict.Expectations(), givenUp).holds)
+    #expect(verdict(Verdict.Expectations(exceptions: ["a": ["INTERNAL_ERROR"]]), givenUp).holds)
+  }
+
+  private func calls(_ times: [Int64], _ environment: String = "Production") -> (inout History) -> Void {
+    { $0.calls = times.map { History.Call(time: $0, environment: environment, endpoint: "x", transaction: "1") } }
   }
 
   @Test func budget() {
     let limited = Verdict.Expectations(callsPerSecond: 2)
-    func calls(_ times: [Int64]) -> (inout History) -> Void {
-      { $0.calls = times.map { History.Call(time: $0, endpoint: "x") } }
-    }
     #expect(verdict(limited, calls([0, 1, 500, 999, 1001])).holds)
     #expect(!verdict(limited, calls([0, 1, 500, 998, 999])).holds)
+    #expect(verdict(limited, calls([0, 1], "Sandbox")).holds)
+    #expect(!verdict(limited, calls([0, 1, 2], "Sandbox")).holds)
+  }
+
+  @Test func forbiddenCalls() {
+    func after429(_ times: [Int64]) -> Verdict {
+      verdict {
+        self.calls([0] + times)(&$0)
+        $0.calls[0].retryAt = 3000
+      }
+    }
+    // What is under way may still arrive, and then nothing before the time that Apple has named.
+    #expect(after429([500, 999, 3000]).holds)
+    #expect(!after429([1000]).holds && !after429([2999]).holds)
+    // A 429 to a call under way makes the pause longer.
+    let longer = verdict {
+      self.calls([0, 500, 3200])(&$0)
+      $0.calls[0].retryAt = 3000
+      $0.calls[1].retryAt = 3500
+    }
+    #expect(!longer.holds)
   }
 }
