@@ -85,6 +85,9 @@ public final class AMQPConsumer {
     let limit = LoopTimer { channel.connection.end(.timeout, "cancel the consumer", "no answer from the broker") }
     limit.start(after: .seconds(3))
     try? await channel.cancel(tag)
+    // RabbitMQ answers before it has sent what its queue had given out until then. All of that comes before the answer to
+    // one more call, so that it is run here and not delivered to another one.
+    try? await channel.setPrefetch(1)
     limit.close()
   }
 
