@@ -70,8 +70,8 @@ let package = Package(
     library(
       "Worker",
       [
-        "Fleet", "AppStore", "HTTPClient", "HTTPServer", "Redis", "AMQP", "Configuration", "EventLoop", "Observability",
-        "Purchases",
+        "Fleet", "AppStore", "HTTPClient", "HTTPServer", "Redis", "AMQP", "Configuration", "EventLoop", "JSON",
+        "Observability", "Purchases",
       ]),
     library(
       "Notifier",
@@ -89,7 +89,9 @@ let package = Package(
       swiftSettings: settings),
 
     // The measured runs behind ops/bench.
-    .executableTarget(name: "Benchmarks", dependencies: ["AppStore", "Crypto", "EventLoop"], swiftSettings: settings),
+    .executableTarget(
+      name: "Benchmarks",
+      dependencies: ["AppStore", "Crypto", "Fleet", "AMQP", "Redis", "Purchases", "EventLoop"], swiftSettings: settings),
 
     library(
       "TestSupport",
@@ -110,7 +112,9 @@ let package = Package(
         "AMQP", "Redis", "HTTPClient", "HTTPServer", "HTTP2Server", "Simulator", "AppStore", "Crypto", "Fleet", "JSON",
         "Purchases", "TestSupport", "EventLoop",
       ]),
-    tests("FleetTests", ["TestSupport", "Chaos", "Fleet", "Simulator", "AMQP", "HTTPClient", "Crypto", "EventLoop"]),
+    tests(
+      "FleetTests",
+      ["TestSupport", "Chaos", "Fleet", "Simulator", "AMQP", "Redis", "HTTPClient", "Crypto", "EventLoop"]),
   ],
   swiftLanguageModes: [.v6]
 )

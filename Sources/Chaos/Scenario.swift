@@ -25,7 +25,7 @@ struct Scenario {
 
   /// A day of retries, at a pace that a run can wait for.
   static let patient = [
-    "COUNTERSIGN_WORKER_RETRY_SCHEDULE_SECONDS": (["0.2", "0.2"] + Array(repeating: "1", count: 90)).joined(
+    "COUNTERSIGN_WORKER_RETRY_SCHEDULE_SECONDS": (["0.2", "0.2"] + Array(repeating: "1", count: 400)).joined(
       separator: ",")
   ]
 

@@ -97,6 +97,8 @@ public struct WorkerSettings: Sendable {
   public var retrySchedule: [Duration]
   /// Further attempts when Apple does not know a transaction, which may be new to it.
   public var notFoundRetries: Int
+  /// How long the next registrations of a transaction need no call to Apple when one has given access.
+  public var answerReuse: Duration
   /// How long a finalized status can be read.
   public var statusRetention: Duration
   /// How often the open synchronizations are looked through for those that no queue holds.
@@ -115,6 +117,9 @@ public struct WorkerSettings: Sendable {
       "Delay before each further attempt; each different delay is a queue.")
     notFoundRetries = Int(
       reader.int("worker.notFoundRetries", 2, 0...20, "Further attempts while Apple does not know a transaction."))
+    answerReuse = reader.seconds(
+      "worker.answerReuseSeconds", 3, 0...60,
+      "A verified answer that gives access covers further registrations of the transaction for so long.")
     statusRetention = reader.seconds(
       "worker.statusRetentionSeconds", 2_592_000, 60...31_536_000, "How long a finalized status can be read.")
     sweepInterval = reader.seconds(

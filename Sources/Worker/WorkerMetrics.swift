@@ -15,6 +15,7 @@ final class WorkerMetrics {
   let events: Counter
   let stale: Counter
   let swept: Counter
+  let covered: Counter
   let redeliveries: Counter
 
   init(_ metrics: Metrics, inFlight: @escaping @LoopActor () -> Double) {
@@ -34,11 +35,13 @@ final class WorkerMetrics {
     rejections = metrics.counter(
       "countersign_rejections_total", "Signed data that was not accepted.", labels: ["reason"])
     budgetWaits = metrics.counter(
-      "countersign_budget_waits_total", "Calls put off because the budget was used up.", labels: ["endpoint"])
+      "countersign_budget_waits_total", "Calls put off because the budget was used up or Apple had forbidden more.")
     events = metrics.counter("countersign_events_published_total", "Events that the broker confirmed.")
     stale = metrics.counter(
       "countersign_stale_runs_total", "Runs without effect, because a later lease had been given out.")
     swept = metrics.counter("countersign_swept_jobs_total", "Jobs enqueued again by the sweep.")
+    covered = metrics.counter(
+      "countersign_covered_runs_total", "Runs that needed no call, because a verified answer was a moment old.")
     redeliveries = metrics.counter(
       "countersign_redeliveries_total", "Deliveries that the broker had given to a consumer before.")
   }

@@ -2,63 +2,105 @@ import EventLoop
 import Purchases
 import Redis
 
-/// Names the budget of one Apple endpoint for one app in one environment, which the whole fleet shares.
-public struct BudgetName: Sendable, Hashable, CustomStringConvertible {
-  public let bundleId: String
-  public let environment: String
+/// Where Apple is asked: one app in one environment, with the budget that each endpoint has there.
+public struct CallPlace: Sendable, Hashable {
+  /// `bundleId|environment`.
+  public let name: String
+  /// Calls that the whole fleet may make to each endpoint.
+  public let perSecond: Int
+
+  /// Names a place.
+  public init(bundleId: String, environment: String, perSecond: Int) {
+    name = "\(bundleId)|\(environment)"
+    self.perSecond = perSecond
+  }
+}
+
+/// A call that was taken out of its budget, so that it may be made at once.
+public struct CallGrant: Sendable, Hashable {
+  /// The name of the place.
+  public let place: String
   public let endpoint: String
 
-  /// Creates a name.
-  public init(bundleId: String, environment: String, endpoint: String) {
-    self.bundleId = bundleId
-    self.environment = environment
+  /// Creates a grant.
+  public init(place: String, endpoint: String) {
+    self.place = place
     self.endpoint = endpoint
   }
+}
 
-  public var description: String { "\(bundleId):\(environment):\(endpoint)" }
+/// What became of the wish to call Apple.
+public enum CallAnswer: Sendable, Equatable {
+  case granted(CallGrant)
+  /// No endpoint may be called now; one may after this long.
+  case wait(Duration)
 }
 
 extension PurchaseStore {
-  /// Takes one call out of a budget.
+  /// Takes one call out of the first budget that has one left.
   ///
-  /// - Returns: zero when the call may be made now, else how long to wait before asking again.
-  public func takeCall(_ budget: BudgetName, perSecond: Int) async throws -> Duration {
-    let milliseconds =
+  /// - Parameter endpoints: those that can answer, the preferred one first.
+  public func takeCall(_ place: CallPlace, _ endpoints: [String]) async throws -> CallAnswer {
+    let reply =
       try await redis.run(
-        .takeCall, keys: [keys.pause(budget.description), keys.budget(budget.description)],
-        arguments: [String(perSecond)]
-      ).integer ?? 0
-    return .milliseconds(milliseconds)
+        .takeCall, keys: [keys.budgets], arguments: [place.name, String(place.perSecond)] + endpoints
+      ).array ?? []
+    if let endpoint = reply.first?.string, !endpoint.isEmpty {
+      return .granted(CallGrant(place: place.name, endpoint: endpoint))
+    }
+    guard let wait = reply.last?.integer else { throw unexpected(reply, "take call") }
+    return .wait(.milliseconds(max(1, wait)))
   }
 
-  /// Stops every worker's calls on a budget, because Apple said so in `Retry-After`; never shortens a pause.
-  public func pause(_ budget: BudgetName, for duration: Duration) async throws {
+  /// Stops every worker's calls to an endpoint, because Apple said so in `Retry-After`; never shortens a pause.
+  public func pause(_ place: CallPlace, _ endpoint: String, for duration: Duration) async throws {
     _ = try await redis.run(
-      .pause, keys: [keys.pause(budget.description)], arguments: [String(max(1, duration.wholeMilliseconds))])
+      .pause, keys: [keys.budgets],
+      arguments: ["pause:\(place.name)|\(endpoint)", String(max(1, duration.wholeMilliseconds))])
   }
 }
 
 extension RedisScript {
-  /// A bucket of one second's calls, kept as the time at which it would be empty (generic cell rate algorithm).
+  /// Lua: `grant(key, place, perSecond, endpoints, now)` returns an endpoint, or an empty text and the milliseconds to
+  /// wait; `now` in microseconds. A bucket of one second's calls is kept as the time at which it would be empty
+  /// (generic cell rate algorithm).
+  static let grantFunction = """
+    local function grant(key, place, rate, endpoints, now)
+      local soonest
+      for _, endpoint in ipairs(endpoints) do
+        local name = place .. '|' .. endpoint
+        local known = redis.call('HMGET', key, name, 'pause:' .. name)
+        local interval = 1000000 / tonumber(rate)
+        local empty = math.max(tonumber(known[1] or 0), now)
+        local wait = math.max(tonumber(known[2] or 0) - now, empty + interval - now - 1000000)
+        if wait <= 0 then
+          redis.call('HSET', key, name, string.format('%.0f', empty + interval))
+          return endpoint, 0
+        end
+        soonest = math.min(soonest or wait, wait)
+      end
+      return '', math.ceil((soonest or 1000000) / 1000)
+    end
+
+    """
+
   fileprivate static let takeCall = RedisScript(
     "take call",
-    """
-    local pause = redis.call('PTTL', KEYS[1])
-    if pause > 0 then return pause end
-    local time = redis.call('TIME')
-    local now = time[1] * 1000000 + time[2]
-    local interval = 1000000 / tonumber(ARGV[1])
-    local empty = math.max(tonumber(redis.call('GET', KEYS[2]) or 0), now)
-    local wait = empty + interval - now - 1000000
-    if wait > 0 then return math.ceil(wait / 1000) end
-    redis.call('SET', KEYS[2], string.format('%.0f', empty + interval), 'PX', 2000)
-    return 0
-    """)
+    grantFunction + """
+      local time = redis.call('TIME')
+      local endpoints = {}
+      for index = 3, #ARGV do endpoints[index - 2] = ARGV[index] end
+      return {grant(KEYS[1], ARGV[1], ARGV[2], endpoints, time[1] * 1000000 + time[2])}
+      """)
 
   fileprivate static let pause = RedisScript(
     "pause",
     """
-    if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], '1', 'PX', ARGV[1]) end
+    local time = redis.call('TIME')
+    local untilWhen = time[1] * 1000000 + time[2] + ARGV[2] * 1000
+    if tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or 0) < untilWhen then
+      redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', untilWhen))
+    end
     return 1
     """)
 }

@@ -23,8 +23,11 @@ extension PurchaseStore {
   /// - Parameters:
   ///   - retention: how long the status can be read from now on.
   ///   - sweepAfter: when the sweep may look whether the event was published.
+  ///   - reuse: how long the next registrations of the transaction need no call to Apple when this one gives access; zero
+  ///     for an outcome that was itself reused.
   public func finalize(
-    _ job: Job, _ lease: Lease, _ outcome: Outcome, retention: Duration, sweepAfter: Duration, route: String?
+    _ job: Job, _ lease: Lease, _ outcome: Outcome, retention: Duration, sweepAfter: Duration, route: String?,
+    reuse: Duration = .zero
   ) async throws -> FinalizeAnswer {
     let (publisher, transaction) = (job.publisherId, job.transactionId)
     var owner = ""
@@ -37,7 +40,7 @@ extension PurchaseStore {
         keys: [
           keys.fence(publisher, transaction), keys.lease(publisher, transaction),
           keys.synchronization(publisher, job.synchronizationId), keys.claim(publisher, transaction), keys.open,
-          keys.route(publisher, transaction),
+          keys.route(publisher, transaction), keys.recent(publisher, transaction),
         ] + (owner.isEmpty ? [] : [owner]),
         arguments: [
           String(lease.fence), job.claim.encoded, keys.member(publisher, job.synchronizationId),
@@ -46,7 +49,7 @@ extension PurchaseStore {
           outcome.environment ?? "", job.traceparent ?? "", route ?? "",
           String(Self.routeRetention.wholeMilliseconds),
           SynchronizationResult.purchaseOwnedByAnotherCustomer.rawValue, try encoded(job),
-          String(sweepAfter.wholeMilliseconds),
+          String(sweepAfter.wholeMilliseconds), String(reuse.wholeMilliseconds),
         ]
       ).array ?? []
     switch reply.first?.string {
@@ -91,10 +94,13 @@ extension RedisScript {
     local last = redis.call('GET', KEYS[1])
     if last and last ~= ARGV[1] then return {'stale'} end
     local result, granted, offer = ARGV[7], ARGV[8], ARGV[9]
-    if KEYS[7] then
-      local owner = redis.call('GET', KEYS[7])
+    if granted == '1' and ARGV[18] ~= '0' then
+      redis.call('SET', KEYS[7], cjson.encode({offer, ARGV[10], ARGV[11]}), 'PX', ARGV[18])
+    end
+    if KEYS[8] then
+      local owner = redis.call('GET', KEYS[8])
       if not owner then
-        redis.call('SET', KEYS[7], ARGV[5])
+        redis.call('SET', KEYS[8], ARGV[5])
       elseif owner ~= ARGV[5] then
         result, granted, offer = ARGV[15], '0', ''
       end

@@ -13,13 +13,22 @@ public struct Lease: Sendable, Equatable {
   /// How many runs of the synchronization before this one, in a row, seem to have ended by a crash: they neither finalized
   /// it nor gave it back, and their delivery was not acknowledged.
   public let crashes: Int
+  /// The first call that the run may make.
+  public let call: CallGrant?
+  /// What a verified answer of a moment ago came to: no call is needed.
+  public let covered: Outcome?
 
   /// Creates a lease.
-  public init(fence: Int64, route: String?, takenAt: Int64? = nil, crashes: Int = 0) {
+  public init(
+    fence: Int64, route: String?, takenAt: Int64? = nil, crashes: Int = 0, call: CallGrant? = nil,
+    covered: Outcome? = nil
+  ) {
     self.fence = fence
     self.route = route
     self.takenAt = takenAt
     self.crashes = crashes
+    self.call = call
+    self.covered = covered
   }
 }
 
@@ -28,6 +37,8 @@ public enum LeaseAnswer: Sendable, Equatable {
   case taken(Lease)
   /// Another run has the lease for this long at most.
   case busy(Duration)
+  /// Apple may not be asked before this long.
+  case wait(Duration)
   /// Nothing is left to do but to tell.
   case finalized(Synchronization)
   /// The job's synchronizationId has become that of another registration; nobody was promised anything for this one.
@@ -40,10 +51,16 @@ extension PurchaseStore {
   /// The number is the greater of the last one plus one and Redis' clock in microseconds, so it grows even when Redis
   /// was wiped (decision 0004). A Redis that has lost the synchronization gets it back from the job.
   ///
-  /// - Parameter wasRedelivered: whether a delivery of the job ended without an acknowledgement: only then a run that did
-  ///   not end counts as a crash. One whose worker lives, but could not reach Redis, has put its job back by itself.
+  /// The first call to Apple is taken out of its budget in the same step: a run that may not call is not begun.
+  ///
+  /// - Parameters:
+  ///   - wasRedelivered: whether a delivery of the job ended without an acknowledgement: only then a run that did not end
+  ///     counts as a crash. One whose worker lives, but could not reach Redis, has put its job back by itself.
+  ///   - places: where Apple may be asked, the first choice first; a known route goes before it. Empty asks nobody.
+  ///   - endpoints: those that can answer, the preferred one first.
   public func takeLease(
-    _ job: Job, for duration: Duration, sweepAfter: Duration, wasRedelivered: Bool = false
+    _ job: Job, for duration: Duration, sweepAfter: Duration, wasRedelivered: Bool = false, places: [CallPlace] = [],
+    endpoints: [String] = []
   ) async throws -> LeaseAnswer {
     let (publisher, transaction) = (job.publisherId, job.transactionId)
     let reply =
@@ -52,13 +69,13 @@ extension PurchaseStore {
         keys: [
           keys.lease(publisher, transaction), keys.fence(publisher, transaction),
           keys.synchronization(publisher, job.synchronizationId), keys.claim(publisher, transaction), keys.open,
-          keys.route(publisher, transaction),
+          keys.route(publisher, transaction), keys.budgets, keys.recent(publisher, transaction),
         ],
         arguments: [
           String(duration.wholeMilliseconds), job.claim.encoded, keys.member(publisher, job.synchronizationId),
           String(sweepAfter.wholeMilliseconds), String(job.customerId), transaction, try encoded(job),
-          job.traceparent ?? "", wasRedelivered ? "1" : "0",
-        ]
+          job.traceparent ?? "", wasRedelivered ? "1" : "0", String(endpoints.count),
+        ] + endpoints + places.flatMap { [$0.name, String($0.perSecond)] }
       ).array ?? []
     switch reply.first?.string {
     case "taken":
@@ -67,7 +84,9 @@ extension PurchaseStore {
         Lease(
           fence: fence, route: reply[2].string.flatMap { $0.isEmpty ? nil : $0 },
           takenAt: reply.count > 3 ? reply[3].integer : nil,
-          crashes: reply.count > 4 ? Int(clamping: reply[4].integer ?? 0) : 0))
+          crashes: reply.count > 4 ? Int(clamping: reply[4].integer ?? 0) : 0, call: call(reply),
+          covered: covered(reply)))
+    case "wait": return .wait(.milliseconds(max(1, reply[1].integer ?? 1000)))
     case "busy": return .busy(.milliseconds(max(1, reply[1].integer ?? 1000)))
     case "finalized":
       guard let done = Synchronization(publisher: publisher, id: job.synchronizationId, fields: reply[1].hash) else {
@@ -77,6 +96,22 @@ extension PurchaseStore {
     case "foreign": return .foreign
     default: throw unexpected(reply, "take lease")
     }
+  }
+
+  private func call(_ reply: [RESPValue]) -> CallGrant? {
+    guard reply.count > 6, let place = reply[5].string, let endpoint = reply[6].string, !endpoint.isEmpty else {
+      return nil
+    }
+    return CallGrant(place: place, endpoint: endpoint)
+  }
+
+  private func covered(_ reply: [RESPValue]) -> Outcome? {
+    guard reply.count > 9, let offer = reply[7].string, let original = reply[8].string,
+      let environment = reply[9].string
+    else { return nil }
+    return Outcome(
+      .purchaseSynchronized, accessGranted: true, offerId: offer, originalTransactionId: original,
+      environment: environment)
   }
 
   /// Makes a lease last longer, and keeps the sweep away from what is running.
@@ -125,37 +160,68 @@ extension PurchaseStore {
 extension RedisScript {
   fileprivate static let takeLease = RedisScript(
     "take lease",
-    """
-    local known = redis.call('HMGET', KEYS[3], 'status', 'transaction', 'customer')
-    local status = known[1]
-    if status and (known[2] ~= ARGV[6] or known[3] ~= ARGV[5]) then
-      if redis.call('GET', KEYS[4]) == ARGV[2] then redis.call('DEL', KEYS[4]) end
-      return {'foreign'}
-    end
-    if status == 'finalized' then return {'finalized', redis.call('HGETALL', KEYS[3])} end
-    if redis.call('EXISTS', KEYS[1]) == 1 then return {'busy', redis.call('PTTL', KEYS[1])} end
-    local now = redis.call('TIME')
-    local micros = now[1] * 1000000 + now[2]
-    local fence = string.format('%.0f', math.max(tonumber(redis.call('GET', KEYS[2]) or 0) + 1, micros))
-    redis.call('SET', KEYS[2], fence)
-    redis.call('SET', KEYS[1], fence, 'PX', ARGV[1])
-    if not status then
-      redis.call('HSET', KEYS[3], 'transaction', ARGV[6], 'customer', ARGV[5], 'status', 'processing', 'job', ARGV[7],
-        'traceparent', ARGV[8])
-    end
-    local crashes = tonumber(redis.call('HGET', KEYS[3], 'crashes') or 0)
-    if ARGV[9] == '1' and redis.call('HGET', KEYS[3], 'held') then crashes = crashes + 1 end
-    redis.call('HSET', KEYS[3], 'fence', fence, 'held', 1, 'crashes', crashes)
-    local holder = redis.call('GET', KEYS[4])
-    if not holder then
-      redis.call('SET', KEYS[4], ARGV[2])
-    elseif holder == ARGV[2] then
-      redis.call('PERSIST', KEYS[4])
-    end
-    redis.call('ZADD', KEYS[5], math.floor(micros / 1000) + ARGV[4], ARGV[3])
-    return {'taken', fence, redis.call('GET', KEYS[6]) or '', string.format('%.0f', math.floor(micros / 1000)),
-      crashes}
-    """)
+    grantFunction + """
+      local known = redis.call('HMGET', KEYS[3], 'status', 'transaction', 'customer')
+      local status = known[1]
+      if status and (known[2] ~= ARGV[6] or known[3] ~= ARGV[5]) then
+        if redis.call('GET', KEYS[4]) == ARGV[2] then redis.call('DEL', KEYS[4]) end
+        return {'foreign'}
+      end
+      if status == 'finalized' then return {'finalized', redis.call('HGETALL', KEYS[3])} end
+      if redis.call('EXISTS', KEYS[1]) == 1 then return {'busy', redis.call('PTTL', KEYS[1])} end
+      local now = redis.call('TIME')
+      local micros = now[1] * 1000000 + now[2]
+      if not status then
+        redis.call('HSET', KEYS[3], 'transaction', ARGV[6], 'customer', ARGV[5], 'status', 'processing', 'job', ARGV[7],
+          'traceparent', ARGV[8])
+      end
+      local holder = redis.call('GET', KEYS[4])
+      if not holder then
+        redis.call('SET', KEYS[4], ARGV[2])
+      elseif holder == ARGV[2] then
+        redis.call('PERSIST', KEYS[4])
+      end
+      local due = math.floor(micros / 1000) + ARGV[4]
+      local route = redis.call('GET', KEYS[6]) or ''
+      local recent = redis.call('GET', KEYS[8])
+      local place, endpoint, wait = '', '', 0
+      local first = 11 + ARGV[10]
+      if not recent and #ARGV >= first then
+        local rate
+        place, rate = ARGV[first], ARGV[first + 1]
+        for index = first, #ARGV, 2 do
+          if route == ARGV[index] or string.sub(route, 1, #ARGV[index] + 1) == ARGV[index] .. '|' then
+            place, rate = ARGV[index], ARGV[index + 1]
+          end
+        end
+        local endpoints = {}
+        for index = 11, first - 1 do
+          -- A route may name the only endpoint that knows the transaction.
+          if #route <= #place + 1 or string.sub(route, 1, #place) ~= place
+            or string.sub(route, #place + 2) == ARGV[index] then
+            endpoints[#endpoints + 1] = ARGV[index]
+          end
+        end
+        endpoint, wait = grant(KEYS[7], place, rate, endpoints, micros)
+        if endpoint == '' then
+          redis.call('ZADD', KEYS[5], due + wait, ARGV[3])
+          return {'wait', wait}
+        end
+      end
+      local fence = string.format('%.0f', math.max(tonumber(redis.call('GET', KEYS[2]) or 0) + 1, micros))
+      redis.call('SET', KEYS[2], fence)
+      redis.call('SET', KEYS[1], fence, 'PX', ARGV[1])
+      local before = redis.call('HMGET', KEYS[3], 'crashes', 'held')
+      local crashes = tonumber(before[1] or 0)
+      if ARGV[9] == '1' and before[2] then crashes = crashes + 1 end
+      redis.call('HSET', KEYS[3], 'fence', fence, 'held', 1, 'crashes', crashes)
+      redis.call('ZADD', KEYS[5], due, ARGV[3])
+      local answer = {'taken', fence, route, string.format('%.0f', math.floor(micros / 1000)), crashes, place, endpoint}
+      if recent then
+        for index, value in ipairs(cjson.decode(recent)) do answer[7 + index] = value end
+      end
+      return answer
+      """)
 
   fileprivate static let renewLease = RedisScript(
     "renew lease",

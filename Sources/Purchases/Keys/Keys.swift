@@ -19,7 +19,7 @@ public struct Keys: Sendable {
   public func fence(_ publisher: Int64, _ transaction: String) -> String {
     "\(prefix)fence:\(publisher):\(transaction)"
   }
-  /// String with expiry: app and environment in which Apple knew the transaction.
+  /// String with expiry: app and environment in which Apple knew the transaction, and the only endpoint that does.
   public func route(_ publisher: Int64, _ transaction: String) -> String {
     "\(prefix)route:\(publisher):\(transaction)"
   }
@@ -37,8 +37,10 @@ public struct Keys: Sendable {
   public func owner(_ publisher: Int64, _ environment: String, _ original: String) -> String {
     "\(prefix)owner:\(publisher):\(environment):\(original)"
   }
-  /// String with expiry: Apple has forbidden calls until it goes.
-  public func pause(_ budget: String) -> String { "\(prefix)pause:\(budget)" }
-  /// String with expiry: the bucket of a budget.
-  public func budget(_ budget: String) -> String { "\(prefix)budget:\(budget)" }
+  /// String with expiry: what a verified answer of a moment ago came to.
+  public func recent(_ publisher: Int64, _ transaction: String) -> String {
+    "\(prefix)recent:\(publisher):\(transaction)"
+  }
+  /// Hash: for each app, environment and endpoint the bucket of its budget, and until when Apple has forbidden calls.
+  public var budgets: String { "\(prefix)budgets" }
 }

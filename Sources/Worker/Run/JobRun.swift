@@ -57,11 +57,17 @@ struct JobRun {
     if job.transactionId == context.faults.crashTransaction { abort() }
 
     // 2. Apple's answer, verified.
+    if let covered = lease.covered {
+      worker.letsGo(job, lease)
+      worker.metrics.covered.count()
+      return await finalize(job, lease, covered, attempt, lease.route, reuse: .zero, log)
+    }
     guard let publisher = context.publishers[job.publisherId] else {
       log.error("the publisher is not configured")
       return await follow(.failed(.publisherUnknown), job, lease, attempt, nil, OfferCatalog([]), log)
     }
-    let finding = await worker.verification(log).verify(job.transactionId, of: publisher, route: lease.route)
+    let finding = await worker.verification(log).verify(
+      job.transactionId, of: publisher, route: lease.route, grant: lease.call)
     if Task.isCancelled, case .failed = finding.outcome {
       // The worker stops and the call was broken off: that is no failure of the job.
       return await handBack(job, lease, log)
@@ -75,9 +81,13 @@ struct JobRun {
   private func takeLease(_ job: Job, _ attempt: Int, _ log: Log) async -> Lease? {
     do {
       let start = ContinuousClock.now
+      let places = context.publishers[job.publisherId].map {
+        PurchaseVerification.places($0, context.settings.appStore)
+      }
       let answer = try await worker.store.takeLease(
         job, for: settings.leaseDuration, sweepAfter: settings.sweepAfter,
-        wasRedelivered: JobMessage.wasRedelivered(received.delivery))
+        wasRedelivered: JobMessage.wasRedelivered(received.delivery), places: places ?? [],
+        endpoints: PurchaseVerification.endpoints)
       switch answer {
       case .taken(let lease):
         // A late answer tells an old time.
@@ -87,6 +97,9 @@ struct JobRun {
         return lease
       case .finalized(let synchronization): await tell(synchronization, job, attempt, log)
       case .foreign: await bury("its synchronizationId has become another registration's")
+      case .wait(let wait):
+        worker.metrics.budgetWaits.count()
+        await delay(job, attempt, wait, .budget, log)
       case .busy(let rest): await delay(job, attempt, rest, .busy, log)
       }
     } catch {
@@ -111,7 +124,7 @@ struct JobRun {
       log.error("a delivery could not be buried", ["cause": .failure(error)])
     }
     worker.letsGo(job, lease)
-    await finalize(job, lease, Outcome(.internalError), attempt, lease.route, log)
+    await finalize(job, lease, Outcome(.internalError), attempt, lease.route, reuse: .zero, log)
   }
 
   private func release(
@@ -137,7 +150,8 @@ struct JobRun {
     let step = NextStep.after(
       outcome, attempt: attempt, policy: worker.policy, offers: offers, now: context.now())
     switch step {
-    case .conclude(let outcome): await finalize(job, lease, outcome, attempt, route, log)
+    case .conclude(let outcome):
+      await finalize(job, lease, outcome, attempt, route, reuse: settings.answerReuse, log)
     case .retry(let next, let tier, let cause):
       // A run that was only postponed has proven nothing.
       await release(job, lease, isRetrying: next > attempt, after: tier, isRun: next > attempt, route: route, log)
@@ -150,11 +164,12 @@ struct JobRun {
 
   /// Finalizes: the fencing number decides whether what we found takes effect.
   private func finalize(
-    _ job: Job, _ lease: Lease, _ outcome: Outcome, _ attempt: Int, _ route: String?, _ log: Log
+    _ job: Job, _ lease: Lease, _ outcome: Outcome, _ attempt: Int, _ route: String?, reuse: Duration, _ log: Log
   ) async {
     do {
       switch try await worker.store.finalize(
-        job, lease, outcome, retention: settings.statusRetention, sweepAfter: settings.sweepAfter, route: route)
+        job, lease, outcome, retention: settings.statusRetention, sweepAfter: settings.sweepAfter, route: route,
+        reuse: reuse)
       {
       case .finalized(let synchronization):
         let conclusion = synchronization.conclusion
@@ -220,7 +235,7 @@ struct JobRun {
     let queue = worker.topology.jobDelay(worker.policy.tier(for: wait))
     do {
       // Only a job that did not run yet carries on that it was redelivered; any other has just shown how it ends.
-      let isUntried = cause == .busy || cause == .storeUnavailable
+      let isUntried = cause == .busy || cause == .budget || cause == .storeUnavailable
       let message = try JobMessage.message(
         job, attempt: attempt, queue: queue,
         wasRedelivered: isUntried && JobMessage.wasRedelivered(received.delivery))

@@ -3,6 +3,7 @@ import Configuration
 import EventLoop
 import Fleet
 import HTTPClient
+import JSON
 import Observability
 import Purchases
 
@@ -26,19 +27,35 @@ struct PurchaseVerification {
     var route: String?
   }
 
-  func verify(_ transactionId: String, of publisher: Publisher, route: String?) async -> Finding {
+  /// Both can prove an active subscription, and only the first one any other purchase.
+  static let endpoints = [AppStoreEndpoint.transactionInfo, .subscriptionStatuses].map(\.rawValue)
+
+  /// - Parameter grant: the first call, if one was taken out of its budget already.
+  func verify(
+    _ transactionId: String, of publisher: Publisher, route: String?, grant: CallGrant?
+  ) async -> Finding {
     var unauthorized = false
+    var unused = grant
     for place in places(publisher.apps, route: route) {
       var environments = place.environments
       while true {
         let environment = environments.environment
+        let question = Question(
+          transactionId: transactionId, app: place.app, environment: environment,
+          place: Self.place(place.app, environment, settings))
         do throws(Obstacle) {
-          let purchase = try await verify(transactionId, of: place.app, in: environment)
-          return Finding(outcome: .verified(purchase), route: "\(place.app.bundleId)|\(environment.rawValue)")
+          var granted: AppStoreEndpoint?
+          if let grant = unused, grant.place == question.place.name {
+            granted = AppStoreEndpoint(rawValue: grant.endpoint)
+            unused = nil
+          }
+          let purchase = try await verify(question, granted: granted)
+          let hint = purchase.kind == .autoRenewable ? "" : "|\(AppStoreEndpoint.transactionInfo.rawValue)"
+          return Finding(outcome: .verified(purchase), route: question.place.name + hint)
         } catch {
           guard case .call(let error) = error else {
-            guard case .stop(let outcome) = error else { break }
-            return Finding(outcome: outcome)
+            guard case .stop(let outcome, let route) = error else { break }
+            return Finding(outcome: outcome, route: route)
           }
           if place.app.accepts(.sandbox), environments.moves(after: error) { continue }
           switch error.kind {
@@ -47,7 +64,7 @@ struct PurchaseVerification {
             log.error("Apple refused the key", ["app": .string(place.app.bundleId), "cause": .failure(error)])
             unauthorized = true
           case .api(let code) where Self.unknown.contains(code): break
-          default: return Finding(outcome: await outcome(of: error, place.app, environment))
+          default: return Finding(outcome: await outcome(of: error, question))
           }
           break
         }
@@ -61,47 +78,106 @@ struct PurchaseVerification {
   /// Why there is no verified purchase.
   private enum Obstacle: Error {
     case call(AppStoreAPIError)
-    case stop(AttemptOutcome)
+    case stop(AttemptOutcome, route: String? = nil)
   }
 
-  private func verify(
-    _ transactionId: String, of app: Publisher.App, in environment: AppStoreEnvironment
-  ) async throws(Obstacle) -> VerifiedPurchase {
-    let credentials = AppCredentials(
-      bundleId: app.bundleId, issuerId: app.issuerId, keyId: app.keyId, key: app.privateKey)
-    // Only this app and this environment: an answer about any other is not an answer to the question.
-    let accepted = AcceptedApps([
-      .init(bundleId: app.bundleId, appAppleId: app.appAppleId, environments: [environment])
-    ])
+  /// What Apple is asked.
+  private struct Question {
+    let transactionId: String
+    let app: Publisher.App
+    let environment: AppStoreEnvironment
+    let place: CallPlace
 
-    try await takeCall(.transactionInfo, app, environment)
-    let info = try await call(.transactionInfo, environment) { () async throws(AppStoreAPIError) in
-      try await self.api.transactionInfo(transactionId, in: environment, for: credentials)
+    var credentials: AppCredentials {
+      AppCredentials(bundleId: app.bundleId, issuerId: app.issuerId, keyId: app.keyId, key: app.privateKey)
     }
-    let transaction = try checked(verifier.transaction(info.signedTransactionInfo, expecting: accepted))
-    guard transaction.transactionId == transactionId, let original = transaction.originalTransactionId else {
+    /// Only this app and this environment: an answer about any other is not an answer to the question.
+    var accepted: AcceptedApps {
+      AcceptedApps([.init(bundleId: app.bundleId, appAppleId: app.appAppleId, environments: [environment])])
+    }
+  }
+
+  /// Asks once where that is enough: Get Transaction Info proves everything but a subscription that has been renewed,
+  /// upgraded or ended since, and Get All Subscription Statuses a subscription that it names.
+  private func verify(
+    _ question: Question, granted: AppStoreEndpoint?
+  ) async throws(Obstacle) -> VerifiedPurchase {
+    var statuses: [SubscriptionStatusesResponse.LastTransaction]?
+    var endpoint = granted
+    if endpoint == nil { endpoint = try await takeCall(Self.endpoints, question) }
+    if endpoint == .subscriptionStatuses {
+      let entries = try await askForStatuses(question)
+      if let purchase = try latest(in: entries, naming: question) { return purchase }
+      // The customer's subscriptions do not name this transaction: it is an older one of theirs, or none of them.
+      try await takeCall([AppStoreEndpoint.transactionInfo.rawValue], question)
+      statuses = entries
+    }
+    let info = try await call(.transactionInfo, question) { () async throws(AppStoreAPIError) in
+      try await self.api.transactionInfo(
+        question.transactionId, in: question.environment, for: question.credentials)
+    }
+    let transaction = try checked(verifier.transaction(info.signedTransactionInfo, expecting: question.accepted))
+    guard transaction.transactionId == question.transactionId, let original = transaction.originalTransactionId else {
       throw reject("Apple answered about another transaction")
     }
-    guard transaction.type == .autoRenewable else { return try purchase(transaction) }
+    guard transaction.type == .autoRenewable, !isCurrent(transaction) else { return try purchase(transaction) }
 
-    try await takeCall(.subscriptionStatuses, app, environment)
-    let statuses = try await call(.subscriptionStatuses, environment) { () async throws(AppStoreAPIError) in
-      try await self.api.subscriptionStatuses(transactionId, in: environment, for: credentials)
+    if statuses == nil {
+      try await takeCall([AppStoreEndpoint.subscriptionStatuses.rawValue], question)
+      statuses = try await askForStatuses(question)
     }
-    let entries = statuses.data.flatMap { $0.lastTransactions ?? [] }
-    guard let entry = entries.first(where: { $0.originalTransactionId == original }) else {
+    guard let entry = statuses?.first(where: { $0.originalTransactionId == original }) else {
       return try purchase(transaction)
     }
-    if let latest = try latest(entry, of: original, expecting: accepted) { return latest }
+    if let latest = try latest(entry, of: original, question) { return latest }
     return try purchase(transaction)
+  }
+
+  /// Whether a subscription's transaction proves access by itself.
+  private func isCurrent(_ transaction: TransactionPayload) -> Bool {
+    transaction.revocationDate == nil && transaction.isUpgraded != true && (transaction.expiresDate ?? 0) > now()
+  }
+
+  private func askForStatuses(
+    _ question: Question
+  ) async throws(Obstacle) -> [SubscriptionStatusesResponse.LastTransaction] {
+    do {
+      let answer = try await call(.subscriptionStatuses, question) { () async throws(AppStoreAPIError) in
+        try await self.api.subscriptionStatuses(
+          question.transactionId, in: question.environment, for: question.credentials)
+      }
+      return answer.data.flatMap { $0.lastTransactions ?? [] }
+    } catch {
+      // That there is no subscription does not mean that there is no purchase.
+      if case .call(let error) = error, case .api(let code) = error.kind, Self.unknown.contains(code) { return [] }
+      throw error
+    }
+  }
+
+  /// The subscription whose first or latest transaction is the one in question; an answer holds all of a customer's.
+  private func latest(
+    in entries: [SubscriptionStatusesResponse.LastTransaction], naming question: Question
+  ) throws(Obstacle) -> VerifiedPurchase? {
+    for entry in entries {
+      if entry.originalTransactionId == question.transactionId {
+        return try latest(entry, of: question.transactionId, question)
+      }
+      // Only to choose the entry; what it says is believed when it is verified.
+      guard let signed = entry.signedTransactionInfo, let original = entry.originalTransactionId,
+        case .object(let claimed)? = SignedDataVerifier.unverifiedPayload(of: signed),
+        claimed["transactionId"] == .string(question.transactionId)
+      else { continue }
+      return try latest(entry, of: original, question)
+    }
+    return nil
   }
 
   /// The purchase by its latest transaction: after a renewal or an upgrade not the one that was registered.
   private func latest(
-    _ entry: SubscriptionStatusesResponse.LastTransaction, of original: String, expecting accepted: AcceptedApps
+    _ entry: SubscriptionStatusesResponse.LastTransaction, of original: String, _ question: Question
   ) throws(Obstacle) -> VerifiedPurchase? {
     guard let signed = entry.signedTransactionInfo else { return nil }
-    let latest = try checked(verifier.transaction(signed, expecting: accepted))
+    let latest = try checked(verifier.transaction(signed, expecting: question.accepted))
     guard latest.originalTransactionId == original else {
       throw reject("the latest transaction belongs to another purchase")
     }
@@ -156,40 +232,41 @@ struct PurchaseVerification {
   // MARK: Calls
 
   /// Takes a call out of the fleet's budget; without one the job waits in a tier, not here.
-  private func takeCall(
-    _ endpoint: AppStoreEndpoint, _ app: Publisher.App, _ environment: AppStoreEnvironment
-  ) async throws(Obstacle) {
-    let name = budget(endpoint, app, environment)
-    let rate = environment == .production ? settings.callsPerSecond : max(1, settings.callsPerSecond / 10)
-    let wait: Duration
+  @discardableResult
+  private func takeCall(_ endpoints: [String], _ question: Question) async throws(Obstacle) -> AppStoreEndpoint? {
+    let answer: CallAnswer
     do {
-      wait = try await store.takeCall(name, perSecond: rate)
+      answer = try await store.takeCall(question.place, endpoints)
     } catch {
       throw .stop(.postponed(.storeUnavailable, wait: .seconds(1)))
     }
-    guard wait == .zero else {
-      metrics.budgetWaits.count(endpoint.rawValue)
-      throw .stop(.postponed(.budget, wait: wait))
+    switch answer {
+    case .granted(let grant): return AppStoreEndpoint(rawValue: grant.endpoint)
+    case .wait(let wait):
+      metrics.budgetWaits.count()
+      // Who needs one endpoint only asks for that one the next time.
+      let hint = endpoints.count == 1 ? "|\(endpoints[0])" : ""
+      throw .stop(.postponed(.budget, wait: wait), route: question.place.name + hint)
     }
   }
 
   private func call<Body>(
-    _ endpoint: AppStoreEndpoint, _ environment: AppStoreEnvironment,
+    _ endpoint: AppStoreEndpoint, _ question: Question,
     _ make: () async throws(AppStoreAPIError) -> AppStoreAnswer<Body>
   ) async throws(Obstacle) -> Body {
     let start = ContinuousClock.now
     do {
       let answer = try await make()
-      observe(start, endpoint, environment, "ok")
+      observe(start, endpoint, question.environment, "ok")
       log.debug(
         "Apple answered", ["endpoint": .string(endpoint.rawValue), "correlation": .text(answer.correlation.label)])
       return answer.body
     } catch {
-      observe(start, endpoint, environment, error.label)
+      observe(start, endpoint, question.environment, error.label)
       log.info(
         "Apple call failed",
         [
-          "endpoint": .string(endpoint.rawValue), "environment": .string(environment.rawValue),
+          "endpoint": .string(endpoint.rawValue), "environment": .string(question.environment.rawValue),
           "cause": .failure(error), "correlation": .text(error.correlation.label),
         ])
       throw .call(error)
@@ -205,18 +282,17 @@ struct PurchaseVerification {
   }
 
   /// What a failed call means for the attempt; a 429 stops the whole fleet's calls to the endpoint.
-  private func outcome(
-    of error: AppStoreAPIError, _ app: Publisher.App, _ environment: AppStoreEnvironment
-  ) async -> AttemptOutcome {
+  private func outcome(of error: AppStoreAPIError, _ question: Question) async -> AttemptOutcome {
     switch error.kind {
     case .rateLimited(let until):
       let wait = Duration.milliseconds(until.map { max(1, $0 - now()) } ?? 1000)
       do {
-        try await store.pause(budget(error.endpoint, app, environment), for: wait)
+        try await store.pause(question.place, error.endpoint.rawValue, for: wait)
       } catch {
         log.warning("pause failed", ["cause": .failure(error)])
       }
-      return .failed(.rateLimited, wait: wait)
+      // The budget knows how long to wait, and whether the other endpoint may be asked before.
+      return .failed(.rateLimited)
     case .transport(let cause):
       switch cause.code {
       case .timeout: return .failed(.timeout)
@@ -228,12 +304,6 @@ struct PurchaseVerification {
     }
   }
 
-  private func budget(
-    _ endpoint: AppStoreEndpoint, _ app: Publisher.App, _ environment: AppStoreEnvironment
-  ) -> BudgetName {
-    BudgetName(bundleId: app.bundleId, environment: environment.rawValue, endpoint: endpoint.rawValue)
-  }
-
   /// Apple's ways to say that it does not know an id.
   private static let unknown: Set<AppStoreErrorCode> = [
     .transactionIdNotFound, .originalTransactionIdNotFound, .invalidTransactionId, .invalidOriginalTransactionId,
@@ -241,16 +311,29 @@ struct PurchaseVerification {
 
   // MARK: Where to ask
 
+  /// Where a publisher's transactions may be known, the first choice first.
+  static func places(_ publisher: Publisher, _ settings: AppStoreSettings) -> [CallPlace] {
+    publisher.apps.flatMap { app in
+      [AppStoreEnvironment.production, .sandbox].filter(app.accepts).map { place(app, $0, settings) }
+    }
+  }
+
+  private static func place(
+    _ app: Publisher.App, _ environment: AppStoreEnvironment, _ settings: AppStoreSettings
+  ) -> CallPlace {
+    let rate = environment == .production ? settings.callsPerSecond : max(1, settings.callsPerSecond / 10)
+    return CallPlace(bundleId: app.bundleId, environment: environment.rawValue, perSecond: rate)
+  }
+
   private func places(
     _ apps: [Publisher.App], route: String?
   ) -> [(app: Publisher.App, environments: EnvironmentRoute)] {
     let all = apps.map { ($0, $0.accepts(.production) ? EnvironmentRoute() : EnvironmentRoute(known: .sandbox)) }
     let words = (route ?? "").split(separator: "|").map(String.init)
-    let known = AppStoreEnvironment(rawValue: words.last ?? "")
+    guard words.count >= 2 else { return all }
+    let known = AppStoreEnvironment(rawValue: words[1])
     // The publisher may have changed its mind about the environment since.
-    guard words.count == 2, let app = apps.first(where: { $0.bundleId == words[0] }), app.accepts(known) else {
-      return all
-    }
+    guard let app = apps.first(where: { $0.bundleId == words[0] }), app.accepts(known) else { return all }
     return [(app, EnvironmentRoute(known: known))] + all
   }
 }

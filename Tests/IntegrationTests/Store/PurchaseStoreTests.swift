@@ -260,18 +260,73 @@ struct PurchaseStoreTests {
 
   @Test func `a budget gives one second's calls at once and then makes wait, and a pause stops all`() async throws {
     try await with { (store, _, _) async throws in
-      let budget = BudgetName(bundleId: "a", environment: "Production", endpoint: "x")
+      let place = CallPlace(bundleId: "a", environment: "Production", perSecond: 5)
       // In one go: five hundred calls would take a minute and a half to be given one after the other.
-      let tasks = (0..<500).map { _ in Task { @LoopActor in try await store.takeCall(budget, perSecond: 5) } }
-      var waits: [Duration] = []
-      for task in tasks { waits.append(try await task.value) }
-      let given = waits.filter { $0 == .zero }.count
+      let tasks = (0..<500).map { _ in Task { @LoopActor in try await store.takeCall(place, ["x"]) } }
+      var given = 0
+      for task in tasks where try await task.value == Self.granted(place, "x") { given += 1 }
       #expect(given >= 5 && given < 500)
-      let other = BudgetName(bundleId: "b", environment: "Production", endpoint: "x")
-      #expect(try await store.takeCall(other, perSecond: 5) == .zero)
-      try await store.pause(other, for: .seconds(60))
-      try await store.pause(other, for: .seconds(1))
-      #expect(try await store.takeCall(other, perSecond: 5) > .seconds(50))
+      let other = CallPlace(bundleId: "b", environment: "Production", perSecond: 5)
+      #expect(try await store.takeCall(other, ["x", "y"]) == Self.granted(other, "x"))
+      try await store.pause(other, "x", for: .seconds(60))
+      try await store.pause(other, "x", for: .seconds(1))
+      // The other endpoint has a budget of its own.
+      #expect(try await store.takeCall(other, ["x", "y"]) == Self.granted(other, "y"))
+      guard case .wait(let wait) = try await store.takeCall(other, ["x"]) else {
+        throw NeverHappened(description: "a paused endpoint makes wait")
+      }
+      #expect(wait > .seconds(50) && wait <= .seconds(60))
+    }
+  }
+
+  private static func granted(_ place: CallPlace, _ endpoint: String) -> CallAnswer {
+    .granted(CallGrant(place: place.name, endpoint: endpoint))
+  }
+
+  @Test func `a lease comes with its first call, where the transaction is known, or not at all`() async throws {
+    try await with { (store, _, _) async throws in
+      let places = ["Production", "Sandbox"].map { CallPlace(bundleId: "app", environment: $0, perSecond: 1000) }
+      func take(_ job: Job) async throws -> LeaseAnswer {
+        try await store.takeLease(job, for: hour, sweepAfter: hour, places: places, endpoints: ["info", "statuses"])
+      }
+      guard case .taken(let first) = try await take(job()) else { throw NeverHappened(description: "the first lease") }
+      #expect(first.call == CallGrant(place: "app|Production", endpoint: "info"))
+      try await store.release(job(), first, isRetrying: false, sweepAfter: hour, route: "app|Sandbox")
+      guard case .taken(let second) = try await take(job()) else { throw NeverHappened(description: "the second") }
+      #expect(second.call == CallGrant(place: "app|Sandbox", endpoint: "info"))
+
+      // Without a call there is no run, and no lease to give back; the sweep waits as well.
+      try await store.release(job(), second, isRetrying: false, sweepAfter: .zero, route: "app|Sandbox|statuses")
+      try await store.pause(places[1], "statuses", for: .seconds(60))
+      guard case .wait(let wait) = try await take(job()) else { throw NeverHappened(description: "a wait") }
+      #expect(wait > .seconds(50))
+      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero).isEmpty)
+      try await store.release(job(), second, isRetrying: false, sweepAfter: hour, route: "app|Sandbox")
+      guard case .taken(let third) = try await take(job()) else { throw NeverHappened(description: "the third") }
+      #expect(third.call == CallGrant(place: "app|Sandbox", endpoint: "info"))
+      #expect(third.crashes == 0)
+    }
+  }
+
+  @Test func `an answer of a moment ago covers the next registration, and only one that gives access`() async throws {
+    try await with { (store, _, _) async throws in
+      let places = [CallPlace(bundleId: "app", environment: "Production", perSecond: 1000)]
+      func take(_ job: Job) async throws -> Lease {
+        guard
+          case .taken(let lease) = try await store.takeLease(
+            job, for: hour, sweepAfter: hour, places: places, endpoints: ["info"])
+        else { throw NeverHappened(description: "a lease") }
+        return lease
+      }
+      let first = try await take(job("a"))
+      _ = try await store.finalize(
+        job("a"), first, Outcome(.purchaseRevoked), retention: hour, sweepAfter: hour, route: nil, reuse: hour)
+      let second = try await take(job("b"))
+      #expect(second.covered == nil && second.call != nil)
+      _ = try await store.finalize(
+        job("b"), second, granted, retention: hour, sweepAfter: hour, route: nil, reuse: hour)
+      let third = try await take(job("c"))
+      #expect(third.covered == granted && third.call == nil)
     }
   }
 }

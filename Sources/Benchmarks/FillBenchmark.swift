@@ -1,0 +1,44 @@
+import AMQP
+import EventLoop
+import Fleet
+import Purchases
+
+/// Registers jobs as a gateway does, without HTTP: claim, confirmed publish, prolong. This is the gateway's floor, and it
+/// fills the queue for the others.
+@LoopActor
+struct FillBenchmark {
+  let backend: Backend
+
+  func run(count: Int, from first: Int, concurrency: Int) async throws -> [String: Double] {
+    try await backend.open()
+    let start = Usage()
+    var next = first
+    var failure: (any Error)?
+    let writers = (0..<concurrency).map { _ in
+      Task { @LoopActor in
+        do {
+          while next < first + count, failure == nil {
+            let number = next
+            next += 1
+            try await register(Backend.job(number))
+          }
+        } catch {
+          failure = error
+        }
+      }
+    }
+    for writer in writers { await writer.value }
+    if let failure { throw failure }
+    let result = start.until(Usage(), jobs: count)
+    await backend.close()
+    return result
+  }
+
+  private func register(_ job: Job) async throws {
+    let claim = try await backend.store.claim(job, checksCustomer: false, sweepAfter: Backend.sweepAfter)
+    guard claim == .claimed else { throw Unexpected(description: "\(job.transactionId): \(claim)") }
+    try await backend.publisher.publish(
+      try JobMessage.message(job, attempt: 1, queue: backend.topology.jobs), timeout: .seconds(60))
+    guard try await backend.store.prolongClaim(job) else { throw Unexpected(description: "a claim was lost") }
+  }
+}

@@ -1,0 +1,53 @@
+import EventLoop
+import Glibc
+
+/// The command line of one run.
+struct Arguments: Sendable {
+  private let words: [String]
+
+  init(_ words: some Sequence<String>) { self.words = Array(words) }
+
+  var benchmark: String { words.first ?? "" }
+
+  func text(_ name: String) -> String? {
+    guard let index = words.firstIndex(of: name), index + 1 < words.count else { return nil }
+    return words[index + 1]
+  }
+
+  func number(_ name: String, default value: Double) -> Double { text(name).flatMap { Double($0) } ?? value }
+}
+
+/// Runs what the arguments ask for, prints what it measured, and returns the exit status.
+@LoopActor
+func runBenchmark(_ arguments: Arguments) async -> Int32 {
+  func count(_ name: String, _ value: Double) -> Int { Int(arguments.number(name, default: value)) }
+  func backend() -> Backend {
+    Backend(
+      Backend.Place(
+        rabbitmq: count("--rabbitmq", 5672), redis: count("--redis", 6379),
+        prefix: arguments.text("--prefix") ?? "countersign"))
+  }
+  do {
+    let result: [String: Double]
+    switch arguments.benchmark {
+    case "verify":
+      result = try VerifyBenchmark().run(
+        seconds: arguments.number("--seconds", default: 3), count: count("--count", 1e12))
+    case "fill":
+      result = try await FillBenchmark(backend: backend()).run(
+        count: count("--count", 10_000), from: count("--from", 0), concurrency: count("--concurrency", 500))
+    case "floor":
+      result = try await FloorBenchmark(backend: backend()).run(
+        count: count("--count", 10_000), prefetch: count("--prefetch", 1000))
+    default:
+      throw Unexpected(description: "benchmarks: verify, fill, floor")
+    }
+    let members = result.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }
+    print("{" + members.joined(separator: ",") + "}")
+    return 0
+  } catch {
+    let text = "benchmarks: \(error)\n"
+    _ = write(STDERR_FILENO, text, text.utf8.count)
+    return 1
+  }
+}

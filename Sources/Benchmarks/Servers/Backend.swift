@@ -1,0 +1,93 @@
+import AMQP
+import EventLoop
+import Fleet
+import Glibc
+import Purchases
+import Redis
+
+/// The servers of a run, through the drivers and the store that the roles use, so that a floor is honest about them.
+@LoopActor
+final class Backend {
+  /// Where the servers are, and the names of the run in them.
+  struct Place {
+    let rabbitmq: Int
+    let redis: Int
+    let prefix: String
+  }
+
+  static let publisher: Int64 = 1001
+  static let sweepAfter = Duration.seconds(3600)
+
+  let store: PurchaseStore
+  let topology: Topology
+  let publisher: AMQPPublisher
+  let place: Place
+  private let redis: RedisClient
+
+  init(_ place: Place) {
+    self.place = place
+    redis = RedisClient(RedisEndpoint(host: "127.0.0.1", port: place.redis))
+    store = PurchaseStore(redis, prefix: place.prefix + ":")
+    // The tiers are those of the configuration that the roles are started with.
+    let tiers = [1, 5, 30, 60, 300, 1800].map { Duration.seconds($0) }
+    let topology = Topology(prefix: place.prefix, jobTiers: tiers, deliveryTiers: tiers)
+    self.topology = topology
+    publisher = AMQPPublisher(
+      AMQPEndpoint(host: "127.0.0.1", port: place.rabbitmq), name: "benchmark publishes", onChange: { _ in },
+      declare: { channel in
+        try await channel.declareQueue(topology.jobs, passive: true)
+      })
+  }
+
+  /// Connects to both.
+  func open() async throws {
+    redis.start()
+    publisher.start()
+    for _ in 0..<500 {
+      if redis.isReady, publisher.isReady { return }
+      try await EventLoop.sleep(for: .milliseconds(20))
+    }
+    throw Unexpected(description: "no connection to RabbitMQ at \(place.rabbitmq) and Redis at \(place.redis)")
+  }
+
+  func close() async {
+    await publisher.stop()
+    await redis.stop()
+  }
+
+  /// A consumer of the jobs.
+  func jobs(prefetch: Int, _ handler: @escaping @LoopActor (AMQPConsumer.Received) -> Void) -> AMQPConsumer {
+    AMQPConsumer(
+      AMQPEndpoint(host: "127.0.0.1", port: place.rabbitmq), name: "benchmark consumes", queue: topology.jobs,
+      prefetch: prefetch, onChange: { _ in }, declare: { _ in }, handler: handler)
+  }
+
+  /// The job of a number: an active subscription, each its own.
+  static func job(_ number: Int) -> Job {
+    Job(
+      synchronizationId: "bench-\(number)", publisherId: publisher, customerId: 987_654_321,
+      transactionId: "100\(10_000_000_000 + number)", registeredAt: unixMilliseconds())
+  }
+}
+
+/// What a process has used so far.
+struct Usage {
+  let wall = ContinuousClock.now
+  let processor: Double
+
+  init() {
+    var usage = rusage()
+    getrusage(RUSAGE_SELF.rawValue, &usage)
+    func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+    processor = seconds(usage.ru_utime) + seconds(usage.ru_stime)
+  }
+
+  /// What was used from there to here, for so many jobs.
+  func until(_ end: Usage, jobs: Int) -> [String: Double] {
+    let wall = (end.wall - wall).inSeconds
+    return [
+      "jobs": Double(jobs), "seconds": wall, "perSecond": Double(jobs) / wall,
+      "processorMicroseconds": (end.processor - processor) / Double(jobs) * 1e6,
+    ]
+  }
+}

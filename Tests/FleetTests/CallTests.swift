@@ -1,0 +1,110 @@
+import EventLoop
+import Fleet
+import HTTPClient
+import Redis
+import Simulator
+import TestSupport
+import Testing
+
+/// How many calls to Apple a synchronization takes, and which.
+@Suite(
+  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .timeLimit(.minutes(20)))
+@LoopActor
+struct CallTests {
+  /// Runs a fleet of one worker and notes the endpoints that are called for each transaction.
+  private func with(
+    _ overrides: [String: String] = [:], _ body: @LoopActor (RunningFleet, Calls) async throws -> Void
+  ) async throws {
+    try await RunningFleet.with(["gateway-1", "worker-1"], overrides: overrides) { fleet in
+      let calls = Calls()
+      fleet.simulator.onCall = { calls.made[$0.transactionId, default: []].append($0.endpoint) }
+      try await body(fleet, calls)
+      fleet.simulator.onCall = { _ in }
+    }
+  }
+
+  @LoopActor
+  private final class Calls {
+    var made: [String: [String]] = [:]
+  }
+
+  private func synchronize(_ transactions: [String], _ ids: String, at fleet: RunningFleet) async throws -> [String] {
+    for transaction in transactions {
+      let answer = try await fleet.register(transaction, id: "\(ids)\(transaction)")
+      #expect(answer.status == 202, "\(transaction) \(String(decoding: answer.body, as: UTF8.self))")
+    }
+    let wanted = Set(transactions.map { ids + $0 })
+    let events = await fleet.finished(wanted)
+    return transactions.map { transaction in
+      events.first { $0.synchronizationId == ids + transaction }?.result ?? ""
+    }
+  }
+
+  // As the simulator names them.
+  private let info = "transactions"
+  private let statuses = "subscriptions"
+
+  @Test func `one call proves an active purchase of any kind, and a second one looks for what came after`() async throws
+  {
+    try await with { (fleet, calls) async throws in
+      let active = ["100", "106", "110", "111", "112"].map { $0 + "0000000001" }
+      let proven = try await synchronize(active, "a", at: fleet)
+      #expect(Set(proven) == ["PURCHASE_SYNCHRONIZED"])
+      for transaction in active { #expect(calls.made[transaction] == [info]) }
+      // In its grace period, upgraded, expired: the transaction alone would not tell.
+      let others = ["103", "105", "101"].map { $0 + "0000000001" }
+      let results = try await synchronize(others, "b", at: fleet)
+      #expect(results == ["PURCHASE_SYNCHRONIZED", "PURCHASE_SYNCHRONIZED", "RECEIVED_EXPIRED_PURCHASE"])
+      for transaction in others { #expect(calls.made[transaction] == [info, statuses]) }
+    }
+  }
+
+  @Test func `an answer that gave access a moment ago is not asked for again`() async throws {
+    try await with(["COUNTERSIGN_WORKER_ANSWER_REUSE_SECONDS": "60"]) { (fleet, calls) async throws in
+      for round in ["a", "b", "c"] {
+        let results = try await synchronize(["1000000000001", "1010000000001"], round, at: fleet)
+        #expect(results == ["PURCHASE_SYNCHRONIZED", "RECEIVED_EXPIRED_PURCHASE"])
+      }
+      #expect(calls.made["1000000000001"] == [info])
+      // What gives nothing may give something by now.
+      #expect(calls.made["1010000000001"]?.count == 6)
+      let versions = await fleet.finished([]).filter { $0.synchronizationId.hasSuffix("1000000000001") }.map(\.version)
+      #expect(versions.count == 3 && versions == versions.sorted() && Set(versions).count == 3)
+      let status = try await fleet.status("c1000000000001")
+      #expect(status?.offerId == "S1")
+    }
+  }
+
+  @Test func `while one endpoint may not be called, the other one answers what it can`() async throws {
+    try await with { (fleet, calls) async throws in
+      let redis = RedisClient(TestServers.current!.redis)
+      redis.start()
+      try await eventually("Redis is there") { redis.isReady }
+      let store = PurchaseStore(redis, prefix: fleet.prefix + ":")
+      for environment in ["Production", "Sandbox"] {
+        let place = CallPlace(bundleId: "com.example.app", environment: environment, perSecond: 5000)
+        try await store.pause(place, "transaction-info", for: .seconds(6))
+      }
+      await redis.stop()
+      // The statuses name these by their first or latest transaction.
+      let named = ["100", "101", "102", "103", "104", "106"].map { $0 + "0000000001" }
+      let expected = [
+        "PURCHASE_SYNCHRONIZED", "RECEIVED_EXPIRED_PURCHASE", "PURCHASE_REVOKED", "PURCHASE_SYNCHRONIZED",
+        "RECEIVED_EXPIRED_PURCHASE", "PURCHASE_SYNCHRONIZED",
+      ]
+      let found = try await synchronize(named, "a", at: fleet)
+      #expect(found == expected)
+      for transaction in named { #expect(calls.made[transaction] == [statuses], "\(transaction)") }
+      // Of these they say nothing, which proves nothing: not that there is no purchase, and not that there is one.
+      let others = ["105", "110", "111", "112", "120", "121", "141"].map { $0 + "0000000001" }
+      let results = try await synchronize(others, "b", at: fleet)
+      #expect(
+        results == [
+          "PURCHASE_SYNCHRONIZED", "PURCHASE_SYNCHRONIZED", "PURCHASE_SYNCHRONIZED", "PURCHASE_SYNCHRONIZED",
+          "TRANSACTION_ID_NOT_FOUND", "PURCHASE_SYNCHRONIZED", "VERIFICATION_FAILED",
+        ])
+      for transaction in others[1...3] { #expect(calls.made[transaction] == [statuses, info], "\(transaction)") }
+    }
+  }
+}
