@@ -50,11 +50,11 @@ let package = Package(
     library("Crypto", ["COpenSSL"]),
     library("JSON", []),
     library("HTTP2Server", ["CNGHTTP2", "Crypto", "EventLoop"]),
-    library("Observability", ["EventLoop"]),
+    library("Observability", ["JSON", "EventLoop"]),
 
     // Apple, the domain, and what the roles share.
     library("AppStore", ["Crypto", "HTTPClient", "JSON", "EventLoop"]),
-    library("Purchases", []),
+    library("Purchases", ["JSON"]),
     library("Configuration", ["Crypto", "JSON", "Purchases"]),
     library(
       "Fleet",

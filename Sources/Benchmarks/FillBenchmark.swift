@@ -38,7 +38,7 @@ struct FillBenchmark {
     let claim = try await backend.store.claim(job, checksCustomer: false, sweepAfter: Backend.sweepAfter)
     guard claim == .claimed else { throw Unexpected(description: "\(job.transactionId): \(claim)") }
     try await backend.publisher.publish(
-      try JobMessage.message(job, attempt: 1, queue: backend.topology.jobs), timeout: .seconds(60))
+      JobMessage.message(job, attempt: 1, queue: backend.topology.jobs), timeout: .seconds(60))
     guard try await backend.store.prolongClaim(job) else { throw Unexpected(description: "a claim was lost") }
   }
 }

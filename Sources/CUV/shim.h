@@ -1,5 +1,7 @@
 #pragma once
 #include <linux/filter.h>
+#include <malloc.h>
+#include <stdbool.h>
 #include <sys/socket.h>
 #include <uv.h>
 
@@ -9,4 +11,26 @@ static inline int countersign_drop_packets(int descriptor) {
   struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
   struct sock_fprog program = {.len = 1, .filter = &nothing};
   return setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+}
+
+// Where Swift's runtime would put a job that any thread may run (swift/Runtime/Concurrency.h). A Swift function, so both
+// it and what is put there have Swift's calling convention.
+extern void *swift_task_enqueueGlobal_hook;
+typedef __attribute__((swiftcall)) void (*countersign_enqueue)(void *job);
+
+// The event loop's: takes a job, or returns false to leave it to the runtime's threads.
+bool countersign_take_job(void *job);
+
+static __attribute__((swiftcall)) void countersign_enqueue_global(void *job, countersign_enqueue original) {
+  if (!countersign_take_job(job)) original(job);
+}
+
+// From now on the event loop is asked first who runs such a job.
+static inline void countersign_offer_jobs(void) { swift_task_enqueueGlobal_hook = (void *)countersign_enqueue_global; }
+
+// The loop's thread does nearly all that a process does. In an arena of its own, memory would be made usable page by page,
+// with a system call each time.
+static inline void countersign_share_one_arena(void) {
+  mallopt(M_ARENA_MAX, 1);
+  mallopt(M_TOP_PAD, 1 << 20);
 }

@@ -38,6 +38,9 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     check(uv_check_start(afterPoll, onAfterPoll), "uv_check_start")
     check(uv_idle_init(uv, spin), "uv_idle_init")
 
+    countersign_offer_jobs()
+    countersign_share_one_arena()
+
     // A broker that hangs up must be an error of the write, not the end of the process.
     signal(SIGPIPE, SIG_IGN)
     let failure = pthread_create(&thread, nil, runLoop, Unmanaged.passRetained(self).toOpaque())
@@ -96,6 +99,15 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
       if isSpinning { uv_idle_start(spin, onSpin) } else { uv_idle_stop(spin) }
     }
   }
+}
+
+/// Keeps on the loop what the loop's thread gives to the runtime. A continuation resumes its task on any thread, from where it
+/// returns to its actor: two thread switches for each reply of Redis, where this has none (decision 0011).
+@c(countersign_take_job)
+func takeJob(_ job: UnsafeMutableRawPointer?) -> Bool {
+  guard let job, EventLoop.process.isCurrent else { return false }
+  EventLoop.process.enqueue(ExecutorJob(unsafeBitCast(job, to: UnownedJob.self)))
+  return true
 }
 
 private func loop(of data: UnsafeMutableRawPointer?) -> EventLoop {

@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import JSON
 
 /// Writes structured log lines, one JSON object each, to standard error.
 ///
@@ -34,22 +35,27 @@ public struct Log: Sendable {
   }
 
   private let level: Level
-  private let fields: [(String, Value)]
+  /// The members of every line, with a comma before each.
+  private let members: [UInt8]
 
   /// Creates a log whose every line carries the fields.
   public init(level: Level, _ fields: KeyValuePairs<String, Value> = [:]) {
     self.level = level
-    self.fields = fields.map { ($0.key, $0.value) }
+    var writer = JSONWriter()
+    for (name, value) in fields { writer.further(name, value) }
+    members = writer.bytes
   }
 
-  private init(level: Level, fields: [(String, Value)]) {
+  private init(level: Level, members: [UInt8]) {
     self.level = level
-    self.fields = fields
+    self.members = members
   }
 
   /// Returns a log whose every line carries further fields.
   public func with(_ more: KeyValuePairs<String, Value>) -> Log {
-    Log(level: level, fields: fields + more.map { ($0.key, $0.value) })
+    var writer = JSONWriter()
+    for (name, value) in more { writer.further(name, value) }
+    return Log(level: level, members: members + writer.bytes)
   }
 
   /// Logs what only somebody who looks for a fault wants to know.
@@ -63,19 +69,13 @@ public struct Log: Sendable {
 
   private func write(_ level: Level, _ event: String, _ more: KeyValuePairs<String, Value>) {
     guard level >= self.level else { return }
-    var line = "{\"time\":\"\(rfc3339(milliseconds: unixMilliseconds()))\",\"level\":\"\(level.rawValue)\",\"event\":"
-    appendJSON(event, to: &line)
-    for (key, value) in fields + more.map({ ($0.key, $0.value) }) {
-      line += ",\"\(key)\":"
-      switch value {
-      case .string(let text): appendJSON(text, to: &line)
-      case .int(let number): line += String(number)
-      case .double(let number): line += number.isFinite ? String(number) : "null"
-      case .bool(let flag): line += String(flag)
-      }
-    }
-    line += "}\n"
-    var bytes = Array(line.utf8)[...]
+    var writer = JSONWriter()
+    writer.raw("{\"time\":\"\(rfc3339(milliseconds: unixMilliseconds()))\",\"level\":\"\(level.rawValue)\",\"event\":")
+    writer.string(event)
+    writer.raw(members)
+    for (name, value) in more { writer.further(name, value) }
+    writer.raw("}\n")
+    var bytes = writer.bytes[...]
     // One write for one line: lines of several processes on one pipe do not mix up to 4 KiB.
     while !bytes.isEmpty {
       let written = bytes.withUnsafeBytes { Glibc.write(2, $0.baseAddress, $0.count) }
@@ -99,21 +99,17 @@ public func rfc3339(milliseconds: Int64) -> String {
   return "\(date)T\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)).\(fraction)Z"
 }
 
-/// Appends a text as a JSON string, RFC 8259 section 7.
-private func appendJSON(_ text: String, to line: inout String) {
-  line.append("\"")
-  for scalar in text.unicodeScalars {
-    switch scalar {
-    case "\"": line += "\\\""
-    case "\\": line += "\\\\"
-    case "\n": line += "\\n"
-    case "\r": line += "\\r"
-    case "\t": line += "\\t"
-    case _ where scalar.value < 0x20:
-      let digits = String(scalar.value, radix: 16)
-      line += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-    default: line.unicodeScalars.append(scalar)
+extension JSONWriter {
+  /// Writes a member of a log line; there is one before it.
+  fileprivate mutating func further(_ name: String, _ value: Log.Value) {
+    raw(",")
+    string(name)
+    raw(":")
+    switch value {
+    case .string(let text): string(text)
+    case .int(let number): raw(String(number))
+    case .double(let number): raw(number.isFinite ? String(number) : "null")
+    case .bool(let flag): raw(String(flag))
     }
   }
-  line.append("\"")
 }

@@ -220,22 +220,24 @@ private func withArguments<Value>(
   _ words: [String],
   _ body: (Int32, UnsafeMutablePointer<UnsafePointer<CChar>?>, UnsafePointer<Int>) -> Value
 ) -> Value {
-  var bytes: [CChar] = []
-  var lengths: [Int] = []
-  for word in words {
-    let before = bytes.count
-    bytes.append(contentsOf: word.utf8.lazy.map { CChar(bitPattern: $0) })
-    lengths.append(bytes.count - before)
+  var bytes: [UInt8] = []
+  bytes.reserveCapacity(words.reduce(1) { $0 + $1.utf8.count })
+  let lengths = words.map { word in
+    bytes.append(contentsOf: word.utf8)
+    return word.utf8.count
   }
-  bytes.append(0)
+  bytes.append(0)  // so that even a command of empty words has an address
   return bytes.withUnsafeBufferPointer { all in
-    var start = all.baseAddress!
-    var texts: [UnsafePointer<CChar>?] = []
-    for length in lengths {
-      texts.append(start)
-      start += length
+    all.withMemoryRebound(to: CChar.self) { all in
+      withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: words.count) { texts in
+        var start = all.baseAddress!
+        for (index, length) in lengths.enumerated() {
+          texts.initializeElement(at: index, to: start)
+          start += length
+        }
+        return body(Int32(words.count), texts.baseAddress!, lengths)
+      }
     }
-    return texts.withUnsafeMutableBufferPointer { body(Int32(words.count), $0.baseAddress!, lengths) }
   }
 }
 

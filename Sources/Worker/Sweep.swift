@@ -27,7 +27,7 @@ struct Sweep {
       let isBusy = try await channel.declareQueue(topology.jobs, passive: true).messages > 0
       let overdue = isBusy ? interval * 10 : .zero
       for job in try await store.dueJobs(limit: 500, lookAgainAfter: interval, overdueBy: overdue) {
-        try await publisher.publish(try JobMessage.message(job, attempt: 1, queue: topology.jobs))
+        try await publisher.publish(JobMessage.message(job, attempt: 1, queue: topology.jobs))
         log.warning(
           "enqueued again",
           ["synchronizationId": .string(job.synchronizationId), "transactionId": .string(job.transactionId)])

@@ -64,7 +64,7 @@ def worker(options):
     print(machine(), flush=True)
     overrides = {
         "COUNTERSIGN_WORKER_CONCURRENCY": str(options.concurrency),
-        "COUNTERSIGN_APP_STORE_CALLS_PER_SECOND": "1000000",
+        "COUNTERSIGN_APP_STORE_CALLS_PER_SECOND": "100000",
         "COUNTERSIGN_APP_STORE_MAX_CONNECTIONS": "50",
     }
     verification = 1e6 / openssl_verifications(2)

@@ -19,17 +19,15 @@ public enum JobMessage {
   public static let reasonHeader = "countersign-reason"
 
   /// Builds the message that puts a job into a queue.
-  ///
-  /// - Throws: an encoding error, which cannot happen for a job.
   public static func message(
     _ job: Job, attempt: Int, queue: String, wasRedelivered: Bool = false
-  ) throws -> AMQPMessage {
+  ) -> AMQPMessage {
     var headers: [String: AMQPValue] = [attemptHeader: .int(Int64(attempt))]
     if wasRedelivered { headers[redeliveredHeader] = .bool(true) }
     headers["traceparent"] = job.traceparent.map(AMQPValue.string)
     return AMQPMessage(
       exchange: "", routingKey: queue, messageID: id(of: job, attempt: attempt),
-      type: "job", headers: headers, body: try job.encoded())
+      type: "job", headers: headers, body: job.encoded)
   }
 
   /// A hash, since a synchronization's id may alone be longer than the 255 bytes that AMQP gives a message's id.

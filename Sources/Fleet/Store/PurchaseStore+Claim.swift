@@ -27,7 +27,7 @@ extension PurchaseStore {
         arguments: [
           job.claim.encoded, String(Self.unconfirmedClaim.wholeMilliseconds), checksCustomer ? "1" : "0",
           keys.member(job.publisherId, job.synchronizationId), String(sweepAfter.wholeMilliseconds),
-          String(job.customerId), job.transactionId, try encoded(job), job.traceparent ?? "",
+          String(job.customerId), job.transactionId, encoded(job), job.traceparent ?? "",
         ]
       ).array ?? []
     switch reply.first?.string {
@@ -66,7 +66,7 @@ extension PurchaseStore {
       arguments: [job.claim.encoded, keys.member(job.publisherId, job.synchronizationId)])
   }
 
-  func encoded(_ job: Job) throws -> String { String(decoding: try job.encoded(), as: UTF8.self) }
+  func encoded(_ job: Job) -> String { String(decoding: job.encoded, as: UTF8.self) }
 
   func unexpected(_ reply: [RESPValue], _ script: String) -> RedisError {
     RedisError(.reply, operation: "script \(script)", target: "Redis", cause: "unexpected answer \(reply)")

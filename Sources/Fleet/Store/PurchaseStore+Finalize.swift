@@ -48,12 +48,26 @@ extension PurchaseStore {
           outcome.accessGranted ? "1" : "0", outcome.offerId ?? "", outcome.originalTransactionId ?? "",
           outcome.environment ?? "", job.traceparent ?? "", route ?? "",
           String(Self.routeRetention.wholeMilliseconds),
-          SynchronizationResult.purchaseOwnedByAnotherCustomer.rawValue, try encoded(job),
+          SynchronizationResult.purchaseOwnedByAnotherCustomer.rawValue, encoded(job),
           String(sweepAfter.wholeMilliseconds), String(reuse.wholeMilliseconds),
         ]
       ).array ?? []
     switch reply.first?.string {
     case "stale": return .stale
+    case "ours":
+      guard reply.count == 5, let result = reply[1].string, let time = reply[4].integer else {
+        throw unexpected(reply, "finalize")
+      }
+      var outcome = outcome
+      outcome.result = SynchronizationResult(rawValue: result)
+      outcome.accessGranted = reply[2].string == "1"
+      outcome.offerId = reply[3].string.flatMap { $0.isEmpty ? nil : $0 }
+      return .finalized(
+        Synchronization(
+          id: job.synchronizationId, publisherId: publisher, customerId: job.customerId, transactionId: transaction,
+          status: .finalized,
+          conclusion: Conclusion(
+            outcome: outcome, version: lease.fence, finalizedAt: time, traceparent: job.traceparent)))
     case "finalized":
       guard let done = Synchronization(publisher: publisher, id: job.synchronizationId, fields: reply[1].hash) else {
         throw unexpected(reply, "finalize")
@@ -106,17 +120,17 @@ extension RedisScript {
       end
     end
     local now = redis.call('TIME')
+    local time = string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000))
     redis.call('HSET', KEYS[3], 'transaction', ARGV[6], 'customer', ARGV[5], 'status', 'finalized', 'result', result,
       'granted', granted, 'offer', offer, 'original', ARGV[10], 'environment', ARGV[11], 'version', ARGV[1],
-      'traceparent', ARGV[12], 'finalizedAt', string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000)))
+      'traceparent', ARGV[12], 'finalizedAt', time, 'job', ARGV[16])
     redis.call('HDEL', KEYS[3], 'fence', 'held', 'crashes')
-    redis.call('HSET', KEYS[3], 'job', ARGV[16])
     redis.call('PEXPIRE', KEYS[3], ARGV[4])
     redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[4])
     if redis.call('GET', KEYS[4]) == ARGV[2] then redis.call('DEL', KEYS[4]) end
     if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end
     if ARGV[13] ~= '' then redis.call('SET', KEYS[6], ARGV[13], 'PX', ARGV[14]) end
     redis.call('ZADD', KEYS[5], now[1] * 1000 + math.floor(now[2] / 1000) + ARGV[17], ARGV[3])
-    return {'finalized', redis.call('HGETALL', KEYS[3])}
+    return {'ours', result, granted, offer, time}
     """)
 }

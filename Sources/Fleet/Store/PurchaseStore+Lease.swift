@@ -73,7 +73,7 @@ extension PurchaseStore {
         ],
         arguments: [
           String(duration.wholeMilliseconds), job.claim.encoded, keys.member(publisher, job.synchronizationId),
-          String(sweepAfter.wholeMilliseconds), String(job.customerId), transaction, try encoded(job),
+          String(sweepAfter.wholeMilliseconds), String(job.customerId), transaction, encoded(job),
           job.traceparent ?? "", wasRedelivered ? "1" : "0", String(endpoints.count),
         ] + endpoints + places.flatMap { [$0.name, String($0.perSecond)] }
       ).array ?? []

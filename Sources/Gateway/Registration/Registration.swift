@@ -65,7 +65,7 @@ struct Registration {
     }
 
     do {
-      let message = try JobMessage.message(job, attempt: 1, queue: topology.jobs)
+      let message = JobMessage.message(job, attempt: 1, queue: topology.jobs)
       try await publisher.publish(message, timeout: context.settings.gateway.publishTimeout)
     } catch {
       log.warning("publish failed", ["cause": .failure(error)])

@@ -1,4 +1,4 @@
-import FoundationEssentials
+import JSON
 
 /// The message that tells a result; the same bytes and the same id however often it is published.
 public struct PurchaseEvent: Sendable, Equatable {
@@ -27,34 +27,19 @@ public struct PurchaseEvent: Sendable, Equatable {
     version = conclusion.version
     time = conclusion.finalizedAt
     traceparent = conclusion.traceparent
-    let envelope = Envelope(
-      broadcasterId: synchronization.publisherId, topic: Self.topic,
-      data: Envelope.Content(
-        synchronizationId: synchronization.id, transactionId: synchronization.transactionId,
-        cleengCustomerId: synchronization.customerId,
-        originalTransactionId: conclusion.outcome.originalTransactionId,
-        accessGranted: conclusion.outcome.accessGranted, offerId: conclusion.outcome.offerId,
-        result: conclusion.outcome.result.rawValue))
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    // Strings and integers always encode.
-    guard let body = try? encoder.encode(envelope) else { return nil }
-    self.body = Array(body)
-  }
-
-  private struct Envelope: Encodable {
-    let broadcasterId: Int64
-    let topic: String
-    let data: Content
-
-    struct Content: Encodable {
-      let synchronizationId: String
-      let transactionId: String
-      let cleengCustomerId: Int64
-      let originalTransactionId: String?
-      let accessGranted: Bool
-      let offerId: String?
-      let result: String
+    let outcome = conclusion.outcome
+    body = JSONWriter.object { envelope in
+      envelope.member("broadcasterId", synchronization.publisherId)
+      envelope.member("data") { data in
+        data.member("accessGranted", outcome.accessGranted)
+        data.member("cleengCustomerId", synchronization.customerId)
+        data.member("offerId", outcome.offerId)
+        data.member("originalTransactionId", outcome.originalTransactionId)
+        data.member("result", outcome.result.rawValue)
+        data.member("synchronizationId", synchronization.id)
+        data.member("transactionId", synchronization.transactionId)
+      }
+      envelope.member("topic", Self.topic)
     }
   }
 }

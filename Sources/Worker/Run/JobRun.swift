@@ -236,7 +236,7 @@ struct JobRun {
     do {
       // Only a job that did not run yet carries on that it was redelivered; any other has just shown how it ends.
       let isUntried = cause == .busy || cause == .budget || cause == .storeUnavailable
-      let message = try JobMessage.message(
+      let message = JobMessage.message(
         job, attempt: attempt, queue: queue,
         wasRedelivered: isUntried && JobMessage.wasRedelivered(received.delivery))
       try await worker.publisher.publishSurely(message)

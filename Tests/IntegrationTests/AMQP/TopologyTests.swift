@@ -29,7 +29,7 @@ struct TopologyTests {
     for _ in 0..<4 {
       for tier in topology.jobTiers {
         round += 1
-        try await channel.publish(try JobMessage.message(job, attempt: round, queue: topology.jobDelay(tier)))
+        try await channel.publish(JobMessage.message(job, attempt: round, queue: topology.jobDelay(tier)))
         let delivery = await received.wait(for: round)[round - 1]
         let (arrived, attempt) = try JobMessage.read(delivery)
         #expect(arrived == job)

@@ -32,7 +32,7 @@ struct JobMessageTests {
   }
 
   @Test func message() throws {
-    let message = try JobMessage.message(job, attempt: 3, queue: "cs.jobs")
+    let message = JobMessage.message(job, attempt: 3, queue: "cs.jobs")
     #expect(message.exchange == "")
     #expect(message.routingKey == "cs.jobs")
     #expect(message.messageID == "job_1fe5d91256c50a63b7c5bb6f55437c8a_3")
@@ -46,20 +46,20 @@ struct JobMessageTests {
   }
 
   @Test func roundTrip() throws {
-    let message = try JobMessage.message(job, attempt: 3, queue: "q")
+    let message = JobMessage.message(job, attempt: 3, queue: "q")
     let read = try JobMessage.read(delivery(message.body, headers: message.headers))
     #expect(read.job == job)
     #expect(read.attempt == 3)
   }
 
   @Test func withoutAHeaderItIsTheFirstAttempt() throws {
-    let body = try JobMessage.message(job, attempt: 3, queue: "q").body
+    let body = JobMessage.message(job, attempt: 3, queue: "q").body
     #expect(try JobMessage.read(delivery(body)).attempt == 1)
     #expect(try JobMessage.read(delivery(body, headers: ["x-death": .other])).attempt == 1)
   }
 
   @Test(arguments: [Int64(0), -1, .min, .max, 1_000_001]) func strangeAttempts(attempt: Int64) throws {
-    let body = String(decoding: try JobMessage.message(job, attempt: 1, queue: "q").body, as: UTF8.self)
+    let body = String(decoding: JobMessage.message(job, attempt: 1, queue: "q").body, as: UTF8.self)
     #expect(reason(body, headers: ["countersign-attempt": .int(attempt)]) == "attempt \(attempt)")
   }
 

@@ -59,15 +59,13 @@ struct JobTests {
       synchronizationId: "a|\"\\/\u{1}é", publisherId: .max, customerId: 1, transactionId: "1", ipAddress: "192.0.2.1",
       registeredAt: 0, traceparent: "00-x")
     for job in [full, job()] {
-      #expect(try JSONDecoder().decode(Job.self, from: JSONEncoder().encode(job)) == job)
+      #expect(try JSONDecoder().decode(Job.self, from: Data(job.encoded)) == job)
     }
   }
 
   /// The names on the wire: jobs of an older process lie in the queues while a newer one starts.
   @Test func wireForm() throws {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys]
-    let text = String(decoding: try encoder.encode(job()), as: UTF8.self)
+    let text = String(decoding: job().encoded, as: UTF8.self)
     #expect(
       text == #"{"customerId":42,"format":1,"publisherId":7,"registeredAt":1700000000000,"#
         + #""synchronizationId":"sync-1","transactionId":"2000000000000001"}"#)

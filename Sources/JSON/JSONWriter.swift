@@ -1,0 +1,93 @@
+/// Writes a JSON text (RFC 8259) member by member, in the order of the calls; for messages whose shape is known when the
+/// program is written, where an encoder's reflection costs more than everything else that is done with them.
+public struct JSONWriter: Sendable {
+  /// What was written so far.
+  public private(set) var bytes: [UInt8] = []
+  /// Whether a member has been written on the present level.
+  private var isBehindMember = false
+
+  /// Starts with nothing.
+  public init() { bytes.reserveCapacity(512) }
+
+  /// Returns an object's text.
+  public static func object(_ members: (inout JSONWriter) -> Void) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.braces(members)
+    return writer.bytes
+  }
+
+  /// Writes a member that is an object.
+  public mutating func member(_ name: StaticString, _ members: (inout JSONWriter) -> Void) {
+    key(name)
+    braces(members)
+    isBehindMember = true
+  }
+
+  /// Writes a text; `nil` leaves the member out.
+  public mutating func member(_ name: StaticString, _ text: String?) {
+    guard let text else { return }
+    key(name)
+    string(text)
+  }
+
+  /// Writes a whole number.
+  public mutating func member(_ name: StaticString, _ number: Int64) {
+    key(name)
+    bytes.append(contentsOf: String(number).utf8)
+  }
+
+  /// Writes true or false.
+  public mutating func member(_ name: StaticString, _ flag: Bool) {
+    key(name)
+    bytes.append(contentsOf: (flag ? "true" : "false").utf8)
+  }
+
+  /// Writes a text with its quotes.
+  public mutating func string(_ text: String) {
+    bytes.append(UInt8(ascii: "\""))
+    var text = text
+    text.withUTF8 { utf8 in
+      var start = 0
+      for index in utf8.indices {
+        let byte = utf8[index]
+        guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
+        bytes.append(contentsOf: utf8[start..<index])
+        escape(byte)
+        start = index + 1
+      }
+      bytes.append(contentsOf: utf8[start...])
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// Writes what is JSON already.
+  public mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
+  /// Writes what is JSON already.
+  public mutating func raw(_ text: [UInt8]) { bytes.append(contentsOf: text) }
+
+  private mutating func braces(_ members: (inout JSONWriter) -> Void) {
+    bytes.append(UInt8(ascii: "{"))
+    isBehindMember = false
+    members(&self)
+    bytes.append(UInt8(ascii: "}"))
+  }
+
+  private mutating func key(_ name: StaticString) {
+    if isBehindMember { bytes.append(UInt8(ascii: ",")) }
+    isBehindMember = true
+    bytes.append(UInt8(ascii: "\""))
+    name.withUTF8Buffer { bytes.append(contentsOf: $0) }
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(UInt8(ascii: ":"))
+  }
+
+  private mutating func escape(_ byte: UInt8) {
+    switch byte {
+    case UInt8(ascii: "\n"): bytes.append(contentsOf: "\\n".utf8)
+    case UInt8(ascii: "\r"): bytes.append(contentsOf: "\\r".utf8)
+    case UInt8(ascii: "\t"): bytes.append(contentsOf: "\\t".utf8)
+    case 0..<0x20: raw((byte < 0x10 ? "\\u000" : "\\u00") + String(byte, radix: 16))
+    default: bytes.append(contentsOf: [UInt8(ascii: "\\"), byte])
+    }
+  }
+}

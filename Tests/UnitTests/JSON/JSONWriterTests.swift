@@ -1,0 +1,32 @@
+import FoundationEssentials
+import JSON
+import Testing
+
+/// What is written is what any reader reads.
+struct JSONWriterTests {
+  @Test func shape() {
+    let text = JSONWriter.object { writer in
+      writer.member("empty") { _ in }
+      writer.member("inner") { inner in
+        inner.member("left", nil as String?)
+        inner.member("number", Int64.min)
+        inner.member("flag", false)
+      }
+      writer.member("last", "x")
+    }
+    #expect(
+      String(decoding: text, as: UTF8.self)
+        == #"{"empty":{},"inner":{"number":-9223372036854775808,"flag":false},"last":"x"}"#)
+    #expect(JSONWriter.object { _ in } == Array("{}".utf8))
+  }
+
+  @Test func texts() throws {
+    struct Read: Decodable { let text: String }
+    let everyASCII = String(decoding: (0..<128).map { UInt8($0) }, as: UTF8.self)
+    for text in ["", "a", "\"", "\\", "a\"b\\c\nd", everyASCII, "ä€😀\u{2028}", "\u{0}", "/"] {
+      let written = JSONWriter.object { $0.member("text", text) }
+      #expect(try JSONDecoder().decode(Read.self, from: Data(written)).text == text)
+      #expect(try JSONText(written).decoded(as: Read.self).text == text)
+    }
+  }
+}
