@@ -24,6 +24,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
   private var foreignJobs: [UnownedJob] = []
   private var jobs: [UnownedJob] = []
   private var isSpinning = false
+  private var endings: [@LoopActor () -> Void] = []
 
   /// Jobs run before the loop looks at its descriptors again, so that a busy actor cannot starve the sockets.
   private static let jobsPerTurn = 4096
@@ -46,6 +47,11 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     let failure = pthread_create(&thread, nil, runLoop, Unmanaged.passRetained(self).toOpaque())
     precondition(failure == 0, "pthread_create for the event loop failed: \(String(cString: strerror(failure)))")
   }
+
+  /// Calls `work` once, when everything that can run now has run, and before the loop waits: what a turn has to send to one
+  /// peer goes out together.
+  @LoopActor
+  public func atEndOfTurn(_ work: @escaping @LoopActor () -> Void) { endings.append(work) }
 
   /// Whether the caller runs on the loop's thread.
   public var isCurrent: Bool { pthread_equal(pthread_self(), thread) != 0 }
@@ -94,6 +100,12 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
       ran += 1
     }
     if ran > 0 { jobs.removeFirst(ran) }
+  }
+
+  fileprivate func endTurn() {
+    let endings = endings
+    self.endings.removeAll(keepingCapacity: true)
+    LoopActor.assumeIsolated { for ending in endings { ending() } }
     if jobs.isEmpty == isSpinning {
       isSpinning.toggle()
       if isSpinning { uv_idle_start(spin, onSpin) } else { uv_idle_stop(spin) }
@@ -124,7 +136,9 @@ private func onWake(_ handle: UnsafeMutablePointer<uv_async_t>?) {
 }
 
 private func onBeforePoll(_ handle: UnsafeMutablePointer<uv_prepare_t>?) {
-  loop(of: handle!.pointee.loop.pointee.data).runJobs()
+  let loop = loop(of: handle!.pointee.loop.pointee.data)
+  loop.runJobs()
+  loop.endTurn()
 }
 
 private func onAfterPoll(_ handle: UnsafeMutablePointer<uv_check_t>?) {

@@ -39,8 +39,8 @@ extension AMQPChannel {
   public func acknowledge(_ delivery: AMQPDelivery) {
     guard failure == nil else { return }
     lastAcknowledgement = .now
-    let (number, tag) = (self.number, delivery.tag)
-    connection.transmit { amqp_basic_ack($0, number, tag, 0) }
+    var method = amqp_basic_ack_t(delivery_tag: delivery.tag, multiple: 0)
+    connection.send(AMQP_BASIC_ACK_METHOD, channel: number, &method)
   }
 
   /// Gives a delivery back to the queue, to be delivered again at once.
@@ -48,7 +48,7 @@ extension AMQPChannel {
   /// For a consumer that stops; never a way to retry, since a tight loop of requeues grows the queue's log.
   public func requeue(_ delivery: AMQPDelivery) {
     guard failure == nil else { return }
-    let (number, tag) = (self.number, delivery.tag)
-    connection.transmit { amqp_basic_nack($0, number, tag, 0, 1) }
+    var method = amqp_basic_nack_t(delivery_tag: delivery.tag, multiple: 0, requeue: 1)
+    connection.send(AMQP_BASIC_NACK_METHOD, channel: number, &method)
   }
 }

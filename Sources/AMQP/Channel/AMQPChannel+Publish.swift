@@ -24,8 +24,7 @@ extension AMQPChannel {
     defer { limit.close() }
     try await withCheckedThrowingContinuation { waiter in
       tag = confirms.add(message.messageID, waiter)
-      let number = self.number
-      connection.transmit { state in message.publish(on: state, channel: number) }
+      message.publish(on: connection, channel: number)
     }
   }
 
@@ -51,7 +50,8 @@ extension AMQPMessage {
     return short.first { $0.1.utf8.count > 255 }.map { "the \($0.0) is longer than 255 bytes" }
   }
 
-  fileprivate func publish(on state: OpaquePointer, channel: UInt16) -> Int32 {
+  @LoopActor
+  fileprivate func publish(on connection: AMQPConnection, channel: UInt16) {
     var arena = ArgumentArena()
     var properties = amqp_basic_properties_t()
     properties._flags = amqp_flags_t(
@@ -65,7 +65,10 @@ extension AMQPMessage {
       properties._flags |= amqp_flags_t(AMQP_BASIC_TYPE_FLAG)
       properties.type = arena.bytes(type)
     }
-    return amqp_basic_publish(
-      state, channel, arena.bytes(exchange), arena.bytes(routingKey), 1, 0, &properties, arena.bytes(body))
+    var method = amqp_basic_publish_t()
+    method.exchange = arena.bytes(exchange)
+    method.routing_key = arena.bytes(routingKey)
+    method.mandatory = 1
+    connection.publish(channel: channel, &method, &properties, body: body)
   }
 }

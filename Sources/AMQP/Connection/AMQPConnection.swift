@@ -4,9 +4,9 @@ import Glibc
 
 /// One connection to a broker: librabbitmq as the codec, the process's loop for everything else.
 ///
-/// librabbitmq 0.11 blocks in every synchronous call and sends heartbeats only while one of its functions runs. So
-/// only the log-in uses its synchronous calls, on a pool thread; afterwards methods are sent with
-/// `amqp_send_method` and their answers are read as frames, and a timer keeps the heartbeats.
+/// librabbitmq 0.11 blocks in every synchronous call, writes each frame at once, and sends heartbeats only while one of its
+/// functions runs. So only the log-in uses its synchronous calls, on a pool thread; afterwards it encodes what is sent and
+/// reads what arrives, and sending, once a loop turn, and the heartbeats are done here.
 @LoopActor
 public final class AMQPConnection {
   /// The endpoint this connection was opened to.
@@ -21,10 +21,13 @@ public final class AMQPConnection {
   private var state: OpaquePointer?
   private var watcher: DescriptorWatcher?
   private var heartbeat: LoopTimer?
+  private let silenceLimit: Duration
+  private var lastReceived = ContinuousClock.now
+  private var hasSent = false
   private var channels: [UInt16: AMQPChannel] = [:]
   private var nextChannel: UInt16 = 1
-  /// What could not be sent yet because the socket is full; sent in order as soon as it is writable.
-  private var outbox: [(OpaquePointer) -> Int32] = []
+  private var outgoing: FrameBuffer
+  private var isFlushPlanned = false
   private var endWaiters: [CheckedContinuation<AMQPError, Never>] = []
   private var closeWaiter: CheckedContinuation<Void, Never>?
 
@@ -39,6 +42,11 @@ public final class AMQPConnection {
 
   private init(takingOwnershipOf state: OpaquePointer, _ endpoint: AMQPEndpoint) throws {
     self.endpoint = endpoint
+    outgoing = FrameBuffer(frameMax: Int(amqp_get_frame_max(state)))
+    let seconds = amqp_get_heartbeat(state)
+    silenceLimit = .seconds(2 * Int64(seconds))
+    // Its own heartbeats would come between two halves of our frames.
+    amqp_tune_connection(state, amqp_get_channel_max(state), amqp_get_frame_max(state), 0)
     do {
       let watcher = try DescriptorWatcher(descriptor: amqp_get_sockfd(state)) { [weak self] in self?.ready($0) }
       self.watcher = watcher
@@ -48,9 +56,9 @@ public final class AMQPConnection {
     }
     self.state = state
     watcher?.watch(.readable)
-    // librabbitmq looks at its clocks whenever it is asked for a frame; twice a second is often enough.
-    let timer = LoopTimer { [weak self] in self?.receive() }
-    timer.start(after: .milliseconds(500), every: .milliseconds(500))
+    guard seconds > 0 else { return }
+    let timer = LoopTimer { [weak self] in self?.keepAlive() }
+    timer.start(after: .milliseconds(500 * Int64(seconds)), every: .milliseconds(500 * Int64(seconds)))
     heartbeat = timer
   }
 
@@ -93,32 +101,68 @@ public final class AMQPConnection {
 
   // MARK: Sending
 
-  /// Sends a method, whose arguments are only read during the call. When the socket takes nothing, the broker has
-  /// stopped reading for long, and the connection is ended.
+  /// Sends a method at the end of the loop's turn; its arguments are only read during the call.
   func send<Method>(_ id: amqp_method_number_t, channel: UInt16, _ method: inout Method) {
-    if outbox.isEmpty, isWritable, let state {
-      check(withUnsafeMutablePointer(to: &method) { amqp_send_method(state, channel, id, $0) })
-    } else {
-      end(.connectionLost, "send a method", "the broker stopped reading")
+    check(outgoing.add(id, channel: channel, &method))
+    planFlush()
+  }
+
+  /// Sends a message at the end of the loop's turn; its parts are only read during the call.
+  func publish(
+    channel: UInt16, _ method: inout amqp_basic_publish_t, _ properties: inout amqp_basic_properties_t, body: [UInt8]
+  ) {
+    let before = outgoing.bytes.count
+    var status = outgoing.add(AMQP_BASIC_PUBLISH_METHOD, channel: channel, &method)
+    if status == AMQP_STATUS_OK.rawValue {
+      status = outgoing.add(channel: channel, &properties, body: body)
+      if status != AMQP_STATUS_OK.rawValue { outgoing.truncate(to: before) }
+    }
+    check(status)
+    planFlush()
+  }
+
+  private func planFlush() {
+    guard !isFlushPlanned, state != nil else { return }
+    isFlushPlanned = true
+    EventLoop.process.atEndOfTurn { [weak self] in
+      self?.isFlushPlanned = false
+      self?.flush()
     }
   }
 
-  /// Runs `operation` on the handle now, or later when the socket is full: then the broker has stopped reading.
-  func transmit(_ operation: @escaping (OpaquePointer) -> Int32) {
+  /// Sends what the socket takes; the rest follows when it is writable.
+  private func flush() {
     guard let state else { return }
-    if outbox.isEmpty, isWritable {
-      check(operation(state))
-    } else {
-      outbox.append(operation)
-      watcher?.watch([.readable, .writable])
+    let descriptor = amqp_get_sockfd(state)
+    var failure: Int32?
+    outgoing.send { bytes in
+      while true {
+        let count = Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+        if count >= 0 { return count }
+        if errno == EINTR { continue }
+        if errno != EAGAIN { failure = errno }
+        return 0
+      }
     }
+    hasSent = true
+    if let failure { return end(.connectionLost, "send", String(cString: strerror(failure))) }
+    watcher?.watch(outgoing.isEmpty ? .readable : [.readable, .writable])
   }
 
-  /// Linux reports a socket as writable while a third of its buffer is free, far more than one message needs.
-  private var isWritable: Bool {
-    guard let state else { return false }
-    var descriptor = pollfd(fd: amqp_get_sockfd(state), events: Int16(POLLOUT), revents: 0)
-    return poll(&descriptor, 1, 0) == 1
+  /// Tells the broker that we live, and finds out whether it does (AMQP 0-9-1, section 4.2.7).
+  private func keepAlive() {
+    guard let state else { return }
+    // A process that was stopped for a while finds what came meanwhile in its socket.
+    var descriptor = pollfd(fd: amqp_get_sockfd(state), events: Int16(POLLIN), revents: 0)
+    if poll(&descriptor, 1, 0) == 1 { lastReceived = .now }
+    guard ContinuousClock.now - lastReceived <= silenceLimit else {
+      return end(.connectionLost, "receive", "no heartbeat from the broker for \(silenceLimit)")
+    }
+    if !hasSent, outgoing.isEmpty {
+      outgoing.addHeartbeat()
+      flush()
+    }
+    hasSent = false
   }
 
   private func check(_ status: Int32) {
@@ -126,22 +170,15 @@ public final class AMQPConnection {
   }
 
   private func ready(_ readiness: Readiness) {
-    if readiness.contains(.writable) {
-      var sent = 0
-      while sent < outbox.count, isWritable, let state {
-        check(outbox[sent](state))
-        sent += 1
-      }
-      outbox.removeFirst(min(sent, outbox.count))
-      if outbox.isEmpty { watcher?.watch(.readable) }
-    }
+    if readiness.contains(.writable) { flush() }
     if readiness.contains(.readable) { receive() }
   }
 
   // MARK: Receiving
 
-  /// Reads every frame that has arrived; also sends a heartbeat when one is due.
+  /// Reads every frame that has arrived.
   private func receive() {
+    lastReceived = .now
     while let state {
       var frame = amqp_frame_t()
       var noWait = timeval(tv_sec: 0, tv_usec: 0)
@@ -170,6 +207,7 @@ public final class AMQPConnection {
       let cause = "\(close.reply_code) \(String(copying: close.reply_text))"
       var answer = amqp_connection_close_ok_t()
       send(AMQP_CONNECTION_CLOSE_OK_METHOD, channel: 0, &answer)
+      flush()
       end(.connectionLost, "receive", cause)
     default: break
     }
@@ -192,7 +230,6 @@ public final class AMQPConnection {
     watcher = nil
     heartbeat?.close()
     heartbeat = nil
-    outbox.removeAll()
     if let state {
       self.state = nil
       amqp_destroy_connection(state)
