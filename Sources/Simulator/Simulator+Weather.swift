@@ -13,6 +13,8 @@ extension Simulator {
     case interrupted
     /// Payloads are signed under another root with the same names.
     case forged
+    /// The index of subscriptions is behind: Get All Subscription Statuses does not know the transaction (4040010).
+    case behind
   }
 
   /// One call as it was decided.
@@ -34,13 +36,14 @@ extension Simulator {
 
 extension StoreDecision {
   /// Turns the decision into what the weather makes of it.
-  mutating func suffer(_ weather: Simulator.Weather, now: Int64) {
+  mutating func suffer(_ weather: Simulator.Weather, _ endpoint: StoreEndpoint, now: Int64) {
     switch weather {
     case .fair: break
     case .rateLimited(let milliseconds): answer = .failure(.rateLimited(until: now + milliseconds))
     case .failing: answer = .failure(.general)
     case .slow(let more): delay += more
     case .interrupted: isCutOff = true
+    case .behind: if endpoint == .subscriptions { answer = .failure(.transactionIdNotFound) }
     case .forged: if case .purchase(let purchase, _) = answer { answer = .purchase(purchase, .foreignRoot) }
     }
   }

@@ -111,7 +111,9 @@ final class StoreService {
 
     let question = question(call, app: app, time: time)
     var decision = StoreDecision(question)
-    for weather in [weather] + (localWeather[call.transactionId] ?? []) { decision.suffer(weather, now: time) }
+    for weather in [weather] + (localWeather[call.transactionId] ?? []) {
+      decision.suffer(weather, call.endpoint, now: time)
+    }
     var response = try response(to: question, decision)
     if decision.isCutOff { response.fault = .resetConnection(afterBodyBytes: response.body.count / 2) }
     return (logged(response), latency + decision.delay)

@@ -107,4 +107,45 @@ struct CallTests {
       for transaction in others[1...3] { #expect(calls.made[transaction] == [statuses, info], "\(transaction)") }
     }
   }
+
+  @Test func `a budget that is short makes wait, and no round asks what another one has asked`() async throws {
+    // One call a second to each endpoint in production, and one in the sandbox.
+    try await with(["COUNTERSIGN_APP_STORE_CALLS_PER_SECOND": "1", "COUNTERSIGN_WORKER_NOT_FOUND_RETRIES": "0"]) {
+      (fleet, calls) async throws in
+      let upgraded = (0..<3).map { "105000000000\($0)" }
+      let elsewhere = (0..<3).map { "121000000000\($0)" }
+      let unknown = (0..<3).map { "120000000000\($0)" }
+      let results = try await synchronize(upgraded + elsewhere + unknown, "a", at: fleet)
+      #expect(Set(results[0..<6]) == ["PURCHASE_SYNCHRONIZED"])
+      #expect(Set(results[6...]) == ["TRANSACTION_ID_NOT_FOUND"])
+      // At most: the statuses, which do not name it, the transaction, which has been upgraded, and the statuses again.
+      for transaction in upgraded { #expect(calls.made[transaction, default: []].count <= 3, "\(transaction)") }
+      // At most: in each environment the statuses, which prove nothing, and the transaction.
+      for transaction in elsewhere + unknown {
+        #expect(calls.made[transaction, default: []].count <= 6, "\(transaction): \(calls.made[transaction] ?? [])")
+      }
+    }
+  }
+
+  @Test func `what the statuses do not know yet is asked for again, and gives nothing until then`() async throws {
+    try await with { (fleet, calls) async throws in
+      // In its grace period, and upgraded: the transaction alone says expired, and grants what was given up.
+      let late = ["103", "105"].map { $0 + "0000000001" }
+      for transaction in late { fleet.simulator.localWeather[transaction] = [.behind] }
+      for transaction in late {
+        let answer = try await fleet.register(transaction, id: "a\(transaction)")
+        #expect(answer.status == 202)
+      }
+      try await eventually("both have been asked for") { late.allSatisfy { calls.made[$0, default: []].count >= 2 } }
+      for transaction in late {
+        let status = try await fleet.status("a\(transaction)")
+        #expect(status?.status != "finalized")
+      }
+      fleet.simulator.localWeather = [:]
+      let events = await fleet.finished(Set(late.map { "a" + $0 }))
+      #expect(Set(events.map(\.result)) == ["PURCHASE_SYNCHRONIZED"])
+      let upgraded = try await fleet.status("a" + late[1])
+      #expect(upgraded?.offerId == "S2")
+    }
+  }
 }

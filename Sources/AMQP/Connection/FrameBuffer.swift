@@ -22,7 +22,8 @@ struct FrameBuffer {
   /// - Parameter frameMax: the negotiated size of a whole frame.
   init(frameMax: Int) {
     maxPayload = frameMax - 8
-    scratch = ScratchMemory(frameMax)
+    // Less what stands around it: the frame's own eight bytes, and a content header's twelve.
+    scratch = ScratchMemory(frameMax - 20)
   }
 
   var isEmpty: Bool { bytes.isEmpty }

@@ -189,20 +189,17 @@ extension RedisScript {
       if not recent and #ARGV >= first then
         local rate
         place, rate = ARGV[first], ARGV[first + 1]
-        for index = first, #ARGV, 2 do
-          if route == ARGV[index] or string.sub(route, 1, #ARGV[index] + 1) == ARGV[index] .. '|' then
-            place, rate = ARGV[index], ARGV[index + 1]
-          end
-        end
-        local endpoints = {}
-        for index = 11, first - 1 do
-          -- A route may name the only endpoint that knows the transaction.
-          if #route <= #place + 1 or string.sub(route, 1, #place) ~= place
-            or string.sub(route, #place + 2) == ARGV[index] then
-            endpoints[#endpoints + 1] = ARGV[index]
-          end
-        end
-        endpoint, wait = grant(KEYS[7], place, rate, endpoints, micros)
+        local known, only = string.match(route, '^([^|]*|[^|]*)|?([^|]*)')
+      for index = first, #ARGV, 2 do
+        if known == ARGV[index] then place, rate = ARGV[index], ARGV[index + 1] end
+      end
+      local endpoints, any = {}, {}
+      for index = 11, first - 1 do
+        any[#any + 1] = ARGV[index]
+        if known == place and only == ARGV[index] then endpoints = {only} end
+      end
+      if #endpoints == 0 then endpoints = any end
+      endpoint, wait = grant(KEYS[7], place, rate, endpoints, micros)
         if endpoint == '' then
           redis.call('ZADD', KEYS[5], due + wait, ARGV[3])
           return {'wait', wait}

@@ -22,10 +22,27 @@ public enum Entitlement {
     return outcome(.purchaseSynchronized, offer: offer)
   }
 
+  /// Returns for how long the answer about a purchase may serve further registrations: not beyond the access that it gives.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  public static func reuse(of purchase: VerifiedPurchase, atMost limit: Duration, now: Int64) -> Duration {
+    switch purchase.kind {
+    case .autoRenewable:
+      let end = end(of: purchase)
+      return end <= now ? .zero : min(limit, .milliseconds(end - now))
+    // The publisher's offer ends it, which may be at any moment.
+    case .nonRenewing: return .zero
+    case .nonConsumable, .consumable: return limit
+    }
+  }
+
+  /// The end of a subscription; one without is none that Apple makes, and gives nothing.
+  private static func end(of purchase: VerifiedPurchase) -> Int64 {
+    max(purchase.expiresDate ?? .min, purchase.gracePeriodExpiresDate ?? .min)
+  }
+
   private static func hasEnded(_ purchase: VerifiedPurchase, now: Int64) -> Bool {
     guard purchase.kind == .autoRenewable else { return false }
-    // A subscription without an end is none that Apple makes; it gives nothing.
-    let end = max(purchase.expiresDate ?? .min, purchase.gracePeriodExpiresDate ?? .min)
-    return end <= now
+    return end(of: purchase) <= now
   }
 }

@@ -18,11 +18,16 @@ public struct Offer: Sendable, Equatable {
 /// The offers of one publisher, found by product.
 public struct OfferCatalog: Sendable {
   private let byProduct: [String: Offer]
+  private let ids: Set<String>
   /// Products that stand in more than one offer; a configuration mistake.
   public let ambiguousProductIds: [String]
 
+  /// Whether there is an offer with an id.
+  public func contains(_ id: String) -> Bool { ids.contains(id) }
+
   /// Creates a catalog; of two offers with one product, the first wins.
   public init(_ offers: [Offer]) {
+    ids = Set(offers.map(\.id))
     var byProduct: [String: Offer] = [:]
     var ambiguous: Set<String> = []
     for offer in offers {

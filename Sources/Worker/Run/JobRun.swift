@@ -57,14 +57,15 @@ struct JobRun {
     if job.transactionId == context.faults.crashTransaction { abort() }
 
     // 2. Apple's answer, verified.
-    if let covered = lease.covered {
-      worker.letsGo(job, lease)
-      worker.metrics.covered.count()
-      return await finalize(job, lease, covered, attempt, lease.route, reuse: .zero, log)
-    }
     guard let publisher = context.publishers[job.publisherId] else {
       log.error("the publisher is not configured")
       return await follow(.failed(.publisherUnknown), job, lease, attempt, nil, OfferCatalog([]), log)
+    }
+    // An answer of a moment ago, unless the publisher has given the offer up since.
+    if let covered = lease.covered, publisher.offers.contains(covered.offerId ?? "") {
+      worker.letsGo(job, lease)
+      worker.metrics.covered.count()
+      return await finalize(job, lease, covered, attempt, lease.route, log)
     }
     let finding = await worker.verification(log).verify(
       job.transactionId, of: publisher, route: lease.route, grant: lease.call)
@@ -124,7 +125,7 @@ struct JobRun {
       log.error("a delivery could not be buried", ["cause": .failure(error)])
     }
     worker.letsGo(job, lease)
-    await finalize(job, lease, Outcome(.internalError), attempt, lease.route, reuse: .zero, log)
+    await finalize(job, lease, Outcome(.internalError), attempt, lease.route, log)
   }
 
   private func release(
@@ -150,8 +151,12 @@ struct JobRun {
     let step = NextStep.after(
       outcome, attempt: attempt, policy: worker.policy, offers: offers, now: context.now())
     switch step {
-    case .conclude(let outcome):
-      await finalize(job, lease, outcome, attempt, route, reuse: settings.answerReuse, log)
+    case .conclude(let conclusion):
+      var reuse = Duration.zero
+      if case .verified(let purchase) = outcome {
+        reuse = Entitlement.reuse(of: purchase, atMost: settings.answerReuse, now: context.now())
+      }
+      await finalize(job, lease, conclusion, attempt, route, reuse: reuse, log)
     case .retry(let next, let tier, let cause):
       // A run that was only postponed has proven nothing.
       await release(job, lease, isRetrying: next > attempt, after: tier, isRun: next > attempt, route: route, log)
@@ -164,7 +169,8 @@ struct JobRun {
 
   /// Finalizes: the fencing number decides whether what we found takes effect.
   private func finalize(
-    _ job: Job, _ lease: Lease, _ outcome: Outcome, _ attempt: Int, _ route: String?, reuse: Duration, _ log: Log
+    _ job: Job, _ lease: Lease, _ outcome: Outcome, _ attempt: Int, _ route: String?, reuse: Duration = .zero,
+    _ log: Log
   ) async {
     do {
       switch try await worker.store.finalize(
@@ -189,11 +195,11 @@ struct JobRun {
       case .stale:
         noteStale("a later lease was given out", lease, log)
         // The later lease may be that of another synchronization: this one must still come to its end.
-        await delay(job, attempt, .seconds(1), .busy, log)
+        await delay(job, attempt, .seconds(1), .busy, hasRun: true, log)
       }
     } catch {
       log.warning("finalize failed", ["cause": .failure(error)])
-      await delay(job, attempt, .seconds(1), .storeUnavailable, log)
+      await delay(job, attempt, .seconds(1), .storeUnavailable, hasRun: true, log)
     }
   }
 
@@ -230,12 +236,14 @@ struct JobRun {
   // MARK: Ways off the queue
 
   /// Publishes the job to a delay tier and, once that is confirmed, acknowledges this delivery.
-  private func delay(_ job: Job, _ attempt: Int, _ wait: Duration, _ cause: RetryCause, _ log: Log) async {
+  private func delay(
+    _ job: Job, _ attempt: Int, _ wait: Duration, _ cause: RetryCause, hasRun: Bool = false, _ log: Log
+  ) async {
     worker.metrics.retries.count(cause.rawValue)
     let queue = worker.topology.jobDelay(worker.policy.tier(for: wait))
     do {
       // Only a job that did not run yet carries on that it was redelivered; any other has just shown how it ends.
-      let isUntried = cause == .busy || cause == .budget || cause == .storeUnavailable
+      let isUntried = !hasRun && (cause == .busy || cause == .budget || cause == .storeUnavailable)
       let message = JobMessage.message(
         job, attempt: attempt, queue: queue,
         wasRedelivered: isUntried && JobMessage.wasRedelivered(received.delivery))

@@ -34,39 +34,38 @@ struct PurchaseVerification {
   func verify(
     _ transactionId: String, of publisher: Publisher, route: String?, grant: CallGrant?
   ) async -> Finding {
+    let route = route.flatMap(Route.init)
     var unauthorized = false
     var unused = grant
-    for place in places(publisher.apps, route: route) {
-      var environments = place.environments
-      while true {
-        let environment = environments.environment
-        let question = Question(
-          transactionId: transactionId, app: place.app, environment: environment,
-          place: Self.place(place.app, environment, settings))
-        do throws(Obstacle) {
-          var granted: AppStoreEndpoint?
-          if let grant = unused, grant.place == question.place.name {
-            granted = AppStoreEndpoint(rawValue: grant.endpoint)
-            unused = nil
-          }
-          let purchase = try await verify(question, granted: granted)
-          let hint = purchase.kind == .autoRenewable ? "" : "|\(AppStoreEndpoint.transactionInfo.rawValue)"
-          return Finding(outcome: .verified(purchase), route: question.place.name + hint)
-        } catch {
-          guard case .call(let error) = error else {
-            guard case .stop(let outcome, let route) = error else { break }
-            return Finding(outcome: outcome, route: route)
-          }
-          if place.app.accepts(.sandbox), environments.moves(after: error) { continue }
+    for (app, environment) in order(publisher.apps, route) {
+      let place = Self.place(app, environment, settings)
+      let isKnown = route?.place == place.name
+      let question = Question(
+        transactionId: transactionId, app: app, environment: environment, place: place,
+        original: isKnown ? route?.original : nil)
+      var granted: AppStoreEndpoint?
+      if let grant = unused, grant.place == place.name {
+        granted = AppStoreEndpoint(rawValue: grant.endpoint)
+        unused = nil
+      }
+      do throws(Obstacle) {
+        let purchase = try await verify(question, granted: granted)
+        let only = purchase.kind == .autoRenewable ? nil : AppStoreEndpoint.transactionInfo.rawValue
+        return Finding(outcome: .verified(purchase), route: Route(place: place.name, endpoint: only).text)
+      } catch {
+        switch error {
+        case .stop(let outcome, let route): return Finding(outcome: outcome, route: route?.text)
+        case .call(let error):
           switch error.kind {
           case .unauthorized:
+            // Production knows nothing of an app that was never released; the sandbox is asked next.
+            if environment == .production, app.accepts(.sandbox) { continue }
             // Perhaps another app knows it; but without this one's answer nobody can say that no app does.
-            log.error("Apple refused the key", ["app": .string(place.app.bundleId), "cause": .failure(error)])
+            log.error("Apple refused the key", ["app": .string(app.bundleId), "cause": .failure(error)])
             unauthorized = true
-          case .api(let code) where Self.unknown.contains(code): break
+          case .api(let code) where Self.unknown.contains(code): continue
           default: return Finding(outcome: await outcome(of: error, question))
           }
-          break
         }
       }
     }
@@ -78,7 +77,7 @@ struct PurchaseVerification {
   /// Why there is no verified purchase.
   private enum Obstacle: Error {
     case call(AppStoreAPIError)
-    case stop(AttemptOutcome, route: String? = nil)
+    case stop(AttemptOutcome, route: Route? = nil)
   }
 
   /// What Apple is asked.
@@ -87,6 +86,8 @@ struct PurchaseVerification {
     let app: Publisher.App
     let environment: AppStoreEnvironment
     let place: CallPlace
+    /// The purchase's original transaction, where a verified answer has told it before.
+    let original: String?
 
     var credentials: AppCredentials {
       AppCredentials(bundleId: app.bundleId, issuerId: app.issuerId, keyId: app.keyId, key: app.privateKey)
@@ -106,11 +107,10 @@ struct PurchaseVerification {
     var endpoint = granted
     if endpoint == nil { endpoint = try await takeCall(Self.endpoints, question) }
     if endpoint == .subscriptionStatuses {
-      let entries = try await askForStatuses(question)
-      if let purchase = try latest(in: entries, naming: question) { return purchase }
+      statuses = try await askForStatuses(question)
+      if let purchase = try latest(in: statuses ?? [], naming: question) { return purchase }
       // The customer's subscriptions do not name this transaction: it is an older one of theirs, or none of them.
       try await takeCall([AppStoreEndpoint.transactionInfo.rawValue], question)
-      statuses = entries
     }
     let info = try await call(.transactionInfo, question) { () async throws(AppStoreAPIError) in
       try await self.api.transactionInfo(
@@ -123,13 +123,16 @@ struct PurchaseVerification {
     guard transaction.type == .autoRenewable, !isCurrent(transaction) else { return try purchase(transaction) }
 
     if statuses == nil {
-      try await takeCall([AppStoreEndpoint.subscriptionStatuses.rawValue], question)
+      try await takeCall([AppStoreEndpoint.subscriptionStatuses.rawValue], question, original: original)
       statuses = try await askForStatuses(question)
     }
-    guard let entry = statuses?.first(where: { $0.originalTransactionId == original }) else {
-      return try purchase(transaction)
+    if let entry = statuses?.first(where: { $0.originalTransactionId == original }),
+      let latest = try latest(entry, of: original, question)
+    {
+      return latest
     }
-    if let latest = try latest(entry, of: original, question) { return latest }
+    // Of what came after an upgrade, or where Apple's index is behind, only the statuses can tell.
+    guard statuses != nil, transaction.isUpgraded != true else { throw .stop(.failed(.tryLater)) }
     return try purchase(transaction)
   }
 
@@ -138,9 +141,10 @@ struct PurchaseVerification {
     transaction.revocationDate == nil && transaction.isUpgraded != true && (transaction.expiresDate ?? 0) > now()
   }
 
+  /// Returns the customer's subscriptions; `nil` when Apple knows of none, which proves nothing.
   private func askForStatuses(
     _ question: Question
-  ) async throws(Obstacle) -> [SubscriptionStatusesResponse.LastTransaction] {
+  ) async throws(Obstacle) -> [SubscriptionStatusesResponse.LastTransaction]? {
     do {
       let answer = try await call(.subscriptionStatuses, question) { () async throws(AppStoreAPIError) in
         try await self.api.subscriptionStatuses(
@@ -148,8 +152,7 @@ struct PurchaseVerification {
       }
       return answer.data.flatMap { $0.lastTransactions ?? [] }
     } catch {
-      // That there is no subscription does not mean that there is no purchase.
-      if case .call(let error) = error, case .api(let code) = error.kind, Self.unknown.contains(code) { return [] }
+      if case .call(let error) = error, case .api(let code) = error.kind, Self.unknown.contains(code) { return nil }
       throw error
     }
   }
@@ -159,8 +162,10 @@ struct PurchaseVerification {
     in entries: [SubscriptionStatusesResponse.LastTransaction], naming question: Question
   ) throws(Obstacle) -> VerifiedPurchase? {
     for entry in entries {
-      if entry.originalTransactionId == question.transactionId {
-        return try latest(entry, of: question.transactionId, question)
+      if let original = entry.originalTransactionId,
+        original == question.original ?? question.transactionId || original == question.transactionId
+      {
+        return try latest(entry, of: original, question)
       }
       // Only to choose the entry; what it says is believed when it is verified.
       guard let signed = entry.signedTransactionInfo, let original = entry.originalTransactionId,
@@ -233,7 +238,9 @@ struct PurchaseVerification {
 
   /// Takes a call out of the fleet's budget; without one the job waits in a tier, not here.
   @discardableResult
-  private func takeCall(_ endpoints: [String], _ question: Question) async throws(Obstacle) -> AppStoreEndpoint? {
+  private func takeCall(
+    _ endpoints: [String], _ question: Question, original: String? = nil
+  ) async throws(Obstacle) -> AppStoreEndpoint? {
     let answer: CallAnswer
     do {
       answer = try await store.takeCall(question.place, endpoints)
@@ -244,9 +251,10 @@ struct PurchaseVerification {
     case .granted(let grant): return AppStoreEndpoint(rawValue: grant.endpoint)
     case .wait(let wait):
       metrics.budgetWaits.count()
-      // Who needs one endpoint only asks for that one the next time.
-      let hint = endpoints.count == 1 ? "|\(endpoints[0])" : ""
-      throw .stop(.postponed(.budget, wait: wait), route: question.place.name + hint)
+      // Who needs one endpoint asks for that one the next time, and knows what to look for, so that each round has less to ask.
+      let only = endpoints.count == 1 ? endpoints[0] : nil
+      throw .stop(
+        .postponed(.budget, wait: wait), route: Route(place: question.place.name, endpoint: only, original: original))
     }
   }
 
@@ -325,16 +333,16 @@ struct PurchaseVerification {
     return CallPlace(bundleId: app.bundleId, environment: environment.rawValue, perSecond: rate)
   }
 
-  private func places(
-    _ apps: [Publisher.App], route: String?
-  ) -> [(app: Publisher.App, environments: EnvironmentRoute)] {
-    let all = apps.map { ($0, $0.accepts(.production) ? EnvironmentRoute() : EnvironmentRoute(known: .sandbox)) }
-    let words = (route ?? "").split(separator: "|").map(String.init)
-    guard words.count >= 2 else { return all }
-    let known = AppStoreEnvironment(rawValue: words[1])
+  /// Every app in production and then in the sandbox; before them where the transaction is known.
+  private func order(_ apps: [Publisher.App], _ route: Route?) -> [(Publisher.App, AppStoreEnvironment)] {
+    let all = apps.flatMap { app in
+      [AppStoreEnvironment.production, .sandbox].filter(app.accepts).map { (app, $0) }
+    }
     // The publisher may have changed its mind about the environment since.
-    guard let app = apps.first(where: { $0.bundleId == words[0] }), app.accepts(known) else { return all }
-    return [(app, EnvironmentRoute(known: known))] + all
+    guard let known = all.firstIndex(where: { Self.place($0.0, $0.1, settings).name == route?.place }) else {
+      return all
+    }
+    return [all[known]] + all[..<known] + all[(known + 1)...]
   }
 }
 

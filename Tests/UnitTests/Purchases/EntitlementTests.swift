@@ -76,6 +76,19 @@ struct EntitlementTests {
   }
 
   /// The report is not signed: it takes access away, and its absence gives none.
+  @Test func anAnswerServesOthersNoLongerThanItsAccess() {
+    func reuse(_ purchase: VerifiedPurchase) -> Duration {
+      Entitlement.reuse(of: purchase, atMost: .seconds(3), now: Self.now)
+    }
+    #expect(reuse(purchase(.autoRenewable, "monthly", expires: Self.now + Self.day)) == .seconds(3))
+    #expect(reuse(purchase(.autoRenewable, "monthly", expires: Self.now + 1000)) == .seconds(1))
+    #expect(reuse(purchase(.autoRenewable, "monthly", expires: Self.now - 1, grace: Self.now + 2000)) == .seconds(2))
+    #expect(reuse(purchase(.autoRenewable, "monthly", expires: Self.now)) == .zero)
+    #expect(reuse(purchase(.autoRenewable, "monthly")) == .zero)
+    #expect(reuse(purchase(.nonRenewing, "pass")) == .zero)
+    #expect(reuse(purchase(.nonConsumable, "lifetime")) == .seconds(3))
+  }
+
   @Test func aReportOnlyTakesAway() {
     let expired = Self.now - 1
     #expect(!outcome(purchase(.autoRenewable, "monthly", expires: expired, isReportedRevoked: true)).accessGranted)
