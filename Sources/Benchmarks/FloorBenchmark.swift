@@ -23,7 +23,11 @@ struct FloorBenchmark {
       }
     }
     consumer.start()
-    while finished < count, failure == nil { await done.wait(atMost: .seconds(60)) }
+    while finished < count, failure == nil {
+      let before = finished
+      await done.wait(atMost: .seconds(60))
+      if finished == before { failure = Unexpected(description: "\(finished) of \(count) jobs came, and no more") }
+    }
     let end = Usage()
     await consumer.stop()
     await backend.close()

@@ -7,7 +7,7 @@ extension Chaos {
   func load(for leastSeconds: Double) async {
     var pending: [Task<Void, Never>] = []
     let start = ContinuousClock.now
-    for number in 0..<max(size.registrations, Int(size.perSecond * leastSeconds)) {
+    for number in 0..<max(size.registrations, Int(size.perSecond * leastSeconds)) where !Task.isCancelled {
       let due = start + .seconds(Double(number) / size.perSecond)
       let wait = due - ContinuousClock.now
       if wait > .zero { try? await EventLoop.sleep(for: wait) }
@@ -18,10 +18,8 @@ extension Chaos {
     for task in pending { await task.value }
   }
 
-  /// Subscriptions, single purchases, purchases in the sandbox and, now and then, a first call that fails.
   private func transaction(_ number: Int) -> String {
-    let prefixes = ["100", "100", "103", "106", "110", "111", "112", "100", "131", "134", "121", "122"]
-    return "\(prefixes[number % prefixes.count])\(1_000_000 + number)"
+    "\(Deserved.kinds[number % Deserved.kinds.count])\(1_000_000 + number)"
   }
 
   /// Registers a purchase and notes the answer.
@@ -32,10 +30,24 @@ extension Chaos {
     return registration.answer
   }
 
+  /// Registers purchases that must all be accepted, by the ids of their synchronizations.
+  func registerAll(_ purchases: [String: String]) async throws {
+    for (id, transaction) in purchases.sorted(by: { $0.key < $1.key }) {
+      let answer = await register(id, transaction, Self.gateways[0])
+      guard answer == .accepted else { throw ScenarioFailure(description: "\(id) was not accepted: \(answer)") }
+    }
+  }
+
+  /// The transactions that Apple was asked for.
+  var asked: Set<String> { Set(history.calls.map(\.transaction)) }
+
   /// Registers every transaction once more, when everything is mended: a claim that stayed would be a 409.
   func registerAgain() async throws {
-    for transaction in Set(history.registrations.map(\.transaction)).sorted() {
-      // What was claimed for a client that got no answer is only given up when the sweep has looked.
+    let answers = Dictionary(grouping: history.registrations, by: \.transaction).mapValues { $0.map(\.answer) }
+    for transaction in answers.keys.sorted() {
+      // A claim for a client that got no answer is only given up when the sweep has looked; any other ends with the event.
+      let answers = answers[transaction] ?? []
+      var isLingering = !answers.contains(.unknown) && !answers.contains(.unavailable)
       let deadline = ContinuousClock.now + .seconds(sweepAfter + 30)
       while true {
         let registration = await attempt("again-\(transaction)", transaction, Self.gateways[0])
@@ -47,22 +59,28 @@ extension Chaos {
           history.stillClaimed[transaction] = "\(registration.answer)"
           break
         }
+        if isLingering { history.lingeringClaims.append(transaction) }
+        isLingering = false
         try await EventLoop.sleep(for: .milliseconds(200))
       }
     }
   }
 
   private func attempt(_ id: String, _ transaction: String, _ gateway: String?) async -> History.Registration {
+    // A purchase belongs to the first customer who registers it; one of ten registrations is another one's.
+    let regular = transaction.utf8.reduce(0) { ($0 * 31 + Int($1)) % 50 } + 1
+    let customer = Int.random(in: 0..<10, using: &loadRandom) == 0 ? regular + 50 : regular
     let sentAt = unixMilliseconds()
-    let answer = await answer(id, transaction, gateway)
+    let answer = await answer(id, transaction, customer, gateway)
     return History.Registration(
-      id: id, transaction: transaction, sentAt: sentAt, answeredAt: unixMilliseconds(), answer: answer)
+      id: id, transaction: transaction, customer: customer, sentAt: sentAt, answeredAt: unixMilliseconds(),
+      answer: answer)
   }
 
-  private func answer(_ id: String, _ transaction: String, _ gateway: String?) async -> History.Answer {
+  private func answer(
+    _ id: String, _ transaction: String, _ customer: Int, _ gateway: String?
+  ) async -> History.Answer {
     guard let gateway else { return .refused }
-    // A purchase belongs to one customer, so the customer follows from the transaction.
-    let customer = transaction.utf8.reduce(0) { ($0 * 31 + Int($1)) % 50 } + 1
     do {
       // Over a connection of its own every other time: on one that was kept alive, libcurl hides a reset by asking again.
       let response = try await fleet.send(

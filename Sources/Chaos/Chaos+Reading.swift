@@ -18,7 +18,7 @@ extension Chaos {
       history.events.append(
         History.Event(
           at: unixMilliseconds(), id: event.id, synchronizationId: event.synchronizationId, version: event.version,
-          result: event.result))
+          result: event.result, offer: event.accessGranted ? event.offerId ?? "an offer without a name" : nil))
       readStatus(behind: event)
     }
     for webhook in fleet.webhooks.all[webhooksRead...] {
@@ -36,12 +36,15 @@ extension Chaos {
     guard let gateway = usable.sorted().randomElement(using: &readRandom) else { return }
     statusReads.append(
       Task { @LoopActor in
-        // A gateway that is down answers nothing; one that has forgotten is checked at the end.
+        // A gateway that is down, or cut off from its store, answers nothing.
         guard
-          let status = try? await self.fleet.status(
+          let answer = try? await self.fleet.statusAnswer(
             event.synchronizationId, publisher: RunningFleet.openPublisher, gateway: gateway)
         else { return }
-        if status.status != "finalized" || (status.version ?? 0) < event.version {
+        let isForgotten = answer.code == 404 && self.forgetsStatuses
+        if answer.code == 200 { self.history.statusReads += 1 }
+        guard answer.code == 200 || answer.code == 404, !isForgotten else { return }
+        if answer.body?.status != "finalized" || (answer.body?.version ?? 0) < event.version {
           self.history.staleReads.append(event.synchronizationId)
         }
       })
@@ -75,15 +78,17 @@ extension Chaos {
         while let id = left.popFirst() {
           guard let status = try? await self.fleet.status(id, publisher: RunningFleet.openPublisher) else { continue }
           self.history.statuses[id] = History.Status(
-            isFinalized: status.status == "finalized", version: status.version ?? 0, result: status.result ?? "")
+            isFinalized: status.status == "finalized", version: status.version ?? 0, result: status.result ?? "",
+            offer: status.accessGranted == true ? status.offerId : nil)
         }
       }
     }
     for reader in readers { await reader.value }
   }
 
-  /// Reads in the workers' logs what the sweep has brought back.
-  func readSweeps() {
+  /// Reads in the workers' logs what the sweep has brought back, and what the fencing number has refused.
+  func readLogs() {
+    history.staleRuns = fleet.logged("\"cause\":\"a later lease was given out\"").count
     struct Line: Decodable {
       let time: String
       let synchronizationId: String

@@ -26,6 +26,8 @@ final class Chaos {
   let size: Size
   /// After how many seconds the sweep looks for what no queue holds any more.
   let sweepAfter: Double
+  /// Whether the scenario makes Redis forget.
+  let forgetsStatuses: Bool
   /// For the faults; the load and the reading have their own, so that their timing does not change the sequence.
   var random: SeededRandom
   var loadRandom: SeededRandom
@@ -39,20 +41,24 @@ final class Chaos {
   var webhooksRead = 0
   var eventsRead = 0
 
-  private init(_ fleet: RunningFleet, _ size: Size, sweepAfter: Double, seed: UInt64) {
+  private init(_ fleet: RunningFleet, _ scenario: Scenario, _ size: Size, seed: UInt64) {
     self.fleet = fleet
+    forgetsStatuses = scenario.expectations.forgetsStatuses
     self.size = size
-    self.sweepAfter = sweepAfter
+    sweepAfter = scenario.sweepAfter(size)
     random = SeededRandom(seed: seed)
     loadRandom = SeededRandom(seed: seed ^ 0x10ad)
     readRandom = SeededRandom(seed: seed ^ 0x4ead)
   }
 
-  /// Runs a scenario and returns what was seen.
-  static func run(_ scenario: Scenario, size: Size, seed: UInt64) async throws -> History {
-    var result = History()
-    let sweepAfter = scenario.sweepAfter(size)
-    let environment = scenario.environment.merging(["COUNTERSIGN_WORKER_SWEEP_AFTER_SECONDS": "\(sweepAfter)"]) { $1 }
+  /// Runs a scenario and judges what was seen; of a run that does not hold, or fails, the logs of all roles stay.
+  static func run(
+    _ scenario: Scenario, size: Size, seed: UInt64
+  ) async throws -> (history: History, verdict: Verdict, folder: String) {
+    var result: (History, Verdict, String)!
+    let environment = scenario.environment.merging([
+      "COUNTERSIGN_WORKER_SWEEP_AFTER_SECONDS": "\(scenario.sweepAfter(size))"
+    ]) { $1 }
     try await RunningFleet.with(
       roles, overrides: environment, throughProxies: scenario.needsNetwork,
       prepare: { fleet in
@@ -65,9 +71,16 @@ final class Chaos {
           """)
       },
       { fleet in
-        let chaos = Chaos(fleet, size, sweepAfter: sweepAfter, seed: seed)
-        try await chaos.run(scenario)
-        result = chaos.history
+        let chaos = Chaos(fleet, scenario, size, seed: seed)
+        do {
+          try await chaos.run(scenario)
+        } catch {
+          fleet.keepsFolder = true
+          throw ScenarioFailure(description: "\(error); the roles' logs are in \(fleet.folder)")
+        }
+        let verdict = Verdict(chaos.history, scenario.expectations(size))
+        fleet.keepsFolder = !verdict.holds
+        result = (chaos.history, verdict, fleet.folder)
       })
     return result
   }
@@ -86,9 +99,20 @@ final class Chaos {
       self.goesOn = false
     }
     let reading = Task { @LoopActor in await self.readAlong() }
-    try await scenario.inject(self)
-    await load.value
-    try await scenario.heal(self)
+    do {
+      try await scenario.inject(self)
+      await load.value
+      try await scenario.heal(self)
+    } catch {
+      // The servers are those of the next scenario, too.
+      load.cancel()
+      reading.cancel()
+      await load.value
+      await reading.value
+      for server in [TestServers.Server.rabbitmq, .redis] { try await TestServers.current!.start(server) }
+      try await scenario.heal(self)
+      throw error
+    }
     for name in Self.roles { try await fleet.ready(name) }
     try await settle()
     try await registerAgain()
@@ -98,7 +122,7 @@ final class Chaos {
     for read in statusReads { await read.value }
     collect()
     await readStatuses()
-    readSweeps()
+    readLogs()
     for name in Self.roles { await readMetrics(name) }
     fleet.simulator.onCall = { _ in }
   }
@@ -129,7 +153,15 @@ final class Chaos {
   /// Adds what a role has counted to the history; to be called before its process ends, or the numbers are gone.
   func readMetrics(_ name: String) async {
     guard !Self.gateways.contains(name) else { return }
-    history.redeliveries += Int((try? await fleet.metric(name, "countersign_redeliveries_total")) ?? 0)
-    history.staleRuns += Int((try? await fleet.metric(name, "countersign_stale_runs_total")) ?? 0)
+    do {
+      history.redeliveries += Int(try await fleet.metric(name, "countersign_redeliveries_total"))
+      guard Self.workers.contains(name) else { return }
+      history.budgetWaits += Int(try await fleet.metric(name, "countersign_budget_waits_total"))
+    } catch {
+      history.unreadMetrics.append(name)
+    }
   }
+
+  /// Waits until no registration comes any more.
+  func loadEnds() async throws { while goesOn { try await EventLoop.sleep(for: .milliseconds(50)) } }
 }

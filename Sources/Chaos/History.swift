@@ -18,6 +18,7 @@ struct History {
   struct Registration {
     let id: String
     let transaction: String
+    var customer = 0
     /// Milliseconds since 1970.
     let sentAt: Int64
     let answeredAt: Int64
@@ -31,12 +32,15 @@ struct History {
     /// 0 for a webhook, which does not carry it.
     let version: Int64
     let result: String
+    /// The offer that is granted; `nil` without access, and for a webhook, which is checked by its signature.
+    var offer: String?
   }
 
   struct Status {
     let isFinalized: Bool
     let version: Int64
     let result: String
+    var offer: String?
   }
 
   struct Call: Hashable {
@@ -57,6 +61,8 @@ struct History {
   var forgedWebhooks = 0
   /// The last status of each synchronization that was accepted or told; none for one that is not known any more.
   var statuses: [String: Status] = [:]
+  /// Successful reads behind an event.
+  var statusReads = 0
   /// Synchronizations whose status was read behind an event that had been seen.
   var staleReads: [String] = []
   /// Transactions that could not be registered again at the end, with what was answered.
@@ -67,8 +73,16 @@ struct History {
   var sweeps: [String: Int64] = [:]
   /// Deliveries that the broker had given to a consumer before.
   var redeliveries = 0
-  /// Runs that had lost their lease, so that what they found was refused.
+  /// Runs whose result the fencing number refused, because a later lease had been given out.
   var staleRuns = 0
+  /// Times at which somebody had to wait for Apple's budget.
+  var budgetWaits = 0
+  /// Transactions whose claim outlived their last synchronization for a moment, though every client had its answer.
+  var lingeringClaims: [String] = []
+  /// When Redis was last there again with nothing in it, in milliseconds since 1970.
+  var wipedAt: Int64?
+  /// What could not be read of a role's metrics.
+  var unreadMetrics: [String] = []
 
   /// What must come to its end.
   var accepted: [Registration] { registrations.filter { $0.answer == .accepted } }

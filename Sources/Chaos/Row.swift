@@ -17,9 +17,13 @@ struct Row: Encodable {
   var duplicated = 0
   var stale = 0
   var longestDelaySeconds = 0.0
+  /// How often registrations were answered how.
   var answers: [String: Int] = [:]
+  var statusReads = 0
+  /// What was broken, in order.
+  var faultsInjected: [String] = []
   var holds = false
-  /// The first of what does not hold, in words.
+  /// The first of what does not hold, in words, and where the logs of the run are.
   var problems: [String] = []
 
   @LoopActor
@@ -28,12 +32,10 @@ struct Row: Encodable {
     self.seed = seed
     what = scenario.what
     do {
-      let history = try await Chaos.run(scenario, size: size, seed: seed)
-      var expectations = scenario.expectations
-      // Its sweep looks early, and may find what is only slow.
-      if size.isQuick { expectations.needsSweep = true }
-      let verdict = Verdict(history, expectations)
+      let (history, verdict, folder) = try await Chaos.run(scenario, size: size, seed: seed)
       faults = history.faults.count
+      faultsInjected = history.faults
+      statusReads = history.statusReads
       (attempted, accepted, finalized) = (verdict.attempted, verdict.accepted, verdict.finalized)
       (events, webhooks) = (verdict.events, verdict.webhooks)
       (lost, duplicated, stale) = (verdict.lost.count, verdict.duplicated.count, verdict.stale)
@@ -41,7 +43,10 @@ struct Row: Encodable {
       for registration in history.registrations { answers["\(registration.answer)", default: 0] += 1 }
       holds = verdict.holds
       problems = verdict.lost.map { "lost: \($0)" } + verdict.duplicated + verdict.problems
+      let more = problems.count - 10
       problems = Array(problems.prefix(10))
+      if more > 0 { problems.append("and \(more) more") }
+      if !holds { problems.append("the roles' logs are in \(folder)") }
     } catch {
       problems = ["the run ended: \(error)"]
     }

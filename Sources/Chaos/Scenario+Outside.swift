@@ -25,7 +25,7 @@ extension Scenario {
         }
       }
       for lane in lanes { try await lane.value }
-      while chaos.goesOn { try await chaos.pause(0.1...0.2) }
+      try await chaos.loadEnds()
     },
     heal: { $0.fleet.network?.heal() })
 
@@ -45,31 +45,34 @@ extension Scenario {
         for link in links { network[link].mode = .open }
       },
       heal: { $0.fleet.network?.heal() }),
-    weather("apple-429", "429 with Retry-After in milliseconds", .rateLimited(milliseconds: 3000), calls: 100),
+    weather("apple-429", "429 with Retry-After in milliseconds", .rateLimited(milliseconds: 3000), isTight: true),
     weather("apple-500", "500 (5000000)", .failing),
     weather("apple-slow", "answers take 30 seconds (quick: 5)", .slow(.seconds(30)), quick: .slow(.seconds(5))),
     weather("apple-reset", "connections reset in mid-body", .interrupted),
     Scenario(
       name: "apple-forged", what: "Apple: payloads signed by another authority", environment: patient,
       expectations: Verdict.Expectations(
-        results: ["VERIFICATION_FAILED"], exceptions: ["again": ["PURCHASE_SYNCHRONIZED"]]),
+        result: "VERIFICATION_FAILED"),
       inject: { chaos in
         // From before the first registration until the last is told: nothing else can come of any.
         chaos.injected("forged")
         chaos.fleet.simulator.weather = .forged
-        while chaos.goesOn || !chaos.isAllTold { try await chaos.pause(0.1...0.2) }
+        try await chaos.loadEnds()
+        try await eventually("all is told", within: .seconds(120)) { chaos.isAllTold }
       },
       heal: { $0.fleet.simulator.weather = .fair }),
   ]
 
   private static func weather(
-    _ name: String, _ what: String, _ weather: Simulator.Weather, quick: Simulator.Weather? = nil, calls: Int? = nil
+    _ name: String, _ what: String, _ weather: Simulator.Weather, quick: Simulator.Weather? = nil,
+    isTight: Bool = false
   ) -> Scenario {
     var environment = patient
     var expectations = Verdict.Expectations()
-    if let calls {
-      environment.merge(limited(calls)) { $1 }
-      expectations.callsPerSecond = calls
+    if isTight {
+      environment.merge(limited) { $1 }
+      expectations.needsBudgetWait = true
+      expectations.callsPerSecond = tightBudget
     }
     return Scenario(
       name: name, what: "Apple: \(what)", environment: environment, expectations: expectations,

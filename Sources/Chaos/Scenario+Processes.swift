@@ -10,11 +10,11 @@ extension Scenario {
       name: "none", what: "nothing is broken",
       expectations: Verdict.Expectations(isGraceful: true, isUndisturbed: true)
     ) { chaos in
-      while chaos.goesOn { try await chaos.pause(0.1...0.2) }
+      try await chaos.loadEnds()
     },
     Scenario(
-      name: "kill-one", what: "SIGKILL of any role, one at a time", environment: limited(),
-      expectations: Verdict.Expectations(callsPerSecond: tightBudget)
+      name: "kill-one", what: "SIGKILL of any role, one at a time", environment: limited,
+      expectations: Verdict.Expectations(needsBudgetWait: true, callsPerSecond: tightBudget)
     ) { chaos in
       while chaos.goesOn {
         try await chaos.pause(0.3...1.2)
@@ -25,8 +25,8 @@ extension Scenario {
       }
     },
     Scenario(
-      name: "kill-all", what: "SIGKILL of every role at once", environment: limited(),
-      expectations: Verdict.Expectations(callsPerSecond: tightBudget)
+      name: "kill-all", what: "SIGKILL of every role at once", environment: limited,
+      expectations: Verdict.Expectations(needsBudgetWait: true, callsPerSecond: tightBudget)
     ) { chaos in
       while chaos.goesOn {
         try await chaos.pause(0.8...1.6)
@@ -39,16 +39,14 @@ extension Scenario {
     Scenario(
       name: "stop-worker", what: "SIGSTOP of a worker for longer than its lease, then SIGCONT",
       expectations: Verdict.Expectations(
-        exceptions: ["late": ["PURCHASE_SYNCHRONIZED", "VERIFICATION_FAILED"]], needsStaleRun: true, needsSweep: true),
+        exceptions: ["late": ["PURCHASE_SYNCHRONIZED", "VERIFICATION_FAILED"]], needsStaleRun: true, allowsSweep: true),
       inject: { chaos in
-        var takenOver = 0
         var round = 0
-        // A round can happen to stop a worker that has none of the late ones in hand.
-        while chaos.goesOn || takenOver == 0 && round < 5 {
-          takenOver += try await chaos.stopWorkerWithJobsInHand(round)
+        // A round can happen to stop a worker that has none of the late ones in hand, or whose store has given it up.
+        while chaos.goesOn || chaos.refusedLateResults == 0 && round < 8 {
+          try await chaos.stopWorkerWithJobsInHand(round)
           round += 1
         }
-        guard takenOver > 0 else { throw ScenarioFailure(description: "no job was taken over in \(round) rounds") }
       }, heal: { $0.fleet.simulator.localWeather = [:] }),
     Scenario(
       name: "rolling", what: "SIGTERM and restart of every role, one after the other",
@@ -75,37 +73,34 @@ extension Scenario {
 }
 
 extension Chaos {
-  /// Stops a worker while it has calls to Apple in hand whose answers are forged. Whoever takes its jobs over gets genuine
-  /// ones, so that an effect of the late run would show: as a second version, or as the wrong result.
-  ///
-  /// - Returns: how many jobs were taken over.
-  fileprivate func stopWorkerWithJobsInHand(_ round: Int) async throws -> Int {
+  /// How many results the fencing number has refused so far.
+  fileprivate var refusedLateResults: Int { fleet.logged("\"cause\":\"a later lease was given out\"").count }
+
+  /// Stops a worker while it has calls to Apple in hand whose answers are forged, and wakes it while others run the same jobs
+  /// and wait for genuine answers. Its results come first, and must not take effect: that would show as a wrong one.
+  fileprivate func stopWorkerWithJobsInHand(_ round: Int) async throws {
     try await pause(0.2...0.6)
     let late = Dictionary(
       uniqueKeysWithValues: (0..<15).map { ("late-\(round)-\($0)", "1009\(1_000_000 + round * 100 + $0)") })
     for transaction in late.values { fleet.simulator.localWeather[transaction] = [.slow(.seconds(2)), .forged] }
-    for (id, transaction) in late.sorted(by: { $0.key < $1.key }) {
-      guard await register(id, transaction, Self.gateways[0]) == .accepted else {
-        throw ScenarioFailure(description: "\(id) was not accepted")
-      }
-    }
+    try await registerAll(late)
     let wanted = Set(late.values)
-    try await eventually("Apple was asked for all") { wanted.isSubset(of: Set(self.history.calls.map(\.transaction))) }
+    try await eventually("Apple was asked for all") { wanted.isSubset(of: self.asked) }
     let name = Self.workers.randomElement(using: &random)!
     injected("stop \(name)")
     fleet.roles[name]?.process.send(SIGSTOP)
-    fleet.simulator.localWeather = [:]
-    // Its lease is 3 seconds long, and the sweep brings its jobs to the others; broken or not, it must be woken.
-    let isTold: @LoopActor () -> Bool = {
-      Set(late.keys).isSubset(of: Set(self.history.events.map(\.synchronizationId)))
-    }
-    do {
-      try await eventually("others have taken its jobs over", within: .seconds(60)) { isTold() }
-    } catch {
-      fleet.roles[name]?.process.send(SIGCONT)
-      throw error
+    defer { fleet.roles[name]?.process.send(SIGCONT) }
+    for transaction in late.values { fleet.simulator.localWeather[transaction] = [.slow(.seconds(4))] }
+    // Its lease is 3 seconds long, and the sweep brings its jobs to the others. When it has none, all end by themselves.
+    let first = history.calls.count
+    try await eventually("others have its jobs in hand", within: .seconds(60)) {
+      self.history.calls[first...].contains { wanted.contains($0.transaction) } || self.areTold(late.keys)
     }
     fleet.roles[name]?.process.send(SIGCONT)
-    return history.events.count { late[$0.synchronizationId] != nil && $0.result == "PURCHASE_SYNCHRONIZED" }
+    try await eventually("all are told", within: .seconds(60)) { self.areTold(late.keys) }
+  }
+
+  private func areTold(_ ids: some Sequence<String>) -> Bool {
+    Set(ids).isSubset(of: Set(history.events.map(\.synchronizationId)))
   }
 }

@@ -2,9 +2,9 @@
 struct Verdict {
   /// What a scenario makes impossible to promise, or expects beyond the rest.
   struct Expectations {
-    /// The results that may come of an accepted purchase.
-    var results: Set<String> = ["PURCHASE_SYNCHRONIZED"]
-    /// The results of synchronizations whose id begins so.
+    /// The only result that may come of what Apple knows, instead of what the purchase deserves.
+    var result: String?
+    /// The results of synchronizations whose id begins so, instead.
     var exceptions: [String: Set<String>] = [:]
     /// Redis was wiped: what it knew of finalized synchronizations is gone, and claims with it.
     var forgetsStatuses = false
@@ -17,8 +17,10 @@ struct Verdict {
     var isUndisturbed = false
     /// A run must have come too late, and been refused.
     var needsStaleRun = false
+    /// The budget must have been used up at some time.
+    var needsBudgetWait = false
     /// Jobs may be lost on the way, for the sweep to bring back.
-    var needsSweep = false
+    var allowsSweep = false
     /// Calls that one app may make to one endpoint in a second; in the sandbox it is a tenth.
     var callsPerSecond = 5000
   }
@@ -58,6 +60,7 @@ struct Verdict {
     stale = history.staleReads.count
     judgePromises()
     judgeEffects()
+    judgeResults()
     judgeOrder()
     judgeAnswers()
     judgeFaults()
@@ -75,7 +78,7 @@ struct Verdict {
       let witnesses = (told[id] ?? []) + (expectations.losesQueues ? delivered[id] ?? [] : [])
       if let first = witnesses.map(\.at).min() {
         longestDelay = max(longestDelay, first - registration.answeredAt)
-        if let sweep = history.sweeps[id], sweep < first, !expectations.needsSweep {
+        if let sweep = history.sweeps[id], sweep < first, !expectations.allowsSweep {
           problems.append("\(id) had to be brought back by the sweep")
         }
       }
@@ -84,6 +87,7 @@ struct Verdict {
     for (transaction, status) in history.stillClaimed.sorted(by: { $0.key < $1.key }) {
       problems.append("\(transaction) could not be registered again: \(status)")
     }
+    for transaction in history.lingeringClaims { problems.append("\(transaction) stayed claimed for a while") }
   }
 
   private mutating func judgePromise(_ id: String) -> Bool {
@@ -91,9 +95,10 @@ struct Verdict {
     if !isWitnessed { lost.append(id) }
     if delivered[id] == nil, !expectations.losesQueues { problems.append("\(id) has no webhook") }
     guard let status = history.statuses[id] else {
-      if !expectations.forgetsStatuses { problems.append("\(id) has no status") }
-      // Of what Redis has forgotten, the event is the only witness.
-      return expectations.forgetsStatuses && isWitnessed
+      // Of what Redis has forgotten, the event is the only witness; what was finalized afterwards has a status again.
+      let isForgotten = (told[id]?.map(\.at).min() ?? .max) <= (history.wipedAt ?? .min)
+      if !isForgotten { problems.append("\(id) has no status") }
+      return isForgotten
     }
     if !status.isFinalized { problems.append("\(id) is not finalized") }
     return status.isFinalized
@@ -118,7 +123,7 @@ struct Verdict {
       if versions.count > 1 { duplicated.append("\(id): took effect more than once") }
       let results = Set((events + webhooks).map(\.result))
       if results.count > 1 { duplicated.append("\(id): several results") }
-      for result in results where !allowed(id).contains(result) { problems.append("\(id): \(result)") }
+      if Set(events.map(\.offer)).count > 1 { duplicated.append("\(id): several offers") }
       if expectations.isGraceful {
         if events.count > 1 { problems.append("\(id): told \(events.count) times") }
         if webhooks.count > 1 { problems.append("\(id): delivered \(webhooks.count) times") }
@@ -130,11 +135,45 @@ struct Verdict {
       if !results.isSubset(of: [status.result]) {
         duplicated.append("\(id): \(status.result) in the status, \(results.sorted()) in the event")
       }
+      if let offer = events.first?.offer, offer != status.offer {
+        duplicated.append("\(id): \(status.offer ?? "no offer") in the status, \(offer) in the event")
+      }
     }
   }
 
-  private func allowed(_ id: String) -> Set<String> {
-    expectations.exceptions.first { id.hasPrefix($0.key) }?.value ?? expectations.results
+  // MARK: What the purchase deserves
+
+  private mutating func judgeResults() {
+    let all = history.registrations + history.lastRegistrations
+    // By then everything is mended.
+    let last = Set(history.lastRegistrations.map(\.id))
+    for (transaction, registrations) in Dictionary(grouping: all, by: \.transaction) {
+      let known = registrations.compactMap { registration in
+        told[registration.id]?.first.map { (registration: registration, event: $0) }
+      }
+      let first = known.filter { $0.event.offer != nil }.min { $0.event.version < $1.event.version }
+      for (registration, event) in known {
+        let id = registration.id
+        if let allowed = expectations.exceptions.first(where: { id.hasPrefix($0.key) })?.value {
+          if !allowed.contains(event.result) { problems.append("\(id): \(event.result)") }
+          continue
+        }
+        var deserved = Deserved.of(transaction)
+        if let result = expectations.result, deserved.result != "TRANSACTION_ID_NOT_FOUND", !last.contains(id) {
+          deserved = Deserved(result)
+        }
+        var allowed = [deserved]
+        if deserved.offer != nil, expectations.forgetsStatuses {
+          // A Redis that was wiped has forgotten the owners as well: whoever comes first then is the next one.
+          allowed.append(.ofAnother)
+        } else if deserved.offer != nil, registration.customer != first?.registration.customer {
+          allowed = [.ofAnother]
+        }
+        if !allowed.contains(Deserved(event.result, event.offer)) {
+          problems.append("\(id): \(event.result) with \(event.offer ?? "no offer")")
+        }
+      }
+    }
   }
 
   // MARK: Fencing numbers
@@ -184,6 +223,9 @@ struct Verdict {
   private mutating func judgeFaults() {
     if history.faults.isEmpty, !expectations.isUndisturbed { problems.append("nothing was broken") }
     if history.staleRuns == 0, expectations.needsStaleRun { problems.append("no late result was there to be refused") }
+    if history.budgetWaits == 0, expectations.needsBudgetWait { problems.append("the budget was never used up") }
+    for role in history.unreadMetrics { problems.append("the metrics of \(role) could not be read") }
+    if history.statusReads == 0 { problems.append("no status was read behind an event") }
   }
 
   // MARK: Apple's budget

@@ -26,6 +26,8 @@ public final class RunningFleet {
     /// The synchronization it tells about.
     public let synchronizationId: String
     public let result: String
+    public let accessGranted: Bool
+    public let offerId: String?
   }
 
   /// A request that the webhook endpoint got, after its signature was checked.
@@ -61,6 +63,8 @@ public final class RunningFleet {
   private var subscriber: AMQPConsumer!
   private let secret: [UInt8]
   private let overrides: [String: String]
+  /// Whether configuration and logs stay when the fleet is closed, for somebody who wants to see why.
+  public var keepsFolder = false
   /// What is between the parts, when the fleet was started so.
   public private(set) var network: FleetNetwork?
 
@@ -141,7 +145,7 @@ public final class RunningFleet {
     client.close()
     freshClient.close()
     await deleteQueues()
-    try? FileManager.default.removeItem(atPath: folder)
+    if !keepsFolder { try? FileManager.default.removeItem(atPath: folder) }
   }
 
   private func deleteQueues() async {
@@ -169,7 +173,7 @@ public final class RunningFleet {
     public var address = ""
   }
 
-  /// Starts a role, for example `worker-1`; its log goes on in the same file.
+  /// Starts a role, for example `worker-1`; each start has a log of its own.
   public func start(_ name: String, with more: [String: String] = [:]) throws {
     let role = String(name.prefix { $0 != "-" })
     let log = "\(folder)/\(name)-\(UInt32.random(in: 0...UInt32.max)).log"
@@ -203,7 +207,10 @@ public final class RunningFleet {
   }
 
   /// Kills roles with SIGKILL and waits until they are gone.
-  public func kill(_ names: String...) async {
+  public func kill(_ names: String...) async { await kill(names) }
+
+  /// Kills roles with SIGKILL and waits until they are gone.
+  public func kill(_ names: [String]) async {
     for name in names { roles[name]?.process.send(SIGKILL) }
     for name in names { await roles[name]?.process.ended() }
   }
@@ -213,12 +220,17 @@ public final class RunningFleet {
     logs.flatMap { self.text(of: $0).split(separator: "\n").filter { $0.contains(text) } }
   }
 
-  /// The log of a role.
+  /// The log of a role's last process.
   public func log(_ name: String) -> String { roles[name].map { text(of: $0.log) } ?? "" }
 
   /// The sum of a metric's samples whose line starts so.
+  ///
+  /// - Throws: `NeverHappened` when the role knows no such metric; one without samples has a line of help.
   public func metric(_ role: String, _ start: String) async throws -> Double {
     let text = String(decoding: try await get("http://\(roles[role]!.address)/metrics").body, as: UTF8.self)
+    guard text.contains("\n\(start)") || text.contains("# HELP \(start)") else {
+      throw NeverHappened(description: "\(role) has no metric \(start)")
+    }
     return text.split(separator: "\n").filter { $0.hasPrefix(start) }
       .compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
   }
@@ -245,7 +257,8 @@ public final class RunningFleet {
       Event(
         id: delivery.properties.messageID ?? "", version: delivery.properties.headers["version"]?.int ?? 0,
         traceparent: delivery.properties.headers["traceparent"]?.string ?? "",
-        body: delivery.body, synchronizationId: envelope.data.synchronizationId, result: envelope.data.result))
+        body: delivery.body, synchronizationId: envelope.data.synchronizationId, result: envelope.data.result,
+        accessGranted: envelope.data.accessGranted, offerId: envelope.data.offerId))
   }
 
   fileprivate struct Envelope: Decodable {
@@ -253,6 +266,8 @@ public final class RunningFleet {
     struct Content: Decodable {
       let synchronizationId: String
       let result: String
+      let accessGranted: Bool
+      let offerId: String?
     }
   }
 
@@ -320,13 +335,20 @@ public final class RunningFleet {
     public let version: Int64?
   }
 
-  /// Reads a status; `nil` for 404.
+  /// Reads a status; `nil` for any answer but 200.
   public func status(
     _ id: String, publisher: Int64 = RunningFleet.publisher, gateway: String = "gateway-1"
   ) async throws -> Status? {
+    try await statusAnswer(id, publisher: publisher, gateway: gateway).body
+  }
+
+  /// Reads a status: the code of the answer, and with 200 what it says.
+  public func statusAnswer(
+    _ id: String, publisher: Int64 = RunningFleet.publisher, gateway: String = "gateway-1"
+  ) async throws -> (code: Int, body: Status?) {
     let answer = try await send(
       "GET", url("/storekit2/purchases/synchronizations/\(id)", gateway: gateway), headers(publisher))
-    return answer.status == 200 ? try JSONDecoder().decode(Status.self, from: Data(answer.body)) : nil
+    return (answer.status, answer.status == 200 ? try JSONDecoder().decode(Status.self, from: Data(answer.body)) : nil)
   }
 
   /// Waits for the events of synchronizations.

@@ -11,18 +11,20 @@ from fleet import ROOT, Failure
 from fleet.build import build
 from fleet.processes import Processes, Stopped
 
-COLUMNS = ["scenario", "faults", "attempted", "accepted", "finalized", "events", "webhooks", "lost", "duplicated", "stale",
-           "longest delay", "holds"]
+COLUMNS = ["scenario", "faults", "attempted", "accepted", "409", "503", "refused", "unanswered", "finalized", "events",
+           "webhooks", "lost", "duplicated", "stale", "longest delay", "holds"]
 
 
 def cells(row):
-    return [row["scenario"], *(f"{row[key]:,}" for key in ("faults", "attempted", "accepted", "finalized", "events",
-                                                         "webhooks", "lost", "duplicated", "stale")),
-            f"{row['longestDelaySeconds']:.1f} s", "yes" if row["holds"] else "NO"]
+    answers = row["answers"]
+    return [row["scenario"], *(f"{number:,}" for number in (
+        row["faults"], row["attempted"], row["accepted"], answers.get("conflict", 0), answers.get("unavailable", 0),
+        answers.get("refused", 0), answers.get("unknown", 0), row["finalized"], row["events"], row["webhooks"], row["lost"],
+        row["duplicated"], row["stale"])), f"{row['longestDelaySeconds']:.1f} s", "yes" if row["holds"] else "NO"]
 
 
 def line(values):
-    widths = [max(len(column), 17 if column == "scenario" else 9) for column in COLUMNS]
+    widths = [max(len(column), 17 if column == "scenario" else 6) for column in COLUMNS]
     return "  ".join(value.ljust(width) if index == 0 else value.rjust(width)
                      for index, (value, width) in enumerate(zip(values, widths)))
 
@@ -34,13 +36,22 @@ def version(command):
         return "unknown"
 
 
+def again(options, seed, scenarios):
+    """The command that repeats a run."""
+    words = ["ops/chaos"] + (["--quick"] if options.quick else []) + ["--seed", str(seed)]
+    for name in ("registrations", "transactions", "rate"):
+        if getattr(options, name):
+            words += [f"--{name}", f"{getattr(options, name):g}"]
+    return " ".join(words + list(scenarios))
+
+
 def markdown(rows, options, seed):
     """The table of docs/faults.md."""
     redis = version(["redis-server", "--version"]).split("v=")[-1].split()[0]
     rabbitmq = version(["dpkg-query", "-W", "-f", "${Version}", "rabbitmq-server"])
-    command = "ops/chaos --seed " + str(seed) + (" --quick" if options.quick else "")
+    commit = version(["git", "-C", ROOT, "describe", "--always", "--dirty"])
     head = (f"{datetime.date.today()}, RabbitMQ {rabbitmq}, Redis {redis} (appendfsync always), {os.cpu_count()} cores, "
-            f"release build, `{command}`:\n")
+            f"{'debug' if options.quick else 'release'} build of {commit}, `{again(options, seed, options.scenarios)}`:\n")
     table = [COLUMNS, ["---", *["---:"] * (len(COLUMNS) - 2), "---"], *(cells(row) for row in rows)]
     return head + "\n" + "\n".join("| " + " | ".join(row) + " |" for row in table) + "\n"
 
@@ -50,6 +61,7 @@ def run(options, products, seed, expected):
     with Processes(ROOT / ".countersign" / "chaos") as processes:
         print("Starting RabbitMQ and Redis …", flush=True)
         processes.forget_servers()
+        (processes.folder / "rows.jsonl").unlink(missing_ok=True)
         processes.start_servers()
         command = [products / "Chaos", "--seed", str(seed), *options.scenarios]
         if options.quick:
@@ -69,8 +81,10 @@ def run(options, products, seed, expected):
                     row = json.loads(text)
                     rows.append(row)
                     print(line(cells(row)), flush=True)
+                    with open(processes.folder / "rows.jsonl", "a") as file:
+                        file.write(text)
                     for problem in row["problems"]:
-                        print(f"    {problem}", flush=True)
+                        print(f"    why: {problem}", flush=True)
                 status = chaos.wait()
             except Stopped:
                 chaos.terminate()
@@ -87,13 +101,16 @@ def scenarios(products):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="ops/chaos", description="Breaks whole fleets and checks every promise.")
-    parser.add_argument("scenarios", nargs="*", help="by default all")
-    parser.add_argument("--quick", action="store_true", help="few registrations for each scenario; the debug build")
-    parser.add_argument("--seed", type=int, help="the same sequence of faults as in a run with it")
-    parser.add_argument("--registrations", type=int)
-    parser.add_argument("--transactions", type=int)
-    parser.add_argument("--rate", type=float, help="registrations a second")
+    parser = argparse.ArgumentParser(prog="ops/chaos", description="Breaks whole fleets and checks every promise.",
+                                     epilog="Ends with 0 when everything held, 1 when not, 2 for a mistake in the call.")
+    parser.add_argument("scenarios", nargs="*", help="by default all: about 20 minutes, a scenario 30 to 60 seconds")
+    parser.add_argument("--quick", action="store_true", help="300 registrations over 60 transactions, 100 a second, shorter "
+                        "outages, the debug build: all in under 5 minutes")
+    parser.add_argument("--seed", type=int, help="what is broken, in the order of the draws; how many faults fit into a run, "
+                        "and the moments, depend on the machine")
+    parser.add_argument("--registrations", type=int, help="at least, for each scenario; 5000")
+    parser.add_argument("--transactions", type=int, help="that they are for; 1000")
+    parser.add_argument("--rate", type=float, help="registrations a second; 250")
     parser.add_argument("--list", action="store_true", help="what can be broken")
     parser.add_argument("--table", help="write the table in Markdown to this file")
     options = parser.parse_args()
@@ -107,7 +124,7 @@ def main():
         return 0
     unknown = set(options.scenarios) - {name for name, _ in known}
     if unknown:
-        raise Failure(f"there is no scenario {', '.join(sorted(unknown))}; ops/chaos --list lists them")
+        parser.error(f"there is no scenario {', '.join(sorted(unknown))}; ops/chaos --list lists them")
     seed = random.randint(1, 999_999) if options.seed is None else options.seed
     if seed < 0:
         raise Failure("--seed takes a number from 0 on")
@@ -117,8 +134,9 @@ def main():
             file.write(markdown(rows, options, seed))
     broken = [row["scenario"] for row in rows if not row["holds"]]
     if broken:
-        raise Failure(f"not everything held: {', '.join(broken)}; repeat with ops/chaos{' --quick' if options.quick else ''} --seed {seed} {' '.join(broken)}")
-    print(f"\nEvery promise held in {len(rows)} scenarios.")
+        raise Failure(f"not everything held: {', '.join(broken)}; repeat with {again(options, seed, broken)}")
+    print(f"\nEvery promise held in {len(rows)} scenario{'s' if len(rows) > 1 else ''}; every fault and answer is in "
+          f".countersign/chaos/rows.jsonl.")
     return 0
 
 

@@ -10,15 +10,17 @@ struct VerdictTests {
     for (number, id) in ["a", "b"].enumerated() {
       let time = Int64(1000 * (number + 1))
       history.registrations.append(
-        History.Registration(id: id, transaction: "1", sentAt: time, answeredAt: time + 10, answer: .accepted))
+        History.Registration(
+          id: id, transaction: "100", customer: 7, sentAt: time, answeredAt: time + 10, answer: .accepted))
       history.events.append(event(id, at: time + 300, version: Int64(number + 1)))
       history.webhooks.append(event(id, at: time + 400, version: 0))
       history.statuses[id] = History.Status(
-        isFinalized: true, version: Int64(number + 1), result: "PURCHASE_SYNCHRONIZED")
+        isFinalized: true, version: Int64(number + 1), result: "PURCHASE_SYNCHRONIZED", offer: "S1")
     }
     history.registrations.append(
-      History.Registration(id: "c", transaction: "1", sentAt: 1, answeredAt: 2, answer: .conflict))
+      History.Registration(id: "c", transaction: "100", sentAt: 1, answeredAt: 2, answer: .conflict))
     history.faults = ["something"]
+    history.statusReads = 1
     return history
   }
 
@@ -26,7 +28,9 @@ struct VerdictTests {
     _ id: String, at time: Int64 = 5000, version: Int64, event: String? = nil,
     result: String = "PURCHASE_SYNCHRONIZED"
   ) -> History.Event {
-    History.Event(at: time, id: event ?? "e-\(id)", synchronizationId: id, version: version, result: result)
+    History.Event(
+      at: time, id: event ?? "e-\(id)", synchronizationId: id, version: version, result: result,
+      offer: version > 0 && result == "PURCHASE_SYNCHRONIZED" ? "S1" : nil)
   }
 
   private func verdict(
@@ -82,7 +86,7 @@ struct VerdictTests {
     // Nobody was promised anything, but what takes effect does so once.
     let unanswered: (inout History) -> Void = {
       $0.registrations.append(
-        History.Registration(id: "d", transaction: "2", sentAt: 1, answeredAt: 2, answer: .unknown))
+        History.Registration(id: "d", transaction: "1002", sentAt: 1, answeredAt: 2, answer: .unknown))
       $0.events.append(self.event("d", version: 3))
     }
     #expect(verdict(Verdict.Expectations(), unanswered).holds)
@@ -101,10 +105,20 @@ struct VerdictTests {
     let other = History.Status(isFinalized: true, version: 1, result: "PURCHASE_REVOKED")
     #expect(!verdict { $0.statuses["a"] = other }.duplicated.isEmpty)
     let forgetful = Verdict.Expectations(forgetsStatuses: true)
-    let forgotten = verdict(forgetful) { $0.statuses["a"] = nil }
+    let forgotten = verdict(forgetful) {
+      $0.statuses["a"] = nil
+      $0.wipedAt = 1300
+    }
     #expect(forgotten.holds && forgotten.finalized == 2)
+    // What was finalized after the last wipe has a status.
+    #expect(
+      !verdict(forgetful) {
+        $0.statuses["b"] = nil
+        $0.wipedAt = 1300
+      }.holds)
     let lost = verdict(forgetful) {
       $0.statuses["a"] = nil
+      $0.wipedAt = 1300
       $0.events.removeFirst()
     }
     #expect(lost.lost == ["a"] && lost.finalized == 1)
@@ -130,9 +144,10 @@ struct VerdictTests {
   @Test func atTheEnd() {
     let last: (inout History) -> Void = {
       $0.lastRegistrations = [
-        History.Registration(id: "z", transaction: "1", sentAt: 9000, answeredAt: 9001, answer: .accepted)
+        History.Registration(
+          id: "z", transaction: "100", customer: 7, sentAt: 9000, answeredAt: 9001, answer: .accepted)
       ]
-      $0.statuses["z"] = History.Status(isFinalized: true, version: 7, result: "PURCHASE_SYNCHRONIZED")
+      $0.statuses["z"] = History.Status(isFinalized: true, version: 7, result: "PURCHASE_SYNCHRONIZED", offer: "S1")
       $0.webhooks.append(self.event("z", version: 0))
     }
     #expect(verdict(Verdict.Expectations(), last).lost == ["z"])
@@ -148,7 +163,7 @@ struct VerdictTests {
     #expect(!verdict { $0.sweeps["a"] = 1200 }.holds)
     #expect(verdict { $0.sweeps["a"] = 1400 }.holds)
     #expect(verdict { $0.sweeps["c"] = 3 }.holds)
-    #expect(verdict(Verdict.Expectations(needsSweep: true)) { $0.sweeps["a"] = 1200 }.holds)
+    #expect(verdict(Verdict.Expectations(allowsSweep: true)) { $0.sweeps["a"] = 1200 }.holds)
   }
 
   @Test func graceful() {
@@ -163,13 +178,68 @@ struct VerdictTests {
     let late = Verdict.Expectations(needsStaleRun: true)
     #expect(!verdict(late).holds)
     #expect(verdict(late) { $0.staleRuns = 1 }.holds)
+    let tight = Verdict.Expectations(needsBudgetWait: true)
+    #expect(!verdict(tight).holds)
+    #expect(verdict(tight) { $0.budgetWaits = 1 }.holds)
+  }
+
+  @Test func unseen() {
+    // A number that was not read is not a zero.
+    #expect(!verdict { $0.statusReads = 0 }.holds)
+    #expect(!verdict { $0.unreadMetrics = ["worker-1"] }.holds)
+    #expect(!verdict { $0.lingeringClaims = ["100"] }.holds)
+  }
+
+  @Test func whatThePurchaseDeserves() {
+    func told(_ result: String, offer: String?, transaction: String = "100") -> (inout History) -> Void {
+      {
+        let old = $0.registrations[0]
+        $0.registrations[0] = History.Registration(
+          id: "a", transaction: transaction, customer: old.customer, sentAt: old.sentAt, answeredAt: old.answeredAt,
+          answer: .accepted)
+        $0.events[0] = self.event("a", at: 1300, version: 1, result: result)
+        $0.events[0].offer = offer
+        $0.webhooks[0] = self.event("a", version: 0, result: result)
+        $0.statuses["a"] = History.Status(isFinalized: true, version: 1, result: result, offer: offer)
+      }
+    }
+    let any = Verdict.Expectations()
+    #expect(verdict(any, told("PURCHASE_REVOKED", offer: nil, transaction: "1021")).holds)
+    #expect(verdict(any, told("PURCHASE_SYNCHRONIZED", offer: "S2", transaction: "1051")).holds)
+    // Access that the purchase does not give, another offer, access without a word, and a refusal for the owner.
+    #expect(!verdict(any, told("PURCHASE_SYNCHRONIZED", offer: "S1", transaction: "1021")).holds)
+    #expect(!verdict(any, told("PURCHASE_SYNCHRONIZED", offer: "S1", transaction: "1051")).holds)
+    #expect(!verdict(any, told("PURCHASE_SYNCHRONIZED", offer: nil)).holds)
+    #expect(!verdict(any, told("PURCHASE_REVOKED", offer: "S1", transaction: "1021")).holds)
+    #expect(!verdict(any, told("PURCHASE_OWNED_BY_ANOTHER_CUSTOMER", offer: nil)).holds)
+    #expect(!verdict { $0.statuses["a"]!.offer = "S2" }.holds)
+  }
+
+  @Test func oneOwner() {
+    let another: (inout History) -> Void = {
+      let old = $0.registrations[1]
+      $0.registrations[1] = History.Registration(
+        id: "b", transaction: "100", customer: 8, sentAt: old.sentAt, answeredAt: old.answeredAt, answer: .accepted)
+    }
+    let refused: (inout History) -> Void = {
+      another(&$0)
+      let result = "PURCHASE_OWNED_BY_ANOTHER_CUSTOMER"
+      $0.events[1] = self.event("b", at: 2300, version: 2, result: result)
+      $0.webhooks[1] = self.event("b", version: 0, result: result)
+      $0.statuses["b"] = History.Status(isFinalized: true, version: 2, result: result)
+    }
+    #expect(!verdict(Verdict.Expectations(), another).holds)
+    #expect(verdict(Verdict.Expectations(), refused).holds)
+    // Owners are forgotten with everything else.
+    let forgetful = Verdict.Expectations(forgetsStatuses: true)
+    #expect(verdict(forgetful, another).holds && verdict(forgetful, refused).holds)
   }
 
   @Test func answers() {
     func answered(_ answer: History.Answer) -> (inout History) -> Void {
       {
         $0.registrations.append(
-          History.Registration(id: "d", transaction: "2", sentAt: 1, answeredAt: 2, answer: answer))
+          History.Registration(id: "d", transaction: "1002", sentAt: 1, answeredAt: 2, answer: answer))
       }
     }
     let strict = Verdict.Expectations(isGraceful: true)
@@ -177,7 +247,7 @@ struct VerdictTests {
     #expect(verdict(Verdict.Expectations(), answered(.unknown)).holds)
     #expect(!verdict(strict, answered(.unknown)).holds && !verdict(strict, answered(.unavailable)).holds)
     #expect(verdict(strict, answered(.refused)).holds)
-    #expect(!verdict { $0.stillClaimed["1"] = "conflict" }.holds)
+    #expect(!verdict { $0.stillClaimed["100"] = "conflict" }.holds)
     #expect(!verdict { $0.forgedWebhooks = 1 }.holds)
     let givenUp: (inout History) -> Void = {
       $0.events[0] = self.event("a", version: 1, result: "INTERNAL_ERROR")
@@ -189,7 +259,7 @@ struct VerdictTests {
   }
 
   private func calls(_ times: [Int64], _ environment: String = "Production") -> (inout History) -> Void {
-    { $0.calls = times.map { History.Call(time: $0, environment: environment, endpoint: "x", transaction: "1") } }
+    { $0.calls = times.map { History.Call(time: $0, environment: environment, endpoint: "x", transaction: "100") } }
   }
 
   @Test func budget() {

@@ -1,0 +1,32 @@
+/// What a purchase of the load deserves, by the first digits of its transaction (the simulator's scenarios).
+struct Deserved: Equatable {
+  let result: String
+  let offer: String?
+
+  init(_ result: String, _ offer: String? = nil) {
+    self.result = result
+    self.offer = offer
+  }
+
+  /// The kinds of the load, each as often as it stands here: subscriptions in every state, single purchases, purchases in the
+  /// sandbox, what Apple does not know, and first calls that fail.
+  static let kinds = [
+    "100", "101", "103", "110", "111", "112", "100", "131", "134", "121", "122", "102", "105", "106", "120", "100",
+  ]
+
+  /// For the first customer who registers it.
+  static func of(_ transaction: String) -> Deserved {
+    switch transaction.prefix(3) {
+    case "101": Deserved("RECEIVED_EXPIRED_PURCHASE")
+    case "102": Deserved("PURCHASE_REVOKED")
+    case "105": Deserved("PURCHASE_SYNCHRONIZED", "S2")
+    case "110", "111": Deserved("PURCHASE_SYNCHRONIZED", "A1")
+    case "112": Deserved("PURCHASE_SYNCHRONIZED", "P1")
+    case "120": Deserved("TRANSACTION_ID_NOT_FOUND")
+    default: Deserved("PURCHASE_SYNCHRONIZED", "S1")
+    }
+  }
+
+  /// For everybody else.
+  static let ofAnother = Deserved("PURCHASE_OWNED_BY_ANOTHER_CUSTOMER")
+}
