@@ -70,7 +70,10 @@ public final class Notifier: Role {
   }
 
   private func receive(_ received: AMQPConsumer.Received) {
-    if received.delivery.isRedelivered { metrics.redeliveries.count() }
+    if received.delivery.isRedelivered {
+      metrics.redeliveries.count()
+      context.log.info("delivered again", ["messageId": .string(received.delivery.properties.messageID ?? "")])
+    }
     let run = DeliveryRun(notifier: self, received: received)
     runs.start { await run.run() }
   }

@@ -4,22 +4,22 @@ import CHiredis
 public enum RESPValue: Sendable, Equatable {
   case null
   case integer(Int64)
-  /// A bulk or a status string.
-  case bytes([UInt8])
+  /// A bulk or a status string; bytes that are not UTF-8 are repaired.
+  case text(String)
   case array([RESPValue])
   /// An error inside an array; an error that is the whole reply is thrown instead.
   case error(String)
 
   /// The text, if it is a string.
   public var string: String? {
-    if case .bytes(let bytes) = self { String(decoding: bytes, as: UTF8.self) } else { nil }
+    if case .text(let text) = self { text } else { nil }
   }
 
   /// The number, if it is one or a string that spells one.
   public var integer: Int64? {
     switch self {
     case .integer(let number): number
-    case .bytes: string.flatMap { Int64($0) }
+    case .text(let text): Int64(text)
     default: nil
     }
   }
@@ -40,13 +40,14 @@ public enum RESPValue: Sendable, Equatable {
   /// Copies a reply, which hiredis frees after the callback.
   init(copying reply: UnsafePointer<redisReply>) {
     let source = reply.pointee
-    func text() -> [UInt8] {
-      Array(UnsafeRawBufferPointer(start: source.str, count: Int(source.len)))
+    // A short text needs no memory of its own.
+    func text() -> String {
+      String(decoding: UnsafeRawBufferPointer(start: source.str, count: Int(source.len)), as: UTF8.self)
     }
     switch source.type {
     case REDIS_REPLY_INTEGER: self = .integer(source.integer)
-    case REDIS_REPLY_STRING, REDIS_REPLY_STATUS: self = .bytes(text())
-    case REDIS_REPLY_ERROR: self = .error(String(decoding: text(), as: UTF8.self))
+    case REDIS_REPLY_STRING, REDIS_REPLY_STATUS: self = .text(text())
+    case REDIS_REPLY_ERROR: self = .error(text())
     case REDIS_REPLY_ARRAY:
       self = .array((0..<Int(source.elements)).map { RESPValue(copying: source.element[$0]!) })
     default: self = .null

@@ -21,6 +21,8 @@ public final class RedisConnection {
   /// The commands that wait for a reply, which come in order; `head` is the oldest.
   private var pending: [Pending] = []
   private var head = 0
+  /// The command that is being sent; kept for its memory.
+  private var outgoing: [UInt8] = []
 
   private struct Pending {
     let operation: String
@@ -120,8 +122,9 @@ public final class RedisConnection {
     }
     let reply = try await withCheckedThrowingContinuation { waiter in
       pending.append(Pending(operation: command[0], since: .now, waiter: waiter))
-      let status = withArguments(command) { count, texts, lengths in
-        redisAsyncCommandArgv(context, onReply, nil, count, texts, lengths)
+      format(command)
+      let status = outgoing.withUnsafeBytes {
+        redisAsyncFormattedCommand(context, onReply, nil, $0.bindMemory(to: CChar.self).baseAddress, $0.count)
       }
       if status != REDIS_OK { end(.connectionLost, command[0], "the connection is closing") }
     }
@@ -129,6 +132,22 @@ public final class RedisConnection {
       throw RedisError(.reply, operation: command[0], target: endpoint.description, cause: cause)
     }
     return reply
+  }
+
+  /// Writes a command as the Redis protocol has it (RESP, "Send commands to a Redis server"); hiredis copies it.
+  private func format(_ words: [String]) {
+    outgoing.removeAll(keepingCapacity: outgoing.capacity <= 1 << 16)
+    func size(_ mark: String, _ count: Int) {
+      outgoing.append(contentsOf: mark.utf8)
+      outgoing.append(contentsOf: String(count).utf8)
+      outgoing.append(contentsOf: "\r\n".utf8)
+    }
+    size("*", words.count)
+    for word in words {
+      size("$", word.utf8.count)
+      outgoing.append(contentsOf: word.utf8)
+      outgoing.append(contentsOf: "\r\n".utf8)
+    }
   }
 
   /// Suspends until the connection has ended and returns why.
@@ -212,32 +231,6 @@ public final class RedisConnection {
     for entry in waiting { entry.waiter.resume(throwing: failure) }
     for waiter in endWaiters { waiter.resume(returning: failure) }
     endWaiters.removeAll()
-  }
-}
-
-/// Lends a command's words to C for the length of one call.
-private func withArguments<Value>(
-  _ words: [String],
-  _ body: (Int32, UnsafeMutablePointer<UnsafePointer<CChar>?>, UnsafePointer<Int>) -> Value
-) -> Value {
-  var bytes: [UInt8] = []
-  bytes.reserveCapacity(words.reduce(1) { $0 + $1.utf8.count })
-  let lengths = words.map { word in
-    bytes.append(contentsOf: word.utf8)
-    return word.utf8.count
-  }
-  bytes.append(0)  // so that even a command of empty words has an address
-  return bytes.withUnsafeBufferPointer { all in
-    all.withMemoryRebound(to: CChar.self) { all in
-      withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: words.count) { texts in
-        var start = all.baseAddress!
-        for (index, length) in lengths.enumerated() {
-          texts.initializeElement(at: index, to: start)
-          start += length
-        }
-        return body(Int32(words.count), texts.baseAddress!, lengths)
-      }
-    }
   }
 }
 

@@ -111,7 +111,10 @@ public final class Worker: Role {
   // MARK: Runs
 
   private func receive(_ received: AMQPConsumer.Received) {
-    if received.delivery.isRedelivered { metrics.redeliveries.count() }
+    if received.delivery.isRedelivered {
+      metrics.redeliveries.count()
+      context.log.info("delivered again", ["messageId": .string(received.delivery.properties.messageID ?? "")])
+    }
     let run = JobRun(worker: self, received: received)
     runs.start { await run.run() }
   }

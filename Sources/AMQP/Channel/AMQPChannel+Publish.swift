@@ -18,12 +18,14 @@ extension AMQPChannel {
     if let failure { throw failure }
     if let defect = message.defect { throw error(.invalid, "publish", defect) }
     if connection.isBlocked { throw error(.blocked, "publish", "the broker has raised a resource alarm") }
-    var tag: UInt64 = 0
-    let limit = LoopTimer { [weak self] in self?.giveUp(tag) }
-    limit.start(after: timeout)
-    defer { limit.close() }
+    if confirmTimer == nil {
+      // One for all messages, and a tenth of a second late at most: a timer for each costs more than the rest of a publish.
+      let timer = LoopTimer { [weak self] in self?.giveUpOverdue() }
+      timer.start(after: .milliseconds(100), every: .milliseconds(100))
+      confirmTimer = timer
+    }
     try await withCheckedThrowingContinuation { waiter in
-      tag = confirms.add(message.messageID, waiter)
+      confirms.add(message.messageID, waiter, until: .now + timeout)
       message.publish(on: connection, channel: number)
     }
   }
@@ -31,8 +33,14 @@ extension AMQPChannel {
   /// How many messages wait for their confirm.
   public var unconfirmed: Int { confirms.count }
 
-  private func giveUp(_ tag: UInt64) {
-    confirms.remove(tag)?.resume(throwing: error(.timeout, "publish", "no confirm from the broker"))
+  private func giveUpOverdue() {
+    for waiter in confirms.removeOverdue(at: .now) {
+      waiter.resume(throwing: error(.timeout, "publish", "no confirm from the broker"))
+    }
+    // An idle process need not wake up.
+    guard confirms.count == 0 else { return }
+    confirmTimer?.close()
+    confirmTimer = nil
   }
 }
 

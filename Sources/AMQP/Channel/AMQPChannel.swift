@@ -12,6 +12,7 @@ public final class AMQPChannel {
   let connection: AMQPConnection
   var confirms = PublishConfirms<CheckedContinuation<Void, any Error>>()
   var consumers: [String: @LoopActor (AMQPDelivery) -> Void] = [:]
+  var confirmTimer: LoopTimer?
   var lastAcknowledgement: ContinuousClock.Instant?
   private static let settlingTime: Duration = .milliseconds(500)
   /// Longer than a broker needs for a queue whose leader is being elected.
@@ -173,6 +174,8 @@ public final class AMQPChannel {
     guard self.failure == nil else { return }
     self.failure = failure
     connection.forget(self)
+    confirmTimer?.close()
+    confirmTimer = nil
     consumers.removeAll()
     let calls = self.calls
     self.calls.removeAll()

@@ -13,6 +13,7 @@ struct PublishConfirms<Waiter> {
   private struct Pending {
     let messageID: String
     let waiter: Waiter
+    let deadline: ContinuousClock.Instant?
     var returned: String?
   }
 
@@ -24,10 +25,11 @@ struct PublishConfirms<Waiter> {
   var count: Int { pending.count }
 
   /// Registers the next published message and returns the tag that its confirm will have.
-  mutating func add(_ messageID: String, _ waiter: Waiter) -> UInt64 {
+  @discardableResult
+  mutating func add(_ messageID: String, _ waiter: Waiter, until deadline: ContinuousClock.Instant? = nil) -> UInt64 {
     let tag = nextTag
     nextTag += 1
-    pending[tag] = Pending(messageID: messageID, waiter: waiter)
+    pending[tag] = Pending(messageID: messageID, waiter: waiter, deadline: deadline)
     return tag
   }
 
@@ -55,8 +57,12 @@ struct PublishConfirms<Waiter> {
     return ended
   }
 
-  /// Forgets one message, because its waiter gave up; a late confirm is then ignored.
-  mutating func remove(_ tag: UInt64) -> Waiter? { pending.removeValue(forKey: tag)?.waiter }
+  /// Forgets the messages whose time is over and returns their waiters; a late confirm is then ignored.
+  mutating func removeOverdue(at now: ContinuousClock.Instant) -> [Waiter] {
+    let overdue = pending.filter { $0.value.deadline.map { $0 <= now } ?? false }
+    for tag in overdue.keys { pending[tag] = nil }
+    return overdue.sorted { $0.key < $1.key }.map(\.value.waiter)
+  }
 
   /// Takes out every waiter, because the channel is gone.
   mutating func removeAll() -> [Waiter] {

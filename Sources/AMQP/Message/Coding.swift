@@ -2,24 +2,37 @@ import CRabbitMQ
 
 /// Owns the C memory that one call's strings and tables need, and frees it when the call is over.
 struct ArgumentArena: ~Copyable {
-  private var blocks: [UnsafeMutableRawPointer] = []
+  private var blocks: [UnsafeMutableRawBufferPointer] = []
+  /// How much of the last block is in use.
+  private var used = 0
 
   deinit { for block in blocks { block.deallocate() } }
 
-  mutating func bytes(_ text: String) -> amqp_bytes_t { bytes(Array(text.utf8)) }
+  mutating func bytes(_ text: String) -> amqp_bytes_t {
+    var text = text
+    return text.withUTF8 { bytes(UnsafeRawBufferPointer($0)) }
+  }
 
-  mutating func bytes(_ source: [UInt8]) -> amqp_bytes_t {
+  private mutating func bytes(_ source: UnsafeRawBufferPointer) -> amqp_bytes_t {
     guard !source.isEmpty else { return amqp_bytes_t(len: 0, bytes: nil) }
-    let block = UnsafeMutableRawPointer.allocate(byteCount: source.count, alignment: 1)
-    block.copyMemory(from: source, byteCount: source.count)
-    blocks.append(block)
-    return amqp_bytes_t(len: source.count, bytes: block)
+    let room = take(source.count)
+    room.copyMemory(from: source)
+    return amqp_bytes_t(len: source.count, bytes: room.baseAddress)
+  }
+
+  /// Room for so many bytes, aligned for anything.
+  private mutating func take(_ count: Int) -> UnsafeMutableRawBufferPointer {
+    if used + count > blocks.last?.count ?? 0 {
+      blocks.append(.allocate(byteCount: max(2048, count), alignment: 16))
+      used = 0
+    }
+    defer { used += (count + 15) / 16 * 16 }
+    return UnsafeMutableRawBufferPointer(rebasing: blocks[blocks.count - 1][used..<(used + count)])
   }
 
   mutating func table(_ source: [String: AMQPValue]) -> amqp_table_t {
     guard !source.isEmpty else { return amqp_table_t(num_entries: 0, entries: nil) }
-    let entries = UnsafeMutablePointer<amqp_table_entry_t>.allocate(capacity: source.count)
-    blocks.append(UnsafeMutableRawPointer(entries))
+    let entries = take(source.count * MemoryLayout<amqp_table_entry_t>.stride).bindMemory(to: amqp_table_entry_t.self)
     for (index, (key, value)) in source.sorted(by: { $0.key < $1.key }).enumerated() {
       var field = amqp_field_value_t()
       switch value {
@@ -35,9 +48,9 @@ struct ArgumentArena: ~Copyable {
       case .other:
         field.kind = UInt8(AMQP_FIELD_KIND_VOID.rawValue)
       }
-      entries[index] = amqp_table_entry_t(key: bytes(key), value: field)
+      entries.initializeElement(at: index, to: amqp_table_entry_t(key: bytes(key), value: field))
     }
-    return amqp_table_t(num_entries: Int32(source.count), entries: entries)
+    return amqp_table_t(num_entries: Int32(source.count), entries: entries.baseAddress)
   }
 }
 

@@ -103,4 +103,46 @@ struct BrokerOutageTests {
     try await look.deleteQueue(queue)
     await later.close()
   }
+
+  @Test func `what a consumer was given before it stopped does not come again`() async throws {
+    let queue = "test-\(UInt64.random(in: 0...UInt64.max))"
+    let endpoint = TestServers.current!.rabbitmq
+    let connection = try await AMQPConnection.open(endpoint, name: "test")
+    let channel = try await connection.openChannel()
+    try await channel.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
+    try await channel.enableConfirms()
+    let publishing = Task { @LoopActor in
+      var number = 0
+      while !Task.isCancelled {
+        let messages = (0..<10).map { _ in
+          number += 1
+          let message = AMQPMessage(exchange: "", routingKey: queue, messageID: "\(number)", body: [1])
+          return Task { @LoopActor in try await channel.publish(message) }
+        }
+        for message in messages { try await message.value }
+      }
+    }
+    // Stopped again and again while messages come; each takes over from the one before.
+    var seen: Set<String> = []
+    var again: [String] = []
+    var unseen = 0
+    for round in 1...10 {
+      let consumer = AMQPConsumer(
+        endpoint, name: "consumer", queue: queue, prefetch: 50, onChange: { _ in }, declare: { _ in },
+        handler: { received in
+          let id = received.delivery.properties.messageID ?? ""
+          if !seen.insert(id).inserted { again.append(id) } else if received.delivery.isRedelivered { unseen += 1 }
+          received.acknowledge()
+        })
+      consumer.start()
+      try await eventually("messages come") { seen.count >= round * 100 }
+      await consumer.cancel()
+      await consumer.stop()
+    }
+    publishing.cancel()
+    try await publishing.value
+    #expect(again.isEmpty, "\(unseen) others were given back by the broker without having been sent")
+    try await channel.deleteQueue(queue)
+    await connection.close()
+  }
 }

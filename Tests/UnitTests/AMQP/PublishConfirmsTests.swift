@@ -6,12 +6,13 @@ import Testing
 struct PublishConfirmsTests {
   private typealias Confirms = PublishConfirms<String>
 
-  /// The messages `a`, `b`, … with the tags 1, 2, …
-  private func confirms(_ count: Int) -> Confirms {
+  private static let now = ContinuousClock.now
+
+  /// As many messages as asked for, `a`, `b` and so on, of which some must be confirmed by now.
+  private func confirms(_ count: Int, overdue: Set<String> = []) -> Confirms {
     var confirms = Confirms()
-    for index in 0..<count {
-      let name = ["a", "b", "c", "d", "e"][index]
-      #expect(confirms.add("id-\(name)", name) == UInt64(index + 1))
+    for name in "abcde".map(String.init).prefix(count) {
+      confirms.add("id-\(name)", name, until: Self.now + (overdue.contains(name) ? .zero : .seconds(1)))
     }
     return confirms
   }
@@ -96,10 +97,9 @@ struct PublishConfirmsTests {
   }
 
   @Test func removed() {
-    var confirms = confirms(3)
-    #expect(confirms.remove(2) == "b")
-    #expect(confirms.remove(2) == nil)
-    #expect(confirms.remove(9) == nil)
+    var confirms = confirms(3, overdue: ["b"])
+    #expect(confirms.removeOverdue(at: Self.now) == ["b"])
+    #expect(confirms.removeOverdue(at: Self.now).isEmpty)
     #expect(confirms.settled(2, multiple: false, isAck: true).isEmpty)
     #expect(texts(confirms.settled(3, multiple: true, isAck: true)) == ["a confirmed", "c confirmed"])
   }
@@ -107,8 +107,8 @@ struct PublishConfirmsTests {
   /// A broker may say "multiple" even for a single tag, and late: no message behind that tag is confirmed by it.
   @Test
   func lateMultipleConfirmsNothingBehindItsTag() {
-    var confirms = confirms(3)
-    #expect(confirms.remove(1) == "a")
+    var confirms = confirms(3, overdue: ["a"])
+    #expect(confirms.removeOverdue(at: Self.now) == ["a"])
     #expect(texts(confirms.settled(2, multiple: false, isAck: true)) == ["b confirmed"])
     #expect(texts(confirms.settled(1, multiple: true, isAck: true)) == [])
     #expect(confirms.count == 1)
