@@ -26,8 +26,8 @@ public enum AttemptOutcome: Sendable, Equatable {
   case rejected(SynchronizationResult)
   /// Apple knows the transaction in no app and no environment of the publisher.
   case unknownTransaction
-  /// Something failed that may pass. It counts as an attempt; the next one is made after `wait` at the earliest.
-  case failed(RetryCause, wait: Duration = .zero)
+  /// Something failed that may pass. It counts as an attempt.
+  case failed(RetryCause)
   /// No call was made, because the budget is used up or paused. It does not count as an attempt.
   case postponed(RetryCause, wait: Duration)
 }
@@ -73,19 +73,16 @@ public enum NextStep: Sendable, Equatable {
       guard attempt <= min(policy.notFoundRetries, policy.schedule.count) else {
         return .conclude(Outcome(.transactionIdNotFound))
       }
-      return again(attempt, policy, .notFoundYet, .zero)
-    case .failed(let cause, let wait):
-      return again(attempt, policy, cause, wait)
+      return again(attempt, policy, .notFoundYet)
+    case .failed(let cause):
+      return again(attempt, policy, cause)
     case .postponed(let cause, let wait):
       return .retry(attempt: attempt, tier: policy.tier(for: wait), cause)
     }
   }
 
-  private static func again(
-    _ attempt: Int, _ policy: RetryPolicy, _ cause: RetryCause, _ wait: Duration
-  ) -> NextStep {
+  private static func again(_ attempt: Int, _ policy: RetryPolicy, _ cause: RetryCause) -> NextStep {
     guard attempt <= policy.schedule.count else { return .conclude(Outcome(.internalError)) }
-    let delay = max(policy.schedule[attempt - 1], wait)
-    return .retry(attempt: attempt + 1, tier: policy.tier(for: delay), cause)
+    return .retry(attempt: attempt + 1, tier: policy.tier(for: policy.schedule[attempt - 1]), cause)
   }
 }

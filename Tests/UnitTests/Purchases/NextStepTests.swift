@@ -40,22 +40,12 @@ struct NextStepTests {
     #expect(step(.failed(.timeout), attempt: 2) == .retry(attempt: 3, tier: .seconds(5), .timeout))
     #expect(step(.failed(.appleError), attempt: 3) == .retry(attempt: 4, tier: .seconds(60), .appleError))
     #expect(step(.failed(.network), attempt: 4) == .conclude(Outcome(.internalError)))
-    #expect(step(.failed(.network, wait: .seconds(1)), attempt: 5) == .conclude(Outcome(.internalError)))
+    #expect(step(.failed(.network), attempt: 5) == .conclude(Outcome(.internalError)))
   }
 
   @Test func withoutAScheduleTheFirstFailureEnds() {
     let policy = RetryPolicy(schedule: [], notFoundRetries: 0)
     #expect(step(.failed(.network), attempt: 1, policy: policy) == .conclude(Outcome(.internalError)))
-  }
-
-  /// A wait only lengthens the delay, and is rounded up to a tier.
-  @Test func waits() {
-    let cause = RetryCause.rateLimited
-    #expect(step(.failed(cause, wait: .milliseconds(999)), attempt: 1) == .retry(attempt: 2, tier: .seconds(1), cause))
-    #expect(step(.failed(cause, wait: .milliseconds(1001)), attempt: 1) == .retry(attempt: 2, tier: .seconds(5), cause))
-    #expect(step(.failed(cause, wait: .seconds(6)), attempt: 1) == .retry(attempt: 2, tier: .seconds(30), cause))
-    #expect(step(.failed(cause, wait: .seconds(2)), attempt: 3) == .retry(attempt: 4, tier: .seconds(60), cause))
-    #expect(step(.failed(cause, wait: .seconds(3600)), attempt: 1) == .retry(attempt: 2, tier: .seconds(60), cause))
   }
 
   @Test func unknownTransactionIsTriedAgainTwice() {
