@@ -88,6 +88,7 @@ extension Chaos {
 
   /// Reads in the workers' logs what the sweep has brought back, and what the fencing number has refused.
   func readLogs() {
+    history.handedBack = fleet.logged("\"event\":\"handed back\"").count
     history.staleRuns = fleet.logged("\"cause\":\"a later lease was given out\"").count
     struct Line: Decodable {
       let time: String

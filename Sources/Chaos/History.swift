@@ -71,8 +71,11 @@ struct History {
   var faults: [String] = []
   /// When the sweep first enqueued a synchronization again, in milliseconds since 1970.
   var sweeps: [String: Int64] = [:]
-  /// Deliveries that the broker had given to a consumer before.
+  /// Deliveries that the broker marked as given out before. It also marks what it took back, when a consumer was cancelled,
+  /// before that consumer had been sent it; so this is only told, and who was sent something twice is seen by its effects.
   var redeliveries = 0
+  /// Deliveries that a process had taken and gave back.
+  var handedBack = 0
   /// Runs whose result the fencing number refused, because a later lease had been given out.
   var staleRuns = 0
   /// Times at which somebody had to wait for Apple's budget.

@@ -20,6 +20,7 @@ struct Row: Encodable {
   /// How often registrations were answered how.
   var answers: [String: Int] = [:]
   var statusReads = 0
+  var redeliveries = 0
   /// What was broken, in order.
   var faultsInjected: [String] = []
   var holds = false
@@ -36,6 +37,7 @@ struct Row: Encodable {
       faults = history.faults.count
       faultsInjected = history.faults
       statusReads = history.statusReads
+      redeliveries = history.redeliveries
       (attempted, accepted, finalized) = (verdict.attempted, verdict.accepted, verdict.finalized)
       (events, webhooks) = (verdict.events, verdict.webhooks)
       (lost, duplicated, stale) = (verdict.lost.count, verdict.duplicated.count, verdict.stale)

@@ -216,7 +216,7 @@ struct Verdict {
     guard expectations.isGraceful else { return }
     let failed = history.registrations.filter { $0.answer == .unknown || $0.answer == .unavailable }
     if !failed.isEmpty { problems.append("\(failed.count) registrations failed with more than a refused connection") }
-    if history.redeliveries > 0 { problems.append("\(history.redeliveries) redeliveries") }
+    if history.handedBack > 0 { problems.append("\(history.handedBack) jobs were handed back") }
     if longestDelay > Self.gracePeriod { problems.append("a delay of \(longestDelay) ms") }
   }
 

@@ -16,6 +16,6 @@ final class NotifierMetrics {
     duration = metrics.histogram("countersign_webhook_attempt_duration_seconds", "Time of one attempt.")
     dead = metrics.counter("countersign_dead_events_total", "Messages that are no events.")
     redeliveries = metrics.counter(
-      "countersign_redeliveries_total", "Deliveries that the broker had given to a consumer before.")
+      "countersign_redeliveries_total", "Deliveries that the broker marked as given out before.")
   }
 }

@@ -43,6 +43,6 @@ final class WorkerMetrics {
     covered = metrics.counter(
       "countersign_covered_runs_total", "Runs that needed no call, because a verified answer was a moment old.")
     redeliveries = metrics.counter(
-      "countersign_redeliveries_total", "Deliveries that the broker had given to a consumer before.")
+      "countersign_redeliveries_total", "Deliveries that the broker marked as given out before.")
   }
 }

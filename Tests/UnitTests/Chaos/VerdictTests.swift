@@ -169,8 +169,8 @@ struct VerdictTests {
   @Test func graceful() {
     let graceful = Verdict.Expectations(isGraceful: true)
     #expect(verdict(graceful).holds)
-    #expect(!verdict(graceful) { $0.redeliveries = 1 }.holds)
-    #expect(verdict { $0.redeliveries = 1 }.holds)
+    #expect(!verdict(graceful) { $0.handedBack = 1 }.holds)
+    #expect(verdict { $0.handedBack = 1 }.holds)
     #expect(!verdict(graceful) { $0.events[1] = self.event("b", at: 12_100, version: 2) }.holds)
   }
 
