@@ -7,10 +7,10 @@
 
 // Makes a listening socket drop every packet that would begin a connection. The structures are in headers of the kernel,
 // which Swift's Glibc does not show.
-static inline int countersign_drop_packets(int descriptor) {
+static inline void countersign_drop_packets(int descriptor) {
   struct sock_filter nothing = BPF_STMT(BPF_RET | BPF_K, 0);
   struct sock_fprog program = {.len = 1, .filter = &nothing};
-  return setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+  setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
 }
 
 // Where Swift's runtime would put a job that any thread may run (swift/Runtime/Concurrency.h). A Swift function, so both

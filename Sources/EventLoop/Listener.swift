@@ -63,7 +63,9 @@ public final class Listener {
   public func close() {
     guard let watcher else { return }
     // From here on nobody gets in: a client's packet is dropped, and sent again to a port that is closed, or open anew.
-    if isAccepting, countersign_drop_packets(descriptor) == 0 { acceptAll() }
+    // Where that is forbidden, who comes at this very moment is reset.
+    countersign_drop_packets(descriptor)
+    acceptAll()
     isAccepting = false
     self.watcher = nil
     watcher.close()
