@@ -56,7 +56,7 @@ final class Chaos {
     _ scenario: Scenario, size: Size, seed: UInt64
   ) async throws -> (history: History, verdict: Verdict, folder: String) {
     var result: (History, Verdict, String)!
-    let environment = scenario.environment.merging([
+    let environment = Scenario.patient.merging(scenario.environment) { $1 }.merging([
       "COUNTERSIGN_WORKER_SWEEP_AFTER_SECONDS": "\(scenario.sweepAfter(size))"
     ]) { $1 }
     try await RunningFleet.with(

@@ -100,7 +100,7 @@ extension Scenario {
       heal: { $0.fleet.simulator.weather = .fair }),
     Scenario(
       name: "clocks", what: "one worker's clock 10 minutes ahead, one's 10 minutes behind, and 429s",
-      environment: patient.merging(limited) { $1 },
+      environment: limited,
       expectations: Verdict.Expectations(needsBudgetWait: true, callsPerSecond: tightBudget)
     ) { chaos in
       for (name, offset) in [("worker-1", "600"), ("worker-2", "-600")] {

@@ -6,7 +6,7 @@ extension Scenario {
   /// Row 7: connections between every two processes are cut, stalled and slowed.
   static let network = Scenario(
     name: "network", what: "connections cut, stalled and slowed between every two parts",
-    environment: patient.merging(["COUNTERSIGN_RABBITMQ_HEARTBEAT_SECONDS": "2"]) { $1 }, needsNetwork: true,
+    environment: ["COUNTERSIGN_RABBITMQ_HEARTBEAT_SECONDS": "2"], needsNetwork: true,
     leastSeconds: 60,
     inject: { chaos in
       guard let network = chaos.fleet.network else { return }
@@ -32,7 +32,7 @@ extension Scenario {
   /// Row 8: what Apple does on a bad day.
   static let apple: [Scenario] = [
     Scenario(
-      name: "apple-down", what: "Apple unreachable, for two minutes", environment: patient, needsNetwork: true,
+      name: "apple-down", what: "Apple unreachable, for two minutes", needsNetwork: true,
       leastSeconds: 125,
       inject: { chaos in
         guard let network = chaos.fleet.network else { return }
@@ -50,7 +50,7 @@ extension Scenario {
     weather("apple-slow", "answers take 30 seconds (quick: 5)", .slow(.seconds(30)), quick: .slow(.seconds(5))),
     weather("apple-reset", "connections reset in mid-body", .interrupted),
     Scenario(
-      name: "apple-forged", what: "Apple: payloads signed by another authority", environment: patient,
+      name: "apple-forged", what: "Apple: payloads signed by another authority",
       expectations: Verdict.Expectations(
         result: "VERIFICATION_FAILED"),
       inject: { chaos in
@@ -67,7 +67,7 @@ extension Scenario {
     _ name: String, _ what: String, _ weather: Simulator.Weather, quick: Simulator.Weather? = nil,
     isTight: Bool = false
   ) -> Scenario {
-    var environment = patient
+    var environment: [String: String] = [:]
     var expectations = Verdict.Expectations()
     if isTight {
       environment.merge(limited) { $1 }

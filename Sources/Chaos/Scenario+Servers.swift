@@ -6,14 +6,14 @@ import TestSupport
 extension Scenario {
   /// Rows 4 to 6: RabbitMQ and Redis restarted, killed, wiped, and short of memory.
   static let servers: [Scenario] = [
-    Scenario(name: "rabbitmq-restart", what: "RabbitMQ restarted", environment: patient) { chaos in
+    Scenario(name: "rabbitmq-restart", what: "RabbitMQ restarted") { chaos in
       try await chaos.breakServer(.rabbitmq, "restart") { try await $0.stop(.rabbitmq) }
     },
-    Scenario(name: "rabbitmq-kill", what: "RabbitMQ killed with SIGKILL", environment: patient) { chaos in
+    Scenario(name: "rabbitmq-kill", what: "RabbitMQ killed with SIGKILL") { chaos in
       try await chaos.breakServer(.rabbitmq, "kill") { try await $0.kill(.rabbitmq) }
     },
     Scenario(
-      name: "rabbitmq-wipe", what: "RabbitMQ killed, its data deleted", environment: patient,
+      name: "rabbitmq-wipe", what: "RabbitMQ killed, its data deleted",
       expectations: Verdict.Expectations(losesQueues: true, allowsSweep: true)
     ) { chaos in
       try await chaos.breakServer(.rabbitmq, "wipe") {
@@ -22,19 +22,19 @@ extension Scenario {
       }
     },
     Scenario(
-      name: "redis-restart", what: "Redis restarted", environment: patient.merging(limited) { $1 },
+      name: "redis-restart", what: "Redis restarted", environment: limited,
       expectations: Verdict.Expectations(needsBudgetWait: true, callsPerSecond: tightBudget)
     ) { chaos in
       try await chaos.breakServer(.redis, "restart") { try await $0.stop(.redis) }
     },
     Scenario(
-      name: "redis-kill", what: "Redis killed with SIGKILL", environment: patient.merging(limited) { $1 },
+      name: "redis-kill", what: "Redis killed with SIGKILL", environment: limited,
       expectations: Verdict.Expectations(needsBudgetWait: true, callsPerSecond: tightBudget)
     ) { chaos in
       try await chaos.breakServer(.redis, "kill") { try await $0.kill(.redis) }
     },
     Scenario(
-      name: "redis-wipe", what: "Redis killed, its data deleted", environment: patient,
+      name: "redis-wipe", what: "Redis killed, its data deleted",
       expectations: Verdict.Expectations(forgetsStatuses: true)
     ) { chaos in
       try await chaos.breakServer(.redis, "wipe") {
@@ -44,7 +44,7 @@ extension Scenario {
     },
     Scenario(
       name: "rabbitmq-alarm", what: "RabbitMQ's memory alarm",
-      environment: patient.merging(["COUNTERSIGN_RABBITMQ_HEARTBEAT_SECONDS": "2"]) { $1 },
+      environment: ["COUNTERSIGN_RABBITMQ_HEARTBEAT_SECONDS": "2"],
       inject: { chaos in
         var round = 0
         while chaos.goesOn || round == 0 {

@@ -33,7 +33,7 @@ struct Scenario {
     return expectations
   }
 
-  /// A day of retries, at a pace that a run can wait for.
+  /// A day of retries, at a pace that a run can wait for; for every scenario that has no schedule of its own.
   static let patient = [
     "COUNTERSIGN_WORKER_RETRY_SCHEDULE_SECONDS": (["0.2", "0.2"] + Array(repeating: "1", count: 400)).joined(
       separator: ",")
