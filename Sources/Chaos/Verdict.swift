@@ -233,7 +233,7 @@ struct Verdict {
   private mutating func judgeCalls() {
     let kinds = Dictionary(grouping: history.calls) { "\($0.environment) \($0.endpoint)" }
     for (kind, calls) in kinds {
-      let isSandbox = calls[0].environment == "Sandbox"
+      let isSandbox = calls[0].environment == "sandbox"
       let limit = isSandbox ? max(1, expectations.callsPerSecond / 10) : expectations.callsPerSecond
       let calls = calls.sorted { $0.time < $1.time }
       // No window of a second may hold more than two seconds' worth: the limit, and one second's excess.

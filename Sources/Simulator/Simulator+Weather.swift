@@ -21,7 +21,7 @@ extension Simulator {
   public struct Call: Hashable, Sendable {
     /// UNIX milliseconds.
     public let time: Int64
-    /// `Production` or `Sandbox`.
+    /// `production` or `sandbox`, as in the path.
     public let environment: String
     /// The endpoint's name in the log.
     public let endpoint: String

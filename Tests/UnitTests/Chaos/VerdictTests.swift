@@ -258,7 +258,7 @@ struct VerdictTests {
     #expect(verdict(Verdict.Expectations(exceptions: ["a": ["INTERNAL_ERROR"]]), givenUp).holds)
   }
 
-  private func calls(_ times: [Int64], _ environment: String = "Production") -> (inout History) -> Void {
+  private func calls(_ times: [Int64], _ environment: String = "production") -> (inout History) -> Void {
     { $0.calls = times.map { History.Call(time: $0, environment: environment, endpoint: "x", transaction: "100") } }
   }
 
@@ -266,8 +266,8 @@ struct VerdictTests {
     let limited = Verdict.Expectations(callsPerSecond: 2)
     #expect(verdict(limited, calls([0, 1, 500, 999, 1001])).holds)
     #expect(!verdict(limited, calls([0, 1, 500, 998, 999])).holds)
-    #expect(verdict(limited, calls([0, 1], "Sandbox")).holds)
-    #expect(!verdict(limited, calls([0, 1, 2], "Sandbox")).holds)
+    #expect(verdict(limited, calls([0, 1], "sandbox")).holds)
+    #expect(!verdict(limited, calls([0, 1, 2], "sandbox")).holds)
   }
 
   @Test func forbiddenCalls() {
