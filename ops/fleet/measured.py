@@ -9,6 +9,7 @@ import time
 from fleet import ROOT, Failure
 from fleet.configuration import Configuration
 from fleet.processes import Processes, wait_until
+from fleet.system import simulator_is_ready
 
 PRODUCTS = ROOT / ".build" / "release"
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -74,10 +75,7 @@ class Measured:
 
     def is_ready(self, name):
         if name == "simulator":
-            authority = self.configuration.tls_authority
-            return authority.exists() and subprocess.run(
-                ["curl", "--silent", "--fail", "--http2", "--noproxy", "*", "--max-time", "2", "--cacert", authority,
-                 "--output", "/dev/null", f"https://{self.configuration.listen['simulator']}/livez"]).returncode == 0
+            return simulator_is_ready(self.configuration)
         return self.get(name, "/readyz")[0] == 200
 
     def get(self, name, path):

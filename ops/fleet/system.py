@@ -39,7 +39,7 @@ class System:
         with Step("the simulator and the webhook receiver"):
             simulator = self.role("simulator")
             receiver = self.receiver()
-            self.wait(simulator, self.simulator_is_ready)
+            self.wait(simulator, lambda: simulator_is_ready(self.configuration))
             self.wait(receiver, lambda: self.answers("receiver", "/livez"))
         with Step("one gateway, two workers and one notifier"):
             roles = [self.role(name) for name in ("gateway", "worker 1", "worker 2", "notifier")]
@@ -78,13 +78,6 @@ class System:
             return False
         finally:
             link.close()
-
-    def simulator_is_ready(self):
-        # It speaks HTTP/2 only, as Apple's servers are used; Python's library does not.
-        authority = self.configuration.tls_authority
-        return authority.exists() and subprocess.run(
-            ["curl", "--silent", "--fail", "--http2", "--noproxy", "*", "--max-time", "2", "--cacert", authority,
-             "--output", "/dev/null", f"https://{self.configuration.listen['simulator']}/livez"]).returncode == 0
 
     # -- stop
 
@@ -130,6 +123,14 @@ class Step:
     def __exit__(self, kind, *_):
         if kind is None:
             print(f"  ready after {time.monotonic() - self.start:.1f} s", flush=True)
+
+
+def simulator_is_ready(configuration):
+    # It speaks HTTP/2 only, as Apple's servers are used; Python's library does not.
+    authority = configuration.tls_authority
+    return authority.exists() and subprocess.run(
+        ["curl", "--silent", "--fail", "--http2", "--noproxy", "*", "--max-time", "2", "--cacert", authority,
+         "--output", "/dev/null", f"https://{configuration.listen['simulator']}/livez"]).returncode == 0
 
 
 def choose_ports():

@@ -37,7 +37,7 @@ extension AMQPEndpoint {
       amqp_destroy_connection(state)
       throw failure("log in as \(user) to \(virtualHost)", cause)
     }
-    // Room for what one loop turn publishes: librabbitmq blocks when the socket is full, and so would the loop.
+    // Room for what one loop turn publishes, so that it seldom has to wait for the socket to be writable.
     var size: Int32 = 1 << 20
     setsockopt(amqp_get_sockfd(state), SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
     return LoggedInConnection(state: state)
