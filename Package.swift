@@ -37,12 +37,13 @@ let package = Package(
     .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
     system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
     system("COpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
+    system("CJemalloc", pkgConfig: "jemalloc", apt: "libjemalloc-dev"),
     system("CUV", pkgConfig: "libuv", apt: "libuv1-dev"),
     system("CMicroHTTPD", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
     system("CNGHTTP2", pkgConfig: "libnghttp2", apt: "libnghttp2-dev"),
 
     // The loop and the drivers.
-    library("EventLoop", ["CUV"]),
+    library("EventLoop", ["CUV", "CJemalloc"]),
     library("AMQP", ["CRabbitMQ", "EventLoop"]),
     library("Redis", ["CHiredis", "EventLoop"]),
     library("HTTPClient", ["CCurl", "EventLoop"]),

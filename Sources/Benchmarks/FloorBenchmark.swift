@@ -38,14 +38,15 @@ struct FloorBenchmark {
 
   private func run(_ received: AMQPConsumer.Received) async throws {
     let (job, _) = try JobMessage.read(received.delivery)
-    let answer = try await backend.store.takeLease(job, for: .seconds(60), sweepAfter: Backend.sweepAfter)
+    let answer = try await backend.store.takeLease(
+      job, for: .seconds(60), sweepAfter: Backend.sweepAfter, places: Backend.places, endpoints: Backend.endpoints)
     guard case .taken(let lease) = answer else { throw Unexpected(description: "\(job.synchronizationId): \(answer)") }
     let outcome = Outcome(
       .purchaseSynchronized, accessGranted: true, offerId: "S1", originalTransactionId: job.transactionId,
       environment: "Production")
     let finalized = try await backend.store.finalize(
       job, lease, outcome, retention: .seconds(3600), sweepAfter: Backend.sweepAfter,
-      route: "com.example.app|Production")
+      route: Backend.places[0].name, reuse: .seconds(3))
     guard case .finalized(let synchronization) = finalized,
       let event = PurchaseEvent(
         of: synchronization,

@@ -1,6 +1,5 @@
 #pragma once
 #include <linux/filter.h>
-#include <malloc.h>
 #include <stdbool.h>
 #include <sys/socket.h>
 #include <uv.h>
@@ -27,10 +26,3 @@ static __attribute__((swiftcall)) void countersign_enqueue_global(void *job, cou
 
 // From now on the event loop is asked first who runs such a job.
 static inline void countersign_offer_jobs(void) { swift_task_enqueueGlobal_hook = (void *)countersign_enqueue_global; }
-
-// The loop's thread does nearly all that a process does. In an arena of its own, memory would be made usable page by page,
-// with a system call each time.
-static inline void countersign_share_one_arena(void) {
-  mallopt(M_ARENA_MAX, 1);
-  mallopt(M_TOP_PAD, 1 << 20);
-}

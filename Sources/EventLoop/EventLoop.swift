@@ -40,7 +40,6 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     check(uv_idle_init(uv, spin), "uv_idle_init")
 
     countersign_offer_jobs()
-    countersign_share_one_arena()
 
     // A broker that hangs up must be an error of the write, not the end of the process.
     signal(SIGPIPE, SIG_IGN)
