@@ -1,0 +1,93 @@
+/// An address that a publisher's events are delivered to, and how.
+public struct WebhookEndpoint: Sendable, Equatable {
+  /// Unique within the publisher: names the endpoint in the API, in logs and in delayed deliveries.
+  public var id: String
+  public var url: String
+  /// What the publisher calls it; may be empty.
+  public var name: String
+  /// The topics that are delivered.
+  public var topics: [String]
+  public var format: Format
+  public var signature: Signature
+  /// The keys that sign, the newest first; the others are on their way out.
+  public var secrets: [Secret]
+  public var retry: Retry
+  /// Attempts of the whole fleet at a time.
+  public var maxConcurrency: Int
+  /// Attempts of the whole fleet in a second; `nil` is without limit.
+  public var maxPerSecond: Int?
+  /// Whether it came with the publisher's file, which only its owner changes.
+  public var isConfigured: Bool
+  /// Milliseconds since 1970.
+  public var createdAt: Int64
+  /// Milliseconds since 1970.
+  public var updatedAt: Int64
+
+  /// What is posted.
+  public enum Format: String, Sendable, CaseIterable {
+    /// The event as services read it from the broker: `{broadcasterId, topic, data}`.
+    case cleeng
+    /// `purchases.updated` with `password`, as Fovea.Billing (iaptic) sends.
+    case fovea
+    /// `in_app_purchase.created` and `.updated` with `X-SHA256-Digest`, as Mbaasy sends.
+    case mbaasy
+  }
+
+  /// The scheme of Standard Webhooks 1.0.0.
+  public enum Signature: String, Sendable, CaseIterable {
+    /// HMAC-SHA256 with a shared secret, `whsec_`.
+    case v1
+    /// Ed25519; the receiver has the public key, `whpk_`.
+    case v1a
+  }
+
+  /// A key that signs.
+  public struct Secret: Sendable, Equatable {
+    /// The shared secret of `v1` (16 to 64 bytes), or the 32 bytes of an Ed25519 private key of `v1a`.
+    public var key: [UInt8]
+    /// Until when it still signs beside the newest, in milliseconds since 1970; `nil` for the newest.
+    public var expiresAt: Int64?
+
+    /// Creates a secret.
+    public init(key: [UInt8], expiresAt: Int64? = nil) {
+      self.key = key
+      self.expiresAt = expiresAt
+    }
+  }
+
+  /// When a failed delivery is tried again.
+  public enum Retry: Sendable, Equatable {
+    /// After the fleet's schedule.
+    case standard
+    /// Never: one attempt.
+    case never
+    /// After a schedule of its own: the delay before each further attempt.
+    case schedule([Duration])
+  }
+
+  /// Creates an endpoint with the defaults of the API.
+  public init(
+    id: String, url: String, name: String = "", topics: [String], format: Format = .cleeng, signature: Signature = .v1,
+    secrets: [Secret], retry: Retry = .standard, maxConcurrency: Int = 10, maxPerSecond: Int? = nil,
+    isConfigured: Bool = false, createdAt: Int64 = 0, updatedAt: Int64 = 0
+  ) {
+    self.id = id
+    self.url = url
+    self.name = name
+    self.topics = topics
+    self.format = format
+    self.signature = signature
+    self.secrets = secrets
+    self.retry = retry
+    self.maxConcurrency = maxConcurrency
+    self.maxPerSecond = maxPerSecond
+    self.isConfigured = isConfigured
+    self.createdAt = createdAt
+    self.updatedAt = updatedAt
+  }
+
+  /// The keys that sign at a time, the newest first.
+  public func secrets(at now: Int64) -> [[UInt8]] {
+    secrets.filter { secret in secret.expiresAt.map { now < $0 } ?? true }.map(\.key)
+  }
+}
