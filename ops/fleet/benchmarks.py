@@ -155,10 +155,10 @@ def gateway(options):
         measured.simulator(0)  # the roles read the keys that it makes
         measured.declare()
         gateway = measured.start("gateway")
-        print(f"gateway: {options.jobs:,} registrations a run over 64 connections; the floor is its script and its "
+        print(f"gateway: {options.jobs:,} registrations a run over 256 connections; the floor is its script and its "
               f"confirmed publish", flush=True)
         for run in range(1, options.runs + 1):
-            floor = measured.fill(options.jobs)["perSecond"]
+            floor = measured.fill(options.jobs, concurrency=256)["perSecond"]
             before = measured.processor_seconds(gateway)
             result = measured.register(options.jobs)
             processor = (measured.processor_seconds(gateway) - before) / options.jobs * 1e6

@@ -155,11 +155,12 @@ class Measured:
         """A role declares the queues that the benchmarks use."""
         self.stop(self.start("worker 1"))
 
-    def fill(self, count, progress=False):
+    def fill(self, count, progress=False, concurrency=500):
         """Puts jobs into the queue as a gateway would, and says what that took."""
         part = 100_000 if progress else count
         for done in range(0, count, part):
-            result = self.benchmark("fill", "--count", min(part, count - done), "--from", self.numbers(part))
+            result = self.benchmark(
+                "fill", "--count", min(part, count - done), "--from", self.numbers(part), "--concurrency", concurrency)
             if progress:
                 print(f"  {min(done + part, count):,} of {count:,} queued, {result['perSecond']:,.0f}/s", flush=True)
         return result
@@ -173,7 +174,8 @@ class Measured:
     def register(self, count, *arguments):
         """Registers purchases over HTTP."""
         return self.benchmark(
-            "register", "--count", count, "--from", self.numbers(count), *self.gateway_arguments(), *arguments)
+            "register", "--count", count, "--from", self.numbers(count), "--connections", 256,
+            *self.gateway_arguments(), *arguments)
 
     def worker(self, count, overrides, waits_for_all=True):
         """Lets one worker run so many jobs of what is in the queue."""
