@@ -33,3 +33,9 @@ static inline CURLcode countersign_curl_get_long(CURL *easy, CURLINFO info, long
 static inline CURLcode countersign_curl_get_pointer(CURL *easy, CURLINFO info, void **value) {
   return curl_easy_getinfo(easy, info, value);
 }
+static inline CURLcode countersign_curl_get_length(CURL *easy, CURLINFO info, long *value) {
+  curl_off_t length = -1;
+  CURLcode status = curl_easy_getinfo(easy, info, &length);
+  *value = (long)length;
+  return status;
+}

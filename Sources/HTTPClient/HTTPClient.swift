@@ -31,6 +31,9 @@ public final class HTTPClient {
   private var multi: UnsafeMutableRawPointer?
   private var timer: LoopTimer?
   private var transfers: [UnsafeMutableRawPointer: Transfer] = [:]
+  /// Transfers that wait for another request.
+  private var spare: [Transfer] = []
+  private var next = 0
   private var watchers: [Int32: DescriptorWatcher] = [:]
 
   /// Creates a client that is ready for requests.
@@ -53,29 +56,37 @@ public final class HTTPClient {
   ///
   /// - Throws: ``HTTPClientError``.
   public func send(_ request: HTTPClientRequest) async throws(HTTPClientError) -> HTTPClientResponse {
-    let transfer = try Transfer(request, configuration)
+    let transfer: Transfer
+    if let known = spare.popLast() { transfer = known } else { transfer = try Transfer(configuration) }
+    let number = next
+    next += 1
     do {
       return try await withTaskCancellationHandler {
         try await withCheckedThrowingContinuation { waiter in
-          transfer.await(waiter)
-          guard let multi, !Task.isCancelled else { return transfer.fail(.cancelled, "the client is closed") }
+          transfer.prepare(request, number: number, waiter)
+          guard let multi, !Task.isCancelled else {
+            return refuse(transfer, .cancelled, "the client is closed")
+          }
           transfers[transfer.easy] = transfer
           let status = curl_multi_add_handle(multi, transfer.easy)
           guard status == CURLM_OK else {
             transfers[transfer.easy] = nil
-            return transfer.fail(.invalidRequest, String(cString: curl_multi_strerror(status)))
+            return refuse(transfer, .invalidRequest, String(cString: curl_multi_strerror(status)))
           }
         }
       } onCancel: {
-        Task { @LoopActor in self.cancel(transfer) }
+        Task { @LoopActor in self.cancel(transfer, number) }
       }
     } catch let error as HTTPClientError {
       throw error
     } catch {
       // The continuation is only ever resumed with the type above.
-      throw HTTPClientError(code: .interrupted, target: transfer.target, cause: "\(error)")
+      throw HTTPClientError(code: .interrupted, target: request.method, cause: "\(error)")
     }
   }
+
+  /// Each takes some 6 KiB.
+  private static let maxSpare = 256
 
   /// How many requests are under way.
   public var inFlight: Int { transfers.count }
@@ -83,7 +94,9 @@ public final class HTTPClient {
   /// Ends all requests with ``HTTPClientError/Code/cancelled`` and closes the connections.
   public func close() {
     guard let multi else { return }
-    for transfer in transfers.values { cancel(transfer) }
+    for transfer in transfers.values { cancel(transfer, transfer.number) }
+    for transfer in spare { transfer.close() }
+    spare.removeAll()
     self.multi = nil
     curl_multi_cleanup(multi)
     timer?.close()
@@ -92,10 +105,17 @@ public final class HTTPClient {
     watchers.removeAll()
   }
 
-  private func cancel(_ transfer: Transfer) {
-    guard let multi, transfers.removeValue(forKey: transfer.easy) != nil else { return }
+  /// Ends a request that its caller has given up, unless it has ended and its transfer serves another one.
+  private func cancel(_ transfer: Transfer, _ number: Int) {
+    guard let multi, transfer.number == number, transfers.removeValue(forKey: transfer.easy) != nil else { return }
     curl_multi_remove_handle(multi, transfer.easy)
-    transfer.fail(.cancelled, "cancelled")
+    refuse(transfer, .cancelled, "cancelled")
+  }
+
+  /// Ends a request that did not run to its end; its handle is not used again.
+  private func refuse(_ transfer: Transfer, _ code: HTTPClientError.Code, _ cause: String) {
+    transfer.fail(code, cause)
+    transfer.close()
   }
 
   // MARK: libcurl calls
@@ -109,7 +129,13 @@ public final class HTTPClient {
       guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }
       let result = message.pointee.data.result  // the message is gone once its handle is removed
       curl_multi_remove_handle(multi, easy)
-      transfers.removeValue(forKey: easy)?.finish(result)
+      guard let transfer = transfers.removeValue(forKey: easy) else { continue }
+      transfer.finish(result)
+      if result == CURLE_OK, transfer.isReusable, spare.count < Self.maxSpare {
+        spare.append(transfer)
+      } else {
+        transfer.close()
+      }
     }
   }
 

@@ -1,53 +1,81 @@
 import CCurl
 import EventLoop
 
-/// One request on its way: an easy handle, the memory it points to, and who waits for it.
+/// One request on its way: an easy handle, the memory it points to, and who waits for it. After its end it serves the next
+/// request of the client, which spares libcurl to make and set up another handle.
 @LoopActor
 final class Transfer {
   let easy: UnsafeMutableRawPointer
-  let target: String
-  private let maxBytes: Int
+  private let configuration: HTTPClient.Configuration
   private let errorText: UnsafeMutablePointer<CChar>
   private var headerList: UnsafeMutablePointer<curl_slist>?
+  /// Which of the client's requests it serves.
+  private(set) var number = 0
+  private var method = ""
+  private var url = ""
+  private var timeout: Duration?
+  private var maxBytes = 0
   private var headers: [(name: String, value: String)] = []
   private var body: [UInt8] = []
   private var isTooLarge = false
   private var waiter: CheckedContinuation<HTTPClientResponse, any Error>?
 
-  init(_ request: HTTPClientRequest, _ configuration: HTTPClient.Configuration) throws(HTTPClientError) {
-    target = "\(request.method) \(Transfer.host(of: request.url))"
-    maxBytes = request.maxResponseBytes
+  /// - Throws: ``HTTPClientError`` when there is no memory for it.
+  init(_ configuration: HTTPClient.Configuration) throws(HTTPClientError) {
     guard let easy = curl_easy_init() else {
-      throw HTTPClientError(code: .invalidRequest, target: target, cause: "out of memory")
+      throw HTTPClientError(code: .invalidRequest, target: "new request", cause: "out of memory")
     }
     self.easy = easy
+    self.configuration = configuration
     errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
     errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-    set(request, configuration)
+    setUp()
   }
 
-  private func set(_ request: HTTPClientRequest, _ configuration: HTTPClient.Configuration) {
-    func set(_ option: CURLoption, _ value: Int) { countersign_curl_set_long(easy, option, value) }
-    // libcurl copies every string option at once.
-    func set(_ option: CURLoption, _ value: String) { countersign_curl_set_pointer(easy, option, value) }
+  /// Method and host, for errors.
+  var target: String { "\(method) \(Transfer.host(of: url))" }
 
-    set(CURLOPT_URL, request.url)
+  /// Sets what is the same for all requests of the client.
+  private func setUp() {
     set(CURLOPT_PROTOCOLS_STR, configuration.allowsPlainHTTP ? "http,https" : "https")
     set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-    // Waits for a connection that can take another stream rather than opening one more. Whether it can is known from
-    // the first answer, so requests to a slow host that speaks HTTP/1.1 would wait for each other.
-    if configuration.awaitsMultiplexing, request.url.hasPrefix("https://") { set(CURLOPT_PIPEWAIT, 1) }
     if !configuration.keepsConnections {
       set(CURLOPT_FRESH_CONNECT, 1)
       set(CURLOPT_FORBID_REUSE, 1)
     }
     set(CURLOPT_NOSIGNAL, 1)
     set(CURLOPT_FOLLOWLOCATION, 0)
-    set(CURLOPT_TIMEOUT_MS, Int(request.timeout.wholeMilliseconds))
+    // CURLOPT_BUFFERSIZE stays at its 16 KiB, the largest frame of HTTP/2: with less, a frame has to wait for its stream, and
+    // libcurl 7.88 forgets the others of the connection meanwhile, some until they time out.
     set(CURLOPT_CONNECTTIMEOUT_MS, Int(configuration.connectTimeout.wholeMilliseconds))
     set(CURLOPT_USERAGENT, configuration.userAgent)
     set(CURLOPT_ACCEPT_ENCODING, "")
     if let file = configuration.caFile { set(CURLOPT_CAINFO, file) }
+
+    countersign_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
+    let own = Unmanaged.passUnretained(self).toOpaque()
+    // Unretained is right: the client holds the transfer until it has removed the handle from libcurl.
+    countersign_curl_set_pointer(easy, CURLOPT_WRITEDATA, own)
+    countersign_curl_set_data_callback(easy, CURLOPT_WRITEFUNCTION, onBody)
+    countersign_curl_set_pointer(easy, CURLOPT_HEADERDATA, own)
+    countersign_curl_set_data_callback(easy, CURLOPT_HEADERFUNCTION, onHeader)
+  }
+
+  /// Sets what this request asks for.
+  func prepare(
+    _ request: HTTPClientRequest, number: Int, _ waiter: CheckedContinuation<HTTPClientResponse, any Error>
+  ) {
+    self.waiter = waiter
+    self.number = number
+    (method, url, maxBytes) = (request.method, request.url, request.maxResponseBytes)
+    set(CURLOPT_URL, request.url)
+    if timeout != request.timeout {
+      timeout = request.timeout
+      set(CURLOPT_TIMEOUT_MS, Int(request.timeout.wholeMilliseconds))
+    }
+    // Waits for a connection that can take another stream rather than opening one more. Whether it can is known from
+    // the first answer, so requests to a slow host that speaks HTTP/1.1 would wait for each other.
+    set(CURLOPT_PIPEWAIT, configuration.awaitsMultiplexing && request.url.hasPrefix("https://") ? 1 : 0)
     switch request.method {
     case "GET": break
     case "HEAD": set(CURLOPT_NOBODY, 1)  // else libcurl waits for a body
@@ -63,20 +91,17 @@ final class Transfer {
       headerList = curl_slist_append(headerList, "\(header.name): \(header.value)")
     }
     // Without this line libcurl waits a second for "100 Continue" before a larger body.
-    headerList = curl_slist_append(headerList, "Expect:")
+    if request.body != nil { headerList = curl_slist_append(headerList, "Expect:") }
     countersign_curl_set_pointer(easy, CURLOPT_HTTPHEADER, headerList)
-
-    countersign_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
-    let own = Unmanaged.passUnretained(self).toOpaque()
-    // Unretained is right: the client holds the transfer until it has removed the handle from libcurl.
-    countersign_curl_set_pointer(easy, CURLOPT_PRIVATE, own)
-    countersign_curl_set_pointer(easy, CURLOPT_WRITEDATA, own)
-    countersign_curl_set_data_callback(easy, CURLOPT_WRITEFUNCTION, onBody)
-    countersign_curl_set_pointer(easy, CURLOPT_HEADERDATA, own)
-    countersign_curl_set_data_callback(easy, CURLOPT_HEADERFUNCTION, onHeader)
   }
 
-  func await(_ waiter: CheckedContinuation<HTTPClientResponse, any Error>) { self.waiter = waiter }
+  /// Whether the handle may serve another request: one that was a plain GET has nothing to be taken back.
+  var isReusable: Bool { method == "GET" }
+
+  private func set(_ option: CURLoption, _ value: Int) { countersign_curl_set_long(easy, option, value) }
+
+  /// libcurl copies every string option at once.
+  private func set(_ option: CURLoption, _ value: String) { countersign_curl_set_pointer(easy, option, value) }
 
   /// Takes a piece of the body; false when the answer is too long.
   fileprivate func receiveBody(_ piece: UnsafeRawBufferPointer) -> Bool {
@@ -84,19 +109,31 @@ final class Transfer {
       isTooLarge = true
       return false
     }
+    if body.isEmpty {
+      var length = 0
+      countersign_curl_get_length(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length)
+      body.reserveCapacity(min(max(length, piece.count), maxBytes))
+    }
     body.append(contentsOf: piece)
     return true
   }
 
   fileprivate func receiveHeader(_ line: UnsafeRawBufferPointer) {
-    let text = String(decoding: line, as: UTF8.self)
-    if text.hasPrefix("HTTP/") {
+    if line.starts(with: "HTTP/".utf8) {
       headers.removeAll()  // an interim answer came before
       return
     }
-    guard let colon = text.firstIndex(of: ":") else { return }
-    let value = text[text.index(after: colon)...]
-    headers.append((text[..<colon].lowercased(), trimmed(value)))
+    guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
+    let isBlank: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0d).contains($0) }
+    var value = line[(colon + 1)...].drop(while: isBlank)
+    while let last = value.last, isBlank(last) { value.removeLast() }
+    let name = String(unsafeUninitializedCapacity: colon) { text in
+      for (place, byte) in line[..<colon].enumerated() {
+        text[place] = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+      }
+      return colon
+    }
+    headers.append((name, String(decoding: value, as: UTF8.self)))
   }
 
   /// Ends the transfer with libcurl's result; the handle must be off the multi handle by now.
@@ -109,19 +146,28 @@ final class Transfer {
     }
     var status = 0
     countersign_curl_get_long(easy, CURLINFO_RESPONSE_CODE, &status)
-    waiter?.resume(returning: HTTPClientResponse(status: status, headers: headers, body: body))
-    free()
+    let response = HTTPClientResponse(status: status, headers: headers, body: body)
+    end()?.resume(returning: response)
   }
 
   func fail(_ code: HTTPClientError.Code, _ cause: String) {
-    waiter?.resume(throwing: HTTPClientError(code: code, target: target, cause: cause))
-    free()
+    let error = HTTPClientError(code: code, target: target, cause: cause)
+    end()?.resume(throwing: error)
   }
 
-  private func free() {
-    waiter = nil
-    curl_easy_cleanup(easy)
+  /// Forgets the request.
+  private func end() -> CheckedContinuation<HTTPClientResponse, any Error>? {
     curl_slist_free_all(headerList)
+    headerList = nil
+    (headers, body, isTooLarge) = ([], [], false)
+    errorText.pointee = 0
+    defer { waiter = nil }
+    return waiter
+  }
+
+  /// Frees the handle; nothing may be under way.
+  func close() {
+    curl_easy_cleanup(easy)
     errorText.deallocate()
   }
 
@@ -141,13 +187,6 @@ extension StringProtocol {
     }
     return nil
   }
-}
-
-private func trimmed(_ text: Substring) -> String {
-  let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" || $0.isNewline }
-  var text = text.drop(while: isBlank)
-  while let last = text.last, isBlank(last) { text.removeLast() }
-  return String(text)
 }
 
 extension HTTPClientError.Code {

@@ -33,13 +33,13 @@ public struct JSONWriter: Sendable {
   /// Writes a whole number.
   public mutating func member(_ name: StaticString, _ number: Int64) {
     key(name)
-    bytes.append(contentsOf: String(number).utf8)
+    raw(String(number))
   }
 
   /// Writes true or false.
   public mutating func member(_ name: StaticString, _ flag: Bool) {
     key(name)
-    bytes.append(contentsOf: (flag ? "true" : "false").utf8)
+    raw(flag ? "true" : "false")
   }
 
   /// Writes a text with its quotes.
@@ -61,7 +61,12 @@ public struct JSONWriter: Sendable {
   }
 
   /// Writes what is JSON already.
-  public mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
+  public mutating func raw(_ text: String) {
+    // In one piece: the view of a text is copied byte by byte.
+    if text.utf8.withContiguousStorageIfAvailable({ bytes.append(contentsOf: $0) }) == nil {
+      bytes.append(contentsOf: text.utf8)
+    }
+  }
   /// Writes what is JSON already.
   public mutating func raw(_ text: [UInt8]) { bytes.append(contentsOf: text) }
 

@@ -93,10 +93,26 @@ public func rfc3339(milliseconds: Int64) -> String {
   var seconds = time_t(milliseconds / 1000)
   var parts = tm()
   gmtime_r(&seconds, &parts)
-  func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
-  let fraction = String(milliseconds % 1000 + 1000).dropFirst()
-  let date = "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
-  return "\(date)T\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)).\(fraction)Z"
+  return String(unsafeUninitializedCapacity: 24) { text in
+    var end = 0
+    func append(_ number: Int, digits: Int, then mark: Unicode.Scalar) {
+      var rest = number
+      for place in stride(from: end + digits - 1, through: end, by: -1) {
+        text[place] = UInt8(ascii: "0") + UInt8(rest % 10)
+        rest /= 10
+      }
+      text[end + digits] = UInt8(ascii: mark)
+      end += digits + 1
+    }
+    append(Int(parts.tm_year) + 1900, digits: 4, then: "-")
+    append(Int(parts.tm_mon) + 1, digits: 2, then: "-")
+    append(Int(parts.tm_mday), digits: 2, then: "T")
+    append(Int(parts.tm_hour), digits: 2, then: ":")
+    append(Int(parts.tm_min), digits: 2, then: ":")
+    append(Int(parts.tm_sec), digits: 2, then: ".")
+    append(Int(milliseconds % 1000), digits: 3, then: "Z")
+    return end
+  }
 }
 
 extension JSONWriter {

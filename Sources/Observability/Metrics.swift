@@ -170,10 +170,22 @@ private func writeSamples(_ values: [[String]: Double], _ name: String, _ labels
 private func labelText(_ labels: [String], _ values: [String]) -> String {
   guard !labels.isEmpty else { return "" }
   let pairs = zip(labels, values).map { label, value in
-    let escaped = value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
-    return "\(label)=\"\(escaped)\""
+    return "\(label)=\"\(escaped(value))\""
   }
   return "{\(pairs.joined(separator: ","))}"
+}
+
+private func escaped(_ value: String) -> String {
+  var text = ""
+  for scalar in value.unicodeScalars {
+    switch scalar {
+    case "\\": text += "\\\\"
+    case "\"": text += "\\\""
+    case "\n": text += "\\n"
+    default: text.unicodeScalars.append(scalar)
+    }
+  }
+  return text
 }
 
 private func plain(_ number: Double) -> String {

@@ -22,7 +22,7 @@ public final class RedisConnection {
   private var pending: [Pending] = []
   private var head = 0
   /// The command that is being sent; kept for its memory.
-  private var outgoing: [UInt8] = []
+  private var outgoing = CommandBuffer()
 
   private struct Pending {
     let operation: String
@@ -122,7 +122,7 @@ public final class RedisConnection {
     }
     let reply = try await withCheckedThrowingContinuation { waiter in
       pending.append(Pending(operation: command[0], since: .now, waiter: waiter))
-      format(command)
+      outgoing.write(command)  // hiredis copies it
       let status = outgoing.withUnsafeBytes {
         redisAsyncFormattedCommand(context, onReply, nil, $0.bindMemory(to: CChar.self).baseAddress, $0.count)
       }
@@ -132,22 +132,6 @@ public final class RedisConnection {
       throw RedisError(.reply, operation: command[0], target: endpoint.description, cause: cause)
     }
     return reply
-  }
-
-  /// Writes a command as the Redis protocol has it (RESP, "Send commands to a Redis server"); hiredis copies it.
-  private func format(_ words: [String]) {
-    outgoing.removeAll(keepingCapacity: outgoing.capacity <= 1 << 16)
-    func size(_ mark: String, _ count: Int) {
-      outgoing.append(contentsOf: mark.utf8)
-      outgoing.append(contentsOf: String(count).utf8)
-      outgoing.append(contentsOf: "\r\n".utf8)
-    }
-    size("*", words.count)
-    for word in words {
-      size("$", word.utf8.count)
-      outgoing.append(contentsOf: word.utf8)
-      outgoing.append(contentsOf: "\r\n".utf8)
-    }
   }
 
   /// Suspends until the connection has ended and returns why.

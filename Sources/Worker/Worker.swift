@@ -21,13 +21,16 @@ public final class Worker: Role {
 
   private let redis: RedisClient
   private let client: HTTPClient
-  private let api: AppStoreServerAPI
-  private let verifier: SignedDataVerifier
+  let api: AppStoreServerAPI
+  let verifier: SignedDataVerifier
   let suspects: Suspects
   private var consumer: AMQPConsumer!
   private var server: HTTPServer?
   private let runs = RunningTasks()
-  private var leases: [String: (job: Job, lease: Lease)] = [:]
+  /// The runs that have a lease, which must not end before they do.
+  private var holders: [ObjectIdentifier: JobRun] = [:]
+  private var places: [Int64: [AppPlace]] = [:]
+  private var placesRevision = -1
   private var renewal: LoopTimer?
   private var sweepTimer: LoopTimer?
   private var sweeping: Task<Void, Never>?
@@ -115,40 +118,73 @@ public final class Worker: Role {
       metrics.redeliveries.count()
       context.log.info("delivered again", ["messageId": .string(received.delivery.properties.messageID ?? "")])
     }
-    let run = JobRun(worker: self, received: received)
-    runs.start { await run.run() }
+    runs.start { [self] in
+      let job: Job
+      let attempt: Int
+      do throws(JobMessage.Malformed) {
+        (job, attempt) = try JobMessage.read(received.delivery)
+      } catch {
+        return await bury(received, error.reason)
+      }
+      await JobRun(job, attempt, received, by: self).run()
+    }
   }
 
-  func verification(_ log: Log) -> PurchaseVerification {
-    PurchaseVerification(
-      api: api, verifier: verifier, store: store, metrics: metrics, settings: context.settings.appStore,
-      now: context.now, log: log)
+  /// Where a publisher's transactions may be asked about.
+  func places(of publisher: Publisher) -> [AppPlace] {
+    if placesRevision != context.publishersRevision { (places, placesRevision) = ([:], context.publishersRevision) }
+    if let known = places[publisher.id] { return known }
+    let all = AppPlace.all(of: publisher, callsPerSecond: context.settings.appStore.callsPerSecond)
+    places[publisher.id] = all
+    return all
+  }
+
+  /// Puts a delivery into the dead-letter queue, with the reason in a header.
+  func bury(_ received: AMQPConsumer.Received, _ reason: String) async {
+    context.log.error(
+      "a delivery is no job",
+      ["reason": .string(reason), "messageId": .string(received.delivery.properties.messageID ?? "")])
+    do {
+      let message = JobMessage.dead(received.delivery, reason: reason, queue: topology.deadJobs)
+      try await publisher.publishSurely(message)
+      metrics.dead.count()
+      received.acknowledge()
+    } catch {
+      context.log.error("a delivery could not be buried", ["cause": .failure(error)])
+      await received.requeueLater()
+    }
   }
 
   // MARK: Leases
 
-  func holds(_ job: Job, _ lease: Lease) { leases["\(job.publisherId)/\(job.transactionId)"] = (job, lease) }
+  /// Keeps the lease of a run from ending.
+  func holds(_ run: JobRun) { holders[ObjectIdentifier(run)] = run }
 
-  func letsGo(_ job: Job, _ lease: Lease) {
-    let key = "\(job.publisherId)/\(job.transactionId)"
-    if leases[key]?.lease == lease { leases[key] = nil }
-  }
+  /// Lets the lease of a run end by itself.
+  func letsGo(_ run: JobRun) { holders[ObjectIdentifier(run)] = nil }
 
   /// Renews every lease in hand. A lost one is not acted upon: the fencing number decides at the end.
   private func renewLeases() {
-    for (key, (job, lease)) in leases {
-      Task { @LoopActor in
-        // Let go in the meantime: it must not be held on to.
-        guard leases[key]?.lease == lease else { return }
-        do {
-          let settings = context.settings.worker
-          let isOurs = try await store.renewLease(
-            job, lease, for: settings.leaseDuration, sweepAfter: settings.sweepAfter)
-          if !isOurs { context.log.warning("lease lost", ["transactionId": .string(job.transactionId)]) }
-        } catch {
-          context.log.debug("renewal failed", ["cause": .failure(error)])
-        }
+    let held = holders.values.map { (job: $0.job, lease: $0.lease) }
+    for start in stride(from: 0, to: held.count, by: Self.renewedAtOnce) {
+      let some = Array(held[start..<min(start + Self.renewedAtOnce, held.count)])
+      // At once: a lease that is let go later ends by what is written then.
+      Task.immediate { @LoopActor in await renew(some) }
+    }
+  }
+
+  /// A script of Redis' holds up everybody else's.
+  private static let renewedAtOnce = 100
+
+  private func renew(_ held: [(job: Job, lease: Lease)]) async {
+    let settings = context.settings.worker
+    do {
+      let areOurs = try await store.renewLeases(held, for: settings.leaseDuration, sweepAfter: settings.sweepAfter)
+      for (one, isOurs) in zip(held, areOurs) where !isOurs {
+        context.log.warning("lease lost", ["transactionId": .string(one.job.transactionId)])
       }
+    } catch {
+      context.log.debug("renewal failed", ["cause": .failure(error)])
     }
   }
 

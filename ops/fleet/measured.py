@@ -196,7 +196,8 @@ class Measured:
                 most["mostConnections"] = max(most["mostConnections"], connections_to(port))
                 return self.told(names) - (0 if waits_for_all else done) >= count
 
-            wait_until("every job has its event", is_done, 900, failed=workers[0].ended)
+            # Not too often: to print its metrics is work of the worker's, too.
+            wait_until("every job has its event", is_done, 900, failed=workers[0].ended, every=0.25)
             seconds, left = time.monotonic() - start, self.told(names) - done
             used = sum(map(self.processor_seconds, workers)) - used
             return {"jobs": left, "perSecond": left / seconds, "processorMicroseconds": used / left * 1e6,

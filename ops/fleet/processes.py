@@ -23,8 +23,8 @@ class Stopped(BaseException):
         self.number = number
 
 
-def wait_until(what, condition, seconds, failed=lambda: None):
-    """Polls until `condition()` is true; `failed()` may return a reason to give up before."""
+def wait_until(what, condition, seconds, failed=lambda: None, every=0.05):
+    """Polls, so many seconds apart, until `condition()` is true; `failed()` may return a reason to give up before."""
     deadline, told = time.monotonic() + seconds, time.monotonic() + 5
     while True:
         result = condition()
@@ -38,7 +38,7 @@ def wait_until(what, condition, seconds, failed=lambda: None):
         if time.monotonic() > told:
             told += 5
             print(f"  still waiting: {what}", flush=True)
-        time.sleep(0.05)
+        time.sleep(every)
 
 
 class Process:

@@ -1,4 +1,5 @@
 import Crypto
+import Glibc
 import JSON
 
 /// A compact JWS taken apart; nothing in it is checked except its form.
@@ -40,9 +41,9 @@ struct JSONWebSignature: Sendable {
       throw Rejection(.malformed, "longer than \(Self.maxLength) bytes")
     }
     let bytes = Array(text.utf8)
-    guard let first = bytes.firstIndex(of: Self.point), let last = bytes.lastIndex(of: Self.point), first < last,
-      !bytes[(first + 1)..<last].contains(Self.point)
-    else { throw Rejection(.malformed, "there are not three parts with points between them") }
+    guard let (first, last) = Self.twoPoints(in: bytes) else {
+      throw Rejection(.malformed, "there are not three parts with points between them")
+    }
     guard let payload = Base64URL.decode(bytes[(first + 1)..<last]),
       let signature = Base64URL.decode(bytes[(last + 1)...])
     else { throw Self.notBase64URL }
@@ -50,6 +51,20 @@ struct JSONWebSignature: Sendable {
     signedPayload = bytes[(first + 1)..<last]
     self.payload = payload
     self.signature = signature
+  }
+
+  /// Where the two points are; `nil` when there are more or fewer.
+  private static func twoPoints(in bytes: [UInt8]) -> (Int, Int)? {
+    bytes.withUnsafeBytes { bytes -> (Int, Int)? in
+      func next(from start: Int) -> Int? {
+        guard start < bytes.count, let base = bytes.baseAddress,
+          let found = memchr(base + start, Int32(Self.point), bytes.count - start)
+        else { return nil }
+        return UnsafeRawPointer(found) - base
+      }
+      guard let first = next(from: 0), let last = next(from: first + 1), next(from: last + 1) == nil else { return nil }
+      return (first, last)
+    }
   }
 
   private static let point = UInt8(ascii: ".")

@@ -11,7 +11,9 @@ public final class RoleContext {
   public let log: Log
   public let metrics: Metrics
   /// The publishers of the last good reading.
-  public var publishers: Publishers
+  public var publishers: Publishers { didSet { publishersRevision += 1 } }
+  /// Grows with each reading of the publishers: what was made of them before is stale.
+  public private(set) var publishersRevision = 0
   /// The time that the fleet goes by.
   public let clock: FleetClock
   /// What a test asks for.

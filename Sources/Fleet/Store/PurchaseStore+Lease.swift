@@ -121,14 +121,22 @@ extension PurchaseStore {
   public func renewLease(
     _ job: Job, _ lease: Lease, for duration: Duration, sweepAfter: Duration
   ) async throws -> Bool {
-    try await redis.run(
-      .renewLease,
-      keys: [keys.lease(job.publisherId, job.transactionId), keys.open],
-      arguments: [
-        String(lease.fence), String(duration.wholeMilliseconds), keys.member(job.publisherId, job.synchronizationId),
-        String(sweepAfter.wholeMilliseconds),
-      ]
-    ).integer == 1
+    try await renewLeases([(job, lease)], for: duration, sweepAfter: sweepAfter)[0]
+  }
+
+  /// Does for many leases in one step what ``renewLease(_:_:for:sweepAfter:)`` does for one.
+  public func renewLeases(
+    _ held: [(job: Job, lease: Lease)], for duration: Duration, sweepAfter: Duration
+  ) async throws -> [Bool] {
+    let reply =
+      try await redis.run(
+        .renewLeases,
+        keys: [keys.open] + held.map { keys.lease($0.job.publisherId, $0.job.transactionId) },
+        arguments: [String(duration.wholeMilliseconds), String(sweepAfter.wholeMilliseconds)]
+          + held.flatMap { [String($0.lease.fence), keys.member($0.job.publisherId, $0.job.synchronizationId)] }
+      ).array ?? []
+    guard reply.count == held.count else { throw unexpected(reply, "renew leases") }
+    return reply.map { $0.integer == 1 }
   }
 
   /// Gives the lease back because the job goes to a delay tier; the status becomes `retrying` when it is a failure.
@@ -220,14 +228,23 @@ extension RedisScript {
       return answer
       """)
 
-  fileprivate static let renewLease = RedisScript(
-    "renew lease",
+  fileprivate static let renewLeases = RedisScript(
+    "renew leases",
     """
-    if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-    redis.call('PEXPIRE', KEYS[1], ARGV[2])
     local now = redis.call('TIME')
-    redis.call('ZADD', KEYS[2], 'XX', now[1] * 1000 + math.floor(now[2] / 1000) + ARGV[4], ARGV[3])
-    return 1
+    local due = now[1] * 1000 + math.floor(now[2] / 1000) + ARGV[2]
+    local renewed = {}
+    for index = 2, #KEYS do
+      local fence, member = ARGV[2 * index - 1], ARGV[2 * index]
+      if redis.call('GET', KEYS[index]) == fence then
+        redis.call('PEXPIRE', KEYS[index], ARGV[1])
+        redis.call('ZADD', KEYS[1], 'XX', due, member)
+        renewed[index - 1] = 1
+      else
+        renewed[index - 1] = 0
+      end
+    end
+    return renewed
     """)
 
   fileprivate static let release = RedisScript(

@@ -6,114 +6,150 @@ import Glibc
 import Observability
 import Purchases
 
-/// Runs one job, from delivery to acknowledgement; reads top to bottom as the way of one purchase.
+/// One run of a job, from delivery to acknowledgement; reads top to bottom as the way of one purchase.
+///
+/// An object, and what happens rarely in functions of its own that are not inlined: what a suspended function may need again
+/// is memory of each of the thousands of jobs in flight.
 @LoopActor
-struct JobRun {
-  let worker: Worker
-  let received: AMQPConsumer.Received
+final class JobRun {
+  let job: Job
+  /// The lease that the run was given last.
+  private(set) var lease = Lease(fence: 0, route: nil)
+
+  private let worker: Worker
+  private let received: AMQPConsumer.Received
+  private let attempt: Int
+  private let log: Log
+  /// Whether no other job may run now.
+  private var isAlone = false
 
   private var context: RoleContext { worker.context }
-  private var settings: WorkerSettings { worker.context.settings.worker }
 
-  func run() async {
-    let job: Job
-    let attempt: Int
-    do {
-      (job, attempt) = try JobMessage.read(received.delivery)
-    } catch {
-      return await bury(error.reason)
-    }
-    let log = context.log.with([
+  init(_ job: Job, _ attempt: Int, _ received: AMQPConsumer.Received, by worker: Worker) {
+    self.job = job
+    self.attempt = attempt
+    self.received = received
+    self.worker = worker
+    log = worker.context.log.with([
       "synchronizationId": .string(job.synchronizationId), "transactionId": .string(job.transactionId),
       "publisherId": .int(job.publisherId), "attempt": .int(Int64(attempt)),
       "traceId": .string(job.traceparent.flatMap { TraceParent($0)?.traceId } ?? ""),
     ])
+  }
+
+  func run() async {
     if attempt == 1, !received.delivery.isRedelivered {
       worker.metrics.queueWait.observe(seconds(since: job.registeredAt))
     }
+    if !worker.suspects.enterAtOnce() { await worker.suspects.enter() }
+    await runBesideOthers()
+    if isAlone { worker.suspects.leaveAlone() } else { worker.suspects.leave() }
+  }
 
+  private func runBesideOthers() async {
     // 1. The lease: nobody else runs this transaction now, and the fencing number says so later.
-    await worker.suspects.enter()
-    var isAlone = false
-    defer { if isAlone { worker.suspects.leaveAlone() } else { worker.suspects.leave() } }
-    guard var lease = await takeLease(job, attempt, log) else { return }
+    guard await takeLease() else { return }
     if lease.crashes >= Suspects.aloneFrom {
-      guard lease.crashes < Suspects.givenUpFrom else { return await giveUp(job, lease, attempt, log) }
-      // Set aside without a lease, so that a crash meanwhile does not count for it.
-      await release(job, lease, isRetrying: false, after: .zero, isRun: false, log)
-      worker.suspects.leave()
-      isAlone = await worker.suspects.enterAlone()
-      guard isAlone else {
-        // The end of this run leaves as an ordinary one.
-        await worker.suspects.enter()
-        return await delay(job, attempt, .seconds(5), .suspect, log)
-      }
-      if Task.isCancelled { return received.requeue() }
-      guard let again = await takeLease(job, attempt, log) else { return }
-      lease = again
-      log.warning("run alone: earlier runs did not end", ["crashes": .int(Int64(lease.crashes))])
+      guard await becomeAlone() else { return }
     }
-    worker.holds(job, lease)
+    worker.holds(self)
     if job.transactionId == context.faults.crashTransaction { abort() }
 
     // 2. Apple's answer, verified.
     guard let publisher = context.publishers[job.publisherId] else {
       log.error("the publisher is not configured")
-      return await follow(.failed(.publisherUnknown), job, lease, attempt, nil, OfferCatalog([]), log)
+      return await follow(.failed(.publisherUnknown), nil, OfferCatalog([]))
     }
     // An answer of a moment ago, unless the publisher has given the offer up since.
     if let covered = lease.covered, publisher.offers.contains(covered.offerId ?? "") {
-      worker.letsGo(job, lease)
+      worker.letsGo(self)
       worker.metrics.covered.count()
-      return await finalize(job, lease, covered, attempt, lease.route, log)
+      return await finalize(covered, lease.route)
     }
-    let finding = await worker.verification(log).verify(
-      job.transactionId, of: publisher, route: lease.route, grant: lease.call)
+    let finding = await PurchaseVerification.verify(
+      job.transactionId, at: worker.places(of: publisher), route: lease.route, grant: lease.call, by: worker, log)
     if Task.isCancelled, case .failed = finding.outcome {
       // The worker stops and the call was broken off: that is no failure of the job.
-      return await handBack(job, lease, log)
+      return await handBack()
     }
 
     // 3. The decision, and its effect.
-    await follow(finding.outcome, job, lease, attempt, finding.route ?? lease.route, publisher.offers, log)
+    await follow(finding.outcome, finding.route ?? lease.route, publisher.offers)
   }
 
-  /// Takes the lease; `nil` when there is nothing to run, and the job is off the queue.
-  private func takeLease(_ job: Job, _ attempt: Int, _ log: Log) async -> Lease? {
+  /// Takes the lease; false when there is nothing to run, and the job is off the queue.
+  private func takeLease() async -> Bool {
+    let settings = context.settings.worker
     do {
       let start = ContinuousClock.now
-      let places = context.publishers[job.publisherId].map {
-        PurchaseVerification.places($0, context.settings.appStore)
-      }
       let answer = try await worker.store.takeLease(
         job, for: settings.leaseDuration, sweepAfter: settings.sweepAfter,
-        wasRedelivered: JobMessage.wasRedelivered(received.delivery), places: places ?? [],
+        wasRedelivered: JobMessage.wasRedelivered(received.delivery),
+        places: context.publishers[job.publisherId].map { worker.places(of: $0).map(\.call) } ?? [],
         endpoints: PurchaseVerification.endpoints)
-      switch answer {
-      case .taken(let lease):
+      if case .taken(let lease) = answer {
         // A late answer tells an old time.
         if ContinuousClock.now - start < .seconds(1), let correction = lease.takenAt.flatMap(context.clock.learn) {
           log.warning("the clock was set by Redis'", ["correctionSeconds": .double(Double(correction) / 1000)])
         }
-        return lease
-      case .finalized(let synchronization): await tell(synchronization, job, attempt, log)
-      case .foreign: await bury("its synchronizationId has become another registration's")
-      case .wait(let wait):
-        worker.metrics.budgetWaits.count()
-        await delay(job, attempt, wait, .budget, log)
-      case .busy(let rest): await delay(job, attempt, rest, .busy, log)
+        self.lease = lease
+        return true
       }
+      await leave(answer)
     } catch {
       log.warning("lease failed", ["cause": .failure(error)])
-      await delay(job, attempt, .seconds(1), .storeUnavailable, log)
+      await delay(attempt, .seconds(1), .storeUnavailable)
     }
-    return nil
+    return false
+  }
+
+  /// Does what an answer asks for that is no lease.
+  @inline(never)
+  private func leave(_ answer: LeaseAnswer) async {
+    switch answer {
+    case .taken: break
+    case .finalized(let synchronization): await tell(synchronization)
+    case .foreign: await worker.bury(received, "its synchronizationId has become another registration's")
+    case .wait(let wait):
+      worker.metrics.budgetWaits.count()
+      await delay(attempt, wait, .budget)
+    case .busy(let rest): await delay(attempt, rest, .busy)
+    }
+  }
+
+  // MARK: Suspects
+
+  /// Runs on with nobody beside; false when the job is off the queue.
+  @inline(never)
+  private func becomeAlone() async -> Bool {
+    guard lease.crashes < Suspects.givenUpFrom else {
+      await giveUp()
+      return false
+    }
+    // Set aside without a lease, so that a crash meanwhile does not count for it.
+    await release(isRetrying: false, after: .zero, isRun: false)
+    worker.suspects.leave()
+    isAlone = await worker.suspects.enterAlone()
+    guard isAlone else {
+      // The end of this run leaves as an ordinary one.
+      await worker.suspects.enter()
+      await delay(attempt, .seconds(5), .suspect)
+      return false
+    }
+    if Task.isCancelled {
+      received.requeue()
+      return false
+    }
+    guard await takeLease() else { return false }
+    log.warning("run alone: earlier runs did not end", ["crashes": .int(Int64(lease.crashes))])
+    return true
   }
 
   /// Gives up a job whose runs never end: a copy goes to the dead-letter queue, and what was accepted is finalized.
-  private func giveUp(_ job: Job, _ lease: Lease, _ attempt: Int, _ log: Log) async {
+  @inline(never)
+  private func giveUp() async {
     // The copy may have to wait for the broker; the lease must not end meanwhile.
-    worker.holds(job, lease)
+    worker.holds(self)
     let reason = "\(lease.crashes) runs in a row did not end: it seems to kill its worker"
     log.error("given up", ["reason": .string(reason)])
     do {
@@ -124,128 +160,115 @@ struct JobRun {
       // Without the copy there is still the result, the event and the log.
       log.error("a delivery could not be buried", ["cause": .failure(error)])
     }
-    worker.letsGo(job, lease)
-    await finalize(job, lease, Outcome(.internalError), attempt, lease.route, log)
+    worker.letsGo(self)
+    await finalize(Outcome(.internalError), lease.route)
   }
 
-  private func release(
-    _ job: Job, _ lease: Lease, isRetrying: Bool, after wait: Duration, isRun: Bool = true, route: String? = nil,
-    _ log: Log
-  ) async {
-    do {
-      try await worker.store.release(
-        job, lease, isRetrying: isRetrying, sweepAfter: settings.sweepAfter + wait, route: route, isRun: isRun)
-    } catch {
-      // The lease ends by itself; the job waits longer than that at most once.
-      log.warning("release failed", ["cause": .failure(error)])
-    }
-  }
+  // MARK: Effects
 
   /// Does what the outcome of an attempt asks for.
-  private func follow(
-    _ outcome: AttemptOutcome, _ job: Job, _ lease: Lease, _ attempt: Int, _ route: String?, _ offers: OfferCatalog,
-    _ log: Log
-  ) async {
+  private func follow(_ outcome: AttemptOutcome, _ route: String?, _ offers: OfferCatalog) async {
     // From here on the lease ends by what is written next; a renewal must not bring it back.
-    worker.letsGo(job, lease)
+    worker.letsGo(self)
     let step = NextStep.after(
       outcome, attempt: attempt, policy: worker.policy, offers: offers, now: context.now())
     switch step {
     case .conclude(let conclusion):
       var reuse = Duration.zero
       if case .verified(let purchase) = outcome {
-        reuse = Entitlement.reuse(of: purchase, atMost: settings.answerReuse, now: context.now())
+        reuse = Entitlement.reuse(of: purchase, atMost: context.settings.worker.answerReuse, now: context.now())
       }
-      await finalize(job, lease, conclusion, attempt, route, reuse: reuse, log)
-    case .retry(let next, let tier, let cause):
-      // A run that was only postponed has proven nothing.
-      await release(job, lease, isRetrying: next > attempt, after: tier, isRun: next > attempt, route: route, log)
-      if next > attempt {
-        log.info("retrying", ["cause": .string(cause.rawValue), "delaySeconds": .double(tier.inSeconds)])
-      }
-      await delay(job, next, tier, cause, log)
+      await finalize(conclusion, route, reuse: reuse)
+    case .retry(let next, let tier, let cause): await retry(next, tier, cause, route)
     }
   }
 
+  @inline(never)
+  private func retry(_ next: Int, _ tier: Duration, _ cause: RetryCause, _ route: String?) async {
+    // A run that was only postponed has proven nothing.
+    await release(isRetrying: next > attempt, after: tier, isRun: next > attempt, route: route)
+    if next > attempt {
+      log.info("retrying", ["cause": .string(cause.rawValue), "delaySeconds": .double(tier.inSeconds)])
+    }
+    await delay(next, tier, cause)
+  }
+
   /// Finalizes: the fencing number decides whether what we found takes effect.
-  private func finalize(
-    _ job: Job, _ lease: Lease, _ outcome: Outcome, _ attempt: Int, _ route: String?, reuse: Duration = .zero,
-    _ log: Log
-  ) async {
+  private func finalize(_ outcome: Outcome, _ route: String?, reuse: Duration = .zero) async {
+    let settings = context.settings.worker
     do {
       switch try await worker.store.finalize(
         job, lease, outcome, retention: settings.statusRetention, sweepAfter: settings.sweepAfter, route: route,
         reuse: reuse)
       {
       case .finalized(let synchronization):
-        let conclusion = synchronization.conclusion
-        if let conclusion, conclusion.version != lease.fence {
-          noteStale("another run has finalized", lease, log)
-        } else {
-          let result = conclusion?.outcome
-          log.info(
-            "finalized",
-            [
-              "result": .string(result?.result.rawValue ?? ""), "accessGranted": .bool(result?.accessGranted ?? false),
-              "version": .int(lease.fence),
-            ])
-          worker.metrics.results.count(result?.result.rawValue ?? "")
-        }
-        await tell(synchronization, job, attempt, log)
+        note(synchronization.conclusion)
+        await tell(synchronization)
       case .stale:
-        noteStale("a later lease was given out", lease, log)
+        noteStale("a later lease was given out")
         // The later lease may be that of another synchronization: this one must still come to its end.
-        await delay(job, attempt, .seconds(1), .busy, hasRun: true, log)
+        await delay(attempt, .seconds(1), .busy, hasRun: true)
       }
     } catch {
       log.warning("finalize failed", ["cause": .failure(error)])
-      await delay(job, attempt, .seconds(1), .storeUnavailable, hasRun: true, log)
+      await delay(attempt, .seconds(1), .storeUnavailable, hasRun: true)
     }
   }
 
-  private func noteStale(_ cause: String, _ lease: Lease, _ log: Log) {
+  private func note(_ conclusion: Conclusion?) {
+    if let conclusion, conclusion.version != lease.fence { return noteStale("another run has finalized") }
+    let result = conclusion?.outcome
+    log.info(
+      "finalized",
+      [
+        "result": .string(result?.result.rawValue ?? ""), "accessGranted": .bool(result?.accessGranted ?? false),
+        "version": .int(lease.fence),
+      ])
+    worker.metrics.results.count(result?.result.rawValue ?? "")
+  }
+
+  private func noteStale(_ cause: String) {
     log.warning("the result is stale", ["cause": .string(cause), "fence": .int(lease.fence)])
     worker.metrics.stale.count()
   }
 
   /// Publishes the event of a finalized synchronization, the same each time, and takes the job off the queue.
-  private func tell(_ synchronization: Synchronization, _ job: Job, _ attempt: Int, _ log: Log) async {
+  private func tell(_ synchronization: Synchronization) async {
     let id = EventMessage.id(publisher: synchronization.publisherId, synchronization: synchronization.id)
     guard let event = PurchaseEvent(of: synchronization, id: id) else {
       log.error("a finalized synchronization has no conclusion")
-      return await bury("finalized without a conclusion")
+      return await worker.bury(received, "finalized without a conclusion")
     }
     do {
-      let message = EventMessage.message(event, exchange: worker.topology.events)
-      try await worker.publisher.publishSurely(message)
+      try await worker.publisher.publishSurely(EventMessage.message(event, exchange: worker.topology.events))
     } catch {
       log.error("the event could not be published", ["cause": .failure(error)])
-      return await delay(job, attempt, .seconds(5), .brokerUnavailable, log)
+      return await delay(attempt, .seconds(5), .brokerUnavailable)
     }
     worker.metrics.events.count()
     worker.metrics.age.observe(seconds(since: job.registeredAt))
-    received.acknowledge()
     do {
       try await worker.store.told(job)
     } catch {
       // The sweep will tell the same event again.
       log.debug("told failed", ["cause": .failure(error)])
     }
+    // Last: the broker sends the next job for it, and no more are to be in flight than are wanted.
+    received.acknowledge()
   }
 
   // MARK: Ways off the queue
 
   /// Publishes the job to a delay tier and, once that is confirmed, acknowledges this delivery.
-  private func delay(
-    _ job: Job, _ attempt: Int, _ wait: Duration, _ cause: RetryCause, hasRun: Bool = false, _ log: Log
-  ) async {
+  @inline(never)
+  private func delay(_ next: Int, _ wait: Duration, _ cause: RetryCause, hasRun: Bool = false) async {
     worker.metrics.retries.count(cause.rawValue)
     let queue = worker.topology.jobDelay(worker.policy.tier(for: wait))
     do {
       // Only a job that did not run yet carries on that it was redelivered; any other has just shown how it ends.
       let isUntried = !hasRun && (cause == .busy || cause == .budget || cause == .storeUnavailable)
       let message = JobMessage.message(
-        job, attempt: attempt, queue: queue,
+        job, attempt: next, queue: queue,
         wasRedelivered: isUntried && JobMessage.wasRedelivered(received.delivery))
       try await worker.publisher.publishSurely(message)
       received.acknowledge()
@@ -255,25 +278,22 @@ struct JobRun {
     }
   }
 
-  /// Puts the delivery into the dead-letter queue, with the reason in a header.
-  private func bury(_ reason: String) async {
-    context.log.error(
-      "a delivery is no job",
-      ["reason": .string(reason), "messageId": .string(received.delivery.properties.messageID ?? "")])
+  @inline(never)
+  private func release(isRetrying: Bool, after wait: Duration, isRun: Bool = true, route: String? = nil) async {
     do {
-      let message = JobMessage.dead(received.delivery, reason: reason, queue: worker.topology.deadJobs)
-      try await worker.publisher.publishSurely(message)
-      worker.metrics.dead.count()
-      received.acknowledge()
+      try await worker.store.release(
+        job, lease, isRetrying: isRetrying, sweepAfter: context.settings.worker.sweepAfter + wait, route: route,
+        isRun: isRun)
     } catch {
-      context.log.error("a delivery could not be buried", ["cause": .failure(error)])
-      await received.requeueLater()
+      // The lease ends by itself; the job waits longer than that at most once.
+      log.warning("release failed", ["cause": .failure(error)])
     }
   }
 
-  private func handBack(_ job: Job, _ lease: Lease, _ log: Log) async {
-    worker.letsGo(job, lease)
-    await release(job, lease, isRetrying: false, after: .zero, isRun: false, route: lease.route, log)
+  @inline(never)
+  private func handBack() async {
+    worker.letsGo(self)
+    await release(isRetrying: false, after: .zero, isRun: false, route: lease.route)
     log.info("handed back")
     received.requeue()
   }

@@ -17,6 +17,13 @@ final class Suspects {
   private var ordinary: [CheckedContinuation<Void, Never>] = []
   private var suspect: CheckedContinuation<Void, Never>?
 
+  /// Counts as an ordinary run from now on; false while a suspect runs, or waits to.
+  func enterAtOnce() -> Bool {
+    guard !isReserved else { return false }
+    running += 1
+    return true
+  }
+
   /// Waits until no suspect runs, and counts as an ordinary run from then on.
   func enter() async {
     while isReserved { await withCheckedContinuation { ordinary.append($0) } }

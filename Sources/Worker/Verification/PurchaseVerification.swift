@@ -12,14 +12,16 @@ import Purchases
 /// The apps of the publisher are asked one after the other, each in production first and then in the sandbox; where a
 /// transaction was found before, it is asked for first.
 @LoopActor
-struct PurchaseVerification {
-  let api: AppStoreServerAPI
-  let verifier: SignedDataVerifier
-  let store: PurchaseStore
-  let metrics: WorkerMetrics
-  let settings: AppStoreSettings
-  let now: @Sendable () -> Int64
-  let log: Log
+final class PurchaseVerification {
+  private let worker: Worker
+  private let transactionId: String
+  private let log: Log
+  /// Where Apple is being asked.
+  private var place: AppPlace
+  /// The purchase's original transaction, where a verified answer has told it before.
+  private var original: String?
+  /// Whether an app's key was refused everywhere.
+  private var isUnauthorized = false
 
   /// What an attempt came to, and where Apple knew the transaction.
   struct Finding {
@@ -30,125 +32,174 @@ struct PurchaseVerification {
   /// Both can prove an active subscription, and only the first one any other purchase.
   static let endpoints = [AppStoreEndpoint.transactionInfo, .subscriptionStatuses].map(\.rawValue)
 
+  private init(_ transactionId: String, at place: AppPlace, _ worker: Worker, _ log: Log) {
+    self.transactionId = transactionId
+    self.place = place
+    self.worker = worker
+    self.log = log
+  }
+
+  /// Asks in one place after the other.
+  ///
   /// - Parameter grant: the first call, if one was taken out of its budget already.
-  func verify(
-    _ transactionId: String, of publisher: Publisher, route: String?, grant: CallGrant?
+  static func verify(
+    _ transactionId: String, at places: [AppPlace], route: String?, grant: CallGrant?, by worker: Worker, _ log: Log
   ) async -> Finding {
     let route = route.flatMap(Route.init)
-    var unauthorized = false
+    // The publisher may have changed its mind about the environment since.
+    let known = places.firstIndex { $0.call.name == route?.place }
+    guard let first = known ?? places.indices.first else { return Finding(outcome: .unknownTransaction) }
+    let verification = PurchaseVerification(transactionId, at: places[first], worker, log)
+    if known != nil { verification.original = route?.original }
+    return await verification.verify(first, places, grant)
+  }
+
+  private func verify(_ first: Int, _ places: [AppPlace], _ grant: CallGrant?) async -> Finding {
     var unused = grant
-    for (app, environment) in order(publisher.apps, route) {
-      let place = Self.place(app, environment, settings)
-      let isKnown = route?.place == place.name
-      let question = Question(
-        transactionId: transactionId, app: app, environment: environment, place: place,
-        original: isKnown ? route?.original : nil)
+    for index in [first] + places.indices.filter({ $0 != first }) {
+      if index != first { (place, original) = (places[index], nil) }
       var granted: AppStoreEndpoint?
-      if let grant = unused, grant.place == place.name {
+      if let grant = unused, grant.place == place.call.name {
         granted = AppStoreEndpoint(rawValue: grant.endpoint)
         unused = nil
       }
-      do throws(Obstacle) {
-        let purchase = try await verify(question, granted: granted)
-        let only = purchase.kind == .autoRenewable ? nil : AppStoreEndpoint.transactionInfo.rawValue
-        return Finding(outcome: .verified(purchase), route: Route(place: place.name, endpoint: only).text)
-      } catch {
-        switch error {
-        case .stop(let outcome, let route): return Finding(outcome: outcome, route: route?.text)
-        case .call(let error):
-          switch error.kind {
-          case .unauthorized:
-            // Production knows nothing of an app that was never released; the sandbox is asked next.
-            if environment == .production, app.accepts(.sandbox) { continue }
-            // Perhaps another app knows it; but without this one's answer nobody can say that no app does.
-            log.error("Apple refused the key", ["app": .string(app.bundleId), "cause": .failure(error)])
-            unauthorized = true
-          case .api(let code) where Self.unknown.contains(code): continue
-          default: return Finding(outcome: await outcome(of: error, question))
-          }
-        }
+      if let finding = await ask(granted) { return finding }
+    }
+    return Finding(outcome: isUnauthorized ? .failed(.unauthorized) : .unknownTransaction)
+  }
+
+  // What a suspended function may need again is memory of each of the thousands of jobs in flight: errors, and what becomes
+  // of them, are in functions of their own.
+
+  /// Asks in the present place; `nil` when the next one is to be asked.
+  private func ask(_ granted: AppStoreEndpoint?) async -> Finding? {
+    do throws(Obstacle) {
+      return found(try await verify(granted))
+    } catch {
+      return await finding(behind: error)
+    }
+  }
+
+  @inline(never)
+  private func found(_ purchase: VerifiedPurchase) -> Finding {
+    let only = purchase.kind == .autoRenewable ? nil : AppStoreEndpoint.transactionInfo.rawValue
+    return Finding(outcome: .verified(purchase), route: Route(place: place.call.name, endpoint: only).text)
+  }
+
+  @inline(never)
+  private func finding(behind obstacle: Obstacle) async -> Finding? {
+    switch obstacle {
+    case .stop(let outcome, let route): return Finding(outcome: outcome, route: route?.text)
+    case .call(let error):
+      switch error.kind {
+      case .unauthorized:
+        // Production knows nothing of an app that was never released; the sandbox is asked next.
+        if place.environment == .production, place.app.environments.contains("Sandbox") { return nil }
+        // Perhaps another app knows it; but without this one's answer nobody can say that no app does.
+        log.error("Apple refused the key", ["app": .string(place.app.bundleId), "cause": .failure(error)])
+        isUnauthorized = true
+        return nil
+      case .api(let code) where Self.unknown.contains(code): return nil
+      default: return Finding(outcome: await outcome(of: error))
       }
     }
-    return Finding(outcome: unauthorized ? .failed(.unauthorized) : .unknownTransaction)
   }
 
   // MARK: One app in one environment
 
   /// Why there is no verified purchase.
-  private enum Obstacle: Error {
+  private indirect enum Obstacle: Error {
     case call(AppStoreAPIError)
     case stop(AttemptOutcome, route: Route? = nil)
   }
 
-  /// What Apple is asked.
-  private struct Question {
-    let transactionId: String
-    let app: Publisher.App
-    let environment: AppStoreEnvironment
-    let place: CallPlace
-    /// The purchase's original transaction, where a verified answer has told it before.
-    let original: String?
-
-    var credentials: AppCredentials {
-      AppCredentials(bundleId: app.bundleId, issuerId: app.issuerId, keyId: app.keyId, key: app.privateKey)
+  /// Asks once where that is enough: Get Transaction Info proves everything but a subscription that has been renewed,
+  /// upgraded or ended since, and Get All Subscription Statuses a subscription that it names.
+  private func verify(_ granted: AppStoreEndpoint?) async throws(Obstacle) -> VerifiedPurchase {
+    var statuses: [SubscriptionStatusesResponse.LastTransaction]?
+    var endpoint = granted
+    if endpoint == nil { endpoint = try await takeCall(Self.endpoints) }
+    if endpoint == .subscriptionStatuses {
+      statuses = try await askForStatuses()
+      if let purchase = try latest(in: statuses ?? []) { return purchase }
+      // The customer's subscriptions do not name this transaction: it is an older one of theirs, or none of them.
+      try await takeCall([AppStoreEndpoint.transactionInfo.rawValue])
     }
-    /// Only this app and this environment: an answer about any other is not an answer to the question.
-    var accepted: AcceptedApps {
-      AcceptedApps([.init(bundleId: app.bundleId, appAppleId: app.appAppleId, environments: [environment])])
+    switch try judge(try await askForTransaction()) {
+    case .proven(let purchase): return purchase
+    case .doubtful(let transaction): return try await resolve(transaction, statuses)
     }
   }
 
-  /// Asks once where that is enough: Get Transaction Info proves everything but a subscription that has been renewed,
-  /// upgraded or ended since, and Get All Subscription Statuses a subscription that it names.
-  private func verify(
-    _ question: Question, granted: AppStoreEndpoint?
-  ) async throws(Obstacle) -> VerifiedPurchase {
-    var statuses: [SubscriptionStatusesResponse.LastTransaction]?
-    var endpoint = granted
-    if endpoint == nil { endpoint = try await takeCall(Self.endpoints, question) }
-    if endpoint == .subscriptionStatuses {
-      statuses = try await askForStatuses(question)
-      if let purchase = try latest(in: statuses ?? [], naming: question) { return purchase }
-      // The customer's subscriptions do not name this transaction: it is an older one of theirs, or none of them.
-      try await takeCall([AppStoreEndpoint.transactionInfo.rawValue], question)
-    }
-    let info = try await call(.transactionInfo, question) { () async throws(AppStoreAPIError) in
-      try await self.api.transactionInfo(
-        question.transactionId, in: question.environment, for: question.credentials)
-    }
-    let transaction = try checked(verifier.transaction(info.signedTransactionInfo, expecting: question.accepted))
-    guard transaction.transactionId == question.transactionId, let original = transaction.originalTransactionId else {
+  /// What Get Transaction Info has proven.
+  private enum Judgement {
+    case proven(VerifiedPurchase)
+    case doubtful(Transaction)
+  }
+
+  /// A verified transaction that does not prove access by itself; an object, as its forty fields would be memory of every
+  /// suspended function that they pass.
+  private final class Transaction {
+    let payload: TransactionPayload
+    let original: String
+
+    init(_ payload: TransactionPayload, _ original: String) { (self.payload, self.original) = (payload, original) }
+  }
+
+  @inline(never)
+  private func judge(_ signed: String) throws(Obstacle) -> Judgement {
+    let transaction = try checked(worker.verifier.transaction(signed, expecting: place.accepted))
+    guard transaction.transactionId == transactionId, let original = transaction.originalTransactionId else {
       throw reject("Apple answered about another transaction")
     }
-    guard transaction.type == .autoRenewable, !isCurrent(transaction) else { return try purchase(transaction) }
-
-    if statuses == nil {
-      try await takeCall([AppStoreEndpoint.subscriptionStatuses.rawValue], question, original: original)
-      statuses = try await askForStatuses(question)
+    guard transaction.type == .autoRenewable, !isCurrent(transaction) else {
+      return .proven(try purchase(transaction))
     }
-    if let entry = statuses?.first(where: { $0.originalTransactionId == original }),
-      let latest = try latest(entry, of: original, question)
+    return .doubtful(Transaction(transaction, original))
+  }
+
+  /// Asks for the statuses, unless they were asked for before.
+  @inline(never)
+  private func resolve(
+    _ transaction: Transaction, _ known: [SubscriptionStatusesResponse.LastTransaction]?
+  ) async throws(Obstacle) -> VerifiedPurchase {
+    var statuses = known
+    if statuses == nil {
+      try await takeCall([AppStoreEndpoint.subscriptionStatuses.rawValue], original: transaction.original)
+      statuses = try await askForStatuses()
+    }
+    if let entry = statuses?.first(where: { $0.originalTransactionId == transaction.original }),
+      let latest = try latest(entry, of: transaction.original)
     {
       return latest
     }
     // Of what came after an upgrade, or where Apple's index is behind, only the statuses can tell.
-    guard statuses != nil, transaction.isUpgraded != true else { throw .stop(.failed(.tryLater)) }
-    return try purchase(transaction)
+    guard statuses != nil, transaction.payload.isUpgraded != true else { throw .stop(.failed(.tryLater)) }
+    return try purchase(transaction.payload)
   }
 
   /// Whether a subscription's transaction proves access by itself.
   private func isCurrent(_ transaction: TransactionPayload) -> Bool {
-    transaction.revocationDate == nil && transaction.isUpgraded != true && (transaction.expiresDate ?? 0) > now()
+    transaction.revocationDate == nil && transaction.isUpgraded != true
+      && (transaction.expiresDate ?? 0) > worker.context.now()
+  }
+
+  /// Returns the signed transaction.
+  @inline(never)
+  private func askForTransaction() async throws(Obstacle) -> String {
+    try await call(.transactionInfo) { () async throws(AppStoreAPIError) in
+      try await self.worker.api.transactionInfo(
+        self.transactionId, in: self.place.environment, for: self.place.credentials)
+    }.signedTransactionInfo
   }
 
   /// Returns the customer's subscriptions; `nil` when Apple knows of none, which proves nothing.
-  private func askForStatuses(
-    _ question: Question
-  ) async throws(Obstacle) -> [SubscriptionStatusesResponse.LastTransaction]? {
+  @inline(never)
+  private func askForStatuses() async throws(Obstacle) -> [SubscriptionStatusesResponse.LastTransaction]? {
     do {
-      let answer = try await call(.subscriptionStatuses, question) { () async throws(AppStoreAPIError) in
-        try await self.api.subscriptionStatuses(
-          question.transactionId, in: question.environment, for: question.credentials)
+      let answer = try await call(.subscriptionStatuses) { () async throws(AppStoreAPIError) in
+        try await self.worker.api.subscriptionStatuses(
+          self.transactionId, in: self.place.environment, for: self.place.credentials)
       }
       return answer.data.flatMap { $0.lastTransactions ?? [] }
     } catch {
@@ -158,37 +209,36 @@ struct PurchaseVerification {
   }
 
   /// The subscription whose first or latest transaction is the one in question; an answer holds all of a customer's.
+  @inline(never)
   private func latest(
-    in entries: [SubscriptionStatusesResponse.LastTransaction], naming question: Question
+    in entries: [SubscriptionStatusesResponse.LastTransaction]
   ) throws(Obstacle) -> VerifiedPurchase? {
     for entry in entries {
-      if let original = entry.originalTransactionId,
-        original == question.original ?? question.transactionId || original == question.transactionId
-      {
-        return try latest(entry, of: original, question)
+      if let named = entry.originalTransactionId, named == original ?? transactionId || named == transactionId {
+        return try latest(entry, of: named)
       }
       // Only to choose the entry; what it says is believed when it is verified.
       guard let signed = entry.signedTransactionInfo, let original = entry.originalTransactionId,
         case .object(let claimed)? = SignedDataVerifier.unverifiedPayload(of: signed),
-        claimed["transactionId"] == .string(question.transactionId)
+        claimed["transactionId"] == .string(transactionId)
       else { continue }
-      return try latest(entry, of: original, question)
+      return try latest(entry, of: original)
     }
     return nil
   }
 
   /// The purchase by its latest transaction: after a renewal or an upgrade not the one that was registered.
   private func latest(
-    _ entry: SubscriptionStatusesResponse.LastTransaction, of original: String, _ question: Question
+    _ entry: SubscriptionStatusesResponse.LastTransaction, of original: String
   ) throws(Obstacle) -> VerifiedPurchase? {
     guard let signed = entry.signedTransactionInfo else { return nil }
-    let latest = try checked(verifier.transaction(signed, expecting: question.accepted))
+    let latest = try checked(worker.verifier.transaction(signed, expecting: place.accepted))
     guard latest.originalTransactionId == original else {
       throw reject("the latest transaction belongs to another purchase")
     }
     var grace: Int64?
     if let signed = entry.signedRenewalInfo {
-      grace = try checked(verifier.renewalInfo(signed, belongingTo: latest)).gracePeriodExpiresDate
+      grace = try checked(worker.verifier.renewalInfo(signed, belongingTo: latest)).gracePeriodExpiresDate
     }
     return try purchase(latest, grace: grace, isReportedRevoked: entry.status == .revoked)
   }
@@ -222,7 +272,7 @@ struct PurchaseVerification {
       throw .stop(.failed(.tryLater))
     case .rejected(let rejection):
       log.warning("verification failed", ["cause": .text(rejection)])
-      metrics.rejections.count(rejection.reason.rawValue)
+      worker.metrics.rejections.count(rejection.reason.rawValue)
       let isOtherApp = rejection.reason == .bundleIdMismatch || rejection.reason == .appAppleIdMismatch
       throw .stop(.rejected(isOtherApp ? .appMismatch : .verificationFailed))
     }
@@ -230,7 +280,7 @@ struct PurchaseVerification {
 
   private func reject(_ cause: String) -> Obstacle {
     log.warning("verification failed", ["cause": .string(cause)])
-    metrics.rejections.count("answer_mismatch")
+    worker.metrics.rejections.count("answer_mismatch")
     return .stop(.rejected(.verificationFailed))
   }
 
@@ -238,64 +288,62 @@ struct PurchaseVerification {
 
   /// Takes a call out of the fleet's budget; without one the job waits in a tier, not here.
   @discardableResult
+  @inline(never)
   private func takeCall(
-    _ endpoints: [String], _ question: Question, original: String? = nil
+    _ endpoints: [String], original: String? = nil
   ) async throws(Obstacle) -> AppStoreEndpoint? {
     let answer: CallAnswer
     do {
-      answer = try await store.takeCall(question.place, endpoints)
+      answer = try await worker.store.takeCall(place.call, endpoints)
     } catch {
       throw .stop(.postponed(.storeUnavailable, wait: .seconds(1)))
     }
     switch answer {
     case .granted(let grant): return AppStoreEndpoint(rawValue: grant.endpoint)
     case .wait(let wait):
-      metrics.budgetWaits.count()
+      worker.metrics.budgetWaits.count()
       // Who needs one endpoint asks for that one the next time, and knows what to look for, so that each round has less to ask.
       let only = endpoints.count == 1 ? endpoints[0] : nil
       throw .stop(
-        .postponed(.budget, wait: wait), route: Route(place: question.place.name, endpoint: only, original: original))
+        .postponed(.budget, wait: wait), route: Route(place: place.call.name, endpoint: only, original: original))
     }
   }
 
   private func call<Body>(
-    _ endpoint: AppStoreEndpoint, _ question: Question,
-    _ make: () async throws(AppStoreAPIError) -> AppStoreAnswer<Body>
+    _ endpoint: AppStoreEndpoint, _ make: () async throws(AppStoreAPIError) -> AppStoreAnswer<Body>
   ) async throws(Obstacle) -> Body {
     let start = ContinuousClock.now
     do {
       let answer = try await make()
-      observe(start, endpoint, question.environment, "ok")
+      observe(start, endpoint, "ok")
       log.debug(
         "Apple answered", ["endpoint": .string(endpoint.rawValue), "correlation": .text(answer.correlation.label)])
       return answer.body
     } catch {
-      observe(start, endpoint, question.environment, error.label)
+      observe(start, endpoint, error.label)
       log.info(
         "Apple call failed",
         [
-          "endpoint": .string(endpoint.rawValue), "environment": .string(question.environment.rawValue),
+          "endpoint": .string(endpoint.rawValue), "environment": .string(place.environment.rawValue),
           "cause": .failure(error), "correlation": .text(error.correlation.label),
         ])
       throw .call(error)
     }
   }
 
-  private func observe(
-    _ start: ContinuousClock.Instant, _ endpoint: AppStoreEndpoint, _ environment: AppStoreEnvironment,
-    _ outcome: String
-  ) {
-    metrics.appleCalls.observe(
-      (ContinuousClock.now - start).inSeconds, endpoint.rawValue, environment.rawValue, outcome)
+  private func observe(_ start: ContinuousClock.Instant, _ endpoint: AppStoreEndpoint, _ outcome: String) {
+    worker.metrics.appleCalls.observe(
+      (ContinuousClock.now - start).inSeconds, endpoint.rawValue, place.environment.rawValue, outcome)
   }
 
   /// What a failed call means for the attempt; a 429 stops the whole fleet's calls to the endpoint.
-  private func outcome(of error: AppStoreAPIError, _ question: Question) async -> AttemptOutcome {
+  @inline(never)
+  private func outcome(of error: AppStoreAPIError) async -> AttemptOutcome {
     switch error.kind {
     case .rateLimited(let until):
-      let wait = Duration.milliseconds(until.map { max(1, $0 - now()) } ?? 1000)
+      let wait = Duration.milliseconds(until.map { max(1, $0 - worker.context.now()) } ?? 1000)
       do {
-        try await store.pause(question.place, error.endpoint.rawValue, for: wait)
+        try await worker.store.pause(place.call, error.endpoint.rawValue, for: wait)
       } catch {
         log.warning("pause failed", ["cause": .failure(error)])
       }
@@ -316,38 +364,6 @@ struct PurchaseVerification {
   private static let unknown: Set<AppStoreErrorCode> = [
     .transactionIdNotFound, .originalTransactionIdNotFound, .invalidTransactionId, .invalidOriginalTransactionId,
   ]
-
-  // MARK: Where to ask
-
-  /// Where a publisher's transactions may be known, the first choice first.
-  static func places(_ publisher: Publisher, _ settings: AppStoreSettings) -> [CallPlace] {
-    publisher.apps.flatMap { app in
-      [AppStoreEnvironment.production, .sandbox].filter(app.accepts).map { place(app, $0, settings) }
-    }
-  }
-
-  private static func place(
-    _ app: Publisher.App, _ environment: AppStoreEnvironment, _ settings: AppStoreSettings
-  ) -> CallPlace {
-    let rate = environment == .production ? settings.callsPerSecond : max(1, settings.callsPerSecond / 10)
-    return CallPlace(bundleId: app.bundleId, environment: environment.rawValue, perSecond: rate)
-  }
-
-  /// Every app in production and then in the sandbox; before them where the transaction is known.
-  private func order(_ apps: [Publisher.App], _ route: Route?) -> [(Publisher.App, AppStoreEnvironment)] {
-    let all = apps.flatMap { app in
-      [AppStoreEnvironment.production, .sandbox].filter(app.accepts).map { (app, $0) }
-    }
-    // The publisher may have changed its mind about the environment since.
-    guard let known = all.firstIndex(where: { Self.place($0.0, $0.1, settings).name == route?.place }) else {
-      return all
-    }
-    return [all[known]] + all[..<known] + all[(known + 1)...]
-  }
-}
-
-extension Publisher.App {
-  fileprivate func accepts(_ environment: AppStoreEnvironment) -> Bool { environments.contains(environment.rawValue) }
 }
 
 extension AppleCorrelation {

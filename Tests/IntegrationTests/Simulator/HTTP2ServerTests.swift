@@ -20,6 +20,20 @@ struct HTTP2ServerTests {
     }
   }
 
+  /// Of several answers that come on one connection in the pieces that the server chooses, none waits for another.
+  @Test @LoopActor
+  func sendsManyAnswersOfAllSizesAtOnce() async throws {
+    try await RunningServer.with { server async throws in
+      let calls = (0..<600).map { number in
+        Task { @LoopActor in try await server.send("GET", "/size/\(500 + number * 97 % 70_000)").body.count }
+      }
+      for (number, call) in calls.enumerated() {
+        let count = try await call.value
+        #expect(count == 500 + number * 97 % 70_000)
+      }
+    }
+  }
+
   @Test @LoopActor
   func refusesTooLargeBodies() async throws {
     try await RunningServer.with { server async throws in
@@ -95,6 +109,10 @@ private final class RunningServer {
 
   private static func answer(_ request: HTTP2Request) -> HTTP2Response {
     let large = Array(repeating: UInt8(7), count: 3_000_000)
+    if request.path.hasPrefix("/size/") {
+      return HTTP2Response(
+        status: 200, body: Array(repeating: 7, count: Int(request.path.dropFirst(6)) ?? 0))
+    }
     return switch request.path {
     case "/large": HTTP2Response(status: 200, body: large)
     case "/reset-stream": HTTP2Response(status: 200, fault: .resetStream(afterBodyBytes: nil))

@@ -1,0 +1,38 @@
+import AppStore
+import Configuration
+import Fleet
+
+/// An app of a publisher in one environment: where Apple may be asked, as whom, and whose data its answers may carry.
+struct AppPlace: Sendable {
+  let app: Publisher.App
+  let environment: AppStoreEnvironment
+  /// The place by its name in budgets and routes.
+  let call: CallPlace
+  let credentials: AppCredentials
+  /// Only this app and this environment: an answer about any other is not an answer to the question.
+  let accepted: AcceptedApps
+
+  private init(_ app: Publisher.App, _ environment: AppStoreEnvironment, callsPerSecond: Int) {
+    self.app = app
+    self.environment = environment
+    call = CallPlace(
+      bundleId: app.bundleId, environment: environment.rawValue,
+      perSecond: environment == .production ? callsPerSecond : max(1, callsPerSecond / 10))
+    credentials = AppCredentials(
+      bundleId: app.bundleId, issuerId: app.issuerId, keyId: app.keyId, key: app.privateKey)
+    accepted = AcceptedApps([
+      .init(bundleId: app.bundleId, appAppleId: app.appAppleId, environments: [environment])
+    ])
+  }
+
+  /// Where a publisher's transactions may be known, the first choice first: every app in production and then in the
+  /// sandbox.
+  ///
+  /// - Parameter callsPerSecond: of the whole fleet, for an endpoint in production.
+  static func all(of publisher: Publisher, callsPerSecond: Int) -> [AppPlace] {
+    publisher.apps.flatMap { app in
+      [AppStoreEnvironment.production, .sandbox].filter { app.environments.contains($0.rawValue) }
+        .map { AppPlace(app, $0, callsPerSecond: callsPerSecond) }
+    }
+  }
+}
