@@ -1,5 +1,6 @@
 import CCurl
 import EventLoop
+import Glibc
 
 /// One request on its way: an easy handle, the memory it points to, and who waits for it.
 @LoopActor
@@ -12,11 +13,16 @@ final class Transfer {
   private var headers: [(name: String, value: String)] = []
   private var body: [UInt8] = []
   private var isTooLarge = false
+  private let cutsLongResponse: Bool
+  private let allowsAddress: (@Sendable ([UInt8]) -> Bool)?
+  private var hasRefusedAddress = false
   private var waiter: CheckedContinuation<HTTPClientResponse, any Error>?
 
   init(_ request: HTTPClientRequest, _ configuration: HTTPClient.Configuration) throws(HTTPClientError) {
     target = "\(request.method) \(Transfer.host(of: request.url))"
     maxBytes = request.maxResponseBytes
+    cutsLongResponse = request.cutsLongResponse
+    allowsAddress = configuration.allowsAddress
     guard let easy = curl_easy_init() else {
       throw HTTPClientError(code: .invalidRequest, target: target, cause: "out of memory")
     }
@@ -48,6 +54,10 @@ final class Transfer {
     set(CURLOPT_USERAGENT, configuration.userAgent)
     set(CURLOPT_ACCEPT_ENCODING, "")
     if let file = configuration.caFile { set(CURLOPT_CAINFO, file) }
+    if request.trustsAnyCertificate {
+      set(CURLOPT_SSL_VERIFYPEER, 0)
+      set(CURLOPT_SSL_VERIFYHOST, 0)
+    }
     switch request.method {
     case "GET": break
     case "HEAD": set(CURLOPT_NOBODY, 1)  // else libcurl waits for a body
@@ -74,6 +84,17 @@ final class Transfer {
     countersign_curl_set_data_callback(easy, CURLOPT_WRITEFUNCTION, onBody)
     countersign_curl_set_pointer(easy, CURLOPT_HEADERDATA, own)
     countersign_curl_set_data_callback(easy, CURLOPT_HEADERFUNCTION, onHeader)
+    if allowsAddress != nil {
+      set(CURLOPT_PROXY, "")
+      countersign_curl_set_open_socket_callback(easy, own, onOpenSocket)
+    }
+  }
+
+  /// Whether a socket may be opened to an address.
+  fileprivate func allows(_ address: [UInt8]) -> Bool {
+    let isAllowed = allowsAddress?(address) ?? true
+    hasRefusedAddress = !isAllowed
+    return isAllowed
   }
 
   func await(_ waiter: CheckedContinuation<HTTPClientResponse, any Error>) { self.waiter = waiter }
@@ -82,6 +103,7 @@ final class Transfer {
   fileprivate func receiveBody(_ piece: UnsafeRawBufferPointer) -> Bool {
     guard body.count + piece.count <= maxBytes else {
       isTooLarge = true
+      if cutsLongResponse { body.append(contentsOf: piece.prefix(maxBytes - body.count)) }
       return false
     }
     body.append(contentsOf: piece)
@@ -101,9 +123,12 @@ final class Transfer {
 
   /// Ends the transfer with libcurl's result; the handle must be off the multi handle by now.
   func finish(_ result: CURLcode) {
-    guard result == CURLE_OK else {
+    guard result == CURLE_OK || isTooLarge && cutsLongResponse else {
       let text = String(cString: errorText)
       let cause = text.isEmpty ? String(cString: curl_easy_strerror(result)) : text
+      if hasRefusedAddress, result == CURLE_COULDNT_CONNECT {
+        return fail(.forbiddenAddress, "the host has no address that is allowed")
+      }
       let code: HTTPClientError.Code = isTooLarge ? .responseTooLarge : .init(result)
       return fail(code, isTooLarge ? "the answer is longer than \(maxBytes) bytes" : cause)
     }
@@ -180,4 +205,23 @@ private func onHeader(
   nonisolated(unsafe) let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
   LoopActor.assumeIsolated { transfer.receiveHeader(line) }
   return line.count
+}
+
+/// Opens a socket as libcurl would, unless its address is refused. libcurl then tries the host's next address.
+private func onOpenSocket(
+  _ context: UnsafeMutableRawPointer?, _: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+  guard let address, let start = countersign_curl_address(address) else { return CURL_SOCKET_BAD }
+  let place: Range<Int>
+  switch address.pointee.family {
+  case AF_INET: place = 4..<8  // sin_addr in sockaddr_in
+  case AF_INET6: place = 8..<24  // sin6_addr in sockaddr_in6
+  default: return CURL_SOCKET_BAD
+  }
+  guard Int(address.pointee.addrlen) >= place.upperBound else { return CURL_SOCKET_BAD }
+  let bytes = Array(UnsafeRawBufferPointer(start: start, count: Int(address.pointee.addrlen))[place])
+  let transfer = Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
+  guard LoopActor.assumeIsolated({ transfer.allows(bytes) }) else { return CURL_SOCKET_BAD }
+  return socket(
+    address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.protocol)
 }
