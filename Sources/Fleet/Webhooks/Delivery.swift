@@ -92,6 +92,8 @@ public struct Delivery: Sendable, Equatable {
 
   /// The event's version; `nil` when it has none.
   public var version: Int64? { headers[EventMessage.versionHeader]?.int }
+  /// When the event happened, in the form of RFC 3339; `nil` when it does not say.
+  public var time: String? { headers["cloudEvents_time"]?.string }
 
   /// Builds the message that puts the delivery into a queue, or buries it there with a reason.
   public func message(queue: String, reason: String? = nil) -> AMQPMessage {

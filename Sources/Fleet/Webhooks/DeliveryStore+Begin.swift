@@ -6,15 +6,16 @@ import Redis
 public enum AttemptPermission: Sendable, Equatable {
   /// Yes; a slot is taken until it is finished, or until its lease ends.
   case go
-  /// The endpoint's rate is used up: no earlier than this, in milliseconds since 1970.
-  case planned(at: Int64)
+  /// The endpoint's rate is used up; there will be room after this long.
+  case planned(after: Duration)
   /// As many attempts are under way as the endpoint allows.
   case full
   /// This very attempt is under way somewhere.
   case underWay
   /// This very attempt was made, and its end was recorded; what follows from it may not have been done yet.
   case made(DeliveryAttempt.Outcome, nextAt: Int64?)
-  /// A later attempt was made, so what follows from this one was done.
+  /// A later attempt was made, so what follows from this one was done; or the event was delivered by request while it
+  /// waited to be tried again.
   case superseded
   /// Nothing may be sent.
   case disabled
@@ -22,15 +23,22 @@ public enum AttemptPermission: Sendable, Equatable {
   case gone
 }
 
+/// What Redis says before an attempt.
+public struct AttemptBeginning: Sendable, Equatable {
+  public let permission: AttemptPermission
+  /// The health of an endpoint that was disabled and has not been announced.
+  public let unannounced: EndpointHealth?
+  /// Redis' time, in milliseconds since 1970.
+  public let now: Int64
+}
+
 extension DeliveryStore {
   /// Asks for an attempt, and takes its slot when it may be made.
   ///
-  /// - Parameters:
-  ///   - lease: how long the slot stays taken by a notifier that does not say anything more.
-  /// - Returns: the permission, and the health of an endpoint that was disabled and has not been announced.
+  /// - Parameter lease: how long the slot stays taken by a notifier that does not say anything more.
   public func begin(
-    _ delivery: Delivery, to endpoint: WebhookEndpoint, isOfFile: Bool, lease: Duration
-  ) async throws -> (permission: AttemptPermission, unannounced: EndpointHealth?) {
+    _ delivery: Delivery, to endpoint: WebhookEndpoint, lease: Duration
+  ) async throws -> AttemptBeginning {
     let publisher = delivery.publisherId
     let reply = try await redis.run(
       .begin,
@@ -40,17 +48,18 @@ extension DeliveryStore {
         keys.pace(publisher, endpoint.id),
       ],
       arguments: [
-        isOfFile ? "1" : "0", endpoint.id, delivery.round, String(delivery.attempt), Self.slot(delivery),
+        endpoint.source == .configuration ? "1" : "0", endpoint.id, delivery.round, String(delivery.attempt),
+        Self.slot(delivery),
         String(lease.wholeMilliseconds), String(endpoint.maxConcurrency), String(endpoint.maxPerSecond ?? 0),
         delivery.isPlanned ? "1" : "0",
       ])
-    guard let parts = reply.array, let word = parts.first?.string, parts.count >= 6 else {
+    guard let parts = reply.array, let word = parts.first?.string, parts.count >= 7, let now = parts[3].integer else {
       throw unexpected(reply, "begin")
     }
     let permission: AttemptPermission
     switch word {
     case "go": permission = .go
-    case "planned": permission = .planned(at: parts[1].integer ?? 0)
+    case "planned": permission = .planned(after: .milliseconds(parts[1].integer ?? 1000))
     case "full": permission = .full
     case "under way": permission = .underWay
     case "superseded": permission = .superseded
@@ -63,7 +72,7 @@ extension DeliveryStore {
       permission = .made(outcome, nextAt: parts[2].integer)
     default: throw unexpected(reply, "begin")
     }
-    return (permission, EndpointHealth(unannounced: parts[3...]))
+    return AttemptBeginning(permission: permission, unannounced: EndpointHealth(unannounced: parts[4...]), now: now)
   }
 
   /// Keeps the slots of attempts that take long.
@@ -110,8 +119,10 @@ extension RedisScript {
   fileprivate static let begin = RedisScript(
     "begin",
     unannouncedFunction + """
+      local time = redis.call('TIME')
+      local now = time[1] * 1000 + math.floor(time[2] / 1000)
       local function answer(word, one, two)
-        return {word, one or '', two or '', unannounced(KEYS[2])}
+        return {word, one or '', two or '', now, unannounced(KEYS[2])}
       end
       local last = redis.call('HGET', KEYS[3], 'made:' .. ARGV[2])
       if last then
@@ -119,12 +130,12 @@ extension RedisScript {
         if round == ARGV[3] then
           if tonumber(attempt) == tonumber(ARGV[4]) then return answer('made', outcome, due) end
           if tonumber(attempt) > tonumber(ARGV[4]) then return answer('superseded') end
+        elseif outcome == 'delivered' and tonumber(ARGV[4]) > 1 then
+          return answer('superseded')
         end
       end
       if ARGV[1] == '0' and redis.call('EXISTS', KEYS[1]) == 0 then return answer('gone') end
       if redis.call('HEXISTS', KEYS[2], 'disabled_reason') == 1 then return answer('disabled') end
-      local time = redis.call('TIME')
-      local now = time[1] * 1000 + math.floor(time[2] / 1000)
       redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now)
       if redis.call('ZSCORE', KEYS[4], ARGV[5]) then return answer('under way') end
       if redis.call('ZCARD', KEYS[4]) >= tonumber(ARGV[7]) then return answer('full') end
@@ -144,7 +155,7 @@ extension RedisScript {
           redis.call('HSET', KEYS[5], 'planned', string.format('%.0f', plan))
         end
         redis.call('PEXPIRE', KEYS[5], math.ceil((math.max(plan or 0, used) - micros) / 1000) + 60000)
-        if plan then return answer('planned', string.format('%.0f', math.ceil(plan / 1000))) end
+        if plan then return answer('planned', math.ceil((plan - micros) / 1000)) end
       end
       redis.call('ZADD', KEYS[4], now + ARGV[6], ARGV[5])
       redis.call('PEXPIRE', KEYS[4], 600000)

@@ -14,7 +14,7 @@ extension DeliveryStore {
   ///   - retention: how long log and event are kept from now on.
   /// - Returns: the health of an endpoint that is disabled and has not been announced, see ``announced(publisher:endpoint:)``.
   public func finish(
-    _ delivery: Delivery, to endpoint: WebhookEndpoint, isOfFile: Bool, _ attempt: DeliveryAttempt,
+    _ delivery: Delivery, to endpoint: WebhookEndpoint, _ attempt: DeliveryAttempt,
     isGone: Bool = false, disableAfter: Duration, retention: Duration
   ) async throws -> EndpointHealth? {
     let publisher = delivery.publisherId
@@ -27,7 +27,8 @@ extension DeliveryStore {
         keys.owed(publisher, endpoint.id),
       ],
       arguments: [
-        isOfFile ? "1" : "0", endpoint.id, delivery.round, String(attempt.number), Self.slot(delivery),
+        endpoint.source == .configuration ? "1" : "0", endpoint.id, delivery.round, String(attempt.number),
+        Self.slot(delivery),
         attempt.outcome.rawValue, attempt.nextAt.map { String($0) } ?? "", isGone ? "1" : "0",
         String(disableAfter.wholeMilliseconds), String(retention.wholeMilliseconds), delivery.eventId, delivery.kept,
       ] + attempt.fields)
