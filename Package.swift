@@ -77,7 +77,8 @@ let package = Package(
     library(
       "Notifier",
       [
-        "Fleet", "HTTPClient", "HTTPServer", "AMQP", "Redis", "Configuration", "Crypto", "JSON", "EventLoop", "Observability",
+        "Fleet", "HTTPClient", "HTTPServer", "AMQP", "Redis", "Configuration", "Crypto", "JSON", "EventLoop",
+        "Observability",
         "Purchases",
       ]),
     library("Simulator", ["HTTP2Server", "Crypto", "EventLoop", "Observability"]),

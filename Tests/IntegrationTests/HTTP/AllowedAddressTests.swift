@@ -10,15 +10,26 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 @LoopActor
 struct AllowedAddressTests {
+  /// What the client asks.
+  private struct Allows {
+    let address: @Sendable ([UInt8]) -> Bool
+
+    static let all = Allows { _ in true }
+
+    static func policy(_ policy: AddressPolicy) -> Allows {
+      Allows { NetworkAddress(bytes: $0).map(policy.allows) ?? false }
+    }
+  }
+
   private func with(
-    keepsConnections: Bool = false, allows: @escaping @Sendable ([UInt8]) -> Bool,
+    _ allows: Allows,
     _ body: @LoopActor (HTTPClient, HTTPServer) async throws -> Void
   ) async throws {
     let server = try HTTPServer(HTTPServer.Configuration()) { _ in .text(200, String(repeating: "x", count: 1000)) }
     var configuration = HTTPClient.Configuration.patient
     configuration.allowsPlainHTTP = true
-    configuration.keepsConnections = keepsConnections
-    configuration.allowsAddress = allows
+    configuration.keepsConnections = false
+    configuration.allowsAddress = allows.address
     let client = HTTPClient(configuration)
     do {
       try await body(client, server)
@@ -35,7 +46,7 @@ struct AllowedAddressTests {
   @Test(arguments: ["127.0.0.1", "localhost", "[::1]", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]", "0.0.0.0"])
   func `what leads to this machine is refused`(host: String) async throws {
     let policy = AddressPolicy()
-    try await with(allows: { NetworkAddress(bytes: $0).map(policy.allows) ?? false }) { (client, server) async throws in
+    try await with(.policy(policy)) { (client, server) async throws in
       do {
         _ = try await client.send(HTTPClientRequest("GET", "http://\(host):\(server.port)/"))
         Issue.record("it was sent")
@@ -48,7 +59,7 @@ struct AllowedAddressTests {
 
   @Test func `an allowed block lets through`() async throws {
     let policy = AddressPolicy(allowing: [try #require(AddressBlock("127.0.0.0/8"))])
-    try await with(allows: { NetworkAddress(bytes: $0).map(policy.allows) ?? false }) { (client, server) async throws in
+    try await with(.policy(policy)) { (client, server) async throws in
       // A name with two addresses, of which one may be refused.
       for host in ["127.0.0.1", "localhost"] {
         #expect(try await client.send(HTTPClientRequest("GET", "http://\(host):\(server.port)/")).status == 200)
@@ -58,7 +69,8 @@ struct AllowedAddressTests {
 
   @Test func `a name that leads elsewhere the second time is refused the second time`() async throws {
     let asked = Atomic(0)
-    try await with(allows: { _ in asked.add(1, ordering: .relaxed).newValue == 1 }) { (client, server) async throws in
+    let once = Allows { _ in asked.add(1, ordering: .relaxed).newValue == 1 }
+    try await with(once) { (client, server) async throws in
       let request = HTTPClientRequest("GET", "http://127.0.0.1:\(server.port)/")
       #expect(try await client.send(request).status == 200)
       let error = await #expect(throws: HTTPClientError.self) { _ = try await client.send(request) }
@@ -68,7 +80,7 @@ struct AllowedAddressTests {
   }
 
   @Test func `an answer can be cut off at the limit`() async throws {
-    try await with(allows: { _ in true }) { (client, server) async throws in
+    try await with(.all) { (client, server) async throws in
       var request = HTTPClientRequest("GET", "http://127.0.0.1:\(server.port)/")
       request.maxResponseBytes = 10
       let error = await #expect(throws: HTTPClientError.self) { _ = try await client.send(request) }
