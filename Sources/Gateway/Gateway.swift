@@ -12,6 +12,7 @@ import Redis
 public final class Gateway: Role {
   private let context: RoleContext
   private let store: PurchaseStore
+  private let endpoints: WebhookEndpointStore
   private let publisher: AMQPPublisher
   private let topology: Topology
   private let health: HealthEndpoints
@@ -32,6 +33,7 @@ public final class Gateway: Role {
       declare: { try await topology.declare(on: $0) })
     self.redis = redis
     self.store = store
+    endpoints = WebhookEndpointStore(redis, prefix: context.settings.redis.prefix)
     self.topology = topology
     self.publisher = publisher
     health = HealthEndpoints(
@@ -95,6 +97,26 @@ public final class Gateway: Role {
     case .status(let id): return try await status(id, caller)
     case .customer(let id, let method): return try await customer(id, method, request, caller)
     case .health: throw .notFound
+    case .subscriptions, .endpoints, .endpoint, .change:
+      return try await webhooks(route, request, WebhookAPI(context: context, store: endpoints, caller: caller))
+    }
+  }
+
+  private func webhooks(
+    _ route: Route, _ request: HTTPServerRequest, _ api: WebhookAPI
+  ) async throws(Problem) -> HTTPServerResponse {
+    switch route {
+    case .subscriptions(let topic, .put): try await api.putSubscriptions(topic, request)
+    case .subscriptions(let topic, _): try await api.readSubscriptions(topic)
+    case .endpoints(.post): try await api.create(request)
+    case .endpoints: try await api.list(request)
+    case .endpoint(let id, .patch): try await api.update(id, request)
+    case .endpoint(let id, .delete): try await api.delete(id)
+    case .endpoint(let id, _): try await api.read(id)
+    case .change(let id, .enable): try await api.enable(id)
+    case .change(let id, .disable): try await api.disable(id)
+    case .change(let id, .rotateSecret): try await api.rotateSecret(id, request)
+    case .register, .status, .customer, .health: throw .notFound
     }
   }
 
@@ -149,6 +171,7 @@ public final class Gateway: Role {
       let id = try customerId(id)
       guard try await fromStore({ try await self.store.deleteCustomer(publisher, id) }) else { throw .notFound }
       return HTTPServerResponse(status: 204)
+    case .post, .patch: throw .notFound
     }
   }
 
@@ -169,6 +192,9 @@ extension Route {
     case .register: "register"
     case .status: "status"
     case .customer: "customer"
+    case .subscriptions: "webhook_subscriptions"
+    case .endpoints, .endpoint: "webhook_endpoints"
+    case .change(_, let change): "webhook_endpoints_\(change.rawValue)"
     case .health: "health"
     }
   }
