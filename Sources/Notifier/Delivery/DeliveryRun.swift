@@ -79,14 +79,15 @@ struct DeliveryRun {
       log.info("delivery delayed", ["cause": .string(cause), "delaySeconds": .double(tier.inSeconds)])
       notifier.metrics.attempts.count("failed")
       return await publish(
-        delivery.message(
-          to: endpoint, attempt: delivery.attempt + 1, queue: notifier.topology.deliveryDelay(tier)), log)
+        delivery.next(to: endpoint, attempt: delivery.attempt + 1).message(
+          queue: notifier.topology.deliveryDelay(tier)),
+        log)
     case .abandoned(let reason):
       log.error("delivery abandoned", ["reason": .string(reason)])
       notifier.metrics.attempts.count("abandoned")
       return await publish(
-        delivery.message(
-          to: endpoint, attempt: delivery.attempt, queue: notifier.topology.deadDeliveries, reason: reason), log)
+        delivery.next(to: endpoint, attempt: delivery.attempt)
+          .message(queue: notifier.topology.deadDeliveries, reason: reason), log)
     }
   }
 
@@ -141,5 +142,13 @@ struct DeliveryRun {
     } else {
       await received.requeueLater()
     }
+  }
+}
+
+extension Delivery {
+  fileprivate func next(to endpoint: String?, attempt: Int) -> Delivery {
+    var next = self
+    (next.endpointId, next.attempt) = (endpoint, attempt)
+    return next
   }
 }

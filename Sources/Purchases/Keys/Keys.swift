@@ -2,7 +2,7 @@
 ///
 /// Every key names its publisher: what one tenant registers can neither block nor show up at another.
 public struct Keys: Sendable {
-  private let prefix: String
+  let prefix: String
 
   /// Creates the names with the configured prefix.
   public init(prefix: String) { self.prefix = prefix }
