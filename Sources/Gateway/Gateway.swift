@@ -13,6 +13,7 @@ public final class Gateway: Role {
   private let context: RoleContext
   private let store: PurchaseStore
   private let endpoints: WebhookEndpointStore
+  private let deliveries: DeliveryStore
   private let publisher: AMQPPublisher
   private let topology: Topology
   private let health: HealthEndpoints
@@ -34,6 +35,7 @@ public final class Gateway: Role {
     self.redis = redis
     self.store = store
     endpoints = WebhookEndpointStore(redis, prefix: context.settings.redis.prefix)
+    deliveries = DeliveryStore(redis, prefix: context.settings.redis.prefix)
     self.topology = topology
     self.publisher = publisher
     health = HealthEndpoints(
@@ -97,8 +99,11 @@ public final class Gateway: Role {
     case .status(let id): return try await status(id, caller)
     case .customer(let id, let method): return try await customer(id, method, request, caller)
     case .health: throw .notFound
-    case .subscriptions, .endpoints, .endpoint, .change:
-      return try await webhooks(route, request, WebhookAPI(context: context, store: endpoints, caller: caller))
+    case .subscriptions, .endpoints, .endpoint, .change, .endpointDeliveries, .eventDeliveries, .resend:
+      let api = try WebhookAPI(
+        context: context, store: endpoints, deliveries: deliveries, queue: publisher, topology: topology, caller: caller
+      )
+      return try await webhooks(route, request, api)
     }
   }
 
@@ -116,6 +121,11 @@ public final class Gateway: Role {
     case .change(let id, .enable): try await api.enable(id)
     case .change(let id, .disable): try await api.disable(id)
     case .change(let id, .rotateSecret): try await api.rotateSecret(id, request)
+    case .change(let id, .test): try await api.test(id)
+    case .change(let id, .recover): try await api.recover(id, request)
+    case .endpointDeliveries(let id): try await api.deliveries(endpoint: id, request)
+    case .eventDeliveries(let id): try await api.deliveries(event: id, request)
+    case .resend(let event, let endpoint): try await api.resend(event, to: endpoint)
     case .register, .status, .customer, .health: throw .notFound
     }
   }
@@ -195,6 +205,8 @@ extension Route {
     case .subscriptions: "webhook_subscriptions"
     case .endpoints, .endpoint: "webhook_endpoints"
     case .change(_, let change): "webhook_endpoints_\(change.rawValue)"
+    case .endpointDeliveries, .eventDeliveries: "webhook_deliveries"
+    case .resend: "webhook_deliveries_resend"
     case .health: "health"
     }
   }

@@ -11,6 +11,11 @@ enum Route: Equatable {
   case endpoints(Method)
   case endpoint(String, Method)
   case change(endpoint: String, EndpointChange)
+  /// The log of the attempts to deliver to an endpoint.
+  case endpointDeliveries(String)
+  /// The log of the attempts to deliver an event.
+  case eventDeliveries(String)
+  case resend(event: String, endpoint: String)
   case health
 
   enum Method: String {
@@ -23,7 +28,7 @@ enum Route: Equatable {
 
   /// What can be done with an endpoint, by the last segment of the path.
   enum EndpointChange: String, CaseIterable {
-    case enable, disable
+    case enable, disable, test, recover
     case rotateSecret = "rotate_secret"
   }
 
@@ -115,6 +120,12 @@ extension Resource {
           .get: { .endpoint($0[0], .get) }, .patch: { .endpoint($0[0], .patch) },
           .delete: { .endpoint($0[0], .delete) },
         ]),
+      Resource(
+        "/3.1/webhook_endpoints/{endpointId}/deliveries", prefix: "3.1", [.get: { .endpointDeliveries($0[0]) }]),
+      Resource("/3.1/webhook_events/{eventId}/deliveries", prefix: "3.1", [.get: { .eventDeliveries($0[0]) }]),
+      Resource(
+        "/3.1/webhook_events/{eventId}/deliveries/{endpointId}/resend", prefix: "3.1",
+        [.post: { .resend(event: $0[0], endpoint: $0[1]) }]),
     ]
     + Route.EndpointChange.allCases.map { change in
       Resource(

@@ -105,12 +105,15 @@ private func newSynchronizationId() -> String {
 }
 
 /// The path of a synchronization's status, with the id encoded.
-func statusPath(_ id: String) -> String {
+func statusPath(_ id: String) -> String { "/storekit2/purchases/synchronizations/" + pathEncoded(id) }
+
+/// A text as one segment of a path.
+func pathEncoded(_ text: String) -> String {
   let unreserved = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
-  let encoded = id.utf8.map { byte in
+  let encoded = text.utf8.map { byte in
     if unreserved.contains(byte) { return String(UnicodeScalar(byte)) }
     let digits = String(byte, radix: 16, uppercase: true)
     return "%" + (digits.count == 1 ? "0" : "") + digits
   }
-  return "/storekit2/purchases/synchronizations/" + encoded.joined()
+  return encoded.joined()
 }

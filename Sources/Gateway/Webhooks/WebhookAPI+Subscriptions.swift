@@ -13,12 +13,13 @@ extension WebhookAPI {
       try jsonBody(request), topic: topic, address, newId: { () throws(Problem) in try newId() },
       newKey: { () throws(Problem) in try newKey(.cleeng) })
     let replacement = try await fromStore { try await store.replace(publisher.id, topic: topic, with: list) }
-    guard case .replaced(let endpoints, let new) = replacement else { throw tooMany }
+    guard case .replaced(let endpoints, let new, let removed) = replacement else { throw tooMany }
+    await forget(removed)
     context.log.info(
       "subscriptions replaced",
       [
         "publisherId": .int(publisher.id), "topic": .string(topic), "endpoints": .int(Int64(endpoints.count)),
-        "created": .int(Int64(new.count)),
+        "created": .int(Int64(new.count)), "deleted": .int(Int64(removed.count)),
       ])
     let drawn = Set(list.filter { !$0.hasOwnKey }.map(\.endpoint.id)).intersection(new)
     return jsonResponse(200, try await answers(endpoints, showingSecretsOf: drawn))

@@ -1,3 +1,4 @@
+import AMQP
 import Configuration
 import Crypto
 import EventLoop
@@ -12,13 +13,23 @@ import Purchases
 struct WebhookAPI {
   let context: RoleContext
   let store: WebhookEndpointStore
+  let deliveries: DeliveryStore
+  /// Puts deliveries into the notifiers' queue.
+  let queue: AMQPPublisher
+  let topology: Topology
   let publisher: Publisher
 
   /// - Throws: ``Problem``: 403 for a customer, which webhooks are none of the business of.
-  init(context: RoleContext, store: WebhookEndpointStore, caller: Caller) throws(Problem) {
+  init(
+    context: RoleContext, store: WebhookEndpointStore, deliveries: DeliveryStore, queue: AMQPPublisher,
+    topology: Topology, caller: Caller
+  ) throws(Problem) {
     guard caller.customerId == nil else { throw .forbidden("Webhooks are managed with the publisher's token.") }
     self.context = context
     self.store = store
+    self.deliveries = deliveries
+    self.queue = queue
+    self.topology = topology
     publisher = caller.publisher
   }
 
@@ -67,6 +78,7 @@ struct WebhookAPI {
     try requireOwn(id)
     guard try await fromStore({ try await store.delete(publisher.id, id) }) else { throw .notFound }
     context.log.info("endpoint deleted", fields(id))
+    await forget([id])
     return HTTPServerResponse(status: 204)
   }
 
@@ -124,6 +136,17 @@ struct WebhookAPI {
     return found
   }
 
+  /// Drops the logs of endpoints that were deleted. One that stays because Redis has gone expires by itself.
+  func forget(_ ids: [String]) async {
+    for id in ids {
+      do {
+        try await deliveries.forget(publisher: publisher.id, endpoint: id)
+      } catch {
+        context.log.warning("log of a deleted endpoint stays", fields(id))
+      }
+    }
+  }
+
   private func changed(
     _ id: String, _ body: (inout WebhookEndpoint, Int64) throws -> Void
   ) async throws(Problem) -> WebhookEndpoint {
@@ -170,7 +193,7 @@ struct WebhookAPI {
     try drawn { try WebhookSecret.newKey(format) }
   }
 
-  private func drawn<Value>(_ draw: () throws -> Value) throws(Problem) -> Value {
+  func drawn<Value>(_ draw: () throws -> Value) throws(Problem) -> Value {
     do {
       return try draw()
     } catch {

@@ -35,6 +35,11 @@ struct RouteTests {
     #expect(
       try Route("POST", prefix + ["webhook_endpoints", "a", "rotate_secret"])
         == .change(endpoint: "a", .rotateSecret))
+    #expect(try Route("GET", prefix + ["webhook_endpoints", "a", "deliveries"]) == .endpointDeliveries("a"))
+    #expect(try Route("GET", prefix + ["webhook_events", "e", "deliveries"]) == .eventDeliveries("e"))
+    #expect(
+      try Route("POST", prefix + ["webhook_events", "e", "deliveries", "a", "resend"])
+        == .resend(event: "e", endpoint: "a"))
   }
 
   @Test(arguments: ["livez", "readyz", "metrics"]) func health(name: String) throws {
