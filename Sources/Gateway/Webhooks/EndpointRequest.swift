@@ -20,11 +20,12 @@ struct EndpointRequest: Equatable {
     case perSecond(Int)
   }
 
-  private static let names = [
+  /// The members of a body that changes an endpoint.
+  static let names = [
     "url", "name", "topics", "retryPolicy", "maxConcurrency", "maxPerSecond", "acceptsSelfSigned",
   ]
   /// What is chosen when an endpoint is created.
-  private static let chosenOnce = ["format", "signature", "secret"]
+  static let chosenOnce = ["format", "signature", "secret"]
 
   /// Reads a body that changes an endpoint.
   ///

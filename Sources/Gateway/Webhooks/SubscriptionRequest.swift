@@ -3,6 +3,9 @@ import HTTPServer
 import JSON
 import Purchases
 
+/// The members of an endpoint in the documented form.
+let subscriptionMembers = ["url", "verification", "paymentMethodId", "retryPolicy"]
+
 /// Reads the list that `PUT /3.1/webhook_subscriptions/{topic}` puts.
 ///
 /// - Parameters:
@@ -21,7 +24,7 @@ func subscriptions(
   var urls: Set<String> = []
   for (number, element) in elements.enumerated() {
     let reader = try BodyReader(
-      element, at: "[\(number)]", knows: ["url", "verification", "paymentMethodId", "retryPolicy"])
+      element, at: "[\(number)]", knows: subscriptionMembers)
     guard let url = try webAddress(reader, address) else { throw reader.problem("url", "is missing") }
     guard urls.insert(url).inserted else { throw reader.problem("url", "is in the list twice") }
     let given = try sharedSecret(reader)
