@@ -115,7 +115,9 @@ let package = Package(
       ]),
     tests(
       "FleetTests",
-      ["TestSupport", "Chaos", "Fleet", "Simulator", "AMQP", "Redis", "HTTPClient", "Crypto", "EventLoop"]),
+      [
+        "TestSupport", "Chaos", "Fleet", "Simulator", "AMQP", "Redis", "HTTPClient", "Crypto", "JSON", "EventLoop",
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )
