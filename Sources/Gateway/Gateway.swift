@@ -3,6 +3,7 @@ import Configuration
 public import EventLoop
 public import Fleet
 import HTTPServer
+import JSON
 import Observability
 import Purchases
 import Redis
@@ -143,9 +144,11 @@ public final class Gateway: Role {
     switch answer {
     case .accepted(let id):
       registrations.count("accepted")
-      var response = jsonResponse(202, ["synchronizationId": id])
-      response.headers.append(("Location", statusPath(id)))
-      return response
+      return HTTPServerResponse(
+        status: 202,
+        headers: [
+          ("Content-Type", "application/json"), ("Cache-Control", "no-store"), ("Location", statusPath(id)),
+        ], body: JSONWriter.object { $0.member("synchronizationId", id) })
     case .problem(let problem):
       registrations.count(problem.code)
       throw problem

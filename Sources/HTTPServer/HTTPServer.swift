@@ -39,6 +39,7 @@ public final class HTTPServer {
   private var watcher: DescriptorWatcher?
   private var timer: LoopTimer?
   private var phase = Phase.open
+  private var isRunPlanned = false
   /// The exchanges whose handler is running; libmicrohttpd has suspended their connections.
   private var running: [ObjectIdentifier: Exchange] = [:]
   private let idle = LoopSignal()
@@ -131,6 +132,16 @@ public final class HTTPServer {
     }
   }
 
+  /// Runs at the end of the loop's turn: the answers that one turn brings are sent in one go.
+  private func runLater() {
+    guard !isRunPlanned else { return }
+    isRunPlanned = true
+    EventLoop.process.atEndOfTurn { [self] in
+      isRunPlanned = false
+      run()
+    }
+  }
+
   // MARK: Connections
 
   /// Gives an accepted connection to libmicrohttpd.
@@ -191,7 +202,7 @@ public final class HTTPServer {
       guard running.removeValue(forKey: ObjectIdentifier(exchange)) != nil else { return }
       exchange.response = response
       MHD_resume_connection(exchange.connection)
-      run()
+      runLater()
       if running.isEmpty { idle.notify() }
     }
     return .YES
