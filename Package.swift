@@ -116,7 +116,9 @@ let package = Package(
       ]),
     tests(
       "FleetTests",
-      ["TestSupport", "Chaos", "Fleet", "Simulator", "AMQP", "Redis", "HTTPClient", "Crypto", "EventLoop"]),
+      [
+        "TestSupport", "Chaos", "Fleet", "Simulator", "AMQP", "Redis", "HTTPClient", "Crypto", "JSON", "EventLoop",
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

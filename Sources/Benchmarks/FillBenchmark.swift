@@ -9,7 +9,8 @@ import Purchases
 struct FillBenchmark {
   let backend: Backend
 
-  func run(count: Int, from first: Int, concurrency: Int) async throws -> [String: Double] {
+  /// - Parameter perSecond: 0 for as fast as it goes.
+  func run(count: Int, from first: Int, concurrency: Int, perSecond: Double) async throws -> [String: Double] {
     try await backend.open()
     let start = Usage()
     var next = first
@@ -20,6 +21,10 @@ struct FillBenchmark {
           while next < first + count, failure == nil {
             let number = next
             next += 1
+            if perSecond > 0 {
+              let rest = start.wall + .seconds(Double(number - first) / perSecond) - .now
+              if rest > .zero { try await EventLoop.sleep(for: rest) }
+            }
             try await register(Backend.job(number))
           }
         } catch {
@@ -35,7 +40,7 @@ struct FillBenchmark {
   }
 
   private func register(_ job: Job) async throws {
-    let claim = try await backend.store.claim(job, checksCustomer: false, sweepAfter: Backend.sweepAfter)
+    let claim = try await backend.store.claim(job, checksCustomer: true, sweepAfter: Backend.sweepAfter)
     guard claim == .claimed else { throw Unexpected(description: "\(job.transactionId): \(claim)") }
     try await backend.publisher.publish(
       JobMessage.message(job, attempt: 1, queue: backend.topology.jobs), timeout: .seconds(60))

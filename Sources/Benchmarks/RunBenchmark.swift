@@ -27,6 +27,9 @@ func runBenchmark(_ arguments: Arguments) async -> Int32 {
         rabbitmq: count("--rabbitmq", 5672), redis: count("--redis", 6379),
         prefix: arguments.text("--prefix") ?? "countersign"))
   }
+  func requests() -> RegistrationRequests {
+    RegistrationRequests(port: count("--gateway", 8080), token: arguments.text("--token") ?? "")
+  }
   do {
     let result: [String: Double]
     switch arguments.benchmark {
@@ -35,12 +38,20 @@ func runBenchmark(_ arguments: Arguments) async -> Int32 {
         seconds: arguments.number("--seconds", default: 3), count: count("--count", 1e12))
     case "fill":
       result = try await FillBenchmark(backend: backend()).run(
-        count: count("--count", 10_000), from: count("--from", 0), concurrency: count("--concurrency", 500))
+        count: count("--count", 10_000), from: count("--from", 0), concurrency: count("--concurrency", 500),
+        perSecond: arguments.number("--rate", default: 0))
     case "floor":
       result = try await FloorBenchmark(backend: backend()).run(
         count: count("--count", 10_000), prefetch: count("--prefetch", 1000))
+    case "register":
+      result = try await RegisterBenchmark(requests: requests()).run(
+        count: count("--count", 10_000), from: count("--from", 0), connections: count("--connections", 64),
+        perSecond: arguments.number("--rate", default: 0))
+    case "latency":
+      result = try await LatencyBenchmark(backend: backend(), requests: requests()).run(
+        count: count("--count", 300), from: count("--from", 0))
     default:
-      throw Unexpected(description: "benchmarks: verify, fill, floor")
+      throw Unexpected(description: "benchmarks: verify, fill, floor, register, latency")
     }
     let members = result.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }
     print("{" + members.joined(separator: ",") + "}")

@@ -36,11 +36,19 @@ public struct TraceParent: Sendable, Equatable, CustomStringConvertible {
 
   public var description: String { "00-\(traceId)-\(parentId)-\(flags)" }
 
-  /// Random digits; all of them zero would mean that there is no id, and comes once in 2^64 times.
+  /// Random digits, eight bytes from the system at a time; all of them zero would mean that there is no id, and comes once
+  /// in 2^64 times.
   private static func digits(_ bytes: Int) -> String {
-    (0..<bytes).map { _ in
-      let digits = String(UInt8.random(in: 0...255), radix: 16)
-      return digits.utf8.count == 1 ? "0" + digits : digits
-    }.joined()
+    var generator = SystemRandomNumberGenerator()
+    return String(unsafeUninitializedCapacity: bytes * 2) { text in
+      var bits: UInt64 = 0
+      for place in 0..<bytes * 2 {
+        if place % 16 == 0 { bits = generator.next() }
+        let digit = UInt8(truncatingIfNeeded: bits & 15)
+        text[place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit
+        bits >>= 4
+      }
+      return bytes * 2
+    }
   }
 }

@@ -1,39 +1,23 @@
 """ops/bench: measured runs next to their floors."""
 import argparse
-import json
 import os
-import re
-import statistics
-import subprocess
 import sys
 
-from fleet import ROOT, Failure
+from fleet import Failure, benchmarks
 from fleet.build import build
-from fleet.measured import Measured
+from fleet.table import show
 
-BENCHMARKS = ROOT / ".build" / "release" / "Benchmarks"
-
-
-def output(command):
-    """Runs a command on this process's core and returns what it prints."""
-    run = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    if run.returncode != 0:
-        raise Failure(f"{' '.join(map(str, command))} ended with status {run.returncode}: {run.stderr.strip()}")
-    return run.stdout
-
-
-def measured(*arguments):
-    return json.loads(output([BENCHMARKS, *map(str, arguments)]))
-
-
-def openssl_verifications(seconds):
-    """The floor: how often OpenSSL verifies one P-256 signature of one short message in a second."""
-    text = output(["openssl", "speed", "-seconds", str(seconds), "ecdsap256"])
-    # The last number of the last line; the columns are sign, verify, sign/s, verify/s.
-    found = re.search(r"256 bits ecdsa.*\s([\d.]+)\s*$", text, re.MULTILINE)
-    if not found:
-        raise Failure(f"openssl speed printed something unexpected:\n{text}")
-    return float(found.group(1))
+# What each measures, and how many jobs and runs it takes to say so.
+BENCHMARKS = {
+    "verify": (benchmarks.verify, "verifications of transactions, next to openssl speed", 0),
+    "worker": (benchmarks.worker, "whole synchronizations, next to the same without Apple and signatures", 20_000),
+    "throughput": (benchmarks.throughput, "jobs a second with an Apple that takes 200 ms", 20_000),
+    "gateway": (benchmarks.gateway, "registrations, next to the same without HTTP", 20_000),
+    "latency": (benchmarks.latency, "from the 202 to the event, in an idle fleet", 0),
+    "memory": (benchmarks.memory, "5,000 jobs in flight in one worker", 0),
+    "growth": (benchmarks.growth, "the CPU of a job with a million queued, and with eight workers", 10_000),
+    "start": (benchmarks.start, "from exec to consuming", 0),
+}
 
 
 def one_core():
@@ -41,80 +25,48 @@ def one_core():
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
-def verify(options):
-    one_core()
-    if options.count:
-        result = measured("verify", "--count", options.count, "--seconds", 1e9)
-        print(f"{result['verifications']:,.0f} verifications of distinct transactions, {result['perSecond']:,.0f}/s; "
-              f"memory {result['residentKiB'] / 1024:.1f} MiB, "
-              f"{result['residentKiBGrowth'] / 1024:+.1f} MiB since the first 100,000")
-        return
-    ratios = []
-    print("run   openssl speed ecdsap256   countersign, warm chain cache   ratio")
-    for run in range(1, options.runs + 1):
-        floor = openssl_verifications(options.seconds)
-        result = measured("verify", "--seconds", options.seconds)["perSecond"]
-        ratios.append(result / floor)
-        print(f"{run:3}   {floor:15,.0f} /s         {result:15,.0f} /s               {result / floor:5.2f}", flush=True)
-    print(f"median ratio {statistics.median(ratios):.2f}; the goal is 0.70. Signature, chain, app, environment and the "
-          f"JSON of the whole payload are in it.")
-
-
-def worker(options):
-    print(machine(), flush=True)
-    overrides = {
-        "COUNTERSIGN_WORKER_CONCURRENCY": str(options.concurrency),
-        "COUNTERSIGN_APP_STORE_CALLS_PER_SECOND": "100000",
-        "COUNTERSIGN_APP_STORE_MAX_CONNECTIONS": "50",
-    }
-    verification = 1e6 / openssl_verifications(2)
-    with Measured() as measured:
-        measured.start("simulator", {"COUNTERSIGN_SIMULATOR_LATENCY_SECONDS": str(options.latency)})
-        measured.declare()
-        print(f"Apple at {options.latency * 1000:.0f} ms, {options.jobs:,} subscriptions a run, at most "
-              f"{options.concurrency:,} in flight; one P-256 verification is {verification:.0f} µs.")
-        print("run   floor: CPU µs/job   jobs/s   worker: CPU µs/job   jobs/s   Apple calls   memory   "
-              "CPU / (floor + P-256)", flush=True)
-        rows = []
-        for run in range(1, options.runs + 1):
-            measured.fill(options.jobs)
-            floor = measured.benchmark("floor", "--count", options.jobs, "--prefetch", options.concurrency)
-            measured.fill(options.jobs)
-            row = measured.worker(options.jobs, overrides)
-            # Each call brings one signature that counts; what a second one brings is the worker's own affair.
-            ratio = row["processorMicroseconds"] / (floor["processorMicroseconds"] + verification)
-            rows.append((ratio, row["processorMicroseconds"], row["perSecond"], floor["processorMicroseconds"]))
-            print(f"{run:3} {floor['processorMicroseconds']:19.0f} {floor['perSecond']:8,.0f} "
-                  f"{row['processorMicroseconds']:20.0f} {row['perSecond']:8,.0f} {row['calls']:13.2f} "
-                  f"{row['residentMiB']:4.0f} MiB {ratio:23.2f}", flush=True)
-    ratio, cpu, rate, floor = (statistics.median(column) for column in zip(*rows))
-    print(f"median: {cpu:.0f} µs a job, {ratio:.2f} of floor ({floor:.0f} µs) and one verification; {rate:,.0f} jobs/s")
-
-
-def machine():
-    """How fast this machine is, so that figures of another day can be compared."""
-    return f"{os.cpu_count()} cores; openssl speed ecdsap256: {openssl_verifications(1):,.0f} verifications/s"
+def run(name, options):
+    function, _, jobs = BENCHMARKS[name]
+    options.jobs = options.jobs or jobs
+    if name == "verify":
+        cores = os.sched_getaffinity(0)
+        one_core()
+        try:
+            return function(options)
+        finally:
+            os.sched_setaffinity(0, cores)
+    return function(options)
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="ops/bench", description="Measures, next to a floor.")
-    commands = parser.add_subparsers(dest="what", required=True)
-    command = commands.add_parser("verify", help="verifications of transactions, next to openssl speed")
-    command.add_argument("--runs", type=int, default=5)
-    command.add_argument("--seconds", type=int, default=2, help="of each side of each run")
-    command.add_argument("--count", type=int, help="so many distinct transactions instead, and the memory")
-    command.set_defaults(run=verify)
-    command = commands.add_parser("worker", help="whole synchronizations, next to the same without Apple and signatures")
-    command.add_argument("--runs", type=int, default=5)
-    command.add_argument("--jobs", type=int, default=20_000)
-    command.add_argument("--concurrency", type=int, default=1000)
-    command.add_argument("--latency", type=float, default=0, help="seconds that Apple takes")
-    command.set_defaults(run=worker)
+    parser = argparse.ArgumentParser(
+        prog="ops/bench", description="Measures, next to a floor of the same run.",
+        epilog="\n".join(f"{name:10} {text}" for name, (_, text, _) in BENCHMARKS.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="*", choices=[*BENCHMARKS, "all"], default="all", metavar="what",
+                        help="what to measure, see below; all of it by default")
+    parser.add_argument("--runs", type=int, default=5, help="of which the median counts")
+    parser.add_argument("--jobs", type=int, help="of each run")
+    parser.add_argument("--queued", type=int, default=1_000_000, help="growth: the length of the long queue")
+    parser.add_argument("--minutes", type=int, help="growth: a steady load for so long, and nothing else")
+    parser.add_argument("--count", type=int, help="verify: so many distinct transactions, and the memory")
     options = parser.parse_args()
+    names = [options.what] if isinstance(options.what, str) else options.what
+    if "all" in names:
+        names = list(BENCHMARKS)
     build("-c", "release", "--product", "Benchmarks")
-    if options.what != "verify":
+    if names != ["verify"]:
         build("-c", "release", "--product", "countersign")
-    options.run(options)
+    if names == ["verify"] and options.count:
+        one_core()
+        return benchmarks.verify_many(options.count)
+    print(benchmarks.machine(), flush=True)
+    rows = []
+    jobs = options.jobs
+    for name in names:
+        options.jobs = jobs
+        rows += benchmarks.endurance(options) if name == "growth" and options.minutes else run(name, options)
+    show(rows)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@ import http.client
 import json
 import os
 import socket
+import statistics
 import subprocess
 import time
 
@@ -15,6 +16,25 @@ PRODUCTS = ROOT / ".build" / "release"
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
+def output(command):
+    """Runs a command and returns what it prints."""
+    command = [str(word) for word in command]
+    run = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if run.returncode != 0:
+        raise Failure(f"{' '.join(command)} ended with status {run.returncode}: {run.stderr.strip()}")
+    return run.stdout
+
+
+def run_program(*arguments):
+    """Runs a part of Sources/Benchmarks and returns what it measured."""
+    return json.loads(output([PRODUCTS / "Benchmarks", *arguments]))
+
+
+def median_of(rows):
+    """The median of each column."""
+    return [statistics.median(column) for column in zip(*rows)]
+
+
 def processor_seconds(pid):
     """What a process has used of the processors so far."""
     with open(f"/proc/{pid}/stat") as file:
@@ -22,9 +42,17 @@ def processor_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-def resident_mib(pid):
+def resident_mib(pid, line="VmHWM"):
+    """The most memory that a process has had, or what it has now (`VmRSS`)."""
     with open(f"/proc/{pid}/status") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
+        return next(int(text.split()[1]) for text in file if text.startswith(line)) / 1024
+
+
+def connections_to(port):
+    """How many connections to a port of this machine are established, seen from the clients."""
+    remote = f"0100007F:{port:04X}"
+    with open("/proc/net/tcp") as file:
+        return sum(fields[2] == remote and fields[3] == "01" for fields in map(str.split, file))
 
 
 def free_ports(count):
@@ -48,7 +76,7 @@ class Measured:
         self.processes.__enter__()
         self.processes.forget_servers()
         servers = self.processes.start_servers()
-        names = ("gateway", "worker 1", "worker 2", "notifier", "simulator", "receiver")
+        names = ("gateway", *(f"worker {number}" for number in range(1, 9)), "notifier", "simulator", "receiver")
         self.configuration = Configuration(
             self.processes.folder / "config", servers, dict(zip(names, free_ports(len(names)))))
         self.configuration.write()
@@ -68,7 +96,12 @@ class Measured:
         process = self.processes.start(
             name, [PRODUCTS / "countersign", role, "--config", self.configuration.file], environment)
         wait_until(f"{name} at {listen}", lambda: self.is_ready(name), 60, failed=process.ended)
+        self.running[name] = process
         return process
+
+    def simulator(self, latency):
+        """Starts the stand-in for Apple, which takes so many seconds for each answer."""
+        return self.start("simulator", {"COUNTERSIGN_SIMULATOR_LATENCY_SECONDS": str(latency)})
 
     def stop(self, process):
         self.processes.stop([process])
@@ -97,40 +130,110 @@ class Measured:
 
     # -- benchmarks
 
+    def processor_seconds(self, process):
+        return processor_seconds(process.pid)
+
+    def resident_now(self, process):
+        return resident_mib(process.pid, "VmRSS")
+
+    def arguments(self, name):
+        return [name, "--rabbitmq", self.ports["rabbitmq"], "--redis", self.ports["redis"]]
+
     def benchmark(self, name, *arguments):
-        command = [PRODUCTS / "Benchmarks", name, "--rabbitmq", self.ports["rabbitmq"], "--redis", self.ports["redis"],
-                   *arguments]
-        run = subprocess.run([str(word) for word in command], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True,
-                             text=True)
-        if run.returncode != 0:
-            raise Failure(f"{name} ended with status {run.returncode}: {run.stderr.strip()}")
-        return json.loads(run.stdout)
+        return run_program(*self.arguments(name), *arguments)
+
+    def gateway_arguments(self):
+        return ["--gateway", self.configuration.listen["gateway"].rpartition(":")[2],
+                "--token", self.configuration.publisher_token]
+
+    def numbers(self, count):
+        """The first of so many numbers that no job has had."""
+        first, self.filled = self.filled, self.filled + count
+        return first
 
     def declare(self):
         """A role declares the queues that the benchmarks use."""
         self.stop(self.start("worker 1"))
 
-    def fill(self, count):
+    def fill(self, count, progress=False, concurrency=500):
         """Puts jobs into the queue as a gateway would, and says what that took."""
-        result = self.benchmark("fill", "--count", count, "--from", self.filled)
-        self.filled += count
+        part = 100_000 if progress else count
+        for done in range(0, count, part):
+            result = self.benchmark(
+                "fill", "--count", min(part, count - done), "--from", self.numbers(part), "--concurrency", concurrency)
+            if progress:
+                print(f"  {min(done + part, count):,} of {count:,} queued, {result['perSecond']:,.0f}/s", flush=True)
         return result
 
-    def worker(self, count, overrides):
-        """Lets one worker run what is in the queue."""
-        worker = self.start("worker 1", overrides)
+    def start_filling(self, count, rate):
+        """Begins to put jobs into the queue at a steady rate."""
+        command = [PRODUCTS / "Benchmarks", *self.arguments("fill"), "--count", count, "--from", self.numbers(count),
+                   "--rate", rate]
+        return self.processes.start("load", command).popen
+
+    def register(self, count, *arguments):
+        """Registers purchases over HTTP."""
+        return self.benchmark(
+            "register", "--count", count, "--from", self.numbers(count), "--connections", 256,
+            *self.gateway_arguments(), *arguments)
+
+    def worker(self, count, overrides, waits_for_all=True):
+        """Lets one worker run so many jobs of what is in the queue."""
+        return self.workers(1, count, overrides, waits_for_all)
+
+    def workers(self, processes, count, overrides, waits_for_all=True):
+        """Lets workers share so many jobs; not waiting for all means that more are queued than are to be measured."""
+        names = [f"worker {number}" for number in range(1, processes + 1)]
+        workers = [self.start(name, overrides) for name in names]
         try:
             # Start-up is not a job's cost; the first few jobs that ran meanwhile are counted out as well.
-            start, used, done = time.monotonic(), processor_seconds(worker.pid), self.told()
-            left = count - done
-            wait_until("every job has its event", lambda: self.told() >= count, 600, failed=worker.ended)
-            seconds = time.monotonic() - start
-            used = processor_seconds(worker.pid) - used
+            start, used, done = time.monotonic(), sum(map(self.processor_seconds, workers)), self.told(names)
+            most = {"mostInFlight": 0, "mostConnections": 0}
+            port = int(self.configuration.listen["simulator"].rpartition(":")[2])
+
+            def is_done():
+                most["mostInFlight"] = max(most["mostInFlight"], self.sum(names, "countersign_jobs_in_flight"))
+                most["mostConnections"] = max(most["mostConnections"], connections_to(port))
+                return self.told(names) - (0 if waits_for_all else done) >= count
+
+            wait_until("every job has its event", is_done, 900, failed=workers[0].ended)
+            seconds, left = time.monotonic() - start, self.told(names) - done
+            used = sum(map(self.processor_seconds, workers)) - used
             return {"jobs": left, "perSecond": left / seconds, "processorMicroseconds": used / left * 1e6,
-                    "residentMiB": resident_mib(worker.pid),
-                    "calls": self.metric("worker 1", "countersign_apple_call_duration_seconds_count") / count}
+                    "residentMiB": max(resident_mib(worker.pid) for worker in workers),
+                    "calls": self.sum(names, "countersign_apple_call_duration_seconds_count") / (done + left)} | most
+        finally:
+            self.processes.stop(workers)
+
+    def short_queue(self, rounds, overrides):
+        """The CPU of a job in a worker that finds a thousand queued, and again, so many times."""
+        worker = self.start("worker 1", overrides)
+        try:
+            for _ in range(rounds):
+                used, done = self.processor_seconds(worker), self.told()
+                self.fill(1000)
+                wait_until("every job has its event", lambda: self.told() >= done + 1000, 60, failed=worker.ended)
+                yield (self.processor_seconds(worker) - used) / 1000 * 1e6
         finally:
             self.stop(worker)
 
-    def told(self):
-        return self.metric("worker 1", "countersign_events_published_total")
+    def seconds_to_start(self, name, overrides):
+        """From exec until the role is ready: a worker is when it consumes."""
+        environment = self.configuration.environment(
+            {"COUNTERSIGN_WORKER_LISTEN": self.configuration.listen[name]} | overrides)
+        start = time.monotonic()
+        process = self.processes.start(
+            name, [PRODUCTS / "countersign", name.split()[0], "--config", self.configuration.file], environment)
+        while not self.is_ready(name):
+            if time.monotonic() - start > 30:
+                raise Failure(f"{name} is not ready after 30 seconds")
+            time.sleep(0.002)
+        seconds = time.monotonic() - start
+        self.stop(process)
+        return seconds
+
+    def told(self, names=("worker 1",)):
+        return self.sum(names, "countersign_events_published_total")
+
+    def sum(self, names, metric):
+        return sum(self.metric(name, metric) for name in names)

@@ -16,6 +16,7 @@ final class Backend {
   }
 
   static let publisher: Int64 = 1001
+  static let customer: Int64 = 987_654_321
   static let sweepAfter = Duration.seconds(3600)
   /// Where Apple would be asked, with a budget that never runs out.
   static let places = ["Production", "Sandbox"].map {
@@ -32,7 +33,8 @@ final class Backend {
   init(_ place: Place) {
     self.place = place
     redis = RedisClient(RedisEndpoint(host: "127.0.0.1", port: place.redis))
-    store = PurchaseStore(redis, prefix: place.prefix + ":")
+    // Those of the default configuration: what is filled in is what the roles find.
+    store = PurchaseStore(redis, prefix: "cs:")
     // The tiers are those of the configuration that the roles are started with.
     let tiers = [1, 5, 30, 60, 300, 1800].map { Duration.seconds($0) }
     let topology = Topology(prefix: place.prefix, jobTiers: tiers, deliveryTiers: tiers)
@@ -44,12 +46,15 @@ final class Backend {
       })
   }
 
-  /// Connects to both.
+  /// Connects to both, and makes the customer of all jobs known.
   func open() async throws {
     redis.start()
     publisher.start()
     for _ in 0..<500 {
-      if redis.isReady, publisher.isReady { return }
+      if redis.isReady, publisher.isReady {
+        _ = try await store.putCustomer(Self.publisher, Customer(id: Self.customer))
+        return
+      }
       try await EventLoop.sleep(for: .milliseconds(20))
     }
     throw Unexpected(description: "no connection to RabbitMQ at \(place.rabbitmq) and Redis at \(place.redis)")
@@ -67,10 +72,22 @@ final class Backend {
       prefetch: prefetch, onChange: { _ in }, declare: { _ in }, handler: handler)
   }
 
+  /// A consumer of the events, with a queue of its own that misses nothing while it is there.
+  func events(_ handler: @escaping @LoopActor (AMQPConsumer.Received) -> Void) -> AMQPConsumer {
+    let (topology, queue) = (topology, "benchmark.events")
+    return AMQPConsumer(
+      AMQPEndpoint(host: "127.0.0.1", port: place.rabbitmq), name: "benchmark events", queue: queue, prefetch: 1000,
+      onChange: { _ in },
+      declare: { channel in
+        try await channel.declareQueue(queue, arguments: ["x-expires": 60_000])
+        try await channel.bindQueue(queue, to: topology.events, routingKey: "#")
+      }, handler: handler)
+  }
+
   /// The job of a number: an active subscription, each its own.
   static func job(_ number: Int) -> Job {
     Job(
-      synchronizationId: "bench-\(number)", publisherId: publisher, customerId: 987_654_321,
+      synchronizationId: "bench-\(number)", publisherId: publisher, customerId: customer,
       transactionId: "100\(10_000_000_000 + number)", registeredAt: unixMilliseconds())
   }
 }

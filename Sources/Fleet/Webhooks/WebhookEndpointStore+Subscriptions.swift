@@ -20,8 +20,8 @@ extension WebhookEndpointStore {
 
   /// What replacing a topic's list came to.
   public enum Replacement: Sendable, Equatable {
-    /// The list as it is now, in the order in which it was put, and the ids of what is new in it.
-    case replaced([WebhookEndpoint], new: Set<String>)
+    /// The list as it is now, in the order in which it was put, and the ids of what is new in it and what has gone.
+    case replaced([WebhookEndpoint], new: Set<String>, removed: [String])
     /// The publisher would have more than ``limit`` endpoints; nothing has changed.
     case full
   }
@@ -44,12 +44,14 @@ extension WebhookEndpointStore {
         keys.webhookPrefix(publisher), keys.webhookHealthPrefix(publisher), String(Self.limit),
         WebhookRecord.topics([topic]),
       ] + entries.map(WebhookRecord.json))
-    guard let found = reply.array else { return .full }
+    guard let parts = reply.array, parts.count == 2, let found = parts[0].array else { return .full }
     let records = found.compactMap { pair -> WebhookEndpoint? in
       guard let pair = pair.array, pair.count == 2, let id = pair[0].string else { return nil }
       return WebhookRecord(id: id, fields: pair[1].hash)?.endpoint
     }
-    return .replaced(records, new: Set(records.map(\.id)).intersection(list.map(\.endpoint.id)))
+    return .replaced(
+      records, new: Set(records.map(\.id)).intersection(list.map(\.endpoint.id)),
+      removed: (parts[1].array ?? []).compactMap(\.string))
   }
 
   private struct Entry: Encodable {
@@ -113,6 +115,6 @@ extension RedisScript {
       list[number] = {id, redis.call('HGETALL', key)}
     end
     if changed then redis.call('SET', KEYS[2], time[1] .. string.format('%06d', time[2])) end
-    return list
+    return {list, removed}
     """)
 }

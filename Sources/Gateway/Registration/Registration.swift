@@ -101,16 +101,31 @@ struct Registration {
 /// 128 random bits in hexadecimal.
 private func newSynchronizationId() -> String {
   var generator = SystemRandomNumberGenerator()
-  return Hex.encode((0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+  let (high, low) = (generator.next() as UInt64, generator.next() as UInt64)
+  return Hex.encode(withUnsafeBytes(of: (high, low)) { Array($0) })
 }
 
 /// The path of a synchronization's status, with the id encoded.
-func statusPath(_ id: String) -> String {
-  let unreserved = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
-  let encoded = id.utf8.map { byte in
-    if unreserved.contains(byte) { return String(UnicodeScalar(byte)) }
+func statusPath(_ id: String) -> String { "/storekit2/purchases/synchronizations/" + pathEncoded(id) }
+
+/// A text as one segment of a path.
+func pathEncoded(_ text: String) -> String {
+  if text.utf8.allSatisfy(isUnreserved) { return text }
+  let encoded = text.utf8.map { byte in
+    if isUnreserved(byte) { return String(UnicodeScalar(byte)) }
     let digits = String(byte, radix: 16, uppercase: true)
     return "%" + (digits.count == 1 ? "0" : "") + digits
   }
-  return "/storekit2/purchases/synchronizations/" + encoded.joined()
+  return encoded.joined()
+}
+
+/// RFC 3986, section 2.3.
+private func isUnreserved(_ byte: UInt8) -> Bool {
+  switch byte {
+  case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+    UInt8(ascii: "0")...UInt8(ascii: "9"),
+    UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
+    true
+  default: false
+  }
 }

@@ -35,11 +35,12 @@ struct WebhookSubscriptionTests {
 
   private func replace(
     _ store: WebhookEndpointStore, topic: String = "t", _ list: [WebhookEndpointStore.Subscription]
-  ) async throws -> (endpoints: [WebhookEndpoint], new: Set<String>) {
-    guard case .replaced(let endpoints, let new) = try await store.replace(1, topic: topic, with: list) else {
+  ) async throws -> (endpoints: [WebhookEndpoint], new: Set<String>, removed: [String]) {
+    guard case .replaced(let endpoints, let new, let removed) = try await store.replace(1, topic: topic, with: list)
+    else {
       throw NeverHappened(description: "the list was not replaced")
     }
-    return (endpoints, new)
+    return (endpoints, new, removed)
   }
 
   @Test func `an unchanged url keeps its id and its key, and what is missing goes`() async throws {
@@ -53,6 +54,7 @@ struct WebhookSubscriptionTests {
         store, [subscription("c", "3"), subscription("b", "4", key: [2]), subscription("d", "5")])
       #expect(second.endpoints.map(\.id) == ["3", "2", "5"])
       #expect(second.new == ["3", "5"])
+      #expect(second.removed == ["1"])
       #expect(second.endpoints[1] == first.endpoints[1])
       #expect(try await store.endpoint(1, "1") == nil)
       // Its address comes back as an endpoint of its own, without the old one's health.

@@ -1,0 +1,63 @@
+import EventLoop
+
+/// Registers purchases at a gateway over HTTP, as fast as it answers or at a steady rate.
+@LoopActor
+struct RegisterBenchmark {
+  let requests: RegistrationRequests
+
+  /// - Parameter perSecond: 0 for as fast as the connections can. At a rate, a request's time counts from when it was
+  ///   due, so that one slow answer shows in all that had to wait for it.
+  func run(count: Int, from first: Int, connections: Int, perSecond: Double) async throws -> [String: Double] {
+    let open = try (0..<connections).map { _ in try LoadConnection(port: requests.port) }
+    defer { for connection in open { connection.close() } }
+    let start = Usage()
+    var next = 0
+    var times: [Double] = []
+    times.reserveCapacity(count)
+    var failure: (any Error)?
+    let clients = open.map { connection in
+      Task { @LoopActor in
+        do {
+          while next < count, failure == nil {
+            let number = next
+            next += 1
+            var due = ContinuousClock.now
+            if perSecond > 0 {
+              due = start.wall + .seconds(Double(number) / perSecond)
+              try await EventLoop.sleep(until: due)
+            }
+            let status = try await connection.send(requests.request(first + number))
+            guard status == 202 else { throw Unexpected(description: "a registration was answered with \(status)") }
+            times.append((ContinuousClock.now - due).inSeconds * 1000)
+          }
+        } catch {
+          failure = error
+        }
+      }
+    }
+    for client in clients { await client.value }
+    if let failure { throw failure }
+    return start.until(Usage(), jobs: count).merging(Percentiles(times).members) { $1 }
+  }
+}
+
+extension EventLoop {
+  /// Sleeps until a time, unless it has passed.
+  fileprivate static func sleep(until time: ContinuousClock.Instant) async throws {
+    let rest = time - .now
+    if rest > .zero { try await sleep(for: rest) }
+  }
+}
+
+/// How a set of times is spread, in milliseconds.
+struct Percentiles {
+  private let sorted: [Double]
+
+  init(_ times: [Double]) { sorted = times.sorted() }
+
+  subscript(share: Double) -> Double {
+    sorted.isEmpty ? 0 : sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))]
+  }
+
+  var members: [String: Double] { ["p50": self[0.5], "p99": self[0.99], "max": sorted.last ?? 0] }
+}
