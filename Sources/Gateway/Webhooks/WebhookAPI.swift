@@ -184,7 +184,9 @@ struct WebhookAPI {
   }
 
   var address: WebhookAddress {
-    WebhookAddress(allowsHTTP: context.settings.notifier.allowsInsecureEndpoints, allows: { _ in true })
+    WebhookAddress(
+      allowsHTTP: context.settings.notifier.allowsInsecureEndpoints,
+      allows: context.settings.notifier.addresses.allows(host:))
   }
 
   func newId() throws(Problem) -> String { try drawn { try WebhookEndpoint.newId() } }
