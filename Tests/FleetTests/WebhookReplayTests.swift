@@ -14,46 +14,24 @@ import Testing
 struct WebhookReplayTests {
   private static let roles = ["gateway-1", "worker-1", "notifier-1", "notifier-2"]
 
-  /// A receiver of the test's own, whose requests can be looked at.
-  @LoopActor
-  private final class Receiver {
-    let requests = Mailbox<HTTPServerRequest>()
-    var status = 200
-    private var server: HTTPServer!
-
-    init() throws {
-      server = try HTTPServer(HTTPServer.Configuration()) { [weak self] request in
-        self?.requests.put(request)
-        return .text(self?.status ?? 503, "answer")
-      }
-    }
-
-    var url: String { "http://127.0.0.1:\(server.port)/own" }
-    func close() async { await server.close() }
-  }
-
-  private func with(_ body: @LoopActor (WebhookAPIClient, Receiver) async throws -> Void) async throws {
-    let receiver = try Receiver()
-    do {
+  private func with(_ body: @LoopActor (WebhookAPIClient, WebhookReceiver) async throws -> Void) async throws {
+    try await WebhookReceiver.with { receiver in
+      receiver.answers["own"] = { _ in .text(200, "answer") }
       try await RunningFleet.with(Self.roles) { fleet in
         try await body(WebhookAPIClient(fleet: fleet), receiver)
       }
-    } catch {
-      await receiver.close()
-      throw error
     }
-    await receiver.close()
   }
 
-  /// Whether a signature of a request is that of a shared secret.
-  private func signatures(_ request: HTTPServerRequest) -> [String] {
-    (request.header("webhook-signature") ?? "").split(separator: " ").map(String.init)
+  private func signatures(_ received: WebhookReceiver.Received) -> [String] {
+    received.signature.split(separator: " ").map(String.init)
   }
 
-  private func expected(_ request: HTTPServerRequest, _ secret: String) -> String {
+  /// The signature of a request with a shared secret.
+  private func expected(_ received: WebhookReceiver.Received, _ secret: String) -> String {
     let key = Base64.decode(secret.dropFirst(6)) ?? []
-    let head = "\(request.header("webhook-id") ?? "").\(request.header("webhook-timestamp") ?? "")."
-    return "v1," + Base64.encode(HMACSHA256.authenticate(Array(head.utf8) + request.body, key: key))
+    let message = Array("\(received.id).\(received.timestamp).".utf8) + received.request.body
+    return "v1," + Base64.encode(HMACSHA256.authenticate(message, key: key))
   }
 
   @Test func `every attempt is listed, by endpoint and by event, and what failed is recovered`() async throws {
@@ -117,21 +95,18 @@ struct WebhookReplayTests {
 
   @Test func `a test event goes to its endpoint alone, signed with every secret that is valid`() async throws {
     try await with { api, receiver in
-      let (id, first) = try await api.create(#""url":"\#(receiver.url)","topics":["other"]"#)
-      func tested() async throws -> (request: HTTPServerRequest, id: String) {
+      let (id, first) = try await api.create(#""url":"\#(receiver.url("own"))","topics":["other"]"#)
+      func tested() async throws -> (request: WebhookReceiver.Received, id: String) {
         let answer = try await api.send("POST", "webhook_endpoints/\(id)/test")
         guard answer.status == 202, let event = answer.text("eventId") else {
           throw NeverHappened(description: "the test event was not taken: \(answer.body)")
         }
-        let requests = await receiver.requests.wait { requests in
-          requests.contains { $0.header("webhook-id") == event }
-        }
-        let request = try #require(requests.first { $0.header("webhook-id") == event })
-        return (request, event)
+        let requests = await receiver.requests.wait { $0.contains { $0.id == event } }
+        return (try #require(requests.first { $0.id == event }), event)
       }
       let (request, event) = try await tested()
       #expect(signatures(request) == [expected(request, first)])
-      let body: JSONValue = try JSONText(request.body).decoded()
+      let body: JSONValue = try JSONText(request.request.body).decoded()
       #expect(body.text("topic") == "test" && body.number("broadcasterId") == RunningFleet.publisher)
 
       let rotated = try await api.send("POST", "webhook_endpoints/\(id)/rotate_secret", #"{"overlapSeconds":600}"#)
@@ -153,7 +128,7 @@ struct WebhookReplayTests {
 
   @Test func `what a disabled endpoint did not get is recovered once it is enabled`() async throws {
     try await with { api, receiver in
-      let id = try await api.create(#""url":"\#(receiver.url)""#).id
+      let id = try await api.create(#""url":"\#(receiver.url("own"))""#).id
       #expect(try await api.send("POST", "webhook_endpoints/\(id)/disable").status == 200)
       var names: Set<String> = []
       for number in 0..<3 {
@@ -168,8 +143,8 @@ struct WebhookReplayTests {
       #expect(try await api.send("POST", "webhook_endpoints/\(id)/enable").status == 200)
       let recovered = try await api.send("POST", "webhook_endpoints/\(id)/recover", #"{"since":0}"#)
       #expect(recovered.body == .object(["recovered": .integer(3)]))
-      let requests = await receiver.requests.wait(for: 3)
-      #expect(Set(requests.compactMap { $0.header("webhook-id") }) == Set(events.map(\.id)))
+      let requests = await receiver.wait("own", for: 3)
+      #expect(Set(requests.map(\.id)) == Set(events.map(\.id)))
 
       // Deleted, it gets nothing more, and its log is gone.
       #expect(try await api.send("DELETE", "webhook_endpoints/\(id)").status == 204)
@@ -181,17 +156,16 @@ struct WebhookReplayTests {
 
   @Test func `an endpoint that answers 410 is disabled, and its health says so`() async throws {
     try await with { api, receiver in
-      receiver.status = 410
-      let id = try await api.create(#""url":"\#(receiver.url)""#).id
+      receiver.answers["own"] = { $0 == 1 ? .text(410, "") : .text(200, "") }
+      let id = try await api.create(#""url":"\#(receiver.url("own"))""#).id
       #expect(try await api.send("POST", "webhook_endpoints/\(id)/test").status == 202)
       try await eventually("it is disabled") {
         try await api.send("GET", "webhook_endpoints/\(id)").text("disabledReason") == "gone"
       }
-      receiver.status = 200
       let on = try await api.send("POST", "webhook_endpoints/\(id)/enable")
       #expect(on["enabled"] == .bool(true) && on["failingSince"] == nil)
       #expect(try await api.send("POST", "webhook_endpoints/\(id)/test").status == 202)
-      _ = await receiver.requests.wait(for: 2)
+      _ = await receiver.wait("own", for: 2)
     }
   }
 }
