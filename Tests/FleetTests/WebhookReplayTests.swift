@@ -145,6 +145,10 @@ struct WebhookReplayTests {
       #expect(recovered.body == .object(["recovered": .integer(3)]))
       let requests = await receiver.wait("own", for: 3)
       #expect(Set(requests.map(\.id)) == Set(events.map(\.id)))
+      for request in requests {
+        let version = events.first { $0.id == request.id }?.version
+        #expect(request.request.header("countersign-version") == version.map { String($0) })
+      }
 
       // Deleted, it gets nothing more, and its log is gone.
       #expect(try await api.send("DELETE", "webhook_endpoints/\(id)").status == 204)
