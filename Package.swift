@@ -117,7 +117,8 @@ let package = Package(
     tests(
       "FleetTests",
       [
-        "TestSupport", "Chaos", "Fleet", "Simulator", "AMQP", "Redis", "HTTPClient", "Crypto", "JSON", "EventLoop",
+        "TestSupport", "Chaos", "Fleet", "Simulator", "AMQP", "Redis", "HTTPClient", "HTTPServer", "Crypto", "JSON",
+        "EventLoop",
       ]),
   ],
   swiftLanguageModes: [.v6]

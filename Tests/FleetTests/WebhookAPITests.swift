@@ -76,6 +76,54 @@ struct WebhookAPITests {
     }
   }
 
+  @Test func `of an asymmetric key only the public half is ever told`() async throws {
+    try await with { api in
+      let created = try await api.send(
+        "POST", "webhook_endpoints", #"{"url":"https://example.com","signature":"v1a"}"#)
+      #expect(created.status == 201 && created["secret"] == nil)
+      let first = try #require(created.text("publicKey"))
+      #expect(first.hasPrefix("whpk_"))
+      let path = "webhook_endpoints/\(created.text("id") ?? "")"
+      #expect(try await api.send("GET", path).text("publicKey") == first)
+      let rotated = try await api.send("POST", path + "/rotate_secret")
+      #expect(rotated["secret"] == nil && rotated.text("publicKey") != first)
+      let refused = try await api.send("POST", path + "/rotate_secret", #"{"secret":"whsec_AAAA"}"#)
+      #expect(refused.status == 400 && refused.text("detail")?.hasPrefix("secret: expected whsk_") == true)
+    }
+  }
+
+  @Test func `rotations at once all take effect, and ten old secrets are the most`() async throws {
+    try await with(["gateway-1", "gateway-2"]) { api in
+      let path = "webhook_endpoints/\(try await api.create(#""url":"https://example.com""#).id)/rotate_secret"
+      let rotations = (0..<10).map { number in
+        Task { @LoopActor in
+          try await api.send("POST", path, #"{"overlapSeconds":600}"#, gateway: "gateway-\(number % 2 + 1)")
+        }
+      }
+      var secrets: Set<String> = []
+      for rotation in rotations { secrets.insert(try await rotation.value.text("secret") ?? "") }
+      #expect(secrets.count == 10 && !secrets.contains(""))
+      let more = try await api.send("POST", path, #"{"overlapSeconds":600}"#)
+      #expect(more.status == 409 && more.text("detail")?.hasPrefix("10 old secrets") == true)
+      #expect(try await api.send("POST", path, #"{"overlapSeconds":0}"#)["oldSecretsExpireAt"] == nil)
+    }
+  }
+
+  @Test func `an address that webhooks must not be sent to is refused`() async throws {
+    try await with { api in
+      // The tests' fleet allows http and loopback; nothing else.
+      for url in [
+        "https://169.254.169.254/latest", "http://10.0.0.1/", "https://[::ffff:10.0.0.1]/", "https://[fd00::1]/",
+        "https://0.0.0.0/", "https://user@example.com/", "https://2130706433/",
+      ] {
+        let refused = try await api.send("POST", "webhook_endpoints", #"{"url":"\#(url)"}"#)
+        #expect(refused.status == 400 && refused.text("detail")?.hasPrefix("url: ") == true, "\(url)")
+        let list = try await api.send("PUT", "webhook_subscriptions/t", #"[{"url":"\#(url)"}]"#)
+        #expect(list.status == 400 && list.text("detail")?.hasPrefix("[0].url: ") == true, "\(url)")
+      }
+    }
+  }
+
   @Test func `a list is paged, and stays whole while endpoints come and go`() async throws {
     try await with { api in
       var ids: [String] = []

@@ -10,7 +10,8 @@ public enum WebhookSecret {
   public static func expectation(_ format: WebhookEndpoint.Format, _ signature: WebhookEndpoint.Signature) -> String {
     switch (format, signature) {
     case (.cleeng, .v1): "expected whsec_ and the base64 of 24 to 64 bytes"
-    case (.cleeng, .v1a): "expected whsk_ and the base64 of an Ed25519 private key of 32 bytes"
+    case (.cleeng, .v1a):
+      "expected whsk_ and the base64 of an Ed25519 private key: its seed of 32 bytes, or both halves in 64"
     default: "expected 16 to 64 visible ASCII characters"
     }
   }
@@ -21,7 +22,7 @@ public enum WebhookSecret {
   ) -> [UInt8]? {
     switch (format, signature) {
     case (.cleeng, .v1): decoded(text, "whsec_", 24...64)
-    case (.cleeng, .v1a): decoded(text, "whsk_", 32...32)
+    case (.cleeng, .v1a): decoded(text, "whsk_", 32...64).flatMap(seed)
     default:
       (16...64).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7e).contains($0) }
         ? Array(text.utf8) : nil
@@ -34,9 +35,21 @@ public enum WebhookSecret {
     return format == .cleeng ? bytes : Array(Base64URL.encode(bytes).utf8)
   }
 
+  /// What a receiver verifies signatures of `v1a` with: `whpk_` and base64; `nil` for a key that is none of Ed25519.
+  public static func publicText(_ key: [UInt8]) -> String? {
+    (try? Ed25519PrivateKey(seed: key)).map { "whpk_" + Base64.encode($0.publicKey) }
+  }
+
   /// How a shared secret is shown, once.
   public static func text(_ key: [UInt8], _ format: WebhookEndpoint.Format) -> String {
     format == .cleeng ? "whsec_" + Base64.encode(key) : String(decoding: key, as: UTF8.self)
+  }
+
+  /// The seed of an Ed25519 key, which some write with the public half behind it (RFC 8032 calls only the seed so).
+  private static func seed(_ bytes: [UInt8]) -> [UInt8]? {
+    let seed = Array(bytes.prefix(32))
+    guard let key = try? Ed25519PrivateKey(seed: seed) else { return nil }
+    return bytes.count == 32 || Array(bytes.dropFirst(32)) == key.publicKey ? seed : nil
   }
 
   private static func decoded(_ text: String, _ prefix: String, _ count: ClosedRange<Int>) -> [UInt8]? {

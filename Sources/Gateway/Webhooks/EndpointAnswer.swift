@@ -27,7 +27,8 @@ struct EndpointAnswer: Encodable, Equatable {
   /// Until when old keys sign besides, after rotations.
   let oldSecretsExpireAt: [String]?
   var secret: String?
-  var publicKey: String?
+  /// What a receiver of `v1a` verifies with; no secret.
+  let publicKey: String?
 
   /// - Parameter now: milliseconds since 1970.
   init(_ endpoint: WebhookEndpoint, _ health: EndpointHealth, now: Int64) {
@@ -50,6 +51,7 @@ struct EndpointAnswer: Encodable, Equatable {
     createdAt = endpoint.source == .configuration ? nil : rfc3339(milliseconds: endpoint.createdAt)
     updatedAt = endpoint.source == .configuration ? nil : rfc3339(milliseconds: endpoint.updatedAt)
     let ends = endpoint.secrets.compactMap(\.expiresAt).filter { now < $0 }
+    publicKey = endpoint.signature == .v1a ? endpoint.secrets.first.flatMap { WebhookSecret.publicText($0.key) } : nil
     oldSecretsExpireAt = ends.isEmpty ? nil : ends.map(rfc3339)
   }
 }

@@ -10,8 +10,6 @@ import Observability
 import Purchases
 
 extension WebhookAPI {
-  /// The topic of the events that a publisher asks for to see whether an endpoint works.
-  static let testTopic = "test"
   /// The most events that one request recovers; a client that waits has its patience too.
   static let recoveredAtOnce = 10_000
   /// Events that are read and published at a time.
@@ -28,12 +26,12 @@ extension WebhookAPI {
         data.member("endpointId", id)
         data.member("time", time)
       }
-      envelope.member("topic", Self.testTopic)
+      envelope.member("topic", EventMessage.testTopic)
     }
     let headers: [String: AMQPValue] = [
       "cloudEvents_specversion": "1.0", "cloudEvents_id": .string(event),
       "cloudEvents_source": .string("/countersign/\(publisher.id)"),
-      "cloudEvents_type": .string(Self.testTopic), "cloudEvents_time": .string(time),
+      "cloudEvents_type": .string(EventMessage.testTopic), "cloudEvents_time": .string(time),
       "traceparent": .string(TraceParent().description),
     ]
     guard let delivery = try? Delivery(eventId: event, endpointId: id, headers: headers, body: body) else {

@@ -173,9 +173,9 @@ struct WebhookAPI {
     return found
   }
 
-  /// Puts the secret into an answer, or, where the key is not shared, what a receiver verifies with.
+  /// Puts the secret into an answer, unless it is the private half of a key, which nobody else needs.
   private func show(_ endpoint: WebhookEndpoint, in answer: inout EndpointAnswer) {
-    guard let key = endpoint.secrets.first?.key else { return }
+    guard endpoint.signature == .v1, let key = endpoint.secrets.first?.key else { return }
     answer.secret = WebhookSecret.text(key, endpoint.format)
   }
 
@@ -184,9 +184,9 @@ struct WebhookAPI {
   }
 
   var address: WebhookAddress {
-    WebhookAddress(
-      allowsHTTP: context.settings.notifier.allowsInsecureEndpoints,
-      allows: context.settings.notifier.addresses.allows(host:))
+    let settings = context.settings.notifier
+    return WebhookAddress(
+      allowsHTTP: settings.allowsInsecureEndpoints, allows: { settings.addresses.allows(host: $0) })
   }
 
   func newId() throws(Problem) -> String { try drawn { try WebhookEndpoint.newId() } }

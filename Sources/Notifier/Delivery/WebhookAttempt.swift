@@ -42,6 +42,9 @@ struct WebhookAttempt {
   /// Longer answers are cut off; the status is all that counts.
   private static let maxAnswerBytes = 64 << 10
 
+  /// By which a receiver can drop what is older than what it has.
+  private static let versionHeader = "countersign-version"
+
   private let notifier: Notifier
   private let delivery: Delivery
   private let endpoint: WebhookEndpoint
@@ -92,6 +95,8 @@ struct WebhookAttempt {
           endpoint.signature, id: delivery.eventId, timestamp: timestamp, body: payload.body, keys: keys)
       ),
     ]
+    // The bodies are other people's contracts, and have no place for it.
+    if let version = delivery.version { headers.append((name: Self.versionHeader, value: String(version))) }
     headers += payload.headers.map { (name: $0.name, value: $0.value) }
     if let trace = delivery.traceparent.flatMap({ TraceParent($0) }) {
       headers.append((name: "traceparent", value: trace.child().description))

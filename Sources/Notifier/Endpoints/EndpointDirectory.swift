@@ -37,6 +37,8 @@ final class EndpointDirectory {
   func endpoint(_ id: String, of publisher: Publisher) async throws -> WebhookEndpoint? {
     if let configured = publisher.webhooks.first(where: { $0.id == id }) { return WebhookEndpoint(configured) }
     if let found = try await ofAPI(publisher.id, within: Self.freshness).first(where: { $0.id == id }) { return found }
+    // A reading that is under way may have begun before the endpoint was made.
+    _ = try? await reading[publisher.id]?.value
     return try await ofAPI(publisher.id, within: .zero).first { $0.id == id }
   }
 

@@ -20,13 +20,10 @@ struct EventContent {
     var transactionId: String?
   }
 
-  /// The topic of events that a publisher sends to try an endpoint.
-  static let testTopic = "test"
-
   /// Reads an event; `nil` when it is about something else, or has not the documented shape.
   init?(_ delivery: Delivery) {
     struct Envelope: Decodable { let data: Fields }
-    isTest = delivery.topic == Self.testTopic
+    isTest = delivery.topic == EventMessage.testTopic
     guard isTest || delivery.topic == PurchaseEvent.topic else { return nil }
     let envelope = try? JSONText(delivery.body).decoded(as: Envelope.self)
     guard let data = envelope?.data ?? (isTest ? Fields() : nil) else { return nil }

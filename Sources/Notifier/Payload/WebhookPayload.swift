@@ -28,7 +28,7 @@ struct WebhookPayload: Equatable {
       body = delivery.body
     case (.fovea, let event?):
       // A public key's private half is nobody's password.
-      let password = endpoint.signature == .v1 ? keys.first.map { "whsec_" + Base64.encode($0) } : nil
+      let password = endpoint.signature == .v1 ? keys.first.map { WebhookSecret.text($0, .fovea) } : nil
       body = Self.fovea(event, password: password)
     case (.mbaasy, let event?):
       body = Self.mbaasy(event)

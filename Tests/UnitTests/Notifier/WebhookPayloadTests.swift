@@ -38,7 +38,7 @@ struct WebhookPayloadTests {
       "productId": "S1", "purchaseId": "apple:99", "transactionId": "apple:100",
     ].mapValues { .string($0) }
     let expected: [String: JSONValue] = [
-      "type": .string("purchases.updated"), "password": .string("whsec_" + Base64.encode(key)),
+      "type": .string("purchases.updated"), "password": .string(String(decoding: key, as: UTF8.self)),
       "applicationUsername": .string("42"),
       "purchases": .object([
         "S1": .object(common.merging(["platform": .string("apple"), "isExpired": .bool(false)]) { $1 })
@@ -90,7 +90,7 @@ struct WebhookPayloadTests {
     let body = #"{"broadcasterId":7,"topic":"test","data":{}}"#
     #expect(
       String(decoding: try payload(.fovea, body: body).body, as: UTF8.self)
-        == "{\"type\":\"test\",\"password\":\"whsec_\(Base64.encode(key))\"}")
+        == "{\"type\":\"test\",\"password\":\"\(String(decoding: key, as: UTF8.self))\"}")
     #expect(try payload(.mbaasy, body: body).headers.count == 1)
     #expect(try payload(.cleeng, body: body).body == Array(body.utf8))
   }
