@@ -21,6 +21,9 @@ public final class Notifier: Role {
   let lanes: Lanes
   let underWay: AttemptsUnderWay
 
+  /// How many deliveries are held for the last second before they are due.
+  var almostDue = 0
+
   private let redis: RedisClient
   private var consumer: AMQPConsumer!
   private var server: HTTPServer?

@@ -27,6 +27,13 @@ struct DeliveryRun {
     switch DeliveryDelay(due: delivery.due, now: now) {
     case .tier: return await settle(notifier.enqueue(delivery, now: now, context.log))
     case .onLoop(let time):
+      // Too many of them would keep others waiting: a second late is better.
+      guard notifier.almostDue < max(1, context.settings.notifier.concurrency / 4) else {
+        let queue = notifier.topology.deliveryDelay(DeliveryDelay.tiers[0])
+        return await settle(notifier.publish(delivery.message(queue: queue), context.log))
+      }
+      notifier.almostDue += 1
+      defer { notifier.almostDue -= 1 }
       do { try await EventLoop.sleep(for: time) } catch { return await settle(false) }
     case nil: break
     }

@@ -19,6 +19,8 @@ struct Lane {
 
   /// The longest that a delivery is held for its turn.
   static let patience: Duration = .milliseconds(500)
+  /// The most that are held for their turn.
+  static let longestLine = 200
   /// The longest that a parked one stays away before it asks again.
   static let longestPark: Duration = .seconds(60)
   /// An endpoint that takes longer counts as slow.
@@ -58,7 +60,7 @@ struct Lane {
       return (.go, next)
     }
     let spacing = expected(now) / min(window, limit)
-    if !hasWaited, spacing * (ahead + 1) <= Self.patience { return (.wait, 0) }
+    if !hasWaited, ahead < Self.longestLine, spacing * (ahead + 1) <= Self.patience { return (.wait, 0) }
     return (.park(park(now, spacing)), 0)
   }
 

@@ -33,6 +33,8 @@ struct LaneTests {
     #expect(ask(&lane, at: .seconds(1)).admission == .wait)
     // Whoever waits comes first.
     #expect(ask(&lane, at: .seconds(1), limit: 6, ahead: 1).admission == .wait)
+    // A quick one's turn comes soon, yet the line is not the whole prefetch.
+    #expect(ask(&lane, at: .seconds(1), ahead: Lane.longestLine).admission == .park(.seconds(1)))
   }
 
   @Test func theEndpointsOwnLimitHolds() {
