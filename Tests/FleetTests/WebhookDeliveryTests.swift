@@ -251,6 +251,18 @@ struct WebhookDeliveryTests {
     }
   }
 
+  @Test func `an event for many endpoints comes to each of them once`() async throws {
+    try await with { (parts) async throws in
+      let paths = (0..<25).map { "many\($0)" }
+      for path in paths { _ = try await parts.endpoint(path) }
+      try await parts.fleet.publish(["evt_1", "evt_2"])
+      for path in paths {
+        #expect(Set(await parts.receiver.wait(path, for: 2).map(\.id)) == ["evt_1", "evt_2"])
+      }
+      #expect(parts.receiver.requests.all.count == 2 * paths.count)
+    }
+  }
+
   @Test func `a message of an earlier version is delivered`() async throws {
     try await with { (parts) async throws in
       let body = #"{"broadcasterId":1001,"data":{},"topic":"inappPurchaseSyncResult"}"#

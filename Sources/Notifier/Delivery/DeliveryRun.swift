@@ -11,6 +11,9 @@ struct DeliveryRun {
   let notifier: Notifier
   let received: AMQPConsumer.Received
 
+  /// An event for more endpoints is spread over messages of their own.
+  private static let mostAtOnce = 10
+
   private var context: RoleContext { notifier.context }
 
   func run() async {
@@ -58,6 +61,7 @@ struct DeliveryRun {
   /// - Returns: whether none of them is owed anything by this message any more.
   private func deliver(_ delivery: Delivery, to endpoints: [WebhookEndpoint]) async -> Bool {
     if endpoints.count == 1 { return await EndpointRun(notifier, delivery, endpoints[0]).run() }
+    guard endpoints.count <= Self.mostAtOnce else { return await spread(delivery, to: endpoints) }
     // Tasks and no group, whose children would start on another thread; they are awaited at once and cancelled with this
     // run.
     let attempts = endpoints.map { endpoint in
@@ -70,6 +74,24 @@ struct DeliveryRun {
     } onCancel: {
       for attempt in attempts { attempt.cancel() }
     }
+  }
+
+  /// Makes a message for each endpoint, so that what is held is bounded by the prefetch however many there are.
+  private func spread(_ delivery: Delivery, to endpoints: [WebhookEndpoint]) async -> Bool {
+    for start in stride(from: 0, to: endpoints.count, by: 100) {
+      let copies = endpoints[start..<min(start + 100, endpoints.count)].map { endpoint in
+        var copy = delivery
+        copy.endpointId = endpoint.id
+        copy.due = nil
+        copy.parks = 0
+        return copy.message(queue: notifier.topology.deliveries)
+      }
+      let publishing = copies.map { copy in Task { @LoopActor in await notifier.publish(copy, context.log) } }
+      var isSpread = true
+      for task in publishing where await !task.value { isSpread = false }
+      guard isSpread else { return false }
+    }
+    return true
   }
 
   /// Takes the message off the queue when all that follows from it is recorded, and gives it back otherwise.

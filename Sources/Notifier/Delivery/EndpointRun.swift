@@ -56,7 +56,7 @@ struct EndpointRun {
     if ContinuousClock.now - start < .seconds(1), let correction = context.clock.learn(beginning.now) {
       log.warning("the clock was set by Redis'", ["correctionSeconds": .double(Double(correction) / 1000)])
     }
-    if beginning.permission == .go { return await attempt(pass, beginning.unannounced) }
+    if beginning.permission == .go { return await attempt(pass) }
     var parking = DeliveryDelay.parking(delivery.parks)
     if beginning.permission == .full {
       parking = notifier.lanes.abortForOthers(pass, limit: endpoint.maxConcurrency)
@@ -77,11 +77,7 @@ struct EndpointRun {
     }
   }
 
-  private func attempt(_ pass: Lanes.Pass, _ unannounced: EndpointHealth? = nil) async -> Bool {
-    guard await announce(unannounced) else {
-      notifier.lanes.abort(pass)
-      return false
-    }
+  private func attempt(_ pass: Lanes.Pass) async -> Bool {
     let number = notifier.underWay.add(delivery, endpoint: endpoint.id)
     let attempt = await WebhookAttempt(notifier, delivery, endpoint).send()
     notifier.underWay.remove(number)
