@@ -233,7 +233,9 @@ struct WebhookDeliveryTests {
       try await parts.fleet.publish(["evt_2"])
       let requests = await parts.receiver.wait("a", for: 2)
       #expect(requests[1].id == "evt_2")
-      #expect(try await parts.fleet.metric("notifier-1", "countersign_webhook_attempts_unrecorded_total") >= 1)
+      try await eventually("it is counted") {
+        try await parts.fleet.metric("notifier-1", "countersign_webhook_attempts_unrecorded_total") >= 1
+      }
       // One that has never been told anything, and knows of no endpoint.
       await parts.fleet.kill("notifier-1")
       try parts.fleet.start("notifier-2")

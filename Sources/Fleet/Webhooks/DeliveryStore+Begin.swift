@@ -130,7 +130,7 @@ extension RedisScript {
         if round == ARGV[3] then
           if tonumber(attempt) == tonumber(ARGV[4]) then return answer('made', outcome, due) end
           if tonumber(attempt) > tonumber(ARGV[4]) then return answer('superseded') end
-        elseif outcome == 'delivered' and tonumber(ARGV[4]) > 1 then
+        elseif outcome == 'delivered' and (ARGV[3] == '' or tonumber(ARGV[4]) > 1) then
           return answer('superseded')
         end
       end

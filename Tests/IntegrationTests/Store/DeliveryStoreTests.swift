@@ -169,6 +169,13 @@ struct DeliveryStoreTests {
       try await run(store, delivery(attempt: 2), .delivered)
       #expect(try await begin(store, delivery(attempt: 2), endpoint()) == .made(.delivered, nextAt: nil))
       #expect(try await begin(store, delivery(), endpoint()) == .superseded)
+      // What is asked for anew is made, and once it is delivered nothing of before is tried any more.
+      #expect(try await begin(store, delivery(round: "r"), endpoint()) == .go)
+      try await run(store, delivery(round: "r"), .delivered)
+      #expect(try await begin(store, delivery(), endpoint()) == .superseded)
+      #expect(try await begin(store, delivery(attempt: 3), endpoint()) == .superseded)
+      #expect(try await begin(store, delivery(attempt: 2, round: "s"), endpoint()) == .superseded)
+      #expect(try await begin(store, delivery(round: "s"), endpoint()) == .go)
     }
   }
 
