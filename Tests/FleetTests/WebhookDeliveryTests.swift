@@ -90,7 +90,7 @@ struct WebhookDeliveryTests {
       let state = try await parts.api.send("GET", "webhook_endpoints/\(gone)")
       #expect(state["enabled"] == .bool(false) && state.text("disabledReason") == "gone")
       let metric = "countersign_webhook_endpoints_disabled_total{reason=\"gone\"}"
-      #expect(try await parts.fleet.metric("notifier-1", metric) == 1)
+      try await eventually("it is counted") { try await parts.fleet.metric("notifier-1", metric) == 1 }
 
       try await parts.fleet.publish(["evt_2"])
       let log = try await parts.log(gone) { $0.count == 2 }
