@@ -77,7 +77,8 @@ let package = Package(
     library(
       "Notifier",
       [
-        "Fleet", "HTTPClient", "HTTPServer", "AMQP", "Configuration", "Crypto", "JSON", "EventLoop", "Observability",
+        "Fleet", "HTTPClient", "HTTPServer", "AMQP", "Redis", "Configuration", "Crypto", "JSON", "EventLoop",
+        "Observability",
         "Purchases",
       ]),
     library("Simulator", ["HTTP2Server", "Crypto", "EventLoop", "Observability"]),
@@ -115,7 +116,10 @@ let package = Package(
       ]),
     tests(
       "FleetTests",
-      ["TestSupport", "Chaos", "Fleet", "Simulator", "AMQP", "Redis", "HTTPClient", "Crypto", "EventLoop"]),
+      [
+        "TestSupport", "Chaos", "Fleet", "Simulator", "AMQP", "Redis", "HTTPClient", "HTTPServer", "Crypto", "JSON",
+        "EventLoop",
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

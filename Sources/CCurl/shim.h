@@ -39,3 +39,14 @@ static inline CURLcode countersign_curl_get_length(CURL *easy, CURLINFO info, lo
   *value = (long)length;
   return status;
 }
+typedef curl_socket_t (*countersign_curl_open_socket_callback)(void *context, curlsocktype purpose,
+                                                              struct curl_sockaddr *address);
+static inline CURLcode countersign_curl_set_open_socket_callback(CURL *easy, void *context,
+                                                                 countersign_curl_open_socket_callback callback) {
+  curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, context);
+  return curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, callback);
+}
+// The address is longer than the member that libcurl declares for it, so only C can point to it whole.
+static inline const struct sockaddr *countersign_curl_address(const struct curl_sockaddr *address) {
+  return &address->addr;
+}

@@ -136,31 +136,6 @@ public struct WorkerSettings: Sendable {
   }
 }
 
-/// The notifier: events in, webhooks out.
-public struct NotifierSettings: Sendable {
-  public var listen: ListenAddress
-  public var concurrency: Int
-  public var timeout: Duration
-  public var retrySchedule: [Duration]
-  /// Whether endpoints may be `http://`; for development.
-  public var allowsInsecureEndpoints: Bool
-  public var caFile: String?
-
-  init(_ reader: SettingsReader) {
-    listen = ListenAddress(
-      reader, "notifier.listen", "127.0.0.1:9102", "Address and port of /livez, /readyz and /metrics.")
-    concurrency = Int(reader.int("notifier.concurrency", 100, 1...10_000, "Events that are delivered at once."))
-    timeout = reader.seconds("notifier.timeoutSeconds", 20, 0.1...120, "Time for one attempt.")
-    retrySchedule = reader.secondsList(
-      "notifier.retryScheduleSeconds", [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400],
-      "Delay before each further attempt; each different delay is a queue.")
-    allowsInsecureEndpoints = reader.bool(
-      "notifier.allowsInsecureEndpoints", false, "Whether endpoints may be `http://`; for development.")
-    caFile = reader.optionalPath(
-      "notifier.caFile", "PEM file of certificate authorities for endpoints, instead of the system's.")
-  }
-}
-
 /// The simulator: a stand-in for Apple.
 public struct SimulatorSettings: Sendable {
   public var listen: ListenAddress

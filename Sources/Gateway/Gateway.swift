@@ -13,6 +13,8 @@ import Redis
 public final class Gateway: Role {
   private let context: RoleContext
   private let store: PurchaseStore
+  private let endpoints: WebhookEndpointStore
+  private let deliveries: DeliveryStore
   private let publisher: AMQPPublisher
   private let topology: Topology
   private let health: HealthEndpoints
@@ -33,6 +35,8 @@ public final class Gateway: Role {
       declare: { try await topology.declare(on: $0) })
     self.redis = redis
     self.store = store
+    endpoints = WebhookEndpointStore(redis, prefix: context.settings.redis.prefix)
+    deliveries = DeliveryStore(redis, prefix: context.settings.redis.prefix)
     self.topology = topology
     self.publisher = publisher
     health = HealthEndpoints(
@@ -96,6 +100,34 @@ public final class Gateway: Role {
     case .status(let id): return try await status(id, caller)
     case .customer(let id, let method): return try await customer(id, method, request, caller)
     case .health: throw .notFound
+    case .subscriptions, .endpoints, .endpoint, .change, .endpointDeliveries, .eventDeliveries, .resend:
+      let api = try WebhookAPI(
+        context: context, store: endpoints, deliveries: deliveries, queue: publisher, topology: topology, caller: caller
+      )
+      return try await webhooks(route, request, api)
+    }
+  }
+
+  private func webhooks(
+    _ route: Route, _ request: HTTPServerRequest, _ api: WebhookAPI
+  ) async throws(Problem) -> HTTPServerResponse {
+    switch route {
+    case .subscriptions(let topic, .put): try await api.putSubscriptions(topic, request)
+    case .subscriptions(let topic, _): try await api.readSubscriptions(topic)
+    case .endpoints(.post): try await api.create(request)
+    case .endpoints: try await api.list(request)
+    case .endpoint(let id, .patch): try await api.update(id, request)
+    case .endpoint(let id, .delete): try await api.delete(id)
+    case .endpoint(let id, _): try await api.read(id)
+    case .change(let id, .enable): try await api.enable(id)
+    case .change(let id, .disable): try await api.disable(id)
+    case .change(let id, .rotateSecret): try await api.rotateSecret(id, request)
+    case .change(let id, .test): try await api.test(id)
+    case .change(let id, .recover): try await api.recover(id, request)
+    case .endpointDeliveries(let id): try await api.deliveries(endpoint: id, request)
+    case .eventDeliveries(let id): try await api.deliveries(event: id, request)
+    case .resend(let event, let endpoint): try await api.resend(event, to: endpoint)
+    case .register, .status, .customer, .health: throw .notFound
     }
   }
 
@@ -152,6 +184,7 @@ public final class Gateway: Role {
       let id = try customerId(id)
       guard try await fromStore({ try await self.store.deleteCustomer(publisher, id) }) else { throw .notFound }
       return HTTPServerResponse(status: 204)
+    case .post, .patch: throw .notFound
     }
   }
 
@@ -172,6 +205,11 @@ extension Route {
     case .register: "register"
     case .status: "status"
     case .customer: "customer"
+    case .subscriptions: "webhook_subscriptions"
+    case .endpoints, .endpoint: "webhook_endpoints"
+    case .change(_, let change): "webhook_endpoints_\(change.rawValue)"
+    case .endpointDeliveries, .eventDeliveries: "webhook_deliveries"
+    case .resend: "webhook_deliveries_resend"
     case .health: "health"
     }
   }

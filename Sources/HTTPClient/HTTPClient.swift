@@ -22,6 +22,9 @@ public final class HTTPClient {
     public var keepsConnections = true
     /// Whether `http://` is allowed beside `https://`.
     public var allowsPlainHTTP = false
+    /// Asked with the 4 or 16 bytes of an address each time a socket is opened; `nil` allows all. With it, proxies of the
+    /// environment are not used: a proxy's address says nothing about where it leads.
+    public var allowsAddress: (@Sendable ([UInt8]) -> Bool)?
 
     /// Creates a configuration with the defaults above.
     public init() {}

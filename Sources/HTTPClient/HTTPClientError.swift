@@ -4,6 +4,8 @@ public struct HTTPClientError: Error, Sendable, CustomStringConvertible {
   public enum Code: String, Sendable {
     /// The name could not be resolved or no connection could be opened.
     case unreachable
+    /// Every address of the host is one that the client's configuration does not allow.
+    case forbiddenAddress
     /// The TLS handshake failed or the certificate was not trusted.
     case tls
     /// The time limit of the request passed.

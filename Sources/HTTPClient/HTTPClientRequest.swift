@@ -12,6 +12,10 @@ public struct HTTPClientRequest: Sendable {
   public var timeout: Duration
   /// A longer answer is an error, told as soon as the limit is passed.
   public var maxResponseBytes: Int
+  /// Whether a longer answer is cut off at the limit instead, for a caller that goes by the status.
+  public var cutsLongResponse = false
+  /// Whether any certificate is taken, of any name.
+  public var trustsAnyCertificate = false
 
   /// Creates a request: by default 30 seconds and 1 MiB of answer.
   public init(

@@ -1,5 +1,6 @@
 import CCurl
 import EventLoop
+import Glibc
 
 /// One request on its way: an easy handle, the memory it points to, and who waits for it. After its end it serves the next
 /// request of the client, which spares libcurl to make and set up another handle.
@@ -18,6 +19,9 @@ final class Transfer {
   private var headers: [(name: String, value: String)] = []
   private var body: [UInt8] = []
   private var isTooLarge = false
+  private var cutsLongResponse = false
+  private var trustsAnyCertificate = false
+  private var hasRefusedAddress = false
   private var waiter: CheckedContinuation<HTTPClientResponse, any Error>?
 
   /// - Throws: ``HTTPClientError`` when there is no memory for it.
@@ -59,6 +63,10 @@ final class Transfer {
     countersign_curl_set_data_callback(easy, CURLOPT_WRITEFUNCTION, onBody)
     countersign_curl_set_pointer(easy, CURLOPT_HEADERDATA, own)
     countersign_curl_set_data_callback(easy, CURLOPT_HEADERFUNCTION, onHeader)
+    if configuration.allowsAddress != nil {
+      set(CURLOPT_PROXY, "")
+      countersign_curl_set_open_socket_callback(easy, own, onOpenSocket)
+    }
   }
 
   /// Sets what this request asks for.
@@ -68,6 +76,7 @@ final class Transfer {
     self.waiter = waiter
     self.number = number
     (method, url, maxBytes) = (request.method, request.url, request.maxResponseBytes)
+    (cutsLongResponse, trustsAnyCertificate) = (request.cutsLongResponse, request.trustsAnyCertificate)
     set(CURLOPT_URL, request.url)
     if timeout != request.timeout {
       timeout = request.timeout
@@ -76,6 +85,10 @@ final class Transfer {
     // Waits for a connection that can take another stream rather than opening one more. Whether it can is known from
     // the first answer, so requests to a slow host that speaks HTTP/1.1 would wait for each other.
     set(CURLOPT_PIPEWAIT, configuration.awaitsMultiplexing && request.url.hasPrefix("https://") ? 1 : 0)
+    if trustsAnyCertificate {
+      set(CURLOPT_SSL_VERIFYPEER, 0)
+      set(CURLOPT_SSL_VERIFYHOST, 0)
+    }
     switch request.method {
     case "GET": break
     case "HEAD": set(CURLOPT_NOBODY, 1)  // else libcurl waits for a body
@@ -95,8 +108,15 @@ final class Transfer {
     countersign_curl_set_pointer(easy, CURLOPT_HTTPHEADER, headerList)
   }
 
+  /// Whether a socket may be opened to an address.
+  fileprivate func allows(_ address: [UInt8]) -> Bool {
+    let isAllowed = configuration.allowsAddress?(address) ?? true
+    hasRefusedAddress = !isAllowed
+    return isAllowed
+  }
+
   /// Whether the handle may serve another request: one that was a plain GET has nothing to be taken back.
-  var isReusable: Bool { method == "GET" }
+  var isReusable: Bool { method == "GET" && !trustsAnyCertificate }
 
   private func set(_ option: CURLoption, _ value: Int) { countersign_curl_set_long(easy, option, value) }
 
@@ -107,6 +127,7 @@ final class Transfer {
   fileprivate func receiveBody(_ piece: UnsafeRawBufferPointer) -> Bool {
     guard body.count + piece.count <= maxBytes else {
       isTooLarge = true
+      if cutsLongResponse { body.append(contentsOf: piece.prefix(maxBytes - body.count)) }
       return false
     }
     if body.isEmpty {
@@ -138,9 +159,12 @@ final class Transfer {
 
   /// Ends the transfer with libcurl's result; the handle must be off the multi handle by now.
   func finish(_ result: CURLcode) {
-    guard result == CURLE_OK else {
+    guard result == CURLE_OK || isTooLarge && cutsLongResponse else {
       let text = String(cString: errorText)
       let cause = text.isEmpty ? String(cString: curl_easy_strerror(result)) : text
+      if hasRefusedAddress, result == CURLE_COULDNT_CONNECT {
+        return fail(.forbiddenAddress, "the host has no address that is allowed")
+      }
       let code: HTTPClientError.Code = isTooLarge ? .responseTooLarge : .init(result)
       return fail(code, isTooLarge ? "the answer is longer than \(maxBytes) bytes" : cause)
     }
@@ -159,7 +183,7 @@ final class Transfer {
   private func end() -> CheckedContinuation<HTTPClientResponse, any Error>? {
     curl_slist_free_all(headerList)
     headerList = nil
-    (headers, body, isTooLarge) = ([], [], false)
+    (headers, body, isTooLarge, hasRefusedAddress) = ([], [], false, false)
     errorText.pointee = 0
     defer { waiter = nil }
     return waiter
@@ -219,4 +243,23 @@ private func onHeader(
   nonisolated(unsafe) let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
   LoopActor.assumeIsolated { transfer.receiveHeader(line) }
   return line.count
+}
+
+/// Opens a socket as libcurl would, unless its address is refused. libcurl then tries the host's next address.
+private func onOpenSocket(
+  _ context: UnsafeMutableRawPointer?, _: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
+) -> curl_socket_t {
+  guard let address, let start = countersign_curl_address(address) else { return CURL_SOCKET_BAD }
+  let place: Range<Int>
+  switch address.pointee.family {
+  case AF_INET: place = 4..<8  // sin_addr in sockaddr_in
+  case AF_INET6: place = 8..<24  // sin6_addr in sockaddr_in6
+  default: return CURL_SOCKET_BAD
+  }
+  guard Int(address.pointee.addrlen) >= place.upperBound else { return CURL_SOCKET_BAD }
+  let bytes = Array(UnsafeRawBufferPointer(start: start, count: Int(address.pointee.addrlen))[place])
+  let transfer = Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
+  guard LoopActor.assumeIsolated({ transfer.allows(bytes) }) else { return CURL_SOCKET_BAD }
+  return socket(
+    address.pointee.family, address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), address.pointee.protocol)
 }

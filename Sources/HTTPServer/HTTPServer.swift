@@ -187,8 +187,11 @@ public final class HTTPServer {
     guard let path = pathSegments(exchange.rawPath) else {
       return send(.text(400, "malformed path\n"), on: exchange.connection)
     }
+    guard let query = queryParameters(exchange.rawQuery) else {
+      return send(.text(400, "malformed query\n"), on: exchange.connection)
+    }
     let request = HTTPServerRequest(
-      method: exchange.method, path: path, headers: exchange.headers, body: exchange.body)
+      method: exchange.method, path: path, query: query, headers: exchange.headers, body: exchange.body)
     // A request on a connection that was kept alive, in the very run that is the last.
     if phase == .stopping { return send(Self.comeAgain, on: exchange.connection) }
     MHD_suspend_connection(exchange.connection)
@@ -224,6 +227,7 @@ final class Exchange {
   let method: String
   let rawPath: String
   private(set) var headers: [(name: String, value: String)] = []
+  private(set) var rawQuery: [(name: String, value: String)] = []
   var body: [UInt8] = []
   var received = 0
   var response: HTTPServerResponse?
@@ -234,11 +238,14 @@ final class Exchange {
     self.rawPath = rawPath
     // Unretained is right: libmicrohttpd calls back during this call only.
     MHD_get_connection_values(connection, .HEADER_KIND, onHeader, Unmanaged.passUnretained(self).toOpaque())
+    MHD_get_connection_values(
+      connection, .GET_ARGUMENT_KIND, onParameter, Unmanaged.passUnretained(self).toOpaque())
   }
 
   func header(_ name: String) -> String? { headers.first { $0.name.lowercased() == name }?.value }
 
   fileprivate func add(_ name: String, _ value: String) { headers.append((name, value)) }
+  fileprivate func addParameter(_ name: String, _ value: String) { rawQuery.append((name, value)) }
 }
 
 // The callbacks run on the loop, inside a call that the server made to libmicrohttpd.
@@ -297,5 +304,14 @@ private func onHeader(
   let exchange = Unmanaged<Exchange>.fromOpaque(context!).takeUnretainedValue()
   let (name, value) = (String(cString: name!), value.map { String(cString: $0) } ?? "")
   LoopActor.assumeIsolated { exchange.add(name, value) }
+  return .YES
+}
+
+private func onParameter(
+  _ context: UnsafeMutableRawPointer?, _: MHD_ValueKind, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
+) -> MHD_Result {
+  let exchange = Unmanaged<Exchange>.fromOpaque(context!).takeUnretainedValue()
+  let (name, value) = (String(cString: name!), value.map { String(cString: $0) } ?? "")
+  LoopActor.assumeIsolated { exchange.addParameter(name, value) }
   return .YES
 }

@@ -4,15 +4,21 @@ public struct HTTPServerRequest: Sendable {
   public let method: String
   /// The path's segments, each percent-decoded, so an encoded slash never makes a segment.
   public let path: [String]
+  /// The parameters of the query, each percent-decoded, in their order.
+  public let query: [(name: String, value: String)]
   /// Header fields as sent.
   public let headers: [(name: String, value: String)]
   /// The body.
   public let body: [UInt8]
 
   /// Creates a request, for tests.
-  public init(method: String, path: [String], headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
+  public init(
+    method: String, path: [String], query: [(name: String, value: String)] = [],
+    headers: [(name: String, value: String)] = [], body: [UInt8] = []
+  ) {
     self.method = method
     self.path = path
+    self.query = query
     self.headers = headers
     self.body = body
   }
@@ -22,29 +28,47 @@ public struct HTTPServerRequest: Sendable {
     let name = name.lowercased()
     return headers.first { $0.name.lowercased() == name }?.value
   }
+
+  /// Returns the first value of a parameter of the query.
+  public func query(_ name: String) -> String? { query.first { $0.name == name }?.value }
 }
 
 /// Splits a raw path into decoded segments; `nil` when an escape is malformed or not UTF-8.
 func pathSegments(_ raw: String) -> [String]? {
   var segments: [String] = []
   for part in raw.split(separator: "/", omittingEmptySubsequences: true) {
-    var bytes: [UInt8] = []
-    var rest = Array(part.utf8)[...]
-    while let byte = rest.popFirst() {
-      guard byte == UInt8(ascii: "%") else {
-        bytes.append(byte)
-        continue
-      }
-      let digits = String(decoding: rest.prefix(2), as: UTF8.self)
-      // `UInt8(_:radix:)` alone would take a sign.
-      guard digits.utf8.count == 2, digits.allSatisfy(\.isHexDigit), let value = UInt8(digits, radix: 16) else {
-        return nil
-      }
-      bytes.append(value)
-      rest = rest.dropFirst(2)
-    }
-    guard let segment = String(validating: bytes, as: UTF8.self) else { return nil }
+    guard let segment = percentDecoded(part) else { return nil }
     segments.append(segment)
   }
   return segments
+}
+
+/// Decodes the names and values of a query; `nil` when an escape is malformed or not UTF-8.
+func queryParameters(_ raw: [(name: String, value: String)]) -> [(name: String, value: String)]? {
+  var parameters: [(name: String, value: String)] = []
+  for (name, value) in raw {
+    guard let name = percentDecoded(name[...]), let value = percentDecoded(value[...]) else { return nil }
+    parameters.append((name, value))
+  }
+  return parameters
+}
+
+private func percentDecoded(_ text: Substring) -> String? {
+  guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
+  var bytes: [UInt8] = []
+  var rest = Array(text.utf8)[...]
+  while let byte = rest.popFirst() {
+    guard byte == UInt8(ascii: "%") else {
+      bytes.append(byte)
+      continue
+    }
+    let digits = String(decoding: rest.prefix(2), as: UTF8.self)
+    // `UInt8(_:radix:)` alone would take a sign.
+    guard digits.utf8.count == 2, digits.allSatisfy(\.isHexDigit), let value = UInt8(digits, radix: 16) else {
+      return nil
+    }
+    bytes.append(value)
+    rest = rest.dropFirst(2)
+  }
+  return String(validating: bytes, as: UTF8.self)
 }

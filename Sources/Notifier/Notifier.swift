@@ -6,6 +6,7 @@ import HTTPClient
 import HTTPServer
 import Observability
 import Purchases
+import Redis
 
 /// The role that delivers events to the publishers' webhook endpoints.
 @LoopActor
@@ -13,10 +14,17 @@ public final class Notifier: Role {
   let context: RoleContext
   let publisher: AMQPPublisher
   let topology: Topology
-  let policy: RetryPolicy
   let client: HTTPClient
   let metrics: NotifierMetrics
+  let store: DeliveryStore
+  let directory: EndpointDirectory
+  let lanes: Lanes
+  let underWay: AttemptsUnderWay
 
+  /// How many deliveries are held for the last second before they are due.
+  var almostDue = 0
+
+  private let redis: RedisClient
   private var consumer: AMQPConsumer!
   private var server: HTTPServer?
   private let runs = RunningTasks()
@@ -27,14 +35,12 @@ public final class Notifier: Role {
     self.context = context
     let topology = Topology(settings)
     self.topology = topology
-    policy = RetryPolicy(settings.notifier)
-    var configuration = HTTPClient.Configuration()
-    configuration.caFile = settings.notifier.caFile
-    configuration.allowsPlainHTTP = settings.notifier.allowsInsecureEndpoints
-    configuration.awaitsMultiplexing = false
-    configuration.maxConnectionsPerHost = 20
-    configuration.userAgent = "countersign-notifier"
-    client = HTTPClient(configuration)
+    client = HTTPClient(HTTPClient.Configuration(settings.notifier))
+    redis = context.makeRedis()
+    store = DeliveryStore(redis, prefix: settings.redis.prefix)
+    directory = EndpointDirectory(WebhookEndpointStore(redis, prefix: settings.redis.prefix))
+    lanes = Lanes(slowLimit: settings.notifier.concurrency / 2)
+    underWay = AttemptsUnderWay(store)
     let declare: @LoopActor (AMQPChannel) async throws -> Void = { try await topology.declare(on: $0) }
     publisher = AMQPPublisher(
       AMQPEndpoint(settings.rabbitmq), name: "countersign notifier publishes",
@@ -47,6 +53,7 @@ public final class Notifier: Role {
   }
 
   public func start() async throws {
+    // Not Redis: without it events are delivered all the same, as far as the endpoints are known.
     let health = HealthEndpoints(
       metrics: context.metrics,
       checks: [
@@ -55,6 +62,8 @@ public final class Notifier: Role {
         ("not stopping", { [runs] in !runs.isClosed }),
       ])
     server = try health.serve(at: context.settings.notifier.listen, context.log)
+    redis.start()
+    underWay.start()
     publisher.start()
     consumer.start()
   }
@@ -65,6 +74,8 @@ public final class Notifier: Role {
     await runs.finish(within: grace)
     await consumer.stop()
     await publisher.stop()
+    underWay.stop()
+    await redis.stop()
     client.close()
     await server?.close()
   }
@@ -76,5 +87,44 @@ public final class Notifier: Role {
     }
     let run = DeliveryRun(notifier: self, received: received)
     runs.start { await run.run() }
+  }
+
+  /// Puts a delivery into the queue in which it waits until it is due.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  /// - Returns: whether the broker has it.
+  func enqueue(_ delivery: Delivery, now: Int64, _ log: Log) async -> Bool {
+    var queue = topology.deliveries
+    if case .tier(let tier) = DeliveryDelay(due: delivery.due, now: now) { queue = topology.deliveryDelay(tier) }
+    return await publish(delivery.message(queue: queue), log)
+  }
+
+  /// Publishes until the broker has confirmed.
+  ///
+  /// - Returns: whether it has, at last.
+  func publish(_ message: AMQPMessage, _ log: Log) async -> Bool {
+    do {
+      try await publisher.publishSurely(message)
+      return true
+    } catch {
+      log.error("the delivery could not be recorded", ["queue": .string(message.routingKey), "cause": .failure(error)])
+      return false
+    }
+  }
+}
+
+extension HTTPClient.Configuration {
+  /// How webhooks are sent: connections only where the platform team allows them, and as many as the lanes ask for.
+  fileprivate init(_ settings: NotifierSettings) {
+    self.init()
+    caFile = settings.caFile
+    allowsPlainHTTP = settings.allowsInsecureEndpoints
+    connectTimeout = settings.connectTimeout
+    awaitsMultiplexing = false
+    // An endpoint that hangs must not keep its neighbours on the same host waiting.
+    maxConnectionsPerHost = 0
+    userAgent = "countersign-notifier"
+    let addresses = settings.addresses
+    allowsAddress = { bytes in NetworkAddress(bytes: bytes).map(addresses.allows) ?? false }
   }
 }

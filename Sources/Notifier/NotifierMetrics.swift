@@ -6,6 +6,10 @@ import Observability
 final class NotifierMetrics {
   let attempts: Counter
   let duration: Histogram
+  let firstAttemptDelay: Histogram
+  let putOff: Counter
+  let disabled: Counter
+  let unrecorded: Counter
   let dead: Counter
   let redeliveries: Counter
 
@@ -14,6 +18,15 @@ final class NotifierMetrics {
     attempts = metrics.counter(
       "countersign_webhook_attempts_total", "Attempts by what they came to.", labels: ["outcome"])
     duration = metrics.histogram("countersign_webhook_attempt_duration_seconds", "Time of one attempt.")
+    firstAttemptDelay = metrics.histogram(
+      "countersign_webhook_first_attempt_delay_seconds", "From an event's time to its first attempt at an endpoint.")
+    putOff = metrics.counter(
+      "countersign_webhook_deliveries_put_off_total", "Deliveries that went back to wait without an attempt, by cause.",
+      labels: ["cause"])
+    disabled = metrics.counter(
+      "countersign_webhook_endpoints_disabled_total", "Endpoints that were disabled, by reason.", labels: ["reason"])
+    unrecorded = metrics.counter(
+      "countersign_webhook_attempts_unrecorded_total", "Attempts that the log misses, because Redis was away.")
     dead = metrics.counter("countersign_dead_events_total", "Messages that are no events.")
     redeliveries = metrics.counter(
       "countersign_redeliveries_total", "Deliveries that the broker marked as given out before.")

@@ -24,7 +24,8 @@ extension RunningFleet {
           "retryScheduleSeconds": [0.2, 0.2, 0.2, 1, 1], "sweepIntervalSeconds": 0.5, "sweepAfterSeconds": 4
         },
         "notifier": {
-          "listen": "127.0.0.1:0", "retryScheduleSeconds": [0.2, 0.2, 1], "allowsInsecureEndpoints": true
+          "listen": "127.0.0.1:0", "retryScheduleSeconds": [0.2, 0.2, 1], "allowsInsecureEndpoints": true,
+          "allowedNetworks": ["127.0.0.0/8"]
         },
         "shutdownGraceSeconds": 10
       }

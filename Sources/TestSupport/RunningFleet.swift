@@ -6,6 +6,7 @@ import FoundationEssentials
 import Glibc
 public import HTTPClient
 import HTTPServer
+import Purchases
 public import Simulator
 
 /// A whole fleet for one test: the roles as processes, against the shared servers, with names of its own in them.
@@ -117,7 +118,7 @@ public final class RunningFleet {
     try await simulator.start()
     topology = Topology(
       prefix: prefix, jobTiers: [.milliseconds(200), .seconds(1), .seconds(5), .seconds(30)],
-      deliveryTiers: [.milliseconds(200), .seconds(1), .seconds(5), .seconds(30)])
+      deliveryTiers: DeliveryDelay.tiers)
     receiver = try HTTPServer(HTTPServer.Configuration()) { [weak self] in self?.receive($0) ?? .text(503, "") }
     if throughProxies { network = try FleetNetwork(simulator: simulator.port, receiver: receiver.port) }
     webhookURL = "http://127.0.0.1:\(network?.port(FleetNetwork.Link("notifiers", "receiver")) ?? receiver.port)/hook"

@@ -65,7 +65,8 @@ class Configuration:
             },
             "gateway": {"listen": self.listen["gateway"]},
             "worker": {"listen": self.listen["worker 1"]},
-            "notifier": {"listen": self.listen["notifier"], "allowsInsecureEndpoints": True},
+            "notifier": {"listen": self.listen["notifier"], "allowsInsecureEndpoints": True,
+                         "allowedNetworks": ["127.0.0.0/8", "::1/128"]},
             "simulator": {
                 "listen": self.listen["simulator"],
                 "folder": str(self.simulator),

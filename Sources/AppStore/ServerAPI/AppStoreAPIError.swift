@@ -85,7 +85,7 @@ public struct AppStoreAPIError: Error, Sendable, CustomStringConvertible {
     case .unauthorized, .invalidRequest: false
     case .transport(let error):
       switch error.code {
-      case .unreachable, .tls, .timeout, .interrupted, .cancelled: true
+      case .unreachable, .forbiddenAddress, .tls, .timeout, .interrupted, .cancelled: true
       case .responseTooLarge, .invalidRequest: false
       }
     }

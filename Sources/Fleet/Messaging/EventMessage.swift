@@ -8,6 +8,9 @@ public enum EventMessage {
   /// The fencing number; grows with every synchronization of a transaction, so a consumer can drop what is older.
   public static let versionHeader = "version"
 
+  /// The topic of an event that a publisher asks for to see whether an endpoint works.
+  public static let testTopic = "test"
+
   /// The id of a synchronization's event: the same whoever publishes it and however often.
   ///
   /// A hash, because the synchronization's id may be the client's and webhook ids must not be anybody's choice

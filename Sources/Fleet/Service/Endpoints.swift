@@ -28,7 +28,7 @@ extension Topology {
   public init(_ settings: Settings) {
     self.init(
       prefix: settings.rabbitmq.prefix, jobTiers: RetryPolicy(settings.worker).tiers,
-      deliveryTiers: RetryPolicy(settings.notifier).tiers)
+      deliveryTiers: DeliveryDelay.tiers)
   }
 }
 
@@ -36,10 +36,5 @@ extension RetryPolicy {
   /// The jobs' policy of the configuration.
   public init(_ settings: WorkerSettings) {
     self.init(schedule: settings.retrySchedule, notFoundRetries: settings.notFoundRetries)
-  }
-
-  /// The deliveries' policy of the configuration.
-  public init(_ settings: NotifierSettings) {
-    self.init(schedule: settings.retrySchedule, notFoundRetries: 0)
   }
 }

@@ -33,6 +33,9 @@ struct Problem: Error, Sendable, Equatable {
 
   // The documented errors.
   static func invalidBody(_ detail: String) -> Problem { Problem(400, "REQ0001", "Invalid body", detail: detail) }
+  static func invalidQuery(_ detail: String) -> Problem {
+    Problem(400, "REQ0002", "Invalid query parameters", detail: detail)
+  }
   static func invalidPath(_ detail: String) -> Problem {
     Problem(400, "REQ0003", "Invalid path parameters", detail: detail)
   }
@@ -62,6 +65,7 @@ struct Problem: Error, Sendable, Equatable {
   static func methodNotAllowed(_ allowed: [String]) -> Problem {
     Problem(405, "REQ0405", "Method not allowed", headers: ["Allow": allowed.joined(separator: ", ")])
   }
+  static func conflict(_ detail: String) -> Problem { Problem(409, "REQ0409", "Conflict", detail: detail) }
   static func tooLarge(_ limit: Int) -> Problem {
     Problem(413, "REQ0413", "Body too large", detail: "The limit is \(limit) bytes.")
   }

@@ -106,15 +106,17 @@ private func newSynchronizationId() -> String {
 }
 
 /// The path of a synchronization's status, with the id encoded.
-func statusPath(_ id: String) -> String {
-  let path = "/storekit2/purchases/synchronizations/"
-  if id.utf8.allSatisfy(isUnreserved) { return path + id }
-  let encoded = id.utf8.map { byte in
+func statusPath(_ id: String) -> String { "/storekit2/purchases/synchronizations/" + pathEncoded(id) }
+
+/// A text as one segment of a path.
+func pathEncoded(_ text: String) -> String {
+  if text.utf8.allSatisfy(isUnreserved) { return text }
+  let encoded = text.utf8.map { byte in
     if isUnreserved(byte) { return String(UnicodeScalar(byte)) }
     let digits = String(byte, radix: 16, uppercase: true)
     return "%" + (digits.count == 1 ? "0" : "") + digits
   }
-  return path + encoded.joined()
+  return encoded.joined()
 }
 
 /// RFC 3986, section 2.3.

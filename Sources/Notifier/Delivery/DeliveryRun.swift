@@ -2,15 +2,17 @@ import AMQP
 import Configuration
 import EventLoop
 import Fleet
-import HTTPClient
 import Observability
 import Purchases
 
-/// Delivers one event, from the queue to its endpoints; each endpoint that fails gets a delayed delivery of its own.
+/// Delivers one event, from the queue to its endpoints; each endpoint that does not get it now gets a delivery of its own.
 @LoopActor
 struct DeliveryRun {
   let notifier: Notifier
   let received: AMQPConsumer.Received
+
+  /// An event for more endpoints is spread over messages of their own.
+  private static let mostAtOnce = 10
 
   private var context: RoleContext { notifier.context }
 
@@ -21,28 +23,86 @@ struct DeliveryRun {
     } catch {
       return await bury(error.reason)
     }
+    let now = context.now()
+    switch DeliveryDelay(due: delivery.due, now: now) {
+    case .tier: return await settle(notifier.enqueue(delivery, now: now, context.log))
+    case .onLoop(let time):
+      // Too many of them would keep others waiting: a second late is better.
+      guard notifier.almostDue < max(1, context.settings.notifier.concurrency / 4) else {
+        let queue = notifier.topology.deliveryDelay(DeliveryDelay.tiers[0])
+        return await settle(notifier.publish(delivery.message(queue: queue), context.log))
+      }
+      notifier.almostDue += 1
+      defer { notifier.almostDue -= 1 }
+      do { try await EventLoop.sleep(for: time) } catch { return await settle(false) }
+    case nil: break
+    }
     guard let publisher = context.publishers[delivery.publisherId] else {
-      // Perhaps this notifier has not read the publisher's file yet.
-      let cause = "publisher \(delivery.publisherId) is not configured"
-      let verdict = AttemptVerdict(
-        failedWith: cause, attempt: delivery.attempt, schedule: context.settings.notifier.retrySchedule)
-      let isSettled = await follow(verdict, delivery, to: delivery.endpointId, context.log)
-      return isSettled ? received.acknowledge() : await received.requeueLater()
+      return await settle(retryUnknown(delivery))
     }
-    let endpoints = publisher.webhooks.filter { endpoint in
-      delivery.endpointId.map { $0 == endpoint.id } ?? endpoint.topics.contains(delivery.topic)
+    do {
+      if let owed = delivery.endpointId {
+        guard let endpoint = try await notifier.directory.endpoint(owed, of: publisher) else {
+          return await bury("endpoint \(owed) is not there")
+        }
+        return await settle(EndpointRun(notifier, delivery, endpoint).run())
+      }
+      let endpoints = try await notifier.directory.endpoints(of: publisher).filter {
+        $0.topics.contains(delivery.topic)
+      }
+      await settle(deliver(delivery, to: endpoints))
+    } catch {
+      // Nobody knows yet to whom it goes.
+      notifier.metrics.putOff.count("store")
+      context.log.warning(
+        "delivery put off", ["eventId": .string(delivery.eventId), "cause": .failure(error)])
+      var later = delivery
+      later.due = now + Int64(DeliveryDelay.parking(delivery.parks).wholeMilliseconds)
+      later.parks += 1
+      await settle(notifier.enqueue(later, now: now, context.log))
     }
-    if let owed = delivery.endpointId, endpoints.isEmpty { return await bury("endpoint \(owed) is not configured") }
-    // All at once: a slow endpoint does not keep the others waiting. Tasks and no group, whose children would start on
-    // another thread; they are awaited at once and cancelled with this run.
-    let attempts = endpoints.map { endpoint in Task { @LoopActor in await deliver(delivery, to: endpoint) } }
-    let isSettled = await withTaskCancellationHandler {
+  }
+
+  /// Delivers to several endpoints at once: a slow one does not keep the others waiting.
+  ///
+  /// - Returns: whether none of them is owed anything by this message any more.
+  private func deliver(_ delivery: Delivery, to endpoints: [WebhookEndpoint]) async -> Bool {
+    if endpoints.count == 1 { return await EndpointRun(notifier, delivery, endpoints[0]).run() }
+    guard endpoints.count <= Self.mostAtOnce else { return await spread(delivery, to: endpoints) }
+    // Tasks and no group, whose children would start on another thread; they are awaited at once and cancelled with this
+    // run.
+    let attempts = endpoints.map { endpoint in
+      Task { @LoopActor in await EndpointRun(notifier, delivery, endpoint).run() }
+    }
+    return await withTaskCancellationHandler {
       var isSettled = true
       for attempt in attempts where await !attempt.value { isSettled = false }
       return isSettled
     } onCancel: {
       for attempt in attempts { attempt.cancel() }
     }
+  }
+
+  /// Makes a message for each endpoint, so that what is held is bounded by the prefetch however many there are.
+  private func spread(_ delivery: Delivery, to endpoints: [WebhookEndpoint]) async -> Bool {
+    for start in stride(from: 0, to: endpoints.count, by: 100) {
+      let copies = endpoints[start..<min(start + 100, endpoints.count)].map { endpoint in
+        var copy = delivery
+        copy.endpointId = endpoint.id
+        copy.due = nil
+        copy.parks = 0
+        return copy.message(queue: notifier.topology.deliveries)
+      }
+      let publishing = copies.map { copy in Task { @LoopActor in await notifier.publish(copy, context.log) } }
+      var isSpread = true
+      for task in publishing where await !task.value { isSpread = false }
+      guard isSpread else { return false }
+    }
+    return true
+  }
+
+  /// Takes the message off the queue when all that follows from it is recorded, and gives it back otherwise.
+  private func settle(_ isSettled: Bool) async {
     if isSettled {
       received.acknowledge()
     } else {
@@ -50,96 +110,31 @@ struct DeliveryRun {
     }
   }
 
-  /// Makes one attempt and records what follows from it.
-  ///
-  /// - Returns: whether the event is delivered, delayed or buried, so that this message may go.
-  private func deliver(_ delivery: Delivery, to endpoint: Publisher.WebhookEndpoint) async -> Bool {
-    let log = context.log.with([
-      "eventId": .string(delivery.eventId), "publisherId": .int(delivery.publisherId),
-      "synchronizationId": .string(delivery.synchronizationId), "endpoint": .string(endpoint.id),
-      "attempt": .int(Int64(delivery.attempt)),
-      "traceId": .string(delivery.traceparent.flatMap { TraceParent($0)?.traceId } ?? ""),
-    ])
-    let verdict = await attempt(delivery, to: endpoint)
-    if Task.isCancelled, verdict != .delivered { return false }  // the notifier stops: no failure of the endpoint
-    return await follow(verdict, delivery, to: endpoint.id, log)
-  }
-
-  /// Records what follows from an attempt.
-  private func follow(
-    _ verdict: AttemptVerdict, _ delivery: Delivery, to endpoint: String?, _ log: Log
-  ) async -> Bool {
-    switch verdict {
-    case .delivered:
-      log.info("delivered")
-      notifier.metrics.attempts.count("delivered")
-      return true
-    case .again(let delay, let cause):
-      let tier = notifier.policy.tier(for: delay)
-      log.info("delivery delayed", ["cause": .string(cause), "delaySeconds": .double(tier.inSeconds)])
-      notifier.metrics.attempts.count("failed")
-      return await publish(
-        delivery.message(
-          to: endpoint, attempt: delivery.attempt + 1, queue: notifier.topology.deliveryDelay(tier)), log)
-    case .abandoned(let reason):
-      log.error("delivery abandoned", ["reason": .string(reason)])
-      notifier.metrics.attempts.count("abandoned")
-      return await publish(
-        delivery.message(
-          to: endpoint, attempt: delivery.attempt, queue: notifier.topology.deadDeliveries, reason: reason), log)
+  /// Delays an event whose publisher is not configured: perhaps this notifier has not read the file yet.
+  private func retryUnknown(_ delivery: Delivery) async -> Bool {
+    let now = context.now()
+    let verdict = AttemptVerdict(
+      failedWith: "publisher \(delivery.publisherId) is not configured", attempt: delivery.attempt,
+      schedule: context.settings.notifier.retrySchedule, jitter: 1)
+    notifier.metrics.attempts.count(verdict.outcome.rawValue)
+    let log = context.log.with(["eventId": .string(delivery.eventId), "reason": .string(verdict.error ?? "")])
+    guard case .again(let delay, _) = verdict else {
+      log.error("delivery abandoned")
+      return await notifier.publish(
+        delivery.message(queue: notifier.topology.deadDeliveries, reason: verdict.error), log)
     }
-  }
-
-  private func attempt(_ delivery: Delivery, to endpoint: Publisher.WebhookEndpoint) async -> AttemptVerdict {
-    let settings = context.settings.notifier
-    let timestamp = context.now() / 1000
-    var headers = [
-      (name: "Content-Type", value: "application/json"),
-      (name: "webhook-id", value: delivery.eventId),
-      (name: "webhook-timestamp", value: String(timestamp)),
-      (
-        name: "webhook-signature",
-        value: WebhookSignature.v1(
-          id: delivery.eventId, timestamp: timestamp, body: delivery.body, secret: endpoint.secret)
-      ),
-    ]
-    if let trace = delivery.traceparent.flatMap({ TraceParent($0) }) {
-      headers.append((name: "traceparent", value: trace.child().description))
-    }
-    let start = ContinuousClock.now
-    defer { notifier.metrics.duration.observe((ContinuousClock.now - start).inSeconds) }
-    do {
-      let answer = try await notifier.client.send(
-        HTTPClientRequest(
-          "POST", endpoint.url, headers: headers, body: delivery.body, timeout: settings.timeout,
-          maxResponseBytes: 64 << 10))
-      return AttemptVerdict(
-        status: answer.status, retryAfter: answer.header("retry-after").flatMap { Int($0) },
-        attempt: delivery.attempt, schedule: settings.retrySchedule)
-    } catch {
-      return AttemptVerdict(
-        failedWith: error.description, attempt: delivery.attempt, schedule: settings.retrySchedule)
-    }
-  }
-
-  private func publish(_ message: AMQPMessage, _ log: Log) async -> Bool {
-    do {
-      try await notifier.publisher.publishSurely(message)
-      return true
-    } catch {
-      log.error("the delivery could not be recorded", ["queue": .string(message.routingKey), "cause": .failure(error)])
-      return false
-    }
+    log.warning("delivery delayed")
+    var next = delivery
+    next.attempt += 1
+    next.due = now + Int64(delay.wholeMilliseconds)
+    return await notifier.enqueue(next, now: now, log)
   }
 
   private func bury(_ reason: String) async {
-    context.log.error("a message is no event", ["reason": .string(reason)])
+    context.log.error("a message is no event, or owed to nobody", ["reason": .string(reason)])
     let message = JobMessage.dead(received.delivery, reason: reason, queue: notifier.topology.deadDeliveries)
-    if await publish(message, context.log) {
-      notifier.metrics.dead.count()
-      received.acknowledge()
-    } else {
-      await received.requeueLater()
-    }
+    let isBuried = await notifier.publish(message, context.log)
+    if isBuried { notifier.metrics.dead.count() }
+    await settle(isBuried)
   }
 }

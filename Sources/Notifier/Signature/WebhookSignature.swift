@@ -1,11 +1,25 @@
 import Crypto
+import Purchases
 
-/// The signature of a webhook after Standard Webhooks 1.0.0, symmetric form.
+/// The signatures of a webhook after Standard Webhooks 1.0.0.
 enum WebhookSignature {
-  /// Returns the value of `webhook-signature`: `v1,` and the base64 of the HMAC-SHA256 over id, timestamp and body.
+  /// Returns the value of `webhook-signature`: one signature for each key, the newest first, with spaces between them.
   ///
-  /// - Parameter timestamp: seconds since 1970 of this attempt.
-  static func v1(id: String, timestamp: Int64, body: [UInt8], secret: [UInt8]) -> String {
-    "v1," + Base64.encode(HMACSHA256.authenticate(Array("\(id).\(timestamp).".utf8) + body, key: secret))
+  /// - Parameters:
+  ///   - timestamp: seconds since 1970 of this attempt.
+  ///   - keys: as ``WebhookEndpoint/Secret/key`` says, of one scheme.
+  /// - Throws: `CryptoError` for a key that is none of its scheme.
+  static func list(
+    _ scheme: WebhookEndpoint.Signature, id: String, timestamp: Int64, body: [UInt8], keys: [[UInt8]]
+  ) throws(CryptoError) -> String {
+    let message = Array("\(id).\(timestamp).".utf8) + body
+    var signatures: [String] = []
+    for key in keys {
+      switch scheme {
+      case .v1: signatures.append("v1," + Base64.encode(HMACSHA256.authenticate(message, key: key)))
+      case .v1a: signatures.append("v1a," + Base64.encode(try Ed25519PrivateKey(seed: key).signature(for: message)))
+      }
+    }
+    return signatures.joined(separator: " ")
   }
 }

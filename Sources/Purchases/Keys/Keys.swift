@@ -2,7 +2,7 @@
 ///
 /// Every key names its publisher: what one tenant registers can neither block nor show up at another.
 public struct Keys: Sendable {
-  private let prefix: String
+  let prefix: String
 
   /// Creates the names with the configured prefix.
   public init(prefix: String) { self.prefix = prefix }
@@ -33,6 +33,18 @@ public struct Keys: Sendable {
   public var synchronizationPrefix: String { prefix + "sync:" }
   /// Hash: a customer.
   public func customer(_ publisher: Int64, _ id: Int64) -> String { "\(prefix)customer:\(publisher):\(id)" }
+  /// Hash: a webhook endpoint of the API.
+  public func webhook(_ publisher: Int64, _ id: String) -> String { webhookPrefix(publisher) + id }
+  /// What stands before an endpoint's id in its key.
+  public func webhookPrefix(_ publisher: Int64) -> String { "\(prefix)webhook:\(publisher):" }
+  /// Sorted set: the ids of a publisher's endpoints, by the time of their creation.
+  public func webhooks(_ publisher: Int64) -> String { "\(prefix)webhooks:\(publisher)" }
+  /// String: when a publisher's endpoints last changed, in microseconds.
+  public func webhooksVersion(_ publisher: Int64) -> String { "\(prefix)webhooks-version:\(publisher)" }
+  /// Hash: what the attempts of late say about an endpoint, and whether it is disabled.
+  public func webhookHealth(_ publisher: Int64, _ id: String) -> String { webhookHealthPrefix(publisher) + id }
+  /// What stands before an endpoint's id in the key of its health.
+  public func webhookHealthPrefix(_ publisher: Int64) -> String { "\(prefix)webhook-health:\(publisher):" }
   /// String: the customer who owns a purchase. Ids of the sandbox are a number space of their own.
   public func owner(_ publisher: Int64, _ environment: String, _ original: String) -> String {
     "\(prefix)owner:\(publisher):\(environment):\(original)"

@@ -16,12 +16,25 @@ public struct WebhookEndpoint: Sendable, Equatable {
   public var maxConcurrency: Int
   /// Attempts of the whole fleet in a second; `nil` is without limit.
   public var maxPerSecond: Int?
-  /// Whether it came with the publisher's file, which only its owner changes.
-  public var isConfigured: Bool
+  /// Whether a certificate that nobody has signed is taken; only with format `fovea`, whose contract says so.
+  public var acceptsSelfSigned: Bool
+  /// What the documented form of subscriptions filters by. Kept and shown; no event names a payment method yet.
+  public var paymentMethodId: Int64?
+  public var source: Source
   /// Milliseconds since 1970.
   public var createdAt: Int64
   /// Milliseconds since 1970.
   public var updatedAt: Int64
+
+  /// Who made it, and so who may change it.
+  public enum Source: String, Sendable, CaseIterable {
+    /// `POST /3.1/webhook_endpoints`.
+    case api
+    /// `PUT /3.1/webhook_subscriptions/{topic}`; has that topic only, and goes with the list that it came with.
+    case subscription
+    /// The publisher's file, which only its owner changes.
+    case configuration
+  }
 
   /// What is posted.
   public enum Format: String, Sendable, CaseIterable {
@@ -69,7 +82,8 @@ public struct WebhookEndpoint: Sendable, Equatable {
   public init(
     id: String, url: String, name: String = "", topics: [String], format: Format = .cleeng, signature: Signature = .v1,
     secrets: [Secret], retry: Retry = .standard, maxConcurrency: Int = 10, maxPerSecond: Int? = nil,
-    isConfigured: Bool = false, createdAt: Int64 = 0, updatedAt: Int64 = 0
+    acceptsSelfSigned: Bool = false, paymentMethodId: Int64? = nil, source: Source = .api, createdAt: Int64 = 0,
+    updatedAt: Int64 = 0
   ) {
     self.id = id
     self.url = url
@@ -81,7 +95,9 @@ public struct WebhookEndpoint: Sendable, Equatable {
     self.retry = retry
     self.maxConcurrency = maxConcurrency
     self.maxPerSecond = maxPerSecond
-    self.isConfigured = isConfigured
+    self.acceptsSelfSigned = acceptsSelfSigned
+    self.paymentMethodId = paymentMethodId
+    self.source = source
     self.createdAt = createdAt
     self.updatedAt = updatedAt
   }

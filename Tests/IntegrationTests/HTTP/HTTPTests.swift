@@ -33,7 +33,10 @@ struct HTTPTests {
   private static let echo: HTTPServer.Handler = { request in
     HTTPServerResponse(
       status: 207,
-      headers: [("X-Method", request.method), ("X-Path", request.path.joined(separator: "|"))]
+      headers: [
+        ("X-Method", request.method), ("X-Path", request.path.joined(separator: "|")),
+        ("X-Query", request.query.map { "\($0.name)=\($0.value)" }.joined(separator: "|")),
+      ]
         + (request.header("x-custom").map { [("X-Custom", $0)] } ?? []),
       body: request.body)
   }
@@ -42,10 +45,12 @@ struct HTTPTests {
     try await with(handler: Self.echo) { client, base in
       let body = (0..<50_000).map { UInt8(truncatingIfNeeded: $0) }
       let answer = try await client.send(
-        HTTPClientRequest("PUT", base + "/a%2Fb/c%20d?x=1", headers: [("X-Custom", "ä")], body: body))
+        HTTPClientRequest(
+          "PUT", base + "/a%2Fb/c%20d?x=1%262&y=a+b&z&%C3%A4=", headers: [("X-Custom", "ä")], body: body))
       #expect(answer.status == 207)
       #expect(answer.header("x-method") == "PUT")
       #expect(answer.header("X-Path") == "a/b|c d")
+      #expect(answer.header("x-query") == "x=1&2|y=a b|z=|ä=")
       #expect(answer.header("x-custom") == "ä")
       #expect(answer.body == body)
     }
@@ -70,9 +75,9 @@ struct HTTPTests {
     }
   }
 
-  @Test func `a malformed escape in the path is a 400`() async throws {
+  @Test func `a malformed escape is a 400`() async throws {
     try await with(handler: Self.echo) { client, base in
-      for path in ["/%zz", "/%ff", "/%+1", "/%4"] {
+      for path in ["/%zz", "/%ff", "/%+1", "/%4", "/?a=%zz", "/?%ff=a"] {
         let answer = try await client.send(HTTPClientRequest("GET", base + path))
         #expect(answer.status == 400)
       }

@@ -1,4 +1,5 @@
 import Configuration
+import Purchases
 import Testing
 
 /// The configuration file and the variables that override it.
@@ -27,6 +28,9 @@ struct SettingsTests {
     #expect(settings.worker.retrySchedule.prefix(3) == [.seconds(1), .seconds(5), .seconds(30)])
     #expect(settings.worker.retrySchedule.count == 28)
     #expect(!settings.notifier.allowsInsecureEndpoints)
+    #expect(settings.notifier.addresses.allowed.isEmpty)
+    #expect(settings.notifier.disableAfter == .seconds(432_000))
+    #expect(settings.notifier.logRetention == .seconds(2_592_000))
     #expect(settings.logLevel == .info)
     #expect(settings.shutdownGrace == .seconds(25))
   }
@@ -39,7 +43,7 @@ struct SettingsTests {
         "redis": {"timeoutSeconds": 1.001},
         "appStore": {"rootFiles": ["a.pem", "/b.pem"], "caFile": "ca.pem", "productionURL": "https://localhost:8443/"},
         "worker": {"concurrency": 3, "retryScheduleSeconds": [0.2, 3]},
-        "notifier": {"allowsInsecureEndpoints": true},
+        "notifier": {"allowsInsecureEndpoints": true, "allowedNetworks": ["10.1.0.0/16", "::1"]},
         "simulator": {"apps": ["com.a:1:issuer:key", "com.b:2:issuer:key"]},
         "log": {"level": "debug"}
       }
@@ -53,6 +57,7 @@ struct SettingsTests {
     #expect(settings.worker.concurrency == 3)
     #expect(settings.worker.retrySchedule == [.milliseconds(200), .seconds(3)])
     #expect(settings.notifier.allowsInsecureEndpoints)
+    #expect(settings.notifier.addresses.allowed == ["10.1.0.0/16", "::1/128"].compactMap { AddressBlock($0) })
     #expect(settings.simulator.apps.map(\.bundleId) == ["com.a", "com.b"])
     #expect(settings.simulator.apps.map(\.appAppleId) == [1, 2])
     #expect(settings.logLevel == .debug)
@@ -76,7 +81,7 @@ struct SettingsTests {
         "appStore": {"productionURL": "http://apple", "maxConnections": 4.5, "rootFiles": [1]},
         "gateway": {"listen": "8080", "maxBodyBytes": 10, "publishTimeoutSeconds": "soon"},
         "worker": {"concurrency": true, "retryScheduleSeconds": [1, 0], "concurency": 5},
-        "notifier": {"allowsInsecureEndpoints": 1, "retryScheduleSeconds": []},
+        "notifier": {"allowsInsecureEndpoints": 1, "retryScheduleSeconds": [], "allowedNetworks": ["10.1.0.0/8"]},
         "simulator": {"apps": ["a:b:c:d"]},
         "log": {"level": "loud"},
         "more": [1]
@@ -98,6 +103,7 @@ struct SettingsTests {
         "countersign.json: worker.retryScheduleSeconds: is an array, expected a list of seconds from 0.001 to 604800",
         "countersign.json: notifier.retryScheduleSeconds: is an array, expected a list of seconds from 0.001 to 604800",
         "countersign.json: notifier.allowsInsecureEndpoints: is 1, expected true or false",
+        "countersign.json: notifier.allowedNetworks: has \"10.1.0.0/8\", expected a block such as 10.1.0.0/16 or fd00::/8",
         "countersign.json: simulator.apps: has \"a:b:c:d\", expected bundleId:appAppleId:issuerId:keyId",
         "countersign.json: log.level: is \"loud\", expected one of debug, info, warning, error",
         "countersign.json: more: is no key of this file",

@@ -24,6 +24,24 @@ struct RouteTests {
     #expect(try Route("DELETE", prefix + ["customers", "5"]) == .customer("5", .delete))
   }
 
+  @Test(arguments: [[], ["3.1"]]) func webhooks(prefix: [String]) throws {
+    #expect(try Route("PUT", prefix + ["webhook_subscriptions", "t"]) == .subscriptions(topic: "t", .put))
+    #expect(try Route("HEAD", prefix + ["webhook_subscriptions", "t"]) == .subscriptions(topic: "t", .get))
+    #expect(try Route("POST", prefix + ["webhook_endpoints"]) == .endpoints(.post))
+    #expect(try Route("GET", prefix + ["webhook_endpoints"]) == .endpoints(.get))
+    #expect(try Route("PATCH", prefix + ["webhook_endpoints", "a/b"]) == .endpoint("a/b", .patch))
+    #expect(try Route("GET", prefix + ["webhook_endpoints", "enable"]) == .endpoint("enable", .get))
+    #expect(try Route("POST", prefix + ["webhook_endpoints", "a", "enable"]) == .change(endpoint: "a", .enable))
+    #expect(
+      try Route("POST", prefix + ["webhook_endpoints", "a", "rotate_secret"])
+        == .change(endpoint: "a", .rotateSecret))
+    #expect(try Route("GET", prefix + ["webhook_endpoints", "a", "deliveries"]) == .endpointDeliveries("a"))
+    #expect(try Route("GET", prefix + ["webhook_events", "e", "deliveries"]) == .eventDeliveries("e"))
+    #expect(
+      try Route("POST", prefix + ["webhook_events", "e", "deliveries", "a", "resend"])
+        == .resend(event: "e", endpoint: "a"))
+  }
+
   @Test(arguments: ["livez", "readyz", "metrics"]) func health(name: String) throws {
     #expect(try Route("GET", [name]) == .health)
   }
@@ -32,7 +50,9 @@ struct RouteTests {
     [], ["storekit2"], ["storekit2", "storekit2", "purchases"], ["Purchases"], ["purchases", "x"], ["purchases", ""],
     ["purchases", "synchronizations"], ["purchases", "synchronizations", "a", "b"], ["purchases", "other", "a"],
     ["customers"], ["customers", "5", "x"], ["livez", "x"], ["synchronizations", "a"], ["purchases/synchronizations/a"],
-    ["storekit2", "livez"], ["storekit2", "metrics"],
+    ["storekit2", "livez"], ["storekit2", "metrics"], ["storekit2", "webhook_endpoints"], ["3.1", "purchases"],
+    ["3.1"], ["3.1", "3.1", "webhook_endpoints"], ["webhook_subscriptions"], ["webhook_endpoints", "a", "other"],
+    ["webhook_endpoints", "a", "rotateSecret"],
   ])
   func notFound(path: [String]) {
     #expect(refusal("GET", path) == .notFound)
@@ -44,6 +64,9 @@ struct RouteTests {
     ("POST", ["purchases", "synchronizations", "a"], "GET, HEAD"),
     ("DELETE", ["storekit2", "purchases", "synchronizations", "a"], "GET, HEAD"),
     ("POST", ["customers", "5"], "DELETE, GET, HEAD, PUT"), ("PATCH", ["customers", "5"], "DELETE, GET, HEAD, PUT"),
+    ("DELETE", ["webhook_endpoints"], "GET, HEAD, POST"), ("POST", ["webhook_subscriptions", "t"], "GET, HEAD, PUT"),
+    ("PUT", ["3.1", "webhook_endpoints", "a"], "DELETE, GET, HEAD, PATCH"),
+    ("GET", ["webhook_endpoints", "a", "enable"], "POST"), ("OPTIONS", ["webhook_endpoints"], "GET, HEAD, POST"),
   ])
   func methodNotAllowed(method: String, path: [String], allow: String) throws {
     let problem = try #require(refusal(method, path))

@@ -1,7 +1,7 @@
 import Testing
 
 @testable import AMQP
-@testable import Notifier
+@testable import Fleet
 
 /// Messages of the notifier's queue.
 struct DeliveryTests {
@@ -45,6 +45,11 @@ struct DeliveryTests {
     #expect(delivery.endpointId == "backend")
     #expect(delivery.attempt == 3)
     #expect(delivery.traceparent == "00-a-b-00")
+    // As an earlier version writes it.
+    #expect(delivery.due == nil)
+    #expect(delivery.parks == 0)
+    #expect(delivery.round == "")
+    #expect(!delivery.isPlanned)
   }
 
   @Test(arguments: [AMQPValue.int(0), .int(-5), .int(.min), "3", .other]) func strangeAttempts(value: AMQPValue) throws
@@ -71,7 +76,14 @@ struct DeliveryTests {
       "cloudEvents_odd": .other, "countersign-attempt": 1, "countersign-reason": "old",
     ]
     let delivery = try Delivery(message(headers: headers))
-    let delayed = delivery.message(to: "backend", attempt: 2, queue: "q")
+    var second = delivery
+    second.endpointId = "backend"
+    second.attempt = 2
+    second.due = 99
+    second.isPlanned = true
+    second.parks = 3
+    second.round = "r"
+    let delayed = second.message(queue: "q")
     #expect(delayed.exchange == "")
     #expect(delayed.routingKey == "q")
     #expect(delayed.messageID == "evt_1")
@@ -79,10 +91,13 @@ struct DeliveryTests {
     #expect(delayed.body == Array(Self.body.utf8))
     let expected: [String: AMQPValue] = [
       "cloudEvents_id": "evt_1", "version": 4, "traceparent": "t", "countersign-endpoint": "backend",
-      "countersign-attempt": 2,
+      "countersign-attempt": 2, "countersign-due": 99, "countersign-planned": true, "countersign-parks": 3,
+      "countersign-round": "r",
     ]
     #expect(delayed.headers == expected)
-    let buried = delivery.message(to: "backend", attempt: 9, queue: "dead", reason: String(repeating: "x", count: 1001))
+    // What was written is read again.
+    #expect(try Delivery(message(headers: delayed.headers)) == second)
+    let buried = second.message(queue: "dead", reason: String(repeating: "x", count: 1001))
     #expect(buried.headers["countersign-reason"] == .string(String(repeating: "x", count: 1000)))
   }
 }

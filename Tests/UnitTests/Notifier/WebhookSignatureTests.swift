@@ -1,76 +1,50 @@
 import Crypto
+import Purchases
 import Testing
 
 @testable import Notifier
 
-/// The signature of a webhook.
+/// The signatures of a webhook.
 struct WebhookSignatureTests {
+  private func list(
+    id: String = "a", timestamp: Int64 = 1, body: [UInt8] = [1], keys: [[UInt8]] = [Array("secret".utf8)]
+  ) throws -> String {
+    try WebhookSignature.list(.v1, id: id, timestamp: timestamp, body: body, keys: keys)
+  }
+
   /// The vector that the specification publishes.
   @Test func standardWebhooksVector() throws {
     let secret = try #require(Base64.decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
-    let signature = WebhookSignature.v1(
-      id: "msg_p5jXN8AQM9LWM0D4loKWxJek", timestamp: 1_614_265_330, body: Array(#"{"test": 2432232314}"#.utf8),
-      secret: secret)
+    let signature = try WebhookSignature.list(
+      .v1, id: "msg_p5jXN8AQM9LWM0D4loKWxJek", timestamp: 1_614_265_330, body: Array(#"{"test": 2432232314}"#.utf8),
+      keys: [secret])
     #expect(signature == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
   }
 
-  @Test func everyPartIsSigned() {
-    let secret = Array("secret".utf8)
+  @Test func everyPartIsSigned() throws {
     let signatures = [
-      WebhookSignature.v1(id: "a", timestamp: 1, body: [1], secret: secret),
-      WebhookSignature.v1(id: "b", timestamp: 1, body: [1], secret: secret),
-      WebhookSignature.v1(id: "a", timestamp: 2, body: [1], secret: secret),
-      WebhookSignature.v1(id: "a", timestamp: 1, body: [2], secret: secret),
-      WebhookSignature.v1(id: "a", timestamp: 1, body: [1], secret: secret + [0x21]),
+      try list(), try list(id: "b"), try list(timestamp: 2), try list(body: [2]), try list(keys: [Array("other".utf8)]),
     ]
     #expect(Set(signatures).count == signatures.count)
   }
-}
 
-/// What follows from an endpoint's answer.
-struct AttemptVerdictTests {
-  private let schedule: [Duration] = [.seconds(5), .seconds(300)]
-
-  private func verdict(_ status: Int, retryAfter: Int? = nil, attempt: Int = 1) -> AttemptVerdict {
-    AttemptVerdict(status: status, retryAfter: retryAfter, attempt: attempt, schedule: schedule)
+  /// During a rotation every key signs, the newest first.
+  @Test func oneSignatureForEachKey() throws {
+    let keys = [Array("new".utf8), Array("old".utf8)]
+    let both = try list(keys: keys)
+    let new = try list(keys: [keys[0]])
+    let old = try list(keys: [keys[1]])
+    #expect(both == "\(new) \(old)")
+    #expect(try list(keys: []) == "")
   }
 
-  @Test(arguments: [200, 201, 202, 204, 299]) func delivered(status: Int) {
-    for attempt in [1, 2, 3, 99] { #expect(verdict(status, attempt: attempt) == .delivered) }
-  }
-
-  /// A redirect is not followed: the address would be one that the publisher's file does not name.
-  @Test(arguments: [100, 199, 300, 301, 302, 307, 308, 400, 401, 404, 408, 422, 429, 500, 502, 503, 599])
-  func failed(status: Int) {
-    #expect(verdict(status) == .again(.seconds(5), cause: "status \(status)"))
-    #expect(verdict(status, attempt: 2) == .again(.seconds(300), cause: "status \(status)"))
-    #expect(verdict(status, attempt: 3) == .abandoned("status \(status), after 3 attempts"))
-  }
-
-  @Test func gone() {
-    #expect(verdict(410) == .abandoned("410 Gone"))
-    #expect(verdict(410, retryAfter: 5, attempt: 2) == .abandoned("410 Gone"))
-  }
-
-  @Test(arguments: [429, 503]) func retryAfterOnlyLengthens(status: Int) {
-    let cause = "status \(status)"
-    #expect(verdict(status, retryAfter: 60) == .again(.seconds(60), cause: cause))
-    #expect(verdict(status, retryAfter: 1) == .again(.seconds(5), cause: cause))
-    #expect(verdict(status, retryAfter: 0) == .again(.seconds(5), cause: cause))
-    #expect(verdict(status, retryAfter: -60) == .again(.seconds(5), cause: cause))
-    #expect(verdict(status, retryAfter: .max) == .again(.seconds(86_400), cause: cause))
-    #expect(verdict(status, retryAfter: 60, attempt: 3) == .abandoned("\(cause), after 3 attempts"))
-  }
-
-  @Test(arguments: [302, 404, 500]) func retryAfterOfOthersDoesNotCount(status: Int) {
-    #expect(verdict(status, retryAfter: 60) == .again(.seconds(5), cause: "status \(status)"))
-  }
-
-  @Test func failureWithoutAnAnswer() {
-    #expect(
-      AttemptVerdict(failedWith: "timeout", attempt: 1, schedule: schedule) == .again(.seconds(5), cause: "timeout"))
-    #expect(
-      AttemptVerdict(failedWith: "timeout", attempt: 3, schedule: schedule) == .abandoned("timeout, after 3 attempts"))
-    #expect(AttemptVerdict(failedWith: "timeout", attempt: 1, schedule: []) == .abandoned("timeout, after 1 attempts"))
+  @Test func asymmetric() throws {
+    let seed = [UInt8](repeating: 7, count: 32)
+    let signature = try WebhookSignature.list(.v1a, id: "a", timestamp: 1, body: [0x62], keys: [seed])
+    let expected = try Ed25519PrivateKey(seed: seed).signature(for: Array("a.1.b".utf8))
+    #expect(signature == "v1a," + Base64.encode(expected))
+    #expect(throws: CryptoError.self) {
+      try WebhookSignature.list(.v1a, id: "a", timestamp: 1, body: [], keys: [[1]])
+    }
   }
 }

@@ -1,0 +1,171 @@
+import EventLoop
+public import Purchases
+import Redis
+
+/// Whether an attempt may be made now.
+public enum AttemptPermission: Sendable, Equatable {
+  /// Yes; a slot is taken until it is finished, or until its lease ends.
+  case go
+  /// The endpoint's rate is used up; there will be room after this long.
+  case planned(after: Duration)
+  /// As many attempts are under way as the endpoint allows.
+  case full
+  /// This very attempt is under way somewhere.
+  case underWay
+  /// This very attempt was made, and its end was recorded; what follows from it may not have been done yet.
+  case made(DeliveryAttempt.Outcome, nextAt: Int64?)
+  /// A later attempt was made, so what follows from this one was done; or the event was delivered by request while it
+  /// waited to be tried again.
+  case superseded
+  /// Nothing may be sent.
+  case disabled
+  /// The endpoint was deleted.
+  case gone
+}
+
+/// What Redis says before an attempt.
+public struct AttemptBeginning: Sendable, Equatable {
+  public let permission: AttemptPermission
+  /// The health of an endpoint that was disabled and has not been announced.
+  public let unannounced: EndpointHealth?
+  /// Redis' time, in milliseconds since 1970.
+  public let now: Int64
+}
+
+extension DeliveryStore {
+  /// Asks for an attempt, and takes its slot when it may be made.
+  ///
+  /// - Parameter lease: how long the slot stays taken by a notifier that does not say anything more.
+  public func begin(
+    _ delivery: Delivery, to endpoint: WebhookEndpoint, lease: Duration
+  ) async throws -> AttemptBeginning {
+    let publisher = delivery.publisherId
+    let reply = try await redis.run(
+      .begin,
+      keys: [
+        keys.webhook(publisher, endpoint.id), keys.webhookHealth(publisher, endpoint.id),
+        keys.event(publisher, delivery.eventId), keys.slots(publisher, endpoint.id),
+        keys.pace(publisher, endpoint.id),
+      ],
+      arguments: [
+        endpoint.source == .configuration ? "1" : "0", endpoint.id, delivery.round, String(delivery.attempt),
+        Self.slot(delivery),
+        String(lease.wholeMilliseconds), String(endpoint.maxConcurrency), String(endpoint.maxPerSecond ?? 0),
+        delivery.isPlanned ? "1" : "0",
+      ])
+    guard let parts = reply.array, let word = parts.first?.string, parts.count >= 7, let now = parts[3].integer else {
+      throw unexpected(reply, "begin")
+    }
+    let permission: AttemptPermission
+    switch word {
+    case "go": permission = .go
+    case "planned": permission = .planned(after: .milliseconds(parts[1].integer ?? 1000))
+    case "full": permission = .full
+    case "under way": permission = .underWay
+    case "superseded": permission = .superseded
+    case "disabled": permission = .disabled
+    case "gone": permission = .gone
+    case "made":
+      guard let outcome = parts[1].string.flatMap(DeliveryAttempt.Outcome.init) else {
+        throw unexpected(reply, "begin")
+      }
+      permission = .made(outcome, nextAt: parts[2].integer)
+    default: throw unexpected(reply, "begin")
+    }
+    return AttemptBeginning(permission: permission, unannounced: EndpointHealth(unannounced: parts[4...]), now: now)
+  }
+
+  /// Keeps the slots of attempts that take long.
+  public func renew(_ delivery: Delivery, to endpoint: String, lease: Duration) async throws {
+    _ = try await redis.run(
+      .renewSlot, keys: [keys.slots(delivery.publisherId, endpoint)],
+      arguments: [Self.slot(delivery), String(lease.wholeMilliseconds)])
+  }
+
+  /// Gives the slot of an attempt back that was broken off.
+  public func release(_ delivery: Delivery, to endpoint: String) async throws {
+    _ = try await redis.send(["ZREM", keys.slots(delivery.publisherId, endpoint), Self.slot(delivery)])
+  }
+
+  /// Names an attempt, so that of two copies of a message one waits for the other.
+  static func slot(_ delivery: Delivery) -> String { "\(delivery.eventId)/\(delivery.round)/\(delivery.attempt)" }
+}
+
+extension EndpointHealth {
+  /// Reads what scripts tell of an endpoint that was disabled and not announced; `nil` when there is none.
+  init?(unannounced parts: ArraySlice<RESPValue>) {
+    let parts = Array(parts)
+    guard parts.count >= 3, let reason = parts[0].string.flatMap(Reason.init), let at = parts[1].integer else {
+      return nil
+    }
+    self.init(disabled: Disabled(reason: reason, at: at), failingSince: parts[2].integer)
+  }
+}
+
+extension RedisScript {
+  /// Lua: `unannounced(key)` returns reason, time and begin of the failures of an endpoint that was disabled and whose
+  /// event was not published yet; empty texts otherwise.
+  static let unannouncedFunction = """
+    local function unannounced(key)
+      local health = redis.call('HMGET', key, 'unannounced', 'disabled_reason', 'disabled_at', 'failing_since')
+      if health[1] and health[2] then return health[2], health[3], health[4] or '' end
+      return '', '', ''
+    end
+
+    """
+
+  /// The rate is a generic cell rate algorithm with room for a tenth of a second. What finds no room is planned: each
+  /// later than the one before, so that none comes in vain, and nothing new overtakes what is planned.
+  fileprivate static let begin = RedisScript(
+    "begin",
+    unannouncedFunction + """
+      local time = redis.call('TIME')
+      local now = time[1] * 1000 + math.floor(time[2] / 1000)
+      local function answer(word, one, two)
+        return {word, one or '', two or '', now, unannounced(KEYS[2])}
+      end
+      local last = redis.call('HGET', KEYS[3], 'made:' .. ARGV[2])
+      if last then
+        local round, attempt, outcome, due = string.match(last, '^(.*) (%d+) (%a+) (%d*)$')
+        if round == ARGV[3] then
+          if tonumber(attempt) == tonumber(ARGV[4]) then return answer('made', outcome, due) end
+          if tonumber(attempt) > tonumber(ARGV[4]) then return answer('superseded') end
+        elseif outcome == 'delivered' and (ARGV[3] == '' or tonumber(ARGV[4]) > 1) then
+          return answer('superseded')
+        end
+      end
+      if ARGV[1] == '0' and redis.call('EXISTS', KEYS[1]) == 0 then return answer('gone') end
+      if redis.call('HEXISTS', KEYS[2], 'disabled_reason') == 1 then return answer('disabled') end
+      redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now)
+      if redis.call('ZSCORE', KEYS[4], ARGV[5]) then return answer('under way') end
+      if redis.call('ZCARD', KEYS[4]) >= tonumber(ARGV[7]) then return answer('full') end
+      local rate = tonumber(ARGV[8])
+      if rate > 0 then
+        local micros = time[1] * 1000000 + time[2]
+        local interval = 1000000 / rate
+        local pace = redis.call('HMGET', KEYS[5], 'used', 'planned')
+        local used = math.max(tonumber(pace[1] or 0), micros)
+        local planned = tonumber(pace[2] or 0)
+        local hasRoom = used + interval - micros <= math.max(100000, interval)
+        local plan
+        if hasRoom and (ARGV[9] == '1' or planned <= micros) then
+          redis.call('HSET', KEYS[5], 'used', string.format('%.0f', used + interval))
+        else
+          plan = math.max(planned, used) + interval
+          redis.call('HSET', KEYS[5], 'planned', string.format('%.0f', plan))
+        end
+        redis.call('PEXPIRE', KEYS[5], math.ceil((math.max(plan or 0, used) - micros) / 1000) + 60000)
+        if plan then return answer('planned', math.ceil((plan - micros) / 1000)) end
+      end
+      redis.call('ZADD', KEYS[4], now + ARGV[6], ARGV[5])
+      redis.call('PEXPIRE', KEYS[4], 600000)
+      return answer('go')
+      """)
+
+  fileprivate static let renewSlot = RedisScript(
+    "renew slot",
+    """
+    local time = redis.call('TIME')
+    return redis.call('ZADD', KEYS[1], 'XX', time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2], ARGV[1])
+    """)
+}

@@ -1,0 +1,81 @@
+import EventLoop
+public import Purchases
+import Redis
+
+extension WebhookEndpointStore {
+  /// Reads the health of endpoints, of the API and of files alike, in the order of the ids.
+  public func health(_ publisher: Int64, _ ids: [String]) async throws -> [EndpointHealth] {
+    guard !ids.isEmpty else { return [] }
+    let reply = try await redis.run(
+      .readHealth, keys: ids.map { keys.webhookHealth(publisher, $0) }, arguments: [])
+    return (reply.array ?? []).map { EndpointHealth(fields: ($0.array ?? []).map(\.string)) }
+  }
+
+  /// Lets events be sent to an endpoint again, whatever disabled it, and gives it the whole time to recover.
+  ///
+  /// - Parameter isConfigured: whether it is one of the publisher's file, which need not be here.
+  /// - Returns: whether there is such an endpoint.
+  public func enable(_ publisher: Int64, _ id: String, isConfigured: Bool = false) async throws -> Bool {
+    try await redis.run(
+      .enableEndpoint, keys: [keys.webhook(publisher, id), keys.webhookHealth(publisher, id)],
+      arguments: [isConfigured ? "1" : "0"]
+    ).integer == 1
+  }
+
+  /// Stops sending to an endpoint at the publisher's request; one that is disabled keeps its reason and its time.
+  ///
+  /// - Returns: whether there is such an endpoint.
+  public func disable(_ publisher: Int64, _ id: String) async throws -> Bool {
+    try await redis.run(
+      .disableEndpoint, keys: [keys.webhook(publisher, id), keys.webhookHealth(publisher, id)],
+      arguments: [EndpointHealth.Reason.request.rawValue]
+    ).integer == 1
+  }
+}
+
+extension EndpointHealth {
+  /// The fields of its hash, in this order.
+  static let fields = ["disabled_reason", "disabled_at", "failing_since"]
+
+  /// Reads the values of ``fields``.
+  init(fields values: [String?]) {
+    self.init()
+    guard values.count == Self.fields.count else { return }
+    if let reason = values[0].flatMap(Reason.init) {
+      disabled = Disabled(reason: reason, at: values[1].flatMap { Int64($0) } ?? 0)
+    }
+    failingSince = values[2].flatMap { Int64($0) }
+  }
+}
+
+extension RedisScript {
+  fileprivate static let readHealth = RedisScript(
+    "read health",
+    """
+    local found = {}
+    for number, key in ipairs(KEYS) do
+      found[number] = redis.call('HMGET', key, 'disabled_reason', 'disabled_at', 'failing_since')
+    end
+    return found
+    """)
+
+  fileprivate static let enableEndpoint = RedisScript(
+    "enable endpoint",
+    """
+    if ARGV[1] ~= '1' and redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+    redis.call('DEL', KEYS[2])
+    return 1
+    """)
+
+  fileprivate static let disableEndpoint = RedisScript(
+    "disable endpoint",
+    """
+    if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+    if redis.call('HEXISTS', KEYS[2], 'disabled_reason') == 0 then
+      local time = redis.call('TIME')
+      redis.call('HSET', KEYS[2], 'disabled_reason', ARGV[1], 'disabled_at',
+        time[1] * 1000 + math.floor(time[2] / 1000))
+    end
+    return 1
+    """)
+}

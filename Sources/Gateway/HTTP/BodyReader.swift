@@ -1,0 +1,94 @@
+import EventLoop
+import HTTPServer
+import JSON
+
+/// Reads the members of a JSON object one by one, and refuses those that are not known: what is misspelt would else
+/// be taken for left out.
+struct BodyReader {
+  /// Where the object is in the body, with a dot at the end; empty for the body itself.
+  private let place: String
+  private let members: [String: JSONValue]
+
+  /// Takes a value that must be an object.
+  ///
+  /// - Throws: ``Problem``: 400 REQ0001 with the name of what is wrong, as by every function here.
+  init(_ value: JSONValue, at place: String = "", knows names: [String]) throws(Problem) {
+    guard case .object(let members) = value else {
+      throw .invalidBody(place.isEmpty ? "expected a JSON object" : "\(place): expected an object")
+    }
+    self.place = place.isEmpty ? "" : place + "."
+    self.members = members
+    // The first in the order of the alphabet, so that the same body gets the same answer.
+    if let unknown = members.keys.filter({ !names.contains($0) }).min() {
+      throw .invalidBody("\(self.place)\(unknown.prefix(100)): is not known; expected \(names.joined(separator: ", "))")
+    }
+  }
+
+  /// Whether a member is there, be it `null`.
+  func has(_ name: String) -> Bool { members[name] != nil }
+
+  /// Whether a member is there and `null`.
+  func isNull(_ name: String) -> Bool { members[name] == .null }
+
+  /// A problem with a member.
+  func problem(_ name: String, _ expected: String) -> Problem { .invalidBody("\(place)\(name): \(expected)") }
+
+  /// A text; `nil` when it is left out.
+  func text(_ name: String) throws(Problem) -> String? {
+    guard let value = members[name] else { return nil }
+    guard case .string(let text) = value else { throw problem(name, "expected a text") }
+    return text
+  }
+
+  /// A whole number of a range; `nil` when it is left out.
+  func integer(_ name: String, _ range: ClosedRange<Int64>) throws(Problem) -> Int64? {
+    guard let value = members[name] else { return nil }
+    guard case .integer(let number) = value, range.contains(number) else {
+      throw problem(name, "expected a whole number from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return number
+  }
+
+  /// True or false; `nil` when it is left out.
+  func flag(_ name: String) throws(Problem) -> Bool? {
+    guard let value = members[name] else { return nil }
+    guard case .bool(let flag) = value else { throw problem(name, "expected true or false") }
+    return flag
+  }
+
+  /// One of some texts; `nil` when it is left out.
+  func choice<Choice: RawRepresentable & CaseIterable>(_ name: String) throws(Problem) -> Choice?
+  where Choice.RawValue == String {
+    guard let value = members[name] else { return nil }
+    guard case .string(let text) = value, let choice = Choice(rawValue: text) else {
+      throw problem(name, "expected one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+    return choice
+  }
+
+  /// A list; `nil` when it is left out.
+  func list(_ name: String, _ expected: String) throws(Problem) -> [JSONValue]? {
+    guard let value = members[name] else { return nil }
+    guard case .array(let elements) = value else { throw problem(name, expected) }
+    return elements
+  }
+
+  /// An object of its own; `nil` when it is left out.
+  func object(_ name: String, knows names: [String]) throws(Problem) -> BodyReader? {
+    guard let value = members[name] else { return nil }
+    return try BodyReader(value, at: place + name, knows: names)
+  }
+}
+
+/// Reads a body that is JSON of any kind.
+///
+/// - Throws: ``Problem``: 415, or 400 REQ0001.
+func jsonBody(_ request: HTTPServerRequest) throws(Problem) -> JSONValue {
+  try requireJSON(request)
+  return try decodedBody(request)
+}
+
+/// Reads a body that may be missing, which means `{}`.
+func optionalJSONBody(_ request: HTTPServerRequest) throws(Problem) -> JSONValue {
+  request.body.isEmpty ? .object([:]) : try jsonBody(request)
+}

@@ -1,0 +1,177 @@
+import EventLoop
+import Fleet
+import HTTPServer
+import JSON
+import Purchases
+
+/// What a publisher says about an endpoint, checked; `nil` for what it leaves out.
+struct EndpointRequest: Equatable {
+  var url: String?
+  var name: String?
+  var topics: [String]?
+  var retry: WebhookEndpoint.Retry?
+  var maxConcurrency: Int?
+  var maxPerSecond: Limit?
+  var acceptsSelfSigned: Bool?
+
+  /// A limit that can be taken away.
+  enum Limit: Equatable {
+    case none
+    case perSecond(Int)
+  }
+
+  /// The members of a body that changes an endpoint.
+  static let names = [
+    "url", "name", "topics", "retryPolicy", "maxConcurrency", "maxPerSecond", "acceptsSelfSigned",
+  ]
+  /// What is chosen when an endpoint is created.
+  static let chosenOnce = ["format", "signature", "secret"]
+
+  /// Reads a body that changes an endpoint.
+  ///
+  /// - Throws: ``Problem``: 400 REQ0001, as by every function here.
+  init(changes body: JSONValue, _ address: WebhookAddress) throws(Problem) {
+    let reader = try BodyReader(body, knows: Self.names + Self.chosenOnce)
+    for name in ["format", "signature"] where reader.has(name) {
+      throw reader.problem(name, "is chosen when an endpoint is created; create another one")
+    }
+    if reader.has("secret") { throw reader.problem("secret", "is changed with rotate_secret") }
+    try self.init(reader, address)
+  }
+
+  private init(_ reader: BodyReader, _ address: WebhookAddress) throws(Problem) {
+    url = try webAddress(reader, address)
+    if let name = try reader.text("name") {
+      guard name.utf8.count <= 256, !name.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7f }) else {
+        throw reader.problem("name", "expected at most 256 bytes without control characters")
+      }
+      self.name = name
+    }
+    topics = try Self.topics(reader)
+    retry = try retryPolicy(reader)
+    maxConcurrency = try reader.integer("maxConcurrency", 1...1000).map { Int($0) }
+    if reader.isNull("maxPerSecond") {
+      maxPerSecond = Limit.none
+    } else {
+      maxPerSecond = try reader.integer("maxPerSecond", 1...10_000).map { .perSecond(Int($0)) }
+    }
+    acceptsSelfSigned = try reader.flag("acceptsSelfSigned")
+  }
+
+  private static func topics(_ reader: BodyReader) throws(Problem) -> [String]? {
+    let expected = "expected 1 to 50 names of topics, none of them twice"
+    guard let list = try reader.list("topics", expected) else { return nil }
+    var topics: [String] = []
+    for element in list {
+      guard case .string(let topic) = element, isTopic(topic), !topics.contains(topic) else {
+        throw reader.problem("topics", expected)
+      }
+      topics.append(topic)
+    }
+    guard (1...50).contains(topics.count) else { throw reader.problem("topics", expected) }
+    return topics
+  }
+
+  /// Makes the changes.
+  func apply(to endpoint: inout WebhookEndpoint) throws(Problem) {
+    if endpoint.source == .subscription,
+      url.map({ $0 != endpoint.url }) ?? false || topics.map({ $0 != endpoint.topics }) ?? false
+    {
+      throw .conflict(
+        "url and topics of this endpoint are those of PUT /3.1/webhook_subscriptions/\(endpoint.topics[0]).")
+    }
+    endpoint.url = url ?? endpoint.url
+    endpoint.name = name ?? endpoint.name
+    endpoint.topics = topics ?? endpoint.topics
+    endpoint.retry = retry ?? endpoint.retry
+    endpoint.maxConcurrency = maxConcurrency ?? endpoint.maxConcurrency
+    switch maxPerSecond {
+    case .perSecond(let limit): endpoint.maxPerSecond = limit
+    case .some(.none): endpoint.maxPerSecond = nil
+    case nil: break
+    }
+    endpoint.acceptsSelfSigned = acceptsSelfSigned ?? endpoint.acceptsSelfSigned
+    if endpoint.acceptsSelfSigned, endpoint.format != .fovea {
+      throw .invalidBody("acceptsSelfSigned: goes with format fovea only, whose contract says so")
+    }
+  }
+
+  /// Reads a body that creates an endpoint.
+  ///
+  /// - Parameters:
+  ///   - id: of the new endpoint.
+  ///   - newKey: draws a key when none is given.
+  static func endpoint(
+    _ body: JSONValue, id: String, _ address: WebhookAddress,
+    newKey: (WebhookEndpoint.Format) throws(Problem) -> [UInt8]
+  ) throws(Problem) -> WebhookEndpoint {
+    let reader = try BodyReader(body, knows: names + chosenOnce)
+    let request = try EndpointRequest(reader, address)
+    guard let url = request.url else { throw reader.problem("url", "is missing") }
+    let format: WebhookEndpoint.Format = try reader.choice("format") ?? .cleeng
+    let signature: WebhookEndpoint.Signature = try reader.choice("signature") ?? .v1
+    guard format == .cleeng || signature == .v1 else {
+      throw reader.problem("signature", "must be v1 with format \(format.rawValue), whose secret is shared")
+    }
+    let key: [UInt8]
+    if let given = try secret(reader, format, signature) { key = given } else { key = try newKey(format) }
+    var endpoint = WebhookEndpoint(
+      id: id, url: url, topics: [PurchaseEvent.topic], format: format, signature: signature,
+      secrets: [.init(key: key)])
+    try request.apply(to: &endpoint)
+    return endpoint
+  }
+
+  /// Reads a given secret.
+  static func secret(
+    _ reader: BodyReader, _ format: WebhookEndpoint.Format, _ signature: WebhookEndpoint.Signature
+  ) throws(Problem) -> [UInt8]? {
+    guard let text = try reader.text("secret") else { return nil }
+    guard let key = WebhookSecret.key(text, format, signature) else {
+      // Without what was sent: it may be a secret all the same.
+      throw reader.problem("secret", WebhookSecret.expectation(format, signature))
+    }
+    return key
+  }
+}
+
+/// Whether a text can name a topic.
+func isTopic(_ text: String) -> Bool {
+  (1...128).contains(text.utf8.count)
+    && text.utf8.allSatisfy { byte in
+      (0x30...0x39).contains(byte) || (0x61...0x7a).contains(byte | 0x20) || byte == UInt8(ascii: "_")
+        || byte == UInt8(ascii: ".")
+    }
+}
+
+/// Reads the member `url`.
+func webAddress(_ reader: BodyReader, _ address: WebhookAddress) throws(Problem) -> String? {
+  guard let url = try reader.text("url") else { return nil }
+  if let defect = address.defect(of: url) { throw reader.problem("url", defect) }
+  return url
+}
+
+/// Reads the member `retryPolicy`: `{"enabled": false}`, or `{"scheduleSeconds": […]}`, or neither for the fleet's.
+func retryPolicy(_ reader: BodyReader) throws(Problem) -> WebhookEndpoint.Retry? {
+  guard let policy = try reader.object("retryPolicy", knows: ["enabled", "scheduleSeconds"]) else { return nil }
+  let expected = "expected 1 to 50 numbers of seconds from 1 to 604800"
+  let schedule = try policy.list("scheduleSeconds", expected)
+  if try policy.flag("enabled") == false {
+    guard schedule == nil else { throw policy.problem("scheduleSeconds", "makes no sense when enabled is false") }
+    return .never
+  }
+  guard let schedule else { return .standard }
+  var delays: [Duration] = []
+  for element in schedule {
+    let seconds: Double? =
+      switch element {
+      case .integer(let number): Double(number)
+      case .number(let number): number
+      default: nil
+      }
+    guard let seconds, (1...604_800).contains(seconds) else { throw policy.problem("scheduleSeconds", expected) }
+    delays.append(.milliseconds(Int64((seconds * 1000).rounded())))
+  }
+  guard (1...50).contains(delays.count) else { throw policy.problem("scheduleSeconds", expected) }
+  return .schedule(delays)
+}

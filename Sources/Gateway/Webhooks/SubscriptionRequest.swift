@@ -1,0 +1,54 @@
+import Fleet
+import HTTPServer
+import JSON
+import Purchases
+
+/// The members of an endpoint in the documented form.
+let subscriptionMembers = ["url", "verification", "paymentMethodId", "retryPolicy"]
+
+/// Reads the list that `PUT /3.1/webhook_subscriptions/{topic}` puts.
+///
+/// - Parameters:
+///   - newId: draws the id of an endpoint, in case it is new.
+///   - newKey: draws the key of an endpoint without `verification`, in case it is new.
+/// - Throws: ``Problem``: 400 REQ0001 with the place in the list.
+func subscriptions(
+  _ body: JSONValue, topic: String, _ address: WebhookAddress, newId: () throws(Problem) -> String,
+  newKey: () throws(Problem) -> [UInt8]
+) throws(Problem) -> [WebhookEndpointStore.Subscription] {
+  guard case .array(let elements) = body else { throw .invalidBody("expected a JSON array of endpoints") }
+  guard elements.count <= WebhookEndpointStore.limit else {
+    throw .invalidBody("expected at most \(WebhookEndpointStore.limit) endpoints")
+  }
+  var list: [WebhookEndpointStore.Subscription] = []
+  var urls: Set<String> = []
+  for (number, element) in elements.enumerated() {
+    let reader = try BodyReader(
+      element, at: "[\(number)]", knows: subscriptionMembers)
+    guard let url = try webAddress(reader, address) else { throw reader.problem("url", "is missing") }
+    guard urls.insert(url).inserted else { throw reader.problem("url", "is in the list twice") }
+    let given = try sharedSecret(reader)
+    let key: [UInt8]
+    if let given { key = given } else { key = try newKey() }
+    let endpoint = WebhookEndpoint(
+      id: try newId(), url: url, topics: [topic], secrets: [.init(key: key)],
+      retry: try retryPolicy(reader) ?? .standard,
+      paymentMethodId: try reader.integer("paymentMethodId", 0...Int64.max), source: .subscription)
+    list.append(WebhookEndpointStore.Subscription(endpoint: endpoint, hasOwnKey: given != nil))
+  }
+  return list
+}
+
+/// Reads `verification` as it is documented: HMAC with SHA256, and a secret of 16 to 64 bytes.
+private func sharedSecret(_ reader: BodyReader) throws(Problem) -> [UInt8]? {
+  guard let verification = try reader.object("verification", knows: ["name", "options"]) else { return nil }
+  guard try verification.text("name") == "HMAC" else { throw verification.problem("name", "expected HMAC") }
+  guard let options = try verification.object("options", knows: ["hashAlg", "sharedSecret"]) else {
+    throw verification.problem("options", "is missing")
+  }
+  guard try options.text("hashAlg") == "SHA256" else { throw options.problem("hashAlg", "expected SHA256") }
+  guard let secret = try options.text("sharedSecret"), (16...64).contains(secret.utf8.count) else {
+    throw options.problem("sharedSecret", "expected a text of 16 to 64 bytes")
+  }
+  return Array(secret.utf8)
+}

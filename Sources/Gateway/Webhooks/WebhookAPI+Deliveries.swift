@@ -1,0 +1,94 @@
+import Configuration
+import EventLoop
+import Fleet
+import HTTPServer
+import Observability
+import Purchases
+
+extension WebhookAPI {
+  /// Lists the attempts to deliver to an endpoint, the newest first.
+  func deliveries(endpoint id: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
+    let (page, outcome) = try log(request)
+    _ = try await endpoint(id)
+    let found = try await fromStore {
+      try await deliveries.attempts(
+        publisher: publisher.id, endpoint: id, limit: page.limit, cursor: page.cursor, outcome: outcome)
+    }
+    return jsonResponse(200, DeliveryList(found))
+  }
+
+  /// Lists the attempts to deliver an event, over all endpoints, the newest first.
+  func deliveries(event id: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
+    let (page, outcome) = try log(request)
+    guard WebhookEndpoint.isId(id) else { throw .notFound }
+    let found = try await fromStore {
+      try await deliveries.attempts(
+        publisher: publisher.id, event: id, limit: page.limit, cursor: page.cursor, outcome: outcome)
+    }
+    if found.attempts.isEmpty, found.next == nil {
+      // Nothing on this page, or nothing at all?
+      let kept = try await fromStore {
+        try await deliveries.event(publisher: publisher.id, id: id, to: "", round: "")
+      }
+      guard kept != nil else { throw .notFound }
+    }
+    return jsonResponse(200, DeliveryList(found))
+  }
+
+  private func log(
+    _ request: HTTPServerRequest
+  ) throws(Problem) -> (page: PageRequest, outcome: DeliveryAttempt.Outcome?) {
+    let page = try PageRequest(request, others: ["outcome"])
+    guard page.cursor.map(DeliveryStore.isCursor) ?? true else {
+      throw .invalidQuery("cursor: expected one of an answer")
+    }
+    guard let text = request.query("outcome") else { return (page, nil) }
+    guard let outcome = DeliveryAttempt.Outcome(rawValue: text) else {
+      throw .invalidQuery(
+        "outcome: expected one of \(DeliveryAttempt.Outcome.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+    return (page, outcome)
+  }
+
+  private struct DeliveryList: Encodable {
+    let deliveries: [AttemptAnswer]
+    let nextCursor: String?
+
+    init(_ page: AttemptPage) {
+      deliveries = page.attempts.map(AttemptAnswer.init)
+      nextCursor = page.next
+    }
+  }
+}
+
+/// An attempt to deliver as the API shows it.
+struct AttemptAnswer: Encodable, Equatable {
+  let eventId: String
+  let endpointId: String
+  let topic: String
+  let version: Int64?
+  let attempt: Int
+  let time: String
+  let status: Int?
+  let durationMilliseconds: Int64
+  let error: String?
+  /// The first KiB of what the endpoint answered.
+  let response: String?
+  let outcome: String
+  let nextAttemptAt: String?
+
+  init(_ attempt: DeliveryAttempt) {
+    eventId = attempt.eventId
+    endpointId = attempt.endpointId
+    topic = attempt.topic
+    version = attempt.version
+    self.attempt = attempt.number
+    time = rfc3339(milliseconds: attempt.time)
+    status = attempt.status
+    durationMilliseconds = attempt.durationMilliseconds
+    error = attempt.error
+    response = attempt.answer
+    outcome = attempt.outcome.rawValue
+    nextAttemptAt = attempt.nextAt.map(rfc3339)
+  }
+}

@@ -1,0 +1,162 @@
+import AMQP
+import Configuration
+import Crypto
+import EventLoop
+import Fleet
+import FoundationEssentials
+import HTTPServer
+import JSON
+import Observability
+import Purchases
+
+extension WebhookAPI {
+  /// The most events that one request recovers; a client that waits has its patience too.
+  static let recoveredAtOnce = 10_000
+  /// Events that are read and published at a time.
+  private static let batch = 200
+
+  /// Delivers a test event to an endpoint, and to no other.
+  func test(_ id: String) async throws(Problem) -> HTTPServerResponse {
+    _ = try await enabledEndpoint(id)
+    let event = "evt_" + (try random())
+    let time = rfc3339(milliseconds: context.now())
+    let body = JSONWriter.object { envelope in
+      envelope.member("broadcasterId", publisher.id)
+      envelope.member("data") { data in
+        data.member("endpointId", id)
+        data.member("time", time)
+      }
+      envelope.member("topic", EventMessage.testTopic)
+    }
+    let headers: [String: AMQPValue] = [
+      "cloudEvents_specversion": "1.0", "cloudEvents_id": .string(event),
+      "cloudEvents_source": .string("/countersign/\(publisher.id)"),
+      "cloudEvents_type": .string(EventMessage.testTopic), "cloudEvents_time": .string(time),
+      "traceparent": .string(TraceParent().description),
+    ]
+    guard let delivery = try? Delivery(eventId: event, endpointId: id, headers: headers, body: body) else {
+      throw .internalError
+    }
+    try await publish(delivery)
+    context.log.info("test event published", fields(id))
+    return accepted(Replayed(eventId: event, endpointId: id))
+  }
+
+  /// Delivers an event to an endpoint once more, whatever came of it before.
+  func resend(_ event: String, to id: String) async throws(Problem) -> HTTPServerResponse {
+    _ = try await enabledEndpoint(id)
+    guard WebhookEndpoint.isId(event) else { throw .notFound }
+    let round = try random()
+    let kept = try await fromStore {
+      try await deliveries.event(publisher: publisher.id, id: event, to: id, round: round)
+    }
+    guard let kept else { throw .notFound }
+    try await publish(kept)
+    context.log.info("event sent again", fields(id))
+    return accepted(Replayed(eventId: event, endpointId: id))
+  }
+
+  /// Delivers to an endpoint what it did not get since a time and will not get by itself.
+  ///
+  /// An event stays owed until it is delivered: whoever breaks off half way loses nothing by asking again. What is asked
+  /// for twice is attempted once, since the round is named after the time at which the event was given up.
+  func recover(_ id: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
+    let reader = try BodyReader(try jsonBody(request), knows: ["since"])
+    guard let since = try reader.time("since") else { throw reader.problem("since", "is missing") }
+    _ = try await enabledEndpoint(id)
+    let owed = try await fromStore {
+      try await deliveries.owed(
+        publisher: publisher.id, endpoint: id, since: since, limit: Self.recoveredAtOnce + 1)
+    }
+    var recovered = 0
+    let now = owed.prefix(Self.recoveredAtOnce)
+    for start in stride(from: 0, to: now.count, by: Self.batch) {
+      let tasks = now[start..<min(start + Self.batch, now.count)].map { event in
+        Task { @LoopActor in try await recover(event.eventId, givenUpAt: event.time, to: id) }
+      }
+      // All are awaited before the first failure is told: none may go on behind the answer.
+      var failure: (any Error)?
+      for task in tasks {
+        do {
+          if try await task.value { recovered += 1 }
+        } catch {
+          failure = error
+        }
+      }
+      if let failure { throw failure as? Problem ?? .internalError }
+    }
+    context.log.info("events recovered", ["endpoint": .string(id), "count": .int(Int64(recovered))])
+    let more = owed.count > now.count ? owed.last.map { rfc3339(milliseconds: $0.time) } : nil
+    return jsonResponse(202, Recovered(recovered: recovered, continueSince: more))
+  }
+
+  /// - Returns: whether the event is kept still.
+  private func recover(_ event: String, givenUpAt time: Int64, to id: String) async throws(Problem) -> Bool {
+    let kept = try await fromStore {
+      try await deliveries.event(publisher: publisher.id, id: event, to: id, round: "recover-\(time)")
+    }
+    guard let kept else { return false }
+    try await publish(kept)
+    return true
+  }
+
+  /// Finds an endpoint that events are sent to; nothing could be delivered to one that is disabled.
+  private func enabledEndpoint(_ id: String) async throws(Problem) -> WebhookEndpoint {
+    let found = try await endpoint(id)
+    if let disabled = try await health([id])[0].disabled {
+      throw .conflict("The endpoint is disabled (\(disabled.reason.rawValue)); enable it first.")
+    }
+    return found
+  }
+
+  private func publish(_ delivery: Delivery) async throws(Problem) {
+    do {
+      let message = delivery.message(queue: topology.deliveries)
+      try await queue.publish(message, timeout: context.settings.gateway.publishTimeout)
+    } catch {
+      context.log.warning("publish failed", ["cause": .failure(error)])
+      throw .unavailable("The message broker did not take the delivery.")
+    }
+  }
+
+  private func accepted(_ replayed: Replayed) -> HTTPServerResponse {
+    var response = jsonResponse(202, replayed)
+    response.headers.append(("Location", "/3.1/webhook_events/\(pathEncoded(replayed.eventId))/deliveries"))
+    return response
+  }
+
+  private func random() throws(Problem) -> String { try drawn { Hex.encode(try secureRandomBytes(16)) } }
+
+  private struct Replayed: Encodable {
+    let eventId: String
+    let endpointId: String
+  }
+
+  private struct Recovered: Encodable {
+    let recovered: Int
+    /// What to ask for next when there is more than one request recovers.
+    let continueSince: String?
+  }
+}
+
+extension BodyReader {
+  /// A time in milliseconds since 1970, given so or after RFC 3339; `nil` when it is left out.
+  func time(_ name: String) throws(Problem) -> Int64? {
+    let expected = "expected a time after RFC 3339, such as 2026-01-31T12:00:00Z, or milliseconds since 1970"
+    guard has(name) else { return nil }
+    if let number = try? integer(name, 0...253_402_300_799_999) { return number }
+    guard let text = try? text(name), let time = milliseconds(rfc3339: text) else { throw problem(name, expected) }
+    return time
+  }
+}
+
+/// Reads a time after RFC 3339, with a fraction of a second or without.
+func milliseconds(rfc3339 text: String) -> Int64? {
+  guard text.utf8.count <= 40 else { return nil }
+  let plain = Date.ISO8601FormatStyle()
+  let style =
+    text.contains(".")
+    ? plain.year().month().day().time(includingFractionalSeconds: true).timeZone(separator: .colon) : plain
+  guard let date = try? Date(text, strategy: style), date.timeIntervalSince1970 >= 0 else { return nil }
+  return Int64((date.timeIntervalSince1970 * 1000).rounded())
+}

@@ -1,0 +1,53 @@
+import Configuration
+import EventLoop
+import Fleet
+import HTTPServer
+import Observability
+import Purchases
+
+extension WebhookAPI {
+  /// Replaces the list of a topic.
+  func putSubscriptions(_ topic: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
+    try require(topic)
+    let list = try subscriptions(
+      try jsonBody(request), topic: topic, address, newId: { () throws(Problem) in try newId() },
+      newKey: { () throws(Problem) in try newKey(.cleeng) })
+    let replacement = try await fromStore { try await store.replace(publisher.id, topic: topic, with: list) }
+    guard case .replaced(let endpoints, let new, let removed) = replacement else { throw tooMany }
+    await forget(removed)
+    context.log.info(
+      "subscriptions replaced",
+      [
+        "publisherId": .int(publisher.id), "topic": .string(topic), "endpoints": .int(Int64(endpoints.count)),
+        "created": .int(Int64(new.count)), "deleted": .int(Int64(removed.count)),
+      ])
+    let drawn = Set(list.filter { !$0.hasOwnKey }.map(\.endpoint.id)).intersection(new)
+    return jsonResponse(200, try await answers(endpoints, showingSecretsOf: drawn))
+  }
+
+  /// Lists what was put for a topic.
+  func readSubscriptions(_ topic: String) async throws(Problem) -> HTTPServerResponse {
+    try require(topic)
+    let all = try await fromStore { try await store.endpoints(publisher.id)?.endpoints ?? [] }
+    let found = all.filter { $0.source == .subscription && $0.topics == [topic] }
+    return jsonResponse(200, try await answers(found, showingSecretsOf: []))
+  }
+
+  private func answers(
+    _ endpoints: [WebhookEndpoint], showingSecretsOf new: Set<String>
+  ) async throws(Problem) -> [SubscriptionAnswer] {
+    zip(endpoints, try await health(endpoints.map(\.id))).map { endpoint, health in
+      var answer = SubscriptionAnswer(endpoint, health)
+      if new.contains(endpoint.id), let key = endpoint.secrets.first?.key {
+        answer.signingSecret = WebhookSecret.text(key, endpoint.format)
+      }
+      return answer
+    }
+  }
+
+  private func require(_ topic: String) throws(Problem) {
+    guard isTopic(topic) else {
+      throw .invalidPath("topic: expected 1 to 128 letters, digits, dots and underscores")
+    }
+  }
+}

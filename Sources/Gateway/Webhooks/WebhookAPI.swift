@@ -1,0 +1,228 @@
+import AMQP
+import Configuration
+import Crypto
+import EventLoop
+import Fleet
+import HTTPServer
+import JSON
+import Observability
+import Purchases
+
+/// Answers a publisher's requests about its webhook endpoints.
+@LoopActor
+struct WebhookAPI {
+  let context: RoleContext
+  let store: WebhookEndpointStore
+  let deliveries: DeliveryStore
+  /// Puts deliveries into the notifiers' queue.
+  let queue: AMQPPublisher
+  let topology: Topology
+  let publisher: Publisher
+
+  /// - Throws: ``Problem``: 403 for a customer, which webhooks are none of the business of.
+  init(
+    context: RoleContext, store: WebhookEndpointStore, deliveries: DeliveryStore, queue: AMQPPublisher,
+    topology: Topology, caller: Caller
+  ) throws(Problem) {
+    guard caller.customerId == nil else { throw .forbidden("Webhooks are managed with the publisher's token.") }
+    self.context = context
+    self.store = store
+    self.deliveries = deliveries
+    self.queue = queue
+    self.topology = topology
+    publisher = caller.publisher
+  }
+
+  // MARK: The resource
+
+  func create(_ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
+    let new = try EndpointRequest.endpoint(
+      try jsonBody(request), id: try newId(), address, newKey: { format throws(Problem) in try newKey(format) })
+    guard case .created(let endpoint) = try await fromStore({ try await store.create(publisher.id, new) }) else {
+      throw tooMany
+    }
+    context.log.info("endpoint created", fields(endpoint.id))
+    var answer = EndpointAnswer(endpoint, EndpointHealth(), now: context.now())
+    show(endpoint, in: &answer)
+    var response = jsonResponse(201, answer)
+    response.headers.append(("Location", "/3.1/webhook_endpoints/\(endpoint.id)"))
+    return response
+  }
+
+  func list(_ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
+    let page = try PageRequest(request)
+    let start = page.cursor.flatMap(EndpointCursor.init)
+    guard page.cursor == nil || start != nil else { throw .invalidQuery("cursor: expected one of an answer") }
+    let all = configured + (try await fromStore { try await store.endpoints(publisher.id)?.endpoints ?? [] })
+    let ordered = all.map { ($0, EndpointCursor(createdAt: $0.createdAt, id: $0.id)) }.sorted { $0.1 < $1.1 }
+    let rest = ordered.drop { entry in start.map { entry.1 <= $0 } ?? false }
+    let found = rest.prefix(page.limit)
+    let shown = try await answers(found.map(\.0))
+    return jsonResponse(
+      200, EndpointList(endpoints: shown, nextCursor: rest.count > found.count ? found.last?.1.text : nil))
+  }
+
+  func read(_ id: String) async throws(Problem) -> HTTPServerResponse {
+    jsonResponse(200, try await answers([try await endpoint(id)])[0])
+  }
+
+  func update(_ id: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
+    try requireOwn(id)
+    let changes = try EndpointRequest(changes: try jsonBody(request), address)
+    let endpoint = try await changed(id) { endpoint, _ in try changes.apply(to: &endpoint) }
+    context.log.info("endpoint changed", fields(id))
+    return jsonResponse(200, try await answers([endpoint])[0])
+  }
+
+  func delete(_ id: String) async throws(Problem) -> HTTPServerResponse {
+    try requireOwn(id)
+    guard try await fromStore({ try await store.delete(publisher.id, id) }) else { throw .notFound }
+    context.log.info("endpoint deleted", fields(id))
+    await forget([id])
+    return HTTPServerResponse(status: 204)
+  }
+
+  // MARK: Changes of state
+
+  func enable(_ id: String) async throws(Problem) -> HTTPServerResponse {
+    let endpoint = try await endpoint(id)
+    let isConfigured = endpoint.source == .configuration
+    guard try await fromStore({ try await store.enable(publisher.id, id, isConfigured: isConfigured) }) else {
+      throw .notFound
+    }
+    context.log.info("endpoint enabled", fields(id))
+    return jsonResponse(200, try await answers([endpoint])[0])
+  }
+
+  func disable(_ id: String) async throws(Problem) -> HTTPServerResponse {
+    try requireOwn(id)
+    guard try await fromStore({ try await store.disable(publisher.id, id) }) else { throw .notFound }
+    context.log.info("endpoint disabled", fields(id))
+    return jsonResponse(200, try await answers([try await endpoint(id)])[0])
+  }
+
+  func rotateSecret(_ id: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
+    try requireOwn(id)
+    let reader = try BodyReader(try optionalJSONBody(request), knows: ["overlapSeconds", "secret"])
+    let overlap = try reader.integer("overlapSeconds", 0...604_800) ?? 86_400
+    // One for all rounds of the change: a round that is lost leaves nothing behind.
+    var drawn: [UInt8]?
+    let endpoint = try await changed(id) { endpoint, now in
+      let given = try EndpointRequest.secret(reader, endpoint.format, endpoint.signature)
+      let key = try given ?? drawn ?? newKey(endpoint.format)
+      if given == nil { drawn = key }
+      guard endpoint.rotate(to: key, overlap: overlap * 1000, now: now) else {
+        throw Problem.conflict(
+          "\(WebhookEndpoint.maxOldSecrets) old secrets still sign; wait until one expires, or end them with "
+            + "overlapSeconds 0.")
+      }
+    }
+    context.log.info("secret rotated", fields(id))
+    var answer = EndpointAnswer(endpoint, try await health([id])[0], now: context.now())
+    show(endpoint, in: &answer)
+    return jsonResponse(200, answer)
+  }
+
+  // MARK: Parts
+
+  /// The endpoints of the publisher's file.
+  private var configured: [WebhookEndpoint] { publisher.webhooks.map { WebhookEndpoint($0) } }
+
+  /// Finds an endpoint, of the file or of the API.
+  func endpoint(_ id: String) async throws(Problem) -> WebhookEndpoint {
+    if let found = configured.first(where: { $0.id == id }) { return found }
+    guard WebhookEndpoint.isId(id), let found = try await fromStore({ try await store.endpoint(publisher.id, id) })
+    else { throw .notFound }
+    return found
+  }
+
+  /// Drops the logs of endpoints that were deleted. One that stays because Redis has gone expires by itself.
+  func forget(_ ids: [String]) async {
+    for id in ids {
+      do {
+        try await deliveries.forget(publisher: publisher.id, endpoint: id)
+      } catch {
+        context.log.warning("log of a deleted endpoint stays", fields(id))
+      }
+    }
+  }
+
+  private func changed(
+    _ id: String, _ body: (inout WebhookEndpoint, Int64) throws -> Void
+  ) async throws(Problem) -> WebhookEndpoint {
+    let endpoint = try await fromStore { try await store.change(publisher.id, id, body) }
+    guard let endpoint else { throw .notFound }
+    return endpoint
+  }
+
+  /// Refuses what only the owner of the publisher's file may do.
+  private func requireOwn(_ id: String) throws(Problem) {
+    if configured.contains(where: { $0.id == id }) {
+      throw .conflict("The endpoint is in the publisher's file; it is changed there.")
+    }
+  }
+
+  private func answers(_ endpoints: [WebhookEndpoint]) async throws(Problem) -> [EndpointAnswer] {
+    let (health, now) = (try await health(endpoints.map(\.id)), context.now())
+    return zip(endpoints, health).map { EndpointAnswer($0, $1, now: now) }
+  }
+
+  func health(_ ids: [String]) async throws(Problem) -> [EndpointHealth] {
+    let found = try await fromStore { try await store.health(publisher.id, ids) }
+    guard found.count == ids.count else { throw .internalError }
+    return found
+  }
+
+  /// Puts the secret into an answer, unless it is the private half of a key, which nobody else needs.
+  private func show(_ endpoint: WebhookEndpoint, in answer: inout EndpointAnswer) {
+    guard endpoint.signature == .v1, let key = endpoint.secrets.first?.key else { return }
+    answer.secret = WebhookSecret.text(key, endpoint.format)
+  }
+
+  var tooMany: Problem {
+    .conflict("The publisher has \(WebhookEndpointStore.limit) endpoints, which is the most.")
+  }
+
+  var address: WebhookAddress {
+    let settings = context.settings.notifier
+    return WebhookAddress(
+      allowsHTTP: settings.allowsInsecureEndpoints, allows: { settings.addresses.allows(host: $0) })
+  }
+
+  func newId() throws(Problem) -> String { try drawn { try WebhookEndpoint.newId() } }
+
+  func newKey(_ format: WebhookEndpoint.Format) throws(Problem) -> [UInt8] {
+    try drawn { try WebhookSecret.newKey(format) }
+  }
+
+  func drawn<Value>(_ draw: () throws -> Value) throws(Problem) -> Value {
+    do {
+      return try draw()
+    } catch {
+      context.log.error("no random bytes", ["cause": .failure(error)])
+      throw .internalError
+    }
+  }
+
+  func fields(_ id: String) -> KeyValuePairs<String, Log.Value> {
+    ["publisherId": .int(publisher.id), "endpoint": .string(id)]
+  }
+
+  func fromStore<Value>(_ ask: () async throws -> Value) async throws(Problem) -> Value {
+    do {
+      return try await ask()
+    } catch let problem as Problem {
+      throw problem
+    } catch is WebhookEndpointStore.Contention {
+      throw .unavailable("The endpoint is changed by many at once.")
+    } catch {
+      context.log.warning("store failed", ["cause": .failure(error)])
+      throw .store(error)
+    }
+  }
+
+  private struct EndpointList: Encodable {
+    let endpoints: [EndpointAnswer]
+    let nextCursor: String?
+  }
+}

@@ -1,0 +1,191 @@
+import AMQP
+import Configuration
+import EventLoop
+import Fleet
+import Observability
+import Purchases
+
+/// Makes one attempt to deliver an event to one endpoint, or puts it off, and records what follows.
+///
+/// The order makes a crash harmless at every step: the attempt, then its record in Redis, then the message for what
+/// follows, then, by the caller, the acknowledgement. Whoever gets the message again finds the record and does the rest.
+@LoopActor
+struct EndpointRun {
+  let notifier: Notifier
+  let delivery: Delivery
+  let endpoint: WebhookEndpoint
+  let log: Log
+
+  var context: RoleContext { notifier.context }
+
+  init(_ notifier: Notifier, _ delivery: Delivery, _ endpoint: WebhookEndpoint) {
+    self.notifier = notifier
+    self.delivery = delivery
+    self.endpoint = endpoint
+    log = notifier.context.log.with([
+      "eventId": .string(delivery.eventId), "publisherId": .int(delivery.publisherId),
+      "synchronizationId": .string(delivery.synchronizationId), "endpoint": .string(endpoint.id),
+      "attempt": .int(Int64(delivery.attempt)),
+      "traceId": .string(delivery.traceparent.flatMap { TraceParent($0)?.traceId } ?? ""),
+    ])
+  }
+
+  /// - Returns: whether the event is delivered, delayed or buried, so that this message may go.
+  func run() async -> Bool {
+    let name = Lanes.Name(publisher: delivery.publisherId, endpoint: endpoint.id)
+    switch await notifier.lanes.enter(name, limit: endpoint.maxConcurrency) {
+    case .handBack: return false
+    case .park(let time): return await putOff(time, "busy")
+    case .go(let pass): return await begin(pass)
+    }
+  }
+
+  private func begin(_ pass: Lanes.Pass) async -> Bool {
+    let beginning: AttemptBeginning
+    let start = ContinuousClock.now
+    do {
+      beginning = try await notifier.store.begin(delivery, to: endpoint, lease: AttemptsUnderWay.lease)
+    } catch {
+      // Without Redis an event is delivered all the same, unless that could break a limit of the endpoint's.
+      log.warning("the attempt is not recorded", ["cause": .failure(error)])
+      if endpoint.maxPerSecond == nil { return await attempt(pass) }
+      notifier.lanes.abort(pass)
+      return await putOff(DeliveryDelay.parking(delivery.parks), "store")
+    }
+    // A late answer tells an old time.
+    if ContinuousClock.now - start < .seconds(1), let correction = context.clock.learn(beginning.now) {
+      log.warning("the clock was set by Redis'", ["correctionSeconds": .double(Double(correction) / 1000)])
+    }
+    if beginning.permission == .go { return await attempt(pass) }
+    var parking = DeliveryDelay.parking(delivery.parks)
+    if beginning.permission == .full {
+      parking = notifier.lanes.abortForOthers(pass, limit: endpoint.maxConcurrency)
+    } else {
+      notifier.lanes.abort(pass)
+    }
+    guard await announce(beginning.unannounced) else { return false }
+    switch beginning.permission {
+    case .go, .superseded: return true
+    case .full: return await putOff(parking, "concurrency")
+    case .underWay: return await putOff(parking, "copy")
+    case .planned(let time): return await putOff(time, "rate", isPlanned: true)
+    case .made(let outcome, let nextAt):
+      log.info("made before", ["outcome": .string(outcome.rawValue)])
+      return await follow(outcome, nextAt, reason: "attempt \(delivery.attempt) was the last")
+    case .disabled: return await skip()
+    case .gone: return await bury("endpoint \(endpoint.id) was deleted")
+    }
+  }
+
+  private func attempt(_ pass: Lanes.Pass) async -> Bool {
+    let number = notifier.underWay.add(delivery, endpoint: endpoint.id)
+    let attempt = await WebhookAttempt(notifier, delivery, endpoint).send()
+    notifier.underWay.remove(number)
+    notifier.lanes.end(pass, ranOutOfTime: attempt.ranOutOfTime)
+    let verdict = attempt.verdict(
+      number: delivery.attempt, jitter: Double.random(in: 0.8...1.2),
+      schedule: endpoint.retry.schedule(standard: context.settings.notifier.retrySchedule))
+    if Task.isCancelled, verdict != .delivered {
+      // The notifier stops: no failure of the endpoint.
+      try? await notifier.store.release(delivery, to: endpoint.id)
+      return false
+    }
+    notifier.metrics.attempts.count(verdict.outcome.rawValue)
+    var nextAt: Int64?
+    if case .again(let delay, _) = verdict { nextAt = context.now() + Int64(delay.wholeMilliseconds) }
+    guard await record(attempt.record(delivery, endpoint, verdict, nextAt), isGone: verdict == .gone) else {
+      return false
+    }
+    return await follow(verdict.outcome, nextAt, reason: verdict.error ?? "")
+  }
+
+  /// Records a skipped attempt: the endpoint is owed the event, until somebody asks for it.
+  private func skip() async -> Bool {
+    notifier.metrics.attempts.count(DeliveryAttempt.Outcome.skipped.rawValue)
+    let skipped = DeliveryAttempt(
+      eventId: delivery.eventId, endpointId: endpoint.id, topic: delivery.topic, version: delivery.version,
+      number: delivery.attempt, time: context.now(), error: "the endpoint is disabled", outcome: .skipped)
+    // Not recorded, it would be owed to nobody: it is skipped once more, later.
+    return await record(skipped, isGone: false, mustBeKept: true)
+      ? await follow(.skipped, nil, reason: "") : await putOff(DeliveryDelay.parking(delivery.parks), "store")
+  }
+
+  /// Keeps an attempt, and tells everybody when it has disabled the endpoint.
+  ///
+  /// - Returns: whether what follows may be done.
+  private func record(_ attempt: DeliveryAttempt, isGone: Bool, mustBeKept: Bool = false) async -> Bool {
+    let settings = context.settings.notifier
+    do {
+      let unannounced = try await notifier.store.finish(
+        delivery, to: endpoint, attempt, isGone: isGone, disableAfter: settings.disableAfter,
+        retention: settings.logRetention)
+      return await announce(unannounced)
+    } catch {
+      log.warning("the attempt is not recorded", ["cause": .failure(error)])
+      notifier.metrics.unrecorded.count()
+      return !mustBeKept
+    }
+  }
+
+  /// Does what follows from an attempt that was made, by this run or by one that did not come so far.
+  private func follow(_ outcome: DeliveryAttempt.Outcome, _ nextAt: Int64?, reason: String) async -> Bool {
+    switch outcome {
+    case .delivered, .skipped:
+      log.info(outcome == .delivered ? "delivered" : "delivery skipped")
+      return true
+    case .failed:
+      let now = context.now()
+      var next = addressed
+      next.attempt += 1
+      next.parks = 0
+      next.due = nextAt
+      let delay = Double((nextAt ?? now) - now) / 1000
+      log.info("delivery delayed", ["cause": .string(reason), "delaySeconds": .double(delay)])
+      return await notifier.enqueue(next, now: now, log)
+    case .abandoned: return await bury(reason)
+    }
+  }
+
+  private func bury(_ reason: String) async -> Bool {
+    log.error("delivery abandoned", ["reason": .string(reason)])
+    return await notifier.publish(
+      addressed.message(queue: notifier.topology.deadDeliveries, reason: reason), log)
+  }
+
+  /// Sends the delivery away without an attempt, so that nothing is held that waits for an endpoint.
+  private func putOff(_ time: Duration, _ cause: String, isPlanned: Bool = false) async -> Bool {
+    notifier.metrics.putOff.count(cause)
+    let now = context.now()
+    var later = addressed
+    later.due = now + Int64(time.wholeMilliseconds)
+    later.isPlanned = isPlanned
+    later.parks += isPlanned ? 0 : 1
+    log.debug("delivery put off", ["cause": .string(cause), "delaySeconds": .double(time.inSeconds)])
+    return await notifier.enqueue(later, now: now, log)
+  }
+
+  /// The delivery to this endpoint alone.
+  private var addressed: Delivery {
+    var addressed = delivery
+    addressed.endpointId = endpoint.id
+    addressed.due = nil
+    addressed.isPlanned = false
+    return addressed
+  }
+
+  /// Publishes the event of an endpoint that was disabled; also when it was another run that has disabled it, and died.
+  ///
+  /// - Returns: whether the broker has it, or there is nothing to tell.
+  private func announce(_ health: EndpointHealth?) async -> Bool {
+    guard let health, let disabled = health.disabled else { return true }
+    let message = EventMessage.disabled(
+      endpoint, of: delivery.publisherId, disabled, failingSince: health.failingSince,
+      exchange: notifier.topology.events)
+    guard await notifier.publish(message, log) else { return false }
+    log.error("endpoint disabled", ["reason": .string(disabled.reason.rawValue)])
+    notifier.metrics.disabled.count(disabled.reason.rawValue)
+    // When this fails it is published again, with the same id.
+    try? await notifier.store.announced(publisher: delivery.publisherId, endpoint: endpoint.id)
+    return true
+  }
+}

@@ -1,0 +1,111 @@
+import Configuration
+import EventLoop
+import Fleet
+import HTTPClient
+import Observability
+import Purchases
+
+/// The request of one attempt, and what came back.
+@LoopActor
+struct WebhookAttempt {
+  /// How an attempt ended, before it is judged.
+  struct Ending {
+    var status: Int?
+    var retryAfter: Duration?
+    var error = ""
+    /// Whether the time for the attempt passed without an answer.
+    var ranOutOfTime = false
+    var answer: [UInt8] = []
+    var duration: Duration = .zero
+
+    /// Judges it.
+    func verdict(number: Int, jitter: Double, schedule: [Duration]) -> AttemptVerdict {
+      guard let status else {
+        return AttemptVerdict(failedWith: error, attempt: number, schedule: schedule, jitter: jitter)
+      }
+      return AttemptVerdict(
+        status: status, retryAfter: retryAfter, attempt: number, schedule: schedule, jitter: jitter)
+    }
+
+    /// What the log keeps of it.
+    func record(
+      _ delivery: Delivery, _ endpoint: WebhookEndpoint, _ verdict: AttemptVerdict, _ nextAt: Int64?
+    ) -> DeliveryAttempt {
+      let text = String(decoding: answer.prefix(DeliveryAttempt.keptAnswerBytes), as: UTF8.self)
+      return DeliveryAttempt(
+        eventId: delivery.eventId, endpointId: endpoint.id, topic: delivery.topic, version: delivery.version,
+        number: delivery.attempt, time: 0, status: status, durationMilliseconds: Int64(duration.wholeMilliseconds),
+        error: verdict.error, answer: text.isEmpty ? nil : text, outcome: verdict.outcome, nextAt: nextAt)
+    }
+  }
+
+  /// Longer answers are cut off; the status is all that counts.
+  private static let maxAnswerBytes = 64 << 10
+
+  /// By which a receiver can drop what is older than what it has.
+  private static let versionHeader = "countersign-version"
+
+  private let notifier: Notifier
+  private let delivery: Delivery
+  private let endpoint: WebhookEndpoint
+
+  init(_ notifier: Notifier, _ delivery: Delivery, _ endpoint: WebhookEndpoint) {
+    self.notifier = notifier
+    self.delivery = delivery
+    self.endpoint = endpoint
+  }
+
+  /// Sends the event.
+  func send() async -> Ending {
+    let now = notifier.context.now()
+    if delivery.attempt == 1, delivery.round.isEmpty, let time = delivery.time,
+      let seconds = HTTPDate.seconds(rfc3339: time)
+    {
+      notifier.metrics.firstAttemptDelay.observe(max(0, Double(now) / 1000 - seconds))
+    }
+    var ending = Ending()
+    let start = ContinuousClock.now
+    do {
+      let answer = try await notifier.client.send(request(now))
+      ending.status = answer.status
+      ending.retryAfter = answer.header("retry-after").flatMap { RetryAfter.wait($0, now: notifier.context.now()) }
+      ending.answer = answer.body
+    } catch let error as HTTPClientError {
+      ending.error = error.description
+      ending.ranOutOfTime = error.code == .timeout
+    } catch {
+      ending.error = "\(error)"
+    }
+    ending.duration = ContinuousClock.now - start
+    notifier.metrics.duration.observe(ending.duration.inSeconds)
+    return ending
+  }
+
+  private func request(_ now: Int64) throws -> HTTPClientRequest {
+    let keys = endpoint.secrets(at: now)
+    let payload = WebhookPayload(delivery, endpoint, keys: keys)
+    let timestamp = now / 1000
+    var headers = [
+      (name: "Content-Type", value: "application/json"),
+      (name: "webhook-id", value: delivery.eventId),
+      (name: "webhook-timestamp", value: String(timestamp)),
+      (
+        name: "webhook-signature",
+        value: try WebhookSignature.list(
+          endpoint.signature, id: delivery.eventId, timestamp: timestamp, body: payload.body, keys: keys)
+      ),
+    ]
+    // The bodies are other people's contracts, and have no place for it.
+    if let version = delivery.version { headers.append((name: Self.versionHeader, value: String(version))) }
+    headers += payload.headers.map { (name: $0.name, value: $0.value) }
+    if let trace = delivery.traceparent.flatMap({ TraceParent($0) }) {
+      headers.append((name: "traceparent", value: trace.child().description))
+    }
+    var request = HTTPClientRequest(
+      "POST", endpoint.url, headers: headers, body: payload.body, timeout: notifier.context.settings.notifier.timeout,
+      maxResponseBytes: Self.maxAnswerBytes)
+    request.cutsLongResponse = true
+    request.trustsAnyCertificate = endpoint.acceptsSelfSigned
+    return request
+  }
+}

@@ -1,0 +1,98 @@
+import EventLoop
+
+/// What this process does with one endpoint now, and how much of it at a time, decided by value.
+///
+/// An endpoint begins with two attempts at a time and may have one more with every answer, up to its limit; one that let
+/// an attempt run out of time is left with one, until it answers. So a slow endpoint gets what it can take, and a dead one
+/// holds one delivery of the prefetch. What finds no room is told to wait a moment if its turn is near, and to go away
+/// otherwise, each for a little longer than the one before, so that they come back at the endpoint's own pace.
+struct Lane {
+  /// What a delivery is to do.
+  enum Admission: Equatable {
+    /// Make the attempt; it is counted as running.
+    case go
+    /// Ask again when an attempt has ended, or after ``Lane/patience``.
+    case wait
+    /// Come back after this long.
+    case park(Duration)
+  }
+
+  /// The longest that a delivery is held for its turn.
+  static let patience: Duration = .milliseconds(500)
+  /// The most that are held for their turn.
+  static let longestLine = 200
+  /// The longest that a parked one stays away before it asks again.
+  static let longestPark: Duration = .seconds(60)
+  /// An endpoint that takes longer counts as slow.
+  static let slowness: Duration = .seconds(1)
+
+  private(set) var window = 2
+  /// The starts of the attempts under way, by number.
+  private var running: [Int: Duration] = [:]
+  /// How long the attempts of late took; `nil` before the first has ended.
+  private var usual: Duration?
+  /// Until when those that went away keep the endpoint busy.
+  private var plannedUntil: Duration = .zero
+  private var next = 0
+
+  /// How many attempts are under way.
+  var count: Int { running.count }
+
+  /// Whether it lets attempts take their time, so that all such endpoints together must not hold everything.
+  func isSlow(_ now: Duration) -> Bool { expected(now) > Self.slowness }
+
+  /// Decides whether an attempt may begin.
+  ///
+  /// - Parameters:
+  ///   - now: the time of a clock that never goes back.
+  ///   - limit: the endpoint's own.
+  ///   - ahead: how many wait for their turn before this one.
+  ///   - hasWaited: whether this one has waited in vain.
+  ///   - isCrowded: whether slow endpoints hold as much as they may.
+  /// - Returns: the decision, and for `go` the number of the attempt.
+  mutating func ask(
+    _ now: Duration, limit: Int, ahead: Int, hasWaited: Bool, isCrowded: Bool
+  ) -> (admission: Admission, attempt: Int) {
+    let isHeldBack = isCrowded && isSlow(now) && !running.isEmpty
+    if running.count + ahead < min(window, limit), !isHeldBack {
+      next += 1
+      running[next] = now
+      return (.go, next)
+    }
+    let spacing = expected(now) / min(window, limit)
+    if !hasWaited, ahead < Self.longestLine, spacing * (ahead + 1) <= Self.patience { return (.wait, 0) }
+    return (.park(park(now, spacing)), 0)
+  }
+
+  /// Notes the end of an attempt that was made.
+  mutating func end(_ attempt: Int, _ now: Duration, ranOutOfTime: Bool) {
+    guard let start = running.removeValue(forKey: attempt) else { return }
+    let took = now - start
+    usual = usual.map { ($0 * 7 + took) / 8 } ?? took
+    if ranOutOfTime {
+      window = 1
+      usual = took
+    } else {
+      // One that answers again is not judged by how long it did not.
+      if window == 1, took < Self.slowness { usual = took }
+      window = min(window + 1, 1000)
+    }
+  }
+
+  /// Notes that an attempt was not made after all.
+  mutating func abort(_ attempt: Int) { running[attempt] = nil }
+
+  /// Returns how long to stay away when others in the fleet use all that the endpoint allows.
+  mutating func parkForOthers(_ now: Duration, limit: Int) -> Duration { park(now, expected(now) / max(1, limit)) }
+
+  private mutating func park(_ now: Duration, _ spacing: Duration) -> Duration {
+    plannedUntil = min(max(plannedUntil, now) + spacing, now + Self.longestPark)
+    return max(.seconds(1), plannedUntil - now)
+  }
+
+  /// How long an attempt takes: as those before, or as long as the one that is out longest, whichever is more.
+  private func expected(_ now: Duration) -> Duration {
+    let eldest = running.values.min().map { now - $0 } ?? .zero
+    return max(usual ?? .milliseconds(200), eldest)
+  }
+}

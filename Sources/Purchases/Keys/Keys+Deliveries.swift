@@ -1,0 +1,19 @@
+/// What the notifiers keep about their deliveries.
+extension Keys {
+  /// Stream: the attempts to deliver to an endpoint, the oldest first.
+  public func attempts(_ publisher: Int64, _ endpoint: String) -> String { attemptsPrefix(publisher) + endpoint }
+  /// What stands before an endpoint's id in the key of its attempts.
+  public func attemptsPrefix(_ publisher: Int64) -> String { "\(prefix)attempts:\(publisher):" }
+  /// Stream: where the attempts to deliver an event are, as endpoint and id in ``attempts(_:_:)``.
+  public func eventAttempts(_ publisher: Int64, _ event: String) -> String {
+    "\(prefix)event-attempts:\(publisher):\(event)"
+  }
+  /// Hash with expiry: an event's message, and for each endpoint the last attempt that was made.
+  public func event(_ publisher: Int64, _ event: String) -> String { "\(prefix)event:\(publisher):\(event)" }
+  /// Sorted set: the events that an endpoint did not get and will not by itself, by the time of giving up.
+  public func owed(_ publisher: Int64, _ endpoint: String) -> String { "\(prefix)owed:\(publisher):\(endpoint)" }
+  /// Sorted set: the attempts to an endpoint that are under way in the whole fleet, by the end of their leases.
+  public func slots(_ publisher: Int64, _ endpoint: String) -> String { "\(prefix)slots:\(publisher):\(endpoint)" }
+  /// Hash with expiry: how far an endpoint's rate is used up, and until when its attempts are planned.
+  public func pace(_ publisher: Int64, _ endpoint: String) -> String { "\(prefix)pace:\(publisher):\(endpoint)" }
+}

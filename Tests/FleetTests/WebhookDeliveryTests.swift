@@ -1,0 +1,322 @@
+import AMQP
+import Crypto
+import EventLoop
+import Fleet
+import Glibc
+import HTTPServer
+import JSON
+import TestSupport
+import Testing
+
+/// Webhooks at receivers that do what receivers do.
+@Suite(
+  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .timeLimit(.minutes(20)))
+@LoopActor
+struct WebhookDeliveryTests {
+  /// What a test has at hand.
+  struct Parts {
+    let fleet: RunningFleet
+    let receiver: WebhookReceiver
+    var api: WebhookAPIClient { WebhookAPIClient(fleet: fleet) }
+
+    /// Creates an endpoint at a path of the receiver.
+    @LoopActor func endpoint(
+      _ path: String, _ members: String = "", topics: String = "inappPurchaseSyncResult"
+    ) async throws -> (id: String, secret: String) {
+      let topics = topics.split(separator: ",").map { "\"\($0)\"" }.joined(separator: ",")
+      return try await api.create(
+        "\"url\":\"\(receiver.url(path))\",\"topics\":[\(topics)]\(members.isEmpty ? "" : ",\(members)")")
+    }
+
+    /// The log of an endpoint, the oldest attempt first, once it fulfils a condition.
+    @LoopActor func log(_ id: String, until isMet: ([JSONValue]) -> Bool) async throws -> [JSONValue] {
+      var found: [JSONValue] = []
+      try await eventually("the log of \(id)", within: .seconds(60)) {
+        found = try await api.send("GET", "webhook_endpoints/\(id)/deliveries?limit=100").list("deliveries").reversed()
+        return isMet(found)
+      }
+      return found
+    }
+  }
+
+  private func with(
+    _ roles: [String] = ["gateway-1", "notifier-1"], overrides: [String: String] = [:],
+    _ body: @LoopActor (Parts) async throws -> Void
+  ) async throws {
+    try await WebhookReceiver.with { receiver async throws in
+      try await RunningFleet.with(roles, overrides: overrides) { fleet async throws in
+        try await body(Parts(fleet: fleet, receiver: receiver))
+      }
+    }
+  }
+
+  @Test func `what fails is tried again with the same id, and every attempt is in the log`() async throws {
+    try await with { (parts) async throws in
+      let id = try await parts.endpoint("a").id
+      parts.receiver.answers["a"] = { number in
+        switch number {
+        case 1:
+          HTTPServerResponse(status: 302, headers: [("Location", parts.receiver.url("elsewhere"))], body: [])
+        case 2: .text(500, String(repeating: "x", count: 100_000))
+        default: .text(200, "thanks")
+        }
+      }
+      try await parts.fleet.publish(["evt_1"])
+      let requests = await parts.receiver.wait("a", for: 3)
+      #expect(Set(requests.map(\.id)) == ["evt_1"])
+      #expect(parts.receiver.got("elsewhere").isEmpty)
+      let log = try await parts.log(id) { $0.count == 3 }
+      #expect(log.map { $0.number("status") } == [302, 500, 200])
+      #expect(log.map { $0.number("attempt") } == [1, 2, 3])
+      #expect(log.map { $0.text("outcome") } == ["failed", "failed", "delivered"])
+      #expect(log[1].text("response") == String(repeating: "x", count: 1024))
+      #expect(log[2].text("response") == "thanks")
+      #expect(log.map { $0.number("version") } == [1, 1, 1])
+      #expect(log.map { $0.text("nextAttemptAt") != nil } == [true, true, false])
+    }
+  }
+
+  @Test func `410 disables at once, everybody is told, and nothing is lost`() async throws {
+    try await with { (parts) async throws in
+      let gone = try await parts.endpoint("gone").id
+      _ = try await parts.endpoint("operations", topics: "webhookEndpointDisabled")
+      parts.receiver.answers["gone"] = { _ in .text(410, "") }
+      try await parts.fleet.publish(["evt_1"])
+      let told = await parts.receiver.wait("operations", for: 1)[0]
+      let text = String(decoding: told.request.body, as: UTF8.self)
+      #expect(text.contains("\"topic\":\"webhookEndpointDisabled\""))
+      #expect(text.contains("\"endpointId\":\"\(gone)\"") && text.contains("\"reason\":\"gone\""))
+      let state = try await parts.api.send("GET", "webhook_endpoints/\(gone)")
+      #expect(state["enabled"] == .bool(false) && state.text("disabledReason") == "gone")
+      let metric = "countersign_webhook_endpoints_disabled_total{reason=\"gone\"}"
+      try await eventually("it is counted") { try await parts.fleet.metric("notifier-1", metric) == 1 }
+
+      try await parts.fleet.publish(["evt_2"])
+      let log = try await parts.log(gone) { $0.count == 2 }
+      #expect(log.map { $0.text("outcome") } == ["abandoned", "skipped"])
+      #expect(parts.receiver.got("gone").count == 1)
+
+      parts.receiver.answers["gone"] = nil
+      #expect(try await parts.api.send("POST", "webhook_endpoints/\(gone)/enable").status == 200)
+      let recovered = try await parts.api.send("POST", "webhook_endpoints/\(gone)/recover", #"{"since":0}"#)
+      #expect(recovered["recovered"] == .integer(2))
+      let requests = await parts.receiver.wait("gone", for: 3)
+      #expect(Set(requests.dropFirst().map(\.id)) == ["evt_1", "evt_2"])
+      _ = try await parts.log(gone) { $0.filter { $0.text("outcome") == "delivered" }.count == 2 }
+      let again = try await parts.api.send("POST", "webhook_endpoints/\(gone)/recover", #"{"since":0}"#)
+      #expect(again["recovered"] == .integer(0))
+      #expect(parts.receiver.got("operations").count == 1)
+    }
+  }
+
+  @Test func `an endpoint that only fails is disabled after a while`() async throws {
+    let soon = ["COUNTERSIGN_NOTIFIER_DISABLE_AFTER_SECONDS": "1"]
+    try await with(overrides: soon) { (parts) async throws in
+      let id = try await parts.endpoint("failing", #""retryPolicy":{"scheduleSeconds":[1,1,1,1,1,1]}"#).id
+      parts.receiver.answers["failing"] = { _ in .text(500, "") }
+      try await parts.fleet.publish(["evt_1"])
+      let log = try await parts.log(id) { $0.last?.text("outcome") == "skipped" }
+      #expect(log.count < 7)
+      #expect(try await parts.api.send("GET", "webhook_endpoints/\(id)").text("disabledReason") == "failing")
+      try await eventually("it is logged") { parts.fleet.log("notifier-1").contains("endpoint disabled") }
+    }
+  }
+
+  @Test(arguments: [429, 503]) func `Retry-After is kept to`(status: Int) async throws {
+    try await with { (parts) async throws in
+      let id = try await parts.endpoint("busy").id
+      parts.receiver.answers["busy"] = { number in
+        number == 1 ? HTTPServerResponse(status: status, headers: [("Retry-After", "2")]) : .text(200, "")
+      }
+      try await parts.fleet.publish(["evt_1"])
+      let requests = await parts.receiver.wait("busy", for: 2)
+      // Of whole seconds, so one may seem to be missing.
+      #expect(try #require(Int(requests[1].timestamp)) - #require(Int(requests[0].timestamp)) >= 2)
+      #expect(try await parts.log(id) { $0.count == 2 }.map { $0.text("outcome") } == ["failed", "delivered"])
+    }
+  }
+
+  @Test func `an endpoint that hangs holds up nobody, and costs little`() async throws {
+    try await with { (parts) async throws in
+      let hanging = try await parts.endpoint("hanging").id
+      _ = try await parts.endpoint("refusing", #""retryPolicy":{"enabled":false}"#)
+      _ = try await parts.endpoint("healthy")
+      parts.receiver.silent = ["hanging"]
+      parts.receiver.answers["refusing"] = { _ in .text(503, "") }
+      let ids = (0..<60).map { "evt_\($0)" }
+      try await parts.fleet.publish(ids)
+      // All of the others' come while not one of the hanging ones is answered.
+      let healthy = await parts.receiver.wait("healthy", for: ids.count)
+      #expect(Set(healthy.map(\.id)) == Set(ids))
+      _ = await parts.receiver.wait("refusing", for: ids.count)
+      try await eventually("only attempts are held") {
+        try await parts.fleet.metric("notifier-1", "countersign_deliveries_in_flight") <= 2
+      }
+      #expect(parts.receiver.got("hanging").count <= 2)
+      parts.receiver.silent = []
+      _ = await parts.receiver.requests.wait { Set($0.filter { $0.path == "hanging" }.map(\.id)) == Set(ids) }
+      let log = try await parts.log(hanging) { $0.count >= ids.count }
+      #expect(log.allSatisfy { $0.text("outcome") == "delivered" && $0.number("attempt") == 1 })
+      #expect(parts.receiver.got("hanging").count == ids.count)
+    }
+  }
+
+  @Test func `killed between the attempt and its end, it is tried once more, with the same id`() async throws {
+    try await with { (parts) async throws in
+      let id = try await parts.endpoint("a").id
+      parts.receiver.silent = ["a"]
+      try await parts.fleet.publish(["evt_1"])
+      _ = await parts.receiver.wait("a", for: 1)
+      await parts.fleet.kill("notifier-1")
+      parts.receiver.silent = []
+      try parts.fleet.start("notifier-2")
+      let requests = await parts.receiver.wait("a", for: 2)
+      #expect(requests.map(\.id) == ["evt_1", "evt_1"])
+      try await parts.fleet.ready("notifier-2")
+      let log = try await parts.log(id) { $0.last?.text("outcome") == "delivered" }
+      #expect(log.count == 1)
+      #expect(parts.receiver.got("a").count == 2)
+    }
+  }
+
+  @Test func `a copy of a message leads to no second attempt`() async throws {
+    try await with { (parts) async throws in
+      let id = try await parts.endpoint("a").id
+      parts.receiver.silent = ["a"]
+      try await parts.fleet.publish(["evt_1"])
+      _ = await parts.receiver.wait("a", for: 1)
+      // As when the channel is lost while the attempt is under way.
+      try await parts.fleet.publish(["evt_1"])
+      try await eventually("the copy is put off") {
+        try await parts.fleet.metric(
+          "notifier-1", "countersign_webhook_deliveries_put_off_total") >= 1
+      }
+      parts.receiver.silent = []
+      try await eventually("the copy finds it made") {
+        parts.fleet.logged("made before").contains { $0.contains(id) }
+      }
+      #expect(try await parts.log(id) { !$0.isEmpty }.count == 1)
+      #expect(parts.receiver.got("a").count == 1)
+    }
+  }
+
+  @Test func `told to stop while an attempt hangs, it hands the delivery back`() async throws {
+    let noGrace = ["COUNTERSIGN_SHUTDOWN_GRACE_SECONDS": "0"]
+    try await with(overrides: noGrace) { (parts) async throws in
+      let id = try await parts.endpoint("a").id
+      parts.receiver.silent = ["a"]
+      try await parts.fleet.publish(["evt_1"])
+      _ = await parts.receiver.wait("a", for: 1)
+      parts.fleet.roles["notifier-1"]?.process.send(SIGTERM)
+      #expect(await parts.fleet.roles["notifier-1"]?.process.ended() == 0)
+      parts.receiver.silent = []
+      try parts.fleet.start("notifier-2")
+      try await parts.fleet.ready("notifier-2")
+      let log = try await parts.log(id) { !$0.isEmpty }
+      // No failure of the endpoint's.
+      #expect(log.map { $0.text("outcome") } == ["delivered"])
+      #expect(log[0].number("attempt") == 1)
+      #expect(parts.receiver.got("a").count == 2)
+    }
+  }
+
+  @Test func `without Redis what is known is served, and what is not is served afterwards`() async throws {
+    let servers = TestServers.current!
+    try await with { (parts) async throws in
+      _ = try await parts.endpoint("a")
+      _ = try await parts.endpoint("paced", #""maxPerSecond":100"#)
+      try await parts.fleet.publish(["evt_1"])
+      _ = await parts.receiver.wait("a", for: 1)
+      _ = await parts.receiver.wait("paced", for: 1)
+      try await servers.stop(.redis)
+      try await parts.fleet.publish(["evt_2"])
+      let requests = await parts.receiver.wait("a", for: 2)
+      #expect(requests[1].id == "evt_2")
+      try await eventually("it is counted") {
+        try await parts.fleet.metric("notifier-1", "countersign_webhook_attempts_unrecorded_total") >= 1
+      }
+      // One that has never been told anything, and knows of no endpoint.
+      await parts.fleet.kill("notifier-1")
+      try parts.fleet.start("notifier-2")
+      try await parts.fleet.ready("notifier-2")
+      try await parts.fleet.publish(["evt_3"])
+      try await eventually("it is put off") {
+        try await parts.fleet.metric(
+          "notifier-2", "countersign_webhook_deliveries_put_off_total") >= 1
+      }
+      try await servers.start(.redis)
+      _ = await parts.receiver.requests.wait { $0.contains { $0.path == "a" && $0.id == "evt_3" } }
+      _ = await parts.receiver.requests.wait {
+        Set($0.filter { $0.path == "paced" }.map(\.id)) == ["evt_1", "evt_2", "evt_3"]
+      }
+    }
+  }
+
+  @Test func `an event for many endpoints comes to each of them once`() async throws {
+    try await with { (parts) async throws in
+      let paths = (0..<25).map { "many\($0)" }
+      for path in paths { _ = try await parts.endpoint(path) }
+      try await parts.fleet.publish(["evt_1", "evt_2"])
+      for path in paths {
+        #expect(Set(await parts.receiver.wait(path, for: 2).map(\.id)) == ["evt_1", "evt_2"])
+      }
+      #expect(parts.receiver.requests.all.count == 2 * paths.count)
+    }
+  }
+
+  @Test func `a message of an earlier version is delivered`() async throws {
+    try await with { (parts) async throws in
+      let body = #"{"broadcasterId":1001,"data":{},"topic":"inappPurchaseSyncResult"}"#
+      try await parts.fleet.send([
+        AMQPMessage(
+          exchange: "", routingKey: parts.fleet.topology.deliveries, messageID: "evt_old",
+          headers: ["countersign-endpoint": "main", "countersign-attempt": 2], body: Array(body.utf8))
+      ])
+      let webhooks = await parts.fleet.webhooks.wait(for: 1)
+      #expect(webhooks[0].id == "evt_old" && webhooks[0].isVerified)
+      let log = try await parts.log("main") { !$0.isEmpty }
+      #expect(log[0].number("attempt") == 2)
+    }
+  }
+
+  @Test func `during a rotation both keys sign, and a public key verifies`() async throws {
+    try await with { (parts) async throws in
+      let (id, old) = try await parts.endpoint("a")
+      let rotated = try await parts.api.send("POST", "webhook_endpoints/\(id)/rotate_secret", #"{"overlapSeconds":60}"#)
+      let new = try #require(rotated.text("secret"))
+      // What notifiers know may be a second old.
+      try await eventually("both sign") {
+        try await parts.api.send("POST", "webhook_endpoints/\(id)/test").status == 202
+          && parts.receiver.got("a").last?.signature.split(separator: " ").count == 2
+      }
+      let request = try #require(parts.receiver.got("a").last)
+      let message = Array("\(request.id).\(request.timestamp).".utf8) + request.request.body
+      let expected = try [new, old].map { secret in
+        let key = try #require(Base64.decode(secret.dropFirst(6)))
+        return "v1," + Base64.encode(HMACSHA256.authenticate(message, key: key))
+      }
+      #expect(request.signature == expected.joined(separator: " "))
+    }
+  }
+
+  @Test func `an address that is not allowed is never connected to`() async throws {
+    let closed = ["COUNTERSIGN_NOTIFIER_ALLOWED_NETWORKS": "192.0.2.0/24"]
+    try await with(overrides: closed) { (parts) async throws in
+      // The publisher's file is the platform team's, and is no exception.
+      try await parts.fleet.publish(["evt_1"])
+      let log = try await parts.log("main") { !$0.isEmpty }
+      #expect(log[0].text("error")?.contains("no address that is allowed") == true)
+      let literal = try await parts.api.send(
+        "POST", "webhook_endpoints", "{\"url\":\"\(parts.receiver.url("a"))\"}")
+      #expect(literal.status == 400)
+      let name = try await parts.api.create(
+        "\"url\":\"\(parts.receiver.url("a").replacing("127.0.0.1", with: "localhost"))\"")
+      #expect(try await parts.api.send("POST", "webhook_endpoints/\(name.id)/test").status == 202)
+      let other = try await parts.log(name.id) { !$0.isEmpty }
+      #expect(other[0].text("error")?.contains("no address that is allowed") == true)
+      #expect(parts.receiver.requests.all.isEmpty)
+      #expect(parts.fleet.webhooks.all.isEmpty)
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import AMQP
+import EventLoop
+import Fleet
+import HTTPServer
+import TestSupport
+
+/// The server of a publisher's backend, with an endpoint at every path that does what a test says.
+@LoopActor
+final class WebhookReceiver {
+  /// A request as it came.
+  struct Received: Sendable {
+    let path: String
+    let request: HTTPServerRequest
+
+    var id: String { request.header("webhook-id") ?? "" }
+    var timestamp: String { request.header("webhook-timestamp") ?? "" }
+    var signature: String { request.header("webhook-signature") ?? "" }
+  }
+
+  let requests = Mailbox<Received>()
+  /// What a path answers to its nth request, from 1; 200 when it has no entry.
+  var answers: [String: @LoopActor (Int) -> HTTPServerResponse] = [:]
+  /// The paths that do not answer until they are taken off.
+  var silent: Set<String> = [] {
+    didSet { released.notify() }
+  }
+  private var isClosing = false
+  private let released = LoopSignal()
+  private var server: HTTPServer!
+
+  private init() throws {
+    server = try HTTPServer(HTTPServer.Configuration()) { [weak self] in await self?.answer($0) ?? .text(503, "") }
+  }
+
+  /// Runs a body with a receiver.
+  static func with(_ body: @LoopActor (WebhookReceiver) async throws -> Void) async throws {
+    let receiver = try WebhookReceiver()
+    do {
+      try await body(receiver)
+    } catch {
+      await receiver.close()
+      throw error
+    }
+    await receiver.close()
+  }
+
+  private func close() async {
+    isClosing = true
+    silent = []
+    await server.close()
+  }
+
+  /// The URL of a path.
+  func url(_ path: String) -> String { "http://127.0.0.1:\(server.port)/\(path)" }
+
+  /// The requests that a path has got.
+  func got(_ path: String) -> [Received] { requests.all.filter { $0.path == path } }
+
+  /// Waits until a path has got so many requests, and returns them.
+  func wait(_ path: String, for count: Int) async -> [Received] {
+    await requests.wait { $0.count { $0.path == path } >= count }.filter { $0.path == path }
+  }
+
+  private func answer(_ request: HTTPServerRequest) async -> HTTPServerResponse {
+    let path = request.path.joined(separator: "/")
+    requests.put(Received(path: path, request: request))
+    let number = got(path).count
+    while silent.contains(path), !isClosing { await released.wait(atMost: .seconds(60)) }
+    return answers[path]?(number) ?? .text(200, "")
+  }
+}
+
+extension RunningFleet {
+  /// Publishes events of the first publisher, as a worker does.
+  func publish(_ ids: [String], topic: String = "inappPurchaseSyncResult") async throws {
+    let publisher = Self.publisher
+    try await send(
+      ids.map { id in
+        let body = #"{"broadcasterId":\#(publisher),"data":{"synchronizationId":"\#(id)"},"topic":"\#(topic)"}"#
+        return AMQPMessage(
+          exchange: topology.events, routingKey: "\(topic).\(publisher)", messageID: id, type: topic,
+          headers: ["version": 1], body: Array(body.utf8))
+      })
+  }
+
+  /// Publishes messages over a connection of their own.
+  func send(_ messages: [AMQPMessage]) async throws {
+    let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "events")
+    let channel = try await connection.openChannel()
+    try await channel.enableConfirms()
+    for message in messages { try await channel.publish(message) }
+    await connection.close()
+  }
+}

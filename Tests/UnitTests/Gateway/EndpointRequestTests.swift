@@ -1,0 +1,232 @@
+import Fleet
+import HTTPServer
+import JSON
+import Purchases
+import Testing
+
+@testable import Gateway
+
+/// Bodies that create and change endpoints.
+struct EndpointRequestTests {
+  private let address = WebhookAddress(allowsHTTP: false, allows: { _ in true })
+
+  private func value(_ text: String) throws -> JSONValue { try JSONText(Array(text.utf8)).decoded() }
+
+  private func created(_ body: String) throws -> WebhookEndpoint {
+    try EndpointRequest.endpoint(
+      value(body), id: "ep_1", address, newKey: { _ throws(Problem) in [7] })
+  }
+
+  private func detail(_ body: () throws -> Void) -> String? {
+    do {
+      try body()
+      return nil
+    } catch {
+      return (error as? Problem)?.detail
+    }
+  }
+
+  @Test func `an url is enough`() throws {
+    #expect(
+      try created(#"{"url":"https://example.com"}"#)
+        == WebhookEndpoint(
+          id: "ep_1", url: "https://example.com", topics: ["inappPurchaseSyncResult"], secrets: [.init(key: [7])]))
+  }
+
+  @Test func `every member is read`() throws {
+    let endpoint = try created(
+      #"{"url":"https://example.com","name":"Ünser","topics":["a.b","c_D1"],"format":"fovea","signature":"v1","#
+        + #""secret":"0123456789abcdef","retryPolicy":{"scheduleSeconds":[1,2.5,604800]},"maxConcurrency":1000,"#
+        + #""maxPerSecond":5,"acceptsSelfSigned":true}"#)
+    #expect(
+      endpoint
+        == WebhookEndpoint(
+          id: "ep_1", url: "https://example.com", name: "Ünser", topics: ["a.b", "c_D1"], format: .fovea,
+          secrets: [.init(key: Array("0123456789abcdef".utf8))],
+          retry: .schedule([.seconds(1), .milliseconds(2500), .seconds(604_800)]), maxConcurrency: 1000,
+          maxPerSecond: 5, acceptsSelfSigned: true))
+  }
+
+  @Test(arguments: [
+    ("[]", "expected a JSON object"), ("{}", "url: is missing"),
+    (
+      #"{"url":"https://e.com","uri":1,"zz":2}"#,
+      "uri: is not known; expected url, name, topics, retryPolicy, maxConcurrency, maxPerSecond, acceptsSelfSigned, "
+        + "format, signature, secret"
+    ),
+    (#"{"url":5}"#, "url: expected a text"), (#"{"url":null}"#, "url: expected a text"),
+    (#"{"url":"ftp://e.com"}"#, "url: expected an https:// URL"),
+    (#"{"url":"https://e.com","name":"a\nb"}"#, "name: expected at most 256 bytes without control characters"),
+    (#"{"url":"https://e.com","topics":[]}"#, "topics: expected 1 to 50 names of topics, none of them twice"),
+    (#"{"url":"https://e.com","topics":["a","a"]}"#, "topics: expected 1 to 50 names of topics, none of them twice"),
+    (#"{"url":"https://e.com","topics":["a b"]}"#, "topics: expected 1 to 50 names of topics, none of them twice"),
+    (#"{"url":"https://e.com","topics":"a"}"#, "topics: expected 1 to 50 names of topics, none of them twice"),
+    (#"{"url":"https://e.com","format":"xml"}"#, "format: expected one of cleeng, fovea, mbaasy"),
+    (#"{"url":"https://e.com","signature":"v2"}"#, "signature: expected one of v1, v1a"),
+    (
+      #"{"url":"https://e.com","signature":"v1a","format":"fovea"}"#,
+      "signature: must be v1 with format fovea, whose secret is shared"
+    ),
+    (#"{"url":"https://e.com","secret":"x"}"#, "secret: expected whsec_ and the base64 of 24 to 64 bytes"),
+    (
+      #"{"url":"https://e.com","format":"mbaasy","secret":"0123456789abcde"}"#,
+      "secret: expected 16 to 64 visible ASCII characters"
+    ),
+    (
+      #"{"url":"https://e.com","retryPolicy":{"scheduleSeconds":[]}}"#,
+      "retryPolicy.scheduleSeconds: expected 1 to 50 numbers of seconds from 1 to 604800"
+    ),
+    (
+      #"{"url":"https://e.com","retryPolicy":{"scheduleSeconds":[0.5]}}"#,
+      "retryPolicy.scheduleSeconds: expected 1 to 50 numbers of seconds from 1 to 604800"
+    ),
+    (
+      #"{"url":"https://e.com","retryPolicy":{"enabled":false,"scheduleSeconds":[1]}}"#,
+      "retryPolicy.scheduleSeconds: makes no sense when enabled is false"
+    ),
+    (
+      #"{"url":"https://e.com","retryPolicy":{"times":1}}"#,
+      "retryPolicy.times: is not known; expected enabled, scheduleSeconds"
+    ),
+    (#"{"url":"https://e.com","retryPolicy":true}"#, "retryPolicy: expected an object"),
+    (#"{"url":"https://e.com","maxConcurrency":0}"#, "maxConcurrency: expected a whole number from 1 to 1000"),
+    (#"{"url":"https://e.com","maxConcurrency":1.5}"#, "maxConcurrency: expected a whole number from 1 to 1000"),
+    (#"{"url":"https://e.com","maxPerSecond":10001}"#, "maxPerSecond: expected a whole number from 1 to 10000"),
+    (#"{"url":"https://e.com","acceptsSelfSigned":1}"#, "acceptsSelfSigned: expected true or false"),
+    (
+      #"{"url":"https://e.com","acceptsSelfSigned":true}"#,
+      "acceptsSelfSigned: goes with format fovea only, whose contract says so"
+    ),
+  ])
+  func refused(body: String, expected: String) {
+    #expect(detail { _ = try created(body) } == expected)
+  }
+
+  @Test func `a secret that is refused is not repeated`() {
+    let detail = detail { _ = try created(#"{"url":"https://e.com","secret":"whsec_c2VjcmV0"}"#) }
+    #expect(detail?.contains("c2VjcmV0") == false)
+  }
+
+  @Test func `changes leave alone what they do not name`() throws {
+    let old = WebhookEndpoint(
+      id: "ep_1", url: "https://example.com", name: "n", topics: ["t"], secrets: [.init(key: [1])], retry: .never,
+      maxConcurrency: 4, maxPerSecond: 9)
+    var endpoint = old
+    try EndpointRequest(changes: value("{}"), address).apply(to: &endpoint)
+    #expect(endpoint == old)
+    try EndpointRequest(
+      changes: value(#"{"maxPerSecond":null,"retryPolicy":{},"name":"","url":"https://b.com","topics":["u"]}"#), address
+    ).apply(to: &endpoint)
+    var expected = old
+    (expected.maxPerSecond, expected.retry, expected.name) = (nil, .standard, "")
+    (expected.url, expected.topics) = ("https://b.com", ["u"])
+    #expect(endpoint == expected)
+  }
+
+  @Test func `what was chosen at the start stays`() throws {
+    for (body, expected) in [
+      (#"{"format":"cleeng"}"#, "format: is chosen when an endpoint is created; create another one"),
+      (#"{"signature":"v1"}"#, "signature: is chosen when an endpoint is created; create another one"),
+      (#"{"secret":"x"}"#, "secret: is changed with rotate_secret"),
+    ] {
+      #expect(detail { _ = try EndpointRequest(changes: value(body), address) } == expected)
+    }
+  }
+
+  @Test func `a subscription keeps its address and its topic`() throws {
+    let old = WebhookEndpoint(
+      id: "ep_1", url: "https://a.com", topics: ["t"], secrets: [.init(key: [1])], source: .subscription)
+    for body in [#"{"url":"https://b.com"}"#, #"{"topics":["t","u"]}"#] {
+      var endpoint = old
+      let problem = #expect(throws: Problem.self) {
+        try EndpointRequest(changes: value(body), address).apply(to: &endpoint)
+      }
+      #expect(problem?.status == 409)
+    }
+    var endpoint = old
+    try EndpointRequest(changes: value(#"{"url":"https://a.com","topics":["t"],"name":"x"}"#), address)
+      .apply(to: &endpoint)
+    #expect(endpoint.name == "x")
+  }
+
+  // MARK: The documented form
+
+  private func list(_ body: String) throws -> [WebhookEndpointStore.Subscription] {
+    try subscriptions(
+      value(body), topic: "t", address, newId: { () throws(Problem) in "ep_1" },
+      newKey: { () throws(Problem) in [7] })
+  }
+
+  @Test func `the documented form is read`() throws {
+    let found = try list(
+      #"[{"url":"https://a.com"},{"url":"https://b.com","verification":{"name":"HMAC","options":{"hashAlg":"SHA256","#
+        + #""sharedSecret":"0123456789abcdef"}},"paymentMethodId":12,"retryPolicy":{"enabled":false}}]"#)
+    #expect(found.map(\.hasOwnKey) == [false, true])
+    #expect(
+      found.map(\.endpoint) == [
+        WebhookEndpoint(
+          id: "ep_1", url: "https://a.com", topics: ["t"], secrets: [.init(key: [7])], source: .subscription),
+        WebhookEndpoint(
+          id: "ep_1", url: "https://b.com", topics: ["t"], secrets: [.init(key: Array("0123456789abcdef".utf8))],
+          retry: .never, paymentMethodId: 12, source: .subscription),
+      ])
+    #expect(try list("[]").isEmpty)
+  }
+
+  @Test(arguments: [
+    ("{}", "expected a JSON array of endpoints"), ("[5]", "[0]: expected an object"), ("[{}]", "[0].url: is missing"),
+    (#"[{"url":"https://a.com"},{"url":"https://a.com"}]"#, "[1].url: is in the list twice"),
+    (
+      #"[{"url":"https://a.com","name":"x"}]"#,
+      "[0].name: is not known; expected url, verification, paymentMethodId, retryPolicy"
+    ),
+    (#"[{"url":"https://a.com","verification":{"name":"RSA"}}]"#, "[0].verification.name: expected HMAC"),
+    (#"[{"url":"https://a.com","verification":{"name":"HMAC"}}]"#, "[0].verification.options: is missing"),
+    (
+      #"[{"url":"https://a.com","verification":{"name":"HMAC","options":{"hashAlg":"MD5"}}}]"#,
+      "[0].verification.options.hashAlg: expected SHA256"
+    ),
+    (
+      #"[{"url":"https://a.com","verification":{"name":"HMAC","options":{"hashAlg":"SHA256","sharedSecret":"x"}}}]"#,
+      "[0].verification.options.sharedSecret: expected a text of 16 to 64 bytes"
+    ),
+    (
+      #"[{"url":"https://a.com","paymentMethodId":"1"}]"#,
+      "[0].paymentMethodId: expected a whole number from 0 to 9223372036854775807"
+    ),
+  ])
+  func refusedList(body: String, expected: String) {
+    #expect(detail { _ = try list(body) } == expected)
+  }
+
+  // MARK: Pages
+
+  private func page(_ query: [(name: String, value: String)]) -> Result<PageRequest, Problem> {
+    Result { () throws(Problem) in
+      try PageRequest(HTTPServerRequest(method: "GET", path: [], query: query), others: ["outcome"])
+    }
+  }
+
+  @Test func `pages are asked for within bounds`() throws {
+    #expect(try page([]).get().limit == 50)
+    #expect(try page([("limit", "250"), ("cursor", "x"), ("outcome", "failed")]).get().cursor == "x")
+    for (query, expected) in [
+      ([(name: "limit", value: "0")], "limit: expected a whole number from 1 to 250"),
+      ([("limit", "251")], "limit: expected a whole number from 1 to 250"),
+      ([("limit", "+5")], "limit: expected a whole number from 1 to 250"),
+      ([("limit", "")], "limit: expected a whole number from 1 to 250"),
+      ([("limit", "5"), ("limit", "6")], "limit: is there twice"),
+      ([("page", "2")], "page: is not known; expected limit, cursor, outcome"),
+    ] {
+      #expect(page(query) == .failure(.invalidQuery(expected)))
+    }
+  }
+
+  @Test func `a cursor is what an answer gave`() {
+    let cursor = EndpointCursor(createdAt: 5, id: "a b")
+    #expect(EndpointCursor(cursor.text) == cursor)
+    for text in ["", "x", "NQ", "====", "IDU"] { #expect(EndpointCursor(text) == nil) }
+    #expect(EndpointCursor(createdAt: 5, id: "b") < EndpointCursor(createdAt: 6, id: "a"))
+    #expect(EndpointCursor(createdAt: 5, id: "a") < EndpointCursor(createdAt: 5, id: "b"))
+  }
+}

@@ -1,0 +1,116 @@
+import Purchases
+import Testing
+
+@testable import Notifier
+
+/// What follows from an endpoint's answer.
+struct AttemptVerdictTests {
+  private let schedule: [Duration] = [.seconds(5), .seconds(300)]
+
+  private func verdict(_ status: Int, retryAfter: Duration? = nil, attempt: Int = 1, jitter: Double = 1)
+    -> AttemptVerdict
+  {
+    AttemptVerdict(status: status, retryAfter: retryAfter, attempt: attempt, schedule: schedule, jitter: jitter)
+  }
+
+  @Test(arguments: [200, 201, 202, 204, 299]) func delivered(status: Int) {
+    for attempt in [1, 2, 3, 99] { #expect(verdict(status, attempt: attempt) == .delivered) }
+  }
+
+  /// A redirect is not followed: the address would be one that the publisher's file does not name.
+  @Test(arguments: [100, 199, 300, 301, 302, 307, 308, 400, 401, 404, 408, 422, 429, 500, 502, 503, 599])
+  func failed(status: Int) {
+    #expect(verdict(status) == .again(.seconds(5), cause: "status \(status)"))
+    #expect(verdict(status, attempt: 2) == .again(.seconds(300), cause: "status \(status)"))
+    #expect(verdict(status, attempt: 3) == .abandoned("status \(status), after 3 attempts"))
+  }
+
+  @Test func gone() {
+    #expect(verdict(410) == .gone)
+    #expect(verdict(410, retryAfter: .seconds(5), attempt: 2) == .gone)
+  }
+
+  @Test(arguments: [429, 503]) func retryAfterOnlyLengthens(status: Int) {
+    let cause = "status \(status)"
+    #expect(verdict(status, retryAfter: .seconds(60)) == .again(.seconds(60), cause: cause))
+    #expect(verdict(status, retryAfter: .seconds(1)) == .again(.seconds(5), cause: cause))
+    #expect(verdict(status, retryAfter: .zero) == .again(.seconds(5), cause: cause))
+    #expect(verdict(status, retryAfter: .seconds(999_999)) == .again(.seconds(86_400), cause: cause))
+    #expect(verdict(status, retryAfter: .seconds(60), attempt: 3) == .abandoned("\(cause), after 3 attempts"))
+    // No earlier than asked, whatever the jitter.
+    #expect(verdict(status, retryAfter: .seconds(60), jitter: 0.8) == .again(.seconds(60), cause: cause))
+  }
+
+  @Test func jitterMovesTheSchedule() {
+    #expect(verdict(500, jitter: 0.8) == .again(.seconds(4), cause: "status 500"))
+    #expect(verdict(500, jitter: 1.2) == .again(.seconds(6), cause: "status 500"))
+    #expect(verdict(500, attempt: 2, jitter: 1.1) == .again(.seconds(330), cause: "status 500"))
+  }
+
+  @Test func scheduleOfTheEndpoint() {
+    #expect(WebhookEndpoint.Retry.standard.schedule(standard: schedule) == schedule)
+    #expect(WebhookEndpoint.Retry.never.schedule(standard: schedule).isEmpty)
+    #expect(WebhookEndpoint.Retry.schedule([.seconds(1)]).schedule(standard: schedule) == [.seconds(1)])
+  }
+
+  @Test func whatTheLogSays() {
+    #expect(verdict(200).outcome == .delivered)
+    #expect(verdict(200).error == nil)
+    #expect(verdict(500).outcome == .failed)
+    #expect(verdict(500).error == "status 500")
+    #expect(verdict(500, attempt: 3).outcome == .abandoned)
+    #expect(verdict(410).outcome == .abandoned)
+    #expect(verdict(410).error == "410 Gone")
+  }
+
+  @Test(arguments: [302, 404, 500]) func retryAfterOfOthersDoesNotCount(status: Int) {
+    #expect(verdict(status, retryAfter: .seconds(60)) == .again(.seconds(5), cause: "status \(status)"))
+  }
+
+  @Test func failureWithoutAnAnswer() {
+    func verdict(_ attempt: Int, _ schedule: [Duration]) -> AttemptVerdict {
+      AttemptVerdict(failedWith: "timeout", attempt: attempt, schedule: schedule, jitter: 1)
+    }
+    #expect(verdict(1, schedule) == .again(.seconds(5), cause: "timeout"))
+    #expect(verdict(3, schedule) == .abandoned("timeout, after 3 attempts"))
+    #expect(verdict(1, []) == .abandoned("timeout, after 1 attempt"))
+  }
+}
+
+/// The header `Retry-After`.
+struct RetryAfterTests {
+  private let now: Int64 = 784_111_777_000  // the date in the examples of RFC 9110
+
+  @Test(arguments: [
+    ("0", 0), ("120", 120), ("86400", 86_400), ("86401", 86_400), ("99999999999999999999999", 86_400),
+    ("Sun, 06 Nov 1994 08:49:37 GMT", 0), ("Sun, 06 Nov 1994 08:50:37 GMT", 60),
+    ("Sunday, 06-Nov-94 08:50:37 GMT", 60), ("Sun Nov  6 08:50:37 1994", 60), ("Sun, 06 Nov 1993 08:49:37 GMT", 0),
+    ("Tue, 06 Nov 2094 08:49:37 GMT", 86_400),
+  ])
+  func wait(text: String, seconds: Int) {
+    #expect(RetryAfter.wait(text, now: now) == .seconds(seconds))
+  }
+
+  @Test(arguments: [
+    "", "-5", "1.5", "soon", "1 2", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 25:49:37 GMT",
+    "Sun, 32 Nov 1994 08:49:37 GMT", "Sun, 06 Abc 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 CET",
+  ])
+  func neither(text: String) {
+    #expect(RetryAfter.wait(text, now: now) == nil)
+  }
+
+  @Test(
+    arguments: [
+      (1970, 1, 1, 0), (1970, 12, 31, 364), (1972, 2, 29, 789), (1972, 3, 1, 790), (2000, 2, 29, 11_016),
+      (2100, 3, 1, 47_541), (1969, 12, 31, -1),
+    ] as [(Int64, Int64, Int64, Int64)])
+  func days(year: Int64, month: Int64, day: Int64, expected: Int64) {
+    #expect(HTTPDate.daysSince1970(year, month, day) == expected)
+  }
+
+  @Test func ownTimes() {
+    #expect(HTTPDate.seconds(rfc3339: "1970-01-02T00:00:01.500Z") == 86_401.5)
+    #expect(HTTPDate.seconds(rfc3339: "1970-01-02T00:00:01Z") == 86_401)
+    #expect(HTTPDate.seconds(rfc3339: "1970-01-02") == nil)
+  }
+}

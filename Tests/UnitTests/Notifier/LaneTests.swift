@@ -1,0 +1,96 @@
+import Testing
+
+@testable import Notifier
+
+/// How much of one endpoint a process takes on at a time.
+struct LaneTests {
+  private func ask(
+    _ lane: inout Lane, at now: Duration, limit: Int = 10, ahead: Int = 0, hasWaited: Bool = false,
+    isCrowded: Bool = false
+  ) -> (admission: Lane.Admission, attempt: Int) {
+    lane.ask(now, limit: limit, ahead: ahead, hasWaited: hasWaited, isCrowded: isCrowded)
+  }
+
+  @Test func anUnknownEndpointGetsTwoAtATime() {
+    var lane = Lane()
+    #expect(ask(&lane, at: .zero).admission == .go)
+    #expect(ask(&lane, at: .zero).admission == .go)
+    #expect(ask(&lane, at: .zero).admission == .wait)
+    #expect(ask(&lane, at: .zero, ahead: 4).admission == .wait)
+    #expect(ask(&lane, at: .zero, ahead: 5).admission == .park(.seconds(1)))
+    #expect(ask(&lane, at: .zero, hasWaited: true).admission == .park(.seconds(1)))
+    #expect(lane.count == 2)
+  }
+
+  @Test func everyAnswerMakesRoomForOneMore() {
+    var lane = Lane()
+    for _ in 0..<3 {
+      let (_, attempt) = ask(&lane, at: .zero)
+      lane.end(attempt, .milliseconds(5), ranOutOfTime: false)
+    }
+    #expect(lane.window == 5)
+    for _ in 0..<5 { #expect(ask(&lane, at: .seconds(1)).admission == .go) }
+    #expect(ask(&lane, at: .seconds(1)).admission == .wait)
+    // Whoever waits comes first.
+    #expect(ask(&lane, at: .seconds(1), limit: 6, ahead: 1).admission == .wait)
+    // A quick one's turn comes soon, yet the line is not the whole prefetch.
+    #expect(ask(&lane, at: .seconds(1), ahead: Lane.longestLine).admission == .park(.seconds(1)))
+  }
+
+  @Test func theEndpointsOwnLimitHolds() {
+    var lane = Lane()
+    for _ in 0..<20 {
+      let (_, attempt) = ask(&lane, at: .zero, limit: 3)
+      lane.end(attempt, .milliseconds(5), ranOutOfTime: false)
+    }
+    for _ in 0..<3 { #expect(ask(&lane, at: .zero, limit: 3).admission == .go) }
+    #expect(ask(&lane, at: .zero, limit: 3).admission == .wait)
+  }
+
+  @Test func aDeadEndpointHoldsOneDelivery() {
+    var lane = Lane()
+    let (_, first) = ask(&lane, at: .zero)
+    // While it hangs the next are told that it will take long, each more than the one before.
+    _ = ask(&lane, at: .zero)
+    #expect(ask(&lane, at: .seconds(10)).admission == .park(.seconds(5)))
+    #expect(ask(&lane, at: .seconds(10)).admission == .park(.seconds(10)))
+    lane.end(first, .seconds(20), ranOutOfTime: true)
+    #expect(lane.window == 1)
+    #expect(ask(&lane, at: .seconds(20)).admission == .park(.seconds(20)))
+    lane.end(2, .seconds(20), ranOutOfTime: true)
+    #expect(ask(&lane, at: .seconds(20)).admission == .go)
+    // Never longer than a minute.
+    for _ in 0..<10 { _ = ask(&lane, at: .seconds(21)) }
+    #expect(ask(&lane, at: .seconds(21)).admission == .park(.seconds(60)))
+  }
+
+  @Test func oneThatAnswersAgainIsNotJudgedByItsPast() {
+    var lane = Lane()
+    let (_, first) = ask(&lane, at: .zero)
+    lane.end(first, .seconds(20), ranOutOfTime: true)
+    let (_, second) = ask(&lane, at: .seconds(20))
+    lane.end(second, .seconds(20) + .milliseconds(10), ranOutOfTime: false)
+    #expect(lane.window == 2)
+    #expect(!lane.isSlow(.seconds(21)))
+  }
+
+  @Test func slowOnesThatAreTooManyGetOneEach() {
+    var lane = Lane()
+    let (_, first) = ask(&lane, at: .zero)
+    lane.end(first, .seconds(3), ranOutOfTime: false)
+    #expect(lane.isSlow(.seconds(3)))
+    #expect(ask(&lane, at: .seconds(3), isCrowded: true).admission == .go)
+    #expect(ask(&lane, at: .seconds(3), isCrowded: true).admission == .park(.seconds(1)))
+    #expect(ask(&lane, at: .seconds(3)).admission == .go)
+  }
+
+  @Test func whatWasNotMadeLeavesNoTrace() {
+    var lane = Lane()
+    let (_, first) = ask(&lane, at: .zero, limit: 1)
+    #expect(ask(&lane, at: .zero, limit: 1).admission != .go)
+    lane.abort(first)
+    #expect(lane.window == 2)
+    #expect(ask(&lane, at: .zero, limit: 1).admission == .go)
+    #expect(lane.parkForOthers(.zero, limit: 10) == .seconds(1))
+  }
+}
