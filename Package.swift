@@ -93,7 +93,9 @@ let package = Package(
     // The measured runs behind ops/bench.
     .executableTarget(
       name: "Benchmarks",
-      dependencies: ["AppStore", "Crypto", "Fleet", "AMQP", "Redis", "Purchases", "EventLoop"], swiftSettings: settings),
+      dependencies: [
+        "AppStore", "Crypto", "Fleet", "AMQP", "Redis", "HTTPClient", "HTTPServer", "Purchases", "EventLoop",
+      ], swiftSettings: settings),
 
     library(
       "TestSupport",

@@ -50,8 +50,21 @@ func runBenchmark(_ arguments: Arguments) async -> Int32 {
     case "latency":
       result = try await LatencyBenchmark(backend: backend(), requests: requests()).run(
         count: count("--count", 300), from: count("--from", 0))
+    case "receive": result = try await LoadReceiver().run(port: count("--port", 0))
+    case "endpoints":
+      result = try await WebhookBenchmarks(backend: backend()).makeEndpoints(
+        count("--count", 100), receiver: count("--receiver", 0), bad: count("--bad", 0) == 1)
+    case "events":
+      result = try await WebhookBenchmarks(backend: backend()).publish(
+        count("--count", 10_000), from: count("--from", 0), endpoints: count("--endpoints", 100),
+        perSecond: arguments.number("--rate", default: 0))
+    case "consume": result = try await WebhookBenchmarks(backend: backend()).consume(count("--count", 10_000))
+    case "post":
+      result = try await WebhookBenchmarks(backend: backend()).post(
+        count("--count", 10_000), receiver: count("--receiver", 0), concurrency: count("--concurrency", 100))
     default:
-      throw Unexpected(description: "benchmarks: verify, fill, floor, register, latency")
+      throw Unexpected(
+        description: "benchmarks: verify, fill, floor, register, latency, receive, endpoints, events, consume, post")
     }
     let members = result.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }
     print("{" + members.joined(separator: ",") + "}")

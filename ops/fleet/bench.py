@@ -16,6 +16,8 @@ BENCHMARKS = {
     "latency": (benchmarks.latency, "from the 202 to the event, in an idle fleet", 0),
     "memory": (benchmarks.memory, "5,000 jobs in flight in one worker", 0),
     "growth": (benchmarks.growth, "the CPU of a job with a million queued, and with eight workers", 10_000),
+    "notifier": (benchmarks.notifier, "webhooks, next to libcurl and the broker alone; bad endpoints; 10,000 endpoints",
+                 10_000),
     "start": (benchmarks.start, "from exec to consuming", 0),
 }
 

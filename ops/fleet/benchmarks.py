@@ -4,8 +4,9 @@ import statistics
 import subprocess
 import time
 
-from fleet import ROOT, Failure
+from fleet import Failure
 from fleet.measured import Measured, median_of, output, run_program
+from fleet.processes import wait_until
 from fleet.table import Row
 
 # Of the Go worker that these goals were set with, on another machine of this kind (2 cores, P-256 83 µs).
@@ -244,3 +245,63 @@ def endurance(options):
                 end[0] / begin[0] <= 1.1),
             Row("memory meanwhile", f"{end[1]:.0f} MiB", f"{begin[1]:.0f} MiB", end[1] / begin[1], "1.10",
                 end[1] / begin[1] <= 1.1)]
+
+
+def notifier(options):
+    """Webhooks to one receiver with connections that are kept; then with bad endpoints among the good; then many."""
+    jobs = options.jobs
+    rows = []
+    with Measured() as measured:
+        measured.simulator(0)
+        measured.stop(measured.start("notifier"))  # declares the queues
+        receiver = measured.receiver()
+        print(f"notifier: {jobs:,} events a run for 100 endpoints of one receiver", flush=True)
+        measured.endpoints(100, receiver)
+        for run in range(1, options.runs + 1):
+            post = measured.benchmark("post", "--count", jobs, "--receiver", receiver)
+            measured.result()
+            measured.events(jobs)
+            broker = measured.benchmark("consume", "--count", jobs)
+            measured.events(jobs)
+            process = measured.start("notifier")
+            row = measured.delivered(jobs, process)
+            measured.stop(process)
+            measured.result()
+            rows.append((row["perSecond"], post["perSecond"], broker["perSecond"], row["processorMicroseconds"],
+                         post["processorMicroseconds"], broker["processorMicroseconds"]))
+            print(f"{run:3}   libcurl alone {post['perSecond']:,.0f}/s, {post['processorMicroseconds']:.0f} µs of CPU   broker "
+                  f"alone {broker['perSecond']:,.0f}/s, {broker['processorMicroseconds']:.0f} µs   notifier "
+                  f"{row['perSecond']:,.0f}/s, {row['processorMicroseconds']:.0f} µs", flush=True)
+        rate, post, broker, processor, post_processor, broker_processor = median_of(rows)
+        delays = {}
+        for bad in (0, 1):
+            measured.endpoints(1000, receiver, "--bad", bad)
+            process = measured.start("notifier")
+            # A first event to each, since a lane begins with what it does not know.
+            measured.events(20_000, "--endpoints", 1000, "--rate", 400)
+            wait_until("the good endpoints' webhooks", lambda: measured.received() >= (16_000 if bad else 20_000), 120)
+            delays[bad] = measured.result()
+            print(f"isolation: {'100 endpoints hang, 100 refuse' if bad else 'all 1,000 endpoints answer'}: p50 "
+                  f"{delays[bad]['p50']:.0f} ms, p99 {delays[bad]['p99']:.0f} ms", flush=True)
+            measured.stop(process)
+        memory = {}
+        for count in (100, 10_000):
+            measured.endpoints(count, receiver)
+            process = measured.start("notifier")
+            measured.events(2 * count, "--endpoints", count, "--rate", 2000)
+            wait_until("every webhook", lambda: measured.received() >= 2 * count, 120)
+            measured.result()
+            memory[count] = measured.resident_now(process)
+            print(f"memory: {memory[count]:.0f} MiB with {count:,} endpoints", flush=True)
+            measured.stop(process)
+    each = (memory[10_000] - memory[100]) / 9_900 * 1024
+    p99 = delays[1]["p99"] / max(1, delays[0]["p99"])
+    return [
+        Row("webhooks", f"{rate:,.0f}/s", f"{post:,.0f}/s, libcurl alone", rate / post),
+        Row("", f"{rate:,.0f}/s", f"{broker:,.0f}/s, broker alone", rate / broker),
+        Row("webhooks, CPU each", f"{processor:.0f} µs", f"{post_processor:.0f} + {broker_processor:.0f} µs",
+            processor / (post_processor + broker_processor)),
+        Row("webhooks, p99 with bad endpoints", f"{delays[1]['p99']:.0f} ms", f"{delays[0]['p99']:.0f} ms without", p99,
+            "2.00", p99 <= 2),
+        Row("memory an endpoint, of 10,000", f"{each:.1f} KiB"),
+    ]

@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from fleet import ROOT, Failure
-from fleet.configuration import Configuration
+from fleet.configuration import PUBLISHER, Configuration
 from fleet.processes import Processes, wait_until
 from fleet.system import simulator_is_ready
 
@@ -80,9 +80,17 @@ class Measured:
         self.configuration = Configuration(
             self.processes.folder / "config", servers, dict(zip(names, free_ports(len(names)))))
         self.configuration.write()
+        self.write_publishers()
         with open(self.processes.folder / "ports.json") as file:
             self.ports = json.load(file)
         return self
+
+    def write_publishers(self):
+        """Nine more publishers without anything: a publisher has a thousand endpoints at most."""
+        for number in range(1, 10):
+            publisher = self.configuration.publisher() | {
+                "publisherId": PUBLISHER + number, "webhooks": [], "tokenHashes": [f"{number:064x}"]}
+            (self.configuration.folder / "publishers" / f"publisher{number}.json").write_text(json.dumps(publisher))
 
     def __exit__(self, *details):
         return self.processes.__exit__(*details)
@@ -238,3 +246,33 @@ class Measured:
 
     def sum(self, names, metric):
         return sum(self.metric(name, metric) for name in names)
+
+    # -- webhooks
+
+    def receiver(self):
+        """Starts a receiver of webhooks and returns its port."""
+        port = int(self.configuration.listen["receiver"].rpartition(":")[2])
+        process = self.processes.start("receiver", [PRODUCTS / "Benchmarks", "receive", "--port", port])
+        wait_until("the receiver", lambda: self.get("receiver", "/")[0] == 200, 10, failed=process.ended)
+        return port
+
+    def received(self):
+        return int(self.get("receiver", "/count")[1])
+
+    def result(self):
+        """What has come to the receiver since the last time."""
+        return json.loads(self.get("receiver", "/result")[1])
+
+    def endpoints(self, count, receiver, *arguments):
+        self.benchmark("endpoints", "--count", count, "--receiver", receiver, *arguments)
+
+    def events(self, count, *arguments):
+        return self.benchmark("events", "--count", count, "--from", self.numbers(count), *arguments)
+
+    def delivered(self, count, notifier):
+        """Waits for so many webhooks; returns how many a second that were, and the CPU of each."""
+        start, used, done = time.monotonic(), self.processor_seconds(notifier), self.received()
+        wait_until("every webhook", lambda: self.received() >= count, 300, failed=notifier.ended)
+        seconds, left = time.monotonic() - start, self.received() - done
+        return {"perSecond": left / seconds,
+                "processorMicroseconds": (self.processor_seconds(notifier) - used) / left * 1e6}

@@ -17,6 +17,8 @@ final class Backend {
 
   static let publisher: Int64 = 1001
   static let customer: Int64 = 987_654_321
+  /// That of the default configuration: what is filled in is what the roles find.
+  static let keyPrefix = "cs:"
   static let sweepAfter = Duration.seconds(3600)
   /// Where Apple would be asked, with a budget that never runs out.
   static let places = ["Production", "Sandbox"].map {
@@ -28,13 +30,12 @@ final class Backend {
   let topology: Topology
   let publisher: AMQPPublisher
   let place: Place
-  private let redis: RedisClient
+  let redis: RedisClient
 
   init(_ place: Place) {
     self.place = place
     redis = RedisClient(RedisEndpoint(host: "127.0.0.1", port: place.redis))
-    // Those of the default configuration: what is filled in is what the roles find.
-    store = PurchaseStore(redis, prefix: "cs:")
+    store = PurchaseStore(redis, prefix: Self.keyPrefix)
     // The tiers are those of the configuration that the roles are started with.
     let tiers = [1, 5, 30, 60, 300, 1800].map { Duration.seconds($0) }
     let topology = Topology(prefix: place.prefix, jobTiers: tiers, deliveryTiers: tiers)

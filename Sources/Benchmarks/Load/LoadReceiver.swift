@@ -1,0 +1,42 @@
+import EventLoop
+import Glibc
+import HTTPServer
+
+/// The webhook receiver of a benchmark: answers at once below `/h`, and after 30 seconds, which no notifier waits for, below
+/// `/x`. `GET /result` tells how many have come and how long after their events were published, and begins anew.
+@LoopActor
+final class LoadReceiver {
+  private var delays: [Double] = []
+
+  func run(port: Int) async throws -> [String: Double] {
+    var configuration = HTTPServer.Configuration()
+    configuration.port = port
+    configuration.maxConnections = 15_000
+    configuration.idleTimeout = .seconds(60)
+    let server = try HTTPServer(configuration) { [self] in await answer($0) }
+    // Until it is ended from outside.
+    await LoopSignal().wait(atMost: .seconds(86_400))
+    await server.close()
+    return [:]
+  }
+
+  private func answer(_ request: HTTPServerRequest) async -> HTTPServerResponse {
+    switch request.path.first {
+    case "h":
+      // The last member of the body is the time of publishing: "at":1234567890123}
+      let digits = request.body.reversed().drop { !(48...57).contains($0) }.prefix { (48...57).contains($0) }
+      let at = digits.reversed().reduce(Int64(0)) { $0 * 10 + Int64($1 - 48) }
+      delays.append(Double(unixMilliseconds() - at))
+      return .text(200, "")
+    case "x":
+      try? await EventLoop.sleep(for: .seconds(30))
+      return .text(200, "")
+    case "count": return .text(200, "\(delays.count)")
+    case "result":
+      defer { delays.removeAll() }
+      let result = Percentiles(delays)
+      return .text(200, "{\"count\":\(delays.count),\"p50\":\(result[0.5]),\"p99\":\(result[0.99])}")
+    default: return .text(200, "")
+    }
+  }
+}
