@@ -109,6 +109,15 @@ public struct Delivery: Sendable, Equatable {
       exchange: "", routingKey: queue, messageID: eventId, type: topic, headers: headers, body: body)
   }
 
+  /// The round of an event that an endpoint is owed since a time: whoever asks again meanwhile asks for the same.
+  ///
+  /// - Parameter time: when it was given up, in milliseconds since 1970.
+  public static func roundOfRecovery(givenUpAt time: Int64) -> String { "\(recovery)\(time)" }
+  private static let recovery = "recover-"
+
+  /// Whether somebody has asked for just this event, and so wants it whatever came of it before.
+  var isAskedByName: Bool { !round.isEmpty && !round.hasPrefix(Self.recovery) }
+
   private struct Envelope: Decodable {
     let broadcasterId: Int64
     let topic: String

@@ -14,8 +14,8 @@ public enum AttemptPermission: Sendable, Equatable {
   case underWay
   /// This very attempt was made, and its end was recorded; what follows from it may not have been done yet.
   case made(DeliveryAttempt.Outcome, nextAt: Int64?)
-  /// A later attempt was made, so what follows from this one was done; or the event was delivered by request while it
-  /// waited to be tried again.
+  /// Nothing is left to do: a later attempt of the round was made, or the event was delivered, by this round or another
+  /// one, and nobody has asked by name for more since.
   case superseded
   /// Nothing may be sent.
   case disabled
@@ -51,7 +51,7 @@ extension DeliveryStore {
         endpoint.source == .configuration ? "1" : "0", endpoint.id, delivery.round, String(delivery.attempt),
         Self.slot(delivery),
         String(lease.wholeMilliseconds), String(endpoint.maxConcurrency), String(endpoint.maxPerSecond ?? 0),
-        delivery.isPlanned ? "1" : "0",
+        delivery.isPlanned ? "1" : "0", delivery.isAskedByName ? "1" : "0",
       ])
     guard let parts = reply.array, let word = parts.first?.string, parts.count >= 7, let now = parts[3].integer else {
       throw unexpected(reply, "begin")
@@ -114,6 +114,9 @@ extension RedisScript {
 
     """
 
+  /// What was delivered is consulted first: `done:` counts how often it was, and each round remembers at which count it
+  /// began. Only what was asked for by name goes on behind a delivery, and only behind one that was before it.
+  ///
   /// The rate is a generic cell rate algorithm with room for a tenth of a second. What finds no room is planned: each
   /// later than the one before, so that none comes in vain, and nothing new overtakes what is planned.
   fileprivate static let begin = RedisScript(
@@ -124,15 +127,14 @@ extension RedisScript {
       local function answer(word, one, two)
         return {word, one or '', two or '', now, unannounced(KEYS[2])}
       end
-      local last = redis.call('HGET', KEYS[3], 'made:' .. ARGV[2])
+      local done = redis.call('HGET', KEYS[3], 'done:' .. ARGV[2])
+      local last = redis.call('HGET', KEYS[3], 'made:' .. ARGV[2] .. '/' .. ARGV[3])
+      local attempt, outcome, due, seen
+      if last then attempt, outcome, due, seen = string.match(last, '^(%d+) (%a+) (%d*) (%d+)$') end
+      if done and (ARGV[10] == '0' or last and seen ~= done) then return answer('superseded') end
       if last then
-        local round, attempt, outcome, due = string.match(last, '^(.*) (%d+) (%a+) (%d*)$')
-        if round == ARGV[3] then
-          if tonumber(attempt) == tonumber(ARGV[4]) then return answer('made', outcome, due) end
-          if tonumber(attempt) > tonumber(ARGV[4]) then return answer('superseded') end
-        elseif outcome == 'delivered' and (ARGV[3] == '' or tonumber(ARGV[4]) > 1) then
-          return answer('superseded')
-        end
+        if tonumber(attempt) == tonumber(ARGV[4]) then return answer('made', outcome, due) end
+        if tonumber(attempt) > tonumber(ARGV[4]) then return answer('superseded') end
       end
       if ARGV[1] == '0' and redis.call('EXISTS', KEYS[1]) == 0 then return answer('gone') end
       if redis.call('HEXISTS', KEYS[2], 'disabled_reason') == 1 then return answer('disabled') end

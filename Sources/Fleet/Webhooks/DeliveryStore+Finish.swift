@@ -44,6 +44,9 @@ extension DeliveryStore {
 
 extension RedisScript {
   /// Nothing is written about an endpoint that was deleted: its slots, log and debts went with it.
+  ///
+  /// The last attempt is kept for each round, of the last twenty rounds that were asked for; that the event was delivered
+  /// is kept apart, so that no later failure makes it owed again.
   fileprivate static let finish = RedisScript(
     "finish",
     unannouncedFunction + """
@@ -62,13 +65,25 @@ extension RedisScript {
       redis.call('PEXPIRE', KEYS[5], retention)
       redis.call('XADD', KEYS[6], '*', 'endpoint', ARGV[2], 'id', id)
       redis.call('PEXPIRE', KEYS[6], retention)
-      redis.call('HSET', KEYS[3], 'message', ARGV[12], 'made:' .. ARGV[2],
-        ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. outcome .. ' ' .. ARGV[7])
+      local done = redis.call('HGET', KEYS[3], 'done:' .. ARGV[2])
+      local made = 'made:' .. ARGV[2] .. '/'
+      local before = redis.call('HGET', KEYS[3], made .. ARGV[3])
+      local seen = before and string.match(before, ' (%d+)$') or done or '0'
+      redis.call('HSET', KEYS[3], 'message', ARGV[12], made .. ARGV[3],
+        ARGV[4] .. ' ' .. outcome .. ' ' .. ARGV[7] .. ' ' .. seen)
+      if not before and ARGV[3] ~= '' then
+        local rounds = {}
+        local known = redis.call('HGET', KEYS[3], 'rounds:' .. ARGV[2]) or ''
+        for round in string.gmatch(known .. ' ' .. ARGV[3], '%S+') do rounds[#rounds + 1] = round end
+        while #rounds > 20 do redis.call('HDEL', KEYS[3], made .. table.remove(rounds, 1)) end
+        redis.call('HSET', KEYS[3], 'rounds:' .. ARGV[2], table.concat(rounds, ' '))
+      end
+      if outcome == 'delivered' then redis.call('HINCRBY', KEYS[3], 'done:' .. ARGV[2], 1) end
       redis.call('PEXPIRE', KEYS[3], retention)
 
       if outcome == 'delivered' then
         redis.call('ZREM', KEYS[7], ARGV[11])
-      elseif outcome == 'abandoned' or outcome == 'skipped' then
+      elseif not done and (outcome == 'abandoned' or outcome == 'skipped') then
         redis.call('ZADD', KEYS[7], string.format('%.0f', now), ARGV[11])
         redis.call('ZREMRANGEBYSCORE', KEYS[7], '-inf', eldest)
         redis.call('PEXPIRE', KEYS[7], retention)

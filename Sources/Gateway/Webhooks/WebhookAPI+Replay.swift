@@ -93,7 +93,8 @@ extension WebhookAPI {
   /// - Returns: whether the event is kept still.
   private func recover(_ event: String, givenUpAt time: Int64, to id: String) async throws(Problem) -> Bool {
     let kept = try await fromStore {
-      try await deliveries.event(publisher: publisher.id, id: event, to: id, round: "recover-\(time)")
+      try await deliveries.event(
+        publisher: publisher.id, id: event, to: id, round: Delivery.roundOfRecovery(givenUpAt: time))
     }
     guard let kept else { return false }
     try await publish(kept)

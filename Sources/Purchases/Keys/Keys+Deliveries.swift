@@ -8,7 +8,8 @@ extension Keys {
   public func eventAttempts(_ publisher: Int64, _ event: String) -> String {
     "\(prefix)event-attempts:\(publisher):\(event)"
   }
-  /// Hash with expiry: an event's message, and for each endpoint the last attempt that was made.
+  /// Hash with expiry: an event's message, and for each endpoint how often it was delivered and the last attempt of each
+  /// round.
   public func event(_ publisher: Int64, _ event: String) -> String { "\(prefix)event:\(publisher):\(event)" }
   /// Sorted set: the events that an endpoint did not get and will not by itself, by the time of giving up.
   public func owed(_ publisher: Int64, _ endpoint: String) -> String { "\(prefix)owed:\(publisher):\(endpoint)" }

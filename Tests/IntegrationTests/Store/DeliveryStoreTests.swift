@@ -167,15 +167,51 @@ struct DeliveryStoreTests {
       #expect(try await begin(store, delivery(), endpoint()) == .made(.failed, nextAt: 77))
       #expect(try await begin(store, delivery(attempt: 2), endpoint()) == .go)
       try await run(store, delivery(attempt: 2), .delivered)
-      #expect(try await begin(store, delivery(attempt: 2), endpoint()) == .made(.delivered, nextAt: nil))
+      #expect(try await begin(store, delivery(attempt: 2), endpoint()) == .superseded)
       #expect(try await begin(store, delivery(), endpoint()) == .superseded)
-      // What is asked for anew is made, and once it is delivered nothing of before is tried any more.
+    }
+  }
+
+  @Test func `what is delivered stays delivered, whatever comes of what is asked for later`() async throws {
+    try await with { (store, _, _) async throws in
+      try await run(store, delivery(), .failed, nextAt: 77)
+      // Sent by request while the schedule runs, and once more in vain.
       #expect(try await begin(store, delivery(round: "r"), endpoint()) == .go)
       try await run(store, delivery(round: "r"), .delivered)
+      try await run(store, delivery(round: "s"), .failed, nextAt: 78)
       #expect(try await begin(store, delivery(), endpoint()) == .superseded)
-      #expect(try await begin(store, delivery(attempt: 3), endpoint()) == .superseded)
-      #expect(try await begin(store, delivery(attempt: 2, round: "s"), endpoint()) == .superseded)
-      #expect(try await begin(store, delivery(round: "s"), endpoint()) == .go)
+      #expect(try await begin(store, delivery(attempt: 2), endpoint()) == .superseded)
+      #expect(try await begin(store, delivery(round: "recover-5"), endpoint()) == .superseded)
+      // What was asked for by name goes through its schedule, and is owed to nobody at its end.
+      #expect(try await begin(store, delivery(round: "s"), endpoint()) == .made(.failed, nextAt: 78))
+      #expect(try await begin(store, delivery(attempt: 2, round: "s"), endpoint()) == .go)
+      try await run(store, delivery(attempt: 2, round: "s"), .abandoned)
+      try await run(store, delivery(round: "skipped"), .skipped)
+      #expect(try await store.owed(publisher: 1, endpoint: "main", since: 0).isEmpty)
+      // A delivery ends whatever had begun before it, and nothing that is asked for after it.
+      try await run(store, delivery(round: "t"), .failed)
+      try await run(store, delivery(round: "u"), .delivered)
+      #expect(try await begin(store, delivery(attempt: 2, round: "t"), endpoint()) == .superseded)
+      #expect(try await begin(store, delivery(round: "v"), endpoint()) == .go)
+      // It is one endpoint's affair.
+      #expect(try await begin(store, delivery(), endpoint("other")) == .go)
+    }
+  }
+
+  @Test func `a round that fails does not let another one begin anew`() async throws {
+    try await with { (store, redis, prefix) async throws in
+      try await run(store, delivery(attempt: 3), .skipped)
+      try await run(store, delivery(round: "recover-1"), .failed, nextAt: 9)
+      #expect(try await begin(store, delivery(attempt: 3), endpoint()) == .made(.skipped, nextAt: nil))
+      #expect(try await begin(store, delivery(round: "recover-1"), endpoint()) == .made(.failed, nextAt: 9))
+      try await run(store, delivery(attempt: 2, round: "recover-1"), .failed)
+      #expect(try await begin(store, delivery(round: "recover-1"), endpoint()) == .superseded)
+      // Of rounds without end the last are remembered.
+      for number in 0..<30 { try await run(store, delivery(round: "r\(number)"), .failed, nextAt: 7) }
+      let fields = try await redis.send(["HKEYS", prefix + "event:1:evt_1"]).array ?? []
+      #expect(fields.count { $0.string?.hasPrefix("made:main/") == true } == 21)
+      #expect(try await begin(store, delivery(round: "r29"), endpoint()) == .made(.failed, nextAt: 7))
+      #expect(try await begin(store, delivery(attempt: 3), endpoint()) == .made(.skipped, nextAt: nil))
     }
   }
 
