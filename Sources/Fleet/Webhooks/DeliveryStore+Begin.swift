@@ -45,7 +45,7 @@ extension DeliveryStore {
       keys: [
         keys.webhook(publisher, endpoint.id), keys.webhookHealth(publisher, endpoint.id),
         keys.event(publisher, delivery.eventId), keys.slots(publisher, endpoint.id),
-        keys.pace(publisher, endpoint.id),
+        keys.pace(publisher, endpoint.id), keys.plans(publisher, endpoint.id),
       ],
       arguments: [
         endpoint.source == .configuration ? "1" : "0", endpoint.id, delivery.round, String(delivery.attempt),
@@ -118,7 +118,8 @@ extension RedisScript {
   /// began. Only what was asked for by name goes on behind a delivery, and only behind one that was before it.
   ///
   /// The rate is a generic cell rate algorithm with room for a tenth of a second. What finds no room is planned: each
-  /// later than the one before, so that none comes in vain, and nothing new overtakes what is planned.
+  /// later than the one before, so that none comes in vain, and nothing new overtakes what is planned. A copy of a message
+  /// gets the same time, so that only what will be sent has a turn. Another rate makes new plans.
   fileprivate static let begin = RedisScript(
     "begin",
     unannouncedFunction + """
@@ -145,18 +146,33 @@ extension RedisScript {
       if rate > 0 then
         local micros = time[1] * 1000000 + time[2]
         local interval = 1000000 / rate
-        local pace = redis.call('HMGET', KEYS[5], 'used', 'planned')
+        local pace = redis.call('HMGET', KEYS[5], 'used', 'planned', 'rate')
         local used = math.max(tonumber(pace[1] or 0), micros)
         local planned = tonumber(pace[2] or 0)
+        if pace[3] and pace[3] ~= ARGV[8] then
+          used, planned = math.min(used, micros + interval), 0
+          redis.call('DEL', KEYS[6])
+        end
+        redis.call('ZREMRANGEBYSCORE', KEYS[6], '-inf', string.format('%.0f', micros - 60000000))
+        local own = tonumber(redis.call('ZSCORE', KEYS[6], ARGV[5]) or 0)
+        local isPlanned = ARGV[9] == '1' or own > 0 and own <= micros
         local hasRoom = used + interval - micros <= math.max(100000, interval)
         local plan
-        if hasRoom and (ARGV[9] == '1' or planned <= micros) then
-          redis.call('HSET', KEYS[5], 'used', string.format('%.0f', used + interval))
+        if hasRoom and (isPlanned or planned <= micros) then
+          used = used + interval
+          redis.call('ZREM', KEYS[6], ARGV[5])
+        elseif own > micros then
+          plan = own
         else
-          plan = math.max(planned, used) + interval
-          redis.call('HSET', KEYS[5], 'planned', string.format('%.0f', plan))
+          planned = math.max(planned, used) + interval
+          plan = planned
+          redis.call('ZADD', KEYS[6], string.format('%.0f', plan), ARGV[5])
         end
-        redis.call('PEXPIRE', KEYS[5], math.ceil((math.max(plan or 0, used) - micros) / 1000) + 60000)
+        redis.call('HSET', KEYS[5], 'used', string.format('%.0f', used), 'planned', string.format('%.0f', planned),
+          'rate', ARGV[8])
+        local kept = math.ceil((math.max(planned, used) - micros) / 1000) + 60000
+        redis.call('PEXPIRE', KEYS[5], kept)
+        redis.call('PEXPIRE', KEYS[6], kept)
         if plan then return answer('planned', math.ceil((plan - micros) / 1000)) end
       end
       redis.call('ZADD', KEYS[4], now + ARGV[6], ARGV[5])

@@ -37,7 +37,7 @@ extension DeliveryStore {
   public func forget(publisher: Int64, endpoint: String) async throws {
     _ = try await redis.send([
       "UNLINK", keys.attempts(publisher, endpoint), keys.owed(publisher, endpoint), keys.slots(publisher, endpoint),
-      keys.pace(publisher, endpoint),
+      keys.pace(publisher, endpoint), keys.plans(publisher, endpoint),
     ])
   }
 }

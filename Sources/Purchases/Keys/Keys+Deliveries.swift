@@ -15,6 +15,8 @@ extension Keys {
   public func owed(_ publisher: Int64, _ endpoint: String) -> String { "\(prefix)owed:\(publisher):\(endpoint)" }
   /// Sorted set: the attempts to an endpoint that are under way in the whole fleet, by the end of their leases.
   public func slots(_ publisher: Int64, _ endpoint: String) -> String { "\(prefix)slots:\(publisher):\(endpoint)" }
-  /// Hash with expiry: how far an endpoint's rate is used up, and until when its attempts are planned.
+  /// Hash with expiry: how far an endpoint's rate is used up, until when its attempts are planned, and for which rate.
   public func pace(_ publisher: Int64, _ endpoint: String) -> String { "\(prefix)pace:\(publisher):\(endpoint)" }
+  /// Sorted set with expiry: the attempts that wait for an endpoint's rate, by the time that each was told.
+  public func plans(_ publisher: Int64, _ endpoint: String) -> String { "\(prefix)plans:\(publisher):\(endpoint)" }
 }

@@ -267,6 +267,37 @@ struct DeliveryStoreTests {
     }
   }
 
+  @Test func `copies of a message have one turn, and another rate makes new plans`() async throws {
+    try await with { (store, redis, prefix) async throws in
+      let slow = endpoint(concurrency: 100, perSecond: 1)
+      #expect(try await begin(store, delivery("a"), slow) == .go)
+      // As after many attempts: there is no room for an hour.
+      let now = try await redis.send(["TIME"]).array?[0].integer ?? 0
+      _ = try await redis.send(["HSET", prefix + "pace:1:main", "used", String((now + 3600) * 1_000_000)])
+      func planned(_ delivery: Delivery, _ endpoint: WebhookEndpoint) async throws -> Duration {
+        guard case .planned(let time) = try await begin(store, delivery, endpoint) else {
+          throw NeverHappened(description: "it was not planned")
+        }
+        return time
+      }
+      let first = try await planned(delivery("b"), slow)
+      for _ in 0..<50 { #expect(try await planned(delivery("b"), slow) <= first) }
+      let far = try await redis.send(["HGET", prefix + "pace:1:main", "planned"]).integer
+      #expect(far == (now + 3601) * 1_000_000)
+      // What comes next is a second later, not fifty.
+      _ = try await planned(delivery("c"), slow)
+      #expect(try await redis.send(["HGET", prefix + "pace:1:main", "planned"]).integer == (now + 3602) * 1_000_000)
+      #expect(try await redis.send(["ZCARD", prefix + "plans:1:main"]).integer == 2)
+      // With a rate of 100 an hour of plans is forgotten.
+      let fast = endpoint(concurrency: 100, perSecond: 100)
+      #expect(try await begin(store, delivery("b"), fast) == .go)
+      #expect(try await begin(store, delivery("c"), fast) == .go)
+      #expect(try await redis.send(["ZCARD", prefix + "plans:1:main"]).integer == 0)
+      try await store.forget(publisher: 1, endpoint: "main")
+      #expect(try await redis.send(["KEYS", prefix + "p*"]).array?.isEmpty == true)
+    }
+  }
+
   @Test func `410 disables at once, and the endpoint stays unannounced until that was done`() async throws {
     try await with { (store, _, _) async throws in
       let health = try await run(store, delivery(), .abandoned, isGone: true)
