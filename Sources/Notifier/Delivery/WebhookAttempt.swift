@@ -31,11 +31,12 @@ struct WebhookAttempt {
     func record(
       _ delivery: Delivery, _ endpoint: WebhookEndpoint, _ verdict: AttemptVerdict, _ nextAt: Int64?
     ) -> DeliveryAttempt {
-      let text = String(decoding: answer.prefix(DeliveryAttempt.keptAnswerBytes), as: UTF8.self)
+      let filter = SecretFilter(endpoint)
+      let text = String(decoding: filter.clean(answer, limit: DeliveryAttempt.keptAnswerBytes), as: UTF8.self)
       return DeliveryAttempt(
         eventId: delivery.eventId, endpointId: endpoint.id, topic: delivery.topic, version: delivery.version,
         number: delivery.attempt, time: 0, status: status, durationMilliseconds: Int64(duration.wholeMilliseconds),
-        error: verdict.error, answer: text.isEmpty ? nil : text, outcome: verdict.outcome, nextAt: nextAt)
+        error: verdict.error.map(filter.clean), answer: text.isEmpty ? nil : text, outcome: verdict.outcome, nextAt: nextAt)
     }
   }
 
