@@ -39,7 +39,7 @@ public final class Notifier: Role {
     redis = context.makeRedis()
     store = DeliveryStore(redis, prefix: settings.redis.prefix)
     directory = EndpointDirectory(WebhookEndpointStore(redis, prefix: settings.redis.prefix))
-    lanes = Lanes(slowLimit: settings.notifier.concurrency / 2)
+    lanes = Lanes(concurrency: settings.notifier.concurrency)
     underWay = AttemptsUnderWay(store)
     let declare: @LoopActor (AMQPChannel) async throws -> Void = { try await topology.declare(on: $0) }
     publisher = AMQPPublisher(

@@ -4,7 +4,7 @@ import EventLoop
 ///
 /// An endpoint begins with two attempts at a time and may have one more with every answer, up to its limit; one that let
 /// an attempt run out of time is left with one, until it answers. So a slow endpoint gets what it can take, and a dead one
-/// holds one delivery of the prefetch. What finds no room is told to wait a moment if its turn is near, and to go away
+/// holds one delivery of the prefetch, and none while slow and dead ones hold too much of it. What finds no room is told to wait a moment if its turn is near, and to go away
 /// otherwise, each for a little longer than the one before, so that they come back at the endpoint's own pace.
 struct Lane {
   /// What a delivery is to do.
@@ -34,12 +34,18 @@ struct Lane {
   /// Until when those that went away keep the endpoint busy.
   private var plannedUntil: Duration = .zero
   private var next = 0
+  /// Whether the last attempt that ended ran out of time.
+  private var isDead = false
 
   /// How many attempts are under way.
   var count: Int { running.count }
 
   /// Whether it lets attempts take their time, so that all such endpoints together must not hold everything.
   func isSlow(_ now: Duration) -> Bool { expected(now) > Self.slowness }
+
+  /// How many of its attempts count against what slow endpoints may hold together: all but the first, which any endpoint
+  /// may have, unless the last one ran out of time.
+  func slowPlaces(_ now: Duration) -> Int { isSlow(now) ? max(0, count - (isDead ? 0 : 1)) : 0 }
 
   /// Decides whether an attempt may begin.
   ///
@@ -53,7 +59,7 @@ struct Lane {
   mutating func ask(
     _ now: Duration, limit: Int, ahead: Int, hasWaited: Bool, isCrowded: Bool
   ) -> (admission: Admission, attempt: Int) {
-    let isHeldBack = isCrowded && isSlow(now) && !running.isEmpty
+    let isHeldBack = isCrowded && isSlow(now) && (isDead || !running.isEmpty)
     if running.count + ahead < min(window, limit), !isHeldBack {
       next += 1
       running[next] = now
@@ -69,6 +75,7 @@ struct Lane {
     guard let start = running.removeValue(forKey: attempt) else { return }
     let took = now - start
     usual = usual.map { ($0 * 7 + took) / 8 } ?? took
+    isDead = ranOutOfTime
     if ranOutOfTime {
       window = 1
       usual = took

@@ -13,6 +13,7 @@ final class Lanes {
   struct Pass {
     fileprivate let name: Name
     fileprivate let attempt: Int
+    fileprivate let start: Duration
   }
 
   /// What an endpoint's deliveries are told.
@@ -34,35 +35,87 @@ final class Lanes {
     }
   }
 
+  /// What a publisher's endpoints have together.
+  @LoopActor
+  private final class Share {
+    var value: PublisherShare
+    /// Those who wait for their turn, the first to come first.
+    var waiting: [LoopSignal] = []
+
+    init(concurrency: Int) { value = PublisherShare(concurrency: concurrency) }
+
+    func ask(_ now: Duration, _ turn: LoopSignal, hasWaited: Bool) -> Lane.Admission {
+      let place = waiting.firstIndex { $0 === turn }
+      let admission = value.ask(now, ahead: place ?? waiting.count, hasWaited: hasWaited)
+      if admission == .wait, place == nil { waiting.append(turn) }
+      return admission
+    }
+
+    /// Leaves the line, so that others come forward.
+    func leave(_ turn: LoopSignal) {
+      guard let place = waiting.firstIndex(where: { $0 === turn }) else { return }
+      waiting.remove(at: place)
+      wake()
+    }
+
+    /// Wakes those for whom there is room.
+    func wake() {
+      for turn in waiting.prefix(max(0, value.limit - value.count)) { turn.notify() }
+    }
+  }
+
   private var entries: [Name: Entry] = [:]
+  private var shares: [Int64: Share] = [:]
+  private let concurrency: Int
   private let slowLimit: Int
   private let start = ContinuousClock.now
   private var isClosed = false
   private var slowCounted: (count: Int, until: Duration) = (0, .zero)
 
-  /// - Parameter slowLimit: how many attempts slow endpoints may have under way together, beyond one each.
-  init(slowLimit: Int) { self.slowLimit = slowLimit }
+  /// - Parameter concurrency: the deliveries that the process holds at a time. A publisher gets a quarter of them for its
+  ///   attempts, and slow endpoints half, beyond one each.
+  init(concurrency: Int) {
+    self.concurrency = concurrency
+    slowLimit = max(1, concurrency / 2)
+  }
 
   /// Asks for an attempt, and waits a moment for it if its turn is near.
   func enter(_ name: Name, limit: Int) async -> Answer {
     let entry = entries[name] ?? Entry()
     entries[name] = entry
+    let share = shares[name.publisher] ?? Share(concurrency: concurrency)
+    shares[name.publisher] = share
     let deadline = now + Lane.patience
     let turn = LoopSignal()
     var isQueued = false
     defer {
       if isQueued { entry.waiting.removeAll { $0 === turn } }
+      share.leave(turn)
     }
     while !isClosed, !Task.isCancelled {
+      switch share.ask(now, turn, hasWaited: now >= deadline) {
+      case .go: break
+      case .park(let time): return .park(time)
+      case .wait:
+        await turn.wait(atMost: max(.milliseconds(1), deadline - now))
+        continue
+      }
       let ahead = isQueued ? entry.waiting.firstIndex { $0 === turn } ?? 0 : entry.waiting.count
+      let start = now
+      let (isCrowded, before) = (slowCount >= slowLimit, entry.lane.slowPlaces(start))
       let (admission, attempt) = entry.lane.ask(
-        now, limit: limit, ahead: ahead, hasWaited: now >= deadline, isCrowded: slowCount >= slowLimit)
+        start, limit: limit, ahead: ahead, hasWaited: start >= deadline, isCrowded: isCrowded)
       switch admission {
-      case .go: return .go(Pass(name: name, attempt: attempt))
+      case .go:
+        share.value.begin(start)
+        slowCounted.count += entry.lane.slowPlaces(start) - before
+        return .go(Pass(name: name, attempt: attempt, start: start))
       case .park(let time): return .park(time)
       case .wait:
         if !isQueued { entry.waiting.append(turn) }
         isQueued = true
+        // Another endpoint's may take the turn.
+        share.leave(turn)
         await turn.wait(atMost: max(.milliseconds(1), deadline - now))
       }
     }
@@ -71,6 +124,7 @@ final class Lanes {
 
   /// Notes the end of an attempt that was made.
   func end(_ pass: Pass, ranOutOfTime: Bool) {
+    leave(pass, now)
     guard let entry = entries[pass.name] else { return }
     entry.lane.end(pass.attempt, now, ranOutOfTime: ranOutOfTime)
     // Two, since an answer may have widened the window.
@@ -79,9 +133,16 @@ final class Lanes {
 
   /// Notes that an attempt was not made after all.
   func abort(_ pass: Pass) {
+    leave(pass, nil)
     guard let entry = entries[pass.name] else { return }
     entry.lane.abort(pass.attempt)
     entry.wake(1)
+  }
+
+  private func leave(_ pass: Pass, _ end: Duration?) {
+    guard let share = shares[pass.name.publisher] else { return }
+    share.value.end(begunAt: pass.start, end)
+    share.wake()
   }
 
   /// Gives a pass back because the rest of the fleet uses all that the endpoint allows.
@@ -96,6 +157,7 @@ final class Lanes {
   func close() {
     isClosed = true
     for entry in entries.values { entry.wake(entry.waiting.count) }
+    for share in shares.values { for turn in share.waiting { turn.notify() } }
   }
 
   private var now: Duration { ContinuousClock.now - start }
@@ -104,7 +166,7 @@ final class Lanes {
   private var slowCount: Int {
     let now = now
     if now >= slowCounted.until {
-      let count = entries.values.reduce(0) { $0 + ($1.lane.count > 1 && $1.lane.isSlow(now) ? $1.lane.count - 1 : 0) }
+      let count = entries.values.reduce(0) { $0 + $1.lane.slowPlaces(now) }
       slowCounted = (count, now + .milliseconds(100))
     }
     return slowCounted.count

@@ -84,6 +84,27 @@ struct LaneTests {
     #expect(ask(&lane, at: .seconds(3)).admission == .go)
   }
 
+  /// One of 1,000 endpoints that hang has no place for sure once it is known.
+  @Test func deadOnesThatAreTooManyWait() {
+    var lanes = (0..<1000).map { _ in Lane() }
+    for index in lanes.indices {
+      let (_, first) = ask(&lanes[index], at: .zero)
+      lanes[index].end(first, .seconds(20), ranOutOfTime: true)
+      #expect(lanes[index].slowPlaces(.seconds(20)) == 0)
+    }
+    var held = 0
+    for index in lanes.indices where ask(&lanes[index], at: .seconds(20), isCrowded: held >= 500).admission == .go {
+      held += lanes[index].slowPlaces(.seconds(20))
+    }
+    #expect(held == 500)
+    #expect(ask(&lanes[999], at: .seconds(20), isCrowded: true).admission == .park(.seconds(40)))
+    // It answers again, and is as any other.
+    let (_, again) = ask(&lanes[999], at: .seconds(60))
+    lanes[999].end(again, .seconds(60) + .milliseconds(5), ranOutOfTime: false)
+    #expect(ask(&lanes[999], at: .seconds(61), isCrowded: true).admission == .go)
+    #expect(lanes[999].slowPlaces(.seconds(61)) == 0)
+  }
+
   @Test func whatWasNotMadeLeavesNoTrace() {
     var lane = Lane()
     let (_, first) = ask(&lane, at: .zero, limit: 1)
