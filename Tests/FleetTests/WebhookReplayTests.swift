@@ -172,4 +172,20 @@ struct WebhookReplayTests {
       _ = await receiver.wait("own", for: 2)
     }
   }
+
+  @Test func `a publisher that asks for too much at once is told when to come again`() async throws {
+    try await with { api, _ in
+      var refused: WebhookAPIClient.Answer?
+      for _ in 0..<1000 where refused == nil {
+        let answer = try await api.send("POST", "webhook_endpoints/main/recover", #"{"since":"2999-01-01T00:00:00Z"}"#)
+        if answer.status != 202 { refused = answer }
+      }
+      let answer = try #require(refused)
+      #expect(answer.status == 429 && answer.text("code") == "REQ0429")
+      #expect(answer.headers.header("retry-after") == "1")
+      try await eventually("there is room again") {
+        try await api.send("POST", "webhook_endpoints/main/test").status == 202
+      }
+    }
+  }
 }

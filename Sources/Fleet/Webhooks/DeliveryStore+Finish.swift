@@ -62,8 +62,9 @@ extension RedisScript {
         if fields[index] == 'time' then fields[index + 1] = string.format('%.0f', now) end
       end
       local id = redis.call('XADD', KEYS[5], 'MINID', '~', eldest, '*', unpack(fields))
+      redis.call('XTRIM', KEYS[5], 'MAXLEN', '~', \(DeliveryStore.endpointLogLimit))
       redis.call('PEXPIRE', KEYS[5], retention)
-      redis.call('XADD', KEYS[6], '*', 'endpoint', ARGV[2], 'id', id)
+      redis.call('XADD', KEYS[6], 'MAXLEN', '~', \(DeliveryStore.eventLogLimit), '*', 'endpoint', ARGV[2], 'id', id)
       redis.call('PEXPIRE', KEYS[6], retention)
       local done = redis.call('HGET', KEYS[3], 'done:' .. ARGV[2])
       local made = 'made:' .. ARGV[2] .. '/'

@@ -17,6 +17,11 @@ public struct AttemptPage: Sendable, Equatable {
 }
 
 extension DeliveryStore {
+  /// How many attempts are kept for an endpoint, or up to a hundred more: Redis drops whole blocks of a stream.
+  public nonisolated static let endpointLogLimit = 100_000
+  /// How many attempts are kept for an event, or up to a hundred more: ten at each of a hundred endpoints.
+  public nonisolated static let eventLogLimit = 1000
+
   /// Reads the log of an endpoint.
   ///
   /// - Parameters:

@@ -71,6 +71,9 @@ struct Problem: Error, Sendable, Equatable {
   }
   static let unsupportedMediaType = Problem(
     415, "REQ0415", "Unsupported media type", detail: "Send Content-Type: application/json.")
+  static func tooManyRequests(_ detail: String, retryAfter: Int) -> Problem {
+    Problem(429, "REQ0429", "Too many requests", detail: detail, retryAfter: retryAfter)
+  }
   static func unavailable(_ detail: String) -> Problem {
     Problem(503, "S0503", "Service Unavailable", detail: detail, retryAfter: 2)
   }

@@ -18,6 +18,7 @@ extension WebhookAPI {
   /// Delivers a test event to an endpoint, and to no other.
   func test(_ id: String) async throws(Problem) -> HTTPServerResponse {
     _ = try await enabledEndpoint(id)
+    try await takeReplays(1)
     let event = "evt_" + (try random())
     let time = rfc3339(milliseconds: context.now())
     let body = JSONWriter.object { envelope in
@@ -46,6 +47,7 @@ extension WebhookAPI {
   func resend(_ event: String, to id: String) async throws(Problem) -> HTTPServerResponse {
     _ = try await enabledEndpoint(id)
     guard WebhookEndpoint.isId(event) else { throw .notFound }
+    try await takeReplays(1)
     let round = try random()
     let kept = try await fromStore {
       try await deliveries.event(publisher: publisher.id, id: event, to: id, round: round)
@@ -70,6 +72,8 @@ extension WebhookAPI {
     }
     var recovered = 0
     let now = owed.prefix(Self.recoveredAtOnce)
+    // Once for each hundred, so that as much as one request recovers needs all that may be asked for at once.
+    try await takeReplays(max(1, now.count * DeliveryStore.replaysAtOnce / Self.recoveredAtOnce))
     for start in stride(from: 0, to: now.count, by: Self.batch) {
       let tasks = now[start..<min(start + Self.batch, now.count)].map { event in
         Task { @LoopActor in try await recover(event.eventId, givenUpAt: event.time, to: id) }
@@ -99,6 +103,15 @@ extension WebhookAPI {
     guard let kept else { return false }
     try await publish(kept)
     return true
+  }
+
+  /// Keeps a publisher to its rate: what it asks for takes the notifiers' time, and memory in Redis.
+  private func takeReplays(_ count: Int) async throws(Problem) {
+    let wait = try await fromStore { try await deliveries.takeReplays(count, publisher: publisher.id) }
+    guard let wait else { return }
+    throw .tooManyRequests(
+      "Events are sent again at a rate of \(DeliveryStore.replaysPerSecond) a second; a hundred that are recovered "
+        + "count as one.", retryAfter: Int((wait.wholeMilliseconds + 999) / 1000))
   }
 
   /// Finds an endpoint that events are sent to; nothing could be delivered to one that is disabled.

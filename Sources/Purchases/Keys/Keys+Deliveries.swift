@@ -19,4 +19,6 @@ extension Keys {
   public func pace(_ publisher: Int64, _ endpoint: String) -> String { "\(prefix)pace:\(publisher):\(endpoint)" }
   /// Sorted set with expiry: the attempts that wait for an endpoint's rate, by the time that each was told.
   public func plans(_ publisher: Int64, _ endpoint: String) -> String { "\(prefix)plans:\(publisher):\(endpoint)" }
+  /// String with expiry: until when what a publisher has asked for to be sent again uses up its rate, in microseconds.
+  public func replays(_ publisher: Int64) -> String { "\(prefix)replays:\(publisher)" }
 }

@@ -332,6 +332,43 @@ struct DeliveryStoreTests {
     }
   }
 
+  @Test func `a publisher has a hundred replays at once, and ten a second`() async throws {
+    try await with { (store, redis, prefix) async throws in
+      #expect(try await store.takeReplays(99, publisher: 1) == nil)
+      #expect(try await store.takeReplays(1, publisher: 1) == nil)
+      // As if all had been taken this very moment; the clock may jump.
+      let now = try await redis.send(["TIME"]).array?[0].integer ?? 0
+      let key = prefix + "replays:1"
+      _ = try await redis.send(["SET", key, String((now + 3600) * 1_000_000)])
+      let wait = try #require(try await store.takeReplays(1, publisher: 1))
+      #expect(wait == .milliseconds(100))
+      #expect(try await store.takeReplays(100, publisher: 1) == .seconds(10))
+      #expect(try await store.takeReplays(100, publisher: 2) == nil)
+      _ = try await redis.send(["SET", key, String((now - 1) * 1_000_000)])
+      #expect(try await store.takeReplays(100, publisher: 1) == nil)
+      #expect(try await redis.send(["PTTL", key]).integer ?? 0 > 0)
+    }
+  }
+
+  @Test func `the logs have an end, however many attempts are asked for`() async throws {
+    try await with { (store, redis, prefix) async throws in
+      func fill(_ key: String, _ count: Int) async throws {
+        let script = "for i = 1, ARGV[1] do redis.call('XADD', KEYS[1], '*', 'event', 'evt_1') end"
+        _ = try await redis.send(["EVAL", script, "1", prefix + key, String(count)])
+      }
+      try await fill("attempts:1:main", 101_000)
+      try await fill("event-attempts:1:evt_1", 2000)
+      try await run(store, delivery(), .delivered)
+      for (key, limit) in [
+        ("attempts:1:main", DeliveryStore.endpointLogLimit), ("event-attempts:1:evt_1", DeliveryStore.eventLogLimit),
+      ] {
+        let length = try await redis.send(["XLEN", prefix + key]).integer ?? 0
+        #expect(length >= limit && length < limit + 200, "\(key) has \(length)")
+      }
+      #expect(try await store.attempts(publisher: 1, endpoint: "main", limit: 1).attempts.map(\.eventId) == ["evt_1"])
+    }
+  }
+
   @Test func `nothing is sent to an endpoint that was deleted, and nothing is written about it`() async throws {
     try await with { (store, redis, prefix) async throws in
       #expect(try await begin(store, delivery(), endpoint(source: .api)) == .gone)

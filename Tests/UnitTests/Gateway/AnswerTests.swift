@@ -38,6 +38,7 @@ struct ProblemTests {
   @Test func details() {
     #expect(text(Problem.invalidBody("a \"b\"").response).contains(#""detail":"a \"b\"""#))
     #expect(header("Retry-After", Problem.unavailable("x").response) == ["2"])
+    #expect(header("Retry-After", Problem.tooManyRequests("x", retryAfter: 7).response) == ["7"])
     #expect(text(Problem.tooLarge(16384).response).contains(#""detail":"The limit is 16384 bytes.""#))
   }
 
@@ -56,6 +57,7 @@ struct ProblemTests {
       (.locked(instance: nil), 409, "SK2C0101"), (.internalError, 500, "S0001"), (.forbidden(""), 403, "AUTH0003"),
       (.missingCredential, 401, "AUTH0001"), (.invalidCredential, 401, "AUTH0002"), (.tooLarge(1), 413, "REQ0413"),
       (.unsupportedMediaType, 415, "REQ0415"), (.unavailable(""), 503, "S0503"),
+      (.tooManyRequests("", retryAfter: 1), 429, "REQ0429"),
     ]
     for (problem, status, code) in problems {
       #expect(problem.response.status == status)
