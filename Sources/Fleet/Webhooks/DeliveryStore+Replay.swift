@@ -1,4 +1,5 @@
 import EventLoop
+import Purchases
 import Redis
 
 extension DeliveryStore {

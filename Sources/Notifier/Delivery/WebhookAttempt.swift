@@ -36,7 +36,8 @@ struct WebhookAttempt {
       return DeliveryAttempt(
         eventId: delivery.eventId, endpointId: endpoint.id, topic: delivery.topic, version: delivery.version,
         number: delivery.attempt, time: 0, status: status, durationMilliseconds: Int64(duration.wholeMilliseconds),
-        error: verdict.error.map(filter.clean), answer: text.isEmpty ? nil : text, outcome: verdict.outcome, nextAt: nextAt)
+        error: verdict.error.map(filter.clean), answer: text.isEmpty ? nil : text, outcome: verdict.outcome,
+        nextAt: nextAt)
     }
   }
 
