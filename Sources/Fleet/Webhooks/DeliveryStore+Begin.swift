@@ -132,11 +132,11 @@ extension RedisScript {
       local last = redis.call('HGET', KEYS[3], 'made:' .. ARGV[2] .. '/' .. ARGV[3])
       local attempt, outcome, due, seen
       if last then attempt, outcome, due, seen = string.match(last, '^(%d+) (%a+) (%d*) (%d+)$') end
+      local later = last and tonumber(attempt) - tonumber(ARGV[4]) or -1
+      if later == 0 and outcome == 'delivered' then return answer('made', outcome) end
       if done and (ARGV[10] == '0' or last and seen ~= done) then return answer('superseded') end
-      if last then
-        if tonumber(attempt) == tonumber(ARGV[4]) then return answer('made', outcome, due) end
-        if tonumber(attempt) > tonumber(ARGV[4]) then return answer('superseded') end
-      end
+      if later == 0 then return answer('made', outcome, due) end
+      if later > 0 then return answer('superseded') end
       if ARGV[1] == '0' and redis.call('EXISTS', KEYS[1]) == 0 then return answer('gone') end
       if redis.call('HEXISTS', KEYS[2], 'disabled_reason') == 1 then return answer('disabled') end
       redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now)
