@@ -189,6 +189,11 @@ def start(options):
 def growth(options):
     """The CPU of a job with a short and with a long queue behind it, and of one and of eight workers."""
     jobs, many = options.jobs, options.queued
+    # As many connections to Apple as there are by default: eight workers make eight times as many, and their handshakes
+    # would count.
+    def in_flight(concurrency):
+        return {"COUNTERSIGN_APP_STORE_CALLS_PER_SECOND": "100000", "COUNTERSIGN_WORKER_CONCURRENCY": str(concurrency)}
+
     with Measured() as measured:
         measured.simulator(0)
         measured.declare()
