@@ -92,7 +92,7 @@ struct HTTPTests {
 
   @Test func `header fields without end are refused`() async throws {
     let many: HTTPServer.Handler = { _ in
-      HTTPServerResponse(status: 200, headers: (0..<2_000).map { ("X-\($0)", "") })
+      HTTPServerResponse(status: 200, headers: (0..<2_000).map { ("X-\($0)", "a") })
     }
     var configuration = HTTPServer.Configuration()
     configuration.maxHeaderBytes = 1 << 20  // those of its answers come out of the same memory
