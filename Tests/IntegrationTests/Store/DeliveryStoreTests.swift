@@ -6,7 +6,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// What the notifiers keep, against a real Redis: limits, log, debts and health.
+/// What the notifiers keep, against a real Redis: limits, log, what is owed, and health.
 @Suite(
   .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(10))
 )
@@ -191,11 +191,12 @@ struct DeliveryStoreTests {
       #expect(try await begin(store, delivery("d"), narrow) == .go)
       // The slots of a notifier that was killed come free by themselves; one that is renewed does not.
       _ = try await redis.send(["ZADD", prefix + "slots:1:main", "1", "c//1", "1", "d//1"])
-      try await store.renew(delivery("d"), to: "main", lease: hour)
+      // Many at once, of which some are not there any more.
+      try await store.renew([(delivery("g"), "main"), (delivery("d"), "main"), (delivery("d"), "other")], lease: hour)
       #expect(try await begin(store, delivery("e"), narrow) == .go)
       #expect(try await begin(store, delivery("f"), narrow) == .full)
       // What is not there cannot be renewed.
-      try await store.renew(delivery("g"), to: "main", lease: hour)
+      #expect(try await redis.send(["EXISTS", prefix + "slots:1:other"]).integer == 0)
       #expect(try await redis.send(["ZCARD", prefix + "slots:1:main"]).integer == 2)
     }
   }
