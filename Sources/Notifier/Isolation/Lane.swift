@@ -23,6 +23,8 @@ struct Lane {
   static let longestLine = 200
   /// The longest that a parked one stays away before it asks again.
   static let longestPark: Duration = .seconds(60)
+  /// How long what was learnt of an endpoint is kept that nothing is sent to.
+  static let memory: Duration = .seconds(300)
   /// An endpoint that takes longer counts as slow.
   static let slowness: Duration = .seconds(1)
 
@@ -34,12 +36,19 @@ struct Lane {
   /// Until when those that went away keep the endpoint busy.
   private var plannedUntil: Duration = .zero
   private var next = 0
+  /// When it was last asked, or an attempt ended.
+  private var lastUse: Duration = .zero
 
   /// How many attempts are under way.
   var count: Int { running.count }
 
   /// Whether it lets attempts take their time, so that all such endpoints together must not hold everything.
   func isSlow(_ now: Duration) -> Bool { expected(now) > Self.slowness }
+
+  /// Whether it may be forgotten: nothing is under way or planned, and nothing was for a while.
+  func isOver(_ now: Duration) -> Bool {
+    running.isEmpty && plannedUntil <= now && lastUse + Self.memory <= now
+  }
 
   /// Decides whether an attempt may begin.
   ///
@@ -53,6 +62,7 @@ struct Lane {
   mutating func ask(
     _ now: Duration, limit: Int, ahead: Int, hasWaited: Bool, isCrowded: Bool
   ) -> (admission: Admission, attempt: Int) {
+    lastUse = now
     let isHeldBack = isCrowded && isSlow(now) && !running.isEmpty
     if running.count + ahead < min(window, limit), !isHeldBack {
       next += 1
@@ -67,6 +77,7 @@ struct Lane {
   /// Notes the end of an attempt that was made.
   mutating func end(_ attempt: Int, _ now: Duration, ranOutOfTime: Bool) {
     guard let start = running.removeValue(forKey: attempt) else { return }
+    lastUse = now
     let took = now - start
     usual = usual.map { ($0 * 7 + took) / 8 } ?? took
     if ranOutOfTime {

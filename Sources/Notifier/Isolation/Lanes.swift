@@ -36,15 +36,28 @@ final class Lanes {
 
   private var entries: [Name: Entry] = [:]
   private let slowLimit: Int
-  private let start = ContinuousClock.now
-  private var isClosed = false
+  private let clock: @LoopActor () -> Duration
   private var slowCounted: (count: Int, until: Duration) = (0, .zero)
+  private var cleanedAt: Duration = .zero
 
-  /// - Parameter slowLimit: how many attempts slow endpoints may have under way together, beyond one each.
-  init(slowLimit: Int) { self.slowLimit = slowLimit }
+  /// How often it is looked for lanes that are over; with ten thousand of them it takes a millisecond.
+  private static let cleaning: Duration = .seconds(60)
+
+  /// - Parameters:
+  ///   - slowLimit: how many attempts slow endpoints may have under way together, beyond one each.
+  ///   - clock: a time that never goes back; `nil` is the machine's.
+  init(slowLimit: Int, clock: (@LoopActor () -> Duration)? = nil) {
+    self.slowLimit = slowLimit
+    let start = ContinuousClock.now
+    self.clock = clock ?? { ContinuousClock.now - start }
+  }
+
+  /// How many endpoints have a lane.
+  var count: Int { entries.count }
 
   /// Asks for an attempt, and waits a moment for it if its turn is near.
   func enter(_ name: Name, limit: Int) async -> Answer {
+    clean()
     let entry = entries[name] ?? Entry()
     entries[name] = entry
     let deadline = now + Lane.patience
@@ -53,7 +66,7 @@ final class Lanes {
     defer {
       if isQueued { entry.waiting.removeAll { $0 === turn } }
     }
-    while !isClosed, !Task.isCancelled {
+    while !Task.isCancelled {
       let ahead = isQueued ? entry.waiting.firstIndex { $0 === turn } ?? 0 : entry.waiting.count
       let (admission, attempt) = entry.lane.ask(
         now, limit: limit, ahead: ahead, hasWaited: now >= deadline, isCrowded: slowCount >= slowLimit)
@@ -92,13 +105,15 @@ final class Lanes {
     return entries[pass.name]?.lane.parkForOthers(now, limit: limit) ?? .seconds(1)
   }
 
-  /// Sends away whoever waits: the notifier stops.
-  func close() {
-    isClosed = true
-    for entry in entries.values { entry.wake(entry.waiting.count) }
+  /// Drops the lanes of endpoints that nothing was sent to for long: they come and go, and the process stays.
+  private func clean() {
+    let now = now
+    guard now - cleanedAt >= Self.cleaning else { return }
+    cleanedAt = now
+    entries = entries.filter { !$0.value.waiting.isEmpty || !$0.value.lane.isOver(now) }
   }
 
-  private var now: Duration { ContinuousClock.now - start }
+  private var now: Duration { clock() }
 
   /// Counted ten times a second at most: there may be ten thousand endpoints.
   private var slowCount: Int {
