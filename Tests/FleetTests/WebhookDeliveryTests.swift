@@ -33,7 +33,7 @@ struct WebhookDeliveryTests {
     @LoopActor func log(_ id: String, until isMet: ([JSONValue]) -> Bool) async throws -> [JSONValue] {
       var found: [JSONValue] = []
       try await eventually("the log of \(id)", within: .seconds(60)) {
-        found = try await api.send("GET", "webhook_endpoints/\(id)/deliveries?limit=100").list("deliveries").reversed()
+        found = try await api.send("GET", "webhook_endpoints/\(id)/attempts?limit=100").list("attempts").reversed()
         return isMet(found)
       }
       return found

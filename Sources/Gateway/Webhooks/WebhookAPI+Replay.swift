@@ -120,7 +120,7 @@ extension WebhookAPI {
 
   private func accepted(_ replayed: Replayed) -> HTTPServerResponse {
     var response = jsonResponse(202, replayed)
-    response.headers.append(("Location", "/3.1/webhook_events/\(pathEncoded(replayed.eventId))/deliveries"))
+    response.headers.append(("Location", "/3.1/webhook_events/\(pathEncoded(replayed.eventId))/attempts"))
     return response
   }
 
