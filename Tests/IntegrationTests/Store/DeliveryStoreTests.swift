@@ -233,9 +233,14 @@ struct DeliveryStoreTests {
   }
 
   @Test func `410 disables at once, and the endpoint stays unannounced until that was done`() async throws {
-    try await with { (store, _, _) async throws in
+    try await with { (store, redis, prefix) async throws in
+      let version = ["GET", prefix + "webhooks-version:1"]
+      try await run(store, delivery("evt_0"), .failed)
+      #expect(try await redis.send(version) == .null)
       let health = try await run(store, delivery(), .abandoned, isGone: true)
       #expect(health?.disabled?.reason == .gone)
+      // Whoever knows the publisher's endpoints is to read them once more.
+      #expect(try await redis.send(version) != .null)
       let beginning = try await store.begin(delivery("evt_2"), to: endpoint(), lease: .seconds(1))
       #expect(beginning.permission == .disabled)
       #expect(beginning.unannounced == health)
