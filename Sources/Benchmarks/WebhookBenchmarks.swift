@@ -86,13 +86,13 @@ struct WebhookBenchmarks {
     var start: Usage?
     let consumer = AMQPConsumer(
       AMQPEndpoint(host: "127.0.0.1", port: backend.place.rabbitmq), name: "benchmark deliveries",
-      queue: backend.topology.deliveries, prefetch: 1000, onChange: { _ in }, declare: { _ in }
-    ) { received in
-      if start == nil { start = Usage() }
-      received.acknowledge()
-      finished += 1
-      if finished == count { done.notify() }
-    }
+      queue: backend.topology.deliveries, prefetch: 1000, onChange: { _ in }, declare: { _ in },
+      handler: { received in
+        if start == nil { start = Usage() }
+        received.acknowledge()
+        finished += 1
+        if finished == count { done.notify() }
+      })
     consumer.start()
     await done.wait(atMost: .seconds(120))
     guard let start, finished >= count else { throw Unexpected(description: "\(finished) of \(count) events came") }

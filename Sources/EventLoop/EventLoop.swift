@@ -102,9 +102,16 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
   }
 
   fileprivate func endTurn() {
-    let endings = endings
-    self.endings.removeAll(keepingCapacity: true)
-    LoopActor.assumeIsolated { for ending in endings { ending() } }
+    // What is done at the end of a turn may have to be sent, which is an ending of its own.
+    var next = 0
+    LoopActor.assumeIsolated {
+      while next < endings.count {
+        let ending = endings[next]
+        next += 1
+        ending()
+      }
+    }
+    endings.removeAll(keepingCapacity: true)
     if jobs.isEmpty == isSpinning {
       isSpinning.toggle()
       if isSpinning { uv_idle_start(spin, onSpin) } else { uv_idle_stop(spin) }

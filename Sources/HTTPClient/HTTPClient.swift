@@ -110,7 +110,9 @@ public final class HTTPClient {
 
   /// Ends a request that its caller has given up, unless it has ended and its transfer serves another one.
   private func cancel(_ transfer: Transfer, _ number: Int) {
-    guard let multi, transfer.number == number, transfers.removeValue(forKey: transfer.easy) != nil else { return }
+    // By the object as well: a handle that was freed may have given its address to the next.
+    guard let multi, transfers[transfer.easy] === transfer, transfer.number == number else { return }
+    transfers[transfer.easy] = nil
     curl_multi_remove_handle(multi, transfer.easy)
     refuse(transfer, .cancelled, "cancelled")
   }

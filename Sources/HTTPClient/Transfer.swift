@@ -19,6 +19,8 @@ final class Transfer {
   private var headers: [(name: String, value: String)] = []
   private var body: [UInt8] = []
   private var isTooLarge = false
+  private var headerBytes = 0
+  private var hasBody = false
   private var cutsLongResponse = false
   private var trustsAnyCertificate = false
   private var hasRefusedAddress = false
@@ -48,6 +50,9 @@ final class Transfer {
       set(CURLOPT_FORBID_REUSE, 1)
     }
     set(CURLOPT_NOSIGNAL, 1)
+    // A name is looked up on a thread of libcurl's. Without this, a request that ends before waits for that thread, and the
+    // loop with it, for as long as a name server of somebody's choice is silent.
+    set(CURLOPT_QUICK_EXIT, 1)
     set(CURLOPT_FOLLOWLOCATION, 0)
     // CURLOPT_BUFFERSIZE stays at its 16 KiB, the largest frame of HTTP/2: with less, a frame has to wait for its stream, and
     // libcurl 7.88 forgets the others of the connection meanwhile, some until they time out.
@@ -76,6 +81,7 @@ final class Transfer {
     self.waiter = waiter
     self.number = number
     (method, url, maxBytes) = (request.method, request.url, request.maxResponseBytes)
+    hasBody = request.body != nil
     (cutsLongResponse, trustsAnyCertificate) = (request.cutsLongResponse, request.trustsAnyCertificate)
     set(CURLOPT_URL, request.url)
     if timeout != request.timeout {
@@ -116,7 +122,7 @@ final class Transfer {
   }
 
   /// Whether the handle may serve another request: one that was a plain GET has nothing to be taken back.
-  var isReusable: Bool { method == "GET" && !trustsAnyCertificate }
+  var isReusable: Bool { method == "GET" && !hasBody && !trustsAnyCertificate }
 
   private func set(_ option: CURLoption, _ value: Int) { countersign_curl_set_long(easy, option, value) }
 
@@ -139,7 +145,22 @@ final class Transfer {
     return true
   }
 
-  fileprivate func receiveHeader(_ line: UnsafeRawBufferPointer) {
+  /// More header fields than any server has to say; each is kept, so a hostile one could fill the memory.
+  private static let maxHeaderBytes = 32 << 10
+
+  /// Takes a header field; false when there are too many.
+  fileprivate func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
+    // Each costs memory of its own, however short it is.
+    headerBytes += line.count + 64
+    guard headerBytes <= Self.maxHeaderBytes else {
+      isTooLarge = true
+      return false
+    }
+    takeHeader(line)
+    return true
+  }
+
+  private func takeHeader(_ line: UnsafeRawBufferPointer) {
     if line.starts(with: "HTTP/".utf8) {
       headers.removeAll()  // an interim answer came before
       return
@@ -159,14 +180,18 @@ final class Transfer {
 
   /// Ends the transfer with libcurl's result; the handle must be off the multi handle by now.
   func finish(_ result: CURLcode) {
-    guard result == CURLE_OK || isTooLarge && cutsLongResponse else {
+    guard result == CURLE_OK || isTooLarge && cutsLongResponse && headerBytes <= Self.maxHeaderBytes else {
       let text = String(cString: errorText)
       let cause = text.isEmpty ? String(cString: curl_easy_strerror(result)) : text
       if hasRefusedAddress, result == CURLE_COULDNT_CONNECT {
         return fail(.forbiddenAddress, "the host has no address that is allowed")
       }
       let code: HTTPClientError.Code = isTooLarge ? .responseTooLarge : .init(result)
-      return fail(code, isTooLarge ? "the answer is longer than \(maxBytes) bytes" : cause)
+      let limit =
+        headerBytes > Self.maxHeaderBytes
+        ? "the answer's header fields are longer than \(Self.maxHeaderBytes) bytes"
+        : "the answer is longer than \(maxBytes) bytes"
+      return fail(code, isTooLarge ? limit : cause)
     }
     var status = 0
     countersign_curl_get_long(easy, CURLINFO_RESPONSE_CODE, &status)
@@ -183,7 +208,7 @@ final class Transfer {
   private func end() -> CheckedContinuation<HTTPClientResponse, any Error>? {
     curl_slist_free_all(headerList)
     headerList = nil
-    (headers, body, isTooLarge, hasRefusedAddress) = ([], [], false, false)
+    (headers, body, headerBytes, isTooLarge, hasRefusedAddress) = ([], [], 0, false, false)
     errorText.pointee = 0
     defer { waiter = nil }
     return waiter
@@ -241,8 +266,7 @@ private func onHeader(
   let transfer = Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
   // The bytes are read during this call only, on the loop's thread.
   nonisolated(unsafe) let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
-  LoopActor.assumeIsolated { transfer.receiveHeader(line) }
-  return line.count
+  return LoopActor.assumeIsolated { transfer.receiveHeader(line) } ? line.count : 0
 }
 
 /// Opens a socket as libcurl would, unless its address is refused. libcurl then tries the host's next address.

@@ -15,6 +15,8 @@ public final class RedisClient {
   private var running: Task<Void, Never>?
   private var isStopping = false
   private var digests: [String: String] = [:]
+  /// The scripts that are being loaded.
+  private var loads: [String: Task<String, any Error>] = [:]
 
   /// Creates a client; nothing happens before ``start()``.
   public init(_ endpoint: RedisEndpoint, onChange: @escaping @LoopActor (Change) -> Void = { _ in }) {
@@ -56,18 +58,33 @@ public final class RedisClient {
   public func run(_ script: RedisScript, keys: [String], arguments: [String]) async throws -> RESPValue {
     let tail = [String(keys.count)] + keys + arguments
     do {
-      if let digest = digests[script.name] {
-        do {
-          return try await send(["EVALSHA", digest] + tail)
-        } catch let error as RedisError where error.code == .reply && error.cause.hasPrefix("NOSCRIPT") {
-          // A Redis that was restarted has forgotten its scripts.
-        }
+      do {
+        return try await send(["EVALSHA", try await digest(of: script)] + tail)
+      } catch let error as RedisError where error.code == .reply && error.cause.hasPrefix("NOSCRIPT") {
+        // A Redis that was restarted has forgotten its scripts.
+        digests[script.name] = nil
       }
-      digests[script.name] = try await send(["SCRIPT", "LOAD", script.source]).string
       return try await send(["EVAL", script.source] + tail)
     } catch let error as RedisError {
       throw RedisError(error.code, operation: "script \(script.name)", target: error.target, cause: error.cause)
     }
+  }
+
+  /// Loads a script, once for all who want to run it meanwhile, and returns its digest.
+  private func digest(of script: RedisScript) async throws -> String {
+    if let known = digests[script.name] { return known }
+    let load =
+      loads[script.name]
+      ?? Task { @LoopActor in
+        defer { loads[script.name] = nil }
+        guard let digest = try await send(["SCRIPT", "LOAD", script.source]).string else {
+          throw RedisError(.reply, operation: "SCRIPT", target: endpoint.description, cause: "no digest came")
+        }
+        digests[script.name] = digest
+        return digest
+      }
+    loads[script.name] = load
+    return try await load.value
   }
 
   private func run() async {

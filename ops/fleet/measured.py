@@ -196,6 +196,7 @@ class Measured:
         try:
             # Start-up is not a job's cost; the first few jobs that ran meanwhile are counted out as well.
             start, used, done = time.monotonic(), sum(map(self.processor_seconds, workers)), self.told(names)
+            others = self.others()
             most = {"mostInFlight": 0, "mostConnections": 0}
             port = int(self.configuration.listen["simulator"].rpartition(":")[2])
 
@@ -208,11 +209,18 @@ class Measured:
             wait_until("every job has its event", is_done, 900, failed=workers[0].ended, every=0.25)
             seconds, left = time.monotonic() - start, self.told(names) - done
             used = sum(map(self.processor_seconds, workers)) - used
-            return {"jobs": left, "perSecond": left / seconds, "processorMicroseconds": used / left * 1e6,
+            others = {name: (now - others[name]) / left * 1e6 for name, now in self.others().items()}
+            return others | {"jobs": left, "perSecond": left / seconds, "processorMicroseconds": used / left * 1e6,
                     "residentMiB": max(resident_mib(worker.pid) for worker in workers),
                     "calls": self.sum(names, "countersign_apple_call_duration_seconds_count") / (done + left)} | most
         finally:
             self.processes.stop(workers)
+
+    def others(self):
+        """What the servers and the simulator have used of the processors."""
+        pids = {name: int((self.processes.folder / f"{name}.pid").read_text()) for name in ("rabbitmq", "redis")}
+        return {name: processor_seconds(pid) for name, pid in
+                (pids | {"simulator": self.running["simulator"].pid}).items()}
 
     def short_queue(self, rounds, overrides):
         """The CPU of a job in a worker that finds a thousand queued, and again, so many times."""

@@ -9,8 +9,10 @@ import tempfile
 from fleet import COUNTERSIGN, ROOT, Failure
 from fleet.build import build
 from fleet.processes import Processes, Stopped
+from fleet.system import System
 
 EXAMPLE = ROOT / "ops" / "config" / "countersign.json"
+EXAMPLES = ROOT / "ops" / "examples"
 
 
 def check(what, command):
@@ -63,6 +65,8 @@ def test(arguments):
     if options:
         build("--product", "countersign")
     check("the example configuration", [COUNTERSIGN, "check-config", "--config", EXAMPLE])
+    if not arguments and not options:
+        check_as_strangers()
     with Processes(ROOT / ".countersign" / "test") as processes:
         print("Starting RabbitMQ and Redis …", flush=True)
         processes.forget_servers()
@@ -85,6 +89,19 @@ def test(arguments):
             if status != 0:
                 return status
         return 0
+
+
+def check_as_strangers():
+    """A fleet and clients that know only the public contract, with the libraries that strangers use for it."""
+    with Processes(ROOT / ".countersign" / "strangers") as processes:
+        system = System(processes)
+        try:
+            system.start()
+            for example in ("client.py", "webhooks.py"):
+                check(f"the contract with ops/examples/{example}", [EXAMPLES / example, system.client_file])
+        finally:
+            system.stop()
+            system.forget()
 
 
 def run(command, environment):

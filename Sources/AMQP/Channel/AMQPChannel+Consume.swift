@@ -35,12 +35,24 @@ extension AMQPChannel {
     try await call("cancel consumer \(tag)", AMQP_BASIC_CANCEL_METHOD, &method, reply: AMQP_BASIC_CANCEL_OK_METHOD)
   }
 
-  /// Acknowledges a delivery; without effect when the channel has ended, since the broker then delivers again.
+  /// Acknowledges a delivery at the end of the loop's turn; without effect when the channel has ended, since the broker then
+  /// delivers again.
   public func acknowledge(_ delivery: AMQPDelivery) {
-    guard failure == nil else { return }
+    guard failure == nil, acknowledgements.acknowledge(delivery.tag) else { return }
     lastAcknowledgement = .now
-    var method = amqp_basic_ack_t(delivery_tag: delivery.tag, multiple: 0)
-    connection.send(AMQP_BASIC_ACK_METHOD, channel: number, &method)
+    guard !isAcknowledging else { return }
+    isAcknowledging = true
+    EventLoop.process.atEndOfTurn { [weak self] in self?.sendAcknowledgements() }
+  }
+
+  /// Sends what was acknowledged; what follows on the channel must come after it.
+  func sendAcknowledgements() {
+    isAcknowledging = false
+    guard failure == nil else { return }
+    for answer in acknowledgements.take() {
+      var method = amqp_basic_ack_t(delivery_tag: answer.tag, multiple: answer.multiple ? 1 : 0)
+      connection.send(AMQP_BASIC_ACK_METHOD, channel: number, &method)
+    }
   }
 
   /// Gives a delivery back to the queue, to be delivered again at once.
@@ -48,6 +60,7 @@ extension AMQPChannel {
   /// For a consumer that stops; never a way to retry, since a tight loop of requeues grows the queue's log.
   public func requeue(_ delivery: AMQPDelivery) {
     guard failure == nil else { return }
+    acknowledgements.returned(delivery.tag)
     var method = amqp_basic_nack_t(delivery_tag: delivery.tag, multiple: 0, requeue: 1)
     connection.send(AMQP_BASIC_NACK_METHOD, channel: number, &method)
   }

@@ -13,6 +13,8 @@ public final class AMQPChannel {
   var confirms = PublishConfirms<CheckedContinuation<Void, any Error>>()
   var consumers: [String: @LoopActor (AMQPDelivery) -> Void] = [:]
   var confirmTimer: LoopTimer?
+  var acknowledgements = Acknowledgements()
+  var isAcknowledging = false
   var lastAcknowledgement: ContinuousClock.Instant?
   private static let settlingTime: Duration = .milliseconds(500)
   /// Longer than a broker needs for a queue whose leader is being elected.
@@ -67,6 +69,7 @@ public final class AMQPChannel {
     _ operation: String, _ id: amqp_method_number_t, _ method: inout Method, reply: amqp_method_number_t
   ) async throws -> QueueDepth {
     if let failure { throw failure }
+    if isAcknowledging { sendAcknowledgements() }
     connection.send(id, channel: number, &method)
     if let failure { throw failure }
     let limit = LoopTimer { [connection] in connection.end(.timeout, operation, "no answer from the broker") }
@@ -140,6 +143,7 @@ public final class AMQPChannel {
     guard let (method, properties, body) = content else { return }
     switch method {
     case .delivery(let consumer, let tag, let isRedelivered, let exchange, let routingKey):
+      acknowledgements.delivered(tag)
       consumers[consumer]?(
         AMQPDelivery(
           tag: tag, isRedelivered: isRedelivered, exchange: exchange, routingKey: routingKey,

@@ -75,10 +75,20 @@ final class LoadConnection {
   private static let contentLength = Array("Content-Length: ".utf8)
 
   private func place(after text: [UInt8], in bytes: ArraySlice<UInt8>) -> Int? {
-    bytes.indices.first { bytes[$0...].starts(with: text) }.map { $0 + text.count }
+    bytes.withUnsafeBufferPointer { bytes in
+      guard bytes.count >= text.count else { return nil }
+      for start in 0...bytes.count - text.count where bytes[start] == text[0] {
+        var length = 1
+        while length < text.count, bytes[start + length] == text[length] { length += 1 }
+        if length == text.count { return start + length }
+      }
+      return nil
+    }
   }
 
   private func number(at start: Int) -> Int {
-    received[start...].prefix { (48...57).contains($0) }.reduce(0) { $0 * 10 + Int($1 - 48) }
+    var (value, next) = (0, start)
+    while (48...57).contains(received[next]) { (value, next) = (value * 10 + Int(received[next] - 48), next + 1) }
+    return value
   }
 }

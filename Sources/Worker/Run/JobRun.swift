@@ -16,12 +16,12 @@ final class JobRun {
   /// The lease that the run was given last.
   private(set) var lease = Lease(fence: 0, route: nil)
 
-  private let worker: Worker
-  private let received: AMQPConsumer.Received
-  private let attempt: Int
-  private let log: Log
+  let worker: Worker
+  let received: AMQPConsumer.Received
+  let attempt: Int
+  let log: Log
   /// Whether no other job may run now.
-  private var isAlone = false
+  var isAlone = false
 
   private var context: RoleContext { worker.context }
 
@@ -78,7 +78,7 @@ final class JobRun {
   }
 
   /// Takes the lease; false when there is nothing to run, and the job is off the queue.
-  private func takeLease() async -> Bool {
+  func takeLease() async -> Bool {
     let settings = context.settings.worker
     do {
       let start = ContinuousClock.now
@@ -117,53 +117,6 @@ final class JobRun {
     }
   }
 
-  // MARK: Suspects
-
-  /// Runs on with nobody beside; false when the job is off the queue.
-  @inline(never)
-  private func becomeAlone() async -> Bool {
-    guard lease.crashes < Suspects.givenUpFrom else {
-      await giveUp()
-      return false
-    }
-    // Set aside without a lease, so that a crash meanwhile does not count for it.
-    await release(isRetrying: false, after: .zero, isRun: false)
-    worker.suspects.leave()
-    isAlone = await worker.suspects.enterAlone()
-    guard isAlone else {
-      // The end of this run leaves as an ordinary one.
-      await worker.suspects.enter()
-      await delay(attempt, .seconds(5), .suspect)
-      return false
-    }
-    if Task.isCancelled {
-      received.requeue()
-      return false
-    }
-    guard await takeLease() else { return false }
-    log.warning("run alone: earlier runs did not end", ["crashes": .int(Int64(lease.crashes))])
-    return true
-  }
-
-  /// Gives up a job whose runs never end: a copy goes to the dead-letter queue, and what was accepted is finalized.
-  @inline(never)
-  private func giveUp() async {
-    // The copy may have to wait for the broker; the lease must not end meanwhile.
-    worker.holds(self)
-    let reason = "\(lease.crashes) runs in a row did not end: it seems to kill its worker"
-    log.error("given up", ["reason": .string(reason)])
-    do {
-      let message = JobMessage.dead(received.delivery, reason: reason, queue: worker.topology.deadJobs)
-      try await worker.publisher.publishSurely(message)
-      worker.metrics.dead.count()
-    } catch {
-      // Without the copy there is still the result, the event and the log.
-      log.error("a delivery could not be buried", ["cause": .failure(error)])
-    }
-    worker.letsGo(self)
-    await finalize(Outcome(.internalError), lease.route)
-  }
-
   // MARK: Effects
 
   /// Does what the outcome of an attempt asks for.
@@ -194,7 +147,7 @@ final class JobRun {
   }
 
   /// Finalizes: the fencing number decides whether what we found takes effect.
-  private func finalize(_ outcome: Outcome, _ route: String?, reuse: Duration = .zero) async {
+  func finalize(_ outcome: Outcome, _ route: String?, reuse: Duration = .zero) async {
     let settings = context.settings.worker
     do {
       switch try await worker.store.finalize(
@@ -261,7 +214,7 @@ final class JobRun {
 
   /// Publishes the job to a delay tier and, once that is confirmed, acknowledges this delivery.
   @inline(never)
-  private func delay(_ next: Int, _ wait: Duration, _ cause: RetryCause, hasRun: Bool = false) async {
+  func delay(_ next: Int, _ wait: Duration, _ cause: RetryCause, hasRun: Bool = false) async {
     worker.metrics.retries.count(cause.rawValue)
     let queue = worker.topology.jobDelay(worker.policy.tier(for: wait))
     do {
@@ -279,7 +232,7 @@ final class JobRun {
   }
 
   @inline(never)
-  private func release(isRetrying: Bool, after wait: Duration, isRun: Bool = true, route: String? = nil) async {
+  func release(isRetrying: Bool, after wait: Duration, isRun: Bool = true, route: String? = nil) async {
     do {
       try await worker.store.release(
         job, lease, isRetrying: isRetrying, sweepAfter: context.settings.worker.sweepAfter + wait, route: route,

@@ -56,6 +56,55 @@ struct HTTPTests {
     }
   }
 
+  @Test func `nothing of a request is left for the next one`() async throws {
+    try await with(handler: Self.echo) { client, base in
+      for round in 0..<3 {
+        let first = try await client.send(
+          HTTPClientRequest("GET", base + "/one", headers: [("X-Custom", "\(round)")], body: Array("secret".utf8)))
+        #expect(first.body == Array("secret".utf8))
+        let second = try await client.send(HTTPClientRequest("GET", base + "/two"))
+        #expect(second.header("x-method") == "GET")
+        #expect(second.header("x-path") == "two")
+        #expect(second.header("x-custom") == nil)
+        #expect(second.body.isEmpty)
+      }
+    }
+  }
+
+  @Test func `a request that was given up takes no other along`() async throws {
+    try await with(handler: Self.echo) { client, base in
+      for _ in 0..<20 {
+        let given = Task { @LoopActor in
+          withUnsafeCurrentTask { $0?.cancel() }
+          return try await client.send(HTTPClientRequest("POST", base + "/given-up", body: [1])).status
+        }
+        let innocent = Task { @LoopActor in
+          try await client.send(HTTPClientRequest("POST", base + "/innocent", body: [2])).status
+        }
+        let error = await #expect(throws: HTTPClientError.self) { try await given.value }
+        #expect(error?.code == .cancelled)
+        let status = try await innocent.value
+        #expect(status == 207)
+      }
+      #expect(client.inFlight == 0)
+    }
+  }
+
+  @Test func `header fields without end are refused`() async throws {
+    let many: HTTPServer.Handler = { _ in
+      HTTPServerResponse(status: 200, headers: (0..<2_000).map { ("X-\($0)", "a") })
+    }
+    var configuration = HTTPServer.Configuration()
+    configuration.maxHeaderBytes = 1 << 20  // those of its answers come out of the same memory
+    try await with(configuration, handler: many) { client, base in
+      let error = await #expect(throws: HTTPClientError.self) {
+        try await client.send(HTTPClientRequest("GET", base + "/"))
+      }
+      #expect(error?.code == .responseTooLarge)
+      #expect(client.inFlight == 0)
+    }
+  }
+
   @Test(arguments: ["GET", "HEAD", "DELETE", "POST"]) func `every method is answered`(method: String) async throws {
     try await with(handler: Self.echo) { client, base in
       let answer = try await client.send(HTTPClientRequest(method, base + "/x", timeout: .seconds(10)))

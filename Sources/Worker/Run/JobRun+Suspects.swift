@@ -1,0 +1,53 @@
+import AMQP
+import EventLoop
+import Fleet
+import Observability
+import Purchases
+
+/// What becomes of a job whose earlier runs did not end (decision 0010).
+extension JobRun {
+  /// Runs on with nobody beside; false when the job is off the queue.
+  @inline(never)
+  func becomeAlone() async -> Bool {
+    guard lease.crashes < Suspects.givenUpFrom else {
+      await giveUp()
+      return false
+    }
+    // Set aside without a lease, so that a crash meanwhile does not count for it.
+    await release(isRetrying: false, after: .zero, isRun: false)
+    worker.suspects.leave()
+    isAlone = await worker.suspects.enterAlone()
+    guard isAlone else {
+      // The end of this run leaves as an ordinary one.
+      await worker.suspects.enter()
+      await delay(attempt, .seconds(5), .suspect)
+      return false
+    }
+    if Task.isCancelled {
+      received.requeue()
+      return false
+    }
+    guard await takeLease() else { return false }
+    log.warning("run alone: earlier runs did not end", ["crashes": .int(Int64(lease.crashes))])
+    return true
+  }
+
+  /// Gives up a job whose runs never end: a copy goes to the dead-letter queue, and what was accepted is finalized.
+  @inline(never)
+  private func giveUp() async {
+    // The copy may have to wait for the broker; the lease must not end meanwhile.
+    worker.holds(self)
+    let reason = "\(lease.crashes) runs in a row did not end: it seems to kill its worker"
+    log.error("given up", ["reason": .string(reason)])
+    do {
+      let message = JobMessage.dead(received.delivery, reason: reason, queue: worker.topology.deadJobs)
+      try await worker.publisher.publishSurely(message)
+      worker.metrics.dead.count()
+    } catch {
+      // Without the copy there is still the result, the event and the log.
+      log.error("a delivery could not be buried", ["cause": .failure(error)])
+    }
+    worker.letsGo(self)
+    await finalize(Outcome(.internalError), lease.route)
+  }
+}

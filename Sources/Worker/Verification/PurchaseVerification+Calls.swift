@@ -1,0 +1,108 @@
+import AppStore
+import EventLoop
+import Fleet
+import HTTPClient
+import Observability
+import Purchases
+
+/// The calls of a verification: each out of the fleet's budget, measured, and its failure judged.
+extension PurchaseVerification {
+  /// Takes a call out of the fleet's budget; without one the job waits in a tier, not here.
+  @discardableResult
+  @inline(never)
+  func takeCall(
+    _ endpoints: [String], original: String? = nil
+  ) async throws(Obstacle) -> AppStoreEndpoint? {
+    let answer: CallAnswer
+    do {
+      answer = try await worker.store.takeCall(place.call, endpoints)
+    } catch {
+      throw .stop(.postponed(.storeUnavailable, wait: .seconds(1)))
+    }
+    switch answer {
+    case .granted(let grant): return AppStoreEndpoint(rawValue: grant.endpoint)
+    case .wait(let wait):
+      worker.metrics.budgetWaits.count()
+      // Who needs one endpoint asks for that one the next time, and knows what to look for, so that each round has less to ask.
+      let only = endpoints.count == 1 ? endpoints[0] : nil
+      throw .stop(
+        .postponed(.budget, wait: wait), route: Route(place: place.call.name, endpoint: only, original: original))
+    }
+  }
+
+  func call<Body>(
+    _ endpoint: AppStoreEndpoint, _ make: () async throws(AppStoreAPIError) -> AppStoreAnswer<Body>
+  ) async throws(Obstacle) -> Body {
+    let start = ContinuousClock.now
+    do {
+      let answer = try await make()
+      observe(start, endpoint, "ok")
+      log.debug(
+        "Apple answered", ["endpoint": .string(endpoint.rawValue), "correlation": .text(answer.correlation.label)])
+      return answer.body
+    } catch {
+      observe(start, endpoint, error.label)
+      log.info(
+        "Apple call failed",
+        [
+          "endpoint": .string(endpoint.rawValue), "environment": .string(place.environment.rawValue),
+          "cause": .failure(error), "correlation": .text(error.correlation.label),
+        ])
+      throw .call(error)
+    }
+  }
+
+  private func observe(_ start: ContinuousClock.Instant, _ endpoint: AppStoreEndpoint, _ outcome: String) {
+    worker.metrics.appleCalls.observe(
+      (ContinuousClock.now - start).inSeconds, endpoint.rawValue, place.environment.rawValue, outcome)
+  }
+
+  /// What a failed call means for the attempt; a 429 stops the whole fleet's calls to the endpoint.
+  @inline(never)
+  func outcome(of error: AppStoreAPIError) async -> AttemptOutcome {
+    switch error.kind {
+    case .rateLimited(let until):
+      let wait = Duration.milliseconds(until.map { max(1, $0 - worker.context.now()) } ?? 1000)
+      do {
+        try await worker.store.pause(place.call, error.endpoint.rawValue, for: wait)
+      } catch {
+        log.warning("pause failed", ["cause": .failure(error)])
+      }
+      // The budget knows how long to wait, and whether the other endpoint may be asked before.
+      return .failed(.rateLimited)
+    case .transport(let cause):
+      switch cause.code {
+      case .timeout: return .failed(.timeout)
+      case .responseTooLarge: return .failed(.malformedAnswer)
+      default: return .failed(.network)
+      }
+    case .malformedAnswer: return .failed(.malformedAnswer)
+    default: return .failed(.appleError)
+    }
+  }
+
+  /// Apple's ways to say that it does not know an id.
+  static let unknown: Set<AppStoreErrorCode> = [
+    .transactionIdNotFound, .originalTransactionIdNotFound, .invalidTransactionId, .invalidOriginalTransactionId,
+  ]
+}
+
+extension AppleCorrelation {
+  /// Apple's ids of a call, for its support.
+  fileprivate var label: String { [requestUUID, jingleCorrelationKey].compactMap(\.self).joined(separator: " ") }
+}
+
+extension AppStoreAPIError {
+  /// The failure as a metric's label: a small closed set.
+  fileprivate var label: String {
+    switch kind {
+    case .api(let code): code.name ?? "unknown_code"
+    case .http(let status): "http_\(status / 100)xx"
+    case .unauthorized: "unauthorized"
+    case .rateLimited: "rate_limited"
+    case .transport(let error): error.code.rawValue
+    case .malformedAnswer: "malformed_answer"
+    case .invalidRequest: "invalid_request"
+    }
+  }
+}
