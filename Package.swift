@@ -54,7 +54,7 @@ let package = Package(
     library("Observability", ["JSON", "EventLoop"]),
 
     // Apple, the domain, and what the roles share.
-    library("AppStore", ["Crypto", "HTTPClient", "JSON", "EventLoop"]),
+    library("AppStore", ["Crypto", "HTTPClient", "JSON", "EventLoop", "Observability"]),
     library("Purchases", ["JSON"]),
     library("Configuration", ["Crypto", "JSON", "Purchases"]),
     library(
@@ -103,12 +103,13 @@ let package = Package(
     // Whole fleets broken on purpose, behind ops/chaos.
     .executableTarget(
       name: "Chaos",
-      dependencies: ["TestSupport", "Fleet", "Simulator", "AMQP", "HTTPClient", "EventLoop"], swiftSettings: settings),
+      dependencies: ["TestSupport", "Fleet", "Simulator", "AMQP", "HTTPClient", "EventLoop", "Observability"],
+      swiftSettings: settings),
     tests(
       "UnitTests",
       [
         "AMQP", "AppStore", "Chaos", "Configuration", "Crypto", "EventLoop", "Fleet", "Gateway", "HTTPClient",
-        "HTTPServer", "JSON", "Notifier", "Observability", "Purchases", "Simulator", "TestSupport",
+        "HTTPServer", "JSON", "Notifier", "Observability", "Purchases", "Redis", "Simulator", "TestSupport",
       ]),
     tests(
       "IntegrationTests",

@@ -1,5 +1,6 @@
 import EventLoop
 import FoundationEssentials
+import Observability
 import TestSupport
 
 /// The subscribers: what they see of a run, while it lasts and afterwards.
@@ -94,12 +95,10 @@ extension Chaos {
       let time: String
       let synchronizationId: String
     }
-    let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
     for text in fleet.logged("\"event\":\"enqueued again\"") {
       guard let line = try? JSONDecoder().decode(Line.self, from: Data(text.utf8)),
-        let date = try? format.parse(line.time)
+        let time = milliseconds(rfc3339: line.time)
       else { continue }
-      let time = Int64(date.timeIntervalSince1970 * 1000)
       history.sweeps[line.synchronizationId] = min(time, history.sweeps[line.synchronizationId] ?? time)
     }
   }

@@ -40,11 +40,14 @@ public struct NotifierSettings: Sendable {
       "notifier.logRetentionSeconds", 2_592_000, 60...31_536_000,
       "How long attempts can be read, and events sent again.")
     allowsInsecureEndpoints = reader.bool(
-      "notifier.allowsInsecureEndpoints", false, "Whether endpoints may be `http://`; for development.")
+      "notifier.allowsInsecureEndpoints", false,
+      "Whether endpoints may be `http://`; for development. Also decides what URLs the gateway takes.")
     let key = "notifier.allowedNetworks"
     addresses = AddressPolicy(
       allowing: reader.strings(
-        key, [], "Blocks of addresses, as `10.1.0.0/16`, that endpoints may have although they are not public."
+        key, [],
+        "Blocks of addresses, as `10.1.0.0/16`, that endpoints may have although they are not public. Also decides what "
+          + "URLs the gateway takes."
       ).compactMap { text in
         let block = AddressBlock(text)
         if block == nil { reader.note(key, "has \"\(text)\", expected a block such as 10.1.0.0/16 or fd00::/8") }

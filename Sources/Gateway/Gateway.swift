@@ -100,7 +100,7 @@ public final class Gateway: Role {
     case .status(let id): return try await status(id, caller)
     case .customer(let id, let method): return try await customer(id, method, request, caller)
     case .health: throw .notFound
-    case .subscriptions, .endpoints, .endpoint, .change, .endpointDeliveries, .eventDeliveries, .resend:
+    case .subscriptions, .endpoints, .endpoint, .change, .endpointAttempts, .eventAttempts, .resend:
       let api = try WebhookAPI(
         context: context, store: endpoints, deliveries: deliveries, queue: publisher, topology: topology, caller: caller
       )
@@ -124,8 +124,8 @@ public final class Gateway: Role {
     case .change(let id, .rotateSecret): try await api.rotateSecret(id, request)
     case .change(let id, .test): try await api.test(id)
     case .change(let id, .recover): try await api.recover(id, request)
-    case .endpointDeliveries(let id): try await api.deliveries(endpoint: id, request)
-    case .eventDeliveries(let id): try await api.deliveries(event: id, request)
+    case .endpointAttempts(let id): try await api.attempts(endpoint: id, request)
+    case .eventAttempts(let id): try await api.attempts(event: id, request)
     case .resend(let event, let endpoint): try await api.resend(event, to: endpoint)
     case .register, .status, .customer, .health: throw .notFound
     }
@@ -208,7 +208,7 @@ extension Route {
     case .subscriptions: "webhook_subscriptions"
     case .endpoints, .endpoint: "webhook_endpoints"
     case .change(_, let change): "webhook_endpoints_\(change.rawValue)"
-    case .endpointDeliveries, .eventDeliveries: "webhook_deliveries"
+    case .endpointAttempts, .eventAttempts: "webhook_attempts"
     case .resend: "webhook_deliveries_resend"
     case .health: "health"
     }

@@ -38,7 +38,8 @@ public final class Notifier: Role {
     client = HTTPClient(HTTPClient.Configuration(settings.notifier))
     redis = context.makeRedis()
     store = DeliveryStore(redis, prefix: settings.redis.prefix)
-    directory = EndpointDirectory(WebhookEndpointStore(redis, prefix: settings.redis.prefix))
+    let endpoints = WebhookEndpointStore(redis, prefix: settings.redis.prefix)
+    directory = EndpointDirectory { try await endpoints.endpoints($0, since: $1, configured: $2) }
     lanes = Lanes(concurrency: settings.notifier.concurrency)
     underWay = AttemptsUnderWay(store)
     let declare: @LoopActor (AMQPChannel) async throws -> Void = { try await topology.declare(on: $0) }
@@ -97,6 +98,18 @@ public final class Notifier: Role {
     var queue = topology.deliveries
     if case .tier(let tier) = DeliveryDelay(due: delivery.due, now: now) { queue = topology.deliveryDelay(tier) }
     return await publish(delivery.message(queue: queue), log)
+  }
+
+  /// Puts a message where it waits for a person, and counts it.
+  ///
+  /// - Parameter message: to the queue of the dead, with what happened in its header of the reason.
+  /// - Returns: whether the broker has it.
+  func bury(_ message: AMQPMessage, _ reason: BurialReason, _ log: Log) async -> Bool {
+    let text = message.headers[JobMessage.reasonHeader]?.string ?? ""
+    log.error("delivery buried", ["reason": .string(reason.rawValue), "cause": .string(text)])
+    guard await publish(message, log) else { return false }
+    metrics.dead.count(reason.rawValue)
+    return true
   }
 
   /// Publishes until the broker has confirmed.

@@ -1,6 +1,18 @@
 import EventLoop
 import Observability
 
+/// Why a message goes to the queue of the dead.
+enum BurialReason: String, CaseIterable {
+  /// It is no event.
+  case malformed
+  /// Its endpoint was deleted.
+  case endpointGone = "endpoint_gone"
+  /// Every attempt failed, or the endpoint answered 410.
+  case abandoned
+  /// Its publisher was in no file for as long as attempts last.
+  case publisherUnknown = "publisher_unknown"
+}
+
 /// What a notifier counts.
 @LoopActor
 final class NotifierMetrics {
@@ -27,7 +39,9 @@ final class NotifierMetrics {
       "countersign_webhook_endpoints_disabled_total", "Endpoints that were disabled, by reason.", labels: ["reason"])
     unrecorded = metrics.counter(
       "countersign_webhook_attempts_unrecorded_total", "Attempts that the log misses, because Redis was away.")
-    dead = metrics.counter("countersign_dead_events_total", "Messages that are no events.")
+    dead = metrics.counter(
+      "countersign_dead_deliveries_total", "Messages that went to the queue of the dead, by reason.", labels: ["reason"]
+    )
     redeliveries = metrics.counter(
       "countersign_redeliveries_total", "Deliveries that the broker marked as given out before.")
   }

@@ -88,33 +88,6 @@ public struct Log: Sendable {
   }
 }
 
-/// Formats milliseconds since 1970 as RFC 3339 in UTC.
-public func rfc3339(milliseconds: Int64) -> String {
-  var seconds = time_t(milliseconds / 1000)
-  var parts = tm()
-  gmtime_r(&seconds, &parts)
-  return String(unsafeUninitializedCapacity: 24) { text in
-    var end = 0
-    func append(_ number: Int, digits: Int, then mark: Unicode.Scalar) {
-      var rest = number
-      for place in stride(from: end + digits - 1, through: end, by: -1) {
-        text[place] = UInt8(ascii: "0") + UInt8(rest % 10)
-        rest /= 10
-      }
-      text[end + digits] = UInt8(ascii: mark)
-      end += digits + 1
-    }
-    append(Int(parts.tm_year) + 1900, digits: 4, then: "-")
-    append(Int(parts.tm_mon) + 1, digits: 2, then: "-")
-    append(Int(parts.tm_mday), digits: 2, then: "T")
-    append(Int(parts.tm_hour), digits: 2, then: ":")
-    append(Int(parts.tm_min), digits: 2, then: ":")
-    append(Int(parts.tm_sec), digits: 2, then: ".")
-    append(Int(milliseconds % 1000), digits: 3, then: "Z")
-    return end
-  }
-}
-
 extension JSONWriter {
   /// Writes a member of a log line; there is one before it.
   fileprivate mutating func further(_ name: String, _ value: Log.Value) {

@@ -226,10 +226,11 @@ public final class RunningFleet {
 
   /// The sum of a metric's samples whose line starts so.
   ///
-  /// - Throws: `NeverHappened` when the role knows no such metric; one without samples has a line of help.
+  /// - Throws: `NeverHappened` when the role knows no such metric; one without samples has a line of help, and is 0.
   public func metric(_ role: String, _ start: String) async throws -> Double {
     let text = String(decoding: try await get("http://\(roles[role]!.address)/metrics").body, as: UTF8.self)
-    guard text.contains("\n\(start)") || text.contains("# HELP \(start)") else {
+    let name = start.prefix { $0 != "{" }
+    guard text.contains("# HELP \(name)") else {
       throw NeverHappened(description: "\(role) has no metric \(start)")
     }
     return text.split(separator: "\n").filter { $0.hasPrefix(start) }

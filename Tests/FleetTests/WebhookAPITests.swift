@@ -65,7 +65,7 @@ struct WebhookAPITests {
       #expect(try await api.send("DELETE", path).status == 404)
       for (method, tail) in [
         ("GET", ""), ("PATCH", ""), ("POST", "/enable"), ("POST", "/disable"), ("POST", "/rotate_secret"),
-        ("POST", "/test"), ("GET", "/deliveries"), ("POST", "/recover"),
+        ("POST", "/test"), ("GET", "/attempts"), ("POST", "/recover"),
       ] {
         let body = method == "GET" ? nil : tail == "/recover" ? #"{"since":0}"# : "{}"
         #expect(try await api.send(method, path + tail, body).status == 404, "\(method) \(tail)")
@@ -187,7 +187,7 @@ struct WebhookAPITests {
       }
       #expect(try await api.send("POST", "webhook_endpoints/main/enable").status == 200)
       #expect(
-        try await api.send("GET", "webhook_endpoints/main/deliveries").body == .object(["deliveries": .array([])]))
+        try await api.send("GET", "webhook_endpoints/main/attempts").body == .object(["attempts": .array([])]))
     }
   }
 
@@ -196,14 +196,14 @@ struct WebhookAPITests {
       let id = try await api.create(#""url":"https://example.com/a""#).id
       let other = WebhookAPIClient(fleet: api.fleet, publisher: RunningFleet.openPublisher)
       #expect(try await other.send("GET", "webhook_endpoints").body == .object(["endpoints": .array([])]))
-      for (method, tail) in [("GET", ""), ("DELETE", ""), ("POST", "/enable"), ("GET", "/deliveries")] {
+      for (method, tail) in [("GET", ""), ("DELETE", ""), ("POST", "/enable"), ("GET", "/attempts")] {
         #expect(try await other.send(method, "webhook_endpoints/\(id)\(tail)").status == 404, "\(method) \(tail)")
       }
       let token = jwt(customer: 7, publisher: RunningFleet.publisher)
       let customer = [(name: "Authorization", value: "Bearer \(token)"), ("Content-Type", "application/json")]
       for (method, path) in [
         ("GET", "webhook_endpoints"), ("POST", "webhook_endpoints"), ("GET", "webhook_endpoints/\(id)"),
-        ("PUT", "webhook_subscriptions/t"), ("GET", "webhook_events/e/deliveries"),
+        ("PUT", "webhook_subscriptions/t"), ("GET", "webhook_events/e/attempts"),
         ("POST", "webhook_events/e/deliveries/main/resend"),
       ] {
         let refused = try await api.send(method, path, headers: customer)

@@ -174,7 +174,7 @@ def recovery(hooks):
     deadline = time.monotonic() + PATIENCE_SECONDS
     attempts = []
     while not attempts and time.monotonic() < deadline:
-        attempts = hooks.call("GET", f"{path}/deliveries?outcome=abandoned")["deliveries"]
+        attempts = hooks.call("GET", f"{path}/attempts?outcome=abandoned")["attempts"]
         time.sleep(0.05)
     expect("one attempt, answered 500", [(one["eventId"], one["attempt"], one["status"]) for one in attempts]
            == [(event, 1, 500)], attempts)

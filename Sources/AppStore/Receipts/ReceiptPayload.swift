@@ -1,4 +1,5 @@
 import Crypto
+import Observability
 
 /// The content of an app receipt taken apart: a set of attributes, each of a type, a version and a value.
 ///
@@ -127,7 +128,7 @@ private struct Attributes {
 
   func date(_ type: Int64) throws(Rejection) -> Int64? {
     guard let text = try text(type) else { return nil }
-    guard let date = ReceiptDate.milliseconds(text) else { throw wrong(type) }
+    guard let date = milliseconds(rfc3339: text) else { throw wrong(type) }
     return date
   }
 

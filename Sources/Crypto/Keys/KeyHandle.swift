@@ -30,13 +30,18 @@ final class KeyHandle: @unchecked Sendable {
 
   /// Returns whether `signature` (as OpenSSL wants it: DER for ECDSA) is one by this key over SHA-256 of `message`.
   func verifiesSHA256(_ signature: [UInt8], for message: [UInt8]) -> Bool {
+    verifies(signature, for: message, SHA256.algorithm)
+  }
+
+  /// Returns whether `signature` is one by this key over `message`, hashed as said, or by the scheme itself.
+  func verifies(_ signature: [UInt8], for message: [UInt8], _ algorithm: OpaquePointer? = nil) -> Bool {
     guard let context = EVP_MD_CTX_new() else { return false }
     defer {
       EVP_MD_CTX_free(context)
       // A wrong signature is an answer, not an error: nothing of it may be left for the next call to find.
       ERR_clear_error()
     }
-    return EVP_DigestVerifyInit(context, nil, SHA256.algorithm, nil, pointer) == 1
+    return EVP_DigestVerifyInit(context, nil, algorithm, nil, pointer) == 1
       && EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
   }
 

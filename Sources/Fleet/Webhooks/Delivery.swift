@@ -21,6 +21,8 @@ public struct Delivery: Sendable, Equatable {
   public var isPlanned = false
   /// How often this attempt was put off because the endpoint was busy.
   public var parks: Int
+  /// How often it came to a notifier that did not know its publisher.
+  public var misses = 0
   public let traceparent: String?
   /// The synchronization that the event tells about, for the log; empty for other events.
   public let synchronizationId: String
@@ -34,6 +36,7 @@ public struct Delivery: Sendable, Equatable {
   static let dueHeader = "countersign-due"
   static let plannedHeader = "countersign-planned"
   static let parksHeader = "countersign-parks"
+  static let missesHeader = "countersign-misses"
 
   /// A message that is no event.
   public struct Malformed: Error, Sendable {
@@ -41,8 +44,6 @@ public struct Delivery: Sendable, Equatable {
   }
 
   /// Reads a message of the notifier's queue.
-  ///
-  /// One that an earlier version has left there has no headers but endpoint and attempt, and is due at once.
   ///
   /// - Throws: ``Malformed``.
   public init(_ message: AMQPDelivery) throws(Malformed) {
@@ -60,6 +61,7 @@ public struct Delivery: Sendable, Equatable {
     due = headers[Self.dueHeader]?.int
     isPlanned = headers[Self.plannedHeader] == .bool(true)
     parks = Int(clamping: max(0, headers[Self.parksHeader]?.int ?? 0))
+    misses = Int(clamping: max(0, headers[Self.missesHeader]?.int ?? 0))
   }
 
   /// Creates the first attempt to deliver an event.
@@ -104,6 +106,7 @@ public struct Delivery: Sendable, Equatable {
     headers[Self.dueHeader] = due.map(AMQPValue.int)
     if isPlanned { headers[Self.plannedHeader] = true }
     if parks > 0 { headers[Self.parksHeader] = .int(Int64(parks)) }
+    if misses > 0 { headers[Self.missesHeader] = .int(Int64(misses)) }
     headers[JobMessage.reasonHeader] = reason.map { .string(String($0.prefix(1000))) }
     return AMQPMessage(
       exchange: "", routingKey: queue, messageID: eventId, type: topic, headers: headers, body: body)

@@ -75,11 +75,11 @@ extension DeliveryStore {
     return AttemptBeginning(permission: permission, unannounced: EndpointHealth(unannounced: parts[4...]), now: now)
   }
 
-  /// Keeps the slots of attempts that take long.
-  public func renew(_ delivery: Delivery, to endpoint: String, lease: Duration) async throws {
+  /// Keeps the slots of attempts that take long; one that was lost is not taken again.
+  public func renew(_ held: [(delivery: Delivery, endpoint: String)], lease: Duration) async throws {
     _ = try await redis.run(
-      .renewSlot, keys: [keys.slots(delivery.publisherId, endpoint)],
-      arguments: [Self.slot(delivery), String(lease.wholeMilliseconds)])
+      .renewSlots, keys: held.map { keys.slots($0.delivery.publisherId, $0.endpoint) },
+      arguments: [String(lease.wholeMilliseconds)] + held.map { Self.slot($0.delivery) })
   }
 
   /// Gives the slot of an attempt back that was broken off.
@@ -180,10 +180,12 @@ extension RedisScript {
       return answer('go')
       """)
 
-  fileprivate static let renewSlot = RedisScript(
-    "renew slot",
+  fileprivate static let renewSlots = RedisScript(
+    "renew slots",
     """
     local time = redis.call('TIME')
-    return redis.call('ZADD', KEYS[1], 'XX', time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2], ARGV[1])
+    local leased = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
+    for index, key in ipairs(KEYS) do redis.call('ZADD', key, 'XX', leased, ARGV[index + 1]) end
+    return #KEYS
     """)
 }

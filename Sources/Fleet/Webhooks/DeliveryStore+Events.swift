@@ -33,7 +33,7 @@ extension DeliveryStore {
     }
   }
 
-  /// Forgets the log, the debts and the limits of an endpoint that is deleted.
+  /// Forgets the log, the limits and what is owed of an endpoint that is deleted.
   public func forget(publisher: Int64, endpoint: String) async throws {
     _ = try await redis.send([
       "UNLINK", keys.attempts(publisher, endpoint), keys.owed(publisher, endpoint), keys.slots(publisher, endpoint),

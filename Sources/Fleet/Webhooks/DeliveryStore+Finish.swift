@@ -3,7 +3,7 @@ public import Purchases
 import Redis
 
 extension DeliveryStore {
-  /// Records how an attempt ended, or that it was skipped, in one step: slot, log, debts, and the endpoint's health.
+  /// Records how an attempt ended, or that it was skipped, in one step: slot, log, what is owed, and the endpoint's health.
   ///
   /// An endpoint is disabled here, and only here: when it answers 410, or when every attempt since a time has failed.
   ///
@@ -24,7 +24,7 @@ extension DeliveryStore {
         keys.webhook(publisher, endpoint.id), keys.webhookHealth(publisher, endpoint.id),
         keys.event(publisher, delivery.eventId), keys.slots(publisher, endpoint.id),
         keys.attempts(publisher, endpoint.id), keys.eventAttempts(publisher, delivery.eventId),
-        keys.owed(publisher, endpoint.id),
+        keys.owed(publisher, endpoint.id), keys.webhooksVersion(publisher),
       ],
       arguments: [
         endpoint.source == .configuration ? "1" : "0", endpoint.id, delivery.round, String(attempt.number),
@@ -43,7 +43,7 @@ extension DeliveryStore {
 }
 
 extension RedisScript {
-  /// Nothing is written about an endpoint that was deleted: its slots, log and debts went with it.
+  /// Nothing is written about an endpoint that was deleted: its slots, its log and what it was owed went with it.
   ///
   /// The last attempt is kept for each round, of the last twenty rounds that were asked for; that the event was delivered
   /// is kept apart, so that no later failure makes it owed again.
@@ -100,6 +100,7 @@ extension RedisScript {
         if reason and not health[2] then
           redis.call('HSET', KEYS[2], 'disabled_reason', reason, 'disabled_at', string.format('%.0f', now),
             'unannounced', '1')
+          redis.call('SET', KEYS[8], time[1] .. string.format('%06d', time[2]))
         end
       end
       return {unannounced(KEYS[2])}

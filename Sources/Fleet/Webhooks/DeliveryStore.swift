@@ -17,9 +17,6 @@ public final class DeliveryStore {
     keys = Keys(prefix: prefix)
   }
 
-  /// Whether Redis could be asked now.
-  public var isReady: Bool { redis.isReady }
-
   func unexpected(_ reply: RESPValue, _ script: String) -> RedisError {
     RedisError(.reply, operation: "script \(script)", target: "Redis", cause: "unexpected answer \(reply)")
   }

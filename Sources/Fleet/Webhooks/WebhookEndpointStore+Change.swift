@@ -19,10 +19,11 @@ extension WebhookEndpointStore {
     let (key, version) = (keys.webhook(publisher, id), keys.webhooksVersion(publisher))
     // Each round that is lost is one that somebody else has won.
     for _ in 0..<50 {
-      let reply = try await redis.run(.readEndpoint, keys: [key], arguments: []).array ?? []
-      guard reply.count == 2, let now = reply[0].integer, let old = WebhookRecord(id: id, fields: reply[1].hash) else {
-        return nil
+      let reply = try await redis.run(.readEndpoint, keys: [key], arguments: [])
+      guard let parts = reply.array, parts.count == 2, let now = parts[0].integer else {
+        throw RedisError.malformed("read endpoint", "no pair of time and hash")
       }
+      guard let old = try WebhookRecord.read(id, parts[1], "read endpoint") else { return nil }
       var endpoint = old.endpoint
       try body(&endpoint, now)
       guard endpoint != old.endpoint else { return endpoint }
@@ -32,9 +33,10 @@ extension WebhookEndpointStore {
       switch written {
       case 0: return nil
       case -1: continue
-      default:
-        endpoint.updatedAt = written ?? now
+      case let time? where time > 0:
+        endpoint.updatedAt = time
         return endpoint
+      default: throw RedisError.malformed("change endpoint", "no time")
       }
     }
     throw Contention()

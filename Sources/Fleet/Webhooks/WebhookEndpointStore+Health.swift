@@ -8,7 +8,15 @@ extension WebhookEndpointStore {
     guard !ids.isEmpty else { return [] }
     let reply = try await redis.run(
       .readHealth, keys: ids.map { keys.webhookHealth(publisher, $0) }, arguments: [])
-    return (reply.array ?? []).map { EndpointHealth(fields: ($0.array ?? []).map(\.string)) }
+    guard let found = reply.array, found.count == ids.count else {
+      throw RedisError.malformed("read health", "not as many as were asked for")
+    }
+    return try found.map { values in
+      guard let values = values.array, values.count == EndpointHealth.fields.count else {
+        throw RedisError.malformed("read health", "no list of fields")
+      }
+      return EndpointHealth(fields: values.map(\.string))
+    }
   }
 
   /// Lets events be sent to an endpoint again, whatever disabled it, and gives it the whole time to recover.
@@ -17,9 +25,10 @@ extension WebhookEndpointStore {
   /// - Returns: whether there is such an endpoint.
   public func enable(_ publisher: Int64, _ id: String, isConfigured: Bool = false) async throws -> Bool {
     try await redis.run(
-      .enableEndpoint, keys: [keys.webhook(publisher, id), keys.webhookHealth(publisher, id)],
+      .enableEndpoint,
+      keys: [keys.webhook(publisher, id), keys.webhookHealth(publisher, id), keys.webhooksVersion(publisher)],
       arguments: [isConfigured ? "1" : "0"]
-    ).integer == 1
+    ).flag("enable endpoint")
   }
 
   /// Stops sending to an endpoint at the publisher's request; one that is disabled keeps its reason and its time.
@@ -27,9 +36,10 @@ extension WebhookEndpointStore {
   /// - Returns: whether there is such an endpoint.
   public func disable(_ publisher: Int64, _ id: String) async throws -> Bool {
     try await redis.run(
-      .disableEndpoint, keys: [keys.webhook(publisher, id), keys.webhookHealth(publisher, id)],
+      .disableEndpoint,
+      keys: [keys.webhook(publisher, id), keys.webhookHealth(publisher, id), keys.webhooksVersion(publisher)],
       arguments: [EndpointHealth.Reason.request.rawValue]
-    ).integer == 1
+    ).flag("disable endpoint")
   }
 }
 
@@ -40,7 +50,6 @@ extension EndpointHealth {
   /// Reads the values of ``fields``.
   init(fields values: [String?]) {
     self.init()
-    guard values.count == Self.fields.count else { return }
     if let reason = values[0].flatMap(Reason.init) {
       disabled = Disabled(reason: reason, at: values[1].flatMap { Int64($0) } ?? 0)
     }
@@ -63,7 +72,12 @@ extension RedisScript {
     "enable endpoint",
     """
     if ARGV[1] ~= '1' and redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+    local wasDisabled = redis.call('HEXISTS', KEYS[2], 'disabled_reason')
     redis.call('DEL', KEYS[2])
+    if wasDisabled == 1 then
+      local time = redis.call('TIME')
+      redis.call('SET', KEYS[3], time[1] .. string.format('%06d', time[2]))
+    end
     return 1
     """)
 
@@ -75,6 +89,7 @@ extension RedisScript {
       local time = redis.call('TIME')
       redis.call('HSET', KEYS[2], 'disabled_reason', ARGV[1], 'disabled_at',
         time[1] * 1000 + math.floor(time[2] / 1000))
+      redis.call('SET', KEYS[3], time[1] .. string.format('%06d', time[2]))
     end
     return 1
     """)

@@ -24,6 +24,19 @@ extension WebhookEndpointStore {
     case replaced([WebhookEndpoint], new: Set<String>, removed: [String])
     /// The publisher would have more than ``limit`` endpoints; nothing has changed.
     case full
+
+    /// Reads the reply of a script: what is there now and what has gone, or 0.
+    ///
+    /// - Parameter drawn: the ids that new endpoints were to have.
+    static func read(_ reply: RESPValue, drawn: [String]) throws(RedisError) -> Replacement {
+      if reply.integer == 0 { return .full }
+      guard let parts = reply.array, parts.count == 2, let found = parts[0].array, let removed = parts[1].array else {
+        throw .malformed("replace subscriptions", "no pair of lists")
+      }
+      let endpoints = try WebhookRecord.readAll(found, "replace subscriptions")
+      return .replaced(
+        endpoints, new: Set(endpoints.map(\.id)).intersection(drawn), removed: removed.compactMap(\.string))
+    }
   }
 
   /// Replaces the endpoints that a topic has by this form: those that are not in the list are deleted, those whose URL
@@ -44,14 +57,7 @@ extension WebhookEndpointStore {
         keys.webhookPrefix(publisher), keys.webhookHealthPrefix(publisher), String(Self.limit),
         WebhookRecord.topics([topic]),
       ] + entries.map(WebhookRecord.json))
-    guard let parts = reply.array, parts.count == 2, let found = parts[0].array else { return .full }
-    let records = found.compactMap { pair -> WebhookEndpoint? in
-      guard let pair = pair.array, pair.count == 2, let id = pair[0].string else { return nil }
-      return WebhookRecord(id: id, fields: pair[1].hash)?.endpoint
-    }
-    return .replaced(
-      records, new: Set(records.map(\.id)).intersection(list.map(\.endpoint.id)),
-      removed: (parts[1].array ?? []).compactMap(\.string))
+    return try Replacement.read(reply, drawn: list.map(\.endpoint.id))
   }
 
   private struct Entry: Encodable {

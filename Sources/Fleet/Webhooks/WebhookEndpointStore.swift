@@ -24,32 +24,50 @@ public final class WebhookEndpointStore {
   public struct Snapshot: Sendable, Equatable {
     /// In the order of their creation.
     public let endpoints: [WebhookEndpoint]
+    /// The ids of those that were disabled, and of those of the publisher's file that were asked about.
+    public let disabled: Set<String>
     /// Names this state: another one has another name.
     public let version: String
+
+    /// Creates a snapshot.
+    public init(endpoints: [WebhookEndpoint], disabled: Set<String> = [], version: String) {
+      self.endpoints = endpoints
+      self.disabled = disabled
+      self.version = version
+    }
+
+    /// Reads the reply of a script; `nil` says that nothing has changed.
+    static func read(_ reply: RESPValue) throws(RedisError) -> Snapshot? {
+      if reply == .null { return nil }
+      guard let parts = reply.array, parts.count == 3, let version = parts[0].string, let found = parts[1].array,
+        let disabled = parts[2].array
+      else { throw .malformed("read endpoints", "neither a snapshot nor nothing") }
+      return Snapshot(
+        endpoints: try WebhookRecord.readAll(found, "read endpoints"), disabled: Set(disabled.compactMap(\.string)),
+        version: version)
+    }
   }
 
   /// Reads a publisher's endpoints.
   ///
-  /// - Parameter version: of a snapshot that the caller has.
+  /// - Parameters:
+  ///   - version: of a snapshot that the caller has.
+  ///   - configured: the ids of the publisher's file, whose health is here too. With others than before, ask without a
+  ///     version.
   /// - Returns: `nil` when nothing has changed since that version.
-  public func endpoints(_ publisher: Int64, since version: String? = nil) async throws -> Snapshot? {
+  public func endpoints(
+    _ publisher: Int64, since version: String? = nil, configured: [String] = []
+  ) async throws -> Snapshot? {
     let reply = try await redis.run(
       .readEndpoints, keys: [keys.webhooks(publisher), keys.webhooksVersion(publisher)],
-      arguments: [keys.webhookPrefix(publisher), version ?? "none"])
-    guard let parts = reply.array, parts.count == 2, let now = parts[0].string, let found = parts[1].array else {
-      return nil
-    }
-    let endpoints = found.compactMap { pair -> WebhookEndpoint? in
-      guard let pair = pair.array, pair.count == 2, let id = pair[0].string else { return nil }
-      return WebhookRecord(id: id, fields: pair[1].hash)?.endpoint
-    }
-    return Snapshot(endpoints: endpoints, version: now)
+      arguments: [keys.webhookPrefix(publisher), keys.webhookHealthPrefix(publisher), version ?? "none"] + configured)
+    return try Snapshot.read(reply)
   }
 
   /// Reads an endpoint; `nil` when there is none.
   public func endpoint(_ publisher: Int64, _ id: String) async throws -> WebhookEndpoint? {
-    let fields = try await redis.send(["HGETALL", keys.webhook(publisher, id)]).hash
-    return WebhookRecord(id: id, fields: fields)?.endpoint
+    let reply = try await redis.send(["HGETALL", keys.webhook(publisher, id)])
+    return try WebhookRecord.read(id, reply, "read endpoint")?.endpoint
   }
 
   /// What creating an endpoint came to.
@@ -58,6 +76,15 @@ public final class WebhookEndpointStore {
     case created(WebhookEndpoint)
     /// The publisher has ``limit`` endpoints.
     case full
+
+    /// Reads the reply of a script: the time of the creation, or 0.
+    static func read(_ reply: RESPValue, _ endpoint: WebhookEndpoint) throws(RedisError) -> Creation {
+      guard let now = reply.integer, now >= 0 else { throw .malformed("create endpoint", "no time") }
+      if now == 0 { return .full }
+      var endpoint = endpoint
+      (endpoint.createdAt, endpoint.updatedAt) = (now, now)
+      return .created(endpoint)
+    }
   }
 
   /// Keeps a new endpoint; its times are set here.
@@ -69,10 +96,7 @@ public final class WebhookEndpointStore {
         keys.webhookHealth(publisher, endpoint.id),
       ],
       arguments: [String(Self.limit), endpoint.id] + WebhookRecord.fields(endpoint))
-    guard let now = reply.integer, now > 0 else { return .full }
-    var endpoint = endpoint
-    (endpoint.createdAt, endpoint.updatedAt) = (now, now)
-    return .created(endpoint)
+    return try Creation.read(reply, endpoint)
   }
 
   /// Deletes an endpoint and what is known of its health; the delivery of what it is owed ends with the next attempt.
@@ -86,7 +110,7 @@ public final class WebhookEndpointStore {
         keys.webhookHealth(publisher, id),
       ],
       arguments: [id]
-    ).integer == 1
+    ).flag("delete endpoint")
   }
 }
 
@@ -95,12 +119,17 @@ extension RedisScript {
     "read endpoints",
     """
     local version = redis.call('GET', KEYS[2]) or ''
-    if version == ARGV[2] then return false end
-    local found = {}
+    if version == ARGV[3] then return false end
+    local found, disabled = {}, {}
+    local function look(id)
+      if redis.call('HEXISTS', ARGV[2] .. id, 'disabled_reason') == 1 then disabled[#disabled + 1] = id end
+    end
     for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
       found[#found + 1] = {id, redis.call('HGETALL', ARGV[1] .. id)}
+      look(id)
     end
-    return {version, found}
+    for index = 4, #ARGV do look(ARGV[index]) end
+    return {version, found, disabled}
     """)
 
   /// Run again, it finds its own work: an id is drawn once.

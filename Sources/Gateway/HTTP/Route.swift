@@ -12,9 +12,9 @@ enum Route: Equatable {
   case endpoint(String, Method)
   case change(endpoint: String, EndpointChange)
   /// The log of the attempts to deliver to an endpoint.
-  case endpointDeliveries(String)
+  case endpointAttempts(String)
   /// The log of the attempts to deliver an event.
-  case eventDeliveries(String)
+  case eventAttempts(String)
   case resend(event: String, endpoint: String)
   case health
 
@@ -121,8 +121,8 @@ extension Resource {
           .delete: { .endpoint($0[0], .delete) },
         ]),
       Resource(
-        "/3.1/webhook_endpoints/{endpointId}/deliveries", prefix: "3.1", [.get: { .endpointDeliveries($0[0]) }]),
-      Resource("/3.1/webhook_events/{eventId}/deliveries", prefix: "3.1", [.get: { .eventDeliveries($0[0]) }]),
+        "/3.1/webhook_endpoints/{endpointId}/attempts", prefix: "3.1", [.get: { .endpointAttempts($0[0]) }]),
+      Resource("/3.1/webhook_events/{eventId}/attempts", prefix: "3.1", [.get: { .eventAttempts($0[0]) }]),
       Resource(
         "/3.1/webhook_events/{eventId}/deliveries/{endpointId}/resend", prefix: "3.1",
         [.post: { .resend(event: $0[0], endpoint: $0[1]) }]),

@@ -3,7 +3,6 @@ import Configuration
 import Crypto
 import EventLoop
 import Fleet
-import FoundationEssentials
 import HTTPServer
 import JSON
 import Observability
@@ -135,7 +134,7 @@ extension WebhookAPI {
 
   private func accepted(_ replayed: Replayed) -> HTTPServerResponse {
     var response = jsonResponse(202, replayed)
-    response.headers.append(("Location", "/3.1/webhook_events/\(pathEncoded(replayed.eventId))/deliveries"))
+    response.headers.append(("Location", "/3.1/webhook_events/\(pathEncoded(replayed.eventId))/attempts"))
     return response
   }
 
@@ -159,18 +158,9 @@ extension BodyReader {
     let expected = "expected a time after RFC 3339, such as 2026-01-31T12:00:00Z, or milliseconds since 1970"
     guard has(name) else { return nil }
     if let number = try? integer(name, 0...253_402_300_799_999) { return number }
-    guard let text = try? text(name), let time = milliseconds(rfc3339: text) else { throw problem(name, expected) }
+    guard let text = try? text(name), let time = milliseconds(rfc3339: text), time >= 0 else {
+      throw problem(name, expected)
+    }
     return time
   }
-}
-
-/// Reads a time after RFC 3339, with a fraction of a second or without.
-func milliseconds(rfc3339 text: String) -> Int64? {
-  guard text.utf8.count <= 40 else { return nil }
-  let plain = Date.ISO8601FormatStyle()
-  let style =
-    text.contains(".")
-    ? plain.year().month().day().time(includingFractionalSeconds: true).timeZone(separator: .colon) : plain
-  guard let date = try? Date(text, strategy: style), date.timeIntervalSince1970 >= 0 else { return nil }
-  return Int64((date.timeIntervalSince1970 * 1000).rounded())
 }

@@ -1,11 +1,11 @@
-import Glibc
+import Purchases
 
 /// Which URLs an endpoint may have, as far as the text tells: where a name leads is looked at when it is connected to.
 struct WebhookAddress {
   /// Whether `http` will do.
   let allowsHTTP: Bool
-  /// Whether a numeric address may be connected to.
-  let allows: @Sendable (String) -> Bool
+  /// Which numeric addresses may be connected to.
+  let policy: AddressPolicy
 
   static let maxBytes = 2048
 
@@ -34,19 +34,24 @@ struct WebhookAddress {
   }
 
   private func defect(ofAuthority authority: Substring) -> String? {
-    let host: Substring
     let port: Substring?
+    let address: NetworkAddress?
     if authority.first == "[" {
       guard let end = authority.firstIndex(of: "]") else { return "expected an IPv6 address in brackets" }
-      host = authority[authority.index(after: authority.startIndex)..<end]
       let after = authority[authority.index(after: end)...]
       guard after.isEmpty || after.first == ":" else { return "expected a port after the address" }
       port = after.isEmpty ? nil : after.dropFirst()
-      guard isNumeric(String(host), AF_INET6) else { return "has no IPv6 address in its brackets" }
+      address = NetworkAddress(authority[authority.index(after: authority.startIndex)..<end])
+      guard address?.bytes.count == 16 else { return "has no IPv6 address in its brackets" }
     } else {
       let parts = authority.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      (host, port) = (parts[0], parts.count == 2 ? parts[1] : nil)
-      if let defect = defect(ofHost: host) { return defect }
+      port = parts.count == 2 ? parts[1] : nil
+      if let defect = defect(ofHost: parts[0]) { return defect }
+      address = NetworkAddress(parts[0])
+      // 127.1, 0x7f000001 and 2130706433 are addresses to some: the last label of a name is never a number.
+      if address == nil, looksNumeric(parts[0]) {
+        return "expected an IPv4 address as four numbers, or the name of a host"
+      }
     }
     if let port {
       // No sign, no space: five digits at most.
@@ -54,36 +59,34 @@ struct WebhookAddress {
         let number = Int(port), (1...65535).contains(number)
       else { return "expected a port from 1 to 65535" }
     }
-    let isAddress = isNumeric(String(host), AF_INET) || authority.first == "["
-    guard !isAddress || allows(String(host)) else { return "leads to an address that webhooks must not be sent to" }
+    if let address, !policy.allows(address) { return "leads to an address that webhooks must not be sent to" }
     return nil
   }
 
-  /// Judges a name or an IPv4 address.
+  /// Judges the form of a name or of an IPv4 address.
   private func defect(ofHost host: Substring) -> String? {
-    var labels = host.split(separator: ".", omittingEmptySubsequences: false)
-    if labels.count > 1, labels.last == "" { labels.removeLast() }
-    guard host.utf8.count <= 253, labels.allSatisfy({ (1...63).contains($0.utf8.count) }) else {
+    let parts = labels(host)
+    guard host.utf8.count <= 253, parts.allSatisfy({ (1...63).contains($0.utf8.count) }) else {
       return "expected the name of a host"
     }
-    let isName = labels.allSatisfy { label in
+    let isName = parts.allSatisfy { label in
       label.utf8.allSatisfy { byte in
         (0x30...0x39).contains(byte) || (0x61...0x7a).contains(byte | 0x20) || byte == UInt8(ascii: "-")
           || byte == UInt8(ascii: "_")
       }
     }
-    guard isName else { return "expected the name of a host" }
-    // 127.1, 0x7f000001 and 2130706433 are addresses to some: the last label of a name is never a number.
-    let last = labels[labels.count - 1].lowercased()
-    let looksNumeric = last.utf8.allSatisfy { (0x30...0x39).contains($0) } || last.hasPrefix("0x")
-    if looksNumeric, !isNumeric(String(host), AF_INET) {
-      return "expected an IPv4 address as four numbers, or the name of a host"
-    }
-    return nil
+    return isName ? nil : "expected the name of a host"
   }
 
-  private func isNumeric(_ text: String, _ family: Int32) -> Bool {
-    var address = in6_addr()  // has room for both
-    return inet_pton(family, text, &address) == 1
+  private func looksNumeric(_ host: Substring) -> Bool {
+    let last = labels(host).last?.lowercased() ?? ""
+    return last.utf8.allSatisfy { (0x30...0x39).contains($0) } || last.hasPrefix("0x")
+  }
+
+  /// The parts between the dots; one at the end only says that the name is whole.
+  private func labels(_ host: Substring) -> [Substring] {
+    var parts = host.split(separator: ".", omittingEmptySubsequences: false)
+    if parts.count > 1, parts.last == "" { parts.removeLast() }
+    return parts
   }
 }

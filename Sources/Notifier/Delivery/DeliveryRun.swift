@@ -21,52 +21,70 @@ struct DeliveryRun {
     do {
       delivery = try Delivery(received.delivery)
     } catch {
-      return await bury(error.reason)
+      let message = JobMessage.dead(
+        received.delivery, reason: error.reason, queue: notifier.topology.deadDeliveries)
+      return await settle(notifier.bury(message, .malformed, context.log))
     }
     let now = context.now()
     switch DeliveryDelay(due: delivery.due, now: now) {
-    case .tier: return await settle(notifier.enqueue(delivery, now: now, context.log))
-    case .onLoop(let time):
-      // Too many of them would keep others waiting: a second late is better.
-      guard notifier.almostDue < max(1, context.settings.notifier.concurrency / 4) else {
-        let queue = notifier.topology.deliveryDelay(DeliveryDelay.tiers[0])
-        return await settle(notifier.publish(delivery.message(queue: queue), context.log))
-      }
-      notifier.almostDue += 1
-      defer { notifier.almostDue -= 1 }
-      do { try await EventLoop.sleep(for: time) } catch { return await settle(false) }
-    case nil: break
+    case .tier: await settle(notifier.enqueue(delivery, now: now, context.log))
+    case .onLoop(let time): await settle(wait(delivery, time))
+    case nil: await settle(deliver(delivery))
     }
-    guard let publisher = context.publishers[delivery.publisherId] else {
-      return await settle(retryUnknown(delivery))
+  }
+
+  /// Holds a delivery for the last second before it is due.
+  private func wait(_ delivery: Delivery, _ time: Duration) async -> Bool {
+    // Too many of them would keep others waiting: a second late is better.
+    guard notifier.almostDue < max(1, context.settings.notifier.concurrency / 4) else {
+      let queue = notifier.topology.deliveryDelay(DeliveryDelay.tiers[0])
+      return await notifier.publish(delivery.message(queue: queue), context.log)
     }
+    notifier.almostDue += 1
     do {
-      if let owed = delivery.endpointId {
-        guard let endpoint = try await notifier.directory.endpoint(owed, of: publisher) else {
-          return await bury("endpoint \(owed) is not there")
-        }
-        return await settle(EndpointRun(notifier, delivery, endpoint).run())
-      }
-      let endpoints = try await notifier.directory.endpoints(of: publisher).filter {
-        $0.topics.contains(delivery.topic)
-      }
-      await settle(deliver(delivery, to: endpoints))
+      defer { notifier.almostDue -= 1 }
+      try await EventLoop.sleep(for: time)
     } catch {
-      // Nobody knows yet to whom it goes.
-      notifier.metrics.putOff.count("store")
-      context.log.warning(
-        "delivery put off", ["eventId": .string(delivery.eventId), "cause": .failure(error)])
-      var later = delivery
-      later.due = now + Int64(DeliveryDelay.parking(delivery.parks).wholeMilliseconds)
-      later.parks += 1
-      await settle(notifier.enqueue(later, now: now, context.log))
+      return false
     }
+    return await deliver(delivery)
+  }
+
+  /// Delivers what is due.
+  ///
+  /// - Returns: whether the message may go.
+  private func deliver(_ delivery: Delivery) async -> Bool {
+    guard let publisher = context.publishers[delivery.publisherId] else { return await retryUnknown(delivery) }
+    let found: [EndpointDirectory.Entry]
+    do {
+      if let id = delivery.endpointId {
+        guard let endpoint = try await notifier.directory.endpoint(id, of: publisher) else {
+          return await buryGone(delivery, id)
+        }
+        return await EndpointRun(notifier, delivery, endpoint).run()
+      }
+      found = try await notifier.directory.endpoints(of: publisher)
+    } catch {
+      return await putOff(delivery, error)
+    }
+    return await deliver(delivery, to: found.filter { $0.endpoint.topics.contains(delivery.topic) })
+  }
+
+  /// Delays an event of which nobody knows yet to whom it goes.
+  private func putOff(_ delivery: Delivery, _ cause: any Error) async -> Bool {
+    notifier.metrics.putOff.count("store")
+    context.log.warning("delivery put off", ["eventId": .string(delivery.eventId), "cause": .failure(cause)])
+    let now = context.now()
+    var later = delivery
+    later.due = now + Int64(DeliveryDelay.parking(delivery.parks).wholeMilliseconds)
+    later.parks += 1
+    return await notifier.enqueue(later, now: now, context.log)
   }
 
   /// Delivers to several endpoints at once: a slow one does not keep the others waiting.
   ///
   /// - Returns: whether none of them is owed anything by this message any more.
-  private func deliver(_ delivery: Delivery, to endpoints: [WebhookEndpoint]) async -> Bool {
+  private func deliver(_ delivery: Delivery, to endpoints: [EndpointDirectory.Entry]) async -> Bool {
     if endpoints.count == 1 { return await EndpointRun(notifier, delivery, endpoints[0]).run() }
     guard endpoints.count <= Self.mostAtOnce else { return await spread(delivery, to: endpoints) }
     // Tasks and no group, whose children would start on another thread; they are awaited at once and cancelled with this
@@ -84,13 +102,14 @@ struct DeliveryRun {
   }
 
   /// Makes a message for each endpoint, so that what is held is bounded by the prefetch however many there are.
-  private func spread(_ delivery: Delivery, to endpoints: [WebhookEndpoint]) async -> Bool {
+  private func spread(_ delivery: Delivery, to endpoints: [EndpointDirectory.Entry]) async -> Bool {
     for start in stride(from: 0, to: endpoints.count, by: 100) {
-      let copies = endpoints[start..<min(start + 100, endpoints.count)].map { endpoint in
+      let copies = endpoints[start..<min(start + 100, endpoints.count)].map { entry in
         var copy = delivery
-        copy.endpointId = endpoint.id
+        copy.endpointId = entry.endpoint.id
         copy.due = nil
         copy.parks = 0
+        copy.misses = 0
         return copy.message(queue: notifier.topology.deliveries)
       }
       let publishing = copies.map { copy in Task { @LoopActor in await notifier.publish(copy, context.log) } }
@@ -110,31 +129,30 @@ struct DeliveryRun {
     }
   }
 
-  /// Delays an event whose publisher is not configured: perhaps this notifier has not read the file yet.
+  /// Delays an event whose publisher is not configured: perhaps this notifier has not read the file yet. These rounds
+  /// have the schedule of attempts, and use up none of them.
   private func retryUnknown(_ delivery: Delivery) async -> Bool {
-    let now = context.now()
-    let verdict = AttemptVerdict(
-      failedWith: "publisher \(delivery.publisherId) is not configured", attempt: delivery.attempt,
-      schedule: context.settings.notifier.retrySchedule, jitter: 1)
-    notifier.metrics.attempts.count(verdict.outcome.rawValue)
-    let log = context.log.with(["eventId": .string(delivery.eventId), "reason": .string(verdict.error ?? "")])
-    guard case .again(let delay, _) = verdict else {
-      log.error("delivery abandoned")
-      return await notifier.publish(
-        delivery.message(queue: notifier.topology.deadDeliveries, reason: verdict.error), log)
+    let log = context.log.with(["eventId": .string(delivery.eventId), "publisherId": .int(delivery.publisherId)])
+    let cause = "publisher \(delivery.publisherId) is not configured"
+    let schedule = context.settings.notifier.retrySchedule
+    guard delivery.misses < schedule.count else {
+      let message = delivery.message(queue: notifier.topology.deadDeliveries, reason: cause)
+      return await notifier.bury(message, .publisherUnknown, log)
     }
-    log.warning("delivery delayed")
+    let delay = schedule[delivery.misses]
+    notifier.metrics.putOff.count("publisher")
+    log.warning("delivery put off", ["cause": .string(cause), "delaySeconds": .double(delay.inSeconds)])
+    let now = context.now()
     var next = delivery
-    next.attempt += 1
+    next.misses += 1
     next.due = now + Int64(delay.wholeMilliseconds)
     return await notifier.enqueue(next, now: now, log)
   }
 
-  private func bury(_ reason: String) async {
-    context.log.error("a message is no event, or owed to nobody", ["reason": .string(reason)])
-    let message = JobMessage.dead(received.delivery, reason: reason, queue: notifier.topology.deadDeliveries)
-    let isBuried = await notifier.publish(message, context.log)
-    if isBuried { notifier.metrics.dead.count() }
-    await settle(isBuried)
+  private func buryGone(_ delivery: Delivery, _ endpoint: String) async -> Bool {
+    let log = context.log.with(["eventId": .string(delivery.eventId), "endpoint": .string(endpoint)])
+    let message = delivery.message(
+      queue: notifier.topology.deadDeliveries, reason: "endpoint \(endpoint) is not there")
+    return await notifier.bury(message, .endpointGone, log)
   }
 }

@@ -14,14 +14,18 @@ struct EndpointRun {
   let notifier: Notifier
   let delivery: Delivery
   let endpoint: WebhookEndpoint
+  /// Whether the endpoint was disabled when it was last read; counts only while Redis cannot be asked.
+  let wasDisabled: Bool
   let log: Log
 
   var context: RoleContext { notifier.context }
 
-  init(_ notifier: Notifier, _ delivery: Delivery, _ endpoint: WebhookEndpoint) {
+  init(_ notifier: Notifier, _ delivery: Delivery, _ entry: EndpointDirectory.Entry) {
+    let endpoint = entry.endpoint
     self.notifier = notifier
     self.delivery = delivery
     self.endpoint = endpoint
+    wasDisabled = entry.wasDisabled
     log = notifier.context.log.with([
       "eventId": .string(delivery.eventId), "publisherId": .int(delivery.publisherId),
       "synchronizationId": .string(delivery.synchronizationId), "endpoint": .string(endpoint.id),
@@ -46,9 +50,10 @@ struct EndpointRun {
     do {
       beginning = try await notifier.store.begin(delivery, to: endpoint, lease: AttemptsUnderWay.lease)
     } catch {
-      // Without Redis an event is delivered all the same, unless that could break a limit of the endpoint's.
-      log.warning("the attempt is not recorded", ["cause": .failure(error)])
-      if endpoint.maxPerSecond == nil { return await attempt(pass) }
+      // Without Redis an event is delivered all the same, unless the endpoint was disabled or has a rate. What cannot be
+      // kept to: `maxConcurrency` is each process's own then, and a deletion of the last second is not seen.
+      log.warning("Redis could not be asked for the attempt", ["cause": .failure(error)])
+      if endpoint.maxPerSecond == nil, !wasDisabled { return await attempt(pass) }
       notifier.lanes.abort(pass)
       return await putOff(DeliveryDelay.parking(delivery.parks), "store")
     }
@@ -73,7 +78,7 @@ struct EndpointRun {
       log.info("made before", ["outcome": .string(outcome.rawValue)])
       return await follow(outcome, nextAt, reason: "attempt \(delivery.attempt) was the last")
     case .disabled: return await skip()
-    case .gone: return await bury("endpoint \(endpoint.id) was deleted")
+    case .gone: return await bury(.endpointGone, "endpoint \(endpoint.id) was deleted")
     }
   }
 
@@ -121,9 +126,12 @@ struct EndpointRun {
         retention: settings.logRetention)
       return await announce(unannounced)
     } catch {
-      log.warning("the attempt is not recorded", ["cause": .failure(error)])
+      log.warning(
+        "the end of the attempt is not recorded",
+        ["outcome": .string(attempt.outcome.rawValue), "cause": .failure(error)])
+      if mustBeKept { return false }
       notifier.metrics.unrecorded.count()
-      return !mustBeKept
+      return true
     }
   }
 
@@ -142,14 +150,13 @@ struct EndpointRun {
       let delay = Double((nextAt ?? now) - now) / 1000
       log.info("delivery delayed", ["cause": .string(reason), "delaySeconds": .double(delay)])
       return await notifier.enqueue(next, now: now, log)
-    case .abandoned: return await bury(reason)
+    case .abandoned: return await bury(.abandoned, reason)
     }
   }
 
-  private func bury(_ reason: String) async -> Bool {
-    log.error("delivery abandoned", ["reason": .string(reason)])
-    return await notifier.publish(
-      addressed.message(queue: notifier.topology.deadDeliveries, reason: reason), log)
+  private func bury(_ reason: BurialReason, _ cause: String) async -> Bool {
+    let message = addressed.message(queue: notifier.topology.deadDeliveries, reason: cause)
+    return await notifier.bury(message, reason, log)
   }
 
   /// Sends the delivery away without an attempt, so that nothing is held that waits for an endpoint.
@@ -170,6 +177,7 @@ struct EndpointRun {
     addressed.endpointId = endpoint.id
     addressed.due = nil
     addressed.isPlanned = false
+    addressed.misses = 0
     return addressed
   }
 

@@ -1,3 +1,5 @@
+import Observability
+
 /// Reads the header `Retry-After` (RFC 9110, section 10.2.3).
 enum RetryAfter {
   /// More than this nobody may ask for.
@@ -39,23 +41,5 @@ enum HTTPDate {
     else { return nil }
     if words[places.year].utf8.count == 2 { year += year < 70 ? 2000 : 1900 }
     return daysSince1970(year, Int64(month) + 1, day) * 86_400 + hour * 3600 + minute * 60 + second
-  }
-
-  /// Returns the seconds since 1970 of a time as this fleet writes it, `2026-11-21T18:02:39.123Z`; `nil` for another form.
-  static func seconds(rfc3339 text: String) -> Double? {
-    let words = text.split { "-T:Z".contains($0) }
-    guard words.count == 6, text.last == "Z", let year = Int64(words[0]), let month = Int64(words[1]),
-      let day = Int64(words[2]), let hour = Int64(words[3]), let minute = Int64(words[4]), let second = Double(words[5])
-    else { return nil }
-    return Double(daysSince1970(year, month, day) * 86_400 + hour * 3600 + minute * 60) + second
-  }
-
-  /// The days of a date in the Gregorian calendar, counted in years that begin with March, so that the leap day is last.
-  static func daysSince1970(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
-    let year = month <= 2 ? year - 1 : year
-    let era = (year >= 0 ? year : year - 399) / 400
-    let yearOfEra = year - era * 400
-    let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
   }
 }

@@ -61,9 +61,9 @@ struct WebhookAttempt {
   func send() async -> Ending {
     let now = notifier.context.now()
     if delivery.attempt == 1, delivery.round.isEmpty, let time = delivery.time,
-      let seconds = HTTPDate.seconds(rfc3339: time)
+      let published = milliseconds(rfc3339: time)
     {
-      notifier.metrics.firstAttemptDelay.observe(max(0, Double(now) / 1000 - seconds))
+      notifier.metrics.firstAttemptDelay.observe(Double(max(0, now - published)) / 1000)
     }
     var ending = Ending()
     let start = ContinuousClock.now

@@ -6,66 +6,98 @@ import Purchases
 /// Which endpoints a publisher has: those of its file, and those of the API, which are asked for once a second at most.
 ///
 /// Whether one of them was deleted or disabled meanwhile, the script says that begins an attempt. While Redis is away,
-/// those of the API are as they were last known.
+/// those of the API, and who is disabled, are as they were last known.
 @LoopActor
 final class EndpointDirectory {
   /// How old an answer may be.
   static let freshness: Duration = .seconds(1)
 
+  /// An endpoint as it was when it was read.
+  struct Entry: Equatable {
+    let endpoint: WebhookEndpoint
+    /// Whether it was disabled then; counts only while Redis cannot be asked.
+    let wasDisabled: Bool
+  }
+
+  /// Reads the endpoints of a publisher, as `WebhookEndpointStore.endpoints(_:since:configured:)` does.
+  typealias Read =
+    @LoopActor (_ publisher: Int64, _ since: String?, _ configured: [String]) async throws
+    -> WebhookEndpointStore.Snapshot?
+
   private struct Known {
     /// `nil` while there were none.
     var snapshot: WebhookEndpointStore.Snapshot?
+    /// The endpoints of the publisher's file that were asked about.
+    var configured: [String]
     var readAt: ContinuousClock.Instant
   }
 
-  private let store: WebhookEndpointStore
+  private let readStore: Read
   private var known: [Int64: Known] = [:]
   private var reading: [Int64: Task<Known, any Error>] = [:]
 
-  init(_ store: WebhookEndpointStore) { self.store = store }
+  init(_ read: @escaping Read) { readStore = read }
 
   /// Returns the endpoints of a publisher.
   ///
   /// - Throws: `RedisError` when Redis is away and has never been asked about this publisher.
-  func endpoints(of publisher: Publisher) async throws -> [WebhookEndpoint] {
-    publisher.webhooks.map { WebhookEndpoint($0) } + (try await ofAPI(publisher.id, within: Self.freshness))
+  func endpoints(of publisher: Publisher) async throws -> [Entry] {
+    let now: Known
+    let old = known[publisher.id]
+    do {
+      now = try await current(publisher, old)
+    } catch {
+      guard let old else { throw error }
+      now = old
+    }
+    return entries(publisher, now)
   }
 
   /// Returns one endpoint, also one that was made a moment ago; `nil` when there is none.
   ///
-  /// - Throws: as ``endpoints(of:)`` does.
-  func endpoint(_ id: String, of publisher: Publisher) async throws -> WebhookEndpoint? {
-    if let configured = publisher.webhooks.first(where: { $0.id == id }) { return WebhookEndpoint(configured) }
-    if let found = try await ofAPI(publisher.id, within: Self.freshness).first(where: { $0.id == id }) { return found }
+  /// - Throws: `RedisError` when Redis is away, and the endpoint is not known: it may be there all the same.
+  func endpoint(_ id: String, of publisher: Publisher) async throws -> Entry? {
+    func find(_ entries: [Entry]) -> Entry? { entries.first { $0.endpoint.id == id } }
+    if let configured = publisher.webhooks.first(where: { $0.id == id }) {
+      // It is there whatever Redis says; only its health is asked for.
+      return find((try? await endpoints(of: publisher)) ?? [])
+        ?? Entry(endpoint: WebhookEndpoint(configured), wasDisabled: false)
+    }
+    if let found = find(try await endpoints(of: publisher)) { return found }
     // A reading that is under way may have begun before the endpoint was made.
     _ = try? await reading[publisher.id]?.value
-    return try await ofAPI(publisher.id, within: .zero).first { $0.id == id }
+    return find(entries(publisher, try await read(publisher, known[publisher.id])))
   }
 
-  private func ofAPI(_ publisher: Int64, within freshness: Duration) async throws -> [WebhookEndpoint] {
-    let old = known[publisher]
-    if let old, ContinuousClock.now - old.readAt < freshness { return old.snapshot?.endpoints ?? [] }
-    do {
-      return try await read(publisher, old).snapshot?.endpoints ?? []
-    } catch {
-      guard let old else { throw error }
-      return old.snapshot?.endpoints ?? []
-    }
+  private func entries(_ publisher: Publisher, _ known: Known) -> [Entry] {
+    let all = publisher.webhooks.map { WebhookEndpoint($0) } + (known.snapshot?.endpoints ?? [])
+    let disabled = known.snapshot?.disabled ?? []
+    return all.map { Entry(endpoint: $0, wasDisabled: disabled.contains($0.id)) }
+  }
+
+  private func current(_ publisher: Publisher, _ old: Known?) async throws -> Known {
+    if let old, ContinuousClock.now - old.readAt < Self.freshness { return old }
+    return try await read(publisher, old)
   }
 
   /// Reads what has changed; whoever asks meanwhile gets the same answer.
-  private func read(_ publisher: Int64, _ old: Known?) async throws -> Known {
-    if let task = reading[publisher] { return try await task.value }
+  private func read(_ publisher: Publisher, _ old: Known?) async throws -> Known {
+    let id = publisher.id
+    if let task = reading[id] { return try await task.value }
+    let configured = publisher.webhooks.map(\.id)
     let task = Task { @LoopActor in
+      // Here, and not by who awaits it: whoever is woken first must not find it still under way.
+      defer { reading[id] = nil }
       // From before the question, so that nothing counts as fresher than it is.
       let start = ContinuousClock.now
-      let snapshot = try await store.endpoints(publisher, since: old?.snapshot?.version) ?? old?.snapshot
-      return Known(snapshot: snapshot, readAt: start)
+      // Another file asks about others, whose health the old answer does not have.
+      let version = old.flatMap { $0.configured == configured ? $0.snapshot?.version : nil }
+      let snapshot = try await readStore(id, version, configured) ?? old?.snapshot
+      let read = Known(snapshot: snapshot, configured: configured, readAt: start)
+      known[id] = read
+      return read
     }
-    reading[publisher] = task
-    defer { reading[publisher] = nil }
-    let read = try await task.value
-    known[publisher] = read
-    return read
+    reading[id] = task
+    return try await task.value
   }
 }

@@ -53,13 +53,7 @@ final class AttemptsUnderWay {
     // Nobody waits for it: what fails is done again the next time, and a slot that was lost meanwhile does no harm but
     // that one attempt more may be under way.
     Task { @LoopActor in
-      for attempt in long {
-        do {
-          try await store.renew(attempt.delivery, to: attempt.endpoint, lease: Self.lease)
-        } catch {
-          return
-        }
-      }
+      try? await store.renew(long.map { ($0.delivery, $0.endpoint) }, lease: Self.lease)
     }
   }
 }

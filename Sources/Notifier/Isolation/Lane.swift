@@ -23,6 +23,8 @@ struct Lane {
   static let longestLine = 200
   /// The longest that a parked one stays away before it asks again.
   static let longestPark: Duration = .seconds(60)
+  /// How long what was learnt of an endpoint is kept that nothing is sent to.
+  static let memory: Duration = .seconds(300)
   /// An endpoint that takes longer counts as slow.
   static let slowness: Duration = .seconds(1)
 
@@ -36,6 +38,8 @@ struct Lane {
   private var next = 0
   /// Whether the last attempt that ended ran out of time.
   private var isDead = false
+  /// When it was last asked, or an attempt ended.
+  private var lastUse: Duration = .zero
 
   /// How many attempts are under way.
   var count: Int { running.count }
@@ -46,6 +50,11 @@ struct Lane {
   /// How many of its attempts count against what slow endpoints may hold together: all but the first, which any endpoint
   /// may have, unless the last one ran out of time.
   func slowPlaces(_ now: Duration) -> Int { isSlow(now) ? max(0, count - (isDead ? 0 : 1)) : 0 }
+
+  /// Whether it may be forgotten: nothing is under way or planned, and nothing was for a while.
+  func isOver(_ now: Duration) -> Bool {
+    running.isEmpty && plannedUntil <= now && lastUse + Self.memory <= now
+  }
 
   /// Decides whether an attempt may begin.
   ///
@@ -59,6 +68,7 @@ struct Lane {
   mutating func ask(
     _ now: Duration, limit: Int, ahead: Int, hasWaited: Bool, isCrowded: Bool
   ) -> (admission: Admission, attempt: Int) {
+    lastUse = now
     let isHeldBack = isCrowded && isSlow(now) && (isDead || !running.isEmpty)
     if running.count + ahead < min(window, limit), !isHeldBack {
       next += 1
@@ -73,6 +83,7 @@ struct Lane {
   /// Notes the end of an attempt that was made.
   mutating func end(_ attempt: Int, _ now: Duration, ranOutOfTime: Bool) {
     guard let start = running.removeValue(forKey: attempt) else { return }
+    lastUse = now
     let took = now - start
     usual = usual.map { ($0 * 7 + took) / 8 } ?? took
     isDead = ranOutOfTime

@@ -68,20 +68,31 @@ final class Lanes {
   private var shares: [Int64: Share] = [:]
   private let concurrency: Int
   private let slowLimit: Int
-  private let start = ContinuousClock.now
-  private var isClosed = false
+  private let clock: @LoopActor () -> Duration
   private var slowCounted: (count: Int, until: Duration) = (0, .zero)
+  private var cleanedAt: Duration = .zero
 
-  /// - Parameter concurrency: the deliveries that the process holds at a time. A publisher gets a quarter of them for its
-  ///   attempts, and slow endpoints half, beyond one each.
-  init(concurrency: Int) {
+  /// How often it is looked for lanes that are over; with ten thousand of them it takes a millisecond.
+  private static let cleaning: Duration = .seconds(60)
+
+  /// - Parameters:
+  ///   - concurrency: the deliveries that the process holds at a time. A publisher gets a quarter of them for its attempts,
+  ///     and slow endpoints half, beyond one each.
+  ///   - clock: a time that never goes back; `nil` is the machine's.
+  init(concurrency: Int, clock: (@LoopActor () -> Duration)? = nil) {
     self.concurrency = concurrency
     slowLimit = max(1, concurrency / 2)
+    let start = ContinuousClock.now
+    self.clock = clock ?? { ContinuousClock.now - start }
   }
+
+  /// How many endpoints have a lane.
+  var count: Int { entries.count }
 
   /// Asks for an attempt, and waits a moment for it if its turn is near.
   func enter(_ name: Name, limit: Int) async -> Answer {
-    let entry = entries[name] ?? Entry()
+    clean()
+    var entry = entries[name] ?? Entry()
     entries[name] = entry
     let share = shares[name.publisher] ?? Share(concurrency: concurrency)
     shares[name.publisher] = share
@@ -92,13 +103,18 @@ final class Lanes {
       if isQueued { entry.waiting.removeAll { $0 === turn } }
       share.leave(turn)
     }
-    while !isClosed, !Task.isCancelled {
+    while !Task.isCancelled {
       switch share.ask(now, turn, hasWaited: now >= deadline) {
       case .go: break
       case .park(let time): return .park(time)
       case .wait:
         await turn.wait(atMost: max(.milliseconds(1), deadline - now))
         continue
+      }
+      if !isQueued {
+        // It may have been dropped while this one waited for its publisher's turn.
+        entry = entries[name] ?? entry
+        entries[name] = entry
       }
       let ahead = isQueued ? entry.waiting.firstIndex { $0 === turn } ?? 0 : entry.waiting.count
       let start = now
@@ -153,14 +169,15 @@ final class Lanes {
     return entries[pass.name]?.lane.parkForOthers(now, limit: limit) ?? .seconds(1)
   }
 
-  /// Sends away whoever waits: the notifier stops.
-  func close() {
-    isClosed = true
-    for entry in entries.values { entry.wake(entry.waiting.count) }
-    for share in shares.values { for turn in share.waiting { turn.notify() } }
+  /// Drops the lanes of endpoints that nothing was sent to for long: they come and go, and the process stays.
+  private func clean() {
+    let now = now
+    guard now - cleanedAt >= Self.cleaning else { return }
+    cleanedAt = now
+    entries = entries.filter { !$0.value.waiting.isEmpty || !$0.value.lane.isOver(now) }
   }
 
-  private var now: Duration { ContinuousClock.now - start }
+  private var now: Duration { clock() }
 
   /// Counted ten times a second at most: there may be ten thousand endpoints.
   private var slowCount: Int {

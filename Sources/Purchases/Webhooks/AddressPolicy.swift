@@ -20,12 +20,6 @@ public struct AddressPolicy: Sendable, Equatable {
     }
   }
 
-  /// Whether the host of a URL is worth a try: a name is, an address only when ``allows(_:)`` it. In brackets or not.
-  public func allows(host: String) -> Bool {
-    let bare = host.first == "[" && host.last == "]" ? String(host.dropFirst().dropLast()) : host
-    return NetworkAddress(bare).map(allows) ?? true
-  }
-
   /// The special-purpose registries of IANA (RFC 6890) and what lies in them, as far as it is not the public internet.
   /// Metadata services of clouds are at link-local and unique-local addresses, and at two that are named.
   static let forbidden: [AddressBlock] = [

@@ -29,9 +29,6 @@ public struct DeliveryAttempt: Sendable, Equatable {
     case abandoned
     /// Nothing was sent, because the endpoint is disabled; no further attempt follows by itself.
     case skipped
-
-    /// Whether the endpoint is still owed the event.
-    public var isOwed: Bool { self == .abandoned || self == .skipped }
   }
 
   /// The bytes of an answer that are kept.

@@ -6,7 +6,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// What the notifiers keep, against a real Redis: limits, log, debts and health.
+/// What the notifiers keep, against a real Redis: limits, log, what is owed, and health.
 @Suite(
   .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(10))
 )
@@ -227,11 +227,12 @@ struct DeliveryStoreTests {
       #expect(try await begin(store, delivery("d"), narrow) == .go)
       // The slots of a notifier that was killed come free by themselves; one that is renewed does not.
       _ = try await redis.send(["ZADD", prefix + "slots:1:main", "1", "c//1", "1", "d//1"])
-      try await store.renew(delivery("d"), to: "main", lease: hour)
+      // Many at once, of which some are not there any more.
+      try await store.renew([(delivery("g"), "main"), (delivery("d"), "main"), (delivery("d"), "other")], lease: hour)
       #expect(try await begin(store, delivery("e"), narrow) == .go)
       #expect(try await begin(store, delivery("f"), narrow) == .full)
       // What is not there cannot be renewed.
-      try await store.renew(delivery("g"), to: "main", lease: hour)
+      #expect(try await redis.send(["EXISTS", prefix + "slots:1:other"]).integer == 0)
       #expect(try await redis.send(["ZCARD", prefix + "slots:1:main"]).integer == 2)
     }
   }
@@ -299,9 +300,14 @@ struct DeliveryStoreTests {
   }
 
   @Test func `410 disables at once, and the endpoint stays unannounced until that was done`() async throws {
-    try await with { (store, _, _) async throws in
+    try await with { (store, redis, prefix) async throws in
+      let version = ["GET", prefix + "webhooks-version:1"]
+      try await run(store, delivery("evt_0"), .failed)
+      #expect(try await redis.send(version) == .null)
       let health = try await run(store, delivery(), .abandoned, isGone: true)
       #expect(health?.disabled?.reason == .gone)
+      // Whoever knows the publisher's endpoints is to read them once more.
+      #expect(try await redis.send(version) != .null)
       let beginning = try await store.begin(delivery("evt_2"), to: endpoint(), lease: .seconds(1))
       #expect(beginning.permission == .disabled)
       #expect(beginning.unannounced == health)

@@ -77,19 +77,63 @@ struct WebhookEndpointStoreTests {
         _ = try await store.replace(1, topic: "t", with: [.init(endpoint: own, hasOwnKey: false)])
       }
       try await changes("empty") { _ = try await store.replace(1, topic: "t", with: []) }
+      try await changes("disable") { _ = try await store.disable(1, "ep_a") }
+      try await changes("enable") { _ = try await store.enable(1, "ep_a") }
       try await changes("delete") { _ = try await store.delete(1, "ep_a") }
       #expect(Set(versions).count == versions.count)
 
-      // What is about health alone is asked of Redis before each attempt.
       _ = try await created(store, endpoint())
+      _ = try await store.disable(1, "ep_a")
       let last = try #require(try await store.endpoints(1)).version
       _ = try await store.disable(1, "ep_a")
+      _ = try await store.enable(1, "file", isConfigured: true)
       _ = try await store.change(1, "ep_a") { _, _ in }
       _ = try await store.replace(1, topic: "t", with: [])
       #expect(try await store.endpoints(1, since: last) == nil)
       // A Redis that has lost everything.
       for key in ["webhooks:1", "webhooks-version:1"] { _ = try await redis.send(["DEL", prefix + key]) }
       #expect(try await store.endpoints(1, since: last)?.endpoints.isEmpty == true)
+    }
+  }
+
+  @Test func `a snapshot says who is disabled, of the API and of a file`() async throws {
+    try await with { (store, redis, prefix) async throws in
+      for id in ["ep_a", "ep_b"] { _ = try await created(store, endpoint(id)) }
+      _ = try await store.disable(1, "ep_b")
+      _ = try await redis.send([
+        "HSET", prefix + "webhook-health:1:file", "disabled_reason", "gone", "disabled_at", "9",
+      ])
+      _ = try await redis.send(["HSET", prefix + "webhook-health:1:other", "failing_since", "9"])
+      #expect(try await store.endpoints(1)?.disabled == ["ep_b"])
+      let all = try #require(try await store.endpoints(1, configured: ["file", "other"]))
+      #expect(all.disabled == ["ep_b", "file"])
+      #expect(all.endpoints.count == 2)
+    }
+  }
+
+  @Test func `an endpoint that cannot be read is an error, and can be deleted`() async throws {
+    try await with { (store, redis, prefix) async throws in
+      for id in ["ep_a", "ep_b"] { _ = try await created(store, endpoint(id)) }
+      let broken: [(field: String, value: String)] = [
+        ("format", "of tomorrow"), ("secrets", #"[{"key":"%"}]"#), ("retry", "soon"), ("revision", ""),
+      ]
+      for (field, value) in broken {
+        let old = try await redis.send(["HGET", prefix + "webhook:1:ep_b", field]).string ?? ""
+        _ = try await redis.send(
+          value.isEmpty
+            ? ["HDEL", prefix + "webhook:1:ep_b", field] : ["HSET", prefix + "webhook:1:ep_b", field, value])
+        await #expect(throws: RedisError.self, "\(field)") { _ = try await store.endpoints(1) }
+        await #expect(throws: RedisError.self, "\(field)") { _ = try await store.endpoint(1, "ep_b") }
+        await #expect(throws: RedisError.self, "\(field)") { _ = try await store.change(1, "ep_b") { _, _ in } }
+        _ = try await redis.send(["HSET", prefix + "webhook:1:ep_b", field, old])
+      }
+      #expect(try await list(store).count == 2)
+      _ = try await redis.send(["HDEL", prefix + "webhook:1:ep_b", "url"])
+      #expect(try await store.delete(1, "ep_b"))
+      #expect(try await list(store).map(\.id) == ["ep_a"])
+      // Listed without a record: nobody may take it for deleted.
+      _ = try await redis.send(["DEL", prefix + "webhook:1:ep_a"])
+      await #expect(throws: RedisError.self) { _ = try await store.endpoints(1) }
     }
   }
 

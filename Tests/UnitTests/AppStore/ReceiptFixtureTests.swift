@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Observability
 import TestSupport
 import Testing
 
@@ -22,7 +23,7 @@ struct ReceiptFixtureTests {
   func fromApple(file: String, created: String, purchases: Int, transaction: String) throws {
     let receipt = try #require(verifier(nil).receipt(Fixtures.text(file), expecting: Self.any).payload)
     #expect(receipt.environment == .sandbox)
-    #expect(receipt.receiptCreationDate == ReceiptDate.milliseconds(created))
+    #expect(receipt.receiptCreationDate == milliseconds(rfc3339: created))
     #expect(receipt.inApp.count == purchases)
     #expect(receipt.inApp.contains { $0.transactionId == transaction || $0.originalTransactionId == transaction })
     #expect(receipt.inApp.allSatisfy { $0.quantity == 1 && $0.productId != nil && $0.purchaseDate != nil })
@@ -96,7 +97,7 @@ struct ReceiptFixtureTests {
     #expect(receipt.originalApplicationVersion == "1.0")
     #expect(receipt.receiptCreationDate == 1_722_945_600_000)
     #expect(receipt.inApp.map(\.productId) == ["com.example.app.coins100", "com.example.app.vip"])
-    #expect(receipt.inApp.last?.expiresDate == ReceiptDate.milliseconds("2030-02-01T09:30:00Z"))
+    #expect(receipt.inApp.last?.expiresDate == milliseconds(rfc3339: "2030-02-01T09:30:00Z"))
   }
 
   @Test func transactionReceipt() throws {

@@ -18,10 +18,16 @@ struct Ed25519Tests {
   func vector(seed: String, publicKey: String, message: String, signature: String) throws {
     let key = try Ed25519PrivateKey(seed: try #require(Hex.decode(seed)))
     #expect(Hex.encode(key.publicKey) == publicKey)
-    #expect(try Hex.encode(key.signature(for: try #require(Hex.decode(message)))) == signature)
+    let (text, signed) = (try #require(Hex.decode(message)), try #require(Hex.decode(signature)))
+    #expect(try key.signature(for: text) == signed)
+    let verifier = try Ed25519PublicKey(key.publicKey)
+    #expect(verifier.isValidSignature(signed, for: text))
+    #expect(!verifier.isValidSignature(signed, for: text + [0]))
+    #expect(!verifier.isValidSignature(signed.dropLast(), for: text))
   }
 
   @Test(arguments: [0, 31, 33, 64]) func otherLengths(count: Int) {
     #expect(throws: CryptoError.self) { try Ed25519PrivateKey(seed: Array(repeating: 1, count: count)) }
+    #expect(throws: CryptoError.self) { try Ed25519PublicKey(Array(repeating: 1, count: count)) }
   }
 }

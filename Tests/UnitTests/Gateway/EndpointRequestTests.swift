@@ -8,7 +8,7 @@ import Testing
 
 /// Bodies that create and change endpoints.
 struct EndpointRequestTests {
-  private let address = WebhookAddress(allowsHTTP: false, allows: { _ in true })
+  private let address = WebhookAddress(allowsHTTP: false, policy: AddressPolicy())
 
   private func value(_ text: String) throws -> JSONValue { try JSONText(Array(text.utf8)).decoded() }
 

@@ -35,8 +35,8 @@ struct RouteTests {
     #expect(
       try Route("POST", prefix + ["webhook_endpoints", "a", "rotate_secret"])
         == .change(endpoint: "a", .rotateSecret))
-    #expect(try Route("GET", prefix + ["webhook_endpoints", "a", "deliveries"]) == .endpointDeliveries("a"))
-    #expect(try Route("GET", prefix + ["webhook_events", "e", "deliveries"]) == .eventDeliveries("e"))
+    #expect(try Route("GET", prefix + ["webhook_endpoints", "a", "attempts"]) == .endpointAttempts("a"))
+    #expect(try Route("GET", prefix + ["webhook_events", "e", "attempts"]) == .eventAttempts("e"))
     #expect(
       try Route("POST", prefix + ["webhook_events", "e", "deliveries", "a", "resend"])
         == .resend(event: "e", endpoint: "a"))

@@ -98,19 +98,4 @@ struct RetryAfterTests {
   func neither(text: String) {
     #expect(RetryAfter.wait(text, now: now) == nil)
   }
-
-  @Test(
-    arguments: [
-      (1970, 1, 1, 0), (1970, 12, 31, 364), (1972, 2, 29, 789), (1972, 3, 1, 790), (2000, 2, 29, 11_016),
-      (2100, 3, 1, 47_541), (1969, 12, 31, -1),
-    ] as [(Int64, Int64, Int64, Int64)])
-  func days(year: Int64, month: Int64, day: Int64, expected: Int64) {
-    #expect(HTTPDate.daysSince1970(year, month, day) == expected)
-  }
-
-  @Test func ownTimes() {
-    #expect(HTTPDate.seconds(rfc3339: "1970-01-02T00:00:01.500Z") == 86_401.5)
-    #expect(HTTPDate.seconds(rfc3339: "1970-01-02T00:00:01Z") == 86_401)
-    #expect(HTTPDate.seconds(rfc3339: "1970-01-02") == nil)
-  }
 }

@@ -50,16 +50,3 @@ struct TraceParentTests {
     #expect(Set(traces.map(\.traceId)).count == traces.count)
   }
 }
-
-/// Times in RFC 3339.
-struct TimeFormatTests {
-  @Test(arguments: [
-    (Int64(0), "1970-01-01T00:00:00.000Z"), (1, "1970-01-01T00:00:00.001Z"), (999, "1970-01-01T00:00:00.999Z"),
-    (1000, "1970-01-01T00:00:01.000Z"), (1_700_000_000_050, "2023-11-14T22:13:20.050Z"),
-    (951_782_399_999, "2000-02-28T23:59:59.999Z"), (951_782_400_000, "2000-02-29T00:00:00.000Z"),
-    (4_102_444_799_999, "2099-12-31T23:59:59.999Z"),
-  ])
-  func formatted(milliseconds: Int64, text: String) {
-    #expect(rfc3339(milliseconds: milliseconds) == text)
-  }
-}

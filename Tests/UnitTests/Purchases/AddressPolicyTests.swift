@@ -16,8 +16,6 @@ struct AddressPolicyTests {
   func forbidden(text: String) throws {
     let address = try #require(NetworkAddress(text))
     #expect(!AddressPolicy().allows(address))
-    #expect(!AddressPolicy().allows(host: text))
-    #expect(!AddressPolicy().allows(host: "[\(text)]"))
   }
 
   @Test(arguments: [
@@ -28,7 +26,6 @@ struct AddressPolicyTests {
   ])
   func allowed(text: String) throws {
     #expect(AddressPolicy().allows(try #require(NetworkAddress(text))))
-    #expect(AddressPolicy().allows(host: text))
   }
 
   @Test func whatThePlatformTeamAllows() throws {
@@ -38,11 +35,6 @@ struct AddressPolicyTests {
       #expect(try allows(text), "\(text)")
     }
     for text in ["10.0.0.1", "::1", "fd13::1", "::ffff:10.0.0.1"] { #expect(try !allows(text), "\(text)") }
-  }
-
-  /// A name is looked up when the socket is opened; until then nothing is known.
-  @Test(arguments: ["example.com", "localhost", "0x7f.1", "2130706433", ""]) func names(host: String) {
-    #expect(AddressPolicy().allows(host: host))
   }
 
   @Test(

@@ -7,18 +7,18 @@ import Purchases
 
 extension WebhookAPI {
   /// Lists the attempts to deliver to an endpoint, the newest first.
-  func deliveries(endpoint id: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
+  func attempts(endpoint id: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
     let (page, outcome) = try log(request)
     _ = try await endpoint(id)
     let found = try await fromStore {
       try await deliveries.attempts(
         publisher: publisher.id, endpoint: id, limit: page.limit, cursor: page.cursor, outcome: outcome)
     }
-    return jsonResponse(200, DeliveryList(found))
+    return jsonResponse(200, AttemptList(found))
   }
 
   /// Lists the attempts to deliver an event, over all endpoints, the newest first.
-  func deliveries(event id: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
+  func attempts(event id: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
     let (page, outcome) = try log(request)
     guard WebhookEndpoint.isId(id) else { throw .notFound }
     let found = try await fromStore {
@@ -32,7 +32,7 @@ extension WebhookAPI {
       }
       guard kept != nil else { throw .notFound }
     }
-    return jsonResponse(200, DeliveryList(found))
+    return jsonResponse(200, AttemptList(found))
   }
 
   private func log(
@@ -50,12 +50,12 @@ extension WebhookAPI {
     return (page, outcome)
   }
 
-  private struct DeliveryList: Encodable {
-    let deliveries: [AttemptAnswer]
+  private struct AttemptList: Encodable {
+    let attempts: [AttemptAnswer]
     let nextCursor: String?
 
     init(_ page: AttemptPage) {
-      deliveries = page.attempts.map(AttemptAnswer.init)
+      attempts = page.attempts.map(AttemptAnswer.init)
       nextCursor = page.next
     }
   }

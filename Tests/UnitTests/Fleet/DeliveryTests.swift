@@ -45,9 +45,9 @@ struct DeliveryTests {
     #expect(delivery.endpointId == "backend")
     #expect(delivery.attempt == 3)
     #expect(delivery.traceparent == "00-a-b-00")
-    // As an earlier version writes it.
     #expect(delivery.due == nil)
     #expect(delivery.parks == 0)
+    #expect(delivery.misses == 0)
     #expect(delivery.round == "")
     #expect(!delivery.isPlanned)
   }
@@ -82,6 +82,7 @@ struct DeliveryTests {
     second.due = 99
     second.isPlanned = true
     second.parks = 3
+    second.misses = 4
     second.round = "r"
     let delayed = second.message(queue: "q")
     #expect(delayed.exchange == "")
@@ -92,7 +93,7 @@ struct DeliveryTests {
     let expected: [String: AMQPValue] = [
       "cloudEvents_id": "evt_1", "version": 4, "traceparent": "t", "countersign-endpoint": "backend",
       "countersign-attempt": 2, "countersign-due": 99, "countersign-planned": true, "countersign-parks": 3,
-      "countersign-round": "r",
+      "countersign-misses": 4, "countersign-round": "r",
     ]
     #expect(delayed.headers == expected)
     // What was written is read again.

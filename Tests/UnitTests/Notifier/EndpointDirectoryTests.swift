@@ -1,0 +1,98 @@
+import EventLoop
+import Fleet
+import Purchases
+import TestSupport
+import Testing
+
+@testable import Configuration
+@testable import Notifier
+
+/// What the notifier knows of a publisher's endpoints, over a Redis that can be away.
+@LoopActor
+struct EndpointDirectoryTests {
+  private struct Away: Error {}
+
+  /// A Redis by what it answers.
+  @LoopActor
+  private final class Answers {
+    var next: Result<WebhookEndpointStore.Snapshot?, Away> = .success(nil)
+    var asked: [(since: String?, configured: [String])] = []
+    /// Whoever asks waits for it, when it is there.
+    var gate: LoopSignal?
+  }
+
+  private func publisher(_ configured: String...) -> Publisher {
+    Publisher(
+      id: 1, customers: .open, tokenHashes: [], customerTokens: nil, apps: [], offers: OfferCatalog([]),
+      webhooks: configured.map { Publisher.WebhookEndpoint(id: $0, url: "u", secret: [], topics: ["t"]) })
+  }
+
+  private func snapshot(_ ids: [String], disabled: Set<String> = [], _ version: String = "1")
+    -> WebhookEndpointStore.Snapshot
+  {
+    WebhookEndpointStore.Snapshot(
+      endpoints: ids.map { WebhookEndpoint(id: $0, url: "u", topics: ["t"], secrets: []) }, disabled: disabled,
+      version: version)
+  }
+
+  private func directory(_ answers: Answers) -> EndpointDirectory {
+    EndpointDirectory { _, since, configured in
+      answers.asked.append((since, configured))
+      // As it is now, however late it comes.
+      let answer = answers.next
+      if let gate = answers.gate { await gate.wait(atMost: .seconds(60)) }
+      return try answer.get()
+    }
+  }
+
+  @Test func `while Redis is away, an unknown endpoint is an error and not gone`() async throws {
+    let answers = Answers()
+    answers.next = .success(snapshot(["ep_a"]))
+    let directory = directory(answers)
+    #expect(try await directory.endpoint("ep_a", of: publisher())?.endpoint.id == "ep_a")
+    answers.next = .failure(Away())
+    await #expect(throws: Away.self) { _ = try await directory.endpoint("ep_new", of: publisher()) }
+    // What is known is there as it was.
+    #expect(try await directory.endpoint("ep_a", of: publisher())?.endpoint.id == "ep_a")
+    answers.next = .success(snapshot(["ep_a"], "2"))
+    #expect(try await directory.endpoint("ep_new", of: publisher()) == nil)
+    answers.next = .success(snapshot(["ep_a", "ep_new"], "3"))
+    #expect(try await directory.endpoint("ep_new", of: publisher())?.endpoint.id == "ep_new")
+  }
+
+  @Test func `never read and away is an error, but for what the file names`() async throws {
+    let answers = Answers()
+    answers.next = .failure(Away())
+    let directory = directory(answers)
+    await #expect(throws: Away.self) { _ = try await directory.endpoints(of: publisher("main")) }
+    let main = try await directory.endpoint("main", of: publisher("main"))
+    #expect(main?.endpoint.id == "main" && main?.wasDisabled == false)
+  }
+
+  @Test func `who was disabled is known, of the API and of the file`() async throws {
+    let answers = Answers()
+    answers.next = .success(snapshot(["ep_a", "ep_b"], disabled: ["ep_b", "main"]))
+    let directory = directory(answers)
+    let found = try await directory.endpoints(of: publisher("main", "other"))
+    #expect(found.map(\.endpoint.id) == ["main", "other", "ep_a", "ep_b"])
+    #expect(found.map(\.wasDisabled) == [true, false, false, true])
+    #expect(answers.asked[0].configured == ["main", "other"])
+  }
+
+  @Test func `a reading that began before an endpoint was made is not taken for an answer`() async throws {
+    let answers = Answers()
+    let gate = LoopSignal()
+    answers.next = .success(snapshot([]))
+    answers.gate = gate
+    let directory = directory(answers)
+    let early = Task { @LoopActor in try await directory.endpoint("ep_new", of: publisher()) }
+    try await eventually("it is asked") { answers.asked.count == 1 }
+    answers.next = .success(snapshot(["ep_new"], "2"))
+    answers.gate = nil
+    let late = Task { @LoopActor in try await directory.endpoint("ep_new", of: publisher()) }
+    gate.notify()
+    #expect(try await early.value?.endpoint.id == "ep_new")
+    #expect(try await late.value?.endpoint.id == "ep_new")
+    #expect(answers.asked[1].since == "1")
+  }
+}

@@ -1,0 +1,73 @@
+import EventLoop
+import TestSupport
+import Testing
+
+@testable import Notifier
+
+/// The lanes of a process that lives longer than its endpoints.
+@LoopActor
+struct LanesTests {
+  @LoopActor
+  private final class Clock {
+    var now: Duration = .zero
+  }
+
+  private func name(_ id: String) -> Lanes.Name { Lanes.Name(publisher: 1, endpoint: id) }
+
+  @Test func `lanes of endpoints that nothing is sent to are dropped`() async throws {
+    let clock = Clock()
+    let lanes = Lanes(concurrency: 20, clock: { clock.now })
+    for number in 0..<100 {
+      guard case .go(let pass) = await lanes.enter(name("ep_\(number)"), limit: 1) else {
+        Issue.record("it is not let through")
+        return
+      }
+      lanes.end(pass, ranOutOfTime: false)
+    }
+    guard case .go(let long) = await lanes.enter(name("long"), limit: 1) else { return }
+    #expect(lanes.count == 101)
+    // Soon after, all of it is still known.
+    clock.now = .seconds(60)
+    guard case .go(let pass) = await lanes.enter(name("late"), limit: 1) else { return }
+    lanes.end(pass, ranOutOfTime: true)
+    #expect(lanes.count == 102)
+    // What is under way, or was a moment ago, stays.
+    clock.now = Lane.memory + .seconds(30)
+    _ = await lanes.enter(name("new"), limit: 1)
+    #expect(lanes.count == 3)
+    lanes.end(long, ranOutOfTime: false)
+  }
+
+  @Test func `a lane is over when nothing is under way or planned`() {
+    var lane = Lane()
+    #expect(lane.isOver(Lane.memory))
+    let (_, first) = lane.ask(.zero, limit: 1, ahead: 0, hasWaited: false, isCrowded: false)
+    #expect(!lane.isOver(Lane.memory))
+    lane.end(first, .seconds(1), ranOutOfTime: false)
+    #expect(!lane.isOver(Lane.memory))
+    #expect(lane.isOver(Lane.memory + .seconds(1)))
+  }
+
+  @Test func `a thousand endpoints of one publisher that hang leave room for the others`() async throws {
+    let clock = Clock()
+    let lanes = Lanes(concurrency: 1000, clock: { clock.now })
+    func enter(_ publisher: Int64, _ number: Int) async -> Lanes.Answer {
+      await lanes.enter(Lanes.Name(publisher: publisher, endpoint: "\(number)"), limit: 1000)
+    }
+    var passes: [Lanes.Pass] = []
+    for number in 0..<250 {
+      guard case .go(let pass) = await enter(1, number) else { throw NeverHappened(description: "no room") }
+      passes.append(pass)
+    }
+    // None has answered for so long that nobody's turn is near.
+    clock.now += .seconds(200)
+    for number in 250..<1000 {
+      guard case .park = await enter(1, number) else { throw NeverHappened(description: "there was room") }
+    }
+    guard case .go = await enter(2, 0) else { throw NeverHappened(description: "there was none for another") }
+    lanes.end(passes[0], ranOutOfTime: true)
+    guard case .go(let next) = await enter(1, 500) else { throw NeverHappened(description: "no room came free") }
+    lanes.abort(next)
+    guard case .go = await enter(1, 501) else { throw NeverHappened(description: "no room was given back") }
+  }
+}
