@@ -230,7 +230,7 @@ public final class RunningFleet {
   public func metric(_ role: String, _ start: String) async throws -> Double {
     let text = String(decoding: try await get("http://\(roles[role]!.address)/metrics").body, as: UTF8.self)
     let name = start.prefix { $0 != "{" }
-    guard text.contains("# HELP \(name)") else {
+    guard text.contains("\n\(start)") || text.contains("# HELP \(name)") else {
       throw NeverHappened(description: "\(role) has no metric \(start)")
     }
     return text.split(separator: "\n").filter { $0.hasPrefix(start) }
