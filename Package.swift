@@ -109,7 +109,7 @@ let package = Package(
       "UnitTests",
       [
         "AMQP", "AppStore", "Chaos", "Configuration", "Crypto", "EventLoop", "Fleet", "Gateway", "HTTPClient",
-        "HTTPServer", "JSON", "Notifier", "Observability", "Purchases", "Redis", "Simulator", "TestSupport",
+        "HTTPServer", "JSON", "Notifier", "Observability", "Purchases", "Redis", "Simulator", "TestSupport", "Worker",
       ]),
     tests(
       "IntegrationTests",

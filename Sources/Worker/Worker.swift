@@ -24,6 +24,7 @@ public final class Worker: Role {
   let api: AppStoreServerAPI
   let verifier: SignedDataVerifier
   let suspects: Suspects
+  let recentEvents = RecentEvents()
   private var consumer: AMQPConsumer!
   private var server: HTTPServer?
   private let runs = RunningTasks()
@@ -48,9 +49,14 @@ public final class Worker: Role {
     let topology = Topology(settings)
     self.topology = topology
     let declare: @LoopActor (AMQPChannel) async throws -> Void = { try await topology.declare(on: $0) }
+    let observe = context.observer(of: "publish")
+    let losses = Losses()
     publisher = AMQPPublisher(
-      AMQPEndpoint(settings.rabbitmq), name: "countersign worker publishes", onChange: context.observer(of: "publish"),
-      declare: declare)
+      AMQPEndpoint(settings.rabbitmq), name: "countersign worker publishes",
+      onChange: { change in
+        observe(change)
+        if case .lost = change { losses.handler?() }
+      }, declare: declare)
     var clientConfiguration = HTTPClient.Configuration()
     clientConfiguration.caFile = settings.appStore.caFile
     clientConfiguration.maxConnectionsPerHost = settings.appStore.maxConnections
@@ -69,6 +75,13 @@ public final class Worker: Role {
       AMQPEndpoint(settings.rabbitmq), name: "countersign worker consumes", queue: topology.jobs,
       prefetch: settings.worker.concurrency, onChange: context.observer(of: "consume"), declare: declare,
       handler: { [weak self] in self?.receive($0) })
+    losses.handler = { [weak self] in self?.tellAgain() }
+  }
+
+  /// Who is to hear of a lost connection, which the publisher must be made without.
+  @LoopActor
+  private final class Losses {
+    var handler: (@LoopActor () -> Void)?
   }
 
   public func start() async throws {
@@ -152,6 +165,22 @@ public final class Worker: Role {
     } catch {
       context.log.error("a delivery could not be buried", ["cause": .failure(error)])
       await received.requeueLater()
+    }
+  }
+
+  /// Publishes again what the broker may have lost together with the connection.
+  private func tellAgain() {
+    let events = recentEvents.take()
+    guard !events.isEmpty else { return }
+    context.log.info("telling again what was confirmed last", ["events": .int(Int64(events.count))])
+    runs.start { [self] in
+      for event in events {
+        do {
+          try await publisher.publishSurely(event)
+        } catch {
+          return context.log.error("an event could not be told again", ["cause": .failure(error)])
+        }
+      }
     }
   }
 

@@ -40,7 +40,9 @@ extension WebhookEndpointStore {
   }
 
   /// Replaces the endpoints that a topic has by this form: those that are not in the list are deleted, those whose URL
-  /// is in it keep their id and, without a new one, their key. Endpoints of the resource API are left alone.
+  /// is in it keep their id and, without a new one, their key. New is a key that differs from the one that was put last: the
+  /// same list, put again by every deployment, must not bring back a key that was rotated away. Endpoints of the resource
+  /// API are left alone.
   ///
   /// - Parameter list: without two of the same URL.
   public func replace(_ publisher: Int64, topic: String, with list: [Subscription]) async throws -> Replacement {
@@ -48,8 +50,8 @@ extension WebhookEndpointStore {
       Entry(
         id: subscription.endpoint.id, url: subscription.endpoint.url,
         fields: WebhookRecord.fields(subscription.endpoint),
-        changes: WebhookRecord.subscribed(subscription.endpoint)
-          + (subscription.hasOwnKey ? WebhookRecord.secrets(subscription.endpoint) : []))
+        changes: WebhookRecord.subscribed(subscription.endpoint),
+        key: subscription.hasOwnKey ? WebhookRecord.secrets(subscription.endpoint)[1] : "")
     }
     let reply = try await redis.run(
       .replaceSubscriptions, keys: [keys.webhooks(publisher), keys.webhooksVersion(publisher)],
@@ -65,6 +67,8 @@ extension WebhookEndpointStore {
     let url: String
     let fields: [String]
     let changes: [String]
+    /// The key that was given, as the field has it; empty without one.
+    let key: String
   }
 }
 
@@ -103,6 +107,11 @@ extension RedisScript {
       local id = entry.kept or entry.id
       local key = ARGV[1] .. id
       if entry.kept then
+        if entry.key ~= '' and redis.call('HGET', key, 'put_key') ~= entry.key then
+          for _, word in ipairs({'secrets', entry.key, 'put_key', entry.key}) do
+            entry.changes[#entry.changes + 1] = word
+          end
+        end
         local differs = false
         for index = 1, #entry.changes, 2 do
           local old = redis.call('HGET', key, entry.changes[index])
@@ -115,6 +124,7 @@ extension RedisScript {
         end
       else
         redis.call('HSET', key, 'created_at', now, 'updated_at', now, 'revision', 1, unpack(entry.fields))
+        if entry.key ~= '' then redis.call('HSET', key, 'put_key', entry.key) end
         redis.call('ZADD', KEYS[1], now, id)
         redis.call('DEL', ARGV[2] .. id)
       end

@@ -50,5 +50,9 @@ private func sharedSecret(_ reader: BodyReader) throws(Problem) -> [UInt8]? {
   guard let secret = try options.text("sharedSecret"), (16...64).contains(secret.utf8.count) else {
     throw options.problem("sharedSecret", "expected a text of 16 to 64 bytes")
   }
+  // A library would decode it, and no signature would fit.
+  guard !secret.hasPrefix("whsec_") else {
+    throw options.problem("sharedSecret", "is used as it is; leave verification out for a Standard Webhooks secret")
+  }
   return Array(secret.utf8)
 }

@@ -59,7 +59,9 @@ struct WebhookAddress {
         let number = Int(port), (1...65535).contains(number)
       else { return "expected a port from 1 to 65535" }
     }
-    if let address, !policy.allows(address) { return "leads to an address that webhooks must not be sent to" }
+    if let address, !policy.allows(address) {
+      return "leads to an address that is not public; notifier.allowedNetworks can admit its network"
+    }
     return nil
   }
 

@@ -193,7 +193,9 @@ final class JobRun {
       return await worker.bury(received, "finalized without a conclusion")
     }
     do {
-      try await worker.publisher.publishSurely(EventMessage.message(event, exchange: worker.topology.events))
+      let message = EventMessage.message(event, exchange: worker.topology.events)
+      try await worker.publisher.publishSurely(message)
+      worker.recentEvents.add(message)
     } catch {
       log.error("the event could not be published", ["cause": .failure(error)])
       return await delay(attempt, .seconds(5), .brokerUnavailable)

@@ -77,6 +77,20 @@ struct WebhookSubscriptionTests {
     }
   }
 
+  @Test func `the same list put again brings no key back that was rotated away`() async throws {
+    try await with { (store) async throws in
+      _ = try await replace(store, [subscription("a", "1", key: [9], hasOwnKey: true)])
+      _ = try await store.change(1, "1") { endpoint, _ in endpoint.secrets = [.init(key: [7])] }
+      let again = try await replace(store, [subscription("a", "2", key: [9], hasOwnKey: true)]).endpoints[0]
+      #expect(again.secrets == [.init(key: [7])])
+      let other = try await replace(store, [subscription("a", "3", key: [8], hasOwnKey: true)]).endpoints[0]
+      #expect(other.secrets == [.init(key: [8])])
+      // The first key is another one than the last that was put.
+      let back = try await replace(store, [subscription("a", "4", key: [9], hasOwnKey: true)]).endpoints[0]
+      #expect(back.secrets == [.init(key: [9])])
+    }
+  }
+
   @Test func `other topics and endpoints of the resource API are left alone`() async throws {
     try await with { (store) async throws in
       let own = WebhookEndpoint(id: "r", url: "a", topics: ["t"], secrets: [.init(key: [1])])

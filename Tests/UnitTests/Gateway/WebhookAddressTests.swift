@@ -36,7 +36,7 @@ struct WebhookAddressTests {
   }
 
   @Test func `numeric addresses are asked for, names are not`() {
-    let forbidden = "leads to an address that webhooks must not be sent to"
+    let forbidden = "leads to an address that is not public; notifier.allowedNetworks can admit its network"
     #expect(strict.defect(of: "https://127.0.0.1/x") == forbidden)
     #expect(strict.defect(of: "https://[::1]:8443/x") == forbidden)
     #expect(strict.defect(of: "https://[::ffff:7f00:1]/x") == forbidden)

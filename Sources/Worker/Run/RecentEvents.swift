@@ -1,0 +1,32 @@
+import AMQP
+import EventLoop
+
+/// The events that the broker has confirmed within the last second.
+///
+/// A broker that is killed and loses its data in the instant between a confirm and the delivery to whoever consumes takes an
+/// event along that nobody has seen, and of which Redis believes that it was told. So what was confirmed just before a
+/// connection was lost is told again, with the same id.
+@LoopActor
+final class RecentEvents {
+  /// Longer than a busy broker needs from a confirm to the delivery.
+  static let kept = Duration.seconds(1)
+
+  private var events: [(confirmedAt: ContinuousClock.Instant, message: AMQPMessage)] = []
+  private var first = 0
+
+  /// Notes an event that the broker has confirmed now.
+  func add(_ message: AMQPMessage, at now: ContinuousClock.Instant = .now) {
+    while first < events.count, events[first].confirmedAt < now - Self.kept { first += 1 }
+    if first > events.count / 2 {
+      events.removeFirst(first)
+      first = 0
+    }
+    events.append((now, message))
+  }
+
+  /// Takes what may be lost with a connection that was lost now.
+  func take(at now: ContinuousClock.Instant = .now) -> [AMQPMessage] {
+    defer { (events, first) = ([], 0) }
+    return events[first...].filter { $0.confirmedAt >= now - Self.kept }.map(\.message)
+  }
+}
