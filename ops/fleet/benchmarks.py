@@ -189,7 +189,7 @@ def start(options):
 
 def growth(options):
     """The CPU of a job with a short and with a long queue behind it, and of one and of eight workers."""
-    jobs, many = options.jobs, options.queued
+    jobs, many = options.jobs, max(options.queued, options.jobs * options.runs)
     # As many connections to Apple as there are by default: eight workers make eight times as many, and their handshakes
     # would count.
     def in_flight(concurrency):
