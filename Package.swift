@@ -50,11 +50,11 @@ let package = Package(
     library("HTTPServer", ["CMicroHTTPD", "EventLoop"]),
     library("Crypto", ["COpenSSL"]),
     library("JSON", []),
-    library("HTTP2Server", ["CNGHTTP2", "Crypto", "EventLoop"]),
+    library("HTTP2", ["CNGHTTP2", "Crypto", "EventLoop", "HTTPClient"]),
     library("Observability", ["JSON", "EventLoop"]),
 
     // Apple, the domain, and what the roles share.
-    library("AppStore", ["Crypto", "HTTPClient", "JSON", "EventLoop", "Observability"]),
+    library("AppStore", ["Crypto", "HTTP2", "HTTPClient", "JSON", "EventLoop", "Observability"]),
     library("Purchases", ["JSON"]),
     library("Configuration", ["Crypto", "JSON", "Purchases"]),
     library(
@@ -71,7 +71,7 @@ let package = Package(
     library(
       "Worker",
       [
-        "Fleet", "AppStore", "HTTPClient", "HTTPServer", "Redis", "AMQP", "Configuration", "EventLoop", "JSON",
+        "Fleet", "AppStore", "HTTP2", "HTTPClient", "HTTPServer", "Redis", "AMQP", "Configuration", "EventLoop", "JSON",
         "Observability", "Purchases",
       ]),
     library(
@@ -81,7 +81,7 @@ let package = Package(
         "Observability",
         "Purchases",
       ]),
-    library("Simulator", ["HTTP2Server", "Crypto", "EventLoop", "Observability"]),
+    library("Simulator", ["HTTP2", "Crypto", "EventLoop", "Observability"]),
     .executableTarget(
       name: "Countersign",
       dependencies: [
@@ -114,7 +114,7 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "AMQP", "Redis", "HTTPClient", "HTTPServer", "HTTP2Server", "Simulator", "AppStore", "Crypto", "Fleet", "JSON",
+        "AMQP", "Redis", "HTTPClient", "HTTPServer", "HTTP2", "Simulator", "AppStore", "Crypto", "Fleet", "JSON",
         "Purchases", "TestSupport", "EventLoop",
       ]),
     tests(

@@ -55,11 +55,18 @@ public final class DescriptorWatcher {
   }
 
   fileprivate func fire(_ readiness: Readiness) { handler?(readiness) }
+
+  /// Tells an error as readiness: the owner's next read or write names the cause.
+  fileprivate func fail() {
+    // libuv has stopped to watch, but the owner may have bytes to read before it comes to the error.
+    if let handle, !watched.isEmpty { uv_poll_start(handle, watched.rawValue, onReady) }
+    fire([.readable, .writable])
+  }
 }
 
 private func onReady(_ handle: UnsafeMutablePointer<uv_poll_t>?, _ status: Int32, _ events: Int32) {
   let watcher = Unmanaged<DescriptorWatcher>.fromOpaque(handle!.pointee.data).takeUnretainedValue()
-  // An error is told as readiness: the owner's next read or write names the cause.
-  let readiness: Readiness = status < 0 ? [.readable, .writable] : Readiness(rawValue: events)
-  LoopActor.assumeIsolated { watcher.fire(readiness) }
+  LoopActor.assumeIsolated {
+    if status < 0 { watcher.fail() } else { watcher.fire(Readiness(rawValue: events)) }
+  }
 }

@@ -100,26 +100,6 @@ public final class Listener {
   }
 }
 
-/// Begins to connect to a numeric address, without waiting; a failure shows at the first read.
-///
-/// - Throws: ``ListenError`` when no socket can be had.
-public func beginConnection(host: String, port: Int) throws(ListenError) -> Int32 {
-  let target = "\(host):\(port)"
-  var hints = addrinfo()
-  hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-  hints.ai_flags = AI_NUMERICHOST
-  var found: UnsafeMutablePointer<addrinfo>?
-  guard getaddrinfo(host, String(port), &hints, &found) == 0, let address = found else {
-    throw ListenError(target: target, cause: "not a numeric address")
-  }
-  defer { freeaddrinfo(found) }
-  let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
-  let descriptor = socket(address.pointee.ai_family, kind, 0)
-  guard descriptor >= 0 else { throw ListenError(target: target, cause: String(cString: strerror(errno))) }
-  _ = connect(descriptor, address.pointee.ai_addr, address.pointee.ai_addrlen)
-  return descriptor
-}
-
 /// Opens a non-blocking listening socket on a numeric address; port 0 takes any free port.
 ///
 /// - Returns: the descriptor and the port it is bound to.

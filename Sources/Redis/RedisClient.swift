@@ -56,23 +56,41 @@ public final class RedisClient {
   ///
   /// - Throws: ``RedisError``, with the script's name as operation.
   public func run(_ script: RedisScript, keys: [String], arguments: [String]) async throws -> RESPValue {
-    let tail = [String(keys.count)] + keys + arguments
+    try await run(script, RedisScript.Call(keys: keys, arguments: arguments))
+  }
+
+  /// Does the same with keys and arguments in one.
+  ///
+  /// - Throws: ``RedisError``, with the script's name as operation.
+  public func run(_ script: RedisScript, _ call: RedisScript.Call) async throws -> RESPValue {
     do {
-      do {
-        return try await send(["EVALSHA", try await digest(of: script)] + tail)
-      } catch let error as RedisError where error.code == .reply && error.cause.hasPrefix("NOSCRIPT") {
-        // A Redis that was restarted has forgotten its scripts.
-        digests[script.name] = nil
+      let digest: String
+      if let known = digests[script.name] { digest = known } else { digest = try await load(script) }
+      return try await send(call.command("EVALSHA", digest))
+    } catch {
+      return try await recover(script, call, from: error)
+    }
+  }
+
+  /// Runs a script by its text where the digest is not known; any other failure is told with the script's name.
+  @inline(never)
+  private func recover(_ script: RedisScript, _ call: RedisScript.Call, from error: any Error) async throws -> RESPValue
+  {
+    do {
+      guard let error = error as? RedisError, error.code == .reply, error.cause.hasPrefix("NOSCRIPT") else {
+        throw error
       }
-      return try await send(["EVAL", script.source] + tail)
+      // A Redis that was restarted has forgotten its scripts.
+      digests[script.name] = nil
+      return try await send(call.command("EVAL", script.source))
     } catch let error as RedisError {
       throw RedisError(error.code, operation: "script \(script.name)", target: error.target, cause: error.cause)
     }
   }
 
   /// Loads a script, once for all who want to run it meanwhile, and returns its digest.
-  private func digest(of script: RedisScript) async throws -> String {
-    if let known = digests[script.name] { return known }
+  @inline(never)
+  private func load(_ script: RedisScript) async throws -> String {
     let load =
       loads[script.name]
       ?? Task { @LoopActor in
@@ -107,5 +125,11 @@ public final class RedisClient {
       onChange(.lost(failure, retryIn: delay))
       try? await EventLoop.sleep(for: delay)
     }
+  }
+}
+
+extension RedisScript.Call {
+  fileprivate func command(_ name: String, _ script: String) -> [String] {
+    [name, script, String(keys.count)] + keys + arguments
   }
 }

@@ -1,6 +1,6 @@
 import Crypto
 import FoundationEssentials
-import HTTP2Server
+import HTTP2
 
 /// Turns decisions into bytes: encodes and signs.
 struct StoreRenderer {

@@ -1,6 +1,6 @@
 import EventLoop
 import FoundationEssentials
-import HTTP2Server
+import HTTP2
 import Observability
 
 /// Answers requests: reads them, lets the rules decide, keeps what must be remembered, and waits when told to.

@@ -3,6 +3,7 @@ import AppStore
 import Configuration
 public import EventLoop
 public import Fleet
+import HTTP2
 import HTTPClient
 import HTTPServer
 import Observability
@@ -20,7 +21,7 @@ public final class Worker: Role {
   let metrics: WorkerMetrics
 
   private let redis: RedisClient
-  private let client: HTTPClient
+  private let client: HTTP2Client
   let api: AppStoreServerAPI
   let verifier: SignedDataVerifier
   let suspects: Suspects
@@ -60,7 +61,7 @@ public final class Worker: Role {
     var clientConfiguration = HTTPClient.Configuration()
     clientConfiguration.caFile = settings.appStore.caFile
     clientConfiguration.maxConnectionsPerHost = settings.appStore.maxConnections
-    client = HTTPClient(clientConfiguration)
+    client = HTTP2Client(clientConfiguration)
     var apiConfiguration = AppStoreServerAPI.Configuration()
     apiConfiguration.productionURL = settings.appStore.productionURL
     apiConfiguration.sandboxURL = settings.appStore.sandboxURL
@@ -131,16 +132,13 @@ public final class Worker: Role {
       metrics.redeliveries.count()
       context.log.info("delivered again", ["messageId": .string(received.delivery.properties.messageID ?? "")])
     }
-    runs.start { [self] in
-      let job: Job
-      let attempt: Int
-      do throws(JobMessage.Malformed) {
-        (job, attempt) = try JobMessage.read(received.delivery)
-      } catch {
-        return await bury(received, error.reason)
-      }
-      await JobRun(job, attempt, received, by: self).run()
+    let run: JobRun
+    do throws(JobMessage.Malformed) {
+      run = try JobRun(received, by: self)
+    } catch {
+      return runs.start { [self] in await bury(received, error.reason) }
     }
+    runs.start { await run.run() }
   }
 
   /// Where a publisher's transactions may be asked about.

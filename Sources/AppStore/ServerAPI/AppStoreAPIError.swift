@@ -3,6 +3,8 @@ public import HTTPClient
 import JSON
 
 /// A call that did not succeed.
+///
+/// A reference inside: every suspended function that it may pass has room for it.
 public struct AppStoreAPIError: Error, Sendable, CustomStringConvertible {
   /// What happened.
   public enum Kind: Sendable {
@@ -22,24 +24,34 @@ public struct AppStoreAPIError: Error, Sendable, CustomStringConvertible {
     case invalidRequest(String)
   }
 
+  private final class Details: Sendable {
+    let kind: Kind
+    let endpoint: AppStoreEndpoint
+    let message: String?
+    let correlation: AppleCorrelation
+
+    init(_ kind: Kind, _ endpoint: AppStoreEndpoint, _ message: String?, _ correlation: AppleCorrelation) {
+      (self.kind, self.endpoint, self.message, self.correlation) = (kind, endpoint, message, correlation)
+    }
+  }
+
+  private let details: Details
+
   /// What happened.
-  public let kind: Kind
+  public var kind: Kind { details.kind }
   /// The call.
-  public let endpoint: AppStoreEndpoint
+  public var endpoint: AppStoreEndpoint { details.endpoint }
   /// Apple's text.
-  public let message: String?
+  public var message: String? { details.message }
   /// The ids that Apple gave to the call.
-  public let correlation: AppleCorrelation
+  public var correlation: AppleCorrelation { details.correlation }
 
   /// Creates an error.
   public init(
     _ kind: Kind, endpoint: AppStoreEndpoint, message: String? = nil,
     correlation: AppleCorrelation = AppleCorrelation()
   ) {
-    self.kind = kind
-    self.endpoint = endpoint
-    self.message = message
-    self.correlation = correlation
+    details = Details(kind, endpoint, message, correlation)
   }
 
   private struct Body: Decodable {

@@ -1,7 +1,7 @@
 import HTTPClient
 
 /// A successful answer.
-public struct AppStoreAnswer<Body: Sendable>: Sendable {
+public final class AppStoreAnswer<Body: Sendable>: Sendable {
   /// The decoded body; signed texts in it are not verified.
   public let body: Body
   /// How Apple's support finds the call.
@@ -14,7 +14,11 @@ public struct AppStoreAnswer<Body: Sendable>: Sendable {
   }
 }
 
-extension AppStoreAnswer: Equatable where Body: Equatable {}
+extension AppStoreAnswer: Equatable where Body: Equatable {
+  public static func == (one: AppStoreAnswer, other: AppStoreAnswer) -> Bool {
+    one.body == other.body && one.correlation == other.correlation
+  }
+}
 
 /// The ids that Apple gives to a call; log them, Apple's support asks for them.
 public struct AppleCorrelation: Hashable, Sendable {

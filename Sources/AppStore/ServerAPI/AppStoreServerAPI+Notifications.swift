@@ -7,7 +7,7 @@ extension AppStoreServerAPI {
     var call = AppStoreCall(.notificationHistory, "POST", path: "/inApps/v1/notifications/history")
     call.add(query: [(name: "paginationToken", value: paginationToken)])
     try call.set(body: request)
-    return try await answer(to: call, in: environment, for: app)
+    return try await answer(to: self.request(for: call, in: environment, of: app))
   }
 
   /// Asks Apple to send a notification of type ``NotificationType/test``.
@@ -15,7 +15,7 @@ extension AppStoreServerAPI {
     in environment: AppStoreEnvironment, for app: AppCredentials
   ) async throws(AppStoreAPIError) -> AppStoreAnswer<TestNotificationResponse> {
     let call = AppStoreCall(.testNotification, "POST", path: "/inApps/v1/notifications/test")
-    return try await answer(to: call, in: environment, for: app)
+    return try await answer(to: self.request(for: call, in: environment, of: app))
   }
 
   /// Returns what became of a test notification.
@@ -27,6 +27,6 @@ extension AppStoreServerAPI {
         .invalidRequest("this is not the token of a test notification"), endpoint: .testNotificationStatus)
     }
     let call = AppStoreCall(.testNotificationStatus, path: "/inApps/v1/notifications/test/\(token)")
-    return try await answer(to: call, in: environment, for: app)
+    return try await answer(to: self.request(for: call, in: environment, of: app))
   }
 }

@@ -5,7 +5,7 @@ extension AppStoreServerAPI {
   ) async throws(AppStoreAPIError) -> AppStoreAnswer<TransactionInfoResponse> {
     let id = try Self.checked(transactionId, for: .transactionInfo)
     let call = AppStoreCall(.transactionInfo, path: "/inApps/v1/transactions/\(id)")
-    return try await answer(to: call, in: environment, for: app)
+    return try await answer(to: request(for: call, in: environment, of: app))
   }
 
   /// Returns the state of all the customer's subscriptions in the app; the id may be any of the customer's.
@@ -14,7 +14,7 @@ extension AppStoreServerAPI {
   ) async throws(AppStoreAPIError) -> AppStoreAnswer<SubscriptionStatusesResponse> {
     let id = try Self.checked(transactionId, for: .subscriptionStatuses)
     let call = AppStoreCall(.subscriptionStatuses, path: "/inApps/v1/subscriptions/\(id)")
-    return try await answer(to: call, in: environment, for: app)
+    return try await answer(to: request(for: call, in: environment, of: app))
   }
 
   /// Returns a page of the customer's transactions in the app; pass the last revision to get the next one.
@@ -27,7 +27,7 @@ extension AppStoreServerAPI {
     let id = try Self.checked(transactionId, for: .transactionHistory)
     var call = AppStoreCall(.transactionHistory, path: "/inApps/v2/history/\(id)")
     call.add(query: [(name: "revision", value: revision)] + filter.query)
-    return try await answer(to: call, in: environment, for: app)
+    return try await answer(to: request(for: call, in: environment, of: app))
   }
 
   /// Returns a page of the customer's refunded transactions in the app; pass the last revision to get the next one.
@@ -37,7 +37,7 @@ extension AppStoreServerAPI {
     let id = try Self.checked(transactionId, for: .refundHistory)
     var call = AppStoreCall(.refundHistory, path: "/inApps/v2/refund/lookup/\(id)")
     call.add(query: [(name: "revision", value: revision)])
-    return try await answer(to: call, in: environment, for: app)
+    return try await answer(to: request(for: call, in: environment, of: app))
   }
 
   /// Returns the transactions of an order id from a customer's receipt by mail; production only.
@@ -48,7 +48,7 @@ extension AppStoreServerAPI {
       throw AppStoreAPIError(.invalidRequest("this is not an order id"), endpoint: .orderLookup)
     }
     let call = AppStoreCall(.orderLookup, path: "/inApps/v1/lookup/\(orderId)")
-    return try await answer(to: call, in: .production, for: app)
+    return try await answer(to: request(for: call, in: .production, of: app))
   }
 
   /// Returns the customer's app transaction; the id may be any of the customer's.
@@ -57,7 +57,7 @@ extension AppStoreServerAPI {
   ) async throws(AppStoreAPIError) -> AppStoreAnswer<AppTransactionInfoResponse> {
     let id = try Self.checked(transactionId, for: .appTransactionInfo)
     let call = AppStoreCall(.appTransactionInfo, path: "/inApps/v1/transactions/appTransactions/\(id)")
-    return try await answer(to: call, in: environment, for: app)
+    return try await answer(to: request(for: call, in: environment, of: app))
   }
 
   /// Ties a purchase to a customer of the app, by a UUID.
@@ -68,7 +68,7 @@ extension AppStoreServerAPI {
     let id = try Self.checked(originalTransactionId, for: .appAccountToken)
     var call = AppStoreCall(.appAccountToken, "PUT", path: "/inApps/v1/transactions/\(id)/appAccountToken")
     try call.set(body: ["appAccountToken": token])
-    return try await confirmation(of: call, in: environment, for: app)
+    return try await confirmation(of: request(for: call, in: environment, of: app))
   }
 
   /// Answers a consumption request, within twelve hours of its notification.
@@ -79,7 +79,7 @@ extension AppStoreServerAPI {
     let id = try Self.checked(transactionId, for: .consumption)
     var call = AppStoreCall(.consumption, "PUT", path: "/inApps/v2/transactions/consumption/\(id)")
     try call.set(body: consumption)
-    return try await confirmation(of: call, in: environment, for: app)
+    return try await confirmation(of: request(for: call, in: environment, of: app))
   }
 
   private static func checked(

@@ -1,6 +1,7 @@
 public import EventLoop
 import FoundationEssentials
-public import HTTPClient
+public import HTTP2
+import HTTPClient
 import JSON
 
 /// Apple's App Store Server API: one call each, without retries, fallbacks or budgets, which are the caller's.
@@ -23,7 +24,7 @@ public final class AppStoreServerAPI {
     public init() {}
   }
 
-  /// Sends one request; ``HTTPClient/send(_:)`` outside of tests.
+  /// Sends one request; ``HTTP2Client/send(_:)`` outside of tests.
   typealias Transport = @LoopActor (HTTPClientRequest) async throws(HTTPClientError) -> HTTPClientResponse
 
   private let configuration: Configuration
@@ -33,7 +34,7 @@ public final class AppStoreServerAPI {
 
   /// Creates the API over a client; `now` gives milliseconds since 1970.
   public convenience init(
-    _ configuration: Configuration = Configuration(), client: HTTPClient,
+    _ configuration: Configuration = Configuration(), client: HTTP2Client,
     now: @escaping @Sendable () -> Int64 = unixMilliseconds
   ) {
     self.init(configuration, now: now) { request throws(HTTPClientError) in try await client.send(request) }
@@ -46,45 +47,55 @@ public final class AppStoreServerAPI {
     tokens = BearerTokens()
   }
 
+  // What a call needs is made before it and taken apart after it, in functions that do not suspend: what one that suspends may
+  // need again is memory of each of the thousands of calls in flight.
+
+  /// A call that is ready to be sent.
+  struct Request {
+    let endpoint: AppStoreEndpoint
+    let message: HTTPClientRequest
+  }
+
   /// Makes a call whose answer is JSON.
   func answer<Body: Decodable & Sendable>(
-    to call: AppStoreCall, as type: Body.Type = Body.self, in environment: AppStoreEnvironment,
-    for app: AppCredentials
+    to request: Request, as type: Body.Type = Body.self
   ) async throws(AppStoreAPIError) -> AppStoreAnswer<Body> {
-    let response = try await respond(to: call, in: environment, for: app)
-    let correlation = AppleCorrelation(response)
-    guard let body = try? JSONText(response.body).decoded(as: type) else {
-      throw AppStoreAPIError(.malformedAnswer, endpoint: call.endpoint, correlation: correlation)
-    }
-    return AppStoreAnswer(body: body, correlation: correlation)
+    try Self.decoded(try await response(to: request), of: request.endpoint)
   }
 
   /// Makes a call whose answer has no body.
-  func confirmation(
-    of call: AppStoreCall, in environment: AppStoreEnvironment, for app: AppCredentials
-  ) async throws(AppStoreAPIError) -> AppleCorrelation {
-    AppleCorrelation(try await respond(to: call, in: environment, for: app))
+  func confirmation(of request: Request) async throws(AppStoreAPIError) -> AppleCorrelation {
+    AppleCorrelation(try await response(to: request))
   }
 
-  private func respond(
-    to call: AppStoreCall, in environment: AppStoreEnvironment, for app: AppCredentials
-  ) async throws(AppStoreAPIError) -> HTTPClientResponse {
-    let request = try request(for: call, in: environment, of: app)
+  private func response(to request: Request) async throws(AppStoreAPIError) -> HTTPClientResponse {
     let response: HTTPClientResponse
     do {
-      response = try await transport(request)
+      response = try await transport(request.message)
     } catch {
-      throw AppStoreAPIError(.transport(error), endpoint: call.endpoint)
+      throw AppStoreAPIError(.transport(error), endpoint: request.endpoint)
     }
     guard (200..<300).contains(response.status) else {
-      throw AppStoreAPIError(response, endpoint: call.endpoint, now: now())
+      throw AppStoreAPIError(response, endpoint: request.endpoint, now: now())
     }
     return response
   }
 
-  private func request(
+  @inline(never)
+  private static func decoded<Body: Decodable & Sendable>(
+    _ response: HTTPClientResponse, of endpoint: AppStoreEndpoint
+  ) throws(AppStoreAPIError) -> AppStoreAnswer<Body> {
+    let correlation = AppleCorrelation(response)
+    guard let body = try? JSONText(response.body).decoded(as: Body.self) else {
+      throw AppStoreAPIError(.malformedAnswer, endpoint: endpoint, correlation: correlation)
+    }
+    return AppStoreAnswer(body: body, correlation: correlation)
+  }
+
+  @inline(never)
+  func request(
     for call: AppStoreCall, in environment: AppStoreEnvironment, of app: AppCredentials
-  ) throws(AppStoreAPIError) -> HTTPClientRequest {
+  ) throws(AppStoreAPIError) -> Request {
     let base: String
     switch environment {
     case .production: base = configuration.productionURL
@@ -102,8 +113,10 @@ public final class AppStoreServerAPI {
     }
     var headers = [(name: "Authorization", value: "Bearer \(token)"), (name: "Accept", value: "application/json")]
     if call.body != nil { headers.append((name: "Content-Type", value: "application/json")) }
-    return HTTPClientRequest(
-      call.method, base + call.target, headers: headers, body: call.body, timeout: configuration.timeout,
-      maxResponseBytes: configuration.maxResponseBytes)
+    return Request(
+      endpoint: call.endpoint,
+      message: HTTPClientRequest(
+        call.method, base + call.target, headers: headers, body: call.body, timeout: configuration.timeout,
+        maxResponseBytes: configuration.maxResponseBytes))
   }
 }

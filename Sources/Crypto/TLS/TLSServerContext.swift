@@ -72,12 +72,17 @@ public final class TLSServerContext: @unchecked Sendable {
 /// `SSL_OP_NO_RENEGOTIATION`, a macro that Swift does not see: a client must not make the server work for nothing.
 private let noRenegotiation: UInt64 = 1 << 30
 
-/// ALPN names as they are on the wire: each with its length in front.
+/// Returns ALPN names as they are on the wire: each with its length in front (RFC 7301, section 3.1).
+func encodedProtocols(_ names: [String]) -> [UInt8] {
+  names.flatMap { [UInt8(clamping: $0.utf8.count)] + Array($0.utf8) }
+}
+
+/// A server's ALPN names.
 private final class ProtocolList: Sendable {
   let encoded: [UInt8]
 
   init(_ names: [String]) {
-    encoded = names.flatMap { [UInt8(clamping: $0.utf8.count)] + Array($0.utf8) }
+    encoded = encodedProtocols(names)
   }
 
   /// Returns where the first own name that the client offers too stands in `offered`.

@@ -3,7 +3,7 @@ public import Purchases
 import Redis
 
 /// What became of the attempt to finalize.
-public enum FinalizeAnswer: Sendable, Equatable {
+public indirect enum FinalizeAnswer: Sendable, Equatable {
   /// The synchronization is finalized, by us or, in an earlier run, with the same claim; its event must be published.
   case finalized(Synchronization)
   /// A later lease was given out; what we found must not take effect.
@@ -29,29 +29,44 @@ extension PurchaseStore {
     _ job: Job, _ lease: Lease, _ outcome: Outcome, retention: Duration, sweepAfter: Duration, route: String?,
     reuse: Duration = .zero
   ) async throws -> FinalizeAnswer {
+    let call = finalization(job, lease, outcome, retention, sweepAfter, route, reuse)
+    return try read(try await redis.run(.finalize, call), of: job, lease, outcome)
+  }
+
+  // Functions of their own, as the strings of a script's call would otherwise be memory of every run that waits for its reply.
+
+  @inline(never)
+  private func finalization(
+    _ job: Job, _ lease: Lease, _ outcome: Outcome, _ retention: Duration, _ sweepAfter: Duration, _ route: String?,
+    _ reuse: Duration
+  ) -> RedisScript.Call {
     let (publisher, transaction) = (job.publisherId, job.transactionId)
     var owner = ""
     if outcome.accessGranted, let original = outcome.originalTransactionId, let environment = outcome.environment {
       owner = keys.owner(publisher, environment, original)
     }
-    let reply =
-      try await redis.run(
-        .finalize,
-        keys: [
-          keys.fence(publisher, transaction), keys.lease(publisher, transaction),
-          keys.synchronization(publisher, job.synchronizationId), keys.claim(publisher, transaction), keys.open,
-          keys.route(publisher, transaction), keys.recent(publisher, transaction),
-        ] + (owner.isEmpty ? [] : [owner]),
-        arguments: [
-          String(lease.fence), job.claim.encoded, keys.member(publisher, job.synchronizationId),
-          String(retention.wholeMilliseconds), String(job.customerId), transaction, outcome.result.rawValue,
-          outcome.accessGranted ? "1" : "0", outcome.offerId ?? "", outcome.originalTransactionId ?? "",
-          outcome.environment ?? "", job.traceparent ?? "", route ?? "",
-          String(Self.routeRetention.wholeMilliseconds),
-          SynchronizationResult.purchaseOwnedByAnotherCustomer.rawValue, encoded(job),
-          String(sweepAfter.wholeMilliseconds), String(reuse.wholeMilliseconds),
-        ]
-      ).array ?? []
+    return RedisScript.Call(
+      keys: [
+        keys.fence(publisher, transaction), keys.lease(publisher, transaction),
+        keys.synchronization(publisher, job.synchronizationId), keys.claim(publisher, transaction), keys.open,
+        keys.route(publisher, transaction), keys.recent(publisher, transaction),
+      ] + (owner.isEmpty ? [] : [owner]),
+      arguments: [
+        String(lease.fence), job.claim.encoded, keys.member(publisher, job.synchronizationId),
+        String(retention.wholeMilliseconds), String(job.customerId), transaction, outcome.result.rawValue,
+        outcome.accessGranted ? "1" : "0", outcome.offerId ?? "", outcome.originalTransactionId ?? "",
+        outcome.environment ?? "", job.traceparent ?? "", route ?? "",
+        String(Self.routeRetention.wholeMilliseconds),
+        SynchronizationResult.purchaseOwnedByAnotherCustomer.rawValue, encoded(job),
+        String(sweepAfter.wholeMilliseconds), String(reuse.wholeMilliseconds),
+      ])
+  }
+
+  @inline(never)
+  private func read(
+    _ value: RESPValue, of job: Job, _ lease: Lease, _ outcome: Outcome
+  ) throws -> FinalizeAnswer {
+    let reply = value.array ?? []
     switch reply.first?.string {
     case "stale": return .stale
     case "ours":
@@ -64,14 +79,14 @@ extension PurchaseStore {
       outcome.offerId = reply[3].string.flatMap { $0.isEmpty ? nil : $0 }
       return .finalized(
         Synchronization(
-          id: job.synchronizationId, publisherId: publisher, customerId: job.customerId, transactionId: transaction,
-          status: .finalized,
+          id: job.synchronizationId, publisherId: job.publisherId, customerId: job.customerId,
+          transactionId: job.transactionId, status: .finalized,
           conclusion: Conclusion(
             outcome: outcome, version: lease.fence, finalizedAt: time, traceparent: job.traceparent)))
     case "finalized":
-      guard let done = Synchronization(publisher: publisher, id: job.synchronizationId, fields: reply[1].hash) else {
-        throw unexpected(reply, "finalize")
-      }
+      guard
+        let done = Synchronization(publisher: job.publisherId, id: job.synchronizationId, fields: reply[1].hash)
+      else { throw unexpected(reply, "finalize") }
       return .finalized(done)
     default: throw unexpected(reply, "finalize")
     }

@@ -33,7 +33,7 @@ public struct Lease: Sendable, Equatable {
 }
 
 /// What became of the attempt to take a lease.
-public enum LeaseAnswer: Sendable, Equatable {
+public indirect enum LeaseAnswer: Sendable, Equatable {
   case taken(Lease)
   /// Another run has the lease for this long at most.
   case busy(Duration)
@@ -62,21 +62,32 @@ extension PurchaseStore {
     _ job: Job, for duration: Duration, sweepAfter: Duration, wasRedelivered: Bool = false, places: [CallPlace] = [],
     endpoints: [String] = []
   ) async throws -> LeaseAnswer {
+    let call = taking(job, duration, sweepAfter, wasRedelivered, places, endpoints)
+    return try read(try await redis.run(.takeLease, call), of: job)
+  }
+
+  @inline(never)
+  private func taking(
+    _ job: Job, _ duration: Duration, _ sweepAfter: Duration, _ wasRedelivered: Bool, _ places: [CallPlace],
+    _ endpoints: [String]
+  ) -> RedisScript.Call {
     let (publisher, transaction) = (job.publisherId, job.transactionId)
-    let reply =
-      try await redis.run(
-        .takeLease,
-        keys: [
-          keys.lease(publisher, transaction), keys.fence(publisher, transaction),
-          keys.synchronization(publisher, job.synchronizationId), keys.claim(publisher, transaction), keys.open,
-          keys.route(publisher, transaction), keys.budgets, keys.recent(publisher, transaction),
-        ],
-        arguments: [
-          String(duration.wholeMilliseconds), job.claim.encoded, keys.member(publisher, job.synchronizationId),
-          String(sweepAfter.wholeMilliseconds), String(job.customerId), transaction, encoded(job),
-          job.traceparent ?? "", wasRedelivered ? "1" : "0", String(endpoints.count),
-        ] + endpoints + places.flatMap { [$0.name, String($0.perSecond)] }
-      ).array ?? []
+    return RedisScript.Call(
+      keys: [
+        keys.lease(publisher, transaction), keys.fence(publisher, transaction),
+        keys.synchronization(publisher, job.synchronizationId), keys.claim(publisher, transaction), keys.open,
+        keys.route(publisher, transaction), keys.budgets, keys.recent(publisher, transaction),
+      ],
+      arguments: [
+        String(duration.wholeMilliseconds), job.claim.encoded, keys.member(publisher, job.synchronizationId),
+        String(sweepAfter.wholeMilliseconds), String(job.customerId), transaction, encoded(job),
+        job.traceparent ?? "", wasRedelivered ? "1" : "0", String(endpoints.count),
+      ] + endpoints + places.flatMap { [$0.name, String($0.perSecond)] })
+  }
+
+  @inline(never)
+  private func read(_ value: RESPValue, of job: Job) throws -> LeaseAnswer {
+    let reply = value.array ?? []
     switch reply.first?.string {
     case "taken":
       guard let fence = reply[1].integer else { throw unexpected(reply, "take lease") }
@@ -89,9 +100,9 @@ extension PurchaseStore {
     case "wait": return .wait(.milliseconds(max(1, reply[1].integer ?? 1000)))
     case "busy": return .busy(.milliseconds(max(1, reply[1].integer ?? 1000)))
     case "finalized":
-      guard let done = Synchronization(publisher: publisher, id: job.synchronizationId, fields: reply[1].hash) else {
-        throw unexpected(reply, "take lease")
-      }
+      guard
+        let done = Synchronization(publisher: job.publisherId, id: job.synchronizationId, fields: reply[1].hash)
+      else { throw unexpected(reply, "take lease") }
       return .finalized(done)
     case "foreign": return .foreign
     default: throw unexpected(reply, "take lease")

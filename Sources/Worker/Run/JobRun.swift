@@ -25,9 +25,8 @@ final class JobRun {
 
   private var context: RoleContext { worker.context }
 
-  init(_ job: Job, _ attempt: Int, _ received: AMQPConsumer.Received, by worker: Worker) {
-    self.job = job
-    self.attempt = attempt
+  init(_ received: AMQPConsumer.Received, by worker: Worker) throws(JobMessage.Malformed) {
+    (job, attempt) = try JobMessage.read(received.delivery)
     self.received = received
     self.worker = worker
     log = worker.context.log.with([
@@ -55,27 +54,46 @@ final class JobRun {
     worker.holds(self)
     if job.transactionId == context.faults.crashTransaction { abort() }
 
-    // 2. Apple's answer, verified.
-    guard let publisher = context.publishers[job.publisherId] else {
-      log.error("the publisher is not configured")
-      return await follow(.failed(.publisherUnknown), nil, OfferCatalog([]))
-    }
-    // An answer of a moment ago, unless the publisher has given the offer up since.
-    if let covered = lease.covered, publisher.offers.contains(covered.offerId ?? "") {
-      worker.letsGo(self)
-      worker.metrics.covered.count()
-      return await finalize(covered, lease.route)
-    }
-    let finding = await PurchaseVerification.verify(
-      job.transactionId, at: worker.places(of: publisher), route: lease.route, grant: lease.call, by: worker, log)
+    // 2. Apple's answer, verified; or that of a moment ago.
+    if let covered = coveredOutcome() { return await finalize(covered, lease.route) }
+    let finding = await verification()?.finding() ?? nowhereToAsk()
     if Task.isCancelled, case .failed = finding.outcome {
       // The worker stops and the call was broken off: that is no failure of the job.
       return await handBack()
     }
 
     // 3. The decision, and its effect.
-    await follow(finding.outcome, finding.route ?? lease.route, publisher.offers)
+    await follow(finding)
   }
+
+  /// What the answer of a moment ago came to, unless the publisher has given the offer up since.
+  @inline(never)
+  private func coveredOutcome() -> Outcome? {
+    guard let covered = lease.covered, offers.contains(covered.offerId ?? "") else { return nil }
+    worker.letsGo(self)
+    worker.metrics.covered.count()
+    return covered
+  }
+
+  @inline(never)
+  private func verification() -> PurchaseVerification? {
+    PurchaseVerification(
+      of: job.transactionId, at: places, route: lease.route, grant: lease.call, by: worker, log)
+  }
+
+  @inline(never)
+  private func nowhereToAsk() -> PurchaseVerification.Finding {
+    guard context.publishers[job.publisherId] != nil else {
+      log.error("the publisher is not configured")
+      return PurchaseVerification.Finding(outcome: .failed(.publisherUnknown))
+    }
+    return PurchaseVerification.Finding(outcome: .unknownTransaction)
+  }
+
+  /// Where the publisher's transactions may be known; nowhere, if nobody knows the publisher.
+  private var places: [AppPlace] { context.publishers[job.publisherId].map(worker.places(of:)) ?? [] }
+
+  private var offers: OfferCatalog { context.publishers[job.publisherId]?.offers ?? OfferCatalog([]) }
 
   /// Takes the lease; false when there is nothing to run, and the job is off the queue.
   func takeLease() async -> Bool {
@@ -85,8 +103,7 @@ final class JobRun {
       let answer = try await worker.store.takeLease(
         job, for: settings.leaseDuration, sweepAfter: settings.sweepAfter,
         wasRedelivered: JobMessage.wasRedelivered(received.delivery),
-        places: context.publishers[job.publisherId].map { worker.places(of: $0).map(\.call) } ?? [],
-        endpoints: PurchaseVerification.endpoints)
+        places: places.map(\.call), endpoints: PurchaseVerification.endpoints)
       if case .taken(let lease) = answer {
         // A late answer tells an old time.
         if ContinuousClock.now - start < .seconds(1), let correction = lease.takenAt.flatMap(context.clock.learn) {
@@ -119,21 +136,26 @@ final class JobRun {
 
   // MARK: Effects
 
-  /// Does what the outcome of an attempt asks for.
-  private func follow(_ outcome: AttemptOutcome, _ route: String?, _ offers: OfferCatalog) async {
+  /// Does what a finding asks for.
+  private func follow(_ finding: PurchaseVerification.Finding) async {
     // From here on the lease ends by what is written next; a renewal must not bring it back.
     worker.letsGo(self)
-    let step = NextStep.after(
-      outcome, attempt: attempt, policy: worker.policy, offers: offers, now: context.now())
-    switch step {
-    case .conclude(let conclusion):
-      var reuse = Duration.zero
-      if case .verified(let purchase) = outcome {
-        reuse = Entitlement.reuse(of: purchase, atMost: context.settings.worker.answerReuse, now: context.now())
-      }
-      await finalize(conclusion, route, reuse: reuse)
+    let route = finding.route ?? lease.route
+    switch nextStep(after: finding.outcome) {
+    case .conclude(let conclusion): await finalize(conclusion, route, reuse: reuse(of: finding.outcome))
     case .retry(let next, let tier, let cause): await retry(next, tier, cause, route)
     }
+  }
+
+  @inline(never)
+  private func nextStep(after outcome: AttemptOutcome) -> NextStep {
+    NextStep.after(outcome, attempt: attempt, policy: worker.policy, offers: offers, now: context.now())
+  }
+
+  /// How long the next registrations of the transaction need no call to Apple.
+  private func reuse(of outcome: AttemptOutcome) -> Duration {
+    guard case .verified(let purchase) = outcome else { return .zero }
+    return Entitlement.reuse(of: purchase, atMost: context.settings.worker.answerReuse, now: context.now())
   }
 
   @inline(never)
@@ -148,23 +170,29 @@ final class JobRun {
 
   /// Finalizes: the fencing number decides whether what we found takes effect.
   func finalize(_ outcome: Outcome, _ route: String?, reuse: Duration = .zero) async {
+    switch await write(outcome, route, reuse) {
+    case .finalized(let synchronization):
+      note(synchronization.conclusion)
+      await tell(synchronization)
+    case .stale:
+      noteStale("a later lease was given out")
+      // The later lease may be that of another synchronization: this one must still come to its end.
+      await delay(attempt, .seconds(1), .busy, hasRun: true)
+    case nil: await delay(attempt, .seconds(1), .storeUnavailable, hasRun: true)
+    }
+  }
+
+  /// Writes an outcome; `nil` when it is unknown whether it took effect.
+  @inline(never)
+  private func write(_ outcome: Outcome, _ route: String?, _ reuse: Duration) async -> FinalizeAnswer? {
     let settings = context.settings.worker
     do {
-      switch try await worker.store.finalize(
+      return try await worker.store.finalize(
         job, lease, outcome, retention: settings.statusRetention, sweepAfter: settings.sweepAfter, route: route,
         reuse: reuse)
-      {
-      case .finalized(let synchronization):
-        note(synchronization.conclusion)
-        await tell(synchronization)
-      case .stale:
-        noteStale("a later lease was given out")
-        // The later lease may be that of another synchronization: this one must still come to its end.
-        await delay(attempt, .seconds(1), .busy, hasRun: true)
-      }
     } catch {
       log.warning("finalize failed", ["cause": .failure(error)])
-      await delay(attempt, .seconds(1), .storeUnavailable, hasRun: true)
+      return nil
     }
   }
 
@@ -192,10 +220,14 @@ final class JobRun {
       log.error("a finalized synchronization has no conclusion")
       return await worker.bury(received, "finalized without a conclusion")
     }
+    await tell(EventMessage.message(event, exchange: worker.topology.events))
+  }
+
+  @inline(never)
+  private func tell(_ event: AMQPMessage) async {
     do {
-      let message = EventMessage.message(event, exchange: worker.topology.events)
-      try await worker.publisher.publishSurely(message)
-      worker.recentEvents.add(message)
+      try await worker.publisher.publishSurely(event)
+      worker.recentEvents.add(event)
     } catch {
       log.error("the event could not be published", ["cause": .failure(error)])
       return await delay(attempt, .seconds(5), .brokerUnavailable)

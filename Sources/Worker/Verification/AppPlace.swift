@@ -3,7 +3,9 @@ import Configuration
 import Fleet
 
 /// An app of a publisher in one environment: where Apple may be asked, as whom, and whose data its answers may carry.
-struct AppPlace: Sendable {
+///
+/// An object: every job in flight refers to one.
+final class AppPlace: Sendable {
   let app: Publisher.App
   let environment: AppStoreEnvironment
   /// The place by its name in budgets and routes.

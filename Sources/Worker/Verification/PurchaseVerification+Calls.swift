@@ -30,26 +30,28 @@ extension PurchaseVerification {
     }
   }
 
-  func call<Body>(
-    _ endpoint: AppStoreEndpoint, _ make: () async throws(AppStoreAPIError) -> AppStoreAnswer<Body>
-  ) async throws(Obstacle) -> Body {
-    let start = ContinuousClock.now
-    do {
-      let answer = try await make()
-      observe(start, endpoint, "ok")
-      log.debug(
-        "Apple answered", ["endpoint": .string(endpoint.rawValue), "correlation": .text(answer.correlation.label)])
-      return answer.body
-    } catch {
-      observe(start, endpoint, error.label)
-      log.info(
-        "Apple call failed",
-        [
-          "endpoint": .string(endpoint.rawValue), "environment": .string(place.environment.rawValue),
-          "cause": .failure(error), "correlation": .text(error.correlation.label),
-        ])
-      throw .call(error)
-    }
+  /// Notes an answer and returns its body.
+  @inline(never)
+  func succeeded<Body>(
+    _ answer: AppStoreAnswer<Body>, _ endpoint: AppStoreEndpoint, since start: ContinuousClock.Instant
+  ) -> Body {
+    observe(start, endpoint, "ok")
+    log.debug(
+      "Apple answered", ["endpoint": .string(endpoint.rawValue), "correlation": .text(answer.correlation.label)])
+    return answer.body
+  }
+
+  /// Notes a failure.
+  @inline(never)
+  func failed(_ error: AppStoreAPIError, since start: ContinuousClock.Instant) -> Obstacle {
+    observe(start, error.endpoint, error.label)
+    log.info(
+      "Apple call failed",
+      [
+        "endpoint": .string(error.endpoint.rawValue), "environment": .string(place.environment.rawValue),
+        "cause": .failure(error), "correlation": .text(error.correlation.label),
+      ])
+    return .call(error)
   }
 
   private func observe(_ start: ContinuousClock.Instant, _ endpoint: AppStoreEndpoint, _ outcome: String) {

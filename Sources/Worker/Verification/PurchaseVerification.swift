@@ -18,54 +18,66 @@ final class PurchaseVerification {
   let log: Log
   /// Where Apple is being asked.
   private(set) var place: AppPlace
+  /// Where it is asked after that.
+  private var places: ArraySlice<AppPlace>
+  /// The call that was taken out of its budget together with the lease.
+  private var grant: CallGrant?
   /// The purchase's original transaction, where a verified answer has told it before.
   private var original: String?
   /// Whether an app's key was refused everywhere.
   private var isUnauthorized = false
 
   /// What an attempt came to, and where Apple knew the transaction.
-  struct Finding {
+  final class Finding: Sendable {
     let outcome: AttemptOutcome
-    var route: String?
+    let route: String?
+
+    init(outcome: AttemptOutcome, route: String? = nil) { (self.outcome, self.route) = (outcome, route) }
   }
 
   /// Both can prove an active subscription, and only the first one any other purchase.
   static let endpoints = [AppStoreEndpoint.transactionInfo, .subscriptionStatuses].map(\.rawValue)
 
-  private init(_ transactionId: String, at place: AppPlace, _ worker: Worker, _ log: Log) {
+  /// Prepares to ask; `nil` when there is nowhere to ask.
+  ///
+  /// - Parameters:
+  ///   - route: where the transaction was known the last time.
+  ///   - grant: the first call, if one was taken out of its budget already.
+  init?(
+    of transactionId: String, at places: [AppPlace], route: String?, grant: CallGrant?, by worker: Worker, _ log: Log
+  ) {
+    let route = route.flatMap(Route.init)
+    // The publisher may have changed its mind about the environment since.
+    let known = places.firstIndex { $0.call.name == route?.place }
+    guard let first = known ?? places.indices.first else { return nil }
+    place = places[first]
+    self.places = (places[..<first] + places[(first + 1)...])[...]
+    if known != nil { original = route?.original }
     self.transactionId = transactionId
-    self.place = place
+    self.grant = grant
     self.worker = worker
     self.log = log
   }
 
   /// Asks in one place after the other.
-  ///
-  /// - Parameter grant: the first call, if one was taken out of its budget already.
-  static func verify(
-    _ transactionId: String, at places: [AppPlace], route: String?, grant: CallGrant?, by worker: Worker, _ log: Log
-  ) async -> Finding {
-    let route = route.flatMap(Route.init)
-    // The publisher may have changed its mind about the environment since.
-    let known = places.firstIndex { $0.call.name == route?.place }
-    guard let first = known ?? places.indices.first else { return Finding(outcome: .unknownTransaction) }
-    let verification = PurchaseVerification(transactionId, at: places[first], worker, log)
-    if known != nil { verification.original = route?.original }
-    return await verification.verify(first, places, grant)
+  func finding() async -> Finding {
+    repeat {
+      if let finding = await ask(takeGrant()) { return finding }
+    } while moveOn()
+    return Finding(outcome: isUnauthorized ? .failed(.unauthorized) : .unknownTransaction)
   }
 
-  private func verify(_ first: Int, _ places: [AppPlace], _ grant: CallGrant?) async -> Finding {
-    var unused = grant
-    for index in [first] + places.indices.filter({ $0 != first }) {
-      if index != first { (place, original) = (places[index], nil) }
-      var granted: AppStoreEndpoint?
-      if let grant = unused, grant.place == place.call.name {
-        granted = AppStoreEndpoint(rawValue: grant.endpoint)
-        unused = nil
-      }
-      if let finding = await ask(granted) { return finding }
-    }
-    return Finding(outcome: isUnauthorized ? .failed(.unauthorized) : .unknownTransaction)
+  /// The endpoint that may be asked at once.
+  private func takeGrant() -> AppStoreEndpoint? {
+    guard let grant, grant.place == place.call.name else { return nil }
+    self.grant = nil
+    return AppStoreEndpoint(rawValue: grant.endpoint)
+  }
+
+  private func moveOn() -> Bool {
+    guard let next = places.popFirst() else { return false }
+    (place, original) = (next, nil)
+    return true
   }
 
   // What a suspended function may need again is memory of each of the thousands of jobs in flight: errors, and what becomes
@@ -74,16 +86,10 @@ final class PurchaseVerification {
   /// Asks in the present place; `nil` when the next one is to be asked.
   private func ask(_ granted: AppStoreEndpoint?) async -> Finding? {
     do throws(Obstacle) {
-      return found(try await verify(granted))
+      return try await verify(granted)
     } catch {
       return await finding(behind: error)
     }
-  }
-
-  @inline(never)
-  private func found(_ purchase: VerifiedPurchase) -> Finding {
-    let only = purchase.kind == .autoRenewable ? nil : AppStoreEndpoint.transactionInfo.rawValue
-    return Finding(outcome: .verified(purchase), route: Route(place: place.call.name, endpoint: only).text)
   }
 
   @inline(never)
@@ -115,25 +121,25 @@ final class PurchaseVerification {
 
   /// Asks once where that is enough: Get Transaction Info proves everything but a subscription that has been renewed,
   /// upgraded or ended since, and Get All Subscription Statuses a subscription that it names.
-  private func verify(_ granted: AppStoreEndpoint?) async throws(Obstacle) -> VerifiedPurchase {
+  private func verify(_ granted: AppStoreEndpoint?) async throws(Obstacle) -> Finding {
     var statuses: [SubscriptionStatusesResponse.LastTransaction]?
     var endpoint = granted
     if endpoint == nil { endpoint = try await takeCall(Self.endpoints) }
     if endpoint == .subscriptionStatuses {
       statuses = try await askForStatuses()
-      if let purchase = try latest(in: statuses ?? []) { return purchase }
+      if let finding = try latest(in: statuses ?? []) { return finding }
       // The customer's subscriptions do not name this transaction: it is an older one of theirs, or none of them.
       try await takeCall([AppStoreEndpoint.transactionInfo.rawValue])
     }
     switch try judge(try await askForTransaction()) {
-    case .proven(let purchase): return purchase
+    case .proven(let finding): return finding
     case .doubtful(let transaction): return try await resolve(transaction, statuses)
     }
   }
 
   /// What Get Transaction Info has proven.
   private enum Judgement {
-    case proven(VerifiedPurchase)
+    case proven(Finding)
     case doubtful(Transaction)
   }
 
@@ -162,7 +168,7 @@ final class PurchaseVerification {
   @inline(never)
   private func resolve(
     _ transaction: Transaction, _ known: [SubscriptionStatusesResponse.LastTransaction]?
-  ) async throws(Obstacle) -> VerifiedPurchase {
+  ) async throws(Obstacle) -> Finding {
     var statuses = known
     if statuses == nil {
       try await takeCall([AppStoreEndpoint.subscriptionStatuses.rawValue], original: transaction.original)
@@ -187,24 +193,28 @@ final class PurchaseVerification {
   /// Returns the signed transaction.
   @inline(never)
   private func askForTransaction() async throws(Obstacle) -> String {
-    try await call(.transactionInfo) { () async throws(AppStoreAPIError) in
-      try await self.worker.api.transactionInfo(
-        self.transactionId, in: self.place.environment, for: self.place.credentials)
-    }.signedTransactionInfo
+    let start = ContinuousClock.now
+    do throws(AppStoreAPIError) {
+      let answer = try await worker.api.transactionInfo(
+        transactionId, in: place.environment, for: place.credentials)
+      return succeeded(answer, .transactionInfo, since: start).signedTransactionInfo
+    } catch {
+      throw failed(error, since: start)
+    }
   }
 
   /// Returns the customer's subscriptions; `nil` when Apple knows of none, which proves nothing.
   @inline(never)
   private func askForStatuses() async throws(Obstacle) -> [SubscriptionStatusesResponse.LastTransaction]? {
-    do {
-      let answer = try await call(.subscriptionStatuses) { () async throws(AppStoreAPIError) in
-        try await self.worker.api.subscriptionStatuses(
-          self.transactionId, in: self.place.environment, for: self.place.credentials)
-      }
-      return answer.data.flatMap { $0.lastTransactions ?? [] }
+    let start = ContinuousClock.now
+    do throws(AppStoreAPIError) {
+      let answer = try await worker.api.subscriptionStatuses(
+        transactionId, in: place.environment, for: place.credentials)
+      return succeeded(answer, .subscriptionStatuses, since: start).data.flatMap { $0.lastTransactions ?? [] }
     } catch {
-      if case .call(let error) = error, case .api(let code) = error.kind, Self.unknown.contains(code) { return nil }
-      throw error
+      let obstacle = failed(error, since: start)
+      if case .api(let code) = error.kind, Self.unknown.contains(code) { return nil }
+      throw obstacle
     }
   }
 
@@ -212,7 +222,7 @@ final class PurchaseVerification {
   @inline(never)
   private func latest(
     in entries: [SubscriptionStatusesResponse.LastTransaction]
-  ) throws(Obstacle) -> VerifiedPurchase? {
+  ) throws(Obstacle) -> Finding? {
     for entry in entries {
       if let named = entry.originalTransactionId, named == original ?? transactionId || named == transactionId {
         return try latest(entry, of: named)
@@ -230,7 +240,7 @@ final class PurchaseVerification {
   /// The purchase by its latest transaction: after a renewal or an upgrade not the one that was registered.
   private func latest(
     _ entry: SubscriptionStatusesResponse.LastTransaction, of original: String
-  ) throws(Obstacle) -> VerifiedPurchase? {
+  ) throws(Obstacle) -> Finding? {
     guard let signed = entry.signedTransactionInfo else { return nil }
     let latest = try checked(worker.verifier.transaction(signed, expecting: place.accepted))
     guard latest.originalTransactionId == original else {
@@ -243,9 +253,11 @@ final class PurchaseVerification {
     return try purchase(latest, grace: grace, isReportedRevoked: entry.status == .revoked)
   }
 
+  /// The purchase that a verified transaction describes.
+  @inline(never)
   private func purchase(
     _ transaction: TransactionPayload, grace: Int64? = nil, isReportedRevoked: Bool = false
-  ) throws(Obstacle) -> VerifiedPurchase {
+  ) throws(Obstacle) -> Finding {
     guard let original = transaction.originalTransactionId, let product = transaction.productId,
       let environment = transaction.environment, let date = transaction.purchaseDate
     else { throw reject("the transaction lacks a field that decides") }
@@ -258,10 +270,12 @@ final class PurchaseVerification {
     // What a product of an unknown type gives, nobody can know; so it gives nothing.
     default: throw reject("the product's type is unknown")
     }
-    return VerifiedPurchase(
+    let purchase = VerifiedPurchase(
       kind: kind, originalTransactionId: original, productId: product, environment: environment.rawValue,
       purchaseDate: date, expiresDate: transaction.expiresDate, gracePeriodExpiresDate: grace,
       revocationDate: transaction.revocationDate, isReportedRevoked: isReportedRevoked)
+    let only = kind == .autoRenewable ? nil : AppStoreEndpoint.transactionInfo.rawValue
+    return Finding(outcome: .verified(purchase), route: Route(place: place.call.name, endpoint: only).text)
   }
 
   private func checked<Payload>(_ verdict: Verdict<Payload>) throws(Obstacle) -> Payload {

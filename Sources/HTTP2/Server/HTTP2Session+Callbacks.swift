@@ -16,35 +16,6 @@ func makeSessionCallbacks() throws -> OpaquePointer {
   return callbacks
 }
 
-/// Calls `body` with the header fields of a response in nghttp2's form.
-func withHeaderFields<Value>(
-  of response: HTTP2Response, _ body: (UnsafePointer<nghttp2_nv>, Int) -> Value
-) -> Value {
-  var text: [UInt8] = []
-  var lengths: [(name: Int, value: Int)] = []
-  func append(_ name: String, _ value: String) {
-    text.append(contentsOf: name.utf8)
-    text.append(contentsOf: value.utf8)
-    lengths.append((name.utf8.count, value.utf8.count))
-  }
-  append(":status", String(response.status))
-  for field in response.headers { append(field.name.lowercased(), field.value) }
-  append("content-length", String(response.body.count))
-
-  // nghttp2 copies the fields during the call, and reads them only.
-  return text.withUnsafeMutableBufferPointer { bytes in
-    var next = bytes.baseAddress!
-    let fields = lengths.map { length in
-      let value = next + length.name
-      defer { next = value + length.value }
-      return nghttp2_nv(
-        name: next, value: value, namelen: length.name, valuelen: length.value,
-        flags: UInt8(NGHTTP2_NV_FLAG_NONE.rawValue))
-    }
-    return fields.withUnsafeBufferPointer { body($0.baseAddress!, $0.count) }
-  }
-}
-
 private func session(of context: UnsafeMutableRawPointer?) -> HTTP2Session {
   Unmanaged<HTTP2Session>.fromOpaque(context!).takeUnretainedValue()
 }

@@ -1,7 +1,7 @@
 import EventLoop
 import Testing
 
-@testable import HTTP2Server
+@testable import HTTP2
 
 /// The HTTP/2 side of a connection, fed with frames byte by byte.
 struct HTTP2SessionTests {

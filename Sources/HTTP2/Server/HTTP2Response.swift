@@ -31,4 +31,10 @@ public struct HTTP2Response: Sendable {
     self.body = body
     self.fault = fault
   }
+
+  /// All header fields, as HTTP/2 has them.
+  var fields: [(name: String, value: String)] {
+    [(":status", String(status))] + headers.map { ($0.name.lowercased(), $0.value) }
+      + [("content-length", String(body.count))]
+  }
 }

@@ -11,7 +11,7 @@ final class HTTP2Connection {
   private let scratch: HTTP2Server.Scratch
 
   private let descriptor: Int32
-  private let tls: TLSServerSession
+  private let tls: TLSSession
   private var watcher: DescriptorWatcher?
   /// There from the end of the handshake on.
   private var session: HTTP2Session?
@@ -32,7 +32,7 @@ final class HTTP2Connection {
     self.handler = handler
     self.onClose = onClose
     do {
-      tls = try TLSServerSession(configuration.tls)
+      tls = try TLSSession(accepting: configuration.tls)
       watcher = try DescriptorWatcher(descriptor: descriptor) { [weak self] in self?.handle($0) }
     } catch {
       Glibc.close(descriptor)

@@ -1,4 +1,4 @@
-/// Memory that all connections of a server read into, one after the other; nothing stays in it.
+/// Memory that all connections of a server or a client read into, one after the other; nothing stays in it.
 final class ScratchBuffer {
   let bytes: UnsafeMutableRawBufferPointer
 

@@ -84,7 +84,7 @@ final class HTTP2Session {
     let hasBody = streams[stream]?.request.method != "HEAD" && (!response.body.isEmpty || response.fault != nil)
     var provider = nghttp2_data_provider()
     provider.read_callback = onReadBody
-    let status = withHeaderFields(of: response) { fields, count in
+    let status = withHeaderFields(response.fields) { fields, count in
       hasBody
         ? nghttp2_submit_response(pointer, stream, fields, count, &provider)
         : nghttp2_submit_response(pointer, stream, fields, count, nil)

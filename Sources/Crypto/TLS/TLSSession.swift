@@ -1,33 +1,57 @@
 import COpenSSL
 
-/// One TLS connection, seen from the server, without a socket: bytes are fed in and taken out.
+/// One end of a TLS connection, without a socket: bytes are fed in and taken out.
 ///
 /// Not `Sendable`: it belongs to whoever drives the socket. Bytes to send may appear after every call, also after
 /// one that throws (the alert that tells the peer why).
-public final class TLSServerSession {
+public final class TLSSession {
   private let pointer: OpaquePointer
   /// What the peer sent; owned by `pointer`.
   private let incoming: OpaquePointer
   /// What the peer shall get; owned by `pointer`.
   private let outgoing: OpaquePointer
-  // The context holds what OpenSSL's ALPN callback reads, so it must not go before the session.
-  private let context: TLSServerContext
+  // A server's context holds what OpenSSL's ALPN callback reads, so it must not go before the session.
+  private let context: AnyObject
 
   /// Whether the handshake is complete, so that plaintext can be written.
   public private(set) var isEstablished = false
   /// Whether the peer said that it will send no more.
   public private(set) var isClosedByPeer = false
 
-  /// Creates a session that waits for the client's first bytes.
-  public init(_ context: TLSServerContext) throws(CryptoError) {
+  /// Creates a server's session, which waits for the client's first bytes.
+  public convenience init(accepting context: TLSServerContext) throws(CryptoError) {
+    try self.init(context.pointer, of: context)
+    SSL_set_accept_state(pointer)
+  }
+
+  /// Creates a client's session with a server of this name or numeric address, which its certificate must carry, and has the
+  /// first bytes ready to be sent.
+  public convenience init(connecting context: TLSClientContext, to host: String) throws(CryptoError) {
+    try self.init(context.pointer, of: context)
+    SSL_set_connect_state(pointer)
+    // An address is no name: it is looked for among the certificate's addresses, and not sent (RFC 6066, section 3).
+    if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(pointer), host) != 1 {
+      ERR_clear_error()
+      let isSet =
+        host.withCString {
+          // SSL_set_tlsext_host_name is a macro.
+          SSL_ctrl(
+            pointer, SSL_CTRL_SET_TLSEXT_HOSTNAME, Int(TLSEXT_NAMETYPE_host_name), UnsafeMutableRawPointer(mutating: $0)
+          )
+        } == 1 && SSL_set1_host(pointer, host) == 1
+      guard isSet else { throw .taken(during: "expect a certificate of \(host)") }
+    }
+    try receive(UnsafeRawBufferPointer(start: nil, count: 0))
+  }
+
+  private init(_ contextPointer: OpaquePointer, of context: AnyObject) throws(CryptoError) {
     let operation = "create a TLS session"
-    guard let pointer = SSL_new(context.pointer) else { throw .taken(during: operation) }
+    guard let pointer = SSL_new(contextPointer) else { throw .taken(during: operation) }
     guard let incoming = BIO_new(BIO_s_mem()), let outgoing = BIO_new(BIO_s_mem()) else {
       SSL_free(pointer)
       throw .taken(during: operation)
     }
     SSL_set_bio(pointer, incoming, outgoing)
-    SSL_set_accept_state(pointer)
     self.context = context
     self.pointer = pointer
     self.incoming = incoming
@@ -64,8 +88,17 @@ public final class TLSServerSession {
     if result == 1 {
       isEstablished = true
     } else if SSL_get_error(pointer, result) != SSL_ERROR_WANT_READ {
-      throw .taken(during: "shake hands over TLS")
+      throw handshakeFailure()
     }
+  }
+
+  /// OpenSSL's reasons, and what was wrong with the peer's certificate.
+  private func handshakeFailure() -> CryptoError {
+    let error = CryptoError.taken(during: "shake hands over TLS")
+    let verdict = SSL_get_verify_result(pointer)
+    guard verdict != Int(X509_V_OK) else { return error }
+    return CryptoError(
+      operation: error.operation, cause: "\(String(cString: X509_verify_cert_error_string(verdict))): \(error.cause)")
   }
 
   /// Reads decrypted bytes and returns how many; zero when more must be received first.
@@ -93,7 +126,7 @@ public final class TLSServerSession {
   /// Says that nothing more will be written; what the peer still sends can be read.
   public func shutDown() {
     guard isEstablished else { return }
-    // One call only tells the peer; a second would wait for its answer, which a server does not need.
+    // One call only tells the peer; a second would wait for its answer, which nobody needs.
     _ = SSL_shutdown(pointer)
     ERR_clear_error()
   }

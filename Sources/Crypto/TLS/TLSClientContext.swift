@@ -1,0 +1,38 @@
+import COpenSSL
+
+/// What all TLS sessions of one client share: whom it trusts and the protocols it speaks.
+public final class TLSClientContext: @unchecked Sendable {
+  // Sendable is right: the SSL_CTX is only changed in init, and OpenSSL counts its references atomically.
+  let pointer: OpaquePointer
+
+  /// Creates a context that takes TLS 1.2 and later, and no server whose certificate it cannot verify.
+  ///
+  /// - Parameters:
+  ///   - caFile: PEM blocks of the authorities to trust; `nil` means the system's.
+  ///   - applicationProtocols: ALPN names in order of preference.
+  public init(caFile: String?, applicationProtocols: [String]) throws(CryptoError) {
+    guard let pointer = SSL_CTX_new(TLS_client_method()) else { throw .taken(during: "create a TLS context") }
+    self.pointer = pointer
+    // A macro over SSL_CTX_ctrl that Swift does not see.
+    SSL_CTX_ctrl(pointer, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
+    SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
+    let encoded = encodedProtocols(applicationProtocols)
+    // Zero is success here, unlike everywhere else.
+    guard SSL_CTX_set_alpn_protos(pointer, encoded, UInt32(encoded.count)) == 0 else {
+      throw .taken(during: "offer protocols over TLS")
+    }
+    if let caFile {
+      guard SSL_CTX_load_verify_file(pointer, caFile) == 1 else {
+        throw .taken(during: "read the certificate authorities in \(caFile)")
+      }
+    } else {
+      guard SSL_CTX_set_default_verify_paths(pointer) == 1 else {
+        throw .taken(during: "read the system's certificate authorities")
+      }
+    }
+  }
+
+  deinit {
+    SSL_CTX_free(pointer)
+  }
+}

@@ -1,0 +1,114 @@
+// Also for the socket constants, which Glibc's own module shows only by accident.
+import CUV
+import Glibc
+
+/// A connection that could not be opened.
+public struct ConnectError: Error, Sendable, CustomStringConvertible {
+  /// Host and port.
+  public let target: String
+  /// The system's text, of the last address that was tried.
+  public let cause: String
+
+  public var description: String { "connect to \(target): \(cause)" }
+}
+
+extension EventLoop {
+  /// Opens a TCP connection to a name or a numeric address, trying the addresses of a name one after the other, and returns
+  /// its descriptor, non-blocking and without Nagle's delay.
+  ///
+  /// - Parameter limit: for all addresses together; each gets its share of what is left. The look-up of the name is not
+  ///   counted: it has limits of its own in `resolv.conf`.
+  /// - Throws: ``ResolutionError`` or ``ConnectError``.
+  @LoopActor
+  public static func connect(to host: String, port: Int, within limit: Duration) async throws -> Int32 {
+    let addresses = try await resolve(host)
+    let end = ContinuousClock.now + limit
+    var cause = "it has no address"
+    for (place, address) in addresses.enumerated() {
+      let share = (end - .now) / (addresses.count - place)
+      do {
+        return try await ConnectAttempt(address, port).outcome(within: share)
+      } catch let error as ConnectError {
+        cause = addresses.count == 1 ? error.cause : "\(error.cause) (\(address))"
+      }
+    }
+    throw ConnectError(target: "\(host):\(port)", cause: cause)
+  }
+}
+
+/// One attempt at one address.
+@LoopActor
+private final class ConnectAttempt {
+  private let target: String
+  private let descriptor: Int32
+  private var watcher: DescriptorWatcher?
+  private var timer: LoopTimer?
+  private var waiter: CheckedContinuation<Int32, any Error>?
+
+  init(_ address: String, _ port: Int) throws {
+    target = "\(address):\(port)"
+    descriptor = try beginConnection(host: address, port: port)
+  }
+
+  func outcome(within limit: Duration) async throws -> Int32 {
+    try await withCheckedThrowingContinuation { waiter in
+      self.waiter = waiter
+      do {
+        let watcher = try DescriptorWatcher(descriptor: descriptor) { _ in self.settle() }
+        watcher.watch(.writable)
+        self.watcher = watcher
+      } catch {
+        return end("\(error)")
+      }
+      let timer = LoopTimer { self.end("no answer") }
+      timer.start(after: limit)
+      self.timer = timer
+    }
+  }
+
+  private func settle() {
+    var code: Int32 = 0
+    var length = socklen_t(MemoryLayout<Int32>.size)
+    getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length)
+    end(code == 0 ? nil : String(cString: strerror(code)))
+  }
+
+  private func end(_ failure: String?) {
+    guard let waiter else { return }
+    self.waiter = nil
+    watcher?.close()
+    timer?.close()
+    guard let failure else {
+      var enabled: Int32 = 1
+      setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &enabled, socklen_t(MemoryLayout<Int32>.size))
+      return waiter.resume(returning: descriptor)
+    }
+    Glibc.close(descriptor)
+    waiter.resume(throwing: ConnectError(target: target, cause: failure))
+  }
+}
+
+/// Begins to connect to a numeric address, without waiting: the socket can be written to when it is done, and has failed if
+/// `SO_ERROR` says so.
+///
+/// - Throws: ``ConnectError`` when it has failed at once.
+public func beginConnection(host: String, port: Int) throws(ConnectError) -> Int32 {
+  let target = "\(host):\(port)"
+  var hints = addrinfo()
+  hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+  hints.ai_flags = AI_NUMERICHOST
+  var found: UnsafeMutablePointer<addrinfo>?
+  guard getaddrinfo(host, String(port), &hints, &found) == 0, let address = found else {
+    throw ConnectError(target: target, cause: "not a numeric address")
+  }
+  defer { freeaddrinfo(found) }
+  let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+  let descriptor = socket(address.pointee.ai_family, kind, 0)
+  guard descriptor >= 0 else { throw ConnectError(target: target, cause: String(cString: strerror(errno))) }
+  guard connect(descriptor, address.pointee.ai_addr, address.pointee.ai_addrlen) == 0 || errno == EINPROGRESS else {
+    let cause = String(cString: strerror(errno))
+    close(descriptor)
+    throw ConnectError(target: target, cause: cause)
+  }
+  return descriptor
+}

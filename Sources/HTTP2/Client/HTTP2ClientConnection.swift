@@ -1,0 +1,258 @@
+import Crypto
+import EventLoop
+import Glibc
+import HTTPClient
+
+/// One connection to a server: a non-blocking socket, TLS over memory, HTTP/2 over TLS.
+@LoopActor
+final class HTTP2ClientConnection {
+  // Unowned is right: the origin closes its connections before it goes, and a closed one asks it nothing.
+  private unowned let origin: HTTP2Origin
+  private let scratch: HTTP2Client.Scratch
+
+  private var descriptor: Int32 = -1
+  private var tls: TLSSession?
+  private var watcher: DescriptorWatcher?
+  /// There from the end of the handshake on.
+  private var session: HTTP2ClientSession?
+  private var openingTimer: LoopTimer?
+  /// Encrypted bytes that the socket has not taken yet.
+  private var unsent: [UInt8] = []
+  private var isFlushDue = false
+  private var isRetired = false
+  private var isClosed = false
+  private var received = 0
+  private var lastReceived = ContinuousClock.now
+
+  init(_ origin: HTTP2Origin, _ scratch: HTTP2Client.Scratch) {
+    self.origin = origin
+    self.scratch = scratch
+  }
+
+  /// Whether requests can be sent, now or later.
+  var isOpen: Bool { session != nil }
+
+  /// How many requests are on the way.
+  var inFlight: Int { session?.inFlight ?? 0 }
+
+  /// The requests on the way.
+  var onTheWay: [HTTP2Call] { session?.onTheWay ?? [] }
+
+  /// How many more requests it takes now.
+  var room: Int { isRetired ? 0 : session?.room ?? 0 }
+
+  /// Whether it has been without a request for so long that routers may have forgotten it.
+  var isStale: Bool { inFlight == 0 && .now - lastReceived > .seconds(60) }
+
+  // MARK: Opening
+
+  func open(to host: String, _ port: Int, within limit: Duration, _ context: TLSClientContext) {
+    let openingTimer = LoopTimer { [weak self] in
+      self?.close(.unreachable, "no connection within \(limit.wholeMilliseconds) ms")
+    }
+    openingTimer.start(after: limit)
+    self.openingTimer = openingTimer
+    // Unstructured: the requests that wait for it are many, and it outlives them.
+    Task { @LoopActor in
+      do {
+        let descriptor = try await EventLoop.connect(to: host, port: port, within: limit)
+        connected(descriptor, host, context)
+      } catch {
+        close(.unreachable, "\(error)")
+      }
+    }
+  }
+
+  private func connected(_ descriptor: Int32, _ host: String, _ context: TLSClientContext) {
+    guard !isClosed else {
+      Glibc.close(descriptor)
+      return
+    }
+    self.descriptor = descriptor
+    do {
+      tls = try TLSSession(connecting: context, to: host)
+      watcher = try DescriptorWatcher(descriptor: descriptor) { [weak self] in self?.handle($0) }
+      watcher?.watch(.readable)
+      flush()
+    } catch {
+      close(.tls, "\(error)")
+    }
+  }
+
+  private func startSession(_ tls: TLSSession) throws {
+    openingTimer?.close()
+    openingTimer = nil
+    guard tls.applicationProtocol == "h2" else { return origin.fallBackToHTTP1(self) }
+    session = try HTTP2ClientSession()
+    origin.dispatch()
+  }
+
+  // MARK: Requests
+
+  /// Sends a request with all others of this turn of the loop; false when the connection takes no more.
+  func submit(_ call: HTTP2Call, userAgent: String) -> Bool {
+    guard !isRetired, let session, session.submit(call, userAgent: userAgent) else { return false }
+    call.begin(on: self, received: received)
+    scheduleFlush()
+    return true
+  }
+
+  /// Takes a request back whose caller waits no longer.
+  func cancel(_ call: HTTP2Call) {
+    session?.cancel(call)
+    scheduleFlush()
+    // Perhaps nobody is there any more: who comes next shall not wait as long to learn it.
+    if call.receivedBefore == received { isRetired = true }
+    closeIfDone()
+  }
+
+  private func handle(_ readiness: Readiness) {
+    if readiness.contains(.readable) { receive() }
+    if readiness.contains(.writable) { flush() }
+  }
+
+  // MARK: Reading
+
+  private func receive() {
+    let count = recv(descriptor, scratch.received.bytes.baseAddress, scratch.received.bytes.count, 0)
+    guard count > 0 else {
+      if count < 0, errno == EAGAIN || errno == EINTR { return }
+      let cause = count == 0 ? "the server closed the connection" : String(cString: strerror(errno))
+      return close(isOpen ? .interrupted : .unreachable, cause)
+    }
+    received += count
+    lastReceived = .now
+    do {
+      try tls?.receive(UnsafeRawBufferPointer(rebasing: scratch.received.bytes[..<count]))
+      if let tls, tls.isEstablished { try receivePlaintext(tls) }
+    } catch let error as CryptoError {
+      // The peer learns why, as far as one write can carry it.
+      tls?.takeBytesToSend(into: &unsent)
+      _ = send()
+      return close(isOpen ? .interrupted : .tls, "\(error)")
+    } catch {
+      return close(.interrupted, "\(error)")
+    }
+    guard !isClosed else { return }
+    settle()
+    if session == nil || session?.hasBytesToSend == true { scheduleFlush() }
+  }
+
+  private func receivePlaintext(_ tls: TLSSession) throws {
+    if session == nil { try startSession(tls) }
+    while !isClosed {
+      let count = try tls.read(into: scratch.decrypted.bytes)
+      guard count > 0 else { break }
+      try session?.receive(UnsafeRawBufferPointer(rebasing: scratch.decrypted.bytes[..<count]))
+    }
+  }
+
+  /// Answers whoever waited for a request that has ended.
+  private func settle() {
+    guard let ended = session?.takeEnded(), !ended.isEmpty else { return closeIfDone() }
+    for (call, ending) in ended {
+      switch ending {
+      case .answered: call.succeed()
+      case .tooLarge: call.failAsTooLarge()
+      case .needsHTTP1: call.failForHTTP1()
+      case .refused: origin.sendAgain(call, else: "the server refused the stream")
+      case .reset(let code):
+        call.fail(.interrupted, "the server reset the stream with error \(code) (RFC 9113, section 7)")
+      }
+    }
+    origin.dispatch()
+    closeIfDone()
+  }
+
+  // MARK: Writing
+
+  /// Has everything that this turn of the loop produces sent by one write.
+  private func scheduleFlush() {
+    guard !isFlushDue, !isClosed else { return }
+    isFlushDue = true
+    EventLoop.process.atEndOfTurn { [weak self] in self?.flush() }
+  }
+
+  private func flush() {
+    isFlushDue = false
+    guard !isClosed, let tls else { return }
+    do {
+      var hasMore: Bool
+      repeat {
+        hasMore = unsent.isEmpty ? try produce(tls) : false
+        guard send() else { return close(isOpen ? .interrupted : .unreachable, String(cString: strerror(errno))) }
+      } while hasMore && unsent.isEmpty
+    } catch {
+      return close(.interrupted, "\(error)")
+    }
+    watcher?.watch(unsent.isEmpty ? .readable : [.readable, .writable])
+    settle()
+  }
+
+  /// Encrypts what there is to send, up to the limit of one write, and returns whether the limit cut it off.
+  private func produce(_ tls: TLSSession) throws -> Bool {
+    scratch.plaintext.removeAll(keepingCapacity: true)
+    try session?.takeBytesToSend(into: &scratch.plaintext, limit: bytesPerWrite)
+    try scratch.plaintext.withUnsafeBytes { try tls.write($0) }
+    tls.takeBytesToSend(into: &unsent)
+    return scratch.plaintext.count >= bytesPerWrite
+  }
+
+  /// Returns whether the connection is still usable.
+  private func send() -> Bool {
+    guard !unsent.isEmpty else { return true }
+    let count = unsent.withUnsafeBytes {
+      Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+    }
+    guard count >= 0 else { return errno == EAGAIN || errno == EINTR }
+    unsent.removeFirst(count)
+    return true
+  }
+
+  // MARK: Ending
+
+  /// Closes a connection that takes no more requests when its last one has ended, or when its protocol was broken.
+  private func closeIfDone() {
+    guard !isClosed, let session, unsent.isEmpty else { return }
+    if session.isFinished { return close(.interrupted, "the session of HTTP/2 has ended") }
+    if session.inFlight == 0, room == 0 { end() }
+  }
+
+  /// Says goodbye, as far as one write can carry it, and closes; whoever still waits gets `cancelled`.
+  func end() {
+    guard !isClosed else { return }
+    session?.terminate()
+    if let tls, unsent.isEmpty, (try? produce(tls)) != nil {
+      tls.shutDown()
+      tls.takeBytesToSend(into: &unsent)
+      _ = send()
+    }
+    close(.cancelled, "the client is closed")
+  }
+
+  /// Closes at once. A request that has only been written to a connection whose server had gone before is sent again
+  /// on another one; the others fail.
+  func close(_ code: HTTPClientError.Code, _ cause: String) {
+    guard !isClosed else { return }
+    isClosed = true
+    let wasOpen = isOpen
+    openingTimer?.close()
+    watcher?.close()
+    if descriptor >= 0 { Glibc.close(descriptor) }
+    let calls = session?.close() ?? []
+    (openingTimer, watcher, session, tls) = (nil, nil, nil, nil)
+    origin.forget(self)
+    for call in calls {
+      let isInVain = received > 0 && call.receivedBefore == received && call.isIdempotent
+      if code == .interrupted, isInVain {
+        origin.sendAgain(call, else: cause)
+      } else {
+        call.fail(code, cause)
+      }
+    }
+    if wasOpen { origin.dispatch() } else { origin.openingFailed(code, cause) }
+  }
+}
+
+/// Enough for some dozens of requests, and little enough that a slow reader costs little memory.
+private let bytesPerWrite = 64 << 10

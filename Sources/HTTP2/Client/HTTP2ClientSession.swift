@@ -1,0 +1,207 @@
+import CNGHTTP2
+import EventLoop
+import HTTPClient
+
+/// The HTTP/2 side of one connection to a server: nghttp2 over bytes, without a socket.
+@LoopActor
+final class HTTP2ClientSession {
+  /// How a stream ended.
+  enum Ending: Equatable {
+    /// The answer is complete.
+    case answered
+    /// The server did not process the request (RFC 9113, section 8.7).
+    case refused
+    /// The answer is longer than the request allows.
+    case tooLarge
+    /// The server wants HTTP/1.1 for this (RFC 9113, section 7).
+    case needsHTTP1
+    /// The stream broke off, with an error code of RFC 9113, section 7.
+    case reset(UInt32)
+  }
+
+  private var pointer: OpaquePointer?
+  private var calls: [Int32: HTTP2Call] = [:]
+  private var ended: [(call: HTTP2Call, ending: Ending)] = []
+
+  /// Creates a session and queues its settings.
+  ///
+  /// - Throws: ``HTTPClientError`` when there is no memory.
+  init() throws(HTTP2SessionError) {
+    let callbacks = try makeClientCallbacks()
+    defer { nghttp2_session_callbacks_del(callbacks) }
+    // Retained until `close`: nghttp2 calls back while it is taken down.
+    let context = Unmanaged.passRetained(self)
+    let status = nghttp2_session_client_new(&pointer, callbacks, context.toOpaque())
+    guard status == 0 else {
+      context.release()
+      throw HTTP2SessionError(status)
+    }
+    let settings = [
+      nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
+      nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue), value: streamWindow),
+    ]
+    nghttp2_submit_settings(pointer, UInt8(NGHTTP2_FLAG_NONE.rawValue), settings, settings.count)
+    // With the 64 KiB of the protocol a dozen answers at a time would wait for a round trip.
+    nghttp2_session_set_local_window_size(pointer, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, connectionWindow)
+  }
+
+  /// How many requests are on the way.
+  var inFlight: Int { calls.count }
+
+  /// All requests on the way.
+  var onTheWay: [HTTP2Call] { Array(calls.values) }
+
+  /// How many more requests the server takes at a time; none once it has said goodbye.
+  var room: Int {
+    guard let pointer, nghttp2_session_check_request_allowed(pointer) != 0 else { return 0 }
+    let limit = nghttp2_session_get_remote_settings(pointer, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
+    return max(0, Int(limit) - calls.count)
+  }
+
+  /// Whether the server and this side have nothing left to say to each other, for example after a breach of the protocol.
+  var isFinished: Bool {
+    guard let pointer else { return true }
+    return nghttp2_session_want_read(pointer) == 0 && nghttp2_session_want_write(pointer) == 0
+  }
+
+  /// Whether there is something to send.
+  var hasBytesToSend: Bool { pointer.map { nghttp2_session_want_write($0) != 0 } ?? false }
+
+  /// Queues a request; false when the session takes no more.
+  func submit(_ call: HTTP2Call, userAgent: String) -> Bool {
+    guard let pointer, room > 0 else { return false }
+    let request = call.request
+    var fields = [
+      (name: ":method", value: request.method), (":scheme", "https"), (":authority", String(call.url.authority)),
+      (":path", String(call.url.path)), ("user-agent", userAgent),
+    ]
+    for (name, value) in request.headers { fields.append((name.lowercased(), value)) }
+    if let body = request.body { fields.append(("content-length", String(body.count))) }
+    var provider = nghttp2_data_provider()
+    provider.read_callback = onReadRequestBody
+    let stream = withHeaderFields(fields) { fields, count in
+      request.body == nil
+        ? nghttp2_submit_request(pointer, nil, fields, count, nil, nil)
+        : nghttp2_submit_request(pointer, nil, fields, count, &provider, nil)
+    }
+    guard stream > 0 else { return false }
+    calls[stream] = call
+    return true
+  }
+
+  /// Takes a request back, and tells the server if it has it already.
+  func cancel(_ call: HTTP2Call) {
+    guard let pointer, let stream = calls.first(where: { $0.value === call })?.key else { return }
+    calls[stream] = nil
+    nghttp2_submit_rst_stream(pointer, 0, stream, NGHTTP2_CANCEL.rawValue)
+  }
+
+  /// Takes decrypted bytes of the server.
+  func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2SessionError) {
+    guard let pointer else { return }
+    let start = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
+    let status = nghttp2_session_mem_recv(pointer, start, bytes.count)
+    guard status >= 0 else { throw HTTP2SessionError(Int32(status)) }
+  }
+
+  /// Returns the requests that have ended since the last time.
+  func takeEnded() -> [(call: HTTP2Call, ending: Ending)] {
+    defer { ended.removeAll() }
+    return ended
+  }
+
+  /// Appends frames for the server until there are no more or `buffer` holds `limit` bytes.
+  func takeBytesToSend(into buffer: inout [UInt8], limit: Int) throws(HTTP2SessionError) {
+    guard let pointer else { return }
+    while buffer.count < limit {
+      var start: UnsafePointer<UInt8>?
+      let count = nghttp2_session_mem_send(pointer, &start)
+      guard count >= 0 else { throw HTTP2SessionError(Int32(count)) }
+      guard count > 0 else { return }
+      buffer.append(contentsOf: UnsafeBufferPointer(start: start, count: count))
+    }
+  }
+
+  /// Tells the server that no more requests follow.
+  func terminate() {
+    guard let pointer else { return }
+    nghttp2_session_terminate_session(pointer, UInt32(NGHTTP2_NO_ERROR.rawValue))
+  }
+
+  /// Frees the session and returns the requests that were on the way; never call it from a callback.
+  func close() -> [HTTP2Call] {
+    guard let pointer else { return [] }
+    self.pointer = nil
+    nghttp2_session_del(pointer)
+    defer {
+      calls = [:]
+      Unmanaged.passUnretained(self).release()
+    }
+    return Array(calls.values)
+  }
+}
+
+extension HTTP2ClientSession {
+  // What nghttp2 tells. None of these may close the session, which is at work when it calls them.
+
+  func receiveHeader(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, on stream: Int32) {
+    guard let call = calls[stream] else { return }
+    if !call.receiveHeader(name, value) { breakOff(call, stream) }
+  }
+
+  func receiveBody(_ bytes: UnsafeBufferPointer<UInt8>, on stream: Int32) {
+    guard let call = calls[stream] else { return }
+    if !call.receiveBody(bytes) { breakOff(call, stream) }
+  }
+
+  func endHeaders(on stream: Int32) { calls[stream]?.endHeaders() }
+
+  func endAnswer(on stream: Int32) { calls[stream]?.endAnswer() }
+
+  func end(_ stream: Int32, _ code: UInt32) {
+    guard let call = calls.removeValue(forKey: stream) else { return }
+    let ending: Ending =
+      if call.isComplete {
+        .answered
+      } else if code == NGHTTP2_REFUSED_STREAM.rawValue {
+        .refused
+      } else if code == NGHTTP2_HTTP_1_1_REQUIRED.rawValue {
+        .needsHTTP1
+      } else {
+        .reset(code)
+      }
+    ended.append((call, ending))
+  }
+
+  /// A request was not sent because the server had said goodbye.
+  func refuse(_ stream: Int32) {
+    if let call = calls.removeValue(forKey: stream) { ended.append((call, .refused)) }
+  }
+
+  func copyBody(
+    on stream: Int32, into buffer: UnsafeMutableBufferPointer<UInt8>, flags: UnsafeMutablePointer<UInt32>
+  ) -> Int {
+    guard let call = calls[stream] else { return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue) }
+    let (count, isLast) = call.copyBody(into: buffer)
+    if isLast { flags.pointee |= UInt32(NGHTTP2_DATA_FLAG_EOF.rawValue) }
+    return count
+  }
+
+  private func breakOff(_ call: HTTP2Call, _ stream: Int32) {
+    calls[stream] = nil
+    ended.append((call, .tooLarge))
+    nghttp2_submit_rst_stream(pointer, 0, stream, NGHTTP2_CANCEL.rawValue)
+  }
+}
+
+/// A failure of the protocol that ends the connection; nghttp2's text.
+struct HTTP2SessionError: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ status: Int32) { description = String(cString: nghttp2_strerror(status)) }
+}
+
+/// What one answer may take before it is acknowledged; as much as a whole one, so that none waits.
+private let streamWindow: UInt32 = 1 << 20
+/// The same for all answers of a connection together.
+private let connectionWindow: Int32 = 16 << 20

@@ -1,0 +1,150 @@
+import Crypto
+import EventLoop
+import HTTPClient
+
+/// One server: the connections to it, and the requests that wait for one.
+@LoopActor
+final class HTTP2Origin {
+  private let host: String
+  private let port: Int
+  private let configuration: HTTPClient.Configuration
+  private let context: TLSClientContext
+  private let scratch: HTTP2Client.Scratch
+  private var connections: [HTTP2ClientConnection] = []
+  private var waiting: [HTTP2Call] = []
+  private var usesHTTP1Until: ContinuousClock.Instant?
+  private var opensAfter = ContinuousClock.now
+  private var isDispatching = false
+
+  init(
+    _ host: String, _ port: Int, _ configuration: HTTPClient.Configuration, _ context: TLSClientContext,
+    _ scratch: HTTP2Client.Scratch
+  ) {
+    self.host = host
+    self.port = port
+    self.configuration = configuration
+    self.context = context
+    self.scratch = scratch
+  }
+
+  /// Whether the server is known to speak no HTTP/2; asked again after ten minutes, for it may learn.
+  var needsHTTP1: Bool { usesHTTP1Until.map { $0 > .now } ?? false }
+
+  /// How many requests are under way.
+  var inFlight: Int { waiting.count { !$0.hasEnded } + connections.reduce(0) { $0 + $1.inFlight } }
+
+  /// How many connections are open or being opened.
+  var connectionCount: Int { connections.count }
+
+  /// Sends a request as soon as a connection takes it.
+  func send(_ call: HTTP2Call) {
+    waiting.append(call)
+    dispatch()
+  }
+
+  /// Sends a request again that the server has not processed, once.
+  func sendAgain(_ call: HTTP2Call, else cause: String) {
+    call.takeBack()
+    guard !call.isResent, call.isUnanswered else { return call.fail(.interrupted, cause) }
+    call.isResent = true
+    waiting.append(call)
+  }
+
+  /// Gives waiting requests to the connections that have room, and opens more where they are wanted.
+  func dispatch() {
+    // A connection that fails while it is given a request comes back here.
+    guard !isDispatching, !waiting.isEmpty else { return }
+    isDispatching = true
+    defer { isDispatching = false }
+    for connection in connections where connection.isStale && connection.isOpen { connection.end() }
+    var taken = 0
+    while taken < waiting.count {
+      let call = waiting[taken]
+      if !call.hasEnded {
+        guard let connection = connectionWithRoom() else { break }
+        guard connection.submit(call, userAgent: configuration.userAgent) else { break }
+      }
+      taken += 1
+    }
+    waiting.removeFirst(taken)
+    openMore()
+  }
+
+  /// The first connection that has few requests: so the first ones fill up first, and what a turn of the loop asks goes out
+  /// together. When all have many, that with the fewest, unless another one is about to open.
+  private func connectionWithRoom() -> HTTP2ClientConnection? {
+    var fewest: HTTP2ClientConnection?
+    var isOpening = false
+    for connection in connections {
+      isOpening = isOpening || !connection.isOpen
+      guard connection.room > 0 else { continue }
+      if connection.inFlight < requestsPerConnection { return connection }
+      if connection.inFlight < fewest?.inFlight ?? .max { fewest = connection }
+    }
+    return isOpening ? nil : fewest
+  }
+
+  private func openMore() {
+    let wanted = (inFlight + requestsPerConnection - 1) / requestsPerConnection
+    guard connections.isEmpty || .now >= opensAfter else { return }
+    while connections.count < min(wanted, configuration.maxConnectionsPerHost) {
+      let connection = HTTP2ClientConnection(self, scratch)
+      connections.append(connection)
+      connection.open(to: host, port, within: configuration.connectTimeout, context)
+    }
+  }
+
+  // MARK: What connections tell
+
+  /// A connection has closed.
+  func forget(_ connection: HTTP2ClientConnection) {
+    connections.removeAll { $0 === connection }
+  }
+
+  /// A connection could not be opened. Who waits goes on to wait for the others; if there are none, it is everybody's failure.
+  func openingFailed(_ code: HTTPClientError.Code, _ cause: String) {
+    opensAfter = .now + .seconds(1)
+    guard connections.isEmpty else { return dispatch() }
+    for call in waiting { call.fail(code, cause) }
+    waiting.removeAll()
+  }
+
+  /// The server did not agree to HTTP/2.
+  func fallBackToHTTP1(_ connection: HTTP2ClientConnection) {
+    usesHTTP1Until = .now + .seconds(600)
+    for call in waiting { call.failForHTTP1() }
+    waiting.removeAll()
+    connection.close(.interrupted, "the server speaks no HTTP/2")
+  }
+
+  // MARK: Ending
+
+  /// Fails the requests whose time is over, and returns when the next one's is.
+  func expire(_ now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+    let all = waiting + connections.flatMap(\.onTheWay)
+    for call in all where call.deadline <= now {
+      end(call, .timeout, "no answer within \(call.request.timeout.wholeMilliseconds) ms")
+    }
+    return all.lazy.filter { !$0.hasEnded }.map(\.deadline).min()
+  }
+
+  /// Ends a request whose caller waits no longer.
+  func end(_ call: HTTP2Call, _ code: HTTPClientError.Code, _ cause: String) {
+    guard !call.hasEnded else { return }
+    let connection = call.connection
+    call.fail(code, cause)
+    connection?.cancel(call)
+    if connection == nil { waiting.removeAll { $0 === call } }
+  }
+
+  /// Ends all requests with `cancelled` and closes the connections.
+  func close() {
+    for call in waiting { call.fail(.cancelled, "the client is closed") }
+    waiting.removeAll()
+    for connection in connections { connection.end() }
+    connections.removeAll()
+  }
+}
+
+/// Requests that share a connection before another one is opened: so many answers behind one lost packet is enough.
+private let requestsPerConnection = 100

@@ -1,0 +1,216 @@
+import EventLoop
+import Foundation
+import Glibc
+import HTTP2
+import HTTPClient
+import TestSupport
+import Testing
+
+/// What only the client over nghttp2 decides: connections, second attempts, and what it leaves to libcurl.
+@Suite(.timeLimit(.minutes(5)))
+@LoopActor
+struct HTTP2ClientTests {
+  @Test func `a hundred requests share a connection before another one is opened`() async throws {
+    try await RunningHTTP2Server.with(.nghttp2) { server async throws in
+      let client = server.client(connections: 3)
+      var calls: [Task<Int, any Error>] = []
+      for (requests, connections) in [(100, 1), (150, 2), (500, 3)] {
+        while calls.count < requests {
+          calls.append(Task { @LoopActor in try await client.send(server.request("GET", "/held")).status })
+        }
+        try await eventually("\(requests) requests are held") { server.held == requests }
+        #expect(client.connectionCount == connections)
+        #expect(server.connectionCount == connections)
+      }
+      server.letGo()
+      for call in calls { #expect(try await call.value == 200) }
+      #expect(client.inFlight == 0)
+      client.close()
+    }
+  }
+
+  @Test func `more requests than the server takes at a time wait for each other`() async throws {
+    try await RunningHTTP2Server.with(.nghttp2, streams: 7) { server async throws in
+      let client = server.client(connections: 1)
+      let calls = (0..<50).map { _ in
+        Task { @LoopActor in try await client.send(server.request("GET", "/echo")).status }
+      }
+      for call in calls { #expect(try await call.value == 200) }
+      client.close()
+    }
+  }
+
+  @Test(arguments: [("GET", true), ("POST", false)])
+  func `a request that a dead connection took is sent again if that does no harm`(method: String, again: Bool)
+    async throws
+  {
+    try await RunningHTTP2Server.with(.nghttp2) { server async throws in
+      let proxy = try FaultProxy(to: server.port)
+      defer { proxy.close() }
+      let client = server.client(connections: 1)
+      defer { client.close() }
+      #expect(try await client.send(server.request("GET", "/echo", through: proxy)).status == 200)
+      proxy.mode = .stalled
+      let call = Task { @LoopActor in try await client.send(server.request(method, "/echo", through: proxy)).status }
+      try await eventually("the request is on its way") { client.inFlight == 1 }
+      proxy.mode = .open
+      proxy.cut()
+      if again {
+        #expect(try await call.value == 200)
+      } else {
+        let error = await #expect(throws: HTTPClientError.self) { try await call.value }
+        #expect(error?.code == .interrupted)
+      }
+    }
+  }
+
+  @Test func `a connection on which nobody answered is not used again`() async throws {
+    try await RunningHTTP2Server.with(.nghttp2) { server async throws in
+      let proxy = try FaultProxy(to: server.port)
+      defer { proxy.close() }
+      let client = server.client(connections: 1)
+      defer { client.close() }
+      #expect(try await client.send(server.request("GET", "/echo", through: proxy)).status == 200)
+      proxy.mode = .stalled
+      var late = server.request("GET", "/echo", through: proxy)
+      late.timeout = .milliseconds(200)
+      let error = await #expect(throws: HTTPClientError.self) { try await client.send(late) }
+      #expect(error?.code == .timeout)
+      #expect(error?.cause.contains("200 ms") == true)
+      #expect(client.connectionCount == 0)
+      proxy.mode = .open
+      #expect(try await client.send(server.request("GET", "/echo", through: proxy)).status == 200)
+    }
+  }
+
+  @Test func `a request that was given up leaves the others of its connection alone`() async throws {
+    try await RunningHTTP2Server.with(.nghttp2) { server async throws in
+      let client = server.client(connections: 1)
+      defer { client.close() }
+      let innocent = Task { @LoopActor in try await client.send(server.request("GET", "/held")).status }
+      let given = Task { @LoopActor in try await client.send(server.request("GET", "/never")).status }
+      await server.handlerStarted()
+      try await eventually("the other is held") { server.held == 1 }
+      given.cancel()
+      let error = await #expect(throws: HTTPClientError.self) { try await given.value }
+      #expect(error?.code == .cancelled)
+      await server.handlerCancelled()
+      server.letGo()
+      #expect(try await innocent.value == 200)
+    }
+  }
+
+  @Test func `too long answers are refused, and only they`() async throws {
+    try await RunningHTTP2Server.with(.nghttp2) { server async throws in
+      let client = server.client(connections: 1)
+      defer { client.close() }
+      var short = server.request("GET", "/size/100000")
+      short.maxResponseBytes = 99_999
+      let error = await #expect(throws: HTTPClientError.self) { try await client.send(short) }
+      #expect(error?.code == .responseTooLarge)
+      short.maxResponseBytes = 100_000
+      #expect(try await client.send(short).body.count == 100_000)
+      let many = await #expect(throws: HTTPClientError.self) {
+        try await client.send(server.request("GET", "/many-fields"))
+      }
+      #expect(many?.code == .responseTooLarge)
+      #expect(many?.cause.contains("header fields") == true)
+      #expect(server.connectionCount == 1)
+    }
+  }
+
+  @Test func `a server that nobody vouches for is refused`() async throws {
+    try await RunningHTTP2Server.with(.nghttp2) { server async throws in
+      // The system's authorities do not know the server's.
+      let stranger = HTTP2Client(.patient)
+      let unknown = await #expect(throws: HTTPClientError.self) {
+        try await stranger.send(server.request("GET", "/echo"))
+      }
+      #expect(unknown?.code == .tls)
+      #expect(unknown?.cause.contains("certificate") == true)
+      stranger.close()
+      // Its certificate does not carry this name, though it leads there.
+      let client = server.client(connections: 1)
+      defer { client.close() }
+      let other = HTTPClientRequest("GET", "https://127.1:\(server.port)/echo")
+      let misnamed = await #expect(throws: HTTPClientError.self) { try await client.send(other) }
+      #expect(misnamed?.code == .tls)
+      #expect(misnamed?.cause.contains("mismatch") == true)
+    }
+  }
+
+  @Test func `a server that is not there is named`() async throws {
+    let client = HTTP2Client(.patient)
+    defer { client.close() }
+    let port = try await freePort()
+    let error = await #expect(throws: HTTPClientError.self) {
+      try await client.send(HTTPClientRequest("GET", "https://127.0.0.1:\(port)/x"))
+    }
+    #expect(error?.code == .unreachable)
+    #expect(error?.target == "GET 127.0.0.1:\(port)")
+    #expect(error?.cause.contains("refused") == true)
+  }
+
+  @Test func `a server without HTTP 2 is asked through libcurl`() async throws {
+    try await RunningHTTP2Server.with(.nghttp2) { server async throws in
+      let stranger = try await HTTP1Stranger(folder: server.folder)
+      defer { stranger.stop() }
+      let client = server.client(connections: 2)
+      defer { client.close() }
+      for _ in 1...3 {
+        let answer = try await client.send(HTTPClientRequest("GET", "https://localhost:\(stranger.port)/x"))
+        #expect(answer.status == 200)
+        #expect(answer.body == Array("/x".utf8))
+      }
+      #expect(client.connectionCount == 0)
+    }
+  }
+
+  private func freePort() async throws -> Int {
+    let listener = try Listener(host: "127.0.0.1", port: 0) { _ in }
+    defer { listener.close() }
+    return listener.port
+  }
+}
+
+/// An HTTPS server of somebody else's that speaks HTTP/1.1 only and answers with the path.
+@LoopActor
+private final class HTTP1Stranger {
+  let port: Int
+  private let process: ChildProcess
+
+  init(folder: String) async throws {
+    let program = """
+      import http.server, ssl, sys
+      class Handler(http.server.BaseHTTPRequestHandler):
+          protocol_version = "HTTP/1.1"
+          def do_GET(self):
+              self.send_response(200)
+              self.send_header("Content-Length", str(len(self.path)))
+              self.end_headers()
+              self.wfile.write(self.path.encode())
+      server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+      context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+      context.load_cert_chain(sys.argv[1] + "/server.pem", sys.argv[1] + "/server.key")
+      server.socket = context.wrap_socket(server.socket, server_side=True)
+      print("port", server.server_address[1], flush=True)
+      server.serve_forever()
+      """
+    let output = "\(folder)/stranger.log"
+    process = try ChildProcess("/usr/bin/env", ["python3", "-c", program, folder], output: output)
+    var found: Int?
+    do {
+      try await eventually("the stranger listens") {
+        let lines = (try? String(contentsOfFile: output, encoding: .utf8))?.split(separator: "\n") ?? []
+        found = lines.first { $0.hasPrefix("port ") }.flatMap { Int($0.dropFirst(5)) }
+        return found != nil
+      }
+    } catch {
+      process.send(SIGKILL)
+      throw error
+    }
+    port = found!
+  }
+
+  func stop() { process.send(SIGKILL) }
+}

@@ -1,0 +1,75 @@
+import EventLoop
+import HTTP2
+import HTTPClient
+import Testing
+
+/// The server under the simulator and both clients against each other: faults on order, limits, large bodies in both directions.
+@Suite(.timeLimit(.minutes(5)))
+struct HTTP2ServerTests {
+  @Test(arguments: HTTP2ClientKind.allCases) @LoopActor
+  func echoesLargeBodies(client: HTTP2ClientKind) async throws {
+    try await RunningHTTP2Server.with(client) { server async throws in
+      let body = (0..<900_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+      let answer = try await server.send("POST", "/echo?x=1", body: body)
+      #expect(answer.status == 200)
+      #expect(answer.header("x-seen") == "POST /echo?x=1")
+      #expect(answer.header("content-length") == "900000")
+      #expect(answer.body == body)
+    }
+  }
+
+  /// Of several answers that come on one connection in the pieces that the server chooses, none waits for another.
+  @Test(arguments: HTTP2ClientKind.allCases) @LoopActor
+  func sendsManyAnswersOfAllSizesAtOnce(client: HTTP2ClientKind) async throws {
+    try await RunningHTTP2Server.with(client) { server async throws in
+      let calls = (0..<600).map { number in
+        Task { @LoopActor in try await server.send("GET", "/size/\(500 + number * 97 % 70_000)").body.count }
+      }
+      for (number, call) in calls.enumerated() {
+        let count = try await call.value
+        #expect(count == 500 + number * 97 % 70_000)
+      }
+    }
+  }
+
+  @Test(arguments: HTTP2ClientKind.allCases) @LoopActor
+  func refusesTooLargeBodies(client: HTTP2ClientKind) async throws {
+    try await RunningHTTP2Server.with(client) { server async throws in
+      #expect(try await server.send("POST", "/echo", body: Array(repeating: 1, count: 1_100_000)).status == 413)
+      #expect(try await server.send("GET", "/echo").status == 200)
+    }
+  }
+
+  @Test(arguments: HTTP2ClientKind.allCases) @LoopActor
+  func aSlowlyReadAnswerArrivesWhole(client: HTTP2ClientKind) async throws {
+    try await RunningHTTP2Server.with(client) { server async throws in
+      for _ in 1...3 { #expect(try await server.send("GET", "/large").body.count == 3_000_000) }
+      #expect(server.connectionCount == 1)
+    }
+  }
+
+  @Test(
+    arguments: HTTP2ClientKind.allCases,
+    ["/reset-stream", "/reset-stream-late", "/reset-connection", "/reset-connection-late"])
+  @LoopActor
+  func breaksOffOnOrder(client: HTTP2ClientKind, path: String) async throws {
+    try await RunningHTTP2Server.with(client) { server async throws in
+      let error = await #expect(throws: HTTPClientError.self) { try await server.send("GET", path) }
+      #expect(error?.code == .interrupted)
+      #expect(try await server.send("GET", "/echo").status == 200)
+    }
+  }
+
+  @Test(arguments: HTTP2ClientKind.allCases) @LoopActor
+  func closingEndsConnectionsAndCalls(client: HTTP2ClientKind) async throws {
+    try await RunningHTTP2Server.with(client) { server async throws in
+      let call = Task { @LoopActor in try await server.send("GET", "/never") }
+      await server.handlerStarted()
+      server.close()
+      await server.handlerCancelled()
+      #expect(server.connectionCount == 0)
+      await #expect(throws: HTTPClientError.self) { try await call.value }
+      await #expect(throws: HTTPClientError.self) { try await server.send("GET", "/echo") }
+    }
+  }
+}

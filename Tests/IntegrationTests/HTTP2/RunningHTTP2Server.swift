@@ -1,0 +1,159 @@
+import Crypto
+import EventLoop
+import FoundationEssentials
+import HTTP2
+import HTTPClient
+import TestSupport
+
+/// The clients that speak HTTP/2.
+enum HTTP2ClientKind: CaseIterable {
+  case libcurl, nghttp2
+}
+
+/// What both clients do.
+@LoopActor
+protocol SendsRequests {
+  func send(_ request: HTTPClientRequest) async throws(HTTPClientError) -> HTTPClientResponse
+  func close()
+}
+
+extension HTTPClient: SendsRequests {}
+extension HTTP2Client: SendsRequests {}
+
+/// A server on a free port with some odd paths, and a client that trusts it.
+@LoopActor
+final class RunningHTTP2Server {
+  private let server: HTTP2Server
+  private let client: any SendsRequests
+  /// Where its certificate and key are, and the authority's certificate.
+  let folder: String
+  private let gate = RequestGate()
+  private let started: AsyncStream<Void>
+  private let cancelled: AsyncStream<Void>
+
+  private init(folder: String, _ kind: HTTP2ClientKind, streams: Int) async throws {
+    self.folder = folder
+    let authority = try CertificateAuthority.root(commonName: "Test CA", curve: .p256)
+    let key = try IssuingKey.generate(.p256)
+    let profile = CertificateProfile(commonName: "Test", use: .tlsServer(names: ["localhost", "127.0.0.1"]))
+    let certificate = try authority.issue(profile, for: key).pem
+    let tls = try TLSServerContext(certificateChain: certificate, privateKey: key.pem)
+    try Data(certificate.utf8).write(to: URL(filePath: "\(folder)/server.pem"))
+    try Data(key.pem.utf8).write(to: URL(filePath: "\(folder)/server.key"))
+    try Data(authority.certificate.pem.utf8).write(to: URL(filePath: "\(folder)/ca.pem"))
+
+    let (started, starts) = AsyncStream.makeStream(of: Void.self)
+    let (cancelled, cancellations) = AsyncStream.makeStream(of: Void.self)
+    (self.started, self.cancelled) = (started, cancelled)
+    var serverConfiguration = HTTP2Server.Configuration(tls: tls)
+    serverConfiguration.maxConcurrentStreams = streams
+    server = HTTP2Server(serverConfiguration) { [gate] request in
+      if request.path == "/held" { await gate.pass() }
+      guard request.path != "/never" else {
+        starts.yield()
+        try? await EventLoop.sleep(for: .seconds(3600))
+        cancellations.yield()
+        return HTTP2Response(status: 500)
+      }
+      return Self.answer(request)
+    }
+    try await server.start()
+    var configuration = HTTPClient.Configuration.patient
+    configuration.caFile = "\(folder)/ca.pem"
+    client = kind == .libcurl ? HTTPClient(configuration) : HTTP2Client(configuration)
+  }
+
+  private static func answer(_ request: HTTP2Request) -> HTTP2Response {
+    let large = Array(repeating: UInt8(7), count: 3_000_000)
+    if request.path.hasPrefix("/size/") {
+      return HTTP2Response(
+        status: 200, body: Array(repeating: 7, count: Int(request.path.dropFirst(6)) ?? 0))
+    }
+    return switch request.path {
+    case "/many-fields":
+      HTTP2Response(
+        status: 200,
+        headers: (0..<300).map { ("x-field-\($0)", String(repeating: "a", count: 100)) })
+    case "/large": HTTP2Response(status: 200, body: large)
+    case "/reset-stream": HTTP2Response(status: 200, fault: .resetStream(afterBodyBytes: nil))
+    case "/reset-stream-late": HTTP2Response(status: 200, body: large, fault: .resetStream(afterBodyBytes: 5))
+    case "/reset-connection": HTTP2Response(status: 200, fault: .resetConnection(afterBodyBytes: nil))
+    case "/reset-connection-late":
+      HTTP2Response(status: 200, body: large, fault: .resetConnection(afterBodyBytes: 5))
+    default:
+      HTTP2Response(status: 200, headers: [("X-Seen", "\(request.method) \(request.path)")], body: request.body)
+    }
+  }
+
+  static func with(
+    _ kind: HTTP2ClientKind, streams: Int = 1000, _ body: @LoopActor (RunningHTTP2Server) async throws -> Void
+  ) async throws {
+    let folder = try RunningSimulator.temporaryFolder()
+    let running = try await RunningHTTP2Server(folder: folder, kind, streams: streams)
+    do {
+      try await body(running)
+    } catch {
+      running.close()
+      throw error
+    }
+    running.client.close()
+    running.close()
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
+  var connectionCount: Int { server.connectionCount }
+
+  func send(_ method: String, _ path: String, body: [UInt8]? = nil) async throws -> HTTPClientResponse {
+    try await client.send(
+      HTTPClientRequest(
+        method, "https://localhost:\(port)\(path)", body: body, timeout: .seconds(120), maxResponseBytes: 16 << 20))
+  }
+
+  /// Remembered, because a closed server has none.
+  private(set) lazy var port = server.boundPort
+
+  /// A request that a test may change, and send by a client of its own.
+  func request(_ method: String, _ path: String, through proxy: FaultProxy? = nil) -> HTTPClientRequest {
+    HTTPClientRequest(method, "https://localhost:\(proxy?.port ?? port)\(path)", timeout: .seconds(120))
+  }
+
+  /// Another client that trusts the server.
+  func client(connections: Int) -> HTTP2Client {
+    var configuration = HTTPClient.Configuration.patient
+    configuration.caFile = "\(folder)/ca.pem"
+    configuration.maxConnectionsPerHost = connections
+    return HTTP2Client(configuration)
+  }
+
+  /// How many requests for `/held` wait.
+  var held: Int { gate.held.count }
+
+  /// Answers them.
+  func letGo() { gate.open() }
+
+  func handlerStarted() async { for await _ in started { return } }
+
+  func handlerCancelled() async { for await _ in cancelled { return } }
+
+  func close() { server.close() }
+}
+
+/// Holds whoever comes until it is opened.
+@LoopActor
+private final class RequestGate {
+  private var isOpen = false
+  private(set) var held: [CheckedContinuation<Void, Never>] = []
+
+  nonisolated init() {}
+
+  func pass() async {
+    if isOpen { return }
+    await withCheckedContinuation { held.append($0) }
+  }
+
+  func open() {
+    isOpen = true
+    for one in held { one.resume() }
+    held = []
+  }
+}
