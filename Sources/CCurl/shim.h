@@ -30,9 +30,6 @@ static inline CURLMcode countersign_curl_multi_set_timer_callback(CURLM *multi, 
 static inline CURLcode countersign_curl_get_long(CURL *easy, CURLINFO info, long *value) {
   return curl_easy_getinfo(easy, info, value);
 }
-static inline CURLcode countersign_curl_get_pointer(CURL *easy, CURLINFO info, void **value) {
-  return curl_easy_getinfo(easy, info, value);
-}
 static inline CURLcode countersign_curl_get_length(CURL *easy, CURLINFO info, long *value) {
   curl_off_t length = -1;
   CURLcode status = curl_easy_getinfo(easy, info, &length);

@@ -1,7 +1,9 @@
 """Private servers, the simulator and one role at a time, with their use of the processor."""
+import contextlib
 import http.client
 import json
 import os
+import pathlib
 import socket
 import statistics
 import subprocess
@@ -40,6 +42,18 @@ def processor_seconds(pid):
     with open(f"/proc/{pid}/stat") as file:
         fields = file.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def family(pid):
+    """A process and its descendants: a server's may be one that a script has started."""
+    parents = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        with contextlib.suppress(OSError, ValueError):
+            parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+    found = [pid]
+    for one in found:
+        found += [child for child, parent in parents.items() if parent == one]
+    return found
 
 
 def resident_mib(pid, line="VmHWM"):
@@ -189,11 +203,16 @@ class Measured:
         """Lets one worker run so many jobs of what is in the queue."""
         return self.workers(1, count, overrides, waits_for_all)
 
-    def workers(self, processes, count, overrides, waits_for_all=True):
-        """Lets workers share so many jobs; not waiting for all means that more are queued than are to be measured."""
+    def workers(self, processes, count, overrides, waits_for_all=True, first=0):
+        """Lets workers share so many jobs; not waiting for all means that more are queued than are to be measured.
+
+        So many `first` of them are not measured: what a process has to do once is no job's cost.
+        """
         names = [f"worker {number}" for number in range(1, processes + 1)]
         workers = [self.start(name, overrides) for name in names]
         try:
+            wait_until("the first jobs have their events", lambda: self.told(names) >= first, 60,
+                       failed=workers[0].ended, every=0.1)
             # Start-up is not a job's cost; the first few jobs that ran meanwhile are counted out as well.
             start, used, done = time.monotonic(), sum(map(self.processor_seconds, workers)), self.told(names)
             others = self.others()
@@ -219,7 +238,7 @@ class Measured:
     def others(self):
         """What the servers and the simulator have used of the processors."""
         pids = {name: int((self.processes.folder / f"{name}.pid").read_text()) for name in ("rabbitmq", "redis")}
-        return {name: processor_seconds(pid) for name, pid in
+        return {name: sum(map(processor_seconds, family(pid))) for name, pid in
                 (pids | {"simulator": self.running["simulator"].pid}).items()}
 
     def short_queue(self, rounds, overrides):

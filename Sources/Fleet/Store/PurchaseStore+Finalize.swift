@@ -96,22 +96,13 @@ extension PurchaseStore {
 extension PurchaseStore {
   /// Takes a finalized synchronization, whose event the broker has confirmed, off the open ones.
   public func told(_ job: Job) async throws {
-    _ = try await redis.run(
-      .told, keys: [keys.synchronization(job.publisherId, job.synchronizationId), keys.open],
-      arguments: [keys.member(job.publisherId, job.synchronizationId)])
+    try await told.add(
+      keys.synchronization(job.publisherId, job.synchronizationId),
+      keys.member(job.publisherId, job.synchronizationId))
   }
 }
 
 extension RedisScript {
-  fileprivate static let told = RedisScript(
-    "told",
-    """
-    if redis.call('HGET', KEYS[1], 'status') ~= 'finalized' then return 0 end
-    redis.call('HDEL', KEYS[1], 'job')
-    redis.call('ZREM', KEYS[2], ARGV[1])
-    return 1
-    """)
-
   fileprivate static let finalize = RedisScript(
     "finalize",
     """
@@ -120,14 +111,14 @@ extension RedisScript {
     if known[1] == 'finalized' then
       return {'finalized', redis.call('HGETALL', KEYS[3])}
     end
-    local last = redis.call('GET', KEYS[1])
+    local kept = redis.call('MGET', KEYS[1], KEYS[4], KEYS[2], KEYS[8] or KEYS[1])
+    local last, claim, lease, owner = kept[1], kept[2], kept[3], kept[4]
     if last and last ~= ARGV[1] then return {'stale'} end
     local result, granted, offer = ARGV[7], ARGV[8], ARGV[9]
     if granted == '1' and ARGV[18] ~= '0' then
       redis.call('SET', KEYS[7], cjson.encode({offer, ARGV[10], ARGV[11]}), 'PX', ARGV[18])
     end
     if KEYS[8] then
-      local owner = redis.call('GET', KEYS[8])
       if not owner then
         redis.call('SET', KEYS[8], ARGV[5])
       elseif owner ~= ARGV[5] then
@@ -142,8 +133,10 @@ extension RedisScript {
     redis.call('HDEL', KEYS[3], 'fence', 'held', 'crashes')
     redis.call('PEXPIRE', KEYS[3], ARGV[4])
     redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[4])
-    if redis.call('GET', KEYS[4]) == ARGV[2] then redis.call('DEL', KEYS[4]) end
-    if redis.call('GET', KEYS[2]) == ARGV[1] then redis.call('DEL', KEYS[2]) end
+    local ended = {}
+    if claim == ARGV[2] then ended[1] = KEYS[4] end
+    if lease == ARGV[1] then ended[#ended + 1] = KEYS[2] end
+    if #ended > 0 then redis.call('DEL', unpack(ended)) end
     if ARGV[13] ~= '' then redis.call('SET', KEYS[6], ARGV[13], 'PX', ARGV[14]) end
     redis.call('ZADD', KEYS[5], now[1] * 1000 + math.floor(now[2] / 1000) + ARGV[17], ARGV[3])
     return {'ours', result, granted, offer, time}

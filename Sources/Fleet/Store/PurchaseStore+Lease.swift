@@ -125,17 +125,10 @@ extension PurchaseStore {
       environment: environment)
   }
 
-  /// Makes a lease last longer, and keeps the sweep away from what is running.
+  /// Makes leases last longer, and keeps the sweep away from what is running.
   ///
-  /// - Returns: false when it has ended, or a later one was given to somebody else. The run may still finalize: the
+  /// - Returns: false for one that has ended, or a later one was given to somebody else. The run may still finalize: the
   ///   fencing number decides.
-  public func renewLease(
-    _ job: Job, _ lease: Lease, for duration: Duration, sweepAfter: Duration
-  ) async throws -> Bool {
-    try await renewLeases([(job, lease)], for: duration, sweepAfter: sweepAfter)[0]
-  }
-
-  /// Does for many leases in one step what ``renewLease(_:_:for:sweepAfter:)`` does for one.
   public func renewLeases(
     _ held: [(job: Job, lease: Lease)], for duration: Duration, sweepAfter: Duration
   ) async throws -> [Bool] {
@@ -180,7 +173,7 @@ extension RedisScript {
   fileprivate static let takeLease = RedisScript(
     "take lease",
     grantFunction + """
-      local known = redis.call('HMGET', KEYS[3], 'status', 'transaction', 'customer')
+      local known = redis.call('HMGET', KEYS[3], 'status', 'transaction', 'customer', 'crashes', 'held')
       local status = known[1]
       if status and (known[2] ~= ARGV[6] or known[3] ~= ARGV[5]) then
         if redis.call('GET', KEYS[4]) == ARGV[2] then redis.call('DEL', KEYS[4]) end
@@ -194,42 +187,40 @@ extension RedisScript {
         redis.call('HSET', KEYS[3], 'transaction', ARGV[6], 'customer', ARGV[5], 'status', 'processing', 'job', ARGV[7],
           'traceparent', ARGV[8])
       end
-      local holder = redis.call('GET', KEYS[4])
+      local kept = redis.call('MGET', KEYS[4], KEYS[6], KEYS[8], KEYS[2])
+      local holder, route, recent, last = kept[1], kept[2] or '', kept[3], kept[4]
       if not holder then
         redis.call('SET', KEYS[4], ARGV[2])
       elseif holder == ARGV[2] then
         redis.call('PERSIST', KEYS[4])
       end
       local due = math.floor(micros / 1000) + ARGV[4]
-      local route = redis.call('GET', KEYS[6]) or ''
-      local recent = redis.call('GET', KEYS[8])
       local place, endpoint, wait = '', '', 0
       local first = 11 + ARGV[10]
       if not recent and #ARGV >= first then
         local rate
         place, rate = ARGV[first], ARGV[first + 1]
-        local known, only = string.match(route, '^([^|]*|[^|]*)|?([^|]*)')
-      for index = first, #ARGV, 2 do
-        if known == ARGV[index] then place, rate = ARGV[index], ARGV[index + 1] end
-      end
-      local endpoints, any = {}, {}
-      for index = 11, first - 1 do
-        any[#any + 1] = ARGV[index]
-        if known == place and only == ARGV[index] then endpoints = {only} end
-      end
-      if #endpoints == 0 then endpoints = any end
-      endpoint, wait = grant(KEYS[7], place, rate, endpoints, micros)
+        local at, only = string.match(route, '^([^|]*|[^|]*)|?([^|]*)')
+        for index = first, #ARGV, 2 do
+          if at == ARGV[index] then place, rate = ARGV[index], ARGV[index + 1] end
+        end
+        local endpoints, any = {}, {}
+        for index = 11, first - 1 do
+          any[#any + 1] = ARGV[index]
+          if at == place and only == ARGV[index] then endpoints = {only} end
+        end
+        if #endpoints == 0 then endpoints = any end
+        endpoint, wait = grant(KEYS[7], place, rate, endpoints, micros)
         if endpoint == '' then
           redis.call('ZADD', KEYS[5], due + wait, ARGV[3])
           return {'wait', wait}
         end
       end
-      local fence = string.format('%.0f', math.max(tonumber(redis.call('GET', KEYS[2]) or 0) + 1, micros))
+      local fence = string.format('%.0f', math.max(tonumber(last or 0) + 1, micros))
       redis.call('SET', KEYS[2], fence)
       redis.call('SET', KEYS[1], fence, 'PX', ARGV[1])
-      local before = redis.call('HMGET', KEYS[3], 'crashes', 'held')
-      local crashes = tonumber(before[1] or 0)
-      if ARGV[9] == '1' and before[2] then crashes = crashes + 1 end
+      local crashes = tonumber(known[4] or 0)
+      if ARGV[9] == '1' and known[5] then crashes = crashes + 1 end
       redis.call('HSET', KEYS[3], 'fence', fence, 'held', 1, 'crashes', crashes)
       redis.call('ZADD', KEYS[5], due, ARGV[3])
       local answer = {'taken', fence, route, string.format('%.0f', math.floor(micros / 1000)), crashes, place, endpoint}

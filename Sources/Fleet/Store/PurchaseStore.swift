@@ -10,11 +10,13 @@ public import Redis
 public final class PurchaseStore {
   let redis: RedisClient
   let keys: Keys
+  let told: ToldBatch
 
   /// Creates a store over a client, with the configured first part of all keys.
   public init(_ redis: RedisClient, prefix: String) {
     self.redis = redis
     keys = Keys(prefix: prefix)
+    told = ToldBatch(redis, open: keys.open)
   }
 
   /// Whether Redis could be asked now.

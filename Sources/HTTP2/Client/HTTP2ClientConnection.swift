@@ -22,6 +22,7 @@ final class HTTP2ClientConnection {
   private var isRetired = false
   private var isClosed = false
   private var received = 0
+  private let created = ContinuousClock.now
   private var lastReceived = ContinuousClock.now
 
   init(_ origin: HTTP2Origin, _ scratch: HTTP2Client.Scratch) {
@@ -29,8 +30,11 @@ final class HTTP2ClientConnection {
     self.scratch = scratch
   }
 
-  /// Whether requests can be sent, now or later.
+  /// Whether the handshake is complete.
   var isOpen: Bool { session != nil }
+
+  /// Whether it is worth to wait for its opening; one that takes longer than usual may not open at all.
+  var isAboutToOpen: Bool { !isOpen && .now - created < .seconds(1) }
 
   /// How many requests are on the way.
   var inFlight: Int { session?.inFlight ?? 0 }
@@ -41,8 +45,8 @@ final class HTTP2ClientConnection {
   /// How many more requests it takes now.
   var room: Int { isRetired ? 0 : session?.room ?? 0 }
 
-  /// Whether it has been without a request for so long that routers may have forgotten it.
-  var isStale: Bool { inFlight == 0 && .now - lastReceived > .seconds(60) }
+  /// Whether it has been without a request for so long that routers may have forgotten it; libcurl's limit.
+  var isStale: Bool { isOpen && inFlight == 0 && .now - lastReceived > .seconds(118) }
 
   // MARK: Opening
 
@@ -179,7 +183,7 @@ final class HTTP2ClientConnection {
     do {
       var hasMore: Bool
       repeat {
-        hasMore = unsent.isEmpty ? try produce(tls) : false
+        hasMore = unsent.isEmpty ? try produce(tls) : true
         guard send() else { return close(isOpen ? .interrupted : .unreachable, String(cString: strerror(errno))) }
       } while hasMore && unsent.isEmpty
     } catch {

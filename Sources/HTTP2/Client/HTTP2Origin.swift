@@ -56,7 +56,7 @@ final class HTTP2Origin {
     guard !isDispatching, !waiting.isEmpty else { return }
     isDispatching = true
     defer { isDispatching = false }
-    for connection in connections where connection.isStale && connection.isOpen { connection.end() }
+    for connection in connections where connection.isStale { connection.end() }
     var taken = 0
     while taken < waiting.count {
       let call = waiting[taken]
@@ -74,14 +74,14 @@ final class HTTP2Origin {
   /// together. When all have many, that with the fewest, unless another one is about to open.
   private func connectionWithRoom() -> HTTP2ClientConnection? {
     var fewest: HTTP2ClientConnection?
-    var isOpening = false
+    var isWorthWaiting = false
     for connection in connections {
-      isOpening = isOpening || !connection.isOpen
+      isWorthWaiting = isWorthWaiting || connection.isAboutToOpen
       guard connection.room > 0 else { continue }
       if connection.inFlight < requestsPerConnection { return connection }
       if connection.inFlight < fewest?.inFlight ?? .max { fewest = connection }
     }
-    return isOpening ? nil : fewest
+    return isWorthWaiting ? nil : fewest
   }
 
   private func openMore() {

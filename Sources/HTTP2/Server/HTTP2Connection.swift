@@ -103,8 +103,7 @@ final class HTTP2Connection {
   private func scheduleFlush() {
     guard !isFlushDue, !isClosed else { return }
     isFlushDue = true
-    // Unstructured: it goes behind the handlers that are queued already, and waits for nothing.
-    Task { @LoopActor [weak self] in self?.flush() }
+    EventLoop.process.atEndOfTurn { [weak self] in self?.flush() }
   }
 
   private func flush() {

@@ -119,6 +119,26 @@ struct HTTP2ClientTests {
     }
   }
 
+  @Test func `large requests over a slow network arrive whole, all of them`() async throws {
+    try await RunningHTTP2Server.with(.nghttp2) { server async throws in
+      let proxy = try FaultProxy(to: server.port)
+      defer { proxy.close() }
+      proxy.mode = .slow(bytesPerSecond: 4 << 20)
+      let client = server.client(connections: 1)
+      defer { client.close() }
+      let calls = (0..<20).map { number in
+        Task { @LoopActor in
+          var request = server.request("POST", "/echo", through: proxy)
+          request.body = Array(repeating: UInt8(number), count: 100_000)
+          return try await client.send(request).body
+        }
+      }
+      for (number, call) in calls.enumerated() {
+        #expect(try await call.value == Array(repeating: UInt8(number), count: 100_000))
+      }
+    }
+  }
+
   @Test func `a server that nobody vouches for is refused`() async throws {
     try await RunningHTTP2Server.with(.nghttp2) { server async throws in
       // The system's authorities do not know the server's.

@@ -330,3 +330,11 @@ struct PurchaseStoreTests {
     }
   }
 }
+
+extension PurchaseStore {
+  fileprivate func renewLease(
+    _ job: Job, _ lease: Lease, for duration: Duration, sweepAfter: Duration
+  ) async throws -> Bool {
+    try await renewLeases([(job, lease)], for: duration, sweepAfter: sweepAfter)[0]
+  }
+}
