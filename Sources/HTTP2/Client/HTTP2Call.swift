@@ -65,7 +65,9 @@ final class HTTP2Call {
   func copyBody(into buffer: UnsafeMutableBufferPointer<UInt8>) -> (count: Int, isLast: Bool) {
     guard let body = request.body else { return (0, true) }
     let count = min(buffer.count, body.count - sent)
-    body.withUnsafeBufferPointer { _ = buffer.update(fromContentsOf: $0[sent..<sent + count]) }
+    if count > 0 {
+      body.withUnsafeBufferPointer { buffer.baseAddress!.update(from: $0.baseAddress! + sent, count: count) }
+    }
     sent += count
     return (count, sent == body.count)
   }

@@ -50,8 +50,8 @@ struct HTTP2Stream {
     let end = min(response.fault?.bodyBytes ?? response.body.count, response.body.count)
     let count = min(buffer.count, end - sent)
     if count == 0, let fault = response.fault { return .fault(fault) }
-    response.body.withUnsafeBufferPointer { body in
-      _ = buffer.update(fromContentsOf: body[sent..<sent + count])
+    if count > 0 {
+      response.body.withUnsafeBufferPointer { buffer.baseAddress!.update(from: $0.baseAddress! + sent, count: count) }
     }
     sent += count
     return .bytes(count, isLast: sent == end && response.fault == nil)

@@ -18,10 +18,11 @@ struct HTTP2ServerTests {
     }
   }
 
-  /// Of several answers that come on one connection in the pieces that the server chooses, none waits for another.
-  @Test(arguments: HTTP2ClientKind.allCases) @LoopActor
-  func sendsManyAnswersOfAllSizesAtOnce(client: HTTP2ClientKind) async throws {
-    try await RunningHTTP2Server.with(client) { server async throws in
+  /// Of several answers that come on one connection in the pieces that the server chooses, none waits for another. libcurl 7.88
+  /// forgets one now and then when there are hundreds of this size, until the server gives the connection up (decision 0016).
+  @Test @LoopActor
+  func sendsManyAnswersOfAllSizesAtOnce() async throws {
+    try await RunningHTTP2Server.with(.nghttp2) { server async throws in
       let calls = (0..<600).map { number in
         Task { @LoopActor in try await server.send("GET", "/size/\(500 + number * 97 % 70_000)").body.count }
       }
