@@ -10,7 +10,7 @@ import Purchases
 /// The order makes a crash harmless at every step: the attempt, then its record in Redis, then the message for what
 /// follows, then, by the caller, the acknowledgement. Whoever gets the message again finds the record and does the rest.
 @LoopActor
-struct EndpointRun {
+final class EndpointRun {
   let notifier: Notifier
   let delivery: Delivery
   let endpoint: WebhookEndpoint
