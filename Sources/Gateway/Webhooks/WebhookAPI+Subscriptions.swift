@@ -46,8 +46,8 @@ extension WebhookAPI {
   }
 
   private func require(_ topic: String) throws(Problem) {
-    guard isTopic(topic) else {
-      throw .invalidPath("topic: expected 1 to 128 letters, digits, dots and underscores")
+    guard EventMessage.topics.contains(topic) else {
+      throw .invalidPath("topic: is not known; expected \(EventMessage.topics.joined(separator: " or "))")
     }
   }
 }
