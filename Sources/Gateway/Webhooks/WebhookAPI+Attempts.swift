@@ -10,7 +10,7 @@ extension WebhookAPI {
   func attempts(endpoint id: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
     let (page, outcome) = try log(request)
     _ = try await endpoint(id)
-    let found = try await fromStore {
+    let found = try await context.asking {
       try await deliveries.attempts(
         publisher: publisher.id, endpoint: id, limit: page.limit, cursor: page.cursor, outcome: outcome)
     }
@@ -22,7 +22,7 @@ extension WebhookAPI {
   func attempts(event id: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
     let (page, outcome) = try log(request)
     guard WebhookEndpoint.isId(id) else { throw .invalidPath("eventId: expected an event's id, as in webhook-id") }
-    let found = try await fromStore {
+    let found = try await context.asking {
       try await deliveries.attempts(
         publisher: publisher.id, event: id, limit: page.limit, cursor: page.cursor, outcome: outcome)
     }
