@@ -53,11 +53,13 @@ func runBenchmark(_ arguments: Arguments) async -> Int32 {
     case "receive": result = try await LoadReceiver().run(port: count("--port", 0))
     case "endpoints":
       result = try await WebhookBenchmarks(backend: backend()).makeEndpoints(
-        count("--count", 100), receiver: count("--receiver", 0), bad: count("--bad", 0) == 1)
+        count("--count", 100), from: count("--first-endpoint", 0), receiver: count("--receiver", 0),
+        path: arguments.text("--path") ?? "h", bad: count("--bad", 0) == 1)
     case "events":
+      let endpoint = count("--first-endpoint", 0)
       result = try await WebhookBenchmarks(backend: backend()).publish(
-        count("--count", 10_000), from: count("--from", 0), endpoints: count("--endpoints", 100),
-        perSecond: arguments.number("--rate", default: 0))
+        count("--count", 10_000), from: count("--from", 0),
+        endpoints: endpoint..<endpoint + count("--endpoints", 100), perSecond: arguments.number("--rate", default: 0))
     case "consume": result = try await WebhookBenchmarks(backend: backend()).consume(count("--count", 10_000))
     case "post":
       result = try await WebhookBenchmarks(backend: backend()).post(

@@ -19,15 +19,20 @@ struct WebhookBenchmarks {
 
   /// Makes endpoints, each with a topic of its own.
   ///
-  /// - Parameter bad: of ten endpoints one that never answers and one that nobody listens at.
-  func makeEndpoints(_ count: Int, receiver: Int, bad: Bool) async throws -> [String: Double] {
+  /// - Parameters:
+  ///   - first: the number of the first; those before it are left alone.
+  ///   - path: how the receiver answers, see ``LoadReceiver``.
+  ///   - bad: of ten endpoints one that never answers and one that nobody listens at.
+  func makeEndpoints(
+    _ count: Int, from first: Int, receiver: Int, path: String, bad: Bool
+  ) async throws -> [String: Double] {
     try await backend.open()
     let store = WebhookEndpointStore(backend.redis, prefix: Backend.keyPrefix)
-    for number in 0..<count {
+    for number in first..<first + count {
       let publisher = Self.publisher(of: number)
       let port = bad && number % 10 == 1 ? 1 : receiver
       let endpoint = WebhookEndpoint(
-        id: "ep\(number)", url: "http://127.0.0.1:\(port)/\(bad && number % 10 == 0 ? "x" : "h")/\(number)",
+        id: "ep\(number)", url: "http://127.0.0.1:\(port)/\(bad && number % 10 == 0 ? "x" : path)/\(number)",
         topics: ["t\(number)"], secrets: [.init(key: Array(repeating: 1, count: 32))], retry: .schedule([.seconds(300)])
       )
       _ = try await store.delete(publisher, endpoint.id)
@@ -37,8 +42,10 @@ struct WebhookBenchmarks {
     return [:]
   }
 
-  /// Publishes events, to one endpoint after the other, as fast as the broker takes them or at a rate.
-  func publish(_ count: Int, from first: Int, endpoints: Int, perSecond: Double) async throws -> [String: Double] {
+  /// Publishes events, to one of some endpoints after the other, as fast as the broker takes them or at a rate.
+  func publish(
+    _ count: Int, from first: Int, endpoints: Range<Int>, perSecond: Double
+  ) async throws -> [String: Double] {
     try await backend.open()
     let start = Usage()
     var failure: (any Error)?
@@ -54,7 +61,7 @@ struct WebhookBenchmarks {
               if rest > .zero { try await EventLoop.sleep(for: rest) }
             }
             try await backend.publisher.publish(
-              message(first + number, (number * 7) % endpoints), timeout: .seconds(60))
+              message(first + number, endpoints.lowerBound + (number * 7) % endpoints.count), timeout: .seconds(60))
           }
         } catch { failure = error }
       }

@@ -100,34 +100,11 @@ public final class Gateway: Role {
     case .status(let id): return try await status(id, caller)
     case .customer(let id, let method): return try await customer(id, method, request, caller)
     case .health: throw .notFound
-    case .subscriptions, .endpoints, .endpoint, .change, .endpointAttempts, .eventAttempts, .resend:
+    case .webhooks(let route):
       let api = try WebhookAPI(
         context: context, store: endpoints, deliveries: deliveries, queue: publisher, topology: topology, caller: caller
       )
-      return try await webhooks(route, request, api)
-    }
-  }
-
-  private func webhooks(
-    _ route: Route, _ request: HTTPServerRequest, _ api: WebhookAPI
-  ) async throws(Problem) -> HTTPServerResponse {
-    switch route {
-    case .subscriptions(let topic, .put): try await api.putSubscriptions(topic, request)
-    case .subscriptions(let topic, _): try await api.readSubscriptions(topic)
-    case .endpoints(.post): try await api.create(request)
-    case .endpoints: try await api.list(request)
-    case .endpoint(let id, .patch): try await api.update(id, request)
-    case .endpoint(let id, .delete): try await api.delete(id)
-    case .endpoint(let id, _): try await api.read(id)
-    case .change(let id, .enable): try await api.enable(id)
-    case .change(let id, .disable): try await api.disable(id)
-    case .change(let id, .rotateSecret): try await api.rotateSecret(id, request)
-    case .change(let id, .test): try await api.test(id)
-    case .change(let id, .recover): try await api.recover(id, request)
-    case .endpointAttempts(let id): try await api.attempts(endpoint: id, request)
-    case .eventAttempts(let id): try await api.attempts(event: id, request)
-    case .resend(let event, let endpoint): try await api.resend(event, to: endpoint)
-    case .register, .status, .customer, .health: throw .notFound
+      return try await api.answer(route, request)
     }
   }
 
@@ -159,7 +136,7 @@ public final class Gateway: Role {
     guard Job.isSynchronizationId(id) else {
       throw .invalidPath("synchronizationId: expected 1 to 256 visible ASCII characters")
     }
-    let found = try await fromStore { try await self.store.synchronization(caller.publisher.id, id) }
+    let found = try await context.asking { try await self.store.synchronization(caller.publisher.id, id) }
     guard let found, caller.mayActFor(found.customerId) else { throw .notFound }
     return StatusAnswer(found).response
   }
@@ -172,28 +149,19 @@ public final class Gateway: Role {
     switch method {
     case .put:
       let customer = try requestedCustomer(id, request)
-      let isNew = try await fromStore { try await self.store.putCustomer(publisher, customer) }
+      let isNew = try await context.asking { try await self.store.putCustomer(publisher, customer) }
       return jsonResponse(isNew ? 201 : 200, CustomerBody(customer))
     case .get:
       let id = try customerId(id)
-      guard let customer = try await fromStore({ try await self.store.customer(publisher, id) }) else {
+      guard let customer = try await context.asking({ try await self.store.customer(publisher, id) }) else {
         throw .notFound
       }
       return jsonResponse(200, CustomerBody(customer))
     case .delete:
       let id = try customerId(id)
-      guard try await fromStore({ try await self.store.deleteCustomer(publisher, id) }) else { throw .notFound }
+      guard try await context.asking({ try await self.store.deleteCustomer(publisher, id) }) else { throw .notFound }
       return HTTPServerResponse(status: 204)
     case .post, .patch: throw .notFound
-    }
-  }
-
-  private func fromStore<Value>(_ read: () async throws -> Value) async throws(Problem) -> Value {
-    do {
-      return try await read()
-    } catch {
-      context.log.warning("store failed", ["cause": .failure(error)])
-      throw .store(error)
     }
   }
 }
@@ -205,11 +173,7 @@ extension Route {
     case .register: "register"
     case .status: "status"
     case .customer: "customer"
-    case .subscriptions: "webhook_subscriptions"
-    case .endpoints, .endpoint: "webhook_endpoints"
-    case .change(_, let change): "webhook_endpoints_\(change.rawValue)"
-    case .endpointAttempts, .eventAttempts: "webhook_attempts"
-    case .resend: "webhook_deliveries_resend"
+    case .webhooks(let route): route.name
     case .health: "health"
     }
   }

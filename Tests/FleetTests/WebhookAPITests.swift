@@ -35,7 +35,9 @@ struct WebhookAPITests {
       #expect(try await api.send("HEAD", path).status == 200)
 
       let changed = try await api.send(
-        "PATCH", path, #"{"maxPerSecond":5,"retryPolicy":{"enabled":false},"topics":["a","b"]}"#, gateway: "gateway-2")
+        "PATCH", path,
+        #"{"maxPerSecond":5,"retryPolicy":{"enabled":false},"topics":["webhookEndpointDisabled"]}"#,
+        gateway: "gateway-2")
       #expect(changed.status == 200)
       #expect(changed["maxPerSecond"] == .integer(5) && changed.text("name") == "A")
       #expect(try await api.send("GET", path).body == changed.body)
@@ -118,7 +120,7 @@ struct WebhookAPITests {
       ] {
         let refused = try await api.send("POST", "webhook_endpoints", #"{"url":"\#(url)"}"#)
         #expect(refused.status == 400 && refused.text("detail")?.hasPrefix("url: ") == true, "\(url)")
-        let list = try await api.send("PUT", "webhook_subscriptions/t", #"[{"url":"\#(url)"}]"#)
+        let list = try await api.send("PUT", "webhook_subscriptions/inappPurchaseSyncResult", #"[{"url":"\#(url)"}]"#)
         #expect(list.status == 400 && list.text("detail")?.hasPrefix("[0].url: ") == true, "\(url)")
       }
     }
@@ -172,7 +174,15 @@ struct WebhookAPITests {
       #expect(moved.status == 409)
       #expect(try await api.send("PUT", path, "[]").body == .array([]))
       #expect(try await api.send("GET", "webhook_endpoints").list("endpoints").count == 1)
-      #expect(try await api.send("GET", "webhook_subscriptions/a%20b").text("code") == "REQ0003")
+      for topic in ["inappPurchaseSyncResults", "test", "a%20b"] {
+        for (method, body) in [("GET", nil), ("PUT", "[]")] as [(String, String?)] {
+          let refused = try await api.send(method, "webhook_subscriptions/\(topic)", body)
+          #expect(refused.status == 400 && refused.text("code") == "REQ0003", "\(method) \(topic)")
+          #expect(
+            refused.text("detail")
+              == "topic: is not known; expected inappPurchaseSyncResult or webhookEndpointDisabled")
+        }
+      }
       #expect(try await api.send("PUT", path, "{}").text("detail") == "expected a JSON array of endpoints")
     }
   }

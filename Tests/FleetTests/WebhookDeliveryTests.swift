@@ -255,6 +255,11 @@ struct WebhookDeliveryTests {
       try await eventually("it is counted") {
         try await parts.fleet.metric("notifier-1", "countersign_webhook_attempts_unrecorded_total") >= 1
       }
+      // What the log of attempts misses is in the notifier's.
+      let line = parts.fleet.logged("\"event\":\"the end of the attempt is not recorded\"").first ?? ""
+      for part in [#""eventId":"evt_2""#, #""outcome":"delivered""#, #""status":200"#, #""attempt":1"#] {
+        #expect(line.contains(part), "\(part)")
+      }
       // One that has never been told anything, and knows of no endpoint.
       await parts.fleet.kill("notifier-1")
       try parts.fleet.start("notifier-2")

@@ -115,7 +115,7 @@ def signatures(hooks):
     expect("v1 verified", is_signed(hooks.test(v1), v1["secret"]), v1)
     expect("v1a verified", is_signed_v1a(hooks.test(v1a), v1a["publicKey"]), v1a)
     expect("no secret of v1a is told", "secret" not in v1a, v1a)
-    topic = "webhook_subscriptions/example.topic"
+    topic = "webhook_subscriptions/webhookEndpointDisabled"
     own = "a secret of the publisher"
     drawn, given = hooks.call("PUT", topic, [
         {"url": hooks.receiver.url("drawn")},

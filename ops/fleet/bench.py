@@ -7,19 +7,34 @@ from fleet import Failure, benchmarks
 from fleet.build import build
 from fleet.table import show
 
-# What each measures, and how many jobs and runs it takes to say so.
+# What each measures, how many jobs a run has unless --jobs says otherwise (0: there is nothing to choose), and how long it
+# takes on two cores: seconds for all but the runs, and for each run. Growth was reckoned from its parts, the rest measured
+# with one run.
 BENCHMARKS = {
-    "verify": (benchmarks.verify, "verifications of transactions, next to openssl speed", 0),
-    "worker": (benchmarks.worker, "whole synchronizations, next to the same without Apple and signatures", 20_000),
-    "throughput": (benchmarks.throughput, "jobs a second with an Apple that takes 200 ms", 20_000),
-    "gateway": (benchmarks.gateway, "registrations, next to the same without HTTP", 20_000),
-    "latency": (benchmarks.latency, "from the 202 to the event, in an idle fleet", 0),
-    "memory": (benchmarks.memory, "5,000 jobs in flight in one worker", 0),
-    "growth": (benchmarks.growth, "the CPU of a job with a million queued, and with eight workers", 10_000),
-    "notifier": (benchmarks.notifier, "webhooks, next to libcurl and the broker alone; bad endpoints; 10,000 endpoints",
-                 10_000),
-    "start": (benchmarks.start, "from exec to consuming", 0),
+    "verify": (benchmarks.verify, "verifications of transactions, next to openssl speed", 0, (12, 6)),
+    "worker": (benchmarks.worker, "whole synchronizations, next to the same without Apple and signatures", 20_000, (20, 30)),
+    "throughput": (benchmarks.throughput, "jobs a second with an Apple that takes 200 ms", 20_000, (20, 20)),
+    "gateway": (benchmarks.gateway, "registrations, next to the same without HTTP", 20_000, (15, 12)),
+    "latency": (benchmarks.latency, "from the 202 to the event, in an idle fleet", 0, (20, 3)),
+    "memory": (benchmarks.memory, "5,000 jobs in flight in one worker", 0, (30, 0)),
+    "growth": (benchmarks.growth, "the CPU of a job with a million queued, and with eight workers", 10_000, (120, 50)),
+    "notifier": (benchmarks.notifier, "webhooks, next to libcurl and the broker alone; 10,000 endpoints; bad ones; "
+                 "another publisher", 10_000, (185, 12)),
+    "start": (benchmarks.start, "from exec to consuming", 0, (20, 0)),
 }
+
+
+def described():
+    """What the parts are, as --help lists them."""
+    lines = ["what          a run of            about, with 5 runs"]
+    for name, (_, text, jobs, (fixed, each)) in BENCHMARKS.items():
+        size = f"{jobs:,} jobs or events" if jobs else "a fixed size"
+        lines.append(f"{name:12}  {size:22}  {duration(fixed + 5 * each):10}  {text}")
+    return "\n".join(lines)
+
+
+def duration(seconds):
+    return f"{seconds} s" if seconds < 100 else f"{round(seconds / 60)} min"
 
 
 def one_core():
@@ -28,7 +43,7 @@ def one_core():
 
 
 def run(name, options):
-    function, _, jobs = BENCHMARKS[name]
+    function, _, jobs, _ = BENCHMARKS[name]
     options.jobs = options.jobs or jobs
     if name == "verify":
         cores = os.sched_getaffinity(0)
@@ -43,13 +58,14 @@ def run(name, options):
 def main():
     parser = argparse.ArgumentParser(
         prog="ops/bench", description="Measures, next to a floor of the same run.",
-        epilog="\n".join(f"{name:10} {text}" for name, (_, text, _) in BENCHMARKS.items()),
+        epilog=described() + "\n\nTo build comes first, and is not in it. Nothing else should run meanwhile.",
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="*", choices=[*BENCHMARKS, "all"], default="all", metavar="what",
                         help="what to measure, see below; all of it by default")
-    parser.add_argument("--runs", type=int, default=5, help="of which the median counts")
-    parser.add_argument("--jobs", type=int, help="of each run")
-    parser.add_argument("--queued", type=int, default=1_000_000, help="growth: the length of the long queue")
+    parser.add_argument("--runs", type=int, default=5, help="of which the median counts; %(default)s by default")
+    parser.add_argument("--jobs", type=int, help="of each run; what is chosen for each part, see below, by default")
+    parser.add_argument("--queued", type=int, default=1_000_000,
+                        help="growth: the length of the long queue; %(default)s by default")
     parser.add_argument("--minutes", type=int, help="growth: a steady load for so long, and nothing else")
     parser.add_argument("--count", type=int, help="verify: so many distinct transactions, and the memory")
     options = parser.parse_args()

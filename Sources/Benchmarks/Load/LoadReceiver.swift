@@ -2,8 +2,9 @@ import EventLoop
 import Glibc
 import HTTPServer
 
-/// The webhook receiver of a benchmark: answers at once below `/h`, and after 30 seconds, which no notifier waits for, below
-/// `/x`. `GET /result` tells how many have come and how long after their events were published, and begins anew.
+/// The webhook receiver of a benchmark: answers at once below `/h` and `/q`, and after 30 seconds, which no notifier waits
+/// for, below `/x`. `GET /result` tells how many have come below `/h` and how long after their events were published, and
+/// begins anew.
 @LoopActor
 final class LoadReceiver {
   private var delays: [Double] = []

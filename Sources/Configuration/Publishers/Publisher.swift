@@ -55,7 +55,7 @@ public struct Publisher: Sendable {
   }
 
   /// An address that events are delivered to.
-  public struct WebhookEndpoint: Sendable {
+  public struct WebhookEndpoint: Sendable, Equatable {
     /// Unique within the publisher; names the endpoint in logs and in delayed deliveries.
     public let id: String
     public let url: String

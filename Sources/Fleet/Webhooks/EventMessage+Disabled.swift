@@ -7,6 +7,8 @@ public import Purchases
 extension EventMessage {
   /// The topic of the event that tells that an endpoint was disabled.
   public static let disabledTopic = "webhookEndpointDisabled"
+  /// The topics that an endpoint can have.
+  public static let topics = [PurchaseEvent.topic, disabledTopic]
 
   /// Builds the message that tells that an endpoint was disabled; the same, with the same id, whoever publishes it.
   ///

@@ -72,9 +72,8 @@ extension RedisScript {
     "enable endpoint",
     """
     if ARGV[1] ~= '1' and redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
-    local wasDisabled = redis.call('HEXISTS', KEYS[2], 'disabled_reason')
-    redis.call('DEL', KEYS[2])
-    if wasDisabled == 1 then
+    if redis.call('HEXISTS', KEYS[2], 'disabled_reason') == 1 then
+      redis.call('DEL', KEYS[2])
       local time = redis.call('TIME')
       redis.call('SET', KEYS[3], time[1] .. string.format('%06d', time[2]))
     end

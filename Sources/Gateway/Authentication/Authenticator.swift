@@ -27,7 +27,9 @@ struct Authenticator {
     case (.some(let token), nil): return try publisher(token)
     case (nil, .some(let authorization)):
       let words = authorization.split(separator: " ")
-      guard words.count == 2, words[0].lowercased() == "bearer" else { throw .invalidCredential }
+      guard words.count == 2, words[0].lowercased() == "bearer" else {
+        throw .invalidCredential("Authorization: expected Bearer and a customer's token, with one space between them.")
+      }
       return try customer(String(words[1]))
     }
   }
@@ -40,7 +42,11 @@ struct Authenticator {
     for publisher in publishers.all {
       for known in publisher.tokenHashes where constantTimeEqual(hash, known) { found = publisher }
     }
-    guard let found else { throw .invalidCredential }
+    guard let found else {
+      throw .invalidCredential(
+        "X-Publisher-Token: is no publisher's. Send the text whose SHA-256 is in the publisher's tokenHashes, without spaces "
+          + "or a line's end.")
+    }
     return Caller(publisher: found, customerId: nil)
   }
 
@@ -50,11 +56,15 @@ struct Authenticator {
     guard parts.count == 3, token.utf8.count <= 8192,
       let header: Header = decoded(parts[0]), let claims: [String: Claim] = decoded(parts[1]),
       let signature = Base64URL.decode(parts[2])
-    else { throw .invalidCredential }
-    // Only chooses whose key is tried; nothing is believed before the signature has been checked.
+    else {
+      throw .invalidCredential(
+        "The customer's token is no JWT: expected three parts in base64url, at most 8192 bytes in all.")
+    }
+    // Only chooses whose key is tried; nothing is believed before the signature has been checked. Nor is anything told
+    // about publishers: who cannot sign gets the same answer for each of them, and for none.
     guard let publisherId = claims["publisherId"]?.number, let publisher = publishers[publisherId],
       let policy = publisher.customerTokens, header.alg == policy.key.algorithm, header.crit == nil
-    else { throw .invalidCredential }
+    else { throw Self.notSigned }
     let signed = Array("\(parts[0]).\(parts[1])".utf8)
     let isValid =
       switch policy.key {
@@ -62,11 +72,25 @@ struct Authenticator {
       case .rs256(let key): key.isValidPKCS1SHA256Signature(signature, for: signed)
       case .es256(let key): key.isValidSignature(signature, for: signed)
       }
-    guard isValid, let expiry = claims["exp"]?.date, now - Self.leeway < expiry else { throw .invalidCredential }
-    if let start = claims["nbf"], (start.date ?? .max) > now + Self.leeway { throw .invalidCredential }
-    guard let customerId = claims[policy.customerClaim]?.number else { throw .invalidCredential }
+    guard isValid else { throw Self.notSigned }
+    guard let expiry = claims["exp"]?.date else {
+      throw .invalidCredential("exp: the customer's token must say when it ends, in seconds since 1970.")
+    }
+    guard now - Self.leeway < expiry else {
+      throw .invalidCredential("exp: the customer's token ended at \(expiry), and now is \(now); send a new one.")
+    }
+    if let start = claims["nbf"], (start.date ?? .max) > now + Self.leeway {
+      throw .invalidCredential("nbf: the customer's token is not valid yet; now is \(now), in seconds since 1970.")
+    }
+    guard let customerId = claims[policy.customerClaim]?.number else {
+      throw .invalidCredential("\(policy.customerClaim): the customer's token needs the customer's id, a whole number.")
+    }
     return Caller(publisher: publisher, customerId: customerId)
   }
+
+  private static let notSigned = Problem.invalidCredential(
+    "The customer's token is not signed by the publisher in its claim publisherId, with the key and the algorithm that are "
+      + "configured in the publisher's customerTokens.")
 
   private func decoded<Value: Decodable>(_ part: Substring) -> Value? {
     Base64URL.decode(part).flatMap { try? JSONText($0).decoded(as: Value.self) }

@@ -11,8 +11,11 @@ struct BodyReader {
 
   /// Takes a value that must be an object.
   ///
+  /// - Parameter wanted: the members that a refusal names; `nil` is all that are known.
   /// - Throws: ``Problem``: 400 REQ0001 with the name of what is wrong, as by every function here.
-  init(_ value: JSONValue, at place: String = "", knows names: [String]) throws(Problem) {
+  init(
+    _ value: JSONValue, at place: String = "", knows names: [String], naming wanted: [String]? = nil
+  ) throws(Problem) {
     guard case .object(let members) = value else {
       throw .invalidBody(place.isEmpty ? "expected a JSON object" : "\(place): expected an object")
     }
@@ -20,7 +23,8 @@ struct BodyReader {
     self.members = members
     // The first in the order of the alphabet, so that the same body gets the same answer.
     if let unknown = members.keys.filter({ !names.contains($0) }).min() {
-      throw .invalidBody("\(self.place)\(unknown.prefix(100)): is not known; expected \(names.joined(separator: ", "))")
+      let expected = (wanted ?? names).joined(separator: ", ")
+      throw .invalidBody("\(self.place)\(unknown.prefix(100)): is not known; expected \(expected)")
     }
   }
 
@@ -82,7 +86,7 @@ struct BodyReader {
 
 /// Reads a body that is JSON of any kind.
 ///
-/// - Throws: ``Problem``: 415, or 400 REQ0001.
+/// - Throws: ``Problem``: 415, or 400 REQ0001, also for none.
 func jsonBody(_ request: HTTPServerRequest) throws(Problem) -> JSONValue {
   try requireJSON(request)
   return try decodedBody(request)

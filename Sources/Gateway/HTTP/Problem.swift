@@ -41,7 +41,11 @@ struct Problem: Error, Sendable, Equatable {
   }
   static func invalidHeaders(_ detail: String) -> Problem { Problem(400, "REQ0004", "Invalid headers", detail: detail) }
   static let notFound = Problem(404, "REQ0100", "Entity not found")
-  static let unknownCustomer = Problem(422, "SK2C0100", "Unable to find customer")
+  static func unknownCustomer(_ id: Int64) -> Problem {
+    Problem(
+      422, "SK2C0100", "Unable to find customer",
+      detail: "The customer \(id) is not known: PUT /customers/\(id) with the publisher's token, then register again.")
+  }
   static let notActivated = Problem(500, "SK2C0004", "StoreKit2 integration not activated")
   static func locked(instance: String?) -> Problem {
     Problem(
@@ -56,9 +60,11 @@ struct Problem: Error, Sendable, Equatable {
     401, "AUTH0001", "Missing required credential",
     detail: "Send X-Publisher-Token, or Authorization: Bearer with a customer's token.",
     headers: ["WWW-Authenticate": "Bearer realm=\"countersign\""])
-  static let invalidCredential = Problem(
-    401, "AUTH0002", "Invalid credential",
-    headers: ["WWW-Authenticate": "Bearer realm=\"countersign\", error=\"invalid_token\""])
+  static func invalidCredential(_ detail: String) -> Problem {
+    Problem(
+      401, "AUTH0002", "Invalid credential", detail: detail,
+      headers: ["WWW-Authenticate": "Bearer realm=\"countersign\", error=\"invalid_token\""])
+  }
   static func forbidden(_ detail: String) -> Problem {
     Problem(403, "AUTH0003", "The credential does not allow this", detail: detail)
   }

@@ -5,17 +5,7 @@ enum Route: Equatable {
   case register
   case status(String)
   case customer(String, Method)
-  /// The list of a topic: PUT replaces it, GET reads it.
-  case subscriptions(topic: String, Method)
-  /// The publisher's webhook endpoints: POST creates one, GET lists them.
-  case endpoints(Method)
-  case endpoint(String, Method)
-  case change(endpoint: String, EndpointChange)
-  /// The log of the attempts to deliver to an endpoint.
-  case endpointAttempts(String)
-  /// The log of the attempts to deliver an event.
-  case eventAttempts(String)
-  case resend(event: String, endpoint: String)
+  case webhooks(WebhookRoute)
   case health
 
   enum Method: String {
@@ -24,12 +14,6 @@ enum Route: Equatable {
     case post = "POST"
     case patch = "PATCH"
     case delete = "DELETE"
-  }
-
-  /// What can be done with an endpoint, by the last segment of the path.
-  enum EndpointChange: String, CaseIterable {
-    case enable, disable, test, recover
-    case rotateSecret = "rotate_secret"
   }
 
   /// Paths that every role serves, see `HealthEndpoints`.
@@ -111,25 +95,31 @@ extension Resource {
         ]),
       Resource(
         "/3.1/webhook_subscriptions/{topic}", prefix: "3.1",
-        [.get: { .subscriptions(topic: $0[0], .get) }, .put: { .subscriptions(topic: $0[0], .put) }]),
+        [
+          .get: { .webhooks(.subscriptions(topic: $0[0], .get)) },
+          .put: { .webhooks(.subscriptions(topic: $0[0], .put)) },
+        ]),
       Resource(
-        "/3.1/webhook_endpoints", prefix: "3.1", [.get: { _ in .endpoints(.get) }, .post: { _ in .endpoints(.post) }]),
+        "/3.1/webhook_endpoints", prefix: "3.1",
+        [.get: { _ in .webhooks(.endpoints(.get)) }, .post: { _ in .webhooks(.endpoints(.post)) }]),
       Resource(
         "/3.1/webhook_endpoints/{endpointId}", prefix: "3.1",
         [
-          .get: { .endpoint($0[0], .get) }, .patch: { .endpoint($0[0], .patch) },
-          .delete: { .endpoint($0[0], .delete) },
+          .get: { .webhooks(.endpoint($0[0], .get)) }, .patch: { .webhooks(.endpoint($0[0], .patch)) },
+          .delete: { .webhooks(.endpoint($0[0], .delete)) },
         ]),
       Resource(
-        "/3.1/webhook_endpoints/{endpointId}/attempts", prefix: "3.1", [.get: { .endpointAttempts($0[0]) }]),
-      Resource("/3.1/webhook_events/{eventId}/attempts", prefix: "3.1", [.get: { .eventAttempts($0[0]) }]),
+        "/3.1/webhook_endpoints/{endpointId}/attempts", prefix: "3.1",
+        [.get: { .webhooks(.endpointAttempts($0[0])) }]),
+      Resource(
+        "/3.1/webhook_events/{eventId}/attempts", prefix: "3.1", [.get: { .webhooks(.eventAttempts($0[0])) }]),
       Resource(
         "/3.1/webhook_events/{eventId}/deliveries/{endpointId}/resend", prefix: "3.1",
-        [.post: { .resend(event: $0[0], endpoint: $0[1]) }]),
+        [.post: { .webhooks(.resend(event: $0[0], endpoint: $0[1])) }]),
     ]
-    + Route.EndpointChange.allCases.map { change in
+    + WebhookRoute.EndpointChange.allCases.map { change in
       Resource(
         "/3.1/webhook_endpoints/{endpointId}/\(change.rawValue)", prefix: "3.1",
-        [.post: { .change(endpoint: $0[0], change) }])
+        [.post: { .webhooks(.change(endpoint: $0[0], change)) }])
     }
 }

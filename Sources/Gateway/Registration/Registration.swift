@@ -56,7 +56,7 @@ struct Registration {
     switch claim {
     case .claimed: break
     case .replayed: return .accepted(job.synchronizationId)
-    case .unknownCustomer: return .problem(.unknownCustomer)
+    case .unknownCustomer: return .problem(.unknownCustomer(job.customerId))
     case .idInUse:
       return .problem(.invalidHeaders("Correlation-Id: names a synchronization of another purchase; use a new one"))
     case .held(let holder):

@@ -45,8 +45,11 @@ struct RegistrationRequest: Equatable {
   }
 }
 
-/// Refuses a body that is not declared as JSON.
+/// Refuses a body that is missing, or not declared as JSON.
 func requireJSON(_ request: HTTPServerRequest) throws(Problem) {
+  guard !request.body.isEmpty else {
+    throw .invalidBody("The body is missing; send JSON, with Content-Type: application/json.")
+  }
   let type = request.header("Content-Type")
   if type == "application/json" { return }  // what nearly everybody sends
   let parts = type?.split(separator: ";", omittingEmptySubsequences: false) ?? []
@@ -60,12 +63,23 @@ func decodedBody<Body: Decodable>(_ request: HTTPServerRequest) throws(Problem) 
     return try JSONText(request.body).decoded(as: Body.self)
   } catch DecodingError.keyNotFound(let key, _) {
     throw .invalidBody("\(key.stringValue): is missing")
-  } catch DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context) {
+  } catch DecodingError.typeMismatch(let type, let context), DecodingError.valueNotFound(let type, let context) {
     let path = context.codingPath.map(\.stringValue).joined(separator: ".")
-    throw .invalidBody(path.isEmpty ? "expected a JSON object" : "\(path): has another type than expected")
+    throw .invalidBody(path.isEmpty ? "expected a JSON object" : "\(path): expected \(jsonName(of: type))")
   } catch let error as JSONSyntaxError {
     throw .invalidBody("\(error)")
   } catch {
     throw .invalidBody("expected a JSON object")
+  }
+}
+
+/// What a type is called in JSON.
+private func jsonName(of type: Any.Type) -> String {
+  switch type {
+  case is String.Type: "a text"
+  case is any BinaryInteger.Type: "a whole number"
+  case is any BinaryFloatingPoint.Type: "a number"
+  case is Bool.Type: "true or false"
+  default: "an object"
   }
 }

@@ -31,11 +31,12 @@ struct EndpointRequest: Equatable {
   ///
   /// - Throws: ``Problem``: 400 REQ0001, as by every function here.
   init(changes body: JSONValue, _ address: WebhookAddress) throws(Problem) {
-    let reader = try BodyReader(body, knows: Self.names + Self.chosenOnce)
+    let reader = try BodyReader(body, knows: Self.names + Self.chosenOnce, naming: Self.names)
+    let changed = "what can be changed: \(Self.names.joined(separator: ", "))"
     for name in ["format", "signature"] where reader.has(name) {
-      throw reader.problem(name, "is chosen when an endpoint is created; create another one")
+      throw reader.problem(name, "is chosen when an endpoint is created; create another one; \(changed)")
     }
-    if reader.has("secret") { throw reader.problem("secret", "is changed with rotate_secret") }
+    if reader.has("secret") { throw reader.problem("secret", "is changed with rotate_secret; \(changed)") }
     try self.init(reader, address)
   }
 
@@ -59,16 +60,16 @@ struct EndpointRequest: Equatable {
   }
 
   private static func topics(_ reader: BodyReader) throws(Problem) -> [String]? {
-    let expected = "expected 1 to 50 names of topics, none of them twice"
+    let expected = "expected a list of \(EventMessage.topics.joined(separator: ", ")), none of them twice"
     guard let list = try reader.list("topics", expected) else { return nil }
     var topics: [String] = []
     for element in list {
-      guard case .string(let topic) = element, isTopic(topic), !topics.contains(topic) else {
+      guard case .string(let topic) = element, EventMessage.topics.contains(topic), !topics.contains(topic) else {
         throw reader.problem("topics", expected)
       }
       topics.append(topic)
     }
-    guard (1...50).contains(topics.count) else { throw reader.problem("topics", expected) }
+    guard !topics.isEmpty else { throw reader.problem("topics", expected) }
     return topics
   }
 
@@ -133,45 +134,4 @@ struct EndpointRequest: Equatable {
     }
     return key
   }
-}
-
-/// Whether a text can name a topic.
-func isTopic(_ text: String) -> Bool {
-  (1...128).contains(text.utf8.count)
-    && text.utf8.allSatisfy { byte in
-      (0x30...0x39).contains(byte) || (0x61...0x7a).contains(byte | 0x20) || byte == UInt8(ascii: "_")
-        || byte == UInt8(ascii: ".")
-    }
-}
-
-/// Reads the member `url`.
-func webAddress(_ reader: BodyReader, _ address: WebhookAddress) throws(Problem) -> String? {
-  guard let url = try reader.text("url") else { return nil }
-  if let defect = address.defect(of: url) { throw reader.problem("url", defect) }
-  return url
-}
-
-/// Reads the member `retryPolicy`: `{"enabled": false}`, or `{"scheduleSeconds": […]}`, or neither for the fleet's.
-func retryPolicy(_ reader: BodyReader) throws(Problem) -> WebhookEndpoint.Retry? {
-  guard let policy = try reader.object("retryPolicy", knows: ["enabled", "scheduleSeconds"]) else { return nil }
-  let expected = "expected 1 to 50 numbers of seconds from 1 to 604800"
-  let schedule = try policy.list("scheduleSeconds", expected)
-  if try policy.flag("enabled") == false {
-    guard schedule == nil else { throw policy.problem("scheduleSeconds", "makes no sense when enabled is false") }
-    return .never
-  }
-  guard let schedule else { return .standard }
-  var delays: [Duration] = []
-  for element in schedule {
-    let seconds: Double? =
-      switch element {
-      case .integer(let number): Double(number)
-      case .number(let number): number
-      default: nil
-      }
-    guard let seconds, (1...604_800).contains(seconds) else { throw policy.problem("scheduleSeconds", expected) }
-    delays.append(.milliseconds(Int64((seconds * 1000).rounded())))
-  }
-  guard (1...50).contains(delays.count) else { throw policy.problem("scheduleSeconds", expected) }
-  return .schedule(delays)
 }

@@ -10,27 +10,21 @@ extension WebhookAPI {
   func attempts(endpoint id: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
     let (page, outcome) = try log(request)
     _ = try await endpoint(id)
-    let found = try await fromStore {
+    let found = try await context.asking {
       try await deliveries.attempts(
         publisher: publisher.id, endpoint: id, limit: page.limit, cursor: page.cursor, outcome: outcome)
     }
     return jsonResponse(200, AttemptList(found))
   }
 
-  /// Lists the attempts to deliver an event, over all endpoints, the newest first.
+  /// Lists the attempts to deliver an event, over all endpoints, the newest first: none before the first attempt, which a
+  /// client may be waiting for, and none of an event that nobody knows, which cannot be told from it.
   func attempts(event id: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
     let (page, outcome) = try log(request)
-    guard WebhookEndpoint.isId(id) else { throw .notFound }
-    let found = try await fromStore {
+    guard WebhookEndpoint.isId(id) else { throw .invalidPath("eventId: expected an event's id, as in webhook-id") }
+    let found = try await context.asking {
       try await deliveries.attempts(
         publisher: publisher.id, event: id, limit: page.limit, cursor: page.cursor, outcome: outcome)
-    }
-    if found.attempts.isEmpty, found.next == nil {
-      // Nothing on this page, or nothing at all?
-      let kept = try await fromStore {
-        try await deliveries.event(publisher: publisher.id, id: id, to: "", round: "")
-      }
-      guard kept != nil else { throw .notFound }
     }
     return jsonResponse(200, AttemptList(found))
   }

@@ -48,7 +48,7 @@ extension WebhookAPI {
     guard WebhookEndpoint.isId(event) else { throw .notFound }
     try await takeReplays(1)
     let round = try random()
-    let kept = try await fromStore {
+    let kept = try await context.asking {
       try await deliveries.event(publisher: publisher.id, id: event, to: id, round: round)
     }
     guard let kept else { throw .notFound }
@@ -65,7 +65,7 @@ extension WebhookAPI {
     let reader = try BodyReader(try jsonBody(request), knows: ["since"])
     guard let since = try reader.time("since") else { throw reader.problem("since", "is missing") }
     _ = try await enabledEndpoint(id)
-    let owed = try await fromStore {
+    let owed = try await context.asking {
       try await deliveries.owed(
         publisher: publisher.id, endpoint: id, since: since, limit: Self.recoveredAtOnce + 1)
     }
@@ -95,7 +95,7 @@ extension WebhookAPI {
 
   /// - Returns: whether the event is kept still.
   private func recover(_ event: String, givenUpAt time: Int64, to id: String) async throws(Problem) -> Bool {
-    let kept = try await fromStore {
+    let kept = try await context.asking {
       try await deliveries.event(
         publisher: publisher.id, id: event, to: id, round: Delivery.roundOfRecovery(givenUpAt: time))
     }
@@ -106,7 +106,7 @@ extension WebhookAPI {
 
   /// Keeps a publisher to its rate: what it asks for takes the notifiers' time, and memory in Redis.
   private func takeReplays(_ count: Int) async throws(Problem) {
-    let wait = try await fromStore { try await deliveries.takeReplays(count, publisher: publisher.id) }
+    let wait = try await context.asking { try await deliveries.takeReplays(count, publisher: publisher.id) }
     guard let wait else { return }
     throw .tooManyRequests(
       "Events are sent again at a rate of \(DeliveryStore.replaysPerSecond) a second; a hundred that are recovered "

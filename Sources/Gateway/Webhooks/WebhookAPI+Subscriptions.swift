@@ -12,7 +12,7 @@ extension WebhookAPI {
     let list = try subscriptions(
       try jsonBody(request), topic: topic, address, newId: { () throws(Problem) in try newId() },
       newKey: { () throws(Problem) in try newKey(.cleeng) })
-    let replacement = try await fromStore { try await store.replace(publisher.id, topic: topic, with: list) }
+    let replacement = try await context.asking { try await store.replace(publisher.id, topic: topic, with: list) }
     guard case .replaced(let endpoints, let new, let removed) = replacement else { throw tooMany }
     await forget(removed)
     context.log.info(
@@ -28,7 +28,7 @@ extension WebhookAPI {
   /// Lists what was put for a topic.
   func readSubscriptions(_ topic: String) async throws(Problem) -> HTTPServerResponse {
     try require(topic)
-    let all = try await fromStore { try await store.endpoints(publisher.id)?.endpoints ?? [] }
+    let all = try await context.asking { try await store.endpoints(publisher.id)?.endpoints ?? [] }
     let found = all.filter { $0.source == .subscription && $0.topics == [topic] }
     return jsonResponse(200, try await answers(found, showingSecretsOf: []))
   }
@@ -46,8 +46,8 @@ extension WebhookAPI {
   }
 
   private func require(_ topic: String) throws(Problem) {
-    guard isTopic(topic) else {
-      throw .invalidPath("topic: expected 1 to 128 letters, digits, dots and underscores")
+    guard EventMessage.topics.contains(topic) else {
+      throw .invalidPath("topic: is not known; expected \(EventMessage.topics.joined(separator: " or "))")
     }
   }
 }

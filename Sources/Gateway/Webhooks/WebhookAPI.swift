@@ -33,12 +33,31 @@ struct WebhookAPI {
     publisher = caller.publisher
   }
 
-  // MARK: The resource
+  /// Answers a request.
+  func answer(_ route: WebhookRoute, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
+    switch route {
+    case .subscriptions(let topic, .put): try await putSubscriptions(topic, request)
+    case .subscriptions(let topic, _): try await readSubscriptions(topic)
+    case .endpoints(.post): try await create(request)
+    case .endpoints: try await list(request)
+    case .endpoint(let id, .patch): try await update(id, request)
+    case .endpoint(let id, .delete): try await delete(id)
+    case .endpoint(let id, _): try await read(id)
+    case .change(let id, .enable): try await enable(id)
+    case .change(let id, .disable): try await disable(id)
+    case .change(let id, .rotateSecret): try await rotateSecret(id, request)
+    case .change(let id, .test): try await test(id)
+    case .change(let id, .recover): try await recover(id, request)
+    case .endpointAttempts(let id): try await attempts(endpoint: id, request)
+    case .eventAttempts(let id): try await attempts(event: id, request)
+    case .resend(let event, let endpoint): try await resend(event, to: endpoint)
+    }
+  }
 
   func create(_ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
     let new = try EndpointRequest.endpoint(
       try jsonBody(request), id: try newId(), address, newKey: { format throws(Problem) in try newKey(format) })
-    guard case .created(let endpoint) = try await fromStore({ try await store.create(publisher.id, new) }) else {
+    guard case .created(let endpoint) = try await context.asking({ try await store.create(publisher.id, new) }) else {
       throw tooMany
     }
     context.log.info("endpoint created", fields(endpoint.id))
@@ -53,7 +72,7 @@ struct WebhookAPI {
     let page = try PageRequest(request)
     let start = page.cursor.flatMap(EndpointCursor.init)
     guard page.cursor == nil || start != nil else { throw .invalidQuery("cursor: expected one of an answer") }
-    let all = configured + (try await fromStore { try await store.endpoints(publisher.id)?.endpoints ?? [] })
+    let all = configured + (try await context.asking { try await store.endpoints(publisher.id)?.endpoints ?? [] })
     let ordered = all.map { ($0, EndpointCursor(createdAt: $0.createdAt, id: $0.id)) }.sorted { $0.1 < $1.1 }
     let rest = ordered.drop { entry in start.map { entry.1 <= $0 } ?? false }
     let found = rest.prefix(page.limit)
@@ -76,54 +95,11 @@ struct WebhookAPI {
 
   func delete(_ id: String) async throws(Problem) -> HTTPServerResponse {
     try requireOwn(id)
-    guard try await fromStore({ try await store.delete(publisher.id, id) }) else { throw .notFound }
+    guard try await context.asking({ try await store.delete(publisher.id, id) }) else { throw .notFound }
     context.log.info("endpoint deleted", fields(id))
     await forget([id])
     return HTTPServerResponse(status: 204)
   }
-
-  // MARK: Changes of state
-
-  func enable(_ id: String) async throws(Problem) -> HTTPServerResponse {
-    let endpoint = try await endpoint(id)
-    let isConfigured = endpoint.source == .configuration
-    guard try await fromStore({ try await store.enable(publisher.id, id, isConfigured: isConfigured) }) else {
-      throw .notFound
-    }
-    context.log.info("endpoint enabled", fields(id))
-    return jsonResponse(200, try await answers([endpoint])[0])
-  }
-
-  func disable(_ id: String) async throws(Problem) -> HTTPServerResponse {
-    try requireOwn(id)
-    guard try await fromStore({ try await store.disable(publisher.id, id) }) else { throw .notFound }
-    context.log.info("endpoint disabled", fields(id))
-    return jsonResponse(200, try await answers([try await endpoint(id)])[0])
-  }
-
-  func rotateSecret(_ id: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
-    try requireOwn(id)
-    let reader = try BodyReader(try optionalJSONBody(request), knows: ["overlapSeconds", "secret"])
-    let overlap = try reader.integer("overlapSeconds", 0...604_800) ?? 86_400
-    // One for all rounds of the change: a round that is lost leaves nothing behind.
-    var drawn: [UInt8]?
-    let endpoint = try await changed(id) { endpoint, now in
-      let given = try EndpointRequest.secret(reader, endpoint.format, endpoint.signature)
-      let key = try given ?? drawn ?? newKey(endpoint.format)
-      if given == nil { drawn = key }
-      guard endpoint.rotate(to: key, overlap: overlap * 1000, now: now) else {
-        throw Problem.conflict(
-          "\(WebhookEndpoint.maxOldSecrets) old secrets still sign; wait until one expires, or end them with "
-            + "overlapSeconds 0.")
-      }
-    }
-    context.log.info("secret rotated", fields(id))
-    var answer = EndpointAnswer(endpoint, try await health([id])[0], now: context.now())
-    show(endpoint, in: &answer)
-    return jsonResponse(200, answer)
-  }
-
-  // MARK: Parts
 
   /// The endpoints of the publisher's file.
   private var configured: [WebhookEndpoint] { publisher.webhooks.map { WebhookEndpoint($0) } }
@@ -131,7 +107,7 @@ struct WebhookAPI {
   /// Finds an endpoint, of the file or of the API.
   func endpoint(_ id: String) async throws(Problem) -> WebhookEndpoint {
     if let found = configured.first(where: { $0.id == id }) { return found }
-    guard WebhookEndpoint.isId(id), let found = try await fromStore({ try await store.endpoint(publisher.id, id) })
+    guard WebhookEndpoint.isId(id), let found = try await context.asking({ try await store.endpoint(publisher.id, id) })
     else { throw .notFound }
     return found
   }
@@ -147,32 +123,32 @@ struct WebhookAPI {
     }
   }
 
-  private func changed(
+  func changed(
     _ id: String, _ body: (inout WebhookEndpoint, Int64) throws -> Void
   ) async throws(Problem) -> WebhookEndpoint {
-    let endpoint = try await fromStore { try await store.change(publisher.id, id, body) }
+    let endpoint = try await context.asking { try await store.change(publisher.id, id, body) }
     guard let endpoint else { throw .notFound }
     return endpoint
   }
 
   /// Refuses what only the owner of the publisher's file may do.
-  private func requireOwn(_ id: String) throws(Problem) {
+  func requireOwn(_ id: String) throws(Problem) {
     if configured.contains(where: { $0.id == id }) {
       throw .conflict("The endpoint is in the publisher's file; it is changed there.")
     }
   }
 
-  private func answers(_ endpoints: [WebhookEndpoint]) async throws(Problem) -> [EndpointAnswer] {
+  func answers(_ endpoints: [WebhookEndpoint]) async throws(Problem) -> [EndpointAnswer] {
     let (health, now) = (try await health(endpoints.map(\.id)), context.now())
     return zip(endpoints, health).map { EndpointAnswer($0, $1, now: now) }
   }
 
   func health(_ ids: [String]) async throws(Problem) -> [EndpointHealth] {
-    try await fromStore { try await store.health(publisher.id, ids) }
+    try await context.asking { try await store.health(publisher.id, ids) }
   }
 
   /// Puts the secret into an answer, unless it is the private half of a key, which nobody else needs.
-  private func show(_ endpoint: WebhookEndpoint, in answer: inout EndpointAnswer) {
+  func show(_ endpoint: WebhookEndpoint, in answer: inout EndpointAnswer) {
     guard endpoint.signature == .v1, let key = endpoint.secrets.first?.key else { return }
     answer.secret = WebhookSecret.text(key, endpoint.format)
   }
@@ -203,19 +179,6 @@ struct WebhookAPI {
 
   func fields(_ id: String) -> KeyValuePairs<String, Log.Value> {
     ["publisherId": .int(publisher.id), "endpoint": .string(id)]
-  }
-
-  func fromStore<Value>(_ ask: () async throws -> Value) async throws(Problem) -> Value {
-    do {
-      return try await ask()
-    } catch let problem as Problem {
-      throw problem
-    } catch is WebhookEndpointStore.Contention {
-      throw .unavailable("The endpoint is changed by many at once.")
-    } catch {
-      context.log.warning("store failed", ["cause": .failure(error)])
-      throw .store(error)
-    }
   }
 
   private struct EndpointList: Encodable {

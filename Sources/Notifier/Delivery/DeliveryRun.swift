@@ -6,15 +6,22 @@ import Observability
 import Purchases
 
 /// Delivers one event, from the queue to its endpoints; each endpoint that does not get it now gets a delivery of its own.
+///
+/// An object, as are the runs that it starts: a value would be copied from one suspended function to the next.
 @LoopActor
-struct DeliveryRun {
-  let notifier: Notifier
-  let received: AMQPConsumer.Received
+final class DeliveryRun {
+  private let notifier: Notifier
+  private let received: AMQPConsumer.Received
 
   /// An event for more endpoints is spread over messages of their own.
   private static let mostAtOnce = 10
 
   private var context: RoleContext { notifier.context }
+
+  init(notifier: Notifier, received: AMQPConsumer.Received) {
+    self.notifier = notifier
+    self.received = received
+  }
 
   func run() async {
     let delivery: Delivery
@@ -63,11 +70,11 @@ struct DeliveryRun {
         }
         return await EndpointRun(notifier, delivery, endpoint).run()
       }
-      found = try await notifier.directory.endpoints(of: publisher)
+      found = try await notifier.directory.endpoints(of: publisher, topic: delivery.topic)
     } catch {
       return await putOff(delivery, error)
     }
-    return await deliver(delivery, to: found.filter { $0.endpoint.topics.contains(delivery.topic) })
+    return await deliver(delivery, to: found)
   }
 
   /// Delays an event of which nobody knows yet to whom it goes.

@@ -10,7 +10,7 @@ import Purchases
 /// The order makes a crash harmless at every step: the attempt, then its record in Redis, then the message for what
 /// follows, then, by the caller, the acknowledgement. Whoever gets the message again finds the record and does the rest.
 @LoopActor
-struct EndpointRun {
+final class EndpointRun {
   let notifier: Notifier
   let delivery: Delivery
   let endpoint: WebhookEndpoint
@@ -126,9 +126,14 @@ struct EndpointRun {
         retention: settings.logRetention)
       return await announce(unannounced)
     } catch {
+      // All that the log of attempts would have, but for the answer.
       log.warning(
         "the end of the attempt is not recorded",
-        ["outcome": .string(attempt.outcome.rawValue), "cause": .failure(error)])
+        [
+          "outcome": .string(attempt.outcome.rawValue), "status": .int(Int64(attempt.status ?? 0)),
+          "durationMilliseconds": .int(attempt.durationMilliseconds), "error": .string(attempt.error ?? ""),
+          "nextAt": .string(attempt.nextAt.map(rfc3339) ?? ""), "cause": .failure(error),
+        ])
       if mustBeKept { return false }
       notifier.metrics.unrecorded.count()
       return true

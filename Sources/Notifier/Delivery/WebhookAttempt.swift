@@ -7,7 +7,7 @@ import Purchases
 
 /// The request of one attempt, and what came back.
 @LoopActor
-struct WebhookAttempt {
+final class WebhookAttempt {
   /// How an attempt ended, before it is judged.
   struct Ending {
     var status: Int?

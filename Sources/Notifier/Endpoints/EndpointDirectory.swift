@@ -12,12 +12,7 @@ final class EndpointDirectory {
   /// How old an answer may be.
   static let freshness: Duration = .seconds(1)
 
-  /// An endpoint as it was when it was read.
-  struct Entry: Equatable {
-    let endpoint: WebhookEndpoint
-    /// Whether it was disabled then; counts only while Redis cannot be asked.
-    let wasDisabled: Bool
-  }
+  typealias Entry = EndpointIndex.Entry
 
   /// Reads the endpoints of a publisher, as `WebhookEndpointStore.endpoints(_:since:configured:)` does.
   typealias Read =
@@ -26,10 +21,11 @@ final class EndpointDirectory {
 
   private struct Known {
     /// `nil` while there were none.
-    var snapshot: WebhookEndpointStore.Snapshot?
+    let snapshot: WebhookEndpointStore.Snapshot?
     /// The endpoints of the publisher's file that were asked about.
-    var configured: [String]
-    var readAt: ContinuousClock.Instant
+    let configured: [String]
+    let readAt: ContinuousClock.Instant
+    let index: EndpointIndex
   }
 
   private let readStore: Read
@@ -38,10 +34,29 @@ final class EndpointDirectory {
 
   init(_ read: @escaping Read) { readStore = read }
 
-  /// Returns the endpoints of a publisher.
+  /// Returns the endpoints of a publisher that get the events of a topic.
   ///
   /// - Throws: `RedisError` when Redis is away and has never been asked about this publisher.
-  func endpoints(of publisher: Publisher) async throws -> [Entry] {
+  func endpoints(of publisher: Publisher, topic: String) async throws -> [Entry] {
+    try await index(of: publisher).endpoints(topic: topic)
+  }
+
+  /// Returns one endpoint, also one that was made a moment ago; `nil` when there is none.
+  ///
+  /// - Throws: `RedisError` when Redis is away, and the endpoint is not known: it may be there all the same.
+  func endpoint(_ id: String, of publisher: Publisher) async throws -> Entry? {
+    if let configured = publisher.webhooks.first(where: { $0.id == id }) {
+      // It is there whatever Redis says; only its health is asked for.
+      return (try? await index(of: publisher))?.endpoint(id)
+        ?? Entry(WebhookEndpoint(configured), wasDisabled: false)
+    }
+    if let found = try await index(of: publisher).endpoint(id) { return found }
+    // A reading that is under way may have begun before the endpoint was made.
+    _ = try? await reading[publisher.id]?.value
+    return index(publisher, try await read(publisher, known[publisher.id])).endpoint(id)
+  }
+
+  private func index(of publisher: Publisher) async throws -> EndpointIndex {
     let now: Known
     let old = known[publisher.id]
     do {
@@ -50,29 +65,12 @@ final class EndpointDirectory {
       guard let old else { throw error }
       now = old
     }
-    return entries(publisher, now)
+    return index(publisher, now)
   }
 
-  /// Returns one endpoint, also one that was made a moment ago; `nil` when there is none.
-  ///
-  /// - Throws: `RedisError` when Redis is away, and the endpoint is not known: it may be there all the same.
-  func endpoint(_ id: String, of publisher: Publisher) async throws -> Entry? {
-    func find(_ entries: [Entry]) -> Entry? { entries.first { $0.endpoint.id == id } }
-    if let configured = publisher.webhooks.first(where: { $0.id == id }) {
-      // It is there whatever Redis says; only its health is asked for.
-      return find((try? await endpoints(of: publisher)) ?? [])
-        ?? Entry(endpoint: WebhookEndpoint(configured), wasDisabled: false)
-    }
-    if let found = find(try await endpoints(of: publisher)) { return found }
-    // A reading that is under way may have begun before the endpoint was made.
-    _ = try? await reading[publisher.id]?.value
-    return find(entries(publisher, try await read(publisher, known[publisher.id])))
-  }
-
-  private func entries(_ publisher: Publisher, _ known: Known) -> [Entry] {
-    let all = publisher.webhooks.map { WebhookEndpoint($0) } + (known.snapshot?.endpoints ?? [])
-    let disabled = known.snapshot?.disabled ?? []
-    return all.map { Entry(endpoint: $0, wasDisabled: disabled.contains($0.id)) }
+  /// What was read, with the endpoints of the file that the publisher has now.
+  private func index(_ publisher: Publisher, _ known: Known) -> EndpointIndex {
+    known.index.configured == publisher.webhooks ? known.index : EndpointIndex(publisher.webhooks, known.snapshot)
   }
 
   private func current(_ publisher: Publisher, _ old: Known?) async throws -> Known {
@@ -92,8 +90,11 @@ final class EndpointDirectory {
       let start = ContinuousClock.now
       // Another file asks about others, whose health the old answer does not have.
       let version = old.flatMap { $0.configured == configured ? $0.snapshot?.version : nil }
-      let snapshot = try await readStore(id, version, configured) ?? old?.snapshot
-      let read = Known(snapshot: snapshot, configured: configured, readAt: start)
+      let new = try await readStore(id, version, configured)
+      let snapshot = new ?? old?.snapshot
+      let index =
+        if let old, new == nil { index(publisher, old) } else { EndpointIndex(publisher.webhooks, snapshot) }
+      let read = Known(snapshot: snapshot, configured: configured, readAt: start, index: index)
       known[id] = read
       return read
     }

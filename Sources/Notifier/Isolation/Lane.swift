@@ -111,6 +111,6 @@ struct Lane {
   /// How long an attempt takes: as those before, or as long as the one that is out longest, whichever is more.
   private func expected(_ now: Duration) -> Duration {
     let eldest = running.values.min().map { now - $0 } ?? .zero
-    return max(usual ?? .milliseconds(200), eldest)
+    return max(usual ?? .milliseconds(50), eldest)
   }
 }

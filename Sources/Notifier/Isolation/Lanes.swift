@@ -27,45 +27,22 @@ final class Lanes {
   @LoopActor
   private final class Entry {
     var lane = Lane()
-    /// Those who wait for their turn, the first to come first.
-    var waiting: [LoopSignal] = []
-
-    func wake(_ count: Int) {
-      for turn in waiting.prefix(count) { turn.notify() }
-    }
+    let line = WaitingLine()
   }
 
   /// What a publisher's endpoints have together.
   @LoopActor
   private final class Share {
     var value: PublisherShare
-    /// Those who wait for their turn, the first to come first.
-    var waiting: [LoopSignal] = []
+    let line = WaitingLine()
 
     init(concurrency: Int) { value = PublisherShare(concurrency: concurrency) }
-
-    func ask(_ now: Duration, _ turn: LoopSignal, hasWaited: Bool) -> Lane.Admission {
-      let place = waiting.firstIndex { $0 === turn }
-      let admission = value.ask(now, ahead: place ?? waiting.count, hasWaited: hasWaited)
-      if admission == .wait, place == nil { waiting.append(turn) }
-      return admission
-    }
-
-    /// Leaves the line, so that others come forward.
-    func leave(_ turn: LoopSignal) {
-      guard let place = waiting.firstIndex(where: { $0 === turn }) else { return }
-      waiting.remove(at: place)
-      wake()
-    }
-
-    /// Wakes those for whom there is room.
-    func wake() {
-      for turn in waiting.prefix(max(0, value.limit - value.count)) { turn.notify() }
-    }
   }
 
   private var entries: [Name: Entry] = [:]
   private var shares: [Int64: Share] = [:]
+  /// How many attempts are under way.
+  private var underWay = 0
   private let concurrency: Int
   private let slowLimit: Int
   private let clock: @LoopActor () -> Duration
@@ -76,8 +53,8 @@ final class Lanes {
   private static let cleaning: Duration = .seconds(60)
 
   /// - Parameters:
-  ///   - concurrency: the deliveries that the process holds at a time. A publisher gets a quarter of them for its attempts,
-  ///     and slow endpoints half, beyond one each.
+  ///   - concurrency: the deliveries that the process holds at a time, of which publishers have shares, and slow endpoints
+  ///     half, beyond one each.
   ///   - clock: a time that never goes back; `nil` is the machine's.
   init(concurrency: Int, clock: (@LoopActor () -> Duration)? = nil) {
     self.concurrency = concurrency
@@ -98,40 +75,44 @@ final class Lanes {
     shares[name.publisher] = share
     let deadline = now + Lane.patience
     let turn = LoopSignal()
-    var isQueued = false
+    var (numberOfLane, numberOfShare): (Int?, Int?)
     defer {
-      if isQueued { entry.waiting.removeAll { $0 === turn } }
-      share.leave(turn)
+      if let numberOfLane { entry.line.leave(numberOfLane) }
+      if let numberOfShare { leave(share, numberOfShare) }
     }
     while !Task.isCancelled {
-      switch share.ask(now, turn, hasWaited: now >= deadline) {
+      let others = underWay - share.value.count
+      let before = share.line.ahead(of: numberOfShare)
+      switch share.value.ask(now, others: others, ahead: before, hasWaited: now >= deadline) {
       case .go: break
       case .park(let time): return .park(time)
       case .wait:
+        numberOfShare = numberOfShare ?? share.line.join(turn)
         await turn.wait(atMost: max(.milliseconds(1), deadline - now))
         continue
       }
-      if !isQueued {
+      if numberOfLane == nil {
         // It may have been dropped while this one waited for its publisher's turn.
         entry = entries[name] ?? entry
         entries[name] = entry
       }
-      let ahead = isQueued ? entry.waiting.firstIndex { $0 === turn } ?? 0 : entry.waiting.count
       let start = now
-      let (isCrowded, before) = (slowCount >= slowLimit, entry.lane.slowPlaces(start))
+      let (isCrowded, slow) = (slowCount >= slowLimit, entry.lane.slowPlaces(start))
       let (admission, attempt) = entry.lane.ask(
-        start, limit: limit, ahead: ahead, hasWaited: start >= deadline, isCrowded: isCrowded)
+        start, limit: limit, ahead: entry.line.ahead(of: numberOfLane), hasWaited: start >= deadline,
+        isCrowded: isCrowded)
       switch admission {
       case .go:
         share.value.begin(start)
-        slowCounted.count += entry.lane.slowPlaces(start) - before
+        underWay += 1
+        slowCounted.count += entry.lane.slowPlaces(start) - slow
         return .go(Pass(name: name, attempt: attempt, start: start))
       case .park(let time): return .park(time)
       case .wait:
-        if !isQueued { entry.waiting.append(turn) }
-        isQueued = true
+        numberOfLane = numberOfLane ?? entry.line.join(turn)
         // Another endpoint's may take the turn.
-        share.leave(turn)
+        if let number = numberOfShare { leave(share, number) }
+        numberOfShare = nil
         await turn.wait(atMost: max(.milliseconds(1), deadline - now))
       }
     }
@@ -144,7 +125,7 @@ final class Lanes {
     guard let entry = entries[pass.name] else { return }
     entry.lane.end(pass.attempt, now, ranOutOfTime: ranOutOfTime)
     // Two, since an answer may have widened the window.
-    entry.wake(2)
+    entry.line.wake(2)
   }
 
   /// Notes that an attempt was not made after all.
@@ -152,13 +133,27 @@ final class Lanes {
     leave(pass, nil)
     guard let entry = entries[pass.name] else { return }
     entry.lane.abort(pass.attempt)
-    entry.wake(1)
+    entry.line.wake(1)
   }
 
   private func leave(_ pass: Pass, _ end: Duration?) {
     guard let share = shares[pass.name.publisher] else { return }
     share.value.end(begunAt: pass.start, end)
-    share.wake()
+    underWay -= 1
+    wake(share)
+  }
+
+  /// Leaves the line of a publisher, so that others come forward.
+  private func leave(_ share: Share, _ number: Int) {
+    share.line.leave(number)
+    wake(share)
+  }
+
+  /// Wakes those for whom there is room. That of another publisher waits for the end of its own attempts, of which it has
+  /// some, or else would not wait.
+  private func wake(_ share: Share) {
+    guard share.line.count > 0 else { return }
+    share.line.wake(share.value.limit(now, others: underWay - share.value.count) - share.value.count)
   }
 
   /// Gives a pass back because the rest of the fleet uses all that the endpoint allows.
@@ -174,7 +169,7 @@ final class Lanes {
     let now = now
     guard now - cleanedAt >= Self.cleaning else { return }
     cleanedAt = now
-    entries = entries.filter { !$0.value.waiting.isEmpty || !$0.value.lane.isOver(now) }
+    entries = entries.filter { $0.value.line.count > 0 || !$0.value.lane.isOver(now) }
   }
 
   private var now: Duration { clock() }

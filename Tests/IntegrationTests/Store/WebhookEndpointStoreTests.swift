@@ -225,6 +225,10 @@ struct WebhookEndpointStoreTests {
       #expect(try await store.enable(1, "file", isConfigured: true))
       #expect(try await store.health(1, ["file", "ep_a"]) == [EndpointHealth(), EndpointHealth()])
       #expect(try await store.enable(1, "file") == false)
+      // One that is enabled already goes on failing.
+      _ = try await redis.send(["HSET", prefix + "webhook-health:1:ep_a", "failing_since", "5"])
+      #expect(try await store.enable(1, "ep_a"))
+      #expect(try await store.health(1, ["ep_a"]) == [EndpointHealth(failingSince: 5)])
       #expect(try await store.disable(1, "nobody") == false)
 
       #expect(try await store.disable(1, "ep_a"))

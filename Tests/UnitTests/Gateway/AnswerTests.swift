@@ -46,16 +46,16 @@ struct ProblemTests {
     #expect(header("Allow", Problem.methodNotAllowed(["GET", "HEAD"]).response) == ["GET, HEAD"])
     #expect(header("WWW-Authenticate", Problem.missingCredential.response) == [#"Bearer realm="countersign""#])
     #expect(
-      header("WWW-Authenticate", Problem.invalidCredential.response)
+      header("WWW-Authenticate", Problem.invalidCredential("x").response)
         == [#"Bearer realm="countersign", error="invalid_token""#])
   }
 
   @Test func documentedCodes() {
     let problems: [(Problem, Int, String)] = [
       (.invalidBody(""), 400, "REQ0001"), (.invalidPath(""), 400, "REQ0003"), (.invalidHeaders(""), 400, "REQ0004"),
-      (.notFound, 404, "REQ0100"), (.unknownCustomer, 422, "SK2C0100"), (.notActivated, 500, "SK2C0004"),
+      (.notFound, 404, "REQ0100"), (.unknownCustomer(1), 422, "SK2C0100"), (.notActivated, 500, "SK2C0004"),
       (.locked(instance: nil), 409, "SK2C0101"), (.internalError, 500, "S0001"), (.forbidden(""), 403, "AUTH0003"),
-      (.missingCredential, 401, "AUTH0001"), (.invalidCredential, 401, "AUTH0002"), (.tooLarge(1), 413, "REQ0413"),
+      (.missingCredential, 401, "AUTH0001"), (.invalidCredential(""), 401, "AUTH0002"), (.tooLarge(1), 413, "REQ0413"),
       (.unsupportedMediaType, 415, "REQ0415"), (.unavailable(""), 503, "S0503"),
       (.tooManyRequests("", retryAfter: 1), 429, "REQ0429"),
     ]

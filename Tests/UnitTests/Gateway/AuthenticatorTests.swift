@@ -52,7 +52,7 @@ struct AuthenticatorTests {
   }
 
   private func isRefused(_ token: String, _ publishers: [Publisher]? = nil) -> Bool {
-    if case .failure(let problem) = bearer(token, publishers) { problem == .invalidCredential } else { false }
+    if case .failure(let problem) = bearer(token, publishers) { problem.code == "AUTH0002" } else { false }
   }
 
   private static func claims(_ more: String = "", customer: String = "42", exp: String = "1700000060") -> String {
@@ -72,8 +72,11 @@ struct AuthenticatorTests {
   }
 
   @Test(arguments: ["", "One", "one ", "onetwo", "four"]) func wrongPublisherToken(token: String) {
-    #expect(refusal([("X-Publisher-Token", token)], [Self.publisher(7, tokens: ["one"])]) == .invalidCredential)
-    #expect(refusal([("X-Publisher-Token", token)], [Self.publisher(7)]) == .invalidCredential)
+    for tokens in [["one"], []] {
+      let problem = refusal([("X-Publisher-Token", token)], [Self.publisher(7, tokens: tokens)])
+      #expect(
+        problem?.code == "AUTH0002" && problem?.detail?.hasPrefix("X-Publisher-Token: is no publisher's.") == true)
+    }
   }
 
   @Test func noCredential() {
@@ -93,7 +96,8 @@ struct AuthenticatorTests {
 
   @Test(arguments: ["", "Bearer", "Bearer ", "Basic b25lOg==", "Bearer a b", "one"])
   func otherAuthorization(value: String) {
-    #expect(refusal([("Authorization", value)], [Self.publisher(7, tokens: ["one"])]) == .invalidCredential)
+    let problem = refusal([("Authorization", value)], [Self.publisher(7, tokens: ["one"])])
+    #expect(problem?.code == "AUTH0002" && problem?.detail?.hasPrefix("Authorization: expected Bearer") == true)
   }
 
   // MARK: Good customer tokens
@@ -232,6 +236,40 @@ struct AuthenticatorTests {
   func fractionsOfIds() {
     #expect(isRefused(Self.hs256(Self.claims(customer: "42.9"))))
     #expect(isRefused(Self.hs256(#"{"publisherId":7.5,"customerId":42,"exp":1700000060}"#)))
+  }
+
+  // MARK: What is told
+
+  private func detail(_ token: String) -> String? {
+    if case .failure(let problem) = bearer(token) { problem.detail } else { nil }
+  }
+
+  @Test func whoSignsIsToldWhatIsWrong() {
+    #expect(
+      detail(Self.hs256(Self.claims(exp: "1699999970")))
+        == "exp: the customer's token ended at 1699999970, and now is 1700000000; send a new one.")
+    for (token, member) in [
+      (Self.hs256(#"{"publisherId":7,"customerId":42}"#), "exp: "), (Self.hs256(Self.claims(exp: "null")), "exp: "),
+      (Self.hs256(Self.claims(#","nbf":1700000031"#)), "nbf: "),
+      (Self.hs256(Self.claims(customer: "\"x\"")), "customerId: "),
+      ("a.b", "The customer's token is no JWT: "),
+    ] {
+      #expect(detail(token)?.hasPrefix(member) == true, "\(member)")
+    }
+  }
+
+  /// Else anybody could ask which publishers there are, and how their customers' tokens are signed.
+  @Test
+  func whoCannotSignIsToldNothingAboutPublishers() {
+    let wrongKey = detail(Self.hs256(Self.claims(exp: "0"), key: [1]))
+    #expect(wrongKey?.hasPrefix("The customer's token is not signed by the publisher") == true)
+    for token in [
+      Self.hs256(#"{"publisherId":8,"customerId":42,"exp":1700000060}"#),
+      Self.hs256(#"{"publisherId":9,"customerId":42,"exp":1700000060}"#),
+      Self.hs256(Self.claims(), header: #"{"alg":"ES256"}"#),
+    ] {
+      #expect(detail(token) == wrongKey)
+    }
   }
 
   // MARK: Malformed

@@ -26,6 +26,9 @@ struct EndpointRequestTests {
     }
   }
 
+  private static let topics =
+    "topics: expected a list of inappPurchaseSyncResult, webhookEndpointDisabled, none of them twice"
+
   @Test func `an url is enough`() throws {
     #expect(
       try created(#"{"url":"https://example.com"}"#)
@@ -35,13 +38,14 @@ struct EndpointRequestTests {
 
   @Test func `every member is read`() throws {
     let endpoint = try created(
-      #"{"url":"https://example.com","name":"Ünser","topics":["a.b","c_D1"],"format":"fovea","signature":"v1","#
+      #"{"url":"https://example.com","name":"Ünser","topics":["webhookEndpointDisabled","inappPurchaseSyncResult"],"format":"fovea","signature":"v1","#
         + #""secret":"0123456789abcdef","retryPolicy":{"scheduleSeconds":[1,2.5,604800]},"maxConcurrency":1000,"#
         + #""maxPerSecond":5,"acceptsSelfSigned":true}"#)
     #expect(
       endpoint
         == WebhookEndpoint(
-          id: "ep_1", url: "https://example.com", name: "Ünser", topics: ["a.b", "c_D1"], format: .fovea,
+          id: "ep_1", url: "https://example.com", name: "Ünser",
+          topics: ["webhookEndpointDisabled", "inappPurchaseSyncResult"], format: .fovea,
           secrets: [.init(key: Array("0123456789abcdef".utf8))],
           retry: .schedule([.seconds(1), .milliseconds(2500), .seconds(604_800)]), maxConcurrency: 1000,
           maxPerSecond: 5, acceptsSelfSigned: true))
@@ -57,10 +61,12 @@ struct EndpointRequestTests {
     (#"{"url":5}"#, "url: expected a text"), (#"{"url":null}"#, "url: expected a text"),
     (#"{"url":"ftp://e.com"}"#, "url: expected an https:// URL"),
     (#"{"url":"https://e.com","name":"a\nb"}"#, "name: expected at most 256 bytes without control characters"),
-    (#"{"url":"https://e.com","topics":[]}"#, "topics: expected 1 to 50 names of topics, none of them twice"),
-    (#"{"url":"https://e.com","topics":["a","a"]}"#, "topics: expected 1 to 50 names of topics, none of them twice"),
-    (#"{"url":"https://e.com","topics":["a b"]}"#, "topics: expected 1 to 50 names of topics, none of them twice"),
-    (#"{"url":"https://e.com","topics":"a"}"#, "topics: expected 1 to 50 names of topics, none of them twice"),
+    (#"{"url":"https://e.com","topics":[]}"#, Self.topics),
+    (
+      #"{"url":"https://e.com","topics":["inappPurchaseSyncResult","inappPurchaseSyncResult"]}"#, Self.topics
+    ),
+    (#"{"url":"https://e.com","topics":["inappPurchaseSyncResults"]}"#, Self.topics),
+    (#"{"url":"https://e.com","topics":"inappPurchaseSyncResult"}"#, Self.topics),
     (#"{"url":"https://e.com","format":"xml"}"#, "format: expected one of cleeng, fovea, mbaasy"),
     (#"{"url":"https://e.com","signature":"v2"}"#, "signature: expected one of v1, v1a"),
     (
@@ -115,28 +121,40 @@ struct EndpointRequestTests {
     try EndpointRequest(changes: value("{}"), address).apply(to: &endpoint)
     #expect(endpoint == old)
     try EndpointRequest(
-      changes: value(#"{"maxPerSecond":null,"retryPolicy":{},"name":"","url":"https://b.com","topics":["u"]}"#), address
+      changes: value(
+        #"{"maxPerSecond":null,"retryPolicy":{},"name":"","url":"https://b.com","topics":["webhookEndpointDisabled"]}"#),
+      address
     ).apply(to: &endpoint)
     var expected = old
     (expected.maxPerSecond, expected.retry, expected.name) = (nil, .standard, "")
-    (expected.url, expected.topics) = ("https://b.com", ["u"])
+    (expected.url, expected.topics) = ("https://b.com", ["webhookEndpointDisabled"])
     #expect(endpoint == expected)
   }
 
   @Test func `what was chosen at the start stays`() throws {
+    let changed =
+      "url, name, topics, retryPolicy, maxConcurrency, maxPerSecond, acceptsSelfSigned"
     for (body, expected) in [
-      (#"{"format":"cleeng"}"#, "format: is chosen when an endpoint is created; create another one"),
-      (#"{"signature":"v1"}"#, "signature: is chosen when an endpoint is created; create another one"),
-      (#"{"secret":"x"}"#, "secret: is changed with rotate_secret"),
+      (
+        #"{"format":"cleeng"}"#,
+        "format: is chosen when an endpoint is created; create another one; what can be changed: "
+      ),
+      (
+        #"{"signature":"v1"}"#,
+        "signature: is chosen when an endpoint is created; create another one; what can be changed: "
+      ),
+      (#"{"secret":"x"}"#, "secret: is changed with rotate_secret; what can be changed: "),
+      (#"{"uri":1}"#, "uri: is not known; expected "),
     ] {
-      #expect(detail { _ = try EndpointRequest(changes: value(body), address) } == expected)
+      #expect(detail { _ = try EndpointRequest(changes: value(body), address) } == expected + changed)
     }
   }
 
   @Test func `a subscription keeps its address and its topic`() throws {
     let old = WebhookEndpoint(
-      id: "ep_1", url: "https://a.com", topics: ["t"], secrets: [.init(key: [1])], source: .subscription)
-    for body in [#"{"url":"https://b.com"}"#, #"{"topics":["t","u"]}"#] {
+      id: "ep_1", url: "https://a.com", topics: ["inappPurchaseSyncResult"], secrets: [.init(key: [1])],
+      source: .subscription)
+    for body in [#"{"url":"https://b.com"}"#, #"{"topics":["webhookEndpointDisabled"]}"#] {
       var endpoint = old
       let problem = #expect(throws: Problem.self) {
         try EndpointRequest(changes: value(body), address).apply(to: &endpoint)
@@ -144,8 +162,10 @@ struct EndpointRequestTests {
       #expect(problem?.status == 409)
     }
     var endpoint = old
-    try EndpointRequest(changes: value(#"{"url":"https://a.com","topics":["t"],"name":"x"}"#), address)
-      .apply(to: &endpoint)
+    try EndpointRequest(
+      changes: value(#"{"url":"https://a.com","topics":["inappPurchaseSyncResult"],"name":"x"}"#), address
+    )
+    .apply(to: &endpoint)
     #expect(endpoint.name == "x")
   }
 

@@ -1,44 +1,16 @@
-import EventLoop
-import FoundationEssentials
+import AMQP
+import Fleet
+import JSON
 import Purchases
-import TestSupport
 import Testing
 
 @testable import Gateway
+@testable import Notifier
 
 /// docs/openapi.yaml against the code: paths and methods, and the members of what is sent and answered.
 struct OpenAPITests {
-  /// As much of the file as indentation tells; it is written so, and a file that is not fails the test.
-  private struct File {
-    let lines: [Substring]
-
-    init() throws {
-      let data = try Data(contentsOf: URL(filePath: Repository.root + "/docs/openapi.yaml"))
-      lines = String(decoding: data, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: true)
-    }
-
-    /// The keys one level below a path of keys.
-    func keys(_ path: String...) -> [String] {
-      var found: [String] = []
-      var depth = 0
-      for line in lines {
-        let indentation = line.prefix { $0 == " " }.count
-        // Back out of the part that was looked for.
-        if depth == path.count, indentation < depth * 2 { break }
-        guard indentation == depth * 2, let key = key(line.dropFirst(indentation)) else { continue }
-        if depth == path.count { found.append(key) } else if key == path[depth] { depth += 1 }
-      }
-      return found
-    }
-
-    private func key(_ line: Substring) -> String? {
-      guard line.first != "#", line.first != "-", let colon = line.firstIndex(of: ":") else { return nil }
-      return line[..<colon].filter { $0 != "\"" }
-    }
-  }
-
   @Test func `every route is in the file, and every operation of the file is a route`() throws {
-    let file = try File()
+    let file = try OpenAPIFile()
     let methods = ["get", "put", "post", "patch", "delete"]
     var documented: [String: Set<String>] = [:]
     for path in file.keys("paths") {
@@ -67,7 +39,7 @@ struct OpenAPITests {
   private func members(_ value: Any) -> Set<String> { Set(Mirror(reflecting: value).children.compactMap(\.label)) }
 
   @Test func `answers have the members that are documented`() throws {
-    let file = try File()
+    let file = try OpenAPIFile()
     func documented(_ schema: String) -> Set<String> {
       Set(file.keys("components", "schemas", schema, "properties"))
     }
@@ -85,7 +57,7 @@ struct OpenAPITests {
   }
 
   @Test func `bodies have the members that are documented`() throws {
-    let file = try File()
+    let file = try OpenAPIFile()
     #expect(
       Set(file.keys("components", "schemas", "NewWebhookEndpoint", "properties"))
         == Set(EndpointRequest.names + EndpointRequest.chosenOnce))
@@ -93,5 +65,45 @@ struct OpenAPITests {
       Set(file.keys("components", "schemas", "WebhookEndpointChanges", "properties")) == Set(EndpointRequest.names))
     #expect(
       Set(file.keys("components", "schemas", "WebhookSubscription", "properties")) == Set(subscriptionMembers))
+  }
+
+  // MARK: Webhooks
+
+  private func payload(_ format: WebhookEndpoint.Format) throws -> JSONValue {
+    let body = """
+      {"broadcasterId":7,"data":{"accessGranted":true,"cleengCustomerId":42,"offerId":"S1","originalTransactionId":"99",\
+      "result":"PURCHASE_SYNCHRONIZED","synchronizationId":"s","transactionId":"100"},"topic":"inappPurchaseSyncResult"}
+      """
+    let headers: [String: AMQPValue] = ["cloudEvents_time": "2026-11-21T18:00:00.000Z"]
+    let delivery = try Delivery(eventId: "evt_1", endpointId: nil, headers: headers, body: Array(body.utf8))
+    let endpoint = WebhookEndpoint(id: "e", url: "u", topics: [], format: format, secrets: [])
+    return try JSONText(WebhookPayload(delivery, endpoint, keys: [Array("0123456789abcdef".utf8)]).body).decoded()
+  }
+
+  /// The names of the members at a path.
+  private func names(_ value: JSONValue, _ path: String...) -> Set<String>? {
+    var value = value
+    for name in path {
+      guard case .object(let members) = value, let member = members[name] else { return nil }
+      value = member
+    }
+    if case .object(let members) = value { return Set(members.keys) } else { return nil }
+  }
+
+  @Test func `webhooks in the shapes of others have the members that are documented`() throws {
+    let file = try OpenAPIFile()
+    func documented(_ path: String...) -> Set<String> {
+      Set(file.keys(["components", "schemas"] + path + ["properties"]))
+    }
+    let fovea = try payload(.fovea)
+    #expect(names(fovea) == documented("FoveaWebhook"))
+    #expect(
+      names(fovea, "purchases", "S1")
+        == documented("FoveaWebhook", "properties", "purchases", "additionalProperties"))
+    #expect(names(fovea, "notification") == documented("FoveaWebhook", "properties", "notification"))
+    let mbaasy = try payload(.mbaasy)
+    #expect(names(mbaasy) == documented("MbaasyWebhook"))
+    for name in ["data", "new_attributes"] { #expect(names(mbaasy, name) == documented("MbaasyAttributes")) }
+    #expect(names(mbaasy, "previous_attributes") == [])
   }
 }

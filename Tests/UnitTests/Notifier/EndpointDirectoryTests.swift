@@ -64,7 +64,7 @@ struct EndpointDirectoryTests {
     let answers = Answers()
     answers.next = .failure(Away())
     let directory = directory(answers)
-    await #expect(throws: Away.self) { _ = try await directory.endpoints(of: publisher("main")) }
+    await #expect(throws: Away.self) { _ = try await directory.endpoints(of: publisher("main"), topic: "t") }
     let main = try await directory.endpoint("main", of: publisher("main"))
     #expect(main?.endpoint.id == "main" && main?.wasDisabled == false)
   }
@@ -73,10 +73,14 @@ struct EndpointDirectoryTests {
     let answers = Answers()
     answers.next = .success(snapshot(["ep_a", "ep_b"], disabled: ["ep_b", "main"]))
     let directory = directory(answers)
-    let found = try await directory.endpoints(of: publisher("main", "other"))
+    let found = try await directory.endpoints(of: publisher("main", "other"), topic: "t")
     #expect(found.map(\.endpoint.id) == ["main", "other", "ep_a", "ep_b"])
     #expect(found.map(\.wasDisabled) == [true, false, false, true])
     #expect(answers.asked[0].configured == ["main", "other"])
+    #expect(try await directory.endpoints(of: publisher("main", "other"), topic: "x").isEmpty)
+    // Another file counts at once, whatever was read before.
+    let fewer = try await directory.endpoints(of: publisher("main"), topic: "t")
+    #expect(fewer.map(\.endpoint.id) == ["main", "ep_a", "ep_b"])
   }
 
   @Test func `a reading that began before an endpoint was made is not taken for an answer`() async throws {

@@ -16,8 +16,8 @@ struct LaneTests {
     #expect(ask(&lane, at: .zero).admission == .go)
     #expect(ask(&lane, at: .zero).admission == .go)
     #expect(ask(&lane, at: .zero).admission == .wait)
-    #expect(ask(&lane, at: .zero, ahead: 4).admission == .wait)
-    #expect(ask(&lane, at: .zero, ahead: 5).admission == .park(.seconds(1)))
+    #expect(ask(&lane, at: .zero, ahead: 19).admission == .wait)
+    #expect(ask(&lane, at: .zero, ahead: 20).admission == .park(.seconds(1)))
     #expect(ask(&lane, at: .zero, hasWaited: true).admission == .park(.seconds(1)))
     #expect(lane.count == 2)
   }

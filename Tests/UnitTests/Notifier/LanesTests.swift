@@ -70,4 +70,29 @@ struct LanesTests {
     lanes.abort(next)
     guard case .go = await enter(1, 501) else { throw NeverHappened(description: "no room was given back") }
   }
+
+  @Test func `a quick publisher takes what nobody else needs, until it hangs`() async throws {
+    let clock = Clock()
+    let lanes = Lanes(concurrency: 8, clock: { clock.now })
+    func enter(_ publisher: Int64, _ number: Int) async -> Lanes.Pass? {
+      let name = Lanes.Name(publisher: publisher, endpoint: "\(number)")
+      guard case .go(let pass) = await lanes.enter(name, limit: 10) else { return nil }
+      return pass
+    }
+    let first = try #require(await enter(1, 0))
+    clock.now += .milliseconds(1)
+    lanes.end(first, ranOutOfTime: false)
+    var passes: [Lanes.Pass] = []
+    for number in 0..<6 { passes.append(try #require(await enter(1, number))) }
+    // Two places are left, and one of them for whoever comes next.
+    clock.now += .seconds(20)
+    #expect(await enter(1, 6) == nil)
+    let other = try #require(await enter(2, 0))
+    // It has two places now, as all that are slow.
+    for pass in passes[..<4] { lanes.end(pass, ranOutOfTime: true) }
+    #expect(await enter(1, 6) == nil)
+    lanes.end(passes[4], ranOutOfTime: true)
+    let next = try #require(await enter(1, 6))
+    for pass in [passes[5], next, other] { lanes.abort(pass) }
+  }
 }

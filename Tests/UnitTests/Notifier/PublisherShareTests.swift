@@ -4,23 +4,91 @@ import Testing
 
 /// How much of a process one publisher takes.
 struct PublisherShareTests {
-  @Test(arguments: [(1, 1), (3, 1), (8, 2), (1000, 250)])
-  func `a publisher has a quarter, and at least one`(concurrency: Int, limit: Int) {
-    #expect(PublisherShare(concurrency: concurrency).limit == limit)
+  /// A share whose attempts of late took so long.
+  private func share(_ concurrency: Int = 1000, took: Duration?) -> PublisherShare {
+    var share = PublisherShare(concurrency: concurrency)
+    guard let took else { return share }
+    share.begin(.zero)
+    share.end(begunAt: .zero, took)
+    return share
+  }
+
+  /// Begins as many attempts as there is room for.
+  private func fill(_ share: inout PublisherShare, at now: Duration, others: Int = 0) {
+    while share.count < 5000, share.ask(now, others: others, ahead: 0, hasWaited: false) == .go { share.begin(now) }
+  }
+
+  @Test(arguments: [(1, 1), (3, 2), (8, 6), (1000, 750)])
+  func `a quick publisher that is alone has three quarters, and at least one`(concurrency: Int, limit: Int) {
+    #expect(share(concurrency, took: .milliseconds(10)).limit(.seconds(1), others: 0) == limit)
+  }
+
+  @Test(arguments: [nil, .milliseconds(201), .seconds(20)] as [Duration?])
+  func `a slow publisher, or one that nothing is known of, has a quarter, and at least one`(took: Duration?) {
+    for (concurrency, limit) in [(1, 1), (3, 1), (8, 2), (1000, 250)] {
+      #expect(share(concurrency, took: took).limit(.seconds(30), others: 0) == limit)
+    }
+  }
+
+  @Test func `others take from what a publisher may have, and never its last place`() {
+    let (quick, slow) = (share(took: .milliseconds(200)), share(took: .milliseconds(201)))
+    #expect([0, 400, 800, 1000, 1001].map { quick.limit(.seconds(1), others: $0) } == [750, 450, 150, 1, 1])
+    #expect([0, 400, 500, 800, 1000, 1001].map { slow.limit(.seconds(1), others: $0) } == [250, 250, 250, 100, 1, 1])
+  }
+
+  @Test func `however many do their worst, one more finds room`() {
+    for took in [Duration.milliseconds(1), .seconds(20)] {
+      var shares = (0..<20).map { _ in share(took: took) }
+      // Each takes what it can get, again and again, and nothing ends.
+      for _ in 0..<100 {
+        for index in shares.indices {
+          let others = shares.reduce(0) { $0 + $1.count } - shares[index].count
+          if shares[index].ask(took, others: others, ahead: 0, hasWaited: false) == .go { shares[index].begin(took) }
+        }
+      }
+      let taken = shares.reduce(0) { $0 + $1.count }
+      #expect(taken < 1000)
+      var newcomer = share(took: nil)
+      #expect(newcomer.ask(took, others: taken, ahead: 0, hasWaited: false) == .go)
+    }
+  }
+
+  @Test func `a quick publisher that begins to hang is a slow one at once`() {
+    var share = share(took: .milliseconds(1))
+    fill(&share, at: .seconds(1))
+    #expect(share.count == 750)
+    #expect(share.limit(.seconds(1) + PublisherShare.quickness, others: 0) == 750)
+    #expect(share.limit(.seconds(1) + PublisherShare.quickness + .milliseconds(1), others: 0) == 250)
+    // What ends makes no room until it has no more than a slow one.
+    for _ in 0..<500 { share.end(begunAt: .seconds(1), .seconds(21)) }
+    #expect(share.ask(.seconds(21), others: 0, ahead: 0, hasWaited: false) != .go)
+    share.end(begunAt: .seconds(1), .seconds(21))
+    #expect(share.ask(.seconds(21), others: 0, ahead: 0, hasWaited: false) == .go)
   }
 
   @Test func `a thousand endpoints that hang have a quarter of the places`() {
     var share = PublisherShare(concurrency: 1000)
-    for _ in 0..<1000 where share.ask(.zero, ahead: 0, hasWaited: false) == .go { share.begin(.zero) }
+    fill(&share, at: .zero)
     #expect(share.count == 250)
-    #expect(share.ask(.zero, ahead: 0, hasWaited: false) == .wait)
+    #expect(share.ask(.zero, others: 0, ahead: 0, hasWaited: false) == .wait)
     // The longer they hang the fewer wait for them; nobody does in vain twice.
-    #expect(share.ask(.seconds(20), ahead: 5, hasWaited: false) == .wait)
-    #expect(share.ask(.seconds(20), ahead: 6, hasWaited: false) == .park(.seconds(1)))
-    #expect(share.ask(.seconds(20), ahead: 0, hasWaited: true) == .park(.seconds(1)))
+    #expect(share.ask(.seconds(20), others: 0, ahead: 5, hasWaited: false) == .wait)
+    #expect(share.ask(.seconds(20), others: 0, ahead: 6, hasWaited: false) == .park(.seconds(1)))
+    #expect(share.ask(.seconds(20), others: 0, ahead: 0, hasWaited: true) == .park(.seconds(1)))
     // Those that go away come back at the pace at which places come free.
-    for _ in 0..<1000 { _ = share.ask(.seconds(20), ahead: 6, hasWaited: false) }
-    #expect(share.ask(.seconds(20), ahead: 6, hasWaited: false) == .park(.seconds(60)))
+    for _ in 0..<1000 { _ = share.ask(.seconds(20), others: 0, ahead: 6, hasWaited: false) }
+    #expect(share.ask(.seconds(20), others: 0, ahead: 6, hasWaited: false) == .park(.seconds(60)))
+  }
+
+  @Test func `a burst that fills the prefetch waits, and is not sent away`() {
+    for took in [nil, .milliseconds(10), PublisherShare.quickness] as [Duration?] {
+      var share = share(took: took)
+      let now: Duration = .seconds(1)
+      fill(&share, at: now)
+      let rest = 1000 - share.count
+      #expect(rest > 0)
+      for ahead in 0..<rest { #expect(share.ask(now, others: 0, ahead: ahead, hasWaited: false) == .wait) }
+    }
   }
 
   @Test func `an endpoint that answers just quick enough does not grow to take everything`() {
@@ -36,7 +104,7 @@ struct PublisherShareTests {
         share.end(begunAt: now - took, now)
       }
       underWay = []
-      for _ in 0..<1000 where share.ask(now, ahead: 0, hasWaited: false) == .go {
+      for _ in 0..<1000 where share.ask(now, others: 0, ahead: 0, hasWaited: false) == .go {
         let (admission, attempt) = lane.ask(now, limit: 1000, ahead: 0, hasWaited: false, isCrowded: false)
         guard admission == .go else { break }
         share.begin(now)
@@ -52,13 +120,13 @@ struct PublisherShareTests {
 
   @Test func `what was not made leaves room`() {
     var share = PublisherShare(concurrency: 4)
-    #expect(share.ask(.zero, ahead: 0, hasWaited: false) == .go)
+    #expect(share.ask(.zero, others: 0, ahead: 0, hasWaited: false) == .go)
     share.begin(.zero)
-    #expect(share.ask(.zero, ahead: 0, hasWaited: false) == .wait)
+    #expect(share.ask(.zero, others: 0, ahead: 0, hasWaited: false) == .wait)
     share.end(begunAt: .zero, nil)
     #expect(share.count == 0)
     // Whoever waits comes first.
-    #expect(share.ask(.zero, ahead: 1, hasWaited: false) == .wait)
-    #expect(share.ask(.zero, ahead: 0, hasWaited: false) == .go)
+    #expect(share.ask(.zero, others: 0, ahead: 1, hasWaited: false) == .wait)
+    #expect(share.ask(.zero, others: 0, ahead: 0, hasWaited: false) == .go)
   }
 }

@@ -1,0 +1,21 @@
+import EventLoop
+import Fleet
+import Observability
+
+extension RoleContext {
+  /// Asks a store, and logs what fails.
+  ///
+  /// - Throws: ``Problem``: what the failure means to the client.
+  func asking<Value>(_ ask: () async throws -> Value) async throws(Problem) -> Value {
+    do {
+      return try await ask()
+    } catch let problem as Problem {
+      throw problem
+    } catch is WebhookEndpointStore.Contention {
+      throw .unavailable("The endpoint is changed by many at once.")
+    } catch {
+      log.warning("store failed", ["cause": .failure(error)])
+      throw .store(error)
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import Configuration
+import EventLoop
+import Fleet
+import HTTPServer
+import Observability
+import Purchases
+
+/// Whether events are sent to an endpoint, and with which secret.
+extension WebhookAPI {
+  func enable(_ id: String) async throws(Problem) -> HTTPServerResponse {
+    let endpoint = try await endpoint(id)
+    let isConfigured = endpoint.source == .configuration
+    guard try await context.asking({ try await store.enable(publisher.id, id, isConfigured: isConfigured) }) else {
+      throw .notFound
+    }
+    context.log.info("endpoint enabled", fields(id))
+    return jsonResponse(200, try await answers([endpoint])[0])
+  }
+
+  func disable(_ id: String) async throws(Problem) -> HTTPServerResponse {
+    try requireOwn(id)
+    guard try await context.asking({ try await store.disable(publisher.id, id) }) else { throw .notFound }
+    context.log.info("endpoint disabled", fields(id))
+    return jsonResponse(200, try await answers([try await endpoint(id)])[0])
+  }
+
+  func rotateSecret(_ id: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
+    try requireOwn(id)
+    let reader = try BodyReader(try optionalJSONBody(request), knows: ["overlapSeconds", "secret"])
+    let overlap = try reader.integer("overlapSeconds", 0...604_800) ?? 86_400
+    // One for all rounds of the change: a round that is lost leaves nothing behind.
+    var drawn: [UInt8]?
+    let endpoint = try await changed(id) { endpoint, now in
+      let given = try EndpointRequest.secret(reader, endpoint.format, endpoint.signature)
+      let key = try given ?? drawn ?? newKey(endpoint.format)
+      if given == nil { drawn = key }
+      guard endpoint.rotate(to: key, overlap: overlap * 1000, now: now) else {
+        throw Problem.conflict(
+          "\(WebhookEndpoint.maxOldSecrets) old secrets still sign; wait until one expires, or end them with "
+            + "overlapSeconds 0.")
+      }
+    }
+    context.log.info("secret rotated", fields(id))
+    var answer = EndpointAnswer(endpoint, try await health([id])[0], now: context.now())
+    show(endpoint, in: &answer)
+    return jsonResponse(200, answer)
+  }
+}

@@ -1,0 +1,34 @@
+import FoundationEssentials
+import TestSupport
+
+/// As much of docs/openapi.yaml as indentation tells; it is written so, and a file that is not fails the test.
+struct OpenAPIFile {
+  let lines: [Substring]
+
+  init() throws {
+    let data = try Data(contentsOf: URL(filePath: Repository.root + "/docs/openapi.yaml"))
+    lines = String(decoding: data, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: true)
+  }
+
+  /// The keys one level below a path of keys.
+  func keys(_ path: String...) -> [String] { keys(path) }
+
+  /// The keys one level below a path of keys.
+  func keys(_ path: [String]) -> [String] {
+    var found: [String] = []
+    var depth = 0
+    for line in lines {
+      let indentation = line.prefix { $0 == " " }.count
+      // Back out of the part that was looked for.
+      if depth == path.count, indentation < depth * 2 { break }
+      guard indentation == depth * 2, let key = key(line.dropFirst(indentation)) else { continue }
+      if depth == path.count { found.append(key) } else if key == path[depth] { depth += 1 }
+    }
+    return found
+  }
+
+  private func key(_ line: Substring) -> String? {
+    guard line.first != "#", line.first != "-", let colon = line.firstIndex(of: ":") else { return nil }
+    return line[..<colon].filter { $0 != "\"" }
+  }
+}
