@@ -81,7 +81,7 @@ let package = Package(
         "Observability",
         "Purchases",
       ]),
-    library("Simulator", ["HTTP2", "Crypto", "EventLoop", "Observability"]),
+    library("Simulator", ["HTTP2", "Crypto", "EventLoop", "JSON", "Observability"]),
     .executableTarget(
       name: "Countersign",
       dependencies: [

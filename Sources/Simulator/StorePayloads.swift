@@ -1,5 +1,7 @@
+import JSON
+
 /// `JWSTransactionDecodedPayload`: one transaction, as Apple signs it. Times are UNIX milliseconds.
-struct TransactionPayload: Encodable, Equatable, Sendable {
+struct TransactionPayload: Equatable, Sendable {
   var transactionId: String
   var originalTransactionId: String
   var webOrderLineItemId: String?
@@ -26,6 +28,37 @@ struct TransactionPayload: Encodable, Equatable, Sendable {
   var price: Int64
   var currency = "USD"
   var appTransactionId: String
+
+  /// As it is signed; member by member, since a simulator that is slower than its clients measures itself.
+  var json: [UInt8] {
+    JSONWriter.object { json in
+      json.member("appTransactionId", appTransactionId)
+      json.member("bundleId", bundleId)
+      json.member("currency", currency)
+      json.member("environment", environment)
+      if let expiresDate { json.member("expiresDate", expiresDate) }
+      json.member("inAppOwnershipType", inAppOwnershipType)
+      if let isUpgraded { json.member("isUpgraded", isUpgraded) }
+      json.member("originalPurchaseDate", originalPurchaseDate)
+      json.member("originalTransactionId", originalTransactionId)
+      json.member("price", price)
+      json.member("productId", productId)
+      json.member("purchaseDate", purchaseDate)
+      json.member("quantity", Int64(quantity))
+      if let revocationDate { json.member("revocationDate", revocationDate) }
+      if let revocationPercentage { json.member("revocationPercentage", Int64(revocationPercentage)) }
+      if let revocationReason { json.member("revocationReason", Int64(revocationReason)) }
+      json.member("revocationType", revocationType)
+      json.member("signedDate", signedDate)
+      json.member("storefront", storefront)
+      json.member("storefrontId", storefrontId)
+      json.member("subscriptionGroupIdentifier", subscriptionGroupIdentifier)
+      json.member("transactionId", transactionId)
+      json.member("transactionReason", transactionReason)
+      json.member("type", type)
+      json.member("webOrderLineItemId", webOrderLineItemId)
+    }
+  }
 }
 
 /// `JWSRenewalInfoDecodedPayload`: what comes after the current period. It names no bundle.

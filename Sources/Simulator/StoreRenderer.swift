@@ -1,6 +1,7 @@
 import Crypto
 import FoundationEssentials
 import HTTP2
+import JSON
 
 /// Turns decisions into bytes: encodes and signs.
 struct StoreRenderer {
@@ -22,12 +23,13 @@ struct StoreRenderer {
     let app = question.app
     switch question.endpoint {
     case .transactions, .testNotification:
-      return try encode(TransactionAnswer(signedTransactionInfo: sign(purchase.asked, seal)))
+      let signed = try sign(purchase.asked.json, seal)
+      return JSONWriter.object { $0.member("signedTransactionInfo", signed) }
     case .history:
       return try encode(
         HistoryAnswer(
           revision: "\(purchase.asked.originalTransactionId)_1", bundleId: app.bundleId, appAppleId: app.appAppleId,
-          environment: question.environment.name, signedTransactions: purchase.history.map { try sign($0, seal) }))
+          environment: question.environment.name, signedTransactions: purchase.history.map { try sign($0.json, seal) }))
     case .subscriptions:
       return try encode(
         SubscriptionsAnswer(
@@ -73,14 +75,13 @@ struct StoreRenderer {
     guard question.statuses.isEmpty || question.statuses.contains(status) else { return [] }
     let last = SubscriptionsAnswer.LastTransaction(
       originalTransactionId: subscription.latest.originalTransactionId, status: status,
-      signedTransactionInfo: try sign(subscription.latest, seal),
-      signedRenewalInfo: try sign(subscription.renewal, seal))
+      signedTransactionInfo: try sign(subscription.latest.json, seal),
+      signedRenewalInfo: try sign(encode(subscription.renewal), seal))
     let group = subscription.latest.subscriptionGroupIdentifier ?? ""
     return [SubscriptionsAnswer.Group(subscriptionGroupIdentifier: group, lastTransactions: [last])]
   }
 
-  private func sign(_ payload: some Encodable, _ seal: StoreDecision.Seal) throws -> String {
-    let payload = try encode(payload)
+  private func sign(_ payload: [UInt8], _ seal: StoreDecision.Seal) throws -> String {
     switch seal {
     case .genuine: return try pki.genuine.sign(payload)
     case .tampered: return try pki.genuine.signAndTamper(payload)
@@ -93,10 +94,6 @@ struct StoreRenderer {
 private struct FailureAnswer: Encodable {
   var errorCode: Int
   var errorMessage: String
-}
-
-private struct TransactionAnswer: Encodable {
-  var signedTransactionInfo: String
 }
 
 private struct HistoryAnswer: Encodable {

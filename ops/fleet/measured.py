@@ -199,9 +199,9 @@ class Measured:
             "register", "--count", count, "--from", self.numbers(count), "--connections", 256,
             *self.gateway_arguments(), *arguments)
 
-    def worker(self, count, overrides, waits_for_all=True):
+    def worker(self, count, overrides, waits_for_all=True, first=0):
         """Lets one worker run so many jobs of what is in the queue."""
-        return self.workers(1, count, overrides, waits_for_all)
+        return self.workers(1, count, overrides, waits_for_all, first)
 
     def workers(self, processes, count, overrides, waits_for_all=True, first=0):
         """Lets workers share so many jobs; not waiting for all means that more are queued than are to be measured.
