@@ -2,16 +2,6 @@
 import CUV
 import Glibc
 
-/// A connection that could not be opened.
-public struct ConnectError: Error, Sendable, CustomStringConvertible {
-  /// Host and port.
-  public let target: String
-  /// The system's text, of the last address that was tried.
-  public let cause: String
-
-  public var description: String { "connect to \(target): \(cause)" }
-}
-
 extension EventLoop {
   /// Opens a TCP connection to a name or a numeric address, trying the addresses of a name one after the other, and returns
   /// its descriptor, non-blocking and without Nagle's delay.
@@ -86,29 +76,4 @@ private final class ConnectAttempt {
     Glibc.close(descriptor)
     waiter.resume(throwing: ConnectError(target: target, cause: failure))
   }
-}
-
-/// Begins to connect to a numeric address, without waiting: the socket can be written to when it is done, and has failed if
-/// `SO_ERROR` says so.
-///
-/// - Throws: ``ConnectError`` when it has failed at once.
-public func beginConnection(host: String, port: Int) throws(ConnectError) -> Int32 {
-  let target = "\(host):\(port)"
-  var hints = addrinfo()
-  hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-  hints.ai_flags = AI_NUMERICHOST
-  var found: UnsafeMutablePointer<addrinfo>?
-  guard getaddrinfo(host, String(port), &hints, &found) == 0, let address = found else {
-    throw ConnectError(target: target, cause: "not a numeric address")
-  }
-  defer { freeaddrinfo(found) }
-  let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
-  let descriptor = socket(address.pointee.ai_family, kind, 0)
-  guard descriptor >= 0 else { throw ConnectError(target: target, cause: String(cString: strerror(errno))) }
-  guard connect(descriptor, address.pointee.ai_addr, address.pointee.ai_addrlen) == 0 || errno == EINPROGRESS else {
-    let cause = String(cString: strerror(errno))
-    close(descriptor)
-    throw ConnectError(target: target, cause: cause)
-  }
-  return descriptor
 }

@@ -10,3 +10,10 @@ final class ScratchBuffer {
     bytes.deallocate()
   }
 }
+
+/// The buffers of a server or a client, which all of its connections share, because only one of them is at work at a time.
+final class Scratch {
+  let received = ScratchBuffer(count: 64 << 10)
+  let decrypted = ScratchBuffer(count: 16 << 10)
+  var plaintext: [UInt8] = []
+}

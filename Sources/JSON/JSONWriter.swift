@@ -30,14 +30,16 @@ public struct JSONWriter: Sendable {
     string(text)
   }
 
-  /// Writes a whole number.
-  public mutating func member(_ name: StaticString, _ number: Int64) {
+  /// Writes a whole number; `nil` leaves the member out.
+  public mutating func member(_ name: StaticString, _ number: Int64?) {
+    guard let number else { return }
     key(name)
     raw(String(number))
   }
 
-  /// Writes true or false.
-  public mutating func member(_ name: StaticString, _ flag: Bool) {
+  /// Writes true or false; `nil` leaves the member out.
+  public mutating func member(_ name: StaticString, _ flag: Bool?) {
+    guard let flag else { return }
     key(name)
     raw(flag ? "true" : "false")
   }

@@ -59,7 +59,7 @@ public final class RedisClient {
     try await run(script, RedisScript.Call(keys: keys, arguments: arguments))
   }
 
-  /// Does the same with keys and arguments in one.
+  /// Runs a script with a call that was made before.
   ///
   /// - Throws: ``RedisError``, with the script's name as operation.
   public func run(_ script: RedisScript, _ call: RedisScript.Call) async throws -> RESPValue {

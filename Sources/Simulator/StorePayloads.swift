@@ -36,18 +36,18 @@ struct TransactionPayload: Equatable, Sendable {
       json.member("bundleId", bundleId)
       json.member("currency", currency)
       json.member("environment", environment)
-      if let expiresDate { json.member("expiresDate", expiresDate) }
+      json.member("expiresDate", expiresDate)
       json.member("inAppOwnershipType", inAppOwnershipType)
-      if let isUpgraded { json.member("isUpgraded", isUpgraded) }
+      json.member("isUpgraded", isUpgraded)
       json.member("originalPurchaseDate", originalPurchaseDate)
       json.member("originalTransactionId", originalTransactionId)
       json.member("price", price)
       json.member("productId", productId)
       json.member("purchaseDate", purchaseDate)
       json.member("quantity", Int64(quantity))
-      if let revocationDate { json.member("revocationDate", revocationDate) }
-      if let revocationPercentage { json.member("revocationPercentage", Int64(revocationPercentage)) }
-      if let revocationReason { json.member("revocationReason", Int64(revocationReason)) }
+      json.member("revocationDate", revocationDate)
+      json.member("revocationPercentage", revocationPercentage.map(Int64.init))
+      json.member("revocationReason", revocationReason.map(Int64.init))
       json.member("revocationType", revocationType)
       json.member("signedDate", signedDate)
       json.member("storefront", storefront)

@@ -257,8 +257,8 @@ def endurance(options):
 
 
 def notifier(options):
-    """Webhooks to one receiver with connections that are kept; then with bad endpoints among the good; then beside what
-    another publisher does; then many endpoints."""
+    """Webhooks to one receiver with connections that are kept; then many endpoints; then with bad ones among the good;
+    then beside what another publisher does."""
     with Measured() as measured:
         measured.simulator(0)
         measured.stop(measured.start("notifier"))  # declares the queues

@@ -1,5 +1,4 @@
 """Private servers, the simulator and one role at a time, with their use of the processor."""
-import contextlib
 import http.client
 import json
 import os
@@ -11,7 +10,7 @@ import time
 
 from fleet import ROOT, Failure
 from fleet.configuration import PUBLISHER, Configuration
-from fleet.processes import Processes, wait_until
+from fleet.processes import Processes, stat, wait_until
 from fleet.system import simulator_is_ready
 
 PRODUCTS = ROOT / ".build" / "release"
@@ -39,20 +38,16 @@ def median_of(rows):
 
 def processor_seconds(pid):
     """What a process has used of the processors so far."""
-    with open(f"/proc/{pid}/stat") as file:
-        fields = file.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
+    return sum(map(int, stat(pid)[11:13])) / TICKS
 
 
 def family(pid):
     """A process and its descendants: a server's may be one that a script has started."""
-    parents = {}
-    for entry in pathlib.Path("/proc").iterdir():
-        with contextlib.suppress(OSError, ValueError):
-            parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+    pids = [int(path.name) for path in pathlib.Path("/proc").glob("[0-9]*")]
+    parents = {child: fields[1] for child in pids if (fields := stat(child))}
     found = [pid]
     for one in found:
-        found += [child for child, parent in parents.items() if parent == one]
+        found += [child for child, parent in parents.items() if parent == str(one)]
     return found
 
 

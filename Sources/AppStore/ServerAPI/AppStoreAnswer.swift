@@ -7,16 +7,9 @@ public final class AppStoreAnswer<Body: Sendable>: Sendable {
   /// How Apple's support finds the call.
   public let correlation: AppleCorrelation
 
-  /// Creates an answer, for tests and fakes.
-  public init(body: Body, correlation: AppleCorrelation = AppleCorrelation()) {
+  init(body: Body, correlation: AppleCorrelation = AppleCorrelation()) {
     self.body = body
     self.correlation = correlation
-  }
-}
-
-extension AppStoreAnswer: Equatable where Body: Equatable {
-  public static func == (one: AppStoreAnswer, other: AppStoreAnswer) -> Bool {
-    one.body == other.body && one.correlation == other.correlation
   }
 }
 

@@ -41,7 +41,7 @@ public final class TLSSession {
         } == 1 && SSL_set1_host(pointer, host) == 1
       guard isSet else { throw .taken(during: "expect a certificate of \(host)") }
     }
-    try receive(UnsafeRawBufferPointer(start: nil, count: 0))
+    try shakeHands()
   }
 
   private init(_ contextPointer: OpaquePointer, of context: AnyObject) throws(CryptoError) {
@@ -82,7 +82,11 @@ public final class TLSSession {
       guard taken > 0 else { throw .taken(during: operation) }
       rest = rest.dropFirst(Int(taken))
     }
-    guard !isEstablished else { return }
+    if !isEstablished { try shakeHands() }
+  }
+
+  /// Goes on with the handshake as far as the bytes of the peer allow.
+  private func shakeHands() throws(CryptoError) {
     ERR_clear_error()
     let result = SSL_do_handshake(pointer)
     if result == 1 {

@@ -19,7 +19,7 @@ final class HTTP2Call {
   private(set) var connection: HTTP2ClientConnection?
   private(set) var receivedBefore = 0
   /// Whether it was sent a second time; there is no third.
-  var isResent = false
+  private var isResent = false
   /// How much of the request's body has been sent.
   private var sent = 0
 
@@ -46,9 +46,6 @@ final class HTTP2Call {
   /// Whether it may be sent again though a server may have acted on it (RFC 9110, section 9.2.2).
   var isIdempotent: Bool { request.method != "POST" && request.method != "PATCH" }
 
-  /// Whether nothing of an answer is there.
-  var isUnanswered: Bool { status == 0 }
-
   // MARK: Sending
 
   /// Notes that it is being sent, from its beginning.
@@ -58,8 +55,12 @@ final class HTTP2Call {
     sent = 0
   }
 
-  /// Takes it back from a connection that did not send it, or in vain.
-  func takeBack() { connection = nil }
+  /// Takes it back to be sent again; false when it was before, or when an answer has begun.
+  func takeBackOnce() -> Bool {
+    connection = nil
+    defer { isResent = true }
+    return !isResent && status == 0
+  }
 
   /// Copies the next part of the request's body and returns how much, and whether that was the last.
   func copyBody(into buffer: UnsafeMutableBufferPointer<UInt8>) -> (count: Int, isLast: Bool) {

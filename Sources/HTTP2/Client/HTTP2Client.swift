@@ -7,13 +7,6 @@ public import HTTPClient
 /// (decision 0016). What it cannot do goes through libcurl: HTTP/1.1, proxies, and all that is not `https`.
 @LoopActor
 public final class HTTP2Client {
-  /// Buffers that all connections share, because only one of them is at work at a time.
-  final class Scratch {
-    let received = ScratchBuffer(count: 64 << 10)
-    let decrypted = ScratchBuffer(count: 16 << 10)
-    var plaintext: [UInt8] = []
-  }
-
   private let configuration: HTTPClient.Configuration
   private let fallback: HTTPClient
   private let hasProxy: Bool
@@ -65,7 +58,7 @@ public final class HTTP2Client {
         guard !isClosed, !Task.isCancelled else {
           return call.fail(.cancelled, isClosed ? "the client is closed" : "cancelled")
         }
-        expire(noLaterThan: call.deadline)
+        wake(by: call.deadline)
         origin.send(call)
       }
     } onCancel: {
@@ -115,8 +108,8 @@ public final class HTTP2Client {
 
   // One timer for all: nearly every request ends long before its deadline.
 
-  private func expire(noLaterThan deadline: ContinuousClock.Instant) {
-    guard deadline < nextDeadline ?? deadline + .seconds(1) else { return }
+  private func wake(by deadline: ContinuousClock.Instant) {
+    if let nextDeadline, nextDeadline <= deadline { return }
     nextDeadline = deadline
     expiry?.start(after: deadline - .now)
   }
@@ -125,7 +118,7 @@ public final class HTTP2Client {
     nextDeadline = nil
     let now = ContinuousClock.now
     for origin in origins.values {
-      if let next = origin.expire(now) { expire(noLaterThan: next) }
+      if let next = origin.expire(now) { wake(by: next) }
     }
   }
 }

@@ -8,7 +8,7 @@ import HTTPClient
 final class HTTP2ClientConnection {
   // Unowned is right: the origin closes its connections before it goes, and a closed one asks it nothing.
   private unowned let origin: HTTP2Origin
-  private let scratch: HTTP2Client.Scratch
+  private let scratch: Scratch
 
   private var descriptor: Int32 = -1
   private var tls: TLSSession?
@@ -25,7 +25,7 @@ final class HTTP2ClientConnection {
   private let created = ContinuousClock.now
   private var lastReceived = ContinuousClock.now
 
-  init(_ origin: HTTP2Origin, _ scratch: HTTP2Client.Scratch) {
+  init(_ origin: HTTP2Origin, _ scratch: Scratch) {
     self.origin = origin
     self.scratch = scratch
   }
@@ -41,6 +41,9 @@ final class HTTP2ClientConnection {
 
   /// The requests on the way.
   var onTheWay: [HTTP2Call] { session?.onTheWay ?? [] }
+
+  /// How many requests it takes at a time.
+  var limit: Int { isRetired ? 0 : session?.limit ?? 0 }
 
   /// How many more requests it takes now.
   var room: Int { isRetired ? 0 : session?.room ?? 0 }
@@ -139,7 +142,7 @@ final class HTTP2ClientConnection {
     }
     guard !isClosed else { return }
     settle()
-    if session == nil || session?.hasBytesToSend == true { scheduleFlush() }
+    if session?.hasBytesToSend ?? true { scheduleFlush() }
   }
 
   private func receivePlaintext(_ tls: TLSSession) throws {

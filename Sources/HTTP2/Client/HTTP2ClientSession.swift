@@ -25,7 +25,7 @@ final class HTTP2ClientSession {
 
   /// Creates a session and queues its settings.
   ///
-  /// - Throws: ``HTTPClientError`` when there is no memory.
+  /// - Throws: ``HTTP2SessionError`` when there is no memory.
   init() throws(HTTP2SessionError) {
     let callbacks = try makeClientCallbacks()
     defer { nghttp2_session_callbacks_del(callbacks) }
@@ -51,12 +51,14 @@ final class HTTP2ClientSession {
   /// All requests on the way.
   var onTheWay: [HTTP2Call] { Array(calls.values) }
 
-  /// How many more requests the server takes at a time; none once it has said goodbye.
-  var room: Int {
+  /// How many requests the server takes at a time; none once it has said goodbye.
+  var limit: Int {
     guard let pointer, nghttp2_session_check_request_allowed(pointer) != 0 else { return 0 }
-    let limit = nghttp2_session_get_remote_settings(pointer, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
-    return max(0, Int(limit) - calls.count)
+    return Int(nghttp2_session_get_remote_settings(pointer, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
   }
+
+  /// How many more it takes now.
+  var room: Int { max(0, limit - calls.count) }
 
   /// Whether the server and this side have nothing left to say to each other, for example after a breach of the protocol.
   var isFinished: Bool {

@@ -9,7 +9,7 @@ final class HTTP2Origin {
   private let port: Int
   private let configuration: HTTPClient.Configuration
   private let context: TLSClientContext
-  private let scratch: HTTP2Client.Scratch
+  private let scratch: Scratch
   private var connections: [HTTP2ClientConnection] = []
   private var waiting: [HTTP2Call] = []
   private var usesHTTP1Until: ContinuousClock.Instant?
@@ -18,7 +18,7 @@ final class HTTP2Origin {
 
   init(
     _ host: String, _ port: Int, _ configuration: HTTPClient.Configuration, _ context: TLSClientContext,
-    _ scratch: HTTP2Client.Scratch
+    _ scratch: Scratch
   ) {
     self.host = host
     self.port = port
@@ -44,9 +44,7 @@ final class HTTP2Origin {
 
   /// Sends a request again that the server has not processed, once.
   func sendAgain(_ call: HTTP2Call, else cause: String) {
-    call.takeBack()
-    guard !call.isResent, call.isUnanswered else { return call.fail(.interrupted, cause) }
-    call.isResent = true
+    guard call.takeBackOnce() else { return call.fail(.interrupted, cause) }
     waiting.append(call)
   }
 
@@ -85,9 +83,13 @@ final class HTTP2Origin {
   }
 
   private func openMore() {
-    let wanted = (inFlight + requestsPerConnection - 1) / requestsPerConnection
-    guard connections.isEmpty || .now >= opensAfter else { return }
-    while connections.count < min(wanted, configuration.maxConnectionsPerHost) {
+    let most = configuration.maxConnectionsPerHost
+    guard connections.count < most, connections.isEmpty || .now >= opensAfter else { return }
+    // A server that takes fewer at a time needs more connections.
+    let limit = connections.map(\.limit).filter { $0 > 0 }.min() ?? .max
+    let each = min(limit, requestsPerConnection)
+    let wanted = (inFlight + each - 1) / each
+    while connections.count < min(wanted, most) {
       let connection = HTTP2ClientConnection(self, scratch)
       connections.append(connection)
       connection.open(to: host, port, within: configuration.connectTimeout, context)

@@ -15,7 +15,8 @@ struct HTTP2URL {
     let authority = url[start..<end]
     // A user's name, a query without a path, a fragment, and what has to be encoded first.
     let isPlain = text[start...].allSatisfy { (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "#") }
-    guard isPlain, !authority.isEmpty, !authority.utf8.contains(where: { [UInt8(ascii: "@"), 0x3f].contains($0) })
+    guard isPlain, !authority.isEmpty,
+      !authority.utf8.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "?") })
     else { return nil }
     self.authority = authority
     path = end == text.endIndex ? "/" : url[end...]

@@ -8,7 +8,7 @@ final class HTTP2Connection {
   private let configuration: HTTP2Server.Configuration
   private let handler: HTTP2Server.Handler
   private let onClose: @LoopActor (HTTP2Connection) -> Void
-  private let scratch: HTTP2Server.Scratch
+  private let scratch: Scratch
 
   private let descriptor: Int32
   private let tls: TLSSession
@@ -23,7 +23,7 @@ final class HTTP2Connection {
 
   /// Takes over the descriptor, also when this throws.
   init(
-    takingOwnershipOf descriptor: Int32, configuration: HTTP2Server.Configuration, scratch: HTTP2Server.Scratch,
+    takingOwnershipOf descriptor: Int32, configuration: HTTP2Server.Configuration, scratch: Scratch,
     handler: @escaping HTTP2Server.Handler, onClose: @escaping @LoopActor (HTTP2Connection) -> Void
   ) throws {
     self.descriptor = descriptor
@@ -142,11 +142,7 @@ final class HTTP2Connection {
     }
     guard count >= 0 else { return errno == EAGAIN || errno == EINTR }
     if count > 0 { idleSweeps = 0 }
-    if count == unsent.count {
-      unsent.removeAll(keepingCapacity: true)
-    } else {
-      unsent.removeFirst(count)
-    }
+    unsent.removeFirst(count)
     return true
   }
 

@@ -30,13 +30,6 @@ public final class HTTP2Server {
     }
   }
 
-  /// Buffers that all connections share, because only one of them is at work at a time.
-  final class Scratch {
-    let received = ScratchBuffer(count: 64 << 10)
-    let decrypted = ScratchBuffer(count: 16 << 10)
-    var plaintext: [UInt8] = []
-  }
-
   private let configuration: Configuration
   private let handler: Handler
   private let scratch = Scratch()

@@ -29,12 +29,17 @@ struct HTTP2ClientTests {
     }
   }
 
-  @Test func `more requests than the server takes at a time wait for each other`() async throws {
+  @Test func `a server that takes few requests at a time gets more connections, up to the limit`() async throws {
     try await RunningHTTP2Server.with(.nghttp2, streams: 7) { server async throws in
-      let client = server.client(connections: 1)
+      let client = server.client(connections: 3)
+      // The first connection tells the limit.
+      #expect(try await client.send(server.request("GET", "/echo")).status == 200)
       let calls = (0..<50).map { _ in
-        Task { @LoopActor in try await client.send(server.request("GET", "/echo")).status }
+        Task { @LoopActor in try await client.send(server.request("GET", "/held")).status }
       }
+      try await eventually("three connections are full") { server.held == 21 }
+      #expect(client.connectionCount == 3)
+      server.letGo()
       for call in calls { #expect(try await call.value == 200) }
       client.close()
     }

@@ -63,8 +63,9 @@ final class RunningHTTP2Server {
     client = kind == .libcurl ? HTTPClient(configuration) : HTTP2Client(configuration)
   }
 
+  private static let large = Array(repeating: UInt8(7), count: 3_000_000)
+
   private static func answer(_ request: HTTP2Request) -> HTTP2Response {
-    let large = Array(repeating: UInt8(7), count: 3_000_000)
     if request.path.hasPrefix("/size/") {
       return HTTP2Response(
         status: 200, body: Array(repeating: 7, count: Int(request.path.dropFirst(6)) ?? 0))
@@ -89,16 +90,13 @@ final class RunningHTTP2Server {
     _ kind: HTTP2ClientKind, streams: Int = 1000, _ body: @LoopActor (RunningHTTP2Server) async throws -> Void
   ) async throws {
     let folder = try RunningSimulator.temporaryFolder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
     let running = try await RunningHTTP2Server(folder: folder, kind, streams: streams)
-    do {
-      try await body(running)
-    } catch {
+    defer {
+      running.client.close()
       running.close()
-      throw error
     }
-    running.client.close()
-    running.close()
-    try FileManager.default.removeItem(atPath: folder)
+    try await body(running)
   }
 
   var connectionCount: Int { server.connectionCount }

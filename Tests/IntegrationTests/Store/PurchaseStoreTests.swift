@@ -227,6 +227,35 @@ struct PurchaseStoreTests {
     }
   }
 
+  @Test func `what is told in one turn is taken off together, and what is not finalized stays`() async throws {
+    try await with { (store, _, _) async throws in
+      let jobs = (0..<120).map { job("\($0)", transaction: "\(1000 + $0)") }
+      for job in jobs {
+        #expect(try await store.claim(job, checksCustomer: false, sweepAfter: hour) == .claimed)
+        let taken = try await lease(store, job)
+        guard job.synchronizationId != "77" else { continue }
+        _ = try await store.finalize(job, taken, granted, retention: hour, sweepAfter: .zero, route: nil)
+      }
+      #expect(try await store.openCount() == 120)
+      let all = jobs.map { job in Task { @LoopActor in try await store.told(job) } }
+      for one in all { try await one.value }
+      #expect(try await store.openCount() == 1)
+      #expect(try await store.synchronization(1, "77")?.status == .processing)
+    }
+  }
+
+  @Test func `of two leases renewed together the lost one is told apart`() async throws {
+    try await with { (store, _, _) async throws in
+      let one = job("a", transaction: "101")
+      let other = job("b", transaction: "102")
+      let kept = (job: one, lease: try await lease(store, one))
+      _ = try await lease(store, other)
+      let lost = (job: other, lease: Lease(fence: 1, route: nil))
+      #expect(try await store.renewLeases([kept, lost], for: hour, sweepAfter: hour) == [true, false])
+      #expect(try await store.renewLeases([lost, kept], for: hour, sweepAfter: hour) == [false, true])
+    }
+  }
+
   @Test func `a job whose id was given to another registration touches nothing of it`() async throws {
     try await with { (store, _, _) async throws in
       // Undone after its publish timed out; the client has used the id for something else since.
