@@ -30,6 +30,10 @@ public final class HTTPClient {
     public init() {}
   }
 
+  /// Connections that are kept open after use, some 40 KiB each with TLS. libcurl's own limit is four for each request under way:
+  /// of a hundred hosts that are asked now and then each would get a handshake every time.
+  private static let keptConnections = 256
+
   private let configuration: Configuration
   private var multi: UnsafeMutableRawPointer?
   private var timer: LoopTimer?
@@ -52,6 +56,7 @@ public final class HTTPClient {
     countersign_curl_multi_set_timer_callback(multi, onTimer, own)
     countersign_curl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
     countersign_curl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maxConnectionsPerHost)
+    countersign_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.keptConnections)
     timer = LoopTimer { [weak self] in self?.act(CURL_SOCKET_TIMEOUT, 0) }
   }
 

@@ -1,6 +1,7 @@
 import EventLoop
 import HTTPClient
 import HTTPServer
+import Synchronization
 import TestSupport
 import Testing
 
@@ -231,6 +232,28 @@ struct HTTPTests {
         #expect(status == 207)
       }
     }
+  }
+
+  @Test func `connections to many hosts that are asked now and then are kept`() async throws {
+    var servers: [HTTPServer] = []
+    for _ in 0..<30 { servers.append(try HTTPServer(HTTPServer.Configuration(), handler: Self.echo)) }
+    let opened = Atomic(0)
+    var configuration = HTTPClient.Configuration.patient
+    configuration.allowsPlainHTTP = true
+    // Asked each time a socket is opened.
+    configuration.allowsAddress = { _ in
+      opened.add(1, ordering: .relaxed)
+      return true
+    }
+    let client = HTTPClient(configuration)
+    for _ in 0..<3 {
+      for server in servers {
+        #expect(try await client.send(HTTPClientRequest("GET", "http://127.0.0.1:\(server.port)/x")).status == 207)
+      }
+    }
+    #expect(opened.load(ordering: .relaxed) == 30)
+    client.close()
+    for server in servers { await server.close() }
   }
 
   @Test func `a port in use is named`() async throws {
