@@ -3,15 +3,17 @@ import CUV
 import Glibc
 
 extension EventLoop {
-  /// Opens a TCP connection to a name or a numeric address, trying the addresses of a name one after the other, and returns
-  /// its descriptor, non-blocking and without Nagle's delay.
+  /// Opens a TCP connection to a host, trying its numeric addresses one after the other, and returns its descriptor,
+  /// non-blocking and without Nagle's delay.
   ///
-  /// - Parameter limit: for all addresses together; each gets its share of what is left. The look-up of the name is not
-  ///   counted: it has limits of its own in `resolv.conf`.
-  /// - Throws: ``ResolutionError`` or ``ConnectError``.
+  /// - Parameters:
+  ///   - addresses: see ``resolve(_:)``.
+  ///   - limit: for all addresses together; each gets its share of what is left.
+  /// - Throws: ``ConnectError``.
   @LoopActor
-  public static func connect(to host: String, port: Int, within limit: Duration) async throws -> Int32 {
-    let addresses = try await resolve(host)
+  public static func connect(
+    to host: String, at addresses: [String], port: Int, within limit: Duration
+  ) async throws -> Int32 {
     let end = ContinuousClock.now + limit
     var cause = "it has no address"
     for (place, address) in addresses.enumerated() {
@@ -68,6 +70,8 @@ private final class ConnectAttempt {
     self.waiter = nil
     watcher?.close()
     timer?.close()
+    // They hold this, and this held them.
+    (watcher, timer) = (nil, nil)
     guard let failure else {
       var enabled: Int32 = 1
       setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &enabled, socklen_t(MemoryLayout<Int32>.size))

@@ -4,7 +4,7 @@ import CUV
 @LoopActor
 public final class LoopTimer {
   private var handle: UnsafeMutablePointer<uv_timer_t>?
-  private let handler: @LoopActor () -> Void
+  private var handler: (@LoopActor () -> Void)?
 
   /// Creates a timer that is not started.
   public init(_ handler: @escaping @LoopActor () -> Void) {
@@ -34,10 +34,11 @@ public final class LoopTimer {
   public func close() {
     guard let handle else { return }
     self.handle = nil
+    handler = nil
     closeHandle(UnsafeMutableRawPointer(handle))
   }
 
-  fileprivate func fire() { handler() }
+  fileprivate func fire() { handler?() }
 }
 
 private func onTimer(_ handle: UnsafeMutablePointer<uv_timer_t>?) {

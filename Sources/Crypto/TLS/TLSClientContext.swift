@@ -16,6 +16,8 @@ public final class TLSClientContext: @unchecked Sendable {
     // A macro over SSL_CTX_ctrl that Swift does not see.
     SSL_CTX_ctrl(pointer, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
     SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
+    // As libcurl does: what is in the file is trusted, also an authority that another one has signed.
+    X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(pointer), UInt(X509_V_FLAG_PARTIAL_CHAIN))
     let encoded = encodedProtocols(applicationProtocols)
     // Zero is success here, unlike everywhere else.
     guard SSL_CTX_set_alpn_protos(pointer, encoded, UInt32(encoded.count)) == 0 else {

@@ -13,6 +13,8 @@ public final class HTTP2Client {
   private let scratch = Scratch()
   private var context: TLSClientContext?
   private var origins: [Substring: HTTP2Origin] = [:]
+  /// Every request until its caller has been answered, wherever it is: no other list decides whether it may end.
+  private var underWay: [ObjectIdentifier: (call: HTTP2Call, origin: HTTP2Origin)] = [:]
   private var expiry: LoopTimer?
   private var nextDeadline: ContinuousClock.Instant?
   private var isClosed = false
@@ -39,7 +41,10 @@ public final class HTTP2Client {
     switch await outcome(of: call, at: origin) {
     case .answered(let response): return response
     case .failed(let error): throw error
-    case .needsHTTP1: return try await fallback.send(request)
+    case .needsHTTP1:
+      var rest = request
+      rest.timeout = max(.milliseconds(1), call.deadline - .now)
+      return try await fallback.send(rest)
     }
   }
 
@@ -52,7 +57,9 @@ public final class HTTP2Client {
   }
 
   private func outcome(of call: HTTP2Call, at origin: HTTP2Origin) async -> HTTP2Call.Outcome {
-    await withTaskCancellationHandler {
+    underWay[ObjectIdentifier(call)] = (call, origin)
+    defer { underWay[ObjectIdentifier(call)] = nil }
+    return await withTaskCancellationHandler {
       await withCheckedContinuation { waiter in
         call.wait(waiter)
         guard !isClosed, !Task.isCancelled else {
@@ -67,7 +74,7 @@ public final class HTTP2Client {
   }
 
   /// How many requests are under way.
-  public var inFlight: Int { fallback.inFlight + origins.values.reduce(0) { $0 + $1.inFlight } }
+  public var inFlight: Int { fallback.inFlight + underWay.count }
 
   /// How many connections of HTTP/2 are open or being opened.
   public var connectionCount: Int { origins.values.reduce(0) { $0 + $1.connectionCount } }
@@ -117,8 +124,9 @@ public final class HTTP2Client {
   private func expire() {
     nextDeadline = nil
     let now = ContinuousClock.now
-    for origin in origins.values {
-      if let next = origin.expire(now) { wake(by: next) }
+    for (call, origin) in underWay.values where call.deadline <= now {
+      origin.end(call, .timeout, "no answer within \(call.request.timeout.wholeMilliseconds) ms")
     }
+    if let next = underWay.values.lazy.filter({ !$0.call.hasEnded }).map(\.call.deadline).min() { wake(by: next) }
   }
 }

@@ -39,11 +39,11 @@ final class HTTP2ClientConnection {
   /// How many requests are on the way.
   var inFlight: Int { session?.inFlight ?? 0 }
 
-  /// The requests on the way.
-  var onTheWay: [HTTP2Call] { session?.onTheWay ?? [] }
-
   /// How many requests it takes at a time.
   var limit: Int { isRetired ? 0 : session?.limit ?? 0 }
+
+  /// Whether it takes no further requests, and only ends those that it has.
+  var isDraining: Bool { isOpen && limit == 0 }
 
   /// How many more requests it takes now.
   var room: Int { isRetired ? 0 : session?.room ?? 0 }
@@ -62,7 +62,9 @@ final class HTTP2ClientConnection {
     // Unstructured: the requests that wait for it are many, and it outlives them.
     Task { @LoopActor in
       do {
-        let descriptor = try await EventLoop.connect(to: host, port: port, within: limit)
+        let addresses = try await origin.resolve()
+        guard !isClosed else { return }
+        let descriptor = try await EventLoop.connect(to: host, at: addresses, port: port, within: limit)
         connected(descriptor, host, context)
       } catch {
         close(.unreachable, "\(error)")
@@ -142,6 +144,7 @@ final class HTTP2ClientConnection {
     }
     guard !isClosed else { return }
     settle()
+    if tls?.isClosedByPeer == true { return close(.interrupted, "the server closed the connection") }
     if session?.hasBytesToSend ?? true { scheduleFlush() }
   }
 
@@ -157,6 +160,12 @@ final class HTTP2ClientConnection {
   /// Answers whoever waited for a request that has ended.
   private func settle() {
     guard let ended = session?.takeEnded(), !ended.isEmpty else { return closeIfDone() }
+    answer(ended)
+    origin.dispatch()
+    closeIfDone()
+  }
+
+  private func answer(_ ended: [(call: HTTP2Call, ending: HTTP2ClientSession.Ending)]) {
     for (call, ending) in ended {
       switch ending {
       case .answered: call.succeed()
@@ -167,8 +176,6 @@ final class HTTP2ClientConnection {
         call.fail(.interrupted, "the server reset the stream with error \(code) (RFC 9113, section 7)")
       }
     }
-    origin.dispatch()
-    closeIfDone()
   }
 
   // MARK: Writing
@@ -220,9 +227,10 @@ final class HTTP2ClientConnection {
 
   /// Closes a connection that takes no more requests when its last one has ended, or when its protocol was broken.
   private func closeIfDone() {
-    guard !isClosed, let session, unsent.isEmpty else { return }
-    if session.isFinished { return close(.interrupted, "the session of HTTP/2 has ended") }
-    if session.inFlight == 0, room == 0 { end() }
+    guard !isClosed, let session else { return }
+    // Whatever has not been sent: a peer that reads nothing is not waited for.
+    if session.inFlight == 0, room == 0 { return end() }
+    if unsent.isEmpty, session.isFinished { close(.interrupted, "the session of HTTP/2 has ended") }
   }
 
   /// Says goodbye, as far as one write can carry it, and closes; whoever still waits gets `cancelled`.
@@ -246,9 +254,12 @@ final class HTTP2ClientConnection {
     openingTimer?.close()
     watcher?.close()
     if descriptor >= 0 { Glibc.close(descriptor) }
+    // What has ended, and nobody has been told yet: an answer that came together with the failure.
+    let ended = session?.takeEnded() ?? []
     let calls = session?.close() ?? []
     (openingTimer, watcher, session, tls) = (nil, nil, nil, nil)
     origin.forget(self)
+    answer(ended)
     for call in calls {
       let isInVain = received > 0 && call.receivedBefore == received && call.isIdempotent
       if code == .interrupted, isInVain {

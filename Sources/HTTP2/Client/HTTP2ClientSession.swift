@@ -48,9 +48,6 @@ final class HTTP2ClientSession {
   /// How many requests are on the way.
   var inFlight: Int { calls.count }
 
-  /// All requests on the way.
-  var onTheWay: [HTTP2Call] { Array(calls.values) }
-
   /// How many requests the server takes at a time; none once it has said goodbye.
   var limit: Int {
     guard let pointer, nghttp2_session_check_request_allowed(pointer) != 0 else { return 0 }

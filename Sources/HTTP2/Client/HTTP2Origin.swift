@@ -14,7 +14,12 @@ final class HTTP2Origin {
   private var waiting: [HTTP2Call] = []
   private var usesHTTP1Until: ContinuousClock.Instant?
   private var opensAfter = ContinuousClock.now
+  private var reopening: LoopTimer?
+  private var lookUp: Task<[String], any Error>?
+  /// What the name led to when it was last known.
+  private var addresses: [String] = []
   private var isDispatching = false
+  private var isClosed = false
 
   init(
     _ host: String, _ port: Int, _ configuration: HTTPClient.Configuration, _ context: TLSClientContext,
@@ -25,13 +30,11 @@ final class HTTP2Origin {
     self.configuration = configuration
     self.context = context
     self.scratch = scratch
+    reopening = LoopTimer { [weak self] in self?.dispatch() }
   }
 
   /// Whether the server is known to speak no HTTP/2; asked again after ten minutes, for it may learn.
   var needsHTTP1: Bool { usesHTTP1Until.map { $0 > .now } ?? false }
-
-  /// How many requests are under way.
-  var inFlight: Int { waiting.count { !$0.hasEnded } + connections.reduce(0) { $0 + $1.inFlight } }
 
   /// How many connections are open or being opened.
   var connectionCount: Int { connections.count }
@@ -44,6 +47,7 @@ final class HTTP2Origin {
 
   /// Sends a request again that the server has not processed, once.
   func sendAgain(_ call: HTTP2Call, else cause: String) {
+    guard !isClosed else { return call.fail(.cancelled, "the client is closed") }
     guard call.takeBackOnce() else { return call.fail(.interrupted, cause) }
     waiting.append(call)
   }
@@ -83,17 +87,43 @@ final class HTTP2Origin {
   }
 
   private func openMore() {
+    // One that takes no further requests is no help to those that wait, however many it still has.
+    let usable = connections.filter { !$0.isDraining }
     let most = configuration.maxConnectionsPerHost
-    guard connections.count < most, connections.isEmpty || .now >= opensAfter else { return }
+    guard usable.count < most, connections.count < 2 * most else { return }
     // A server that takes fewer at a time needs more connections.
-    let limit = connections.map(\.limit).filter { $0 > 0 }.min() ?? .max
+    let limit = usable.map(\.limit).filter { $0 > 0 }.min() ?? .max
     let each = min(limit, requestsPerConnection)
-    let wanted = (inFlight + each - 1) / each
-    while connections.count < min(wanted, most) {
+    let requests = waiting.count { !$0.hasEnded } + usable.reduce(0) { $0 + $1.inFlight }
+    let wanted = min((requests + each - 1) / each, most) - usable.count
+    guard wanted > 0 else { return }
+    let pause = opensAfter - .now
+    guard pause <= .zero else {
+      reopening?.start(after: pause)
+      return
+    }
+    for _ in 0..<wanted {
       let connection = HTTP2ClientConnection(self, scratch)
       connections.append(connection)
       connection.open(to: host, port, within: configuration.connectTimeout, context)
     }
+  }
+
+  /// Looks the server's name up, once for all connections that want to know it meanwhile: a name server that is silent would
+  /// otherwise keep the threads from everybody else who looks something up. What was known before is good for when it fails.
+  func resolve() async throws -> [String] {
+    if lookUp == nil {
+      lookUp = Task { @LoopActor in
+        defer { lookUp = nil }
+        return try await EventLoop.resolve(host)
+      }
+    }
+    do {
+      if let found = try await lookUp?.value { addresses = found }
+    } catch {
+      guard !addresses.isEmpty else { throw error }
+    }
+    return addresses
   }
 
   // MARK: What connections tell
@@ -121,15 +151,6 @@ final class HTTP2Origin {
 
   // MARK: Ending
 
-  /// Fails the requests whose time is over, and returns when the next one's is.
-  func expire(_ now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
-    let all = waiting + connections.flatMap(\.onTheWay)
-    for call in all where call.deadline <= now {
-      end(call, .timeout, "no answer within \(call.request.timeout.wholeMilliseconds) ms")
-    }
-    return all.lazy.filter { !$0.hasEnded }.map(\.deadline).min()
-  }
-
   /// Ends a request whose caller waits no longer.
   func end(_ call: HTTP2Call, _ code: HTTPClientError.Code, _ cause: String) {
     guard !call.hasEnded else { return }
@@ -137,10 +158,15 @@ final class HTTP2Origin {
     call.fail(code, cause)
     connection?.cancel(call)
     if connection == nil { waiting.removeAll { $0 === call } }
+    // There may be room now.
+    dispatch()
   }
 
   /// Ends all requests with `cancelled` and closes the connections.
   func close() {
+    isClosed = true
+    reopening?.close()
+    reopening = nil
     for call in waiting { call.fail(.cancelled, "the client is closed") }
     waiting.removeAll()
     for connection in connections { connection.end() }

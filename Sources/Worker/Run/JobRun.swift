@@ -22,6 +22,8 @@ final class JobRun {
   let log: Log
   /// Whether no other job may run now.
   var isAlone = false
+  /// What the publisher sold when Apple was asked.
+  private var offers = OfferCatalog([])
 
   private var context: RoleContext { worker.context }
 
@@ -69,7 +71,9 @@ final class JobRun {
   /// What the answer of a moment ago came to, unless the publisher has given the offer up since.
   @inline(never)
   private func coveredOutcome() -> Outcome? {
-    guard let covered = lease.covered, offers.contains(covered.offerId ?? "") else { return nil }
+    guard let covered = lease.covered, let publisher = context.publishers[job.publisherId],
+      publisher.offers.contains(covered.offerId ?? "")
+    else { return nil }
     worker.letsGo(self)
     worker.metrics.covered.count()
     return covered
@@ -77,7 +81,9 @@ final class JobRun {
 
   @inline(never)
   private func verification() -> PurchaseVerification? {
-    PurchaseVerification(
+    // Of now: a publisher whose file is being replaced when Apple answers has not given up its offers.
+    offers = context.publishers[job.publisherId]?.offers ?? offers
+    return PurchaseVerification(
       of: job.transactionId, at: places, route: lease.route, grant: lease.call, by: worker, log)
   }
 
@@ -92,8 +98,6 @@ final class JobRun {
 
   /// Where the publisher's transactions may be known; nowhere, if nobody knows the publisher.
   private var places: [AppPlace] { context.publishers[job.publisherId].map(worker.places(of:)) ?? [] }
-
-  private var offers: OfferCatalog { context.publishers[job.publisherId]?.offers ?? OfferCatalog([]) }
 
   /// Takes the lease; false when there is nothing to run, and the job is off the queue.
   func takeLease() async -> Bool {

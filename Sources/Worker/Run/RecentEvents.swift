@@ -1,22 +1,26 @@
 import AMQP
 import EventLoop
 
-/// The events that the broker has confirmed within the last second.
+/// The events that the broker has confirmed of late.
 ///
-/// A broker that is killed and loses its data in the instant between a confirm and the delivery to whoever consumes takes an
-/// event along that nobody has seen, and of which Redis believes that it was told. So what was confirmed just before a
-/// connection was lost is told again, with the same id.
+/// A broker that is killed and loses its data between a confirm and the delivery to whoever consumes takes an event along that
+/// nobody has seen, and of which Redis believes that it was told. So what was confirmed shortly before a connection was lost is
+/// told again, with the same id.
 @LoopActor
 final class RecentEvents {
-  /// Longer than a busy broker needs from a confirm to the delivery.
-  static let kept = Duration.seconds(1)
+  /// Longer than consumers need to come back to a broker that has just started again (`Backoff`), and to take what waits there.
+  static let kept = Duration.seconds(10)
+  /// A few megabytes, and at full speed still more than the second that a busy broker needs from a confirm to the delivery.
+  static let most = 4096
 
   private var events: [(confirmedAt: ContinuousClock.Instant, message: AMQPMessage)] = []
   private var first = 0
 
   /// Notes an event that the broker has confirmed now.
   func add(_ message: AMQPMessage, at now: ContinuousClock.Instant = .now) {
-    while first < events.count, events[first].confirmedAt < now - Self.kept { first += 1 }
+    while first < events.count, events.count - first >= Self.most || events[first].confirmedAt < now - Self.kept {
+      first += 1
+    }
     if first > events.count / 2 {
       events.removeFirst(first)
       first = 0

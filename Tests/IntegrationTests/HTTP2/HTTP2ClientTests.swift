@@ -88,6 +88,67 @@ struct HTTP2ClientTests {
     }
   }
 
+  @Test func `what waits on a connection that takes no more keeps nobody from another one`() async throws {
+    try await RunningHTTP2Server.with(.nghttp2) { server async throws in
+      let client = server.client(connections: 1)
+      defer { client.close() }
+      #expect(try await client.send(server.request("GET", "/echo")).status == 200)
+      let held = Task { @LoopActor in try await client.send(server.request("GET", "/held")).status }
+      try await eventually("it is held") { server.held == 1 }
+      // Nothing comes back in time, so the connection is not used again; but the first request is still on it.
+      var late = server.request("GET", "/never")
+      late.timeout = .milliseconds(200)
+      let error = await #expect(throws: HTTPClientError.self) { try await client.send(late) }
+      #expect(error?.code == .timeout)
+      #expect(try await client.send(server.request("GET", "/echo")).status == 200)
+      #expect(client.connectionCount == 2)
+      server.letGo()
+      #expect(try await held.value == 200)
+    }
+  }
+
+  @Test func `a connection that takes not even the bytes of a request is given up`() async throws {
+    try await RunningHTTP2Server.with(.nghttp2) { server async throws in
+      let proxy = try FaultProxy(to: server.port)
+      defer { proxy.close() }
+      let client = server.client(connections: 1)
+      defer { client.close() }
+      #expect(try await client.send(server.request("GET", "/echo", through: proxy)).status == 200)
+      proxy.mode = .stalled
+      // More than the buffers of a loopback connection hold.
+      let calls = (0..<100).map { _ in
+        Task { @LoopActor in
+          var large = server.request("GET", "/echo", through: proxy)
+          large.headers = [("x-large", String(repeating: "a", count: 60_000))]
+          large.timeout = .milliseconds(500)
+          return try await client.send(large).status
+        }
+      }
+      for call in calls {
+        let error = await #expect(throws: HTTPClientError.self) { try await call.value }
+        #expect(error?.code == .timeout)
+      }
+      #expect(client.connectionCount == 0)
+    }
+  }
+
+  @Test func `closing answers everybody, also who has asked in the same turn`() async throws {
+    try await RunningHTTP2Server.with(.nghttp2) { server async throws in
+      let client = server.client(connections: 1)
+      #expect(try await client.send(server.request("GET", "/echo")).status == 200)
+      let calls = (0..<3).map { _ in
+        Task.immediate { @LoopActor in try await client.send(server.request("GET", "/echo")).status }
+      }
+      #expect(client.inFlight == 3)
+      client.close()
+      for call in calls {
+        let error = await #expect(throws: HTTPClientError.self) { try await call.value }
+        #expect(error?.code == .cancelled)
+      }
+      #expect(client.inFlight == 0)
+    }
+  }
+
   @Test func `a request that was given up leaves the others of its connection alone`() async throws {
     try await RunningHTTP2Server.with(.nghttp2) { server async throws in
       let client = server.client(connections: 1)
