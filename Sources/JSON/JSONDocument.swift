@@ -1,3 +1,5 @@
+import Glibc
+
 /// The bytes of a JSON text and where its values stand in them, in the order of the text.
 final class JSONDocument: Sendable {
   /// One value; an object's members follow it as key, value, key, value, each with everything below it.
@@ -36,6 +38,27 @@ final class JSONDocument: Sendable {
     return bytes.withUnsafeBufferPointer { bytes in
       for offset in 0..<text.count where bytes[node.start + offset] != text[offset] { return false }
       return true
+    }
+  }
+
+  /// Returns the first key node of an object with a text.
+  func key(_ text: UnsafeBufferPointer<UInt8>, of object: Int) -> Int? {
+    nodes.withUnsafeBufferPointer { nodes in
+      bytes.withUnsafeBufferPointer { bytes in
+        var index = object + 1
+        while index < nodes[object].next {
+          let node = nodes[index]
+          if node.kind == .escapedString {
+            if string(at: index).utf8.elementsEqual(text) { return index }
+          } else if node.end - node.start == text.count,
+            text.isEmpty || memcmp(bytes.baseAddress! + node.start, text.baseAddress!, text.count) == 0
+          {
+            return index
+          }
+          index = nodes[index + 1].next
+        }
+        return nil
+      }
     }
   }
 

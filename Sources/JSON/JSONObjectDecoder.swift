@@ -54,21 +54,11 @@ final class JSONObjectDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
     var text = key.stringValue
     let found = text.withUTF8 { text in
       // Decoders ask for a value twice or three times: whether it is there, whether it is null, what it is.
-      document.string(at: last, equals: text) ? last : search(text)
+      document.string(at: last, equals: text) ? last : document.key(text, of: node)
     }
     guard let found else { return nil }
     last = found
     return found + 1
-  }
-
-  /// Returns the first key node with a text.
-  private func search(_ text: UnsafeBufferPointer<UInt8>) -> Int? {
-    var index = node + 1
-    while index < document.nodes[node].next {
-      if document.string(at: index, equals: text) { return index }
-      index = document.nodes[index + 1].next
-    }
-    return nil
   }
 
   private func decoder(_ key: Key) throws -> JSONValueDecoder {

@@ -174,7 +174,7 @@ public final class Worker: Role {
     runs.start { [self] in
       for event in events {
         do {
-          try await publisher.publishSurely(event)
+          try await publisher.publishSurely(EventMessage.message(event, exchange: topology.events))
         } catch {
           return context.log.error("an event could not be told again", ["cause": .failure(error)])
         }

@@ -61,6 +61,8 @@ final class HTTP2ClientConnection {
     self.openingTimer = openingTimer
     // Unstructured: the requests that wait for it are many, and it outlives them.
     Task { @LoopActor in
+      // Closed before this could run: the origin may be gone with the client.
+      guard !isClosed else { return }
       do {
         let addresses = try await origin.resolve()
         guard !isClosed else { return }

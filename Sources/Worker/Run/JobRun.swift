@@ -101,27 +101,38 @@ final class JobRun {
 
   /// Takes the lease; false when there is nothing to run, and the job is off the queue.
   func takeLease() async -> Bool {
-    let settings = context.settings.worker
-    do {
-      let start = ContinuousClock.now
-      let answer = try await worker.store.takeLease(
-        job, for: settings.leaseDuration, sweepAfter: settings.sweepAfter,
-        wasRedelivered: JobMessage.wasRedelivered(received.delivery),
-        places: places.map(\.call), endpoints: PurchaseVerification.endpoints)
-      if case .taken(let lease) = answer {
-        // A late answer tells an old time.
-        if ContinuousClock.now - start < .seconds(1), let correction = lease.takenAt.flatMap(context.clock.learn) {
-          log.warning("the clock was set by Redis'", ["correctionSeconds": .double(Double(correction) / 1000)])
-        }
-        self.lease = lease
-        return true
-      }
-      await leave(answer)
-    } catch {
-      log.warning("lease failed", ["cause": .failure(error)])
-      await delay(attempt, .seconds(1), .storeUnavailable)
+    let start = ContinuousClock.now
+    switch await askForLease() {
+    case .taken(let lease):
+      begin(lease, askedAt: start)
+      return true
+    case .some(let answer): await leave(answer)
+    case nil: await delay(attempt, .seconds(1), .storeUnavailable)
     }
     return false
+  }
+
+  /// Asks for the lease; `nil` when Redis could not be asked.
+  @inline(never)
+  private func askForLease() async -> LeaseAnswer? {
+    do {
+      return try await worker.store.takeLease(
+        job, for: context.settings.worker.leaseDuration, sweepAfter: context.settings.worker.sweepAfter,
+        wasRedelivered: JobMessage.wasRedelivered(received.delivery), places: places.map(\.call),
+        endpoints: PurchaseVerification.endpoints)
+    } catch {
+      log.warning("lease failed", ["cause": .failure(error)])
+      return nil
+    }
+  }
+
+  @inline(never)
+  private func begin(_ lease: Lease, askedAt start: ContinuousClock.Instant) {
+    // A late answer tells an old time.
+    if ContinuousClock.now - start < .seconds(1), let correction = lease.takenAt.flatMap(context.clock.learn) {
+      log.warning("the clock was set by Redis'", ["correctionSeconds": .double(Double(correction) / 1000)])
+    }
+    self.lease = lease
   }
 
   /// Does what an answer asks for that is no lease.
@@ -189,11 +200,10 @@ final class JobRun {
   /// Writes an outcome; `nil` when it is unknown whether it took effect.
   @inline(never)
   private func write(_ outcome: Outcome, _ route: String?, _ reuse: Duration) async -> FinalizeAnswer? {
-    let settings = context.settings.worker
     do {
       return try await worker.store.finalize(
-        job, lease, outcome, retention: settings.statusRetention, sweepAfter: settings.sweepAfter, route: route,
-        reuse: reuse)
+        job, lease, outcome, retention: context.settings.worker.statusRetention,
+        sweepAfter: context.settings.worker.sweepAfter, route: route, reuse: reuse)
     } catch {
       log.warning("finalize failed", ["cause": .failure(error)])
       return nil
@@ -224,13 +234,13 @@ final class JobRun {
       log.error("a finalized synchronization has no conclusion")
       return await worker.bury(received, "finalized without a conclusion")
     }
-    await tell(EventMessage.message(event, exchange: worker.topology.events))
+    await tell(event)
   }
 
   @inline(never)
-  private func tell(_ event: AMQPMessage) async {
+  private func tell(_ event: PurchaseEvent) async {
     do {
-      try await worker.publisher.publishSurely(event)
+      try await worker.publisher.publishSurely(EventMessage.message(event, exchange: worker.topology.events))
       worker.recentEvents.add(event)
     } catch {
       log.error("the event could not be published", ["cause": .failure(error)])

@@ -1,5 +1,5 @@
-import AMQP
 import EventLoop
+import Purchases
 
 /// The events that the broker has confirmed of late.
 ///
@@ -10,14 +10,14 @@ import EventLoop
 final class RecentEvents {
   /// Longer than consumers need to come back to a broker that has just started again (`Backoff`), and to take what waits there.
   static let kept = Duration.seconds(10)
-  /// A few megabytes, and at full speed still more than the second that a busy broker needs from a confirm to the delivery.
+  /// Some 3 MB, and at full speed still more than the second that a busy broker needs from a confirm to the delivery.
   static let most = 4096
 
-  private var events: [(confirmedAt: ContinuousClock.Instant, message: AMQPMessage)] = []
+  private var events: [(confirmedAt: ContinuousClock.Instant, event: PurchaseEvent)] = []
   private var first = 0
 
   /// Notes an event that the broker has confirmed now.
-  func add(_ message: AMQPMessage, at now: ContinuousClock.Instant = .now) {
+  func add(_ event: PurchaseEvent, at now: ContinuousClock.Instant = .now) {
     while first < events.count, events.count - first >= Self.most || events[first].confirmedAt < now - Self.kept {
       first += 1
     }
@@ -25,12 +25,12 @@ final class RecentEvents {
       events.removeFirst(first)
       first = 0
     }
-    events.append((now, message))
+    events.append((now, event))
   }
 
   /// Takes what may be lost with a connection that was lost now.
-  func take(at now: ContinuousClock.Instant = .now) -> [AMQPMessage] {
+  func take(at now: ContinuousClock.Instant = .now) -> [PurchaseEvent] {
     defer { (events, first) = ([], 0) }
-    return events[first...].filter { $0.confirmedAt >= now - Self.kept }.map(\.message)
+    return events[first...].filter { $0.confirmedAt >= now - Self.kept }.map(\.event)
   }
 }

@@ -1,5 +1,5 @@
-import AMQP
 import EventLoop
+import Purchases
 import Testing
 
 @testable import Worker
@@ -7,23 +7,27 @@ import Testing
 /// What is told again after a connection was lost.
 @LoopActor
 struct RecentEventsTests {
-  private func message(_ id: String) -> AMQPMessage {
-    AMQPMessage(exchange: "e", routingKey: "r", messageID: id, body: [])
+  private func event(_ id: String) -> PurchaseEvent {
+    let synchronization = Synchronization(
+      id: id, publisherId: 1, customerId: 2, transactionId: "3", status: .finalized,
+      conclusion: Conclusion(
+        outcome: Outcome(.internalError, accessGranted: false), version: 4, finalizedAt: 5, traceparent: nil))
+    return PurchaseEvent(of: synchronization, id: id)!
   }
 
   @Test func `what was confirmed within the last ten seconds is told again, once`() {
     let (events, start) = (RecentEvents(), ContinuousClock.now)
-    for number in 0..<30 { events.add(message("\(number)"), at: start + .seconds(number)) }
-    let taken = events.take(at: start + .milliseconds(30_500)).map(\.messageID)
+    for number in 0..<30 { events.add(event("\(number)"), at: start + .seconds(number)) }
+    let taken = events.take(at: start + .milliseconds(30_500)).map(\.id)
     #expect(taken == (21..<30).map { "\($0)" })
     #expect(events.take(at: start + .milliseconds(30_501)).isEmpty)
-    events.add(message("late"), at: start + .seconds(40))
+    events.add(event("late"), at: start + .seconds(40))
     #expect(events.take(at: start + .seconds(51)).isEmpty)
   }
 
   @Test func `of many only the last are kept`() {
     let (events, now) = (RecentEvents(), ContinuousClock.now)
-    for number in 0..<10_000 { events.add(message("\(number)"), at: now) }
-    #expect(events.take(at: now).map(\.messageID) == (10_000 - RecentEvents.most..<10_000).map { "\($0)" })
+    for number in 0..<10_000 { events.add(event("\(number)"), at: now) }
+    #expect(events.take(at: now).map(\.id) == (10_000 - RecentEvents.most..<10_000).map { "\($0)" })
   }
 }
