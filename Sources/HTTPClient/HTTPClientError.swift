@@ -24,7 +24,7 @@ public struct HTTPClientError: Error, Sendable, CustomStringConvertible {
   public let code: Code
   /// Method and host, never the path or the query, which may carry ids.
   public let target: String
-  /// libcurl's text.
+  /// What the library or the system said, or our own words.
   public let cause: String
 
   /// Creates an error.
