@@ -10,14 +10,11 @@ final class HTTP2ClientConnection {
   private unowned let origin: HTTP2Origin
   private let scratch: Scratch
 
-  private var descriptor: Int32 = -1
-  private var tls: TLSSession?
-  private var watcher: DescriptorWatcher?
+  /// There from the moment at which the server has taken the connection.
+  private var socket: TLSSocket?
   /// There from the end of the handshake on.
   private var session: HTTP2ClientSession?
   private var openingTimer: LoopTimer?
-  /// Encrypted bytes that the socket has not taken yet.
-  private var unsent: [UInt8] = []
   private var isFlushDue = false
   private var isRetired = false
   private var isClosed = false
@@ -79,11 +76,13 @@ final class HTTP2ClientConnection {
       Glibc.close(descriptor)
       return
     }
-    self.descriptor = descriptor
     do {
-      tls = try TLSSession(connecting: context, to: host)
-      watcher = try DescriptorWatcher(descriptor: descriptor) { [weak self] in self?.handle($0) }
-      watcher?.watch(.readable)
+      socket = try TLSSocket(takingOwnershipOf: descriptor, bytesPerWrite: 64 << 10, scratch) {
+        () throws(CryptoError) in
+        try TLSSession(connecting: context, to: host)
+      } onReadiness: { [weak self] in
+        self?.handle($0)
+      }
       flush()
     } catch {
       close(.tls, "\(error)")
@@ -125,37 +124,33 @@ final class HTTP2ClientConnection {
   // MARK: Reading
 
   private func receive() {
-    let count = recv(descriptor, scratch.received.bytes.baseAddress, scratch.received.bytes.count, 0)
-    guard count > 0 else {
-      if count < 0, errno == EAGAIN || errno == EINTR { return }
-      let cause = count == 0 ? "the server closed the connection" : String(cString: strerror(errno))
-      return close(isOpen ? .interrupted : .unreachable, cause)
-    }
-    received += count
-    lastReceived = .now
+    guard let socket else { return }
     do {
-      try tls?.receive(UnsafeRawBufferPointer(rebasing: scratch.received.bytes[..<count]))
-      if let tls, tls.isEstablished { try receivePlaintext(tls) }
+      let count = try socket.receive()
+      guard count > 0 else { return }
+      received += count
+      lastReceived = .now
+      if socket.tls.isEstablished { try readFrames(socket) }
+    } catch let error as ConnectionLost {
+      return close(isOpen ? .interrupted : .unreachable, "\(error)")
     } catch let error as CryptoError {
-      // The peer learns why, as far as one write can carry it.
-      tls?.takeBytesToSend(into: &unsent)
-      _ = send()
+      socket.sendAlert()
       return close(isOpen ? .interrupted : .tls, "\(error)")
     } catch {
       return close(.interrupted, "\(error)")
     }
     guard !isClosed else { return }
     settle()
-    if tls?.isClosedByPeer == true { return close(.interrupted, "the server closed the connection") }
+    if socket.tls.isClosedByPeer { return close(.interrupted, "the peer closed the connection") }
     if session?.hasBytesToSend ?? true { scheduleFlush() }
   }
 
-  private func receivePlaintext(_ tls: TLSSession) throws {
-    if session == nil { try startSession(tls) }
-    while !isClosed {
-      let count = try tls.read(into: scratch.decrypted.bytes)
-      guard count > 0 else { break }
-      try session?.receive(UnsafeRawBufferPointer(rebasing: scratch.decrypted.bytes[..<count]))
+  private func readFrames(_ socket: TLSSocket) throws {
+    if session == nil { try startSession(socket.tls) }
+    guard !isClosed else { return }
+    try socket.read {
+      try session?.receive($0)
+      return !isClosed
     }
   }
 
@@ -191,38 +186,22 @@ final class HTTP2ClientConnection {
 
   private func flush() {
     isFlushDue = false
-    guard !isClosed, let tls else { return }
+    guard !isClosed, let socket else { return }
     do {
       var hasMore: Bool
       repeat {
-        hasMore = unsent.isEmpty ? try produce(tls) : true
-        guard send() else { return close(isOpen ? .interrupted : .unreachable, String(cString: strerror(errno))) }
-      } while hasMore && unsent.isEmpty
+        hasMore = try socket.encrypt(fill)
+        try socket.send()
+      } while hasMore && !socket.hasUnsent
     } catch {
-      return close(.interrupted, "\(error)")
+      return close(isOpen || !(error is ConnectionLost) ? .interrupted : .unreachable, "\(error)")
     }
-    watcher?.watch(unsent.isEmpty ? .readable : [.readable, .writable])
+    socket.watch(socket.hasUnsent ? [.readable, .writable] : .readable)
     settle()
   }
 
-  /// Encrypts what there is to send, up to the limit of one write, and returns whether the limit cut it off.
-  private func produce(_ tls: TLSSession) throws -> Bool {
-    scratch.plaintext.removeAll(keepingCapacity: true)
-    try session?.takeBytesToSend(into: &scratch.plaintext, limit: bytesPerWrite)
-    try scratch.plaintext.withUnsafeBytes { try tls.write($0) }
-    tls.takeBytesToSend(into: &unsent)
-    return scratch.plaintext.count >= bytesPerWrite
-  }
-
-  /// Returns whether the connection is still usable.
-  private func send() -> Bool {
-    guard !unsent.isEmpty else { return true }
-    let count = unsent.withUnsafeBytes {
-      Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-    }
-    guard count >= 0 else { return errno == EAGAIN || errno == EINTR }
-    unsent.removeFirst(count)
-    return true
+  private func fill(_ buffer: inout [UInt8], _ limit: Int) throws {
+    try session?.takeBytesToSend(into: &buffer, limit: limit)
   }
 
   // MARK: Ending
@@ -232,18 +211,14 @@ final class HTTP2ClientConnection {
     guard !isClosed, let session else { return }
     // Whatever has not been sent: a peer that reads nothing is not waited for.
     if session.inFlight == 0, room == 0 { return end() }
-    if unsent.isEmpty, session.isFinished { close(.interrupted, "the session of HTTP/2 has ended") }
+    if socket?.hasUnsent != true, session.isFinished { close(.interrupted, "the session of HTTP/2 has ended") }
   }
 
   /// Says goodbye, as far as one write can carry it, and closes; whoever still waits gets `cancelled`.
   func end() {
     guard !isClosed else { return }
     session?.terminate()
-    if let tls, unsent.isEmpty, (try? produce(tls)) != nil {
-      tls.shutDown()
-      tls.takeBytesToSend(into: &unsent)
-      _ = send()
-    }
+    socket?.sayGoodbye(fill)
     close(.cancelled, "the client is closed")
   }
 
@@ -254,12 +229,11 @@ final class HTTP2ClientConnection {
     isClosed = true
     let wasOpen = isOpen
     openingTimer?.close()
-    watcher?.close()
-    if descriptor >= 0 { Glibc.close(descriptor) }
+    socket?.close()
     // What has ended, and nobody has been told yet: an answer that came together with the failure.
     let ended = session?.takeEnded() ?? []
-    let calls = session?.close() ?? []
-    (openingTimer, watcher, session, tls) = (nil, nil, nil, nil)
+    let calls = session?.abandon() ?? []
+    (openingTimer, socket, session) = (nil, nil, nil)
     origin.forget(self)
     answer(ended)
     for call in calls {
@@ -273,6 +247,3 @@ final class HTTP2ClientConnection {
     if wasOpen { origin.dispatch() } else { origin.openingFailed(code, cause) }
   }
 }
-
-/// Enough for some dozens of requests, and little enough that a slow reader costs little memory.
-private let bytesPerWrite = 64 << 10

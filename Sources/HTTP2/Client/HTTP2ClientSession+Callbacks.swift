@@ -1,17 +1,14 @@
 import CNGHTTP2
 import EventLoop
 
-/// Returns nghttp2's table of callbacks of a client; the caller deletes it.
-func makeClientCallbacks() throws(HTTP2SessionError) -> OpaquePointer {
-  var callbacks: OpaquePointer?
-  let status = nghttp2_session_callbacks_new(&callbacks)
-  guard status == 0, let callbacks else { throw HTTP2SessionError(status) }
-  nghttp2_session_callbacks_set_on_header_callback(callbacks, onHeader)
-  nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, onData)
-  nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, onFrame)
-  nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, onStreamClose)
-  nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, onFrameNotSent)
-  return callbacks
+func clientCallbacks() throws(HTTP2SessionError) -> HTTP2Callbacks {
+  try HTTP2Callbacks { callbacks in
+    nghttp2_session_callbacks_set_on_header_callback(callbacks, onHeader)
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, onData)
+    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, onFrame)
+    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, onStreamClose)
+    nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, onFrameNotSent)
+  }
 }
 
 private func session(of context: UnsafeMutableRawPointer?) -> HTTP2ClientSession {

@@ -4,7 +4,7 @@ import HTTPClient
 
 /// The HTTP/2 side of one connection to a server: nghttp2 over bytes, without a socket.
 @LoopActor
-final class HTTP2ClientSession {
+final class HTTP2ClientSession: HTTP2Framing {
   /// How a stream ended.
   enum Ending: Equatable {
     /// The answer is complete.
@@ -19,7 +19,6 @@ final class HTTP2ClientSession {
     case reset(UInt32)
   }
 
-  private var pointer: OpaquePointer?
   private var calls: [Int32: HTTP2Call] = [:]
   private var ended: [(call: HTTP2Call, ending: Ending)] = []
 
@@ -27,20 +26,9 @@ final class HTTP2ClientSession {
   ///
   /// - Throws: ``HTTP2SessionError`` when there is no memory.
   init() throws(HTTP2SessionError) {
-    let callbacks = try makeClientCallbacks()
-    defer { nghttp2_session_callbacks_del(callbacks) }
-    // Retained until `close`: nghttp2 calls back while it is taken down.
-    let context = Unmanaged.passRetained(self)
-    let status = nghttp2_session_client_new(&pointer, callbacks, context.toOpaque())
-    guard status == 0 else {
-      context.release()
-      throw HTTP2SessionError(status)
-    }
-    let settings = [
-      nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0),
-      nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE.rawValue), value: streamWindow),
-    ]
-    nghttp2_submit_settings(pointer, UInt8(NGHTTP2_FLAG_NONE.rawValue), settings, settings.count)
+    try super.init(
+      .client, clientCallbacks(),
+      settings: [NGHTTP2_SETTINGS_ENABLE_PUSH: 0, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE: streamWindow])
     // With the 64 KiB of the protocol a dozen answers at a time would wait for a round trip.
     nghttp2_session_set_local_window_size(pointer, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, connectionWindow)
   }
@@ -56,15 +44,6 @@ final class HTTP2ClientSession {
 
   /// How many more it takes now.
   var room: Int { max(0, limit - calls.count) }
-
-  /// Whether the server and this side have nothing left to say to each other, for example after a breach of the protocol.
-  var isFinished: Bool {
-    guard let pointer else { return true }
-    return nghttp2_session_want_read(pointer) == 0 && nghttp2_session_want_write(pointer) == 0
-  }
-
-  /// Whether there is something to send.
-  var hasBytesToSend: Bool { pointer.map { nghttp2_session_want_write($0) != 0 } ?? false }
 
   /// Queues a request; false when the session takes no more.
   func submit(_ call: HTTP2Call, userAgent: String) -> Bool {
@@ -90,17 +69,9 @@ final class HTTP2ClientSession {
 
   /// Takes a request back, and tells the server if it has it already.
   func cancel(_ call: HTTP2Call) {
-    guard let pointer, let stream = calls.first(where: { $0.value === call })?.key else { return }
+    guard let stream = calls.first(where: { $0.value === call })?.key else { return }
     calls[stream] = nil
-    nghttp2_submit_rst_stream(pointer, 0, stream, NGHTTP2_CANCEL.rawValue)
-  }
-
-  /// Takes decrypted bytes of the server.
-  func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2SessionError) {
-    guard let pointer else { return }
-    let start = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
-    let status = nghttp2_session_mem_recv(pointer, start, bytes.count)
-    guard status >= 0 else { throw HTTP2SessionError(Int32(status)) }
+    reset(stream, NGHTTP2_CANCEL)
   }
 
   /// Returns the requests that have ended since the last time.
@@ -111,31 +82,13 @@ final class HTTP2ClientSession {
 
   /// Appends frames for the server until there are no more or `buffer` holds `limit` bytes.
   func takeBytesToSend(into buffer: inout [UInt8], limit: Int) throws(HTTP2SessionError) {
-    guard let pointer else { return }
-    while buffer.count < limit {
-      var start: UnsafePointer<UInt8>?
-      let count = nghttp2_session_mem_send(pointer, &start)
-      guard count >= 0 else { throw HTTP2SessionError(Int32(count)) }
-      guard count > 0 else { return }
-      buffer.append(contentsOf: UnsafeBufferPointer(start: start, count: count))
-    }
-  }
-
-  /// Tells the server that no more requests follow.
-  func terminate() {
-    guard let pointer else { return }
-    nghttp2_session_terminate_session(pointer, UInt32(NGHTTP2_NO_ERROR.rawValue))
+    while buffer.count < limit, try appendBytesToSend(to: &buffer) {}
   }
 
   /// Frees the session and returns the requests that were on the way; never call it from a callback.
-  func close() -> [HTTP2Call] {
-    guard let pointer else { return [] }
-    self.pointer = nil
-    nghttp2_session_del(pointer)
-    defer {
-      calls = [:]
-      Unmanaged.passUnretained(self).release()
-    }
+  func abandon() -> [HTTP2Call] {
+    close()
+    defer { calls = [:] }
     return Array(calls.values)
   }
 }
@@ -189,15 +142,8 @@ extension HTTP2ClientSession {
   private func breakOff(_ call: HTTP2Call, _ stream: Int32) {
     calls[stream] = nil
     ended.append((call, .tooLarge))
-    nghttp2_submit_rst_stream(pointer, 0, stream, NGHTTP2_CANCEL.rawValue)
+    reset(stream, NGHTTP2_CANCEL)
   }
-}
-
-/// A failure of the protocol that ends the connection; nghttp2's text.
-struct HTTP2SessionError: Error, CustomStringConvertible {
-  let description: String
-
-  init(_ status: Int32) { description = String(cString: nghttp2_strerror(status)) }
 }
 
 /// What one answer may take before it is acknowledged; as much as a whole one, so that none waits.

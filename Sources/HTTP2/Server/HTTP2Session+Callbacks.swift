@@ -1,19 +1,14 @@
 import CNGHTTP2
 import EventLoop
 
-/// Returns nghttp2's table of callbacks; the caller deletes it.
-func makeSessionCallbacks() throws -> OpaquePointer {
-  var callbacks: OpaquePointer?
-  let status = nghttp2_session_callbacks_new(&callbacks)
-  guard status == 0, let callbacks else {
-    throw HTTP2ServerError.protocolFailure("start an HTTP/2 session", Int(status))
+func serverCallbacks() throws(HTTP2SessionError) -> HTTP2Callbacks {
+  try HTTP2Callbacks { callbacks in
+    nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, onBeginHeaders)
+    nghttp2_session_callbacks_set_on_header_callback(callbacks, onHeader)
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, onData)
+    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, onFrame)
+    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, onStreamClose)
   }
-  nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, onBeginHeaders)
-  nghttp2_session_callbacks_set_on_header_callback(callbacks, onHeader)
-  nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, onData)
-  nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, onFrame)
-  nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, onStreamClose)
-  return callbacks
 }
 
 private func session(of context: UnsafeMutableRawPointer?) -> HTTP2Session {

@@ -3,8 +3,7 @@ import EventLoop
 
 /// The HTTP/2 side of one connection: nghttp2 over bytes, without a socket.
 @LoopActor
-final class HTTP2Session {
-  private var pointer: OpaquePointer?
+final class HTTP2Session: HTTP2Framing {
   private let maxRequestBytes: Int
   private let onRequest: @LoopActor (_ stream: Int32, HTTP2Request) -> Task<Void, Never>
   private var streams: [Int32: HTTP2Stream] = [:]
@@ -18,54 +17,23 @@ final class HTTP2Session {
   init(
     maxConcurrentStreams: Int, maxRequestBytes: Int,
     onRequest: @escaping @LoopActor (_ stream: Int32, HTTP2Request) -> Task<Void, Never>
-  ) throws {
+  ) throws(HTTP2SessionError) {
     self.maxRequestBytes = maxRequestBytes
     self.onRequest = onRequest
-    let callbacks = try makeSessionCallbacks()
-    defer { nghttp2_session_callbacks_del(callbacks) }
-    // Retained until `close`: nghttp2 calls back while it is taken down.
-    let context = Unmanaged.passRetained(self)
-    let status = nghttp2_session_server_new(&pointer, callbacks, context.toOpaque())
-    guard status == 0 else {
-      context.release()
-      throw HTTP2ServerError.protocolFailure("start an HTTP/2 session", Int(status))
-    }
-    let settings = [
-      nghttp2_settings_entry(
-        settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: UInt32(maxConcurrentStreams)),
-      nghttp2_settings_entry(
-        settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), value: UInt32(maxHeaderBytes)),
-    ]
-    nghttp2_submit_settings(pointer, UInt8(NGHTTP2_FLAG_NONE.rawValue), settings, settings.count)
+    try super.init(
+      .server, serverCallbacks(),
+      settings: [
+        NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS: UInt32(maxConcurrentStreams),
+        NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE: UInt32(maxHeaderBytes),
+      ])
   }
 
   /// Whether a handler has yet to answer.
   var isWaitingForHandlers: Bool { streams.values.contains { $0.isWaitingForHandler } }
 
-  /// Whether the peer and this side have nothing left to say to each other.
-  var isFinished: Bool {
-    guard let pointer else { return true }
-    return nghttp2_session_want_read(pointer) == 0 && nghttp2_session_want_write(pointer) == 0
-  }
-
-  /// Takes decrypted bytes of the peer.
-  func receive(_ bytes: UnsafeRawBufferPointer) throws {
-    guard let pointer else { return }
-    let start = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
-    let status = nghttp2_session_mem_recv(pointer, start, bytes.count)
-    guard status >= 0 else { throw HTTP2ServerError.protocolFailure("read HTTP/2 frames", status) }
-  }
-
   /// Appends frames for the peer until there are no more or `buffer` holds `limit` bytes.
-  func takeBytesToSend(into buffer: inout [UInt8], limit: Int) throws {
-    guard let pointer else { return }
-    while buffer.count < limit, !isResetDue {
-      var start: UnsafePointer<UInt8>?
-      let count = nghttp2_session_mem_send(pointer, &start)
-      guard count >= 0 else { throw HTTP2ServerError.protocolFailure("write HTTP/2 frames", count) }
-      guard count > 0 else { return }
-      buffer.append(contentsOf: UnsafeBufferPointer(start: start, count: count))
-    }
+  func takeBytesToSend(into buffer: inout [UInt8], limit: Int) throws(HTTP2SessionError) {
+    while buffer.count < limit, !isResetDue, try appendBytesToSend(to: &buffer) {}
   }
 
   /// Queues an answer; one for a stream that has ended is dropped.
@@ -73,9 +41,7 @@ final class HTTP2Session {
     guard let pointer, streams[stream]?.start(response) == true else { return }
     switch response.fault {
     case .resetConnection(afterBodyBytes: nil): isResetDue = true
-    case .resetStream(afterBodyBytes: nil):
-      nghttp2_submit_rst_stream(
-        pointer, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, UInt32(NGHTTP2_INTERNAL_ERROR.rawValue))
+    case .resetStream(afterBodyBytes: nil): reset(stream, NGHTTP2_INTERNAL_ERROR)
     default: submit(response, on: stream, to: pointer)
     }
   }
@@ -93,20 +59,11 @@ final class HTTP2Session {
     if status != 0 { streams[stream] = nil }
   }
 
-  /// Tells the peer that no more requests are taken.
-  func terminate() {
-    guard let pointer else { return }
-    nghttp2_session_terminate_session(pointer, UInt32(NGHTTP2_NO_ERROR.rawValue))
-  }
-
   /// Ends every stream, cancels the handlers and frees the session; never call it from a callback.
-  func close() {
-    guard let pointer else { return }
-    self.pointer = nil
+  override func close() {
     for stream in streams.values { stream.handler?.cancel() }
     streams = [:]
-    nghttp2_session_del(pointer)
-    Unmanaged.passUnretained(self).release()
+    super.close()
   }
 }
 

@@ -40,7 +40,7 @@ struct HTTP2ClientSessionTests {
     #expect(refused.map { $0.call === second } == [true, false])
     #expect(refused.map { $0.call === third } == [false, true])
     #expect(!client.submit(call("/fourth"), userAgent: "test"))
-    #expect(client.close().map { $0 === first } == [true])
+    #expect(client.abandon().map { $0 === first } == [true])
     server.close()
   }
 
@@ -50,7 +50,7 @@ struct HTTP2ClientSessionTests {
     var goodbye: [UInt8] = []
     try client.takeBytesToSend(into: &goodbye, limit: 1 << 20)
     #expect(client.isFinished)
-    #expect(client.close().isEmpty)
+    #expect(client.abandon().isEmpty)
     #expect(client.room == 0)
   }
 

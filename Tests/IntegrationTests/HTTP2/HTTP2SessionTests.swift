@@ -37,7 +37,7 @@ struct HTTP2SessionTests {
   @Test @LoopActor
   func rubbishEndsTheSession() throws {
     let session = try HTTP2Session(maxConcurrentStreams: 10, maxRequestBytes: 10) { _, _ in Task {} }
-    #expect(throws: HTTP2ServerError.self) { try receive(Array("GET / HTTP/1.1\r\n\r\n".utf8), by: session) }
+    #expect(throws: HTTP2SessionError.self) { try receive(Array("GET / HTTP/1.1\r\n\r\n".utf8), by: session) }
     session.close()
     session.close()
     #expect(session.isFinished)
