@@ -4,8 +4,8 @@ import EventLoop
 ///
 /// An endpoint begins with two attempts at a time and may have one more with every answer, up to its limit; one that let
 /// an attempt run out of time is left with one, until it answers. So a slow endpoint gets what it can take, and a dead one
-/// holds one delivery of the prefetch, and none while slow and dead ones hold too much of it. What finds no room is told to wait a moment if its turn is near, and to go away
-/// otherwise, each for a little longer than the one before, so that they come back at the endpoint's own pace.
+/// holds one delivery of the prefetch, and none while slow and dead ones hold too much of it. What finds no room is told to
+/// wait a moment if its turn is near, and to go away otherwise.
 struct Lane {
   /// What a delivery is to do.
   enum Admission: Equatable {
@@ -33,8 +33,7 @@ struct Lane {
   private var running: [Int: Duration] = [:]
   /// How long the attempts of late took; `nil` before the first has ended.
   private var usual: Duration?
-  /// Until when those that went away keep the endpoint busy.
-  private var plannedUntil: Duration = .zero
+  private var parking = Parking()
   private var next = 0
   /// Whether the last attempt that ended ran out of time.
   private var isDead = false
@@ -53,7 +52,7 @@ struct Lane {
 
   /// Whether it may be forgotten: nothing is under way or planned, and nothing was for a while.
   func isOver(_ now: Duration) -> Bool {
-    running.isEmpty && plannedUntil <= now && lastUse + Self.memory <= now
+    running.isEmpty && parking.plannedUntil <= now && lastUse + Self.memory <= now
   }
 
   /// Decides whether an attempt may begin.
@@ -77,7 +76,7 @@ struct Lane {
     }
     let spacing = expected(now) / min(window, limit)
     if !hasWaited, ahead < Self.longestLine, spacing * (ahead + 1) <= Self.patience { return (.wait, 0) }
-    return (.park(park(now, spacing)), 0)
+    return (.park(parking.park(now, spacing)), 0)
   }
 
   /// Notes the end of an attempt that was made.
@@ -101,11 +100,8 @@ struct Lane {
   mutating func abort(_ attempt: Int) { running[attempt] = nil }
 
   /// Returns how long to stay away when others in the fleet use all that the endpoint allows.
-  mutating func parkForOthers(_ now: Duration, limit: Int) -> Duration { park(now, expected(now) / max(1, limit)) }
-
-  private mutating func park(_ now: Duration, _ spacing: Duration) -> Duration {
-    plannedUntil = min(max(plannedUntil, now) + spacing, now + Self.longestPark)
-    return max(.seconds(1), plannedUntil - now)
+  mutating func parkForOthers(_ now: Duration, limit: Int) -> Duration {
+    parking.park(now, expected(now) / max(1, limit))
   }
 
   /// How long an attempt takes: as those before, or as long as the one that is out longest, whichever is more.

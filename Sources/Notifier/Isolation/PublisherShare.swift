@@ -8,8 +8,7 @@ import EventLoop
 /// that are over in a moment hold nobody up, and to send a message around through the broker takes as long; a thousand
 /// endpoints that hang, or one that takes its time for a thousand at once, would be all that a notifier does.
 ///
-/// What finds no room waits a moment if its turn is near, and goes away otherwise, each for a little longer than the one
-/// before.
+/// What finds no room waits a moment if its turn is near, and goes away otherwise.
 struct PublisherShare {
   /// Attempts that take no longer make a publisher quick: all of its places come free twice before anybody is sent away who
   /// waits for one.
@@ -23,8 +22,7 @@ struct PublisherShare {
   private var starts: Duration = .zero
   /// How long the attempts of late took; `nil` before the first has ended.
   private var usual: Duration?
-  /// Until when those that went away keep the publisher busy.
-  private var plannedUntil: Duration = .zero
+  private var parking = Parking()
 
   /// - Parameter concurrency: the deliveries that the process holds at a time.
   init(concurrency: Int) { self.concurrency = concurrency }
@@ -52,8 +50,7 @@ struct PublisherShare {
     if count + ahead < limit { return .go }
     let spacing = expected(now) / limit
     if !hasWaited, spacing * (ahead + 1) <= Lane.patience { return .wait }
-    plannedUntil = min(max(plannedUntil, now) + spacing, now + Lane.longestPark)
-    return .park(max(.seconds(1), plannedUntil - now))
+    return .park(parking.park(now, spacing))
   }
 
   /// Notes the start of an attempt.

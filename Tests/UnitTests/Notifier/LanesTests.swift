@@ -14,22 +14,25 @@ struct LanesTests {
 
   private func name(_ id: String) -> Lanes.Name { Lanes.Name(publisher: 1, endpoint: id) }
 
+  /// Enters a lane that has room.
+  private func pass(_ lanes: Lanes, _ id: String) async throws -> Lanes.Pass {
+    let answer = await lanes.enter(name(id), limit: 1)
+    var pass: Lanes.Pass?
+    if case .go(let given) = answer { pass = given }
+    return try #require(pass, "\(id) is not let through: \(answer)")
+  }
+
   @Test func `lanes of endpoints that nothing is sent to are dropped`() async throws {
     let clock = Clock()
     let lanes = Lanes(concurrency: 20, clock: { clock.now })
     for number in 0..<100 {
-      guard case .go(let pass) = await lanes.enter(name("ep_\(number)"), limit: 1) else {
-        Issue.record("it is not let through")
-        return
-      }
-      lanes.end(pass, ranOutOfTime: false)
+      lanes.end(try await pass(lanes, "ep_\(number)"), ranOutOfTime: false)
     }
-    guard case .go(let long) = await lanes.enter(name("long"), limit: 1) else { return }
+    let long = try await pass(lanes, "long")
     #expect(lanes.count == 101)
     // Soon after, all of it is still known.
     clock.now = .seconds(60)
-    guard case .go(let pass) = await lanes.enter(name("late"), limit: 1) else { return }
-    lanes.end(pass, ranOutOfTime: true)
+    lanes.end(try await pass(lanes, "late"), ranOutOfTime: true)
     #expect(lanes.count == 102)
     // What is under way, or was a moment ago, stays.
     clock.now = Lane.memory + .seconds(30)
