@@ -93,6 +93,8 @@ final class Chaos {
           time: call.time, environment: call.environment, endpoint: call.endpoint, transaction: call.transactionId,
           retryAt: call.retryAt))
     }
+    let pulse = Pulse { [unowned self] in history.stalls.append((unixMilliseconds(), $0)) }
+    defer { pulse.stop() }
     goesOn = true
     let load = Task { @LoopActor in
       await self.load(for: size.isQuick ? 0 : scenario.leastSeconds)

@@ -68,6 +68,8 @@ struct History {
   /// Transactions that could not be registered again at the end, with what was answered.
   var stillClaimed: [String: String] = [:]
   var calls: [Call] = []
+  /// When the checker itself did not come to look for a while: what it saw next may have happened all the while.
+  var stalls: [(time: Int64, milliseconds: Int64)] = []
   var faults: [String] = []
   /// When the sweep first enqueued a synchronization again, in milliseconds since 1970.
   var sweeps: [String: Int64] = [:]

@@ -23,6 +23,8 @@ struct Row: Encodable {
   var redeliveries = 0
   /// What was broken, in order.
   var faultsInjected: [String] = []
+  /// When each of Apple's endpoints was called most.
+  var busiestStretches: [String: String] = [:]
   var holds = false
   /// The first of what does not hold, in words, and where the logs of the run are.
   var problems: [String] = []
@@ -43,6 +45,7 @@ struct Row: Encodable {
       (lost, duplicated, stale) = (verdict.lost.count, verdict.duplicated.count, verdict.stale)
       longestDelaySeconds = Double(verdict.longestDelay) / 1000
       for registration in history.registrations { answers["\(registration.answer)", default: 0] += 1 }
+      busiestStretches = verdict.busiestStretches
       holds = verdict.holds
       problems = verdict.lost.map { "lost: \($0)" } + verdict.duplicated + verdict.problems
       let more = problems.count - 10

@@ -264,8 +264,12 @@ struct VerdictTests {
 
   @Test func budget() {
     let limited = Verdict.Expectations(callsPerSecond: 2)
-    #expect(verdict(limited, calls([0, 1, 500, 999, 1001])).holds)
-    #expect(!verdict(limited, calls([0, 1, 500, 998, 999])).holds)
+    // A second's worth at once, what comes up to 0.75 seconds late, and one for the rounding.
+    #expect(verdict(limited, calls([0, 1, 2, 3])).holds)
+    #expect(!verdict(limited, calls([0, 1, 2, 3, 4])).holds)
+    // After that, and before it, only as much as comes again.
+    #expect(verdict(limited, calls((0..<60).map { $0 * 500 } + [29_501, 29_502])).holds)
+    #expect(!verdict(limited, calls((0..<60).map { $0 * 400 })).holds)
     #expect(verdict(limited, calls([0, 1], "sandbox")).holds)
     #expect(!verdict(limited, calls([0, 1, 2], "sandbox")).holds)
   }
