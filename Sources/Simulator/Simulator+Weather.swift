@@ -15,6 +15,8 @@ extension Simulator {
     case forged
     /// The index of subscriptions is behind: Get All Subscription Statuses does not know the transaction (4040010).
     case behind
+    /// Get All Subscription Statuses knows the customer, and names no subscription.
+    case unnamed
   }
 
   /// One call as it was decided.
@@ -44,6 +46,10 @@ extension StoreDecision {
     case .slow(let more): delay += more
     case .interrupted: isCutOff = true
     case .behind: if endpoint == .subscriptions { answer = .failure(.transactionIdNotFound) }
+    case .unnamed:
+      guard endpoint == .subscriptions, case .purchase(var purchase, let seal) = answer else { return }
+      purchase.subscription = nil
+      answer = .purchase(purchase, seal)
     case .forged: if case .purchase(let purchase, _) = answer { answer = .purchase(purchase, .foreignRoot) }
     }
   }

@@ -252,8 +252,8 @@ extension RedisScript {
   fileprivate static let release = RedisScript(
     "release",
     """
-    if ARGV[5] ~= '' then redis.call('SET', KEYS[4], ARGV[5], 'PX', ARGV[6]) end
     if redis.call('GET', KEYS[5]) ~= ARGV[1] then return 0 end
+    if ARGV[5] ~= '' then redis.call('SET', KEYS[4], ARGV[5], 'PX', ARGV[6]) end
     if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
     local status = redis.call('HGET', KEYS[2], 'status')
     if not status or status == 'finalized' then return 0 end

@@ -6,25 +6,31 @@ public struct Route: Sendable, Equatable {
   public let endpoint: String?
   /// The original transaction, once a verified answer has told it.
   public let original: String?
+  /// What Apple has answered already, while a job waits for its next call; whoever wrote it reads it.
+  public let answers: String?
 
   /// Creates a route.
-  public init(place: String, endpoint: String? = nil, original: String? = nil) {
+  public init(place: String, endpoint: String? = nil, original: String? = nil, answers: String? = nil) {
     self.place = place
     self.endpoint = endpoint
     self.original = original
+    self.answers = answers
   }
 
   /// Reads a route; `nil` when the text is none.
   public init?(_ text: String) {
-    let words = text.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
+    let words = text.split(separator: "|", maxSplits: 4, omittingEmptySubsequences: false).map(String.init)
     guard words.count >= 2 else { return nil }
-    place = "\(words[0])|\(words[1])"
-    endpoint = words.count > 2 && !words[2].isEmpty ? words[2] : nil
-    original = words.count > 3 && !words[3].isEmpty ? words[3] : nil
+    func word(_ index: Int) -> String? { words.count > index && !words[index].isEmpty ? words[index] : nil }
+    self.init(place: "\(words[0])|\(words[1])", endpoint: word(2), original: word(3), answers: word(4))
   }
 
-  /// The route as a text: the parts, a bar between two.
+  /// The route as a text: the parts, a bar between two, without the empty ones at the end.
   public var text: String {
-    original.map { "\(place)|\(endpoint ?? "")|\($0)" } ?? endpoint.map { "\(place)|\($0)" } ?? place
+    if let answers { return "\(place)|\(endpoint ?? "")|\(original ?? "")|\(answers)" }
+    return original.map { "\(place)|\(endpoint ?? "")|\($0)" } ?? endpoint.map { "\(place)|\($0)" } ?? place
   }
+
+  /// What is true of the transaction for longer than one job: all but the answers that the job has kept.
+  public var lasting: Route { Route(place: place, endpoint: endpoint, original: original) }
 }

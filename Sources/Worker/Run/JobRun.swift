@@ -57,7 +57,7 @@ final class JobRun {
     if job.transactionId == context.faults.crashTransaction { abort() }
 
     // 2. Apple's answer, verified; or that of a moment ago.
-    if let covered = coveredOutcome() { return await finalize(covered, lease.route) }
+    if let covered = coveredOutcome() { return await finalize(covered, lastingRoute) }
     let finding = await verification()?.finding() ?? nowhereToAsk()
     if Task.isCancelled, case .failed = finding.outcome {
       // The worker stops and the call was broken off: that is no failure of the job.
@@ -119,7 +119,7 @@ final class JobRun {
       return try await worker.store.takeLease(
         job, for: context.settings.worker.leaseDuration, sweepAfter: context.settings.worker.sweepAfter,
         wasRedelivered: JobMessage.wasRedelivered(received.delivery), places: places.map(\.call),
-        endpoints: PurchaseVerification.endpoints)
+        endpoints: PurchaseVerification.endpointNames)
     } catch {
       log.warning("lease failed", ["cause": .failure(error)])
       return nil
@@ -155,10 +155,10 @@ final class JobRun {
   private func follow(_ finding: PurchaseVerification.Finding) async {
     // From here on the lease ends by what is written next; a renewal must not bring it back.
     worker.letsGo(self)
-    let route = finding.route ?? lease.route
     switch nextStep(after: finding.outcome) {
-    case .conclude(let conclusion): await finalize(conclusion, route, reuse: reuse(of: finding.outcome))
-    case .retry(let next, let tier, let cause): await retry(next, tier, cause, route)
+    case .conclude(let conclusion):
+      await finalize(conclusion, finding.route ?? lastingRoute, reuse: reuse(of: finding.outcome))
+    case .retry(let next, let tier, let cause): await retry(next, tier, cause, finding.route ?? lastingRoute)
     }
   }
 
@@ -166,6 +166,9 @@ final class JobRun {
   private func nextStep(after outcome: AttemptOutcome) -> NextStep {
     NextStep.after(outcome, attempt: attempt, policy: worker.policy, offers: offers, now: context.now())
   }
+
+  /// Where the transaction was known before. What Apple answered goes on only with the finding that says so.
+  var lastingRoute: String? { lease.route.flatMap(Route.init)?.lasting.text }
 
   /// How long the next registrations of the transaction need no call to Apple.
   private func reuse(of outcome: AttemptOutcome) -> Duration {

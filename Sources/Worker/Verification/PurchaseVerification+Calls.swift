@@ -7,27 +7,30 @@ import Purchases
 
 /// The calls of a verification: each out of the fleet's budget, measured, and its failure judged.
 extension PurchaseVerification {
-  /// Takes a call out of the fleet's budget; without one the job waits in a tier, not here.
+  /// Takes a call out of the fleet's budget; without one the job waits in a tier, not here, and keeps what it was told.
   @discardableResult
   @inline(never)
-  func takeCall(
-    _ endpoints: [String], original: String? = nil
-  ) async throws(Obstacle) -> AppStoreEndpoint? {
+  func takeCall(_ endpoints: [AppStoreEndpoint]) async throws(Obstacle) -> AppStoreEndpoint? {
+    let only = endpoints.count == 1 ? endpoints[0] : nil
     let answer: CallAnswer
     do {
-      answer = try await worker.store.takeCall(place.call, endpoints)
+      answer = try await worker.store.takeCall(place.call, endpoints.map(\.rawValue))
     } catch {
-      throw .stop(.postponed(.storeUnavailable, wait: .seconds(1)))
+      throw .stop(.postponed(.storeUnavailable, wait: .seconds(1)), route: unfinished(only))
     }
     switch answer {
     case .granted(let grant): return AppStoreEndpoint(rawValue: grant.endpoint)
     case .wait(let wait):
       worker.metrics.budgetWaits.count()
-      // Who needs one endpoint asks for that one the next time, and knows what to look for, so that each round has less to ask.
-      let only = endpoints.count == 1 ? endpoints[0] : nil
-      throw .stop(
-        .postponed(.budget, wait: wait), route: Route(place: place.call.name, endpoint: only, original: original))
+      throw .stop(.postponed(.budget, wait: wait), route: unfinished(only))
     }
+  }
+
+  /// What the next run of the job is to go by: it asks for what is missing, and only that.
+  func unfinished(_ missing: AppStoreEndpoint?) -> Route {
+    Route(
+      place: place.call.name, endpoint: missing?.rawValue, original: original,
+      answers: answers.text(now: worker.context.now()))
   }
 
   /// Notes an answer and returns its body.

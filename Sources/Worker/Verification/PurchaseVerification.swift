@@ -23,7 +23,9 @@ final class PurchaseVerification {
   /// The call that was taken out of its budget together with the lease.
   private var grant: CallGrant?
   /// The purchase's original transaction, where a verified answer has told it before.
-  private var original: String?
+  private(set) var original: String?
+  /// What Apple has answered in the present place, to this run or to the one that waited before it.
+  private(set) var answers = KeptAnswers()
   /// Whether an app's key was refused everywhere.
   private var isUnauthorized = false
 
@@ -36,7 +38,8 @@ final class PurchaseVerification {
   }
 
   /// Both can prove an active subscription, and only the first one any other purchase.
-  static let endpoints = [AppStoreEndpoint.transactionInfo, .subscriptionStatuses].map(\.rawValue)
+  static let endpoints: [AppStoreEndpoint] = [.transactionInfo, .subscriptionStatuses]
+  static let endpointNames = endpoints.map(\.rawValue)
 
   /// Prepares to ask; `nil` when there is nowhere to ask.
   ///
@@ -51,8 +54,11 @@ final class PurchaseVerification {
     let known = places.firstIndex { $0.call.name == route?.place }
     guard let first = known ?? places.indices.first else { return nil }
     place = places[first]
-    self.places = (places[..<first] + places[(first + 1)...])[...]
-    if known != nil { original = route?.original }
+    if known != nil, let route {
+      original = route.original
+      answers = route.answers.flatMap { KeptAnswers($0, now: worker.context.now()) } ?? KeptAnswers()
+    }
+    self.places = places.filter { [place, answers] in $0 !== place && !answers.unknownAt.contains($0.call.name) }[...]
     self.transactionId = transactionId
     self.grant = grant
     self.worker = worker
@@ -77,6 +83,7 @@ final class PurchaseVerification {
   private func moveOn() -> Bool {
     guard let next = places.popFirst() else { return false }
     (place, original) = (next, nil)
+    (answers.transaction, answers.statuses) = (nil, nil)
     return true
   }
 
@@ -105,8 +112,10 @@ final class PurchaseVerification {
         log.error("Apple refused the key", ["app": .string(place.app.bundleId), "cause": .failure(error)])
         isUnauthorized = true
         return nil
-      case .api(let code) where Self.unknown.contains(code): return nil
-      default: return Finding(outcome: await outcome(of: error))
+      case .api(let code) where Self.unknown.contains(code):
+        answers.unknownAt.append(place.call.name)
+        return nil
+      default: return Finding(outcome: await outcome(of: error), route: answers.missing.map { unfinished($0).text })
       }
     }
   }
@@ -122,18 +131,16 @@ final class PurchaseVerification {
   /// Asks once where that is enough: Get Transaction Info proves everything but a subscription that has been renewed,
   /// upgraded or ended since, and Get All Subscription Statuses a subscription that it names.
   private func verify(_ granted: AppStoreEndpoint?) async throws(Obstacle) -> Finding {
-    var statuses: [SubscriptionStatusesResponse.LastTransaction]?
     var endpoint = granted
-    if endpoint == nil { endpoint = try await takeCall(Self.endpoints) }
+    if endpoint == nil { endpoint = try await takeCall(answers.missing.map { [$0] } ?? Self.endpoints) }
     if endpoint == .subscriptionStatuses {
-      statuses = try await askForStatuses()
-      if let finding = try latest(in: statuses ?? []) { return finding }
+      try await askForStatuses()
+      if let finding = try latest(in: answers.statuses?.entries ?? []) { return finding }
       // The customer's subscriptions do not name this transaction: it is an older one of theirs, or none of them.
-      try await takeCall([AppStoreEndpoint.transactionInfo.rawValue])
     }
-    switch try judge(try await askForTransaction()) {
+    switch try judge(try await signedTransaction(isGranted: endpoint == .transactionInfo)) {
     case .proven(let finding): return finding
-    case .doubtful(let transaction): return try await resolve(transaction, statuses)
+    case .doubtful(let transaction): return try await resolve(transaction)
     }
   }
 
@@ -166,21 +173,20 @@ final class PurchaseVerification {
 
   /// Asks for the statuses, unless they were asked for before.
   @inline(never)
-  private func resolve(
-    _ transaction: Transaction, _ known: [SubscriptionStatusesResponse.LastTransaction]?
-  ) async throws(Obstacle) -> Finding {
-    var statuses = known
-    if statuses == nil {
-      try await takeCall([AppStoreEndpoint.subscriptionStatuses.rawValue], original: transaction.original)
-      statuses = try await askForStatuses()
+  private func resolve(_ transaction: Transaction) async throws(Obstacle) -> Finding {
+    original = transaction.original
+    if answers.statuses == nil {
+      try await takeCall([.subscriptionStatuses])
+      try await askForStatuses()
     }
-    if let entry = statuses?.first(where: { $0.originalTransactionId == transaction.original }),
+    let statuses = answers.statuses ?? KeptAnswers.Statuses()
+    if let entry = statuses.entries.first(where: { $0.originalTransactionId == transaction.original }),
       let latest = try latest(entry, of: transaction.original)
     {
       return latest
     }
     // Of what came after an upgrade, or where Apple's index is behind, only the statuses can tell.
-    guard statuses != nil, transaction.payload.isUpgraded != true else { throw .stop(.failed(.tryLater)) }
+    guard statuses.areKnown, transaction.payload.isUpgraded != true else { throw tryLater() }
     return try purchase(transaction.payload)
   }
 
@@ -190,31 +196,40 @@ final class PurchaseVerification {
       && (transaction.expiresDate ?? 0) > worker.context.now()
   }
 
-  /// Returns the signed transaction.
+  /// Returns the transaction that an earlier run was told, or asks for it.
+  ///
+  /// - Parameter isGranted: whether the call was taken out of its budget already.
   @inline(never)
-  private func askForTransaction() async throws(Obstacle) -> String {
+  private func signedTransaction(isGranted: Bool) async throws(Obstacle) -> String {
+    if !isGranted {
+      if let kept = answers.transaction { return kept }
+      try await takeCall([.transactionInfo])
+    }
     let start = ContinuousClock.now
     do throws(AppStoreAPIError) {
       let answer = try await worker.api.transactionInfo(
         transactionId, in: place.environment, for: place.credentials)
-      return succeeded(answer, .transactionInfo, since: start).signedTransactionInfo
+      let signed = succeeded(answer, .transactionInfo, since: start).signedTransactionInfo
+      answers.transaction = signed
+      return signed
     } catch {
       throw failed(error, since: start)
     }
   }
 
-  /// Returns the customer's subscriptions; `nil` when Apple knows of none, which proves nothing.
   @inline(never)
-  private func askForStatuses() async throws(Obstacle) -> [SubscriptionStatusesResponse.LastTransaction]? {
+  private func askForStatuses() async throws(Obstacle) {
     let start = ContinuousClock.now
     do throws(AppStoreAPIError) {
       let answer = try await worker.api.subscriptionStatuses(
         transactionId, in: place.environment, for: place.credentials)
-      return succeeded(answer, .subscriptionStatuses, since: start).data.flatMap { $0.lastTransactions ?? [] }
+      answers.statuses = .init(
+        areKnown: true,
+        entries: succeeded(answer, .subscriptionStatuses, since: start).data.flatMap { $0.lastTransactions ?? [] })
     } catch {
       let obstacle = failed(error, since: start)
-      if case .api(let code) = error.kind, Self.unknown.contains(code) { return nil }
-      throw obstacle
+      guard case .api(let code) = error.kind, Self.unknown.contains(code) else { throw obstacle }
+      answers.statuses = .init()
     }
   }
 
@@ -283,13 +298,18 @@ final class PurchaseVerification {
     case .accepted(let payload): return payload
     case .tryLater(let rejection):
       log.warning("verification postponed", ["cause": .text(rejection)])
-      throw .stop(.failed(.tryLater))
+      throw tryLater()
     case .rejected(let rejection):
       log.warning("verification failed", ["cause": .text(rejection)])
       worker.metrics.rejections.count(rejection.reason.rawValue)
       let isOtherApp = rejection.reason == .bundleIdMismatch || rejection.reason == .appAppleIdMismatch
       throw .stop(.rejected(isOtherApp ? .appMismatch : .verificationFailed))
     }
+  }
+
+  /// What Apple has answered does not settle it: the next attempt asks anew.
+  private func tryLater() -> Obstacle {
+    .stop(.failed(.tryLater), route: Route(place: place.call.name, original: original))
   }
 
   private func reject(_ cause: String) -> Obstacle {
