@@ -16,8 +16,12 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+/// jemalloc (decision 0013), or the C library's where COUNTERSIGN_ALLOCATOR is `system`: a sanitizer brings its own, and takes
+/// what jemalloc gave out for a mistake.
+let hasJemalloc = Context.environment["COUNTERSIGN_ALLOCATOR"] != "system"
+
+func library(_ name: String, _ dependencies: [Target.Dependency], _ more: [SwiftSetting] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: settings + more)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -43,7 +47,8 @@ let package = Package(
     system("CNGHTTP2", pkgConfig: "libnghttp2", apt: "libnghttp2-dev"),
 
     // The loop and the drivers.
-    library("EventLoop", ["CUV", "CJemalloc"]),
+    library(
+      "EventLoop", ["CUV"] + (hasJemalloc ? ["CJemalloc"] : []), hasJemalloc ? [.define("JEMALLOC")] : []),
     library("AMQP", ["CRabbitMQ", "EventLoop"]),
     library("Redis", ["CHiredis", "EventLoop"]),
     library("HTTPClient", ["CCurl", "EventLoop"]),

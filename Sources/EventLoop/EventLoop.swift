@@ -1,6 +1,9 @@
-import CJemalloc
 import CUV
 import Glibc
+
+#if JEMALLOC
+  import CJemalloc
+#endif
 
 /// The one loop of a process: a libuv loop on its own thread that is also the executor of ``LoopActor``.
 ///
@@ -40,9 +43,11 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     check(uv_check_start(afterPoll, onAfterPoll), "uv_check_start")
     check(uv_idle_init(uv, spin), "uv_idle_init")
 
-    // A burst's memory is free again within a second or two, not ten: what the next step of the same jobs allocates is then not
-    // added to it (decision 0013). Where it fails, all that changes is when pages go back.
-    _ = countersign_give_pages_back_after(1000)
+    #if JEMALLOC
+      // A burst's memory is free again within a second or two, not ten: what the next step of the same jobs allocates is then
+      // not added to it (decision 0013). Where it fails, all that changes is when pages go back.
+      _ = countersign_give_pages_back_after(1000)
+    #endif
     countersign_offer_jobs()
 
     // A broker that hangs up must be an error of the write, not the end of the process.
