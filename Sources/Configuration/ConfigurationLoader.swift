@@ -81,6 +81,11 @@ public struct ConfigurationLoader: Sendable {
     for id in duplicates.keys.sorted() where !id.isEmpty {
       reader.note("webhooks", "two endpoints have the id \"\(id)\"")
     }
+    // Where a transaction is known is remembered by these two; a second key would never be used.
+    let places = publisher.apps.flatMap { app in app.environments.sorted().map { "\"\(app.bundleId)\" in \($0)" } }
+    for (place, all) in Dictionary(grouping: places, by: \.self).sorted(by: { $0.key < $1.key }) where all.count > 1 {
+      reader.note("apps", "two apps are \(place)")
+    }
     for product in publisher.offers.ambiguousProductIds {
       reader.note("offers", "product \"\(product)\" stands in two offers")
     }

@@ -20,11 +20,12 @@ class HTTP2Framing {
   ) throws(HTTP2SessionError) {
     // Retained until `close`: nghttp2 calls back while it is taken down.
     let context = Unmanaged.passRetained(self)
-    let status =
+    let status = withExtendedLifetime(callbacks) {
       switch side {
       case .client: nghttp2_session_client_new(&pointer, callbacks.pointer, context.toOpaque())
       case .server: nghttp2_session_server_new(&pointer, callbacks.pointer, context.toOpaque())
       }
+    }
     guard status == 0 else {
       context.release()
       throw HTTP2SessionError("start an HTTP/2 session", Int(status))

@@ -41,7 +41,10 @@ public enum Entitlement {
     max(purchase.expiresDate ?? .min, purchase.gracePeriodExpiresDate ?? .min)
   }
 
-  private static func hasEnded(_ purchase: VerifiedPurchase, now: Int64) -> Bool {
+  /// Whether a subscription is over, with its grace period; nothing else ends by itself.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  public static func hasEnded(_ purchase: VerifiedPurchase, now: Int64) -> Bool {
     guard purchase.kind == .autoRenewable else { return false }
     return end(of: purchase) <= now
   }

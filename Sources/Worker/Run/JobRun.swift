@@ -61,7 +61,7 @@ final class JobRun {
     let finding = await verification()?.finding() ?? nowhereToAsk()
     if Task.isCancelled, case .failed = finding.outcome {
       // The worker stops and the call was broken off: that is no failure of the job.
-      return await handBack()
+      return await handBack(finding.route)
     }
 
     // 3. The decision, and its effect.
@@ -84,7 +84,7 @@ final class JobRun {
     // Of now: a publisher whose file is being replaced when Apple answers has not given up its offers.
     offers = context.publishers[job.publisherId]?.offers ?? offers
     return PurchaseVerification(
-      of: job.transactionId, at: places, route: lease.route, grant: lease.call, by: worker, log)
+      of: job, attempt: attempt, at: places, route: lease.route, grant: lease.call, by: worker, log)
   }
 
   @inline(never)
@@ -157,7 +157,7 @@ final class JobRun {
     worker.letsGo(self)
     switch nextStep(after: finding.outcome) {
     case .conclude(let conclusion):
-      await finalize(conclusion, finding.route ?? lastingRoute, reuse: reuse(of: finding.outcome))
+      await finalize(conclusion, finding.route ?? lastingRoute, reuse: reuse(of: finding))
     case .retry(let next, let tier, let cause): await retry(next, tier, cause, finding.route ?? lastingRoute)
     }
   }
@@ -171,8 +171,8 @@ final class JobRun {
   var lastingRoute: String? { lease.route.flatMap(Route.init)?.lasting.text }
 
   /// How long the next registrations of the transaction need no call to Apple.
-  private func reuse(of outcome: AttemptOutcome) -> Duration {
-    guard case .verified(let purchase) = outcome else { return .zero }
+  private func reuse(of finding: PurchaseVerification.Finding) -> Duration {
+    guard finding.isFresh, case .verified(let purchase) = finding.outcome else { return .zero }
     return Entitlement.reuse(of: purchase, atMost: context.settings.worker.answerReuse, now: context.now())
   }
 
@@ -295,9 +295,9 @@ final class JobRun {
   }
 
   @inline(never)
-  private func handBack() async {
+  private func handBack(_ route: String?) async {
     worker.letsGo(self)
-    await release(isRetrying: false, after: .zero, isRun: false, route: lease.route)
+    await release(isRetrying: false, after: .zero, isRun: false, route: route ?? lease.route)
     log.info("handed back")
     received.requeue()
   }

@@ -2,35 +2,46 @@ import AppStore
 import Foundation
 import JSON
 
-/// What Apple has answered about a transaction in one place, and where it knew nothing; kept while the job waits for its next call, so that no run asks
-/// what an earlier one was told (decision 0017).
+/// What Apple has answered an attempt; kept while the job waits for its next call, so that no run asks what an earlier one
+/// was told (decision 0017).
 ///
-/// Signed as Apple sent it, and verified whenever it is used: what lies in Redis is not believed.
+/// Answers are kept signed, as Apple sent them, and verified whenever they are used.
 struct KeptAnswers: Equatable, Codable {
-  /// Get Transaction Info's.
-  var transaction: String?
-  /// Get All Subscription Statuses'.
-  var statuses: Statuses?
-  /// The places that do not know the transaction.
-  var unknownAt: [String] = []
-  /// When a run kept them, in milliseconds since 1970.
-  private var keptAt: Int64?
+  typealias Statuses = [SubscriptionStatusesResponse.LastTransaction]
 
-  /// The customer's subscriptions.
-  struct Statuses: Equatable, Codable {
-    /// Whether Apple knew of any; that it does not proves nothing.
-    var areKnown = false
-    var entries: [SubscriptionStatusesResponse.LastTransaction] = []
+  /// Get Transaction Info's, in the present place.
+  private(set) var transaction: String?
+  /// Get All Subscription Statuses', in the present place, if Apple knew of any.
+  private(set) var statuses: Statuses?
+  /// The places that this attempt is done with.
+  private(set) var passed: [String] = []
+  /// Whether an app's key was refused everywhere.
+  var isUnauthorized = false
+  /// The last time at which Apple told something, in milliseconds since 1970.
+  private(set) var toldAt: Int64 = 0
+  /// Whose answers these are.
+  private let synchronizationId: String
+  private let attempt: Int
+  /// Whether an earlier run was told something of the present place.
+  private(set) var areEarlier = false
+  /// When an earlier run was told the statuses, if that is where they come from.
+  private(set) var earlierStatusesAt: Int64?
+
+  private enum CodingKeys: CodingKey {
+    case transaction, statuses, passed, isUnauthorized, toldAt, synchronizationId, attempt
   }
 
-  /// For how long another run may go by them, in milliseconds.
+  /// For how long another run may go by an answer, in milliseconds.
   static let lifetime: Int64 = 600_000
   /// More bytes than these are asked for again; a subscription takes about 8,000.
   static let greatestSize = 65_536
 
-  init() {}
+  /// Begins an attempt.
+  init(of synchronizationId: String, attempt: Int) {
+    (self.synchronizationId, self.attempt) = (synchronizationId, attempt)
+  }
 
-  /// The only endpoint that has not been asked; `nil` when none or both have.
+  /// The only endpoint that has not told anything yet; `nil` when none or both have.
   var missing: AppStoreEndpoint? {
     switch (transaction, statuses) {
     case (.some, nil): .subscriptionStatuses
@@ -39,22 +50,38 @@ struct KeptAnswers: Equatable, Codable {
     }
   }
 
-  /// Reads what an earlier run has kept; `nil` when it is nothing of use, or too old.
+  mutating func told(transaction: String, at now: Int64) { (self.transaction, toldAt) = (transaction, now) }
+
+  mutating func told(statuses: Statuses?, at now: Int64) {
+    (self.statuses, toldAt, earlierStatusesAt) = (statuses, now, nil)
+  }
+
+  /// Goes on to the next place.
+  mutating func pass(_ place: String, at now: Int64) {
+    (transaction, statuses, toldAt) = (nil, nil, now)
+    (areEarlier, earlierStatusesAt) = (false, nil)
+    passed.append(place)
+  }
+
+  // MARK: In a route
+
+  /// Reads what an earlier run has kept; `nil` when it is of another synchronization, or too old.
   ///
-  /// - Parameter now: milliseconds since 1970.
-  init?(_ text: String, now: Int64) {
-    guard let kept = try? JSONText(Array(text.utf8)).decoded(as: KeptAnswers.self), let at = kept.keptAt,
-      (now - Self.lifetime...now + Self.lifetime).contains(at)
+  /// What places know changes from attempt to attempt, so a new one asks all of them.
+  init?(_ text: String, of synchronizationId: String, attempt: Int, now: Int64) {
+    guard let kept = try? JSONText(Array(text.utf8)).decoded(as: KeptAnswers.self),
+      kept.synchronizationId == synchronizationId, (now - Self.lifetime...now + Self.lifetime).contains(kept.toldAt)
     else { return nil }
-    self = kept
+    self.init(of: synchronizationId, attempt: attempt)
+    (transaction, statuses, toldAt) = (kept.transaction, kept.statuses, kept.toldAt)
+    (areEarlier, earlierStatusesAt) = (missing != nil, statuses == nil ? nil : toldAt)
+    if kept.attempt == attempt { (passed, isUnauthorized) = (kept.passed, kept.isUnauthorized) }
   }
 
   /// What the next run is to know; `nil` when there is nothing, or too much.
-  func text(now: Int64) -> String? {
-    guard missing != nil || !unknownAt.isEmpty else { return nil }
-    var kept = self
-    kept.keptAt = kept.keptAt ?? now
-    guard let data = try? JSONEncoder().encode(kept), data.count <= Self.greatestSize else { return nil }
+  var text: String? {
+    guard missing != nil || !passed.isEmpty else { return nil }
+    guard let data = try? JSONEncoder().encode(self), data.count <= Self.greatestSize else { return nil }
     return String(decoding: data, as: UTF8.self)
   }
 }

@@ -29,8 +29,7 @@ extension PurchaseVerification {
   /// What the next run of the job is to go by: it asks for what is missing, and only that.
   func unfinished(_ missing: AppStoreEndpoint?) -> Route {
     Route(
-      place: place.call.name, endpoint: missing?.rawValue, original: original,
-      answers: answers.text(now: worker.context.now()))
+      place: place.call.name, endpoint: missing?.rawValue, original: original, answers: answers.text)
   }
 
   /// Notes an answer and returns its body.

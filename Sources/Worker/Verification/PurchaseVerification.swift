@@ -24,17 +24,21 @@ final class PurchaseVerification {
   private var grant: CallGrant?
   /// The purchase's original transaction, where a verified answer has told it before.
   private(set) var original: String?
-  /// What Apple has answered in the present place, to this run or to the one that waited before it.
-  private(set) var answers = KeptAnswers()
-  /// Whether an app's key was refused everywhere.
-  private var isUnauthorized = false
+  /// What Apple has answered, this run or the one that waited before it.
+  private(set) var answers: KeptAnswers
+  /// Whether Apple knows of no subscription of the customer's; which proves nothing.
+  private var areStatusesUnknown = false
 
   /// What an attempt came to, and where Apple knew the transaction.
   final class Finding: Sendable {
     let outcome: AttemptOutcome
     let route: String?
+    /// Whether Apple has said all of it just now, so that it holds for other registrations, too.
+    let isFresh: Bool
 
-    init(outcome: AttemptOutcome, route: String? = nil) { (self.outcome, self.route) = (outcome, route) }
+    init(outcome: AttemptOutcome, route: String? = nil, isFresh: Bool = true) {
+      (self.outcome, self.route, self.isFresh) = (outcome, route, isFresh)
+    }
   }
 
   /// Both can prove an active subscription, and only the first one any other purchase.
@@ -47,19 +51,24 @@ final class PurchaseVerification {
   ///   - route: where the transaction was known the last time.
   ///   - grant: the first call, if one was taken out of its budget already.
   init?(
-    of transactionId: String, at places: [AppPlace], route: String?, grant: CallGrant?, by worker: Worker, _ log: Log
+    of job: Job, attempt: Int, at places: [AppPlace], route: String?, grant: CallGrant?, by worker: Worker, _ log: Log
   ) {
     let route = route.flatMap(Route.init)
     // The publisher may have changed its mind about the environment since.
     let known = places.firstIndex { $0.call.name == route?.place }
     guard let first = known ?? places.indices.first else { return nil }
     place = places[first]
+    var answers: KeptAnswers?
     if known != nil, let route {
       original = route.original
-      answers = route.answers.flatMap { KeptAnswers($0, now: worker.context.now()) } ?? KeptAnswers()
+      answers = route.answers.flatMap {
+        KeptAnswers($0, of: job.synchronizationId, attempt: attempt, now: worker.context.now())
+      }
     }
-    self.places = places.filter { [place, answers] in $0 !== place && !answers.unknownAt.contains($0.call.name) }[...]
-    self.transactionId = transactionId
+    self.answers = answers ?? KeptAnswers(of: job.synchronizationId, attempt: attempt)
+    let passed = answers?.passed ?? []
+    self.places = places.filter { [place] in $0 !== place && !passed.contains($0.call.name) }[...]
+    transactionId = job.transactionId
     self.grant = grant
     self.worker = worker
     self.log = log
@@ -70,7 +79,7 @@ final class PurchaseVerification {
     repeat {
       if let finding = await ask(takeGrant()) { return finding }
     } while moveOn()
-    return Finding(outcome: isUnauthorized ? .failed(.unauthorized) : .unknownTransaction)
+    return Finding(outcome: answers.isUnauthorized ? .failed(.unauthorized) : .unknownTransaction)
   }
 
   /// The endpoint that may be asked at once.
@@ -82,8 +91,8 @@ final class PurchaseVerification {
 
   private func moveOn() -> Bool {
     guard let next = places.popFirst() else { return false }
-    (place, original) = (next, nil)
-    (answers.transaction, answers.statuses) = (nil, nil)
+    answers.pass(place.call.name, at: worker.context.now())
+    (place, original, areStatusesUnknown) = (next, nil, false)
     return true
   }
 
@@ -102,19 +111,23 @@ final class PurchaseVerification {
   @inline(never)
   private func finding(behind obstacle: Obstacle) async -> Finding? {
     switch obstacle {
+    case .stop(.rejected, _) where answers.areEarlier:
+      // What lay in Redis may have been damaged there; Apple decides.
+      return Finding(outcome: .failed(.malformedAnswer), route: Route(place: place.call.name).text)
     case .stop(let outcome, let route): return Finding(outcome: outcome, route: route?.text)
     case .call(let error):
       switch error.kind {
+      case .unauthorized where answers.missing != nil:
+        // It was right for the other endpoint just now.
+        return Finding(outcome: .failed(.unauthorized), route: unfinished(answers.missing).text)
       case .unauthorized:
         // Production knows nothing of an app that was never released; the sandbox is asked next.
         if place.environment == .production, place.app.environments.contains("Sandbox") { return nil }
         // Perhaps another app knows it; but without this one's answer nobody can say that no app does.
         log.error("Apple refused the key", ["app": .string(place.app.bundleId), "cause": .failure(error)])
-        isUnauthorized = true
+        answers.isUnauthorized = true
         return nil
-      case .api(let code) where Self.unknown.contains(code):
-        answers.unknownAt.append(place.call.name)
-        return nil
+      case .api(let code) where Self.unknown.contains(code): return nil
       default: return Finding(outcome: await outcome(of: error), route: answers.missing.map { unfinished($0).text })
       }
     }
@@ -134,8 +147,7 @@ final class PurchaseVerification {
     var endpoint = granted
     if endpoint == nil { endpoint = try await takeCall(answers.missing.map { [$0] } ?? Self.endpoints) }
     if endpoint == .subscriptionStatuses {
-      try await askForStatuses()
-      if let finding = try latest(in: answers.statuses?.entries ?? []) { return finding }
+      if let finding = try latest(in: try await askForStatuses() ?? []) { return finding }
       // The customer's subscriptions do not name this transaction: it is an older one of theirs, or none of them.
     }
     switch try judge(try await signedTransaction(isGranted: endpoint == .transactionInfo)) {
@@ -171,23 +183,38 @@ final class PurchaseVerification {
     return .doubtful(Transaction(transaction, original))
   }
 
-  /// Asks for the statuses, unless they were asked for before.
+  /// Concludes by the statuses, which are asked for unless they were before.
   @inline(never)
   private func resolve(_ transaction: Transaction) async throws(Obstacle) -> Finding {
     original = transaction.original
-    if answers.statuses == nil {
-      try await takeCall([.subscriptionStatuses])
-      try await askForStatuses()
+    if let statuses = answers.statuses, let finding = try conclude(transaction, statuses) { return finding }
+    // Where Apple's index is behind, asking again at once gets the same answer.
+    guard !areStatusesUnknown, answers.statuses == nil || answers.earlierStatusesAt != nil else { throw tryLater() }
+    try await takeCall([.subscriptionStatuses])
+    guard let statuses = try await askForStatuses(), let finding = try conclude(transaction, statuses) else {
+      throw tryLater()
     }
-    let statuses = answers.statuses ?? KeptAnswers.Statuses()
-    if let entry = statuses.entries.first(where: { $0.originalTransactionId == transaction.original }),
+    return finding
+  }
+
+  /// What the statuses say of a transaction; `nil` when only later ones can tell.
+  private func conclude(
+    _ transaction: Transaction, _ statuses: KeptAnswers.Statuses
+  ) throws(Obstacle) -> Finding? {
+    if let entry = statuses.first(where: { $0.originalTransactionId == transaction.original }),
       let latest = try latest(entry, of: transaction.original)
     {
-      return latest
+      return hasEndedSince(latest) ? nil : latest
     }
-    // Of what came after an upgrade, or where Apple's index is behind, only the statuses can tell.
-    guard statuses.areKnown, transaction.payload.isUpgraded != true else { throw tryLater() }
-    return try purchase(transaction.payload)
+    // Of what came after an upgrade the transaction knows nothing.
+    return transaction.payload.isUpgraded == true ? nil : try purchase(transaction.payload)
+  }
+
+  /// Whether a subscription has ended while its statuses were kept, so that Apple may have renewed it since.
+  private func hasEndedSince(_ finding: Finding) -> Bool {
+    guard let then = answers.earlierStatusesAt, case .verified(let purchase) = finding.outcome else { return false }
+    return Entitlement.hasEnded(purchase, now: worker.context.now())
+      && !Entitlement.hasEnded(purchase, now: then)
   }
 
   /// Whether a subscription's transaction proves access by itself.
@@ -210,27 +237,29 @@ final class PurchaseVerification {
       let answer = try await worker.api.transactionInfo(
         transactionId, in: place.environment, for: place.credentials)
       let signed = succeeded(answer, .transactionInfo, since: start).signedTransactionInfo
-      answers.transaction = signed
+      answers.told(transaction: signed, at: worker.context.now())
       return signed
     } catch {
       throw failed(error, since: start)
     }
   }
 
+  /// Returns the customer's subscriptions; `nil` when Apple knows of none, which proves nothing.
   @inline(never)
-  private func askForStatuses() async throws(Obstacle) {
+  private func askForStatuses() async throws(Obstacle) -> KeptAnswers.Statuses? {
     let start = ContinuousClock.now
+    var statuses: KeptAnswers.Statuses?
     do throws(AppStoreAPIError) {
       let answer = try await worker.api.subscriptionStatuses(
         transactionId, in: place.environment, for: place.credentials)
-      answers.statuses = .init(
-        areKnown: true,
-        entries: succeeded(answer, .subscriptionStatuses, since: start).data.flatMap { $0.lastTransactions ?? [] })
+      statuses = succeeded(answer, .subscriptionStatuses, since: start).data.flatMap { $0.lastTransactions ?? [] }
     } catch {
       let obstacle = failed(error, since: start)
       guard case .api(let code) = error.kind, Self.unknown.contains(code) else { throw obstacle }
-      answers.statuses = .init()
     }
+    areStatusesUnknown = statuses == nil
+    answers.told(statuses: statuses, at: worker.context.now())
+    return statuses
   }
 
   /// The subscription whose first or latest transaction is the one in question; an answer holds all of a customer's.
@@ -290,7 +319,9 @@ final class PurchaseVerification {
       purchaseDate: date, expiresDate: transaction.expiresDate, gracePeriodExpiresDate: grace,
       revocationDate: transaction.revocationDate, isReportedRevoked: isReportedRevoked)
     let only = kind == .autoRenewable ? nil : AppStoreEndpoint.transactionInfo.rawValue
-    return Finding(outcome: .verified(purchase), route: Route(place: place.call.name, endpoint: only).text)
+    return Finding(
+      outcome: .verified(purchase), route: Route(place: place.call.name, endpoint: only).text,
+      isFresh: answers.earlierStatusesAt == nil)
   }
 
   private func checked<Payload>(_ verdict: Verdict<Payload>) throws(Obstacle) -> Payload {

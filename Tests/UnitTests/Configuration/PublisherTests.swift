@@ -151,6 +151,11 @@ struct PublisherTests {
         == ["publishers/a.json: webhooks: two endpoints have the id \"w\""])
   }
 
+  @Test func duplicateApps() throws {
+    let mistakes = try mistakes(#""apps": [\#(Self.app), \#(Self.app)]"#)
+    #expect(mistakes.count == 2 && mistakes.allSatisfy { $0.hasPrefix("publishers/a.json: apps: two apps are \"com.") })
+  }
+
   @Test func ambiguousProducts() throws {
     #expect(
       try mistakes(
