@@ -16,8 +16,8 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// jemalloc (decision 0013), or the C library's where COUNTERSIGN_ALLOCATOR is `system`: a sanitizer brings its own, and takes
-/// what jemalloc gave out for a mistake.
+/// jemalloc allocates (decision 0013), unless COUNTERSIGN_ALLOCATOR is `system`: a sanitizer brings its own malloc, and ends the
+/// process at the first free of what jemalloc gave out.
 let hasJemalloc = Context.environment["COUNTERSIGN_ALLOCATOR"] != "system"
 
 func library(_ name: String, _ dependencies: [Target.Dependency], _ more: [SwiftSetting] = []) -> Target {

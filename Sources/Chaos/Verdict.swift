@@ -29,8 +29,9 @@ struct Verdict {
   static let gracePeriod: Int64 = 10_000
   /// What is under way when Apple says 429 may still arrive, in milliseconds.
   static let pauseNotice: Int64 = 1000
-  /// By how many seconds a call may be later than the ones that were taken out of the budget after it. Redis answers a batch
-  /// of commands when all of them are on disk, and a worker that has just found its servers again has much to do.
+  /// How long a call may be on its way after it was taken out of the budget, in seconds; so much of the budget may arrive on
+  /// top of what is taken out now. Redis answers a batch of commands when all of them are on disk, and a worker that has just
+  /// found its servers again has much to do.
   static let lateness = 0.75
 
   var attempted = 0
@@ -243,6 +244,7 @@ struct Verdict {
       let calls = calls.sorted { $0.time < $1.time }
       let (excess, stretch) = busiestStretch(calls, perSecond: limit)
       busiestStretches[kind] = pace(stretch)
+      // One more, as times are whole milliseconds and the budgets of the sandbox are small.
       if Double(excess) > Double(limit) * (1 + Self.lateness) + 1 {
         problems.append("\(kind) with a budget of \(limit) calls a second: \(pace(stretch))")
       }

@@ -81,10 +81,12 @@ public struct ConfigurationLoader: Sendable {
     for id in duplicates.keys.sorted() where !id.isEmpty {
       reader.note("webhooks", "two endpoints have the id \"\(id)\"")
     }
-    // Where a transaction is known is remembered by these two; a second key would never be used.
-    let places = publisher.apps.flatMap { app in app.environments.sorted().map { "\"\(app.bundleId)\" in \($0)" } }
+    // A route knows an app by these two: a second app's key would never be used.
+    let places = publisher.apps.filter { !$0.bundleId.isEmpty }.flatMap { app in
+      app.environments.sorted().map { "\"\(app.bundleId)\" in \($0)" }
+    }
     for (place, all) in Dictionary(grouping: places, by: \.self).sorted(by: { $0.key < $1.key }) where all.count > 1 {
-      reader.note("apps", "two apps are \(place)")
+      reader.note("apps", "two apps have the bundleId \(place)")
     }
     for product in publisher.offers.ambiguousProductIds {
       reader.note("offers", "product \"\(product)\" stands in two offers")

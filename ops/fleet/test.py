@@ -60,11 +60,12 @@ def sanitized(arguments):
 def test(arguments):
     options, arguments = sanitized(arguments)
     # swift test reads the manifest again, and must find what swift build has found there.
-    manifest = os.environ | ({"COUNTERSIGN_ALLOCATOR": "system"} if options else {})
+    building = os.environ | ({"COUNTERSIGN_ALLOCATOR": "system"} if options else {})
     check_scripts()
     check("the format", ["swift", "format", "lint", "--strict", "-r", "Sources", "Tests", "Package.swift"])
-    build("--build-tests", *options, environment=manifest)
+    build("--build-tests", *options, environment=building)
     if options:
+        # The executable without a sanitizer, and with jemalloc.
         build("--product", "countersign")
     check("the example configuration", [COUNTERSIGN, "check-config", "--config", EXAMPLE])
     if not arguments and not options:
@@ -73,7 +74,7 @@ def test(arguments):
         print("Starting RabbitMQ and Redis …", flush=True)
         processes.forget_servers()
         servers = processes.start_servers()
-        environment = manifest | {
+        environment = building | {
             # Not under the names that configure a role: roles that the tests start would inherit them.
             "COUNTERSIGN_TEST_SERVERS": str(processes.folder),
             "COUNTERSIGN_TEST_RABBITMQ_URL": servers["COUNTERSIGN_RABBITMQ_URL"],

@@ -39,9 +39,6 @@ public struct SubscriptionStatusesResponse: Hashable, Sendable, Codable {
     public var signedTransactionInfo: String?
     /// What will happen at the next renewal, signed.
     public var signedRenewalInfo: String?
-
-    /// Creates one that says nothing yet.
-    public init() {}
   }
 }
 

@@ -147,7 +147,7 @@ extension PurchaseStore {
   ///
   /// - Parameters:
   ///   - sweepAfter: when the sweep may look at the synchronization; must be longer than the delay.
-  ///   - route: where Apple knew the transaction, if that is known by now.
+  ///   - route: what the next run is to go by; `nil` leaves what is there.
   ///   - isRun: whether the job was run; what is set aside before keeps its count of crashes.
   public func release(
     _ job: Job, _ lease: Lease, isRetrying: Bool, sweepAfter: Duration, route: String?, isRun: Bool = true

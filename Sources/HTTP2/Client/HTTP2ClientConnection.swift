@@ -77,10 +77,9 @@ final class HTTP2ClientConnection {
       return
     }
     do {
-      socket = try TLSSocket(takingOwnershipOf: descriptor, bytesPerWrite: 64 << 10, scratch) {
-        () throws(CryptoError) in
-        try TLSSession(connecting: context, to: host)
-      } onReadiness: { [weak self] in
+      socket = try TLSSocket(
+        takingOwnershipOf: descriptor, bytesPerWrite: 64 << 10, scratch, try TLSSession(connecting: context, to: host)
+      ) { [weak self] in
         self?.handle($0)
       }
       flush()
@@ -194,7 +193,7 @@ final class HTTP2ClientConnection {
         try socket.send()
       } while hasMore && !socket.hasUnsent
     } catch {
-      return close(isOpen || !(error is ConnectionLost) ? .interrupted : .unreachable, "\(error)")
+      return close(isOpen ? .interrupted : .unreachable, "\(error)")
     }
     socket.watch(socket.hasUnsent ? [.readable, .writable] : .readable)
     settle()

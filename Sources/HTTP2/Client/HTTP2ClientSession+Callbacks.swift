@@ -1,14 +1,12 @@
 import CNGHTTP2
 import EventLoop
 
-func clientCallbacks() throws(HTTP2SessionError) -> HTTP2Callbacks {
-  try HTTP2Callbacks { callbacks in
-    nghttp2_session_callbacks_set_on_header_callback(callbacks, onHeader)
-    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, onData)
-    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, onFrame)
-    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, onStreamClose)
-    nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, onFrameNotSent)
-  }
+func setClientCallbacks(_ callbacks: OpaquePointer) {
+  nghttp2_session_callbacks_set_on_header_callback(callbacks, onHeader)
+  nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, onData)
+  nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, onFrame)
+  nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, onStreamClose)
+  nghttp2_session_callbacks_set_on_frame_not_send_callback(callbacks, onFrameNotSent)
 }
 
 private func session(of context: UnsafeMutableRawPointer?) -> HTTP2ClientSession {

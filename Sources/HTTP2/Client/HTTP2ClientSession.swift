@@ -27,8 +27,8 @@ final class HTTP2ClientSession: HTTP2Framing {
   /// - Throws: ``HTTP2SessionError`` when there is no memory.
   init() throws(HTTP2SessionError) {
     try super.init(
-      .client, clientCallbacks(),
-      settings: [NGHTTP2_SETTINGS_ENABLE_PUSH: 0, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE: streamWindow])
+      .client, settings: [NGHTTP2_SETTINGS_ENABLE_PUSH: 0, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE: streamWindow],
+      setCallbacks: setClientCallbacks)
     // With the 64 KiB of the protocol a dozen answers at a time would wait for a round trip.
     nghttp2_session_set_local_window_size(pointer, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, connectionWindow)
   }
@@ -94,7 +94,7 @@ final class HTTP2ClientSession: HTTP2Framing {
 }
 
 extension HTTP2ClientSession {
-  // What nghttp2 tells. None of these may close the session, which is at work when it calls them.
+  // What nghttp2 tells.
 
   func receiveHeader(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, on stream: Int32) {
     guard let call = calls[stream] else { return }

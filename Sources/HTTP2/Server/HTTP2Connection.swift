@@ -22,10 +22,9 @@ final class HTTP2Connection {
     self.configuration = configuration
     self.handler = handler
     self.onClose = onClose
-    socket = try TLSSocket(takingOwnershipOf: descriptor, bytesPerWrite: 256 << 10, scratch) {
-      () throws(CryptoError) in
-      try TLSSession(accepting: configuration.tls)
-    } onReadiness: { [weak self] in
+    socket = try TLSSocket(
+      takingOwnershipOf: descriptor, bytesPerWrite: 256 << 10, scratch, try TLSSession(accepting: configuration.tls)
+    ) { [weak self] in
       self?.handle($0)
     }
     socket?.watch(.readable)

@@ -1,14 +1,12 @@
 import CNGHTTP2
 import EventLoop
 
-func serverCallbacks() throws(HTTP2SessionError) -> HTTP2Callbacks {
-  try HTTP2Callbacks { callbacks in
-    nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, onBeginHeaders)
-    nghttp2_session_callbacks_set_on_header_callback(callbacks, onHeader)
-    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, onData)
-    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, onFrame)
-    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, onStreamClose)
-  }
+func setServerCallbacks(_ callbacks: OpaquePointer) {
+  nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, onBeginHeaders)
+  nghttp2_session_callbacks_set_on_header_callback(callbacks, onHeader)
+  nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, onData)
+  nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, onFrame)
+  nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, onStreamClose)
 }
 
 private func session(of context: UnsafeMutableRawPointer?) -> HTTP2Session {

@@ -21,11 +21,11 @@ final class HTTP2Session: HTTP2Framing {
     self.maxRequestBytes = maxRequestBytes
     self.onRequest = onRequest
     try super.init(
-      .server, serverCallbacks(),
+      .server,
       settings: [
         NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS: UInt32(maxConcurrentStreams),
         NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE: UInt32(maxHeaderBytes),
-      ])
+      ], setCallbacks: setServerCallbacks)
   }
 
   /// Whether a handler has yet to answer.
@@ -68,7 +68,7 @@ final class HTTP2Session: HTTP2Framing {
 }
 
 extension HTTP2Session {
-  // What nghttp2 tells. None of these may close the session, which is at work when it calls them.
+  // What nghttp2 tells.
 
   func begin(_ stream: Int32) {
     streams[stream] = HTTP2Stream()

@@ -16,16 +16,21 @@ class HTTP2Framing {
   ///
   /// - Throws: ``HTTP2SessionError`` when there is no memory.
   init(
-    _ side: Side, _ callbacks: HTTP2Callbacks, settings: KeyValuePairs<nghttp2_settings_id, UInt32>
+    _ side: Side, settings: KeyValuePairs<nghttp2_settings_id, UInt32>, setCallbacks: (OpaquePointer) -> Void
   ) throws(HTTP2SessionError) {
+    var callbacks: OpaquePointer?
+    var status = nghttp2_session_callbacks_new(&callbacks)
+    guard status == 0, let callbacks else { throw HTTP2SessionError("start an HTTP/2 session", Int(status)) }
+    // The session copies what it needs.
+    defer { nghttp2_session_callbacks_del(callbacks) }
+    setCallbacks(callbacks)
     // Retained until `close`: nghttp2 calls back while it is taken down.
     let context = Unmanaged.passRetained(self)
-    let status = withExtendedLifetime(callbacks) {
+    status =
       switch side {
-      case .client: nghttp2_session_client_new(&pointer, callbacks.pointer, context.toOpaque())
-      case .server: nghttp2_session_server_new(&pointer, callbacks.pointer, context.toOpaque())
+      case .client: nghttp2_session_client_new(&pointer, callbacks, context.toOpaque())
+      case .server: nghttp2_session_server_new(&pointer, callbacks, context.toOpaque())
       }
-    }
     guard status == 0 else {
       context.release()
       throw HTTP2SessionError("start an HTTP/2 session", Int(status))

@@ -21,7 +21,7 @@ final class TLSSocket {
   ///   - onReadiness: called when there is something to read, or room to write; ``watch(_:)`` says which is wanted.
   init(
     takingOwnershipOf descriptor: Int32, bytesPerWrite: Int, _ scratch: Scratch,
-    _ tls: () throws(CryptoError) -> TLSSession, onReadiness: @escaping @LoopActor (Readiness) -> Void
+    _ tls: @autoclosure () throws -> TLSSession, onReadiness: @escaping @LoopActor (Readiness) -> Void
   ) throws {
     self.descriptor = descriptor
     self.bytesPerWrite = bytesPerWrite

@@ -21,8 +21,6 @@ struct Lane {
   static let patience: Duration = .milliseconds(500)
   /// The most that are held for their turn.
   static let longestLine = 200
-  /// The longest that a parked one stays away before it asks again.
-  static let longestPark: Duration = .seconds(60)
   /// How long what was learnt of an endpoint is kept that nothing is sent to.
   static let memory: Duration = .seconds(300)
   /// An endpoint that takes longer counts as slow.

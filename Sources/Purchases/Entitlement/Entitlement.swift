@@ -41,10 +41,12 @@ public enum Entitlement {
     max(purchase.expiresDate ?? .min, purchase.gracePeriodExpiresDate ?? .min)
   }
 
-  /// Whether a subscription is over, with its grace period; nothing else ends by itself.
-  ///
-  /// - Parameter now: milliseconds since 1970.
-  public static func hasEnded(_ purchase: VerifiedPurchase, now: Int64) -> Bool {
+  /// Whether a subscription that was not over at one time, in milliseconds since 1970, is over at a later one.
+  public static func hasEnded(_ purchase: VerifiedPurchase, since then: Int64, now: Int64) -> Bool {
+    hasEnded(purchase, now: now) && !hasEnded(purchase, now: then)
+  }
+
+  private static func hasEnded(_ purchase: VerifiedPurchase, now: Int64) -> Bool {
     guard purchase.kind == .autoRenewable else { return false }
     return end(of: purchase) <= now
   }

@@ -6,7 +6,7 @@ public struct Route: Sendable, Equatable {
   public let endpoint: String?
   /// The original transaction, once a verified answer has told it.
   public let original: String?
-  /// What Apple has answered already, while a job waits for its next call; whoever wrote it reads it.
+  /// What Apple has answered already, while a job waits for its next call; opaque here, the worker's `KeptAnswers`.
   public let answers: String?
 
   /// Creates a route.
@@ -31,6 +31,6 @@ public struct Route: Sendable, Equatable {
     return original.map { "\(place)|\(endpoint ?? "")|\($0)" } ?? endpoint.map { "\(place)|\($0)" } ?? place
   }
 
-  /// What is true of the transaction for longer than one job: all but the answers that the job has kept.
-  public var lasting: Route { Route(place: place, endpoint: endpoint, original: original) }
+  /// What is true of the transaction for longer than one job: not the answers that the job has kept, nor what it still lacks.
+  public var lasting: Route { Route(place: place, endpoint: answers == nil ? endpoint : nil, original: original) }
 }

@@ -61,7 +61,7 @@ final class JobRun {
     let finding = await verification()?.finding() ?? nowhereToAsk()
     if Task.isCancelled, case .failed = finding.outcome {
       // The worker stops and the call was broken off: that is no failure of the job.
-      return await handBack(finding.route)
+      return await handBack(finding.route?.text)
     }
 
     // 3. The decision, and its effect.
@@ -157,8 +157,8 @@ final class JobRun {
     worker.letsGo(self)
     switch nextStep(after: finding.outcome) {
     case .conclude(let conclusion):
-      await finalize(conclusion, finding.route ?? lastingRoute, reuse: reuse(of: finding))
-    case .retry(let next, let tier, let cause): await retry(next, tier, cause, finding.route ?? lastingRoute)
+      await finalize(conclusion, finding.route?.lasting.text ?? lastingRoute, reuse: reuse(of: finding))
+    case .retry(let next, let tier, let cause): await retry(next, tier, cause, finding.route?.text ?? lastingRoute)
     }
   }
 
@@ -297,7 +297,7 @@ final class JobRun {
   @inline(never)
   private func handBack(_ route: String?) async {
     worker.letsGo(self)
-    await release(isRetrying: false, after: .zero, isRun: false, route: route ?? lease.route)
+    await release(isRetrying: false, after: .zero, isRun: false, route: route)
     log.info("handed back")
     received.requeue()
   }

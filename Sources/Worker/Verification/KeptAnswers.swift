@@ -2,11 +2,11 @@ import AppStore
 import Foundation
 import JSON
 
-/// What Apple has answered an attempt; kept while the job waits for its next call, so that no run asks what an earlier one
-/// was told (decision 0017).
+/// What Apple has answered about a synchronization's transaction; kept while the job waits for its next call, so that no run
+/// asks what an earlier one was told (decision 0017).
 ///
 /// Answers are kept signed, as Apple sent them, and verified whenever they are used.
-struct KeptAnswers: Equatable, Codable {
+struct KeptAnswers: Codable {
   typealias Statuses = [SubscriptionStatusesResponse.LastTransaction]
 
   /// Get Transaction Info's, in the present place.
@@ -26,6 +26,8 @@ struct KeptAnswers: Equatable, Codable {
   private(set) var areEarlier = false
   /// When an earlier run was told the statuses, if that is where they come from.
   private(set) var earlierStatusesAt: Int64?
+  /// Whether this run was told that Apple knows of no subscription of the customer's, which proves nothing.
+  private(set) var areStatusesUnknown = false
 
   private enum CodingKeys: CodingKey {
     case transaction, statuses, passed, isUnauthorized, toldAt, synchronizationId, attempt
@@ -54,12 +56,16 @@ struct KeptAnswers: Equatable, Codable {
 
   mutating func told(statuses: Statuses?, at now: Int64) {
     (self.statuses, toldAt, earlierStatusesAt) = (statuses, now, nil)
+    areStatusesUnknown = statuses == nil
   }
+
+  /// Drops statuses that are too old to tell.
+  mutating func forgetStatuses() { (statuses, earlierStatusesAt) = (nil, nil) }
 
   /// Goes on to the next place.
   mutating func pass(_ place: String, at now: Int64) {
     (transaction, statuses, toldAt) = (nil, nil, now)
-    (areEarlier, earlierStatusesAt) = (false, nil)
+    (areEarlier, earlierStatusesAt, areStatusesUnknown) = (false, nil, false)
     passed.append(place)
   }
 
@@ -69,6 +75,7 @@ struct KeptAnswers: Equatable, Codable {
   ///
   /// What places know changes from attempt to attempt, so a new one asks all of them.
   init?(_ text: String, of synchronizationId: String, attempt: Int, now: Int64) {
+    // Either way: the clocks of two workers may differ.
     guard let kept = try? JSONText(Array(text.utf8)).decoded(as: KeptAnswers.self),
       kept.synchronizationId == synchronizationId, (now - Self.lifetime...now + Self.lifetime).contains(kept.toldAt)
     else { return nil }

@@ -32,9 +32,47 @@ extension PurchaseVerification {
       place: place.call.name, endpoint: missing?.rawValue, original: original, answers: answers.text)
   }
 
+  /// Returns the transaction that an earlier run was told, or asks for it.
+  ///
+  /// - Parameter isGranted: whether the call was taken out of its budget already.
+  @inline(never)
+  func signedTransaction(isGranted: Bool) async throws(Obstacle) -> String {
+    if !isGranted {
+      if let kept = answers.transaction { return kept }
+      try await takeCall([.transactionInfo])
+    }
+    let start = ContinuousClock.now
+    do throws(AppStoreAPIError) {
+      let answer = try await worker.api.transactionInfo(
+        transactionId, in: place.environment, for: place.credentials)
+      let signed = succeeded(answer, .transactionInfo, since: start).signedTransactionInfo
+      answers.told(transaction: signed, at: worker.context.now())
+      return signed
+    } catch {
+      throw failed(error, since: start)
+    }
+  }
+
+  /// Returns the customer's subscriptions; `nil` when Apple knows of none, which proves nothing.
+  @inline(never)
+  func askForStatuses() async throws(Obstacle) -> KeptAnswers.Statuses? {
+    let start = ContinuousClock.now
+    var statuses: KeptAnswers.Statuses?
+    do throws(AppStoreAPIError) {
+      let answer = try await worker.api.subscriptionStatuses(
+        transactionId, in: place.environment, for: place.credentials)
+      statuses = succeeded(answer, .subscriptionStatuses, since: start).data.flatMap { $0.lastTransactions ?? [] }
+    } catch {
+      let obstacle = failed(error, since: start)
+      guard case .api(let code) = error.kind, Self.unknown.contains(code) else { throw obstacle }
+    }
+    answers.told(statuses: statuses, at: worker.context.now())
+    return statuses
+  }
+
   /// Notes an answer and returns its body.
   @inline(never)
-  func succeeded<Body>(
+  private func succeeded<Body>(
     _ answer: AppStoreAnswer<Body>, _ endpoint: AppStoreEndpoint, since start: ContinuousClock.Instant
   ) -> Body {
     observe(start, endpoint, "ok")
@@ -45,7 +83,7 @@ extension PurchaseVerification {
 
   /// Notes a failure.
   @inline(never)
-  func failed(_ error: AppStoreAPIError, since start: ContinuousClock.Instant) -> Obstacle {
+  private func failed(_ error: AppStoreAPIError, since start: ContinuousClock.Instant) -> Obstacle {
     observe(start, error.endpoint, error.label)
     log.info(
       "Apple call failed",

@@ -152,8 +152,11 @@ struct PublisherTests {
   }
 
   @Test func duplicateApps() throws {
-    let mistakes = try mistakes(#""apps": [\#(Self.app), \#(Self.app)]"#)
-    #expect(mistakes.count == 2 && mistakes.allSatisfy { $0.hasPrefix("publishers/a.json: apps: two apps are \"com.") })
+    #expect(
+      try mistakes(#""apps": [\#(Self.app), \#(Self.app)]"#) == [
+        "publishers/a.json: apps: two apps have the bundleId \"com.a\" in Production",
+        "publishers/a.json: apps: two apps have the bundleId \"com.a\" in Sandbox",
+      ])
   }
 
   @Test func ambiguousProducts() throws {

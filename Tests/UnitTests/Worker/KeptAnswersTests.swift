@@ -1,6 +1,6 @@
-import AppStore
 import Testing
 
+@testable import AppStore
 @testable import Worker
 
 struct KeptAnswersTests {
