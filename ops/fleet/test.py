@@ -42,6 +42,15 @@ def check_scripts():
         raise Failure("\n".join(mistakes))
 
 
+def check_imports():
+    """The executable makes do with FoundationEssentials: all of Foundation takes 7 MiB of each process."""
+    print("Checking the imports …", flush=True)
+    whole = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "Sources").rglob("*.swift"))
+             if "import Foundation" in path.read_text().splitlines()]
+    if whole:
+        raise Failure(f"{', '.join(whole)}: import FoundationEssentials instead of Foundation")
+
+
 def sanitized(arguments):
     """Takes `--sanitize=thread|address` out of the arguments: what to build and to test with, and the rest."""
     kinds = [word.split("=", 1)[1] for word in arguments if word.startswith("--sanitize=")]
@@ -62,6 +71,7 @@ def test(arguments):
     # swift test reads the manifest again, and must find what swift build has found there.
     building = os.environ | ({"COUNTERSIGN_ALLOCATOR": "system"} if options else {})
     check_scripts()
+    check_imports()
     check("the format", ["swift", "format", "lint", "--strict", "-r", "Sources", "Tests", "Package.swift"])
     build("--build-tests", *options, environment=building)
     if options:

@@ -48,6 +48,6 @@ extension JobRun {
       log.error("a delivery could not be buried", ["cause": .failure(error)])
     }
     worker.letsGo(self)
-    await finalize(Outcome(.internalError), lastingRoute)
+    await finalize(Outcome(.internalError), lastingRoute())
   }
 }

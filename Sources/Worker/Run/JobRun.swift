@@ -57,11 +57,11 @@ final class JobRun {
     if job.transactionId == context.faults.crashTransaction { abort() }
 
     // 2. Apple's answer, verified; or that of a moment ago.
-    if let covered = coveredOutcome() { return await finalize(covered, lastingRoute) }
+    if let covered = coveredOutcome() { return await finalize(covered, lastingRoute()) }
     let finding = await verification()?.finding() ?? nowhereToAsk()
     if Task.isCancelled, case .failed = finding.outcome {
       // The worker stops and the call was broken off: that is no failure of the job.
-      return await handBack(finding.route?.text)
+      return await handBack(finding)
     }
 
     // 3. The decision, and its effect.
@@ -119,7 +119,7 @@ final class JobRun {
       return try await worker.store.takeLease(
         job, for: context.settings.worker.leaseDuration, sweepAfter: context.settings.worker.sweepAfter,
         wasRedelivered: JobMessage.wasRedelivered(received.delivery), places: places.map(\.call),
-        endpoints: PurchaseVerification.endpointNames)
+        endpoints: PurchaseVerification.endpoints)
     } catch {
       log.warning("lease failed", ["cause": .failure(error)])
       return nil
@@ -156,9 +156,8 @@ final class JobRun {
     // From here on the lease ends by what is written next; a renewal must not bring it back.
     worker.letsGo(self)
     switch nextStep(after: finding.outcome) {
-    case .conclude(let conclusion):
-      await finalize(conclusion, finding.route?.lasting.text ?? lastingRoute, reuse: reuse(of: finding))
-    case .retry(let next, let tier, let cause): await retry(next, tier, cause, finding.route?.text ?? lastingRoute)
+    case .conclude(let conclusion): await finalize(conclusion, lastingRoute(after: finding), reuse: reuse(of: finding))
+    case .retry(let next, let tier, let cause): await retry(next, tier, cause, route(after: finding))
     }
   }
 
@@ -167,8 +166,17 @@ final class JobRun {
     NextStep.after(outcome, attempt: attempt, policy: worker.policy, offers: offers, now: context.now())
   }
 
-  /// Where the transaction was known before. What Apple answered goes on only with the finding that says so.
-  var lastingRoute: String? { lease.route.flatMap(Route.init)?.lasting.text }
+  /// Where the transaction is known, for the jobs to come.
+  @inline(never)
+  func lastingRoute(after finding: PurchaseVerification.Finding? = nil) -> String? {
+    (finding?.route ?? lease.route.flatMap(Route.init))?.lasting.text
+  }
+
+  /// What the next run is to go by: what Apple has answered goes on only with the finding that says so.
+  @inline(never)
+  private func route(after finding: PurchaseVerification.Finding) -> String? {
+    finding.route?.text ?? lastingRoute()
+  }
 
   /// How long the next registrations of the transaction need no call to Apple.
   private func reuse(of finding: PurchaseVerification.Finding) -> Duration {
@@ -295,9 +303,9 @@ final class JobRun {
   }
 
   @inline(never)
-  private func handBack(_ route: String?) async {
+  private func handBack(_ finding: PurchaseVerification.Finding) async {
     worker.letsGo(self)
-    await release(isRetrying: false, after: .zero, isRun: false, route: route)
+    await release(isRetrying: false, after: .zero, isRun: false, route: finding.route?.text)
     log.info("handed back")
     received.requeue()
   }

@@ -1,5 +1,5 @@
 import AppStore
-import Foundation
+import FoundationEssentials
 import JSON
 
 /// What Apple has answered about a synchronization's transaction; kept while the job waits for its next call, so that no run

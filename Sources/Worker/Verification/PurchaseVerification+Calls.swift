@@ -8,13 +8,14 @@ import Purchases
 /// The calls of a verification: each out of the fleet's budget, measured, and its failure judged.
 extension PurchaseVerification {
   /// Takes a call out of the fleet's budget; without one the job waits in a tier, not here, and keeps what it was told.
+  ///
+  /// - Parameter only: the only endpoint that will do; `nil` takes whichever has some budget left.
   @discardableResult
   @inline(never)
-  func takeCall(_ endpoints: [AppStoreEndpoint]) async throws(Obstacle) -> AppStoreEndpoint? {
-    let only = endpoints.count == 1 ? endpoints[0] : nil
+  func takeCall(_ only: AppStoreEndpoint?) async throws(Obstacle) -> AppStoreEndpoint? {
     let answer: CallAnswer
     do {
-      answer = try await worker.store.takeCall(place.call, endpoints.map(\.rawValue))
+      answer = try await worker.store.takeCall(place.call, only.map { [$0.rawValue] } ?? Self.endpoints)
     } catch {
       throw .stop(.postponed(.storeUnavailable, wait: .seconds(1)), route: unfinished(only))
     }
@@ -27,47 +28,50 @@ extension PurchaseVerification {
   }
 
   /// What the next run of the job is to go by: it asks for what is missing, and only that.
+  @inline(never)
   func unfinished(_ missing: AppStoreEndpoint?) -> Route {
     Route(
       place: place.call.name, endpoint: missing?.rawValue, original: original, answers: answers.text)
   }
 
-  /// Returns the transaction that an earlier run was told, or asks for it.
-  ///
-  /// - Parameter isGranted: whether the call was taken out of its budget already.
+  /// Asks for the transaction.
   @inline(never)
-  func signedTransaction(isGranted: Bool) async throws(Obstacle) -> String {
-    if !isGranted {
-      if let kept = answers.transaction { return kept }
-      try await takeCall([.transactionInfo])
-    }
+  func askForTransaction() async throws(Obstacle) {
     let start = ContinuousClock.now
     do throws(AppStoreAPIError) {
-      let answer = try await worker.api.transactionInfo(
-        transactionId, in: place.environment, for: place.credentials)
-      let signed = succeeded(answer, .transactionInfo, since: start).signedTransactionInfo
-      answers.told(transaction: signed, at: worker.context.now())
-      return signed
+      told(
+        try await worker.api.transactionInfo(transactionId, in: place.environment, for: place.credentials), since: start
+      )
     } catch {
       throw failed(error, since: start)
     }
   }
 
-  /// Returns the customer's subscriptions; `nil` when Apple knows of none, which proves nothing.
   @inline(never)
-  func askForStatuses() async throws(Obstacle) -> KeptAnswers.Statuses? {
+  private func told(_ answer: AppStoreAnswer<TransactionInfoResponse>, since start: ContinuousClock.Instant) {
+    let signed = succeeded(answer, .transactionInfo, since: start).signedTransactionInfo
+    answers.told(transaction: signed, at: worker.context.now())
+  }
+
+  /// Asks for the customer's subscriptions.
+  @inline(never)
+  func askForStatuses() async throws(Obstacle) {
     let start = ContinuousClock.now
-    var statuses: KeptAnswers.Statuses?
     do throws(AppStoreAPIError) {
-      let answer = try await worker.api.subscriptionStatuses(
-        transactionId, in: place.environment, for: place.credentials)
-      statuses = succeeded(answer, .subscriptionStatuses, since: start).data.flatMap { $0.lastTransactions ?? [] }
+      told(
+        try await worker.api.subscriptionStatuses(transactionId, in: place.environment, for: place.credentials),
+        since: start)
     } catch {
       let obstacle = failed(error, since: start)
       guard case .api(let code) = error.kind, Self.unknown.contains(code) else { throw obstacle }
+      answers.told(statuses: nil, at: worker.context.now())
     }
+  }
+
+  @inline(never)
+  private func told(_ answer: AppStoreAnswer<SubscriptionStatusesResponse>, since start: ContinuousClock.Instant) {
+    let statuses = succeeded(answer, .subscriptionStatuses, since: start).data.flatMap { $0.lastTransactions ?? [] }
     answers.told(statuses: statuses, at: worker.context.now())
-    return statuses
   }
 
   /// Notes an answer and returns its body.

@@ -23,8 +23,8 @@ extension PurchaseVerification {
   }
 
   @inline(never)
-  func judge(_ signed: String) throws(Obstacle) -> Judgement {
-    let transaction = try checked(worker.verifier.transaction(signed, expecting: place.accepted))
+  func judge() throws(Obstacle) -> Judgement {
+    let transaction = try checked(worker.verifier.transaction(answers.transaction ?? "", expecting: place.accepted))
     guard transaction.transactionId == transactionId, let original = transaction.originalTransactionId else {
       throw reject("Apple answered about another transaction")
     }
@@ -42,10 +42,8 @@ extension PurchaseVerification {
 
   /// The subscription whose first or latest transaction is the one in question; an answer holds all of a customer's.
   @inline(never)
-  func latest(
-    in entries: [SubscriptionStatusesResponse.LastTransaction]
-  ) throws(Obstacle) -> Finding? {
-    for entry in entries {
+  func latest() throws(Obstacle) -> Finding? {
+    for entry in answers.statuses ?? [] {
       if let named = entry.originalTransactionId, named == original ?? transactionId || named == transactionId {
         return try latest(entry, of: named)
       }

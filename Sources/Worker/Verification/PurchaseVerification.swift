@@ -40,8 +40,7 @@ final class PurchaseVerification {
   }
 
   /// Both can prove an active subscription, and only the first one any other purchase.
-  static let endpoints: [AppStoreEndpoint] = [.transactionInfo, .subscriptionStatuses]
-  static let endpointNames = endpoints.map(\.rawValue)
+  static let endpoints = [AppStoreEndpoint.transactionInfo, .subscriptionStatuses].map(\.rawValue)
 
   /// Prepares to ask; `nil` when there is nowhere to ask.
   ///
@@ -73,16 +72,23 @@ final class PurchaseVerification {
     repeat {
       if let finding = await ask(takeGrant()) { return finding }
     } while moveOn()
-    return Finding(outcome: answers.isUnauthorized ? .failed(.unauthorized) : .unknownTransaction)
+    return knownNowhere()
+  }
+
+  @inline(never)
+  private func knownNowhere() -> Finding {
+    Finding(outcome: answers.isUnauthorized ? .failed(.unauthorized) : .unknownTransaction)
   }
 
   /// The endpoint that may be asked at once.
+  @inline(never)
   private func takeGrant() -> AppStoreEndpoint? {
     guard let grant, grant.place == place.call.name else { return nil }
     self.grant = nil
     return AppStoreEndpoint(rawValue: grant.endpoint)
   }
 
+  @inline(never)
   private func moveOn() -> Bool {
     guard let next = places.popFirst() else { return false }
     answers.pass(place.call.name, at: worker.context.now())
@@ -139,16 +145,27 @@ final class PurchaseVerification {
   /// upgraded or ended since, and Get All Subscription Statuses a subscription that it names.
   private func verify(_ granted: AppStoreEndpoint?) async throws(Obstacle) -> Finding {
     var endpoint = granted
-    if endpoint == nil { endpoint = try await takeCall(answers.missing.map { [$0] } ?? Self.endpoints) }
+    if endpoint == nil { endpoint = try await takeCall(missing) }
     if endpoint == .subscriptionStatuses {
-      if let finding = try latest(in: try await askForStatuses() ?? []) { return finding }
+      try await askForStatuses()
+      if let finding = try latest() { return finding }
       // The customer's subscriptions do not name this transaction: it is an older one of theirs, or none of them.
     }
-    switch try judge(try await signedTransaction(isGranted: endpoint == .transactionInfo)) {
+    if endpoint == .transactionInfo || !hasTransaction {
+      if endpoint != .transactionInfo { try await takeCall(.transactionInfo) }
+      try await askForTransaction()
+    }
+    switch try judge() {
     case .proven(let finding): return finding
     case .doubtful(let transaction): return try await resolve(transaction)
     }
   }
+
+  // Read by a suspended function.
+  @inline(never)
+  private var missing: AppStoreEndpoint? { answers.missing }
+  @inline(never)
+  private var hasTransaction: Bool { answers.transaction != nil }
 
   /// Concludes by the statuses, which are asked for unless they were before.
   @inline(never)
@@ -161,10 +178,9 @@ final class PurchaseVerification {
       answers.forgetStatuses()
     }
     guard !answers.areStatusesUnknown else { throw tryLater() }
-    try await takeCall([.subscriptionStatuses])
-    guard let statuses = try await askForStatuses(), let finding = try conclude(transaction, statuses) else {
-      throw tryLater()
-    }
+    try await takeCall(.subscriptionStatuses)
+    try await askForStatuses()
+    guard let statuses = answers.statuses, let finding = try conclude(transaction, statuses) else { throw tryLater() }
     return finding
   }
 
