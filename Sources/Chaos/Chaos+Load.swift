@@ -47,7 +47,7 @@ extension Chaos {
     for transaction in answers.keys.sorted() {
       // A claim for a client that got no answer is only given up when the sweep has looked; any other ends with the event.
       let answers = answers[transaction] ?? []
-      var isLingering = !answers.contains(.unknown) && !answers.contains(.unavailable)
+      var isLingering = answers.allSatisfy { $0 == .accepted || $0 == .conflict }
       let deadline = ContinuousClock.now + .seconds(sweepAfter + 30)
       while true {
         let registration = await attempt("again-\(transaction)", transaction, Self.gateways[0])

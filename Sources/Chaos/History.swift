@@ -7,7 +7,8 @@ struct History {
     case conflict
     /// 503, before anything was promised.
     case unavailable
-    /// The connection was refused: nothing was sent.
+    /// The connection was refused. The request may have been sent before, on a connection that was kept alive and broke off:
+    /// libcurl tries such a one once more on a connection of its own.
     case refused
     /// The request may have been taken, but no answer came.
     case unknown
