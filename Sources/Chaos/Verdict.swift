@@ -243,10 +243,11 @@ struct Verdict {
       let limit = isSandbox ? max(1, expectations.callsPerSecond / 10) : expectations.callsPerSecond
       let calls = calls.sorted { $0.time < $1.time }
       let (excess, stretch) = busiestStretch(calls, perSecond: limit)
-      busiestStretches[kind] = pace(stretch)
+      let pace = pace(stretch)
+      busiestStretches[kind] = pace
       // One more, as times are whole milliseconds and the budgets of the sandbox are small.
       if Double(excess) > Double(limit) * (1 + Self.lateness) + 1 {
-        problems.append("\(kind) with a budget of \(limit) calls a second: \(pace(stretch))")
+        problems.append("\(kind) with a budget of \(limit) calls a second: \(pace)")
       }
       let forbidden = forbidden(calls)
       if forbidden > 0 { problems.append("\(forbidden) calls of \(kind) that a 429 had forbidden") }

@@ -6,7 +6,7 @@ import Redis
 public struct Lease: Sendable, Equatable {
   /// Grows with every lease of the transaction, even after Redis has lost everything.
   public let fence: Int64
-  /// App and environment in which Apple knew the transaction the last time.
+  /// What is known of the transaction, a `Route` as its text.
   public let route: String?
   /// When it was taken by Redis' clock, in milliseconds since 1970.
   public let takenAt: Int64?

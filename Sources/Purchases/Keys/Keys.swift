@@ -19,7 +19,7 @@ public struct Keys: Sendable {
   public func fence(_ publisher: Int64, _ transaction: String) -> String {
     "\(prefix)fence:\(publisher):\(transaction)"
   }
-  /// String with expiry: app and environment in which Apple knew the transaction, and the only endpoint that does.
+  /// String with expiry: the `Route` of a transaction, with Apple's answers while a job waits for its next call.
   public func route(_ publisher: Int64, _ transaction: String) -> String {
     "\(prefix)route:\(publisher):\(transaction)"
   }
