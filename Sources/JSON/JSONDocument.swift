@@ -36,29 +36,22 @@ final class JSONDocument: Sendable {
     if node.kind == .escapedString { return string(at: index).utf8.elementsEqual(text) }
     guard node.end - node.start == text.count else { return false }
     return bytes.withUnsafeBufferPointer { bytes in
-      for offset in 0..<text.count where bytes[node.start + offset] != text[offset] { return false }
-      return true
+      text.isEmpty || memcmp(bytes.baseAddress! + node.start, text.baseAddress!, text.count) == 0
     }
   }
 
   /// Returns the first key node of an object with a text.
   func key(_ text: UnsafeBufferPointer<UInt8>, of object: Int) -> Int? {
     nodes.withUnsafeBufferPointer { nodes in
-      bytes.withUnsafeBufferPointer { bytes in
-        var index = object + 1
-        while index < nodes[object].next {
-          let node = nodes[index]
-          if node.kind == .escapedString {
-            if string(at: index).utf8.elementsEqual(text) { return index }
-          } else if node.end - node.start == text.count,
-            text.isEmpty || memcmp(bytes.baseAddress! + node.start, text.baseAddress!, text.count) == 0
-          {
-            return index
-          }
-          index = nodes[index + 1].next
+      var index = object + 1
+      while index < nodes[object].next {
+        let node = nodes[index]
+        if node.kind == .escapedString || node.end - node.start == text.count, string(at: index, equals: text) {
+          return index
         }
-        return nil
+        index = nodes[index + 1].next
       }
+      return nil
     }
   }
 

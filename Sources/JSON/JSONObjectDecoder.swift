@@ -1,38 +1,13 @@
 /// Decodes the members of an object.
-///
-/// Keys are compared one by one, which for the few of a payload is faster than a dictionary for each object.
 final class JSONObjectDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private let document: JSONDocument
   private let node: Int
-  /// The key node that was found last.
-  private var last: Int
-  /// The key nodes by their keys, of an object so big that searching would take too long: what comes from outside may be
-  /// made so.
-  private let index: [String: Int]?
+  private let members: JSONMembers
 
   init(document: JSONDocument, node: Int) {
     self.document = document
     self.node = node
-    last = node + 1
-    index = Self.index(of: node, in: document)
-  }
-
-  private static func index(of node: Int, in document: JSONDocument) -> [String: Int]? {
-    var (count, next) = (0, node + 1)
-    while next < document.nodes[node].next, count <= 64 {
-      next = document.nodes[next + 1].next
-      count += 1
-    }
-    guard count > 64 else { return nil }
-    var index: [String: Int] = [:]
-    next = node + 1
-    while next < document.nodes[node].next {
-      let key = document.string(at: next)
-      // The first of two equal keys counts.
-      if index[key] == nil { index[key] = next }
-      next = document.nodes[next + 1].next
-    }
-    return index
+    members = JSONMembers(of: node, in: document)
   }
 
   var codingPath: [any CodingKey] { [] }
@@ -48,18 +23,7 @@ final class JSONObjectDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   /// Returns the node of a key's value.
-  private func value(_ key: Key) -> Int? {
-    if let index { return index[key.stringValue].map { $0 + 1 } }
-    guard node + 1 < document.nodes[node].next else { return nil }
-    var text = key.stringValue
-    let found = text.withUTF8 { text in
-      // Decoders ask for a value twice or three times: whether it is there, whether it is null, what it is.
-      document.string(at: last, equals: text) ? last : document.key(text, of: node)
-    }
-    guard let found else { return nil }
-    last = found
-    return found + 1
-  }
+  private func value(_ key: Key) -> Int? { members.value(key.stringValue) }
 
   private func decoder(_ key: Key) throws -> JSONValueDecoder {
     guard let value = value(key) else {
@@ -131,6 +95,21 @@ final class JSONObjectDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
     guard let decoder = present(key) else { return nil }
     return try at(key) { try decoder.decode(type) }
+  }
+
+  func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
+    guard let decoder = present(key) else { return nil }
+    return try at(key) { try decoder.decode(type) }
+  }
+
+  func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? {
+    guard let decoder = present(key) else { return nil }
+    return try at(key) { try decoder.decode(type) }
+  }
+
+  func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? {
+    guard let decoder = present(key) else { return nil }
+    return try at(key) { try decoder.integer(type) }
   }
 
   func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {

@@ -1,3 +1,5 @@
+import Glibc
+
 /// Finds the values of a JSON text, and every deviation from RFC 8259.
 struct JSONScanner {
   private static let maxDepth = 128
@@ -74,8 +76,8 @@ struct JSONScanner {
     position += 1
     let start = position
     var kind = JSONDocument.Node.Kind.string
+    skipPlain()
     while true {
-      skipPlain()
       switch byte {
       case UInt8(ascii: "\""):
         append(kind, from: start, to: position)
@@ -93,20 +95,21 @@ struct JSONScanner {
     }
   }
 
-  /// Passes over eight bytes at a time while none of them is a quotation mark, a backslash, a control or beyond ASCII: signed
-  /// texts are long, and made of nothing else.
+  /// Passes over a string that has nothing but printable ASCII in it, and no backslash: signed texts are long, and such strings.
+  ///
+  /// Of any other, nothing is passed over. The loop has no way out in its middle, so that it looks at sixteen bytes at a time.
   private mutating func skipPlain() {
-    let (ones, highs): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
-    while position + 8 <= bytes.count {
-      let eight = UnsafeRawPointer(bytes.baseAddress! + position).loadUnaligned(as: UInt64.self)
-      // A byte that is zero borrows from its high bit (and may let one above it seem to be, which ends the loop too soon).
-      let quote = eight ^ (ones &* 0x22)
-      let backslash = eight ^ (ones &* 0x5c)
-      let special =
-        (eight &- (ones &* 0x20)) | eight | ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash)
-      if special & highs != 0 { return }
-      position += 8
+    guard let start = bytes.baseAddress.map({ $0 + position }),
+      let quote = memchr(start, Int32(UInt8(ascii: "\"")), bytes.count - position)
+    else { return }
+    let length = UnsafeRawPointer(quote) - UnsafeRawPointer(start)
+    var special: UInt8 = 0
+    for offset in 0..<length {
+      let byte = start[offset]
+      // A control character borrows from the bit that a byte beyond ASCII has by itself.
+      special |= (byte &- 0x20) | byte | (byte == UInt8(ascii: "\\") ? 0x80 : 0)
     }
+    if special & 0x80 == 0 { position += length }
   }
 
   private mutating func scanEscape() throws(JSONSyntaxError) {

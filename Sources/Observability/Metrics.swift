@@ -143,8 +143,12 @@ public final class Histogram: MetricFamily {
   /// Adds a value to the series that has these label values.
   public func observe(_ value: Double, _ labelValues: String...) {
     let bucket = buckets.firstIndex { value <= $0 } ?? buckets.count
-    series[labelValues, default: (Array(repeating: 0, count: buckets.count + 1), 0)].counts[bucket] += 1
-    series[labelValues]?.sum += value
+    // Looked up once: labels are hashed as texts.
+    func add(to entry: inout (counts: [Int], sum: Double)) {
+      entry.counts[bucket] += 1
+      entry.sum += value
+    }
+    add(to: &series[labelValues, default: (Array(repeating: 0, count: buckets.count + 1), 0)])
   }
 
   func write(to text: inout String) {

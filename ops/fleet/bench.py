@@ -4,7 +4,7 @@ import os
 import sys
 
 from fleet import Failure, benchmarks
-from fleet.build import build
+from fleet.build import RELEASE, build
 from fleet.table import show
 
 # What each measures, how many jobs a run has unless --jobs says otherwise (0: there is nothing to choose), and how long it
@@ -72,9 +72,9 @@ def main():
     names = [options.what] if isinstance(options.what, str) else options.what
     if "all" in names:
         names = list(BENCHMARKS)
-    build("-c", "release", "--product", "Benchmarks")
+    build(*RELEASE, "--product", "Benchmarks")
     if names != ["verify"]:
-        build("-c", "release", "--product", "countersign")
+        build(*RELEASE, "--product", "countersign")
     if names == ["verify"] and options.count:
         one_core()
         return benchmarks.verify_many(options.count)

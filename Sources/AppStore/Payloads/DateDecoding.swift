@@ -4,13 +4,29 @@ extension KeyedDecodingContainer {
   /// Apple gives dates in whole milliseconds, but Xcode gives fractions of them. A number under a key that ends in
   /// `Date` is therefore cut to whole milliseconds; any other fraction, such as a price, is an error.
   func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? {
-    guard contains(key), try !decodeNil(forKey: key) else { return nil }
-    if let whole = try? decode(Int64.self, forKey: key) { return whole }
-    guard key.stringValue.hasSuffix("Date"),
-      let whole = Int64(exactly: try decode(Double.self, forKey: key).rounded(.towardZero))
-    else {
-      throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "not a whole number")
+    switch try decodeIfPresent(Number.self, forKey: key) {
+    case nil: return nil
+    case .whole(let whole): return whole
+    case .fraction(let fraction):
+      guard key.stringValue.hasSuffix("Date"), let whole = Int64(exactly: fraction.rounded(.towardZero)) else {
+        throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "not a whole number")
+      }
+      return whole
     }
-    return whole
+  }
+}
+
+/// A number, read once.
+private enum Number: Decodable {
+  case whole(Int64)
+  case fraction(Double)
+
+  init(from decoder: any Decoder) throws {
+    let value = try decoder.singleValueContainer()
+    if let whole = try? value.decode(Int64.self) {
+      self = .whole(whole)
+    } else {
+      self = .fraction(try value.decode(Double.self))
+    }
   }
 }

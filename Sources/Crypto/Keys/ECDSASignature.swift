@@ -2,23 +2,28 @@ import COpenSSL
 
 /// The two forms of an ECDSA signature on P-256: OpenSSL's DER and the 64 bytes r‖s of JSON Web Signatures.
 enum ECDSASignature {
-  /// Returns the DER form of r‖s, or `nil` when it is not 64 bytes.
+  /// Returns the DER form of r‖s (a SEQUENCE of two INTEGERs, RFC 3279 section 2.2.3), or `nil` when it is not 64 bytes.
+  ///
+  /// Written out, since OpenSSL makes two numbers and a structure of it first, for every signature that is checked.
   static func der(fromRaw raw: [UInt8]) -> [UInt8]? {
-    guard raw.count == 64, let signature = ECDSA_SIG_new() else { return nil }
-    defer { ECDSA_SIG_free(signature) }
-    let (r, s) = raw.withUnsafeBufferPointer { bytes in
-      (BN_bin2bn(bytes.baseAddress, 32, nil), BN_bin2bn(bytes.baseAddress.map { $0 + 32 }, 32, nil))
-    }
-    guard let r, let s, ECDSA_SIG_set0(signature, r, s) == 1 else {
-      BN_free(r)
-      BN_free(s)
-      return nil
-    }
-    var output: UnsafeMutablePointer<UInt8>?
-    let count = i2d_ECDSA_SIG(signature, &output)
-    guard count > 0, let output else { return nil }
-    defer { CRYPTO_free(output, #fileID, #line) }
-    return Array(UnsafeBufferPointer(start: output, count: Int(count)))
+    guard raw.count == 64 else { return nil }
+    var der: [UInt8] = [0x30, 0]
+    der.reserveCapacity(72)
+    appendInteger(raw[..<32], to: &der)
+    appendInteger(raw[32...], to: &der)
+    der[1] = UInt8(der.count - 2)
+    return der
+  }
+
+  /// An INTEGER has no zeros in front, but for the one without which it would be negative.
+  private static func appendInteger(_ number: ArraySlice<UInt8>, to der: inout [UInt8]) {
+    let last = number.endIndex - 1
+    let digits = number[(number[..<last].firstIndex { $0 != 0 } ?? last)...]
+    let isNegative = digits[digits.startIndex] >= 0x80
+    der.append(0x02)
+    der.append(UInt8(digits.count + (isNegative ? 1 : 0)))
+    if isNegative { der.append(0) }
+    der.append(contentsOf: digits)
   }
 
   /// Returns r‖s of a DER signature, each number filled up to 32 bytes.

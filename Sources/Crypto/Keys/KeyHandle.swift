@@ -45,18 +45,6 @@ final class KeyHandle: @unchecked Sendable {
       && EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
   }
 
-  /// Returns whether `signature` (DER for ECDSA) is one by this key over a digest.
-  func verifies(_ signature: [UInt8], forDigest digest: [UInt8]) -> Bool {
-    guard let context = EVP_PKEY_CTX_new_from_pkey(nil, pointer, nil) else { return false }
-    defer {
-      EVP_PKEY_CTX_free(context)
-      // As above.
-      ERR_clear_error()
-    }
-    return EVP_PKEY_verify_init(context) == 1
-      && EVP_PKEY_verify(context, signature, signature.count, digest, digest.count) == 1
-  }
-
   /// Returns the public half as PEM.
   func publicPEM() -> String {
     let bytes = MemoryBIO.written { PEM_write_bio_PUBKEY($0, pointer) == 1 }

@@ -2,10 +2,12 @@ import COpenSSL
 
 /// A public key on P-256 that checks ES256 signatures.
 public final class P256PublicKey: Sendable {
-  let handle: KeyHandle
+  private let handle: KeyHandle
+  private let verification: DigestVerification?
 
   init(handle: KeyHandle) {
     self.handle = handle
+    verification = DigestVerification(by: handle)
   }
 
   /// Reads a `BEGIN PUBLIC KEY` block; a key of another kind or curve is an error.
@@ -23,8 +25,8 @@ public final class P256PublicKey: Sendable {
 
   /// Returns whether `rs` (r‖s, exactly 64 bytes) signs a message with this SHA-256.
   public func isValidSignature(_ rs: [UInt8], forDigest digest: [UInt8]) -> Bool {
-    guard digest.count == 32, let der = ECDSASignature.der(fromRaw: rs) else { return false }
-    return handle.verifies(der, forDigest: digest)
+    guard digest.count == 32, let verification, let der = ECDSASignature.der(fromRaw: rs) else { return false }
+    return verification.accepts(der, forDigest: digest)
   }
 
   /// The key as a `BEGIN PUBLIC KEY` block.

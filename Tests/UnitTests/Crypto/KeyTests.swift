@@ -14,6 +14,39 @@ struct KeyTests {
     #expect(!(try P256PrivateKey.generate()).publicKey.isValidSignature(signature, for: message))
   }
 
+  /// Each half of a signature is a number, which may begin with zeros or look like a negative one.
+  @Test func signaturesOfEveryShape() throws {
+    let key = try P256PrivateKey.generate()
+    var seen: Set<String> = []
+    var number = 0
+    while seen.count < 6 {
+      number += 1
+      let message = Array("message \(number)".utf8)
+      let signature = try key.signature(for: message)
+      #expect(key.publicKey.isValidSignature(signature, for: message), "message \(number)")
+      for start in [0, 32] {
+        let first = signature[start]
+        seen.insert("\(start): \(first == 0 ? "shorter" : first >= 0x80 ? "high" : "plain")")
+      }
+    }
+  }
+
+  /// A key is made ready for its checks once, and then used by whoever has it.
+  @Test func oneKeyChecksForManyTasks() async throws {
+    let key = try P256PrivateKey.generate()
+    let (publicKey, message) = (key.publicKey, message)
+    let signature = try key.signature(for: message)
+    let answers = await withTaskGroup(of: [Bool].self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          (0..<50).map { publicKey.isValidSignature(signature, for: $0.isMultiple(of: 2) ? message : message + [0]) }
+        }
+      }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(answers == Array(repeating: (0..<50).map { $0.isMultiple(of: 2) }, count: 8))
+  }
+
   @Test func pemRoundTrip() throws {
     let key = try P256PrivateKey.generate()
     #expect(key.pem.hasPrefix("-----BEGIN PRIVATE KEY-----"))

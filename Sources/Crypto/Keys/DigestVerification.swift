@@ -1,0 +1,38 @@
+import COpenSSL
+
+/// The check of signatures over digests by one key, made ready once.
+///
+/// OpenSSL looks the algorithm up by name, under a lock, each time a check is made ready, which costs 15,000 instructions beside the
+/// 830,000 of a check on P-256. Made ready once it may check as often as wanted (EVP_PKEY_verify(3)), but only for one thread at a time.
+final class DigestVerification: @unchecked Sendable {
+  // Sendable is right: what `context` points to is only used by who has `lock`, which is made for several threads; both
+  // pointers are set once, and freed once, here in deinit.
+  private let context: OpaquePointer
+  private let lock: UnsafeMutableRawPointer
+
+  /// Makes a check ready; `nil` when the key can check nothing.
+  init?(by key: KeyHandle) {
+    let context = EVP_PKEY_CTX_new_from_pkey(nil, key.pointer, nil)
+    guard let context, EVP_PKEY_verify_init(context) == 1, let lock = CRYPTO_THREAD_lock_new() else {
+      EVP_PKEY_CTX_free(context)
+      ERR_clear_error()
+      return nil
+    }
+    (self.context, self.lock) = (context, lock)
+  }
+
+  deinit {
+    EVP_PKEY_CTX_free(context)
+    CRYPTO_THREAD_lock_free(lock)
+  }
+
+  /// Returns whether `signature` (DER for ECDSA) is one over a digest.
+  func accepts(_ signature: [UInt8], forDigest digest: [UInt8]) -> Bool {
+    guard CRYPTO_THREAD_write_lock(lock) == 1 else { return false }
+    let isRight = EVP_PKEY_verify(context, signature, signature.count, digest, digest.count) == 1
+    CRYPTO_THREAD_unlock(lock)
+    // A wrong signature is an answer, not an error: nothing of it may be left for the next call to find.
+    if !isRight { ERR_clear_error() }
+    return isRight
+  }
+}

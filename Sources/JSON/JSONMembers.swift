@@ -1,0 +1,75 @@
+/// Where the members of an object are, by their keys.
+///
+/// A payload has two dozen members and is asked for three dozen keys, most of which it does not have: a table by a few bits of each
+/// key answers nearly all of that without a comparison, and costs no memory of its own.
+struct JSONMembers {
+  private let document: JSONDocument
+  private let object: Int
+  /// For each hash nothing, the only key node, or that there are several.
+  private var table = InlineArray<64, Int32>(repeating: nothing)
+  /// The key nodes by their keys, of an object so big that searching would take too long: what comes from outside may be
+  /// made so.
+  private var index: [String: Int]?
+
+  private static var nothing: Int32 { 0 }
+  private static var several: Int32 { -1 }
+  private static var most: Int { 64 }
+
+  init(of object: Int, in document: JSONDocument) {
+    (self.document, self.object) = (document, object)
+    var (count, next) = (0, object + 1)
+    while next < document.nodes[object].next {
+      let hash = document.hash(ofKey: next)
+      table[hash] = table[hash] == Self.nothing ? Int32(truncatingIfNeeded: next) : Self.several
+      next = document.nodes[next + 1].next
+      count += 1
+      guard count <= Self.most else {
+        index = Self.index(of: object, in: document)
+        return
+      }
+    }
+  }
+
+  private static func index(of object: Int, in document: JSONDocument) -> [String: Int] {
+    var index: [String: Int] = [:]
+    var next = object + 1
+    while next < document.nodes[object].next {
+      let key = document.string(at: next)
+      // The first of two equal keys counts.
+      if index[key] == nil { index[key] = next }
+      next = document.nodes[next + 1].next
+    }
+    return index
+  }
+
+  /// Returns the node of a key's value.
+  func value(_ key: String) -> Int? {
+    if let index { return index[key].map { $0 + 1 } }
+    var key = key
+    return key.withUTF8 { key in
+      switch table[JSONDocument.hash(of: key)] {
+      case Self.nothing: nil
+      case Self.several: document.key(key, of: object).map { $0 + 1 }
+      case let only: document.string(at: Int(only), equals: key) ? Int(only) + 1 : nil
+      }
+    }
+  }
+}
+
+extension JSONDocument {
+  /// Returns the hash of a key node's text.
+  fileprivate func hash(ofKey index: Int) -> Int {
+    let node = nodes[index]
+    guard node.kind == .escapedString else {
+      return bytes.withUnsafeBufferPointer { Self.hash(of: UnsafeBufferPointer(rebasing: $0[node.start..<node.end])) }
+    }
+    var text = string(at: index)
+    return text.withUTF8(Self.hash)
+  }
+
+  /// Returns six bits of a text's length and of its first and last bytes.
+  fileprivate static func hash(of text: UnsafeBufferPointer<UInt8>) -> Int {
+    guard let first = text.first, let last = text.last else { return 0 }
+    return (text.count &* 7 &+ Int(first) &* 31 &+ Int(last) &* 13) & 63
+  }
+}
