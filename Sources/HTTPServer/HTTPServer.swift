@@ -13,8 +13,9 @@ public final class HTTPServer {
     public var port = 0
     /// A longer body is answered with 413.
     public var maxBodyBytes = 64 << 10
-    /// Memory for the request line and the headers of one connection; more is answered with 413, 414 or 431.
-    public var maxHeaderBytes = 32 << 10
+    /// Memory for the request line and the headers of one connection; more is answered with 413, 414 or 431. All of it is
+    /// written to for each request.
+    public var maxHeaderBytes = 16 << 10
     /// Connections at a time; further ones wait in the listener's backlog.
     public var maxConnections = 4096
     /// A connection that sends nothing for so long is closed.
@@ -242,7 +243,7 @@ final class Exchange {
       connection, .GET_ARGUMENT_KIND, onParameter, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  func header(_ name: String) -> String? { headers.first { $0.name.lowercased() == name }?.value }
+  func header(_ name: String) -> String? { headers.first { isSameField($0.name, name) }?.value }
 
   fileprivate func add(_ name: String, _ value: String) { headers.append((name, value)) }
   fileprivate func addParameter(_ name: String, _ value: String) { rawQuery.append((name, value)) }

@@ -49,6 +49,12 @@ public struct JSONWriter: Sendable {
     bytes.append(UInt8(ascii: "\""))
     var text = text
     text.withUTF8 { utf8 in
+      // Nearly every text goes as it is; the look at it has no way out in its middle, so that it takes sixteen bytes at a time.
+      var special: UInt8 = 0
+      for byte in utf8 {
+        special |= (byte < 0x20 ? 1 : 0) | (byte == UInt8(ascii: "\"") ? 1 : 0) | (byte == UInt8(ascii: "\\") ? 1 : 0)
+      }
+      guard special != 0 else { return bytes.append(contentsOf: utf8) }
       var start = 0
       for index in utf8.indices {
         let byte = utf8[index]

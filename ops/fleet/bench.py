@@ -14,7 +14,7 @@ BENCHMARKS = {
     "verify": (benchmarks.verify, "verifications of transactions, next to openssl speed", 0, (12, 6)),
     "worker": (benchmarks.worker, "whole synchronizations, next to the same without Apple and signatures", 20_000, (20, 30)),
     "throughput": (benchmarks.throughput, "jobs a second with an Apple that takes 200 ms", 20_000, (20, 20)),
-    "gateway": (benchmarks.gateway, "registrations, next to the same without HTTP", 20_000, (15, 12)),
+    "gateway": (benchmarks.gateway, "registrations, next to the same without HTTP", 40_000, (15, 20)),
     "latency": (benchmarks.latency, "from the 202 to the event, in an idle fleet", 0, (20, 3)),
     "memory": (benchmarks.memory, "5,000 jobs in flight in one worker", 0, (30, 0)),
     "growth": (benchmarks.growth, "the CPU of a job with a million queued, and with eight workers", 10_000, (120, 50)),
