@@ -22,6 +22,12 @@ static inline int countersign_mhd_epoll_descriptor(struct MHD_Daemon *daemon) {
   return info == NULL ? -1 : info->epoll_fd;
 }
 
+// MHD_get_connection_info is variadic too. How long the request line and the header fields were.
+static inline size_t countersign_mhd_head_size(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+  return info == NULL ? 0 : info->header_size;
+}
+
 // Takes the ownership of a connected socket, also when it fails. No limit depends on the peer's address, so none is told.
 static inline enum MHD_Result countersign_mhd_add(struct MHD_Daemon *daemon, int descriptor) {
   struct sockaddr unspecified = {.sa_family = AF_INET};

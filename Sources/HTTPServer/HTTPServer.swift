@@ -13,8 +13,8 @@ public final class HTTPServer {
     public var port = 0
     /// A longer body is answered with 413.
     public var maxBodyBytes = 64 << 10
-    /// Memory for the request line and the headers of one connection; more is answered with 413, 414 or 431. All of it is
-    /// written to for each request.
+    /// Memory for the request line and the header fields of one connection; more is answered with 413, 414 or 431.
+    /// libmicrohttpd clears all of it for each request.
     public var maxHeaderBytes = 16 << 10
     /// Connections at a time; further ones wait in the listener's backlog.
     public var maxConnections = 4096
@@ -47,6 +47,9 @@ public final class HTTPServer {
   private let unconnected = LoopSignal()
 
   private static let lingering = Duration.seconds(1)
+  /// Memory for the head of an answer. It comes out of the same piece as that of the request, and an answer for which none is left
+  /// is not sent: what was promised to nobody would have been done.
+  private static let answerHeaderBytes = 4 << 10
 
   private enum Phase {
     case open
@@ -72,7 +75,7 @@ public final class HTTPServer {
     let own = Unmanaged.passUnretained(self).toOpaque()
     daemon = countersign_mhd_start(
       UInt32(configuration.maxConnections), UInt32(max(1, configuration.idleTimeout.components.seconds)),
-      configuration.maxHeaderBytes, onAccess, onCompleted, onConnection, onUnescape, own)
+      configuration.maxHeaderBytes + Self.answerHeaderBytes, onAccess, onCompleted, onConnection, onUnescape, own)
     guard let daemon else {
       throw ListenError(target: "\(configuration.host):\(configuration.port)", cause: "libmicrohttpd could not start")
     }
@@ -164,6 +167,9 @@ public final class HTTPServer {
   /// Takes the head of a request.
   fileprivate func begin(_ connection: OpaquePointer, _ url: String, _ method: String) -> Exchange {
     let exchange = Exchange(connection: connection, method: method, rawPath: url)
+    if exchange.headerBytes > configuration.maxHeaderBytes {
+      exchange.response = .text(431, "the request line and the header fields are too long\n")
+    }
     if let length = exchange.header("content-length").flatMap({ Int($0) }), length > configuration.maxBodyBytes {
       exchange.response = tooLarge()
     }
@@ -243,7 +249,10 @@ final class Exchange {
       connection, .GET_ARGUMENT_KIND, onParameter, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  func header(_ name: String) -> String? { headers.first { isSameField($0.name, name) }?.value }
+  /// What of the connection's memory is in use: the head as it came, and an entry for each of its parts.
+  var headerBytes: Int { countersign_mhd_head_size(connection) + (headers.count + rawQuery.count) * 64 }
+
+  func header(_ name: String) -> String? { firstValue(of: name, in: headers) }
 
   fileprivate func add(_ name: String, _ value: String) { headers.append((name, value)) }
   fileprivate func addParameter(_ name: String, _ value: String) { rawQuery.append((name, value)) }

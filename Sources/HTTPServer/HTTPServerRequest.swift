@@ -24,14 +24,19 @@ public struct HTTPServerRequest: Sendable {
   }
 
   /// Returns the first value of a header field, whatever the capitals of its name.
-  public func header(_ name: String) -> String? { headers.first { isSameField($0.name, name) }?.value }
+  public func header(_ name: String) -> String? { firstValue(of: name, in: headers) }
 
   /// Returns the first value of a parameter of the query.
   public func query(_ name: String) -> String? { query.first { $0.name == name }?.value }
 }
 
-/// Whether two names are of one header field: capitals do not count (RFC 9110, section 5.1), and all else is ASCII.
-func isSameField(_ name: String, _ other: String) -> Bool {
+/// Returns the first value of a header field.
+func firstValue(of name: String, in headers: [(name: String, value: String)]) -> String? {
+  headers.first { isSameField($0.name, name) }?.value
+}
+
+/// Whether two names are of one header field (RFC 9110, section 5.1: only capitals make no difference).
+private func isSameField(_ name: String, _ other: String) -> Bool {
   name.utf8.count == other.utf8.count
     && zip(name.utf8, other.utf8).allSatisfy { byte, other in
       byte == other || byte ^ other == 0x20 && (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)

@@ -1,5 +1,3 @@
-import Glibc
-
 /// The bytes of a JSON text and where its values stand in them, in the order of the text.
 final class JSONDocument: Sendable {
   /// One value; an object's members follow it as key, value, key, value, each with everything below it.
@@ -28,31 +26,6 @@ final class JSONDocument: Sendable {
     let node = nodes[index]
     if node.kind == .escapedString { return unescaped(bytes[node.start..<node.end]) }
     return bytes.withUnsafeBufferPointer { String(decoding: $0[node.start..<node.end], as: UTF8.self) }
-  }
-
-  /// Returns whether a string node has the text whose UTF-8 is given.
-  func string(at index: Int, equals text: UnsafeBufferPointer<UInt8>) -> Bool {
-    let node = nodes[index]
-    if node.kind == .escapedString { return string(at: index).utf8.elementsEqual(text) }
-    guard node.end - node.start == text.count else { return false }
-    return bytes.withUnsafeBufferPointer { bytes in
-      text.isEmpty || memcmp(bytes.baseAddress! + node.start, text.baseAddress!, text.count) == 0
-    }
-  }
-
-  /// Returns the first key node of an object with a text.
-  func key(_ text: UnsafeBufferPointer<UInt8>, of object: Int) -> Int? {
-    nodes.withUnsafeBufferPointer { nodes in
-      var index = object + 1
-      while index < nodes[object].next {
-        let node = nodes[index]
-        if node.kind == .escapedString || node.end - node.start == text.count, string(at: index, equals: text) {
-          return index
-        }
-        index = nodes[index + 1].next
-      }
-      return nil
-    }
   }
 
   /// Returns a value with everything below it.

@@ -1,26 +1,29 @@
+import Glibc
+
 /// Where the members of an object are, by their keys.
 ///
-/// A payload has two dozen members and is asked for three dozen keys, most of which it does not have: a table by a few bits of each
-/// key answers nearly all of that without a comparison, and costs no memory of its own.
+/// A payload has two dozen members and is asked for three dozen keys, most of which it does not have: a table by a
+/// few bits of each key answers nearly all of that without a comparison, and without an allocation.
 struct JSONMembers {
   private let document: JSONDocument
   private let object: Int
   /// For each hash nothing, the only key node, or that there are several.
-  private var table = InlineArray<64, Int32>(repeating: nothing)
-  /// The key nodes by their keys, of an object so big that searching would take too long: what comes from outside may be
-  /// made so.
-  private var index: [String: Int]?
+  private var table = InlineArray<64, Int>(repeating: nothing)
+  /// The key nodes by their keys, of an object so big that searching would take too long: what comes from outside
+  /// may be made so.
+  private var index: [[UInt8]: Int]?
 
-  private static var nothing: Int32 { 0 }
-  private static var several: Int32 { -1 }
-  private static var most: Int { 64 }
+  /// No key comes first in a document.
+  private static let nothing = 0
+  private static let several = -1
+  private static let most = 64
 
   init(of object: Int, in document: JSONDocument) {
     (self.document, self.object) = (document, object)
     var (count, next) = (0, object + 1)
     while next < document.nodes[object].next {
       let hash = document.hash(ofKey: next)
-      table[hash] = table[hash] == Self.nothing ? Int32(truncatingIfNeeded: next) : Self.several
+      table[hash] = table[hash] == Self.nothing ? next : Self.several
       next = document.nodes[next + 1].next
       count += 1
       guard count <= Self.most else {
@@ -30,11 +33,12 @@ struct JSONMembers {
     }
   }
 
-  private static func index(of object: Int, in document: JSONDocument) -> [String: Int] {
-    var index: [String: Int] = [:]
+  /// By bytes, as texts are equal to others that only look alike.
+  private static func index(of object: Int, in document: JSONDocument) -> [[UInt8]: Int] {
+    var index: [[UInt8]: Int] = [:]
     var next = object + 1
     while next < document.nodes[object].next {
-      let key = document.string(at: next)
+      let key = Array(document.string(at: next).utf8)
       // The first of two equal keys counts.
       if index[key] == nil { index[key] = next }
       next = document.nodes[next + 1].next
@@ -44,19 +48,39 @@ struct JSONMembers {
 
   /// Returns the node of a key's value.
   func value(_ key: String) -> Int? {
-    if let index { return index[key].map { $0 + 1 } }
+    if let index { return index[Array(key.utf8)].map { $0 + 1 } }
     var key = key
     return key.withUTF8 { key in
       switch table[JSONDocument.hash(of: key)] {
       case Self.nothing: nil
       case Self.several: document.key(key, of: object).map { $0 + 1 }
-      case let only: document.string(at: Int(only), equals: key) ? Int(only) + 1 : nil
+      case let only: document.string(at: only, equals: key) ? only + 1 : nil
       }
     }
   }
 }
 
 extension JSONDocument {
+  /// Returns the first key node of an object with a text.
+  fileprivate func key(_ text: UnsafeBufferPointer<UInt8>, of object: Int) -> Int? {
+    var index = object + 1
+    while index < nodes[object].next {
+      if string(at: index, equals: text) { return index }
+      index = nodes[index + 1].next
+    }
+    return nil
+  }
+
+  /// Returns whether a string node has the text whose UTF-8 is given.
+  fileprivate func string(at index: Int, equals text: UnsafeBufferPointer<UInt8>) -> Bool {
+    let node = nodes[index]
+    if node.kind == .escapedString { return string(at: index).utf8.elementsEqual(text) }
+    guard node.end - node.start == text.count else { return false }
+    return bytes.withUnsafeBufferPointer { bytes in
+      text.isEmpty || memcmp(bytes.baseAddress! + node.start, text.baseAddress!, text.count) == 0
+    }
+  }
+
   /// Returns the hash of a key node's text.
   fileprivate func hash(ofKey index: Int) -> Int {
     let node = nodes[index]

@@ -1,4 +1,6 @@
 /// Decodes the members of an object.
+///
+/// A class, since its table would be copied for each member otherwise.
 final class JSONObjectDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private let document: JSONDocument
   private let node: Int
@@ -22,111 +24,83 @@ final class JSONObjectDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return keys
   }
 
-  /// Returns the node of a key's value.
-  private func value(_ key: Key) -> Int? { members.value(key.stringValue) }
-
   private func decoder(_ key: Key) throws -> JSONValueDecoder {
-    guard let value = value(key) else {
+    guard let value = members.value(key.stringValue) else {
       throw DecodingError.keyNotFound(key, DecodingError.Context(codingPath: [], debugDescription: "missing"))
     }
     return JSONValueDecoder(document: document, node: value)
   }
 
-  private func present(_ key: Key) -> JSONValueDecoder? {
-    guard let value = value(key), document.nodes[value].kind != .null else { return nil }
-    return JSONValueDecoder(document: document, node: value)
-  }
-
-  private func at<Value>(_ key: Key, _ body: () throws -> Value) throws -> Value {
+  private func take<Value>(_ key: Key, _ body: (JSONValueDecoder) throws -> Value) throws -> Value {
+    let decoder = try decoder(key)
     do {
-      return try body()
+      return try body(decoder)
     } catch let error as DecodingError {
       throw error.below(key)
     }
   }
 
-  func contains(_ key: Key) -> Bool { value(key) != nil }
+  private func takeIfPresent<Value>(_ key: Key, _ body: (JSONValueDecoder) throws -> Value) throws -> Value? {
+    guard let value = members.value(key.stringValue), document.nodes[value].kind != .null else { return nil }
+    do {
+      return try body(JSONValueDecoder(document: document, node: value))
+    } catch let error as DecodingError {
+      throw error.below(key)
+    }
+  }
+
+  func contains(_ key: Key) -> Bool { members.value(key.stringValue) != nil }
   func decodeNil(forKey key: Key) throws -> Bool { try decoder(key).decodeNil() }
 
-  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
-    let decoder = try decoder(key)
-    return try at(key) { try decoder.decode(type) }
-  }
-
-  func decode(_ type: String.Type, forKey key: Key) throws -> String {
-    let decoder = try decoder(key)
-    return try at(key) { try decoder.decode(type) }
-  }
-
-  func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
-    let decoder = try decoder(key)
-    return try at(key) { try decoder.decode(type) }
-  }
-
+  func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try take(key) { try $0.decode(type) } }
+  func decode(_ type: String.Type, forKey key: Key) throws -> String { try take(key) { try $0.decode(type) } }
+  func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try take(key) { try $0.decode(type) } }
   func decode(_ type: Float.Type, forKey key: Key) throws -> Float { Float(try decode(Double.self, forKey: key)) }
-  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try integer(type, key) }
-  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try integer(type, key) }
-  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try integer(type, key) }
-  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try integer(type, key) }
-
-  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 {
-    let decoder = try decoder(key)
-    return try at(key) { try decoder.decode(type) }
-  }
-
-  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try integer(type, key) }
-  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try integer(type, key) }
-  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try integer(type, key) }
-  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try integer(type, key) }
-  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try integer(type, key) }
-
-  private func integer<Integer: FixedWidthInteger>(_ type: Integer.Type, _ key: Key) throws -> Integer {
-    let decoder = try decoder(key)
-    return try at(key) { try decoder.integer(type) }
-  }
+  func decode(_ type: Int.Type, forKey key: Key) throws -> Int { try take(key) { try $0.integer(type) } }
+  func decode(_ type: Int8.Type, forKey key: Key) throws -> Int8 { try take(key) { try $0.integer(type) } }
+  func decode(_ type: Int16.Type, forKey key: Key) throws -> Int16 { try take(key) { try $0.integer(type) } }
+  func decode(_ type: Int32.Type, forKey key: Key) throws -> Int32 { try take(key) { try $0.integer(type) } }
+  func decode(_ type: Int64.Type, forKey key: Key) throws -> Int64 { try take(key) { try $0.decode(type) } }
+  func decode(_ type: UInt.Type, forKey key: Key) throws -> UInt { try take(key) { try $0.integer(type) } }
+  func decode(_ type: UInt8.Type, forKey key: Key) throws -> UInt8 { try take(key) { try $0.integer(type) } }
+  func decode(_ type: UInt16.Type, forKey key: Key) throws -> UInt16 { try take(key) { try $0.integer(type) } }
+  func decode(_ type: UInt32.Type, forKey key: Key) throws -> UInt32 { try take(key) { try $0.integer(type) } }
+  func decode(_ type: UInt64.Type, forKey key: Key) throws -> UInt64 { try take(key) { try $0.integer(type) } }
 
   func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-    let decoder = try decoder(key)
-    return try at(key) { try Value(from: decoder) }
+    try take(key) { try Value(from: $0) }
   }
 
-  // What payloads are made of: the standard library's way to an optional value asks three times for the key.
+  // The standard library's way to an optional value asks three times for the key.
 
   func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
-    guard let decoder = present(key) else { return nil }
-    return try at(key) { try decoder.decode(type) }
+    try takeIfPresent(key) { try $0.decode(type) }
   }
 
   func decodeIfPresent(_ type: Bool.Type, forKey key: Key) throws -> Bool? {
-    guard let decoder = present(key) else { return nil }
-    return try at(key) { try decoder.decode(type) }
+    try takeIfPresent(key) { try $0.decode(type) }
   }
 
   func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? {
-    guard let decoder = present(key) else { return nil }
-    return try at(key) { try decoder.decode(type) }
+    try takeIfPresent(key) { try $0.decode(type) }
   }
 
   func decodeIfPresent(_ type: Int32.Type, forKey key: Key) throws -> Int32? {
-    guard let decoder = present(key) else { return nil }
-    return try at(key) { try decoder.integer(type) }
+    try takeIfPresent(key) { try $0.integer(type) }
   }
 
   func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
-    guard let decoder = present(key) else { return nil }
-    return try at(key) { try Value(from: decoder) }
+    try takeIfPresent(key) { try Value(from: $0) }
   }
 
   func nestedContainer<Nested>(
     keyedBy type: Nested.Type, forKey key: Key
   ) throws -> KeyedDecodingContainer<Nested> {
-    let decoder = try decoder(key)
-    return try at(key) { try decoder.container(keyedBy: type) }
+    try take(key) { try $0.container(keyedBy: type) }
   }
 
   func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
-    let decoder = try decoder(key)
-    return try at(key) { try decoder.unkeyedContainer() }
+    try take(key) { try $0.unkeyedContainer() }
   }
 
   func superDecoder() throws -> any Decoder { JSONValueDecoder(document: document, node: node) }

@@ -95,9 +95,11 @@ struct JSONScanner {
     }
   }
 
-  /// Passes over a string that has nothing but printable ASCII in it, and no backslash: signed texts are long, and such strings.
+  /// Passes over a string that has nothing but printable ASCII in it, and no backslash: signed texts are long, and
+  /// such strings.
   ///
-  /// Of any other, nothing is passed over. The loop has no way out in its middle, so that it looks at sixteen bytes at a time.
+  /// Of any other, nothing is passed over. The loop has no way out in its middle, so that it looks at sixteen bytes at
+  /// a time.
   private mutating func skipPlain() {
     guard let start = bytes.baseAddress.map({ $0 + position }),
       let quote = memchr(start, Int32(UInt8(ascii: "\"")), bytes.count - position)

@@ -49,16 +49,15 @@ public struct JSONWriter: Sendable {
     bytes.append(UInt8(ascii: "\""))
     var text = text
     text.withUTF8 { utf8 in
-      // Nearly every text goes as it is; the look at it has no way out in its middle, so that it takes sixteen bytes at a time.
+      // Nearly every text goes as it is; the look at it has no way out in its middle, so that it takes sixteen bytes
+      // at a time.
       var special: UInt8 = 0
-      for byte in utf8 {
-        special |= (byte < 0x20 ? 1 : 0) | (byte == UInt8(ascii: "\"") ? 1 : 0) | (byte == UInt8(ascii: "\\") ? 1 : 0)
-      }
+      for byte in utf8 { special |= Self.isEscaped(byte) ? 1 : 0 }
       guard special != 0 else { return bytes.append(contentsOf: utf8) }
       var start = 0
       for index in utf8.indices {
         let byte = utf8[index]
-        guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
+        guard Self.isEscaped(byte) else { continue }
         bytes.append(contentsOf: utf8[start..<index])
         escape(byte)
         start = index + 1
@@ -75,6 +74,7 @@ public struct JSONWriter: Sendable {
       bytes.append(contentsOf: text.utf8)
     }
   }
+
   /// Writes what is JSON already.
   public mutating func raw(_ text: [UInt8]) { bytes.append(contentsOf: text) }
 
@@ -92,6 +92,11 @@ public struct JSONWriter: Sendable {
     name.withUTF8Buffer { bytes.append(contentsOf: $0) }
     bytes.append(UInt8(ascii: "\""))
     bytes.append(UInt8(ascii: ":"))
+  }
+
+  /// What may not stand in a string as it is (RFC 8259, section 7).
+  private static func isEscaped(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
   }
 
   private mutating func escape(_ byte: UInt8) {

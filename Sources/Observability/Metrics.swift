@@ -133,22 +133,30 @@ public final class Histogram: MetricFamily {
   let type = "histogram"
   private let labels: [String]
   private let buckets: [Double]
-  private var series: [[String]: (counts: [Int], sum: Double)] = [:]
+  private var series: [[String]: Series] = [:]
+
+  private struct Series {
+    var counts: [Int]
+    var sum = 0.0
+
+    init(buckets: Int) { counts = Array(repeating: 0, count: buckets + 1) }
+
+    mutating func add(_ value: Double, to bucket: Int) {
+      counts[bucket] += 1
+      sum += value
+    }
+  }
 
   init(name: String, help: String, labels: [String], buckets: [Double]) {
     (self.name, self.help, self.labels, self.buckets) = (name, help, labels, buckets)
-    if labels.isEmpty { series[[]] = (Array(repeating: 0, count: buckets.count + 1), 0) }
+    if labels.isEmpty { series[[]] = Series(buckets: buckets.count) }
   }
 
   /// Adds a value to the series that has these label values.
   public func observe(_ value: Double, _ labelValues: String...) {
     let bucket = buckets.firstIndex { value <= $0 } ?? buckets.count
     // Looked up once: labels are hashed as texts.
-    func add(to entry: inout (counts: [Int], sum: Double)) {
-      entry.counts[bucket] += 1
-      entry.sum += value
-    }
-    add(to: &series[labelValues, default: (Array(repeating: 0, count: buckets.count + 1), 0)])
+    series[labelValues, default: Series(buckets: buckets.count)].add(value, to: bucket)
   }
 
   func write(to text: inout String) {

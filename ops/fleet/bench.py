@@ -4,7 +4,8 @@ import os
 import sys
 
 from fleet import Failure, benchmarks
-from fleet.build import RELEASE, build
+from fleet.build import build
+from fleet.measured import OPTIONS
 from fleet.table import show
 
 # What each measures, how many jobs a run has unless --jobs says otherwise (0: there is nothing to choose), and how long it
@@ -12,7 +13,7 @@ from fleet.table import show
 # with one run.
 BENCHMARKS = {
     "verify": (benchmarks.verify, "verifications of transactions, next to openssl speed", 0, (12, 6)),
-    "worker": (benchmarks.worker, "whole synchronizations, next to the same without Apple and signatures", 20_000, (20, 30)),
+    "worker": (benchmarks.worker, "whole synchronizations, next to the same without Apple and signatures", 20_000, (16, 32)),
     "throughput": (benchmarks.throughput, "jobs a second with an Apple that takes 200 ms", 20_000, (20, 20)),
     "gateway": (benchmarks.gateway, "registrations, next to the same without HTTP", 40_000, (15, 20)),
     "latency": (benchmarks.latency, "from the 202 to the event, in an idle fleet", 0, (20, 3)),
@@ -72,9 +73,9 @@ def main():
     names = [options.what] if isinstance(options.what, str) else options.what
     if "all" in names:
         names = list(BENCHMARKS)
-    build(*RELEASE, "--product", "Benchmarks")
+    build(*OPTIONS, "--product", "Benchmarks")
     if names != ["verify"]:
-        build(*RELEASE, "--product", "countersign")
+        build(*OPTIONS, "--product", "countersign")
     if names == ["verify"] and options.count:
         one_core()
         return benchmarks.verify_many(options.count)

@@ -73,7 +73,7 @@ def worker(options):
             measured.fill(options.jobs)
             floor = measured.benchmark("floor", "--count", options.jobs, "--prefetch", 1000)
             measured.fill(options.jobs)
-            # In each run, as all three: what else the machine does changes by the second.
+            # Beside floor and worker: what else the machine does changes by the second.
             verification = 1e6 / openssl_verifications()
             before = measured.processor_seconds(simulator)
             row = measured.worker(options.jobs, in_flight(1000))

@@ -3,9 +3,6 @@ import subprocess
 
 from fleet import ROOT, Failure
 
-# With Swift's library inside, as the image has it: less memory, and calls that need not be looked up.
-RELEASE = ("-c", "release", "--static-swift-stdlib")
-
 
 def build(*arguments, environment=None):
     command = ["swift", "build", *arguments]

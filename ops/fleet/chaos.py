@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 from fleet import ROOT, Failure
-from fleet.build import RELEASE, build
+from fleet.build import build
 from fleet.processes import Processes, Stopped
 
 COLUMNS = ["scenario", "faults", "attempted", "accepted", "409", "503", "refused", "unanswered", "finalized", "events",
@@ -116,7 +116,7 @@ def main():
     options = parser.parse_args()
     mode = "debug" if options.quick or options.list else "release"
     for product in ("countersign", "Chaos"):
-        build(*(RELEASE if mode == "release" else ("-c", mode)), "--product", product)
+        build("-c", mode, "--product", product)
     products = ROOT / ".build" / mode
     known = scenarios(products)
     if options.list:

@@ -16,7 +16,7 @@ extension KeyedDecodingContainer {
   }
 }
 
-/// A number, read once.
+/// A number: a whole one as it is, since a `Double` does not hold all of 64 bits.
 private enum Number: Decodable {
   case whole(Int64)
   case fraction(Double)

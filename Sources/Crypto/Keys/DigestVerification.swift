@@ -2,15 +2,16 @@ import COpenSSL
 
 /// The check of signatures over digests by one key, made ready once.
 ///
-/// OpenSSL looks the algorithm up by name, under a lock, each time a check is made ready, which costs 15,000 instructions beside the
-/// 830,000 of a check on P-256. Made ready once it may check as often as wanted (EVP_PKEY_verify(3)), but only for one thread at a time.
+/// OpenSSL looks the algorithm up by name, under a lock, each time a check is made ready, which costs 15,000
+/// instructions beside the 830,000 of a check on P-256. Made ready once it may check as often as wanted
+/// (EVP_PKEY_verify(3)), but only for one thread at a time.
 final class DigestVerification: @unchecked Sendable {
   // Sendable is right: what `context` points to is only used by who has `lock`, which is made for several threads; both
   // pointers are set once, and freed once, here in deinit.
   private let context: OpaquePointer
   private let lock: UnsafeMutableRawPointer
 
-  /// Makes a check ready; `nil` when the key can check nothing.
+  /// Makes a check ready; `nil` when OpenSSL does not take the key, which may be anybody's: it signs nothing then.
   init?(by key: KeyHandle) {
     let context = EVP_PKEY_CTX_new_from_pkey(nil, key.pointer, nil)
     guard let context, EVP_PKEY_verify_init(context) == 1, let lock = CRYPTO_THREAD_lock_new() else {

@@ -2,7 +2,8 @@ import COpenSSL
 
 /// The two forms of an ECDSA signature on P-256: OpenSSL's DER and the 64 bytes r‖s of JSON Web Signatures.
 enum ECDSASignature {
-  /// Returns the DER form of r‖s (a SEQUENCE of two INTEGERs, RFC 3279 section 2.2.3), or `nil` when it is not 64 bytes.
+  /// Returns the DER form of r‖s (a SEQUENCE of two INTEGERs, RFC 3279 section 2.2.3), or `nil` when it is not 64
+  /// bytes.
   ///
   /// Written out, since OpenSSL makes two numbers and a structure of it first, for every signature that is checked.
   static func der(fromRaw raw: [UInt8]) -> [UInt8]? {
@@ -19,10 +20,10 @@ enum ECDSASignature {
   private static func appendInteger(_ number: ArraySlice<UInt8>, to der: inout [UInt8]) {
     let last = number.endIndex - 1
     let digits = number[(number[..<last].firstIndex { $0 != 0 } ?? last)...]
-    let isNegative = digits[digits.startIndex] >= 0x80
+    let needsZero = digits[digits.startIndex] >= 0x80
     der.append(0x02)
-    der.append(UInt8(digits.count + (isNegative ? 1 : 0)))
-    if isNegative { der.append(0) }
+    der.append(UInt8(digits.count + (needsZero ? 1 : 0)))
+    if needsZero { der.append(0) }
     der.append(contentsOf: digits)
   }
 

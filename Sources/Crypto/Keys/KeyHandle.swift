@@ -28,11 +28,6 @@ final class KeyHandle: @unchecked Sendable {
     return name.prefix(length).map(UInt8.init(bitPattern:)) == Array("prime256v1".utf8)
   }
 
-  /// Returns whether `signature` (as OpenSSL wants it: DER for ECDSA) is one by this key over SHA-256 of `message`.
-  func verifiesSHA256(_ signature: [UInt8], for message: [UInt8]) -> Bool {
-    verifies(signature, for: message, SHA256.algorithm)
-  }
-
   /// Returns whether `signature` is one by this key over `message`, hashed as said, or by the scheme itself.
   func verifies(_ signature: [UInt8], for message: [UInt8], _ algorithm: OpaquePointer? = nil) -> Bool {
     guard let context = EVP_MD_CTX_new() else { return false }

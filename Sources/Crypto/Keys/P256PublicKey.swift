@@ -16,6 +16,7 @@ public final class P256PublicKey: Sendable {
     let handle = try KeyHandle.readingPublicPEM(pem, operation: operation)
     guard handle.isP256 else { throw CryptoError(operation: operation, cause: "another kind of key or curve") }
     self.init(handle: handle)
+    guard verification != nil else { throw CryptoError(operation: operation, cause: "OpenSSL does not take it") }
   }
 
   /// Returns whether `rs` (r‖s, exactly 64 bytes) signs SHA-256 of `message`.

@@ -17,7 +17,7 @@ public final class RSAPublicKey: Sendable {
 
   /// Returns whether `signature` (PKCS#1 version 1.5) signs SHA-256 of `message`.
   public func isValidPKCS1SHA256Signature(_ signature: [UInt8], for message: [UInt8]) -> Bool {
-    handle.verifiesSHA256(signature, for: message)
+    handle.verifies(signature, for: message, SHA256.algorithm)
   }
 
   /// The key as a `BEGIN PUBLIC KEY` block.

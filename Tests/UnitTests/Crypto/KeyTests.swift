@@ -1,5 +1,6 @@
-import Crypto
 import Testing
+
+@testable import Crypto
 
 /// Keys: what they sign, what they refuse to be read from, and what they refuse to accept.
 struct KeyTests {
@@ -17,19 +18,34 @@ struct KeyTests {
   /// Each half of a signature is a number, which may begin with zeros or look like a negative one.
   @Test func signaturesOfEveryShape() throws {
     let key = try P256PrivateKey.generate()
+    let publicKey = key.publicKey
     var seen: Set<String> = []
     var number = 0
     while seen.count < 6 {
       number += 1
       let message = Array("message \(number)".utf8)
       let signature = try key.signature(for: message)
-      #expect(key.publicKey.isValidSignature(signature, for: message), "message \(number)")
+      #expect(publicKey.isValidSignature(signature, for: message), "message \(number)")
       for start in [0, 32] {
         let first = signature[start]
         seen.insert("\(start): \(first == 0 ? "shorter" : first >= 0x80 ? "high" : "plain")")
       }
     }
   }
+
+  @Test(arguments: [
+    ("7f" + zeros(31), "01" + zeros(31), "30440220" + "7f" + zeros(31) + "0220" + "01" + zeros(31)),
+    ("80" + zeros(31), zeros(31) + "80", "30270221" + "0080" + zeros(31) + "02020080"),
+    (zeros(2) + "7f" + zeros(29), zeros(31) + "01", "3023021e" + "7f" + zeros(29) + "020101"),
+    (zeros(32), String(repeating: "f", count: 64), "3026" + "020100" + "022100" + String(repeating: "f", count: 64)),
+  ])
+  func derForm(r: String, s: String, der: String) throws {
+    let raw = try #require(Hex.decode(r + s))
+    #expect(try Hex.encode(#require(ECDSASignature.der(fromRaw: raw))) == der)
+    #expect(try ECDSASignature.raw(fromDER: #require(Hex.decode(der))) == raw)
+  }
+
+  private static func zeros(_ count: Int) -> String { String(repeating: "00", count: count) }
 
   /// A key is made ready for its checks once, and then used by whoever has it.
   @Test func oneKeyChecksForManyTasks() async throws {
@@ -66,12 +82,15 @@ struct KeyTests {
 
   @Test func everyChangedByteIsNoticed() throws {
     let key = try P256PrivateKey.generate()
+    let publicKey = key.publicKey
     let signature = try key.signature(for: message)
     for index in signature.indices {
       var changed = signature
       changed[index] ^= 1
-      #expect(!key.publicKey.isValidSignature(changed, for: message))
+      #expect(!publicKey.isValidSignature(changed, for: message))
     }
+    // What was wrong leaves nothing behind for the next check.
+    #expect(publicKey.isValidSignature(signature, for: message))
   }
 
   @Test(arguments: [p384Public, rsa2048, "", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"])

@@ -30,5 +30,7 @@ struct PathSegmentsTests {
       method: "GET", path: [], headers: [("CONTENT-type", "first"), ("content-type", "second")])
     #expect(request.header("Content-Type") == "first")
     #expect(request.header("Content") == nil)
+    // As far apart as a letter and its capital, and no letters.
+    #expect(HTTPServerRequest(method: "GET", path: [], headers: [("x^", "first")]).header("x~") == nil)
   }
 }

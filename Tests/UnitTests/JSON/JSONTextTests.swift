@@ -50,6 +50,40 @@ struct JSONTextTests {
     var last: String
   }
 
+  /// Keys with escapes, keys that share a place in the table of keys, and objects at its limit.
+  @Test(arguments: [
+    #"{"la\u0073t":"found","last":"second"}"#,
+    #"{"prxce":1.5,"price":2.5,"last":"found"}"#, #"{"price":2.5,"prxce":1.5,"last":"found"}"#,
+    #"{"":1,"last":"found","lasu":2,"lbst":3}"#,
+    #"{"lbst":3,"last":"found"}"#, #"{"last":"found","la\u0073t":"second"}"#,
+    #"{"lbst":3,"lcst":4,"la\u0073t":"found"}"#,
+  ])
+  func `a key is found among its like`(text: String) throws {
+    let record = try JSONText(Array(text.utf8)).decoded(as: Record.self)
+    #expect(record.last == "found")
+    #expect(record.price == (text.contains("price") ? 2.5 : nil))
+  }
+
+  @Test(arguments: [1, 63, 64, 65, 66, 1000])
+  func `a key is found among many`(count: Int) throws {
+    let others = (1..<count).map { "\"member \($0)\":\($0)" }
+    for members in [others + [#""last":"found""#], [#""last":"found""#] + others] {
+      let record = try JSONText(Array("{\(members.joined(separator: ","))}".utf8)).decoded(as: Record.self)
+      #expect(record == Record(last: "found"))
+    }
+  }
+
+  /// The Kelvin sign is equal to a K as a text, and not as a key.
+  @Test(arguments: [1, 100]) func `a key is its bytes`(count: Int) throws {
+    let others = (0..<count).map { "\"member \($0)\":0" }.joined(separator: ",")
+    let text = "{\"\u{212A}ey\":1,\(others),\"Key\":2}"
+    #expect(try JSONText(Array(text.utf8)).decoded(as: Keyed.self).Key == 2)
+  }
+
+  private struct Keyed: Decodable {
+    let Key: Int
+  }
+
   @Test func `members are found in any order, and the first of two counts`() throws {
     let text = """
       {"last":"z","x":[1,{"first":"no"}],"map":{"a":1,"b":65535},"small":-128,"price":1,"number":3.0,
