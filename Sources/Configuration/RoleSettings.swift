@@ -78,7 +78,9 @@ public struct GatewaySettings: Sendable {
     maxBodyBytes = Int(
       reader.int("gateway.maxBodyBytes", 16384, 256...1_048_576, "A longer body is answered with 413."))
     maxHeaderBytes = Int(
-      reader.int("gateway.maxHeaderBytes", 16384, 4096...1_048_576, "Memory for the request line and header fields, 64 bytes for each beside its text."))
+      reader.int(
+        "gateway.maxHeaderBytes", 16384, 4096...1_048_576,
+        "Memory for the request line and header fields, with 64 bytes for each."))
     maxConnections = Int(reader.int("gateway.maxConnections", 4096, 1...100_000, "Connections at a time."))
     idleTimeout = reader.seconds(
       "gateway.idleTimeoutSeconds", 30, 1...3600, "A silent connection is closed after this.")

@@ -77,11 +77,12 @@ struct JSONTextTests {
   @Test(arguments: [1, 100]) func `a key is its bytes`(count: Int) throws {
     let others = (0..<count).map { "\"member \($0)\":0" }.joined(separator: ",")
     let text = "{\"\u{212A}ey\":1,\(others),\"Key\":2}"
-    #expect(try JSONText(Array(text.utf8)).decoded(as: Keyed.self).Key == 2)
+    #expect(try JSONText(Array(text.utf8)).decoded(as: Keyed.self).value == 2)
   }
 
   private struct Keyed: Decodable {
-    let Key: Int
+    enum CodingKeys: String, CodingKey { case value = "Key" }
+    let value: Int
   }
 
   @Test func `members are found in any order, and the first of two counts`() throws {
