@@ -250,7 +250,10 @@ struct Verdict {
         problems.append("\(kind) with a budget of \(limit) calls a second: \(pace)")
       }
       let forbidden = forbidden(calls)
-      if forbidden > 0 { problems.append("\(forbidden) calls of \(kind) that a 429 had forbidden") }
+      if !forbidden.isEmpty {
+        problems.append(
+          "\(forbidden.count) calls of \(kind) that a 429 had forbidden: \(forbidden.prefix(10).joined(separator: "; "))")
+      }
     }
   }
 
@@ -278,13 +281,18 @@ struct Verdict {
       + stalls.map { ", and nothing was looked at for \($0.milliseconds) ms before \($0.time)" }.joined()
   }
 
-  /// Counts the calls of an endpoint that came while a `Retry-After` of more than ``pauseNotice`` ago forbade them.
-  private func forbidden(_ calls: [History.Call]) -> Int {
-    var count = 0
+  /// The calls of an endpoint that came while a `Retry-After` of more than ``pauseNotice`` ago forbade them.
+  private func forbidden(_ calls: [History.Call]) -> [String] {
+    var forbidden: [String] = []
     /// From when to when nothing may come.
     var pause: ClosedRange<Int64>?
     for call in calls {
-      if let known = pause, known.contains(call.time) { count += 1 }
+      if let known = pause, known.contains(call.time) {
+        let stalls = history.stalls.filter { (known.lowerBound - Self.pauseNotice...call.time + 1000).contains($0.time) }
+        forbidden.append(
+          "at \(call.time), of a pause from \(known.lowerBound - Self.pauseNotice) to \(known.upperBound)"
+            + stalls.map { ", and nothing was looked at for \($0.milliseconds) ms before \($0.time)" }.joined())
+      }
       guard let end = call.retryAt else { continue }
       let start = call.time + Self.pauseNotice
       if let known = pause, known.upperBound >= call.time {
@@ -293,6 +301,6 @@ struct Verdict {
         pause = start < end ? start...(end - 1) : nil
       }
     }
-    return count
+    return forbidden
   }
 }

@@ -92,7 +92,9 @@ final class StoreService {
         Simulator.Call(
           time: time, environment: call.environment.rawValue, endpoint: call.endpoint.rawValue,
           transactionId: call.transactionId, status: status,
-          retryAt: response.headers.first { $0.name == "retry-after" }.flatMap { Int64($0.value) }))
+          // Of an answer that is cut off nobody hears.
+          retryAt: status == 0
+            ? nil : response.headers.first { $0.name == "retry-after" }.flatMap { Int64($0.value) }))
       return response
     }
 

@@ -19,7 +19,7 @@ final class RunningSimulator {
   let folder: String
   let client: HTTPClient
   let key: P256PrivateKey
-  private let simulator: Simulator
+  let simulator: Simulator
 
   private init(folder: String) async throws {
     self.folder = folder

@@ -126,6 +126,20 @@ struct SimulatorScenarioTests {
     }
   }
 
+  /// A pause that nobody was told of forbids nothing.
+  @Test @LoopActor
+  func aCutOffAnswerForbidsNothing() async throws {
+    try await RunningSimulator.with { simulator async throws in
+      var calls: [Simulator.Call] = []
+      simulator.simulator.onCall = { calls.append($0) }
+      simulator.simulator.weather = .rateLimited(milliseconds: 60_000)
+      await #expect(throws: HTTPClientError.self) { try await simulator.transaction("134000000000001") }
+      #expect(try await simulator.transaction("100000000000042").status == 429)
+      #expect(calls.map(\.status) == [0, 429])
+      #expect(calls.map { $0.retryAt == nil } == [true, false])
+    }
+  }
+
   @Test @LoopActor
   func bodiesMayBeUseless() async throws {
     try await RunningSimulator.with { simulator async throws in
