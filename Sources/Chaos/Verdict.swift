@@ -252,7 +252,8 @@ struct Verdict {
       let forbidden = forbidden(calls)
       if !forbidden.isEmpty {
         problems.append(
-          "\(forbidden.count) calls of \(kind) that a 429 had forbidden: \(forbidden.prefix(10).joined(separator: "; "))")
+          "\(forbidden.count) calls of \(kind) that a 429 had forbidden: \(forbidden.prefix(10).joined(separator: "; "))"
+        )
       }
     }
   }
@@ -288,7 +289,9 @@ struct Verdict {
     var pause: ClosedRange<Int64>?
     for call in calls {
       if let known = pause, known.contains(call.time) {
-        let stalls = history.stalls.filter { (known.lowerBound - Self.pauseNotice...call.time + 1000).contains($0.time) }
+        let stalls = history.stalls.filter {
+          (known.lowerBound - Self.pauseNotice...call.time + 1000).contains($0.time)
+        }
         forbidden.append(
           "at \(call.time), of a pause from \(known.lowerBound - Self.pauseNotice) to \(known.upperBound)"
             + stalls.map { ", and nothing was looked at for \($0.milliseconds) ms before \($0.time)" }.joined())

@@ -122,9 +122,12 @@ struct PublisherReader {
         reader.note("secretFile", "expected whsec_ and the base64 of 24 to 64 bytes")
       }
     }
-    return Publisher.WebhookEndpoint(
-      id: reader.string("id", nil, "Name of the endpoint, unique for the publisher."), url: url, secret: secret,
-      topics: reader.strings("topics", ["inappPurchaseSyncResult"], "Topics that are delivered."))
+    let id = reader.string("id", nil, "Name of the endpoint, unique for the publisher.")
+    let topics = reader.strings("topics", [PurchaseEvent.topic], "Topics that are delivered.")
+    if topics.isEmpty || Set(topics).count < topics.count || !Set(topics).isSubset(of: EventTopic.all) {
+      reader.note("topics", "expected a list of \(EventTopic.all.joined(separator: ", ")), none of them twice")
+    }
+    return Publisher.WebhookEndpoint(id: id, url: url, secret: secret, topics: topics)
   }
 
   /// Whether a URL names a host to post to; a path may have a query.

@@ -6,9 +6,9 @@ public import Purchases
 
 extension EventMessage {
   /// The topic of the event that tells that an endpoint was disabled.
-  public static let disabledTopic = "webhookEndpointDisabled"
+  public static let disabledTopic = EventTopic.webhookEndpointDisabled
   /// The topics that an endpoint can have.
-  public static let topics = [PurchaseEvent.topic, disabledTopic]
+  public static let topics = EventTopic.all
 
   /// Builds the message that tells that an endpoint was disabled; the same, with the same id, whoever publishes it.
   ///

@@ -113,6 +113,18 @@ struct PublisherTests {
       ])
   }
 
+  /// An endpoint for a topic that does not exist would get nothing, and nobody would know why.
+  @Test(arguments: [
+    #"["inappPurchaseSyncResults"]"#, "[]", #"["inappPurchaseSyncResult", "inappPurchaseSyncResult"]"#,
+  ])
+  func otherTopics(topics: String) throws {
+    try folder.write("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3", to: "publishers/webhook.secret")
+    let webhook = #"{"id": "w", "url": "https://h/x", "secretFile": "webhook.secret", "topics": \#(topics)}"#
+    let expected = "expected a list of inappPurchaseSyncResult, webhookEndpointDisabled, none of them twice"
+    #expect(
+      try mistakes(#""webhooks": [\#(webhook)]"#) == ["publishers/a.json: webhooks[0]: topics: \(expected)"])
+  }
+
   @Test func shortSecret() throws {
     // 31 bytes; the line end is none of them.
     try folder.write("0123456789abcdef0123456789abcde\n", to: "publishers/hs256.secret")
