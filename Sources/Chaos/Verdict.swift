@@ -276,10 +276,15 @@ struct Verdict {
   private func pace(_ calls: ArraySlice<History.Call>) -> String {
     guard let first = calls.first?.time, let last = calls.last?.time else { return "none" }
     let tenths = calls.reduce(into: [Int: Int]()) { $0[Int($1.time - first) / 100, default: 0] += 1 }
-    let stalls = history.stalls.filter { (first...last + 1000).contains($0.time) }
     return
       "\(calls.count) in \(last - first) ms from \(first), \((0..<10).map { tenths[$0] ?? 0 }) in the first tenths of a second"
-      + stalls.map { ", and nothing was looked at for \($0.milliseconds) ms before \($0.time)" }.joined()
+      + stalls(from: first, to: last)
+  }
+
+  /// When the checker did not look on, as the end of a sentence.
+  private func stalls(from first: Int64, to last: Int64) -> String {
+    history.stalls.filter { (first...last + 1000).contains($0.time) }
+      .map { ", and nothing was looked at for \($0.milliseconds) ms before \($0.time)" }.joined()
   }
 
   /// The calls of an endpoint that came while a `Retry-After` of more than ``pauseNotice`` ago forbade them.
@@ -289,12 +294,9 @@ struct Verdict {
     var pause: ClosedRange<Int64>?
     for call in calls {
       if let known = pause, known.contains(call.time) {
-        let stalls = history.stalls.filter {
-          (known.lowerBound - Self.pauseNotice...call.time + 1000).contains($0.time)
-        }
+        let start = known.lowerBound - Self.pauseNotice
         forbidden.append(
-          "at \(call.time), of a pause from \(known.lowerBound - Self.pauseNotice) to \(known.upperBound)"
-            + stalls.map { ", and nothing was looked at for \($0.milliseconds) ms before \($0.time)" }.joined())
+          "at \(call.time), of a pause from \(start) to \(known.upperBound)" + stalls(from: start, to: call.time))
       }
       guard let end = call.retryAt else { continue }
       let start = call.time + Self.pauseNotice

@@ -125,7 +125,7 @@ struct PublisherReader {
     let id = reader.string("id", nil, "Name of the endpoint, unique for the publisher.")
     let topics = reader.strings("topics", [PurchaseEvent.topic], "Topics that are delivered.")
     if topics.isEmpty || Set(topics).count < topics.count || !Set(topics).isSubset(of: EventTopic.all) {
-      reader.note("topics", "expected a list of \(EventTopic.all.joined(separator: ", ")), none of them twice")
+      reader.note("topics", EventTopic.expectation)
     }
     return Publisher.WebhookEndpoint(id: id, url: url, secret: secret, topics: topics)
   }

@@ -60,7 +60,7 @@ struct EndpointRequest: Equatable {
   }
 
   private static func topics(_ reader: BodyReader) throws(Problem) -> [String]? {
-    let expected = "expected a list of \(EventMessage.topics.joined(separator: ", ")), none of them twice"
+    let expected = EventTopic.expectation
     guard let list = try reader.list("topics", expected) else { return nil }
     var topics: [String] = []
     for element in list {
