@@ -16,10 +16,33 @@ enum StoreRoute: Equatable, Sendable {
   case calls
   /// The counts of calls, for Prometheus.
   case metrics
+  /// Answers that are to be signed now and served later.
+  case signedAhead(Ahead)
   /// A call of the API.
   case store(StoreCall)
   /// Nothing that exists.
   case unknown
+
+  /// Transactions of one app and the endpoint that they will be asked for at.
+  struct Ahead: Equatable, Sendable {
+    var environment: StoreEnvironment
+    var endpoint: StoreEndpoint
+    var bundleId: String
+    var transactionIds: Range<Int64>
+
+    /// Reads `environment/endpoint/bundleId/first transactionId/count`.
+    fileprivate init?(_ segments: ArraySlice<String>) {
+      let segments = Array(segments)
+      guard segments.count == 5, let environment = StoreEnvironment(rawValue: segments[0]),
+        let endpoint = StoreEndpoint(rawValue: segments[1]), let first = Int64(segments[3]),
+        let count = Int64(segments[4]), 1...Int64.max / 2 ~= first, 1...1_000_000 ~= count
+      else { return nil }
+      self.environment = environment
+      self.endpoint = endpoint
+      bundleId = segments[2]
+      transactionIds = first..<first + count
+    }
+  }
 
   /// Reads a path with its query.
   init(path: String) {
@@ -30,6 +53,8 @@ enum StoreRoute: Equatable, Sendable {
     case (1, "livez"), (1, "readyz"): self = .liveness
     case (1, "metrics"): self = .metrics
     case (2, "simulator") where segments[1] == "calls": self = .calls
+    case (7, "simulator") where segments[1] == "signed":
+      self = Ahead(segments[2...]).map(StoreRoute.signedAhead) ?? .unknown
     default: self = StoreCall(segments, query: query).map(StoreRoute.store) ?? .unknown
     }
   }

@@ -6,19 +6,6 @@ import Observability
 /// Answers requests: reads them, lets the rules decide, keeps what must be remembered, and waits when told to.
 @LoopActor
 final class StoreService {
-  private struct Purchase: Hashable {
-    var environment: StoreEnvironment
-    var bundleId: String
-    var transactionId: String
-  }
-
-  private struct Signed: Hashable {
-    var purchase: Purchase
-    var endpoint: StoreEndpoint
-    var statuses: Set<Int>
-    var seal: StoreDecision.Seal
-  }
-
   /// What goes wrong with every call at present.
   var weather = Simulator.Weather.fair
   /// What goes wrong with single transactions.
@@ -34,14 +21,15 @@ final class StoreService {
   private let metrics: Metrics
   private let counter: Counter
   /// How often a transaction was asked for, where that makes a difference.
-  private var calls = RecentlyUsed<Purchase, Int>(capacity: 10_000)
-  /// Signed once, served to all who ask within a second. Clients that verify do the same work for a cached answer.
-  private var signed = RecentlyUsed<Signed, (body: [UInt8], until: Int64)>(capacity: 512)
+  private var calls = RecentlyUsed<SignedAnswers.Purchase, Int>(capacity: 10_000)
+  private var signed = SignedAnswers()
+  private let apps: [Simulator.App]
 
   /// Creates a service; `now` returns UNIX milliseconds.
   init(_ configuration: Simulator.Configuration, pki: SimulatorPKI, now: @escaping @LoopActor () -> Int64) {
     renderer = StoreRenderer(pki)
     latency = configuration.latency
+    apps = configuration.apps
     self.now = now
     gate = TokenGate(apps: configuration.apps, keys: pki.tokenKeys)
     metrics = Metrics()
@@ -59,6 +47,10 @@ final class StoreService {
             status: 200, headers: [("content-type", "text/plain; version=0.0.4")], body: Array(metrics.text().utf8))
         }
       case .calls: return try only("GET", request) { StoreRenderer.json(try renderer.encode(log.report)) }
+      case .signedAhead(let ahead):
+        guard request.method == "PUT" else { return HTTP2Response(status: 405, headers: [("allow", "PUT")]) }
+        try await sign(ahead)
+        return HTTP2Response(status: 204)
       case .store(let call):
         let (response, delay) = try answer(call, request)
         // A cancelled wait means that the client has taken the call back: nobody reads what is returned then.
@@ -132,7 +124,7 @@ final class StoreService {
       endpoint: call.endpoint, transactionId: call.transactionId, environment: call.environment, app: app,
       statuses: call.statuses, now: time)
     if question.scenario.counts {
-      let key = purchase(question)
+      let key = SignedAnswers.Purchase(question)
       question.earlierCalls = calls[key] ?? 0
       calls.set(question.earlierCalls + 1, for: key)
     }
@@ -143,17 +135,29 @@ final class StoreService {
     guard case .purchase(let purchase, let seal) = decision.answer else {
       return try renderer.response(decision.answer, now: question.now) ?? HTTP2Response(status: 500)
     }
-    let key = Signed(
-      purchase: self.purchase(question), endpoint: question.endpoint, statuses: question.statuses, seal: seal)
-    if let known = signed[key], known.until > question.now { return StoreRenderer.json(known.body) }
+    let key = SignedAnswers.Key(
+      purchase: SignedAnswers.Purchase(question), endpoint: question.endpoint, statuses: question.statuses, seal: seal)
+    if let body = signed.body(key, now: question.now) { return StoreRenderer.json(body) }
     let body = try renderer.body(purchase, seal, question)
-    signed.set((body, question.now + 1000), for: key)
+    signed.keep(body, for: key, now: question.now)
     return StoreRenderer.json(body)
   }
 
-  private func purchase(_ question: StoreQuestion) -> Purchase {
-    Purchase(
-      environment: question.environment, bundleId: question.app.bundleId, transactionId: question.transactionId)
+  /// Signs the answers for many transactions ahead, so that a load test does not measure the signing.
+  private func sign(_ ahead: StoreRoute.Ahead) async throws {
+    signed.beginAhead()
+    for app in apps where app.bundleId == ahead.bundleId {
+      for number in ahead.transactionIds {
+        let question = StoreQuestion(
+          endpoint: ahead.endpoint, transactionId: String(number), environment: ahead.environment, app: app, now: now())
+        guard case .purchase(let purchase, let seal) = StoreDecision(question).answer else { continue }
+        let key = SignedAnswers.Key(
+          purchase: SignedAnswers.Purchase(question), endpoint: ahead.endpoint, seal: seal)
+        signed.keepAhead(try renderer.body(purchase, seal, question), for: key)
+        // Whoever calls meanwhile is not kept waiting.
+        await Task.yield()
+      }
+    }
   }
 }
 

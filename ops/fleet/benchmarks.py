@@ -73,6 +73,7 @@ def worker(options):
             measured.fill(options.jobs)
             floor = measured.benchmark("floor", "--count", options.jobs, "--prefetch", 1000)
             measured.fill(options.jobs)
+            measured.sign_ahead(options.jobs)
             # Beside floor and worker: what else the machine does changes by the second.
             verification = 1e6 / openssl_verifications()
             before = measured.processor_seconds(simulator)
@@ -110,6 +111,7 @@ def throughput(options):
             floor = measured.benchmark("floor", "--count", options.jobs, "--prefetch", 2000)
             # From the time when all places are taken to the time when there are jobs for all: no first and no last answer to wait for.
             measured.fill(options.jobs + 4000)
+            measured.sign_ahead(options.jobs + 4000)
             row = measured.worker(options.jobs, in_flight(2000), waits_for_all=False, first=2000)
             rows.append((row["perSecond"], floor["perSecond"]))
             print(f"{run:3}   floor {floor['perSecond']:,.0f} jobs/s   worker {row['perSecond']:,.0f} jobs/s   "

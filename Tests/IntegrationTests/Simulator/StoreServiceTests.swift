@@ -32,6 +32,37 @@ struct StoreServiceTests {
   }
 
   @Test @LoopActor
+  func servesWhatWasSignedAheadUntilOthersAre() async throws {
+    let folder = try RunningSimulator.temporaryFolder()
+    let configuration = Simulator.Configuration(folder: folder, apps: [RunningSimulator.app])
+    let clock = StoppedClock()
+    let service = StoreService(configuration, pki: try SimulatorPKI(configuration)) { clock.now }
+    let key = String(decoding: try bytes("\(folder)/AuthKey_\(RunningSimulator.app.keyId).p8"), as: UTF8.self)
+    let token = try Token(issuedAt: clock.now / 1000).signed(with: P256PrivateKey(pem: key))
+    func answer(_ path: String, method: String = "GET") async -> HTTP2Response {
+      let headers = [("authorization", "Bearer \(token)"), ("accept", "*/*")]
+      return await service.answer(HTTP2Request(method: method, path: path, headers: headers))
+    }
+    func ahead(_ rest: String) async -> Int {
+      await answer("/simulator/signed/production/transactions/\(rest)", method: "PUT").status
+    }
+
+    let last = "/production/inApps/v1/transactions/100000000000003"
+    #expect(await ahead("\(RunningSimulator.app.bundleId)/100000000000001/3") == 204)
+    let signed = await answer(last).body
+    clock.now += 60_000
+    #expect(await answer(last).body == signed)
+    #expect(await answer("/production/inApps/v1/subscriptions/100000000000003").status == 200)
+    #expect(await ahead("\(RunningSimulator.app.bundleId)/100000000000001/2") == 204)
+    #expect(await answer(last).body != signed)
+    for wrong in ["app/1/0", "app/0/1", "app/1/1000001", "app/x/1", "app/9223372036854775807/2", "app/1"] {
+      #expect(await ahead(wrong) == 404, "\(wrong)")
+    }
+    #expect(await answer("/simulator/signed/production/transactions/app/1/1").status == 405)
+    try FileManager.default.removeItem(atPath: folder)
+  }
+
+  @Test @LoopActor
   func refusesStrangeRequests() async throws {
     let folder = try RunningSimulator.temporaryFolder()
     let configuration = Simulator.Configuration(folder: folder, apps: [RunningSimulator.app])
