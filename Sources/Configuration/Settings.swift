@@ -74,6 +74,8 @@ public struct RedisSettings: Sendable {
   public var database: Int
   /// Time for a connection, and for the reply to a command.
   public var timeout: Duration
+  /// Connections of one process.
+  public var connections: Int
   /// First part of every key.
   public var prefix: String
 
@@ -95,6 +97,8 @@ public struct RedisSettings: Sendable {
       reader.note(key, "expected a database number after the host")
     }
     timeout = reader.seconds("redis.timeoutSeconds", 3, 0.05...60, "Time for a connection and for each reply.")
+    connections = Int(
+      reader.int("redis.connections", 4, 1...64, "Connections of one process; more share one write to Redis' disk."))
     prefix = reader.string("redis.prefix", "cs:", "First part of all keys.")
   }
 }

@@ -1,6 +1,8 @@
 public import EventLoop
 
-/// A Redis that comes back: one pipelined connection, opened again with a growing delay when it is lost.
+/// A Redis that comes back: a few pipelined connections, opened again with a growing delay when one of them is lost.
+///
+/// Commands take turns among the connections (decision 0018): of two that are under way at once, any may be first.
 @LoopActor
 public final class RedisClient {
   /// What a client tells about its connection.
@@ -11,7 +13,9 @@ public final class RedisClient {
 
   private let endpoint: RedisEndpoint
   private let onChange: @LoopActor (Change) -> Void
-  private var connection: RedisConnection?
+  /// Those of one time, all open or none.
+  private var connections: [RedisConnection] = []
+  private var turn = 0
   private var running: Task<Void, Never>?
   private var isStopping = false
   private var digests: [String: String] = [:]
@@ -25,7 +29,7 @@ public final class RedisClient {
   }
 
   /// Whether a command could be sent now.
-  public var isReady: Bool { connection?.failure == nil && connection != nil }
+  public var isReady: Bool { !connections.isEmpty && connections.allSatisfy { $0.failure == nil } }
 
   /// Starts to connect; a second call is without effect.
   public func start() {
@@ -37,7 +41,7 @@ public final class RedisClient {
   public func stop() async {
     isStopping = true
     running?.cancel()
-    connection?.close()
+    close(because: "closed by us")
     await running?.value
     running = nil
   }
@@ -46,10 +50,11 @@ public final class RedisClient {
   ///
   /// - Throws: ``RedisError``.
   public func send(_ command: [String]) async throws -> RESPValue {
-    guard let connection else {
+    guard !connections.isEmpty else {
       throw RedisError(.unreachable, operation: command[0], target: endpoint.description, cause: "no connection")
     }
-    return try await connection.send(command)
+    turn = (turn + 1) % connections.count
+    return try await connections[turn].send(command)
   }
 
   /// Runs a script by its digest; the text itself is sent only when this Redis does not know it yet.
@@ -110,13 +115,13 @@ public final class RedisClient {
     while !isStopping {
       let failure: any Error
       do {
-        let connection = try await RedisConnection.open(endpoint)
-        self.connection = connection
-        if isStopping { connection.close() }
+        try await open()
+        if isStopping { close(because: "closed by us") }
         backoff = Backoff()
         onChange(.connected)
-        failure = await connection.ended()
-        self.connection = nil
+        let end = await firstEnd()
+        close(because: end.cause)
+        failure = end
       } catch {
         failure = error
       }
@@ -125,6 +130,35 @@ public final class RedisClient {
       onChange(.lost(failure, retryIn: delay))
       try? await EventLoop.sleep(for: delay)
     }
+  }
+
+  private func open() async throws {
+    var opened: [RedisConnection] = []
+    do {
+      for _ in 0..<endpoint.connections { opened.append(try await RedisConnection.open(endpoint)) }
+    } catch {
+      for connection in opened { connection.close() }
+      throw error
+    }
+    connections = opened
+  }
+
+  /// Waits until one of the connections has ended, and returns why.
+  private func firstEnd() async -> RedisError {
+    let (first, others) = (connections[0], connections.dropFirst())
+    for other in others {
+      Task { @LoopActor in
+        let failure = await other.ended()
+        first.close(because: failure.cause)
+      }
+    }
+    let end = await first.ended()
+    return others.lazy.compactMap(\.failure).first ?? end
+  }
+
+  private func close(because cause: String) {
+    for connection in connections { connection.close(because: cause) }
+    connections.removeAll()
   }
 }
 

@@ -140,8 +140,8 @@ public final class RedisConnection {
     return await withCheckedContinuation { endWaiters.append($0) }
   }
 
-  /// Closes the connection; commands without a reply fail with code `connectionLost`.
-  public func close() { end(.connectionLost, "close", "closed by us") }
+  /// Closes the connection; commands without a reply fail with code `connectionLost` and the cause.
+  public func close(because cause: String = "closed by us") { end(.connectionLost, "close", cause) }
 
   // MARK: hiredis calls
 

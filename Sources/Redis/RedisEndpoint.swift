@@ -10,6 +10,8 @@ public struct RedisEndpoint: Sendable, CustomStringConvertible {
   public var password: String?
   /// Database number.
   public var database: Int
+  /// Connections of one client. Redis reads 16 KiB of each in one turn of its loop, and writes to its disk once a turn (decision 0018).
+  public var connections = 4
   /// Time for a connection, and for the reply to a command.
   public var timeout: Duration = .seconds(3)
 

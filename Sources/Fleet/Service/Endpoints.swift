@@ -20,6 +20,7 @@ extension RedisEndpoint {
       host: settings.host, port: settings.port, user: settings.user, password: settings.password,
       database: settings.database)
     timeout = settings.timeout
+    connections = settings.connections
   }
 }
 

@@ -69,6 +69,34 @@ struct RedisTests {
     await client.stop()
   }
 
+  @Test func `the connections of a client take turns, and live and end together`() async throws {
+    let losses = Mailbox<RedisError>()
+    var endpoint = endpoint
+    endpoint.connections = 3
+    let client = RedisClient(endpoint) { if case .lost(let error as RedisError, _) = $0 { losses.put(error) } }
+    func ids() async throws -> [Int64] {
+      var ids: [Int64] = []
+      for _ in 0..<6 { ids.append(try await client.send(["CLIENT", "ID"]).integer ?? 0) }
+      return ids
+    }
+    client.start()
+    try await eventually("ready") { client.isReady }
+    let first = try await ids()
+    #expect(Set(first).count == 3)
+    #expect(first[..<3] == first[3...])
+
+    let killer = try await RedisConnection.open(endpoint)
+    _ = try await killer.send(["CLIENT", "KILL", "ID", String(first[1])])
+    killer.close()
+    let lost = await losses.wait(for: 1)
+    #expect(lost.map(\.code) == [.connectionLost])
+    try await eventually("ready again") { client.isReady }
+    let second = try await ids()
+    #expect(Set(second).count == 3)
+    #expect(Set(second).isDisjoint(with: first))
+    await client.stop()
+  }
+
   @Test func `a closed port is an error`() async throws {
     var nobody = endpoint
     nobody.port = 1
