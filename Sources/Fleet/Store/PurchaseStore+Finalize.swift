@@ -18,11 +18,11 @@ extension PurchaseStore {
   /// becomes `PURCHASE_OWNED_BY_ANOTHER_CUSTOMER`.
   ///
   /// The synchronization stays among the open ones until its event is published, ``told(_:)``: a broker that is wiped in
-  /// between has lost the job, and the sweep brings it back.
+  /// between has lost the job, and the sweep brings it back. Who took the lease has put the sweep's look off far enough.
   ///
   /// - Parameters:
   ///   - retention: how long the status can be read from now on.
-  ///   - sweepAfter: when the sweep may look whether the event was published.
+  ///   - sweepAfter: when the sweep may look whether the event was published, where Redis has lost the synchronization.
   ///   - reuse: how long the next registrations of the transaction need no call to Apple when this one gives access; zero
   ///     for an outcome that was itself reused.
   public func finalize(
@@ -47,9 +47,8 @@ extension PurchaseStore {
     }
     return RedisScript.Call(
       keys: [
-        keys.fence(publisher, transaction), keys.lease(publisher, transaction),
-        keys.synchronization(publisher, job.synchronizationId), keys.claim(publisher, transaction), keys.open,
-        keys.route(publisher, transaction), keys.recent(publisher, transaction),
+        keys.lease(publisher, transaction), keys.synchronization(publisher, job.synchronizationId),
+        keys.claim(publisher, transaction), keys.open,
       ] + (owner.isEmpty ? [] : [owner]),
       arguments: [
         String(lease.fence), job.claim.encoded, keys.member(publisher, job.synchronizationId),
@@ -58,7 +57,7 @@ extension PurchaseStore {
         outcome.environment ?? "", job.traceparent ?? "", route ?? "",
         String(Self.routeRetention.wholeMilliseconds),
         SynchronizationResult.purchaseOwnedByAnotherCustomer.rawValue, encoded(job),
-        String(sweepAfter.wholeMilliseconds), String(reuse.wholeMilliseconds),
+        String(sweepAfter.wholeMilliseconds), LeaseRecord.holds(outcome) ? String(reuse.wholeMilliseconds) : "0",
       ])
   }
 
@@ -106,39 +105,43 @@ extension RedisScript {
   fileprivate static let finalize = RedisScript(
     "finalize",
     """
-    local known = redis.call('HMGET', KEYS[3], 'status', 'transaction', 'customer')
+    local known = redis.call('HMGET', KEYS[2], 'status', 'transaction', 'customer')
     if known[1] and (known[2] ~= ARGV[6] or known[3] ~= ARGV[5]) then return {'stale'} end
     if known[1] == 'finalized' then
-      return {'finalized', redis.call('HGETALL', KEYS[3])}
+      return {'finalized', redis.call('HGETALL', KEYS[2])}
     end
-    local kept = redis.call('MGET', KEYS[1], KEYS[4], KEYS[2], KEYS[8] or KEYS[1])
-    local last, claim, lease, owner = kept[1], kept[2], kept[3], kept[4]
-    if last and last ~= ARGV[1] then return {'stale'} end
+    local kept = redis.call('MGET', KEYS[1], KEYS[3], KEYS[5] or KEYS[1])
+    local claim, owner = kept[2], kept[3]
+    local last, _, freshUntil, freshOffer, freshOriginal, freshEnvironment, route = ARGV[1], '0', '0', '', '', '', ''
+    if kept[1] then
+      last, _, freshUntil, freshOffer, freshOriginal, freshEnvironment, route = string.match(kept[1],
+        \(LeaseRecord.pattern))
+    end
+    if last ~= ARGV[1] then return {'stale'} end
     local result, granted, offer = ARGV[7], ARGV[8], ARGV[9]
+    local now = redis.call('TIME')
+    local time = now[1] .. string.sub('00000' .. now[2], -6, -4)
     if granted == '1' and ARGV[18] ~= '0' then
-      redis.call('SET', KEYS[7], cjson.encode({offer, ARGV[10], ARGV[11]}), 'PX', ARGV[18])
+      freshUntil, freshOffer, freshOriginal, freshEnvironment = time + ARGV[18], offer, ARGV[10], ARGV[11]
     end
-    if KEYS[8] then
+    if ARGV[13] ~= '' then route = ARGV[13] end
+    if KEYS[5] then
       if not owner then
-        redis.call('SET', KEYS[8], ARGV[5])
+        redis.call('SET', KEYS[5], ARGV[5])
       elseif owner ~= ARGV[5] then
         result, granted, offer = ARGV[15], '0', ''
       end
     end
-    local now = redis.call('TIME')
-    local time = string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000))
-    redis.call('HSET', KEYS[3], 'transaction', ARGV[6], 'customer', ARGV[5], 'status', 'finalized', 'result', result,
-      'granted', granted, 'offer', offer, 'original', ARGV[10], 'environment', ARGV[11], 'version', ARGV[1],
-      'traceparent', ARGV[12], 'finalizedAt', time, 'job', ARGV[16])
-    redis.call('HDEL', KEYS[3], 'fence', 'held', 'crashes')
-    redis.call('PEXPIRE', KEYS[3], ARGV[4])
-    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[4])
-    local ended = {}
-    if claim == ARGV[2] then ended[1] = KEYS[4] end
-    if lease == ARGV[1] then ended[#ended + 1] = KEYS[2] end
-    if #ended > 0 then redis.call('DEL', unpack(ended)) end
-    if ARGV[13] ~= '' then redis.call('SET', KEYS[6], ARGV[13], 'PX', ARGV[14]) end
-    redis.call('ZADD', KEYS[5], now[1] * 1000 + math.floor(now[2] / 1000) + ARGV[17], ARGV[3])
+    redis.call('HSET', KEYS[2], 'status', 'finalized', 'result', result, 'granted', granted, 'offer', offer, 'original',
+      ARGV[10], 'environment', ARGV[11], 'version', ARGV[1], 'finalizedAt', time)
+    if not known[1] then
+      redis.call('HSET', KEYS[2], 'transaction', ARGV[6], 'customer', ARGV[5], 'traceparent', ARGV[12], 'job', ARGV[16])
+      redis.call('ZADD', KEYS[4], time + ARGV[17], ARGV[3])
+    end
+    redis.call('PEXPIRE', KEYS[2], ARGV[4])
+    redis.call('SET', KEYS[1], table.concat({ARGV[1], '0', freshUntil, freshOffer, freshOriginal, freshEnvironment,
+      route}, '\\031'), 'PX', ARGV[14])
+    if claim == ARGV[2] then redis.call('DEL', KEYS[3]) end
     return {'ours', result, granted, offer, time}
     """)
 }

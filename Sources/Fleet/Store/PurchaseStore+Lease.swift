@@ -74,9 +74,8 @@ extension PurchaseStore {
     let (publisher, transaction) = (job.publisherId, job.transactionId)
     return RedisScript.Call(
       keys: [
-        keys.lease(publisher, transaction), keys.fence(publisher, transaction),
-        keys.synchronization(publisher, job.synchronizationId), keys.claim(publisher, transaction), keys.open,
-        keys.route(publisher, transaction), keys.budgets, keys.recent(publisher, transaction),
+        keys.lease(publisher, transaction), keys.synchronization(publisher, job.synchronizationId),
+        keys.claim(publisher, transaction), keys.open, keys.budgets,
       ],
       arguments: [
         String(duration.wholeMilliseconds), job.claim.encoded, keys.member(publisher, job.synchronizationId),
@@ -157,7 +156,6 @@ extension PurchaseStore {
       .release,
       keys: [
         keys.lease(publisher, transaction), keys.synchronization(publisher, job.synchronizationId), keys.open,
-        keys.route(publisher, transaction), keys.fence(publisher, transaction),
       ],
       arguments: [
         String(lease.fence), isRetrying ? "retrying" : "", keys.member(publisher, job.synchronizationId),
@@ -173,31 +171,39 @@ extension RedisScript {
   fileprivate static let takeLease = RedisScript(
     "take lease",
     grantFunction + """
-      local known = redis.call('HMGET', KEYS[3], 'status', 'transaction', 'customer', 'crashes', 'held')
+      local known = redis.call('HMGET', KEYS[2], 'status', 'transaction', 'customer', 'crashes', 'held')
       local status = known[1]
       if status and (known[2] ~= ARGV[6] or known[3] ~= ARGV[5]) then
-        if redis.call('GET', KEYS[4]) == ARGV[2] then redis.call('DEL', KEYS[4]) end
+        if redis.call('GET', KEYS[3]) == ARGV[2] then redis.call('DEL', KEYS[3]) end
         return {'foreign'}
       end
-      if status == 'finalized' then return {'finalized', redis.call('HGETALL', KEYS[3])} end
-      if redis.call('EXISTS', KEYS[1]) == 1 then return {'busy', redis.call('PTTL', KEYS[1])} end
+      if status == 'finalized' then return {'finalized', redis.call('HGETALL', KEYS[2])} end
       local now = redis.call('TIME')
       local micros = now[1] * 1000000 + now[2]
+      local millis = math.floor(micros / 1000)
+      local kept = redis.call('MGET', KEYS[1], KEYS[3])
+      local last, untilWhen, freshUntil, offer, original, environment, route = '0', '0', '0', '', '', '', ''
+      if kept[1] then
+        last, untilWhen, freshUntil, offer, original, environment, route = string.match(kept[1],
+          \(LeaseRecord.pattern))
+      end
+      if tonumber(untilWhen) > millis then return {'busy', untilWhen - millis} end
+      local isFresh = tonumber(freshUntil) > millis
+      if not isFresh then freshUntil, offer, original, environment = '0', '', '', '' end
       if not status then
-        redis.call('HSET', KEYS[3], 'transaction', ARGV[6], 'customer', ARGV[5], 'status', 'processing', 'job', ARGV[7],
+        redis.call('HSET', KEYS[2], 'transaction', ARGV[6], 'customer', ARGV[5], 'status', 'processing', 'job', ARGV[7],
           'traceparent', ARGV[8])
       end
-      local kept = redis.call('MGET', KEYS[4], KEYS[6], KEYS[8], KEYS[2])
-      local holder, route, recent, last = kept[1], kept[2] or '', kept[3], kept[4]
+      local holder = kept[2]
       if not holder then
-        redis.call('SET', KEYS[4], ARGV[2])
+        redis.call('SET', KEYS[3], ARGV[2])
       elseif holder == ARGV[2] then
-        redis.call('PERSIST', KEYS[4])
+        redis.call('PERSIST', KEYS[3])
       end
-      local due = math.floor(micros / 1000) + ARGV[4]
+      local due = millis + ARGV[4]
       local place, endpoint, wait = '', '', 0
       local first = 11 + ARGV[10]
-      if not recent and #ARGV >= first then
+      if not isFresh and #ARGV >= first then
         local rate
         place, rate = ARGV[first], ARGV[first + 1]
         local at, only = string.match(route, '^([^|]*|[^|]*)|?([^|]*)')
@@ -210,23 +216,23 @@ extension RedisScript {
           if at == place and only == ARGV[index] then endpoints = {only} end
         end
         if #endpoints == 0 then endpoints = any end
-        endpoint, wait = grant(KEYS[7], place, rate, endpoints, micros)
+        endpoint, wait = grant(KEYS[5], place, rate, endpoints, micros)
         if endpoint == '' then
-          redis.call('ZADD', KEYS[5], due + wait, ARGV[3])
+          redis.call('ZADD', KEYS[4], due + wait, ARGV[3])
           return {'wait', wait}
         end
       end
-      local fence = string.format('%.0f', math.max(tonumber(last or 0) + 1, micros))
-      redis.call('SET', KEYS[2], fence)
-      redis.call('SET', KEYS[1], fence, 'PX', ARGV[1])
+      local time = now[1] .. string.sub('00000' .. now[2], -6)
+      local fence = time
+      if tonumber(last) >= micros then fence = string.format('%.0f', last + 1) end
+      redis.call('SET', KEYS[1], table.concat({fence, millis + ARGV[1], freshUntil, offer, original, environment, route},
+        '\\031'))
       local crashes = tonumber(known[4] or 0)
       if ARGV[9] == '1' and known[5] then crashes = crashes + 1 end
-      redis.call('HSET', KEYS[3], 'fence', fence, 'held', 1, 'crashes', crashes)
-      redis.call('ZADD', KEYS[5], due, ARGV[3])
-      local answer = {'taken', fence, route, string.format('%.0f', math.floor(micros / 1000)), crashes, place, endpoint}
-      if recent then
-        for index, value in ipairs(cjson.decode(recent)) do answer[7 + index] = value end
-      end
+      redis.call('HSET', KEYS[2], 'fence', fence, 'held', 1, 'crashes', crashes)
+      redis.call('ZADD', KEYS[4], due, ARGV[3])
+      local answer = {'taken', fence, route, string.sub(time, 1, -4), crashes, place, endpoint}
+      if isFresh then answer[8], answer[9], answer[10] = offer, original, environment end
       return answer
       """)
 
@@ -234,12 +240,16 @@ extension RedisScript {
     "renew leases",
     """
     local now = redis.call('TIME')
-    local due = now[1] * 1000 + math.floor(now[2] / 1000) + ARGV[2]
+    local millis = now[1] * 1000 + math.floor(now[2] / 1000)
+    local due = millis + ARGV[2]
     local renewed = {}
     for index = 2, #KEYS do
       local fence, member = ARGV[2 * index - 1], ARGV[2 * index]
-      if redis.call('GET', KEYS[index]) == fence then
-        redis.call('PEXPIRE', KEYS[index], ARGV[1])
+      local kept = redis.call('GET', KEYS[index])
+      local last, untilWhen, rest
+      if kept then last, untilWhen, rest = string.match(kept, '^(%d+)\\031(%d+)(.*)$') end
+      if last == fence and tonumber(untilWhen) > millis then
+        redis.call('SET', KEYS[index], fence .. '\\031' .. millis + ARGV[1] .. rest)
         redis.call('ZADD', KEYS[1], 'XX', due, member)
         renewed[index - 1] = 1
       else
@@ -252,9 +262,12 @@ extension RedisScript {
   fileprivate static let release = RedisScript(
     "release",
     """
-    if redis.call('GET', KEYS[5]) ~= ARGV[1] then return 0 end
-    if ARGV[5] ~= '' then redis.call('SET', KEYS[4], ARGV[5], 'PX', ARGV[6]) end
-    if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+    local kept = redis.call('GET', KEYS[1])
+    if not kept then return 0 end
+    local fence, _, fresh, route = string.match(kept, '^(%d+)\\031(%d+)(\\031%d+\\031[^\\031]*\\031[^\\031]*\\031[^\\031]*\\031)(.*)$')
+    if fence ~= ARGV[1] then return 0 end
+    if ARGV[5] ~= '' then route = ARGV[5] end
+    redis.call('SET', KEYS[1], fence .. '\\031' .. '0' .. fresh .. route, 'PX', ARGV[6])
     local status = redis.call('HGET', KEYS[2], 'status')
     if not status or status == 'finalized' then return 0 end
     redis.call('HDEL', KEYS[2], 'held')

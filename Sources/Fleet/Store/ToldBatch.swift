@@ -58,7 +58,7 @@ extension RedisScript {
     local done = {}
     for index = 2, #KEYS do
       if redis.call('HGET', KEYS[index], 'status') == 'finalized' then
-        redis.call('HDEL', KEYS[index], 'job')
+        redis.call('HDEL', KEYS[index], 'job', 'fence', 'held', 'crashes')
         done[#done + 1] = ARGV[index - 1]
       end
     end

@@ -11,17 +11,10 @@ public struct Keys: Sendable {
   public func claim(_ publisher: Int64, _ transaction: String) -> String {
     "\(prefix)claim:\(publisher):\(transaction)"
   }
-  /// String with expiry: the fencing number of the run that has the lease.
+  /// String, with expiry while nobody has the lease: the last lease of a transaction, and what is known of the transaction
+  /// (`LeaseRecord`).
   public func lease(_ publisher: Int64, _ transaction: String) -> String {
     "\(prefix)lease:\(publisher):\(transaction)"
-  }
-  /// String: the last fencing number given out; expires with the status.
-  public func fence(_ publisher: Int64, _ transaction: String) -> String {
-    "\(prefix)fence:\(publisher):\(transaction)"
-  }
-  /// String with expiry: the `Route` of a transaction, with Apple's answers while a job waits for its next call.
-  public func route(_ publisher: Int64, _ transaction: String) -> String {
-    "\(prefix)route:\(publisher):\(transaction)"
   }
   /// Hash: the synchronization; expires a while after it was finalized.
   public func synchronization(_ publisher: Int64, _ id: String) -> String { prefix + "sync:" + member(publisher, id) }
@@ -48,10 +41,6 @@ public struct Keys: Sendable {
   /// String: the customer who owns a purchase. Ids of the sandbox are a number space of their own.
   public func owner(_ publisher: Int64, _ environment: String, _ original: String) -> String {
     "\(prefix)owner:\(publisher):\(environment):\(original)"
-  }
-  /// String with expiry: what a verified answer of a moment ago came to.
-  public func recent(_ publisher: Int64, _ transaction: String) -> String {
-    "\(prefix)recent:\(publisher):\(transaction)"
   }
   /// Hash: for each app, environment and endpoint the bucket of its budget, and until when Apple has forbidden calls.
   public var budgets: String { "\(prefix)budgets" }

@@ -161,7 +161,40 @@ struct PurchaseStoreTests {
       try await store.told(job())
       #expect(try await store.openCount() == 0)
       #expect(try await redis.send(["PTTL", prefix + "sync:1:s"]).integer ?? 0 > 0)
-      #expect(try await redis.send(["EXISTS", prefix + "lease:1:100"]).integer == 0)
+      // What only a run needs is not kept with the status.
+      let fields = try await redis.send(["HKEYS", prefix + "sync:1:s"]).array?.compactMap(\.string) ?? []
+      #expect(Set(fields).isDisjoint(with: ["job", "fence", "held", "crashes"]))
+      #expect(try await redis.send(["PTTL", prefix + "lease:1:100"]).integer ?? 0 > 0)
+      // The transaction's next registration need not wait for this one's lease.
+      #expect(try await lease(store, job("next")).fence > taken.fence)
+    }
+  }
+
+  @Test func `a fencing number grows though the clock was set back`() async throws {
+    try await with { (store, redis, prefix) async throws in
+      let future = ["5000000000000000", "0", "0", "", "", "", "app|Sandbox"].joined(separator: "\u{1F}")
+      _ = try await redis.send(["SET", prefix + "lease:1:100", future])
+      let taken = try await lease(store, job())
+      #expect(taken.fence == 5_000_000_000_000_001)
+      #expect(taken.route == "app|Sandbox")
+    }
+  }
+
+  @Test func `a renewed lease ends when it says, and one that has ended is not renewed`() async throws {
+    try await with { (store, _, _) async throws in
+      let route = "app|Sandbox||answers|of \u{1F} any kind\n"
+      let first = try await lease(store, job())
+      try await store.release(job(), first, isRetrying: false, sweepAfter: hour, route: route)
+      #expect(try await store.renewLease(job(), first, for: hour, sweepAfter: hour) == false)
+      let second = try await lease(store, job())
+      #expect(second.route == route)
+      #expect(try await store.renewLease(job(), second, for: hour, sweepAfter: hour))
+      guard case .busy(let rest) = try await store.takeLease(job(), for: hour, sweepAfter: hour) else {
+        throw NeverHappened(description: "busy")
+      }
+      #expect(rest > .seconds(3500) && rest <= .seconds(3600))
+      try await store.release(job(), second, isRetrying: false, sweepAfter: hour, route: nil)
+      #expect(try await lease(store, job()).route == route)
     }
   }
 
@@ -217,13 +250,20 @@ struct PurchaseStoreTests {
   }
 
   @Test func `a finalized synchronization that was not told comes back by the sweep`() async throws {
-    try await with { (store, _, _) async throws in
-      let taken = try await lease(store, job())
-      _ = try await store.finalize(job(), taken, granted, retention: hour, sweepAfter: .zero, route: nil)
-      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero, overdueBy: hour).isEmpty)
-      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero) == [job()])
-      try await store.told(job())
-      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero).isEmpty)
+    try await with { (store, redis, prefix) async throws in
+      for isLost in [false, true] {
+        let job = job(isLost ? "lost" : "kept")
+        guard
+          case .taken(let taken) = try await store.takeLease(job, for: hour, sweepAfter: isLost ? hour : .zero)
+        else { throw NeverHappened(description: "a lease") }
+        if isLost { _ = try await redis.send(["DEL", prefix + "sync:1:lost", prefix + "open"]) }
+        _ = try await store.finalize(
+          job, taken, granted, retention: hour, sweepAfter: isLost ? .zero : hour, route: nil)
+        #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero, overdueBy: hour).isEmpty)
+        #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero) == [job])
+        try await store.told(job)
+        #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero).isEmpty)
+      }
     }
   }
 
@@ -356,6 +396,22 @@ struct PurchaseStoreTests {
         job("b"), second, granted, retention: hour, sweepAfter: hour, route: nil, reuse: hour)
       let third = try await take(job("c"))
       #expect(third.covered == granted && third.call == nil)
+      // What is covered covers on, for no longer than the answer said.
+      _ = try await store.finalize(job("c"), third, granted, retention: hour, sweepAfter: hour, route: nil)
+      #expect(try await take(job("d")).covered == granted)
+    }
+  }
+
+  @Test func `an offer that a record cannot hold covers nothing`() async throws {
+    try await with { (store, _, _) async throws in
+      var strange = granted
+      strange.offerId = "a\u{1F}b"
+      let first = try await lease(store, job("a"))
+      _ = try await store.finalize(
+        job("a"), first, strange, retention: hour, sweepAfter: hour, route: "app|Sandbox", reuse: hour)
+      let second = try await lease(store, job("b"))
+      #expect(second.covered == nil)
+      #expect(second.route == "app|Sandbox")
     }
   }
 }
