@@ -1,5 +1,4 @@
 import EventLoop
-import Glibc
 import JSON
 
 /// Writes structured log lines, one JSON object each, to standard error.
@@ -75,15 +74,11 @@ public struct Log: Sendable {
     writer.raw(members)
     for (name, value) in more { writer.further(name, value) }
     writer.raw("}\n")
-    var bytes = writer.bytes[...]
-    // One write for one line: lines of several processes on one pipe do not mix up to 4 KiB.
-    while !bytes.isEmpty {
-      let written = bytes.withUnsafeBytes { Glibc.write(2, $0.baseAddress, $0.count) }
-      if written < 0 {
-        if errno == EINTR { continue }
-        return  // a log that nobody takes must not stop the work
-      }
-      bytes = bytes.dropFirst(written)
+    let line = writer.bytes
+    if EventLoop.process.isCurrent {
+      LoopActor.assumeIsolated { LogLines.process.add(line, isUrgent: level >= .warning) }
+    } else {
+      writeToStandardError(line)
     }
   }
 }

@@ -10,6 +10,9 @@ final class LoadConnection {
   private var watcher: DescriptorWatcher?
   private var received: [UInt8] = []
   private var waiter: CheckedContinuation<Int, any Error>?
+  /// What is being read; kept for its memory.
+  private static var buffer = [UInt8](repeating: 0, count: bufferBytes)
+  private static let bufferBytes = 4096
 
   init(port: Int) throws {
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -48,8 +51,7 @@ final class LoadConnection {
   }
 
   private func receive() {
-    var buffer = [UInt8](repeating: 0, count: 4096)
-    let count = read(descriptor, &buffer, buffer.count)
+    let count = read(descriptor, &Self.buffer, Self.bufferBytes)
     if count < 0, errno == EAGAIN { return }
     guard count > 0 else {
       watcher?.watch([])
@@ -57,7 +59,7 @@ final class LoadConnection {
       waiter = nil
       return
     }
-    received.append(contentsOf: buffer[..<count])
+    received.append(contentsOf: Self.buffer[..<count])
     guard let status = completeStatus(), let waiter else { return }
     received.removeAll(keepingCapacity: true)
     self.waiter = nil

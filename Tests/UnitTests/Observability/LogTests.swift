@@ -1,4 +1,6 @@
+import EventLoop
 import FoundationEssentials
+import Glibc
 import Observability
 import Testing
 
@@ -31,6 +33,28 @@ struct LogTests {
         Line(
           level: "info", event: Self.nasty, text: Self.nasty, more: Self.nasty, number: nil, ratio: nil, flag: nil)
       ])
+  }
+
+  @Test func linesOfTheLoopAreInOrderAndWholeWhenTheProcessExitsInTheSameTurn() async throws {
+    let result = try #require(
+      await #expect(processExitsWith: .exitCode(3), observing: [\.standardErrorContent]) {
+        await Task { @LoopActor in
+          let log = Log(level: .info)
+          for number in Int64(0)..<100 {
+            if number % 30 == 29 {
+              log.warning("w", ["number": .int(number)])
+            } else {
+              log.info("i", ["number": .int(number)])
+            }
+          }
+          log.info(String(repeating: "long", count: 2000))
+          log.info("last")
+          exit(3)
+        }.value
+      })
+    let lines = try lines(result.standardErrorContent)
+    #expect(lines.prefix(100).map(\.number) == (0..<100).map { Int64($0) })
+    #expect(lines.dropFirst(100).map(\.event.utf8.count) == [8000, 4])
   }
 
   @Test func valuesAndLevels() async throws {
