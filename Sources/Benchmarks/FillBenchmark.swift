@@ -9,11 +9,13 @@ import Purchases
 struct FillBenchmark {
   let backend: Backend
 
-  /// - Parameter perSecond: 0 for as fast as it goes.
+  /// - Parameter perSecond: 0 for as fast as it goes. At a rate, a job's time counts from when it was due.
   func run(count: Int, from first: Int, concurrency: Int, perSecond: Double) async throws -> [String: Double] {
     try await backend.open()
     let start = Usage()
     var next = first
+    var times: [Double] = []
+    times.reserveCapacity(count)
     var failure: (any Error)?
     let writers = (0..<concurrency).map { _ in
       Task { @LoopActor in
@@ -21,11 +23,13 @@ struct FillBenchmark {
           while next < first + count, failure == nil {
             let number = next
             next += 1
+            var due = ContinuousClock.now
             if perSecond > 0 {
-              let rest = start.wall + .seconds(Double(number - first) / perSecond) - .now
-              if rest > .zero { try await EventLoop.sleep(for: rest) }
+              due = start.wall + .seconds(Double(number - first) / perSecond)
+              try await EventLoop.sleep(until: due)
             }
             try await register(Backend.job(number))
+            times.append((ContinuousClock.now - due).inSeconds * 1000)
           }
         } catch {
           failure = error
@@ -34,7 +38,7 @@ struct FillBenchmark {
     }
     for writer in writers { await writer.value }
     if let failure { throw failure }
-    let result = start.until(Usage(), jobs: count)
+    let result = start.until(Usage(), jobs: count).merging(Percentiles(times).members) { $1 }
     await backend.close()
     return result
   }

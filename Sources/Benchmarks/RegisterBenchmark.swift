@@ -45,7 +45,7 @@ struct RegisterBenchmark {
 
 extension EventLoop {
   /// Sleeps until a time, unless it has passed.
-  fileprivate static func sleep(until time: ContinuousClock.Instant) async throws {
+  static func sleep(until time: ContinuousClock.Instant) async throws {
     let rest = time - .now
     if rest > .zero { try await sleep(for: rest) }
   }

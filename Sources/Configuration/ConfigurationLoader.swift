@@ -113,22 +113,22 @@ public struct ConfigurationLoader: Sendable {
     guard let data = try? Data(contentsOf: URL(filePath: path)) else {
       throw single(path, "", "the file cannot be read")
     }
+    let bytes = Array(data)
+    let value: JSONValue
     do {
-      let value = try JSONDecoder().decode(JSONValue.self, from: data)
-      guard case .object = value else { throw single(path, "", "is \(value.kind), expected a JSON object") }
-      return value
-    } catch let error as ConfigurationError {
-      throw error
-    } catch {
-      throw single(path, "", "is not JSON: \(Self.reason(error))")
+      value = try JSONText(bytes).decoded(as: JSONValue.self)
+    } catch let error as JSONSyntaxError {
+      throw single(path, "", "is not JSON: \(Self.place(error.offset, in: bytes)) is unexpected")
     }
+    guard case .object = value else { throw single(path, "", "is \(value.kind), expected a JSON object") }
+    return value
   }
 
-  private static func reason(_ error: any Error) -> String {
-    if case DecodingError.dataCorrupted(let context) = error {
-      return context.underlyingError.map { "\($0)" } ?? context.debugDescription
-    }
-    return "\(error)"
+  /// Where an editor shows a byte.
+  private static func place(_ offset: Int, in bytes: [UInt8]) -> String {
+    guard offset < bytes.count else { return "the end" }
+    let lines = bytes[..<offset].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    return "line \(lines.count), column \(lines[lines.count - 1].count + 1)"
   }
 
   private func single(_ source: String, _ key: String, _ problem: String) -> ConfigurationError {

@@ -8,6 +8,8 @@ import Worker
 struct Command: Sendable {
   let name: String
   let summary: String
+  /// What it takes; `nil` for a command that explains itself.
+  var arguments: String? = "--config FILE"
   /// Runs with the arguments after the name and returns the exit status.
   let run: @LoopActor @Sendable ([String]) async -> Int32
 
@@ -23,10 +25,26 @@ struct Command: Sendable {
       Notifier(context)
     },
     Command(name: "simulator", summary: "stands in for the App Store Server API", run: SimulatorCommand.run),
-    Command(name: "verify", summary: "verifies signed data on the command line", run: VerifyCommand.run),
     Command(
-      name: "check-config", summary: "checks the configuration and tells every mistake", run: CheckConfigCommand.run),
+      name: "verify", summary: "verifies signed data on the command line", arguments: nil, run: VerifyCommand.run),
+    Command(
+      name: "check-config", summary: "checks the configuration and tells every mistake",
+      arguments: "--config FILE | --describe", run: CheckConfigCommand.run),
   ]
+
+  /// Answers `--help`, or runs.
+  @LoopActor
+  func callAsFunction(_ words: [String]) async -> Int32 {
+    guard let arguments, words.contains("--help") || words.contains("-h") else { return await run(words) }
+    print(
+      """
+      usage: countersign \(name) \(arguments)
+
+      \(summary.prefix(1).uppercased() + summary.dropFirst()). Any key of the file can be overridden by an environment variable;
+      countersign check-config --describe lists all keys.
+      """)
+    return 0
+  }
 
   static var usage: String {
     let lines = all.map { command in

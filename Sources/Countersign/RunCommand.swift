@@ -15,6 +15,6 @@ func runCommand(_ arguments: [String]) async -> Int32 {
       complain("countersign: no such command: \(name)\n\n\(Command.usage)")
       return 2
     }
-    return await command.run(Array(arguments.dropFirst()))
+    return await command(Array(arguments.dropFirst()))
   }
 }

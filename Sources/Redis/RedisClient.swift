@@ -116,7 +116,6 @@ public final class RedisClient {
       let failure: any Error
       do {
         try await open()
-        if isStopping { close(because: "closed by us") }
         backoff = Backoff()
         onChange(.connected)
         let end = await firstEnd()
@@ -135,7 +134,11 @@ public final class RedisClient {
   private func open() async throws {
     var opened: [RedisConnection] = []
     do {
-      for _ in 0..<endpoint.connections { opened.append(try await RedisConnection.open(endpoint)) }
+      for _ in 0..<endpoint.connections {
+        opened.append(try await RedisConnection.open(endpoint))
+        // Who stops the client waits for this.
+        try Task.checkCancellation()
+      }
     } catch {
       for connection in opened { connection.close() }
       throw error

@@ -105,6 +105,8 @@ public final class RedisConnection {
         _ = try await send(["AUTH"] + (endpoint.user.map { [$0] } ?? []) + [password])
       }
       if endpoint.database != 0 { _ = try await send(["SELECT", String(endpoint.database)]) }
+      // A Redis at its limit of clients takes the connection, says so and hangs up.
+      _ = try await send(["PING"])
     } catch {
       close()
       throw error

@@ -192,10 +192,10 @@ public final class Worker: Role {
 
   /// Renews every lease in hand. A lost one is not acted upon: the fencing number decides at the end.
   private func renewLeases() {
-    let held = holders.values.map { (job: $0.job, lease: $0.lease) }
+    let held = Array(holders.values)
     for start in stride(from: 0, to: held.count, by: Self.renewedAtOnce) {
       let some = Array(held[start..<min(start + Self.renewedAtOnce, held.count)])
-      // At once: a lease that is let go later ends by what is written then.
+      // At once: what is let go of meanwhile is refused by Redis, as the record of its lease says that it has ended.
       Task.immediate { @LoopActor in await renew(some) }
     }
   }
@@ -203,12 +203,14 @@ public final class Worker: Role {
   /// A script of Redis' holds up everybody else's.
   private static let renewedAtOnce = 100
 
-  private func renew(_ held: [(job: Job, lease: Lease)]) async {
+  private func renew(_ runs: [JobRun]) async {
     let settings = context.settings.worker
     do {
+      let held = runs.map { (job: $0.job, lease: $0.lease) }
       let areOurs = try await store.renewLeases(held, for: settings.leaseDuration, sweepAfter: settings.sweepAfter)
-      for (one, isOurs) in zip(held, areOurs) where !isOurs {
-        context.log.warning("lease lost", ["transactionId": .string(one.job.transactionId)])
+      // A run that has ended meanwhile has not lost anything.
+      for (run, isOurs) in zip(runs, areOurs) where !isOurs && holders[ObjectIdentifier(run)] != nil {
+        context.log.warning("lease lost", ["transactionId": .string(run.job.transactionId)])
       }
     } catch {
       context.log.debug("renewal failed", ["cause": .failure(error)])

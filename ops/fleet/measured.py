@@ -184,12 +184,13 @@ class Measured:
         """A role declares the queues that the benchmarks use."""
         self.stop(self.start("worker 1"))
 
-    def fill(self, count, progress=False, concurrency=500):
+    def fill(self, count, *arguments, progress=False, concurrency=500):
         """Puts jobs into the queue as a gateway would, and says what that took."""
         part = 100_000 if progress else count
         for done in range(0, count, part):
             result = self.benchmark(
-                "fill", "--count", min(part, count - done), "--from", self.numbers(part), "--concurrency", concurrency)
+                "fill", "--count", min(part, count - done), "--from", self.numbers(part), "--concurrency", concurrency,
+                *arguments)
             if progress:
                 print(f"  {min(done + part, count):,} of {count:,} queued, {result['perSecond']:,.0f}/s", flush=True)
         return result

@@ -47,7 +47,7 @@ extension PurchaseStore {
     }
     return RedisScript.Call(
       keys: [
-        keys.lease(publisher, transaction), keys.synchronization(publisher, job.synchronizationId),
+        keys.transaction(publisher, transaction), keys.synchronization(publisher, job.synchronizationId),
         keys.claim(publisher, transaction), keys.open,
       ] + (owner.isEmpty ? [] : [owner]),
       arguments: [
@@ -57,7 +57,7 @@ extension PurchaseStore {
         outcome.environment ?? "", job.traceparent ?? "", route ?? "",
         String(Self.routeRetention.wholeMilliseconds),
         SynchronizationResult.purchaseOwnedByAnotherCustomer.rawValue, encoded(job),
-        String(sweepAfter.wholeMilliseconds), LeaseRecord.holds(outcome) ? String(reuse.wholeMilliseconds) : "0",
+        String(sweepAfter.wholeMilliseconds), TransactionRecord.holds(outcome) ? String(reuse.wholeMilliseconds) : "0",
       ])
   }
 
@@ -115,7 +115,7 @@ extension RedisScript {
     local last, _, freshUntil, freshOffer, freshOriginal, freshEnvironment, route = ARGV[1], '0', '0', '', '', '', ''
     if kept[1] then
       last, _, freshUntil, freshOffer, freshOriginal, freshEnvironment, route = string.match(kept[1],
-        \(LeaseRecord.pattern))
+        \(TransactionRecord.pattern))
     end
     if last ~= ARGV[1] then return {'stale'} end
     local result, granted, offer = ARGV[7], ARGV[8], ARGV[9]

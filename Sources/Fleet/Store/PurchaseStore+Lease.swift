@@ -74,7 +74,7 @@ extension PurchaseStore {
     let (publisher, transaction) = (job.publisherId, job.transactionId)
     return RedisScript.Call(
       keys: [
-        keys.lease(publisher, transaction), keys.synchronization(publisher, job.synchronizationId),
+        keys.transaction(publisher, transaction), keys.synchronization(publisher, job.synchronizationId),
         keys.claim(publisher, transaction), keys.open, keys.budgets,
       ],
       arguments: [
@@ -134,7 +134,7 @@ extension PurchaseStore {
     let reply =
       try await redis.run(
         .renewLeases,
-        keys: [keys.open] + held.map { keys.lease($0.job.publisherId, $0.job.transactionId) },
+        keys: [keys.open] + held.map { keys.transaction($0.job.publisherId, $0.job.transactionId) },
         arguments: [String(duration.wholeMilliseconds), String(sweepAfter.wholeMilliseconds)]
           + held.flatMap { [String($0.lease.fence), keys.member($0.job.publisherId, $0.job.synchronizationId)] }
       ).array ?? []
@@ -155,7 +155,7 @@ extension PurchaseStore {
     _ = try await redis.run(
       .release,
       keys: [
-        keys.lease(publisher, transaction), keys.synchronization(publisher, job.synchronizationId), keys.open,
+        keys.transaction(publisher, transaction), keys.synchronization(publisher, job.synchronizationId), keys.open,
       ],
       arguments: [
         String(lease.fence), isRetrying ? "retrying" : "", keys.member(publisher, job.synchronizationId),
@@ -185,7 +185,7 @@ extension RedisScript {
       local last, untilWhen, freshUntil, offer, original, environment, route = '0', '0', '0', '', '', '', ''
       if kept[1] then
         last, untilWhen, freshUntil, offer, original, environment, route = string.match(kept[1],
-          \(LeaseRecord.pattern))
+          \(TransactionRecord.pattern))
       end
       if tonumber(untilWhen) > millis then return {'busy', untilWhen - millis} end
       local isFresh = tonumber(freshUntil) > millis

@@ -12,9 +12,9 @@ public struct Keys: Sendable {
     "\(prefix)claim:\(publisher):\(transaction)"
   }
   /// String, with expiry while nobody has the lease: the last lease of a transaction, and what is known of the transaction
-  /// (`LeaseRecord`).
-  public func lease(_ publisher: Int64, _ transaction: String) -> String {
-    "\(prefix)lease:\(publisher):\(transaction)"
+  /// (`TransactionRecord`).
+  public func transaction(_ publisher: Int64, _ transaction: String) -> String {
+    "\(prefix)transaction:\(publisher):\(transaction)"
   }
   /// Hash: the synchronization; expires a while after it was finalized.
   public func synchronization(_ publisher: Int64, _ id: String) -> String { prefix + "sync:" + member(publisher, id) }

@@ -164,7 +164,7 @@ struct PurchaseStoreTests {
       // What only a run needs is not kept with the status.
       let fields = try await redis.send(["HKEYS", prefix + "sync:1:s"]).array?.compactMap(\.string) ?? []
       #expect(Set(fields).isDisjoint(with: ["job", "fence", "held", "crashes"]))
-      #expect(try await redis.send(["PTTL", prefix + "lease:1:100"]).integer ?? 0 > 0)
+      #expect(try await redis.send(["PTTL", prefix + "transaction:1:100"]).integer ?? 0 > 0)
       // The transaction's next registration need not wait for this one's lease.
       #expect(try await lease(store, job("next")).fence > taken.fence)
     }
@@ -173,7 +173,7 @@ struct PurchaseStoreTests {
   @Test func `a fencing number grows though the clock was set back`() async throws {
     try await with { (store, redis, prefix) async throws in
       let future = ["5000000000000000", "0", "0", "", "", "", "app|Sandbox"].joined(separator: "\u{1F}")
-      _ = try await redis.send(["SET", prefix + "lease:1:100", future])
+      _ = try await redis.send(["SET", prefix + "transaction:1:100", future])
       let taken = try await lease(store, job())
       #expect(taken.fence == 5_000_000_000_000_001)
       #expect(taken.route == "app|Sandbox")

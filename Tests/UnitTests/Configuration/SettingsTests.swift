@@ -126,7 +126,10 @@ struct SettingsTests {
   }
 
   @Test(arguments: [
-    ("", "countersign.json: is not JSON: "), ("{", "countersign.json: is not JSON: "),
+    ("", "countersign.json: is not JSON: the end is unexpected"),
+    ("{", "countersign.json: is not JSON: the end is unexpected"),
+    ("{\n  \"worker\": {},\n}", "countersign.json: is not JSON: line 3, column 1 is unexpected"),
+    ("{\"worker\": \u{FEFF}{}}", "countersign.json: is not JSON: line 1, column 12 is unexpected"),
     ("[]", "countersign.json: is an array, expected a JSON object"),
     ("5", "countersign.json: is 5, expected a JSON object"),
   ])

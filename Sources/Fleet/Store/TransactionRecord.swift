@@ -9,7 +9,7 @@ import Purchases
 /// 7. the `Route`, with Apple's answers while a job waits for its next call.
 ///
 /// One key instead of four: a script's command costs Redis some 4 us, and as much again when it writes.
-enum LeaseRecord {
+enum TransactionRecord {
   /// Lua: the pattern that takes a record apart.
   static let pattern = "'^(%d+)\\031(%d+)\\031(%d+)\\031([^\\031]*)\\031([^\\031]*)\\031([^\\031]*)\\031(.*)$'"
 
