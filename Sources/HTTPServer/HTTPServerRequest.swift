@@ -46,8 +46,8 @@ private func isSameField(_ name: String, _ other: String) -> Bool {
 /// Splits a raw path into decoded segments; `nil` when an escape is malformed or not UTF-8.
 func pathSegments(_ raw: String) -> [String]? {
   var segments: [String] = []
-  for part in raw.split(separator: "/", omittingEmptySubsequences: true) {
-    guard let segment = percentDecoded(part) else { return nil }
+  for part in raw.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: true) {
+    guard let segment = percentDecoded(Substring(part)) else { return nil }
     segments.append(segment)
   }
   return segments

@@ -1,3 +1,5 @@
+import Glibc
+
 /// The trace that a request belongs to, in the form of W3C Trace Context, level 1.
 public struct TraceParent: Sendable, Equatable, CustomStringConvertible {
   /// 32 hexadecimal digits.
@@ -9,8 +11,9 @@ public struct TraceParent: Sendable, Equatable, CustomStringConvertible {
 
   /// Starts a new trace.
   public init() {
-    traceId = Self.digits(16)
-    parentId = Self.digits(8)
+    let digits = Self.digits(24)
+    traceId = String(digits.prefix(32))
+    parentId = String(digits.suffix(16))
     flags = "00"
   }
 
@@ -36,19 +39,24 @@ public struct TraceParent: Sendable, Equatable, CustomStringConvertible {
 
   public var description: String { "00-\(traceId)-\(parentId)-\(flags)" }
 
-  /// Random digits, eight bytes from the system at a time; all of them zero would mean that there is no id, and comes once
-  /// in 2^64 times.
+  /// Random digits, all in one system call; zeros throughout would mean that there is no id, and come once in 2^64 times.
   private static func digits(_ bytes: Int) -> String {
-    var generator = SystemRandomNumberGenerator()
+    let random = [UInt8](unsafeUninitializedCapacity: bytes) { room, count in
+      // The kernel has had its randomness since the machine started, and gives up to 256 bytes whole (getentropy(3)).
+      let status = getentropy(room.baseAddress, bytes)
+      precondition(status == 0, "getentropy: \(String(cString: strerror(errno)))")
+      count = bytes
+    }
     return String(unsafeUninitializedCapacity: bytes * 2) { text in
-      var bits: UInt64 = 0
-      for place in 0..<bytes * 2 {
-        if place % 16 == 0 { bits = generator.next() }
-        let digit = UInt8(truncatingIfNeeded: bits & 15)
-        text[place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit
-        bits >>= 4
+      for (place, byte) in random.enumerated() {
+        text[2 * place] = digit(byte >> 4)
+        text[2 * place + 1] = digit(byte & 15)
       }
       return bytes * 2
     }
+  }
+
+  private static func digit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
   }
 }

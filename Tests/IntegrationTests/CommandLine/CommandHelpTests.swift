@@ -1,0 +1,21 @@
+import EventLoop
+import FoundationEssentials
+import TestSupport
+import Testing
+
+/// What the commands say of themselves.
+@Suite(.timeLimit(.minutes(2)))
+@LoopActor
+struct CommandHelpTests {
+  @Test(arguments: ["gateway", "worker", "notifier", "simulator", "check-config", "verify"])
+  func explainsItself(command: String) async throws {
+    for arguments in [["--help"], ["--config", "/nowhere", "-h"]] {
+      let output = FileManager.default.temporaryDirectory.appending(path: "countersign-help-\(UUID().uuidString)")
+      defer { try? FileManager.default.removeItem(at: output) }
+      let process = try ChildProcess(Repository.products + "/countersign", [command] + arguments, output: output.path)
+      let status = await process.ended()
+      let text = String(decoding: (try? Data(contentsOf: output)) ?? Data(), as: UTF8.self)
+      #expect(status == 0 && text.hasPrefix("usage: countersign \(command) "), "\(arguments): \(text)")
+    }
+  }
+}
