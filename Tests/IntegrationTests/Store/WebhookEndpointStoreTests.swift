@@ -11,8 +11,12 @@ import Testing
 )
 @LoopActor
 struct WebhookEndpointStoreTests {
-  private func with(_ body: @LoopActor (WebhookEndpointStore, RedisClient, String) async throws -> Void) async throws {
-    let redis = RedisClient(TestServers.current!.redis)
+  private func with(
+    connections: Int = 4, _ body: @LoopActor (WebhookEndpointStore, RedisClient, String) async throws -> Void
+  ) async throws {
+    var server = TestServers.current!.redis
+    server.connections = connections
+    let redis = RedisClient(server)
     redis.start()
     try await eventually("ready") { redis.isReady }
     let prefix = "test-\(UInt64.random(in: 0...UInt64.max)):"
@@ -166,12 +170,12 @@ struct WebhookEndpointStoreTests {
   }
 
   @Test func `who is deleted while it is changed stays deleted`() async throws {
-    try await with { (store, redis, prefix) async throws in
+    // One connection keeps the order: the deletion is sent before the change is.
+    try await with(connections: 1) { (store, redis, prefix) async throws in
       _ = try await created(store, endpoint())
       var deletion: Task<Bool, any Error>?
       let changed = try await store.change(1, "ep_a") { endpoint, _ in
         endpoint.name = "x"
-        // Sent before the change is: the connection keeps the order.
         deletion = Task.immediate { @LoopActor in try await store.delete(1, "ep_a") }
       }
       #expect(try await deletion?.value == true)
