@@ -23,11 +23,7 @@ struct FillBenchmark {
           while next < first + count, failure == nil {
             let number = next
             next += 1
-            var due = ContinuousClock.now
-            if perSecond > 0 {
-              due = start.wall + .seconds(Double(number - first) / perSecond)
-              try await EventLoop.sleep(until: due)
-            }
+            let due = try await start.due(number - first, perSecond: perSecond)
             try await register(Backend.job(number))
             times.append((ContinuousClock.now - due).inSeconds * 1000)
           }

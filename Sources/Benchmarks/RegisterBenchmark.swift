@@ -23,11 +23,7 @@ struct RegisterBenchmark {
           while next < count, failure == nil {
             let number = next
             next += 1
-            var due = ContinuousClock.now
-            if perSecond > 0 {
-              due = start.wall + .seconds(Double(number) / perSecond)
-              try await EventLoop.sleep(until: due)
-            }
+            let due = try await start.due(number, perSecond: perSecond)
             let status = try await connection.send(texts[number])
             guard status == 202 else { throw Unexpected(description: "a registration was answered with \(status)") }
             times.append((ContinuousClock.now - due).inSeconds * 1000)
@@ -40,14 +36,6 @@ struct RegisterBenchmark {
     for client in clients { await client.value }
     if let failure { throw failure }
     return start.until(Usage(), jobs: count).merging(Percentiles(times).members) { $1 }
-  }
-}
-
-extension EventLoop {
-  /// Sleeps until a time, unless it has passed.
-  static func sleep(until time: ContinuousClock.Instant) async throws {
-    let rest = time - .now
-    if rest > .zero { try await sleep(for: rest) }
   }
 }
 

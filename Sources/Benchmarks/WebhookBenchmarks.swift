@@ -56,10 +56,7 @@ struct WebhookBenchmarks {
           while next < count, failure == nil {
             let number = next
             next += 1
-            if perSecond > 0 {
-              let rest = start.wall + .seconds(Double(number) / perSecond) - .now
-              if rest > .zero { try await EventLoop.sleep(for: rest) }
-            }
+            _ = try await start.due(number, perSecond: perSecond)
             try await backend.publisher.publish(
               message(first + number, endpoints.lowerBound + (number * 7) % endpoints.count), timeout: .seconds(60))
           }

@@ -40,17 +40,18 @@ final class StoreService {
   func answer(_ request: HTTP2Request) async -> HTTP2Response {
     do {
       switch StoreRoute(path: request.path) {
-      case .liveness: return only("GET", request) { HTTP2Response(status: 200) }
+      case .liveness: return await only("GET", request) { HTTP2Response(status: 200) }
       case .metrics:
-        return only("GET", request) {
+        return await only("GET", request) {
           HTTP2Response(
             status: 200, headers: [("content-type", "text/plain; version=0.0.4")], body: Array(metrics.text().utf8))
         }
-      case .calls: return try only("GET", request) { StoreRenderer.json(try renderer.encode(log.report)) }
+      case .calls: return try await only("GET", request) { StoreRenderer.json(try renderer.encode(log.report)) }
       case .signedAhead(let ahead):
-        guard request.method == "PUT" else { return HTTP2Response(status: 405, headers: [("allow", "PUT")]) }
-        try await sign(ahead)
-        return HTTP2Response(status: 204)
+        return try await only("PUT", request) {
+          try await sign(ahead)
+          return HTTP2Response(status: 204)
+        }
       case .store(let call):
         let (response, delay) = try answer(call, request)
         // A cancelled wait means that the client has taken the call back: nobody reads what is returned then.
@@ -64,10 +65,10 @@ final class StoreService {
   }
 
   private func only(
-    _ method: String, _ request: HTTP2Request, _ respond: () throws -> HTTP2Response
-  ) rethrows -> HTTP2Response {
+    _ method: String, _ request: HTTP2Request, _ respond: () async throws -> HTTP2Response
+  ) async rethrows -> HTTP2Response {
     guard request.method == method else { return HTTP2Response(status: 405, headers: [("allow", method)]) }
-    return try respond()
+    return try await respond()
   }
 
   private func answer(_ call: StoreCall, _ request: HTTP2Request) throws -> (HTTP2Response, Duration) {

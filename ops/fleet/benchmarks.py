@@ -171,8 +171,9 @@ def gateway(options):
             before = measured.processor_seconds(gateway)
             result = measured.register(options.jobs)
             processor = (measured.processor_seconds(gateway) - before) / options.jobs * 1e6
-            rate = ("--rate", result["perSecond"] / 2)
-            half, floor_half = measured.register(options.jobs // 2, *rate), measured.fill(options.jobs // 2, *rate, concurrency=256)
+            pace = ("--rate", result["perSecond"] / 2)
+            half = measured.register(options.jobs // 2, *pace)
+            floor_half = measured.fill(options.jobs // 2, *pace, concurrency=256)
             rows.append((result["perSecond"] / floor, result["perSecond"], floor, processor))
             halves.append((half["p99"], floor_half["p99"]))
             print(f"{run:3}   floor {floor:,.0f}/s   gateway {result['perSecond']:,.0f}/s, {processor:.0f} µs of CPU   at half "

@@ -126,6 +126,7 @@ class Measured:
 
     def sign_ahead(self, count):
         """Has the simulator sign the answers for the jobs that were put into the queue last: Apple's signing is no part of ours."""
+        # The transactionId that Backend.job gives the number 0, in Sources/Benchmarks.
         first = 10_010_000_000_000 + self.filled - count
         app = SIMULATED_APP["bundleId"]
         output(["curl", "--silent", "--show-error", "--fail", "--http2", "--noproxy", "*", "--cacert",

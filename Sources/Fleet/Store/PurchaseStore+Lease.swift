@@ -264,10 +264,11 @@ extension RedisScript {
     """
     local kept = redis.call('GET', KEYS[1])
     if not kept then return 0 end
-    local fence, _, fresh, route = string.match(kept, '^(%d+)\\031(%d+)(\\031%d+\\031[^\\031]*\\031[^\\031]*\\031[^\\031]*\\031)(.*)$')
+    local fence, _, freshUntil, offer, original, environment, route = string.match(kept, \(TransactionRecord.pattern))
     if fence ~= ARGV[1] then return 0 end
     if ARGV[5] ~= '' then route = ARGV[5] end
-    redis.call('SET', KEYS[1], fence .. '\\031' .. '0' .. fresh .. route, 'PX', ARGV[6])
+    redis.call('SET', KEYS[1], table.concat({fence, '0', freshUntil, offer, original, environment, route}, '\\031'),
+      'PX', ARGV[6])
     local status = redis.call('HGET', KEYS[2], 'status')
     if not status or status == 'finalized' then return 0 end
     redis.call('HDEL', KEYS[2], 'held')
