@@ -78,6 +78,6 @@ enum FuzzTarget: String, CaseIterable {
     _ = text.keys
     _ = try? text.decoded(as: JSONValue.self)
     _ = try? text.decoded(as: NotificationPayload.self)
-    _ = try? text.decoded(as: TransactionPayload.self)
+    _ = try? TransactionPayload(text)
   }
 }

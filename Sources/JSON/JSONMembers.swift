@@ -48,14 +48,17 @@ struct JSONMembers {
 
   /// Returns the node of a key's value.
   func value(_ key: String) -> Int? {
-    if let index { return index[Array(key.utf8)].map { $0 + 1 } }
     var key = key
-    return key.withUTF8 { key in
-      switch table[JSONDocument.hash(of: key)] {
-      case Self.nothing: nil
-      case Self.several: document.key(key, of: object).map { $0 + 1 }
-      case let only: document.string(at: only, equals: key) ? only + 1 : nil
-      }
+    return key.withUTF8(value)
+  }
+
+  /// Returns the node of a key's value; the key is UTF-8.
+  func value(_ key: UnsafeBufferPointer<UInt8>) -> Int? {
+    if let index { return index[Array(key)].map { $0 + 1 } }
+    return switch table[JSONDocument.hash(of: key)] {
+    case Self.nothing: nil
+    case Self.several: document.key(key, of: object).map { $0 + 1 }
+    case let only: document.string(at: only, equals: key) ? only + 1 : nil
     }
   }
 }

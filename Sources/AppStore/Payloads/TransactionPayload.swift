@@ -4,7 +4,7 @@ public import JSON
 ///
 /// Every field is optional, as Apple adds and leaves out fields by product type and age of the purchase. Fields that are
 /// not listed are ignored.
-public struct TransactionPayload: Hashable, Sendable, Codable {
+public struct TransactionPayload: Hashable, Sendable, Encodable {
   /// The id of this transaction; new for every renewal.
   public var transactionId: String?
   /// The id of the purchase; the same for all its renewals.
@@ -80,4 +80,48 @@ public struct TransactionPayload: Hashable, Sendable, Codable {
 
   /// Creates an empty value, for tests and fakes.
   public init() {}
+
+  /// Reads a payload; member by member, as it is the one that every synchronization needs.
+  ///
+  /// - Throws: `DecodingError` when the text is no object, or a field has the wrong type.
+  public init(_ json: JSONText) throws {
+    let object = try JSONObject(json)
+    // Apple gives dates in whole milliseconds, but Xcode gives fractions of them.
+    transactionId = try object.string("transactionId")
+    originalTransactionId = try object.string("originalTransactionId")
+    webOrderLineItemId = try object.string("webOrderLineItemId")
+    bundleId = try object.string("bundleId")
+    productId = try object.string("productId")
+    subscriptionGroupIdentifier = try object.string("subscriptionGroupIdentifier")
+    purchaseDate = try object.truncated("purchaseDate")
+    originalPurchaseDate = try object.truncated("originalPurchaseDate")
+    expiresDate = try object.truncated("expiresDate")
+    signedDate = try object.truncated("signedDate")
+    revocationDate = try object.truncated("revocationDate")
+    quantity = try object.int32("quantity")
+    type = try object.string("type").map(ProductType.init)
+    appAccountToken = try object.string("appAccountToken")
+    inAppOwnershipType = try object.string("inAppOwnershipType").map(OwnershipType.init)
+    revocationReason = try object.int32("revocationReason").map(RevocationReason.init)
+    revocationType = try object.string("revocationType").map(RevocationType.init)
+    revocationPercentage = try object.int64("revocationPercentage")
+    isUpgraded = try object.bool("isUpgraded")
+    offerType = try object.int32("offerType").map(OfferType.init)
+    offerIdentifier = try object.string("offerIdentifier")
+    offerDiscountType = try object.string("offerDiscountType").map(OfferDiscountType.init)
+    offerPeriod = try object.string("offerPeriod")
+    environment = try object.string("environment").map(AppStoreEnvironment.init)
+    storefront = try object.string("storefront")
+    storefrontId = try object.string("storefrontId")
+    transactionReason = try object.string("transactionReason").map(TransactionReason.init)
+    price = try object.int64("price")
+    currency = try object.string("currency")
+    appTransactionId = try object.string("appTransactionId")
+    billingPlanType = try object.string("billingPlanType").map(BillingPlanType.init)
+    commitmentInfo = try object.value("commitmentInfo")
+    advancedCommerceInfo = try object.value("advancedCommerceInfo")
+    previousOriginalTransactionId = try object.string("previousOriginalTransactionId")
+    deviceVerification = try object.string("deviceVerification")
+    deviceVerificationNonce = try object.string("deviceVerificationNonce")
+  }
 }

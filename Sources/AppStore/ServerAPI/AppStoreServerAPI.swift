@@ -105,13 +105,13 @@ public final class AppStoreServerAPI {
         .invalidRequest("the environment \(environment.rawValue.debugDescription) has no server"),
         endpoint: call.endpoint)
     }
-    let token: String
+    let authorization: String
     do {
-      token = try tokens.token(for: app, now: now())
+      authorization = try tokens.authorization(for: app, now: now())
     } catch {
       throw AppStoreAPIError(.invalidRequest("\(error)"), endpoint: call.endpoint)
     }
-    var headers = [(name: "Authorization", value: "Bearer \(token)"), (name: "Accept", value: "application/json")]
+    var headers = [(name: "Authorization", value: authorization), (name: "Accept", value: "application/json")]
     if call.body != nil { headers.append((name: "Content-Type", value: "application/json")) }
     return Request(
       endpoint: call.endpoint,

@@ -27,7 +27,7 @@ struct BearerTokens {
   }
 
   private struct Token {
-    let text: String
+    let authorization: String
     let issuedAt: Int64
     /// The key that signed it: one that is exchanged under the same id must not go on in its tokens.
     let signer: P256PrivateKey
@@ -35,19 +35,20 @@ struct BearerTokens {
 
   private var tokens: [Key: Token] = [:]
 
-  /// Returns a token that is valid for at least another ten minutes; `now` is in milliseconds since 1970.
-  mutating func token(for app: AppCredentials, now: Int64) throws -> String {
+  /// Returns a token that is valid for at least another ten minutes, as the field `Authorization` has it; `now` is in milliseconds
+  /// since 1970.
+  mutating func authorization(for app: AppCredentials, now: Int64) throws -> String {
     let key = Key(bundleId: app.bundleId, issuerId: app.issuerId, keyId: app.keyId)
     let seconds = now / 1000
     // A clock that was set back makes a new token too: Apple refuses one from the future.
     if let token = tokens[key], token.signer === app.key,
       (0..<Self.lifetimeSeconds / 2).contains(seconds - token.issuedAt)
     {
-      return token.text
+      return token.authorization
     }
-    let text = try Self.makeToken(for: app, at: seconds)
-    tokens[key] = Token(text: text, issuedAt: seconds, signer: app.key)
-    return text
+    let authorization = "Bearer " + (try Self.makeToken(for: app, at: seconds))
+    tokens[key] = Token(authorization: authorization, issuedAt: seconds, signer: app.key)
+    return authorization
   }
 
   private static func makeToken(for app: AppCredentials, at seconds: Int64) throws -> String {

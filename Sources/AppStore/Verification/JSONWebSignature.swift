@@ -88,10 +88,10 @@ struct JSONWebSignature: Sendable {
     return Set(keys)
   }
 
-  /// Decodes the payload.
-  func decoded<Payload: Decodable>(as type: Payload.Type) throws(Rejection) -> Payload {
+  /// Reads the payload.
+  func decoded<Payload: SignedPayload>(as type: Payload.Type) throws(Rejection) -> Payload {
     do {
-      return try JSONText(payload).decoded(as: type)
+      return try Payload(JSONText(payload))
     } catch DecodingError.typeMismatch(_, let context), DecodingError.dataCorrupted(let context) {
       let path = context.codingPath.map(\.stringValue).joined(separator: ".")
       throw Rejection(

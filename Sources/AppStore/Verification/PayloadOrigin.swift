@@ -1,3 +1,5 @@
+import JSON
+
 /// What a payload says about the app and the environment that it is from.
 struct PayloadOrigin: Hashable, Sendable {
   var bundleId: String?
@@ -12,13 +14,19 @@ struct PayloadOrigin: Hashable, Sendable {
 }
 
 /// A payload that ``SignedDataVerifier`` can verify.
-protocol SignedPayload: Decodable, Sendable {
+protocol SignedPayload: Sendable {
+  /// Reads the payload's JSON.
+  init(_ json: JSONText) throws
   static var kind: SignedDataKind { get }
   /// The date that the chain is judged by, in milliseconds since 1970.
   var dateOfSigning: Int64? { get }
   var origin: PayloadOrigin { get }
   /// Whether there is a field that only this kind has, ``SignedDataKind``.
   var hasOwnField: Bool { get }
+}
+
+extension SignedPayload where Self: Decodable {
+  init(_ json: JSONText) throws { self = try json.decoded() }
 }
 
 extension TransactionPayload: SignedPayload {

@@ -51,7 +51,8 @@ public final class SignedDataVerifier: Sendable {
 
   /// Returns what a signed text carries, unknown fields included, without verifying it.
   public static func unverifiedPayload(of jws: String) -> JSONValue? {
-    try? JSONWebSignature(jws).decoded(as: JSONValue.self)
+    guard let payload = try? JSONWebSignature(jws).payload else { return nil }
+    return try? JSONText(payload).decoded()
   }
 
   private func verified<Payload: SignedPayload>(

@@ -62,6 +62,17 @@ final class HTTP2Call {
     return !isResent && status == 0
   }
 
+  /// Adds what stands before the request's body.
+  func addHeaderFields(to fields: inout HeaderFields, userAgent: String) {
+    fields.add(":method", request.method)
+    fields.add(":scheme", "https")
+    fields.add(":authority", url.authority)
+    fields.add(":path", url.path)
+    fields.add("user-agent", userAgent)
+    for (name, value) in request.headers { fields.add(name, value) }
+    if let body = request.body { fields.add("content-length", String(body.count)) }
+  }
+
   /// Copies the next part of the request's body and returns how much, and whether that was the last.
   func copyBody(into buffer: UnsafeMutableBufferPointer<UInt8>) -> (count: Int, isLast: Bool) {
     guard let body = request.body else { return (0, true) }
@@ -77,6 +88,8 @@ final class HTTP2Call {
 
   /// More header fields than any server has to say; each is kept, so a hostile one could fill the memory.
   private static let maxHeaderBytes = 32 << 10
+  /// Memory for so many is taken at once.
+  private static let usualHeaders = 12
 
   /// Takes a header field; false when there are too many.
   func receiveHeader(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
@@ -85,7 +98,8 @@ final class HTTP2Call {
     let text = String(decoding: value, as: UTF8.self)
     if name.elementsEqual(":status".utf8) {
       // An interim answer may have come before.
-      headers.removeAll()
+      headers.removeAll(keepingCapacity: true)
+      headers.reserveCapacity(Self.usualHeaders)
       status = Int(text) ?? 0
       return true
     }

@@ -184,6 +184,9 @@ final class HTTP2ClientConnection {
   }
 
   private func flush() {
+    guard !isClosed else { return }
+    // What was asked for in this turn goes out with this write.
+    origin.dispatch()
     isFlushDue = false
     guard !isClosed, let socket else { return }
     do {

@@ -20,6 +20,7 @@ final class HTTP2ClientSession: HTTP2Framing {
   }
 
   private var calls: [Int32: HTTP2Call] = [:]
+  private var fields = HeaderFields()
   private var ended: [(call: HTTP2Call, ending: Ending)] = []
 
   /// Creates a session and queues its settings.
@@ -48,17 +49,13 @@ final class HTTP2ClientSession: HTTP2Framing {
   /// Queues a request; false when the session takes no more.
   func submit(_ call: HTTP2Call, userAgent: String) -> Bool {
     guard let pointer, room > 0 else { return false }
-    let request = call.request
-    var fields = [
-      (name: ":method", value: request.method), (":scheme", "https"), (":authority", String(call.url.authority)),
-      (":path", String(call.url.path)), ("user-agent", userAgent),
-    ]
-    for (name, value) in request.headers { fields.append((name.lowercased(), value)) }
-    if let body = request.body { fields.append(("content-length", String(body.count))) }
+    fields.removeAll()
+    call.addHeaderFields(to: &fields, userAgent: userAgent)
     var provider = nghttp2_data_provider()
     provider.read_callback = onReadRequestBody
-    let stream = withHeaderFields(fields) { fields, count in
-      request.body == nil
+    let hasBody = call.request.body != nil
+    let stream = fields.withFields { fields, count in
+      !hasBody
         ? nghttp2_submit_request(pointer, nil, fields, count, nil, nil)
         : nghttp2_submit_request(pointer, nil, fields, count, &provider, nil)
     }

@@ -18,6 +18,7 @@ final class HTTP2Origin {
   private var lookUp: Task<[String], any Error>?
   /// What the name led to when it was last known.
   private var addresses: [String] = []
+  private var isDispatchDue = false
   private var isDispatching = false
   private var isClosed = false
 
@@ -39,10 +40,12 @@ final class HTTP2Origin {
   /// How many connections are open or being opened.
   var connectionCount: Int { connections.count }
 
-  /// Sends a request as soon as a connection takes it.
+  /// Sends a request as soon as a connection takes it, with all others of this turn of the loop.
   func send(_ call: HTTP2Call) {
     waiting.append(call)
-    dispatch()
+    guard !isDispatchDue else { return }
+    isDispatchDue = true
+    EventLoop.process.atEndOfTurn { [weak self] in self?.dispatch() }
   }
 
   /// Sends a request again that the server has not processed, once.
@@ -54,11 +57,14 @@ final class HTTP2Origin {
 
   /// Gives waiting requests to the connections that have room, and opens more where they are wanted.
   func dispatch() {
+    isDispatchDue = false
     // A connection that fails while it is given a request comes back here.
     guard !isDispatching, !waiting.isEmpty else { return }
     isDispatching = true
     defer { isDispatching = false }
     for connection in connections where connection.isStale { connection.end() }
+    // Before any is given away: those that wait for a connection that is about to open share the others less.
+    openMore()
     var taken = 0
     while taken < waiting.count {
       let call = waiting[taken]
@@ -69,7 +75,7 @@ final class HTTP2Origin {
       taken += 1
     }
     waiting.removeFirst(taken)
-    openMore()
+    if !waiting.isEmpty { openMore() }
   }
 
   /// The first connection that has few requests: so the first ones fill up first, and what a turn of the loop asks goes out
@@ -79,23 +85,28 @@ final class HTTP2Origin {
     var isWorthWaiting = false
     for connection in connections {
       isWorthWaiting = isWorthWaiting || connection.isAboutToOpen
-      guard connection.room > 0 else { continue }
-      if connection.inFlight < requestsPerConnection { return connection }
-      if connection.inFlight < fewest?.inFlight ?? .max { fewest = connection }
+      let inFlight = connection.inFlight
+      guard inFlight < fewest?.inFlight ?? .max, connection.room > 0 else { continue }
+      if inFlight < requestsPerConnection { return connection }
+      fewest = connection
     }
     return isWorthWaiting ? nil : fewest
   }
 
   private func openMore() {
+    var (usable, each) = (0, requestsPerConnection)
+    var requests = waiting.count { !$0.hasEnded }
     // One that takes no further requests is no help to those that wait, however many it still has.
-    let usable = connections.filter { !$0.isDraining }
+    for connection in connections where !connection.isDraining {
+      usable += 1
+      requests += connection.inFlight
+      // A server that takes fewer at a time needs more connections.
+      let limit = connection.limit
+      if limit > 0 { each = min(each, limit) }
+    }
     let most = configuration.maxConnectionsPerHost
-    guard usable.count < most, connections.count < 2 * most else { return }
-    // A server that takes fewer at a time needs more connections.
-    let limit = usable.map(\.limit).filter { $0 > 0 }.min() ?? .max
-    let each = min(limit, requestsPerConnection)
-    let requests = waiting.count { !$0.hasEnded } + usable.reduce(0) { $0 + $1.inFlight }
-    let wanted = min((requests + each - 1) / each, most) - usable.count
+    guard usable < most, connections.count < 2 * most else { return }
+    let wanted = min((requests + each - 1) / each, most) - usable
     guard wanted > 0 else { return }
     let pause = opensAfter - .now
     guard pause <= .zero else {

@@ -32,9 +32,10 @@ public struct HTTP2Response: Sendable {
     self.fault = fault
   }
 
-  /// All header fields, as HTTP/2 has them.
-  var fields: [(name: String, value: String)] {
-    [(":status", String(status))] + headers.map { ($0.name.lowercased(), $0.value) }
-      + [("content-length", String(body.count))]
+  /// Adds all header fields, as HTTP/2 has them.
+  func add(to fields: inout HeaderFields) {
+    fields.add(":status", String(status))
+    for (name, value) in headers { fields.add(name, value) }
+    fields.add("content-length", String(body.count))
   }
 }

@@ -7,6 +7,7 @@ final class HTTP2Session: HTTP2Framing {
   private let maxRequestBytes: Int
   private let onRequest: @LoopActor (_ stream: Int32, HTTP2Request) -> Task<Void, Never>
   private var streams: [Int32: HTTP2Stream] = [:]
+  private var fields = HeaderFields()
 
   /// A response ordered the connection to be reset, once all that precedes the reset was sent.
   private(set) var isResetDue = false
@@ -50,7 +51,9 @@ final class HTTP2Session: HTTP2Framing {
     let hasBody = streams[stream]?.request.method != "HEAD" && (!response.body.isEmpty || response.fault != nil)
     var provider = nghttp2_data_provider()
     provider.read_callback = onReadBody
-    let status = withHeaderFields(response.fields) { fields, count in
+    fields.removeAll()
+    response.add(to: &fields)
+    let status = fields.withFields { fields, count in
       hasBody
         ? nghttp2_submit_response(pointer, stream, fields, count, &provider)
         : nghttp2_submit_response(pointer, stream, fields, count, nil)

@@ -1,28 +1,43 @@
 import CNGHTTP2
 
-/// Calls `body` with header fields in nghttp2's form; names must be in lower case (RFC 9113, section 8.2).
-func withHeaderFields<Value>(
-  _ fields: [(name: String, value: String)], _ body: (UnsafePointer<nghttp2_nv>, Int) -> Value
-) -> Value {
-  var text: [UInt8] = []
-  var lengths: [(name: Int, value: Int)] = []
-  lengths.reserveCapacity(fields.count)
-  for (name, value) in fields {
-    text.append(contentsOf: name.utf8)
-    text.append(contentsOf: value.utf8)
-    lengths.append((name.utf8.count, value.utf8.count))
+/// Header fields on their way to nghttp2, as the bytes of all names and values; kept for its memory.
+struct HeaderFields {
+  private var text: [UInt8] = []
+  private var lengths: [(name: Int, value: Int)] = []
+
+  /// Begins anew.
+  mutating func removeAll() {
+    text.removeAll(keepingCapacity: true)
+    lengths.removeAll(keepingCapacity: true)
   }
 
-  // nghttp2 copies the fields during the call, and reads them only.
-  return text.withUnsafeMutableBufferPointer { bytes in
-    var next = bytes.baseAddress!
-    let fields = lengths.map { length in
-      let value = next + length.name
-      defer { next = value + length.value }
-      return nghttp2_nv(
-        name: next, value: value, namelen: length.name, valuelen: length.value,
-        flags: UInt8(NGHTTP2_NV_FLAG_NONE.rawValue))
+  /// Adds a field; its name in lower case, as HTTP/2 wants it (RFC 9113, section 8.2).
+  mutating func add(_ name: String, _ value: some StringProtocol) {
+    let start = text.count
+    text.append(contentsOf: name.utf8)
+    let valueStart = text.count
+    for position in start..<valueStart where (0x41...0x5a).contains(text[position]) { text[position] |= 0x20 }
+    text.append(contentsOf: value.utf8)
+    lengths.append((valueStart - start, text.count - valueStart))
+  }
+
+  /// Calls `body` with the fields in nghttp2's form, which are good during the call.
+  mutating func withFields<Value>(_ body: (UnsafePointer<nghttp2_nv>, Int) -> Value) -> Value {
+    let lengths = lengths
+    // nghttp2 copies the fields during the call, and reads them only.
+    return text.withUnsafeMutableBufferPointer { bytes in
+      withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: lengths.count) { fields in
+        var next = bytes.baseAddress!
+        for (position, length) in lengths.enumerated() {
+          fields.initializeElement(
+            at: position,
+            to: nghttp2_nv(
+              name: next, value: next + length.name, namelen: length.name, valuelen: length.value,
+              flags: UInt8(NGHTTP2_NV_FLAG_NONE.rawValue)))
+          next += length.name + length.value
+        }
+        return body(fields.baseAddress!, lengths.count)
+      }
     }
-    return fields.withUnsafeBufferPointer { body($0.baseAddress!, $0.count) }
   }
 }

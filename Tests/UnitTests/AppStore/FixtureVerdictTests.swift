@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import JSON
 import TestSupport
 import Testing
 
@@ -119,7 +120,8 @@ struct FixtureVerdictTests {
   }
 
   @Test func payloadFields() throws {
-    let transaction: TransactionPayload = try Fixtures.decoded("apple/models/signedTransactionWithRevocation.json")
+    let transaction = try TransactionPayload(
+      JSONText(Fixtures.bytes("apple/models/signedTransactionWithRevocation.json")))
     #expect(transaction.revocationType == .refundProrated)
     #expect(transaction.revocationPercentage == 50_000)
     #expect(transaction.price == 10_990)

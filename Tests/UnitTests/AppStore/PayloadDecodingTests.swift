@@ -7,7 +7,7 @@ import Testing
 /// What payload fields may look like.
 struct PayloadDecodingTests {
   private func transaction(_ json: String) throws -> TransactionPayload {
-    try JSONText(Array(json.utf8)).decoded()
+    try TransactionPayload(JSONText(Array(json.utf8)))
   }
 
   @Test func fractionalDatesAreCut() throws {
@@ -32,6 +32,67 @@ struct PayloadDecodingTests {
     #expect(payload.offerType?.rawValue == 9)
     #expect(payload.environment?.isSignedByApple == true)
     #expect(payload.price == 9_007_199_254_740_993)
+  }
+
+  /// Fields are read by names that the compiler does not compare with the properties'.
+  @Test func everyFieldIsRead() throws {
+    var payload = TransactionPayload()
+    payload.transactionId = "1"
+    payload.originalTransactionId = "2"
+    payload.webOrderLineItemId = "3"
+    payload.bundleId = "4"
+    payload.productId = "5"
+    payload.subscriptionGroupIdentifier = "6"
+    payload.purchaseDate = 7
+    payload.originalPurchaseDate = 8
+    payload.expiresDate = 9
+    payload.signedDate = 10
+    payload.revocationDate = 11
+    payload.quantity = 12
+    payload.type = ProductType(rawValue: "13")
+    payload.appAccountToken = "14"
+    payload.inAppOwnershipType = OwnershipType(rawValue: "15")
+    payload.revocationReason = RevocationReason(rawValue: 16)
+    payload.revocationType = RevocationType(rawValue: "17")
+    payload.revocationPercentage = 18
+    payload.isUpgraded = true
+    payload.offerType = OfferType(rawValue: 20)
+    payload.offerIdentifier = "21"
+    payload.offerDiscountType = OfferDiscountType(rawValue: "22")
+    payload.offerPeriod = "23"
+    payload.environment = AppStoreEnvironment(rawValue: "24")
+    payload.storefront = "25"
+    payload.storefrontId = "26"
+    payload.transactionReason = TransactionReason(rawValue: "27")
+    payload.price = 28
+    payload.currency = "29"
+    payload.appTransactionId = "30"
+    payload.billingPlanType = BillingPlanType(rawValue: "31")
+    payload.commitmentInfo = try JSONText(Array(#"{"commitmentExpiresDate":32}"#.utf8)).decoded()
+    payload.advancedCommerceInfo = .object(["a": .array([.integer(33)])])
+    payload.previousOriginalTransactionId = "34"
+    payload.deviceVerification = "35"
+    payload.deviceVerificationNonce = "36"
+    for (field, value) in Mirror(reflecting: payload).children {
+      let isSet = "\(value)" != "nil"
+      #expect(isSet, "\(field ?? "")")
+    }
+    let json = Array(try JSONEncoder().encode(payload))
+    #expect(try TransactionPayload(JSONText(json)) == payload)
+
+    guard case .object(let fields) = try JSONText(json).decoded(as: JSONValue.self) else { return }
+    #expect(fields.count == Mirror(reflecting: payload).children.count)
+    for field in fields.keys {
+      #expect(try transaction(#"{"\#(field)":null}"#) == TransactionPayload())
+      // Anything may be in what is passed on as it is.
+      guard field != "advancedCommerceInfo" else { continue }
+      let error = #expect(throws: DecodingError.self) { try transaction(#"{"\#(field)":[]}"#) }
+      guard case .typeMismatch(_, let context) = error else {
+        Issue.record("\(field): \(String(describing: error))")
+        continue
+      }
+      #expect(context.codingPath.map(\.stringValue) == [field])
+    }
   }
 
   @Test func anyJSON() throws {

@@ -114,8 +114,9 @@ struct ServerAPITests {
   @Test func bearerToken() async throws {
     let app = try app()
     var tokens = BearerTokens()
-    let token = try tokens.token(for: app, now: Self.now)
-    let parts = token.split(separator: ".").map(String.init)
+    let token = try tokens.authorization(for: app, now: Self.now)
+    #expect(token.hasPrefix("Bearer "))
+    let parts = token.dropFirst(7).split(separator: ".").map(String.init)
     #expect(
       Base64URL.decode(parts[0]).map { String(decoding: $0, as: UTF8.self) }
         == #"{"alg":"ES256","kid":"KEY","typ":"JWT"}"#)
@@ -125,15 +126,15 @@ struct ServerAPITests {
     let signature = try #require(Base64URL.decode(parts[2]))
     #expect(app.key.publicKey.isValidSignature(signature, for: Array("\(parts[0]).\(parts[1])".utf8)))
 
-    #expect(try tokens.token(for: app, now: Self.now + 599_000) == token)
-    #expect(try tokens.token(for: app, now: Self.now + 600_000) != token)
+    #expect(try tokens.authorization(for: app, now: Self.now + 599_000) == token)
+    #expect(try tokens.authorization(for: app, now: Self.now + 600_000) != token)
     // ECDSA is random, so that the same claims signed again give another text.
-    #expect(try tokens.token(for: app, now: Self.now - 1000) != token)
+    #expect(try tokens.authorization(for: app, now: Self.now - 1000) != token)
     let other = AppCredentials(bundleId: "com.other", issuerId: "issuer", keyId: "KEY", key: app.key)
-    #expect(try tokens.token(for: other, now: Self.now) != token)
+    #expect(try tokens.authorization(for: other, now: Self.now) != token)
     let exchanged = AppCredentials(bundleId: "com.example", issuerId: "issuer", keyId: "KEY", key: try .generate())
-    let current = try tokens.token(for: app, now: Self.now)
-    #expect(try tokens.token(for: exchanged, now: Self.now) != current)
+    let current = try tokens.authorization(for: app, now: Self.now)
+    #expect(try tokens.authorization(for: exchanged, now: Self.now) != current)
   }
 
   @Test(arguments: ["", "1/../2", "1?x", "abc", "１２", "1 ", String(repeating: "1", count: 65), "1%2f"])
