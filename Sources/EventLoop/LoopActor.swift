@@ -13,11 +13,22 @@ public actor LoopActor {
 
   /// Runs `body` at once when the caller already is on the loop, as every C callback is, and traps otherwise.
   public static func assumeIsolated<Value>(_ body: @LoopActor () throws -> Value) rethrows -> Value {
-    shared.preconditionIsolated("A C callback ran outside the event loop.")
+    EventLoop.process.checkIsolated()
     // The cast only forgets the isolation that was checked in the line above. `MainActor.assumeIsolated` in the
     // standard library is written the same way.
     return try withoutActuallyEscaping(body) { escaping in
       try unsafeBitCast(escaping, to: (() throws -> Value).self)()
     }
+  }
+
+  /// Does the same for a callback that comes several times for each job: a body that captures nothing, since it gets what it
+  /// needs as its argument, is no allocation.
+  @inlinable @inline(__always)
+  public static func assumeIsolated<Argument, Value>(
+    with argument: Argument, _ body: @escaping @LoopActor (Argument) -> Value
+  ) -> Value {
+    EventLoop.process.checkIsolated()
+    // As above.
+    return unsafeBitCast(body, to: ((Argument) -> Value).self)(argument)
   }
 }

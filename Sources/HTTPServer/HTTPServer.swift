@@ -218,8 +218,11 @@ public final class HTTPServer {
   private static let comeAgain = HTTPServerResponse(status: 503, headers: [("Retry-After", "1")])
 
   private func send(_ response: HTTPServerResponse, on connection: OpaquePointer) -> MHD_Result {
-    var body = response.body
-    guard let made = MHD_create_response_from_buffer(body.count, &body, .RESPMEM_MUST_COPY) else { return .NO }
+    let made = response.body.withUnsafeBytes {
+      // Mutable in its type only, when it is to be copied.
+      MHD_create_response_from_buffer($0.count, UnsafeMutableRawPointer(mutating: $0.baseAddress), .RESPMEM_MUST_COPY)
+    }
+    guard let made else { return .NO }
     if phase != .open { MHD_add_response_header(made, "Connection", "close") }
     for header in response.headers { MHD_add_response_header(made, header.name, header.value) }
     defer { MHD_destroy_response(made) }
@@ -243,6 +246,7 @@ final class Exchange {
     self.connection = connection
     self.method = method
     self.rawPath = rawPath
+    headers.reserveCapacity(8)
     // Unretained is right: libmicrohttpd calls back during this call only.
     MHD_get_connection_values(connection, .HEADER_KIND, onHeader, Unmanaged.passUnretained(self).toOpaque())
     MHD_get_connection_values(
@@ -267,23 +271,21 @@ private func onAccess(
 ) -> MHD_Result {
   let server = Unmanaged<HTTPServer>.fromOpaque(context!).takeUnretainedValue()
   guard let known = request!.pointee else {
-    let (url, method) = (String(cString: url!), String(cString: method!))
+    let head = (String(cString: url!), String(cString: method!))
     // The pointer is only used on the loop, before libmicrohttpd says that the request is completed.
-    nonisolated(unsafe) let connection = connection!
-    let exchange = LoopActor.assumeIsolated { server.begin(connection, url, method) }
+    let exchange = LoopActor.assumeIsolated(with: (server, connection!, head)) { $0.begin($1, $2.0, $2.1) }
     request!.pointee = Unmanaged.passRetained(exchange).toOpaque()
     // An answer at this point, before the body, closes the connection after it.
-    return LoopActor.assumeIsolated { exchange.response == nil ? .YES : server.answer(exchange) }
+    return LoopActor.assumeIsolated(with: (server, exchange)) { $1.response == nil ? .YES : $0.answer($1) }
   }
   let exchange = Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
   let count = size!.pointee
   guard count == 0 else {
     size!.pointee = 0
-    // The bytes are read during this call only.
-    nonisolated(unsafe) let piece = UnsafeRawBufferPointer(start: bytes, count: count)
-    return LoopActor.assumeIsolated { server.receive(piece, exchange) } ? .YES : .NO
+    let piece = UnsafeRawBufferPointer(start: bytes, count: count)
+    return LoopActor.assumeIsolated(with: (server, piece, exchange)) { $0.receive($1, $2) } ? .YES : .NO
   }
-  return LoopActor.assumeIsolated { server.answer(exchange) }
+  return LoopActor.assumeIsolated(with: (server, exchange)) { $0.answer($1) }
 }
 
 private func onCompleted(
@@ -313,7 +315,7 @@ private func onHeader(
 ) -> MHD_Result {
   let exchange = Unmanaged<Exchange>.fromOpaque(context!).takeUnretainedValue()
   let (name, value) = (String(cString: name!), value.map { String(cString: $0) } ?? "")
-  LoopActor.assumeIsolated { exchange.add(name, value) }
+  LoopActor.assumeIsolated(with: (exchange, name, value)) { $0.add($1, $2) }
   return .YES
 }
 

@@ -37,8 +37,10 @@ func firstValue(of name: String, in headers: [(name: String, value: String)]) ->
 
 /// Whether two names are of one header field (RFC 9110, section 5.1: only capitals make no difference).
 private func isSameField(_ name: String, _ other: String) -> Bool {
-  name.utf8.count == other.utf8.count
-    && zip(name.utf8, other.utf8).allSatisfy { byte, other in
+  guard name.utf8.count == other.utf8.count else { return false }
+  // Nearly every client writes it as we do.
+  return name == other
+    || zip(name.utf8, other.utf8).allSatisfy { byte, other in
       byte == other || byte ^ other == 0x20 && (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
     }
 }

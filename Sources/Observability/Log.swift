@@ -9,8 +9,15 @@ public struct Log: Sendable {
   public enum Level: String, Sendable, Comparable, CaseIterable {
     case debug, info, warning, error
 
-    public static func < (left: Level, right: Level) -> Bool {
-      allCases.firstIndex(of: left)! < allCases.firstIndex(of: right)!
+    public static func < (left: Level, right: Level) -> Bool { left.rank < right.rank }
+
+    private var rank: Int {
+      switch self {
+      case .debug: 0
+      case .info: 1
+      case .warning: 2
+      case .error: 3
+      }
     }
   }
 
@@ -58,7 +65,10 @@ public struct Log: Sendable {
   }
 
   /// Logs what only somebody who looks for a fault wants to know.
-  public func debug(_ event: String, _ more: KeyValuePairs<String, Value> = [:]) { write(.debug, event, more) }
+  public func debug(_ event: String, _ more: @autoclosure () -> KeyValuePairs<String, Value> = [:]) {
+    // Nearly nobody does: the fields are not even made.
+    if level <= .debug { write(.debug, event, more()) }
+  }
   /// Logs a change of state.
   public func info(_ event: String, _ more: KeyValuePairs<String, Value> = [:]) { write(.info, event, more) }
   /// Logs what is being dealt with and may need somebody.
@@ -69,14 +79,18 @@ public struct Log: Sendable {
   private func write(_ level: Level, _ event: String, _ more: KeyValuePairs<String, Value>) {
     guard level >= self.level else { return }
     var writer = JSONWriter()
-    writer.raw("{\"time\":\"\(rfc3339(milliseconds: unixMilliseconds()))\",\"level\":\"\(level.rawValue)\",\"event\":")
+    writer.raw("{\"time\":\"")
+    writer.raw(rfc3339(milliseconds: unixMilliseconds()))
+    writer.raw("\",\"level\":\"")
+    writer.raw(level.rawValue)
+    writer.raw("\",\"event\":")
     writer.string(event)
     writer.raw(members)
     for (name, value) in more { writer.further(name, value) }
     writer.raw("}\n")
     let line = writer.bytes
     if EventLoop.process.isCurrent {
-      LoopActor.assumeIsolated { LogLines.process.add(line, isUrgent: level >= .warning) }
+      LoopActor.assumeIsolated(with: (line, level >= .warning)) { LogLines.process.add($0, isUrgent: $1) }
     } else {
       writeToStandardError(line)
     }

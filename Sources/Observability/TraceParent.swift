@@ -11,9 +11,9 @@ public struct TraceParent: Sendable, Equatable, CustomStringConvertible {
 
   /// Starts a new trace.
   public init() {
-    let digits = Self.digits(24)
-    traceId = String(digits.prefix(32))
-    parentId = String(digits.suffix(16))
+    let random = Self.random(24)
+    traceId = Self.digits(random[..<16])
+    parentId = Self.digits(random[16...])
     flags = "00"
   }
 
@@ -35,24 +35,32 @@ public struct TraceParent: Sendable, Equatable, CustomStringConvertible {
   }
 
   /// Returns the same trace with a new parent, for what this process sends on.
-  public func child() -> TraceParent { TraceParent(traceId: traceId, parentId: Self.digits(8), flags: flags) }
+  public func child() -> TraceParent {
+    TraceParent(traceId: traceId, parentId: Self.digits(Self.random(8)[...]), flags: flags)
+  }
 
   public var description: String { "00-\(traceId)-\(parentId)-\(flags)" }
 
-  /// Random digits, all in one system call; zeros throughout would mean that there is no id, and come once in 2^64 times.
-  private static func digits(_ bytes: Int) -> String {
-    let random = [UInt8](unsafeUninitializedCapacity: bytes) { room, count in
+  /// Random bytes in one system call; zeros throughout would mean that there is no id, and come once in 2^64
+  /// times.
+  private static func random(_ bytes: Int) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: bytes) { room, count in
       // The kernel has had its randomness since the machine started, and gives up to 256 bytes whole (getentropy(3)).
       let status = getentropy(room.baseAddress, bytes)
       precondition(status == 0, "getentropy: \(String(cString: strerror(errno)))")
       count = bytes
     }
-    return String(unsafeUninitializedCapacity: bytes * 2) { text in
-      for (place, byte) in random.enumerated() {
-        text[2 * place] = digit(byte >> 4)
-        text[2 * place + 1] = digit(byte & 15)
+  }
+
+  private static func digits(_ bytes: ArraySlice<UInt8>) -> String {
+    String(unsafeUninitializedCapacity: bytes.count * 2) { text in
+      var next = 0
+      for byte in bytes {
+        text[next] = digit(byte >> 4)
+        text[next + 1] = digit(byte & 15)
+        next += 2
       }
-      return bytes * 2
+      return next
     }
   }
 

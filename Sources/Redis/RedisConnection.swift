@@ -229,23 +229,19 @@ private func connection(_ data: UnsafeMutableRawPointer?) -> RedisConnection {
 }
 
 private func onAddRead(_ data: UnsafeMutableRawPointer?) {
-  let connection = connection(data)
-  LoopActor.assumeIsolated { connection.watch(connection.watched.union(.readable)) }
+  LoopActor.assumeIsolated(with: connection(data)) { $0.watch($0.watched.union(.readable)) }
 }
 
 private func onDeleteRead(_ data: UnsafeMutableRawPointer?) {
-  let connection = connection(data)
-  LoopActor.assumeIsolated { connection.watch(connection.watched.subtracting(.readable)) }
+  LoopActor.assumeIsolated(with: connection(data)) { $0.watch($0.watched.subtracting(.readable)) }
 }
 
 private func onAddWrite(_ data: UnsafeMutableRawPointer?) {
-  let connection = connection(data)
-  LoopActor.assumeIsolated { connection.watch(connection.watched.union(.writable)) }
+  LoopActor.assumeIsolated(with: connection(data)) { $0.watch($0.watched.union(.writable)) }
 }
 
 private func onDeleteWrite(_ data: UnsafeMutableRawPointer?) {
-  let connection = connection(data)
-  LoopActor.assumeIsolated { connection.watch(connection.watched.subtracting(.writable)) }
+  LoopActor.assumeIsolated(with: connection(data)) { $0.watch($0.watched.subtracting(.writable)) }
 }
 
 private func onCleanup(_ data: UnsafeMutableRawPointer?) {
@@ -268,8 +264,6 @@ private func onDisconnect(_ context: UnsafePointer<redisAsyncContext>?, _ status
 private func onReply(
   _ context: UnsafeMutablePointer<redisAsyncContext>?, _ reply: UnsafeMutableRawPointer?, _: UnsafeMutableRawPointer?
 ) {
-  let connection = connection(context!.pointee.data)
-  // The pointer is read during this call only, on the thread that owns it.
-  nonisolated(unsafe) let reply = reply.map { UnsafePointer($0.assumingMemoryBound(to: redisReply.self)) }
-  LoopActor.assumeIsolated { connection.received(reply) }
+  let reply = reply.map { UnsafePointer($0.assumingMemoryBound(to: redisReply.self)) }
+  LoopActor.assumeIsolated(with: (connection(context!.pointee.data), reply)) { $0.received($1) }
 }

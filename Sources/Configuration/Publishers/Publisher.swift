@@ -2,7 +2,9 @@ public import Crypto
 public import Purchases
 
 /// A tenant: its credentials, its apps and offers, and where its webhooks go.
-public struct Publisher: Sendable {
+///
+/// An object, as every request looks at all of them for its token.
+public final class Publisher: Sendable {
   /// `broadcasterId` on the wire.
   public let id: Int64
   /// Whether a customer must be known before a purchase can name it.
@@ -17,6 +19,19 @@ public struct Publisher: Sendable {
   public let offers: OfferCatalog
   /// Where its events are delivered.
   public let webhooks: [WebhookEndpoint]
+
+  init(
+    id: Int64, customers: CustomerPolicy, tokenHashes: [[UInt8]], customerTokens: CustomerTokenPolicy?, apps: [App],
+    offers: OfferCatalog, webhooks: [WebhookEndpoint]
+  ) {
+    self.id = id
+    self.customers = customers
+    self.tokenHashes = tokenHashes
+    self.customerTokens = customerTokens
+    self.apps = apps
+    self.offers = offers
+    self.webhooks = webhooks
+  }
 
   /// Whether customers are registered first.
   public enum CustomerPolicy: String, Sendable, CaseIterable { case registered, open }

@@ -1,15 +1,23 @@
 /// Hexadecimal text.
 public enum Hex {
   /// Returns two lower case digits per byte.
-  public static func encode(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    var text: [UInt8] = []
-    text.reserveCapacity(bytes.count * 2)
-    for byte in bytes {
-      text.append(digits[Int(byte >> 4)])
-      text.append(digits[Int(byte & 15)])
+  public static func encode(_ bytes: [UInt8]) -> String { encode(bytes[...]) }
+
+  /// Returns two lower case digits per byte.
+  public static func encode(_ bytes: ArraySlice<UInt8>) -> String {
+    String(unsafeUninitializedCapacity: bytes.count * 2) { text in
+      var next = 0
+      for byte in bytes {
+        text[next] = digit(byte >> 4)
+        text[next + 1] = digit(byte & 15)
+        next += 2
+      }
+      return next
     }
-    return String(decoding: text, as: UTF8.self)
+  }
+
+  private static func digit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
   }
 
   /// Returns the bytes of `text` in either case, or `nil` for an odd length or another character.

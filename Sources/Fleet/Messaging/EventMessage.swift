@@ -16,7 +16,7 @@ public enum EventMessage {
   /// A hash, because the synchronization's id may be the client's and webhook ids must not be anybody's choice
   /// (Standard Webhooks 1.0.0).
   public static func id(publisher: Int64, synchronization: String) -> String {
-    "evt_" + String(Hex.encode(SHA256.hash(Array("\(publisher)/\(synchronization)".utf8))).prefix(32))
+    "evt_" + Hex.encode(SHA256.hash(Array("\(publisher)/\(synchronization)".utf8))[..<16])
   }
 
   /// Builds the message that publishes an event.

@@ -33,7 +33,7 @@ public enum JobMessage {
   /// A hash, since a synchronization's id may alone be longer than the 255 bytes that AMQP gives a message's id.
   private static func id(of job: Job, attempt: Int) -> String {
     let name = Array("\(job.publisherId)/\(job.synchronizationId)".utf8)
-    return "job_\(Hex.encode(SHA256.hash(name)).prefix(32))_\(attempt)"
+    return "job_\(Hex.encode(SHA256.hash(name)[..<16]))_\(attempt)"
   }
 
   /// Whether a worker may have crashed with this job in hand.

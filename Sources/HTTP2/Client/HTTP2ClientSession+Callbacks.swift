@@ -19,10 +19,13 @@ private func onHeader(
   _: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?, _ name: UnsafePointer<UInt8>?, _ nameCount: Int,
   _ value: UnsafePointer<UInt8>?, _ valueCount: Int, _ flags: UInt8, _ context: UnsafeMutableRawPointer?
 ) -> Int32 {
-  let (session, stream) = (session(of: context), frame!.pointee.hd.stream_id)
-  nonisolated(unsafe) let name = UnsafeBufferPointer(start: name, count: nameCount)
-  nonisolated(unsafe) let value = UnsafeBufferPointer(start: value, count: valueCount)
-  LoopActor.assumeIsolated { session.receiveHeader(name, value, on: stream) }
+  let header = (
+    name: UnsafeBufferPointer(start: name, count: nameCount),
+    value: UnsafeBufferPointer(start: value, count: valueCount)
+  )
+  LoopActor.assumeIsolated(with: (session(of: context), header, frame!.pointee.hd.stream_id)) {
+    $0.receiveHeader($1.name, $1.value, on: $2)
+  }
   return 0
 }
 
@@ -30,9 +33,8 @@ private func onData(
   _: OpaquePointer?, _ flags: UInt8, _ stream: Int32, _ bytes: UnsafePointer<UInt8>?, _ count: Int,
   _ context: UnsafeMutableRawPointer?
 ) -> Int32 {
-  let session = session(of: context)
-  nonisolated(unsafe) let bytes = UnsafeBufferPointer(start: bytes, count: count)
-  LoopActor.assumeIsolated { session.receiveBody(bytes, on: stream) }
+  let bytes = UnsafeBufferPointer(start: bytes, count: count)
+  LoopActor.assumeIsolated(with: (session(of: context), bytes, stream)) { $0.receiveBody($1, on: $2) }
   return 0
 }
 
@@ -43,10 +45,10 @@ private func onFrame(
   let isHeaders = UInt32(header.type) == NGHTTP2_HEADERS.rawValue
   guard isHeaders || UInt32(header.type) == NGHTTP2_DATA.rawValue else { return 0 }
   let isLast = UInt32(header.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0
-  let session = session(of: context)
-  LoopActor.assumeIsolated {
-    if isHeaders { session.endHeaders(on: header.stream_id) }
-    if isLast { session.endAnswer(on: header.stream_id) }
+  LoopActor.assumeIsolated(with: (session(of: context), header.stream_id, isHeaders, isLast)) {
+    session, stream, isHeaders, isLast in
+    if isHeaders { session.endHeaders(on: stream) }
+    if isLast { session.endAnswer(on: stream) }
   }
   return 0
 }
@@ -54,8 +56,7 @@ private func onFrame(
 private func onStreamClose(
   _: OpaquePointer?, _ stream: Int32, _ code: UInt32, _ context: UnsafeMutableRawPointer?
 ) -> Int32 {
-  let session = session(of: context)
-  LoopActor.assumeIsolated { session.end(stream, code) }
+  LoopActor.assumeIsolated(with: (session(of: context), stream, code)) { $0.end($1, $2) }
   return 0
 }
 
