@@ -224,7 +224,10 @@ public final class HTTPServer {
     }
     guard let made else { return .NO }
     if phase != .open { MHD_add_response_header(made, "Connection", "close") }
-    for header in response.headers { MHD_add_response_header(made, header.name, header.value) }
+    for (name, value) in response.headers {
+      // A text given as it is would be copied into an array first.
+      _ = name.withCString { name in value.withCString { MHD_add_response_header(made, name, $0) } }
+    }
     defer { MHD_destroy_response(made) }
     return MHD_queue_response(connection, UInt32(response.status), made)
   }
