@@ -28,8 +28,12 @@ public final class FaultProxy {
     }
   }
 
+  /// Whether new connections are accepted and then left alone, as by a server that comes to no handshake.
+  public var ignoresNew = false
+
   private let target: Int
   private var listener: Listener!
+  private var ignored: [Int32] = []
   private var links: [ObjectIdentifier: ProxyLink] = [:]
 
   /// Listens on a free port of 127.0.0.1 and passes connections on to another one.
@@ -47,9 +51,12 @@ public final class FaultProxy {
   public func close() {
     listener.close()
     cut()
+    for descriptor in ignored { resetSocket(descriptor) }
+    ignored.removeAll()
   }
 
   private func take(_ descriptor: Int32) {
+    guard !ignoresNew else { return ignored.append(descriptor) }
     guard mode != .cut, let other = try? beginConnection(host: "127.0.0.1", port: target) else {
       resetSocket(descriptor)
       return

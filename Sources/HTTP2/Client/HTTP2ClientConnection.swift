@@ -31,7 +31,10 @@ final class HTTP2ClientConnection {
   var isOpen: Bool { session != nil }
 
   /// Whether it is worth to wait for its opening; one that takes longer than usual may not open at all.
-  var isAboutToOpen: Bool { !isOpen && .now - created < .seconds(1) }
+  var isAboutToOpen: Bool { !isOpen && .now - created < Self.usualOpening }
+
+  /// Longer than a handshake takes.
+  static let usualOpening = Duration.seconds(1)
 
   /// How many requests are on the way.
   var inFlight: Int { session?.inFlight ?? 0 }

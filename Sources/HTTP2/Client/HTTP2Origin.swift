@@ -15,6 +15,7 @@ final class HTTP2Origin {
   private var usesHTTP1Until: ContinuousClock.Instant?
   private var opensAfter = ContinuousClock.now
   private var reopening: LoopTimer?
+  private var patience: LoopTimer?
   private var lookUp: Task<[String], any Error>?
   /// What the name led to when it was last known.
   private var addresses: [String] = []
@@ -32,6 +33,7 @@ final class HTTP2Origin {
     self.context = context
     self.scratch = scratch
     reopening = LoopTimer { [weak self] in self?.dispatch() }
+    patience = LoopTimer { [weak self] in self?.dispatch() }
   }
 
   /// Whether the server is known to speak no HTTP/2; asked again after ten minutes, for it may learn.
@@ -75,7 +77,8 @@ final class HTTP2Origin {
       taken += 1
     }
     waiting.removeFirst(taken)
-    if !waiting.isEmpty { openMore() }
+    // Those who wait for a connection that does not open go to the others then, whether anything else happens or not.
+    if !waiting.isEmpty { patience?.start(after: HTTP2ClientConnection.usualOpening) }
   }
 
   /// The first connection that has few requests: so the first ones fill up first, and what a turn of the loop asks goes out
@@ -177,7 +180,8 @@ final class HTTP2Origin {
   func close() {
     isClosed = true
     reopening?.close()
-    reopening = nil
+    patience?.close()
+    (reopening, patience) = (nil, nil)
     for call in waiting { call.fail(.cancelled, "the client is closed") }
     waiting.removeAll()
     for connection in connections { connection.end() }

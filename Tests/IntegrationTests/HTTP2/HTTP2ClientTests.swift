@@ -30,6 +30,28 @@ struct HTTP2ClientTests {
     }
   }
 
+  @Test func `who waits for a connection that does not open goes to a full one`() async throws {
+    try await RunningHTTP2Server.with(.nghttp2) { server async throws in
+      let proxy = try FaultProxy(to: server.port)
+      defer { proxy.close() }
+      let client = server.client(connections: 2)
+      defer { client.close() }
+      func hold() -> Task<Int, any Error> {
+        Task { @LoopActor in try await client.send(server.request("GET", "/held", through: proxy)).status }
+      }
+      var calls = (0..<100).map { _ in hold() }
+      try await eventually("one connection is full") { server.held == 100 }
+      proxy.ignoresNew = true
+      // Nothing else happens that would wake it, and the connection has more time than this test.
+      calls.append(hold())
+      try await eventually("one more is held") { server.held == 101 }
+      #expect(client.connectionCount == 2)
+      #expect(server.connectionCount == 1)
+      server.letGo()
+      for call in calls { #expect(try await call.value == 200) }
+    }
+  }
+
   @Test func `a server that takes few requests at a time gets more connections, up to the limit`() async throws {
     try await RunningHTTP2Server.with(.nghttp2, streams: 7) { server async throws in
       let client = server.client(connections: 3)
