@@ -38,10 +38,6 @@ struct Registration {
       synchronizationId: request.correlationId ?? newSynchronizationId(), publisherId: caller.publisher.id,
       customerId: request.customerId, transactionId: request.transactionId, ipAddress: request.ipAddress,
       registeredAt: context.now(), traceparent: trace.description)
-    let log = context.log.with([
-      "synchronizationId": .string(job.synchronizationId), "transactionId": .string(job.transactionId),
-      "publisherId": .int(job.publisherId), "traceId": .string(trace.traceId),
-    ])
 
     let claim: ClaimAnswer
     do {
@@ -50,7 +46,7 @@ struct Registration {
         sweepAfter: context.settings.worker.sweepAfter)
     } catch {
       // The script may have run all the same; its claim then expires, since no job confirms it.
-      log.warning("claim failed", ["cause": .failure(error)])
+      log(of: job, trace).warning("claim failed", ["cause": .failure(error)])
       return .problem(.store(error))
     }
     switch claim {
@@ -68,6 +64,7 @@ struct Registration {
       let message = JobMessage.message(job, attempt: 1, queue: topology.jobs)
       try await publisher.publish(message, timeout: context.settings.gateway.publishTimeout)
     } catch {
+      let log = log(of: job, trace)
       log.warning("publish failed", ["cause": .failure(error)])
       await undo(job, log)
       return .problem(.unavailable("The message broker did not take the job."))
@@ -77,15 +74,23 @@ struct Registration {
       guard try await store.prolongClaim(job) else {
         // Redis lost the claim, or the broker took longer than the claim lasts and somebody else has it. The job runs,
         // but nobody was promised.
-        log.warning("claim lost before it was confirmed")
+        log(of: job, trace).warning("claim lost before it was confirmed")
         return .problem(.unavailable("The store lost the claim."))
       }
     } catch {
-      log.warning("prolong failed", ["cause": .failure(error)])
+      log(of: job, trace).warning("prolong failed", ["cause": .failure(error)])
       return .problem(.store(error))
     }
-    log.info("registered", ["customerId": .int(job.customerId)])
+    log(of: job, trace).info("registered", ["customerId": .int(job.customerId)])
     return .accepted(job.synchronizationId)
+  }
+
+  /// Made when there is something to say: a job in hand keeps no text of it.
+  private func log(of job: Job, _ trace: TraceParent) -> Log {
+    context.log.with([
+      "synchronizationId": .string(job.synchronizationId), "transactionId": .string(job.transactionId),
+      "publisherId": .int(job.publisherId), "traceId": .string(trace.traceId),
+    ])
   }
 
   private func undo(_ job: Job, _ log: Log) async {
