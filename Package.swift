@@ -56,7 +56,7 @@ let package = Package(
     library("Crypto", ["COpenSSL"]),
     library("JSON", []),
     library("HTTP2", ["CNGHTTP2", "Crypto", "EventLoop", "HTTPClient"]),
-    library("Observability", ["JSON", "EventLoop"]),
+    library("Observability", ["Crypto", "JSON", "EventLoop"]),
 
     // Apple, the domain, and what the roles share.
     library("AppStore", ["Crypto", "HTTP2", "HTTPClient", "JSON", "EventLoop", "Observability"]),

@@ -52,7 +52,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
 
     // A broker that hangs up must be an error of the write, not the end of the process.
     signal(SIGPIPE, SIG_IGN)
-    // Not in place: what is passed on by reference is checked for exclusive access at each of a job's forty looks at it.
+    // Not in place: what is passed on by reference is checked for exclusive access at each of a job's three dozen looks at it.
     var started = pthread_t()
     let failure = pthread_create(&started, nil, runLoop, Unmanaged.passRetained(self).toOpaque())
     thread = started

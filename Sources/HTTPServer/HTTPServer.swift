@@ -249,12 +249,15 @@ final class Exchange {
     self.connection = connection
     self.method = method
     self.rawPath = rawPath
-    headers.reserveCapacity(8)
+    headers.reserveCapacity(Self.usualHeaders)
     // Unretained is right: libmicrohttpd calls back during this call only.
     MHD_get_connection_values(connection, .HEADER_KIND, onHeader, Unmanaged.passUnretained(self).toOpaque())
     MHD_get_connection_values(
       connection, .GET_ARGUMENT_KIND, onParameter, Unmanaged.passUnretained(self).toOpaque())
   }
+
+  /// Memory for so many is taken at once.
+  private static let usualHeaders = 8
 
   /// What of the connection's memory is in use: the head as it came, and an entry for each of its parts.
   var headerBytes: Int { countersign_mhd_head_size(connection) + (headers.count + rawQuery.count) * 64 }
@@ -274,9 +277,9 @@ private func onAccess(
 ) -> MHD_Result {
   let server = Unmanaged<HTTPServer>.fromOpaque(context!).takeUnretainedValue()
   guard let known = request!.pointee else {
-    let head = (String(cString: url!), String(cString: method!))
-    // The pointer is only used on the loop, before libmicrohttpd says that the request is completed.
-    let exchange = LoopActor.assumeIsolated(with: (server, connection!, head)) { $0.begin($1, $2.0, $2.1) }
+    let (url, method) = (String(cString: url!), String(cString: method!))
+    // The connection's pointer is only used on the loop, before libmicrohttpd says that the request is completed.
+    let exchange = LoopActor.assumeIsolated(with: (server, connection!, url, method)) { $0.begin($1, $2, $3) }
     request!.pointee = Unmanaged.passRetained(exchange).toOpaque()
     // An answer at this point, before the body, closes the connection after it.
     return LoopActor.assumeIsolated(with: (server, exchange)) { $1.response == nil ? .YES : $0.answer($1) }

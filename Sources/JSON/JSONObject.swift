@@ -19,67 +19,41 @@ public struct JSONObject: ~Copyable {
   /// Returns a text; `nil` when there is no such member, or when it is null.
   ///
   /// - Throws: `DecodingError` with the key as its path when the member is another kind of value; so do all below.
-  public func string(_ key: StaticString) throws -> String? {
-    guard let node = node(key) else { return nil }
-    switch document.nodes[node].kind {
-    case .string, .escapedString: return document.string(at: node)
-    default: throw mismatch(node, String.self, key)
-    }
-  }
+  public func string(_ key: StaticString) throws -> String? { try take(key) { try $0.decode(String.self) } }
 
   /// Returns a truth value.
-  public func bool(_ key: StaticString) throws -> Bool? {
-    guard let node = node(key) else { return nil }
-    switch document.nodes[node].kind {
-    case .yes: return true
-    case .no: return false
-    default: throw mismatch(node, Bool.self, key)
-    }
-  }
+  public func bool(_ key: StaticString) throws -> Bool? { try take(key) { try $0.decode(Bool.self) } }
 
   /// Returns a number that 64 bits with a sign hold exactly.
-  public func int64(_ key: StaticString) throws -> Int64? { try integer(key, Int64.self) }
+  public func int64(_ key: StaticString) throws -> Int64? { try take(key) { try $0.decode(Int64.self) } }
 
   /// Returns a number that 32 bits with a sign hold exactly.
-  public func int32(_ key: StaticString) throws -> Int32? { try integer(key, Int32.self) }
+  public func int32(_ key: StaticString) throws -> Int32? { try take(key) { try $0.integer(Int32.self) } }
 
   /// Returns a number without its fraction; what is left must fit into 64 bits with a sign.
   public func truncated(_ key: StaticString) throws -> Int64? {
-    guard let node = node(key) else { return nil }
-    if let whole = document.integer(at: node) { return whole }
-    guard let whole = document.double(at: node).flatMap({ Int64(exactly: $0.rounded(.towardZero)) }) else {
-      throw mismatch(node, Int64.self, key)
+    try take(key) {
+      if let whole = document.integer(at: $0.node) { return whole }
+      guard let whole = document.double(at: $0.node).flatMap({ Int64(exactly: $0.rounded(.towardZero)) }) else {
+        throw $0.mismatch(Int64.self)
+      }
+      return whole
     }
-    return whole
   }
 
   /// Returns a value of any type.
   public func value<Value: Decodable>(_ key: StaticString, as type: Value.Type = Value.self) throws -> Value? {
-    guard let node = node(key) else { return nil }
+    try take(key) { try Value(from: $0) }
+  }
+
+  private func take<Value>(_ key: StaticString, _ body: (JSONValueDecoder) throws -> Value) throws -> Value? {
+    let name = UnsafeBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount)
+    guard let node = members.value(name), document.nodes[node].kind != .null else { return nil }
     do {
-      return try Value(from: JSONValueDecoder(document: document, node: node))
+      return try body(JSONValueDecoder(document: document, node: node))
     } catch let error as DecodingError {
       throw error.below(Member(stringValue: "\(key)"))
     }
-  }
-
-  private func integer<Integer: FixedWidthInteger>(_ key: StaticString, _ type: Integer.Type) throws -> Integer? {
-    guard let node = node(key) else { return nil }
-    guard let value = document.integer(at: node).flatMap(Integer.init(exactly:)) else {
-      throw mismatch(node, type, key)
-    }
-    return value
-  }
-
-  private func node(_ key: StaticString) -> Int? {
-    guard let node = members.value(UnsafeBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount)),
-      document.nodes[node].kind != .null
-    else { return nil }
-    return node
-  }
-
-  private func mismatch(_ node: Int, _ type: Any.Type, _ key: StaticString) -> DecodingError {
-    JSONValueDecoder(document: document, node: node).mismatch(type).below(Member(stringValue: "\(key)"))
   }
 
   /// A member's place in the path of an error.

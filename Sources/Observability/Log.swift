@@ -6,7 +6,7 @@ import JSON
 /// No secret, token or raw signature is ever a field.
 public struct Log: Sendable {
   /// Levels, from the most to the least talkative.
-  public enum Level: String, Sendable, Comparable, CaseIterable {
+  public enum Level: String, Sendable, Comparable {
     case debug, info, warning, error
 
     public static func < (left: Level, right: Level) -> Bool { left.rank < right.rank }

@@ -1,3 +1,4 @@
+import Crypto
 import Glibc
 
 /// The trace that a request belongs to, in the form of W3C Trace Context, level 1.
@@ -12,8 +13,8 @@ public struct TraceParent: Sendable, Equatable, CustomStringConvertible {
   /// Starts a new trace.
   public init() {
     let random = Self.random(24)
-    traceId = Self.digits(random[..<16])
-    parentId = Self.digits(random[16...])
+    traceId = Hex.encode(random[..<16])
+    parentId = Hex.encode(random[16...])
     flags = "00"
   }
 
@@ -36,7 +37,7 @@ public struct TraceParent: Sendable, Equatable, CustomStringConvertible {
 
   /// Returns the same trace with a new parent, for what this process sends on.
   public func child() -> TraceParent {
-    TraceParent(traceId: traceId, parentId: Self.digits(Self.random(8)[...]), flags: flags)
+    TraceParent(traceId: traceId, parentId: Hex.encode(Self.random(8)), flags: flags)
   }
 
   public var description: String { "00-\(traceId)-\(parentId)-\(flags)" }
@@ -50,21 +51,5 @@ public struct TraceParent: Sendable, Equatable, CustomStringConvertible {
       precondition(status == 0, "getentropy: \(String(cString: strerror(errno)))")
       count = bytes
     }
-  }
-
-  private static func digits(_ bytes: ArraySlice<UInt8>) -> String {
-    String(unsafeUninitializedCapacity: bytes.count * 2) { text in
-      var next = 0
-      for byte in bytes {
-        text[next] = digit(byte >> 4)
-        text[next + 1] = digit(byte & 15)
-        next += 2
-      }
-      return next
-    }
-  }
-
-  private static func digit(_ value: UInt8) -> UInt8 {
-    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
   }
 }

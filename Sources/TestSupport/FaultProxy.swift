@@ -45,14 +45,14 @@ public final class FaultProxy {
   /// Resets every connection; new ones go through, unless ``mode`` says otherwise.
   public func cut() {
     for link in links.values { link.reset() }
+    for descriptor in ignored { resetSocket(descriptor) }
+    ignored.removeAll()
   }
 
   /// Stops to listen and ends every connection.
   public func close() {
     listener.close()
     cut()
-    for descriptor in ignored { resetSocket(descriptor) }
-    ignored.removeAll()
   }
 
   private func take(_ descriptor: Int32) {

@@ -13,7 +13,7 @@ from fleet.table import show
 # with one run.
 BENCHMARKS = {
     "verify": (benchmarks.verify, "verifications of transactions, next to openssl speed", 0, (12, 6)),
-    "worker": (benchmarks.worker, "whole synchronizations, next to the same without Apple and signatures", 20_000, (16, 32)),
+    "worker": (benchmarks.worker, "whole synchronizations, next to the same without Apple and signatures", 20_000, (16, 60)),
     "throughput": (benchmarks.throughput, "jobs a second with an Apple that takes 200 ms", 20_000, (20, 20)),
     "gateway": (benchmarks.gateway, "registrations, next to the same without HTTP", 40_000, (15, 20)),
     "latency": (benchmarks.latency, "from the 202 to the event, in an idle fleet", 0, (20, 3)),

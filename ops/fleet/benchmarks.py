@@ -66,7 +66,6 @@ def verify_many(count):
 
 def worker_run(measured, simulator, jobs):
     """Floor, P-256 and worker in turns; returns the means."""
-    # What a process has to do once is no job's cost: the first jobs are not measured.
     first, turns = 1000, []
     for _ in range(TURNS):
         measured.fill(jobs)
@@ -89,7 +88,7 @@ def worker(options):
     with Measured() as measured:
         simulator = measured.simulator(0)
         measured.declare()
-        print(f"worker: Apple at 0 ms, {options.jobs:,} subscriptions a run, at most 1,000 in flight")
+        print(f"worker: Apple at 0 ms, {options.jobs:,} subscriptions a run and the first of each turn, at most 1,000 in flight")
         print("run   floor: CPU µs/job   jobs/s   P-256 µs   worker: CPU µs/job   jobs/s   Apple calls   memory   "
               "CPU / (floor + P-256)   simulator: answers/s of a core", flush=True)
         for run in range(1, options.runs + 1):

@@ -234,7 +234,7 @@ class Measured:
                 return self.told(names) - (0 if waits_for_all else done) >= count
 
             # Not too often: to print its metrics is work of the worker's, too.
-            wait_until("every job has its event", is_done, 900, failed=workers[0].ended, every=0.25)
+            wait_until("every job has its event", is_done, 900, failed=workers[0].ended, every=0.1)
             seconds, left = time.monotonic() - start, self.told(names) - done
             used = sum(map(self.processor_seconds, workers)) - used
             others = {name: (now - others[name]) / left * 1e6 for name, now in self.others().items()}

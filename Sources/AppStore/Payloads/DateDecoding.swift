@@ -1,5 +1,6 @@
 extension KeyedDecodingContainer {
-  /// Decodes an `Int64` for every payload here: the compiler's own decoders pick this over the standard library's.
+  /// Decodes an `Int64` for every payload here but ``TransactionPayload``, which reads its dates itself by the same rule: the
+  /// compiler's own decoders pick this over the standard library's.
   ///
   /// Apple gives dates in whole milliseconds, but Xcode gives fractions of them. A number under a key that ends in
   /// `Date` is therefore cut to whole milliseconds; any other fraction, such as a price, is an error.

@@ -86,7 +86,7 @@ public struct TransactionPayload: Hashable, Sendable, Encodable {
   /// - Throws: `DecodingError` when the text is no object, or a field has the wrong type.
   public init(_ json: JSONText) throws {
     let object = try JSONObject(json)
-    // Apple gives dates in whole milliseconds, but Xcode gives fractions of them.
+    // Dates by the rule in DateDecoding.swift.
     transactionId = try object.string("transactionId")
     originalTransactionId = try object.string("originalTransactionId")
     webOrderLineItemId = try object.string("webOrderLineItemId")

@@ -35,8 +35,8 @@ struct BearerTokens {
 
   private var tokens: [Key: Token] = [:]
 
-  /// Returns a token that is valid for at least another ten minutes, as the field `Authorization` has it; `now` is in milliseconds
-  /// since 1970.
+  /// Returns a token that is valid for at least another ten minutes, as the field `Authorization` has it; `now` is in
+  /// milliseconds since 1970.
   mutating func authorization(for app: AppCredentials, now: Int64) throws -> String {
     let key = Key(bundleId: app.bundleId, issuerId: app.issuerId, keyId: app.keyId)
     let seconds = now / 1000

@@ -51,8 +51,7 @@ public final class SignedDataVerifier: Sendable {
 
   /// Returns what a signed text carries, unknown fields included, without verifying it.
   public static func unverifiedPayload(of jws: String) -> JSONValue? {
-    guard let payload = try? JSONWebSignature(jws).payload else { return nil }
-    return try? JSONText(payload).decoded()
+    try? JSONText(JSONWebSignature(jws).payload).decoded()
   }
 
   private func verified<Payload: SignedPayload>(

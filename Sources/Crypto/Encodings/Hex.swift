@@ -3,7 +3,7 @@ public enum Hex {
   /// Returns two lower case digits per byte.
   public static func encode(_ bytes: [UInt8]) -> String { encode(bytes[...]) }
 
-  /// Returns two lower case digits per byte.
+  /// Returns the same of a part.
   public static func encode(_ bytes: ArraySlice<UInt8>) -> String {
     String(unsafeUninitializedCapacity: bytes.count * 2) { text in
       var next = 0

@@ -85,7 +85,7 @@ struct Registration {
     return .accepted(job.synchronizationId)
   }
 
-  /// Made when there is something to say: a job in hand keeps no text of it.
+  /// A log whose lines name the job; made when there is something to say.
   private func log(of job: Job, _ trace: TraceParent) -> Log {
     context.log.with([
       "synchronizationId": .string(job.synchronizationId), "transactionId": .string(job.transactionId),

@@ -98,7 +98,7 @@ final class HTTP2Call {
     let text = String(decoding: value, as: UTF8.self)
     if name.elementsEqual(":status".utf8) {
       // An interim answer may have come before.
-      headers.removeAll(keepingCapacity: true)
+      headers.removeAll()
       headers.reserveCapacity(Self.usualHeaders)
       status = Int(text) ?? 0
       return true

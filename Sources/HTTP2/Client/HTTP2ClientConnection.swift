@@ -187,8 +187,9 @@ final class HTTP2ClientConnection {
   }
 
   private func flush() {
+    // The origin of a closed one may be gone.
     guard !isClosed else { return }
-    // What was asked for in this turn goes out with this write.
+    // What was asked for in this turn goes out with this write, and asks for no second one.
     origin.dispatch()
     isFlushDue = false
     guard !isClosed, let socket else { return }

@@ -49,15 +49,14 @@ final class HTTP2ClientSession: HTTP2Framing {
   /// Queues a request; false when the session takes no more.
   func submit(_ call: HTTP2Call, userAgent: String) -> Bool {
     guard let pointer, room > 0 else { return false }
-    fields.removeAll()
     call.addHeaderFields(to: &fields, userAgent: userAgent)
     var provider = nghttp2_data_provider()
     provider.read_callback = onReadRequestBody
     let hasBody = call.request.body != nil
-    let stream = fields.withFields { fields, count in
-      !hasBody
-        ? nghttp2_submit_request(pointer, nil, fields, count, nil, nil)
-        : nghttp2_submit_request(pointer, nil, fields, count, &provider, nil)
+    let stream = fields.take { fields, count in
+      hasBody
+        ? nghttp2_submit_request(pointer, nil, fields, count, &provider, nil)
+        : nghttp2_submit_request(pointer, nil, fields, count, nil, nil)
     }
     guard stream > 0 else { return false }
     calls[stream] = call

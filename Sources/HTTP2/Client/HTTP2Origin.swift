@@ -14,8 +14,7 @@ final class HTTP2Origin {
   private var waiting: [HTTP2Call] = []
   private var usesHTTP1Until: ContinuousClock.Instant?
   private var opensAfter = ContinuousClock.now
-  private var reopening: LoopTimer?
-  private var patience: LoopTimer?
+  private var retry: LoopTimer?
   private var lookUp: Task<[String], any Error>?
   /// What the name led to when it was last known.
   private var addresses: [String] = []
@@ -32,8 +31,7 @@ final class HTTP2Origin {
     self.configuration = configuration
     self.context = context
     self.scratch = scratch
-    reopening = LoopTimer { [weak self] in self?.dispatch() }
-    patience = LoopTimer { [weak self] in self?.dispatch() }
+    retry = LoopTimer { [weak self] in self?.dispatch() }
   }
 
   /// Whether the server is known to speak no HTTP/2; asked again after ten minutes, for it may learn.
@@ -77,8 +75,11 @@ final class HTTP2Origin {
       taken += 1
     }
     waiting.removeFirst(taken)
-    // Those who wait for a connection that does not open go to the others then, whether anything else happens or not.
-    if !waiting.isEmpty { patience?.start(after: HTTP2ClientConnection.usualOpening) }
+    guard !waiting.isEmpty else { return }
+    // Whether anything else happens or not: a connection may be opened again, or those who wait for one that does not open
+    // go to the others. A millisecond more, since timers know no fractions of one.
+    let pause = opensAfter - .now
+    retry?.start(after: (pause > .zero ? pause : HTTP2ClientConnection.usualOpening) + .milliseconds(1))
   }
 
   /// The first connection that has few requests: so the first ones fill up first, and what a turn of the loop asks goes out
@@ -110,12 +111,7 @@ final class HTTP2Origin {
     let most = configuration.maxConnectionsPerHost
     guard usable < most, connections.count < 2 * most else { return }
     let wanted = min((requests + each - 1) / each, most) - usable
-    guard wanted > 0 else { return }
-    let pause = opensAfter - .now
-    guard pause <= .zero else {
-      reopening?.start(after: pause)
-      return
-    }
+    guard wanted > 0, opensAfter <= .now else { return }
     for _ in 0..<wanted {
       let connection = HTTP2ClientConnection(self, scratch)
       connections.append(connection)
@@ -179,9 +175,8 @@ final class HTTP2Origin {
   /// Ends all requests with `cancelled` and closes the connections.
   func close() {
     isClosed = true
-    reopening?.close()
-    patience?.close()
-    (reopening, patience) = (nil, nil)
+    retry?.close()
+    retry = nil
     for call in waiting { call.fail(.cancelled, "the client is closed") }
     waiting.removeAll()
     for connection in connections { connection.end() }

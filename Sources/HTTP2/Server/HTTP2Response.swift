@@ -33,7 +33,7 @@ public struct HTTP2Response: Sendable {
   }
 
   /// Adds all header fields, as HTTP/2 has them.
-  func add(to fields: inout HeaderFields) {
+  func addHeaderFields(to fields: inout HeaderFields) {
     fields.add(":status", String(status))
     for (name, value) in headers { fields.add(name, value) }
     fields.add("content-length", String(body.count))

@@ -51,9 +51,8 @@ final class HTTP2Session: HTTP2Framing {
     let hasBody = streams[stream]?.request.method != "HEAD" && (!response.body.isEmpty || response.fault != nil)
     var provider = nghttp2_data_provider()
     provider.read_callback = onReadBody
-    fields.removeAll()
-    response.add(to: &fields)
-    let status = fields.withFields { fields, count in
+    response.addHeaderFields(to: &fields)
+    let status = fields.take { fields, count in
       hasBody
         ? nghttp2_submit_response(pointer, stream, fields, count, &provider)
         : nghttp2_submit_response(pointer, stream, fields, count, nil)

@@ -5,12 +5,6 @@ struct HeaderFields {
   private var text: [UInt8] = []
   private var lengths: [(name: Int, value: Int)] = []
 
-  /// Begins anew.
-  mutating func removeAll() {
-    text.removeAll(keepingCapacity: true)
-    lengths.removeAll(keepingCapacity: true)
-  }
-
   /// Adds a field; its name in lower case, as HTTP/2 wants it (RFC 9113, section 8.2).
   mutating func add(_ name: String, _ value: some StringProtocol) {
     let start = text.count
@@ -21,8 +15,12 @@ struct HeaderFields {
     lengths.append((valueStart - start, text.count - valueStart))
   }
 
-  /// Calls `body` with the fields in nghttp2's form, which are good during the call.
-  mutating func withFields<Value>(_ body: (UnsafePointer<nghttp2_nv>, Int) -> Value) -> Value {
+  /// Calls `body` with the fields in nghttp2's form, which are good during the call, and forgets them.
+  mutating func take<Value>(_ body: (UnsafePointer<nghttp2_nv>, Int) -> Value) -> Value {
+    defer {
+      text.removeAll(keepingCapacity: true)
+      lengths.removeAll(keepingCapacity: true)
+    }
     let lengths = lengths
     // nghttp2 copies the fields during the call, and reads them only.
     return text.withUnsafeMutableBufferPointer { bytes in

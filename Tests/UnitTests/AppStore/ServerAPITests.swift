@@ -114,9 +114,9 @@ struct ServerAPITests {
   @Test func bearerToken() async throws {
     let app = try app()
     var tokens = BearerTokens()
-    let token = try tokens.authorization(for: app, now: Self.now)
-    #expect(token.hasPrefix("Bearer "))
-    let parts = token.dropFirst(7).split(separator: ".").map(String.init)
+    let authorization = try tokens.authorization(for: app, now: Self.now)
+    #expect(authorization.hasPrefix("Bearer "))
+    let parts = authorization.dropFirst(7).split(separator: ".").map(String.init)
     #expect(
       Base64URL.decode(parts[0]).map { String(decoding: $0, as: UTF8.self) }
         == #"{"alg":"ES256","kid":"KEY","typ":"JWT"}"#)
@@ -126,12 +126,12 @@ struct ServerAPITests {
     let signature = try #require(Base64URL.decode(parts[2]))
     #expect(app.key.publicKey.isValidSignature(signature, for: Array("\(parts[0]).\(parts[1])".utf8)))
 
-    #expect(try tokens.authorization(for: app, now: Self.now + 599_000) == token)
-    #expect(try tokens.authorization(for: app, now: Self.now + 600_000) != token)
+    #expect(try tokens.authorization(for: app, now: Self.now + 599_000) == authorization)
+    #expect(try tokens.authorization(for: app, now: Self.now + 600_000) != authorization)
     // ECDSA is random, so that the same claims signed again give another text.
-    #expect(try tokens.authorization(for: app, now: Self.now - 1000) != token)
+    #expect(try tokens.authorization(for: app, now: Self.now - 1000) != authorization)
     let other = AppCredentials(bundleId: "com.other", issuerId: "issuer", keyId: "KEY", key: app.key)
-    #expect(try tokens.authorization(for: other, now: Self.now) != token)
+    #expect(try tokens.authorization(for: other, now: Self.now) != authorization)
     let exchanged = AppCredentials(bundleId: "com.example", issuerId: "issuer", keyId: "KEY", key: try .generate())
     let current = try tokens.authorization(for: app, now: Self.now)
     #expect(try tokens.authorization(for: exchanged, now: Self.now) != current)
