@@ -19,12 +19,10 @@ private func onHeader(
   _: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?, _ name: UnsafePointer<UInt8>?, _ nameCount: Int,
   _ value: UnsafePointer<UInt8>?, _ valueCount: Int, _ flags: UInt8, _ context: UnsafeMutableRawPointer?
 ) -> Int32 {
-  let header = (
-    name: UnsafeBufferPointer(start: name, count: nameCount),
-    value: UnsafeBufferPointer(start: value, count: valueCount)
-  )
-  LoopActor.assumeIsolated(with: (session(of: context), header, frame!.pointee.hd.stream_id)) {
-    $0.receiveHeader($1.name, $1.value, on: $2)
+  let name = UnsafeBufferPointer(start: name, count: nameCount)
+  let value = UnsafeBufferPointer(start: value, count: valueCount)
+  LoopActor.assumeIsolated(with: (session(of: context), name, value, frame!.pointee.hd.stream_id)) {
+    $0.receiveHeader($1, $2, on: $3)
   }
   return 0
 }
