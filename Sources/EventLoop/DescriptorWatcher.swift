@@ -66,7 +66,7 @@ public final class DescriptorWatcher {
 
 private func onReady(_ handle: UnsafeMutablePointer<uv_poll_t>?, _ status: Int32, _ events: Int32) {
   let watcher = Unmanaged<DescriptorWatcher>.fromOpaque(handle!.pointee.data).takeUnretainedValue()
-  LoopActor.assumeIsolated {
+  LoopActor.assumeIsolated(with: (watcher, status, events)) { watcher, status, events in
     if status < 0 { watcher.fail() } else { watcher.fire(Readiness(rawValue: events)) }
   }
 }

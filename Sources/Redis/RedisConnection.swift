@@ -3,8 +3,8 @@ public import EventLoop
 
 /// One connection to Redis over hiredis's asynchronous interface.
 ///
-/// Commands are pipelined: hiredis collects them in one buffer, which is written once per loop turn. hiredis 0.14 has
-/// no timers, so a timer of the loop ends a connection whose oldest reply is overdue.
+/// Commands are pipelined: hiredis collects them in one buffer, which is written at the end of the loop's turn. hiredis
+/// 0.14 has no timers, so a timer of the loop ends a connection whose oldest reply is overdue.
 @LoopActor
 public final class RedisConnection {
   /// The endpoint this connection was opened to.
@@ -23,6 +23,8 @@ public final class RedisConnection {
   private var head = 0
   /// The command that is being sent; kept for its memory.
   private var outgoing = CommandBuffer()
+  private var isFlushPlanned = false
+  private var isFlushing = false
 
   private struct Pending {
     let operation: String
@@ -160,6 +162,21 @@ public final class RedisConnection {
     if ready.contains(.writable), let context { redisAsyncHandleWrite(context) }
   }
 
+  /// Writes at the end of the turn what hiredis has collected in it. A socket nearly always has room, and to wait until the
+  /// loop says so would be two system calls and another turn.
+  fileprivate func wantToWrite() {
+    if isFlushing { return watch(readiness.union(.writable)) }  // the socket has taken a part
+    guard !isFlushPlanned, !readiness.contains(.writable) else { return }
+    isFlushPlanned = true
+    EventLoop.process.atEndOfTurn { [self] in
+      isFlushPlanned = false
+      guard let context else { return }
+      isFlushing = true
+      redisAsyncHandleWrite(context)
+      isFlushing = false
+    }
+  }
+
   fileprivate func connected(_ status: Int32, _ cause: String) {
     guard status == REDIS_OK else {
       context = nil  // hiredis frees it after this callback
@@ -237,7 +254,7 @@ private func onDeleteRead(_ data: UnsafeMutableRawPointer?) {
 }
 
 private func onAddWrite(_ data: UnsafeMutableRawPointer?) {
-  LoopActor.assumeIsolated(with: connection(data)) { $0.watch($0.watched.union(.writable)) }
+  LoopActor.assumeIsolated(with: connection(data)) { $0.wantToWrite() }
 }
 
 private func onDeleteWrite(_ data: UnsafeMutableRawPointer?) {

@@ -54,6 +54,19 @@ struct RedisTests {
     }
   }
 
+  /// More than a socket takes at once: the rest goes out when there is room again, and in its order.
+  @Test func `commands larger than the socket's buffers arrive whole`() async throws {
+    try await with { redis, _ in
+      let texts = (0..<4).map { String(repeating: String($0), count: 16 << 20) }
+      let tasks = texts.map { text in Task { @LoopActor in try await redis.send(["ECHO", text]).string } }
+      for (text, task) in zip(texts, tasks) {
+        let reply = try await task.value
+        #expect(reply == text)
+      }
+      #expect(try await redis.send(["PING"]).string == "PONG")
+    }
+  }
+
   @Test func `a script runs though Redis has forgotten it`() async throws {
     let client = RedisClient(endpoint)
     client.start()
