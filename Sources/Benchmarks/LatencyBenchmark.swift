@@ -20,14 +20,18 @@ struct LatencyBenchmark {
     }
     consumer.start()
     while !consumer.isReady { try await EventLoop.sleep(for: .milliseconds(20)) }
-    let connection = try LoadConnection(port: requests.port)
+    var answer: CheckedContinuation<Int, any Error>?
+    let connection = try LoadConnection(port: requests.port) { answer?.resume(with: $1.mapError { $0 }) }
     defer { connection.close() }
     let start = Usage()
     var times: [Double] = []
     // What is done for the first time is not idle latency.
     for number in -20..<count {
       let job = Backend.job(first + 20 + number)
-      let status = try await connection.send(requests.request(first + 20 + number))
+      let status = try await withCheckedThrowingContinuation { waiter in
+        answer = waiter
+        connection.send(requests.request(first + 20 + number))
+      }
       let accepted = ContinuousClock.now
       guard status == 202 else { throw Unexpected(description: "a registration was answered with \(status)") }
       let event = EventMessage.id(publisher: job.publisherId, synchronization: job.synchronizationId)

@@ -8,32 +8,50 @@ struct RegisterBenchmark {
   /// - Parameter perSecond: 0 for as fast as the connections can. At a rate, a request's time counts from when it was
   ///   due, so that one slow answer shows in all that had to wait for it.
   func run(count: Int, from first: Int, connections: Int, perSecond: Double) async throws -> [String: Double] {
-    let open = try (0..<connections).map { _ in try LoadConnection(port: requests.port) }
-    defer { for connection in open { connection.close() } }
     // Made before, as the client's work takes from the cores that the gateway is measured on.
     let texts = (0..<count).map { requests.request(first + $0) }
-    let start = Usage()
-    var next = 0
     var times: [Double] = []
     times.reserveCapacity(count)
     var failure: (any Error)?
-    let clients = open.map { connection in
+    let ended = LoopSignal()
+    var (next, working) = (0, connections)
+    var start = Usage()
+
+    func stop(_ error: (any Error)? = nil) {
+      failure = failure ?? error
+      working -= 1
+      if working == 0 { ended.notify() }
+    }
+    func sendNext(on connection: LoadConnection) {
+      guard next < count, failure == nil else { return stop() }
+      let number = next
+      next += 1
+      guard perSecond > 0 else {
+        connection.due = .now
+        return connection.send(texts[number])
+      }
       Task { @LoopActor in
-        do {
-          while next < count, failure == nil {
-            let number = next
-            next += 1
-            let due = try await start.due(number, perSecond: perSecond)
-            let status = try await connection.send(texts[number])
-            guard status == 202 else { throw Unexpected(description: "a registration was answered with \(status)") }
-            times.append((ContinuousClock.now - due).inSeconds * 1000)
-          }
-        } catch {
-          failure = error
+        do { connection.due = try await start.due(number, perSecond: perSecond) } catch { return stop(error) }
+        connection.send(texts[number])
+      }
+    }
+
+    let open = try (0..<connections).map { _ in
+      try LoadConnection(port: requests.port) { connection, answer in
+        switch answer {
+        case .success(202):
+          times.append((ContinuousClock.now - connection.due).inSeconds * 1000)
+          sendNext(on: connection)
+        case .success(let status):
+          stop(Unexpected(description: "a registration was answered with \(status)"))
+        case .failure(let error): stop(error)
         }
       }
     }
-    for client in clients { await client.value }
+    defer { for connection in open { connection.close() } }
+    start = Usage()
+    for connection in open { sendNext(on: connection) }
+    while working > 0 { await ended.wait(atMost: .seconds(3600)) }
     if let failure { throw failure }
     return start.until(Usage(), jobs: count).merging(Percentiles(times).members) { $1 }
   }

@@ -3,18 +3,23 @@ import Glibc
 
 /// One kept-alive HTTP/1.1 connection on loopback: one request at a time, and of its answer the status.
 ///
-/// Bare sockets, so that on a machine which client and server share, the client takes as little of it as it can.
+/// Bare sockets and a call for each answer, so that on a machine which client and server share, the client takes as little of it
+/// as it can.
 @LoopActor
 final class LoadConnection {
+  /// When the present request was to be sent; the owner's to set.
+  var due = ContinuousClock.now
   private let descriptor: Int32
+  private let onAnswer: @LoopActor (LoadConnection, Result<Int, Unexpected>) -> Void
   private var watcher: DescriptorWatcher?
-  private var received: [UInt8] = []
-  private var waiter: CheckedContinuation<Int, any Error>?
+  /// The beginning of an answer whose rest has not come.
+  private var partial: [UInt8] = []
   /// What is being read; kept for its memory.
-  private static var buffer = [UInt8](repeating: 0, count: bufferBytes)
-  private static let bufferBytes = 4096
+  private static let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
 
-  init(port: Int) throws {
+  /// - Parameter onAnswer: called with each answer's status, or once with what went wrong.
+  init(port: Int, _ onAnswer: @escaping @LoopActor (LoadConnection, Result<Int, Unexpected>) -> Void) throws {
+    self.onAnswer = onAnswer
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -36,61 +41,59 @@ final class LoadConnection {
     watcher?.watch(.readable)
   }
 
-  /// Sends a request and returns the status of its answer.
-  func send(_ request: [UInt8]) async throws -> Int {
+  /// Sends a request.
+  func send(_ request: [UInt8]) {
     // A request of a few hundred bytes always fits into an empty socket.
     guard write(descriptor, request, request.count) == request.count else {
-      throw Unexpected(description: "a request could not be sent: \(String(cString: strerror(errno)))")
+      return fail("a request could not be sent: \(String(cString: strerror(errno)))")
     }
-    return try await withCheckedThrowingContinuation { waiter = $0 }
   }
 
   func close() {
     watcher?.close()
+    watcher = nil
     Glibc.close(descriptor)
   }
 
+  private func fail(_ cause: String) {
+    watcher?.watch([])
+    onAnswer(self, .failure(Unexpected(description: cause)))
+  }
+
   private func receive() {
-    let count = read(descriptor, &Self.buffer, Self.bufferBytes)
+    let count = read(descriptor, Self.buffer.baseAddress, Self.buffer.count)
     if count < 0, errno == EAGAIN { return }
-    guard count > 0 else {
-      watcher?.watch([])
-      waiter?.resume(throwing: Unexpected(description: "the gateway has closed a connection"))
-      waiter = nil
-      return
-    }
-    received.append(contentsOf: Self.buffer[..<count])
-    guard let status = completeStatus(), let waiter else { return }
-    received.removeAll(keepingCapacity: true)
-    self.waiter = nil
-    waiter.resume(returning: status)
+    guard count > 0 else { return fail("the gateway has closed a connection") }
+    let piece = UnsafeRawBufferPointer(rebasing: Self.buffer[..<count])
+    // Nearly every answer comes in one piece.
+    if partial.isEmpty, let status = completeStatus(piece) { return onAnswer(self, .success(status)) }
+    partial.append(contentsOf: piece)
+    guard let status = partial.withUnsafeBytes(completeStatus) else { return }
+    partial.removeAll(keepingCapacity: true)
+    onAnswer(self, .success(status))
   }
+}
 
-  /// The status, once head and body are complete: `HTTP/1.1 202 …`, `Content-Length` and so many bytes after the empty line.
-  private func completeStatus() -> Int? {
-    guard let end = place(after: Self.emptyLine, in: received[...]) else { return nil }
-    guard let length = place(after: Self.contentLength, in: received[..<end]) else { return nil }
-    return received.count >= end + number(at: length) ? number(at: 9) : nil
+/// The status, once head and body are complete: `HTTP/1.1 202 …`, `Content-Length` and so many bytes after the empty line.
+private func completeStatus(_ answer: UnsafeRawBufferPointer) -> Int? {
+  guard let end = place(after: "\r\n\r\n", in: answer),
+    let length = place(after: "Content-Length: ", in: UnsafeRawBufferPointer(rebasing: answer[..<end]))
+  else { return nil }
+  return answer.count >= end + number(at: length, in: answer) ? number(at: 9, in: answer) : nil
+}
+
+private func place(after text: StaticString, in bytes: UnsafeRawBufferPointer) -> Int? {
+  let (first, length, end) = (Int32(text.utf8Start.pointee), text.utf8CodeUnitCount, bytes.baseAddress! + bytes.count)
+  var start = bytes.baseAddress!
+  while end - start >= length, let found = memchr(start, first, end - start).map({ UnsafeRawPointer($0) }) {
+    if end - found >= length, memcmp(found, text.utf8Start, length) == 0 { return found - bytes.baseAddress! + length }
+    start = found + 1
   }
+  return nil
+}
 
-  private static let emptyLine = Array("\r\n\r\n".utf8)
-  private static let contentLength = Array("Content-Length: ".utf8)
-
-  private func place(after text: [UInt8], in bytes: ArraySlice<UInt8>) -> Int? {
-    bytes.withUnsafeBufferPointer { bytes in
-      guard bytes.count >= text.count else { return nil }
-      for start in 0...bytes.count - text.count where bytes[start] == text[0] {
-        var length = 1
-        while length < text.count, bytes[start + length] == text[length] { length += 1 }
-        if length == text.count { return start + length }
-      }
-      return nil
-    }
-  }
-
-  private func number(at start: Int) -> Int {
-    var (value, next) = (0, start)
-    while (48...57).contains(received[next]) { (value, next) = (value * 10 + Int(received[next] - 48), next + 1) }
-    return value
-  }
+private func number(at start: Int, in bytes: UnsafeRawBufferPointer) -> Int {
+  var (value, next) = (0, start)
+  while (48...57).contains(bytes[next]) { (value, next) = (value * 10 + Int(bytes[next] - 48), next + 1) }
+  return value
 }
