@@ -4,3 +4,8 @@ import COpenSSL
 public func constantTimeEqual(_ a: [UInt8], _ b: [UInt8]) -> Bool {
   a.count == b.count && CRYPTO_memcmp(a, b, a.count) == 0
 }
+
+/// Does the same for secrets that are a part of something.
+public func constantTimeEqual(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Bool {
+  a.count == b.count && CRYPTO_memcmp(a.baseAddress, b.baseAddress, a.count) == 0
+}

@@ -170,7 +170,7 @@ public final class HTTPServer {
     if exchange.headerBytes > configuration.maxHeaderBytes {
       exchange.response = .text(431, "the request line and the header fields are too long\n")
     }
-    if let length = exchange.header("content-length").flatMap({ Int($0) }), length > configuration.maxBodyBytes {
+    if let text = exchange.header("Content-Length"), let length = Int(text), length > configuration.maxBodyBytes {
       exchange.response = tooLarge()
     }
     return exchange
@@ -218,18 +218,28 @@ public final class HTTPServer {
   private static let comeAgain = HTTPServerResponse(status: 503, headers: [("Retry-After", "1")])
 
   private func send(_ response: HTTPServerResponse, on connection: OpaquePointer) -> MHD_Result {
-    let made = response.body.withUnsafeBytes {
+    guard let made = response.made() else { return .NO }
+    if phase != .open { MHD_add_response_header(made, "Connection", "close") }
+    defer { MHD_destroy_response(made) }
+    return MHD_queue_response(connection, UInt32(response.status), made)
+  }
+}
+
+extension HTTPServerResponse {
+  /// Makes libmicrohttpd's form of it, which the caller owns; `nil` without memory.
+  ///
+  /// On no actor: the standard library's functions would have each closure of the loop ask whether it runs there.
+  fileprivate func made() -> OpaquePointer? {
+    let made = body.withUnsafeBytes {
       // Mutable in its type only, when it is to be copied.
       MHD_create_response_from_buffer($0.count, UnsafeMutableRawPointer(mutating: $0.baseAddress), .RESPMEM_MUST_COPY)
     }
-    guard let made else { return .NO }
-    if phase != .open { MHD_add_response_header(made, "Connection", "close") }
-    for (name, value) in response.headers {
+    guard let made else { return nil }
+    for (name, value) in headers {
       // A text given as it is would be copied into an array first.
       _ = name.withCString { name in value.withCString { MHD_add_response_header(made, name, $0) } }
     }
-    defer { MHD_destroy_response(made) }
-    return MHD_queue_response(connection, UInt32(response.status), made)
+    return made
   }
 }
 

@@ -21,6 +21,16 @@ public struct JSONObject: ~Copyable {
   /// - Throws: `DecodingError` with the key as its path when the member is another kind of value; so do all below.
   public func string(_ key: StaticString) throws -> String? { try take(key) { try $0.decode(String.self) } }
 
+  /// Returns the text that must be there.
+  ///
+  /// - Throws: `DecodingError`, also when there is no such member, or when it is null.
+  public func requiredString(_ key: StaticString) throws -> String { try require(key) { try $0.decode(String.self) } }
+
+  /// Returns the number that must be there; 64 bits with a sign hold it exactly.
+  ///
+  /// - Throws: `DecodingError`, also when there is no such member, or when it is null.
+  public func requiredInt64(_ key: StaticString) throws -> Int64 { try require(key) { try $0.decode(Int64.self) } }
+
   /// Returns a truth value.
   public func bool(_ key: StaticString) throws -> Bool? { try take(key) { try $0.decode(Bool.self) } }
 
@@ -47,8 +57,25 @@ public struct JSONObject: ~Copyable {
   }
 
   private func take<Value>(_ key: StaticString, _ body: (JSONValueDecoder) throws -> Value) throws -> Value? {
-    let name = UnsafeBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount)
-    guard let node = members.value(name), document.nodes[node].kind != .null else { return nil }
+    guard let node = node(of: key), document.nodes[node].kind != .null else { return nil }
+    return try read(node, key, body)
+  }
+
+  private func require<Value>(_ key: StaticString, _ body: (JSONValueDecoder) throws -> Value) throws -> Value {
+    guard let node = node(of: key) else {
+      throw DecodingError.keyNotFound(
+        Member(stringValue: "\(key)"), DecodingError.Context(codingPath: [], debugDescription: "missing"))
+    }
+    return try read(node, key, body)
+  }
+
+  private func node(of key: StaticString) -> Int? {
+    members.value(UnsafeBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount))
+  }
+
+  private func read<Value>(
+    _ node: Int, _ key: StaticString, _ body: (JSONValueDecoder) throws -> Value
+  ) throws -> Value {
     do {
       return try body(JSONValueDecoder(document: document, node: node))
     } catch let error as DecodingError {

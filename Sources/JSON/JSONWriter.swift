@@ -78,6 +78,9 @@ public struct JSONWriter: Sendable {
   /// Writes what is JSON already.
   public mutating func raw(_ text: [UInt8]) { bytes.append(contentsOf: text) }
 
+  /// Writes a character of JSON.
+  public mutating func raw(_ byte: UInt8) { bytes.append(byte) }
+
   private mutating func braces(_ members: (inout JSONWriter) -> Void) {
     bytes.append(UInt8(ascii: "{"))
     isBehindMember = false

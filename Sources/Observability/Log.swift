@@ -60,8 +60,9 @@ public struct Log: Sendable {
   /// Returns a log whose every line carries further fields.
   public func with(_ more: KeyValuePairs<String, Value>) -> Log {
     var writer = JSONWriter()
+    writer.raw(members)
     for (name, value) in more { writer.further(name, value) }
-    return Log(level: level, members: members + writer.bytes)
+    return Log(level: level, members: writer.bytes)
   }
 
   /// Logs what only somebody who looks for a fault wants to know.
@@ -100,9 +101,9 @@ public struct Log: Sendable {
 extension JSONWriter {
   /// Writes a member of a log line; there is one before it.
   fileprivate mutating func further(_ name: String, _ value: Log.Value) {
-    raw(",")
+    raw(UInt8(ascii: ","))
     string(name)
-    raw(":")
+    raw(UInt8(ascii: ":"))
     switch value {
     case .string(let text): string(text)
     case .int(let number): raw(String(number))

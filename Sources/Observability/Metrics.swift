@@ -68,18 +68,20 @@ public final class Counter: MetricFamily {
   let help: String
   let type = "counter"
   private let labels: [String]
-  private var values: [[String]: Double] = [:]
+  private var values = LabelledValues<Double>()
 
   init(name: String, help: String, labels: [String]) {
     (self.name, self.help, self.labels) = (name, help, labels)
-    if labels.isEmpty { values[[]] = 0 }
+    if labels.isEmpty { values.update([], initial: 0) { _ in } }
   }
 
   /// Adds to the number that has these label values, in the order of the labels.
-  public func add(_ amount: Double = 1, _ labelValues: String...) { values[labelValues, default: 0] += amount }
+  public func add(_ amount: Double = 1, _ labelValues: String...) {
+    values.update(labelValues, initial: 0) { $0 += amount }
+  }
 
   /// Adds one to the number that has these label values.
-  public func count(_ labelValues: String...) { values[labelValues, default: 0] += 1 }
+  public func count(_ labelValues: String...) { values.update(labelValues, initial: 0) { $0 += 1 } }
 
   func write(to text: inout String) { writeSamples(values, name, labels, to: &text) }
 }
@@ -91,15 +93,17 @@ public final class Gauge: MetricFamily {
   let help: String
   let type = "gauge"
   private let labels: [String]
-  private var values: [[String]: Double] = [:]
+  private var values = LabelledValues<Double>()
 
   init(name: String, help: String, labels: [String]) {
     (self.name, self.help, self.labels) = (name, help, labels)
-    if labels.isEmpty { values[[]] = 0 }
+    if labels.isEmpty { values.update([], initial: 0) { _ in } }
   }
 
   /// Sets the number that has these label values.
-  public func set(_ value: Double, _ labelValues: String...) { values[labelValues] = value }
+  public func set(_ value: Double, _ labelValues: String...) {
+    values.update(labelValues, initial: value) { $0 = value }
+  }
 
   func write(to text: inout String) { writeSamples(values, name, labels, to: &text) }
 }
@@ -133,7 +137,7 @@ public final class Histogram: MetricFamily {
   let type = "histogram"
   private let labels: [String]
   private let buckets: [Double]
-  private var series: [[String]: Series] = [:]
+  private var series = LabelledValues<Series>()
 
   private struct Series {
     var counts: [Int]
@@ -149,18 +153,18 @@ public final class Histogram: MetricFamily {
 
   init(name: String, help: String, labels: [String], buckets: [Double]) {
     (self.name, self.help, self.labels, self.buckets) = (name, help, labels, buckets)
-    if labels.isEmpty { series[[]] = Series(buckets: buckets.count) }
+    if labels.isEmpty { series.update([], initial: Series(buckets: buckets.count)) { _ in } }
   }
 
   /// Adds a value to the series that has these label values.
   public func observe(_ value: Double, _ labelValues: String...) {
-    let bucket = buckets.firstIndex { value <= $0 } ?? buckets.count
-    // Looked up once: labels are hashed as texts.
-    series[labelValues, default: Series(buckets: buckets.count)].add(value, to: bucket)
+    var bucket = 0
+    while bucket < buckets.count, value > buckets[bucket] { bucket += 1 }
+    series.update(labelValues, initial: Series(buckets: buckets.count)) { $0.add(value, to: bucket) }
   }
 
   func write(to text: inout String) {
-    for (values, entry) in series.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+    for (values, entry) in series.sorted {
       var total = 0
       for (index, count) in entry.counts.enumerated() {
         total += count
@@ -173,8 +177,8 @@ public final class Histogram: MetricFamily {
   }
 }
 
-private func writeSamples(_ values: [[String]: Double], _ name: String, _ labels: [String], to text: inout String) {
-  for (labelValues, value) in values.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+private func writeSamples(_ values: LabelledValues<Double>, _ name: String, _ labels: [String], to text: inout String) {
+  for (labelValues, value) in values.sorted {
     text += "\(name)\(labelText(labels, labelValues)) \(plain(value))\n"
   }
 }
@@ -188,6 +192,7 @@ private func labelText(_ labels: [String], _ values: [String]) -> String {
 }
 
 private func escaped(_ value: String) -> String {
+  guard value.utf8.contains(where: { "\\\"\n".utf8.contains($0) }) else { return value }
   var text = ""
   for scalar in value.unicodeScalars {
     switch scalar {

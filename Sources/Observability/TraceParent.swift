@@ -20,15 +20,22 @@ public struct TraceParent: Sendable, Equatable, CustomStringConvertible {
 
   /// Reads the header's value; `nil` when it is malformed, and then a new trace must be started.
   public init?(_ text: String) {
-    let parts = text.split(separator: "-", omittingEmptySubsequences: false).map(String.init)
-    let isHex: (String, Int) -> Bool = { text, count in
-      text.utf8.count == count && text.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }
-    }
-    guard parts.count >= 4, isHex(parts[0], 2), parts[0] != "ff", parts[0] != "00" || parts.count == 4,
-      isHex(parts[1], 32), isHex(parts[2], 16), isHex(parts[3], 2),
-      parts[1].contains(where: { $0 != "0" }), parts[2].contains(where: { $0 != "0" })
+    let bytes = Array(text.utf8)
+    // Version, trace, parent and flags, in places that no version may change; a later one may add something after a dash.
+    guard bytes.count == 55 || bytes.count > 55 && bytes[55] == UInt8(ascii: "-"),
+      [2, 35, 52].allSatisfy({ bytes[$0] == UInt8(ascii: "-") }),
+      [0..<2, 3..<35, 36..<52, 53..<55].allSatisfy({ bytes[$0].allSatisfy(Self.isDigit) }),
+      bytes[3..<35].contains(where: { $0 != UInt8(ascii: "0") }),
+      bytes[36..<52].contains(where: { $0 != UInt8(ascii: "0") })
     else { return nil }
-    (traceId, parentId, flags) = (parts[1], parts[2], parts[3])
+    let version = bytes[..<2]
+    guard !version.elementsEqual("ff".utf8), bytes.count == 55 || !version.elementsEqual("00".utf8) else { return nil }
+    func part(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+    (traceId, parentId, flags) = (part(3..<35), part(36..<52), part(53..<55))
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
   }
 
   private init(traceId: String, parentId: String, flags: String) {

@@ -53,7 +53,7 @@ public enum JobMessage {
   public static func read(_ delivery: AMQPDelivery) throws(Malformed) -> (job: Job, attempt: Int) {
     let job: Job
     do {
-      job = try JSONText(delivery.body).decoded(as: Job.self)
+      job = try Job(JSONText(delivery.body))
     } catch {
       throw Malformed(reason: "not a job: \(Self.describe(error))")
     }

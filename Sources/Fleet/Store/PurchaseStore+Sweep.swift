@@ -22,7 +22,7 @@ extension PurchaseStore {
         String(overdue.wholeMilliseconds),
       ])
     return (reply.array ?? []).compactMap { element in
-      element.string.flatMap { try? JSONText(Array($0.utf8)).decoded(as: Job.self) }
+      element.string.flatMap { try? Job(JSONText(Array($0.utf8))) }
     }
   }
 

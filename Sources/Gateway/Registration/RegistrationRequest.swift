@@ -18,30 +18,24 @@ struct RegistrationRequest: Equatable {
   /// - Throws: ``Problem``: 415, 400 REQ0001 or 400 REQ0004, with what was expected.
   init(_ request: HTTPServerRequest) throws(Problem) {
     try requireJSON(request)
-    let body: Body = try decodedBody(request)
-    guard body.cleengCustomerId >= 1 else { throw .invalidBody("cleengCustomerId: expected a number from 1") }
-    guard Job.isTransactionId(body.transactionId) else {
-      throw .invalidBody("transactionId: expected 1 to 32 digits")
+    (customerId, transactionId, ipAddress) = try read(request) { text in
+      let body = try JSONObject(text)
+      return try (
+        body.requiredInt64("cleengCustomerId"), body.requiredString("transactionId"), body.string("ipAddress")
+      )
     }
-    if let address = body.ipAddress {
+    guard customerId >= 1 else { throw .invalidBody("cleengCustomerId: expected a number from 1") }
+    guard Job.isTransactionId(transactionId) else { throw .invalidBody("transactionId: expected 1 to 32 digits") }
+    if let address = ipAddress {
       var parsed = in_addr()
       guard !address.utf8.contains(0), inet_pton(AF_INET, address, &parsed) == 1 else {
         throw .invalidBody("ipAddress: expected an IPv4 address")
       }
     }
-    customerId = body.cleengCustomerId
-    transactionId = body.transactionId
-    ipAddress = body.ipAddress
     correlationId = request.header("Correlation-Id")
     if let correlationId, !Job.isSynchronizationId(correlationId) {
       throw .invalidHeaders("Correlation-Id: expected 1 to 256 visible ASCII characters")
     }
-  }
-
-  private struct Body: Decodable {
-    let cleengCustomerId: Int64
-    let transactionId: String
-    let ipAddress: String?
   }
 }
 
@@ -59,8 +53,13 @@ func requireJSON(_ request: HTTPServerRequest) throws(Problem) {
 
 /// Decodes a JSON body.
 func decodedBody<Body: Decodable>(_ request: HTTPServerRequest) throws(Problem) -> Body {
+  try read(request) { try $0.decoded() }
+}
+
+/// Reads a JSON body.
+private func read<Body>(_ request: HTTPServerRequest, _ body: (JSONText) throws -> Body) throws(Problem) -> Body {
   do {
-    return try JSONText(request.body).decoded(as: Body.self)
+    return try body(JSONText(request.body))
   } catch DecodingError.keyNotFound(let key, _) {
     throw .invalidBody("\(key.stringValue): is missing")
   } catch DecodingError.typeMismatch(let type, let context), DecodingError.valueNotFound(let type, let context) {

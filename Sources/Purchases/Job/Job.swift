@@ -1,7 +1,7 @@
-import JSON
+public import JSON
 
 /// What a worker needs to run a synchronization; complete, so that a job survives the loss of Redis.
-public struct Job: Sendable, Equatable, Decodable {
+public struct Job: Sendable, Equatable {
   /// The only version of the body that this code writes and reads.
   public static let currentFormat = 1
 
@@ -29,6 +29,21 @@ public struct Job: Sendable, Equatable, Decodable {
     self.ipAddress = ipAddress
     self.registeredAt = registeredAt
     self.traceparent = traceparent
+  }
+
+  /// Reads a job; of what it does not know it says nothing.
+  ///
+  /// - Throws: `DecodingError`.
+  public init(_ text: JSONText) throws {
+    let members = try JSONObject(text)
+    format = Int(try members.requiredInt64("format"))
+    synchronizationId = try members.requiredString("synchronizationId")
+    publisherId = try members.requiredInt64("publisherId")
+    customerId = try members.requiredInt64("customerId")
+    transactionId = try members.requiredString("transactionId")
+    ipAddress = try members.string("ipAddress")
+    registeredAt = try members.requiredInt64("registeredAt")
+    traceparent = try members.string("traceparent")
   }
 
   /// Why the job cannot be run by this code; `nil` when it can.

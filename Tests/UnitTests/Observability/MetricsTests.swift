@@ -21,6 +21,7 @@ struct MetricsTests {
     counter.count("y", "200")
     counter.count("x", "500")
     counter.count("y", "200")
+    counter.count("y", "200")
     counter.add(0.5, "x", "404")
     #expect(
       metrics.text() == """
@@ -28,7 +29,7 @@ struct MetricsTests {
         # TYPE a_total counter
         a_total{route="x",status="404"} 0.5
         a_total{route="x",status="500"} 1
-        a_total{route="y",status="200"} 2
+        a_total{route="y",status="200"} 3
 
         """)
   }
