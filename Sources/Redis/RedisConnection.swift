@@ -24,6 +24,7 @@ public final class RedisConnection {
   /// The command that is being sent; kept for its memory.
   private var outgoing = CommandBuffer()
   private var isFlushPlanned = false
+  /// Whether hiredis asks for a write in the middle of one: the socket has taken a part.
   private var isFlushing = false
 
   private struct Pending {
@@ -96,6 +97,8 @@ public final class RedisConnection {
       // The socket becomes writable when TCP is up or has failed.
       watch(readiness.union(.writable))
     }
+    // It may have ended again before we are told that it has begun.
+    if let failure { throw failure }
     let timer = LoopTimer { [weak self] in self?.checkDeadline() }
     timer.start(after: .milliseconds(250), every: .milliseconds(250))
     deadline = timer
@@ -162,19 +165,25 @@ public final class RedisConnection {
     if ready.contains(.writable), let context { redisAsyncHandleWrite(context) }
   }
 
-  /// Writes at the end of the turn what hiredis has collected in it. A socket nearly always has room, and to wait until the
-  /// loop says so would be two system calls and another turn.
-  fileprivate func wantToWrite() {
-    if isFlushing { return watch(readiness.union(.writable)) }  // the socket has taken a part
-    guard !isFlushPlanned, !readiness.contains(.writable) else { return }
+  /// Has what hiredis collects in this turn written at its end. A socket nearly always has room, and to wait until the loop
+  /// says so would be two system calls and another turn.
+  fileprivate func planFlush() {
+    if isFlushing { return watch(readiness.union(.writable)) }
+    guard !isFlushPlanned else { return }
     isFlushPlanned = true
     EventLoop.process.atEndOfTurn { [self] in
       isFlushPlanned = false
-      guard let context else { return }
-      isFlushing = true
-      redisAsyncHandleWrite(context)
-      isFlushing = false
+      flush()
     }
+  }
+
+  private func flush() {
+    // Where the watcher is to tell, it does. This is so while a connection is made: hiredis 0.14 takes every socket without an
+    // error for a connected one.
+    guard let context, !readiness.contains(.writable) else { return }
+    isFlushing = true
+    redisAsyncHandleWrite(context)
+    isFlushing = false
   }
 
   fileprivate func connected(_ status: Int32, _ cause: String) {
@@ -254,7 +263,7 @@ private func onDeleteRead(_ data: UnsafeMutableRawPointer?) {
 }
 
 private func onAddWrite(_ data: UnsafeMutableRawPointer?) {
-  LoopActor.assumeIsolated(with: connection(data)) { $0.wantToWrite() }
+  LoopActor.assumeIsolated(with: connection(data)) { $0.planFlush() }
 }
 
 private func onDeleteWrite(_ data: UnsafeMutableRawPointer?) {

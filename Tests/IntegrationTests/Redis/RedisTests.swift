@@ -1,4 +1,5 @@
 import EventLoop
+import Glibc
 import Redis
 import TestSupport
 import Testing
@@ -118,6 +119,16 @@ struct RedisTests {
     #expect(error?.target == "127.0.0.1:1")
   }
 
+  @Test func `a host that does not answer is an error`() async throws {
+    let port = SilentPort()
+    defer { port.close() }
+    var silent = endpoint
+    (silent.port, silent.timeout) = (port.number, .milliseconds(300))
+    let error = await #expect(throws: RedisError.self) { try await RedisConnection.open(silent) }
+    #expect(error?.code == .unreachable)
+    #expect(error?.cause == "no connection in time")
+  }
+
   @Test func `a refused password is an error`() async throws {
     var wrong = endpoint
     wrong.password = "hunter2"
@@ -138,6 +149,32 @@ struct RedisTests {
       await #expect(throws: RedisError.self) { try await client.send(["PING"]) }
     }
   }
+}
+
+/// A port whose backlog is full, so that the system answers nobody: TCP neither comes up nor fails.
+private struct SilentPort {
+  let number: Int
+  private let descriptors: [Int32]
+
+  init() {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let descriptors = (0..<3).map { _ in socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0) }
+    withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        _ = bind(descriptors[0], address, size)
+        _ = listen(descriptors[0], 0)
+        _ = getsockname(descriptors[0], address, &size)
+        for other in descriptors[1...] { _ = connect(other, address, size) }
+      }
+    }
+    number = Int(UInt16(bigEndian: address.sin_port))
+    self.descriptors = descriptors
+  }
+
+  func close() { for descriptor in descriptors { Glibc.close(descriptor) } }
 }
 
 @Suite(
