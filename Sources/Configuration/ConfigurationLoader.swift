@@ -55,6 +55,13 @@ public struct ConfigurationLoader: Sendable {
     for (id, group) in groups.sorted(by: { $0.key < $1.key }) {
       mistakes.append(Mistake(source: folder, key: "publisherId", problem: "\(id) stands in \(group.count) files"))
     }
+    // A token that two publishers have would let one act for the other.
+    let tokens = publishers.flatMap { publisher in publisher.tokenHashes.map { (hash: $0, publisher: publisher.id) } }
+    let holders = Dictionary(grouping: tokens, by: \.hash).values.map { Set($0.map(\.publisher)).sorted() }
+    for ids in Set(holders.filter { $0.count > 1 }).sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+      let names = ids.map(String.init).joined(separator: " and ")
+      mistakes.append(Mistake(source: folder, key: "tokenHashes", problem: "publishers \(names) have one in common"))
+    }
     if !allowsInsecureEndpoints {
       for publisher in publishers {
         for endpoint in publisher.webhooks where !endpoint.url.hasPrefix("https://") {

@@ -2,7 +2,7 @@ import COpenSSL
 
 /// Returns whether two secrets are equal, in a time that tells only their lengths.
 public func constantTimeEqual(_ a: [UInt8], _ b: [UInt8]) -> Bool {
-  a.count == b.count && CRYPTO_memcmp(a, b, a.count) == 0
+  a.withUnsafeBytes { a in b.withUnsafeBytes { constantTimeEqual(a, $0) } }
 }
 
 /// Does the same for secrets that are a part of something.

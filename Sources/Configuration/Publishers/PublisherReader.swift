@@ -30,7 +30,7 @@ struct PublisherReader {
   private func tokenHashes() -> [[UInt8]] {
     let key = "tokenHashes"
     return reader.strings(key, [], "SHA-256 of each accepted publisher token, in hexadecimal.").compactMap { text in
-      guard let hash = Hex.decode(text), hash.count == 32 else {
+      guard let hash = Hex.decode(text), hash.count == SHA256.size else {
         reader.note(key, "has \"\(text)\", expected 64 hexadecimal digits")
         return nil
       }

@@ -9,9 +9,11 @@ public struct Publishers: Sendable {
   private let tokenHashes: [UInt8]
   private let holders: [Publisher]
 
-  /// Creates the set; ids are unique.
+  /// Creates the set; ids are unique, and the hashes of tokens have ``SHA256/size`` bytes.
   public init(_ all: [Publisher]) {
-    self.all = all.sorted { $0.id < $1.id }
+    precondition(all.allSatisfy { $0.tokenHashes.allSatisfy { $0.count == SHA256.size } })
+    let all = all.sorted { $0.id < $1.id }
+    self.all = all
     byId = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0) })
     tokenHashes = all.flatMap { $0.tokenHashes.joined() }
     holders = all.flatMap { publisher in publisher.tokenHashes.map { _ in publisher } }
@@ -24,6 +26,8 @@ public struct Publishers: Sendable {
   ///
   /// Compares with all of them, in constant time and without an early end, so that the time tells nothing about a token that is
   /// nearly right.
+  ///
+  /// - Precondition: the hash has ``SHA256/size`` bytes.
   public func holder(ofTokenHash hash: [UInt8]) -> Publisher? {
     precondition(hash.count == SHA256.size)
     var found: Int?

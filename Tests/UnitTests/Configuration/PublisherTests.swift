@@ -157,6 +157,15 @@ struct PublisherTests {
       ])
   }
 
+  /// A publisher may write one of its own twice.
+  @Test func sharedToken() throws {
+    let hashes = #""tokenHashes": ["\#(Self.hash)", "\#(Self.hash)"]"#
+    try folder.write(#"{"publisherId": 10, \#(hashes)}"#, to: "publishers/a.json")
+    #expect(folder.publisherMistakes() == [])
+    try folder.write(#"{"publisherId": 9, \#(hashes)}"#, to: "publishers/b.json")
+    #expect(folder.publisherMistakes() == ["publishers: tokenHashes: publishers 9 and 10 have one in common"])
+  }
+
   @Test func duplicateWebhooks() throws {
     #expect(
       try mistakes(#""webhooks": [\#(Self.webhook), \#(Self.webhook)]"#)
