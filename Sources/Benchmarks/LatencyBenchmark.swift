@@ -21,7 +21,11 @@ struct LatencyBenchmark {
     consumer.start()
     while !consumer.isReady { try await EventLoop.sleep(for: .milliseconds(20)) }
     var answer: CheckedContinuation<Int, any Error>?
-    let connection = try LoadConnection(port: requests.port) { answer?.resume(with: $1.mapError { $0 }) }
+    let connection = try LoadConnection(port: requests.port) { _, result in
+      let waiter = answer
+      answer = nil
+      waiter?.resume(with: result)
+    }
     defer { connection.close() }
     let start = Usage()
     var times: [Double] = []

@@ -17,22 +17,27 @@ struct RegisterBenchmark {
     var (next, working) = (0, connections)
     var start = Usage()
 
-    func stop(_ error: (any Error)? = nil) {
+    func fail(_ error: any Error) {
       failure = failure ?? error
-      working -= 1
-      if working == 0 { ended.notify() }
+      ended.notify()
     }
     func sendNext(on connection: LoadConnection) {
-      guard next < count, failure == nil else { return stop() }
+      guard failure == nil else { return }
+      guard next < count else {
+        working -= 1
+        if working == 0 { ended.notify() }
+        return
+      }
       let number = next
       next += 1
+      // Without a pace nothing is waited for, and a task would be the load's largest cost.
       guard perSecond > 0 else {
         connection.due = .now
         return connection.send(texts[number])
       }
       Task { @LoopActor in
-        do { connection.due = try await start.due(number, perSecond: perSecond) } catch { return stop(error) }
-        connection.send(texts[number])
+        do { connection.due = try await start.due(number, perSecond: perSecond) } catch { fail(error) }
+        if failure == nil { connection.send(texts[number]) }
       }
     }
 
@@ -43,15 +48,15 @@ struct RegisterBenchmark {
           times.append((ContinuousClock.now - connection.due).inSeconds * 1000)
           sendNext(on: connection)
         case .success(let status):
-          stop(Unexpected(description: "a registration was answered with \(status)"))
-        case .failure(let error): stop(error)
+          fail(Unexpected(description: "a registration was answered with \(status)"))
+        case .failure(let error): fail(error)
         }
       }
     }
     defer { for connection in open { connection.close() } }
     start = Usage()
     for connection in open { sendNext(on: connection) }
-    while working > 0 { await ended.wait(atMost: .seconds(3600)) }
+    while working > 0, failure == nil { await ended.wait(atMost: .seconds(3600)) }
     if let failure { throw failure }
     return start.until(Usage(), jobs: count).merging(Percentiles(times).members) { $1 }
   }

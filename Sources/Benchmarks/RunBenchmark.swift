@@ -40,6 +40,9 @@ func runBenchmark(_ arguments: Arguments) async -> Int32 {
       result = try await FillBenchmark(backend: backend()).run(
         count: count("--count", 10_000), from: count("--from", 0), concurrency: count("--concurrency", 500),
         perSecond: arguments.number("--rate", default: 0))
+    case "delete":
+      try await backend().deleteAll()
+      result = [:]
     case "floor":
       result = try await FloorBenchmark(backend: backend()).run(
         count: count("--count", 10_000), prefetch: count("--prefetch", 1000))
@@ -66,7 +69,8 @@ func runBenchmark(_ arguments: Arguments) async -> Int32 {
         count("--count", 10_000), receiver: count("--receiver", 0), concurrency: count("--concurrency", 100))
     default:
       throw Unexpected(
-        description: "benchmarks: verify, fill, floor, register, latency, receive, endpoints, events, consume, post")
+        description: "benchmarks: verify, fill, delete, floor, register, latency, receive, endpoints, events, "
+          + "consume, post")
     }
     let members = result.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }
     print("{" + members.joined(separator: ",") + "}")

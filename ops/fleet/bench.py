@@ -18,7 +18,7 @@ BENCHMARKS = {
     "gateway": (benchmarks.gateway, "registrations, next to the same without HTTP", 40_000, (15, 20)),
     "latency": (benchmarks.latency, "from the 202 to the event, in an idle fleet", 0, (20, 3)),
     "memory": (benchmarks.memory, "5,000 jobs in flight in one worker", 0, (30, 0)),
-    "growth": (benchmarks.growth, "the CPU of a job with a million queued, and with eight workers", 10_000, (120, 50)),
+    "growth": (benchmarks.growth, "the CPU of a job and the memory with a million queued, the CPU with eight workers", 10_000, (125, 85)),
     "notifier": (benchmarks.notifier, "webhooks, next to libcurl and the broker alone; 10,000 endpoints; bad ones; "
                  "another publisher", 10_000, (185, 12)),
     "start": (benchmarks.start, "from exec to consuming", 0, (20, 0)),

@@ -210,8 +210,10 @@ def start(options):
 
 
 def growth(options):
-    """The CPU of a job with a short and with a long queue behind it, and of one and of eight workers."""
-    jobs, many = options.jobs, max(options.queued, options.jobs * options.runs)
+    """The CPU of a job and the memory with a short and with a long queue, and the CPU of one and of eight workers."""
+    # What one run takes at most: those that are not measured, those that are, and what is in flight when it stops.
+    jobs, each = options.jobs, options.jobs + 4000
+    many = max(options.queued, each * options.runs)
     # As many connections to Apple as there are by default: eight workers make eight times as many, and their handshakes
     # would count.
     def in_flight(concurrency):
@@ -220,7 +222,7 @@ def growth(options):
     with Measured() as measured:
         measured.simulator(0)
         measured.declare()
-        few, long, one, eight = [], [], [], []
+        one, eight = [], []
         for run in range(options.runs):
             # Chains to verify, connections to open, scripts to load: eight processes do that eight times, but only once.
             first = 4000
@@ -228,19 +230,49 @@ def growth(options):
                 measured.fill(first + jobs)
                 figures.append(measured.workers(processes, first + jobs, in_flight(200), first=first)["processorMicroseconds"])
             print(f"growth: {one[-1]:.0f} µs of CPU a job in one worker, {eight[-1]:.0f} µs in eight", flush=True)
-            few_rounds = max(1, jobs // 1000)
-            few.append(statistics.mean(measured.short_queue(few_rounds, in_flight(1000))))
-            print(f"growth: {few[-1]:.0f} µs of CPU a job with 1,000 queued", flush=True)
+
+        def medians(queued, measure):
+            """The CPU of a job, and the memory."""
+            figures = []
+            for _ in range(options.runs):
+                row = measure()
+                figures.append((row["processorMicroseconds"], row["residentMiB"]))
+                print(f"growth: {figures[-1][0]:.0f} µs of CPU a job with {queued:,} queued, {figures[-1][1]:.0f} MiB", flush=True)
+            return median_of(figures)
+
+        def at_full_speed():
+            return measured.worker(jobs, in_flight(1000), waits_for_all=False, first=1000)
+
+        def from_a_short_queue():
+            measured.fill(each)
+            row = at_full_speed()
+            measured.empty()
+            return row
+
+        # A machine changes within minutes, and a queue is not short and long at once: short ones are measured on both sides of
+        # the long one. One of 1,000 cannot keep a worker busy; the same figure of one that can is beside it.
+        def short():
+            thousand = medians(1000, lambda: measured.bursts(max(1, jobs // 1000), in_flight(1000)))
+            return thousand, medians(each, from_a_short_queue)
+
+        measured.empty()
+        before = short()
         print(f"growth: queueing {many:,} jobs …", flush=True)
         measured.fill(many, progress=True)
-        for run in range(options.runs):
-            row = measured.worker(jobs, in_flight(1000), waits_for_all=False)
-            long.append(row["processorMicroseconds"])
-            print(f"growth: {long[-1]:.0f} µs of CPU a job with {many:,} queued, {row['residentMiB']:.0f} MiB", flush=True)
-    few, long, one, eight = map(statistics.median, (few, long, one, eight))
-    return [Row(f"CPU a job, {many:,} queued", f"{long:.0f} µs", f"{few:.0f} µs with 1,000", long / few, "1.10",
-                long / few <= 1.1),
-            Row("CPU a job, 8 workers", f"{eight:.0f} µs", f"{one:.0f} µs with 1", eight / one, "1.10", eight / one <= 1.1)]
+        long, memory = medians(many, at_full_speed)
+        measured.empty()
+        after = short()
+    rows = []
+    for queued, first, last in zip((1000, each), before, after):
+        few = statistics.mean((first[0], last[0]))
+        rows.append(Row(f"CPU a job, {many:,} queued", f"{long:.0f} µs", f"{first[0]:.0f} and {last[0]:.0f} µs with {queued:,}",
+                        long / few, "1.10", long / few <= 1.1))
+    few = statistics.mean((before[1][1], after[1][1]))
+    one, eight = map(statistics.median, (one, eight))
+    return rows + [
+        Row(f"memory, {many:,} queued", f"{memory:.0f} MiB", f"{few:.0f} MiB with {each:,}", memory / few, "1.10",
+            memory / few <= 1.1),
+        Row("CPU a job, 8 workers", f"{eight:.0f} µs", f"{one:.0f} µs with 1", eight / one, "1.10", eight / one <= 1.1)]
 
 
 def endurance(options):

@@ -196,6 +196,11 @@ class Measured:
                 print(f"  {min(done + part, count):,} of {count:,} queued, {result['perSecond']:,.0f}/s", flush=True)
         return result
 
+    def empty(self):
+        """Throws away what is queued, and what Redis knows of it."""
+        self.benchmark("delete")
+        self.declare()
+
     def start_filling(self, count, rate):
         """Begins to put jobs into the queue at a steady rate."""
         command = [PRODUCTS / "Benchmarks", *self.arguments("fill"), "--count", count, "--from", self.numbers(count),
@@ -250,15 +255,19 @@ class Measured:
         return {name: sum(map(processor_seconds, family(pid))) for name, pid in
                 (pids | {"simulator": self.running["simulator"].pid}).items()}
 
-    def short_queue(self, rounds, overrides):
-        """The CPU of a job in a worker that finds a thousand queued, and again, so many times."""
+    def bursts(self, rounds, overrides):
+        """A worker to which a thousand jobs are queued, so many times after a first: the CPU of a job, and the memory."""
         worker = self.start("worker 1", overrides)
         try:
-            for _ in range(rounds):
-                used, done = self.processor_seconds(worker), self.told()
+            used = 0
+            for number in range(rounds + 1):
+                if number == 1:
+                    used = self.processor_seconds(worker)
                 self.fill(1000)
-                wait_until("every job has its event", lambda: self.told() >= done + 1000, 60, failed=worker.ended)
-                yield (self.processor_seconds(worker) - used) / 1000 * 1e6
+                wait_until("every job has its event", lambda: self.told() >= (number + 1) * 1000, 60,
+                           failed=worker.ended, every=0.1)
+            used = self.processor_seconds(worker) - used
+            return {"processorMicroseconds": used / rounds / 1000 * 1e6, "residentMiB": resident_mib(worker.pid)}
         finally:
             self.stop(worker)
 

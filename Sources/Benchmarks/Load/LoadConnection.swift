@@ -7,10 +7,10 @@ import Glibc
 /// as it can.
 @LoopActor
 final class LoadConnection {
-  /// When the present request was to be sent; the owner's to set.
+  /// When the present request was due; only for the owner of the connection.
   var due = ContinuousClock.now
   private let descriptor: Int32
-  private let onAnswer: @LoopActor (LoadConnection, Result<Int, Unexpected>) -> Void
+  private let onAnswer: @LoopActor (LoadConnection, Result<Int, any Error>) -> Void
   private var watcher: DescriptorWatcher?
   /// The beginning of an answer whose rest has not come.
   private var partial: [UInt8] = []
@@ -18,7 +18,7 @@ final class LoadConnection {
   private static let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
 
   /// - Parameter onAnswer: called with each answer's status, or once with what went wrong.
-  init(port: Int, _ onAnswer: @escaping @LoopActor (LoadConnection, Result<Int, Unexpected>) -> Void) throws {
+  init(port: Int, _ onAnswer: @escaping @LoopActor (LoadConnection, Result<Int, any Error>) -> Void) throws {
     self.onAnswer = onAnswer
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()

@@ -66,6 +66,17 @@ final class Backend {
     await redis.stop()
   }
 
+  /// Throws away what is queued, with the queue, and all that Redis knows: a role that starts declares the queue again.
+  func deleteAll() async throws {
+    let connection = try await AMQPConnection.open(
+      AMQPEndpoint(host: "127.0.0.1", port: place.rabbitmq), name: "benchmark deletes")
+    try await connection.openChannel().deleteQueue(topology.jobs)
+    await connection.close()
+    let redis = try await RedisConnection.open(RedisEndpoint(host: "127.0.0.1", port: place.redis))
+    _ = try await redis.send(["FLUSHALL", "ASYNC"])
+    redis.close()
+  }
+
   /// A consumer of the jobs.
   func jobs(prefetch: Int, _ handler: @escaping @LoopActor (AMQPConsumer.Received) -> Void) -> AMQPConsumer {
     AMQPConsumer(
