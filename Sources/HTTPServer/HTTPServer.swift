@@ -218,7 +218,7 @@ public final class HTTPServer {
   private static let comeAgain = HTTPServerResponse(status: 503, headers: [("Retry-After", "1")])
 
   private func send(_ response: HTTPServerResponse, on connection: OpaquePointer) -> MHD_Result {
-    guard let made = response.made() else { return .NO }
+    guard let made = response.makeMHDResponse() else { return .NO }
     if phase != .open { MHD_add_response_header(made, "Connection", "close") }
     defer { MHD_destroy_response(made) }
     return MHD_queue_response(connection, UInt32(response.status), made)
@@ -228,8 +228,9 @@ public final class HTTPServer {
 extension HTTPServerResponse {
   /// Makes libmicrohttpd's form of it, which the caller owns; `nil` without memory.
   ///
-  /// On no actor: the standard library's functions would have each closure of the loop ask whether it runs there.
-  fileprivate func made() -> OpaquePointer? {
+  /// Isolated to no actor: a closure of the loop that is given to `withUnsafeBytes` or `withCString` asks at each call whether
+  /// it runs there.
+  fileprivate func makeMHDResponse() -> OpaquePointer? {
     let made = body.withUnsafeBytes {
       // Mutable in its type only, when it is to be copied.
       MHD_create_response_from_buffer($0.count, UnsafeMutableRawPointer(mutating: $0.baseAddress), .RESPMEM_MUST_COPY)

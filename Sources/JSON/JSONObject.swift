@@ -1,6 +1,6 @@
 /// The members of a JSON object, asked for one by one.
 ///
-/// For a type so large, and read so often, that what `Codable` costs is felt; the values that fit are the same.
+/// For what is read so often that what `Codable` costs is felt; the values that fit are the same.
 public struct JSONObject: ~Copyable {
   private let document: JSONDocument
   private let members: JSONMembers

@@ -47,8 +47,7 @@ public struct JSONWriter: Sendable {
   /// Writes a text with its quotes.
   public mutating func string(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
-    var text = text
-    text.withUTF8 { utf8 in
+    text.utf8Span.span.withUnsafeBufferPointer { utf8 in
       // Nearly every text goes as it is; the look at it has no way out in its middle, so that it takes sixteen bytes
       // at a time.
       var special: UInt8 = 0
@@ -70,9 +69,7 @@ public struct JSONWriter: Sendable {
   /// Writes what is JSON already.
   public mutating func raw(_ text: String) {
     // In one piece: the view of a text is copied byte by byte.
-    if text.utf8.withContiguousStorageIfAvailable({ bytes.append(contentsOf: $0) }) == nil {
-      bytes.append(contentsOf: text.utf8)
-    }
+    text.utf8Span.span.withUnsafeBufferPointer { bytes.append(contentsOf: $0) }
   }
 
   /// Writes what is JSON already.

@@ -158,8 +158,9 @@ public final class Histogram: MetricFamily {
 
   /// Adds a value to the series that has these label values.
   public func observe(_ value: Double, _ labelValues: String...) {
+    // By hand: a closure of the loop asks at each call whether it runs there.
     var bucket = 0
-    while bucket < buckets.count, value > buckets[bucket] { bucket += 1 }
+    while bucket < buckets.count, !(value <= buckets[bucket]) { bucket += 1 }
     series.update(labelValues, initial: Series(buckets: buckets.count)) { $0.add(value, to: bucket) }
   }
 

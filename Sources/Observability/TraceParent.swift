@@ -24,7 +24,7 @@ public struct TraceParent: Sendable, Equatable, CustomStringConvertible {
     // Version, trace, parent and flags, in places that no version may change; a later one may add something after a dash.
     guard bytes.count == 55 || bytes.count > 55 && bytes[55] == UInt8(ascii: "-"),
       [2, 35, 52].allSatisfy({ bytes[$0] == UInt8(ascii: "-") }),
-      [0..<2, 3..<35, 36..<52, 53..<55].allSatisfy({ bytes[$0].allSatisfy(Self.isDigit) }),
+      [0..<2, 3..<35, 36..<52, 53..<55].allSatisfy({ bytes[$0].allSatisfy(Self.isLowercaseHexDigit) }),
       bytes[3..<35].contains(where: { $0 != UInt8(ascii: "0") }),
       bytes[36..<52].contains(where: { $0 != UInt8(ascii: "0") })
     else { return nil }
@@ -34,7 +34,7 @@ public struct TraceParent: Sendable, Equatable, CustomStringConvertible {
     (traceId, parentId, flags) = (part(3..<35), part(36..<52), part(53..<55))
   }
 
-  private static func isDigit(_ byte: UInt8) -> Bool {
+  private static func isLowercaseHexDigit(_ byte: UInt8) -> Bool {
     (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
   }
 

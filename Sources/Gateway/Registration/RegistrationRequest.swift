@@ -18,7 +18,7 @@ struct RegistrationRequest: Equatable {
   /// - Throws: ``Problem``: 415, 400 REQ0001 or 400 REQ0004, with what was expected.
   init(_ request: HTTPServerRequest) throws(Problem) {
     try requireJSON(request)
-    (customerId, transactionId, ipAddress) = try read(request) { text in
+    (customerId, transactionId, ipAddress) = try readJSON(of: request) { text in
       let body = try JSONObject(text)
       return try (
         body.requiredInt64("cleengCustomerId"), body.requiredString("transactionId"), body.string("ipAddress")
@@ -53,13 +53,15 @@ func requireJSON(_ request: HTTPServerRequest) throws(Problem) {
 
 /// Decodes a JSON body.
 func decodedBody<Body: Decodable>(_ request: HTTPServerRequest) throws(Problem) -> Body {
-  try read(request) { try $0.decoded() }
+  try readJSON(of: request) { try $0.decoded() }
 }
 
 /// Reads a JSON body.
-private func read<Body>(_ request: HTTPServerRequest, _ body: (JSONText) throws -> Body) throws(Problem) -> Body {
+private func readJSON<Value>(
+  of request: HTTPServerRequest, _ take: (JSONText) throws -> Value
+) throws(Problem) -> Value {
   do {
-    return try body(JSONText(request.body))
+    return try take(JSONText(request.body))
   } catch DecodingError.keyNotFound(let key, _) {
     throw .invalidBody("\(key.stringValue): is missing")
   } catch DecodingError.typeMismatch(let type, let context), DecodingError.valueNotFound(let type, let context) {

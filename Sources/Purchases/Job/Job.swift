@@ -31,9 +31,9 @@ public struct Job: Sendable, Equatable {
     self.traceparent = traceparent
   }
 
-  /// Reads a job; of what it does not know it says nothing.
+  /// Reads a job; members that it does not know are ignored.
   ///
-  /// - Throws: `DecodingError`.
+  /// - Throws: `DecodingError` with the member's name when one is missing or has another type.
   public init(_ text: JSONText) throws {
     let members = try JSONObject(text)
     format = Int(try members.requiredInt64("format"))

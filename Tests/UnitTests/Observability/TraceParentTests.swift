@@ -20,13 +20,17 @@ struct TraceParentTests {
   }
 
   @Test(arguments: [
-    "", "00", good + "-x", good + "-", " " + good, good + " ", good.uppercased(), "ff" + good.dropFirst(2),
+    "", "00", good + "x", "cc" + good.dropFirst(2) + "x",
+    good + "-x", good + "-", " " + good, good + " ", good.uppercased(), "ff" + good.dropFirst(2),
     "0" + good.dropFirst(2), "0g" + good.dropFirst(2),
     "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
     "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
     "00-4bf92f3577b34da6a3ce929d0e0e473-00f067aa0ba902b7-01", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b-01",
     "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-1", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7",
     "00-4bf92f3577b34da6a3ce929d0e0e473x-00f067aa0ba902b7-01",
+    "00_4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+    "00-4bf92f3577b34da6a3ce929d0e0e4736_00f067aa0ba902b7-01",
+    "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7_01",
   ])
   func refused(text: String) {
     #expect(TraceParent(text) == nil)
