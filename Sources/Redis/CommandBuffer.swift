@@ -1,7 +1,8 @@
 /// A command as the Redis protocol has it (RESP, "Send commands to a Redis server"), in memory that stays for the next one.
 struct CommandBuffer {
   private var bytes: [UInt8] = []
-  private var count = 0
+  /// The bytes of the command.
+  private(set) var count = 0
 
   /// A longer command's memory is not kept.
   private static let kept = 1 << 16

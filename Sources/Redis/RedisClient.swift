@@ -2,7 +2,8 @@ public import EventLoop
 
 /// A Redis that comes back: a few pipelined connections, opened again with a growing delay when one of them is lost.
 ///
-/// Commands take turns among the connections (decision 0018): of two that are under way at once, any may be first.
+/// The turns of the loop take turns among the connections, and a long one uses several (decision 0018): of two commands that
+/// are under way at once, any may be first.
 @LoopActor
 public final class RedisClient {
   /// What a client tells about its connection.
@@ -16,6 +17,9 @@ public final class RedisClient {
   /// Those of one time, all open or none.
   private var connections: [RedisConnection] = []
   private var turn = 0
+  /// Bytes of a turn that are given to one connection: with one more command they are the 16 KiB that Redis reads of each before
+  /// it goes to its disk.
+  private static let oneRead = 14 << 10
   private var running: Task<Void, Never>?
   private var isStopping = false
   private var digests: [String: String] = [:]
@@ -53,7 +57,8 @@ public final class RedisClient {
     guard !connections.isEmpty else {
       throw RedisError(.unreachable, operation: command[0], target: endpoint.description, cause: "no connection")
     }
-    turn = (turn + 1) % connections.count
+    // What a turn sends is one write of ours and one read of Redis, as long as it fits into one.
+    if !(1..<Self.oneRead).contains(connections[turn].collected) { turn = (turn + 1) % connections.count }
     return try await connections[turn].send(command)
   }
 

@@ -23,6 +23,8 @@ public final class RedisConnection {
   private var head = 0
   /// The command that is being sent; kept for its memory.
   private var outgoing = CommandBuffer()
+  /// The bytes of the commands that wait for the end of the turn.
+  private(set) var collected = 0
   private var isFlushPlanned = false
   /// Whether hiredis asks for a write in the middle of one: the socket has taken a part.
   private var isFlushing = false
@@ -130,6 +132,7 @@ public final class RedisConnection {
     let reply = try await withCheckedThrowingContinuation { waiter in
       pending.append(Pending(operation: command[0], since: .now, waiter: waiter))
       outgoing.write(command)  // hiredis copies it
+      collected += outgoing.count
       let status = outgoing.withUnsafeBytes {
         redisAsyncFormattedCommand(context, onReply, nil, $0.bindMemory(to: CChar.self).baseAddress, $0.count)
       }
@@ -180,6 +183,7 @@ public final class RedisConnection {
   private func flush() {
     // Where the watcher is to tell, it does. This is so while a connection is made: hiredis 0.14 takes every socket without an
     // error for a connected one.
+    collected = 0
     guard let context, !readiness.contains(.writable) else { return }
     isFlushing = true
     redisAsyncHandleWrite(context)

@@ -111,6 +111,29 @@ struct RedisTests {
     await client.stop()
   }
 
+  /// Redis reads 16 KiB of each connection between two writes to its disk.
+  @Test func `what a turn sends goes over one connection, and over all when it is much`() async throws {
+    var endpoint = endpoint
+    endpoint.connections = 3
+    let client = RedisClient(endpoint)
+    client.start()
+    try await eventually("ready") { client.isReady }
+    /// The connections that a turn uses which sends texts of a length.
+    func connections(with length: Int) async throws -> Set<Int64> {
+      let text = String(repeating: "x", count: length)
+      let tasks = (0..<30).map { _ in
+        _ = Task.immediate { @LoopActor in try await client.send(["ECHO", text]) }
+        return Task.immediate { @LoopActor in try await client.send(["CLIENT", "ID"]).integer ?? 0 }
+      }
+      var ids: Set<Int64> = []
+      for task in tasks { ids.insert(try await task.value) }
+      return ids
+    }
+    #expect(try await connections(with: 100).count == 1)
+    #expect(try await connections(with: 2000).count == 3)
+    await client.stop()
+  }
+
   @Test func `a closed port is an error`() async throws {
     var nobody = endpoint
     nobody.port = 1
