@@ -46,10 +46,7 @@ public struct Log: Sendable {
 
   /// Creates a log whose every line carries the fields.
   public init(level: Level, _ fields: KeyValuePairs<String, Value> = [:]) {
-    self.level = level
-    var writer = JSONWriter()
-    for (name, value) in fields { writer.further(name, value) }
-    members = writer.bytes
+    self = Log(level: level, members: []).with(fields)
   }
 
   private init(level: Level, members: [UInt8]) {

@@ -181,9 +181,9 @@ public final class RedisConnection {
   }
 
   private func flush() {
+    collected = 0
     // Where the watcher is to tell, it does. This is so while a connection is made: hiredis 0.14 takes every socket without an
     // error for a connected one.
-    collected = 0
     guard let context, !readiness.contains(.writable) else { return }
     isFlushing = true
     redisAsyncHandleWrite(context)

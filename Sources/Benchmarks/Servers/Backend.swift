@@ -13,6 +13,9 @@ final class Backend {
     let rabbitmq: Int
     let redis: Int
     let prefix: String
+
+    var broker: AMQPEndpoint { AMQPEndpoint(host: "127.0.0.1", port: rabbitmq) }
+    var store: RedisEndpoint { RedisEndpoint(host: "127.0.0.1", port: redis) }
   }
 
   static let publisher: Int64 = 1001
@@ -34,14 +37,14 @@ final class Backend {
 
   init(_ place: Place) {
     self.place = place
-    redis = RedisClient(RedisEndpoint(host: "127.0.0.1", port: place.redis))
+    redis = RedisClient(place.store)
     store = PurchaseStore(redis, prefix: Self.keyPrefix)
     // The tiers are those of the configuration that the roles are started with.
     let tiers = [1, 5, 30, 60, 300, 1800].map { Duration.seconds($0) }
     let topology = Topology(prefix: place.prefix, jobTiers: tiers, deliveryTiers: tiers)
     self.topology = topology
     publisher = AMQPPublisher(
-      AMQPEndpoint(host: "127.0.0.1", port: place.rabbitmq), name: "benchmark publishes", onChange: { _ in },
+      place.broker, name: "benchmark publishes", onChange: { _ in },
       declare: { channel in
         try await channel.declareQueue(topology.jobs, passive: true)
       })
@@ -68,11 +71,10 @@ final class Backend {
 
   /// Throws away what is queued, with the queue, and all that Redis knows: a role that starts declares the queue again.
   func deleteAll() async throws {
-    let connection = try await AMQPConnection.open(
-      AMQPEndpoint(host: "127.0.0.1", port: place.rabbitmq), name: "benchmark deletes")
+    let connection = try await AMQPConnection.open(place.broker, name: "benchmark deletes")
     try await connection.openChannel().deleteQueue(topology.jobs)
     await connection.close()
-    let redis = try await RedisConnection.open(RedisEndpoint(host: "127.0.0.1", port: place.redis))
+    let redis = try await RedisConnection.open(place.store)
     _ = try await redis.send(["FLUSHALL", "ASYNC"])
     redis.close()
   }
@@ -80,7 +82,7 @@ final class Backend {
   /// A consumer of the jobs.
   func jobs(prefetch: Int, _ handler: @escaping @LoopActor (AMQPConsumer.Received) -> Void) -> AMQPConsumer {
     AMQPConsumer(
-      AMQPEndpoint(host: "127.0.0.1", port: place.rabbitmq), name: "benchmark consumes", queue: topology.jobs,
+      place.broker, name: "benchmark consumes", queue: topology.jobs,
       prefetch: prefetch, onChange: { _ in }, declare: { _ in }, handler: handler)
   }
 
@@ -88,7 +90,7 @@ final class Backend {
   func events(_ handler: @escaping @LoopActor (AMQPConsumer.Received) -> Void) -> AMQPConsumer {
     let (topology, queue) = (topology, "benchmark.events")
     return AMQPConsumer(
-      AMQPEndpoint(host: "127.0.0.1", port: place.rabbitmq), name: "benchmark events", queue: queue, prefetch: 1000,
+      place.broker, name: "benchmark events", queue: queue, prefetch: 1000,
       onChange: { _ in },
       declare: { channel in
         try await channel.declareQueue(queue, arguments: ["x-expires": 60_000])
