@@ -16,29 +16,40 @@ let settings: [SwiftSetting] = [
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
-/// jemalloc allocates (decision 0013), unless COUNTERSIGN_ALLOCATOR is `system`: a sanitizer brings its own malloc, and ends the
-/// process at the first free of what jemalloc gave out.
+/// jemalloc allocates memory (decision 0013), unless COUNTERSIGN_ALLOCATOR is `system`.
+/// A sanitizer brings its own malloc: it ends the process at the first free of memory that jemalloc gave out.
 let hasJemalloc = Context.environment["COUNTERSIGN_ALLOCATOR"] != "system"
 
-func library(_ name: String, _ dependencies: [Target.Dependency], _ more: [SwiftSetting] = []) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: settings + more)
+/// A library of ours; its folder is `Sources/path`.
+func library(
+  _ name: String, _ path: String, exclude: [String] = [], _ dependencies: [Target.Dependency],
+  _ more: [SwiftSetting] = []
+) -> Target {
+  .target(
+    name: name, dependencies: dependencies, path: "Sources/\(path)", exclude: exclude, swiftSettings: settings + more)
+}
+
+func executable(_ name: String, _ path: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(name: name, dependencies: dependencies, path: "Sources/\(path)", swiftSettings: settings)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
-func system(_ name: String, pkgConfig: String, apt: String) -> Target {
-  .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt])])
+/// A C library: a module map and a shim header in `Sources/C`. Only the target X imports CX.
+func system(_ name: String, pkgConfig: String? = nil, apt: String) -> Target {
+  .systemLibrary(name: name, path: "Sources/C/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
 }
 
+// Targets stand from the bottom to the top: each may depend only on targets above it in this file.
 let package = Package(
   name: "countersign",
   products: [.executable(name: "countersign", targets: ["Countersign"])],
   targets: [
-    // C libraries: a module map and a shim header each. Only X imports CX.
+    // C libraries.
     system("CRabbitMQ", pkgConfig: "librabbitmq", apt: "librabbitmq-dev"),
-    .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
+    system("CHiredis", apt: "libhiredis-dev"),
     system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
     system("COpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
     system("CJemalloc", pkgConfig: "jemalloc", apt: "libjemalloc-dev"),
@@ -46,87 +57,104 @@ let package = Package(
     system("CMicroHTTPD", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
     system("CNGHTTP2", pkgConfig: "libnghttp2", apt: "libnghttp2-dev"),
 
-    // The loop and the drivers.
+    // Platform: the loop, the drivers and the formats.
     library(
-      "EventLoop", ["CUV"] + (hasJemalloc ? ["CJemalloc"] : []), hasJemalloc ? [.define("JEMALLOC")] : []),
-    library("AMQP", ["CRabbitMQ", "EventLoop"]),
-    library("Redis", ["CHiredis", "EventLoop"]),
-    library("HTTPClient", ["CCurl", "EventLoop"]),
-    library("HTTPServer", ["CMicroHTTPD", "EventLoop"]),
-    library("Crypto", ["COpenSSL"]),
-    library("JSON", []),
-    library("HTTP2", ["CNGHTTP2", "Crypto", "EventLoop", "HTTPClient"]),
-    library("Observability", ["Crypto", "JSON", "EventLoop"]),
+      "EventLoop", "Platform/EventLoop", ["CUV"] + (hasJemalloc ? ["CJemalloc"] : []),
+      hasJemalloc ? [.define("JEMALLOC")] : []),
+    library("Crypto", "Platform/Crypto", ["COpenSSL"]),
+    library("JSON", "Platform/JSON", []),
+    library("HTTP", "Platform/HTTP", ["EventLoop"]),
+    library("Transport", "Platform/Transport", []),
+    library("AMQP", "Platform/AMQP", ["CRabbitMQ", "EventLoop"]),
+    library("Redis", "Platform/Redis", ["CHiredis", "EventLoop"]),
+    library("HTTPClient", "Platform/HTTPClient", ["CCurl", "EventLoop", "HTTP"]),
+    library("HTTPServer", "Platform/HTTPServer", ["CMicroHTTPD", "EventLoop"]),
+    library("HTTP2", "Platform/HTTP2", ["CNGHTTP2", "Crypto", "EventLoop", "HTTP"]),
+    library("Observability", "Platform/Observability", ["Crypto", "EventLoop", "JSON"]),
 
-    // Apple, the domain, and what the roles share.
-    library("AppStore", ["Crypto", "HTTP2", "HTTPClient", "JSON", "EventLoop", "Observability"]),
-    library("Purchases", ["JSON"]),
-    library("Configuration", ["Crypto", "JSON", "Purchases"]),
+    // The domain, Apple, and what the roles share.
+    library("Domain", "Domain", ["Crypto", "JSON"]),
     library(
-      "Fleet",
-      ["AMQP", "Redis", "HTTPServer", "Crypto", "JSON", "Purchases", "Configuration", "Observability", "EventLoop"]),
+      "AppStore", "AppStore", ["Crypto", "EventLoop", "HTTP", "HTTP2", "JSON", "Observability"]),
+    library("Configuration", "Service/Configuration", ["Crypto", "Domain", "JSON", "Transport"]),
+    library("Messaging", "Messaging", ["AMQP", "Crypto", "Domain", "EventLoop", "JSON", "Observability"]),
+    library("Store", "Ledger/Store", ["Domain", "EventLoop", "JSON", "Redis"]),
+    library(
+      "Ledger", "Ledger", exclude: ["Store"],
+      [
+        "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "JSON", "Messaging", "Observability", "Redis",
+        "Store",
+      ]),
+    library(
+      "Service", "Service", exclude: ["Configuration"],
+      [
+        "AMQP", "Configuration", "Domain", "EventLoop", "HTTPServer", "Messaging", "Observability", "Redis", "Store",
+      ]),
 
     // The roles.
     library(
-      "Gateway",
+      "Gateway", "Gateway",
       [
-        "Fleet", "HTTPServer", "Redis", "AMQP", "Configuration", "Crypto", "JSON", "EventLoop", "Observability",
-        "Purchases",
+        "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "HTTPServer", "JSON", "Ledger", "Messaging",
+        "Observability", "Redis", "Service", "Store", "Transport",
       ]),
     library(
-      "Worker",
+      "Worker", "Worker",
       [
-        "Fleet", "AppStore", "HTTP2", "HTTPClient", "HTTPServer", "Redis", "AMQP", "Configuration", "EventLoop", "JSON",
-        "Observability", "Purchases",
+        "AMQP", "AppStore", "Configuration", "Domain", "EventLoop", "HTTP", "HTTP2", "HTTPClient", "HTTPServer",
+        "JSON", "Messaging", "Observability", "Redis", "Service", "Store",
       ]),
     library(
-      "Notifier",
+      "Notifier", "Notifier",
       [
-        "Fleet", "HTTPClient", "HTTPServer", "AMQP", "Redis", "Configuration", "Crypto", "JSON", "EventLoop",
-        "Observability",
-        "Purchases",
+        "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "HTTP", "HTTPClient", "HTTPServer", "JSON", "Ledger",
+        "Messaging", "Observability", "Redis", "Service", "Store", "Transport",
       ]),
-    library("Simulator", ["HTTP2", "Crypto", "EventLoop", "JSON", "Observability"]),
-    .executableTarget(
-      name: "Countersign",
-      dependencies: [
-        "Gateway", "Worker", "Notifier", "Simulator", "AppStore", "Configuration", "Crypto", "Fleet", "JSON",
-        "Observability", "EventLoop",
-      ],
-      swiftSettings: settings),
+    library("Simulator", "Simulator", ["Crypto", "EventLoop", "HTTP2", "JSON", "Observability"]),
+    executable(
+      "Countersign", "Countersign",
+      [
+        "AppStore", "Configuration", "Crypto", "Domain", "EventLoop", "Gateway", "JSON", "Notifier", "Observability",
+        "Service", "Simulator", "Worker",
+      ]),
 
-    // The measured runs behind ops/bench.
-    .executableTarget(
-      name: "Benchmarks",
-      dependencies: [
-        "AppStore", "Crypto", "Fleet", "AMQP", "Redis", "HTTPClient", "HTTPServer", "Purchases", "EventLoop",
-      ], swiftSettings: settings),
-
+    // What runs whole fleets: for tests, for ops/chaos, and for ops/bench.
     library(
-      "TestSupport",
-      ["EventLoop", "Fleet", "AMQP", "Redis", "HTTPClient", "HTTPServer", "Simulator", "Crypto", "Purchases"]),
-    // Whole fleets broken on purpose, behind ops/chaos.
-    .executableTarget(
-      name: "Chaos",
-      dependencies: ["TestSupport", "Fleet", "Simulator", "AMQP", "HTTPClient", "EventLoop", "Observability"],
-      swiftSettings: settings),
+      "Harness", "Harness/Fleets",
+      [
+        "AMQP", "Crypto", "Domain", "EventLoop", "HTTP", "HTTPClient", "HTTPServer", "Messaging", "Redis", "Simulator",
+      ]),
+    executable(
+      "Chaos", "Harness/Chaos",
+      ["AMQP", "EventLoop", "HTTP", "HTTPClient", "Harness", "Messaging", "Observability", "Simulator"]),
+    executable(
+      "Benchmarks", "Harness/Benchmarks",
+      [
+        "AMQP", "AppStore", "Crypto", "Domain", "EventLoop", "HTTP", "HTTPClient", "HTTPServer", "Ledger", "Messaging",
+        "Redis", "Store",
+      ]),
+
+    // Tests: unit tests need nothing, integration tests real servers, fleet tests whole roles as processes.
+    .target(
+      name: "TestSupport", dependencies: ["EventLoop", "Harness"], path: "Tests/Support", swiftSettings: settings),
     tests(
       "UnitTests",
       [
-        "AMQP", "AppStore", "Chaos", "Configuration", "Crypto", "EventLoop", "Fleet", "Gateway", "HTTPClient",
-        "HTTPServer", "JSON", "Notifier", "Observability", "Purchases", "Redis", "Simulator", "TestSupport", "Worker",
+        "AMQP", "AppStore", "CRabbitMQ", "Chaos", "Configuration", "Crypto", "Domain", "EventLoop", "Gateway", "HTTP",
+        "HTTPClient", "HTTPServer", "Harness", "JSON", "Ledger", "Messaging", "Notifier", "Observability", "Redis",
+        "Service", "Simulator", "Store", "TestSupport", "Transport", "Worker",
       ]),
     tests(
       "IntegrationTests",
       [
-        "AMQP", "Redis", "HTTPClient", "HTTPServer", "HTTP2", "Simulator", "AppStore", "Crypto", "Fleet", "JSON",
-        "Purchases", "TestSupport", "EventLoop",
+        "AMQP", "AppStore", "Crypto", "Domain", "EventLoop", "HTTP", "HTTP2", "HTTPClient", "HTTPServer", "Harness",
+        "JSON", "Ledger", "Messaging", "Redis", "Simulator", "Store", "TestSupport", "Transport",
       ]),
     tests(
       "FleetTests",
       [
-        "TestSupport", "Chaos", "Fleet", "Simulator", "AMQP", "Redis", "HTTPClient", "HTTPServer", "Crypto", "JSON",
-        "EventLoop",
+        "AMQP", "Chaos", "Crypto", "EventLoop", "HTTP", "HTTPClient", "HTTPServer", "Harness", "JSON", "Ledger",
+        "Messaging", "Redis", "Simulator", "Store", "TestSupport",
       ]),
   ],
   swiftLanguageModes: [.v6]
@@ -136,6 +164,6 @@ let package = Package(
 if Context.environment["COUNTERSIGN_FUZZ"] == "1" {
   package.targets.append(
     .executableTarget(
-      name: "Fuzzing", dependencies: ["AppStore", "Crypto", "JSON"],
+      name: "Fuzzing", dependencies: ["AppStore", "Crypto", "JSON"], path: "Sources/Harness/Fuzzing",
       swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]))
 }

@@ -1,5 +1,4 @@
 import EventLoop
-import Fleet
 import Gateway
 import Notifier
 import Worker

@@ -1,5 +1,6 @@
 import AppStore
 import Configuration
+import Domain
 import FoundationEssentials
 
 /// The configuration that a command was started with, checked.

@@ -1,12 +1,15 @@
 import AMQP
 import Configuration
+import Domain
 public import EventLoop
-public import Fleet
 import HTTPServer
 import JSON
+import Ledger
+import Messaging
 import Observability
-import Purchases
 import Redis
+public import Service
+import Store
 
 /// The role that takes registrations in over HTTP and answers for their status.
 @LoopActor

@@ -1,12 +1,16 @@
 import AMQP
 import Configuration
+import Domain
 public import EventLoop
-public import Fleet
+import HTTP
 import HTTPClient
 import HTTPServer
+import Ledger
+import Messaging
 import Observability
-import Purchases
 import Redis
+public import Service
+import Transport
 
 /// The role that delivers events to the publishers' webhook endpoints.
 @LoopActor

@@ -1,8 +1,9 @@
 import AMQP
+import Domain
 import EventLoop
-import Fleet
+import Messaging
 import Observability
-import Purchases
+import Store
 
 /// Enqueues open synchronizations again that no queue holds any more, for example because the broker was wiped.
 ///

@@ -1,14 +1,17 @@
 import AMQP
 import AppStore
 import Configuration
+import Domain
 public import EventLoop
-public import Fleet
+import HTTP
 import HTTP2
 import HTTPClient
 import HTTPServer
+import Messaging
 import Observability
-import Purchases
 import Redis
+public import Service
+import Store
 
 /// The role that runs jobs: lease, Apple, decision, status, event, acknowledgement.
 @LoopActor
@@ -61,7 +64,7 @@ public final class Worker: Role {
     var clientConfiguration = HTTPClient.Configuration()
     clientConfiguration.caFile = settings.appStore.caFile
     clientConfiguration.maxConnectionsPerHost = settings.appStore.maxConnections
-    client = HTTP2Client(clientConfiguration)
+    client = HTTP2Client(clientConfiguration, fallback: HTTPClient(clientConfiguration))
     var apiConfiguration = AppStoreServerAPI.Configuration()
     apiConfiguration.productionURL = settings.appStore.productionURL
     apiConfiguration.sandboxURL = settings.appStore.sandboxURL

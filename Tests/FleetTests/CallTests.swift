@@ -1,8 +1,9 @@
 import EventLoop
-import Fleet
-import HTTPClient
+import HTTP
+import Harness
 import Redis
 import Simulator
+import Store
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import EventLoop
+import Harness
 import TestSupport
 import Testing
 

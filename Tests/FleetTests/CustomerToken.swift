@@ -1,7 +1,7 @@
 import Crypto
 import EventLoop
 import Glibc
-import TestSupport
+import Harness
 
 /// A customer's token, signed as the publisher of the tests signs it.
 func jwt(customer: Int64, publisher: Int64) -> String {

@@ -1,9 +1,10 @@
 import AMQP
 import EventLoop
-import Fleet
 import FoundationEssentials
 import Glibc
-import HTTPClient
+import HTTP
+import Harness
+import Messaging
 import Simulator
 import TestSupport
 import Testing

@@ -1,7 +1,9 @@
+import Domain
 import EventLoop
 import FoundationEssentials
 import Glibc
-import HTTPClient
+import HTTP
+import Harness
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 import EventLoop
-import HTTPClient
+import HTTP
+import Harness
 import JSON
-import TestSupport
 
 /// A publisher's backend that manages its webhooks.
 @LoopActor

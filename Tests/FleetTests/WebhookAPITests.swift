@@ -1,5 +1,6 @@
 import EventLoop
-import HTTPClient
+import HTTP
+import Harness
 import JSON
 import TestSupport
 import Testing

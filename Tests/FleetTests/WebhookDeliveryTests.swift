@@ -1,10 +1,12 @@
 import AMQP
 import Crypto
+import Domain
 import EventLoop
-import Fleet
 import Glibc
 import HTTPServer
+import Harness
 import JSON
+import Messaging
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import EventLoop
 import Foundation
 import Glibc
+import Harness
 import TestSupport
 import Testing
 

@@ -1,8 +1,8 @@
 import AMQP
 import EventLoop
-import Fleet
 import HTTPServer
-import TestSupport
+import Harness
+import Messaging
 
 /// The server of a publisher's backend, with an endpoint at every path that does what a test says.
 @LoopActor

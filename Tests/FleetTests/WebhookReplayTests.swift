@@ -1,7 +1,8 @@
 import Crypto
 import EventLoop
-import HTTPClient
+import HTTP
 import HTTPServer
+import Harness
 import JSON
 import TestSupport
 import Testing

@@ -1,5 +1,5 @@
 import FoundationEssentials
-public import HTTPClient
+public import HTTP
 import JSON
 
 /// A call that did not succeed.

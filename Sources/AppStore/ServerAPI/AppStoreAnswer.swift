@@ -1,4 +1,4 @@
-import HTTPClient
+import HTTP
 
 /// A successful answer.
 public final class AppStoreAnswer<Body: Sendable>: Sendable {

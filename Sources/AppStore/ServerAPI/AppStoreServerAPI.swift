@@ -1,7 +1,7 @@
 public import EventLoop
 import FoundationEssentials
+import HTTP
 public import HTTP2
-import HTTPClient
 import JSON
 
 /// Apple's App Store Server API: one call each, without retries, fallbacks or budgets, which are the caller's.

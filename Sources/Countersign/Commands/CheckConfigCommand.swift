@@ -1,5 +1,6 @@
 import AppStore
 import Configuration
+import Domain
 import EventLoop
 
 /// `countersign check-config`: tells every mistake of the configuration without connecting to anything.

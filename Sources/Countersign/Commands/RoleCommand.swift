@@ -1,8 +1,9 @@
 import Configuration
+import Domain
 import EventLoop
-import Fleet
 import Glibc
 import Observability
+import Service
 
 extension Command {
   /// A role: reads the configuration, starts, waits for SIGTERM or SIGINT, stops within the grace period.

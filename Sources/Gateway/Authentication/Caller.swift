@@ -1,4 +1,5 @@
 import Configuration
+import Domain
 
 /// Who makes a request, once the credential has been checked.
 struct Caller {

@@ -1,5 +1,5 @@
+import Domain
 import HTTPServer
-import Purchases
 
 /// Reads a customer out of a request.
 ///

@@ -1,6 +1,7 @@
 import EventLoop
-import Fleet
+import Ledger
 import Observability
+import Service
 
 extension RoleContext {
   /// Asks a store, and logs what fails.

@@ -1,11 +1,13 @@
 import AMQP
 import Configuration
 import Crypto
+import Domain
 import EventLoop
-import Fleet
 import HTTPServer
+import Messaging
 import Observability
-import Purchases
+import Service
+import Store
 
 /// Takes a purchase in. The order makes the 202 true: claim, publish, prolong, answer.
 ///

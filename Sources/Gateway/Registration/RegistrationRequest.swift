@@ -1,9 +1,9 @@
 import Configuration
+import Domain
 import FoundationEssentials
 import Glibc
 import HTTPServer
 import JSON
-import Purchases
 
 /// A registration as it was asked for, checked.
 struct RegistrationRequest: Equatable {

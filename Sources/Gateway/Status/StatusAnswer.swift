@@ -1,5 +1,5 @@
+import Domain
 import HTTPServer
-import Purchases
 
 /// The documented answer about a synchronization, with what a poller of several purchases needs besides.
 struct StatusAnswer: Encodable, Equatable {

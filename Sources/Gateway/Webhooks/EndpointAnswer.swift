@@ -1,8 +1,8 @@
+import Domain
 import EventLoop
-import Fleet
 import HTTPServer
+import Ledger
 import Observability
-import Purchases
 
 /// An endpoint as the API shows it; its secret only in the answer that creates it.
 struct EndpointAnswer: Encodable, Equatable {

@@ -1,8 +1,8 @@
 // The members that endpoints have in both of their forms: the resource, and the documented subscriptions.
 
+import Domain
 import HTTPServer
 import JSON
-import Purchases
 
 /// Reads the member `url`.
 func webAddress(_ reader: BodyReader, _ address: WebhookAddress) throws(Problem) -> String? {

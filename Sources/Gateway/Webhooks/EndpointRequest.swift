@@ -1,8 +1,9 @@
+import Domain
 import EventLoop
-import Fleet
 import HTTPServer
 import JSON
-import Purchases
+import Ledger
+import Messaging
 
 /// What a publisher says about an endpoint, checked; `nil` for what it leaves out.
 struct EndpointRequest: Equatable {

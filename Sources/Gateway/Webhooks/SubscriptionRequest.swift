@@ -1,7 +1,7 @@
-import Fleet
+import Domain
 import HTTPServer
 import JSON
-import Purchases
+import Ledger
 
 /// The members of an endpoint in the documented form.
 let subscriptionMembers = ["url", "verification", "paymentMethodId", "retryPolicy"]

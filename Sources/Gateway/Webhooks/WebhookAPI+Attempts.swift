@@ -1,9 +1,9 @@
 import Configuration
+import Domain
 import EventLoop
-import Fleet
 import HTTPServer
+import Ledger
 import Observability
-import Purchases
 
 extension WebhookAPI {
   /// Lists the attempts to deliver to an endpoint, the newest first.

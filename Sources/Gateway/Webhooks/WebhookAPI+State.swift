@@ -1,9 +1,10 @@
 import Configuration
+import Domain
 import EventLoop
-import Fleet
 import HTTPServer
+import Ledger
 import Observability
-import Purchases
+import Service
 
 /// Whether events are sent to an endpoint, and with which secret.
 extension WebhookAPI {

@@ -1,9 +1,11 @@
 import Configuration
+import Domain
 import EventLoop
-import Fleet
 import HTTPServer
+import Ledger
+import Messaging
 import Observability
-import Purchases
+import Service
 
 extension WebhookAPI {
   /// Replaces the list of a topic.

@@ -1,12 +1,14 @@
 import AMQP
 import Configuration
 import Crypto
+import Domain
 import EventLoop
-import Fleet
 import HTTPServer
 import JSON
+import Ledger
+import Messaging
 import Observability
-import Purchases
+import Service
 
 /// Answers a publisher's requests about its webhook endpoints.
 @LoopActor

@@ -1,4 +1,4 @@
-import Purchases
+import Transport
 
 /// Which URLs an endpoint may have, as far as the text tells: where a name leads is looked at when it is connected to.
 struct WebhookAddress {

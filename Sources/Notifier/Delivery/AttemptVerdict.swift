@@ -1,5 +1,5 @@
+import Domain
 import EventLoop
-import Purchases
 
 /// What an attempt to deliver came to, decided by value.
 enum AttemptVerdict: Equatable {

@@ -1,9 +1,11 @@
 import AMQP
 import Configuration
+import Domain
 import EventLoop
-import Fleet
+import Ledger
+import Messaging
 import Observability
-import Purchases
+import Service
 
 /// Delivers one event, from the queue to its endpoints; each endpoint that does not get it now gets a delivery of its own.
 ///

@@ -1,9 +1,11 @@
 import AMQP
 import Configuration
+import Domain
 import EventLoop
-import Fleet
+import Ledger
+import Messaging
 import Observability
-import Purchases
+import Service
 
 /// Makes one attempt to deliver an event to one endpoint, or puts it off, and records what follows.
 ///

@@ -1,5 +1,5 @@
 import Crypto
-import Purchases
+import Domain
 
 /// Takes an endpoint's secrets out of what is kept of its answers.
 ///

@@ -1,9 +1,11 @@
 import Configuration
+import Domain
 import EventLoop
-import Fleet
+import HTTP
 import HTTPClient
+import Ledger
 import Observability
-import Purchases
+import Service
 
 /// The request of one attempt, and what came back.
 @LoopActor

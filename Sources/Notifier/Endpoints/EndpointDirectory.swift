@@ -1,7 +1,7 @@
 import Configuration
+import Domain
 import EventLoop
-import Fleet
-import Purchases
+import Ledger
 
 /// Which endpoints a publisher has: those of its file, and those of the API, which are asked for once a second at most.
 ///

@@ -1,6 +1,6 @@
 import Configuration
-import Fleet
-import Purchases
+import Domain
+import Ledger
 
 /// The endpoints of a publisher as they were when they were read, found by id and by topic without a look at all of them:
 /// there may be a thousand, and an event is for one or two.

@@ -1,5 +1,5 @@
 import EventLoop
-import Fleet
+import Ledger
 
 /// The attempts that this process makes now: their slots are kept as long as they last, and come free by themselves soon
 /// after the process has died.

@@ -1,6 +1,7 @@
-import Fleet
+import Domain
 import JSON
-import Purchases
+import Ledger
+import Messaging
 
 /// What an event about a purchase, or a test event, tells; for the formats that are not its own.
 struct EventContent {

@@ -1,7 +1,7 @@
 import Crypto
-import Fleet
+import Domain
 import JSON
-import Purchases
+import Ledger
 
 /// What is posted for an event, by the endpoint's format.
 ///

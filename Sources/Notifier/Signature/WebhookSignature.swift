@@ -1,5 +1,5 @@
 import Crypto
-import Purchases
+import Domain
 
 /// The signatures of a webhook after Standard Webhooks 1.0.0.
 enum WebhookSignature {

@@ -1,8 +1,9 @@
 import AMQP
+import Domain
 import EventLoop
-import Fleet
+import Messaging
 import Observability
-import Purchases
+import Store
 
 /// What becomes of a job whose earlier runs did not end (decision 0010).
 extension JobRun {

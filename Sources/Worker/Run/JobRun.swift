@@ -1,10 +1,12 @@
 import AMQP
 import Configuration
+import Domain
 import EventLoop
-import Fleet
 import Glibc
+import Messaging
 import Observability
-import Purchases
+import Service
+import Store
 
 /// One run of a job, from delivery to acknowledgement; reads top to bottom as the way of one purchase.
 ///

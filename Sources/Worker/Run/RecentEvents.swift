@@ -1,5 +1,5 @@
+import Domain
 import EventLoop
-import Purchases
 
 /// The events that the broker has confirmed of late.
 ///

@@ -1,6 +1,7 @@
 import AppStore
 import Configuration
-import Fleet
+import Domain
+import Store
 
 /// An app of a publisher in one environment: where Apple may be asked, as whom, and whose data its answers may carry.
 ///

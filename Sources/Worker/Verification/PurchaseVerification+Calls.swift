@@ -1,9 +1,10 @@
 import AppStore
+import Domain
 import EventLoop
-import Fleet
-import HTTPClient
+import HTTP
 import Observability
-import Purchases
+import Service
+import Store
 
 /// The calls of a verification: each out of the fleet's budget, measured, and its failure judged.
 extension PurchaseVerification {

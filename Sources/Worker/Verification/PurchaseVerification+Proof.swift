@@ -1,9 +1,10 @@
 import AppStore
+import Domain
 import EventLoop
-import Fleet
 import JSON
 import Observability
-import Purchases
+import Service
+import Store
 
 /// What Apple's signed answers prove, once they are verified.
 extension PurchaseVerification {

@@ -1,11 +1,11 @@
 import AppStore
 import Configuration
+import Domain
 import EventLoop
-import Fleet
-import HTTPClient
 import JSON
 import Observability
-import Purchases
+import Service
+import Store
 
 /// Asks Apple about a transaction and checks everything that Apple answers.
 ///

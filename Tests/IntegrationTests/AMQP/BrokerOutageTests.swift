@@ -1,5 +1,6 @@
 import AMQP
 import EventLoop
+import Harness
 import TestSupport
 import Testing
 

@@ -1,7 +1,8 @@
 import AMQP
+import Domain
 import EventLoop
-import Fleet
-import Purchases
+import Harness
+import Messaging
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import EventLoop
 import FoundationEssentials
-import TestSupport
+import Harness
 import Testing
 
 /// What the commands say of themselves.

@@ -1,6 +1,7 @@
 import AppStore
 import EventLoop
 import Foundation
+import Harness
 import JSON
 import TestSupport
 import Testing

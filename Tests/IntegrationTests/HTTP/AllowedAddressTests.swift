@@ -1,10 +1,11 @@
 import EventLoop
+import HTTP
 import HTTPClient
 import HTTPServer
-import Purchases
+import Harness
 import Synchronization
-import TestSupport
 import Testing
+import Transport
 
 /// Where the client opens sockets to: what the configuration allows at that very moment, whatever the name said before.
 @Suite(.timeLimit(.minutes(5)))

@@ -1,7 +1,7 @@
 import EventLoop
 import Glibc
 import HTTPServer
-import TestSupport
+import Harness
 import Testing
 
 /// What a server owes those who have come when it closes.

@@ -1,8 +1,9 @@
 import EventLoop
+import HTTP
 import HTTPClient
 import HTTPServer
+import Harness
 import Synchronization
-import TestSupport
 import Testing
 
 /// Client and server against each other, over a real socket.

@@ -1,5 +1,5 @@
 import EventLoop
-import HTTPClient
+import HTTP
 import Testing
 
 @testable import HTTP2

@@ -1,9 +1,10 @@
 import EventLoop
 import Foundation
 import Glibc
+import HTTP
 import HTTP2
 import HTTPClient
-import TestSupport
+import Harness
 import Testing
 
 /// What only the client over nghttp2 decides: connections, second attempts, and what it leaves to libcurl.
@@ -232,7 +233,7 @@ struct HTTP2ClientTests {
   @Test func `a server that nobody vouches for is refused`() async throws {
     try await RunningHTTP2Server.with(.nghttp2) { server async throws in
       // The system's authorities do not know the server's.
-      let stranger = HTTP2Client(.patient)
+      let stranger = HTTP2Client(.patient, fallback: HTTPClient(.patient))
       let unknown = await #expect(throws: HTTPClientError.self) {
         try await stranger.send(server.request("GET", "/echo"))
       }
@@ -250,7 +251,7 @@ struct HTTP2ClientTests {
   }
 
   @Test func `a server that is not there is named`() async throws {
-    let client = HTTP2Client(.patient)
+    let client = HTTP2Client(.patient, fallback: HTTPClient(.patient))
     defer { client.close() }
     let port = try await freePort()
     let error = await #expect(throws: HTTPClientError.self) {

@@ -1,9 +1,10 @@
 import Crypto
 import EventLoop
 import FoundationEssentials
+import HTTP
 import HTTP2
 import HTTPClient
-import TestSupport
+import Harness
 
 /// The clients that speak HTTP/2.
 enum HTTP2ClientKind: CaseIterable {
@@ -60,7 +61,8 @@ final class RunningHTTP2Server {
     try await server.start()
     var configuration = HTTPClient.Configuration.patient
     configuration.caFile = "\(folder)/ca.pem"
-    client = kind == .libcurl ? HTTPClient(configuration) : HTTP2Client(configuration)
+    client =
+      kind == .libcurl ? HTTPClient(configuration) : HTTP2Client(configuration, fallback: HTTPClient(configuration))
   }
 
   private static let large = Array(repeating: UInt8(7), count: 3_000_000)
@@ -120,7 +122,7 @@ final class RunningHTTP2Server {
     var configuration = HTTPClient.Configuration.patient
     configuration.caFile = "\(folder)/ca.pem"
     configuration.maxConnectionsPerHost = connections
-    return HTTP2Client(configuration)
+    return HTTP2Client(configuration, fallback: HTTPClient(configuration))
   }
 
   /// How many requests for `/held` wait.

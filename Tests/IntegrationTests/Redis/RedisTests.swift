@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import Harness
 import Redis
 import TestSupport
 import Testing

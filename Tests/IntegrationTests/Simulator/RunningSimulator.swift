@@ -2,9 +2,10 @@ import Crypto
 import EventLoop
 import FoundationEssentials
 import Glibc
+import HTTP
 import HTTPClient
+import Harness
 import Simulator
-import TestSupport
 
 /// A simulator on a free port, with a client that trusts it and the keys of its apps.
 @LoopActor

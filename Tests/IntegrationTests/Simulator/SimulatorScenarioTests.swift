@@ -1,7 +1,7 @@
 import AppStore
 import Crypto
 import EventLoop
-import HTTPClient
+import HTTP
 import Simulator
 import Testing
 

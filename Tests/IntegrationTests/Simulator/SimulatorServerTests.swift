@@ -1,6 +1,7 @@
 import EventLoop
 import FoundationEssentials
 import Glibc
+import HTTP
 import HTTPClient
 import Testing
 

@@ -1,5 +1,6 @@
 import Crypto
 import EventLoop
+import HTTP
 import HTTPClient
 import Simulator
 import Testing

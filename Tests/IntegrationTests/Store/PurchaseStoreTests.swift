@@ -1,7 +1,8 @@
+import Domain
 import EventLoop
-import Fleet
-import Purchases
+import Harness
 import Redis
+import Store
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
+import Domain
 import EventLoop
-import Fleet
-import Purchases
+import Harness
+import Ledger
 import Redis
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
 import Crypto
 import EventLoop
 import FoundationEssentials
-import HTTPClient
+import HTTP
 import Testing
 
 @testable import AppStore

@@ -1,4 +1,5 @@
 import Configuration
+import Domain
 import FoundationEssentials
 
 /// A folder of configuration files for one test, removed with this object.

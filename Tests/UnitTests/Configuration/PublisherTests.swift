@@ -1,6 +1,6 @@
 import Configuration
 import Crypto
-import Purchases
+import Domain
 import Testing
 
 /// The publishers' files.

@@ -1,6 +1,6 @@
 import Configuration
-import Purchases
 import Testing
+import Transport
 
 /// The configuration file and the variables that override it.
 struct SettingsTests {

@@ -1,7 +1,7 @@
 import Testing
 
 @testable import AMQP
-@testable import Fleet
+@testable import Ledger
 
 /// Messages of the notifier's queue.
 struct DeliveryTests {

@@ -1,8 +1,8 @@
-import Purchases
+import Domain
 import Testing
 
 @testable import AMQP
-@testable import Fleet
+@testable import Messaging
 
 /// Jobs on the wire.
 struct JobMessageTests {

@@ -1,8 +1,8 @@
-import Purchases
+import Domain
 import Redis
 import Testing
 
-@testable import Fleet
+@testable import Ledger
 
 /// What the stores make of replies that no script of ours gives: an error, never an answer.
 struct WebhookRepliesTests {

@@ -1,6 +1,6 @@
 import Crypto
-import Fleet
-import Purchases
+import Domain
+import Ledger
 import Testing
 
 /// Secrets as publishers write them.

@@ -1,5 +1,5 @@
+import Domain
 import HTTPServer
-import Purchases
 import Testing
 
 @testable import Gateway

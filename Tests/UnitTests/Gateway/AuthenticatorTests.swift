@@ -1,9 +1,9 @@
 import Crypto
 import HTTPServer
-import Purchases
 import Testing
 
 @testable import Configuration
+@testable import Domain
 @testable import Gateway
 
 /// Credentials that are accepted, and those that must not be.

@@ -1,8 +1,9 @@
-import Fleet
+import Domain
 import HTTPServer
 import JSON
-import Purchases
+import Ledger
 import Testing
+import Transport
 
 @testable import Gateway
 

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TestSupport
+import Harness
 
 /// As much of docs/openapi.yaml as indentation tells; it is written so, and a file that is not fails the test.
 struct OpenAPIFile {

@@ -1,7 +1,7 @@
 import AMQP
-import Fleet
+import Domain
 import JSON
-import Purchases
+import Ledger
 import Testing
 
 @testable import Gateway

@@ -1,5 +1,5 @@
-import Purchases
 import Testing
+import Transport
 
 @testable import Gateway
 

@@ -1,4 +1,4 @@
-import Purchases
+import Domain
 import Testing
 
 @testable import Notifier

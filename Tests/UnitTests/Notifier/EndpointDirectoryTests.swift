@@ -1,10 +1,10 @@
 import EventLoop
-import Fleet
-import Purchases
-import TestSupport
+import Harness
+import Ledger
 import Testing
 
 @testable import Configuration
+@testable import Domain
 @testable import Notifier
 
 /// What the notifier knows of a publisher's endpoints, over a Redis that can be away.

@@ -1,5 +1,5 @@
 import EventLoop
-import TestSupport
+import Harness
 import Testing
 
 @testable import Notifier

@@ -1,7 +1,7 @@
 import Crypto
-import Fleet
+import Domain
 import JSON
-import Purchases
+import Ledger
 import Testing
 
 @testable import Notifier

@@ -1,8 +1,8 @@
 import AMQP
 import Crypto
-import Fleet
+import Domain
 import JSON
-import Purchases
+import Ledger
 import Testing
 
 @testable import Notifier

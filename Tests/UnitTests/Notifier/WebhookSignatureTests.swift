@@ -1,5 +1,5 @@
 import Crypto
-import Purchases
+import Domain
 import Testing
 
 @testable import Notifier

@@ -1,6 +1,6 @@
 import FoundationEssentials
+import Harness
 import Simulator
-import TestSupport
 import Testing
 
 @Suite struct ScenarioTableTests {

@@ -1,5 +1,5 @@
+import Domain
 import EventLoop
-import Purchases
 import Testing
 
 @testable import Worker

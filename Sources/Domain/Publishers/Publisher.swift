@@ -1,0 +1,108 @@
+public import Crypto
+
+/// A tenant: its credentials, its apps and offers, and where its webhooks go.
+///
+/// An object, as every request looks at all of them for its token.
+public final class Publisher: Sendable {
+  /// `broadcasterId` on the wire.
+  public let id: Int64
+  /// Whether a customer must be known before a purchase can name it.
+  public let customers: CustomerPolicy
+  /// SHA-256 of each accepted publisher token.
+  public let tokenHashes: [[UInt8]]
+  /// How the publisher's customer tokens are signed; `nil` when it issues none.
+  public let customerTokens: CustomerTokenPolicy?
+  /// Its apps; none means that the integration is not activated.
+  public let apps: [App]
+  /// Its offers.
+  public let offers: OfferCatalog
+  /// Where its events are delivered.
+  public let webhooks: [WebhookEndpoint]
+
+  /// Creates a publisher.
+  public init(
+    id: Int64, customers: CustomerPolicy, tokenHashes: [[UInt8]], customerTokens: CustomerTokenPolicy?, apps: [App],
+    offers: OfferCatalog, webhooks: [WebhookEndpoint]
+  ) {
+    self.id = id
+    self.customers = customers
+    self.tokenHashes = tokenHashes
+    self.customerTokens = customerTokens
+    self.apps = apps
+    self.offers = offers
+    self.webhooks = webhooks
+  }
+
+  /// Whether customers are registered first.
+  public enum CustomerPolicy: String, Sendable, CaseIterable { case registered, open }
+
+  /// An app of the publisher with the key that calls Apple for it.
+  public struct App: Sendable {
+    public let bundleId: String
+    public let appAppleId: Int64?
+    public let issuerId: String
+    public let keyId: String
+    public let privateKey: P256PrivateKey
+    /// `Production`, `Sandbox` or both.
+    public let environments: [String]
+
+    /// Creates an app.
+    public init(
+      bundleId: String, appAppleId: Int64?, issuerId: String, keyId: String, privateKey: P256PrivateKey,
+      environments: [String]
+    ) {
+      self.bundleId = bundleId
+      self.appAppleId = appAppleId
+      self.issuerId = issuerId
+      self.keyId = keyId
+      self.privateKey = privateKey
+      self.environments = environments
+    }
+  }
+
+  /// How a customer's bearer token must be signed and where it names the customer.
+  public struct CustomerTokenPolicy: Sendable {
+    public let key: Key
+    public let customerClaim: String
+
+    /// Creates a policy.
+    public init(key: Key, customerClaim: String) {
+      self.key = key
+      self.customerClaim = customerClaim
+    }
+
+    /// The pinned algorithm with its key: a token's own `alg` never chooses.
+    public enum Key: Sendable {
+      case hs256([UInt8])
+      case rs256(RSAPublicKey)
+      case es256(P256PublicKey)
+
+      /// The only `alg` accepted with this key.
+      public var algorithm: String {
+        switch self {
+        case .hs256: "HS256"
+        case .rs256: "RS256"
+        case .es256: "ES256"
+        }
+      }
+    }
+  }
+
+  /// An address that events are delivered to.
+  public struct WebhookEndpoint: Sendable, Equatable {
+    /// Unique within the publisher; names the endpoint in logs and in delayed deliveries.
+    public let id: String
+    public let url: String
+    /// The Standard Webhooks secret, decoded.
+    public let secret: [UInt8]
+    public let topics: [String]
+
+    /// Creates an endpoint of a publisher's file.
+    public init(id: String, url: String, secret: [UInt8], topics: [String]) {
+      self.id = id
+      self.url = url
+      self.secret = secret
+      self.topics = topics
+    }
+  }
+}

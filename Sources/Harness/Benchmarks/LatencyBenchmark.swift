@@ -1,0 +1,53 @@
+import AMQP
+import Domain
+import EventLoop
+import Messaging
+
+/// Registers one purchase after the other with an idle fleet, and takes the time from each 202 to the event of it.
+@LoopActor
+struct LatencyBenchmark {
+  let backend: Backend
+  let requests: RegistrationRequests
+
+  func run(count: Int, from first: Int) async throws -> [String: Double] {
+    try await backend.open()
+    var arrivals: [String: ContinuousClock.Instant] = [:]
+    let arrived = LoopSignal()
+    let consumer = backend.events { received in
+      arrivals[received.delivery.properties.messageID ?? ""] = .now
+      received.acknowledge()
+      arrived.notify()
+    }
+    consumer.start()
+    while !consumer.isReady { try await EventLoop.sleep(for: .milliseconds(20)) }
+    var answer: CheckedContinuation<Int, any Error>?
+    let connection = try LoadConnection(port: requests.port) { _, result in
+      let waiter = answer
+      answer = nil
+      waiter?.resume(with: result)
+    }
+    defer { connection.close() }
+    let start = Usage()
+    var times: [Double] = []
+    // What is done for the first time is not idle latency.
+    for number in -20..<count {
+      let job = Backend.job(first + 20 + number)
+      let status = try await withCheckedThrowingContinuation { waiter in
+        answer = waiter
+        connection.send(requests.request(first + 20 + number))
+      }
+      let accepted = ContinuousClock.now
+      guard status == 202 else { throw Unexpected(description: "a registration was answered with \(status)") }
+      let event = EventMessage.id(publisher: job.publisherId, synchronization: job.synchronizationId)
+      while arrivals[event] == nil {
+        await arrived.wait(atMost: .seconds(30))
+        if ContinuousClock.now - accepted > .seconds(30) { throw Unexpected(description: "no event of \(event) came") }
+      }
+      if number >= 0 { times.append((arrivals[event]! - accepted).inSeconds * 1000) }
+    }
+    let result = start.until(Usage(), jobs: count)
+    await consumer.stop()
+    await backend.close()
+    return result.merging(Percentiles(times).members) { $1 }
+  }
+}

@@ -1,0 +1,130 @@
+import AMQP
+import Domain
+import EventLoop
+import Glibc
+import Messaging
+import Redis
+import Store
+
+/// The servers of a run, through the drivers and the store that the roles use, so that a floor is honest about them.
+@LoopActor
+final class Backend {
+  /// Where the servers are, and the names of the run in them.
+  struct Place {
+    let rabbitmq: Int
+    let redis: Int
+    let prefix: String
+
+    var broker: AMQPEndpoint { AMQPEndpoint(host: "127.0.0.1", port: rabbitmq) }
+    var store: RedisEndpoint { RedisEndpoint(host: "127.0.0.1", port: redis) }
+  }
+
+  static let publisher: Int64 = 1001
+  static let customer: Int64 = 987_654_321
+  /// That of the default configuration: what is filled in is what the roles find.
+  static let keyPrefix = "cs:"
+  static let sweepAfter = Duration.seconds(3600)
+  /// Where Apple would be asked, with a budget that never runs out.
+  static let places = ["Production", "Sandbox"].map {
+    CallPlace(bundleId: "com.example.app", environment: $0, perSecond: 100_000)
+  }
+  static let endpoints = ["transaction-info", "subscription-statuses"]
+
+  let store: PurchaseStore
+  let topology: Topology
+  let publisher: AMQPPublisher
+  let place: Place
+  let redis: RedisClient
+
+  init(_ place: Place) {
+    self.place = place
+    redis = RedisClient(place.store)
+    store = PurchaseStore(redis, prefix: Self.keyPrefix)
+    // The tiers are those of the configuration that the roles are started with.
+    let tiers = [1, 5, 30, 60, 300, 1800].map { Duration.seconds($0) }
+    let topology = Topology(prefix: place.prefix, jobTiers: tiers, deliveryTiers: tiers)
+    self.topology = topology
+    publisher = AMQPPublisher(
+      place.broker, name: "benchmark publishes", onChange: { _ in },
+      declare: { channel in
+        try await channel.declareQueue(topology.jobs, passive: true)
+      })
+  }
+
+  /// Connects to both, and makes the customer of all jobs known.
+  func open() async throws {
+    redis.start()
+    publisher.start()
+    for _ in 0..<500 {
+      if redis.isReady, publisher.isReady {
+        _ = try await store.putCustomer(Self.publisher, Customer(id: Self.customer))
+        return
+      }
+      try await EventLoop.sleep(for: .milliseconds(20))
+    }
+    throw Unexpected(description: "no connection to RabbitMQ at \(place.rabbitmq) and Redis at \(place.redis)")
+  }
+
+  func close() async {
+    await publisher.stop()
+    await redis.stop()
+  }
+
+  /// Throws away what is queued, with the queue, and all that Redis knows: a role that starts declares the queue again.
+  func deleteAll() async throws {
+    let connection = try await AMQPConnection.open(place.broker, name: "benchmark deletes")
+    try await connection.openChannel().deleteQueue(topology.jobs)
+    await connection.close()
+    let redis = try await RedisConnection.open(place.store)
+    _ = try await redis.send(["FLUSHALL", "ASYNC"])
+    redis.close()
+  }
+
+  /// A consumer of the jobs.
+  func jobs(prefetch: Int, _ handler: @escaping @LoopActor (AMQPConsumer.Received) -> Void) -> AMQPConsumer {
+    AMQPConsumer(
+      place.broker, name: "benchmark consumes", queue: topology.jobs,
+      prefetch: prefetch, onChange: { _ in }, declare: { _ in }, handler: handler)
+  }
+
+  /// A consumer of the events, with a queue of its own that misses nothing while it is there.
+  func events(_ handler: @escaping @LoopActor (AMQPConsumer.Received) -> Void) -> AMQPConsumer {
+    let (topology, queue) = (topology, "benchmark.events")
+    return AMQPConsumer(
+      place.broker, name: "benchmark events", queue: queue, prefetch: 1000,
+      onChange: { _ in },
+      declare: { channel in
+        try await channel.declareQueue(queue, arguments: ["x-expires": 60_000])
+        try await channel.bindQueue(queue, to: topology.events, routingKey: "#")
+      }, handler: handler)
+  }
+
+  /// The job of a number: an active subscription, each its own.
+  static func job(_ number: Int) -> Job {
+    Job(
+      synchronizationId: "bench-\(number)", publisherId: publisher, customerId: customer,
+      transactionId: "100\(10_000_000_000 + number)", registeredAt: unixMilliseconds())
+  }
+}
+
+/// What a process has used so far.
+struct Usage {
+  let wall = ContinuousClock.now
+  let processor: Double
+
+  init() {
+    var usage = rusage()
+    getrusage(RUSAGE_SELF.rawValue, &usage)
+    func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
+    processor = seconds(usage.ru_utime) + seconds(usage.ru_stime)
+  }
+
+  /// What was used from there to here, for so many jobs.
+  func until(_ end: Usage, jobs: Int) -> [String: Double] {
+    let wall = (end.wall - wall).inSeconds
+    return [
+      "jobs": Double(jobs), "seconds": wall, "perSecond": Double(jobs) / wall,
+      "processorMicroseconds": (end.processor - processor) / Double(jobs) * 1e6,
+    ]
+  }
+}

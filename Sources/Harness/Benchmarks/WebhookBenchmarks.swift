@@ -1,0 +1,146 @@
+import AMQP
+import Domain
+import EventLoop
+import HTTP
+import HTTPClient
+import Ledger
+import Messaging
+import Redis
+
+/// What the notifier's benchmark needs: endpoints, events for them, and the floors of both its sides.
+@LoopActor
+struct WebhookBenchmarks {
+  let backend: Backend
+
+  /// At most so many endpoints a publisher; the next one has the next id.
+  private static let endpointsOfPublisher = 1000
+
+  private static func publisher(of endpoint: Int) -> Int64 {
+    Backend.publisher + Int64(endpoint / endpointsOfPublisher)
+  }
+
+  /// Makes endpoints, each with a topic of its own.
+  ///
+  /// - Parameters:
+  ///   - first: the number of the first; those before it are left alone.
+  ///   - path: how the receiver answers, see ``LoadReceiver``.
+  ///   - bad: of ten endpoints one that never answers and one that nobody listens at.
+  func makeEndpoints(
+    _ count: Int, from first: Int, receiver: Int, path: String, bad: Bool
+  ) async throws -> [String: Double] {
+    try await backend.open()
+    let store = WebhookEndpointStore(backend.redis, prefix: Backend.keyPrefix)
+    for number in first..<first + count {
+      let publisher = Self.publisher(of: number)
+      let port = bad && number % 10 == 1 ? 1 : receiver
+      let endpoint = WebhookEndpoint(
+        id: "ep\(number)", url: "http://127.0.0.1:\(port)/\(bad && number % 10 == 0 ? "x" : path)/\(number)",
+        topics: ["t\(number)"], secrets: [.init(key: Array(repeating: 1, count: 32))], retry: .schedule([.seconds(300)])
+      )
+      _ = try await store.delete(publisher, endpoint.id)
+      _ = try await store.create(publisher, endpoint)
+    }
+    await backend.close()
+    return [:]
+  }
+
+  /// Publishes events, to one of some endpoints after the other, as fast as the broker takes them or at a rate.
+  func publish(
+    _ count: Int, from first: Int, endpoints: Range<Int>, perSecond: Double
+  ) async throws -> [String: Double] {
+    try await backend.open()
+    let start = Usage()
+    var failure: (any Error)?
+    var next = 0
+    let writers = (0..<500).map { _ in
+      Task { @LoopActor in
+        do {
+          while next < count, failure == nil {
+            let number = next
+            next += 1
+            _ = try await start.due(number, perSecond: perSecond)
+            try await backend.publisher.publish(
+              message(first + number, endpoints.lowerBound + (number * 7) % endpoints.count), timeout: .seconds(60))
+          }
+        } catch { failure = error }
+      }
+    }
+    for writer in writers { await writer.value }
+    if let failure { throw failure }
+    let result = start.until(Usage(), jobs: count)
+    await backend.close()
+    return result
+  }
+
+  private func message(_ number: Int, _ endpoint: Int) -> AMQPMessage {
+    let publisher = Self.publisher(of: endpoint)
+    let body = """
+      {"broadcasterId":\(publisher),"topic":"t\(endpoint)","data":{"synchronizationId":"bench-\(number)",\
+      "transactionId":"1000000000000001","cleengCustomerId":987654321,"accessGranted":true,\
+      "result":"PURCHASE_SYNCHRONIZED","offerId":"S123123123_US","originalTransactionId":"1000000000000001",\
+      "at":\(unixMilliseconds())}}
+      """
+    return AMQPMessage(
+      exchange: backend.topology.events, routingKey: "t\(endpoint).\(publisher)", messageID: "evt_\(number)",
+      headers: [EventMessage.versionHeader: 1], body: Array(body.utf8))
+  }
+
+  /// The broker's floor: takes events off the notifier's queue.
+  func consume(_ count: Int) async throws -> [String: Double] {
+    let done = LoopSignal()
+    var finished = 0
+    var start: Usage?
+    let consumer = AMQPConsumer(
+      AMQPEndpoint(host: "127.0.0.1", port: backend.place.rabbitmq), name: "benchmark deliveries",
+      queue: backend.topology.deliveries, prefetch: 1000, onChange: { _ in }, declare: { _ in },
+      handler: { received in
+        if start == nil { start = Usage() }
+        received.acknowledge()
+        finished += 1
+        if finished == count { done.notify() }
+      })
+    consumer.start()
+    await done.wait(atMost: .seconds(120))
+    guard let start, finished >= count else { throw Unexpected(description: "\(finished) of \(count) events came") }
+    let result = start.until(Usage(), jobs: count)
+    await consumer.stop()
+    return result
+  }
+
+  /// The floor of HTTP: posts bodies of the same size with libcurl, over connections that are kept.
+  func post(_ count: Int, receiver: Int, concurrency: Int) async throws -> [String: Double] {
+    var configuration = HTTPClient.Configuration()
+    configuration.allowsPlainHTTP = true
+    configuration.awaitsMultiplexing = false
+    configuration.maxConnectionsPerHost = concurrency
+    let client = HTTPClient(configuration)
+    let start = Usage()
+    var next = 0
+    var failure: (any Error)?
+    let clients = (0..<concurrency).map { _ in
+      Task { @LoopActor in
+        do {
+          while next < count, failure == nil {
+            let number = next
+            next += 1
+            let message = message(number, 0)
+            let request = HTTPClientRequest(
+              "POST", "http://127.0.0.1:\(receiver)/h/\(number % 100)",
+              headers: [
+                ("Content-Type", "application/json"), ("webhook-id", message.messageID),
+                ("webhook-timestamp", "1700000000"),
+                ("webhook-signature", "v1,AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="),
+              ], body: message.body)
+            guard try await client.send(request).status == 200 else {
+              throw Unexpected(description: "the receiver refused a webhook")
+            }
+          }
+        } catch { failure = error }
+      }
+    }
+    for client in clients { await client.value }
+    client.close()
+    if let failure { throw failure }
+    return start.until(Usage(), jobs: count)
+  }
+}

@@ -1,0 +1,105 @@
+import EventLoop
+import FoundationEssentials
+import Harness
+import Observability
+
+/// The subscribers: what they see of a run, while it lasts and afterwards.
+extension Chaos {
+  /// Reads what comes, and the status behind every new event: it must not be older than the event.
+  func readAlong() async {
+    while !Task.isCancelled {
+      try? await EventLoop.sleep(for: .milliseconds(20))
+      collect()
+    }
+  }
+
+  func collect() {
+    for event in fleet.events.all[eventsRead...] {
+      eventsRead += 1
+      history.events.append(
+        History.Event(
+          at: unixMilliseconds(), id: event.id, synchronizationId: event.synchronizationId, version: event.version,
+          result: event.result, offer: event.accessGranted ? event.offerId ?? "an offer without a name" : nil))
+      readStatus(behind: event)
+    }
+    for webhook in fleet.webhooks.all[webhooksRead...] {
+      webhooksRead += 1
+      if !webhook.isVerified { history.forgedWebhooks += 1 }
+      guard let told = webhook.told else { continue }
+      history.webhooks.append(
+        History.Event(
+          at: unixMilliseconds(), id: webhook.id, synchronizationId: told.synchronizationId, version: 0,
+          result: told.result))
+    }
+  }
+
+  private func readStatus(behind event: RunningFleet.Event) {
+    guard let gateway = usable.sorted().randomElement(using: &readRandom) else { return }
+    statusReads.append(
+      Task { @LoopActor in
+        // A gateway that is down, or cut off from its store, answers nothing.
+        guard
+          let answer = try? await self.fleet.statusAnswer(
+            event.synchronizationId, publisher: RunningFleet.openPublisher, gateway: gateway)
+        else { return }
+        let isForgotten = answer.code == 404 && self.forgetsStatuses
+        if answer.code == 200 { self.history.statusReads += 1 }
+        guard answer.code == 200 || answer.code == 404, !isForgotten else { return }
+        if answer.body?.status != "finalized" || (answer.body?.version ?? 0) < event.version {
+          self.history.staleReads.append(event.synchronizationId)
+        }
+      })
+  }
+
+  /// Waits until everything that was accepted was told, and delivered, or nothing has come for a while.
+  func settle() async throws {
+    var seen = -1
+    var quietSince = ContinuousClock.now
+    // Longer than the time limit of a call of Apple's, or the sweep, which a job may have to wait for.
+    while ContinuousClock.now - quietSince < .seconds(60 + sweepAfter) {
+      collect()
+      let accepted = Set((history.accepted + history.lastRegistrations).map(\.id))
+      let told = Set(history.events.map(\.synchronizationId))
+      let delivered = Set(history.webhooks.map(\.synchronizationId))
+      if accepted.isSubset(of: told), accepted.isSubset(of: delivered) { return }
+      if eventsRead + webhooksRead != seen {
+        seen = eventsRead + webhooksRead
+        quietSince = .now
+      }
+      try await EventLoop.sleep(for: .milliseconds(50))
+    }
+  }
+
+  /// Reads the last status of everything that was accepted or told.
+  func readStatuses() async {
+    var left = Set((history.accepted + history.lastRegistrations).map(\.id))
+      .union(history.events.map(\.synchronizationId)).sorted()[...]
+    let readers = (0..<20).map { _ in
+      Task { @LoopActor in
+        while let id = left.popFirst() {
+          guard let status = try? await self.fleet.status(id, publisher: RunningFleet.openPublisher) else { continue }
+          self.history.statuses[id] = History.Status(
+            isFinalized: status.status == "finalized", version: status.version ?? 0, result: status.result ?? "",
+            offer: status.accessGranted == true ? status.offerId : nil)
+        }
+      }
+    }
+    for reader in readers { await reader.value }
+  }
+
+  /// Reads in the workers' logs what the sweep has brought back, and what the fencing number has refused.
+  func readLogs() {
+    history.handedBack = fleet.logged("\"event\":\"handed back\"").count
+    history.staleRuns = fleet.logged("\"cause\":\"a later lease was given out\"").count
+    struct Line: Decodable {
+      let time: String
+      let synchronizationId: String
+    }
+    for text in fleet.logged("\"event\":\"enqueued again\"") {
+      guard let line = try? JSONDecoder().decode(Line.self, from: Data(text.utf8)),
+        let time = milliseconds(rfc3339: line.time)
+      else { continue }
+      history.sweeps[line.synchronizationId] = min(time, history.sweeps[line.synchronizationId] ?? time)
+    }
+  }
+}

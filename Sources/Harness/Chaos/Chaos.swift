@@ -1,0 +1,169 @@
+import EventLoop
+import FoundationEssentials
+import Harness
+import Simulator
+
+/// One run: a whole fleet under load, broken by a scenario, and the history of it.
+@LoopActor
+final class Chaos {
+  /// How big a run is.
+  struct Size {
+    var registrations = 5000
+    var transactions = 1000
+    var perSecond = 250.0
+    /// A small run is for every day: its outages are shorter, and it does not insist on having broken everything.
+    var isQuick = false
+
+    static let quick = Size(registrations: 300, transactions: 60, perSecond: 100, isQuick: true)
+  }
+
+  static let gateways = ["gateway-1", "gateway-2"]
+  static let workers = ["worker-1", "worker-2", "worker-3"]
+  static let notifiers = ["notifier-1", "notifier-2"]
+  static let roles = gateways + workers + notifiers
+
+  let fleet: RunningFleet
+  let size: Size
+  /// After how many seconds the sweep looks for what no queue holds any more.
+  let sweepAfter: Double
+  /// Whether the scenario makes Redis forget.
+  let forgetsStatuses: Bool
+  /// For the faults; the load and the reading have their own, so that their timing does not change the sequence.
+  var random: SeededRandom
+  var loadRandom: SeededRandom
+  var readRandom: SeededRandom
+  var history = History()
+  /// Whether registrations still come: faults are injected as long as they do.
+  private(set) var goesOn = false
+  /// The gateways that a load balancer would use: one that was started anew is not there before it says that it is ready.
+  private(set) var usable = Set(gateways)
+  var statusReads: [Task<Void, Never>] = []
+  var webhooksRead = 0
+  var eventsRead = 0
+
+  private init(_ fleet: RunningFleet, _ scenario: Scenario, _ size: Size, seed: UInt64) {
+    self.fleet = fleet
+    forgetsStatuses = scenario.expectations.forgetsStatuses
+    self.size = size
+    sweepAfter = scenario.sweepAfter(size)
+    random = SeededRandom(seed: seed)
+    loadRandom = SeededRandom(seed: seed ^ 0x10ad)
+    readRandom = SeededRandom(seed: seed ^ 0x4ead)
+  }
+
+  /// Runs a scenario and judges what was seen; of a run that does not hold, or fails, the logs of all roles stay.
+  static func run(
+    _ scenario: Scenario, size: Size, seed: UInt64
+  ) async throws -> (history: History, verdict: Verdict, folder: String) {
+    var result: (History, Verdict, String)!
+    let environment = Scenario.patient.merging(scenario.environment) { $1 }.merging([
+      "COUNTERSIGN_WORKER_SWEEP_AFTER_SECONDS": "\(scenario.sweepAfter(size))"
+    ]) { $1 }
+    try await RunningFleet.with(
+      roles, overrides: environment, throughProxies: scenario.needsNetwork,
+      prepare: { fleet in
+        // Its customers need not be put, so that a wiped Redis refuses nobody.
+        try fleet.writePublisher(
+          RunningFleet.openPublisher,
+          """
+          "customers": "open", "apps": [\(RunningFleet.app)], "offers": \(RunningFleet.offers),
+          "webhooks": [{"id": "main", "url": "\(fleet.webhookURL)", "secretFile": "../webhook.secret"}]
+          """)
+      },
+      { fleet in
+        let chaos = Chaos(fleet, scenario, size, seed: seed)
+        do {
+          try await chaos.run(scenario)
+        } catch {
+          fleet.keepsFolder = true
+          throw ScenarioFailure(description: "\(error); the roles' logs are in \(fleet.folder)")
+        }
+        let verdict = Verdict(chaos.history, scenario.expectations(size))
+        fleet.keepsFolder = !verdict.holds
+        result = (chaos.history, verdict, fleet.folder)
+      })
+    return result
+  }
+
+  private func run(_ scenario: Scenario) async throws {
+    fleet.simulator.onCall = { [unowned self] call in
+      // A refused token or a reset costs Apple a call as well.
+      history.calls.append(
+        History.Call(
+          time: call.time, environment: call.environment, endpoint: call.endpoint, transaction: call.transactionId,
+          retryAt: call.retryAt))
+    }
+    let pulse = Pulse { [unowned self] in history.stalls.append((unixMilliseconds(), $0)) }
+    defer { pulse.stop() }
+    goesOn = true
+    let load = Task { @LoopActor in
+      await self.load(for: size.isQuick ? 0 : scenario.leastSeconds)
+      self.goesOn = false
+    }
+    let reading = Task { @LoopActor in await self.readAlong() }
+    do {
+      try await scenario.inject(self)
+      await load.value
+      try await scenario.heal(self)
+    } catch {
+      // The servers are those of the next scenario, too.
+      load.cancel()
+      reading.cancel()
+      await load.value
+      await reading.value
+      for server in [TestServers.Server.rabbitmq, .redis] { try await TestServers.current!.start(server) }
+      try await scenario.heal(self)
+      throw error
+    }
+    for name in Self.roles { try await fleet.ready(name) }
+    try await settle()
+    try await registerAgain()
+    try await settle()
+    reading.cancel()
+    await reading.value
+    for read in statusReads { await read.value }
+    collect()
+    await readStatuses()
+    readLogs()
+    for name in Self.roles { await readMetrics(name) }
+    fleet.simulator.onCall = { _ in }
+  }
+
+  // MARK: Faults
+
+  /// Whether every accepted registration has its event.
+  var isAllTold: Bool {
+    Set(history.accepted.map(\.id)).isSubset(of: Set(history.events.map(\.synchronizationId)))
+  }
+
+  /// Notes a fault and what it was done to.
+  func injected(_ fault: String) { history.faults.append(fault) }
+
+  /// Waits for a random time.
+  func pause(_ seconds: ClosedRange<Double>) async throws {
+    try await EventLoop.sleep(for: .seconds(Double.random(in: seconds, using: &random)))
+  }
+
+  /// Starts roles and waits until they are ready.
+  func restart(_ names: [String], with environment: [String: String] = [:]) async throws {
+    usable.subtract(names)
+    for name in names { try fleet.start(name, with: environment) }
+    for name in names { try await fleet.ready(name) }
+    usable.formUnion(names.filter(Self.gateways.contains))
+  }
+
+  /// Adds what a role has counted to the history; to be called before its process ends, or the numbers are gone.
+  func readMetrics(_ name: String) async {
+    guard !Self.gateways.contains(name) else { return }
+    do {
+      history.redeliveries += Int(try await fleet.metric(name, "countersign_redeliveries_total"))
+      guard Self.workers.contains(name) else { return }
+      history.budgetWaits += Int(try await fleet.metric(name, "countersign_budget_waits_total"))
+    } catch {
+      history.unreadMetrics.append(name)
+    }
+  }
+
+  /// Waits until no registration comes any more.
+  func loadEnds() async throws { while goesOn { try await EventLoop.sleep(for: .milliseconds(50)) } }
+}

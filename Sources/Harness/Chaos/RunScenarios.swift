@@ -1,0 +1,38 @@
+import EventLoop
+import Harness
+
+/// Runs what the arguments ask for; prints a line of JSON for each scenario and returns the exit status.
+@LoopActor
+func runScenarios(_ arguments: [String]) async -> Int32 {
+  /// Returns the value behind an option.
+  func value(_ name: String) -> String? {
+    arguments.firstIndex(of: name).flatMap { $0 + 1 < arguments.count ? arguments[$0 + 1] : nil }
+  }
+
+  if arguments == ["--list"] {
+    for scenario in Scenario.all { print("\(scenario.name.padded(to: 18))\(scenario.what)") }
+    return 0
+  }
+  var names = arguments[...]
+  while let index = names.firstIndex(where: { $0.hasPrefix("--") }) {
+    names.removeSubrange(index..<min(names.endIndex, index + (names[index] == "--quick" ? 1 : 2)))
+  }
+  let chosen = names.isEmpty ? Scenario.all : Scenario.all.filter { names.contains($0.name) }
+  guard TestServers.current != nil, !chosen.isEmpty, names.allSatisfy({ name in chosen.contains { $0.name == name } })
+  else {
+    print("there are no servers, or no such scenario; use ops/chaos")
+    return 2
+  }
+  var size = arguments.contains("--quick") ? Chaos.Size.quick : Chaos.Size()
+  if let count = value("--registrations").flatMap({ Int($0) }) { size.registrations = count }
+  if let count = value("--transactions").flatMap({ Int($0) }) { size.transactions = count }
+  if let rate = value("--rate").flatMap({ Double($0) }) { size.perSecond = rate }
+  let seed = value("--seed").flatMap { UInt64($0) } ?? UInt64.random(in: 1...999_999)
+  var failures = 0
+  for scenario in chosen {
+    let row = await Row(scenario, size, seed: seed)
+    if !row.holds { failures += 1 }
+    row.write()
+  }
+  return failures == 0 ? 0 : 1
+}

@@ -1,0 +1,361 @@
+import AMQP
+import Crypto
+import Domain
+public import EventLoop
+import FoundationEssentials
+import Glibc
+public import HTTP
+import HTTPClient
+import HTTPServer
+public import Messaging
+public import Simulator
+
+/// A whole fleet for one test: the roles as processes, against the shared servers, with names of its own in them.
+@LoopActor
+public final class RunningFleet {
+  public nonisolated static let publisher: Int64 = 1001
+  public nonisolated static let openPublisher: Int64 = 1002
+  public nonisolated static let inactivePublisher: Int64 = 1003
+  public nonisolated static let tokens: [Int64: String] = [1001: "token-one", 1002: "token-two", 1003: "token-three"]
+  public nonisolated static let jwtSecret = "a secret of the publisher, at least 32 bytes long"
+
+  /// An event as a subscriber got it.
+  public struct Event: Sendable {
+    public let id: String
+    public let version: Int64
+    public let traceparent: String
+    public let body: [UInt8]
+    /// The synchronization it tells about.
+    public let synchronizationId: String
+    public let result: String
+    public let accessGranted: Bool
+    public let offerId: String?
+  }
+
+  /// A request that the webhook endpoint got, after its signature was checked.
+  public struct Webhook: Sendable {
+    public let id: String
+    public let isVerified: Bool
+    public let traceparent: String
+    public let body: [UInt8]
+
+    /// What its event tells; `nil` when the body is none.
+    public var told: (synchronizationId: String, result: String)? {
+      (try? JSONDecoder().decode(Envelope.self, from: Data(body))).map { ($0.data.synchronizationId, $0.data.result) }
+    }
+  }
+
+  public let prefix: String
+  public let folder: String
+  public let topology: Topology
+  public let events = Mailbox<Event>()
+  public let webhooks = Mailbox<Webhook>()
+  /// What the webhook endpoint answers, by the number of the request from 1.
+  public var webhookStatus: @LoopActor (Int) -> Int = { _ in 200 }
+  public private(set) var roles: [String: RoleProcess] = [:]
+  private var logs: [String] = []
+  public let simulator: Simulator
+  /// Where webhooks are delivered.
+  public private(set) var webhookURL = ""
+
+  private let client: HTTPClient
+  /// Opens a connection for each request.
+  private let freshClient: HTTPClient
+  private var receiver: HTTPServer!
+  private var subscriber: AMQPConsumer!
+  private let secret: [UInt8]
+  private let overrides: [String: String]
+  /// Whether configuration and logs stay when the fleet is closed, for somebody who wants to see why.
+  public var keepsFolder = false
+  /// What is between the parts, when the fleet was started so.
+  public private(set) var network: FleetNetwork?
+
+  /// Starts a fleet, runs a body, and stops everything, also when the body throws.
+  ///
+  /// - Parameters:
+  ///   - names: the roles to start, each a role's name and a number.
+  ///   - overrides: environment variables for the roles.
+  ///   - throughProxies: whether a ``FaultProxy`` is put between every two parts.
+  ///   - prepare: called before the roles start.
+  public static func with(
+    _ names: [String] = ["gateway-1", "gateway-2", "worker-1", "worker-2", "notifier-1", "notifier-2"],
+    overrides: [String: String] = [:], throughProxies: Bool = false,
+    prepare: @LoopActor (RunningFleet) throws -> Void = { _ in },
+    _ body: @LoopActor (RunningFleet) async throws -> Void
+  ) async throws {
+    let fleet = try await RunningFleet(overrides: overrides, throughProxies: throughProxies)
+    do {
+      try prepare(fleet)
+      for name in names { try fleet.start(name) }
+      for name in names { try await fleet.ready(name) }
+      try await fleet.subscribed()
+      _ = try await fleet.putCustomer(7)
+      try await body(fleet)
+    } catch {
+      await fleet.close()
+      throw error
+    }
+    await fleet.close()
+  }
+
+  private init(overrides: [String: String], throughProxies: Bool) async throws {
+    self.overrides = overrides
+    prefix = "test-\(UInt32.random(in: 0...UInt32.max))"
+    folder = FileManager.default.temporaryDirectory.path + "/countersign-\(prefix)"
+    try FileManager.default.createDirectory(atPath: folder + "/publishers", withIntermediateDirectories: true)
+    secret = try secureRandomBytes(32)
+    var configuration = HTTPClient.Configuration.patient
+    configuration.allowsPlainHTTP = true
+    configuration.maxConnectionsPerHost = 50
+    client = HTTPClient(configuration)
+    configuration.keepsConnections = false
+    freshClient = HTTPClient(configuration)
+    simulator = try Simulator(
+      Simulator.Configuration(
+        folder: folder + "/simulator", tlsNames: ["127.0.0.1", "localhost"],
+        apps: [
+          Simulator.App(bundleId: "com.example.app", appAppleId: 1_234_567_890, issuerId: "issuer", keyId: "KEY1")
+        ]))
+    try await simulator.start()
+    topology = Topology(
+      prefix: prefix, jobTiers: [.milliseconds(200), .seconds(1), .seconds(5), .seconds(30)],
+      deliveryTiers: DeliveryDelay.tiers)
+    receiver = try HTTPServer(HTTPServer.Configuration()) { [weak self] in self?.receive($0) ?? .text(503, "") }
+    if throughProxies { network = try FleetNetwork(simulator: simulator.port, receiver: receiver.port) }
+    webhookURL = "http://127.0.0.1:\(network?.port(FleetNetwork.Link("notifiers", "receiver")) ?? receiver.port)/hook"
+    try writeConfiguration(secret: secret)
+    let (topology, queue) = (topology, prefix + ".subscriber")
+    subscriber = AMQPConsumer(
+      TestServers.current!.rabbitmq, name: "subscriber", queue: queue, prefetch: 100, onChange: { _ in },
+      declare: { channel in
+        try await topology.declare(on: channel)
+        try await channel.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
+        try await channel.bindQueue(queue, to: topology.events, routingKey: "inappPurchaseSyncResult.*")
+      },
+      handler: { [weak self] in self?.receive($0) })
+    subscriber.start()
+  }
+
+  private func close() async {
+    for role in roles.values { role.process.send(SIGCONT) }
+    for role in roles.values { role.process.send(SIGTERM) }
+    for role in roles.values { await role.process.ended() }
+    await subscriber.stop()
+    await receiver.close()
+    await simulator.close()
+    network?.close()
+    client.close()
+    freshClient.close()
+    await deleteQueues()
+    if !keepsFolder { try? FileManager.default.removeItem(atPath: folder) }
+  }
+
+  private func deleteQueues() async {
+    guard let connection = try? await AMQPConnection.open(TestServers.current!.rabbitmq, name: "clean up") else {
+      return
+    }
+    if let channel = try? await connection.openChannel() {
+      for queue in topology.queues + [prefix + ".subscriber"] { try? await channel.deleteQueue(queue) }
+    }
+    await connection.close()
+  }
+
+  /// Waits until the subscriber's queue is there; what a broker without it publishes nobody can hear.
+  public func subscribed() async throws {
+    try await eventually("the subscriber is ready") { self.subscriber.isReady }
+  }
+
+  // MARK: Roles
+
+  /// A role's process.
+  public struct RoleProcess: Sendable {
+    public let process: ChildProcess
+    public let log: String
+    /// Host and port of its HTTP endpoints, once it listens.
+    public var address = ""
+  }
+
+  /// Starts a role, for example `worker-1`; each start has a log of its own.
+  public func start(_ name: String, with more: [String: String] = [:]) throws {
+    let role = String(name.prefix { $0 != "-" })
+    let log = "\(folder)/\(name)-\(UInt32.random(in: 0...UInt32.max)).log"
+    var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("COUNTERSIGN_") }
+    environment.merge(overrides) { $1 }
+    environment.merge(try network?.environment(of: name) ?? [:]) { $1 }
+    environment.merge(more) { $1 }
+    let process = try ChildProcess(
+      Repository.products + "/countersign", [role, "--config", folder + "/countersign.json"],
+      environment: environment, output: log)
+    roles[name] = RoleProcess(process: process, log: log)
+    logs.append(log)
+  }
+
+  /// Waits until a role says that it is ready.
+  public func ready(_ name: String) async throws {
+    try await eventually("\(name) is ready", within: .seconds(60)) {
+      guard let role = self.roles[name] else { return false }
+      if let status = role.process.status {
+        throw ChildProcess.Failure(description: "\(name) ended with \(status): \(self.text(of: role.log).suffix(500))")
+      }
+      if role.address.isEmpty {
+        guard let address = self.listening(role.log) else { return false }
+        self.roles[name]?.address = address
+        if name.hasPrefix("gateway"), let port = address.split(separator: ":").last.flatMap({ Int($0) }) {
+          try self.network?.serve(name, at: port)
+        }
+      }
+      return (try? await self.get("http://\(self.roles[name]!.address)/readyz").status) == 200
+    }
+  }
+
+  /// Kills roles with SIGKILL and waits until they are gone.
+  public func kill(_ names: String...) async { await kill(names) }
+
+  /// Kills roles with SIGKILL and waits until they are gone.
+  public func kill(_ names: [String]) async {
+    for name in names { roles[name]?.process.send(SIGKILL) }
+    for name in names { await roles[name]?.process.ended() }
+  }
+
+  /// The lines with a text in the logs of all processes there have been.
+  public func logged(_ text: String) -> [Substring] {
+    logs.flatMap { self.text(of: $0).split(separator: "\n").filter { $0.contains(text) } }
+  }
+
+  /// The log of a role's last process.
+  public func log(_ name: String) -> String { roles[name].map { text(of: $0.log) } ?? "" }
+
+  /// The sum of a metric's samples whose line starts so.
+  ///
+  /// - Throws: `NeverHappened` when the role knows no such metric; one without samples has a line of help, and is 0.
+  public func metric(_ role: String, _ start: String) async throws -> Double {
+    let text = String(decoding: try await get("http://\(roles[role]!.address)/metrics").body, as: UTF8.self)
+    let name = start.prefix { $0 != "{" }
+    guard text.contains("\n\(start)") || text.contains("# HELP \(name)") else {
+      throw NeverHappened(description: "\(role) has no metric \(start)")
+    }
+    return text.split(separator: "\n").filter { $0.hasPrefix(start) }
+      .compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
+  }
+
+  private func text(of path: String) -> String {
+    (try? Data(contentsOf: URL(filePath: path))).map { String(decoding: $0, as: UTF8.self) } ?? ""
+  }
+
+  private func listening(_ log: String) -> String? {
+    for line in text(of: log).split(separator: "\n") where line.contains("\"event\":\"listening\"") {
+      struct Line: Decodable { let address: String }
+      return try? JSONDecoder().decode(Line.self, from: Data(line.utf8)).address
+    }
+    return nil
+  }
+
+  // MARK: What comes back
+
+  private func receive(_ received: AMQPConsumer.Received) {
+    received.acknowledge()
+    let delivery = received.delivery
+    guard let envelope = try? JSONDecoder().decode(Envelope.self, from: Data(delivery.body)) else { return }
+    events.put(
+      Event(
+        id: delivery.properties.messageID ?? "", version: delivery.properties.headers["version"]?.int ?? 0,
+        traceparent: delivery.properties.headers["traceparent"]?.string ?? "",
+        body: delivery.body, synchronizationId: envelope.data.synchronizationId, result: envelope.data.result,
+        accessGranted: envelope.data.accessGranted, offerId: envelope.data.offerId))
+  }
+
+  fileprivate struct Envelope: Decodable {
+    let data: Content
+    struct Content: Decodable {
+      let synchronizationId: String
+      let result: String
+      let accessGranted: Bool
+      let offerId: String?
+    }
+  }
+
+  /// Checks a webhook as strictly as a customer would who reads Standard Webhooks.
+  private func receive(_ request: HTTPServerRequest) -> HTTPServerResponse {
+    let id = request.header("webhook-id") ?? ""
+    let timestamp = request.header("webhook-timestamp") ?? ""
+    let expected = HMACSHA256.authenticate(Array("\(id).\(timestamp).".utf8) + request.body, key: secret)
+    let isRecent = Int64(timestamp).map { abs($0 - Int64(time(nil))) <= 300 } ?? false
+    let isVerified =
+      request.method == "POST" && request.header("content-type") == "application/json" && isRecent
+      && request.header("webhook-signature") == "v1," + Base64.encode(expected)
+    webhooks.put(
+      Webhook(
+        id: id, isVerified: isVerified, traceparent: request.header("traceparent") ?? "", body: request.body))
+    return .text(webhookStatus(webhooks.all.count), "")
+  }
+
+  // MARK: Requests
+
+  /// Sends any request, over a connection that is kept or over one of its own.
+  public func send(
+    _ method: String, _ url: String, _ headers: [(name: String, value: String)] = [], _ body: String? = nil,
+    timeout: Duration = .seconds(60), freshly: Bool = false
+  ) async throws -> HTTPClientResponse {
+    try await (freshly ? freshClient : client).send(
+      HTTPClientRequest(method, url, headers: headers, body: body.map { Array($0.utf8) }, timeout: timeout))
+  }
+
+  private func get(_ url: String) async throws -> HTTPClientResponse { try await send("GET", url) }
+
+  /// The headers of a caller: a publisher's token and a JSON body.
+  public func headers(_ publisher: Int64) -> [(name: String, value: String)] {
+    [("X-Publisher-Token", Self.tokens[publisher] ?? ""), ("Content-Type", "application/json")]
+  }
+
+  /// The URL of a path at a gateway.
+  public func url(_ path: String, gateway: String = "gateway-1") -> String {
+    let address = network?.port(FleetNetwork.Link("client", gateway)).map { "127.0.0.1:\($0)" }
+    return "http://\(address ?? roles[gateway]!.address)\(path)"
+  }
+
+  /// Puts a customer of the first publisher.
+  public func putCustomer(_ id: Int64) async throws -> HTTPClientResponse {
+    try await send("PUT", url("/customers/\(id)"), headers(Self.publisher), "{}")
+  }
+
+  /// Registers a purchase.
+  public func register(
+    _ transaction: String, customer: Int64 = 7, publisher: Int64 = RunningFleet.publisher, id: String? = nil,
+    gateway: String = "gateway-1"
+  ) async throws -> HTTPClientResponse {
+    try await send(
+      "POST", url("/storekit2/purchases", gateway: gateway),
+      headers(publisher) + (id.map { [("Correlation-Id", $0)] } ?? []),
+      "{\"cleengCustomerId\":\(customer),\"transactionId\":\"\(transaction)\"}")
+  }
+
+  /// What a status answer says.
+  public struct Status: Decodable, Sendable {
+    public let status: String
+    public let result: String?
+    public let accessGranted: Bool?
+    public let offerId: String?
+    public let version: Int64?
+  }
+
+  /// Reads a status; `nil` for any answer but 200.
+  public func status(
+    _ id: String, publisher: Int64 = RunningFleet.publisher, gateway: String = "gateway-1"
+  ) async throws -> Status? {
+    try await statusAnswer(id, publisher: publisher, gateway: gateway).body
+  }
+
+  /// Reads a status: the code of the answer, and with 200 what it says.
+  public func statusAnswer(
+    _ id: String, publisher: Int64 = RunningFleet.publisher, gateway: String = "gateway-1"
+  ) async throws -> (code: Int, body: Status?) {
+    let answer = try await send(
+      "GET", url("/storekit2/purchases/synchronizations/\(id)", gateway: gateway), headers(publisher))
+    return (answer.status, answer.status == 200 ? try JSONDecoder().decode(Status.self, from: Data(answer.body)) : nil)
+  }
+
+  /// Waits for the events of synchronizations.
+  public func finished(_ ids: Set<String>) async -> [Event] {
+    await events.wait { ids.isSubset(of: Set($0.map(\.synchronizationId))) }
+  }
+}

@@ -1,0 +1,76 @@
+public import AMQP
+import EventLoop
+import FoundationEssentials
+public import Redis
+
+/// The private RabbitMQ and Redis that the tests run against, started by `ops/test`.
+public struct TestServers: Sendable {
+  /// One of the two.
+  public enum Server: String, Sendable { case rabbitmq, redis }
+
+  /// The servers of this run; `nil` when the tests were not started by `ops/test`.
+  public static let current: TestServers? = ProcessInfo.processInfo.environment["COUNTERSIGN_TEST_SERVERS"]
+    .flatMap(TestServers.init)
+
+  /// Says how to get servers.
+  public static let hint = "needs RabbitMQ and Redis: run ops/test"
+
+  public let rabbitmq: AMQPEndpoint
+  public let redis: RedisEndpoint
+  private let folder: String
+
+  private init?(folder: String) {
+    guard let data = try? Data(contentsOf: URL(filePath: folder + "/ports.json")),
+      let ports = try? JSONDecoder().decode([String: Int].self, from: data),
+      let rabbitmq = ports["rabbitmq"], let redis = ports["redis"]
+    else { return nil }
+    self.folder = folder
+    // All tests share one loop and few cores: whoever waits for a turn has not been failed by a server.
+    var broker = AMQPEndpoint(host: "127.0.0.1", port: rabbitmq)
+    broker.connectTimeout = .seconds(30)
+    self.rabbitmq = broker
+    var redisEndpoint = RedisEndpoint(host: "127.0.0.1", port: redis)
+    redisEndpoint.timeout = .seconds(30)
+    self.redis = redisEndpoint
+  }
+
+  /// Starts a server and waits until it answers.
+  @LoopActor public func start(_ server: Server) async throws { try await run("start", server) }
+  /// Stops a server properly.
+  @LoopActor public func stop(_ server: Server) async throws { try await run("stop", server) }
+  /// Kills a server with SIGKILL.
+  @LoopActor public func kill(_ server: Server) async throws { try await run("kill", server) }
+  /// Deletes the data of a stopped server.
+  @LoopActor public func wipe(_ server: Server) async throws { try await run("wipe", server) }
+
+  /// Makes RabbitMQ raise its memory alarm.
+  @LoopActor public func raiseAlarm() async throws { try await run("alarm", .rabbitmq) }
+  /// Makes RabbitMQ end its memory alarm.
+  @LoopActor public func endAlarm() async throws { try await run("calm", .rabbitmq) }
+
+  @LoopActor
+  private func run(_ verb: String, _ server: Server) async throws {
+    let script = Repository.root + "/ops/servers"
+    let process = try ChildProcess("/usr/bin/env", ["python3", script, verb, folder, server.rawValue])
+    let status = await process.ended()
+    guard status == 0 else {
+      throw ChildProcess.Failure(description: "ops/servers \(verb) \(server) ended with \(status)")
+    }
+  }
+}
+
+/// Where the checkout is.
+public enum Repository {
+  /// The folder of Package.swift.
+  public static let root: String = {
+    // Sources/Harness/Fleets/TestServers.swift
+    #filePath.split(separator: "/").dropLast(4).reduce("") { $0 + "/" + $1 }
+  }()
+
+  /// The folder of the built executables: the one that the tests themselves run from.
+  public static let products: String = {
+    let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+    let folder = own.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
+    return FileManager.default.fileExists(atPath: folder + "/countersign") ? folder : root + "/.build/debug"
+  }()
+}

@@ -1,0 +1,133 @@
+public import AMQP
+import FoundationEssentials
+import JSON
+import Messaging
+
+/// An event on its way to webhook endpoints: to all of its publisher, or, once one of them is owed it, to that one.
+public struct Delivery: Sendable, Equatable {
+  public let publisherId: Int64
+  public let topic: String
+  /// The event's id; the same in every attempt.
+  public let eventId: String
+  /// The only endpoint that is still owed the event; `nil` for an event that comes for the first time.
+  public var endpointId: String?
+  /// The number of this attempt, from 1.
+  public var attempt: Int
+  /// Tells apart what was asked for anew, which counts its attempts from 1 again; empty the first time.
+  public var round: String
+  /// Before when the attempt must not be made, in milliseconds since 1970; `nil` is at once.
+  public var due: Int64?
+  /// Whether the endpoint's rate was planned to have room at the time that it is due.
+  public var isPlanned = false
+  /// How often this attempt was put off because the endpoint was busy.
+  public var parks: Int
+  /// How often it came to a notifier that did not know its publisher.
+  public var misses = 0
+  public let traceparent: String?
+  /// The synchronization that the event tells about, for the log; empty for other events.
+  public let synchronizationId: String
+  /// The body as it was published, byte for byte: the signature is over these bytes.
+  public let body: [UInt8]
+  /// What the event's publisher said about it: CloudEvents attributes, trace and version.
+  public let headers: [String: AMQPValue]
+
+  static let endpointHeader = "countersign-endpoint"
+  static let roundHeader = "countersign-round"
+  static let dueHeader = "countersign-due"
+  static let plannedHeader = "countersign-planned"
+  static let parksHeader = "countersign-parks"
+  static let missesHeader = "countersign-misses"
+
+  /// A message that is no event.
+  public struct Malformed: Error, Sendable {
+    public let reason: String
+  }
+
+  /// Reads a message of the notifier's queue.
+  ///
+  /// - Throws: ``Malformed``.
+  public init(_ message: AMQPDelivery) throws(Malformed) {
+    let headers = message.properties.headers
+    guard let id = message.properties.messageID, !id.isEmpty, !id.contains(".") else {
+      throw Malformed(reason: "the message has no usable id")
+    }
+    // What was said about the event stays with it; what a broker added does not.
+    let own = headers.filter { key, value in
+      value != .other && (key.hasPrefix("cloudEvents_") || key == "traceparent" || key == EventMessage.versionHeader)
+    }
+    try self.init(eventId: id, endpointId: headers[Self.endpointHeader]?.string, headers: own, body: message.body)
+    attempt = Int(clamping: max(1, headers[JobMessage.attemptHeader]?.int ?? 1))
+    round = headers[Self.roundHeader]?.string ?? ""
+    due = headers[Self.dueHeader]?.int
+    isPlanned = headers[Self.plannedHeader] == .bool(true)
+    parks = Int(clamping: max(0, headers[Self.parksHeader]?.int ?? 0))
+    misses = Int(clamping: max(0, headers[Self.missesHeader]?.int ?? 0))
+  }
+
+  /// Creates the first attempt to deliver an event.
+  ///
+  /// - Parameters:
+  ///   - eventId: must contain no `.`, after Standard Webhooks 1.0.0.
+  ///   - endpointId: the only endpoint that is to get it; `nil` is all that subscribe to its topic.
+  ///   - round: must be new when the event has been delivered before, else the attempt counts as made.
+  ///   - headers: what ``headers`` says.
+  ///   - body: the envelope `{broadcasterId, topic, data}`.
+  /// - Throws: ``Malformed`` when the body is no envelope.
+  public init(
+    eventId: String, endpointId: String?, round: String = "", headers: [String: AMQPValue], body: [UInt8]
+  ) throws(Malformed) {
+    guard let envelope = try? JSONText(body).decoded(as: Envelope.self) else {
+      throw Malformed(reason: "the body is not an event")
+    }
+    self.eventId = eventId
+    self.endpointId = endpointId
+    self.round = round
+    self.headers = headers
+    self.body = body
+    publisherId = envelope.broadcasterId
+    topic = envelope.topic
+    synchronizationId = envelope.data?.synchronizationId ?? ""
+    traceparent = headers["traceparent"]?.string
+    attempt = 1
+    parks = 0
+  }
+
+  /// The event's version; `nil` when it has none.
+  public var version: Int64? { headers[EventMessage.versionHeader]?.int }
+  /// When the event happened, in the form of RFC 3339; `nil` when it does not say.
+  public var time: String? { headers["cloudEvents_time"]?.string }
+
+  /// Builds the message that puts the delivery into a queue, or buries it there with a reason.
+  public func message(queue: String, reason: String? = nil) -> AMQPMessage {
+    var headers = headers
+    headers[Self.endpointHeader] = endpointId.map(AMQPValue.string)
+    headers[JobMessage.attemptHeader] = .int(Int64(attempt))
+    if !round.isEmpty { headers[Self.roundHeader] = .string(round) }
+    headers[Self.dueHeader] = due.map(AMQPValue.int)
+    if isPlanned { headers[Self.plannedHeader] = true }
+    if parks > 0 { headers[Self.parksHeader] = .int(Int64(parks)) }
+    if misses > 0 { headers[Self.missesHeader] = .int(Int64(misses)) }
+    headers[JobMessage.reasonHeader] = reason.map { .string(String($0.prefix(1000))) }
+    return AMQPMessage(
+      exchange: "", routingKey: queue, messageID: eventId, type: topic, headers: headers, body: body)
+  }
+
+  /// The round of an event that an endpoint is owed since a time: whoever asks again meanwhile asks for the same.
+  ///
+  /// - Parameter time: when it was given up, in milliseconds since 1970.
+  public static func roundOfRecovery(givenUpAt time: Int64) -> String { "\(recovery)\(time)" }
+  private static let recovery = "recover-"
+
+  /// Whether somebody has asked for just this event, and so wants it whatever came of it before.
+  var isAskedByName: Bool { !round.isEmpty && !round.hasPrefix(Self.recovery) }
+
+  private struct Envelope: Decodable {
+    let broadcasterId: Int64
+    let topic: String
+    let data: Content?
+
+    struct Content: Decodable {
+      let synchronizationId: String?
+    }
+  }
+}

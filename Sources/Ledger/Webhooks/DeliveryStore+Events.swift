@@ -1,0 +1,43 @@
+import EventLoop
+import Redis
+import Store
+
+extension DeliveryStore {
+  /// Reads an event that was delivered, or tried, within the retention time, to deliver it to an endpoint again.
+  ///
+  /// - Parameter round: names this request; the attempts of one round are made once.
+  /// - Returns: the first attempt of the round; `nil` when the event is not kept, or not any more.
+  public func event(
+    publisher: Int64, id: String, to endpoint: String, round: String
+  ) async throws -> Delivery? {
+    let kept = try await redis.send(["HGET", keys.event(publisher, id), "message"]).string
+    return kept.flatMap { Delivery(kept: $0, eventId: id, endpointId: endpoint, round: round) }
+  }
+
+  /// Returns the events that an endpoint did not get and will not by itself, the oldest first. Each stays in the list
+  /// until it is delivered.
+  ///
+  /// - Parameter since: given up at this time or later, in milliseconds since 1970.
+  public func owed(
+    publisher: Int64, endpoint: String, since: Int64, limit: Int = 100_000
+  ) async throws -> [(eventId: String, time: Int64)] {
+    let reply = try await redis.send([
+      "ZRANGEBYSCORE", keys.owed(publisher, endpoint), String(since), "+inf", "WITHSCORES", "LIMIT", "0", String(limit),
+    ])
+    let words = reply.array ?? []
+    return stride(from: 0, to: words.count - 1, by: 2).compactMap { index in
+      guard let id = words[index].string, let time = words[index + 1].string.flatMap({ Double($0) }) else {
+        return nil
+      }
+      return (id, Int64(time))
+    }
+  }
+
+  /// Forgets the log, the limits and what is owed of an endpoint that is deleted.
+  public func forget(publisher: Int64, endpoint: String) async throws {
+    _ = try await redis.send([
+      "UNLINK", keys.attempts(publisher, endpoint), keys.owed(publisher, endpoint), keys.slots(publisher, endpoint),
+      keys.pace(publisher, endpoint), keys.plans(publisher, endpoint),
+    ])
+  }
+}

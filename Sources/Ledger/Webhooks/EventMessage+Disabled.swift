@@ -1,0 +1,42 @@
+public import AMQP
+import Crypto
+public import Domain
+import JSON
+public import Messaging
+import Observability
+
+extension EventMessage {
+  /// The topic of the event that tells that an endpoint was disabled.
+  public static let disabledTopic = EventTopic.webhookEndpointDisabled
+  /// The topics that an endpoint can have.
+  public static let topics = EventTopic.all
+
+  /// Builds the message that tells that an endpoint was disabled; the same, with the same id, whoever publishes it.
+  ///
+  /// - Parameter failingSince: since when every attempt has failed, in milliseconds since 1970.
+  public static func disabled(
+    _ endpoint: WebhookEndpoint, of publisher: Int64, _ disabled: EndpointHealth.Disabled, failingSince: Int64?,
+    exchange: String
+  ) -> AMQPMessage {
+    let id = self.id(publisher: publisher, synchronization: "\(disabledTopic)/\(endpoint.id)/\(disabled.at)")
+    let body = JSONWriter.object { envelope in
+      envelope.member("broadcasterId", publisher)
+      envelope.member("data") { data in
+        data.member("disabledAt", rfc3339(milliseconds: disabled.at))
+        data.member("endpointId", endpoint.id)
+        data.member("failingSince", failingSince.map(rfc3339(milliseconds:)))
+        data.member("reason", disabled.reason.rawValue)
+        data.member("url", endpoint.url)
+      }
+      envelope.member("topic", disabledTopic)
+    }
+    return AMQPMessage(
+      exchange: exchange, routingKey: "\(disabledTopic).\(publisher)", messageID: id, type: disabledTopic,
+      headers: [
+        "cloudEvents_specversion": "1.0", "cloudEvents_id": .string(id),
+        "cloudEvents_source": .string("/countersign/\(publisher)"), "cloudEvents_type": .string(disabledTopic),
+        "cloudEvents_time": .string(rfc3339(milliseconds: disabled.at)),
+      ],
+      body: body)
+  }
+}

@@ -1,0 +1,70 @@
+public import Domain
+import EventLoop
+import Redis
+import Store
+
+extension WebhookEndpointStore {
+  /// Others changed the same endpoint again and again while a change was tried.
+  public struct Contention: Error, Sendable {}
+
+  /// Changes an endpoint: reads it, lets `body` change it, and writes it when nobody else has changed it meanwhile;
+  /// otherwise all of it is done again, so that no change undoes another.
+  ///
+  /// - Parameter body: gets the endpoint and Redis' time in milliseconds since 1970; may be called several times. What it
+  ///   throws is passed on, and then nothing has changed.
+  /// - Returns: the endpoint as it is now; `nil` when there is none.
+  /// - Throws: ``Contention`` besides.
+  public func change(
+    _ publisher: Int64, _ id: String, _ body: (inout WebhookEndpoint, Int64) throws -> Void
+  ) async throws -> WebhookEndpoint? {
+    let (key, version) = (keys.webhook(publisher, id), keys.webhooksVersion(publisher))
+    // Each round that is lost is one that somebody else has won.
+    for _ in 0..<50 {
+      let reply = try await redis.run(.readEndpoint, keys: [key], arguments: [])
+      guard let parts = reply.array, parts.count == 2, let now = parts[0].integer else {
+        throw RedisError.malformed("read endpoint", "no pair of time and hash")
+      }
+      guard let old = try WebhookRecord.read(id, parts[1], "read endpoint") else { return nil }
+      var endpoint = old.endpoint
+      try body(&endpoint, now)
+      guard endpoint != old.endpoint else { return endpoint }
+      let written = try await redis.run(
+        .changeEndpoint, keys: [key, version], arguments: [old.revision] + WebhookRecord.fields(endpoint)
+      ).integer
+      switch written {
+      case 0: return nil
+      case -1: continue
+      case let time? where time > 0:
+        endpoint.updatedAt = time
+        return endpoint
+      default: throw RedisError.malformed("change endpoint", "no time")
+      }
+    }
+    throw Contention()
+  }
+}
+
+extension RedisScript {
+  fileprivate static let readEndpoint = RedisScript(
+    "read endpoint",
+    """
+    local time = redis.call('TIME')
+    return {time[1] * 1000 + math.floor(time[2] / 1000), redis.call('HGETALL', KEYS[1])}
+    """)
+
+  /// Run again after a lost answer, it sees its own change as somebody else's; the change is then made once more, and
+  /// every change that the API offers may be.
+  fileprivate static let changeEndpoint = RedisScript(
+    "change endpoint",
+    """
+    local revision = redis.call('HGET', KEYS[1], 'revision')
+    if not revision then return 0 end
+    if revision ~= ARGV[1] then return -1 end
+    local time = redis.call('TIME')
+    local now = time[1] * 1000 + math.floor(time[2] / 1000)
+    redis.call('HSET', KEYS[1], 'updated_at', now, unpack(ARGV, 2))
+    redis.call('HINCRBY', KEYS[1], 'revision', 1)
+    redis.call('SET', KEYS[2], time[1] .. string.format('%06d', time[2]))
+    return now
+    """)
+}

@@ -1,0 +1,162 @@
+public import Domain
+public import EventLoop
+public import Redis
+import Store
+
+/// The webhook endpoints that publishers manage over the API, in Redis; those of their files are not here.
+///
+/// Each change is one script, so it happens whole or not at all. Every method throws `RedisError`; a thrown error
+/// leaves it open whether the script ran, and every script may be run again.
+@LoopActor
+public final class WebhookEndpointStore {
+  /// The most endpoints that one publisher may have here.
+  public nonisolated static let limit = 1000
+
+  let redis: RedisClient
+  let keys: Keys
+
+  /// Creates a store over a client, with the configured first part of all keys.
+  public init(_ redis: RedisClient, prefix: String) {
+    self.redis = redis
+    keys = Keys(prefix: prefix)
+  }
+
+  /// A publisher's endpoints at one moment.
+  public struct Snapshot: Sendable, Equatable {
+    /// In the order of their creation.
+    public let endpoints: [WebhookEndpoint]
+    /// The ids of those that were disabled, and of those of the publisher's file that were asked about.
+    public let disabled: Set<String>
+    /// Names this state: another one has another name.
+    public let version: String
+
+    /// Creates a snapshot.
+    public init(endpoints: [WebhookEndpoint], disabled: Set<String> = [], version: String) {
+      self.endpoints = endpoints
+      self.disabled = disabled
+      self.version = version
+    }
+
+    /// Reads the reply of a script; `nil` says that nothing has changed.
+    static func read(_ reply: RESPValue) throws(RedisError) -> Snapshot? {
+      if reply == .null { return nil }
+      guard let parts = reply.array, parts.count == 3, let version = parts[0].string, let found = parts[1].array,
+        let disabled = parts[2].array
+      else { throw .malformed("read endpoints", "neither a snapshot nor nothing") }
+      return Snapshot(
+        endpoints: try WebhookRecord.readAll(found, "read endpoints"), disabled: Set(disabled.compactMap(\.string)),
+        version: version)
+    }
+  }
+
+  /// Reads a publisher's endpoints.
+  ///
+  /// - Parameters:
+  ///   - version: of a snapshot that the caller has.
+  ///   - configured: the ids of the publisher's file, whose health is here too. With others than before, ask without a
+  ///     version.
+  /// - Returns: `nil` when nothing has changed since that version.
+  public func endpoints(
+    _ publisher: Int64, since version: String? = nil, configured: [String] = []
+  ) async throws -> Snapshot? {
+    let reply = try await redis.run(
+      .readEndpoints, keys: [keys.webhooks(publisher), keys.webhooksVersion(publisher)],
+      arguments: [keys.webhookPrefix(publisher), keys.webhookHealthPrefix(publisher), version ?? "none"] + configured)
+    return try Snapshot.read(reply)
+  }
+
+  /// Reads an endpoint; `nil` when there is none.
+  public func endpoint(_ publisher: Int64, _ id: String) async throws -> WebhookEndpoint? {
+    let reply = try await redis.send(["HGETALL", keys.webhook(publisher, id)])
+    return try WebhookRecord.read(id, reply, "read endpoint")?.endpoint
+  }
+
+  /// What creating an endpoint came to.
+  public enum Creation: Sendable, Equatable {
+    /// As it is kept, with its times.
+    case created(WebhookEndpoint)
+    /// The publisher has ``limit`` endpoints.
+    case full
+
+    /// Reads the reply of a script: the time of the creation, or 0.
+    static func read(_ reply: RESPValue, _ endpoint: WebhookEndpoint) throws(RedisError) -> Creation {
+      guard let now = reply.integer, now >= 0 else { throw .malformed("create endpoint", "no time") }
+      if now == 0 { return .full }
+      var endpoint = endpoint
+      (endpoint.createdAt, endpoint.updatedAt) = (now, now)
+      return .created(endpoint)
+    }
+  }
+
+  /// Keeps a new endpoint; its times are set here.
+  public func create(_ publisher: Int64, _ endpoint: WebhookEndpoint) async throws -> Creation {
+    let reply = try await redis.run(
+      .createEndpoint,
+      keys: [
+        keys.webhooks(publisher), keys.webhook(publisher, endpoint.id), keys.webhooksVersion(publisher),
+        keys.webhookHealth(publisher, endpoint.id),
+      ],
+      arguments: [String(Self.limit), endpoint.id] + WebhookRecord.fields(endpoint))
+    return try Creation.read(reply, endpoint)
+  }
+
+  /// Deletes an endpoint and what is known of its health; the delivery of what it is owed ends with the next attempt.
+  ///
+  /// - Returns: whether there was one.
+  public func delete(_ publisher: Int64, _ id: String) async throws -> Bool {
+    try await redis.run(
+      .deleteEndpoint,
+      keys: [
+        keys.webhooks(publisher), keys.webhook(publisher, id), keys.webhooksVersion(publisher),
+        keys.webhookHealth(publisher, id),
+      ],
+      arguments: [id]
+    ).flag("delete endpoint")
+  }
+}
+
+extension RedisScript {
+  fileprivate static let readEndpoints = RedisScript(
+    "read endpoints",
+    """
+    local version = redis.call('GET', KEYS[2]) or ''
+    if version == ARGV[3] then return false end
+    local found, disabled = {}, {}
+    local function look(id)
+      if redis.call('HEXISTS', ARGV[2] .. id, 'disabled_reason') == 1 then disabled[#disabled + 1] = id end
+    end
+    for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+      found[#found + 1] = {id, redis.call('HGETALL', ARGV[1] .. id)}
+      look(id)
+    end
+    for index = 4, #ARGV do look(ARGV[index]) end
+    return {version, found, disabled}
+    """)
+
+  /// Run again, it finds its own work: an id is drawn once.
+  fileprivate static let createEndpoint = RedisScript(
+    "create endpoint",
+    """
+    local known = redis.call('ZSCORE', KEYS[1], ARGV[2])
+    if known then return tonumber(known) end
+    if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
+    local time = redis.call('TIME')
+    local now = time[1] * 1000 + math.floor(time[2] / 1000)
+    redis.call('HSET', KEYS[2], 'created_at', now, 'updated_at', now, 'revision', 1, unpack(ARGV, 3))
+    redis.call('ZADD', KEYS[1], now, ARGV[2])
+    redis.call('DEL', KEYS[4])
+    redis.call('SET', KEYS[3], time[1] .. string.format('%06d', time[2]))
+    return now
+    """)
+
+  fileprivate static let deleteEndpoint = RedisScript(
+    "delete endpoint",
+    """
+    redis.call('DEL', KEYS[4])
+    redis.call('DEL', KEYS[2])
+    local count = redis.call('ZREM', KEYS[1], ARGV[1])
+    local time = redis.call('TIME')
+    if count == 1 then redis.call('SET', KEYS[3], time[1] .. string.format('%06d', time[2])) end
+    return count
+    """)
+}

@@ -1,0 +1,61 @@
+public import Crypto
+public import Domain
+
+/// The key of an endpoint as its publisher writes it.
+///
+/// Standard Webhooks 1.0.0 writes a shared secret as `whsec_` and base64, an Ed25519 key as `whsk_` and base64. The
+/// formats of other houses use theirs as plain text, in a body or as the key of a digest, so there the key is the text.
+public enum WebhookSecret {
+  /// What is expected of a given secret, for an error.
+  public static func expectation(_ format: WebhookEndpoint.Format, _ signature: WebhookEndpoint.Signature) -> String {
+    switch (format, signature) {
+    case (.cleeng, .v1): "expected whsec_ and the base64 of 24 to 64 bytes"
+    case (.cleeng, .v1a):
+      "expected whsk_ and the base64 of an Ed25519 private key: its seed of 32 bytes, or both halves in 64"
+    default: "expected 16 to 64 visible ASCII characters"
+    }
+  }
+
+  /// Reads a given secret; `nil` when it is not as ``expectation(_:_:)`` says.
+  public static func key(
+    _ text: String, _ format: WebhookEndpoint.Format, _ signature: WebhookEndpoint.Signature
+  ) -> [UInt8]? {
+    switch (format, signature) {
+    case (.cleeng, .v1): decoded(text, "whsec_", 24...64)
+    case (.cleeng, .v1a): decoded(text, "whsk_", 32...64).flatMap(seed)
+    default:
+      (16...64).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7e).contains($0) }
+        ? Array(text.utf8) : nil
+    }
+  }
+
+  /// Draws a key of 256 random bits.
+  public static func newKey(_ format: WebhookEndpoint.Format) throws(CryptoError) -> [UInt8] {
+    let bytes = try secureRandomBytes(32)
+    return format == .cleeng ? bytes : Array(Base64URL.encode(bytes).utf8)
+  }
+
+  /// What a receiver verifies signatures of `v1a` with: `whpk_` and base64; `nil` for a key that is none of Ed25519.
+  public static func publicText(_ key: [UInt8]) -> String? {
+    (try? Ed25519PrivateKey(seed: key)).map { "whpk_" + Base64.encode($0.publicKey) }
+  }
+
+  /// How a shared secret is shown, once.
+  public static func text(_ key: [UInt8], _ format: WebhookEndpoint.Format) -> String {
+    format == .cleeng ? "whsec_" + Base64.encode(key) : String(decoding: key, as: UTF8.self)
+  }
+
+  /// The seed of an Ed25519 key, which some write with the public half behind it (RFC 8032 calls only the seed so).
+  private static func seed(_ bytes: [UInt8]) -> [UInt8]? {
+    let seed = Array(bytes.prefix(32))
+    guard let key = try? Ed25519PrivateKey(seed: seed) else { return nil }
+    return bytes.count == 32 || Array(bytes.dropFirst(32)) == key.publicKey ? seed : nil
+  }
+
+  private static func decoded(_ text: String, _ prefix: String, _ count: ClosedRange<Int>) -> [UInt8]? {
+    guard text.hasPrefix(prefix), let bytes = Base64.decode(text.dropFirst(prefix.count)),
+      count.contains(bytes.count)
+    else { return nil }
+    return bytes
+  }
+}

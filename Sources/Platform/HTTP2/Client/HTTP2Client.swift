@@ -1,0 +1,134 @@
+import Crypto
+public import EventLoop
+import Glibc
+public import HTTP
+
+/// An HTTP/2 client over nghttp2 and OpenSSL, on the process's loop, for the one server that gets nearly all requests of a worker
+/// (decision 0016). Another client takes what this one cannot do: HTTP/1.1, proxies, and all that is not `https`.
+@LoopActor
+public final class HTTP2Client: HTTPSender {
+  private let configuration: HTTPClientConfiguration
+  private let fallback: any HTTPSender
+  private let hasProxy: Bool
+  private let scratch = Scratch()
+  private var context: TLSClientContext?
+  private var origins: [Substring: HTTP2Origin] = [:]
+  /// Every request until its caller has been answered, wherever it is: no other list decides whether it may end.
+  private var underWay: [ObjectIdentifier: (call: HTTP2Call, origin: HTTP2Origin)] = [:]
+  private var expiry: LoopTimer?
+  private var nextDeadline: ContinuousClock.Instant?
+  private var isClosed = false
+
+  /// Creates a client that is ready for requests; connections are opened as they are needed.
+  ///
+  /// - Parameter fallback: gets what this client cannot do; it is closed with this client.
+  public init(_ configuration: HTTPClientConfiguration, fallback: any HTTPSender) {
+    self.configuration = configuration
+    self.fallback = fallback
+    // The names that libcurl knows (libcurl-env(3)).
+    hasProxy = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains { (name: String) in
+      getenv(name).map { $0.pointee != 0 } ?? false
+    }
+    expiry = LoopTimer { [weak self] in self?.expire() }
+  }
+
+  /// Sends a request and returns the whole answer, whatever its status; redirects are not followed.
+  ///
+  /// A request that the server said it had not processed, or that was written to a connection that the server had closed before, is
+  /// sent a second time.
+  ///
+  /// - Throws: ``HTTPClientError``.
+  public func send(_ request: HTTPClientRequest) async throws(HTTPClientError) -> HTTPClientResponse {
+    guard let (call, origin) = try prepare(request) else { return try await fallback.send(request) }
+    switch await outcome(of: call, at: origin) {
+    case .answered(let response): return response
+    case .failed(let error): throw error
+    case .needsHTTP1:
+      var rest = request
+      rest.timeout = max(.milliseconds(1), call.deadline - .now)
+      return try await fallback.send(rest)
+    }
+  }
+
+  /// Returns the call and whom to call; `nil` when it is one for the fallback.
+  @inline(never)
+  private func prepare(_ request: HTTPClientRequest) throws(HTTPClientError) -> (HTTP2Call, HTTP2Origin)? {
+    guard let url = HTTP2URL(request.url), isOwn(request), let origin = try origin(of: url, request), !origin.needsHTTP1
+    else { return nil }
+    return (HTTP2Call(request, url), origin)
+  }
+
+  private func outcome(of call: HTTP2Call, at origin: HTTP2Origin) async -> HTTP2Call.Outcome {
+    underWay[ObjectIdentifier(call)] = (call, origin)
+    defer { underWay[ObjectIdentifier(call)] = nil }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { waiter in
+        call.wait(waiter)
+        guard !isClosed, !Task.isCancelled else {
+          return call.fail(.cancelled, isClosed ? "the client is closed" : "cancelled")
+        }
+        wake(by: call.deadline)
+        origin.send(call)
+      }
+    } onCancel: {
+      Task { @LoopActor in origin.end(call, .cancelled, "cancelled") }
+    }
+  }
+
+  /// How many requests are under way.
+  public var inFlight: Int { fallback.inFlight + underWay.count }
+
+  /// How many connections of HTTP/2 are open or being opened.
+  public var connectionCount: Int { origins.values.reduce(0) { $0 + $1.connectionCount } }
+
+  /// Ends all requests with ``HTTPClientError/Code/cancelled`` and closes the connections.
+  public func close() {
+    guard !isClosed else { return }
+    isClosed = true
+    for origin in origins.values { origin.close() }
+    expiry?.close()
+    expiry = nil
+    fallback.close()
+  }
+
+  /// Whether it asks for nothing that only the fallback does.
+  private func isOwn(_ request: HTTPClientRequest) -> Bool {
+    !hasProxy && !request.trustsAnyCertificate && !request.cutsLongResponse && configuration.allowsAddress == nil
+      && configuration.keepsConnections
+  }
+
+  private func origin(of url: HTTP2URL, _ request: HTTPClientRequest) throws(HTTPClientError) -> HTTP2Origin? {
+    if let known = origins[url.authority] { return known }
+    guard let (host, port) = url.hostAndPort else { return nil }
+    do throws(CryptoError) {
+      if context == nil {
+        context = try TLSClientContext(caFile: configuration.caFile, applicationProtocols: ["h2", "http/1.1"])
+      }
+    } catch {
+      throw HTTPClientError(code: .tls, target: "\(request.method) \(url.authority)", cause: "\(error)")
+    }
+    let origin = HTTP2Origin(host, port, configuration, context!, scratch)
+    // A string of its own: the URL's would be kept.
+    origins[Substring(String(url.authority))] = origin
+    return origin
+  }
+
+  // MARK: Deadlines
+
+  // One timer for all: nearly every request ends long before its deadline.
+
+  private func wake(by deadline: ContinuousClock.Instant) {
+    if let nextDeadline, nextDeadline <= deadline { return }
+    nextDeadline = deadline
+    expiry?.start(after: deadline - .now)
+  }
+
+  private func expire() {
+    nextDeadline = nil
+    let now = ContinuousClock.now
+    for (call, origin) in underWay.values where call.deadline <= now {
+      origin.end(call, .timeout, "no answer within \(call.request.timeout.wholeMilliseconds) ms")
+    }
+    if let next = underWay.values.lazy.filter({ !$0.call.hasEnded }).map(\.call.deadline).min() { wake(by: next) }
+  }
+}

@@ -1,0 +1,167 @@
+public import Domain
+import FoundationEssentials
+import JSON
+
+/// Reads the configuration file and the publishers' files, and tells every mistake at once.
+public struct ConfigurationLoader: Sendable {
+  private let file: String
+  private let environment: [String: String]
+
+  /// - Parameters:
+  ///   - file: the path of the configuration file.
+  ///   - environment: variables named `COUNTERSIGN_…` override its keys.
+  public init(file: String, environment: [String: String]) {
+    self.file = file
+    self.environment = environment
+  }
+
+  /// Reads the settings.
+  ///
+  /// - Throws: ``ConfigurationError`` with every mistake.
+  public func settings() throws -> Settings {
+    let reader = SettingsReader(
+      source: file, root: try document(file), environment: environment, folder: folder(of: file))
+    let settings = Settings(reader)
+    reader.noteUnknownKeys()
+    guard reader.mistakes.isEmpty else { throw ConfigurationError(mistakes: reader.mistakes) }
+    return settings
+  }
+
+  /// Reads every `*.json` in the publishers' folder.
+  ///
+  /// - Throws: ``ConfigurationError`` with every mistake of every file.
+  public func publishers(in folder: String, allowsInsecureEndpoints: Bool = false) throws -> Publishers {
+    let names: [String]
+    do {
+      names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".json") }.sorted()
+    } catch {
+      throw single(folder, "publishers.folder", "the folder cannot be read")
+    }
+    var publishers: [Publisher] = []
+    var mistakes: [Mistake] = []
+    for name in names {
+      do {
+        publishers.append(try publisher(folder + "/" + name))
+      } catch let error as ConfigurationError {
+        mistakes += error.mistakes
+      }
+    }
+    if names.isEmpty {
+      mistakes.append(
+        Mistake(source: folder, key: "publishers.folder", problem: "has no .json file, expected one for each publisher")
+      )
+    }
+    let groups = Dictionary(grouping: publishers, by: \.id).filter { $0.value.count > 1 }
+    for (id, group) in groups.sorted(by: { $0.key < $1.key }) {
+      mistakes.append(Mistake(source: folder, key: "publisherId", problem: "\(id) stands in \(group.count) files"))
+    }
+    // A token that two publishers have would let one act for the other.
+    let tokens = publishers.flatMap { publisher in publisher.tokenHashes.map { (hash: $0, publisher: publisher.id) } }
+    let holders = Dictionary(grouping: tokens, by: \.hash).values.map { Set($0.map(\.publisher)).sorted() }
+    for ids in Set(holders.filter { $0.count > 1 }).sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+      let names = ids.map(String.init).joined(separator: " and ")
+      mistakes.append(Mistake(source: folder, key: "tokenHashes", problem: "publishers \(names) have one in common"))
+    }
+    if !allowsInsecureEndpoints {
+      for publisher in publishers {
+        for endpoint in publisher.webhooks where !endpoint.url.hasPrefix("https://") {
+          let problem = "is \"\(endpoint.url)\", expected https:// unless notifier.allowsInsecureEndpoints is true"
+          mistakes.append(
+            Mistake(source: "publisher \(publisher.id)", key: "webhooks.\(endpoint.id).url", problem: problem))
+        }
+      }
+    }
+    guard mistakes.isEmpty else { throw ConfigurationError(mistakes: mistakes) }
+    return Publishers(publishers)
+  }
+
+  private func publisher(_ path: String) throws -> Publisher {
+    let root = try document(path)
+    let reader = SettingsReader(source: path, root: root, environment: nil, folder: folder(of: path))
+    let lists = ["apps", "offers", "webhooks"].map { elements($0, of: root, path, reader) }
+    let publisher = PublisherReader(reader: reader).publisher(apps: lists[0], offers: lists[1], webhooks: lists[2])
+    reader.noteUnknownKeys(except: ["apps", "offers", "webhooks"])
+    let all = [reader] + lists.joined()
+    for element in lists.joined() { element.noteUnknownKeys() }
+    let duplicates = Dictionary(grouping: publisher.webhooks, by: \.id).filter { $0.value.count > 1 }
+    // A missing id has been noted already.
+    for id in duplicates.keys.sorted() where !id.isEmpty {
+      reader.note("webhooks", "two endpoints have the id \"\(id)\"")
+    }
+    // A route knows an app by these two: a second app's key would never be used.
+    let places = publisher.apps.filter { !$0.bundleId.isEmpty }.flatMap { app in
+      app.environments.sorted().map { "\"\(app.bundleId)\" in \($0)" }
+    }
+    for (place, all) in Dictionary(grouping: places, by: \.self).sorted(by: { $0.key < $1.key }) where all.count > 1 {
+      reader.note("apps", "two apps have the bundleId \(place)")
+    }
+    for product in publisher.offers.ambiguousProductIds {
+      reader.note("offers", "product \"\(product)\" stands in two offers")
+    }
+    let mistakes = all.flatMap(\.mistakes)
+    guard mistakes.isEmpty else { throw ConfigurationError(mistakes: mistakes) }
+    return publisher
+  }
+
+  private func elements(_ key: String, of root: JSONValue, _ path: String, _ reader: SettingsReader) -> [SettingsReader]
+  {
+    guard let list = root[[key]] else { return [] }
+    guard case .array(let elements) = list else {
+      reader.note(key, "is \(list.kind), expected an array of objects")
+      return []
+    }
+    return elements.enumerated().map { index, element in
+      SettingsReader(
+        source: "\(path): \(key)[\(index)]", root: element, environment: nil, folder: folder(of: path))
+    }
+  }
+
+  private func document(_ path: String) throws -> JSONValue {
+    guard let data = try? Data(contentsOf: URL(filePath: path)) else {
+      throw single(path, "", "the file cannot be read")
+    }
+    let bytes = Array(data)
+    let value: JSONValue
+    do {
+      value = try JSONText(bytes).decoded(as: JSONValue.self)
+    } catch let error as JSONSyntaxError {
+      throw single(path, "", "is not JSON: \(Self.place(error.offset, in: bytes)) is unexpected")
+    }
+    guard case .object = value else { throw single(path, "", "is \(value.kind), expected a JSON object") }
+    return value
+  }
+
+  /// Where an editor shows a byte.
+  private static func place(_ offset: Int, in bytes: [UInt8]) -> String {
+    guard offset < bytes.count else { return "the end" }
+    let lines = bytes[..<offset].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+    return "line \(lines.count), column \(lines[lines.count - 1].count + 1)"
+  }
+
+  private func single(_ source: String, _ key: String, _ problem: String) -> ConfigurationError {
+    ConfigurationError(mistakes: [Mistake(source: source, key: key, problem: problem)])
+  }
+
+  private func folder(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return String(path[..<slash])
+  }
+
+  /// Describes every key, for `docs/configuration.md` and `check-config --describe`.
+  public static func reference() -> (settings: [KeyDescription], publisher: [String: [KeyDescription]]) {
+    func reader(_ environment: [String: String]?) -> SettingsReader {
+      SettingsReader(source: "", root: .object([:]), environment: environment, folder: ".")
+    }
+    let settings = reader([:])
+    _ = Settings(settings)
+    let (publisher, app, offer, webhook) = (reader(nil), reader(nil), reader(nil), reader(nil))
+    _ = PublisherReader(reader: publisher).publisher(apps: [app], offers: [offer], webhooks: [webhook])
+    return (
+      settings.descriptions,
+      [
+        "": publisher.descriptions, "apps": app.descriptions, "offers": offer.descriptions,
+        "webhooks": webhook.descriptions,
+      ]
+    )
+  }
+}

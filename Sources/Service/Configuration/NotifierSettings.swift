@@ -1,0 +1,59 @@
+public import Transport
+
+/// The notifier: events in, webhooks out.
+public struct NotifierSettings: Sendable {
+  public var listen: ListenAddress
+  /// Deliveries that one process holds; also the prefetch. Much more than what slow endpoints may take, so that they keep
+  /// nobody waiting.
+  public var concurrency: Int
+  /// Time for one attempt.
+  public var timeout: Duration
+  /// Time for DNS, TCP and TLS of one attempt.
+  public var connectTimeout: Duration
+  /// Delay before each further attempt, for endpoints without a schedule of their own.
+  public var retrySchedule: [Duration]
+  /// How long an endpoint may fail before it is disabled.
+  public var disableAfter: Duration
+  /// How long attempts and events can be read and sent again.
+  public var logRetention: Duration
+  /// Whether endpoints may be `http://`; for development.
+  public var allowsInsecureEndpoints: Bool
+  /// What may be sent to besides the public internet.
+  public var addresses: AddressPolicy
+  public var caFile: String?
+
+  init(_ reader: SettingsReader) {
+    listen = ListenAddress(
+      reader, "notifier.listen", "127.0.0.1:9102", "Address and port of /livez, /readyz and /metrics.")
+    concurrency = Int(
+      reader.int("notifier.concurrency", 1000, 1...10_000, "Deliveries that one process holds at a time."))
+    timeout = reader.seconds("notifier.timeoutSeconds", 20, 0.1...120, "Time for one attempt.")
+    connectTimeout = reader.seconds(
+      "notifier.connectTimeoutSeconds", 5, 0.1...120, "Time for an attempt to connect: DNS, TCP and TLS.")
+    retrySchedule = reader.secondsList(
+      "notifier.retryScheduleSeconds", [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400],
+      "Delay before each further attempt, each made up to a fifth longer or shorter by chance.")
+    disableAfter = reader.seconds(
+      "notifier.disableAfterSeconds", 432_000, 1...31_536_000,
+      "An endpoint whose every attempt has failed for so long is disabled.")
+    logRetention = reader.seconds(
+      "notifier.logRetentionSeconds", 2_592_000, 60...31_536_000,
+      "How long attempts can be read, and events sent again.")
+    allowsInsecureEndpoints = reader.bool(
+      "notifier.allowsInsecureEndpoints", false,
+      "Whether endpoints may be `http://`; for development. Also decides what URLs the gateway takes.")
+    let key = "notifier.allowedNetworks"
+    addresses = AddressPolicy(
+      allowing: reader.strings(
+        key, [],
+        "Blocks of addresses, as `10.1.0.0/16`, that endpoints may have although they are not public. Also decides what "
+          + "URLs the gateway takes."
+      ).compactMap { text in
+        let block = AddressBlock(text)
+        if block == nil { reader.note(key, "has \"\(text)\", expected a block such as 10.1.0.0/16 or fd00::/8") }
+        return block
+      })
+    caFile = reader.optionalPath(
+      "notifier.caFile", "PEM file of certificate authorities for endpoints, instead of the system's.")
+  }
+}

@@ -1,0 +1,138 @@
+import Crypto
+import Domain
+import FoundationEssentials
+
+/// Reads one publisher's file.
+struct PublisherReader {
+  let reader: SettingsReader
+
+  private enum Algorithm: String, CaseIterable {
+    case none
+    case hs256 = "HS256"
+    case rs256 = "RS256"
+    case es256 = "ES256"
+  }
+
+  /// The publisher, or `nil` after mistakes.
+  func publisher(apps: [SettingsReader], offers: [SettingsReader], webhooks: [SettingsReader]) -> Publisher {
+    Publisher(
+      id: reader.int("publisherId", nil, 1...999_999_999_999, "The publisher's number, `broadcasterId` on the wire."),
+      customers: reader.choice(
+        "customers", Publisher.CustomerPolicy.registered,
+        "`registered`: a customer must be put before a purchase can name it; `open`: any customer id is taken."),
+      tokenHashes: tokenHashes(),
+      customerTokens: customerTokens(),
+      apps: apps.compactMap(app),
+      offers: OfferCatalog(offers.map(offer)),
+      webhooks: webhooks.map(webhook))
+  }
+
+  private func tokenHashes() -> [[UInt8]] {
+    let key = "tokenHashes"
+    return reader.strings(key, [], "SHA-256 of each accepted publisher token, in hexadecimal.").compactMap { text in
+      guard let hash = Hex.decode(text), hash.count == SHA256.size else {
+        reader.note(key, "has \"\(text)\", expected 64 hexadecimal digits")
+        return nil
+      }
+      return hash
+    }
+  }
+
+  private func customerTokens() -> Publisher.CustomerTokenPolicy? {
+    let algorithm = reader.choice(
+      "customerTokens.algorithm", Algorithm.none, "The only `alg` accepted in a customer's bearer token.")
+    let claim = reader.string("customerTokens.customerClaim", "customerId", "The claim that names the customer.")
+    let secret = reader.secret(
+      "customerTokens.secretFile", isRequired: algorithm == .hs256, "File with the HS256 secret, at least 32 bytes.")
+    let pem = reader.secret(
+      "customerTokens.publicKeyFile", isRequired: algorithm == .rs256 || algorithm == .es256,
+      "PEM file with the RS256 or ES256 public key.")
+    do {
+      switch algorithm {
+      case .none: return nil
+      case .hs256:
+        guard let secret else { return nil }
+        // RFC 7518, section 3.2: a key of the hash's size or larger must be used.
+        if secret.utf8.count < 32 { reader.note("customerTokens.secretFile", "expected at least 32 bytes") }
+        return .init(key: .hs256(Array(secret.utf8)), customerClaim: claim)
+      case .rs256:
+        guard let pem else { return nil }
+        return .init(key: .rs256(try RSAPublicKey(pem: pem)), customerClaim: claim)
+      case .es256:
+        guard let pem else { return nil }
+        return .init(key: .es256(try P256PublicKey(pem: pem)), customerClaim: claim)
+      }
+    } catch {
+      reader.note("customerTokens.publicKeyFile", "expected a public key for \(algorithm.rawValue): \(error)")
+      return nil
+    }
+  }
+
+  private func app(_ reader: SettingsReader) -> Publisher.App? {
+    let environments = reader.strings(
+      "environments", ["Production", "Sandbox"],
+      "The environments whose purchases are accepted; production is asked first.")
+    if environments.isEmpty { reader.note("environments", "is empty, expected Production, Sandbox or both") }
+    for name in environments where !["Production", "Sandbox"].contains(name) {
+      reader.note("environments", "has \"\(name)\", expected Production or Sandbox")
+    }
+    let appAppleId = reader.int(
+      "appAppleId", 0, 0...999_999_999_999_999, "The app's Apple id; required for production.")
+    if appAppleId == 0, environments.contains("Production") {
+      reader.note("appAppleId", "is missing, expected the app's Apple id, since environments has Production")
+    }
+    var key: P256PrivateKey?
+    if let pem = reader.secret(
+      "privateKeyFile", isRequired: true, "File with the In-App Purchase key, as downloaded from App Store Connect.")
+    {
+      do {
+        key = try P256PrivateKey(pem: pem)
+      } catch {
+        reader.note("privateKeyFile", "expected a PKCS#8 P-256 private key in PEM: \(error)")
+      }
+    }
+    let bundleId = reader.string("bundleId", nil, "The app's bundle id.")
+    let issuerId = reader.string("issuerId", nil, "The issuer id of the In-App Purchase key.")
+    let keyId = reader.string("keyId", nil, "The id of the In-App Purchase key.")
+    guard let key else { return nil }  // noted above
+    return Publisher.App(
+      bundleId: bundleId, appAppleId: appAppleId == 0 ? nil : appAppleId, issuerId: issuerId, keyId: keyId,
+      privateKey: key, environments: environments)
+  }
+
+  private func offer(_ reader: SettingsReader) -> Offer {
+    let days = reader.int(
+      "accessDays", 0, 0...36_500, "For non-renewing products: days of access from the purchase; 0 means no end.")
+    return Offer(
+      id: reader.string("offerId", nil, "The offer's id."),
+      productIds: reader.strings("productIds", nil, "Apple product ids that give access to the offer."),
+      accessDays: days == 0 ? nil : Int(days))
+  }
+
+  private func webhook(_ reader: SettingsReader) -> Publisher.WebhookEndpoint {
+    let url = reader.string("url", nil, "Address that events are posted to.")
+    if !url.isEmpty, !isWebAddress(url) { reader.note("url", "is \"\(url)\", expected an https:// or http:// URL") }
+    var secret: [UInt8] = []
+    if let text = reader.secret(
+      "secretFile", isRequired: true,
+      "File with the Standard Webhooks secret: `whsec_` and the base64 of 24 to 64 bytes.")
+    {
+      secret = text.hasPrefix("whsec_") ? Base64.decode(String(text.dropFirst(6))) ?? [] : []
+      if !(24...64).contains(secret.count) {
+        reader.note("secretFile", "expected whsec_ and the base64 of 24 to 64 bytes")
+      }
+    }
+    let id = reader.string("id", nil, "Name of the endpoint, unique for the publisher.")
+    let topics = reader.strings("topics", [PurchaseEvent.topic], "Topics that are delivered.")
+    if topics.isEmpty || Set(topics).count < topics.count || !Set(topics).isSubset(of: EventTopic.all) {
+      reader.note("topics", EventTopic.expectation)
+    }
+    return Publisher.WebhookEndpoint(id: id, url: url, secret: secret, topics: topics)
+  }
+
+  /// Whether a URL names a host to post to; a path may have a query.
+  private func isWebAddress(_ text: String) -> Bool {
+    let base = text.prefix { $0 != "?" && $0 != "#" }
+    return ["https", "http"].contains(ServerURL(String(base))?.scheme)
+  }
+}

@@ -1,0 +1,42 @@
+public import AMQP
+public import Configuration
+public import Domain
+public import Messaging
+public import Redis
+
+extension AMQPEndpoint {
+  /// The broker of the configuration.
+  public init(_ settings: RabbitMQSettings) {
+    self.init(
+      host: settings.host, port: settings.port, user: settings.user, password: settings.password,
+      virtualHost: settings.virtualHost)
+    heartbeat = settings.heartbeat
+  }
+}
+
+extension RedisEndpoint {
+  /// The Redis of the configuration.
+  public init(_ settings: RedisSettings) {
+    self.init(
+      host: settings.host, port: settings.port, user: settings.user, password: settings.password,
+      database: settings.database)
+    timeout = settings.timeout
+    connections = settings.connections
+  }
+}
+
+extension Topology {
+  /// The topology that the configuration asks for, the same for every role.
+  public init(_ settings: Settings) {
+    self.init(
+      prefix: settings.rabbitmq.prefix, jobTiers: RetryPolicy(settings.worker).tiers,
+      deliveryTiers: DeliveryDelay.tiers)
+  }
+}
+
+extension RetryPolicy {
+  /// The jobs' policy of the configuration.
+  public init(_ settings: WorkerSettings) {
+    self.init(schedule: settings.retrySchedule, notFoundRetries: settings.notFoundRetries)
+  }
+}

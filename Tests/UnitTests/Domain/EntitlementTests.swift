@@ -1,0 +1,128 @@
+import Domain
+import Testing
+
+/// What a verified purchase gives its customer, to the millisecond.
+struct EntitlementTests {
+  private static let now: Int64 = 1_700_000_000_000
+  private static let day: Int64 = 86_400_000
+  private let offers = OfferCatalog([
+    Offer(id: "S1", productIds: ["monthly"]), Offer(id: "P1", productIds: ["pass"], accessDays: 30),
+    Offer(id: "L1", productIds: ["lifetime"]),
+  ])
+
+  private func purchase(
+    _ kind: VerifiedPurchase.Kind, _ product: String, bought: Int64 = now - 1000, expires: Int64? = nil,
+    grace: Int64? = nil, revoked: Int64? = nil, isReportedRevoked: Bool = false
+  ) -> VerifiedPurchase {
+    VerifiedPurchase(
+      kind: kind, originalTransactionId: "77", productId: product, environment: "Sandbox", purchaseDate: bought,
+      expiresDate: expires, gracePeriodExpiresDate: grace, revocationDate: revoked,
+      isReportedRevoked: isReportedRevoked)
+  }
+
+  private func outcome(_ purchase: VerifiedPurchase) -> Outcome {
+    Entitlement.outcome(of: purchase, offers: offers, now: Self.now)
+  }
+
+  private func granted(_ offer: String) -> Outcome {
+    Outcome(
+      .purchaseSynchronized, accessGranted: true, offerId: offer, originalTransactionId: "77", environment: "Sandbox")
+  }
+
+  private func refused(_ result: SynchronizationResult) -> Outcome {
+    Outcome(result, originalTransactionId: "77", environment: "Sandbox")
+  }
+
+  @Test func subscriptionEndsWithItsMillisecond() {
+    #expect(outcome(purchase(.autoRenewable, "monthly", expires: Self.now + 1)) == granted("S1"))
+    #expect(outcome(purchase(.autoRenewable, "monthly", expires: Self.now)) == refused(.receivedExpiredPurchase))
+    #expect(outcome(purchase(.autoRenewable, "monthly", expires: Self.now - 1)) == refused(.receivedExpiredPurchase))
+    #expect(outcome(purchase(.autoRenewable, "monthly")) == refused(.receivedExpiredPurchase))
+  }
+
+  @Test func graceProlongsAndNeverShortens() {
+    let (now, expired) = (Self.now, Self.now - 1000)
+    #expect(outcome(purchase(.autoRenewable, "monthly", expires: expired, grace: now + 1)) == granted("S1"))
+    #expect(
+      outcome(purchase(.autoRenewable, "monthly", expires: expired, grace: now)) == refused(.receivedExpiredPurchase))
+    #expect(outcome(purchase(.autoRenewable, "monthly", expires: now + 1, grace: now - 1)) == granted("S1"))
+  }
+
+  @Test func accessDaysEndANonRenewingProductOnly() {
+    let span = 30 * Self.day
+    #expect(outcome(purchase(.nonRenewing, "pass", bought: Self.now - span + 1)) == granted("P1"))
+    #expect(outcome(purchase(.nonRenewing, "pass", bought: Self.now - span)) == refused(.receivedExpiredPurchase))
+    #expect(outcome(purchase(.nonRenewing, "lifetime", bought: 0)) == granted("L1"))
+    #expect(outcome(purchase(.nonConsumable, "pass", bought: 0)) == granted("P1"))
+    #expect(outcome(purchase(.autoRenewable, "pass", bought: 0, expires: Self.now + 1)) == granted("P1"))
+  }
+
+  /// Apple sets no end for these; a date that stood there all the same would not count.
+  @Test(arguments: [VerifiedPurchase.Kind.nonConsumable, .consumable, .nonRenewing])
+  func onlySubscriptionsExpire(kind: VerifiedPurchase.Kind) {
+    #expect(outcome(purchase(kind, "lifetime", expires: 1)) == granted("L1"))
+    #expect(outcome(purchase(kind, "lifetime")) == granted("L1"))
+  }
+
+  @Test(arguments: [VerifiedPurchase.Kind.autoRenewable, .nonConsumable, .consumable, .nonRenewing])
+  func revocationComesFirst(kind: VerifiedPurchase.Kind) {
+    let later = Self.now + Self.day
+    for date in [0, Self.now - 1, later] {
+      #expect(outcome(purchase(kind, "monthly", expires: later, revoked: date)) == refused(.purchaseRevoked))
+    }
+    #expect(outcome(purchase(kind, "nothing", expires: 1, revoked: 1)) == refused(.purchaseRevoked))
+    #expect(
+      outcome(purchase(kind, "monthly", expires: later, isReportedRevoked: true)) == refused(.purchaseRevoked))
+  }
+
+  /// The report is not signed: it takes access away, and its absence gives none.
+  @Test func anAnswerServesOthersNoLongerThanItsAccess() {
+    func reuse(_ purchase: VerifiedPurchase) -> Duration {
+      Entitlement.reuse(of: purchase, atMost: .seconds(3), now: Self.now)
+    }
+    #expect(reuse(purchase(.autoRenewable, "monthly", expires: Self.now + Self.day)) == .seconds(3))
+    #expect(reuse(purchase(.autoRenewable, "monthly", expires: Self.now + 1000)) == .seconds(1))
+    #expect(reuse(purchase(.autoRenewable, "monthly", expires: Self.now - 1, grace: Self.now + 2000)) == .seconds(2))
+    #expect(reuse(purchase(.autoRenewable, "monthly", expires: Self.now)) == .zero)
+    #expect(reuse(purchase(.autoRenewable, "monthly")) == .zero)
+    #expect(reuse(purchase(.nonRenewing, "pass")) == .zero)
+    #expect(reuse(purchase(.nonConsumable, "lifetime")) == .seconds(3))
+  }
+
+  @Test func aReportOnlyTakesAway() {
+    let expired = Self.now - 1
+    #expect(!outcome(purchase(.autoRenewable, "monthly", expires: expired, isReportedRevoked: true)).accessGranted)
+    #expect(!outcome(purchase(.autoRenewable, "monthly", expires: expired, isReportedRevoked: false)).accessGranted)
+    #expect(
+      !outcome(purchase(.autoRenewable, "monthly", expires: expired, revoked: 1, isReportedRevoked: false))
+        .accessGranted)
+  }
+
+  @Test func unknownProduct() {
+    #expect(outcome(purchase(.nonConsumable, "unheard")) == refused(.offerNotFound))
+    #expect(outcome(purchase(.autoRenewable, "unheard", expires: Self.now + 1)) == refused(.offerNotFound))
+    #expect(outcome(purchase(.autoRenewable, "unheard", expires: Self.now)) == refused(.receivedExpiredPurchase))
+    // Product ids are compared byte by byte.
+    #expect(outcome(purchase(.nonConsumable, "Lifetime")) == refused(.offerNotFound))
+  }
+}
+
+/// Offers found by product.
+struct OfferCatalogTests {
+  @Test func ambiguity() {
+    let catalog = OfferCatalog([
+      Offer(id: "A", productIds: ["y", "x"]), Offer(id: "B", productIds: ["x", "z"]),
+      Offer(id: "C", productIds: ["y", "x"]),
+    ])
+    #expect(catalog.ambiguousProductIds == ["x", "y"])
+    #expect(catalog.offer(forProduct: "x")?.id == "A")
+    #expect(catalog.offer(forProduct: "z")?.id == "B")
+    #expect(catalog.offer(forProduct: "w") == nil)
+  }
+
+  @Test func distinctProductsAreNotAmbiguous() {
+    let catalog = OfferCatalog([Offer(id: "A", productIds: ["x"]), Offer(id: "B", productIds: ["y"])])
+    #expect(catalog.ambiguousProductIds.isEmpty)
+    #expect(OfferCatalog([]).offer(forProduct: "x") == nil)
+  }
+}

@@ -1,0 +1,97 @@
+import Domain
+import Testing
+
+/// What follows from an attempt.
+struct NextStepTests {
+  private static let now: Int64 = 1_700_000_000_000
+  private let policy = RetryPolicy(schedule: [.seconds(1), .seconds(5), .seconds(60)], notFoundRetries: 2)
+  private let offers = OfferCatalog([Offer(id: "S1", productIds: ["monthly"])])
+
+  private func step(_ outcome: AttemptOutcome, attempt: Int, policy: RetryPolicy? = nil) -> NextStep {
+    .after(outcome, attempt: attempt, policy: policy ?? self.policy, offers: offers, now: Self.now)
+  }
+
+  private func purchase(expiresDate: Int64) -> VerifiedPurchase {
+    VerifiedPurchase(
+      kind: .autoRenewable, originalTransactionId: "1", productId: "monthly", environment: "Production",
+      purchaseDate: Self.now - 1000, expiresDate: expiresDate)
+  }
+
+  @Test(arguments: [1, 3, 4, 1000]) func verifiedConcludesAtEveryAttempt(attempt: Int) {
+    #expect(
+      step(.verified(purchase(expiresDate: Self.now + 1)), attempt: attempt)
+        == .conclude(
+          Outcome(
+            .purchaseSynchronized, accessGranted: true, offerId: "S1", originalTransactionId: "1",
+            environment: "Production")))
+    #expect(
+      step(.verified(purchase(expiresDate: Self.now)), attempt: attempt)
+        == .conclude(Outcome(.receivedExpiredPurchase, originalTransactionId: "1", environment: "Production")))
+  }
+
+  @Test(arguments: [1, 4, 1000]) func rejectedConcludesWithoutAccess(attempt: Int) {
+    for result: SynchronizationResult in [.appMismatch, .verificationFailed, .transactionIdNotFound] {
+      #expect(step(.rejected(result), attempt: attempt) == .conclude(Outcome(result)))
+    }
+  }
+
+  @Test func failuresFollowTheScheduleAndThenEnd() {
+    #expect(step(.failed(.network), attempt: 1) == .retry(attempt: 2, tier: .seconds(1), .network))
+    #expect(step(.failed(.timeout), attempt: 2) == .retry(attempt: 3, tier: .seconds(5), .timeout))
+    #expect(step(.failed(.appleError), attempt: 3) == .retry(attempt: 4, tier: .seconds(60), .appleError))
+    #expect(step(.failed(.network), attempt: 4) == .conclude(Outcome(.internalError)))
+    #expect(step(.failed(.network), attempt: 5) == .conclude(Outcome(.internalError)))
+  }
+
+  @Test func withoutAScheduleTheFirstFailureEnds() {
+    let policy = RetryPolicy(schedule: [], notFoundRetries: 0)
+    #expect(step(.failed(.network), attempt: 1, policy: policy) == .conclude(Outcome(.internalError)))
+  }
+
+  @Test func unknownTransactionIsTriedAgainTwice() {
+    #expect(step(.unknownTransaction, attempt: 1) == .retry(attempt: 2, tier: .seconds(1), .notFoundYet))
+    #expect(step(.unknownTransaction, attempt: 2) == .retry(attempt: 3, tier: .seconds(5), .notFoundYet))
+    #expect(step(.unknownTransaction, attempt: 3) == .conclude(Outcome(.transactionIdNotFound)))
+    #expect(step(.unknownTransaction, attempt: 9) == .conclude(Outcome(.transactionIdNotFound)))
+    let none = RetryPolicy(schedule: [.seconds(1)], notFoundRetries: 0)
+    #expect(step(.unknownTransaction, attempt: 1, policy: none) == .conclude(Outcome(.transactionIdNotFound)))
+  }
+
+  /// Apple's last word was that it knows no such transaction: that is the result, not that something went wrong.
+  @Test
+  func unknownTransactionWithAUsedUpSchedule() {
+    let policy = RetryPolicy(schedule: [.seconds(1)], notFoundRetries: 5)
+    #expect(
+      step(.unknownTransaction, attempt: 1, policy: policy) == .retry(attempt: 2, tier: .seconds(1), .notFoundYet))
+    #expect(step(.unknownTransaction, attempt: 2, policy: policy) == .conclude(Outcome(.transactionIdNotFound)))
+  }
+
+  @Test(arguments: [1, 4, 5, 1_000_000]) func postponingDoesNotCount(attempt: Int) {
+    #expect(
+      step(.postponed(.budget, wait: .milliseconds(200)), attempt: attempt)
+        == .retry(attempt: attempt, tier: .seconds(1), .budget))
+    #expect(
+      step(.postponed(.rateLimited, wait: .seconds(86_400)), attempt: attempt)
+        == .retry(attempt: attempt, tier: .seconds(60), .rateLimited))
+  }
+}
+
+/// The delay tiers of a policy.
+struct RetryPolicyTests {
+  @Test func tiersAreDistinctSortedAndAlwaysThere() {
+    #expect(RetryPolicy(schedule: [], notFoundRetries: 0).tiers == [.seconds(1), .seconds(5), .seconds(30)])
+    let policy = RetryPolicy(
+      schedule: [.seconds(600), .seconds(5), .milliseconds(200), .seconds(600)], notFoundRetries: 0)
+    #expect(policy.tiers == [.milliseconds(200), .seconds(1), .seconds(5), .seconds(30), .seconds(600)])
+  }
+
+  @Test func tierIsTheShortestThatIsLongEnough() {
+    let policy = RetryPolicy(schedule: [.seconds(600)], notFoundRetries: 0)
+    #expect(policy.tier(for: .seconds(-1)) == .seconds(1))
+    #expect(policy.tier(for: .zero) == .seconds(1))
+    #expect(policy.tier(for: .seconds(1)) == .seconds(1))
+    #expect(policy.tier(for: .seconds(1) + .nanoseconds(1)) == .seconds(5))
+    #expect(policy.tier(for: .seconds(600)) == .seconds(600))
+    #expect(policy.tier(for: .seconds(601)) == .seconds(600))
+  }
+}
