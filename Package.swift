@@ -61,29 +61,29 @@ let package = Package(
     library(
       "EventLoop", "Platform/EventLoop", ["CUV"] + (hasJemalloc ? ["CJemalloc"] : []),
       hasJemalloc ? [.define("JEMALLOC")] : []),
-    library("Crypto", "Platform/Crypto", ["COpenSSL"]),
+    library("Formats", "Platform/Formats", []),
+    library("Crypto", "Platform/Crypto", ["COpenSSL", "Formats"]),
     library("JSON", "Platform/JSON", []),
     library("HTTP", "Platform/HTTP", ["EventLoop"]),
-    library("Transport", "Platform/Transport", []),
+    library("Transport", "Platform/Transport", ["Formats"]),
     library("AMQP", "Platform/AMQP", ["CRabbitMQ", "EventLoop"]),
     library("Redis", "Platform/Redis", ["CHiredis", "EventLoop"]),
     library("HTTPClient", "Platform/HTTPClient", ["CCurl", "EventLoop", "HTTP"]),
-    library("HTTPServer", "Platform/HTTPServer", ["CMicroHTTPD", "EventLoop"]),
+    library("HTTPServer", "Platform/HTTPServer", ["CMicroHTTPD", "EventLoop", "Formats"]),
     library("HTTP2", "Platform/HTTP2", ["CNGHTTP2", "Crypto", "EventLoop", "HTTP"]),
-    library("Observability", "Platform/Observability", ["Crypto", "EventLoop", "JSON"]),
+    library("Observability", "Platform/Observability", ["Crypto", "EventLoop", "Formats", "JSON"]),
 
     // The domain, Apple, and what the roles share.
-    library("Domain", "Domain", ["Crypto", "JSON"]),
+    library("Domain", "Domain", ["Crypto", "Formats", "JSON"]),
     library(
-      "AppStore", "AppStore", ["Crypto", "EventLoop", "HTTP", "HTTP2", "JSON", "Observability"]),
-    library("Configuration", "Service/Configuration", ["Crypto", "Domain", "JSON", "Transport"]),
-    library("Messaging", "Messaging", ["AMQP", "Crypto", "Domain", "EventLoop", "JSON", "Observability"]),
+      "AppStore", "AppStore", ["Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTP2", "JSON"]),
+    library("Configuration", "Service/Configuration", ["Crypto", "Domain", "Formats", "JSON", "Transport"]),
+    library("Messaging", "Messaging", ["AMQP", "Crypto", "Domain", "EventLoop", "Formats", "JSON"]),
     library("Store", "Ledger/Store", ["Domain", "EventLoop", "JSON", "Redis"]),
     library(
       "Ledger", "Ledger", exclude: ["Store"],
       [
-        "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "JSON", "Messaging", "Observability", "Redis",
-        "Store",
+        "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "JSON", "Messaging", "Redis", "Store",
       ]),
     library(
       "Service", "Service", exclude: ["Configuration"],
@@ -95,8 +95,8 @@ let package = Package(
     library(
       "Gateway", "Gateway",
       [
-        "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "HTTPServer", "JSON", "Ledger", "Messaging",
-        "Observability", "Redis", "Service", "Store", "Transport",
+        "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTPServer", "JSON", "Ledger",
+        "Messaging", "Observability", "Redis", "Service", "Store", "Transport",
       ]),
     library(
       "Worker", "Worker",
@@ -107,10 +107,10 @@ let package = Package(
     library(
       "Notifier", "Notifier",
       [
-        "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "HTTP", "HTTPClient", "HTTPServer", "JSON", "Ledger",
-        "Messaging", "Observability", "Redis", "Service", "Store", "Transport",
+        "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPClient", "HTTPServer", "JSON",
+        "Ledger", "Messaging", "Observability", "Redis", "Service", "Store", "Transport",
       ]),
-    library("Simulator", "Simulator", ["Crypto", "EventLoop", "HTTP2", "JSON", "Observability"]),
+    library("Simulator", "Simulator", ["Crypto", "EventLoop", "Formats", "HTTP2", "JSON", "Observability"]),
     executable(
       "Countersign", "Countersign",
       [
@@ -126,7 +126,7 @@ let package = Package(
       ]),
     executable(
       "Chaos", "Harness/Chaos",
-      ["AMQP", "EventLoop", "HTTP", "HTTPClient", "Harness", "Messaging", "Observability", "Simulator"]),
+      ["AMQP", "EventLoop", "Formats", "HTTP", "HTTPClient", "Harness", "Messaging", "Observability", "Simulator"]),
     executable(
       "Benchmarks", "Harness/Benchmarks",
       [
@@ -140,8 +140,10 @@ let package = Package(
     tests(
       "UnitTests",
       [
-        "AMQP", "AppStore", "CRabbitMQ", "Chaos", "Configuration", "Crypto", "Domain", "EventLoop", "Gateway", "HTTP",
-        "HTTPClient", "HTTPServer", "Harness", "JSON", "Ledger", "Messaging", "Notifier", "Observability", "Redis",
+        "AMQP", "AppStore", "CRabbitMQ", "Chaos", "Configuration", "Crypto", "Domain", "EventLoop", "Formats",
+        "Gateway",
+        "HTTP", "HTTPClient", "HTTPServer", "Harness", "JSON", "Ledger", "Messaging", "Notifier", "Observability",
+        "Redis",
         "Service", "Simulator", "Store", "TestSupport", "Transport", "Worker",
       ]),
     tests(

@@ -1,7 +1,6 @@
 public import AMQP
 import Crypto
 public import Domain
-import Observability
 
 /// An event on the wire: the documented envelope as body, CloudEvents attributes, trace and version as headers.
 public enum EventMessage {
@@ -21,14 +20,9 @@ public enum EventMessage {
 
   /// Builds the message that publishes an event.
   public static func message(_ event: PurchaseEvent, exchange: String) -> AMQPMessage {
-    var headers: [String: AMQPValue] = [
-      "cloudEvents_specversion": "1.0",
-      "cloudEvents_id": .string(event.id),
-      "cloudEvents_source": .string("/countersign/\(event.publisherId)"),
-      "cloudEvents_type": .string(PurchaseEvent.topic),
-      "cloudEvents_time": .string(rfc3339(milliseconds: event.time)),
-      versionHeader: .int(event.version),
-    ]
+    var headers = CloudEventsAttributes.headers(
+      id: event.id, publisher: event.publisherId, topic: PurchaseEvent.topic, at: event.time)
+    headers[versionHeader] = .int(event.version)
     headers["traceparent"] = event.traceparent.map(AMQPValue.string)
     return AMQPMessage(
       exchange: exchange, routingKey: "\(PurchaseEvent.topic).\(event.publisherId)", messageID: event.id,

@@ -1,4 +1,5 @@
 import Crypto
+import Formats
 
 /// The simulator's certificates and keys, shaped like Apple's: P-384 root and intermediate, P-256 leaf, marker OIDs.
 ///
@@ -66,7 +67,7 @@ struct SimulatorPKI {
   }
 
   private static func tokenKey(_ keyId: String, in folder: Folder) throws -> P256PublicKey {
-    let isName = !keyId.isEmpty && keyId.utf8.allSatisfy { isLetterOrDigit($0) }
+    let isName = !keyId.isEmpty && keyId.utf8.allSatisfy(\.isASCIILetterOrDigit)
     guard isName else {
       throw SimulatorError(operation: "use the key id \(keyId)", cause: "only letters and digits may be in it")
     }
@@ -108,14 +109,5 @@ struct SimulatorPKI {
     let profile = CertificateProfile(
       commonName: "Countersign Simulator", use: .tlsServer(names: all), notAfter: .seconds(365 * 86_400))
     return try TLSServerContext(certificateChain: authority.issue(profile, for: key).pem, privateKey: key.pem)
-  }
-}
-
-private func isLetterOrDigit(_ byte: UInt8) -> Bool {
-  switch byte {
-  case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-    UInt8(ascii: "a")...UInt8(ascii: "z"):
-    true
-  default: false
   }
 }

@@ -1,3 +1,5 @@
+import Formats
+
 /// The endpoints of the App Store Server API that are simulated.
 enum StoreEndpoint: String, CaseIterable, Sendable {
   case transactions
@@ -95,8 +97,7 @@ struct StoreCall: Equatable, Sendable {
   /// What is wrong with the parameters, if anything.
   var failure: StoreFailure? {
     guard endpoint != .testNotification else { return nil }
-    let isNumber = transactionId.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
-    guard isNumber, 1...20 ~= transactionId.utf8.count else { return .invalidTransactionId }
+    guard transactionId.isASCIIDigits(1...20) else { return .invalidTransactionId }
     switch endpoint {
     case .transactions: return query.isEmpty ? nil : .badRequest
     case .history: return query.allSatisfy { Self.historyFilters.contains($0.name) } ? nil : .badRequest

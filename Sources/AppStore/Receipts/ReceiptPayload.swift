@@ -1,5 +1,5 @@
 import Crypto
-import Observability
+import Formats
 
 /// The content of an app receipt taken apart: a set of attributes, each of a type, a version and a value.
 ///

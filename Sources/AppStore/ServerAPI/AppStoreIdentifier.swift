@@ -1,28 +1,16 @@
+import Formats
+
 /// The forms of Apple's identifiers. They go into paths unescaped, so that an id with a slash or a question mark in it
 /// would make another call of ours.
 public enum AppStoreIdentifier {
-  /// Returns whether this can be the id of a transaction: 1 to 64 ASCII digits.
-  public static func isTransactionId(_ text: String) -> Bool {
-    matches(text) { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-  }
-
   /// Returns whether this can be the id of an order: 1 to 64 ASCII letters and digits.
   public static func isOrderId(_ text: String) -> Bool {
-    matches(text, isLetterOrDigit)
+    matches(text, \.isASCIILetterOrDigit)
   }
 
   /// Returns whether this can be the token of a test notification: 1 to 128 ASCII letters, digits, `-` and `_`.
   public static func isTestNotificationToken(_ text: String) -> Bool {
-    matches(text, upTo: 128) { isLetterOrDigit($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
-  }
-
-  private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "a")...UInt8(ascii: "z"):
-      true
-    default: false
-    }
+    matches(text, upTo: 128) { $0.isASCIILetterOrDigit || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
   }
 
   private static func matches(_ text: String, upTo limit: Int = 64, _ isAllowed: (UInt8) -> Bool) -> Bool {

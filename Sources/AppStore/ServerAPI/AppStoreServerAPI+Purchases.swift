@@ -1,3 +1,5 @@
+import Domain
+
 extension AppStoreServerAPI {
   /// Returns one transaction; the id may be any transaction id of the purchase.
   public func transactionInfo(
@@ -85,7 +87,7 @@ extension AppStoreServerAPI {
   private static func checked(
     _ transactionId: String, for endpoint: AppStoreEndpoint
   ) throws(AppStoreAPIError) -> String {
-    guard AppStoreIdentifier.isTransactionId(transactionId) else {
+    guard TransactionIdentifier.isValid(transactionId) else {
       throw AppStoreAPIError(.invalidRequest("this is not a transaction id"), endpoint: endpoint)
     }
     return transactionId

@@ -49,16 +49,13 @@ public struct Job: Sendable, Equatable {
   /// Why the job cannot be run by this code; `nil` when it can.
   public var defect: String? {
     if format != Job.currentFormat { return "format \(format), expected \(Job.currentFormat)" }
-    if !Job.isTransactionId(transactionId) { return "transactionId is not 1 to 32 digits" }
+    if !TransactionIdentifier.isValid(transactionId) {
+      return "transactionId is not 1 to \(TransactionIdentifier.longest) digits"
+    }
     if synchronizationId.isEmpty || synchronizationId.utf8.count > 256 {
       return "synchronizationId is not 1 to 256 bytes"
     }
     return nil
-  }
-
-  /// Whether a text can be one of Apple's transaction ids: 1 to 32 digits. Checked before it enters a key or a URL.
-  public static func isTransactionId(_ text: String) -> Bool {
-    (1...32).contains(text.utf8.count) && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
 
   /// Whether a text can name a synchronization: 1 to 256 visible ASCII characters.

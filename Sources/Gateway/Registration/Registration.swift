@@ -3,6 +3,7 @@ import Configuration
 import Crypto
 import Domain
 import EventLoop
+import Formats
 import HTTPServer
 import Messaging
 import Observability
@@ -113,26 +114,4 @@ private func newSynchronizationId() -> String {
 }
 
 /// The path of a synchronization's status, with the id encoded.
-func statusPath(_ id: String) -> String { "/storekit2/purchases/synchronizations/" + pathEncoded(id) }
-
-/// A text as one segment of a path.
-func pathEncoded(_ text: String) -> String {
-  if text.utf8.allSatisfy(isUnreserved) { return text }
-  let encoded = text.utf8.map { byte in
-    if isUnreserved(byte) { return String(UnicodeScalar(byte)) }
-    let digits = String(byte, radix: 16, uppercase: true)
-    return "%" + (digits.count == 1 ? "0" : "") + digits
-  }
-  return encoded.joined()
-}
-
-/// RFC 3986, section 2.3.
-private func isUnreserved(_ byte: UInt8) -> Bool {
-  switch byte {
-  case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-    UInt8(ascii: "0")...UInt8(ascii: "9"),
-    UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
-    true
-  default: false
-  }
-}
+func statusPath(_ id: String) -> String { "/storekit2/purchases/synchronizations/" + PercentCoding.encoded(id) }

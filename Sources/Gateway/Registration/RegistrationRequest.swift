@@ -25,7 +25,9 @@ struct RegistrationRequest: Equatable {
       )
     }
     guard customerId >= 1 else { throw .invalidBody("cleengCustomerId: expected a number from 1") }
-    guard Job.isTransactionId(transactionId) else { throw .invalidBody("transactionId: expected 1 to 32 digits") }
+    guard TransactionIdentifier.isValid(transactionId) else {
+      throw .invalidBody("transactionId: expected 1 to \(TransactionIdentifier.longest) digits")
+    }
     if let address = ipAddress {
       var parsed = in_addr()
       guard !address.utf8.contains(0), inet_pton(AF_INET, address, &parsed) == 1 else {

@@ -3,6 +3,7 @@ import Configuration
 import Crypto
 import Domain
 import EventLoop
+import Formats
 import HTTPServer
 import JSON
 import Ledger
@@ -21,21 +22,18 @@ extension WebhookAPI {
     _ = try await enabledEndpoint(id)
     try await takeReplays(1)
     let event = "evt_" + (try random())
-    let time = rfc3339(milliseconds: context.now())
+    let now = context.now()
     let body = JSONWriter.object { envelope in
       envelope.member("broadcasterId", publisher.id)
       envelope.member("data") { data in
         data.member("endpointId", id)
-        data.member("time", time)
+        data.member("time", rfc3339(milliseconds: now))
       }
       envelope.member("topic", EventMessage.testTopic)
     }
-    let headers: [String: AMQPValue] = [
-      "cloudEvents_specversion": "1.0", "cloudEvents_id": .string(event),
-      "cloudEvents_source": .string("/countersign/\(publisher.id)"),
-      "cloudEvents_type": .string(EventMessage.testTopic), "cloudEvents_time": .string(time),
-      "traceparent": .string(TraceParent().description),
-    ]
+    var headers = CloudEventsAttributes.headers(
+      id: event, publisher: publisher.id, topic: EventMessage.testTopic, at: now)
+    headers["traceparent"] = .string(TraceParent().description)
     guard let delivery = try? Delivery(eventId: event, endpointId: id, headers: headers, body: body) else {
       throw .internalError
     }
@@ -136,7 +134,7 @@ extension WebhookAPI {
 
   private func accepted(_ replayed: Replayed) -> HTTPServerResponse {
     var response = jsonResponse(202, replayed)
-    response.headers.append(("Location", "/3.1/webhook_events/\(pathEncoded(replayed.eventId))/attempts"))
+    response.headers.append(("Location", "/3.1/webhook_events/\(PercentCoding.encoded(replayed.eventId))/attempts"))
     return response
   }
 

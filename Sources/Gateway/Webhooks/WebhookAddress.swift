@@ -1,3 +1,4 @@
+import Formats
 import Transport
 
 /// Which URLs an endpoint may have, as far as the text tells: where a name leads is looked at when it is connected to.
@@ -55,8 +56,7 @@ struct WebhookAddress {
     }
     if let port {
       // No sign, no space: five digits at most.
-      guard (1...5).contains(port.utf8.count), port.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-        let number = Int(port), (1...65535).contains(number)
+      guard port.isASCIIDigits(1...5), let number = Int(port), (1...65535).contains(number)
       else { return "expected a port from 1 to 65535" }
     }
     if let address, !policy.allows(address) {
@@ -73,8 +73,7 @@ struct WebhookAddress {
     }
     let isName = parts.allSatisfy { label in
       label.utf8.allSatisfy { byte in
-        (0x30...0x39).contains(byte) || (0x61...0x7a).contains(byte | 0x20) || byte == UInt8(ascii: "-")
-          || byte == UInt8(ascii: "_")
+        byte.isASCIILetterOrDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
       }
     }
     return isName ? nil : "expected the name of a host"
@@ -82,7 +81,7 @@ struct WebhookAddress {
 
   private func looksNumeric(_ host: Substring) -> Bool {
     let last = labels(host).last?.lowercased() ?? ""
-    return last.utf8.allSatisfy { (0x30...0x39).contains($0) } || last.hasPrefix("0x")
+    return last.isASCIIDigits(0...Int.max) || last.hasPrefix("0x")
   }
 
   /// The parts between the dots; one at the end only says that the name is whole.

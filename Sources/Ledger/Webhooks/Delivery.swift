@@ -53,7 +53,8 @@ public struct Delivery: Sendable, Equatable {
     }
     // What was said about the event stays with it; what a broker added does not.
     let own = headers.filter { key, value in
-      value != .other && (key.hasPrefix("cloudEvents_") || key == "traceparent" || key == EventMessage.versionHeader)
+      value != .other
+        && (key.hasPrefix(CloudEventsAttributes.prefix) || key == "traceparent" || key == EventMessage.versionHeader)
     }
     try self.init(eventId: id, endpointId: headers[Self.endpointHeader]?.string, headers: own, body: message.body)
     attempt = Int(clamping: max(1, headers[JobMessage.attemptHeader]?.int ?? 1))
@@ -95,7 +96,7 @@ public struct Delivery: Sendable, Equatable {
   /// The event's version; `nil` when it has none.
   public var version: Int64? { headers[EventMessage.versionHeader]?.int }
   /// When the event happened, in the form of RFC 3339; `nil` when it does not say.
-  public var time: String? { headers["cloudEvents_time"]?.string }
+  public var time: String? { headers[CloudEventsAttributes.time]?.string }
 
   /// Builds the message that puts the delivery into a queue, or buries it there with a reason.
   public func message(queue: String, reason: String? = nil) -> AMQPMessage {

@@ -1,5 +1,6 @@
 public import Domain
 import EventLoop
+import Formats
 import Redis
 import Store
 
@@ -56,7 +57,7 @@ extension DeliveryStore {
   public nonisolated static func isCursor(_ text: String) -> Bool {
     let words = text.split(separator: "-", omittingEmptySubsequences: false)
     return words.count == 2
-      && words.allSatisfy { $0.utf8.allSatisfy { (0x30...0x39).contains($0) } && UInt64($0) != nil }
+      && words.allSatisfy { $0.isASCIIDigits() && UInt64($0) != nil }
   }
 
   private func page(_ reply: RESPValue) throws -> AttemptPage {

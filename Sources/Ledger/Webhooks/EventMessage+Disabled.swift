@@ -1,9 +1,9 @@
 public import AMQP
 import Crypto
 public import Domain
+import Formats
 import JSON
 public import Messaging
-import Observability
 
 extension EventMessage {
   /// The topic of the event that tells that an endpoint was disabled.
@@ -32,11 +32,7 @@ extension EventMessage {
     }
     return AMQPMessage(
       exchange: exchange, routingKey: "\(disabledTopic).\(publisher)", messageID: id, type: disabledTopic,
-      headers: [
-        "cloudEvents_specversion": "1.0", "cloudEvents_id": .string(id),
-        "cloudEvents_source": .string("/countersign/\(publisher)"), "cloudEvents_type": .string(disabledTopic),
-        "cloudEvents_time": .string(rfc3339(milliseconds: disabled.at)),
-      ],
+      headers: CloudEventsAttributes.headers(id: id, publisher: publisher, topic: disabledTopic, at: disabled.at),
       body: body)
   }
 }

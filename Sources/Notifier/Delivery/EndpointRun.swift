@@ -2,6 +2,7 @@ import AMQP
 import Configuration
 import Domain
 import EventLoop
+import Formats
 import Ledger
 import Messaging
 import Observability

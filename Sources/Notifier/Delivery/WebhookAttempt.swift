@@ -1,6 +1,7 @@
 import Configuration
 import Domain
 import EventLoop
+import Formats
 import HTTP
 import HTTPClient
 import Ledger

@@ -1,4 +1,5 @@
 import Domain
+import Formats
 import JSON
 import Ledger
 import Messaging
@@ -36,7 +37,7 @@ struct EventContent {
   /// The event's id in the form of a UUID where it has the 128 bits for one.
   var uuid: String {
     let digits = Array(id.utf8.drop { $0 != UInt8(ascii: "_") }.dropFirst())
-    let isHex = digits.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    let isHex = digits.allSatisfy(\.isLowercaseHexDigit)
     guard digits.count == 32, isHex else { return id }
     var parts: [String] = []
     var rest = digits[...]

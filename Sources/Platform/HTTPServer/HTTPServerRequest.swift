@@ -1,3 +1,5 @@
+import Formats
+
 /// One request, complete in memory.
 public struct HTTPServerRequest: Sendable {
   /// The method as sent.
@@ -49,7 +51,7 @@ private func isSameField(_ name: String, _ other: String) -> Bool {
 func pathSegments(_ raw: String) -> [String]? {
   var segments: [String] = []
   for part in raw.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: true) {
-    guard let segment = percentDecoded(Substring(part)) else { return nil }
+    guard let segment = PercentCoding.decoded(Substring(part)) else { return nil }
     segments.append(segment)
   }
   return segments
@@ -59,28 +61,8 @@ func pathSegments(_ raw: String) -> [String]? {
 func queryParameters(_ raw: [(name: String, value: String)]) -> [(name: String, value: String)]? {
   var parameters: [(name: String, value: String)] = []
   for (name, value) in raw {
-    guard let name = percentDecoded(name[...]), let value = percentDecoded(value[...]) else { return nil }
+    guard let name = PercentCoding.decoded(name[...]), let value = PercentCoding.decoded(value[...]) else { return nil }
     parameters.append((name, value))
   }
   return parameters
-}
-
-private func percentDecoded(_ text: Substring) -> String? {
-  guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
-  var bytes: [UInt8] = []
-  var rest = Array(text.utf8)[...]
-  while let byte = rest.popFirst() {
-    guard byte == UInt8(ascii: "%") else {
-      bytes.append(byte)
-      continue
-    }
-    let digits = String(decoding: rest.prefix(2), as: UTF8.self)
-    // `UInt8(_:radix:)` alone would take a sign.
-    guard digits.utf8.count == 2, digits.allSatisfy(\.isHexDigit), let value = UInt8(digits, radix: 16) else {
-      return nil
-    }
-    bytes.append(value)
-    rest = rest.dropFirst(2)
-  }
-  return String(validating: bytes, as: UTF8.self)
 }

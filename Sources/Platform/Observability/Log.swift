@@ -1,4 +1,5 @@
 import EventLoop
+import Formats
 import JSON
 
 /// Writes structured log lines, one JSON object each, to standard error.

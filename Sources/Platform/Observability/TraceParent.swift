@@ -1,4 +1,5 @@
 import Crypto
+import Formats
 import Glibc
 
 /// The trace that a request belongs to, in the form of W3C Trace Context, level 1.
@@ -24,7 +25,7 @@ public struct TraceParent: Sendable, Equatable, CustomStringConvertible {
     // Version, trace, parent and flags, in places that no version may change; a later one may add something after a dash.
     guard bytes.count == 55 || bytes.count > 55 && bytes[55] == UInt8(ascii: "-"),
       [2, 35, 52].allSatisfy({ bytes[$0] == UInt8(ascii: "-") }),
-      [0..<2, 3..<35, 36..<52, 53..<55].allSatisfy({ bytes[$0].allSatisfy(Self.isLowercaseHexDigit) }),
+      [0..<2, 3..<35, 36..<52, 53..<55].allSatisfy({ bytes[$0].allSatisfy(\.isLowercaseHexDigit) }),
       bytes[3..<35].contains(where: { $0 != UInt8(ascii: "0") }),
       bytes[36..<52].contains(where: { $0 != UInt8(ascii: "0") })
     else { return nil }
@@ -32,10 +33,6 @@ public struct TraceParent: Sendable, Equatable, CustomStringConvertible {
     guard !version.elementsEqual("ff".utf8), bytes.count == 55 || !version.elementsEqual("00".utf8) else { return nil }
     func part(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
     (traceId, parentId, flags) = (part(3..<35), part(36..<52), part(53..<55))
-  }
-
-  private static func isLowercaseHexDigit(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
   }
 
   private init(traceId: String, parentId: String, flags: String) {

@@ -1,3 +1,5 @@
+import Formats
+
 /// An IPv4 or IPv6 address, as its bytes.
 public struct NetworkAddress: Sendable, Hashable {
   /// 4 or 16 bytes, the most significant first.
@@ -20,7 +22,7 @@ public struct NetworkAddress: Sendable, Hashable {
     let words = text.split(separator: ".", omittingEmptySubsequences: false)
     // A leading zero is octal to some, and decimal to others.
     let bytes = words.compactMap { word -> UInt8? in
-      let isNumber = word.utf8.allSatisfy { (0x30...0x39).contains($0) } && (word.utf8.count == 1 || word.first != "0")
+      let isNumber = word.isASCIIDigits() && (word.utf8.count == 1 || word.first != "0")
       return isNumber ? UInt8(word) : nil
     }
     return words.count == 4 && bytes.count == 4 ? bytes : nil
@@ -70,7 +72,7 @@ public struct AddressBlock: Sendable, Hashable {
       (self.address, length) = (address, bits)
       return
     }
-    guard words[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let length = Int(words[1]), length <= bits else {
+    guard words[1].isASCIIDigits(), let length = Int(words[1]), length <= bits else {
       return nil
     }
     (self.address, self.length) = (address, length)

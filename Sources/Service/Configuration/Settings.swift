@@ -1,4 +1,5 @@
 import Crypto
+import Formats
 
 /// The configuration of one process: every role reads the same file and takes what it needs.
 public struct Settings: Sendable {
@@ -93,7 +94,7 @@ public struct RedisSettings: Sendable {
       "redis.passwordFile", isRequired: false, "File with the password, instead of one in the URL.")
     password = secret ?? url?.password
     database = url.flatMap { Int($0.path) } ?? 0
-    if let path = url?.path, !path.isEmpty, !path.utf8.allSatisfy(isDigit) || Int(path) == nil {
+    if let path = url?.path, !path.isEmpty, !path.isASCIIDigits() || Int(path) == nil {
       reader.note(key, "expected a database number after the host")
     }
     timeout = reader.seconds("redis.timeoutSeconds", 3, 0.05...60, "Time for a connection and for each reply.")
@@ -120,23 +121,23 @@ struct ServerURL {
     if let slash = rest.firstIndex(of: "/") {
       // A query would otherwise silently become part of a name.
       guard !rest[slash...].contains(where: { $0 == "?" || $0 == "#" }) else { return nil }
-      guard let path = Self.decoded(rest[rest.index(after: slash)...]) else { return nil }
+      guard let path = PercentCoding.decoded(rest[rest.index(after: slash)...]) else { return nil }
       self.path = path
       rest = rest[..<slash]
     }
     if let at = rest.lastIndex(of: "@") {
       let words = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-      guard let user = Self.decoded(words[0]) else { return nil }
+      guard let user = PercentCoding.decoded(words[0]) else { return nil }
       self.user = user
       if words.count == 2 {
-        guard let password = Self.decoded(words[1]) else { return nil }
+        guard let password = PercentCoding.decoded(words[1]) else { return nil }
         self.password = password
       }
       rest = rest[rest.index(after: at)...]
     }
     if let colon = rest.lastIndex(of: ":"), rest.last != "]" {
       let digits = rest[rest.index(after: colon)...]
-      guard digits.utf8.allSatisfy(isDigit), let port = Int(digits), (1...65535).contains(port) else { return nil }
+      guard digits.isASCIIDigits(1...5), let port = Int(digits), (1...65535).contains(port) else { return nil }
       self.port = port
       rest = rest[..<colon]
     }
@@ -148,24 +149,4 @@ struct ServerURL {
     guard !rest.isEmpty else { return nil }
     host = String(rest)
   }
-
-  private static func decoded(_ text: Substring) -> String? {
-    var bytes: [UInt8] = []
-    var rest = Array(text.utf8)[...]
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%") {
-        // Hex and not an integer's initializer, which would take a sign.
-        guard let value = Hex.decode(String(decoding: rest.prefix(2), as: UTF8.self)), value.count == 1 else {
-          return nil
-        }
-        bytes += value
-        rest = rest.dropFirst(2)
-      } else {
-        bytes.append(byte)
-      }
-    }
-    return String(validating: bytes, as: UTF8.self)
-  }
 }
-
-private func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }

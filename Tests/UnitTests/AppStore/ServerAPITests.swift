@@ -153,7 +153,6 @@ struct ServerAPITests {
   }
 
   @Test func formsOfIds() {
-    #expect(AppStoreIdentifier.isTransactionId(String(repeating: "1", count: 64)))
     #expect(AppStoreIdentifier.isOrderId("MK5TTTVWJH"))
     #expect(!AppStoreIdentifier.isOrderId("MK5/../x") && !AppStoreIdentifier.isOrderId(""))
     #expect(AppStoreIdentifier.isTestNotificationToken("ce3af791-365e-4c60-841b-1674b43c1609_1656708000000"))

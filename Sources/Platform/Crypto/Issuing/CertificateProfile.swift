@@ -1,3 +1,5 @@
+import Formats
+
 /// What one certificate is for: its name, its life and its extensions.
 ///
 /// For the simulator and for tests only.
@@ -53,6 +55,6 @@ public struct CertificateProfile: Sendable {
   }
 
   private static func isAddress(_ name: String) -> Bool {
-    name.contains(":") || name.allSatisfy { $0 == "." || ("0"..."9").contains($0) }
+    name.contains(":") || name.utf8.allSatisfy { $0 == UInt8(ascii: ".") || $0.isASCIIDigit }
   }
 }

@@ -1,0 +1,25 @@
+public import AMQP
+import Formats
+
+/// The attributes of CloudEvents 1.0 as AMQP headers (CloudEvents AMQP Protocol Binding, section 3.1).
+public enum CloudEventsAttributes {
+  /// The first part of every header's name.
+  public static let prefix = "cloudEvents_"
+  /// The header that holds the time of the event.
+  public static let time = prefix + "time"
+
+  /// Returns the headers of one event.
+  ///
+  /// - Parameter milliseconds: when the event happened, in milliseconds since 1970.
+  public static func headers(
+    id: String, publisher: Int64, topic: String, at milliseconds: Int64
+  ) -> [String: AMQPValue] {
+    [
+      "cloudEvents_specversion": "1.0",
+      "cloudEvents_id": .string(id),
+      "cloudEvents_source": .string("/countersign/\(publisher)"),
+      "cloudEvents_type": .string(topic),
+      time: .string(rfc3339(milliseconds: milliseconds)),
+    ]
+  }
+}
