@@ -83,7 +83,7 @@ let package = Package(
     library(
       "Ledger", "Ledger", exclude: ["Store"],
       [
-        "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "JSON", "Messaging", "Redis", "Store",
+        "AMQP", "Crypto", "Domain", "EventLoop", "Formats", "JSON", "Messaging", "Redis", "Store",
       ]),
     library(
       "Service", "Service", exclude: ["Configuration"],

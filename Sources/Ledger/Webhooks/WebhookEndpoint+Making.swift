@@ -1,4 +1,3 @@
-import Configuration
 public import Crypto
 public import Domain
 
