@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A publisher's backend that knows only the public contract: docs/openapi.yaml and docs/asyncapi.yaml.
+"""A publisher's backend that knows only the public contract: openapi.yaml and asyncapi.yaml in docs/reference.
 
 It registers purchases, polls them, consumes their events with pika, and verifies their webhooks with the Standard
 Webhooks library. Start ops/run in one terminal and this in another:

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""A publisher's backend that manages its webhook endpoints and verifies what they get, knowing only docs/openapi.yaml.
+"""A publisher's backend that manages its webhook endpoints and verifies what they get.
 
-It makes endpoints of every signature and format on a port of this machine, asks for test events, and verifies them as a
-stranger would: v1 with the Standard Webhooks library, v1a with the cryptography package; also while a secret is rotated.
-Then it lists the attempts of a delivery that failed, and recovers it. Start ops/run in one terminal and this in another:
+It knows only docs/reference/openapi.yaml. It makes endpoints of every signature and format on a port of this machine,
+asks for test events, and verifies them as a stranger would: v1 with the Standard Webhooks library, v1a with the
+cryptography package; also while a secret is rotated. Then it lists the attempts of a delivery that failed, and recovers
+it.
+
+Start ops/run in one terminal and this in another:
 
     ops/examples/webhooks.py [ENV_FILE]
 

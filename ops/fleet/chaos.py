@@ -46,7 +46,7 @@ def again(options, seed, scenarios):
 
 
 def markdown(rows, options, seed):
-    """The table of docs/faults.md."""
+    """The table of docs/internals/faults.md."""
     redis = version(["redis-server", "--version"]).split("v=")[-1].split()[0]
     rabbitmq = version(["dpkg-query", "-W", "-f", "${Version}", "rabbitmq-server"])
     commit = version(["git", "-C", ROOT, "describe", "--always", "--dirty"])

@@ -41,7 +41,7 @@ enum Route: Equatable {
 
 /// A path of the API and what its methods ask for.
 struct Resource: Sendable {
-  /// As docs/openapi.yaml has it.
+  /// As docs/reference/openapi.yaml has it.
   let path: String
   let routes: [Route.Method: @Sendable ([String]) -> Route]
 

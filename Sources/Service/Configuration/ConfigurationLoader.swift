@@ -147,7 +147,7 @@ public struct ConfigurationLoader: Sendable {
     return String(path[..<slash])
   }
 
-  /// Describes every key, for `docs/configuration.md` and `check-config --describe`.
+  /// Describes every key, for `docs/reference/configuration.md` and `check-config --describe`.
   public static func reference() -> (settings: [KeyDescription], publisher: [String: [KeyDescription]]) {
     func reader(_ environment: [String: String]?) -> SettingsReader {
       SettingsReader(source: "", root: .object([:]), environment: environment, folder: ".")

@@ -1,6 +1,6 @@
 /// The reference of all keys, made from the calls that read them.
 public enum ConfigurationReference {
-  /// Markdown tables, as they stand in `docs/configuration.md`.
+  /// Markdown tables, as they stand in `docs/reference/configuration.md`.
   public static var markdown: String {
     let (settings, publisher) = ConfigurationLoader.reference()
     var text =
@@ -14,9 +14,9 @@ public enum ConfigurationReference {
     ]
     let notes = [
       "webhooks": """
-      These keys are all that an endpoint has here. Format, signature `v1a`, limits, a retry policy and rotations of the
-      secret are for endpoints that are made over HTTP (docs/openapi.yaml, `/3.1/webhook_endpoints`); one of a file has their
-      defaults, and its secret is changed in its file.
+      An endpoint in this file has these keys only; format, signature, limits and retry policy have their defaults. To
+      change them, or to rotate a secret, create the endpoint over HTTP instead ([openapi.yaml](openapi.yaml),
+      `/3.1/webhook_endpoints`). To change the secret of an endpoint in this file, change the file that `secretFile` names.
 
 
       """

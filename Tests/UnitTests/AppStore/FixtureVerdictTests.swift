@@ -6,7 +6,8 @@ import Testing
 
 @testable import AppStore
 
-/// Every fixture gets the verdict of Apple's own library, except where docs/verification.md says that we are stricter.
+/// Every fixture gets the verdict of Apple's own library, except where docs/internals/verification.md says that we are
+/// stricter.
 @Suite(.enabled(if: Fixtures.arePresent, Comment(rawValue: Fixtures.missing)))
 struct FixtureVerdictTests {
   /// A row of either table; one calls the environment `env` and the bundle id `bundle`.

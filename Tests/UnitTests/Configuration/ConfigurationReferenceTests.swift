@@ -9,12 +9,12 @@ struct ConfigurationReferenceTests {
 
   /// The tables in the documentation are those that the code makes.
   @Test func documentationIsUpToDate() throws {
-    let file = Self.root.appending(path: "docs/configuration.md")
+    let file = Self.root.appending(path: "docs/reference/configuration.md")
     let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
     let tables = try #require(text.firstRange(of: "## The configuration file\n")).lowerBound
     #expect(
       text[tables...] == ConfigurationReference.markdown,
-      "paste the output of `countersign check-config --describe` behind the head of docs/configuration.md")
+      "paste the output of `countersign check-config --describe` behind the head of docs/reference/configuration.md")
   }
 
   /// Keys that are only needed in some cases are described all the same.

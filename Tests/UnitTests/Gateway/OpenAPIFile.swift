@@ -1,12 +1,12 @@
 import FoundationEssentials
 import Harness
 
-/// As much of docs/openapi.yaml as indentation tells; it is written so, and a file that is not fails the test.
+/// As much of docs/reference/openapi.yaml as indentation tells; it is written so, and a file that is not fails the test.
 struct OpenAPIFile {
   let lines: [Substring]
 
   init() throws {
-    let data = try Data(contentsOf: URL(filePath: Repository.root + "/docs/openapi.yaml"))
+    let data = try Data(contentsOf: URL(filePath: Repository.root + "/docs/reference/openapi.yaml"))
     lines = String(decoding: data, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: true)
   }
 

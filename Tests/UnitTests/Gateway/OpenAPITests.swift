@@ -7,7 +7,7 @@ import Testing
 @testable import Gateway
 @testable import Notifier
 
-/// docs/openapi.yaml against the code: paths and methods, and the members of what is sent and answered.
+/// docs/reference/openapi.yaml against the code: paths and methods, and the members of what is sent and answered.
 struct OpenAPITests {
   @Test func `every route is in the file, and every operation of the file is a route`() throws {
     let file = try OpenAPIFile()

@@ -21,7 +21,7 @@ public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
   public var description: String { mistakes.map(\.description).joined(separator: "\n") }
 }
 
-/// What a key means, for the reference in `docs/configuration.md`.
+/// What a key means, for the reference in `docs/reference/configuration.md`.
 public struct KeyDescription: Sendable, Equatable {
   /// The key, with dots between the levels.
   public let key: String
