@@ -1,0 +1,55 @@
+import Domain
+import EventLoop
+import FoundationEssentials
+import Gateway
+import Harness
+import Notifier
+import Observability
+import Service
+import Testing
+import Worker
+
+/// docs/reference/metrics.md against the metrics that each role registers.
+@LoopActor
+struct MetricsReferenceTests {
+  private let folder: ConfigurationFolder
+
+  init() throws { folder = try ConfigurationFolder() }
+
+  @Test(arguments: ["Gateway", "Worker", "Notifier"])
+  func pageListsTheMetricsOfEveryRole(section: String) throws {
+    #expect(try documented(["Every role", section]) == registered(by: section))
+  }
+
+  /// The metrics in the tables of these sections, each as `name type`.
+  private func documented(_ titles: [String]) throws -> Set<String> {
+    let file = URL(filePath: Repository.root + "/docs/reference/metrics.md")
+    let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+    var metrics: Set<String> = []
+    var title = ""
+    for line in text.split(separator: "\n") {
+      if line.hasPrefix("## ") { title = String(line.dropFirst(3)) }
+      guard titles.contains(title), line.hasPrefix("| `countersign_") else { continue }
+      let cells = line.split(separator: "|").map { String($0.drop { $0 == " " }) }
+      let name = try #require(cells[0].split(separator: "`").first)
+      let type = try #require(cells[1].split(separator: " ").first)
+      metrics.insert("\(name) \(type)")
+    }
+    return metrics
+  }
+
+  /// The metrics of a role that is made but not started, each as `name type`.
+  private func registered(by section: String) throws -> Set<String> {
+    let context = RoleContext(role: section, settings: try folder.settings(), publishers: Publishers([]))
+    let role: any Role =
+      switch section {
+      case "Gateway": Gateway(context)
+      case "Worker": try Worker(context)
+      default: Notifier(context)
+      }
+    return withExtendedLifetime(role) {
+      let lines = context.metrics.text().split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }
+      return Set(lines.map { String($0.dropFirst("# TYPE ".count)) })
+    }
+  }
+}
