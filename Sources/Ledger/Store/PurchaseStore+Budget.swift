@@ -42,7 +42,8 @@ extension PurchaseStore {
   public func takeCall(_ place: CallPlace, _ endpoints: [String]) async throws -> CallAnswer {
     let reply =
       try await redis.run(
-        .takeCall, keys: [keys.budgets], arguments: [place.name, String(place.perSecond)] + endpoints
+        .takeCall, keys: ["budgetsKey": keys.budgets],
+        arguments: ["place": place.name, "perSecond": String(place.perSecond)], moreArguments: endpoints
       ).array ?? []
     if let endpoint = reply.first?.string, !endpoint.isEmpty {
       return .granted(CallGrant(place: place.name, endpoint: endpoint))
@@ -54,51 +55,54 @@ extension PurchaseStore {
   /// Stops every worker's calls to an endpoint, because Apple said so in `Retry-After`; never shortens a pause.
   public func pause(_ place: CallPlace, _ endpoint: String, for duration: Duration) async throws {
     _ = try await redis.run(
-      .pause, keys: [keys.budgets],
-      arguments: ["pause:\(place.name)|\(endpoint)", String(max(1, duration.wholeMilliseconds))])
+      .pause, keys: ["budgetsKey": keys.budgets],
+      arguments: [
+        "field": "pause:\(place.name)|\(endpoint)", "duration": String(max(1, duration.wholeMilliseconds)),
+      ])
   }
 }
 
-extension RedisScript {
+extension LuaFunction {
   /// Lua: `grant(key, place, perSecond, endpoints, now)` returns an endpoint, or an empty text and the milliseconds to
   /// wait; `now` in microseconds. A bucket of one second's calls is kept as the time at which it would be empty
   /// (generic cell rate algorithm).
-  static let grantFunction = """
-    local function grant(key, place, rate, endpoints, now)
+  static let grant = LuaFunction(
+    """
+    local function grant(key, place, perSecond, endpoints, now)
       local soonest
       for _, endpoint in ipairs(endpoints) do
         local name = place .. '|' .. endpoint
         local known = redis.call('HMGET', key, name, 'pause:' .. name)
-        local interval = 1000000 / tonumber(rate)
-        local empty = math.max(tonumber(known[1] or 0), now)
-        local wait = math.max(tonumber(known[2] or 0) - now, empty + interval - now - 1000000)
+        local interval = 1000000 / perSecond
+        local used = math.max(tonumber(known[1] or 0), now) + interval
+        local wait = math.max(tonumber(known[2] or 0) - now, used - now - 1000000)
         if wait <= 0 then
-          redis.call('HSET', key, name, string.format('%.0f', empty + interval))
+          redis.call('HSET', key, name, string.format('%.0f', used))
           return endpoint, 0
         end
         soonest = math.min(soonest or wait, wait)
       end
       return '', math.ceil((soonest or 1000000) / 1000)
     end
+    """)
+}
 
-    """
-
+extension RedisScript {
   fileprivate static let takeCall = RedisScript(
-    "take call",
-    grantFunction + """
-      local time = redis.call('TIME')
-      local endpoints = {}
-      for index = 3, #ARGV do endpoints[index - 2] = ARGV[index] end
-      return {grant(KEYS[1], ARGV[1], ARGV[2], endpoints, time[1] * 1000000 + time[2])}
-      """)
+    "take call", functions: [.clock, .grant], keys: ["budgetsKey"], arguments: ["place", "perSecond"],
+    moreArguments: "firstEndpoint",
+    """
+    local _, now = clock()
+    return {grant(budgetsKey, place, perSecond, {unpack(ARGV, firstEndpoint)}, now)}
+    """)
 
   fileprivate static let pause = RedisScript(
-    "pause",
+    "pause", functions: [.clock], keys: ["budgetsKey"], arguments: ["field", "duration"],
     """
-    local time = redis.call('TIME')
-    local untilWhen = time[1] * 1000000 + time[2] + ARGV[2] * 1000
-    if tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or 0) < untilWhen then
-      redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f', untilWhen))
+    local _, now = clock()
+    local untilWhen = now + duration * 1000
+    if tonumber(redis.call('HGET', budgetsKey, field) or 0) < untilWhen then
+      redis.call('HSET', budgetsKey, field, string.format('%.0f', untilWhen))
     end
     return 1
     """)

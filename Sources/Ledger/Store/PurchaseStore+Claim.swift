@@ -19,15 +19,17 @@ extension PurchaseStore {
       try await redis.run(
         .claim,
         keys: [
-          keys.claim(job.publisherId, job.transactionId),
-          keys.synchronization(job.publisherId, job.synchronizationId),
-          keys.open,
-          keys.customer(job.publisherId, job.customerId),
+          "claimKey": keys.claim(job.publisherId, job.transactionId),
+          "synchronizationKey": keys.synchronization(job.publisherId, job.synchronizationId),
+          "openKey": keys.open,
+          "customerKey": keys.customer(job.publisherId, job.customerId),
         ],
         arguments: [
-          job.claim.encoded, String(Self.unconfirmedClaim.wholeMilliseconds), checksCustomer ? "1" : "0",
-          keys.member(job.publisherId, job.synchronizationId), String(sweepAfter.wholeMilliseconds),
-          String(job.customerId), job.transactionId, encoded(job), job.traceparent ?? "",
+          "claim": job.claim.encoded, "duration": String(Self.unconfirmedClaim.wholeMilliseconds),
+          "checksCustomer": checksCustomer ? "1" : "0",
+          "member": keys.member(job.publisherId, job.synchronizationId),
+          "sweepAfter": String(sweepAfter.wholeMilliseconds), "customer": String(job.customerId),
+          "transaction": job.transactionId, "job": encoded(job), "traceparent": job.traceparent ?? "",
         ]
       ).array ?? []
     switch reply.first?.string {
@@ -47,10 +49,10 @@ extension PurchaseStore {
     return try await redis.run(
       .prolongClaim,
       keys: [
-        keys.claim(job.publisherId, job.transactionId),
-        keys.synchronization(job.publisherId, job.synchronizationId),
+        "claimKey": keys.claim(job.publisherId, job.transactionId),
+        "synchronizationKey": keys.synchronization(job.publisherId, job.synchronizationId),
       ],
-      arguments: [job.claim.encoded]
+      arguments: ["claim": job.claim.encoded]
     ).integer == 1
   }
 
@@ -59,11 +61,13 @@ extension PurchaseStore {
     _ = try await redis.run(
       .undoClaim,
       keys: [
-        keys.claim(job.publisherId, job.transactionId),
-        keys.synchronization(job.publisherId, job.synchronizationId),
-        keys.open,
+        "claimKey": keys.claim(job.publisherId, job.transactionId),
+        "synchronizationKey": keys.synchronization(job.publisherId, job.synchronizationId),
+        "openKey": keys.open,
       ],
-      arguments: [job.claim.encoded, keys.member(job.publisherId, job.synchronizationId)])
+      arguments: [
+        "claim": job.claim.encoded, "member": keys.member(job.publisherId, job.synchronizationId),
+      ])
   }
 
   func encoded(_ job: Job) -> String { String(decoding: job.encoded, as: UTF8.self) }
@@ -75,42 +79,44 @@ extension PurchaseStore {
 
 extension RedisScript {
   fileprivate static let claim = RedisScript(
-    "claim",
+    "claim", functions: [.clock], keys: ["claimKey", "synchronizationKey", "openKey", "customerKey"],
+    arguments: [
+      "claim", "duration", "checksCustomer", "member", "sweepAfter", "customer", "transaction", "job", "traceparent",
+    ],
     """
-    local known = redis.call('HMGET', KEYS[2], 'transaction', 'customer', 'status')
+    local known = redis.call('HMGET', synchronizationKey, 'transaction', 'customer', 'status')
     if known[1] then
-      if known[1] ~= ARGV[7] or known[2] ~= ARGV[6] then return {'in use'} end
+      if known[1] ~= transaction or known[2] ~= customer then return {'in use'} end
       if known[3] == 'finalized' then return {'replayed'} end
-      return {'held', ARGV[1]}
+      return {'held', claim}
     end
-    if ARGV[3] == '1' and redis.call('EXISTS', KEYS[4]) == 0 then return {'customer'} end
-    local holder = redis.call('GET', KEYS[1])
+    if checksCustomer == '1' and redis.call('EXISTS', customerKey) == 0 then return {'customer'} end
+    local holder = redis.call('GET', claimKey)
     if holder then return {'held', holder} end
-    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-    redis.call('HSET', KEYS[2], 'transaction', ARGV[7], 'customer', ARGV[6], 'status', 'processing', 'job', ARGV[8],
-      'traceparent', ARGV[9])
-    local now = redis.call('TIME')
-    redis.call('ZADD', KEYS[3], now[1] * 1000 + math.floor(now[2] / 1000) + ARGV[5], ARGV[4])
+    redis.call('SET', claimKey, claim, 'PX', duration)
+    redis.call('HSET', synchronizationKey, 'transaction', transaction, 'customer', customer, 'status', 'processing',
+      'job', job, 'traceparent', traceparent)
+    redis.call('ZADD', openKey, clock() + sweepAfter, member)
     return {'claimed'}
     """)
 
   fileprivate static let prolongClaim = RedisScript(
-    "prolong claim",
+    "prolong claim", keys: ["claimKey", "synchronizationKey"], arguments: ["claim"],
     """
-    if redis.call('HGET', KEYS[2], 'status') == 'finalized' then return 1 end
-    if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-    redis.call('PERSIST', KEYS[1])
+    if redis.call('HGET', synchronizationKey, 'status') == 'finalized' then return 1 end
+    if redis.call('GET', claimKey) ~= claim then return 0 end
+    redis.call('PERSIST', claimKey)
     return 1
     """)
 
   fileprivate static let undoClaim = RedisScript(
-    "undo claim",
+    "undo claim", keys: ["claimKey", "synchronizationKey", "openKey"], arguments: ["claim", "member"],
     """
-    local state = redis.call('HMGET', KEYS[2], 'status', 'fence')
+    local state = redis.call('HMGET', synchronizationKey, 'status', 'fence')
     if state[1] ~= 'processing' or state[2] then return 0 end
-    if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
-    redis.call('DEL', KEYS[2])
-    redis.call('ZREM', KEYS[3], ARGV[2])
+    if redis.call('GET', claimKey) == claim then redis.call('DEL', claimKey) end
+    redis.call('DEL', synchronizationKey)
+    redis.call('ZREM', openKey, member)
     return 1
     """)
 }

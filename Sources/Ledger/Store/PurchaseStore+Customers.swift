@@ -8,7 +8,9 @@ extension PurchaseStore {
   /// - Returns: whether the customer is new.
   public func putCustomer(_ publisher: Int64, _ customer: Customer) async throws -> Bool {
     let key = keys.customer(publisher, customer.id)
-    let reply = try await redis.run(.putCustomer, keys: [key], arguments: [String(customer.id), customer.email ?? ""])
+    let reply = try await redis.run(
+      .putCustomer, keys: ["customerKey": key],
+      arguments: ["id": String(customer.id), "email": customer.email ?? ""])
     return reply.integer == 1
   }
 
@@ -29,10 +31,10 @@ extension PurchaseStore {
 
 extension RedisScript {
   fileprivate static let putCustomer = RedisScript(
-    "put customer",
+    "put customer", keys: ["customerKey"], arguments: ["id", "email"],
     """
-    local isNew = redis.call('DEL', KEYS[1]) == 0
-    redis.call('HSET', KEYS[1], 'id', ARGV[1], 'email', ARGV[2])
+    local isNew = redis.call('DEL', customerKey) == 0
+    redis.call('HSET', customerKey, 'id', id, 'email', email)
     return isNew and 1 or 0
     """)
 }

@@ -30,7 +30,7 @@ extension PurchaseStore {
     reuse: Duration = .zero
   ) async throws -> FinalizeAnswer {
     let call = finalization(job, lease, outcome, retention, sweepAfter, route, reuse)
-    return try read(try await redis.run(.finalize, call), of: job, lease, outcome)
+    return try read(try await redis.run(call), of: job, lease, outcome)
   }
 
   // Functions of their own, as the strings of a script's call would otherwise be memory of every run that waits for its reply.
@@ -45,19 +45,24 @@ extension PurchaseStore {
     if outcome.accessGranted, let original = outcome.originalTransactionId, let environment = outcome.environment {
       owner = keys.owner(publisher, environment, original)
     }
-    return RedisScript.Call(
+    return RedisScript.finalize.call(
       keys: [
-        keys.transaction(publisher, transaction), keys.synchronization(publisher, job.synchronizationId),
-        keys.claim(publisher, transaction), keys.open,
-      ] + (owner.isEmpty ? [] : [owner]),
+        "transactionKey": keys.transaction(publisher, transaction),
+        "synchronizationKey": keys.synchronization(publisher, job.synchronizationId),
+        "claimKey": keys.claim(publisher, transaction), "openKey": keys.open,
+      ],
+      moreKeys: owner.isEmpty ? [] : [owner],
       arguments: [
-        String(lease.fence), job.claim.encoded, keys.member(publisher, job.synchronizationId),
-        String(retention.wholeMilliseconds), String(job.customerId), transaction, outcome.result.rawValue,
-        outcome.accessGranted ? "1" : "0", outcome.offerId ?? "", outcome.originalTransactionId ?? "",
-        outcome.environment ?? "", job.traceparent ?? "", route ?? "",
-        String(Self.routeRetention.wholeMilliseconds),
-        SynchronizationResult.purchaseOwnedByAnotherCustomer.rawValue, encoded(job),
-        String(sweepAfter.wholeMilliseconds), TransactionRecord.holds(outcome) ? String(reuse.wholeMilliseconds) : "0",
+        "fence": String(lease.fence), "claim": job.claim.encoded,
+        "member": keys.member(publisher, job.synchronizationId), "retention": String(retention.wholeMilliseconds),
+        "customer": String(job.customerId), "transaction": transaction, "result": outcome.result.rawValue,
+        "granted": outcome.accessGranted ? "1" : "0", "offer": outcome.offerId ?? "",
+        "original": outcome.originalTransactionId ?? "", "environment": outcome.environment ?? "",
+        "traceparent": job.traceparent ?? "", "route": route ?? "",
+        "routeRetention": String(Self.routeRetention.wholeMilliseconds),
+        "refusal": SynchronizationResult.purchaseOwnedByAnotherCustomer.rawValue, "job": encoded(job),
+        "sweepAfter": String(sweepAfter.wholeMilliseconds),
+        "reuse": TransactionRecord.holds(outcome) ? String(reuse.wholeMilliseconds) : "0",
       ])
   }
 
@@ -103,45 +108,47 @@ extension PurchaseStore {
 
 extension RedisScript {
   fileprivate static let finalize = RedisScript(
-    "finalize",
+    "finalize", functions: [.readRecord, .writeRecord],
+    keys: ["transactionKey", "synchronizationKey", "claimKey", "openKey"], moreKeys: "ownerIndex",
+    arguments: [
+      "fence", "claim", "member", "retention", "customer", "transaction", "result", "granted", "offer", "original",
+      "environment", "traceparent", "route", "routeRetention", "refusal", "job", "sweepAfter", "reuse",
+    ],
     """
-    local known = redis.call('HMGET', KEYS[2], 'status', 'transaction', 'customer')
-    if known[1] and (known[2] ~= ARGV[6] or known[3] ~= ARGV[5]) then return {'stale'} end
-    if known[1] == 'finalized' then
-      return {'finalized', redis.call('HGETALL', KEYS[2])}
-    end
-    local kept = redis.call('MGET', KEYS[1], KEYS[3], KEYS[5] or KEYS[1])
-    local claim, owner = kept[2], kept[3]
-    local last, _, freshUntil, freshOffer, freshOriginal, freshEnvironment, route = ARGV[1], '0', '0', '', '', '', ''
-    if kept[1] then
-      last, _, freshUntil, freshOffer, freshOriginal, freshEnvironment, route = string.match(kept[1],
-        \(TransactionRecord.pattern))
-    end
-    if last ~= ARGV[1] then return {'stale'} end
-    local result, granted, offer = ARGV[7], ARGV[8], ARGV[9]
-    local now = redis.call('TIME')
-    local time = now[1] .. string.sub('00000' .. now[2], -6, -4)
-    if granted == '1' and ARGV[18] ~= '0' then
-      freshUntil, freshOffer, freshOriginal, freshEnvironment = time + ARGV[18], offer, ARGV[10], ARGV[11]
-    end
-    if ARGV[13] ~= '' then route = ARGV[13] end
-    if KEYS[5] then
+    -- An outcome that gives access names the key of its purchase's owner.
+    local ownerKey = KEYS[ownerIndex]
+    local function own(owner)
       if not owner then
-        redis.call('SET', KEYS[5], ARGV[5])
-      elseif owner ~= ARGV[5] then
-        result, granted, offer = ARGV[15], '0', ''
+        redis.call('SET', ownerKey, customer)
+      elseif owner ~= customer then
+        result, granted, offer = refusal, '0', ''
       end
     end
-    redis.call('HSET', KEYS[2], 'status', 'finalized', 'result', result, 'granted', granted, 'offer', offer, 'original',
-      ARGV[10], 'environment', ARGV[11], 'version', ARGV[1], 'finalizedAt', time)
-    if not known[1] then
-      redis.call('HSET', KEYS[2], 'transaction', ARGV[6], 'customer', ARGV[5], 'traceparent', ARGV[12], 'job', ARGV[16])
-      redis.call('ZADD', KEYS[4], time + ARGV[17], ARGV[3])
+
+    local known = redis.call('HMGET', synchronizationKey, 'status', 'transaction', 'customer')
+    if known[1] and (known[2] ~= transaction or known[3] ~= customer) then return {'stale'} end
+    if known[1] == 'finalized' then return {'finalized', redis.call('HGETALL', synchronizationKey)} end
+    local kept = redis.call('MGET', transactionKey, claimKey, ownerKey or transactionKey)
+    local last, _, freshUntil, freshOffer, freshOriginal, freshEnvironment, lastRoute = readRecord(kept[1])
+    if kept[1] and last ~= fence then return {'stale'} end
+    local now = redis.call('TIME')
+    local time = now[1] .. string.sub('00000' .. now[2], -6, -4)
+    if granted == '1' and reuse ~= '0' then
+      freshUntil, freshOffer, freshOriginal, freshEnvironment = time + reuse, offer, original, environment
     end
-    redis.call('PEXPIRE', KEYS[2], ARGV[4])
-    redis.call('SET', KEYS[1], table.concat({ARGV[1], '0', freshUntil, freshOffer, freshOriginal, freshEnvironment,
-      route}, '\\031'), 'PX', ARGV[14])
-    if claim == ARGV[2] then redis.call('DEL', KEYS[3]) end
+    if route == '' then route = lastRoute end
+    if ownerKey then own(kept[3]) end
+    redis.call('HSET', synchronizationKey, 'status', 'finalized', 'result', result, 'granted', granted, 'offer', offer,
+      'original', original, 'environment', environment, 'version', fence, 'finalizedAt', time)
+    if not known[1] then
+      redis.call('HSET', synchronizationKey, 'transaction', transaction, 'customer', customer, 'traceparent',
+        traceparent, 'job', job)
+      redis.call('ZADD', openKey, time + sweepAfter, member)
+    end
+    redis.call('PEXPIRE', synchronizationKey, retention)
+    redis.call('SET', transactionKey,
+      writeRecord(fence, '0', freshUntil, freshOffer, freshOriginal, freshEnvironment, route), 'PX', routeRetention)
+    if kept[2] == claim then redis.call('DEL', claimKey) end
     return {'ours', result, granted, offer, time}
     """)
 }

@@ -63,7 +63,7 @@ extension PurchaseStore {
     endpoints: [String] = []
   ) async throws -> LeaseAnswer {
     let call = taking(job, duration, sweepAfter, wasRedelivered, places, endpoints)
-    return try read(try await redis.run(.takeLease, call), of: job)
+    return try read(try await redis.run(call), of: job)
   }
 
   @inline(never)
@@ -72,16 +72,20 @@ extension PurchaseStore {
     _ endpoints: [String]
   ) -> RedisScript.Call {
     let (publisher, transaction) = (job.publisherId, job.transactionId)
-    return RedisScript.Call(
+    return RedisScript.takeLease.call(
       keys: [
-        keys.transaction(publisher, transaction), keys.synchronization(publisher, job.synchronizationId),
-        keys.claim(publisher, transaction), keys.open, keys.budgets,
+        "transactionKey": keys.transaction(publisher, transaction),
+        "synchronizationKey": keys.synchronization(publisher, job.synchronizationId),
+        "claimKey": keys.claim(publisher, transaction), "openKey": keys.open, "budgetsKey": keys.budgets,
       ],
       arguments: [
-        String(duration.wholeMilliseconds), job.claim.encoded, keys.member(publisher, job.synchronizationId),
-        String(sweepAfter.wholeMilliseconds), String(job.customerId), transaction, encoded(job),
-        job.traceparent ?? "", wasRedelivered ? "1" : "0", String(endpoints.count),
-      ] + endpoints + places.flatMap { [$0.name, String($0.perSecond)] })
+        "duration": String(duration.wholeMilliseconds), "claim": job.claim.encoded,
+        "member": keys.member(publisher, job.synchronizationId), "sweepAfter": String(sweepAfter.wholeMilliseconds),
+        "customer": String(job.customerId), "transaction": transaction, "job": encoded(job),
+        "traceparent": job.traceparent ?? "", "wasRedelivered": wasRedelivered ? "1" : "0",
+        "endpointCount": String(endpoints.count),
+      ],
+      moreArguments: endpoints + places.flatMap { [$0.name, String($0.perSecond)] })
   }
 
   @inline(never)
@@ -134,9 +138,14 @@ extension PurchaseStore {
     let reply =
       try await redis.run(
         .renewLeases,
-        keys: [keys.open] + held.map { keys.transaction($0.job.publisherId, $0.job.transactionId) },
-        arguments: [String(duration.wholeMilliseconds), String(sweepAfter.wholeMilliseconds)]
-          + held.flatMap { [String($0.lease.fence), keys.member($0.job.publisherId, $0.job.synchronizationId)] }
+        keys: ["openKey": keys.open],
+        moreKeys: held.map { keys.transaction($0.job.publisherId, $0.job.transactionId) },
+        arguments: [
+          "duration": String(duration.wholeMilliseconds), "sweepAfter": String(sweepAfter.wholeMilliseconds),
+        ],
+        moreArguments: held.flatMap {
+          [String($0.lease.fence), keys.member($0.job.publisherId, $0.job.synchronizationId)]
+        }
       ).array ?? []
     guard reply.count == held.count else { throw unexpected(reply, "renew leases") }
     return reply.map { $0.integer == 1 }
@@ -155,12 +164,14 @@ extension PurchaseStore {
     _ = try await redis.run(
       .release,
       keys: [
-        keys.transaction(publisher, transaction), keys.synchronization(publisher, job.synchronizationId), keys.open,
+        "transactionKey": keys.transaction(publisher, transaction),
+        "synchronizationKey": keys.synchronization(publisher, job.synchronizationId), "openKey": keys.open,
       ],
       arguments: [
-        String(lease.fence), isRetrying ? "retrying" : "", keys.member(publisher, job.synchronizationId),
-        String(sweepAfter.wholeMilliseconds), route ?? "", String(Self.routeRetention.wholeMilliseconds),
-        isRun ? "1" : "0",
+        "fence": String(lease.fence), "newStatus": isRetrying ? "retrying" : "",
+        "member": keys.member(publisher, job.synchronizationId), "sweepAfter": String(sweepAfter.wholeMilliseconds),
+        "newRoute": route ?? "", "routeRetention": String(Self.routeRetention.wholeMilliseconds),
+        "isRun": isRun ? "1" : "0",
       ])
   }
 
@@ -169,113 +180,124 @@ extension PurchaseStore {
 
 extension RedisScript {
   fileprivate static let takeLease = RedisScript(
-    "take lease",
-    grantFunction + """
-      local known = redis.call('HMGET', KEYS[2], 'status', 'transaction', 'customer', 'crashes', 'held')
-      local status = known[1]
-      if status and (known[2] ~= ARGV[6] or known[3] ~= ARGV[5]) then
-        if redis.call('GET', KEYS[3]) == ARGV[2] then redis.call('DEL', KEYS[3]) end
-        return {'foreign'}
-      end
-      if status == 'finalized' then return {'finalized', redis.call('HGETALL', KEYS[2])} end
-      local now = redis.call('TIME')
-      local micros = now[1] * 1000000 + now[2]
-      local millis = math.floor(micros / 1000)
-      local kept = redis.call('MGET', KEYS[1], KEYS[3])
-      local last, untilWhen, freshUntil, offer, original, environment, route = '0', '0', '0', '', '', '', ''
-      if kept[1] then
-        last, untilWhen, freshUntil, offer, original, environment, route = string.match(kept[1],
-          \(TransactionRecord.pattern))
-      end
-      if tonumber(untilWhen) > millis then return {'busy', untilWhen - millis} end
-      local isFresh = tonumber(freshUntil) > millis
-      if not isFresh then freshUntil, offer, original, environment = '0', '', '', '' end
+    "take lease", functions: [.grant, .readRecord, .writeRecord],
+    keys: ["transactionKey", "synchronizationKey", "claimKey", "openKey", "budgetsKey"],
+    arguments: [
+      "duration", "claim", "member", "sweepAfter", "customer", "transaction", "job", "traceparent", "wasRedelivered",
+      "endpointCount",
+    ],
+    moreArguments: "firstEndpoint",
+    """
+    -- Brings back from the job what Redis has lost, and makes the claim last.
+    local function restore(status, holder)
       if not status then
-        redis.call('HSET', KEYS[2], 'transaction', ARGV[6], 'customer', ARGV[5], 'status', 'processing', 'job', ARGV[7],
-          'traceparent', ARGV[8])
+        redis.call('HSET', synchronizationKey, 'transaction', transaction, 'customer', customer, 'status', 'processing',
+          'job', job, 'traceparent', traceparent)
       end
-      local holder = kept[2]
       if not holder then
-        redis.call('SET', KEYS[3], ARGV[2])
-      elseif holder == ARGV[2] then
-        redis.call('PERSIST', KEYS[3])
+        redis.call('SET', claimKey, claim)
+      elseif holder == claim then
+        redis.call('PERSIST', claimKey)
       end
-      local due = millis + ARGV[4]
-      local place, endpoint, wait = '', '', 0
-      local first = 11 + ARGV[10]
-      if not isFresh and #ARGV >= first then
-        local rate
-        place, rate = ARGV[first], ARGV[first + 1]
-        local at, only = string.match(route, '^([^|]*|[^|]*)|?([^|]*)')
-        for index = first, #ARGV, 2 do
-          if at == ARGV[index] then place, rate = ARGV[index], ARGV[index + 1] end
-        end
-        local endpoints, any = {}, {}
-        for index = 11, first - 1 do
-          any[#any + 1] = ARGV[index]
-          if at == place and only == ARGV[index] then endpoints = {only} end
-        end
-        if #endpoints == 0 then endpoints = any end
-        endpoint, wait = grant(KEYS[5], place, rate, endpoints, micros)
-        if endpoint == '' then
-          redis.call('ZADD', KEYS[4], due + wait, ARGV[3])
-          return {'wait', wait}
-        end
+    end
+
+    -- Returns place, endpoint and wait of the first call. The place of the route goes before the first one, and there
+    -- the endpoint of the route before the others.
+    local function firstCall(route, micros)
+      local firstPlace = firstEndpoint + endpointCount
+      if #ARGV < firstPlace then return '', '', 0 end
+      local place, perSecond = ARGV[firstPlace], ARGV[firstPlace + 1]
+      local at, only = string.match(route, '^([^|]*|[^|]*)|?([^|]*)')
+      for index = firstPlace, #ARGV, 2 do
+        if at == ARGV[index] then place, perSecond = at, ARGV[index + 1] end
       end
-      local time = now[1] .. string.sub('00000' .. now[2], -6)
-      local fence = time
-      if tonumber(last) >= micros then fence = string.format('%.0f', last + 1) end
-      redis.call('SET', KEYS[1], table.concat({fence, millis + ARGV[1], freshUntil, offer, original, environment, route},
-        '\\031'))
-      local crashes = tonumber(known[4] or 0)
-      if ARGV[9] == '1' and known[5] then crashes = crashes + 1 end
-      redis.call('HSET', KEYS[2], 'fence', fence, 'held', 1, 'crashes', crashes)
-      redis.call('ZADD', KEYS[4], due, ARGV[3])
-      local answer = {'taken', fence, route, string.sub(time, 1, -4), crashes, place, endpoint}
-      if isFresh then answer[8], answer[9], answer[10] = offer, original, environment end
-      return answer
-      """)
+      local endpoints, any = {}, {}
+      for index = firstEndpoint, firstPlace - 1 do
+        any[#any + 1] = ARGV[index]
+        if at == place and only == ARGV[index] then endpoints = {only} end
+      end
+      if #endpoints == 0 then endpoints = any end
+      return place, grant(budgetsKey, place, perSecond, endpoints, micros)
+    end
+
+    local known = redis.call('HMGET', synchronizationKey, 'status', 'transaction', 'customer', 'crashes', 'held')
+    local status = known[1]
+    if status and (known[2] ~= transaction or known[3] ~= customer) then
+      if redis.call('GET', claimKey) == claim then redis.call('DEL', claimKey) end
+      return {'foreign'}
+    end
+    if status == 'finalized' then return {'finalized', redis.call('HGETALL', synchronizationKey)} end
+    local now = redis.call('TIME')
+    local micros = now[1] * 1000000 + now[2]
+    local millis = math.floor(micros / 1000)
+    local kept = redis.call('MGET', transactionKey, claimKey)
+    local last, untilWhen, freshUntil, offer, original, environment, route = readRecord(kept[1])
+    if tonumber(untilWhen) > millis then return {'busy', untilWhen - millis} end
+    local isFresh = tonumber(freshUntil) > millis
+    if not isFresh then freshUntil, offer, original, environment = '0', '', '', '' end
+    restore(status, kept[2])
+    local due = millis + sweepAfter
+    local place, endpoint, wait = '', '', 0
+    if not isFresh then
+      place, endpoint, wait = firstCall(route, micros)
+      if wait > 0 then
+        redis.call('ZADD', openKey, due + wait, member)
+        return {'wait', wait}
+      end
+    end
+    local time = now[1] .. string.sub('00000' .. now[2], -6)
+    local fence = time
+    if tonumber(last) >= micros then fence = string.format('%.0f', last + 1) end
+    redis.call('SET', transactionKey,
+      writeRecord(fence, millis + duration, freshUntil, offer, original, environment, route))
+    local crashes = tonumber(known[4] or 0)
+    if wasRedelivered == '1' and known[5] then crashes = crashes + 1 end
+    redis.call('HSET', synchronizationKey, 'fence', fence, 'held', 1, 'crashes', crashes)
+    redis.call('ZADD', openKey, due, member)
+    local answer = {'taken', fence, route, string.sub(time, 1, -4), crashes, place, endpoint}
+    if isFresh then answer[8], answer[9], answer[10] = offer, original, environment end
+    return answer
+    """)
 
   fileprivate static let renewLeases = RedisScript(
-    "renew leases",
+    "renew leases", functions: [.clock], keys: ["openKey"], moreKeys: "firstRecord",
+    arguments: ["duration", "sweepAfter"], moreArguments: "firstLease",
     """
-    local now = redis.call('TIME')
-    local millis = now[1] * 1000 + math.floor(now[2] / 1000)
-    local due = millis + ARGV[2]
+    local millis = clock()
     local renewed = {}
-    for index = 2, #KEYS do
-      local fence, member = ARGV[2 * index - 1], ARGV[2 * index]
-      local kept = redis.call('GET', KEYS[index])
+    for number = 0, #KEYS - firstRecord do
+      local key = KEYS[firstRecord + number]
+      local fence, member = ARGV[firstLease + 2 * number], ARGV[firstLease + 2 * number + 1]
+      local kept = redis.call('GET', key)
       local last, untilWhen, rest
       if kept then last, untilWhen, rest = string.match(kept, '^(%d+)\\031(%d+)(.*)$') end
       if last == fence and tonumber(untilWhen) > millis then
-        redis.call('SET', KEYS[index], fence .. '\\031' .. millis + ARGV[1] .. rest)
-        redis.call('ZADD', KEYS[1], 'XX', due, member)
-        renewed[index - 1] = 1
+        redis.call('SET', key, fence .. '\\031' .. millis + duration .. rest)
+        redis.call('ZADD', openKey, 'XX', millis + sweepAfter, member)
+        renewed[number + 1] = 1
       else
-        renewed[index - 1] = 0
+        renewed[number + 1] = 0
       end
     end
     return renewed
     """)
 
   fileprivate static let release = RedisScript(
-    "release",
+    "release", functions: [.clock, .readRecord, .writeRecord],
+    keys: ["transactionKey", "synchronizationKey", "openKey"],
+    arguments: ["fence", "newStatus", "member", "sweepAfter", "newRoute", "routeRetention", "isRun"],
     """
-    local kept = redis.call('GET', KEYS[1])
-    if not kept then return 0 end
-    local fence, _, freshUntil, offer, original, environment, route = string.match(kept, \(TransactionRecord.pattern))
-    if fence ~= ARGV[1] then return 0 end
-    if ARGV[5] ~= '' then route = ARGV[5] end
-    redis.call('SET', KEYS[1], table.concat({fence, '0', freshUntil, offer, original, environment, route}, '\\031'),
-      'PX', ARGV[6])
-    local status = redis.call('HGET', KEYS[2], 'status')
+    local last, _, freshUntil, offer, original, environment, route = readRecord(redis.call('GET', transactionKey))
+    if last ~= fence then return 0 end
+    if newRoute ~= '' then route = newRoute end
+    redis.call('SET', transactionKey, writeRecord(fence, '0', freshUntil, offer, original, environment, route), 'PX',
+      routeRetention)
+    local status = redis.call('HGET', synchronizationKey, 'status')
     if not status or status == 'finalized' then return 0 end
-    redis.call('HDEL', KEYS[2], 'held')
-    if ARGV[7] == '1' then redis.call('HDEL', KEYS[2], 'crashes') end
-    if ARGV[2] ~= '' then redis.call('HSET', KEYS[2], 'status', ARGV[2]) end
-    local now = redis.call('TIME')
-    redis.call('ZADD', KEYS[3], now[1] * 1000 + math.floor(now[2] / 1000) + ARGV[4], ARGV[3])
+    redis.call('HDEL', synchronizationKey, 'held')
+    if isRun == '1' then redis.call('HDEL', synchronizationKey, 'crashes') end
+    if newStatus ~= '' then redis.call('HSET', synchronizationKey, 'status', newStatus) end
+    redis.call('ZADD', openKey, clock() + sweepAfter, member)
     return 1
     """)
 }

@@ -16,10 +16,10 @@ extension PurchaseStore {
     limit: Int, lookAgainAfter interval: Duration, overdueBy overdue: Duration = .zero
   ) async throws -> [Job] {
     let reply = try await redis.run(
-      .sweep, keys: [keys.open],
+      .sweep, keys: ["openKey": keys.open],
       arguments: [
-        String(limit), String(interval.wholeMilliseconds), keys.synchronizationPrefix,
-        String(overdue.wholeMilliseconds),
+        "limit": String(limit), "interval": String(interval.wholeMilliseconds), "prefix": keys.synchronizationPrefix,
+        "overdue": String(overdue.wholeMilliseconds),
       ])
     return (reply.array ?? []).compactMap { element in
       element.string.flatMap { try? Job(JSONText(Array($0.utf8))) }
@@ -32,17 +32,16 @@ extension PurchaseStore {
 
 extension RedisScript {
   fileprivate static let sweep = RedisScript(
-    "sweep",
+    "sweep", functions: [.clock], keys: ["openKey"], arguments: ["limit", "interval", "prefix", "overdue"],
     """
-    local now = redis.call('TIME')
-    local millis = now[1] * 1000 + math.floor(now[2] / 1000)
+    local millis = clock()
     local jobs = {}
-    for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', millis - ARGV[4], 'LIMIT', 0, ARGV[1])) do
-      local state = redis.call('HMGET', ARGV[3] .. member, 'status', 'job')
+    for _, member in ipairs(redis.call('ZRANGEBYSCORE', openKey, '-inf', millis - overdue, 'LIMIT', 0, limit)) do
+      local state = redis.call('HMGET', prefix .. member, 'status', 'job')
       if not state[1] or not state[2] then
-        redis.call('ZREM', KEYS[1], member)
+        redis.call('ZREM', openKey, member)
       else
-        redis.call('ZADD', KEYS[1], millis + ARGV[2], member)
+        redis.call('ZADD', openKey, millis + interval, member)
         jobs[#jobs + 1] = state[2]
       end
     end

@@ -43,7 +43,8 @@ final class ToldBatch {
   private func send(_ entries: [Entry]) async {
     do {
       _ = try await redis.run(
-        .told, keys: [open] + entries.map(\.synchronization), arguments: entries.map(\.member))
+        .told, keys: ["openKey": open], moreKeys: entries.map(\.synchronization),
+        moreArguments: entries.map(\.member))
       for entry in entries { entry.waiter.resume() }
     } catch {
       for entry in entries { entry.waiter.resume(throwing: error) }
@@ -53,16 +54,17 @@ final class ToldBatch {
 
 extension RedisScript {
   fileprivate static let told = RedisScript(
-    "told",
+    "told", keys: ["openKey"], moreKeys: "firstSynchronization", moreArguments: "firstMember",
     """
     local done = {}
-    for index = 2, #KEYS do
-      if redis.call('HGET', KEYS[index], 'status') == 'finalized' then
-        redis.call('HDEL', KEYS[index], 'job', 'fence', 'held', 'crashes')
-        done[#done + 1] = ARGV[index - 1]
+    for number = 0, #KEYS - firstSynchronization do
+      local key = KEYS[firstSynchronization + number]
+      if redis.call('HGET', key, 'status') == 'finalized' then
+        redis.call('HDEL', key, 'job', 'fence', 'held', 'crashes')
+        done[#done + 1] = ARGV[firstMember + number]
       end
     end
-    if #done > 0 then redis.call('ZREM', KEYS[1], unpack(done)) end
+    if #done > 0 then redis.call('ZREM', openKey, unpack(done)) end
     return #done
     """)
 }

@@ -1,4 +1,5 @@
 import Domain
+import Redis
 
 /// What Redis keeps of a transaction in one string: seven fields, a unit separator (ASCII 31) between two.
 ///
@@ -10,13 +11,31 @@ import Domain
 ///
 /// One key instead of four: a script's command costs Redis some 4 us, and as much again when it writes.
 enum TransactionRecord {
-  /// Lua: the pattern that takes a record apart.
-  static let pattern = "'^(%d+)\\031(%d+)\\031(%d+)\\031([^\\031]*)\\031([^\\031]*)\\031([^\\031]*)\\031(.*)$'"
-
   /// Whether an outcome can be one of the fields.
   static func holds(_ outcome: Outcome) -> Bool {
     [outcome.offerId, outcome.originalTransactionId, outcome.environment].allSatisfy {
       $0?.utf8.contains(31) != true
     }
   }
+}
+
+extension LuaFunction {
+  /// Lua: `readRecord(text)` returns the fields of a record. Without a record (`false`) it returns those of a
+  /// transaction of which nothing is known.
+  static let readRecord = LuaFunction(
+    """
+    local function readRecord(text)
+      if not text then return '0', '0', '0', '', '', '', '' end
+      return string.match(text,
+        '^(%d+)\\031(%d+)\\031(%d+)\\031([^\\031]*)\\031([^\\031]*)\\031([^\\031]*)\\031(.*)$')
+    end
+    """)
+
+  /// Lua: `writeRecord(…)` returns the record of its seven fields.
+  static let writeRecord = LuaFunction(
+    """
+    local function writeRecord(...)
+      return table.concat({...}, '\\031')
+    end
+    """)
 }

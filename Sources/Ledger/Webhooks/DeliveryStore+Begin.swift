@@ -44,15 +44,16 @@ extension DeliveryStore {
     let reply = try await redis.run(
       .begin,
       keys: [
-        keys.webhook(publisher, endpoint.id), keys.webhookHealth(publisher, endpoint.id),
-        keys.event(publisher, delivery.eventId), keys.slots(publisher, endpoint.id),
-        keys.pace(publisher, endpoint.id), keys.plans(publisher, endpoint.id),
+        "webhookKey": keys.webhook(publisher, endpoint.id), "healthKey": keys.webhookHealth(publisher, endpoint.id),
+        "eventKey": keys.event(publisher, delivery.eventId), "slotsKey": keys.slots(publisher, endpoint.id),
+        "paceKey": keys.pace(publisher, endpoint.id), "plansKey": keys.plans(publisher, endpoint.id),
       ],
       arguments: [
-        endpoint.source == .configuration ? "1" : "0", endpoint.id, delivery.round, String(delivery.attempt),
-        Self.slot(delivery),
-        String(lease.wholeMilliseconds), String(endpoint.maxConcurrency), String(endpoint.maxPerSecond ?? 0),
-        delivery.isPlanned ? "1" : "0", delivery.isAskedByName ? "1" : "0",
+        "isConfigured": endpoint.source == .configuration ? "1" : "0", "endpoint": endpoint.id,
+        "round": delivery.round, "attempt": String(delivery.attempt), "slot": Self.slot(delivery),
+        "lease": String(lease.wholeMilliseconds), "maxConcurrency": String(endpoint.maxConcurrency),
+        "maxPerSecond": String(endpoint.maxPerSecond ?? 0), "isPlanned": delivery.isPlanned ? "1" : "0",
+        "isAskedByName": delivery.isAskedByName ? "1" : "0",
       ])
     guard let parts = reply.array, let word = parts.first?.string, parts.count >= 7, let now = parts[3].integer else {
       throw unexpected(reply, "begin")
@@ -79,8 +80,8 @@ extension DeliveryStore {
   /// Keeps the slots of attempts that take long; one that was lost is not taken again.
   public func renew(_ held: [(delivery: Delivery, endpoint: String)], lease: Duration) async throws {
     _ = try await redis.run(
-      .renewSlots, keys: held.map { keys.slots($0.delivery.publisherId, $0.endpoint) },
-      arguments: [String(lease.wholeMilliseconds)] + held.map { Self.slot($0.delivery) })
+      .renewSlots, moreKeys: held.map { keys.slots($0.delivery.publisherId, $0.endpoint) },
+      arguments: ["lease": String(lease.wholeMilliseconds)], moreArguments: held.map { Self.slot($0.delivery) })
   }
 
   /// Gives the slot of an attempt back that was broken off.
@@ -103,90 +104,106 @@ extension EndpointHealth {
   }
 }
 
-extension RedisScript {
+extension LuaFunction {
   /// Lua: `unannounced(key)` returns reason, time and begin of the failures of an endpoint that was disabled and whose
   /// event was not published yet; empty texts otherwise.
-  static let unannouncedFunction = """
+  static let unannounced = LuaFunction(
+    """
     local function unannounced(key)
       local health = redis.call('HMGET', key, 'unannounced', 'disabled_reason', 'disabled_at', 'failing_since')
       if health[1] and health[2] then return health[2], health[3], health[4] or '' end
       return '', '', ''
     end
+    """)
+}
 
-    """
-
+extension RedisScript {
   /// What was delivered is consulted first: `done:` counts how often it was, and each round remembers at which count it
   /// began. Only what was asked for by name goes on behind a delivery, and only behind one that was before it.
   ///
-  /// The rate is a generic cell rate algorithm with room for a tenth of a second. What finds no room is planned: each
-  /// later than the one before, so that none comes in vain, and nothing new overtakes what is planned. A copy of a message
-  /// gets the same time, so that only what will be sent has a turn. Another rate makes new plans.
+  /// The rate is a generic cell rate algorithm with room for a tenth of a second. What finds no room is planned: each later than the one before, so
+  /// that none comes in vain, and nothing new overtakes what is planned. A copy of a message gets the same time, so
+  /// that only what will be sent has a turn. Another rate makes new plans.
   fileprivate static let begin = RedisScript(
-    "begin",
-    unannouncedFunction + """
-      local time = redis.call('TIME')
-      local now = time[1] * 1000 + math.floor(time[2] / 1000)
-      local function answer(word, one, two)
-        return {word, one or '', two or '', now, unannounced(KEYS[2])}
+    "begin", functions: [.clock, .unannounced],
+    keys: ["webhookKey", "healthKey", "eventKey", "slotsKey", "paceKey", "plansKey"],
+    arguments: [
+      "isConfigured", "endpoint", "round", "attempt", "slot", "lease", "maxConcurrency", "maxPerSecond", "isPlanned",
+      "isAskedByName",
+    ],
+    """
+    local now, micros = clock()
+    local function answer(word, one, two)
+      return {word, one or '', two or '', now, unannounced(healthKey)}
+    end
+
+    -- Returns the answer of an attempt that was made before, or that is not needed any more.
+    local function before()
+      local done = redis.call('HGET', eventKey, 'done:' .. endpoint)
+      local last = redis.call('HGET', eventKey, 'made:' .. endpoint .. '/' .. round)
+      local number, outcome, due, seen
+      if last then number, outcome, due, seen = string.match(last, '^(%d+) (%a+) (%d*) (%d+)$') end
+      local later = last and tonumber(number) - tonumber(attempt) or -1
+      if later == 0 and outcome == 'delivered' then return 'made', outcome end
+      if done and (isAskedByName == '0' or last and seen ~= done) then return 'superseded' end
+      if later == 0 then return 'made', outcome, due end
+      if later > 0 then return 'superseded' end
+    end
+
+    -- Takes an attempt out of the endpoint's rate, or returns the milliseconds after which it has its turn.
+    local function plan()
+      local interval = 1000000 / maxPerSecond
+      local kept = redis.call('HMGET', paceKey, 'used', 'planned', 'rate')
+      local used, planned = math.max(tonumber(kept[1] or 0), micros), tonumber(kept[2] or 0)
+      if kept[3] and kept[3] ~= maxPerSecond then
+        used, planned = math.min(used, micros + interval), 0
+        redis.call('DEL', plansKey)
       end
-      local done = redis.call('HGET', KEYS[3], 'done:' .. ARGV[2])
-      local last = redis.call('HGET', KEYS[3], 'made:' .. ARGV[2] .. '/' .. ARGV[3])
-      local attempt, outcome, due, seen
-      if last then attempt, outcome, due, seen = string.match(last, '^(%d+) (%a+) (%d*) (%d+)$') end
-      local later = last and tonumber(attempt) - tonumber(ARGV[4]) or -1
-      if later == 0 and outcome == 'delivered' then return answer('made', outcome) end
-      if done and (ARGV[10] == '0' or last and seen ~= done) then return answer('superseded') end
-      if later == 0 then return answer('made', outcome, due) end
-      if later > 0 then return answer('superseded') end
-      if ARGV[1] == '0' and redis.call('EXISTS', KEYS[1]) == 0 then return answer('gone') end
-      if redis.call('HEXISTS', KEYS[2], 'disabled_reason') == 1 then return answer('disabled') end
-      redis.call('ZREMRANGEBYSCORE', KEYS[4], '-inf', now)
-      if redis.call('ZSCORE', KEYS[4], ARGV[5]) then return answer('under way') end
-      if redis.call('ZCARD', KEYS[4]) >= tonumber(ARGV[7]) then return answer('full') end
-      local rate = tonumber(ARGV[8])
-      if rate > 0 then
-        local micros = time[1] * 1000000 + time[2]
-        local interval = 1000000 / rate
-        local pace = redis.call('HMGET', KEYS[5], 'used', 'planned', 'rate')
-        local used = math.max(tonumber(pace[1] or 0), micros)
-        local planned = tonumber(pace[2] or 0)
-        if pace[3] and pace[3] ~= ARGV[8] then
-          used, planned = math.min(used, micros + interval), 0
-          redis.call('DEL', KEYS[6])
-        end
-        redis.call('ZREMRANGEBYSCORE', KEYS[6], '-inf', string.format('%.0f', micros - 60000000))
-        local own = tonumber(redis.call('ZSCORE', KEYS[6], ARGV[5]) or 0)
-        local isPlanned = ARGV[9] == '1' or own > 0 and own <= micros
-        local hasRoom = used + interval - micros <= math.max(100000, interval)
-        local plan
-        if hasRoom and (isPlanned or planned <= micros) then
-          used = used + interval
-          redis.call('ZREM', KEYS[6], ARGV[5])
-        elseif own > micros then
-          plan = own
-        else
-          planned = math.max(planned, used) + interval
-          plan = planned
-          redis.call('ZADD', KEYS[6], string.format('%.0f', plan), ARGV[5])
-        end
-        redis.call('HSET', KEYS[5], 'used', string.format('%.0f', used), 'planned', string.format('%.0f', planned),
-          'rate', ARGV[8])
-        local kept = math.ceil((math.max(planned, used) - micros) / 1000) + 60000
-        redis.call('PEXPIRE', KEYS[5], kept)
-        redis.call('PEXPIRE', KEYS[6], kept)
-        if plan then return answer('planned', math.ceil((plan - micros) / 1000)) end
+      redis.call('ZREMRANGEBYSCORE', plansKey, '-inf', string.format('%.0f', micros - 60000000))
+      local own = tonumber(redis.call('ZSCORE', plansKey, slot) or 0)
+      local hasTurn = isPlanned == '1' or own > 0 and own <= micros
+      local after = used + interval
+      local wait = after - micros - math.max(100000, interval)
+      local turn
+      if wait <= 0 and (hasTurn or planned <= micros) then
+        used = after
+        redis.call('ZREM', plansKey, slot)
+      elseif own > micros then
+        turn = own
+      else
+        planned = math.max(planned, used) + interval
+        turn = planned
+        redis.call('ZADD', plansKey, string.format('%.0f', turn), slot)
       end
-      redis.call('ZADD', KEYS[4], now + ARGV[6], ARGV[5])
-      redis.call('PEXPIRE', KEYS[4], 600000)
-      return answer('go')
-      """)
+      redis.call('HSET', paceKey, 'used', string.format('%.0f', used), 'planned', string.format('%.0f', planned),
+        'rate', maxPerSecond)
+      local expiry = math.ceil((math.max(planned, used) - micros) / 1000) + 60000
+      redis.call('PEXPIRE', paceKey, expiry)
+      redis.call('PEXPIRE', plansKey, expiry)
+      return turn and math.ceil((turn - micros) / 1000)
+    end
+
+    local word, one, two = before()
+    if word then return answer(word, one, two) end
+    if isConfigured == '0' and redis.call('EXISTS', webhookKey) == 0 then return answer('gone') end
+    if redis.call('HEXISTS', healthKey, 'disabled_reason') == 1 then return answer('disabled') end
+    redis.call('ZREMRANGEBYSCORE', slotsKey, '-inf', now)
+    if redis.call('ZSCORE', slotsKey, slot) then return answer('under way') end
+    if redis.call('ZCARD', slotsKey) >= tonumber(maxConcurrency) then return answer('full') end
+    local wait = tonumber(maxPerSecond) > 0 and plan()
+    if wait then return answer('planned', wait) end
+    redis.call('ZADD', slotsKey, now + lease, slot)
+    redis.call('PEXPIRE', slotsKey, 600000)
+    return answer('go')
+    """)
 
   fileprivate static let renewSlots = RedisScript(
-    "renew slots",
+    "renew slots", functions: [.clock], moreKeys: "firstSlots", arguments: ["lease"], moreArguments: "firstSlot",
     """
-    local time = redis.call('TIME')
-    local leased = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[1]
-    for index, key in ipairs(KEYS) do redis.call('ZADD', key, 'XX', leased, ARGV[index + 1]) end
+    local leased = clock() + lease
+    for number = 0, #KEYS - firstSlots do
+      redis.call('ZADD', KEYS[firstSlots + number], 'XX', leased, ARGV[firstSlot + number])
+    end
     return #KEYS
     """)
 }

@@ -22,17 +22,20 @@ extension DeliveryStore {
     let reply = try await redis.run(
       .finish,
       keys: [
-        keys.webhook(publisher, endpoint.id), keys.webhookHealth(publisher, endpoint.id),
-        keys.event(publisher, delivery.eventId), keys.slots(publisher, endpoint.id),
-        keys.attempts(publisher, endpoint.id), keys.eventAttempts(publisher, delivery.eventId),
-        keys.owed(publisher, endpoint.id), keys.webhooksVersion(publisher),
+        "webhookKey": keys.webhook(publisher, endpoint.id), "healthKey": keys.webhookHealth(publisher, endpoint.id),
+        "eventKey": keys.event(publisher, delivery.eventId), "slotsKey": keys.slots(publisher, endpoint.id),
+        "logKey": keys.attempts(publisher, endpoint.id),
+        "eventLogKey": keys.eventAttempts(publisher, delivery.eventId),
+        "owedKey": keys.owed(publisher, endpoint.id), "versionKey": keys.webhooksVersion(publisher),
       ],
       arguments: [
-        endpoint.source == .configuration ? "1" : "0", endpoint.id, delivery.round, String(attempt.number),
-        Self.slot(delivery),
-        attempt.outcome.rawValue, attempt.nextAt.map { String($0) } ?? "", isGone ? "1" : "0",
-        String(disableAfter.wholeMilliseconds), String(retention.wholeMilliseconds), delivery.eventId, delivery.kept,
-      ] + attempt.fields)
+        "isConfigured": endpoint.source == .configuration ? "1" : "0", "endpoint": endpoint.id,
+        "round": delivery.round, "attempt": String(attempt.number), "slot": Self.slot(delivery),
+        "outcome": attempt.outcome.rawValue, "nextAt": attempt.nextAt.map { String($0) } ?? "",
+        "isGone": isGone ? "1" : "0", "disableAfter": String(disableAfter.wholeMilliseconds),
+        "retention": String(retention.wholeMilliseconds), "event": delivery.eventId, "message": delivery.kept,
+      ],
+      moreArguments: attempt.fields)
     guard let parts = reply.array else { throw unexpected(reply, "finish") }
     return EndpointHealth(unannounced: parts[...])
   }
@@ -49,61 +52,82 @@ extension RedisScript {
   /// The last attempt is kept for each round, of the last twenty rounds that were asked for; that the event was delivered
   /// is kept apart, so that no later failure makes it owed again.
   fileprivate static let finish = RedisScript(
-    "finish",
-    unannouncedFunction + """
-      redis.call('ZREM', KEYS[4], ARGV[5])
-      if ARGV[1] == '0' and redis.call('EXISTS', KEYS[1]) == 0 then return {'', '', ''} end
-      local time = redis.call('TIME')
-      local now = time[1] * 1000 + math.floor(time[2] / 1000)
-      local outcome, retention = ARGV[6], tonumber(ARGV[10])
-      local eldest = string.format('%.0f', now - retention)
-      local fields = {}
-      for index = 13, #ARGV do fields[index - 12] = ARGV[index] end
+    "finish", functions: [.clock, .unannounced],
+    keys: [
+      "webhookKey", "healthKey", "eventKey", "slotsKey", "logKey", "eventLogKey", "owedKey", "versionKey",
+    ],
+    arguments: [
+      "isConfigured", "endpoint", "round", "attempt", "slot", "outcome", "nextAt", "isGone", "disableAfter",
+      "retention", "event", "message",
+    ],
+    moreArguments: "firstField",
+    """
+    redis.call('ZREM', slotsKey, slot)
+    if isConfigured == '0' and redis.call('EXISTS', webhookKey) == 0 then return {'', '', ''} end
+    local now, micros = clock()
+    local time, eldest = string.format('%.0f', now), string.format('%.0f', now - retention)
+
+    -- Appends the attempt to the log of the endpoint, and its place there to the log of the event.
+    local function log()
+      local fields = {unpack(ARGV, firstField)}
       for index = 1, #fields, 2 do
-        if fields[index] == 'time' then fields[index + 1] = string.format('%.0f', now) end
+        if fields[index] == 'time' then fields[index + 1] = time end
       end
-      local id = redis.call('XADD', KEYS[5], 'MINID', '~', eldest, '*', unpack(fields))
-      redis.call('XTRIM', KEYS[5], 'MAXLEN', '~', \(DeliveryStore.endpointLogLimit))
-      redis.call('PEXPIRE', KEYS[5], retention)
-      redis.call('XADD', KEYS[6], 'MAXLEN', '~', \(DeliveryStore.eventLogLimit), '*', 'endpoint', ARGV[2], 'id', id)
-      redis.call('PEXPIRE', KEYS[6], retention)
-      local done = redis.call('HGET', KEYS[3], 'done:' .. ARGV[2])
-      local made = 'made:' .. ARGV[2] .. '/'
-      local before = redis.call('HGET', KEYS[3], made .. ARGV[3])
+      local id = redis.call('XADD', logKey, 'MINID', '~', eldest, '*', unpack(fields))
+      redis.call('XTRIM', logKey, 'MAXLEN', '~', \(DeliveryStore.endpointLogLimit))
+      redis.call('PEXPIRE', logKey, retention)
+      redis.call('XADD', eventLogKey, 'MAXLEN', '~', \(DeliveryStore.eventLogLimit), '*',
+        'endpoint', endpoint, 'id', id)
+      redis.call('PEXPIRE', eventLogKey, retention)
+    end
+
+    -- Keeps the attempt as the last one of its round; returns whether the event was delivered before.
+    local function keep()
+      local done = redis.call('HGET', eventKey, 'done:' .. endpoint)
+      local made = 'made:' .. endpoint .. '/'
+      local before = redis.call('HGET', eventKey, made .. round)
       local seen = before and string.match(before, ' (%d+)$') or done or '0'
-      redis.call('HSET', KEYS[3], 'message', ARGV[12], made .. ARGV[3],
-        ARGV[4] .. ' ' .. outcome .. ' ' .. ARGV[7] .. ' ' .. seen)
-      if not before and ARGV[3] ~= '' then
+      redis.call('HSET', eventKey, 'message', message, made .. round,
+        attempt .. ' ' .. outcome .. ' ' .. nextAt .. ' ' .. seen)
+      if not before and round ~= '' then
         local rounds = {}
-        local known = redis.call('HGET', KEYS[3], 'rounds:' .. ARGV[2]) or ''
-        for round in string.gmatch(known .. ' ' .. ARGV[3], '%S+') do rounds[#rounds + 1] = round end
-        while #rounds > 20 do redis.call('HDEL', KEYS[3], made .. table.remove(rounds, 1)) end
-        redis.call('HSET', KEYS[3], 'rounds:' .. ARGV[2], table.concat(rounds, ' '))
+        local known = redis.call('HGET', eventKey, 'rounds:' .. endpoint) or ''
+        for name in string.gmatch(known .. ' ' .. round, '%S+') do rounds[#rounds + 1] = name end
+        while #rounds > 20 do redis.call('HDEL', eventKey, made .. table.remove(rounds, 1)) end
+        redis.call('HSET', eventKey, 'rounds:' .. endpoint, table.concat(rounds, ' '))
       end
-      if outcome == 'delivered' then redis.call('HINCRBY', KEYS[3], 'done:' .. ARGV[2], 1) end
-      redis.call('PEXPIRE', KEYS[3], retention)
+      if outcome == 'delivered' then redis.call('HINCRBY', eventKey, 'done:' .. endpoint, 1) end
+      redis.call('PEXPIRE', eventKey, retention)
+      return done
+    end
 
+    local function owe(done)
       if outcome == 'delivered' then
-        redis.call('ZREM', KEYS[7], ARGV[11])
+        redis.call('ZREM', owedKey, event)
       elseif not done and (outcome == 'abandoned' or outcome == 'skipped') then
-        redis.call('ZADD', KEYS[7], string.format('%.0f', now), ARGV[11])
-        redis.call('ZREMRANGEBYSCORE', KEYS[7], '-inf', eldest)
-        redis.call('PEXPIRE', KEYS[7], retention)
+        redis.call('ZADD', owedKey, time, event)
+        redis.call('ZREMRANGEBYSCORE', owedKey, '-inf', eldest)
+        redis.call('PEXPIRE', owedKey, retention)
       end
+    end
 
-      if outcome == 'delivered' then
-        redis.call('HDEL', KEYS[2], 'failing_since')
-      elseif outcome ~= 'skipped' then
-        local health = redis.call('HMGET', KEYS[2], 'failing_since', 'disabled_reason')
-        local since = tonumber(health[1] or now)
-        if not health[1] then redis.call('HSET', KEYS[2], 'failing_since', string.format('%.0f', now)) end
-        local reason = ARGV[8] == '1' and 'gone' or now - since >= tonumber(ARGV[9]) and 'failing'
-        if reason and not health[2] then
-          redis.call('HSET', KEYS[2], 'disabled_reason', reason, 'disabled_at', string.format('%.0f', now),
-            'unannounced', '1')
-          redis.call('SET', KEYS[8], time[1] .. string.format('%06d', time[2]))
-        end
+    -- Notes what the attempt says about the endpoint, and disables one that is gone or has failed for too long.
+    local function judge()
+      if outcome == 'skipped' then return end
+      if outcome == 'delivered' then return redis.call('HDEL', healthKey, 'failing_since') end
+      local health = redis.call('HMGET', healthKey, 'failing_since', 'disabled_reason')
+      local since = tonumber(health[1] or now)
+      if not health[1] then redis.call('HSET', healthKey, 'failing_since', time) end
+      local reason = isGone == '1' and 'gone' or now - since >= tonumber(disableAfter) and 'failing'
+      if reason and not health[2] then
+        redis.call('HSET', healthKey, 'disabled_reason', reason, 'disabled_at', time, 'unannounced', '1')
+        redis.call('SET', versionKey, string.format('%.0f', micros))
       end
-      return {unannounced(KEYS[2])}
-      """)
+    end
+
+    log()
+    owe(keep())
+    judge()
+    return {unannounced(healthKey)}
+    """)
 }

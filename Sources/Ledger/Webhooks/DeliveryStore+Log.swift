@@ -34,8 +34,11 @@ extension DeliveryStore {
     publisher: Int64, endpoint: String, limit: Int, cursor: String? = nil, outcome: DeliveryAttempt.Outcome? = nil
   ) async throws -> AttemptPage {
     let reply = try await redis.run(
-      .readLog, keys: [keys.attempts(publisher, endpoint)],
-      arguments: [cursor.map { "(\($0)" } ?? "+", String(limit), outcome?.rawValue ?? "", ""])
+      .readLog, keys: ["logKey": keys.attempts(publisher, endpoint)],
+      arguments: [
+        "from": cursor.map { "(\($0)" } ?? "+", "limit": String(limit), "outcome": outcome?.rawValue ?? "",
+        "logPrefix": "",
+      ])
     return try page(reply)
   }
 
@@ -46,9 +49,10 @@ extension DeliveryStore {
     publisher: Int64, event: String, limit: Int, cursor: String? = nil, outcome: DeliveryAttempt.Outcome? = nil
   ) async throws -> AttemptPage {
     let reply = try await redis.run(
-      .readLog, keys: [keys.eventAttempts(publisher, event)],
+      .readLog, keys: ["logKey": keys.eventAttempts(publisher, event)],
       arguments: [
-        cursor.map { "(\($0)" } ?? "+", String(limit), outcome?.rawValue ?? "", keys.attemptsPrefix(publisher),
+        "from": cursor.map { "(\($0)" } ?? "+", "limit": String(limit), "outcome": outcome?.rawValue ?? "",
+        "logPrefix": keys.attemptsPrefix(publisher),
       ])
     return try page(reply)
   }
@@ -100,28 +104,28 @@ extension RedisScript {
   /// Walks a stream backwards. An event's stream only says where the attempts are; one whose endpoint was deleted is
   /// not there any more. Looks at a thousand entries at most, so that a rare outcome does not hold up Redis.
   fileprivate static let readLog = RedisScript(
-    "read log",
+    "read log", keys: ["logKey"], arguments: ["from", "limit", "outcome", "logPrefix"],
     """
-    local from, limit = ARGV[1], tonumber(ARGV[2])
+    limit = tonumber(limit)
     local found, seen = {}, 0
     while seen < 1000 do
-      local batch = redis.call('XREVRANGE', KEYS[1], from, '-', 'COUNT',
-        ARGV[3] == '' and math.min(100, limit - #found + 1) or 100)
+      local batch = redis.call('XREVRANGE', logKey, from, '-', 'COUNT',
+        outcome == '' and math.min(100, limit - #found + 1) or 100)
       if #batch == 0 then return {'', found} end
       for _, entry in ipairs(batch) do
         if #found == limit then return {string.sub(from, 2), found} end
         local fields = entry[2]
-        if ARGV[4] ~= '' then
+        if logPrefix ~= '' then
           local place = {}
           for index = 1, #fields, 2 do place[fields[index]] = fields[index + 1] end
-          local there = redis.call('XRANGE', ARGV[4] .. place['endpoint'], place['id'], place['id'])
+          local there = redis.call('XRANGE', logPrefix .. place['endpoint'], place['id'], place['id'])
           fields = there[1] and there[1][2]
         end
         if fields then
-          local isWanted = ARGV[3] == ''
+          local isWanted = outcome == ''
           if not isWanted then
             for index = 1, #fields, 2 do
-              if fields[index] == 'outcome' then isWanted = fields[index + 1] == ARGV[3] end
+              if fields[index] == 'outcome' then isWanted = fields[index + 1] == outcome end
             end
           end
           if isWanted then found[#found + 1] = fields end

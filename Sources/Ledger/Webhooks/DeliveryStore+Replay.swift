@@ -14,26 +14,27 @@ extension DeliveryStore {
   /// - Returns: `nil` when it was there; else after what time it will be, and nothing is taken.
   public func takeReplays(_ count: Int, publisher: Int64) async throws -> Duration? {
     let reply = try await redis.run(
-      .takeReplays, keys: [keys.replays(publisher)],
-      arguments: [String(Self.replaysPerSecond), String(Self.replaysAtOnce), String(count)])
+      .takeReplays, keys: ["replaysKey": keys.replays(publisher)],
+      arguments: [
+        "perSecond": String(Self.replaysPerSecond), "atOnce": String(Self.replaysAtOnce), "count": String(count),
+      ])
     guard let wait = reply.integer else { throw unexpected(reply, "take replays") }
     return wait > 0 ? .milliseconds(wait) : nil
   }
 }
 
 extension RedisScript {
-  /// A generic cell rate algorithm: the key says until when what was taken takes.
   fileprivate static let takeReplays = RedisScript(
-    "take replays",
+    "take replays", functions: [.clock], keys: ["replaysKey"], arguments: ["perSecond", "atOnce", "count"],
     """
-    local time = redis.call('TIME')
-    local micros = time[1] * 1000000 + time[2]
-    local interval = 1000000 / ARGV[1]
-    local room = interval * ARGV[2]
-    local used = math.min(math.max(tonumber(redis.call('GET', KEYS[1]) or 0), micros), micros + room)
-    local after = used + interval * ARGV[3]
-    if after - micros > room then return math.ceil((after - micros - room) / 1000) end
-    redis.call('SET', KEYS[1], string.format('%.0f', after), 'PX', math.ceil((after - micros) / 1000) + 1000)
+    local _, now = clock()
+    local interval = 1000000 / perSecond
+    local room = interval * atOnce
+    local kept = tonumber(redis.call('GET', replaysKey) or 0)
+    local used = math.min(math.max(kept, now), now + room) + interval * count
+    local wait = used - now - room
+    if wait > 0 then return math.ceil(wait / 1000) end
+    redis.call('SET', replaysKey, string.format('%.0f', used), 'PX', math.ceil((used - now) / 1000) + 1000)
     return 0
     """)
 }

@@ -20,7 +20,7 @@ extension WebhookEndpointStore {
     let (key, version) = (keys.webhook(publisher, id), keys.webhooksVersion(publisher))
     // Each round that is lost is one that somebody else has won.
     for _ in 0..<50 {
-      let reply = try await redis.run(.readEndpoint, keys: [key], arguments: [])
+      let reply = try await redis.run(.readEndpoint, keys: ["webhookKey": key])
       guard let parts = reply.array, parts.count == 2, let now = parts[0].integer else {
         throw RedisError.malformed("read endpoint", "no pair of time and hash")
       }
@@ -29,7 +29,8 @@ extension WebhookEndpointStore {
       try body(&endpoint, now)
       guard endpoint != old.endpoint else { return endpoint }
       let written = try await redis.run(
-        .changeEndpoint, keys: [key, version], arguments: [old.revision] + WebhookRecord.fields(endpoint)
+        .changeEndpoint, keys: ["webhookKey": key, "versionKey": version], arguments: ["oldRevision": old.revision],
+        moreArguments: WebhookRecord.fields(endpoint)
       ).integer
       switch written {
       case 0: return nil
@@ -46,25 +47,25 @@ extension WebhookEndpointStore {
 
 extension RedisScript {
   fileprivate static let readEndpoint = RedisScript(
-    "read endpoint",
+    "read endpoint", functions: [.clock], keys: ["webhookKey"],
     """
-    local time = redis.call('TIME')
-    return {time[1] * 1000 + math.floor(time[2] / 1000), redis.call('HGETALL', KEYS[1])}
+    local now = clock()
+    return {now, redis.call('HGETALL', webhookKey)}
     """)
 
   /// Run again after a lost answer, it sees its own change as somebody else's; the change is then made once more, and
   /// every change that the API offers may be.
   fileprivate static let changeEndpoint = RedisScript(
-    "change endpoint",
+    "change endpoint", functions: [.clock], keys: ["webhookKey", "versionKey"], arguments: ["oldRevision"],
+    moreArguments: "firstField",
     """
-    local revision = redis.call('HGET', KEYS[1], 'revision')
+    local revision = redis.call('HGET', webhookKey, 'revision')
     if not revision then return 0 end
-    if revision ~= ARGV[1] then return -1 end
-    local time = redis.call('TIME')
-    local now = time[1] * 1000 + math.floor(time[2] / 1000)
-    redis.call('HSET', KEYS[1], 'updated_at', now, unpack(ARGV, 2))
-    redis.call('HINCRBY', KEYS[1], 'revision', 1)
-    redis.call('SET', KEYS[2], time[1] .. string.format('%06d', time[2]))
+    if revision ~= oldRevision then return -1 end
+    local now, micros = clock()
+    redis.call('HSET', webhookKey, 'updated_at', now, unpack(ARGV, firstField))
+    redis.call('HINCRBY', webhookKey, 'revision', 1)
+    redis.call('SET', versionKey, string.format('%.0f', micros))
     return now
     """)
 }

@@ -8,7 +8,7 @@ extension WebhookEndpointStore {
   public func health(_ publisher: Int64, _ ids: [String]) async throws -> [EndpointHealth] {
     guard !ids.isEmpty else { return [] }
     let reply = try await redis.run(
-      .readHealth, keys: ids.map { keys.webhookHealth(publisher, $0) }, arguments: [])
+      .readHealth, moreKeys: ids.map { keys.webhookHealth(publisher, $0) })
     guard let found = reply.array, found.count == ids.count else {
       throw RedisError.malformed("read health", "not as many as were asked for")
     }
@@ -27,8 +27,11 @@ extension WebhookEndpointStore {
   public func enable(_ publisher: Int64, _ id: String, isConfigured: Bool = false) async throws -> Bool {
     try await redis.run(
       .enableEndpoint,
-      keys: [keys.webhook(publisher, id), keys.webhookHealth(publisher, id), keys.webhooksVersion(publisher)],
-      arguments: [isConfigured ? "1" : "0"]
+      keys: [
+        "webhookKey": keys.webhook(publisher, id), "healthKey": keys.webhookHealth(publisher, id),
+        "versionKey": keys.webhooksVersion(publisher),
+      ],
+      arguments: ["isConfigured": isConfigured ? "1" : "0"]
     ).flag("enable endpoint")
   }
 
@@ -38,8 +41,11 @@ extension WebhookEndpointStore {
   public func disable(_ publisher: Int64, _ id: String) async throws -> Bool {
     try await redis.run(
       .disableEndpoint,
-      keys: [keys.webhook(publisher, id), keys.webhookHealth(publisher, id), keys.webhooksVersion(publisher)],
-      arguments: [EndpointHealth.Reason.request.rawValue]
+      keys: [
+        "webhookKey": keys.webhook(publisher, id), "healthKey": keys.webhookHealth(publisher, id),
+        "versionKey": keys.webhooksVersion(publisher),
+      ],
+      arguments: ["reason": EndpointHealth.Reason.request.rawValue]
     ).flag("disable endpoint")
   }
 }
@@ -60,36 +66,36 @@ extension EndpointHealth {
 
 extension RedisScript {
   fileprivate static let readHealth = RedisScript(
-    "read health",
+    "read health", moreKeys: "firstHealth",
     """
     local found = {}
-    for number, key in ipairs(KEYS) do
-      found[number] = redis.call('HMGET', key, 'disabled_reason', 'disabled_at', 'failing_since')
+    for index = firstHealth, #KEYS do
+      found[#found + 1] = redis.call('HMGET', KEYS[index], 'disabled_reason', 'disabled_at', 'failing_since')
     end
     return found
     """)
 
   fileprivate static let enableEndpoint = RedisScript(
-    "enable endpoint",
+    "enable endpoint", functions: [.clock], keys: ["webhookKey", "healthKey", "versionKey"],
+    arguments: ["isConfigured"],
     """
-    if ARGV[1] ~= '1' and redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
-    if redis.call('HEXISTS', KEYS[2], 'disabled_reason') == 1 then
-      redis.call('DEL', KEYS[2])
-      local time = redis.call('TIME')
-      redis.call('SET', KEYS[3], time[1] .. string.format('%06d', time[2]))
+    if isConfigured ~= '1' and redis.call('EXISTS', webhookKey) == 0 then return 0 end
+    if redis.call('HEXISTS', healthKey, 'disabled_reason') == 1 then
+      redis.call('DEL', healthKey)
+      local _, micros = clock()
+      redis.call('SET', versionKey, string.format('%.0f', micros))
     end
     return 1
     """)
 
   fileprivate static let disableEndpoint = RedisScript(
-    "disable endpoint",
+    "disable endpoint", functions: [.clock], keys: ["webhookKey", "healthKey", "versionKey"], arguments: ["reason"],
     """
-    if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
-    if redis.call('HEXISTS', KEYS[2], 'disabled_reason') == 0 then
-      local time = redis.call('TIME')
-      redis.call('HSET', KEYS[2], 'disabled_reason', ARGV[1], 'disabled_at',
-        time[1] * 1000 + math.floor(time[2] / 1000))
-      redis.call('SET', KEYS[3], time[1] .. string.format('%06d', time[2]))
+    if redis.call('EXISTS', webhookKey) == 0 then return 0 end
+    if redis.call('HEXISTS', healthKey, 'disabled_reason') == 0 then
+      local now, micros = clock()
+      redis.call('HSET', healthKey, 'disabled_reason', reason, 'disabled_at', now)
+      redis.call('SET', versionKey, string.format('%.0f', micros))
     end
     return 1
     """)

@@ -55,11 +55,13 @@ extension WebhookEndpointStore {
         key: subscription.hasOwnKey ? WebhookRecord.secrets(subscription.endpoint)[1] : "")
     }
     let reply = try await redis.run(
-      .replaceSubscriptions, keys: [keys.webhooks(publisher), keys.webhooksVersion(publisher)],
+      .replaceSubscriptions,
+      keys: ["webhooksKey": keys.webhooks(publisher), "versionKey": keys.webhooksVersion(publisher)],
       arguments: [
-        keys.webhookPrefix(publisher), keys.webhookHealthPrefix(publisher), String(Self.limit),
-        WebhookRecord.topics([topic]),
-      ] + entries.map(WebhookRecord.json))
+        "prefix": keys.webhookPrefix(publisher), "healthPrefix": keys.webhookHealthPrefix(publisher),
+        "limit": String(Self.limit), "topics": WebhookRecord.topics([topic]),
+      ],
+      moreArguments: entries.map(WebhookRecord.json))
     return try Replacement.read(reply, drawn: list.map(\.endpoint.id))
   }
 
@@ -76,62 +78,75 @@ extension WebhookEndpointStore {
 extension RedisScript {
   /// Decides first and writes then, since a script that stops half way would not be taken back.
   fileprivate static let replaceSubscriptions = RedisScript(
-    "replace subscriptions",
+    "replace subscriptions", functions: [.clock], keys: ["webhooksKey", "versionKey"],
+    arguments: ["prefix", "healthPrefix", "limit", "topics"], moreArguments: "firstEntry",
     """
-    local known = {}
-    for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
-      local values = redis.call('HMGET', ARGV[1] .. id, 'source', 'topics', 'url')
-      if values[1] == 'subscription' and values[2] == ARGV[4] then known[values[3]] = id end
+    -- Returns the entries with the id that is kept for each, how many are new, and the ids that are in no entry.
+    local function compare()
+      local known = {}
+      for _, id in ipairs(redis.call('ZRANGE', webhooksKey, 0, -1)) do
+        local values = redis.call('HMGET', prefix .. id, 'source', 'topics', 'url')
+        if values[1] == 'subscription' and values[2] == topics then known[values[3]] = id end
+      end
+      local entries, added, removed = {}, 0, {}
+      for index = firstEntry, #ARGV do
+        local entry = cjson.decode(ARGV[index])
+        entry.kept = known[entry.url]
+        known[entry.url] = nil
+        if not entry.kept then added = added + 1 end
+        entries[#entries + 1] = entry
+      end
+      for _, id in pairs(known) do removed[#removed + 1] = id end
+      return entries, added, removed
     end
-    local entries, added = {}, 0
-    for number = 5, #ARGV do
-      local entry = cjson.decode(ARGV[number])
-      entry.kept = known[entry.url]
-      known[entry.url] = nil
-      if not entry.kept then added = added + 1 end
-      entries[#entries + 1] = entry
-    end
-    local removed = {}
-    for _, id in pairs(known) do removed[#removed + 1] = id end
-    local count = redis.call('ZCARD', KEYS[1]) - #removed + added
-    if added > 0 and count > tonumber(ARGV[3]) then return 0 end
 
-    local time = redis.call('TIME')
-    local now = time[1] * 1000 + math.floor(time[2] / 1000)
+    local function create(entry, key, now)
+      redis.call('HSET', key, 'created_at', now, 'updated_at', now, 'revision', 1, unpack(entry.fields))
+      if entry.key ~= '' then redis.call('HSET', key, 'put_key', entry.key) end
+      redis.call('ZADD', webhooksKey, now, entry.id)
+      redis.call('DEL', healthPrefix .. entry.id)
+    end
+
+    -- Returns whether anything was different.
+    local function update(entry, key, now)
+      if entry.key ~= '' and redis.call('HGET', key, 'put_key') ~= entry.key then
+        for _, word in ipairs({'secrets', entry.key, 'put_key', entry.key}) do
+          entry.changes[#entry.changes + 1] = word
+        end
+      end
+      local differs = false
+      for index = 1, #entry.changes, 2 do
+        local old = redis.call('HGET', key, entry.changes[index])
+        if old ~= entry.changes[index + 1] then differs = true end
+      end
+      if differs then
+        redis.call('HSET', key, 'updated_at', now, unpack(entry.changes))
+        redis.call('HINCRBY', key, 'revision', 1)
+      end
+      return differs
+    end
+
+    local entries, added, removed = compare()
+    local count = redis.call('ZCARD', webhooksKey) - #removed + added
+    if added > 0 and count > tonumber(limit) then return 0 end
+    local now, micros = clock()
     local changed = added + #removed > 0
     for _, id in ipairs(removed) do
-      redis.call('ZREM', KEYS[1], id)
-      redis.call('DEL', ARGV[1] .. id, ARGV[2] .. id)
+      redis.call('ZREM', webhooksKey, id)
+      redis.call('DEL', prefix .. id, healthPrefix .. id)
     end
     local list = {}
     for number, entry in ipairs(entries) do
       local id = entry.kept or entry.id
-      local key = ARGV[1] .. id
-      if entry.kept then
-        if entry.key ~= '' and redis.call('HGET', key, 'put_key') ~= entry.key then
-          for _, word in ipairs({'secrets', entry.key, 'put_key', entry.key}) do
-            entry.changes[#entry.changes + 1] = word
-          end
-        end
-        local differs = false
-        for index = 1, #entry.changes, 2 do
-          local old = redis.call('HGET', key, entry.changes[index])
-          if old ~= entry.changes[index + 1] then differs = true end
-        end
-        if differs then
-          redis.call('HSET', key, 'updated_at', now, unpack(entry.changes))
-          redis.call('HINCRBY', key, 'revision', 1)
-          changed = true
-        end
-      else
-        redis.call('HSET', key, 'created_at', now, 'updated_at', now, 'revision', 1, unpack(entry.fields))
-        if entry.key ~= '' then redis.call('HSET', key, 'put_key', entry.key) end
-        redis.call('ZADD', KEYS[1], now, id)
-        redis.call('DEL', ARGV[2] .. id)
+      local key = prefix .. id
+      if not entry.kept then
+        create(entry, key, now)
+      elseif update(entry, key, now) then
+        changed = true
       end
       list[number] = {id, redis.call('HGETALL', key)}
     end
-    if changed then redis.call('SET', KEYS[2], time[1] .. string.format('%06d', time[2])) end
+    if changed then redis.call('SET', versionKey, string.format('%.0f', micros)) end
     return {list, removed}
     """)
 }

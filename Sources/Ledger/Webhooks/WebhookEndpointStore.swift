@@ -60,8 +60,12 @@ public final class WebhookEndpointStore {
     _ publisher: Int64, since version: String? = nil, configured: [String] = []
   ) async throws -> Snapshot? {
     let reply = try await redis.run(
-      .readEndpoints, keys: [keys.webhooks(publisher), keys.webhooksVersion(publisher)],
-      arguments: [keys.webhookPrefix(publisher), keys.webhookHealthPrefix(publisher), version ?? "none"] + configured)
+      .readEndpoints, keys: ["webhooksKey": keys.webhooks(publisher), "versionKey": keys.webhooksVersion(publisher)],
+      arguments: [
+        "prefix": keys.webhookPrefix(publisher), "healthPrefix": keys.webhookHealthPrefix(publisher),
+        "knownVersion": version ?? "none",
+      ],
+      moreArguments: configured)
     return try Snapshot.read(reply)
   }
 
@@ -93,10 +97,10 @@ public final class WebhookEndpointStore {
     let reply = try await redis.run(
       .createEndpoint,
       keys: [
-        keys.webhooks(publisher), keys.webhook(publisher, endpoint.id), keys.webhooksVersion(publisher),
-        keys.webhookHealth(publisher, endpoint.id),
+        "webhooksKey": keys.webhooks(publisher), "webhookKey": keys.webhook(publisher, endpoint.id),
+        "versionKey": keys.webhooksVersion(publisher), "healthKey": keys.webhookHealth(publisher, endpoint.id),
       ],
-      arguments: [String(Self.limit), endpoint.id] + WebhookRecord.fields(endpoint))
+      arguments: ["limit": String(Self.limit), "id": endpoint.id], moreArguments: WebhookRecord.fields(endpoint))
     return try Creation.read(reply, endpoint)
   }
 
@@ -107,56 +111,58 @@ public final class WebhookEndpointStore {
     try await redis.run(
       .deleteEndpoint,
       keys: [
-        keys.webhooks(publisher), keys.webhook(publisher, id), keys.webhooksVersion(publisher),
-        keys.webhookHealth(publisher, id),
+        "webhooksKey": keys.webhooks(publisher), "webhookKey": keys.webhook(publisher, id),
+        "versionKey": keys.webhooksVersion(publisher), "healthKey": keys.webhookHealth(publisher, id),
       ],
-      arguments: [id]
+      arguments: ["id": id]
     ).flag("delete endpoint")
   }
 }
 
 extension RedisScript {
   fileprivate static let readEndpoints = RedisScript(
-    "read endpoints",
+    "read endpoints", keys: ["webhooksKey", "versionKey"], arguments: ["prefix", "healthPrefix", "knownVersion"],
+    moreArguments: "firstConfigured",
     """
-    local version = redis.call('GET', KEYS[2]) or ''
-    if version == ARGV[3] then return false end
+    local version = redis.call('GET', versionKey) or ''
+    if version == knownVersion then return false end
     local found, disabled = {}, {}
     local function look(id)
-      if redis.call('HEXISTS', ARGV[2] .. id, 'disabled_reason') == 1 then disabled[#disabled + 1] = id end
+      if redis.call('HEXISTS', healthPrefix .. id, 'disabled_reason') == 1 then disabled[#disabled + 1] = id end
     end
-    for _, id in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
-      found[#found + 1] = {id, redis.call('HGETALL', ARGV[1] .. id)}
+    for _, id in ipairs(redis.call('ZRANGE', webhooksKey, 0, -1)) do
+      found[#found + 1] = {id, redis.call('HGETALL', prefix .. id)}
       look(id)
     end
-    for index = 4, #ARGV do look(ARGV[index]) end
+    for index = firstConfigured, #ARGV do look(ARGV[index]) end
     return {version, found, disabled}
     """)
 
   /// Run again, it finds its own work: an id is drawn once.
   fileprivate static let createEndpoint = RedisScript(
-    "create endpoint",
+    "create endpoint", functions: [.clock], keys: ["webhooksKey", "webhookKey", "versionKey", "healthKey"],
+    arguments: ["limit", "id"], moreArguments: "firstField",
     """
-    local known = redis.call('ZSCORE', KEYS[1], ARGV[2])
+    local known = redis.call('ZSCORE', webhooksKey, id)
     if known then return tonumber(known) end
-    if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
-    local time = redis.call('TIME')
-    local now = time[1] * 1000 + math.floor(time[2] / 1000)
-    redis.call('HSET', KEYS[2], 'created_at', now, 'updated_at', now, 'revision', 1, unpack(ARGV, 3))
-    redis.call('ZADD', KEYS[1], now, ARGV[2])
-    redis.call('DEL', KEYS[4])
-    redis.call('SET', KEYS[3], time[1] .. string.format('%06d', time[2]))
+    if redis.call('ZCARD', webhooksKey) >= tonumber(limit) then return 0 end
+    local now, micros = clock()
+    redis.call('HSET', webhookKey, 'created_at', now, 'updated_at', now, 'revision', 1, unpack(ARGV, firstField))
+    redis.call('ZADD', webhooksKey, now, id)
+    redis.call('DEL', healthKey)
+    redis.call('SET', versionKey, string.format('%.0f', micros))
     return now
     """)
 
   fileprivate static let deleteEndpoint = RedisScript(
-    "delete endpoint",
+    "delete endpoint", functions: [.clock], keys: ["webhooksKey", "webhookKey", "versionKey", "healthKey"],
+    arguments: ["id"],
     """
-    redis.call('DEL', KEYS[4])
-    redis.call('DEL', KEYS[2])
-    local count = redis.call('ZREM', KEYS[1], ARGV[1])
-    local time = redis.call('TIME')
-    if count == 1 then redis.call('SET', KEYS[3], time[1] .. string.format('%06d', time[2])) end
+    redis.call('DEL', healthKey)
+    redis.call('DEL', webhookKey)
+    local count = redis.call('ZREM', webhooksKey, id)
+    local _, micros = clock()
+    if count == 1 then redis.call('SET', versionKey, string.format('%.0f', micros)) end
     return count
     """)
 }

@@ -62,30 +62,33 @@ public final class RedisClient {
     return try await connections[turn].send(command)
   }
 
+  /// Runs a script, see ``RedisScript/call(keys:moreKeys:arguments:moreArguments:)``.
+  ///
+  /// - Throws: ``RedisError``, with the script's name as operation.
+  public func run(
+    _ script: RedisScript, keys: KeyValuePairs<String, String> = [:], moreKeys: [String] = [],
+    arguments: KeyValuePairs<String, String> = [:], moreArguments: [String] = []
+  ) async throws -> RESPValue {
+    try await run(script.call(keys: keys, moreKeys: moreKeys, arguments: arguments, moreArguments: moreArguments))
+  }
+
   /// Runs a script by its digest; the text itself is sent only when this Redis does not know it yet.
   ///
   /// - Throws: ``RedisError``, with the script's name as operation.
-  public func run(_ script: RedisScript, keys: [String], arguments: [String]) async throws -> RESPValue {
-    try await run(script, RedisScript.Call(keys: keys, arguments: arguments))
-  }
-
-  /// Runs a script with a call that was made before.
-  ///
-  /// - Throws: ``RedisError``, with the script's name as operation.
-  public func run(_ script: RedisScript, _ call: RedisScript.Call) async throws -> RESPValue {
+  public func run(_ call: RedisScript.Call) async throws -> RESPValue {
     do {
       let digest: String
-      if let known = digests[script.name] { digest = known } else { digest = try await load(script) }
+      if let known = digests[call.script.name] { digest = known } else { digest = try await load(call.script) }
       return try await send(call.command("EVALSHA", digest))
     } catch {
-      return try await recover(script, call, from: error)
+      return try await recover(call, from: error)
     }
   }
 
   /// Runs a script by its text where the digest is not known; any other failure is told with the script's name.
   @inline(never)
-  private func recover(_ script: RedisScript, _ call: RedisScript.Call, from error: any Error) async throws -> RESPValue
-  {
+  private func recover(_ call: RedisScript.Call, from error: any Error) async throws -> RESPValue {
+    let script = call.script
     do {
       guard let error = error as? RedisError, error.code == .reply, error.cause.hasPrefix("NOSCRIPT") else {
         throw error
@@ -167,11 +170,5 @@ public final class RedisClient {
   private func close(because cause: String) {
     for connection in connections { connection.close(because: cause) }
     connections.removeAll()
-  }
-}
-
-extension RedisScript.Call {
-  fileprivate func command(_ name: String, _ script: String) -> [String] {
-    [name, script, String(keys.count)] + keys + arguments
   }
 }

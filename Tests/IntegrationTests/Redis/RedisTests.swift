@@ -73,14 +73,34 @@ struct RedisTests {
     let client = RedisClient(endpoint)
     client.start()
     try await eventually("ready") { client.isReady }
-    let script = RedisScript("sum", "return ARGV[1] + ARGV[2]")
-    #expect(try await client.run(script, keys: [], arguments: ["1", "2"]).integer == 3)
+    let script = RedisScript("sum", arguments: ["one", "two"], "return one + two")
+    #expect(try await client.run(script, arguments: ["one": "1", "two": "2"]).integer == 3)
     _ = try await client.send(["SCRIPT", "FLUSH"])
-    #expect(try await client.run(script, keys: [], arguments: ["3", "4"]).integer == 7)
-    #expect(try await client.run(script, keys: [], arguments: ["5", "6"]).integer == 11)
+    #expect(try await client.run(script, arguments: ["one": "3", "two": "4"]).integer == 7)
+    #expect(try await client.run(script, arguments: ["one": "5", "two": "6"]).integer == 11)
     let broken = RedisScript("broken", "return redis.call('NOSUCH')")
-    let error = await #expect(throws: RedisError.self) { try await client.run(broken, keys: [], arguments: []) }
+    let error = await #expect(throws: RedisError.self) { try await client.run(broken) }
     #expect(error?.operation == "script broken")
+    await client.stop()
+  }
+
+  @Test func `a script reads its keys and arguments by their names`() async throws {
+    let client = RedisClient(endpoint)
+    client.start()
+    try await eventually("ready") { client.isReady }
+    let double = LuaFunction("local function double(number) return 2 * number end")
+    let script = RedisScript(
+      "names", functions: [double], keys: ["first"], moreKeys: "others", arguments: ["one", "two"],
+      moreArguments: "rest",
+      "return {first, KEYS[others], #KEYS - others + 1, one, double(two), ARGV[rest], #ARGV - rest + 1}")
+    let all = try await client.run(
+      script, keys: ["first": "a"], moreKeys: ["b", "c"], arguments: ["one": "d", "two": "2"],
+      moreArguments: ["e", "f", "g"])
+    let none = try await client.run(script, keys: ["first": "a"], arguments: ["one": "d", "two": "0"])
+    #expect(
+      all
+        == .array([.text("a"), .text("b"), .integer(2), .text("d"), .integer(4), .text("e"), .integer(3)]))
+    #expect(none.array?.count == 1)  // ends before the key that is not there
     await client.stop()
   }
 
