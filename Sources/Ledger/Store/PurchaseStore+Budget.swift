@@ -64,8 +64,7 @@ extension PurchaseStore {
 
 extension LuaFunction {
   /// Lua: `grant(key, place, perSecond, endpoints, now)` returns an endpoint, or an empty text and the milliseconds to
-  /// wait; `now` in microseconds. A bucket of one second's calls is kept as the time at which it would be empty
-  /// (generic cell rate algorithm).
+  /// wait; `now` in microseconds. Needs ``pace``, with room for one second's calls.
   static let grant = LuaFunction(
     """
     local function grant(key, place, perSecond, endpoints, now)
@@ -74,8 +73,8 @@ extension LuaFunction {
         local name = place .. '|' .. endpoint
         local known = redis.call('HMGET', key, name, 'pause:' .. name)
         local interval = 1000000 / perSecond
-        local used = math.max(tonumber(known[1] or 0), now) + interval
-        local wait = math.max(tonumber(known[2] or 0) - now, used - now - 1000000)
+        local used, wait = pace(known[1], now, interval, math.max(1000000, interval), 1)
+        wait = math.max(wait, tonumber(known[2] or 0) - now)
         if wait <= 0 then
           redis.call('HSET', key, name, string.format('%.0f', used))
           return endpoint, 0
@@ -89,7 +88,7 @@ extension LuaFunction {
 
 extension RedisScript {
   fileprivate static let takeCall = RedisScript(
-    "take call", functions: [.clock, .grant], keys: ["budgetsKey"], arguments: ["place", "perSecond"],
+    "take call", functions: [.clock, .pace, .grant], keys: ["budgetsKey"], arguments: ["place", "perSecond"],
     moreArguments: "firstEndpoint",
     """
     local _, now = clock()

@@ -180,7 +180,7 @@ extension PurchaseStore {
 
 extension RedisScript {
   fileprivate static let takeLease = RedisScript(
-    "take lease", functions: [.grant, .readRecord, .writeRecord],
+    "take lease", functions: [.pace, .grant, .readRecord, .writeRecord],
     keys: ["transactionKey", "synchronizationKey", "claimKey", "openKey", "budgetsKey"],
     arguments: [
       "duration", "claim", "member", "sweepAfter", "customer", "transaction", "job", "traceparent", "wasRedelivered",

@@ -121,11 +121,11 @@ extension RedisScript {
   /// What was delivered is consulted first: `done:` counts how often it was, and each round remembers at which count it
   /// began. Only what was asked for by name goes on behind a delivery, and only behind one that was before it.
   ///
-  /// The rate is a generic cell rate algorithm with room for a tenth of a second. What finds no room is planned: each later than the one before, so
+  /// The rate has room for a tenth of a second. What finds no room is planned: each later than the one before, so
   /// that none comes in vain, and nothing new overtakes what is planned. A copy of a message gets the same time, so
   /// that only what will be sent has a turn. Another rate makes new plans.
   fileprivate static let begin = RedisScript(
-    "begin", functions: [.clock, .unannounced],
+    "begin", functions: [.clock, .pace, .unannounced],
     keys: ["webhookKey", "healthKey", "eventKey", "slotsKey", "paceKey", "plansKey"],
     arguments: [
       "isConfigured", "endpoint", "round", "attempt", "slot", "lease", "maxConcurrency", "maxPerSecond", "isPlanned",
@@ -162,8 +162,7 @@ extension RedisScript {
       redis.call('ZREMRANGEBYSCORE', plansKey, '-inf', string.format('%.0f', micros - 60000000))
       local own = tonumber(redis.call('ZSCORE', plansKey, slot) or 0)
       local hasTurn = isPlanned == '1' or own > 0 and own <= micros
-      local after = used + interval
-      local wait = after - micros - math.max(100000, interval)
+      local after, wait = pace(used, micros, interval, math.max(100000, interval), 1)
       local turn
       if wait <= 0 and (hasTurn or planned <= micros) then
         used = after

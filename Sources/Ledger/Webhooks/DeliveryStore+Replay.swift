@@ -25,14 +25,11 @@ extension DeliveryStore {
 
 extension RedisScript {
   fileprivate static let takeReplays = RedisScript(
-    "take replays", functions: [.clock], keys: ["replaysKey"], arguments: ["perSecond", "atOnce", "count"],
+    "take replays", functions: [.clock, .pace], keys: ["replaysKey"], arguments: ["perSecond", "atOnce", "count"],
     """
     local _, now = clock()
     local interval = 1000000 / perSecond
-    local room = interval * atOnce
-    local kept = tonumber(redis.call('GET', replaysKey) or 0)
-    local used = math.min(math.max(kept, now), now + room) + interval * count
-    local wait = used - now - room
+    local used, wait = pace(redis.call('GET', replaysKey), now, interval, interval * atOnce, count)
     if wait > 0 then return math.ceil(wait / 1000) end
     redis.call('SET', replaysKey, string.format('%.0f', used), 'PX', math.ceil((used - now) / 1000) + 1000)
     return 0
