@@ -148,7 +148,7 @@ public final class Worker: Role {
   func places(of publisher: Publisher) -> [AppPlace] {
     if placesRevision != context.publishersRevision { (places, placesRevision) = ([:], context.publishersRevision) }
     if let known = places[publisher.id] { return known }
-    let all = AppPlace.all(of: publisher, callsPerSecond: context.settings.appStore.callsPerSecond)
+    let all = AppPlace.all(of: publisher, budgetScale: context.settings.appStore.budgetScale)
     places[publisher.id] = all
     return all
   }

@@ -84,7 +84,7 @@ struct CallTests {
     try await eventually("Redis is there") { redis.isReady }
     let store = PurchaseStore(redis, prefix: fleet.prefix + ":")
     for environment in ["Production", "Sandbox"] {
-      let place = CallPlace(bundleId: "com.example.app", environment: environment, perSecond: 5000)
+      let place = CallPlace(bundleId: "com.example.app", environment: environment, budgets: [])
       try await store.pause(place, endpoint, for: time)
     }
     await redis.stop()
@@ -137,17 +137,17 @@ struct CallTests {
   }
 
   @Test func `a budget that is short makes wait, and no round asks what another one has asked`() async throws {
-    // One call a second to each endpoint in production, and one in the sandbox.
-    try await with(["COUNTERSIGN_APP_STORE_CALLS_PER_SECOND": "1", "COUNTERSIGN_WORKER_NOT_FOUND_RETRIES": "0"]) {
+    // Three calls a second to each endpoint in production, and one in three seconds in the sandbox.
+    try await with(["COUNTERSIGN_APP_STORE_BUDGET_SCALE": "0.06", "COUNTERSIGN_WORKER_NOT_FOUND_RETRIES": "0"]) {
       (fleet, calls) async throws in
-      let unnamed = (0..<3).map { "101000000000\($0)" }
+      let unnamed = (0..<8).map { "101000000000\($0)" }
       for transaction in unnamed { fleet.simulator.localWeather[transaction] = [.unnamed] }
-      let elsewhere = (0..<3).map { "121000000000\($0)" }
-      let unknown = (0..<3).map { "120000000000\($0)" }
+      let elsewhere = (0..<2).map { "121000000000\($0)" }
+      let unknown = (0..<2).map { "120000000000\($0)" }
       let results = try await synchronize(unnamed + elsewhere + unknown, "a", at: fleet)
-      #expect(Set(results[0..<3]) == ["RECEIVED_EXPIRED_PURCHASE"])
-      #expect(Set(results[3..<6]) == ["PURCHASE_SYNCHRONIZED"])
-      #expect(Set(results[6...]) == ["TRANSACTION_ID_NOT_FOUND"])
+      #expect(Set(results[0..<8]) == ["RECEIVED_EXPIRED_PURCHASE"])
+      #expect(Set(results[8..<10]) == ["PURCHASE_SYNCHRONIZED"])
+      #expect(Set(results[10...]) == ["TRANSACTION_ID_NOT_FOUND"])
       // Each endpoint once, in whichever order the budgets gave.
       for transaction in unnamed { #expect(calls.made[transaction]?.sorted() == [statuses, info], "\(transaction)") }
       // At most: in each environment the statuses, which prove nothing, and the transaction.

@@ -14,7 +14,7 @@ from fleet.table import Row
 GO_JOBS_PER_SECOND = 1445
 
 # Apple's budget must not be what is measured.
-UNLIMITED = {"COUNTERSIGN_APP_STORE_CALLS_PER_SECOND": "100000", "COUNTERSIGN_APP_STORE_MAX_CONNECTIONS": "50"}
+UNLIMITED = {"COUNTERSIGN_APP_STORE_BUDGET_SCALE": "2000", "COUNTERSIGN_APP_STORE_MAX_CONNECTIONS": "50"}
 
 # What else the machine does changes by the second: in each run, what is compared takes turns.
 TURNS = 4
@@ -219,7 +219,7 @@ def growth(options):
     # As many connections to Apple as there are by default: eight workers make eight times as many, and their handshakes
     # would count.
     def in_flight(concurrency):
-        return {"COUNTERSIGN_APP_STORE_CALLS_PER_SECOND": "100000", "COUNTERSIGN_WORKER_CONCURRENCY": str(concurrency)}
+        return {"COUNTERSIGN_APP_STORE_BUDGET_SCALE": "2000", "COUNTERSIGN_WORKER_CONCURRENCY": str(concurrency)}
 
     with Measured() as measured:
         measured.simulator(0)

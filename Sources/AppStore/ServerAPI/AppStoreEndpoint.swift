@@ -35,6 +35,8 @@ public enum AppStoreEndpoint: String, CaseIterable, Sendable {
     }
   }
 
-  /// Calls per second in the sandbox: a tenth of production's.
-  public var sandboxCallsPerSecond: Double { Double(productionCallsPerSecond) / 10 }
+  /// Calls per second that Apple allows one app in an environment: the sandbox gets a tenth.
+  public func callsPerSecond(in environment: AppStoreEnvironment) -> Double {
+    environment == .production ? Double(productionCallsPerSecond) : Double(productionCallsPerSecond) / 10
+  }
 }

@@ -40,7 +40,7 @@ struct FloorBenchmark {
   private func run(_ received: AMQPConsumer.Received) async throws {
     let (job, _) = try JobMessage.read(received.delivery)
     let answer = try await backend.store.takeLease(
-      job, for: .seconds(60), sweepAfter: Backend.sweepAfter, places: Backend.places, endpoints: Backend.endpoints)
+      job, for: .seconds(60), sweepAfter: Backend.sweepAfter, places: Backend.places)
     guard case .taken(let lease) = answer else { throw Unexpected(description: "\(job.synchronizationId): \(answer)") }
     let outcome = Outcome(
       .purchaseSynchronized, accessGranted: true, offerId: "S1", originalTransactionId: job.transactionId,

@@ -16,7 +16,7 @@ extension RunningFleet {
         "appStore": {
           "productionURL": "https://127.0.0.1:\(simulator.port)/production",
           "sandboxURL": "https://127.0.0.1:\(simulator.port)/sandbox",
-          "rootFiles": ["simulator/root.der"], "caFile": "simulator/tls-ca.pem", "callsPerSecond": 5000
+          "rootFiles": ["simulator/root.der"], "caFile": "simulator/tls-ca.pem", "budgetScale": 100
         },
         "gateway": {"listen": "127.0.0.1:0", "publishTimeoutSeconds": 3},
         "worker": {

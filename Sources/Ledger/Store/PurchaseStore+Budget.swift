@@ -5,13 +5,28 @@ import Redis
 public struct CallPlace: Sendable, Hashable {
   /// `bundleId|environment`.
   public let name: String
-  /// Calls that the whole fleet may make to each endpoint.
-  public let perSecond: Int
+  /// The endpoints that can answer, the preferred one first.
+  public let budgets: [CallBudget]
 
   /// Names a place.
-  public init(bundleId: String, environment: String, perSecond: Int) {
+  public init(bundleId: String, environment: String, budgets: [CallBudget]) {
     name = "\(bundleId)|\(environment)"
-    self.perSecond = perSecond
+    self.budgets = budgets
+  }
+}
+
+/// The calls that the whole fleet may make to one endpoint.
+public struct CallBudget: Sendable, Hashable {
+  /// The endpoint's name.
+  public let endpoint: String
+  /// Calls per second, as a script takes them.
+  let rate: String
+
+  /// Creates a budget; less than one call per second is allowed, zero is not.
+  public init(endpoint: String, perSecond: Double) {
+    precondition(perSecond > 0)
+    self.endpoint = endpoint
+    rate = String(perSecond)
   }
 }
 
@@ -38,12 +53,13 @@ public enum CallAnswer: Sendable, Equatable {
 extension PurchaseStore {
   /// Takes one call out of the first budget that has one left.
   ///
-  /// - Parameter endpoints: those that can answer, the preferred one first.
-  public func takeCall(_ place: CallPlace, _ endpoints: [String]) async throws -> CallAnswer {
+  /// - Parameter endpoint: the only endpoint that will do; `nil` takes any of the place's.
+  public func takeCall(_ place: CallPlace, only endpoint: String? = nil) async throws -> CallAnswer {
+    let budgets = place.budgets.filter { endpoint == nil || $0.endpoint == endpoint }
     let reply =
       try await redis.run(
-        .takeCall, keys: ["budgetsKey": keys.budgets],
-        arguments: ["place": place.name, "perSecond": String(place.perSecond)], moreArguments: endpoints
+        .takeCall, keys: ["budgetsKey": keys.budgets], arguments: ["place": place.name],
+        moreArguments: budgets.flatMap { [$0.endpoint, $0.rate] }
       ).array ?? []
     if let endpoint = reply.first?.string, !endpoint.isEmpty {
       return .granted(CallGrant(place: place.name, endpoint: endpoint))
@@ -63,16 +79,18 @@ extension PurchaseStore {
 }
 
 extension LuaFunction {
-  /// Lua: `grant(key, place, perSecond, endpoints, now)` returns an endpoint, or an empty text and the milliseconds to
-  /// wait; `now` in microseconds. Needs ``pace``, with room for one second's calls.
+  /// Lua: `grant(key, place, budgets, now)` returns an endpoint, or an empty text and the milliseconds to wait. Each
+  /// budget is an endpoint and its calls per second; `now` is in microseconds. Needs ``pace``, with room for the calls
+  /// of one second, or for one call where that is more.
   static let grant = LuaFunction(
     """
-    local function grant(key, place, perSecond, endpoints, now)
+    local function grant(key, place, budgets, now)
       local soonest
-      for _, endpoint in ipairs(endpoints) do
+      for _, budget in ipairs(budgets) do
+        local endpoint, rate = budget[1], budget[2]
         local name = place .. '|' .. endpoint
         local known = redis.call('HMGET', key, name, 'pause:' .. name)
-        local interval = 1000000 / perSecond
+        local interval = 1000000 / rate
         local used, wait = pace(known[1], now, interval, math.max(1000000, interval), 1)
         wait = math.max(wait, tonumber(known[2] or 0) - now)
         if wait <= 0 then
@@ -88,11 +106,13 @@ extension LuaFunction {
 
 extension RedisScript {
   fileprivate static let takeCall = RedisScript(
-    "take call", functions: [.clock, .pace, .grant], keys: ["budgetsKey"], arguments: ["place", "perSecond"],
-    moreArguments: "firstEndpoint",
+    "take call", functions: [.clock, .pace, .grant], keys: ["budgetsKey"], arguments: ["place"],
+    moreArguments: "firstBudget",
     """
     local _, now = clock()
-    return {grant(budgetsKey, place, perSecond, {unpack(ARGV, firstEndpoint)}, now)}
+    local budgets = {}
+    for index = firstBudget, #ARGV, 2 do budgets[#budgets + 1] = {ARGV[index], ARGV[index + 1]} end
+    return {grant(budgetsKey, place, budgets, now)}
     """)
 
   fileprivate static let pause = RedisScript(

@@ -57,19 +57,16 @@ extension PurchaseStore {
   ///   - wasRedelivered: whether a delivery of the job ended without an acknowledgement: only then a run that did not end
   ///     counts as a crash. One whose worker lives, but could not reach Redis, has put its job back by itself.
   ///   - places: where Apple may be asked, the first choice first; a known route goes before it. Empty asks nobody.
-  ///   - endpoints: those that can answer, the preferred one first.
   public func takeLease(
-    _ job: Job, for duration: Duration, sweepAfter: Duration, wasRedelivered: Bool = false, places: [CallPlace] = [],
-    endpoints: [String] = []
+    _ job: Job, for duration: Duration, sweepAfter: Duration, wasRedelivered: Bool = false, places: [CallPlace] = []
   ) async throws -> LeaseAnswer {
-    let call = taking(job, duration, sweepAfter, wasRedelivered, places, endpoints)
+    let call = taking(job, duration, sweepAfter, wasRedelivered, places)
     return try read(try await redis.run(call), of: job)
   }
 
   @inline(never)
   private func taking(
-    _ job: Job, _ duration: Duration, _ sweepAfter: Duration, _ wasRedelivered: Bool, _ places: [CallPlace],
-    _ endpoints: [String]
+    _ job: Job, _ duration: Duration, _ sweepAfter: Duration, _ wasRedelivered: Bool, _ places: [CallPlace]
   ) -> RedisScript.Call {
     let (publisher, transaction) = (job.publisherId, job.transactionId)
     return RedisScript.takeLease.call(
@@ -83,9 +80,8 @@ extension PurchaseStore {
         "member": keys.member(publisher, job.synchronizationId), "sweepAfter": String(sweepAfter.wholeMilliseconds),
         "customer": String(job.customerId), "transaction": transaction, "job": encoded(job),
         "traceparent": job.traceparent ?? "", "wasRedelivered": wasRedelivered ? "1" : "0",
-        "endpointCount": String(endpoints.count),
       ],
-      moreArguments: endpoints + places.flatMap { [$0.name, String($0.perSecond)] })
+      moreArguments: places.flatMap { place in place.budgets.flatMap { [place.name, $0.endpoint, $0.rate] } })
   }
 
   @inline(never)
@@ -184,9 +180,8 @@ extension RedisScript {
     keys: ["transactionKey", "synchronizationKey", "claimKey", "openKey", "budgetsKey"],
     arguments: [
       "duration", "claim", "member", "sweepAfter", "customer", "transaction", "job", "traceparent", "wasRedelivered",
-      "endpointCount",
     ],
-    moreArguments: "firstEndpoint",
+    moreArguments: "firstBudget",
     """
     -- Brings back from the job what Redis has lost, and makes the claim last.
     local function restore(status, holder)
@@ -204,20 +199,22 @@ extension RedisScript {
     -- Returns place, endpoint and wait of the first call. The place of the route goes before the first one, and there
     -- the endpoint of the route before the others.
     local function firstCall(route, micros)
-      local firstPlace = firstEndpoint + endpointCount
-      if #ARGV < firstPlace then return '', '', 0 end
-      local place, perSecond = ARGV[firstPlace], ARGV[firstPlace + 1]
+      if #ARGV < firstBudget then return '', '', 0 end
+      local place = ARGV[firstBudget]
       local at, only = string.match(route, '^([^|]*|[^|]*)|?([^|]*)')
-      for index = firstPlace, #ARGV, 2 do
-        if at == ARGV[index] then place, perSecond = at, ARGV[index + 1] end
+      for index = firstBudget, #ARGV, 3 do
+        if at == ARGV[index] then place = at end
       end
-      local endpoints, any = {}, {}
-      for index = firstEndpoint, firstPlace - 1 do
-        any[#any + 1] = ARGV[index]
-        if at == place and only == ARGV[index] then endpoints = {only} end
+      local budgets, named = {}, {}
+      for index = firstBudget, #ARGV, 3 do
+        if place == ARGV[index] then
+          local budget = {ARGV[index + 1], ARGV[index + 2]}
+          budgets[#budgets + 1] = budget
+          if at == place and only == budget[1] then named[1] = budget end
+        end
       end
-      if #endpoints == 0 then endpoints = any end
-      return place, grant(budgetsKey, place, perSecond, endpoints, micros)
+      if #named > 0 then budgets = named end
+      return place, grant(budgetsKey, place, budgets, micros)
     end
 
     local known = redis.call('HMGET', synchronizationKey, 'status', 'transaction', 'customer', 'crashes', 'held')

@@ -33,8 +33,8 @@ public struct AppStoreSettings: Sendable {
   public var maxResponseBytes: Int
   /// Connections to each of Apple's hosts; calls share them by HTTP/2.
   public var maxConnections: Int
-  /// Calls per second of the whole fleet to one production endpoint for one app; the sandbox gets a tenth.
-  public var callsPerSecond: Int
+  /// The whole fleet's budget for each app, environment and endpoint, as a factor of what Apple allows.
+  public var budgetScale: Double
 
   init(_ reader: SettingsReader) {
     func url(_ key: String, _ fallback: String, _ meaning: String) -> String {
@@ -56,10 +56,9 @@ public struct AppStoreSettings: Sendable {
       reader.int("appStore.maxResponseBytes", 1 << 20, 1024...(64 << 20), "A longer answer of Apple is an error."))
     maxConnections = Int(
       reader.int("appStore.maxConnections", 4, 1...50, "Connections to each of Apple's hosts, shared by HTTP/2."))
-    callsPerSecond = Int(
-      reader.int(
-        "appStore.callsPerSecond", 50, 1...100_000,
-        "Budget of the whole fleet for each app and endpoint in production; the sandbox gets a tenth."))
+    budgetScale = reader.factor(
+      "appStore.budgetScale", 1, 0.001...10_000,
+      "Budget of the whole fleet for each app and endpoint, as a factor of what Apple allows.")
   }
 }
 

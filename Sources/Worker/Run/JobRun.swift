@@ -120,8 +120,7 @@ final class JobRun {
     do {
       return try await worker.store.takeLease(
         job, for: context.settings.worker.leaseDuration, sweepAfter: context.settings.worker.sweepAfter,
-        wasRedelivered: JobMessage.wasRedelivered(received.delivery), places: places.map(\.call),
-        endpoints: PurchaseVerification.endpoints)
+        wasRedelivered: JobMessage.wasRedelivered(received.delivery), places: places.map(\.call))
     } catch {
       log.warning("lease failed", ["cause": .failure(error)])
       return nil

@@ -15,12 +15,14 @@ final class AppPlace: Sendable {
   /// Only this app and this environment: an answer about any other is not an answer to the question.
   let accepted: AcceptedApps
 
-  private init(_ app: Publisher.App, _ environment: AppStoreEnvironment, callsPerSecond: Int) {
+  private init(_ app: Publisher.App, _ environment: AppStoreEnvironment, budgetScale: Double) {
     self.app = app
     self.environment = environment
     call = CallPlace(
       bundleId: app.bundleId, environment: environment.rawValue,
-      perSecond: environment == .production ? callsPerSecond : max(1, callsPerSecond / 10))
+      budgets: PurchaseVerification.endpoints.map {
+        CallBudget(endpoint: $0.rawValue, perSecond: $0.callsPerSecond(in: environment) * budgetScale)
+      })
     credentials = AppCredentials(
       bundleId: app.bundleId, issuerId: app.issuerId, keyId: app.keyId, key: app.privateKey)
     accepted = AcceptedApps([
@@ -31,11 +33,11 @@ final class AppPlace: Sendable {
   /// Where a publisher's transactions may be known, the first choice first: every app in production and then in the
   /// sandbox.
   ///
-  /// - Parameter callsPerSecond: of the whole fleet, for an endpoint in production.
-  static func all(of publisher: Publisher, callsPerSecond: Int) -> [AppPlace] {
+  /// - Parameter budgetScale: the fleet's budget for each endpoint, as a factor of what Apple allows.
+  static func all(of publisher: Publisher, budgetScale: Double) -> [AppPlace] {
     publisher.apps.flatMap { app in
       [AppStoreEnvironment.production, .sandbox].filter { app.environments.contains($0.rawValue) }
-        .map { AppPlace(app, $0, callsPerSecond: callsPerSecond) }
+        .map { AppPlace(app, $0, budgetScale: budgetScale) }
     }
   }
 }

@@ -16,7 +16,7 @@ extension PurchaseVerification {
   func takeCall(_ only: AppStoreEndpoint?) async throws(Obstacle) -> AppStoreEndpoint? {
     let answer: CallAnswer
     do {
-      answer = try await worker.store.takeCall(place.call, only.map { [$0.rawValue] } ?? Self.endpoints)
+      answer = try await worker.store.takeCall(place.call, only: only?.rawValue)
     } catch {
       throw .stop(.postponed(.storeUnavailable, wait: .seconds(1)), route: unfinished(only))
     }

@@ -40,7 +40,7 @@ final class PurchaseVerification {
   }
 
   /// Both can prove an active subscription, and only the first one any other purchase.
-  static let endpoints = [AppStoreEndpoint.transactionInfo, .subscriptionStatuses].map(\.rawValue)
+  nonisolated static let endpoints = [AppStoreEndpoint.transactionInfo, .subscriptionStatuses]
 
   /// Prepares to ask; `nil` when there is nowhere to ask.
   ///

@@ -330,23 +330,52 @@ struct PurchaseStoreTests {
 
   @Test func `a budget gives one second's calls at once and then makes wait, and a pause stops all`() async throws {
     try await with { (store, _, _) async throws in
-      let place = CallPlace(bundleId: "a", environment: "Production", perSecond: 5)
+      let place = Self.place("a", ["x"], perSecond: 5)
       // In one go: five hundred calls would take a minute and a half to be given one after the other.
-      let tasks = (0..<500).map { _ in Task { @LoopActor in try await store.takeCall(place, ["x"]) } }
+      let tasks = (0..<500).map { _ in Task { @LoopActor in try await store.takeCall(place) } }
       var given = 0
       for task in tasks where try await task.value == Self.granted(place, "x") { given += 1 }
       #expect(given >= 5 && given < 500)
-      let other = CallPlace(bundleId: "b", environment: "Production", perSecond: 5)
-      #expect(try await store.takeCall(other, ["x", "y"]) == Self.granted(other, "x"))
+      let other = Self.place("b", ["x", "y"], perSecond: 5)
+      #expect(try await store.takeCall(other) == Self.granted(other, "x"))
       try await store.pause(other, "x", for: .seconds(60))
       try await store.pause(other, "x", for: .seconds(1))
       // The other endpoint has a budget of its own.
-      #expect(try await store.takeCall(other, ["x", "y"]) == Self.granted(other, "y"))
-      guard case .wait(let wait) = try await store.takeCall(other, ["x"]) else {
+      #expect(try await store.takeCall(other) == Self.granted(other, "y"))
+      guard case .wait(let wait) = try await store.takeCall(other, only: "x") else {
         throw NeverHappened(description: "a paused endpoint makes wait")
       }
       #expect(wait > .seconds(50) && wait <= .seconds(60))
     }
+  }
+
+  @Test func `each endpoint has a budget of its own, also of less than a call a second`() async throws {
+    try await with { (store, _, _) async throws in
+      let budgets = [CallBudget(endpoint: "often", perSecond: 1000), CallBudget(endpoint: "seldom", perSecond: 0.01)]
+      let place = CallPlace(bundleId: "a", environment: "Sandbox", budgets: budgets)
+      #expect(try await store.takeCall(place, only: "seldom") == Self.granted(place, "seldom"))
+      guard case .wait(let wait) = try await store.takeCall(place, only: "seldom") else {
+        throw NeverHappened(description: "one call in a hundred seconds")
+      }
+      #expect(wait > .seconds(50) && wait <= .seconds(100))
+      #expect(try await store.takeCall(place) == Self.granted(place, "often"))
+      // The same numbers count for the call that comes with a lease, and for the endpoint that the route names.
+      guard case .taken(let lease) = try await store.takeLease(job(), for: hour, sweepAfter: hour, places: [place])
+      else { throw NeverHappened(description: "a lease") }
+      #expect(lease.call == CallGrant(place: place.name, endpoint: "often"))
+      try await store.release(job(), lease, isRetrying: false, sweepAfter: hour, route: "a|Sandbox|seldom")
+      guard case .wait(let further) = try await store.takeLease(job(), for: hour, sweepAfter: hour, places: [place])
+      else { throw NeverHappened(description: "one call in a hundred seconds") }
+      #expect(further > .seconds(50) && further <= .seconds(100))
+    }
+  }
+
+  private static func place(
+    _ app: String, in environment: String = "Production", _ endpoints: [String], perSecond: Double = 1000
+  ) -> CallPlace {
+    CallPlace(
+      bundleId: app, environment: environment,
+      budgets: endpoints.map { CallBudget(endpoint: $0, perSecond: perSecond) })
   }
 
   private static func granted(_ place: CallPlace, _ endpoint: String) -> CallAnswer {
@@ -355,9 +384,9 @@ struct PurchaseStoreTests {
 
   @Test func `a lease comes with its first call, where the transaction is known, or not at all`() async throws {
     try await with { (store, _, _) async throws in
-      let places = ["Production", "Sandbox"].map { CallPlace(bundleId: "app", environment: $0, perSecond: 1000) }
+      let places = ["Production", "Sandbox"].map { Self.place("app", in: $0, ["info", "statuses"]) }
       func take(_ job: Job) async throws -> LeaseAnswer {
-        try await store.takeLease(job, for: hour, sweepAfter: hour, places: places, endpoints: ["info", "statuses"])
+        try await store.takeLease(job, for: hour, sweepAfter: hour, places: places)
       }
       guard case .taken(let first) = try await take(job()) else { throw NeverHappened(description: "the first lease") }
       #expect(first.call == CallGrant(place: "app|Production", endpoint: "info"))
@@ -380,11 +409,9 @@ struct PurchaseStoreTests {
 
   @Test func `an answer of a moment ago covers the next registration, and only one that gives access`() async throws {
     try await with { (store, _, _) async throws in
-      let places = [CallPlace(bundleId: "app", environment: "Production", perSecond: 1000)]
+      let places = [Self.place("app", ["info"])]
       func take(_ job: Job) async throws -> Lease {
-        guard
-          case .taken(let lease) = try await store.takeLease(
-            job, for: hour, sweepAfter: hour, places: places, endpoints: ["info"])
+        guard case .taken(let lease) = try await store.takeLease(job, for: hour, sweepAfter: hour, places: places)
         else { throw NeverHappened(description: "a lease") }
         return lease
       }

@@ -26,9 +26,10 @@ final class Backend {
   static let sweepAfter = Duration.seconds(3600)
   /// Where Apple would be asked, with a budget that never runs out.
   static let places = ["Production", "Sandbox"].map {
-    CallPlace(bundleId: "com.example.app", environment: $0, perSecond: 100_000)
+    CallPlace(
+      bundleId: "com.example.app", environment: $0,
+      budgets: ["transaction-info", "subscription-statuses"].map { CallBudget(endpoint: $0, perSecond: 100_000) })
   }
-  static let endpoints = ["transaction-info", "subscription-statuses"]
 
   let store: PurchaseStore
   let topology: Topology

@@ -55,6 +55,15 @@ final class SettingsReader {
     return .milliseconds(Int64(((seconds ?? fallback) * 1000).rounded()))
   }
 
+  func factor(_ key: String, _ fallback: Double, _ range: ClosedRange<Double>, _ meaning: String) -> Double {
+    read(
+      key, fallback, "`\(Self.plain(fallback))`", meaning,
+      "a number from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound))"
+    ) {
+      Self.number($0).flatMap { range.contains($0) ? $0 : nil }
+    } ?? fallback
+  }
+
   func bool(_ key: String, _ fallback: Bool, _ meaning: String) -> Bool {
     read(key, fallback, "`\(fallback)`", meaning, "true or false") {
       switch $0 {
