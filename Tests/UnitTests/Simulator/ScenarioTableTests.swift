@@ -4,8 +4,9 @@ import Simulator
 import Testing
 
 @Suite struct ScenarioTableTests {
-  @Test func theREADMEListsEveryScenario() throws {
-    let text = String(decoding: try Data(contentsOf: URL(filePath: Repository.root + "/README.md")), as: UTF8.self)
+  @Test func theDocumentListsEveryScenario() throws {
+    let document = URL(filePath: Repository.root + "/docs/how-to/simulate.md")
+    let text = String(decoding: try Data(contentsOf: document), as: UTF8.self)
     let rows = text.split(separator: "\n").filter { $0.first == "|" }
     for scenario in Scenario.allCases {
       let start = "| \(scenario.prefix) | \(scenario.name) | \(scenario.summary) |"
