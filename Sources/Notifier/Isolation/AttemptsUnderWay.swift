@@ -1,8 +1,9 @@
 import EventLoop
 import Ledger
 
-/// The attempts that this process makes now: their slots are kept as long as they last, and come free by themselves soon
-/// after the process has died.
+/// The attempts that this process makes now.
+///
+/// The process renews the slot of each attempt as long as it lasts. If the process dies, Redis frees the slots soon.
 @LoopActor
 final class AttemptsUnderWay {
   /// How long a slot stays taken without being renewed.
@@ -22,14 +23,14 @@ final class AttemptsUnderWay {
 
   init(_ store: DeliveryStore) { self.store = store }
 
-  /// Begins to renew.
+  /// Begins to renew the slots.
   func start() {
     let timer = LoopTimer { [weak self] in self?.renew() }
     timer.start(after: Self.interval, every: Self.interval)
     self.timer = timer
   }
 
-  /// Renews no more.
+  /// Stops renewing the slots.
   func stop() {
     timer?.close()
     timer = nil
@@ -50,8 +51,8 @@ final class AttemptsUnderWay {
   private func renew() {
     let long = attempts.values.filter { ContinuousClock.now - $0.start > Self.interval }
     guard !long.isEmpty else { return }
-    // Nobody waits for it: what fails is done again the next time, and a slot that was lost meanwhile does no harm but
-    // that one attempt more may be under way.
+    // Nobody waits for this. The next renewal repeats one that failed. A slot that was lost meanwhile does no harm:
+    // at most one attempt more is under way.
     Task { @LoopActor in
       try? await store.renew(long.map { ($0.delivery, $0.endpoint) }, lease: Self.lease)
     }

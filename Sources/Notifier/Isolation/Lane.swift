@@ -1,13 +1,13 @@
 import EventLoop
 
-/// What this process does with one endpoint now, and how much of it at a time, decided by value.
+/// The attempts that this process makes at one endpoint now, and how many at a time, decided by value.
 ///
-/// An endpoint begins with two attempts at a time and may have one more with every answer, up to its limit; one that let
-/// an attempt run out of time is left with one, until it answers. So a slow endpoint gets what it can take, and a dead one
-/// holds one delivery of the prefetch, and none while slow and dead ones hold too much of it. What finds no room is told to
-/// wait a moment if its turn is near, and to go away otherwise.
+/// An endpoint begins with two attempts at a time. Each answer allows one more, up to the endpoint's limit. If an
+/// attempt runs out of time, the endpoint has one attempt at a time until it answers again. So a slow endpoint gets as
+/// many webhooks as it can take. A dead endpoint holds one delivery of the prefetch, and none while slow and dead
+/// endpoints hold too much of it. A delivery that finds no room waits a moment if its turn is near; otherwise it goes away.
 struct Lane {
-  /// What a delivery is to do.
+  /// The next step of a delivery.
   enum Admission: Equatable {
     /// Make the attempt; it is counted as running.
     case go
@@ -17,38 +17,39 @@ struct Lane {
     case park(Duration)
   }
 
-  /// The longest that a delivery is held for its turn.
+  /// The longest time that a delivery waits for its turn.
   static let patience: Duration = .milliseconds(500)
-  /// The most that are held for their turn.
+  /// The most deliveries that wait for their turn.
   static let longestLine = 200
-  /// How long what was learnt of an endpoint is kept that nothing is sent to.
+  /// How long a lane is kept after the last webhook to its endpoint.
   static let memory: Duration = .seconds(300)
-  /// An endpoint that takes longer counts as slow.
+  /// An endpoint that takes longer than this is slow.
   static let slowness: Duration = .seconds(1)
 
   private(set) var window = 2
   /// The starts of the attempts under way, by number.
   private var running: [Int: Duration] = [:]
-  /// How long the attempts of late took; `nil` before the first has ended.
+  /// How long the latest attempts took; `nil` before the first one has ended.
   private var usual: Duration?
   private var parking = Parking()
   private var next = 0
   /// Whether the last attempt that ended ran out of time.
   private var isDead = false
-  /// When it was last asked, or an attempt ended.
+  /// When a delivery last asked for an attempt, or an attempt ended.
   private var lastUse: Duration = .zero
 
   /// How many attempts are under way.
   var count: Int { running.count }
 
-  /// Whether it lets attempts take their time, so that all such endpoints together must not hold everything.
+  /// Whether the endpoint is slow. All slow endpoints together must not hold the whole prefetch.
   func isSlow(_ now: Duration) -> Bool { expected(now) > Self.slowness }
 
-  /// How many of its attempts count against what slow endpoints may hold together: all but the first, which any endpoint
-  /// may have, unless the last one ran out of time.
+  /// How many attempts count against the part of the prefetch that slow endpoints share.
+  ///
+  /// The first attempt does not count, as every endpoint may have one; it counts if the last attempt ran out of time.
   func slowPlaces(_ now: Duration) -> Int { isSlow(now) ? max(0, count - (isDead ? 0 : 1)) : 0 }
 
-  /// Whether it may be forgotten: nothing is under way or planned, and nothing was for a while.
+  /// Whether the lane may be dropped: no attempt is under way or planned, and none was for a while.
   func isOver(_ now: Duration) -> Bool {
     running.isEmpty && parking.plannedUntil <= now && lastUse + Self.memory <= now
   }
@@ -58,9 +59,9 @@ struct Lane {
   /// - Parameters:
   ///   - now: the time of a clock that never goes back.
   ///   - limit: the endpoint's own.
-  ///   - ahead: how many wait for their turn before this one.
-  ///   - hasWaited: whether this one has waited in vain.
-  ///   - isCrowded: whether slow endpoints hold as much as they may.
+  ///   - ahead: how many deliveries wait for their turn before this one.
+  ///   - hasWaited: whether this delivery has waited in vain.
+  ///   - isCrowded: whether slow endpoints hold all of their part of the prefetch.
   /// - Returns: the decision, and for `go` the number of the attempt.
   mutating func ask(
     _ now: Duration, limit: Int, ahead: Int, hasWaited: Bool, isCrowded: Bool
@@ -88,7 +89,7 @@ struct Lane {
       window = 1
       usual = took
     } else {
-      // One that answers again is not judged by how long it did not.
+      // The endpoint answers again: the time of its silence says nothing about its next answer.
       if window == 1, took < Self.slowness { usual = took }
       window = min(window + 1, 1000)
     }
@@ -97,12 +98,12 @@ struct Lane {
   /// Notes that an attempt was not made after all.
   mutating func abort(_ attempt: Int) { running[attempt] = nil }
 
-  /// Returns how long to stay away when others in the fleet use all that the endpoint allows.
+  /// Returns how long to stay away while the rest of the fleet uses all attempts that the endpoint allows.
   mutating func parkForOthers(_ now: Duration, limit: Int) -> Duration {
     parking.park(now, expected(now) / max(1, limit))
   }
 
-  /// How long an attempt takes: as those before, or as long as the one that is out longest, whichever is more.
+  /// How long an attempt takes: the mean of the latest ones, or the age of the oldest one under way if that is more.
   private func expected(_ now: Duration) -> Duration {
     let eldest = running.values.min().map { now - $0 } ?? .zero
     return max(usual ?? .milliseconds(50), eldest)

@@ -9,14 +9,14 @@ final class Lanes {
     let endpoint: String
   }
 
-  /// Leave to make an attempt; must be ended or aborted.
+  /// The permission to make one attempt; its holder must end or abort it.
   struct Pass {
     fileprivate let name: Name
     fileprivate let attempt: Int
     fileprivate let start: Duration
   }
 
-  /// What an endpoint's deliveries are told.
+  /// The answer to a delivery that asks for an attempt.
   enum Answer {
     case go(Pass)
     case park(Duration)
@@ -30,7 +30,7 @@ final class Lanes {
     let line = WaitingLine()
   }
 
-  /// What a publisher's endpoints have together.
+  /// The state that all endpoints of a publisher share.
   @LoopActor
   private final class Share {
     var value: PublisherShare
@@ -49,12 +49,12 @@ final class Lanes {
   private var slowCounted: (count: Int, until: Duration) = (0, .zero)
   private var cleanedAt: Duration = .zero
 
-  /// How often it is looked for lanes that are over; with ten thousand of them it takes a millisecond.
+  /// How often the process looks for lanes to drop; a look at ten thousand lanes takes a millisecond.
   private static let cleaning: Duration = .seconds(60)
 
   /// - Parameters:
-  ///   - concurrency: the deliveries that the process holds at a time, of which publishers have shares, and slow endpoints
-  ///     half, beyond one each.
+  ///   - concurrency: the deliveries that the process holds at a time. Publishers have shares of them. Slow endpoints
+  ///     share half of them, beyond one delivery each.
   ///   - clock: a time that never goes back; `nil` is the machine's.
   init(concurrency: Int, clock: (@LoopActor () -> Duration)? = nil) {
     self.concurrency = concurrency
@@ -92,7 +92,7 @@ final class Lanes {
         continue
       }
       if numberOfLane == nil {
-        // It may have been dropped while this one waited for its publisher's turn.
+        // The lane may have been dropped while this delivery waited for its publisher's turn.
         entry = entries[name] ?? entry
         entries[name] = entry
       }
@@ -110,7 +110,7 @@ final class Lanes {
       case .park(let time): return .park(time)
       case .wait:
         numberOfLane = numberOfLane ?? entry.line.join(turn)
-        // Another endpoint's may take the turn.
+        // A delivery of another endpoint may take the turn.
         if let number = numberOfShare { leave(share, number) }
         numberOfShare = nil
         await turn.wait(atMost: max(.milliseconds(1), deadline - now))
@@ -124,7 +124,7 @@ final class Lanes {
     leave(pass, now)
     guard let entry = entries[pass.name] else { return }
     entry.lane.end(pass.attempt, now, ranOutOfTime: ranOutOfTime)
-    // Two, since an answer may have widened the window.
+    // Two deliveries, since an answer may have raised the number of attempts at a time.
     entry.line.wake(2)
   }
 
@@ -143,20 +143,21 @@ final class Lanes {
     wake(share)
   }
 
-  /// Leaves the line of a publisher, so that others come forward.
+  /// Leaves the line of a publisher, so that the deliveries behind come forward.
   private func leave(_ share: Share, _ number: Int) {
     share.line.leave(number)
     wake(share)
   }
 
-  /// Wakes those for whom there is room. That of another publisher waits for the end of its own attempts, of which it has
-  /// some, or else would not wait.
+  /// Wakes the deliveries that find room now.
+  ///
+  /// Deliveries of another publisher wait for its own attempts to end: it has some, or they would not wait.
   private func wake(_ share: Share) {
     guard share.line.count > 0 else { return }
     share.line.wake(share.value.limit(now, others: underWay - share.value.count) - share.value.count)
   }
 
-  /// Gives a pass back because the rest of the fleet uses all that the endpoint allows.
+  /// Gives a pass back because the rest of the fleet uses all attempts that the endpoint allows.
   ///
   /// - Returns: how long to stay away.
   func abortForOthers(_ pass: Pass, limit: Int) -> Duration {
@@ -164,7 +165,7 @@ final class Lanes {
     return entries[pass.name]?.lane.parkForOthers(now, limit: limit) ?? .seconds(1)
   }
 
-  /// Drops the lanes of endpoints that nothing was sent to for long: they come and go, and the process stays.
+  /// Drops the lanes of endpoints that have had no webhook for long: endpoints come and go, and the process stays.
   private func clean() {
     let now = now
     guard now - cleanedAt >= Self.cleaning else { return }

@@ -2,16 +2,16 @@ import EventLoop
 
 /// How many attempts one publisher has under way in this process, decided by value.
 ///
-/// A publisher may have as much of the prefetch as leaves something for whoever comes next, counted from what the others
-/// have left (a dynamic threshold, as switches share their memory): alone it is hardly bounded, and however many publishers
-/// do their worst at once, a place stays free. How much that is depends on how soon its places come free again. Attempts
-/// that are over in a moment hold nobody up, and to send a message around through the broker takes as long; a thousand
-/// endpoints that hang, or one that takes its time for a thousand at once, would be all that a notifier does.
+/// A publisher may have a part of the places that the others leave free (a dynamic threshold, as switches share their
+/// memory). Alone, it may have most of the prefetch. However many publishers do their worst at once, a place stays free
+/// for the next one. The part is large for a publisher whose attempts are quick: they delay nobody, and a detour
+/// through the broker takes as long. It is small for any other publisher: a thousand endpoints that hang, or one slow endpoint
+/// with a thousand webhooks, would otherwise fill the whole notifier.
 ///
-/// What finds no room waits a moment if its turn is near, and goes away otherwise.
+/// A delivery that finds no room waits a moment if its turn is near; otherwise it goes away.
 struct PublisherShare {
-  /// Attempts that take no longer make a publisher quick: all of its places come free twice before anybody is sent away who
-  /// waits for one.
+  /// A publisher is quick while its attempts take no longer than this: all of its places come free twice before the
+  /// notifier sends a waiting delivery away.
   static let quickness: Duration = .milliseconds(200)
 
   /// The deliveries that the process holds at a time.
@@ -20,15 +20,17 @@ struct PublisherShare {
   private(set) var count = 0
   /// The sum of their starts, for their mean age.
   private var starts: Duration = .zero
-  /// How long the attempts of late took; `nil` before the first has ended.
+  /// How long the latest attempts took; `nil` before the first one has ended.
   private var usual: Duration?
   private var parking = Parking()
 
   /// - Parameter concurrency: the deliveries that the process holds at a time.
   init(concurrency: Int) { self.concurrency = concurrency }
 
-  /// The most attempts at a time: three quarters of what the others leave for a publisher whose attempts are quick; for any
-  /// other, or as long as it is not known, half of that, and never more than a quarter of all.
+  /// The most attempts at a time.
+  ///
+  /// A quick publisher gets three quarters of the places that the others leave free. Any other publisher, and one whose
+  /// pace is not known yet, gets half of that, and never more than a quarter of all places.
   ///
   /// - Parameters:
   ///   - now: the time of a clock that never goes back.
@@ -43,8 +45,8 @@ struct PublisherShare {
   ///
   /// - Parameters:
   ///   - others: how many attempts other publishers have under way.
-  ///   - ahead: how many wait for their turn before this one.
-  ///   - hasWaited: whether this one has waited in vain.
+  ///   - ahead: how many deliveries wait for their turn before this one.
+  ///   - hasWaited: whether this delivery has waited in vain.
   mutating func ask(_ now: Duration, others: Int, ahead: Int, hasWaited: Bool) -> Lane.Admission {
     let limit = limit(now, others: others)
     if count + ahead < limit { return .go }
@@ -65,11 +67,11 @@ struct PublisherShare {
     starts -= start
     guard let now else { return }
     let took = now - start
-    // Over many: they are of many endpoints.
+    // The mean moves slowly, as the attempts are of many endpoints.
     usual = usual.map { ($0 * 63 + took) / 64 } ?? took
   }
 
-  /// How long an attempt takes: as those before, or as long as those under way are out already, whichever is more.
+  /// How long an attempt takes: the mean of the latest ones, or the mean age of those under way if that is more.
   private func expected(_ now: Duration) -> Duration {
     max(usual ?? .milliseconds(100), count == 0 ? .zero : now - starts / count)
   }

@@ -1,16 +1,16 @@
 import EventLoop
 
-/// Those who wait for their turn, the first to come first.
+/// Deliveries that wait for their turn, in the order in which they came.
 @LoopActor
 final class WaitingLine {
-  /// By their numbers, which only grow: whoever is looked for is found without asking all.
+  /// In the order of their numbers, which only grow: a binary search finds each.
   private var waiting: [(number: Int, turn: LoopSignal)] = []
   private var next = 0
 
   /// How many wait.
   var count: Int { waiting.count }
 
-  /// Puts somebody at the end.
+  /// Adds a delivery at the end.
   ///
   /// - Returns: its number in the line.
   func join(_ turn: LoopSignal) -> Int {
@@ -19,16 +19,16 @@ final class WaitingLine {
     return next
   }
 
-  /// Returns how many come before a number, or before somebody who is not in the line yet.
+  /// Returns how many come before a number, or before a delivery that is not in the line yet.
   func ahead(of number: Int?) -> Int { number.map(place) ?? waiting.count }
 
-  /// Takes somebody out.
+  /// Removes a delivery.
   func leave(_ number: Int) {
     let place = place(number)
     if place < waiting.count, waiting[place].number == number { waiting.remove(at: place) }
   }
 
-  /// Wakes the first so many; they stay in the line until they leave it.
+  /// Wakes the first deliveries; each stays in the line until it leaves by itself.
   func wake(_ count: Int) {
     for (_, turn) in waiting.prefix(max(0, count)) { turn.notify() }
   }
