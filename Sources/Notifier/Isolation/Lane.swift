@@ -5,7 +5,8 @@ import EventLoop
 /// An endpoint begins with two attempts at a time. Each answer allows one more, up to the endpoint's limit. If an
 /// attempt runs out of time, the endpoint has one attempt at a time until it answers again. So a slow endpoint gets as
 /// many webhooks as it can take. A dead endpoint holds one delivery of the prefetch, and none while slow and dead
-/// endpoints hold too much of it. A delivery that finds no room waits a moment if its turn is near; otherwise it goes away.
+/// endpoints hold too much of it. A delivery that finds no room waits a moment if its turn is near; otherwise it goes
+/// away.
 struct Lane {
   /// The next step of a delivery.
   enum Admission: Equatable {

@@ -5,8 +5,8 @@ import EventLoop
 /// A publisher may have a part of the places that the others leave free (a dynamic threshold, as switches share their
 /// memory). Alone, it may have most of the prefetch. However many publishers do their worst at once, a place stays free
 /// for the next one. The part is large for a publisher whose attempts are quick: they delay nobody, and a detour
-/// through the broker takes as long. It is small for any other publisher: a thousand endpoints that hang, or one slow endpoint
-/// with a thousand webhooks, would otherwise fill the whole notifier.
+/// through the broker takes as long. It is small for any other publisher: a thousand endpoints that hang, or one slow
+/// endpoint with a thousand webhooks, would otherwise fill the whole notifier.
 ///
 /// A delivery that finds no room waits a moment if its turn is near; otherwise it goes away.
 struct PublisherShare {
