@@ -15,14 +15,21 @@ public enum JobMessage {
   /// That a delivery of this message ended without an acknowledgement, as when its worker crashes. The broker tells it
   /// once only: a message that is built anew must carry it on.
   public static let redeliveredHeader = "countersign-redelivered"
+  /// When the wait in delay queues ends, in milliseconds since 1970, where one queue alone does not end it.
+  public static let dueHeader = "countersign-due"
+  /// How often a message was put off that could not be looked at.
+  public static let parksHeader = "countersign-parks"
   /// Why a message lies in a dead-letter queue.
   public static let reasonHeader = "countersign-reason"
 
   /// Builds the message that puts a job into a queue.
+  ///
+  /// - Parameter due: when its wait ends, if it is not over behind that queue.
   public static func message(
-    _ job: Job, attempt: Int, queue: String, wasRedelivered: Bool = false
+    _ job: Job, attempt: Int, queue: String, due: Int64? = nil, wasRedelivered: Bool = false
   ) -> AMQPMessage {
     var headers: [String: AMQPValue] = [attemptHeader: .int(Int64(attempt))]
+    headers[dueHeader] = due.map(AMQPValue.int)
     if wasRedelivered { headers[redeliveredHeader] = .bool(true) }
     headers["traceparent"] = job.traceparent.map(AMQPValue.string)
     return AMQPMessage(
@@ -41,33 +48,57 @@ public enum JobMessage {
     delivery.isRedelivered || delivery.properties.headers[redeliveredHeader] == .bool(true)
   }
 
-  /// A delivery that is no job.
-  public struct Malformed: Error, Sendable {
-    /// What is wrong with it, for the dead-letter queue.
-    public let reason: String
+  /// When the wait of a delivered job ends; `nil` when it is over.
+  public static func due(_ delivery: AMQPDelivery) -> Int64? { delivery.properties.headers[dueHeader]?.int }
+
+  /// Why a delivery cannot be run as a job.
+  public enum Unreadable: Error, Equatable {
+    /// It is no job, for this reason.
+    case malformed(String)
+    /// It is a job for newer workers than this one.
+    case newer(Job.NewerFormat)
   }
 
   /// Reads a delivery.
   ///
-  /// - Throws: ``Malformed``.
-  public static func read(_ delivery: AMQPDelivery) throws(Malformed) -> (job: Job, attempt: Int) {
+  /// - Throws: ``Unreadable``.
+  public static func read(_ delivery: AMQPDelivery) throws(Unreadable) -> (job: Job, attempt: Int) {
     let job: Job
     do {
       job = try Job(JSONText(delivery.body))
+    } catch let error as Job.NewerFormat {
+      throw .newer(error)
     } catch {
-      throw Malformed(reason: "not a job: \(Self.describe(error))")
+      throw .malformed("not a job: \(Self.describe(error))")
     }
-    if let defect = job.defect { throw Malformed(reason: defect) }
+    if let defect = job.defect { throw .malformed(defect) }
     let attempt = delivery.properties.headers[attemptHeader]?.int ?? 1
-    guard (1...1_000_000).contains(attempt) else { throw Malformed(reason: "attempt \(attempt)") }
+    guard (1...1_000_000).contains(attempt) else { throw .malformed("attempt \(attempt)") }
     return (job, Int(attempt))
+  }
+
+  /// Builds the message that puts a delivery off, to be looked at again; body and headers of ours stay as they are.
+  ///
+  /// - Parameter queue: told how often it was put off before.
+  public static func putOff(_ delivery: AMQPDelivery, queue: (Int) -> String) -> AMQPMessage {
+    let parks = Int(clamping: max(0, delivery.properties.headers[parksHeader]?.int ?? 0))
+    var message = copy(delivery, queue: queue(parks))
+    message.headers[parksHeader] = .int(Int64(min(parks, 1_000_000) + 1))
+    message.headers["traceparent"] = delivery.properties.headers["traceparent"]
+    if wasRedelivered(delivery) { message.headers[redeliveredHeader] = true }
+    return message
   }
 
   /// Builds the message that buries a delivery with its reason; the body stays as it was.
   public static func dead(_ delivery: AMQPDelivery, reason: String, queue: String) -> AMQPMessage {
+    var message = copy(delivery, queue: queue)
+    message.headers[reasonHeader] = .string(String(reason.prefix(1000)))
+    return message
+  }
+
+  private static func copy(_ delivery: AMQPDelivery, queue: String) -> AMQPMessage {
     // Only what we understand is copied: no broker header, and no value of a type that we cannot write.
-    var headers = delivery.properties.headers.filter { $0.key.hasPrefix("countersign-") && $0.value != .other }
-    headers[reasonHeader] = .string(String(reason.prefix(1000)))
+    let headers = delivery.properties.headers.filter { $0.key.hasPrefix("countersign-") && $0.value != .other }
     return AMQPMessage(
       exchange: "", routingKey: queue, messageID: delivery.properties.messageID ?? "dead-\(delivery.tag)",
       contentType: delivery.properties.contentType ?? "application/octet-stream", type: delivery.properties.type,

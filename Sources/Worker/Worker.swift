@@ -136,10 +136,15 @@ public final class Worker: Role {
       context.log.info("delivered again", ["messageId": .string(received.delivery.properties.messageID ?? "")])
     }
     let run: JobRun
-    do throws(JobMessage.Malformed) {
+    do throws(JobMessage.Unreadable) {
       run = try JobRun(received, by: self)
     } catch {
-      return runs.start { [self] in await bury(received, error.reason) }
+      return runs.start { [self] in
+        switch error {
+        case .malformed(let reason): await bury(received, reason)
+        case .newer(let format): await putOff(received, format)
+        }
+      }
     }
     runs.start { await run.run() }
   }
@@ -165,6 +170,31 @@ public final class Worker: Role {
       received.acknowledge()
     } catch {
       context.log.error("a delivery could not be buried", ["cause": .failure(error)])
+      await received.requeueLater()
+    }
+  }
+
+  /// Delays a job that only a newer worker can run, until one takes it.
+  ///
+  /// It is never buried: it was accepted, its claim lasts until it is finalized, and workers that can run it come, at
+  /// the latest with the next deployment. Until then a round costs one message in half a minute. It is no attempt.
+  func putOff(_ received: AMQPConsumer.Received, _ format: Job.NewerFormat) async {
+    metrics.retries.count(RetryCause.newerFormat.rawValue)
+    context.log.warning(
+      "put off",
+      [
+        "cause": .string(format.description),
+        "messageId": .string(received.delivery.properties.messageID ?? ""),
+      ])
+    do {
+      let message = JobMessage.putOff(received.delivery) { [topology] parks in
+        // Soon at first: beside older workers there are newer ones.
+        topology.jobDelay(.seconds([1, 5, 30][min(parks, 2)]))
+      }
+      try await publisher.publishSurely(message)
+      received.acknowledge()
+    } catch {
+      context.log.error("the job could not be delayed", ["cause": .failure(error)])
       await received.requeueLater()
     }
   }

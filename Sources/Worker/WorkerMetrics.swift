@@ -1,3 +1,4 @@
+import Domain
 import EventLoop
 import Observability
 
@@ -31,6 +32,8 @@ final class WorkerMetrics {
     results = metrics.counter(
       "countersign_results_total", "Finalized synchronizations by result.", labels: ["result"])
     retries = metrics.counter("countersign_job_retries_total", "Jobs put into a delay tier.", labels: ["cause"])
+    // An alert on the increase of one must see the first.
+    for cause in RetryCause.allCases { retries.add(0, cause.rawValue) }
     dead = metrics.counter("countersign_dead_jobs_total", "Deliveries put into the dead-letter queue.")
     rejections = metrics.counter(
       "countersign_rejections_total", "Signed data that was not accepted.", labels: ["reason"])

@@ -48,6 +48,8 @@ public enum RetryCause: String, Sendable, CaseIterable {
   case brokerUnavailable = "broker_unavailable"
   case tryLater = "try_later"
   case publisherUnknown = "publisher_unknown"
+  /// The job, or a record in Redis, is of a newer version than this worker.
+  case newerFormat = "newer_format"
 }
 
 /// What to do after an attempt.

@@ -2,10 +2,10 @@ public import JSON
 
 /// What a worker needs to run a synchronization; complete, so that a job survives the loss of Redis.
 public struct Job: Sendable, Equatable {
-  /// The only version of the body that this code writes and reads.
+  /// The version of the body that this code writes, and the newest that it reads.
   public static let currentFormat = 1
 
-  public var format = Job.currentFormat
+  public private(set) var format = Job.currentFormat
   public let synchronizationId: String
   public let publisherId: Int64
   public let customerId: Int64
@@ -31,12 +31,28 @@ public struct Job: Sendable, Equatable {
     self.traceparent = traceparent
   }
 
+  /// A job that a newer process wrote. This code knows nothing more of it: it can neither run it nor call it malformed.
+  public struct NewerFormat: Error, Equatable, CustomStringConvertible {
+    /// The version of its body.
+    public let format: Int64
+
+    /// Creates the error.
+    public init(format: Int64) { self.format = format }
+
+    public var description: String {
+      "the job has format \(format), and this worker reads \(Job.currentFormat): a newer worker will run it"
+    }
+  }
+
   /// Reads a job; members that it does not know are ignored.
   ///
-  /// - Throws: `DecodingError` with the member's name when one is missing or has another type.
+  /// - Throws: ``NewerFormat``; `DecodingError` with the member's name when one is missing or has another type.
   public init(_ text: JSONText) throws {
     let members = try JSONObject(text)
-    format = Int(try members.requiredInt64("format"))
+    // First: in a newer format the other members may be anything.
+    let version = try members.requiredInt64("format")
+    guard version <= Int64(Job.currentFormat) else { throw NewerFormat(format: version) }
+    format = Int(version)
     synchronizationId = try members.requiredString("synchronizationId")
     publisherId = try members.requiredInt64("publisherId")
     customerId = try members.requiredInt64("customerId")

@@ -33,9 +33,9 @@ public struct Delivery: Sendable, Equatable {
 
   static let endpointHeader = "countersign-endpoint"
   static let roundHeader = "countersign-round"
-  static let dueHeader = "countersign-due"
+  static let dueHeader = JobMessage.dueHeader
   static let plannedHeader = "countersign-planned"
-  static let parksHeader = "countersign-parks"
+  static let parksHeader = JobMessage.parksHeader
   static let missesHeader = "countersign-misses"
 
   /// A message that is no event.

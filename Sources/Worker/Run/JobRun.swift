@@ -29,7 +29,7 @@ final class JobRun {
 
   private var context: RoleContext { worker.context }
 
-  init(_ received: AMQPConsumer.Received, by worker: Worker) throws(JobMessage.Malformed) {
+  init(_ received: AMQPConsumer.Received, by worker: Worker) throws(JobMessage.Unreadable) {
     (job, attempt) = try JobMessage.read(received.delivery)
     self.received = received
     self.worker = worker

@@ -48,10 +48,20 @@ struct JobTests {
     #expect(job(id: String(repeating: "é", count: 129)).defect == "synchronizationId is not 1 to 256 bytes")
   }
 
-  @Test(arguments: [0, 2, -1]) func otherFormat(format: Int) {
-    var job = job()
-    job.format = format
-    #expect(job.defect == "format \(format), expected 1")
+  private func body(format: Int64) -> [UInt8] {
+    let text = String(decoding: job().encoded, as: UTF8.self)
+    return Array(text.replacing(#""format":1"#, with: #""format":\#(format)"#).utf8)
+  }
+
+  @Test(arguments: [0, -1]) func noFormat(format: Int64) throws {
+    #expect(try Job(JSONText(body(format: format))).defect == "format \(format), expected 1")
+  }
+
+  @Test(arguments: [2, 3, Int64.max]) func newerFormat(format: Int64) throws {
+    // Whatever its other members have become.
+    for body in [body(format: format), Array(#"{"format":\#(format),"transactionId":["1"]}"#.utf8)] {
+      #expect(throws: Job.NewerFormat(format: format)) { try Job(JSONText(body)) }
+    }
   }
 
   @Test func jsonRoundTrip() throws {

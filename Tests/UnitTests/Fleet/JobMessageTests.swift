@@ -27,7 +27,8 @@ struct JobMessageTests {
       _ = try JobMessage.read(delivery(Array(body.utf8), headers: headers))
       return nil
     } catch {
-      return error.reason
+      guard case .malformed(let reason) = error else { return "\(error)" }
+      return reason
     }
   }
 
@@ -71,8 +72,8 @@ struct JobMessageTests {
       "not a job: synchronizationId has another type"
     ),
     (
-      #"{"format":2,"synchronizationId":"a","publisherId":7,"customerId":42,"transactionId":"1","registeredAt":5}"#,
-      "format 2, expected 1"
+      #"{"format":0,"synchronizationId":"a","publisherId":7,"customerId":42,"transactionId":"1","registeredAt":5}"#,
+      "format 0, expected 1"
     ),
     (
       #"{"format":1,"synchronizationId":"a","publisherId":7,"customerId":42,"transactionId":"x","registeredAt":5}"#,
@@ -81,6 +82,56 @@ struct JobMessageTests {
   ])
   func malformed(body: String, expected: String) {
     #expect(reason(body) == expected)
+  }
+
+  @Test(arguments: [#"{"format":2}"#, #"{"customerId":"seven","format":2,"transactionId":{}}"#])
+  func aJobOfANewerFormatIsNotMalformed(body: String) {
+    #expect(throws: JobMessage.Unreadable.newer(Job.NewerFormat(format: 2))) {
+      try JobMessage.read(delivery(Array(body.utf8), headers: ["countersign-attempt": -7]))
+    }
+  }
+
+  @Test func puttingOffKeepsEverythingOfOurs() {
+    let body = Array(#"{"format":2,"new":true}"#.utf8)
+    var headers: [String: AMQPValue] = [
+      "countersign-attempt": 4, "countersign-new": "x", "countersign-odd": .other, "x-death": .other,
+      "traceparent": "00-t",
+    ]
+    for parks in 0..<3 {
+      var seen: Int?
+      let message = JobMessage.putOff(delivery(body, headers: headers)) { before in
+        seen = before
+        return "cs.jobs.delay.1000"
+      }
+      #expect(seen == parks)
+      #expect(message.exchange == "")
+      #expect(message.routingKey == "cs.jobs.delay.1000")
+      #expect(message.messageID == "1")
+      #expect(message.contentType == "application/json")
+      #expect(message.type == "job")
+      #expect(message.body == body)
+      #expect(
+        message.headers == [
+          "countersign-attempt": 4, "countersign-new": "x", "traceparent": "00-t", "countersign-redelivered": true,
+          "countersign-parks": .int(Int64(parks) + 1),
+        ])
+      headers = message.headers
+    }
+  }
+
+  @Test(arguments: [(Int64.min, 0), (-1, 0), (.max, Int.max)]) func strangeCountsOfPuttingOff(count: Int64, seen: Int) {
+    let message = JobMessage.putOff(delivery([], headers: ["countersign-parks": .int(count)])) { before in
+      #expect(before == seen)
+      return "q"
+    }
+    #expect(message.headers["countersign-parks"] == .int(Int64(min(seen, 1_000_000)) + 1))
+  }
+
+  @Test func theEndOfAWaitIsAHeader() throws {
+    let message = JobMessage.message(job, attempt: 3, queue: "q", due: 1_700_000_000_123)
+    #expect(message.headers["countersign-due"] == 1_700_000_000_123)
+    #expect(JobMessage.due(delivery(message.body, headers: message.headers)) == 1_700_000_000_123)
+    #expect(JobMessage.due(delivery(message.body)) == nil)
   }
 
   @Test func deadKeepsTheBodyAndTellsWhy() {
