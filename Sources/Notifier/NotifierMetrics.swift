@@ -35,6 +35,8 @@ final class NotifierMetrics {
     putOff = metrics.counter(
       "countersign_webhook_deliveries_put_off_total", "Deliveries that went back to wait without an attempt, by cause.",
       labels: ["cause"])
+    // An alert on its increase must see the first one.
+    putOff.add(0, "newer_format")
     disabled = metrics.counter(
       "countersign_webhook_endpoints_disabled_total", "Endpoints that were disabled, by reason.", labels: ["reason"])
     unrecorded = metrics.counter(

@@ -27,7 +27,10 @@ struct Sweep {
     do {
       let isBusy = try await channel.declareQueue(topology.jobs, passive: true).messages > 0
       let overdue = isBusy ? interval * 10 : .zero
-      for job in try await store.dueJobs(limit: 500, lookAgainAfter: interval, overdueBy: overdue) {
+      let due = try await store.dueJobs(limit: 500, lookAgainAfter: interval, overdueBy: overdue)
+      if due.newer > 0 { log.warning("left to a newer worker's sweep", ["jobs": .int(Int64(due.newer))]) }
+      if due.unreadable > 0 { log.error("no job can be read", ["jobs": .int(Int64(due.unreadable))]) }
+      for job in due.jobs {
         try await publisher.publish(JobMessage.message(job, attempt: 1, queue: topology.jobs))
         log.warning(
           "enqueued again",

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HTTPServer
 import Redis
+import Store
 
 /// An error of the HTTP API: RFC 9457 problem details with the documented code and text as extra members.
 struct Problem: Error, Sendable, Equatable {
@@ -87,6 +88,9 @@ struct Problem: Error, Sendable, Equatable {
   /// What a failure of the store means to the client: come again while Redis cannot be reached or is busy with itself;
   /// an error in its answer is one of ours.
   static func store(_ error: any Error) -> Problem {
+    if let error = error as? RedisError, error.isNewerRecord {
+      return .unavailable("A newer version of the server keeps this record; another one will answer.")
+    }
     if let error = error as? RedisError, error.code == .reply {
       let passing = ["LOADING", "BUSY", "OOM", "READONLY", "MASTERDOWN", "MISCONF", "TRYAGAIN"]
       if !passing.contains(where: error.cause.hasPrefix) { return .internalError }

@@ -79,20 +79,27 @@ extension PurchaseStore {
 
 extension RedisScript {
   fileprivate static let claim = RedisScript(
-    "claim", functions: [.clock], keys: ["claimKey", "synchronizationKey", "openKey", "customerKey"],
+    "claim", functions: [.clock, .newer], keys: ["claimKey", "synchronizationKey", "openKey", "customerKey"],
     arguments: [
       "claim", "duration", "checksCustomer", "member", "sweepAfter", "customer", "transaction", "job", "traceparent",
     ],
     """
-    local known = redis.call('HMGET', synchronizationKey, 'transaction', 'customer', 'status')
+    local known = redis.call('HMGET', synchronizationKey, 'transaction', 'customer', 'status', 'recordVersion')
+    local refusal = newer(synchronizationKey, known[4])
+    if refusal then return refusal end
     if known[1] then
       if known[1] ~= transaction or known[2] ~= customer then return {'in use'} end
       if known[3] == 'finalized' then return {'replayed'} end
       return {'held', claim}
     end
-    if checksCustomer == '1' and redis.call('EXISTS', customerKey) == 0 then return {'customer'} end
+    if checksCustomer == '1' then
+      local record = redis.call('HMGET', customerKey, 'id', 'recordVersion')
+      refusal = newer(customerKey, record[2])
+      if refusal then return refusal end
+      if not record[1] then return {'customer'} end
+    end
     local holder = redis.call('GET', claimKey)
-    if holder then return {'held', holder} end
+    if holder then return newerText(claimKey, holder) or {'held', holder} end
     redis.call('SET', claimKey, claim, 'PX', duration)
     redis.call('HSET', synchronizationKey, 'transaction', transaction, 'customer', customer, 'status', 'processing',
       'job', job, 'traceparent', traceparent)
@@ -101,18 +108,24 @@ extension RedisScript {
     """)
 
   fileprivate static let prolongClaim = RedisScript(
-    "prolong claim", keys: ["claimKey", "synchronizationKey"], arguments: ["claim"],
+    "prolong claim", functions: [.newer], keys: ["claimKey", "synchronizationKey"], arguments: ["claim"],
     """
-    if redis.call('HGET', synchronizationKey, 'status') == 'finalized' then return 1 end
-    if redis.call('GET', claimKey) ~= claim then return 0 end
+    local state = redis.call('HMGET', synchronizationKey, 'status', 'recordVersion')
+    local refusal = newer(synchronizationKey, state[2])
+    if refusal then return refusal end
+    if state[1] == 'finalized' then return 1 end
+    local holder = redis.call('GET', claimKey)
+    if holder ~= claim then return newerText(claimKey, holder) or 0 end
     redis.call('PERSIST', claimKey)
     return 1
     """)
 
   fileprivate static let undoClaim = RedisScript(
-    "undo claim", keys: ["claimKey", "synchronizationKey", "openKey"], arguments: ["claim", "member"],
+    "undo claim", functions: [.newer], keys: ["claimKey", "synchronizationKey", "openKey"], arguments: ["claim", "member"],
     """
-    local state = redis.call('HMGET', synchronizationKey, 'status', 'fence')
+    local state = redis.call('HMGET', synchronizationKey, 'status', 'fence', 'recordVersion')
+    local refusal = newer(synchronizationKey, state[3])
+    if refusal then return refusal end
     if state[1] ~= 'processing' or state[2] then return 0 end
     if redis.call('GET', claimKey) == claim then redis.call('DEL', claimKey) end
     redis.call('DEL', synchronizationKey)

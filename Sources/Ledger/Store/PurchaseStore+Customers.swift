@@ -16,7 +16,9 @@ extension PurchaseStore {
 
   /// Reads a customer; `nil` when unknown.
   public func customer(_ publisher: Int64, _ id: Int64) async throws -> Customer? {
-    let fields = try await redis.send(["HGETALL", keys.customer(publisher, id)]).hash
+    let key = keys.customer(publisher, id)
+    let fields = try await redis.send(["HGETALL", key]).hash
+    try RecordVersion.check(fields, key: key, "read customer")
     guard fields["id"] != nil else { return nil }
     return Customer(id: id, email: fields["email"].flatMap { $0.isEmpty ? nil : $0 })
   }
@@ -25,16 +27,24 @@ extension PurchaseStore {
   ///
   /// - Returns: whether there was one.
   public func deleteCustomer(_ publisher: Int64, _ id: Int64) async throws -> Bool {
-    try await redis.send(["DEL", keys.customer(publisher, id)]).integer == 1
+    try await redis.run(.deleteCustomer, keys: ["customerKey": keys.customer(publisher, id)]).integer == 1
   }
 }
 
 extension RedisScript {
   fileprivate static let putCustomer = RedisScript(
-    "put customer", keys: ["customerKey"], arguments: ["id", "email"],
+    "put customer", functions: [.newer], keys: ["customerKey"], arguments: ["id", "email"],
     """
+    local refusal = newer(customerKey, redis.call('HGET', customerKey, 'recordVersion'))
+    if refusal then return refusal end
     local isNew = redis.call('DEL', customerKey) == 0
     redis.call('HSET', customerKey, 'id', id, 'email', email)
     return isNew and 1 or 0
+    """)
+
+  fileprivate static let deleteCustomer = RedisScript(
+    "delete customer", functions: [.newer], keys: ["customerKey"],
+    """
+    return newer(customerKey, redis.call('HGET', customerKey, 'recordVersion')) or redis.call('DEL', customerKey)
     """)
 }

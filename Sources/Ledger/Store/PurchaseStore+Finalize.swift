@@ -108,7 +108,7 @@ extension PurchaseStore {
 
 extension RedisScript {
   fileprivate static let finalize = RedisScript(
-    "finalize", functions: [.readRecord, .writeRecord],
+    "finalize", functions: [.newer, .readRecord, .writeRecord],
     keys: ["transactionKey", "synchronizationKey", "claimKey", "openKey"], moreKeys: "ownerIndex",
     arguments: [
       "fence", "claim", "member", "retention", "customer", "transaction", "result", "granted", "offer", "original",
@@ -125,10 +125,15 @@ extension RedisScript {
       end
     end
 
-    local known = redis.call('HMGET', synchronizationKey, 'status', 'transaction', 'customer')
+    local known = redis.call('HMGET', synchronizationKey, 'status', 'transaction', 'customer', 'recordVersion')
+    local newerRecord = newer(synchronizationKey, known[4])
+    if newerRecord then return newerRecord end
     if known[1] and (known[2] ~= transaction or known[3] ~= customer) then return {'stale'} end
     if known[1] == 'finalized' then return {'finalized', redis.call('HGETALL', synchronizationKey)} end
     local kept = redis.call('MGET', transactionKey, claimKey, ownerKey or transactionKey)
+    newerRecord = newerText(transactionKey, kept[1]) or newerText(claimKey, kept[2])
+      or newerText(ownerKey or transactionKey, kept[3])
+    if newerRecord then return newerRecord end
     local last, _, freshUntil, freshOffer, freshOriginal, freshEnvironment, lastRoute = readRecord(kept[1])
     if kept[1] and last ~= fence then return {'stale'} end
     local now = redis.call('TIME')

@@ -176,7 +176,7 @@ extension PurchaseStore {
 
 extension RedisScript {
   fileprivate static let takeLease = RedisScript(
-    "take lease", functions: [.pace, .grant, .readRecord, .writeRecord],
+    "take lease", functions: [.pace, .grant, .newer, .readRecord, .writeRecord],
     keys: ["transactionKey", "synchronizationKey", "claimKey", "openKey", "budgetsKey"],
     arguments: [
       "duration", "claim", "member", "sweepAfter", "customer", "transaction", "job", "traceparent", "wasRedelivered",
@@ -217,7 +217,10 @@ extension RedisScript {
       return place, grant(budgetsKey, place, budgets, micros)
     end
 
-    local known = redis.call('HMGET', synchronizationKey, 'status', 'transaction', 'customer', 'crashes', 'held')
+    local known = redis.call('HMGET', synchronizationKey, 'status', 'transaction', 'customer', 'crashes', 'held',
+      'recordVersion')
+    local refusal = newer(synchronizationKey, known[6])
+    if refusal then return refusal end
     local status = known[1]
     if status and (known[2] ~= transaction or known[3] ~= customer) then
       if redis.call('GET', claimKey) == claim then redis.call('DEL', claimKey) end
@@ -228,6 +231,8 @@ extension RedisScript {
     local micros = now[1] * 1000000 + now[2]
     local millis = math.floor(micros / 1000)
     local kept = redis.call('MGET', transactionKey, claimKey)
+    refusal = newerText(transactionKey, kept[1]) or newerText(claimKey, kept[2])
+    if refusal then return refusal end
     local last, untilWhen, freshUntil, offer, original, environment, route = readRecord(kept[1])
     if tonumber(untilWhen) > millis then return {'busy', untilWhen - millis} end
     local isFresh = tonumber(freshUntil) > millis
@@ -280,16 +285,20 @@ extension RedisScript {
     """)
 
   fileprivate static let release = RedisScript(
-    "release", functions: [.clock, .readRecord, .writeRecord],
+    "release", functions: [.clock, .newer, .readRecord, .writeRecord],
     keys: ["transactionKey", "synchronizationKey", "openKey"],
     arguments: ["fence", "newStatus", "member", "sweepAfter", "newRoute", "routeRetention", "isRun"],
     """
-    local last, _, freshUntil, offer, original, environment, route = readRecord(redis.call('GET', transactionKey))
+    local kept = redis.call('GET', transactionKey)
+    local state = redis.call('HMGET', synchronizationKey, 'status', 'recordVersion')
+    local refusal = newerText(transactionKey, kept) or newer(synchronizationKey, state[2])
+    if refusal then return refusal end
+    local last, _, freshUntil, offer, original, environment, route = readRecord(kept)
     if last ~= fence then return 0 end
     if newRoute ~= '' then route = newRoute end
     redis.call('SET', transactionKey, writeRecord(fence, '0', freshUntil, offer, original, environment, route), 'PX',
       routeRetention)
-    local status = redis.call('HGET', synchronizationKey, 'status')
+    local status = state[1]
     if not status or status == 'finalized' then return 0 end
     redis.call('HDEL', synchronizationKey, 'held')
     if isRun == '1' then redis.call('HDEL', synchronizationKey, 'crashes') end

@@ -4,6 +4,21 @@ import FoundationEssentials
 import JSON
 import Redis
 
+/// What a sweep has found.
+public struct DueJobs: Sendable, Equatable {
+  /// To be enqueued again.
+  public var jobs: [Job] = []
+  /// How many synchronizations only a newer process understands, which will enqueue them.
+  public var newer = 0
+  /// How many hold no job that can be read.
+  public var unreadable = 0
+
+  /// Creates what a sweep has found.
+  public init(jobs: [Job] = [], newer: Int = 0, unreadable: Int = 0) {
+    (self.jobs, self.newer, self.unreadable) = (jobs, newer, unreadable)
+  }
+}
+
 extension PurchaseStore {
   /// Returns the jobs of open synchronizations that are due, finalized ones without a published event among them, and puts their next look off, so that of many workers
   /// only one gets each.
@@ -14,16 +29,27 @@ extension PurchaseStore {
   ///   - overdue: only those that have been due for so long.
   public func dueJobs(
     limit: Int, lookAgainAfter interval: Duration, overdueBy overdue: Duration = .zero
-  ) async throws -> [Job] {
+  ) async throws -> DueJobs {
     let reply = try await redis.run(
       .sweep, keys: ["openKey": keys.open],
       arguments: [
         "limit": String(limit), "interval": String(interval.wholeMilliseconds), "prefix": keys.synchronizationPrefix,
         "overdue": String(overdue.wholeMilliseconds),
       ])
-    return (reply.array ?? []).compactMap { element in
-      element.string.flatMap { try? Job(JSONText(Array($0.utf8))) }
+    guard let parts = reply.array, parts.count == 2, let texts = parts[0].array, let newer = parts[1].integer else {
+      throw unexpected(reply.array ?? [], "sweep")
     }
+    var due = DueJobs(newer: Int(newer))
+    for text in texts {
+      do {
+        due.jobs.append(try Job(JSONText(Array((text.string ?? "").utf8))))
+      } catch is Job.NewerFormat {
+        due.newer += 1
+      } catch {
+        due.unreadable += 1
+      }
+    }
+    return due
   }
 
   /// How many synchronizations are not finalized, or are and have not been told.
@@ -32,19 +58,22 @@ extension PurchaseStore {
 
 extension RedisScript {
   fileprivate static let sweep = RedisScript(
-    "sweep", functions: [.clock], keys: ["openKey"], arguments: ["limit", "interval", "prefix", "overdue"],
+    "sweep", functions: [.clock, .newer], keys: ["openKey"], arguments: ["limit", "interval", "prefix", "overdue"],
     """
     local millis = clock()
-    local jobs = {}
+    local jobs, newerCount = {}, 0
     for _, member in ipairs(redis.call('ZRANGEBYSCORE', openKey, '-inf', millis - overdue, 'LIMIT', 0, limit)) do
-      local state = redis.call('HMGET', prefix .. member, 'status', 'job')
-      if not state[1] or not state[2] then
+      local state = redis.call('HMGET', prefix .. member, 'status', 'job', 'recordVersion')
+      if newer(member, state[3]) then
+        redis.call('ZADD', openKey, millis + interval, member)
+        newerCount = newerCount + 1
+      elseif not state[1] or not state[2] then
         redis.call('ZREM', openKey, member)
       else
         redis.call('ZADD', openKey, millis + interval, member)
         jobs[#jobs + 1] = state[2]
       end
     end
-    return jobs
+    return {jobs, newerCount}
     """)
 }

@@ -24,7 +24,9 @@ public final class PurchaseStore {
 
   /// Reads a synchronization; `nil` when there is none, or none any more.
   public func synchronization(_ publisher: Int64, _ id: String) async throws -> Synchronization? {
-    let fields = try await redis.send(["HGETALL", keys.synchronization(publisher, id)]).hash
+    let key = keys.synchronization(publisher, id)
+    let fields = try await redis.send(["HGETALL", key]).hash
+    try RecordVersion.check(fields, key: key, "read synchronization")
     return Synchronization(publisher: publisher, id: id, fields: fields)
   }
 }

@@ -59,7 +59,9 @@ extension RedisScript {
     local done = {}
     for number = 0, #KEYS - firstSynchronization do
       local key = KEYS[firstSynchronization + number]
-      if redis.call('HGET', key, 'status') == 'finalized' then
+      local state = redis.call('HMGET', key, 'status', 'recordVersion')
+      -- A newer record stays among the open ones: the sweep of a newer process knows what it needs.
+      if state[1] == 'finalized' and (state[2] or '1') == '1' then
         redis.call('HDEL', key, 'job', 'fence', 'held', 'crashes')
         done[#done + 1] = ARGV[firstMember + number]
       end

@@ -125,7 +125,7 @@ extension RedisScript {
   /// that none comes in vain, and nothing new overtakes what is planned. A copy of a message gets the same time, so
   /// that only what will be sent has a turn. Another rate makes new plans.
   fileprivate static let begin = RedisScript(
-    "begin", functions: [.clock, .pace, .unannounced],
+    "begin", functions: [.clock, .newer, .pace, .unannounced],
     keys: ["webhookKey", "healthKey", "eventKey", "slotsKey", "paceKey", "plansKey"],
     arguments: [
       "isConfigured", "endpoint", "round", "attempt", "slot", "lease", "maxConcurrency", "maxPerSecond", "isPlanned",
@@ -138,9 +138,7 @@ extension RedisScript {
     end
 
     -- Returns the answer of an attempt that was made before, or that is not needed any more.
-    local function before()
-      local done = redis.call('HGET', eventKey, 'done:' .. endpoint)
-      local last = redis.call('HGET', eventKey, 'made:' .. endpoint .. '/' .. round)
+    local function before(done, last)
       local number, outcome, due, seen
       if last then number, outcome, due, seen = string.match(last, '^(%d+) (%a+) (%d*) (%d+)$') end
       local later = last and tonumber(number) - tonumber(attempt) or -1
@@ -182,10 +180,15 @@ extension RedisScript {
       return turn and math.ceil((turn - micros) / 1000)
     end
 
-    local word, one, two = before()
+    local known = redis.call('HMGET', eventKey, 'done:' .. endpoint, 'made:' .. endpoint .. '/' .. round,
+      'recordVersion')
+    local health = redis.call('HMGET', healthKey, 'disabled_reason', 'recordVersion')
+    local refusal = newer(eventKey, known[3]) or newer(healthKey, health[2])
+    if refusal then return refusal end
+    local word, one, two = before(known[1], known[2])
     if word then return answer(word, one, two) end
     if isConfigured == '0' and redis.call('EXISTS', webhookKey) == 0 then return answer('gone') end
-    if redis.call('HEXISTS', healthKey, 'disabled_reason') == 1 then return answer('disabled') end
+    if health[1] then return answer('disabled') end
     redis.call('ZREMRANGEBYSCORE', slotsKey, '-inf', now)
     if redis.call('ZSCORE', slotsKey, slot) then return answer('under way') end
     if redis.call('ZCARD', slotsKey) >= tonumber(maxConcurrency) then return answer('full') end

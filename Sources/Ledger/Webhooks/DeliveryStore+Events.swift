@@ -10,8 +10,10 @@ extension DeliveryStore {
   public func event(
     publisher: Int64, id: String, to endpoint: String, round: String
   ) async throws -> Delivery? {
-    let kept = try await redis.send(["HGET", keys.event(publisher, id), "message"]).string
-    return kept.flatMap { Delivery(kept: $0, eventId: id, endpointId: endpoint, round: round) }
+    let key = keys.event(publisher, id)
+    let fields = try await redis.send(["HMGET", key, "message", RecordVersion.field]).array ?? []
+    if let version = fields.last?.string { try RecordVersion.check(version, key: key, "read event") }
+    return fields.first?.string.flatMap { Delivery(kept: $0, eventId: id, endpointId: endpoint, round: round) }
   }
 
   /// Returns the events that an endpoint did not get and will not by itself, the oldest first. Each stays in the list

@@ -52,7 +52,7 @@ extension RedisScript {
   /// The last attempt is kept for each round, of the last twenty rounds that were asked for; that the event was delivered
   /// is kept apart, so that no later failure makes it owed again.
   fileprivate static let finish = RedisScript(
-    "finish", functions: [.clock, .unannounced],
+    "finish", functions: [.clock, .newer, .unannounced],
     keys: [
       "webhookKey", "healthKey", "eventKey", "slotsKey", "logKey", "eventLogKey", "owedKey", "versionKey",
     ],
@@ -64,6 +64,12 @@ extension RedisScript {
     """
     redis.call('ZREM', slotsKey, slot)
     if isConfigured == '0' and redis.call('EXISTS', webhookKey) == 0 then return {'', '', ''} end
+    local made = 'made:' .. endpoint .. '/'
+    local known = redis.call('HMGET', eventKey, 'done:' .. endpoint, made .. round, 'recordVersion')
+    local health = redis.call('HMGET', healthKey, 'failing_since', 'disabled_reason', 'recordVersion')
+    local refusal = newer(eventKey, known[3]) or newer(healthKey, health[3])
+    if refusal then return refusal end
+    local done, before = known[1], known[2]
     local now, micros = clock()
     local time, eldest = string.format('%.0f', now), string.format('%.0f', now - retention)
 
@@ -81,27 +87,23 @@ extension RedisScript {
       redis.call('PEXPIRE', eventLogKey, retention)
     end
 
-    -- Keeps the attempt as the last one of its round; returns whether the event was delivered before.
+    -- Keeps the attempt as the last one of its round.
     local function keep()
-      local done = redis.call('HGET', eventKey, 'done:' .. endpoint)
-      local made = 'made:' .. endpoint .. '/'
-      local before = redis.call('HGET', eventKey, made .. round)
       local seen = before and string.match(before, ' (%d+)$') or done or '0'
       redis.call('HSET', eventKey, 'message', message, made .. round,
         attempt .. ' ' .. outcome .. ' ' .. nextAt .. ' ' .. seen)
       if not before and round ~= '' then
         local rounds = {}
-        local known = redis.call('HGET', eventKey, 'rounds:' .. endpoint) or ''
-        for name in string.gmatch(known .. ' ' .. round, '%S+') do rounds[#rounds + 1] = name end
+        local listed = redis.call('HGET', eventKey, 'rounds:' .. endpoint) or ''
+        for name in string.gmatch(listed .. ' ' .. round, '%S+') do rounds[#rounds + 1] = name end
         while #rounds > 20 do redis.call('HDEL', eventKey, made .. table.remove(rounds, 1)) end
         redis.call('HSET', eventKey, 'rounds:' .. endpoint, table.concat(rounds, ' '))
       end
       if outcome == 'delivered' then redis.call('HINCRBY', eventKey, 'done:' .. endpoint, 1) end
       redis.call('PEXPIRE', eventKey, retention)
-      return done
     end
 
-    local function owe(done)
+    local function owe()
       if outcome == 'delivered' then
         redis.call('ZREM', owedKey, event)
       elseif not done and (outcome == 'abandoned' or outcome == 'skipped') then
@@ -115,7 +117,6 @@ extension RedisScript {
     local function judge()
       if outcome == 'skipped' then return end
       if outcome == 'delivered' then return redis.call('HDEL', healthKey, 'failing_since') end
-      local health = redis.call('HMGET', healthKey, 'failing_since', 'disabled_reason')
       local since = tonumber(health[1] or now)
       if not health[1] then redis.call('HSET', healthKey, 'failing_since', time) end
       local reason = isGone == '1' and 'gone' or now - since >= tonumber(disableAfter) and 'failing'
@@ -126,7 +127,8 @@ extension RedisScript {
     end
 
     log()
-    owe(keep())
+    keep()
+    owe()
     judge()
     return {unannounced(healthKey)}
     """)

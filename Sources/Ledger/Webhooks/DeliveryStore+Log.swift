@@ -68,8 +68,10 @@ extension DeliveryStore {
     guard let parts = reply.array, parts.count == 2, let entries = parts[1].array else {
       throw unexpected(reply, "read log")
     }
+    let fields = entries.map(\.hash)
+    for entry in fields { try RecordVersion.check(entry, key: "an attempt", "read log") }
     return AttemptPage(
-      attempts: entries.compactMap { DeliveryAttempt(fields: $0.hash) },
+      attempts: fields.compactMap(DeliveryAttempt.init),
       next: parts[0].string.flatMap { $0.isEmpty ? nil : $0 })
   }
 }

@@ -56,10 +56,13 @@ extension RedisScript {
   /// Run again after a lost answer, it sees its own change as somebody else's; the change is then made once more, and
   /// every change that the API offers may be.
   fileprivate static let changeEndpoint = RedisScript(
-    "change endpoint", functions: [.clock], keys: ["webhookKey", "versionKey"], arguments: ["oldRevision"],
+    "change endpoint", functions: [.clock, .newer], keys: ["webhookKey", "versionKey"], arguments: ["oldRevision"],
     moreArguments: "firstField",
     """
-    local revision = redis.call('HGET', webhookKey, 'revision')
+    local known = redis.call('HMGET', webhookKey, 'revision', 'recordVersion')
+    local refusal = newer(webhookKey, known[2])
+    if refusal then return refusal end
+    local revision = known[1]
     if not revision then return 0 end
     if revision ~= oldRevision then return -1 end
     local now, micros = clock()

@@ -66,21 +66,28 @@ extension EndpointHealth {
 
 extension RedisScript {
   fileprivate static let readHealth = RedisScript(
-    "read health", moreKeys: "firstHealth",
+    "read health", functions: [.newer], moreKeys: "firstHealth",
     """
     local found = {}
     for index = firstHealth, #KEYS do
-      found[#found + 1] = redis.call('HMGET', KEYS[index], 'disabled_reason', 'disabled_at', 'failing_since')
+      local values = redis.call('HMGET', KEYS[index], 'disabled_reason', 'disabled_at', 'failing_since',
+        'recordVersion')
+      local refusal = newer(KEYS[index], table.remove(values))
+      if refusal then return refusal end
+      found[#found + 1] = values
     end
     return found
     """)
 
   fileprivate static let enableEndpoint = RedisScript(
-    "enable endpoint", functions: [.clock], keys: ["webhookKey", "healthKey", "versionKey"],
+    "enable endpoint", functions: [.clock, .newer], keys: ["webhookKey", "healthKey", "versionKey"],
     arguments: ["isConfigured"],
     """
     if isConfigured ~= '1' and redis.call('EXISTS', webhookKey) == 0 then return 0 end
-    if redis.call('HEXISTS', healthKey, 'disabled_reason') == 1 then
+    local health = redis.call('HMGET', healthKey, 'disabled_reason', 'recordVersion')
+    local refusal = newer(healthKey, health[2])
+    if refusal then return refusal end
+    if health[1] then
       redis.call('DEL', healthKey)
       local _, micros = clock()
       redis.call('SET', versionKey, string.format('%.0f', micros))
@@ -89,10 +96,13 @@ extension RedisScript {
     """)
 
   fileprivate static let disableEndpoint = RedisScript(
-    "disable endpoint", functions: [.clock], keys: ["webhookKey", "healthKey", "versionKey"], arguments: ["reason"],
+    "disable endpoint", functions: [.clock, .newer], keys: ["webhookKey", "healthKey", "versionKey"], arguments: ["reason"],
     """
     if redis.call('EXISTS', webhookKey) == 0 then return 0 end
-    if redis.call('HEXISTS', healthKey, 'disabled_reason') == 0 then
+    local health = redis.call('HMGET', healthKey, 'disabled_reason', 'recordVersion')
+    local refusal = newer(healthKey, health[2])
+    if refusal then return refusal end
+    if not health[1] then
       local now, micros = clock()
       redis.call('HSET', healthKey, 'disabled_reason', reason, 'disabled_at', now)
       redis.call('SET', versionKey, string.format('%.0f', micros))

@@ -78,14 +78,17 @@ extension WebhookEndpointStore {
 extension RedisScript {
   /// Decides first and writes then, since a script that stops half way would not be taken back.
   fileprivate static let replaceSubscriptions = RedisScript(
-    "replace subscriptions", functions: [.clock], keys: ["webhooksKey", "versionKey"],
+    "replace subscriptions", functions: [.clock, .newer], keys: ["webhooksKey", "versionKey"],
     arguments: ["prefix", "healthPrefix", "limit", "topics"], moreArguments: "firstEntry",
     """
-    -- Returns the entries with the id that is kept for each, how many are new, and the ids that are in no entry.
+    -- Returns the error for a newer record, the entries with the id that is kept for each, how many are new, and the
+    -- ids that are in no entry.
     local function compare()
       local known = {}
       for _, id in ipairs(redis.call('ZRANGE', webhooksKey, 0, -1)) do
-        local values = redis.call('HMGET', prefix .. id, 'source', 'topics', 'url')
+        local values = redis.call('HMGET', prefix .. id, 'source', 'topics', 'url', 'recordVersion')
+        local refusal = newer(prefix .. id, values[4])
+        if refusal then return refusal end
         if values[1] == 'subscription' and values[2] == topics then known[values[3]] = id end
       end
       local entries, added, removed = {}, 0, {}
@@ -97,7 +100,7 @@ extension RedisScript {
         entries[#entries + 1] = entry
       end
       for _, id in pairs(known) do removed[#removed + 1] = id end
-      return entries, added, removed
+      return nil, entries, added, removed
     end
 
     local function create(entry, key, now)
@@ -126,7 +129,8 @@ extension RedisScript {
       return differs
     end
 
-    local entries, added, removed = compare()
+    local refusal, entries, added, removed = compare()
+    if refusal then return refusal end
     local count = redis.call('ZCARD', webhooksKey) - #removed + added
     if added > 0 and count > tonumber(limit) then return 0 end
     local now, micros = clock()

@@ -155,9 +155,11 @@ extension RedisScript {
     """)
 
   fileprivate static let deleteEndpoint = RedisScript(
-    "delete endpoint", functions: [.clock], keys: ["webhooksKey", "webhookKey", "versionKey", "healthKey"],
+    "delete endpoint", functions: [.clock, .newer], keys: ["webhooksKey", "webhookKey", "versionKey", "healthKey"],
     arguments: ["id"],
     """
+    local refusal = newer(webhookKey, redis.call('HGET', webhookKey, 'recordVersion'))
+    if refusal then return refusal end
     redis.call('DEL', healthKey)
     redis.call('DEL', webhookKey)
     local count = redis.call('ZREM', webhooksKey, id)

@@ -4,6 +4,7 @@ import EventLoop
 import FoundationEssentials
 import JSON
 import Redis
+import Store
 
 /// An endpoint as the fields of its hash, with the number of its revision.
 struct WebhookRecord {
@@ -13,10 +14,12 @@ struct WebhookRecord {
 
   /// Reads a reply with the hash of an endpoint; `nil` when it is empty: there is none.
   ///
-  /// - Throws: `RedisError` for anything else that is no endpoint. To take it for none would lose its events.
+  /// - Throws: `RedisError` for anything else that is no endpoint, and for one of a newer version. To take it for none
+  ///   would lose its events.
   static func read(_ id: String, _ reply: RESPValue, _ operation: String) throws(RedisError) -> WebhookRecord? {
     guard let fields = reply.array else { throw .malformed(operation, "no hash") }
     if fields.isEmpty { return nil }
+    try RecordVersion.check(reply.hash, key: "endpoint \(id)", operation)
     guard let record = WebhookRecord(id: id, fields: reply.hash) else {
       throw .malformed(operation, "the record of endpoint \(id) cannot be read")
     }

@@ -5,7 +5,9 @@ import EventLoop
 import Ledger
 import Messaging
 import Observability
+import Redis
 import Service
+import Store
 
 /// Delivers one event, from the queue to its endpoints; each endpoint that does not get it now gets a delivery of its own.
 ///
@@ -81,7 +83,7 @@ final class DeliveryRun {
 
   /// Delays an event of which nobody knows yet to whom it goes.
   private func putOff(_ delivery: Delivery, _ cause: any Error) async -> Bool {
-    notifier.metrics.putOff.count("store")
+    notifier.metrics.putOff.count((cause as? RedisError)?.isNewerRecord == true ? "newer_format" : "store")
     context.log.warning("delivery put off", ["eventId": .string(delivery.eventId), "cause": .failure(cause)])
     let now = context.now()
     var later = delivery

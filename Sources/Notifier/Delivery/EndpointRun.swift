@@ -6,7 +6,9 @@ import Formats
 import Ledger
 import Messaging
 import Observability
+import Redis
 import Service
+import Store
 
 /// Makes one attempt to deliver an event to one endpoint, or puts it off, and records what follows.
 ///
@@ -52,6 +54,10 @@ final class EndpointRun {
     let start = ContinuousClock.now
     do {
       beginning = try await notifier.store.begin(delivery, to: endpoint, lease: AttemptsUnderWay.lease)
+    } catch let error as RedisError where error.isNewerRecord {
+      log.warning("a newer notifier keeps the record of the attempt", ["cause": .failure(error)])
+      notifier.lanes.abort(pass)
+      return await putOff(DeliveryDelay.parking(delivery.parks), "newer_format")
     } catch {
       // Without Redis an event is delivered all the same, unless the endpoint was disabled or has a rate. What cannot be
       // kept to: `maxConcurrency` is each process's own then, and a deletion of the last second is not seen.

@@ -231,12 +231,12 @@ struct PurchaseStoreTests {
         throw NeverHappened(description: "the lease was taken")
       }
       #expect(try await store.renewLease(job(), lease, for: hour, sweepAfter: hour))
-      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero).isEmpty)
+      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero).jobs.isEmpty)
       // But a run that has lost its lease keeps nothing away.
       #expect(try await store.renewLease(job(), Lease(fence: 1, route: nil), for: hour, sweepAfter: .zero) == false)
-      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero).isEmpty)
+      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero).jobs.isEmpty)
       #expect(try await store.renewLease(job(), lease, for: hour, sweepAfter: .zero))
-      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: hour) == [job()])
+      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: hour).jobs == [job()])
     }
   }
 
@@ -245,8 +245,8 @@ struct PurchaseStoreTests {
       #expect(try await store.claim(job("due"), checksCustomer: false, sweepAfter: .zero) == .claimed)
       #expect(
         try await store.claim(job("later", transaction: "101"), checksCustomer: false, sweepAfter: hour) == .claimed)
-      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: hour) == [job("due")])
-      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: hour).isEmpty)
+      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: hour).jobs == [job("due")])
+      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: hour).jobs.isEmpty)
     }
   }
 
@@ -260,10 +260,10 @@ struct PurchaseStoreTests {
         if isLost { _ = try await redis.send(["DEL", prefix + "sync:1:lost", prefix + "open"]) }
         _ = try await store.finalize(
           job, taken, granted, retention: hour, sweepAfter: isLost ? .zero : hour, route: nil)
-        #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero, overdueBy: hour).isEmpty)
-        #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero) == [job])
+        #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero, overdueBy: hour).jobs.isEmpty)
+        #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero).jobs == [job])
         try await store.told(job)
-        #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero).isEmpty)
+        #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero).jobs.isEmpty)
       }
     }
   }
@@ -399,7 +399,7 @@ struct PurchaseStoreTests {
       try await store.pause(places[1], "statuses", for: .seconds(60))
       guard case .wait(let wait) = try await take(job()) else { throw NeverHappened(description: "a wait") }
       #expect(wait > .seconds(50))
-      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero).isEmpty)
+      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero).jobs.isEmpty)
       try await store.release(job(), second, isRetrying: false, sweepAfter: hour, route: "app|Sandbox")
       guard case .taken(let third) = try await take(job()) else { throw NeverHappened(description: "the third") }
       #expect(third.call == CallGrant(place: "app|Sandbox", endpoint: "info"))

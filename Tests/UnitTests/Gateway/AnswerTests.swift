@@ -1,5 +1,6 @@
 import Domain
 import HTTPServer
+import Redis
 import Testing
 
 @testable import Gateway
@@ -63,6 +64,14 @@ struct ProblemTests {
       #expect(problem.response.status == status)
       #expect(problem.code == code)
     }
+  }
+
+  @Test func whatOnlyANewerProcessReadsIsUnavailableAndNoErrorOfOurs() {
+    func problem(_ cause: String) -> Problem {
+      .store(RedisError(.reply, operation: "script claim", target: "Redis", cause: cause))
+    }
+    #expect(problem("NEWER cs:sync:1:s has version 2, and this process reads 1").response.status == 503)
+    #expect(problem("NEWERR and anything else").response.status == 500)
   }
 }
 

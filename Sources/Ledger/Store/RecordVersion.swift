@@ -1,0 +1,55 @@
+public import Redis
+
+/// The version of the records in Redis, so that an older process next to a newer one neither misreads nor overwrites
+/// what the newer one wrote.
+///
+/// A record of version 1 carries no mark. From version 2 on, a hash (and an entry of a stream) has its version in the
+/// field `recordVersion`, and a string begins with `v`, its version and a unit separator (ASCII 31). A reader that meets
+/// a newer version gets a `RedisError` for which `isNewerRecord` is true, and puts its work off. Sorted sets, budgets and
+/// paces have no version: they hold ids with a time, or numbers that are out of date after seconds. A new form of them
+/// takes a new key.
+public enum RecordVersion {
+  /// The field of a hash.
+  public static let field = "recordVersion"
+  /// The first word of the error.
+  static let word = "NEWER"
+
+  /// Refuses a hash of a newer version.
+  ///
+  /// - Throws: `RedisError` with the same text as the scripts.
+  public static func check(_ fields: [String: String], key: String, _ operation: String) throws(RedisError) {
+    if let version = fields[field] { try check(version, key: key, operation) }
+  }
+
+  /// Refuses the field of a hash when it tells a newer version.
+  ///
+  /// - Throws: as for a whole hash.
+  public static func check(_ version: String, key: String, _ operation: String) throws(RedisError) {
+    guard version != "1" else { return }
+    throw RedisError(
+      .reply, operation: operation, target: "Redis",
+      cause: "\(word) \(key) has version \(version), and this process reads 1: "
+        + "update this process, or run it beside newer ones that do the work")
+  }
+}
+
+extension LuaFunction {
+  /// Lua: `newer(key, version)` returns the error that the script answers with when a hash has this `recordVersion` and
+  /// this code does not know it; otherwise nothing. `newerText(key, text)` does the same for a string. A script asks
+  /// before it writes.
+  package static let newer = LuaFunction(
+    """
+    local function newer(key, version)
+      if version and version ~= '1' then
+        return redis.error_reply('\(RecordVersion.word) ' .. key .. ' has version ' .. version
+          .. ', and this process reads 1: update this process, or run it beside newer ones that do the work')
+      end
+    end
+    local function newerText(key, text) return newer(key, text and string.match(text, '^v(%d+)')) end
+    """)
+}
+
+extension RedisError {
+  /// Whether a newer process wrote the record. The caller puts the work off.
+  public var isNewerRecord: Bool { code == .reply && cause.hasPrefix("\(RecordVersion.word) ") }
+}
