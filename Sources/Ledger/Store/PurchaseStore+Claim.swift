@@ -121,7 +121,8 @@ extension RedisScript {
     """)
 
   fileprivate static let undoClaim = RedisScript(
-    "undo claim", functions: [.newer], keys: ["claimKey", "synchronizationKey", "openKey"], arguments: ["claim", "member"],
+    "undo claim", functions: [.newer], keys: ["claimKey", "synchronizationKey", "openKey"],
+    arguments: ["claim", "member"],
     """
     local state = redis.call('HMGET', synchronizationKey, 'status', 'fence', 'recordVersion')
     local refusal = newer(synchronizationKey, state[3])

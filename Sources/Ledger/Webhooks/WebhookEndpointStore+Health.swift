@@ -96,7 +96,8 @@ extension RedisScript {
     """)
 
   fileprivate static let disableEndpoint = RedisScript(
-    "disable endpoint", functions: [.clock, .newer], keys: ["webhookKey", "healthKey", "versionKey"], arguments: ["reason"],
+    "disable endpoint", functions: [.clock, .newer], keys: ["webhookKey", "healthKey", "versionKey"],
+    arguments: ["reason"],
     """
     if redis.call('EXISTS', webhookKey) == 0 then return 0 end
     local health = redis.call('HMGET', healthKey, 'disabled_reason', 'recordVersion')
