@@ -1,4 +1,5 @@
 import EventLoop
+import Formats
 import HTTP
 import Harness
 import JSON

@@ -1,5 +1,6 @@
 import Crypto
 import EventLoop
+import Formats
 import HTTP
 import HTTPServer
 import Harness

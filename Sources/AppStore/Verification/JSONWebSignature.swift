@@ -1,4 +1,5 @@
 import Crypto
+import Formats
 import Glibc
 import JSON
 
@@ -17,7 +18,7 @@ struct JSONWebSignature: Sendable {
     var certificates: [String] { x5c ?? [] }
 
     fileprivate func check() throws(Rejection) {
-      guard alg == "ES256" else {
+      guard alg?.exact == "ES256" else {
         throw Rejection(.algorithmNotAllowed, "the algorithm is \(alg?.debugDescription ?? "missing"), not ES256")
       }
       // RFC 7515 section 4.1.11: what must be understood and is not, makes the signature invalid.
@@ -74,14 +75,14 @@ struct JSONWebSignature: Sendable {
   func header() throws(Rejection) -> Header {
     guard let json = Base64URL.decode(signedHeader.dropLast()) else { throw Self.notBase64URL }
     guard let header = try? JSONText(json).decoded(as: Header.self) else {
-      throw Rejection(.malformed, "the header is not a JSON object with the expected types")
+      throw Rejection(.malformed, "the header is not a JSON object with the expected types, each member once")
     }
     try header.check()
     return header
   }
 
   /// Returns the names of the payload's top-level fields.
-  func fields() throws(Rejection) -> Set<String> {
+  func fields() throws(Rejection) -> Set<ExactText> {
     guard let keys = try? JSONText(payload).keys else {
       throw Rejection(.malformed, "the payload is not a JSON object")
     }
@@ -96,8 +97,9 @@ struct JSONWebSignature: Sendable {
       let path = context.codingPath.map(\.stringValue).joined(separator: ".")
       throw Rejection(
         .malformed, path.isEmpty ? "the payload is not a JSON object" : "the field \(path) has the wrong type")
-    } catch is JSONSyntaxError {
-      throw Rejection(.malformed, "the payload is not JSON")
+    } catch let error as JSONSyntaxError {
+      let repeated = error.repeatedMember.map { "the payload has the member \($0.debugDescription) twice" }
+      throw Rejection(.malformed, repeated ?? "the payload is not JSON")
     } catch {
       throw Rejection(.malformed, "the payload does not have the expected form")
     }

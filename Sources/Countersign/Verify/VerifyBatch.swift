@@ -1,4 +1,5 @@
 import AppStore
+import Formats
 import FoundationEssentials
 import Glibc
 import JSON
@@ -8,7 +9,7 @@ struct VerifyBatch {
   /// A line of the input.
   private struct Request: Decodable {
     /// What a line may have; a misspelt `bundleId` must not accept any app.
-    static let members: Set<String> = ["id", "kind", "data", "bundleId", "appAppleId", "environment"]
+    static let members: Set<ExactText> = ["id", "kind", "data", "bundleId", "appAppleId", "environment"]
 
     var id: JSONValue?
     var kind: String?

@@ -1,4 +1,5 @@
 import EventLoop
+import Formats
 import HTTPServer
 import JSON
 
@@ -7,7 +8,7 @@ import JSON
 struct BodyReader {
   /// Where the object is in the body, with a dot at the end; empty for the body itself.
   private let place: String
-  private let members: [String: JSONValue]
+  private let members: [ExactText: JSONValue]
 
   /// Takes a value that must be an object.
   ///
@@ -22,31 +23,31 @@ struct BodyReader {
     self.place = place.isEmpty ? "" : place + "."
     self.members = members
     // The first in the order of the alphabet, so that the same body gets the same answer.
-    if let unknown = members.keys.filter({ !names.contains($0) }).min() {
+    if let unknown = members.keys.filter({ key in !names.contains { $0.exact == key } }).min()?.text {
       let expected = (wanted ?? names).joined(separator: ", ")
       throw .invalidBody("\(self.place)\(unknown.prefix(100)): is not known; expected \(expected)")
     }
   }
 
   /// Whether a member is there, be it `null`.
-  func has(_ name: String) -> Bool { members[name] != nil }
+  func has(_ name: String) -> Bool { members[name.exact] != nil }
 
   /// Whether a member is there and `null`.
-  func isNull(_ name: String) -> Bool { members[name] == .null }
+  func isNull(_ name: String) -> Bool { members[name.exact] == .null }
 
   /// A problem with a member.
   func problem(_ name: String, _ expected: String) -> Problem { .invalidBody("\(place)\(name): \(expected)") }
 
   /// A text; `nil` when it is left out.
   func text(_ name: String) throws(Problem) -> String? {
-    guard let value = members[name] else { return nil }
+    guard let value = members[name.exact] else { return nil }
     guard case .string(let text) = value else { throw problem(name, "expected a text") }
     return text
   }
 
   /// A whole number of a range; `nil` when it is left out.
   func integer(_ name: String, _ range: ClosedRange<Int64>) throws(Problem) -> Int64? {
-    guard let value = members[name] else { return nil }
+    guard let value = members[name.exact] else { return nil }
     guard case .integer(let number) = value, range.contains(number) else {
       throw problem(name, "expected a whole number from \(range.lowerBound) to \(range.upperBound)")
     }
@@ -55,7 +56,7 @@ struct BodyReader {
 
   /// True or false; `nil` when it is left out.
   func flag(_ name: String) throws(Problem) -> Bool? {
-    guard let value = members[name] else { return nil }
+    guard let value = members[name.exact] else { return nil }
     guard case .bool(let flag) = value else { throw problem(name, "expected true or false") }
     return flag
   }
@@ -63,7 +64,7 @@ struct BodyReader {
   /// One of some texts; `nil` when it is left out.
   func choice<Choice: RawRepresentable & CaseIterable>(_ name: String) throws(Problem) -> Choice?
   where Choice.RawValue == String {
-    guard let value = members[name] else { return nil }
+    guard let value = members[name.exact] else { return nil }
     guard case .string(let text) = value, let choice = Choice(rawValue: text) else {
       throw problem(name, "expected one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
     }
@@ -72,14 +73,14 @@ struct BodyReader {
 
   /// A list; `nil` when it is left out.
   func list(_ name: String, _ expected: String) throws(Problem) -> [JSONValue]? {
-    guard let value = members[name] else { return nil }
+    guard let value = members[name.exact] else { return nil }
     guard case .array(let elements) = value else { throw problem(name, expected) }
     return elements
   }
 
   /// An object of its own; `nil` when it is left out.
   func object(_ name: String, knows names: [String]) throws(Problem) -> BodyReader? {
-    guard let value = members[name] else { return nil }
+    guard let value = members[name.exact] else { return nil }
     return try BodyReader(value, at: place + name, knows: names)
   }
 }

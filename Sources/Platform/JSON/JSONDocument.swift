@@ -1,3 +1,5 @@
+import Formats
+
 /// The bytes of a JSON text and where its values stand in them, in the order of the text.
 final class JSONDocument: Sendable {
   /// One value; an object's members follow it as key, value, key, value, each with everything below it.
@@ -19,6 +21,7 @@ final class JSONDocument: Sendable {
   init(_ bytes: [UInt8]) throws(JSONSyntaxError) {
     self.bytes = bytes
     nodes = try JSONScanner.nodes(of: bytes)
+    try refuseRepeatedMembers()
   }
 
   /// Returns the text of a string node.
@@ -47,11 +50,10 @@ final class JSONDocument: Sendable {
       }
       return .array(elements)
     case .object:
-      var members: [String: JSONValue] = [:]
+      var members: [ExactText: JSONValue] = [:]
       var next = index + 1
       while next < node.next {
-        let key = string(at: next)
-        if members[key] == nil { members[key] = value(at: next + 1) }
+        members[string(at: next).exact] = value(at: next + 1)
         next = nodes[next + 1].next
       }
       return .object(members)

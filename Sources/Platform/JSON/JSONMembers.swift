@@ -38,9 +38,7 @@ struct JSONMembers {
     var index: [[UInt8]: Int] = [:]
     var next = object + 1
     while next < document.nodes[object].next {
-      let key = Array(document.string(at: next).utf8)
-      // The first of two equal keys counts.
-      if index[key] == nil { index[key] = next }
+      index[Array(document.string(at: next).utf8)] = next
       next = document.nodes[next + 1].next
     }
     return index
@@ -64,7 +62,7 @@ struct JSONMembers {
 }
 
 extension JSONDocument {
-  /// Returns the first key node of an object with a text.
+  /// Returns the key node of an object with a text.
   fileprivate func key(_ text: UnsafeBufferPointer<UInt8>, of object: Int) -> Int? {
     var index = object + 1
     while index < nodes[object].next {
@@ -85,7 +83,7 @@ extension JSONDocument {
   }
 
   /// Returns the hash of a key node's text.
-  fileprivate func hash(ofKey index: Int) -> Int {
+  func hash(ofKey index: Int) -> Int {
     let node = nodes[index]
     guard node.kind == .escapedString else {
       return bytes.withUnsafeBufferPointer { Self.hash(of: UnsafeBufferPointer(rebasing: $0[node.start..<node.end])) }

@@ -1,7 +1,10 @@
+public import Formats
+
 /// A JSON text (RFC 8259) that was read once and can be decoded from then on.
 ///
 /// It takes what the RFC calls JSON and nothing else: UTF-8 without a byte order mark, no lone surrogates, no number
-/// beyond a `Double`, no more than 128 levels. Of two equal keys in one object the first one counts.
+/// beyond a `Double`, no more than 128 levels, and no object with the same member twice (RFC 7493, section 2.3): readers disagree on which
+/// of the two counts, so that signed data could say one thing here and another one elsewhere.
 public struct JSONText: Sendable {
   let document: JSONDocument
 
@@ -20,12 +23,12 @@ public struct JSONText: Sendable {
   }
 
   /// The keys of the object that this text is, or `nil` when it is another kind of value.
-  public var keys: [String]? {
+  public var keys: [ExactText]? {
     guard document.nodes[0].kind == .object else { return nil }
-    var keys: [String] = []
+    var keys: [ExactText] = []
     var index = 1
     while index < document.nodes[0].next {
-      keys.append(document.string(at: index))
+      keys.append(document.string(at: index).exact)
       index = document.nodes[index + 1].next
     }
     return keys
@@ -36,6 +39,16 @@ public struct JSONText: Sendable {
 public struct JSONSyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Where the mistake is, in bytes from the start.
   public let offset: Int
+  /// The member that its object has a second time there; `nil` where the text is no JSON.
+  public let repeatedMember: String?
 
-  public var description: String { "not JSON at byte \(offset)" }
+  init(offset: Int, repeatedMember: String? = nil) {
+    self.offset = offset
+    self.repeatedMember = repeatedMember
+  }
+
+  public var description: String {
+    repeatedMember == nil
+      ? "not JSON at byte \(offset)" : "a member stands twice in one object, again at byte \(offset)"
+  }
 }

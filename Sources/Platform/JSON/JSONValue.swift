@@ -1,3 +1,5 @@
+public import Formats
+
 /// Any JSON value, for parts that are passed on without being understood.
 public enum JSONValue: Hashable, Sendable, Codable {
   /// `null`.
@@ -13,7 +15,7 @@ public enum JSONValue: Hashable, Sendable, Codable {
   /// A list.
   case array([JSONValue])
   /// An object; the order of its keys is lost.
-  case object([String: JSONValue])
+  case object([ExactText: JSONValue])
 
   public init(from decoder: any Decoder) throws {
     // Without asking for each type in turn, and without looking for each key.
@@ -35,7 +37,7 @@ public enum JSONValue: Hashable, Sendable, Codable {
     } else if let value = try? container.decode([JSONValue].self) {
       self = .array(value)
     } else {
-      self = .object(try container.decode([String: JSONValue].self))
+      self = .object(try container.decode([ExactText: JSONValue].self))
     }
   }
 

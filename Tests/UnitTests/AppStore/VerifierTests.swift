@@ -1,4 +1,5 @@
 import Crypto
+import Formats
 import FoundationEssentials
 import Testing
 
@@ -355,6 +356,74 @@ struct VerifierTests {
     let elsewhere = try authority.sign(transaction { $0.environment = .production })
     #expect(try verdict(elsewhere, nil).rejection?.reason == .unrelated)
     #expect(try verdict(TestAuthority().sign(transaction()), nil).rejection?.reason == .chainUntrusted)
+  }
+
+  // MARK: Names that only look alike, and members that stand twice
+
+  /// U+212A (KELVIN SIGN) equals `K` as a text of Swift's: another app could sign for itself and be taken for this one.
+  @Test(arguments: [("com.example.Kiosk", "com.example.\u{212A}iosk"), ("com.exampl\u{e9}", "com.example\u{301}")])
+  func `a bundle id is its bytes`(ours: String, other: String) throws {
+    let authority = try TestAuthority()
+    let verifier = try authority.verifier()
+    let apps = AcceptedApps([AcceptedApps.App(bundleId: ours)])
+    func reason(_ bundleId: String) throws -> Rejection.Reason? {
+      verifier.transaction(try authority.sign(transaction { $0.bundleId = bundleId }), expecting: apps)
+        .rejection?.reason
+    }
+    #expect(try reason(ours) == nil)
+    #expect(try reason(other) == .bundleIdMismatch)
+    // Two apps, and not the second one in place of the first.
+    let both = AcceptedApps([
+      AcceptedApps.App(bundleId: ours, environments: [.sandbox]),
+      AcceptedApps.App(bundleId: other, environments: [.production]),
+    ])
+    let text = try authority.sign(transaction { $0.bundleId = ours })
+    #expect(verifier.transaction(text, expecting: both).payload?.bundleId?.exact == ours.exact)
+  }
+
+  @Test func `nested data is of the same app by its bytes`() throws {
+    let authority = try TestAuthority()
+    let apps = AcceptedApps(["K", "\u{212A}"].map { AcceptedApps.App(bundleId: $0) })
+    let nested = try authority.sign(transaction { $0.bundleId = "\u{212A}" })
+    let text = try authority.sign(
+      notification {
+        $0.data?.bundleId = "K"
+        $0.data?.signedTransactionInfo = nested
+      })
+    #expect(try authority.verifier().notification(text, expecting: apps).rejection?.reason == .unrelated)
+  }
+
+  @Test func `renewal information is of the same purchase by its bytes`() throws {
+    let authority = try TestAuthority()
+    let text = try authority.sign(renewalInfo(of: "\u{212A}1"))
+    let owner = transaction { $0.originalTransactionId = "K1" }
+    #expect(try authority.verifier().renewalInfo(text, belongingTo: owner).rejection?.reason == .unrelated)
+  }
+
+  private static let good =
+    #""transactionId":"2","bundleId":"com.example","environment":"Sandbox","signedDate":1720000000000"#
+
+  @Test(arguments: [
+    #"{"bundleId":"com.other",\#(good)}"#, #"{\#(good),"bundleId":"com.other"}"#,
+    #"{\#(good),"bundleId":"com.example"}"#,
+    #"{\#(good),"bundle\u0049d":"com.example"}"#, #"{\#(good),"new":1,"new":1}"#,
+    #"{\#(good),"advancedCommerceInfo":{"a":[{"b":1,"b":2}]}}"#, #"{\#(good),"new":{"x":1,"\u0078":2}}"#,
+  ])
+  func `a payload with the same member twice is malformed`(payload: String) throws {
+    let authority = try TestAuthority()
+    let verifier = try authority.verifier()
+    #expect(verifier.transaction(try authority.sign("{\(Self.good)}"), expecting: apps).rejection == nil)
+    #expect(verifier.transaction(try authority.sign(payload), expecting: apps).rejection?.reason == .malformed)
+  }
+
+  @Test(arguments: [#"{"alg":"ES256","#, #"{"al\u0067":"none","#, #"{"x":{"y":1,"y":2},"#])
+  func `a header with the same member twice is malformed`(start: String) throws {
+    let authority = try TestAuthority()
+    let parts = try authority.sign(transaction()).split(separator: ".")
+    let header = try #require(Base64URL.decode(parts[0]))
+    let changed = Base64URL.encode(Array(start.utf8) + header.dropFirst()) + "." + parts[1]
+    let text = "\(changed)." + Base64URL.encode(try authority.leafKey.signature(for: Array(changed.utf8)))
+    #expect(try authority.verifier().transaction(text, expecting: apps).rejection?.reason == .malformed)
   }
 
   // MARK: Environments that Apple does not sign for

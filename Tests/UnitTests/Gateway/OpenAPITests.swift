@@ -1,5 +1,6 @@
 import AMQP
 import Domain
+import Formats
 import JSON
 import Ledger
 import Testing
@@ -84,10 +85,10 @@ struct OpenAPITests {
   private func names(_ value: JSONValue, _ path: String...) -> Set<String>? {
     var value = value
     for name in path {
-      guard case .object(let members) = value, let member = members[name] else { return nil }
+      guard case .object(let members) = value, let member = members[name.exact] else { return nil }
       value = member
     }
-    if case .object(let members) = value { return Set(members.keys) } else { return nil }
+    if case .object(let members) = value { return Set(members.keys.map(\.text)) } else { return nil }
   }
 
   @Test func `webhooks in the shapes of others have the members that are documented`() throws {

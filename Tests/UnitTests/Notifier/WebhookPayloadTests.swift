@@ -1,6 +1,7 @@
 import AMQP
 import Crypto
 import Domain
+import Formats
 import JSON
 import Ledger
 import Testing
@@ -34,10 +35,10 @@ struct WebhookPayloadTests {
   }
 
   @Test func fovea() throws {
-    let common: [String: JSONValue] = [
+    let common: [ExactText: JSONValue] = [
       "productId": "S1", "purchaseId": "apple:99", "transactionId": "apple:100",
     ].mapValues { .string($0) }
-    let expected: [String: JSONValue] = [
+    let expected: [ExactText: JSONValue] = [
       "type": .string("purchases.updated"), "password": .string(String(decoding: key, as: UTF8.self)),
       "applicationUsername": .string("42"),
       "purchases": .object([

@@ -1,3 +1,4 @@
+import Formats
 import FoundationEssentials
 import JSON
 
@@ -198,7 +199,7 @@ final class SettingsReader {
 
   private func leaves(_ value: JSONValue, _ path: [String]) -> [(path: [String], value: JSONValue)] {
     guard case .object(let members) = value, !members.isEmpty else { return path.isEmpty ? [] : [(path, value)] }
-    return members.sorted { $0.key < $1.key }.flatMap { leaves($0.value, path + [$0.key]) }
+    return members.sorted { $0.key < $1.key }.flatMap { leaves($0.value, path + [$0.key.text]) }
   }
 
   /// What stands between the commas, without the spaces around it.

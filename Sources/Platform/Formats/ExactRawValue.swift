@@ -1,0 +1,10 @@
+/// An open set of names, as another system writes them; two values are equal if their names have the same bytes.
+public protocol ExactRawValue: RawRepresentable, Hashable where RawValue == String {}
+
+extension ExactRawValue {
+  @inlinable
+  public static func == (one: Self, other: Self) -> Bool { one.rawValue.exact == other.rawValue.exact }
+
+  @inlinable
+  public func hash(into hasher: inout Hasher) { hasher.combine(rawValue.exact) }
+}

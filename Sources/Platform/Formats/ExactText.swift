@@ -1,0 +1,74 @@
+import Glibc
+
+/// A text that equals another one only if both have the same bytes in UTF-8.
+///
+/// Swift's `String` compares by canonical equivalence: U+212A (KELVIN SIGN) equals `K`, and an `é` of one code point equals
+/// one of two. An identifier that comes from outside must not be taken for another one that only looks like it. Compare
+/// such a text as `text.exact`, and use `ExactText` for the keys of dictionaries and sets.
+///
+/// A comparison with a constant needs no `exact` if the constant is ASCII without `K`, `;` and the grave accent: every
+/// other ASCII text equals only its own bytes.
+public struct ExactText: Hashable, Sendable {
+  /// The text itself.
+  public let text: String
+
+  /// Takes a text as it is.
+  public init(_ text: String) { self.text = text }
+
+  public static func == (one: ExactText, other: ExactText) -> Bool {
+    one.text.utf8Span.span.withUnsafeBytes { one in
+      other.text.utf8Span.span.withUnsafeBytes { other in
+        guard one.count == other.count else { return false }
+        guard let first = one.baseAddress, let second = other.baseAddress else { return true }
+        return memcmp(first, second, one.count) == 0
+      }
+    }
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    text.utf8Span.span.withUnsafeBytes { hasher.combine(bytes: $0) }
+    // So that two texts in a row have another hash than one text of both.
+    hasher.combine(0xff as UInt8)
+  }
+}
+
+extension ExactText: Comparable {
+  public static func < (one: ExactText, other: ExactText) -> Bool {
+    one.text.utf8.lexicographicallyPrecedes(other.text.utf8)
+  }
+}
+
+extension ExactText: CustomStringConvertible, ExpressibleByStringLiteral {
+  public init(stringLiteral text: String) { self.text = text }
+
+  public var description: String { text }
+}
+
+extension ExactText: Codable {
+  public init(from decoder: any Decoder) throws { text = try decoder.singleValueContainer().decode(String.self) }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(text)
+  }
+}
+
+/// The keys of a dictionary are the members of a JSON object.
+extension ExactText: CodingKeyRepresentable {
+  private struct Member: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+
+  public var codingKey: any CodingKey { Member(stringValue: text) }
+
+  public init?(codingKey: some CodingKey) { text = codingKey.stringValue }
+}
+
+extension String {
+  /// The text, compared by its bytes.
+  public var exact: ExactText { ExactText(self) }
+}

@@ -1,0 +1,61 @@
+import Formats
+import Glibc
+
+extension JSONDocument {
+  /// More members than these are looked up in a set: what comes from outside may be made so that comparing each with
+  /// each takes too long.
+  private static let mostCompared = 64
+
+  /// Refuses an object that has a member twice, at whatever depth; keys that differ only by escapes are the same.
+  func refuseRepeatedMembers() throws(JSONSyntaxError) {
+    for object in nodes.indices where nodes[object].kind == .object {
+      guard let key = repeatedKey(of: object) else { continue }
+      throw JSONSyntaxError(offset: nodes[key].start, repeatedMember: string(at: key))
+    }
+  }
+
+  /// Returns the second of two key nodes with the same text.
+  private func repeatedKey(of object: Int) -> Int? {
+    let end = nodes[object].next
+    // A bit for each hash that some key has: most keys need no comparison.
+    var hashes: UInt64 = 0
+    var (count, key) = (0, object + 1)
+    while key < end {
+      guard nodes[key].kind == .string, count < Self.mostCompared else { return repeatedKeyBySet(of: object) }
+      let bit: UInt64 = 1 << hash(ofKey: key)
+      if hashes & bit != 0, isRepeated(key, of: object) { return key }
+      hashes |= bit
+      count += 1
+      key = nodes[key + 1].next
+    }
+    return nil
+  }
+
+  /// Whether a key node without escapes has the text of an earlier one of its object.
+  private func isRepeated(_ key: Int, of object: Int) -> Bool {
+    let (start, length) = (nodes[key].start, nodes[key].end - nodes[key].start)
+    var other = object + 1
+    while other < key {
+      let node = nodes[other]
+      if node.end - node.start == length, length == 0 || haveSameBytes(start, node.start, length) { return true }
+      other = nodes[other + 1].next
+    }
+    return false
+  }
+
+  private func haveSameBytes(_ one: Int, _ other: Int, _ count: Int) -> Bool {
+    bytes.withUnsafeBytes { bytes in
+      bytes.baseAddress.map { memcmp($0 + one, $0 + other, count) == 0 } ?? true
+    }
+  }
+
+  private func repeatedKeyBySet(of object: Int) -> Int? {
+    var texts: Set<ExactText> = []
+    var key = object + 1
+    while key < nodes[object].next {
+      guard texts.insert(string(at: key).exact).inserted else { return key }
+      key = nodes[key + 1].next
+    }
+    return nil
+  }
+}

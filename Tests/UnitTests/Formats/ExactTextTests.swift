@@ -1,0 +1,53 @@
+import Foundation
+import Testing
+
+@testable import Formats
+
+/// Texts from outside are compared by their bytes, whatever Swift's `String` takes for equal.
+struct ExactTextTests {
+  /// Each pair is equal as `String`.
+  @Test(arguments: [("K", "\u{212A}"), ("é", "e\u{301}"), ("a;b", "a\u{37E}b"), ("`", "\u{1FEF}"), ("Å", "\u{212B}")])
+  func `texts that only look alike differ`(one: String, other: String) {
+    #expect(one == other)
+    #expect(one.exact != other.exact)
+    #expect(Set([one.exact, other.exact]).count == 2)
+    #expect([one.exact: 1][other.exact] == nil)
+    #expect((one.exact < other.exact) != (other.exact < one.exact))
+  }
+
+  @Test func `texts with the same bytes are equal`() {
+    for text in ["", "a", "com.example.app", "e\u{301}", String(repeating: "é", count: 100)] {
+      let other = String(decoding: Array(text.utf8), as: UTF8.self)
+      #expect(text.exact == other.exact)
+      #expect([text.exact: 1][other.exact] == 1)
+      // A text of Foundation's is stored in another way.
+      #expect(text.exact == (NSString(string: text) as String).exact)
+    }
+    #expect("ab".exact != "abc".exact && "".exact != "a".exact && "ab".exact < "abc".exact)
+  }
+
+  /// The rule in the comment of `ExactText`: which constants may be compared without it.
+  @Test func `only three characters of ASCII have another spelling`() {
+    let ascii = Set((UInt8(0)..<128).map { String(UnicodeScalar($0)) })
+    let spelled = (UInt32(128)...0x10FFFF).compactMap(Unicode.Scalar.init).map { String(Character($0)) }
+      .compactMap { text in ascii.firstIndex(of: text).map { ascii[$0] } }
+    #expect(Set(spelled) == ["K", ";", "`"])
+  }
+
+  @Test func `it is a text in JSON, and the name of a member`() throws {
+    let members: [ExactText: [ExactText]] = ["K": ["a"], "\u{212A}": ["b"]]
+    let data = try JSONEncoder().encode(members["K"])
+    #expect(String(decoding: data, as: UTF8.self) == #"["a"]"#)
+    #expect(try JSONDecoder().decode([ExactText: Int].self, from: Data(#"{"x":1}"#.utf8)) == ["x": 1])
+  }
+
+  private struct Kind: ExactRawValue {
+    let rawValue: String
+  }
+
+  @Test func `a name of an open set is its bytes`() {
+    #expect(Kind(rawValue: "REVOKE") != Kind(rawValue: "REVO\u{212A}E"))
+    #expect(Kind(rawValue: "REVOKE") == Kind(rawValue: "REVOKE"))
+    #expect(Set([Kind(rawValue: "REVOKE"), Kind(rawValue: "REVO\u{212A}E")]).count == 2)
+  }
+}
