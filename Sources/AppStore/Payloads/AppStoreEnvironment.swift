@@ -1,5 +1,7 @@
+public import Formats
+
 /// Where a purchase was made; an open set, unknown names are kept.
-public struct AppStoreEnvironment: RawRepresentable, Hashable, Sendable, Codable {
+public struct AppStoreEnvironment: ExactRawValue, Sendable, Codable {
   public let rawValue: String
 
   /// Creates a value, known or not.

@@ -1,5 +1,7 @@
+public import Formats
+
 /// More about the event; unknown subtypes are kept.
-public struct NotificationSubtype: RawRepresentable, Hashable, Sendable, Codable {
+public struct NotificationSubtype: ExactRawValue, Sendable, Codable {
   public let rawValue: String
 
   /// Creates a value, known or not.

@@ -1,5 +1,7 @@
+public import Formats
+
 /// The event that a notification tells of; unknown types are kept.
-public struct NotificationType: RawRepresentable, Hashable, Sendable, Codable {
+public struct NotificationType: ExactRawValue, Sendable, Codable {
   public let rawValue: String
 
   /// Creates a value, known or not.

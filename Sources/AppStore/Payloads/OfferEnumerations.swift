@@ -1,3 +1,5 @@
+public import Formats
+
 /// The type of offer that a period was bought with.
 public struct OfferType: RawRepresentable, Hashable, Sendable, Codable {
   public let rawValue: Int32
@@ -18,7 +20,7 @@ public struct OfferType: RawRepresentable, Hashable, Sendable, Codable {
 }
 
 /// How an offer is paid.
-public struct OfferDiscountType: RawRepresentable, Hashable, Sendable, Codable {
+public struct OfferDiscountType: ExactRawValue, Sendable, Codable {
   public let rawValue: String
 
   /// Creates a value, known or not.
@@ -37,7 +39,7 @@ public struct OfferDiscountType: RawRepresentable, Hashable, Sendable, Codable {
 }
 
 /// How a subscription with a commitment is billed.
-public struct BillingPlanType: RawRepresentable, Hashable, Sendable, Codable {
+public struct BillingPlanType: ExactRawValue, Sendable, Codable {
   public let rawValue: String
 
   /// Creates a value, known or not.

@@ -1,5 +1,7 @@
+public import Formats
+
 /// The type of an in-app purchase.
-public struct ProductType: RawRepresentable, Hashable, Sendable, Codable {
+public struct ProductType: ExactRawValue, Sendable, Codable {
   public let rawValue: String
 
   /// Creates a value, known or not.
@@ -18,7 +20,7 @@ public struct ProductType: RawRepresentable, Hashable, Sendable, Codable {
 }
 
 /// Whether the customer bought the product or shares it.
-public struct OwnershipType: RawRepresentable, Hashable, Sendable, Codable {
+public struct OwnershipType: ExactRawValue, Sendable, Codable {
   public let rawValue: String
 
   /// Creates a value, known or not.
@@ -33,7 +35,7 @@ public struct OwnershipType: RawRepresentable, Hashable, Sendable, Codable {
 }
 
 /// What made a transaction.
-public struct TransactionReason: RawRepresentable, Hashable, Sendable, Codable {
+public struct TransactionReason: ExactRawValue, Sendable, Codable {
   public let rawValue: String
 
   /// Creates a value, known or not.
@@ -63,7 +65,7 @@ public struct RevocationReason: RawRepresentable, Hashable, Sendable, Codable {
 }
 
 /// How Apple took a transaction back.
-public struct RevocationType: RawRepresentable, Hashable, Sendable, Codable {
+public struct RevocationType: ExactRawValue, Sendable, Codable {
   public let rawValue: String
 
   /// Creates a value, known or not.

@@ -1,4 +1,5 @@
 import Crypto
+import Formats
 import FoundationEssentials
 
 /// The tokens that prove an app to the API: made once, used until half of their life is over.
@@ -7,9 +8,9 @@ struct BearerTokens {
   static let lifetimeSeconds: Int64 = 20 * 60
 
   private struct Key: Hashable {
-    let bundleId: String
-    let issuerId: String
-    let keyId: String
+    let bundleId: ExactText
+    let issuerId: ExactText
+    let keyId: ExactText
   }
 
   private struct Header: Encodable {
@@ -38,7 +39,7 @@ struct BearerTokens {
   /// Returns a token that is valid for at least another ten minutes, as the field `Authorization` has it; `now` is in
   /// milliseconds since 1970.
   mutating func authorization(for app: AppCredentials, now: Int64) throws -> String {
-    let key = Key(bundleId: app.bundleId, issuerId: app.issuerId, keyId: app.keyId)
+    let key = Key(bundleId: app.bundleId.exact, issuerId: app.issuerId.exact, keyId: app.keyId.exact)
     let seconds = now / 1000
     // A clock that was set back makes a new token too: Apple refuses one from the future.
     if let token = tokens[key], token.signer === app.key,

@@ -1,7 +1,9 @@
+public import Formats
+
 /// What the app tells Apple about a purchase that a customer wants the money back for.
 public struct ConsumptionRequest: Hashable, Sendable, Codable {
   /// Whether and how the product was delivered.
-  public struct DeliveryStatus: RawRepresentable, Hashable, Sendable, Codable {
+  public struct DeliveryStatus: ExactRawValue, Sendable, Codable {
     public let rawValue: String
 
     /// Creates a status.
@@ -22,7 +24,7 @@ public struct ConsumptionRequest: Hashable, Sendable, Codable {
   }
 
   /// What the app would like Apple to do.
-  public struct RefundPreference: RawRepresentable, Hashable, Sendable, Codable {
+  public struct RefundPreference: ExactRawValue, Sendable, Codable {
     public let rawValue: String
 
     /// Creates a preference.

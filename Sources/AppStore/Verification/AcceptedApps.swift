@@ -1,3 +1,5 @@
+import Formats
+
 /// The apps, and the environments of each, whose signed data is accepted.
 public struct AcceptedApps: Hashable, Sendable {
   /// One app.
@@ -20,14 +22,14 @@ public struct AcceptedApps: Hashable, Sendable {
     }
   }
 
-  private let apps: [String: App]
+  private let apps: [ExactText: App]
   /// The environments for apps that are not listed; `nil` accepts none of them.
   private let anyAppEnvironments: Set<AppStoreEnvironment>?
   private let anyAppAppleId: Int64?
 
   /// Accepts the listed apps and no other; an app that is listed twice is accepted in the environments of both.
   public init(_ apps: [App]) {
-    self.apps = Dictionary(apps.map { ($0.bundleId, $0) }) { one, other in
+    self.apps = Dictionary(apps.map { ($0.bundleId.exact, $0) }) { one, other in
       App(
         bundleId: one.bundleId, appAppleId: other.appAppleId ?? one.appAppleId,
         environments: one.environments.union(other.environments))
@@ -58,7 +60,7 @@ public struct AcceptedApps: Hashable, Sendable {
     guard let bundleId = origin.bundleId else {
       return try checkWithoutBundleId(origin)
     }
-    if let app = apps[bundleId] {
+    if let app = apps[bundleId.exact] {
       try check(origin, appAppleId: app.appAppleId, isAppleIdRequired: true, environments: app.environments)
     } else if let environments = anyAppEnvironments {
       try check(origin, appAppleId: anyAppAppleId, isAppleIdRequired: anyAppAppleId != nil, environments: environments)

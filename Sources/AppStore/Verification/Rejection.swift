@@ -1,7 +1,9 @@
+public import Formats
+
 /// Why signed data is not accepted.
 public struct Rejection: Error, Hashable, Sendable, CustomStringConvertible {
   /// A short name for machines; an open set.
-  public struct Reason: RawRepresentable, Hashable, Sendable {
+  public struct Reason: ExactRawValue, Sendable {
     public let rawValue: String
 
     /// Creates a reason.

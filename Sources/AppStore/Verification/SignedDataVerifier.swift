@@ -1,3 +1,4 @@
+import Formats
 public import JSON
 
 /// Verifies what the App Store signs: transactions, renewal information, notifications and app transactions.
@@ -98,7 +99,7 @@ public final class SignedDataVerifier: Sendable {
       throw Rejection(.unrelated, "the transaction lacks its environment or its original id")
     }
     let renewalInfo: RenewalInfoPayload = try verified(jws, expecting: .anyApp(in: [environment]))
-    guard renewalInfo.originalTransactionId == purchase else {
+    guard renewalInfo.originalTransactionId?.exact == purchase.exact else {
       throw Rejection(.unrelated, "the renewal information is about another purchase than the transaction")
     }
     return renewalInfo
@@ -134,7 +135,7 @@ public final class SignedDataVerifier: Sendable {
   }
 
   private static func check(_ nested: PayloadOrigin, isFrom outer: PayloadOrigin) throws(Rejection) {
-    guard nested.bundleId == outer.bundleId, nested.environment == outer.environment else {
+    guard nested.bundleId?.exact == outer.bundleId?.exact, nested.environment == outer.environment else {
       throw Rejection(.unrelated, "the nested data is from another app or environment than the notification")
     }
   }

@@ -1,3 +1,5 @@
+import Formats
+
 /// What a customer gets access to, and the Apple products that stand for it.
 public struct Offer: Sendable, Equatable {
   /// The offer's id, for example `S123123123_US`.
@@ -17,28 +19,28 @@ public struct Offer: Sendable, Equatable {
 
 /// The offers of one publisher, found by product.
 public struct OfferCatalog: Sendable {
-  private let byProduct: [String: Offer]
-  private let ids: Set<String>
+  private let byProduct: [ExactText: Offer]
+  private let ids: Set<ExactText>
   /// Products that stand in more than one offer; a configuration mistake.
   public let ambiguousProductIds: [String]
 
   /// Whether there is an offer with an id.
-  public func contains(_ id: String) -> Bool { ids.contains(id) }
+  public func contains(_ id: String) -> Bool { ids.contains(id.exact) }
 
   /// Creates a catalog; of two offers with one product, the first wins.
   public init(_ offers: [Offer]) {
-    ids = Set(offers.map(\.id))
-    var byProduct: [String: Offer] = [:]
-    var ambiguous: Set<String> = []
+    ids = Set(offers.map(\.id.exact))
+    var byProduct: [ExactText: Offer] = [:]
+    var ambiguous: Set<ExactText> = []
     for offer in offers {
-      for product in offer.productIds {
+      for product in offer.productIds.map(\.exact) {
         if byProduct[product] == nil { byProduct[product] = offer } else { ambiguous.insert(product) }
       }
     }
     self.byProduct = byProduct
-    ambiguousProductIds = ambiguous.sorted()
+    ambiguousProductIds = ambiguous.sorted().map(\.text)
   }
 
   /// Returns the offer that a product stands for.
-  public func offer(forProduct productId: String) -> Offer? { byProduct[productId] }
+  public func offer(forProduct productId: String) -> Offer? { byProduct[productId.exact] }
 }

@@ -1,4 +1,5 @@
 public import Crypto
+import Formats
 
 /// A tenant: its credentials, its apps and offers, and where its webhooks go.
 ///
@@ -103,6 +104,11 @@ public final class Publisher: Sendable {
       self.url = url
       self.secret = secret
       self.topics = topics
+    }
+
+    public static func == (one: WebhookEndpoint, other: WebhookEndpoint) -> Bool {
+      one.id.exact == other.id.exact && one.url.exact == other.url.exact && one.secret == other.secret
+        && one.topics.map(\.exact) == other.topics.map(\.exact)
     }
   }
 }

@@ -1,5 +1,7 @@
+public import Formats
+
 /// The outcome code of a finalized synchronization; an open set, so a reader must expect others.
-public struct SynchronizationResult: RawRepresentable, Hashable, Sendable {
+public struct SynchronizationResult: ExactRawValue, Sendable {
   public let rawValue: String
 
   /// Creates a result from its code.

@@ -1,6 +1,7 @@
 import Configuration
 import Crypto
 import Domain
+import Formats
 import FoundationEssentials
 import HTTPServer
 import JSON
@@ -48,7 +49,7 @@ struct Authenticator {
   private func customer(_ token: String) throws(Problem) -> Caller {
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3, token.utf8.count <= 8192,
-      let header: Header = decoded(parts[0]), let claims: [String: Claim] = decoded(parts[1]),
+      let header: Header = decoded(parts[0]), let claims: [ExactText: Claim] = decoded(parts[1]),
       let signature = Base64URL.decode(parts[2])
     else {
       throw .invalidCredential(
@@ -57,7 +58,7 @@ struct Authenticator {
     // Only chooses whose key is tried; nothing is believed before the signature has been checked. Nor is anything told
     // about publishers: who cannot sign gets the same answer for each of them, and for none.
     guard let publisherId = claims["publisherId"]?.number, let publisher = publishers[publisherId],
-      let policy = publisher.customerTokens, header.alg == policy.key.algorithm, header.crit == nil
+      let policy = publisher.customerTokens, header.alg.exact == policy.key.algorithm.exact, header.crit == nil
     else { throw Self.notSigned }
     let signed = Array("\(parts[0]).\(parts[1])".utf8)
     let isValid =
@@ -76,7 +77,7 @@ struct Authenticator {
     if let start = claims["nbf"], (start.date ?? .max) > now + Self.leeway {
       throw .invalidCredential("nbf: the customer's token is not valid yet; now is \(now), in seconds since 1970.")
     }
-    guard let customerId = claims[policy.customerClaim]?.number else {
+    guard let customerId = claims[policy.customerClaim.exact]?.number else {
       throw .invalidCredential("\(policy.customerClaim): the customer's token needs the customer's id, a whole number.")
     }
     return Caller(publisher: publisher, customerId: customerId)

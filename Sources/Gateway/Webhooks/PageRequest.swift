@@ -1,4 +1,5 @@
 import Crypto
+import Formats
 import HTTPServer
 
 /// Which part of a list is asked for.
@@ -54,5 +55,7 @@ struct EndpointCursor: Equatable, Comparable {
   /// The cursor for the answer; no promise about what is in it.
   var text: String { Base64URL.encode(Array("\(createdAt) \(id)".utf8)) }
 
-  static func < (left: Self, right: Self) -> Bool { (left.createdAt, left.id) < (right.createdAt, right.id) }
+  static func < (left: Self, right: Self) -> Bool {
+    (left.createdAt, left.id.exact) < (right.createdAt, right.id.exact)
+  }
 }

@@ -1,4 +1,5 @@
 import Domain
+import Formats
 import HTTPServer
 import JSON
 import Ledger
@@ -21,12 +22,12 @@ func subscriptions(
     throw .invalidBody("expected at most \(WebhookEndpointStore.limit) endpoints")
   }
   var list: [WebhookEndpointStore.Subscription] = []
-  var urls: Set<String> = []
+  var urls: Set<ExactText> = []
   for (number, element) in elements.enumerated() {
     let reader = try BodyReader(
       element, at: "[\(number)]", knows: subscriptionMembers)
     guard let url = try webAddress(reader, address) else { throw reader.problem("url", "is missing") }
-    guard urls.insert(url).inserted else { throw reader.problem("url", "is in the list twice") }
+    guard urls.insert(url.exact).inserted else { throw reader.problem("url", "is in the list twice") }
     let given = try sharedSecret(reader)
     let key: [UInt8]
     if let given { key = given } else { key = try newKey() }

@@ -3,6 +3,7 @@ import Configuration
 import Crypto
 import Domain
 import EventLoop
+import Formats
 import HTTPServer
 import JSON
 import Ledger
@@ -108,7 +109,7 @@ struct WebhookAPI {
 
   /// Finds an endpoint, of the file or of the API.
   func endpoint(_ id: String) async throws(Problem) -> WebhookEndpoint {
-    if let found = configured.first(where: { $0.id == id }) { return found }
+    if let found = configured.first(where: { $0.id.exact == id.exact }) { return found }
     guard WebhookEndpoint.isId(id), let found = try await context.asking({ try await store.endpoint(publisher.id, id) })
     else { throw .notFound }
     return found
@@ -135,7 +136,7 @@ struct WebhookAPI {
 
   /// Refuses what only the owner of the publisher's file may do.
   func requireOwn(_ id: String) throws(Problem) {
-    if configured.contains(where: { $0.id == id }) {
+    if configured.contains(where: { $0.id.exact == id.exact }) {
       throw .conflict("The endpoint is in the publisher's file; it is changed there.")
     }
   }

@@ -1,5 +1,6 @@
 public import Domain
 import EventLoop
+import Formats
 import Redis
 import Store
 
@@ -27,7 +28,9 @@ extension WebhookEndpointStore {
       guard let old = try WebhookRecord.read(id, parts[1], "read endpoint") else { return nil }
       var endpoint = old.endpoint
       try body(&endpoint, now)
-      guard endpoint != old.endpoint else { return endpoint }
+      guard WebhookRecord.fields(endpoint).map(\.exact) != WebhookRecord.fields(old.endpoint).map(\.exact) else {
+        return endpoint
+      }
       let written = try await redis.run(
         .changeEndpoint, keys: ["webhookKey": key, "versionKey": version], arguments: ["oldRevision": old.revision],
         moreArguments: WebhookRecord.fields(endpoint)

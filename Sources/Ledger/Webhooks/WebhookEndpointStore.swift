@@ -1,5 +1,6 @@
 public import Domain
 public import EventLoop
+public import Formats
 public import Redis
 import Store
 
@@ -26,12 +27,12 @@ public final class WebhookEndpointStore {
     /// In the order of their creation.
     public let endpoints: [WebhookEndpoint]
     /// The ids of those that were disabled, and of those of the publisher's file that were asked about.
-    public let disabled: Set<String>
+    public let disabled: Set<ExactText>
     /// Names this state: another one has another name.
     public let version: String
 
     /// Creates a snapshot.
-    public init(endpoints: [WebhookEndpoint], disabled: Set<String> = [], version: String) {
+    public init(endpoints: [WebhookEndpoint], disabled: Set<ExactText> = [], version: String) {
       self.endpoints = endpoints
       self.disabled = disabled
       self.version = version
@@ -44,7 +45,8 @@ public final class WebhookEndpointStore {
         let disabled = parts[2].array
       else { throw .malformed("read endpoints", "neither a snapshot nor nothing") }
       return Snapshot(
-        endpoints: try WebhookRecord.readAll(found, "read endpoints"), disabled: Set(disabled.compactMap(\.string)),
+        endpoints: try WebhookRecord.readAll(found, "read endpoints"),
+        disabled: Set(disabled.compactMap { $0.string?.exact }),
         version: version)
     }
   }

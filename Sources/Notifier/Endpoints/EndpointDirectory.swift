@@ -1,6 +1,7 @@
 import Configuration
 import Domain
 import EventLoop
+import Formats
 import Ledger
 
 /// Which endpoints a publisher has: those of its file, and those of the API, which are asked for once a second at most.
@@ -45,7 +46,7 @@ final class EndpointDirectory {
   ///
   /// - Throws: `RedisError` when Redis is away, and the endpoint is not known: it may be there all the same.
   func endpoint(_ id: String, of publisher: Publisher) async throws -> Entry? {
-    if let configured = publisher.webhooks.first(where: { $0.id == id }) {
+    if let configured = publisher.webhooks.first(where: { $0.id.exact == id.exact }) {
       // It is there whatever Redis says; only its health is asked for.
       return (try? await index(of: publisher))?.endpoint(id)
         ?? Entry(WebhookEndpoint(configured), wasDisabled: false)
@@ -89,7 +90,7 @@ final class EndpointDirectory {
       // From before the question, so that nothing counts as fresher than it is.
       let start = ContinuousClock.now
       // Another file asks about others, whose health the old answer does not have.
-      let version = old.flatMap { $0.configured == configured ? $0.snapshot?.version : nil }
+      let version = old.flatMap { $0.configured.map(\.exact) == configured.map(\.exact) ? $0.snapshot?.version : nil }
       let new = try await readStore(id, version, configured)
       let snapshot = new ?? old?.snapshot
       let index =

@@ -1,4 +1,5 @@
 import EventLoop
+import Formats
 
 /// The lanes of all endpoints of this process; see ``Lane``.
 @LoopActor
@@ -6,7 +7,9 @@ final class Lanes {
   /// Names an endpoint.
   struct Name: Hashable {
     let publisher: Int64
-    let endpoint: String
+    let endpoint: ExactText
+
+    init(publisher: Int64, endpoint: String) { (self.publisher, self.endpoint) = (publisher, endpoint.exact) }
   }
 
   /// The permission to make one attempt; its holder must end or abort it.

@@ -1,3 +1,5 @@
+import Formats
+
 /// One answer, complete in memory.
 public struct HTTPClientResponse: Sendable {
   /// The status code.
@@ -17,6 +19,6 @@ public struct HTTPClientResponse: Sendable {
   /// Returns the first value of a header field, whatever the capitals of its name.
   public func header(_ name: String) -> String? {
     let name = name.lowercased()
-    return headers.first { $0.name == name }?.value
+    return headers.first { $0.name.exact == name.exact }?.value
   }
 }

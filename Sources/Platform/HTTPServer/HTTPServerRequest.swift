@@ -29,7 +29,7 @@ public struct HTTPServerRequest: Sendable {
   public func header(_ name: String) -> String? { firstValue(of: name, in: headers) }
 
   /// Returns the first value of a parameter of the query.
-  public func query(_ name: String) -> String? { query.first { $0.name == name }?.value }
+  public func query(_ name: String) -> String? { query.first { $0.name.exact == name.exact }?.value }
 }
 
 /// Returns the first value of a header field.
@@ -41,7 +41,7 @@ func firstValue(of name: String, in headers: [(name: String, value: String)]) ->
 private func isSameField(_ name: String, _ other: String) -> Bool {
   guard name.utf8.count == other.utf8.count else { return false }
   // Nearly every client writes it as we do.
-  return name == other
+  return name.exact == other.exact
     || zip(name.utf8, other.utf8).allSatisfy { byte, other in
       byte == other || byte ^ other == 0x20 && (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
     }

@@ -1,4 +1,5 @@
 public import Domain
+import Formats
 import FoundationEssentials
 import JSON
 
@@ -83,16 +84,16 @@ public struct ConfigurationLoader: Sendable {
     reader.noteUnknownKeys(except: ["apps", "offers", "webhooks"])
     let all = [reader] + lists.joined()
     for element in lists.joined() { element.noteUnknownKeys() }
-    let duplicates = Dictionary(grouping: publisher.webhooks, by: \.id).filter { $0.value.count > 1 }
+    let duplicates = Dictionary(grouping: publisher.webhooks, by: \.id.exact).filter { $0.value.count > 1 }
     // A missing id has been noted already.
-    for id in duplicates.keys.sorted() where !id.isEmpty {
+    for id in duplicates.keys.sorted() where id != "" {
       reader.note("webhooks", "two endpoints have the id \"\(id)\"")
     }
     // A route knows an app by these two: a second app's key would never be used.
     let places = publisher.apps.filter { !$0.bundleId.isEmpty }.flatMap { app in
       app.environments.sorted().map { "\"\(app.bundleId)\" in \($0)" }
     }
-    for (place, all) in Dictionary(grouping: places, by: \.self).sorted(by: { $0.key < $1.key }) where all.count > 1 {
+    for (place, all) in Dictionary(grouping: places, by: \.exact).sorted(by: { $0.key < $1.key }) where all.count > 1 {
       reader.note("apps", "two apps have the bundleId \(place)")
     }
     for product in publisher.offers.ambiguousProductIds {

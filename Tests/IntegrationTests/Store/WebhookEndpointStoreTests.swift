@@ -1,5 +1,6 @@
 import Domain
 import EventLoop
+import Formats
 import Harness
 import Ledger
 import Redis

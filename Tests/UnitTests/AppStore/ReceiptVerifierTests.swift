@@ -148,4 +148,17 @@ struct ReceiptVerifierTests {
     }
     #expect(try authority.verifier.receipt(message, expecting: Self.apps).payload != nil)
   }
+
+  /// U+212A (KELVIN SIGN) equals `K` as a text of Swift's.
+  @Test func `a bundle id is its bytes`() throws {
+    let authority = try Authority()
+    let apps = AcceptedApps([AcceptedApps.App(bundleId: "com.example.Kiosk")])
+    func reason(_ bundleId: String) throws -> Rejection.Reason? {
+      let attributes = [attribute(0, text("ProductionSandbox")), attribute(2, text(bundleId)), creationDate]
+      let receipt = try authority.sign(der(0x31, Array(attributes.joined())))
+      return try authority.verifier.receipt(receipt, expecting: apps).rejection?.reason
+    }
+    #expect(try reason("com.example.Kiosk") == nil)
+    #expect(try reason("com.example.\u{212A}iosk") == .bundleIdMismatch)
+  }
 }

@@ -180,6 +180,18 @@ struct PublisherTests {
       ])
   }
 
+  /// U+212A (KELVIN SIGN) equals `K` as a text of Swift's.
+  @Test func namesThatOnlyLookAlike() throws {
+    let app = Self.app.replacing("com.a", with: "com.K")
+    let webhook = Self.webhook.replacing(#""w""#, with: #""K""#)
+    func other(_ text: String) -> String {
+      text.replacing("com.K", with: "com.\u{212A}").replacing(#""K""#, with: "\"\u{212A}\"")
+    }
+    let publisher = try publisher(
+      #""apps": [\#(app), \#(other(app))], "webhooks": [\#(webhook), \#(other(webhook))]"#)
+    #expect(publisher.apps.count == 2 && publisher.webhooks.count == 2)
+  }
+
   @Test func ambiguousProducts() throws {
     #expect(
       try mistakes(

@@ -125,4 +125,15 @@ struct OfferCatalogTests {
     #expect(catalog.ambiguousProductIds.isEmpty)
     #expect(OfferCatalog([]).offer(forProduct: "x") == nil)
   }
+
+  /// U+212A (KELVIN SIGN) equals `K` as a text of Swift's, and a product of that name is another one.
+  @Test func `products and offers are their bytes`() {
+    let catalog = OfferCatalog([
+      Offer(id: "A", productIds: ["com.example.Kids"]), Offer(id: "K", productIds: ["com.example.\u{212A}ids"]),
+    ])
+    #expect(catalog.ambiguousProductIds.isEmpty)
+    #expect(catalog.offer(forProduct: "com.example.Kids")?.id == "A")
+    #expect(catalog.offer(forProduct: "com.example.\u{212A}ids")?.id == "K")
+    #expect(catalog.contains("K") && !catalog.contains("\u{212A}"))
+  }
 }

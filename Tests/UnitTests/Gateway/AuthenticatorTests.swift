@@ -339,4 +339,28 @@ struct AuthenticatorTests {
     54Pf-51okFUU3PlNXYwCpwpkzTqAEPcaOTfCOjyxY44kgH08jZrflUWU8woH1RNB3qXhpaIrv76i7o74lbegVGpKIigsLSGUWQMJ\
     KT6WtcfpqT6vWt9O2M5hLVpumobbbt3yhV8gjj5Bi7UgIlA
     """
+
+  // MARK: Names that only look alike, and members that stand twice
+
+  @Test func `a claim's name is its bytes`() {
+    let publishers = [Self.publisher(7, key: .hs256(Self.secret), claim: "Kunde")]
+    func customer(_ claims: String) -> Int64? {
+      guard case .success(let caller) = bearer(Self.hs256(claims), publishers) else { return nil }
+      return caller.customerId
+    }
+    let rest = #""publisherId":7,"exp":1700000060"#
+    #expect(customer("{\(rest),\"Kunde\":42}") == 42)
+    #expect(customer("{\(rest),\"\u{212A}unde\":42}") == nil)
+    #expect(customer("{\(rest),\"\u{212A}unde\":41,\"Kunde\":42}") == 42)
+  }
+
+  /// Another reader of the same token might take the other one.
+  @Test(arguments: [#","customerId":43"#, #","customer\u0049d":42"#, #","exp":1700000060"#, #","x":{"y":1,"y":2}"#])
+  func `a token with the same claim twice is refused`(more: String) {
+    #expect(isRefused(Self.hs256(Self.claims(more))))
+  }
+
+  @Test func `a token with the same member twice in its header is refused`() {
+    #expect(isRefused(Self.hs256(Self.claims(), header: #"{"alg":"HS256","typ":"JWT","alg":"HS256"}"#)))
+  }
 }

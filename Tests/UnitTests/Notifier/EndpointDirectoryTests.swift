@@ -1,4 +1,5 @@
 import EventLoop
+import Formats
 import Harness
 import Ledger
 import Testing
@@ -27,7 +28,7 @@ struct EndpointDirectoryTests {
       webhooks: configured.map { Publisher.WebhookEndpoint(id: $0, url: "u", secret: [], topics: ["t"]) })
   }
 
-  private func snapshot(_ ids: [String], disabled: Set<String> = [], _ version: String = "1")
+  private func snapshot(_ ids: [String], disabled: Set<ExactText> = [], _ version: String = "1")
     -> WebhookEndpointStore.Snapshot
   {
     WebhookEndpointStore.Snapshot(
@@ -98,5 +99,15 @@ struct EndpointDirectoryTests {
     #expect(try await early.value?.endpoint.id == "ep_new")
     #expect(try await late.value?.endpoint.id == "ep_new")
     #expect(answers.asked[1].since == "1")
+  }
+
+  /// A publisher may name its endpoints so; Redis keeps what each has by the bytes of its id.
+  @Test func `endpoints whose ids only look alike are two`() async throws {
+    let answers = Answers()
+    answers.next = .success(snapshot([], disabled: ["\u{212A}"]))
+    let (directory, publisher) = (directory(answers), publisher("K", "\u{212A}"))
+    #expect(try await directory.endpoint("K", of: publisher)?.wasDisabled == false)
+    #expect(try await directory.endpoint("\u{212A}", of: publisher)?.wasDisabled == true)
+    #expect(try await directory.endpoints(of: publisher, topic: "t").count == 2)
   }
 }
