@@ -1,4 +1,5 @@
 import AppStore
+import Formats
 import FoundationEssentials
 import JSON
 
@@ -69,6 +70,9 @@ struct KeptAnswers: Codable {
     passed.append(place)
   }
 
+  /// Whether this attempt is done with a place.
+  func hasPassed(_ place: String) -> Bool { passed.contains { $0.exact == place.exact } }
+
   // MARK: In a route
 
   /// Reads what an earlier run has kept; `nil` when it is of another synchronization, or too old.
@@ -77,7 +81,8 @@ struct KeptAnswers: Codable {
   init?(_ text: String, of synchronizationId: String, attempt: Int, now: Int64) {
     // Either way: the clocks of two workers may differ.
     guard let kept = try? JSONText(Array(text.utf8)).decoded(as: KeptAnswers.self),
-      kept.synchronizationId == synchronizationId, (now - Self.lifetime...now + Self.lifetime).contains(kept.toldAt)
+      kept.synchronizationId.exact == synchronizationId.exact,
+      (now - Self.lifetime...now + Self.lifetime).contains(kept.toldAt)
     else { return nil }
     self.init(of: synchronizationId, attempt: attempt)
     (transaction, statuses, toldAt) = (kept.transaction, kept.statuses, kept.toldAt)

@@ -1,6 +1,7 @@
 import AppStore
 import Domain
 import EventLoop
+import Formats
 import JSON
 import Observability
 import Service
@@ -26,7 +27,8 @@ extension PurchaseVerification {
   @inline(never)
   func judge() throws(Obstacle) -> Judgement {
     let transaction = try checked(worker.verifier.transaction(answers.transaction ?? "", expecting: place.accepted))
-    guard transaction.transactionId == transactionId, let original = transaction.originalTransactionId else {
+    guard transaction.transactionId?.exact == transactionId.exact, let original = transaction.originalTransactionId
+    else {
       throw reject("Apple answered about another transaction")
     }
     guard transaction.type == .autoRenewable, !isCurrent(transaction) else {
@@ -45,7 +47,9 @@ extension PurchaseVerification {
   @inline(never)
   func latest() throws(Obstacle) -> Finding? {
     for entry in answers.statuses ?? [] {
-      if let named = entry.originalTransactionId, named == original ?? transactionId || named == transactionId {
+      if let named = entry.originalTransactionId,
+        named.exact == (original ?? transactionId).exact || named.exact == transactionId.exact
+      {
         return try latest(entry, of: named)
       }
       // Only to choose the entry; what it says is believed when it is verified.
@@ -64,7 +68,7 @@ extension PurchaseVerification {
   ) throws(Obstacle) -> Finding? {
     guard let signed = entry.signedTransactionInfo else { return nil }
     let latest = try checked(worker.verifier.transaction(signed, expecting: place.accepted))
-    guard latest.originalTransactionId == original else {
+    guard latest.originalTransactionId?.exact == original.exact else {
       throw reject("the latest transaction belongs to another purchase")
     }
     var grace: Int64?

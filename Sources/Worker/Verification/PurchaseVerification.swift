@@ -2,6 +2,7 @@ import AppStore
 import Configuration
 import Domain
 import EventLoop
+import Formats
 import JSON
 import Observability
 import Service
@@ -52,15 +53,17 @@ final class PurchaseVerification {
   ) {
     // The publisher may have changed its mind about the environment since.
     let route = route.flatMap(Route.init).flatMap { route in
-      places.contains { $0.call.name == route.place } ? route : nil
+      places.contains { $0.call.name.exact == route.place.exact } ? route : nil
     }
-    guard let first = places.first(where: { $0.call.name == route?.place }) ?? places.first else { return nil }
+    guard let first = places.first(where: { $0.call.name.exact == route?.place.exact }) ?? places.first else {
+      return nil
+    }
     let answers =
       route?.answers.flatMap {
         KeptAnswers($0, of: job.synchronizationId, attempt: attempt, now: worker.context.now())
       } ?? KeptAnswers(of: job.synchronizationId, attempt: attempt)
     (place, original, self.answers) = (first, route?.original, answers)
-    self.places = places.filter { $0 !== first && !answers.passed.contains($0.call.name) }[...]
+    self.places = places.filter { $0 !== first && !answers.hasPassed($0.call.name) }[...]
     transactionId = job.transactionId
     self.grant = grant
     self.worker = worker
@@ -83,7 +86,7 @@ final class PurchaseVerification {
   /// The endpoint that may be asked at once.
   @inline(never)
   private func takeGrant() -> AppStoreEndpoint? {
-    guard let grant, grant.place == place.call.name else { return nil }
+    guard let grant, grant.place.exact == place.call.name.exact else { return nil }
     self.grant = nil
     return AppStoreEndpoint(rawValue: grant.endpoint)
   }
@@ -188,7 +191,7 @@ final class PurchaseVerification {
   private func conclude(
     _ transaction: Transaction, _ statuses: KeptAnswers.Statuses
   ) throws(Obstacle) -> Finding? {
-    if let entry = statuses.first(where: { $0.originalTransactionId == transaction.original }),
+    if let entry = statuses.first(where: { $0.originalTransactionId?.exact == transaction.original.exact }),
       let latest = try latest(entry, of: transaction.original)
     {
       return hasEndedSince(latest) ? nil : latest
