@@ -110,7 +110,10 @@ let package = Package(
         "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPClient", "HTTPServer", "JSON",
         "Ledger", "Messaging", "Observability", "Redis", "Service", "Store", "Transport",
       ]),
-    library("Simulator", "Simulator", ["Crypto", "EventLoop", "Formats", "HTTP2", "JSON", "Observability"]),
+    library("HTTP2Server", "Simulator/HTTP2Server", ["Crypto", "EventLoop", "HTTP2"]),
+    library(
+      "Simulator", "Simulator", exclude: ["HTTP2Server"],
+      ["Crypto", "EventLoop", "Formats", "HTTP2Server", "JSON", "Observability"]),
     executable(
       "Countersign", "Countersign",
       [
@@ -149,8 +152,9 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "AMQP", "AppStore", "Crypto", "Domain", "EventLoop", "HTTP", "HTTP2", "HTTPClient", "HTTPServer", "Harness",
-        "JSON", "Ledger", "Messaging", "Redis", "Simulator", "Store", "TestSupport", "Transport",
+        "AMQP", "AppStore", "Crypto", "Domain", "EventLoop", "HTTP", "HTTP2", "HTTP2Server", "HTTPClient",
+        "HTTPServer", "Harness", "JSON", "Ledger", "Messaging", "Redis", "Simulator", "Store", "TestSupport",
+        "Transport",
       ]),
     tests(
       "FleetTests",

@@ -1,6 +1,6 @@
 public import EventLoop
 import Glibc
-import HTTP2
+import HTTP2Server
 
 /// A stand-in for the App Store Server API, over HTTP/2 and TLS, that signs with its own test PKI.
 ///

@@ -1,6 +1,6 @@
 import Crypto
 import FoundationEssentials
-import HTTP2
+import HTTP2Server
 import JSON
 
 /// Turns decisions into bytes: encodes and signs.

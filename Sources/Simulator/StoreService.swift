@@ -1,6 +1,6 @@
 import EventLoop
 import FoundationEssentials
-import HTTP2
+import HTTP2Server
 import Observability
 
 /// Answers requests: reads them, lets the rules decide, keeps what must be remembered, and waits when told to.

@@ -3,6 +3,7 @@ import HTTP
 import Testing
 
 @testable import HTTP2
+@testable import HTTP2Server
 
 /// The two HTTP/2 sides against each other, without a network.
 @LoopActor

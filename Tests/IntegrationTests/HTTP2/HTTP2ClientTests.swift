@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import HTTP
 import HTTP2
+import HTTP2Server
 import HTTPClient
 import Harness
 import Testing

@@ -1,6 +1,6 @@
 import EventLoop
 import HTTP
-import HTTP2
+import HTTP2Server
 import Testing
 
 /// The server under the simulator and both clients against each other: faults on order, limits, large bodies in both directions.

@@ -1,7 +1,8 @@
 import EventLoop
+import HTTP2
 import Testing
 
-@testable import HTTP2
+@testable import HTTP2Server
 
 /// The HTTP/2 side of a connection, fed with frames byte by byte.
 struct HTTP2SessionTests {

@@ -3,6 +3,7 @@ import EventLoop
 import FoundationEssentials
 import HTTP
 import HTTP2
+import HTTP2Server
 import HTTPClient
 import Harness
 

@@ -1,7 +1,7 @@
 import Crypto
 import EventLoop
 import FoundationEssentials
-import HTTP2
+import HTTP2Server
 import Testing
 
 @testable import Simulator

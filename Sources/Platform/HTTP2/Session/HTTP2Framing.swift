@@ -1,55 +1,68 @@
 import CNGHTTP2
-import EventLoop
+package import EventLoop
 
-/// What both sides' sessions are: nghttp2 over bytes without a socket, and the only owner of its pointer.
-///
-/// Callbacks get the session as their context; none of them may close it, as nghttp2 is at work when it calls them.
+/// HTTP/2 over bytes, without a socket, for both sides of a connection. Only this type talks to nghttp2.
 @LoopActor
-class HTTP2Framing {
+package final class HTTP2Framing {
   /// nghttp2's session; `nil` once it was closed.
-  private(set) final var pointer: OpaquePointer?
+  private var pointer: OpaquePointer?
+  /// Learns what the peer sends; set it before any byte is received. Held until ``close()``.
+  package var owner: (any HTTP2FramingOwner)?
 
   /// Which side of the connection this is.
-  enum Side { case client, server }
+  package enum Side: Sendable { case client, server }
 
   /// Creates a session and queues its settings.
   ///
   /// - Throws: ``HTTP2SessionError`` when there is no memory.
-  init(
-    _ side: Side, settings: KeyValuePairs<nghttp2_settings_id, UInt32>, setCallbacks: (OpaquePointer) -> Void
-  ) throws(HTTP2SessionError) {
+  package init(_ side: Side, _ settings: KeyValuePairs<HTTP2Setting, UInt32>) throws(HTTP2SessionError) {
     var callbacks: OpaquePointer?
     var status = nghttp2_session_callbacks_new(&callbacks)
     guard status == 0, let callbacks else { throw HTTP2SessionError("start an HTTP/2 session", Int(status)) }
     // The session copies what it needs.
     defer { nghttp2_session_callbacks_del(callbacks) }
-    setCallbacks(callbacks)
     // Retained until `close`: nghttp2 calls back while it is taken down.
     let context = Unmanaged.passRetained(self)
-    status =
-      switch side {
-      case .client: nghttp2_session_client_new(&pointer, callbacks, context.toOpaque())
-      case .server: nghttp2_session_server_new(&pointer, callbacks, context.toOpaque())
-      }
+    switch side {
+    case .client:
+      setClientCallbacks(callbacks)
+      status = nghttp2_session_client_new(&pointer, callbacks, context.toOpaque())
+    case .server:
+      setServerCallbacks(callbacks)
+      status = nghttp2_session_server_new(&pointer, callbacks, context.toOpaque())
+    }
     guard status == 0 else {
       context.release()
       throw HTTP2SessionError("start an HTTP/2 session", Int(status))
     }
-    let entries = settings.map { nghttp2_settings_entry(settings_id: Int32($0.rawValue), value: $1) }
+    let entries = settings.map { nghttp2_settings_entry(settings_id: $0.rawValue, value: $1) }
     nghttp2_submit_settings(pointer, UInt8(NGHTTP2_FLAG_NONE.rawValue), entries, entries.count)
   }
 
+  /// Sets how many bytes the peer may send on all streams together before they are acknowledged.
+  func setConnectionWindow(_ bytes: Int32) {
+    nghttp2_session_set_local_window_size(pointer, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, bytes)
+  }
+
   /// Whether the peer and this side have nothing left to say to each other, for example after a breach of the protocol.
-  final var isFinished: Bool {
+  package var isFinished: Bool {
     guard let pointer else { return true }
     return nghttp2_session_want_read(pointer) == 0 && nghttp2_session_want_write(pointer) == 0
   }
 
   /// Whether there is something to send.
-  final var hasBytesToSend: Bool { pointer.map { nghttp2_session_want_write($0) != 0 } ?? false }
+  var hasBytesToSend: Bool { pointer.map { nghttp2_session_want_write($0) != 0 } ?? false }
+
+  /// How many requests the server takes at a time; none once it has said goodbye.
+  var requestLimit: Int {
+    guard let pointer, nghttp2_session_check_request_allowed(pointer) != 0 else { return 0 }
+    return Int(nghttp2_session_get_remote_settings(pointer, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
+  }
+
+  // MARK: Bytes
 
   /// Takes decrypted bytes of the peer.
-  final func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2SessionError) {
+  package func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2SessionError) {
     guard let pointer else { return }
     let start = bytes.assumingMemoryBound(to: UInt8.self).baseAddress
     let status = nghttp2_session_mem_recv(pointer, start, bytes.count)
@@ -57,7 +70,7 @@ class HTTP2Framing {
   }
 
   /// Appends some frames for the peer; false when there are none.
-  final func appendBytesToSend(to buffer: inout [UInt8]) throws(HTTP2SessionError) -> Bool {
+  package func appendBytesToSend(to buffer: inout [UInt8]) throws(HTTP2SessionError) -> Bool {
     guard let pointer else { return false }
     var start: UnsafePointer<UInt8>?
     let count = nghttp2_session_mem_send(pointer, &start)
@@ -66,40 +79,58 @@ class HTTP2Framing {
     return count > 0
   }
 
-  /// Queues the end of a stream.
-  final func reset(_ stream: Int32, _ code: nghttp2_error_code) {
-    guard let pointer else { return }
-    nghttp2_submit_rst_stream(pointer, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, UInt32(code.rawValue))
+  // MARK: Messages
+
+  /// Queues a request and forgets its header fields; returns its stream, or `nil` when the session takes no more.
+  ///
+  /// - Parameter hasBody: whether the owner is asked for a body.
+  func submitRequest(_ fields: inout HeaderFields, hasBody: Bool) -> Int32? {
+    guard let pointer else { return nil }
+    var provider = nghttp2_data_provider()
+    provider.read_callback = onReadBody
+    let stream = fields.take { fields, count in
+      hasBody
+        ? nghttp2_submit_request(pointer, nil, fields, count, &provider, nil)
+        : nghttp2_submit_request(pointer, nil, fields, count, nil, nil)
+    }
+    return stream > 0 ? stream : nil
   }
 
+  /// Queues an answer and forgets its header fields; false when there is no memory, or no stream any more.
+  ///
+  /// - Parameter hasBody: whether the owner is asked for a body.
+  package func submitAnswer(_ fields: inout HeaderFields, hasBody: Bool, on stream: Int32) -> Bool {
+    guard let pointer else { return false }
+    var provider = nghttp2_data_provider()
+    provider.read_callback = onReadBody
+    let status = fields.take { fields, count in
+      hasBody
+        ? nghttp2_submit_response(pointer, stream, fields, count, &provider)
+        : nghttp2_submit_response(pointer, stream, fields, count, nil)
+    }
+    return status == 0
+  }
+
+  /// Queues the end of a stream.
+  package func reset(_ stream: Int32, _ code: HTTP2ErrorCode) {
+    guard let pointer else { return }
+    nghttp2_submit_rst_stream(pointer, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, code.rawValue)
+  }
+
+  // MARK: Ending
+
   /// Tells the peer that no more requests follow, or are taken.
-  final func terminate() {
+  package func terminate() {
     guard let pointer else { return }
     nghttp2_session_terminate_session(pointer, UInt32(NGHTTP2_NO_ERROR.rawValue))
   }
 
-  /// Frees the session; the second time it does nothing.
-  func close() {
+  /// Frees the session and lets go of the owner; the second time it does nothing.
+  package func close() {
     guard let pointer else { return }
     self.pointer = nil
     nghttp2_session_del(pointer)
+    owner = nil
     Unmanaged.passUnretained(self).release()
   }
-}
-
-/// A step of the protocol that failed and ends the connection.
-struct HTTP2SessionError: Error, CustomStringConvertible {
-  /// What was tried.
-  let operation: String
-  /// nghttp2's text, or our own.
-  let cause: String
-
-  init(operation: String, cause: String) { (self.operation, self.cause) = (operation, cause) }
-
-  /// Takes a status of nghttp2's.
-  init(_ operation: String, _ status: Int) {
-    self.init(operation: operation, cause: String(cString: nghttp2_strerror(Int32(status))))
-  }
-
-  var description: String { "could not \(operation): \(cause)" }
 }

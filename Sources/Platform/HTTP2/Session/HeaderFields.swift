@@ -1,9 +1,15 @@
 import CNGHTTP2
 
 /// Header fields on their way to nghttp2, as the bytes of all names and values; kept for its memory.
-struct HeaderFields {
+package struct HeaderFields {
   private var text: [UInt8] = []
   private var lengths: [(name: Int, value: Int)] = []
+
+  /// Creates an empty list.
+  package init() {}
+
+  /// Adds a field.
+  package mutating func add(_ name: String, _ value: String) { add(name, value[...]) }
 
   /// Adds a field; its name in lower case, as HTTP/2 wants it (RFC 9113, section 8.2).
   mutating func add(_ name: String, _ value: some StringProtocol) {

@@ -1,12 +1,13 @@
-import Crypto
-import EventLoop
+package import Crypto
+package import EventLoop
 import Glibc
 
 /// TLS over a non-blocking socket, as the connections of both sides use it: it reads and writes as much as goes without
 /// waiting, and its connection decides when.
 @LoopActor
-final class TLSSocket {
-  let tls: TLSSession
+package final class TLSSocket {
+  /// The TLS of this side.
+  package let tls: TLSSession
   private let descriptor: Int32
   private let scratch: Scratch
   private let bytesPerWrite: Int
@@ -19,7 +20,7 @@ final class TLSSocket {
   /// - Parameters:
   ///   - bytesPerWrite: enough for some dozens of messages, and little enough that a slow peer costs little memory.
   ///   - onReadiness: called when there is something to read, or room to write; ``watch(_:)`` says which is wanted.
-  init(
+  package init(
     takingOwnershipOf descriptor: Int32, bytesPerWrite: Int, _ scratch: Scratch,
     _ tls: @autoclosure () throws -> TLSSession, onReadiness: @escaping @LoopActor (Readiness) -> Void
   ) throws {
@@ -36,17 +37,17 @@ final class TLSSocket {
   }
 
   /// Whether the socket has yet to take what was encrypted.
-  var hasUnsent: Bool { !unsent.isEmpty }
+  package var hasUnsent: Bool { !unsent.isEmpty }
 
   /// Chooses what to be told of.
-  func watch(_ readiness: Readiness) { watcher?.watch(readiness) }
+  package func watch(_ readiness: Readiness) { watcher?.watch(readiness) }
 
   // MARK: Reading
 
   /// Reads once, goes on with the handshake, and returns the number of bytes; zero when there are none now.
   ///
   /// - Throws: ``ConnectionLost``, or a `CryptoError` that ``sendAlert()`` tells the peer.
-  func receive() throws -> Int {
+  package func receive() throws -> Int {
     let count = recv(descriptor, scratch.received.bytes.baseAddress, scratch.received.bytes.count, 0)
     if count < 0, errno == EAGAIN || errno == EINTR { return 0 }
     guard count > 0 else {
@@ -58,7 +59,7 @@ final class TLSSocket {
   }
 
   /// Decrypts all that was received, a piece at a time, until a piece is the last one that is wanted.
-  func read(_ piece: (UnsafeRawBufferPointer) throws -> Bool) throws {
+  package func read(_ piece: (UnsafeRawBufferPointer) throws -> Bool) throws {
     while true {
       let count = try tls.read(into: scratch.decrypted.bytes)
       guard count > 0, try piece(UnsafeRawBufferPointer(rebasing: scratch.decrypted.bytes[..<count])) else { return }
@@ -70,7 +71,7 @@ final class TLSSocket {
   /// Encrypts what there is to send, unless the socket has yet to take what was; returns whether there may be more.
   ///
   /// - Parameter fill: appends at least as much as its limit, if there is as much.
-  func encrypt(_ fill: (_ buffer: inout [UInt8], _ limit: Int) throws -> Void) throws -> Bool {
+  package func encrypt(_ fill: (_ buffer: inout [UInt8], _ limit: Int) throws -> Void) throws -> Bool {
     guard unsent.isEmpty else { return true }
     scratch.plaintext.removeAll(keepingCapacity: true)
     try fill(&scratch.plaintext, bytesPerWrite)
@@ -81,7 +82,7 @@ final class TLSSocket {
 
   /// Writes once and returns the number of bytes; zero when the socket takes none now.
   @discardableResult
-  func send() throws(ConnectionLost) -> Int {
+  package func send() throws(ConnectionLost) -> Int {
     guard !unsent.isEmpty else { return 0 }
     let count = unsent.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
     guard count >= 0 else {
@@ -95,32 +96,33 @@ final class TLSSocket {
   // MARK: Ending
 
   /// Tells the peer what was wrong with its TLS, as far as one write can carry it.
-  func sendAlert() {
+  package func sendAlert() {
     tls.takeBytesToSend(into: &unsent)
     _ = try? send()
   }
 
   /// Says goodbye, as far as one write can carry it.
-  func sayGoodbye(_ fill: (_ buffer: inout [UInt8], _ limit: Int) throws -> Void) {
+  package func sayGoodbye(_ fill: (_ buffer: inout [UInt8], _ limit: Int) throws -> Void) {
     _ = try? encrypt(fill)
     tls.shutDown()
     sendAlert()
   }
 
   /// Has ``close()`` send RST instead of FIN.
-  func resetOnClose() {
+  package func resetOnClose() {
     var lingering = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &lingering, socklen_t(MemoryLayout<linger>.size))
   }
 
   /// Closes the socket; call it once.
-  func close() {
+  package func close() {
     watcher?.close()
     Glibc.close(descriptor)
   }
 }
 
 /// A socket that is of no use any more, and why.
-struct ConnectionLost: Error, CustomStringConvertible {
-  let description: String
+package struct ConnectionLost: Error, CustomStringConvertible {
+  /// The reason.
+  package let description: String
 }

@@ -1,5 +1,6 @@
 public import Crypto
 public import EventLoop
+import HTTP2
 
 /// An HTTP/2 server over TLS on the process's loop, for the simulator and for tests.
 @LoopActor

@@ -1,3 +1,5 @@
+import HTTP2
+
 /// One answer, complete in memory, or the order to break off.
 public struct HTTP2Response: Sendable {
   /// A way to fail that HTTP itself cannot say; the clients of a stand-in must survive them.

@@ -1,5 +1,6 @@
 import Crypto
 import EventLoop
+import HTTP2
 
 /// One accepted connection: a non-blocking socket, TLS over memory, HTTP/2 over TLS.
 @LoopActor
