@@ -1,6 +1,7 @@
 import AppStore
 import Configuration
 import Domain
+import EventLoop
 import FoundationEssentials
 
 /// The configuration that a command was started with, checked.
@@ -17,7 +18,9 @@ struct LoadedConfiguration: Sendable {
     var mistakes: [Mistake] = []
     var settings: Settings?
     do {
-      settings = try loader.settings()
+      settings = try loader.settings(
+        filesOf: command == "check-config"
+          ? Set(FileUser.allCases) : Set([FileUser(rawValue: command)].compactMap(\.self)))
     } catch let error as ConfigurationError {
       mistakes += error.mistakes
     }
@@ -25,7 +28,7 @@ struct LoadedConfiguration: Sendable {
     if let settings {
       do {
         publishers = try loader.publishers(
-          in: settings.publishersFolder, allowsInsecureEndpoints: settings.notifier.allowsInsecureEndpoints)
+          in: settings.publishersFolder, addresses: settings.notifier.webhookAddress)
       } catch let error as ConfigurationError {
         mistakes += error.mistakes
       }
@@ -39,8 +42,12 @@ struct LoadedConfiguration: Sendable {
   ///
   /// - Throws: `ConfigurationError` with every mistake.
   func readPublishers() throws -> Publishers {
-    try loader.publishers(
-      in: settings.publishersFolder, allowsInsecureEndpoints: settings.notifier.allowsInsecureEndpoints)
+    try loader.publishers(in: settings.publishersFolder, addresses: settings.notifier.webhookAddress)
+  }
+
+  /// Why a role cannot start, with the key and the file where an address is to blame.
+  func cause(of error: any Error, role: String) -> any Error {
+    error is ListenError ? loader.mistake("\(role).listen", "\(error)") : error
   }
 }
 

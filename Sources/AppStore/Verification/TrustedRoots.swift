@@ -44,26 +44,12 @@ public struct TrustedRoots: Sendable {
         throw Unreadable(description: "\(file) cannot be read")
       }
       do {
-        certificates += try Self.certificates(in: Array(data))
+        certificates += try Certificate.all(in: Array(data))
       } catch {
         throw Unreadable(description: "\(file) is neither a DER nor a PEM certificate")
       }
     }
     guard !certificates.isEmpty else { throw Unreadable(description: "no root certificate is given") }
     self.init(certificates)
-  }
-
-  private static func certificates(in bytes: [UInt8]) throws(CryptoError) -> [Certificate] {
-    let end = "-----END CERTIFICATE-----"
-    // DER begins with a SEQUENCE, which is not a character of any PEM file.
-    if bytes.first == 0x30 { return [try Certificate(der: bytes)] }
-    var certificates: [Certificate] = []
-    var rest = String(decoding: bytes, as: UTF8.self)[...]
-    while let range = rest.firstRange(of: end) {
-      certificates.append(try Certificate(pem: String(rest[..<range.upperBound])))
-      rest = rest[range.upperBound...]
-    }
-    guard !certificates.isEmpty else { throw CryptoError(operation: "read certificates", cause: "none found") }
-    return certificates
   }
 }

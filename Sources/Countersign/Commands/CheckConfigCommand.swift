@@ -1,4 +1,3 @@
-import AppStore
 import Configuration
 import Domain
 import EventLoop
@@ -13,8 +12,6 @@ enum CheckConfigCommand {
     }
     do {
       let configuration = try LoadedConfiguration(arguments, command: "check-config")
-      let roots = configuration.settings.appStore.rootFiles
-      if !roots.isEmpty { _ = try TrustedRoots(files: roots) }
       print("ok: \(configuration.publishers.all.count) publisher(s)")
       return 0
     } catch {

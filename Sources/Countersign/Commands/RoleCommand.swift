@@ -44,7 +44,7 @@ extension Command {
       log.info("stopped")
       return 0
     } catch {
-      log.error("could not start", ["cause": .failure(error)])
+      log.error("could not start", ["cause": .failure(configuration.cause(of: error, role: name))])
       return 1
     }
   }

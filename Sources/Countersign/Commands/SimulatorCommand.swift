@@ -8,10 +8,12 @@ import Simulator
 enum SimulatorCommand {
   @LoopActor
   static func run(_ arguments: [String]) async -> Int32 {
+    let loader: ConfigurationLoader
     let settings: Settings
     do {
       // The publishers' files need keys that the simulator is only about to make, so they are not read.
-      settings = try ConfigurationLoader(arguments, command: "simulator").settings()
+      loader = try ConfigurationLoader(arguments, command: "simulator")
+      settings = try loader.settings()
     } catch {
       complain("\(error)")
       return 2
@@ -26,6 +28,12 @@ enum SimulatorCommand {
       await simulator.close()
       log.info("stopped")
       return 0
+    } catch let error as ListenError {
+      log.error("could not start", ["cause": .failure(loader.mistake("simulator.listen", "\(error)"))])
+      return 1
+    } catch let error as SimulatorError {
+      log.error("could not start", ["cause": .failure(loader.mistake("simulator.folder", "\(error)"))])
+      return 1
     } catch {
       log.error("could not start", ["cause": .failure(error)])
       return 1

@@ -1,5 +1,6 @@
 // The members that endpoints have in both of their forms: the resource, and the documented subscriptions.
 
+import Configuration
 import Domain
 import HTTPServer
 import JSON

@@ -160,10 +160,7 @@ struct WebhookAPI {
     .conflict("The publisher has \(WebhookEndpointStore.limit) endpoints, which is the most.")
   }
 
-  var address: WebhookAddress {
-    let settings = context.settings.notifier
-    return WebhookAddress(allowsHTTP: settings.allowsInsecureEndpoints, policy: settings.addresses)
-  }
+  var address: WebhookAddress { context.settings.notifier.webhookAddress }
 
   func newId() throws(Problem) -> String { try drawn { try WebhookEndpoint.newId() } }
 

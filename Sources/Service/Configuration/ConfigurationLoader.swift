@@ -6,32 +6,43 @@ import JSON
 /// Reads the configuration file and the publishers' files, and tells every mistake at once.
 public struct ConfigurationLoader: Sendable {
   private let file: String
-  private let environment: [String: String]
+  private let environment: [ExactText: String]
 
   /// - Parameters:
   ///   - file: the path of the configuration file.
   ///   - environment: variables named `COUNTERSIGN_…` override its keys.
   public init(file: String, environment: [String: String]) {
     self.file = file
-    self.environment = environment
+    self.environment = Dictionary(environment.map { ($0.key.exact, $0.value) }) { first, _ in first }
   }
 
   /// Reads the settings.
   ///
+  /// - Parameter users: the roles whose files are looked at besides.
   /// - Throws: ``ConfigurationError`` with every mistake.
-  public func settings() throws -> Settings {
+  public func settings(filesOf users: Set<FileUser> = []) throws -> Settings {
     let reader = SettingsReader(
       source: file, root: try document(file), environment: environment, folder: folder(of: file))
     let settings = Settings(reader)
     reader.noteUnknownKeys()
+    reader.noteUnusableFiles(of: settings, for: users)
     guard reader.mistakes.isEmpty else { throw ConfigurationError(mistakes: reader.mistakes) }
     return settings
   }
 
+  /// Says that the value of a key of the configuration file cannot be used, with the file or the variable that it is from.
+  public func mistake(_ key: String, _ problem: String) -> Mistake {
+    let variable = SettingsReader.variable(key)
+    return environment[variable.exact] == nil
+      ? Mistake(source: file, key: key, problem: problem)
+      : Mistake(source: "environment", key: variable, problem: problem)
+  }
+
   /// Reads every `*.json` in the publishers' folder.
   ///
+  /// - Parameter addresses: the URLs that endpoints may have.
   /// - Throws: ``ConfigurationError`` with every mistake of every file.
-  public func publishers(in folder: String, allowsInsecureEndpoints: Bool = false) throws -> Publishers {
+  public func publishers(in folder: String, addresses: WebhookAddress = WebhookAddress()) throws -> Publishers {
     let names: [String]
     do {
       names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".json") }.sorted()
@@ -42,7 +53,7 @@ public struct ConfigurationLoader: Sendable {
     var mistakes: [Mistake] = []
     for name in names {
       do {
-        publishers.append(try publisher(folder + "/" + name))
+        publishers.append(try publisher(folder + "/" + name, addresses))
       } catch let error as ConfigurationError {
         mistakes += error.mistakes
       }
@@ -63,24 +74,16 @@ public struct ConfigurationLoader: Sendable {
       let names = ids.map(String.init).joined(separator: " and ")
       mistakes.append(Mistake(source: folder, key: "tokenHashes", problem: "publishers \(names) have one in common"))
     }
-    if !allowsInsecureEndpoints {
-      for publisher in publishers {
-        for endpoint in publisher.webhooks where !endpoint.url.hasPrefix("https://") {
-          let problem = "is \"\(endpoint.url)\", expected https:// unless notifier.allowsInsecureEndpoints is true"
-          mistakes.append(
-            Mistake(source: "publisher \(publisher.id)", key: "webhooks.\(endpoint.id).url", problem: problem))
-        }
-      }
-    }
     guard mistakes.isEmpty else { throw ConfigurationError(mistakes: mistakes) }
     return Publishers(publishers)
   }
 
-  private func publisher(_ path: String) throws -> Publisher {
+  private func publisher(_ path: String, _ addresses: WebhookAddress) throws -> Publisher {
     let root = try document(path)
     let reader = SettingsReader(source: path, root: root, environment: nil, folder: folder(of: path))
     let lists = ["apps", "offers", "webhooks"].map { elements($0, of: root, path, reader) }
-    let publisher = PublisherReader(reader: reader).publisher(apps: lists[0], offers: lists[1], webhooks: lists[2])
+    let publisher = PublisherReader(reader: reader, addresses: addresses).publisher(
+      apps: lists[0], offers: lists[1], webhooks: lists[2])
     reader.noteUnknownKeys(except: ["apps", "offers", "webhooks"])
     let all = [reader] + lists.joined()
     for element in lists.joined() { element.noteUnknownKeys() }
@@ -108,7 +111,7 @@ public struct ConfigurationLoader: Sendable {
   {
     guard let list = root[[key]] else { return [] }
     guard case .array(let elements) = list else {
-      reader.note(key, "is \(list.kind), expected an array of objects")
+      reader.note(key, "is \(list.shape), expected an array of objects")
       return []
     }
     return elements.enumerated().map { index, element in
@@ -126,9 +129,11 @@ public struct ConfigurationLoader: Sendable {
     do {
       value = try JSONText(bytes).decoded(as: JSONValue.self)
     } catch let error as JSONSyntaxError {
-      throw single(path, "", "is not JSON: \(Self.place(error.offset, in: bytes)) is unexpected")
+      let place = Self.place(error.offset, in: bytes)
+      guard let key = error.repeatedMember else { throw single(path, "", "is not JSON: \(place) is unexpected") }
+      throw single(path, key, "stands twice in one object, the second time at \(place)")
     }
-    guard case .object = value else { throw single(path, "", "is \(value.kind), expected a JSON object") }
+    guard case .object = value else { throw single(path, "", "is \(value.shape), expected a JSON object") }
     return value
   }
 
@@ -150,13 +155,14 @@ public struct ConfigurationLoader: Sendable {
 
   /// Describes every key, for `docs/reference/configuration.md` and `check-config --describe`.
   public static func reference() -> (settings: [KeyDescription], publisher: [String: [KeyDescription]]) {
-    func reader(_ environment: [String: String]?) -> SettingsReader {
+    func reader(_ environment: [ExactText: String]?) -> SettingsReader {
       SettingsReader(source: "", root: .object([:]), environment: environment, folder: ".")
     }
     let settings = reader([:])
     _ = Settings(settings)
     let (publisher, app, offer, webhook) = (reader(nil), reader(nil), reader(nil), reader(nil))
-    _ = PublisherReader(reader: publisher).publisher(apps: [app], offers: [offer], webhooks: [webhook])
+    _ = PublisherReader(reader: publisher, addresses: WebhookAddress()).publisher(
+      apps: [app], offers: [offer], webhooks: [webhook])
     return (
       settings.descriptions,
       [

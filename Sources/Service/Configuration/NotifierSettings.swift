@@ -22,6 +22,9 @@ public struct NotifierSettings: Sendable {
   public var addresses: AddressPolicy
   public var caFile: String?
 
+  /// The URLs that endpoints may have.
+  public var webhookAddress: WebhookAddress { WebhookAddress(allowsHTTP: allowsInsecureEndpoints, policy: addresses) }
+
   init(_ reader: SettingsReader) {
     listen = ListenAddress(
       reader, "notifier.listen", "127.0.0.1:9102", "Address and port of /livez, /readyz and /metrics.")

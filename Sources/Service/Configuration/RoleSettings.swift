@@ -38,8 +38,9 @@ public struct AppStoreSettings: Sendable {
 
   init(_ reader: SettingsReader) {
     func url(_ key: String, _ fallback: String, _ meaning: String) -> String {
-      let text = reader.string(key, fallback, meaning)
-      if ServerURL(text)?.scheme != "https" { reader.note(key, "is \"\(text)\", expected an https:// URL") }
+      // It might hold a password.
+      let text = reader.string(key, fallback, meaning, isSecret: true)
+      if ServerURL(text)?.scheme != "https" { reader.note(key, "expected an https:// URL") }
       return text.hasSuffix("/") ? String(text.dropLast()) : text
     }
     productionURL = url(
@@ -167,7 +168,10 @@ public struct SimulatorSettings: Sendable {
       "Apps it knows, each as `bundleId:appAppleId:issuerId:keyId`."
     ).compactMap { text in
       let words = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
-      guard words.count == 4, !words.contains(""), let appAppleId = Int64(words[1]) else {
+      // A key's file is named after its id.
+      guard words.count == 4, !words.contains(""), let appAppleId = Int64(words[1]),
+        words[3].utf8.allSatisfy({ isLetter($0) || (0x30...0x39).contains($0) })
+      else {
         reader.note(key, "has \"\(text)\", expected bundleId:appAppleId:issuerId:keyId")
         return nil
       }
@@ -176,6 +180,8 @@ public struct SimulatorSettings: Sendable {
     latency = reader.seconds("simulator.latencySeconds", 0, 0...60, "Added to every answer.")
   }
 }
+
+private func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
 
 /// Whether a text is an IPv4 or IPv6 address: a name cannot be listened on, and that must not come out at the start.
 private func isNumericAddress(_ text: String) -> Bool {

@@ -50,7 +50,8 @@ public struct RabbitMQSettings: Sendable {
   init(_ reader: SettingsReader) {
     let key = "rabbitmq.url"
     let text = reader.string(
-      key, "amqp://guest:guest@127.0.0.1:5672/%2F", "AMQP 0-9-1 URL: `amqp://user:password@host:port/vhost`.")
+      key, "amqp://guest:guest@127.0.0.1:5672/%2F", "AMQP 0-9-1 URL: `amqp://user:password@host:port/vhost`.",
+      isSecret: true)
     let url = ServerURL(text)
     if url?.scheme != "amqp" { reader.note(key, "expected a URL of the form amqp://user:password@host:port/vhost") }
     host = url?.host ?? ""
@@ -82,7 +83,9 @@ public struct RedisSettings: Sendable {
 
   init(_ reader: SettingsReader) {
     let key = "redis.url"
-    let text = reader.string(key, "redis://127.0.0.1:6379/0", "Redis URL: `redis://user:password@host:port/database`.")
+    let text = reader.string(
+      key, "redis://127.0.0.1:6379/0", "Redis URL: `redis://user:password@host:port/database`.",
+      isSecret: true)
     let url = ServerURL(text)
     if url?.scheme != "redis" {
       reader.note(key, "expected a URL of the form redis://user:password@host:port/database")

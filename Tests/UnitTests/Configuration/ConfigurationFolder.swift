@@ -40,7 +40,8 @@ final class ConfigurationFolder {
 
   func publisherMistakes() -> [String] { mistakes { _ = try self.publishers() } }
 
-  private func mistakes(_ body: () throws -> Void) -> [String] {
+  /// Returns the mistakes that a body throws, each as `source: key: problem` without the folder.
+  func mistakes(_ body: () throws -> Void) -> [String] {
     do {
       try body()
       return []

@@ -2,6 +2,7 @@ import Configuration
 import Crypto
 import Domain
 import Testing
+import Transport
 
 /// The publishers' files.
 struct PublisherTests {
@@ -108,8 +109,8 @@ struct PublisherTests {
     let short = String(Self.hash.dropLast(2))
     #expect(
       try mistakes(#""tokenHashes": ["\#(short)", "token", "\#(Self.hash)"]"#) == [
-        "publishers/a.json: tokenHashes: has \"\(short)\", expected 64 hexadecimal digits",
-        "publishers/a.json: tokenHashes: has \"token\", expected 64 hexadecimal digits",
+        "publishers/a.json: tokenHashes[0]: expected 64 hexadecimal digits, the SHA-256 of a token and not the token",
+        "publishers/a.json: tokenHashes[1]: expected 64 hexadecimal digits, the SHA-256 of a token and not the token",
       ])
   }
 
@@ -205,7 +206,10 @@ struct PublisherTests {
     let app = Self.app.replacing("key.p8", with: "missing.p8")
     #expect(
       try mistakes(#""apps": [\#(app)]"#)
-        == ["publishers/a.json: apps[0]: privateKeyFile: the file publishers/missing.p8 cannot be read"])
+        == [
+          "publishers/a.json: apps[0]: privateKeyFile: the file that it names cannot be read; it was looked "
+            + "for in publishers"
+        ])
   }
 
   @Test func keyFileWithoutAKey() throws {
@@ -237,11 +241,66 @@ struct PublisherTests {
         ])
   }
 
-  @Test(arguments: ["h", "ftp://h", "https://", "http:///x", "mailto:a@b"]) func badWebhookURL(url: String) throws {
+  @Test(arguments: [
+    ("h", "expected an https:// URL"), ("ftp://h", "expected an https:// URL"),
+    ("mailto:a@b", "expected an https:// URL"), ("https://", "expected the name of a host"),
+    ("http://h/x", "is not encrypted, expected an https:// URL"),
+    ("https://10.1.2.3/x", "leads to an address that is not public; notifier.allowedNetworks can admit its network"),
+    ("https://[::1]/x", "leads to an address that is not public; notifier.allowedNetworks can admit its network"),
+  ])
+  func badWebhookURL(url: String, defect: String) throws {
     let webhook = Self.webhook.replacing("https://h/x?y=1", with: url)
+    #expect(try mistakes(#""webhooks": [\#(webhook)]"#) == ["publishers/a.json: webhooks[0]: url: \(defect)"])
+  }
+
+  /// What the platform team admits for endpoints of the API, it admits for those of the file.
+  @Test func admittedWebhookURLs() throws {
+    let addresses = WebhookAddress(
+      allowsHTTP: true, policy: AddressPolicy(allowing: ["10.1.0.0/16"].compactMap { AddressBlock($0) }))
+    func mistakes(_ url: String) throws -> [String] {
+      let webhook = Self.webhook.replacing("https://h/x?y=1", with: url)
+      try folder.write(#"{"publisherId": 7, "webhooks": [\#(webhook)]}"#, to: "publishers/a.json")
+      return folder.mistakes {
+        _ = try folder.loader().publishers(in: folder.path + "/publishers", addresses: addresses)
+      }
+    }
+    #expect(try mistakes("http://10.1.2.3:8080/x") == [])
+    #expect(try mistakes("http://10.2.2.3:8080/x").count == 1)
+  }
+
+  /// Secrets, and what may hold one, put at their own keys or at others of a publisher's file.
+  @Test(arguments: ["hunter2", "dir/hunter2", "-----BEGIN PRIVATE KEY-----\\nhunter2\\n"])
+  func secretsAreNotShown(secret: String) throws {
+    let mistakes = try mistakes(
+      """
+      "tokenHashes": ["\(secret)"], "customerTokens": {"algorithm": "HS256", "secretFile": "\(secret)",
+      "publicKeyFile": "\(secret)"}, "apps": [{"bundleId": "a", "appAppleId": 1, "issuerId": "i", "keyId": "k",
+      "privateKeyFile": "\(secret)"}], "webhooks": [{"id": "w", "url": "https://a:\(secret)@h?\(secret)",
+      "secretFile": "\(secret)"}]
+      """)
+    #expect(mistakes.count == 6)
+    let others = try self.mistakes(
+      #""tokenHashes": "\#(secret)", "customerTokens": "\#(secret)", "apps": "\#(secret)", "webhooks": ["\#(secret)"]"#)
+    #expect(others.count >= 4)
+    #expect((mistakes + others).allSatisfy { !$0.contains("hunter2") }, "\(mistakes) \(others)")
+  }
+
+  @Test func numbersAsText() throws {
+    try folder.write(
+      #"{"publisherId": "7", "apps": [\#(Self.app.replacing(": 5", with: #": "5""#))], "offers": "#
+        + #"[{"offerId": "A", "productIds": ["x"], "accessDays": "3"}]}"#, to: "publishers/a.json")
     #expect(
-      try mistakes(#""webhooks": [\#(webhook)]"#)
-        == ["publishers/a.json: webhooks[0]: url: is \"\(url)\", expected an https:// or http:// URL"])
+      folder.publisherMistakes().map { $0.prefix { $0 != "," } } == [
+        "publishers/a.json: publisherId: is \"7\"", "publishers/a.json: apps[0]: appAppleId: is \"5\"",
+        "publishers/a.json: apps[0]: appAppleId: is missing", "publishers/a.json: offers[0]: accessDays: is \"3\"",
+      ])
+  }
+
+  @Test func duplicateKey() throws {
+    #expect(
+      try mistakes(#""offers": [{"offerId": "A", "productIds": ["x"], "offerId": "B"}]"#) == [
+        "publishers/a.json: offerId: stands twice in one object, the second time at line 1, column 70"
+      ])
   }
 
   @Test(arguments: [23, 65]) func badWebhookSecretLength(length: Int) throws {
@@ -275,7 +334,7 @@ struct PublisherTests {
     #expect(
       try mistakes(#""apps": {}, "offers": "x", "customers": "all", "unheard": {"a": 1}"#) == [
         "publishers/a.json: apps: is an object, expected an array of objects",
-        "publishers/a.json: offers: is \"x\", expected an array of objects",
+        "publishers/a.json: offers: is a string, expected an array of objects",
         "publishers/a.json: customers: is \"all\", expected one of registered, open",
         "publishers/a.json: unheard.a: is no key of this file",
       ])

@@ -1,4 +1,5 @@
 import Configuration
+import Crypto
 import Testing
 import Transport
 
@@ -91,8 +92,8 @@ struct SettingsTests {
       mistakes == [
         "countersign.json: rabbitmq.url: expected a URL of the form amqp://user:password@host:port/vhost",
         "countersign.json: rabbitmq.heartbeatSeconds: is 0, expected seconds from 1 to 600",
-        "countersign.json: redis.url: is 5, expected a string",
-        "countersign.json: appStore.productionURL: is \"http://apple\", expected an https:// URL",
+        "countersign.json: redis.url: is a number, expected a string",
+        "countersign.json: appStore.productionURL: expected an https:// URL",
         "countersign.json: appStore.rootFiles: is an array, expected a list of strings",
         "countersign.json: appStore.maxConnections: is 4.5, expected a whole number from 1 to 50",
         "countersign.json: gateway.listen: is \"8080\", expected address:port with a numeric address, for example "
@@ -121,7 +122,7 @@ struct SettingsTests {
         "countersign.json: other.a.b: is no key of this file",
         "countersign.json: rabbitmq.url: is no key of this file",
         "countersign.json: redis.Url: is no key of this file",
-        "countersign.json: worker: is 5, expected an object",
+        "countersign.json: worker: is a number, expected an object",
       ])
   }
 
@@ -131,7 +132,7 @@ struct SettingsTests {
     ("{\n  \"worker\": {},\n}", "countersign.json: is not JSON: line 3, column 1 is unexpected"),
     ("{\"worker\": \u{FEFF}{}}", "countersign.json: is not JSON: line 1, column 12 is unexpected"),
     ("[]", "countersign.json: is an array, expected a JSON object"),
-    ("5", "countersign.json: is 5, expected a JSON object"),
+    ("5", "countersign.json: is a number, expected a JSON object"),
   ])
   func noObject(text: String, start: String) throws {
     let mistakes = try folder.mistakes(text)
@@ -142,6 +143,88 @@ struct SettingsTests {
   @Test func missingFile() {
     let error = #expect(throws: ConfigurationError.self) { try folder.loader().settings() }
     #expect(error?.description == "\(folder.path)/countersign.json: the file cannot be read")
+  }
+
+  /// In a variable everything is text; in the file a number is a number.
+  @Test func texts() throws {
+    let mistakes = try folder.mistakes(
+      """
+      {"redis": {"timeoutSeconds": "3"}, "worker": {"concurrency": "3", "retryScheduleSeconds": ["1", 2]},
+       "notifier": {"retryScheduleSeconds": "1,2", "allowsInsecureEndpoints": "true", "allowedNetworks": "10.0.0.0/8"}}
+      """)
+    #expect(
+      mistakes == [
+        "countersign.json: redis.timeoutSeconds: is \"3\", expected seconds from 0.05 to 60",
+        "countersign.json: worker.concurrency: is \"3\", expected a whole number from 1 to 10000",
+        "countersign.json: worker.retryScheduleSeconds: is an array, expected a list of seconds from 0.001 to 604800",
+        "countersign.json: notifier.retryScheduleSeconds: is \"1,2\", expected a list of seconds from 0.001 to 604800",
+        "countersign.json: notifier.allowsInsecureEndpoints: is \"true\", expected true or false",
+        "countersign.json: notifier.allowedNetworks: is \"10.0.0.0/8\", expected a list of strings",
+      ])
+  }
+
+  @Test(arguments: [
+    (#"{"worker": {"concurrency": 1, "concurrency": 2}}"#, "concurrency", 32),
+    (#"{"log": {}, "l\u006fg": {"level": "debug"}}"#, "log", 14),
+  ])
+  func duplicateKey(text: String, key: String, column: Int) throws {
+    #expect(
+      try folder.mistakes(text) == [
+        "countersign.json: \(key): stands twice in one object, the second time at line 1, column \(column)"
+      ])
+  }
+
+  // MARK: Files
+
+  private func fileMistakes(_ text: String, _ users: Set<FileUser>, _ environment: [String: String] = [:]) throws
+    -> [String]
+  {
+    try folder.write(text, to: "countersign.json")
+    return folder.mistakes { _ = try folder.loader(environment).settings(filesOf: users) }
+  }
+
+  @Test func filesThatRolesNeed() throws {
+    let authority = try CertificateAuthority.root(commonName: "Root").certificate
+    try folder.write(authority.pem, to: "good.pem")
+    try folder.write(authority.der, to: "good.der")
+    try folder.write("no certificate", to: "bad.pem")
+    try folder.write(Array(authority.der.dropLast()), to: "bad.der")
+    func text(_ roots: String, _ apple: String, _ endpoints: String) -> String {
+      #"{"appStore": {"rootFiles": \#(roots), "caFile": "\#(apple)"}, "notifier": {"caFile": "\#(endpoints)"}}"#
+    }
+    let all = Set(FileUser.allCases)
+    #expect(try fileMistakes(text(#"["good.pem", "good.der"]"#, "good.pem", "good.pem"), all) == [])
+    let missing = text(#"["good.pem", "nope.der"]"#, "nope.pem", "nowhere/nope.pem")
+    #expect(
+      try fileMistakes(missing, all) == [
+        "countersign.json: appStore.rootFiles: the file nope.der cannot be read",
+        "countersign.json: appStore.caFile: the file nope.pem cannot be read",
+        "countersign.json: notifier.caFile: the file nowhere/nope.pem cannot be read",
+      ])
+    #expect(
+      try fileMistakes(text(#"["bad.pem", "bad.der"]"#, "bad.pem", "good.der"), all) == [
+        "countersign.json: appStore.rootFiles: the file bad.pem is neither a DER nor a PEM certificate",
+        "countersign.json: appStore.rootFiles: the file bad.der is neither a DER nor a PEM certificate",
+        "countersign.json: appStore.caFile: the file bad.pem holds no certificate in PEM",
+        "countersign.json: notifier.caFile: the file good.der holds no certificate in PEM",
+      ])
+    // A role looks only at what it will read: the simulator is about to make the worker's.
+    #expect(try fileMistakes(missing, []) == [])
+    #expect(try fileMistakes(missing, [.worker]).count == 2)
+    #expect(try fileMistakes(missing, [.notifier]).count == 1)
+    #expect(
+      try fileMistakes("{}", all, ["COUNTERSIGN_NOTIFIER_CA_FILE": "nope.pem"]) == [
+        "environment: COUNTERSIGN_NOTIFIER_CA_FILE: the file nope.pem cannot be read"
+      ])
+  }
+
+  /// What a role finds out when it starts is told with the key, too.
+  @Test func placeOfAMistake() {
+    let loader = folder.loader(["COUNTERSIGN_WORKER_LISTEN": "127.0.0.1:1"])
+    #expect(
+      loader.mistake("gateway.listen", "taken").description == "\(folder.path)/countersign.json: gateway.listen: taken")
+    #expect(
+      loader.mistake("worker.listen", "taken").description == "environment: COUNTERSIGN_WORKER_LISTEN: taken")
   }
 
   // MARK: Variables
@@ -232,9 +315,22 @@ struct SettingsTests {
       #"{"rabbitmq": {"passwordFile": "missing"}}"#, ["COUNTERSIGN_REDIS_PASSWORD_FILE": "binary"])
     #expect(
       mistakes == [
-        "countersign.json: rabbitmq.passwordFile: the file missing cannot be read",
-        "environment: COUNTERSIGN_REDIS_PASSWORD_FILE: the file binary cannot be read",
+        "countersign.json: rabbitmq.passwordFile: the file that it names cannot be read; it was looked for in ",
+        "environment: COUNTERSIGN_REDIS_PASSWORD_FILE: the file that it names is no text in UTF-8",
       ])
+  }
+
+  /// A secret that was put where its file's name belongs, or into a URL that cannot be read.
+  @Test(arguments: ["hunter2", "dir/hunter2", "hunter2/a", "hunter2\\n", "/hunter2/a"])
+  func secretsAreNotShown(secret: String) throws {
+    let mistakes = try folder.mistakes(
+      """
+      {"rabbitmq": {"url": "amqps://user:\(secret)@h", "passwordFile": "\(secret)"},
+       "redis": {"url": ["\(secret)"], "passwordFile": "\(secret)"},
+       "appStore": {"productionURL": "http://user:\(secret)@h", "sandboxURL": {"\(secret.prefix(3))": 1}}}
+      """, ["COUNTERSIGN_REDIS_URL": "user:\(secret)@h", "COUNTERSIGN_RABBITMQ_PASSWORD_FILE": secret])
+    #expect(mistakes.count >= 6)
+    #expect(mistakes.allSatisfy { !$0.contains("hunter2") }, "\(mistakes)")
   }
 
   // MARK: URLs
@@ -294,7 +390,7 @@ struct SettingsTests {
   @Test(arguments: ["https://", "https:///path", "http://h", "h", "https://h:0"]) func noAppStore(url: String) throws {
     #expect(
       try folder.mistakes(#"{"appStore": {"sandboxURL": "\#(url)"}}"#)
-        == ["countersign.json: appStore.sandboxURL: is \"\(url)\", expected an https:// URL"])
+        == ["countersign.json: appStore.sandboxURL: expected an https:// URL"])
   }
 
   @Test(arguments: ["127.0.0.1", ":80", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "h:80", "[::1]", "[::x]:80"])
@@ -307,7 +403,9 @@ struct SettingsTests {
         ])
   }
 
-  @Test(arguments: ["a:1:i", "a:1:i:k:x", "a::i:k", ":1:i:k", "a:1:b::c", "a:x:i:k"]) func noSimulatorApp(text: String)
+  @Test(arguments: ["a:1:i", "a:1:i:k:x", "a::i:k", ":1:i:k", "a:1:b::c", "a:x:i:k", "a:1:i:../k"]) func noSimulatorApp(
+    text: String
+  )
     throws
   {
     #expect(

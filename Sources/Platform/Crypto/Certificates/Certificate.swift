@@ -44,6 +44,23 @@ public final class Certificate: @unchecked Sendable {
     try self.init(takingOwnershipOf: parsed)
   }
 
+  /// Reads one DER certificate, or PEM with one or more.
+  ///
+  /// - Throws: ``CryptoError``, also when there is none.
+  public static func all(in bytes: [UInt8]) throws(CryptoError) -> [Certificate] {
+    let end = "-----END CERTIFICATE-----"
+    // DER begins with a SEQUENCE, which is not a character of any PEM file.
+    if bytes.first == 0x30 { return [try Certificate(der: bytes)] }
+    var certificates: [Certificate] = []
+    var rest = String(decoding: bytes, as: UTF8.self)[...]
+    while let range = rest.firstRange(of: end) {
+      certificates.append(try Certificate(pem: String(rest[..<range.upperBound])))
+      rest = rest[range.upperBound...]
+    }
+    guard !certificates.isEmpty else { throw CryptoError(operation: "read certificates", cause: "none found") }
+    return certificates
+  }
+
   deinit {
     X509_free(pointer)
   }

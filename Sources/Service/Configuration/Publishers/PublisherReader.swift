@@ -5,6 +5,8 @@ import FoundationEssentials
 /// Reads one publisher's file.
 struct PublisherReader {
   let reader: SettingsReader
+  /// The URLs that endpoints may have.
+  let addresses: WebhookAddress
 
   private enum Algorithm: String, CaseIterable {
     case none
@@ -29,9 +31,11 @@ struct PublisherReader {
 
   private func tokenHashes() -> [[UInt8]] {
     let key = "tokenHashes"
-    return reader.strings(key, [], "SHA-256 of each accepted publisher token, in hexadecimal.").compactMap { text in
+    let meaning = "SHA-256 of each accepted publisher token, in hexadecimal."
+    return reader.strings(key, [], meaning, isSecret: true).enumerated().compactMap { index, text in
       guard let hash = Hex.decode(text), hash.count == SHA256.size else {
-        reader.note(key, "has \"\(text)\", expected 64 hexadecimal digits")
+        // Not shown: it may well be the token.
+        reader.note("\(key)[\(index)]", "expected 64 hexadecimal digits, the SHA-256 of a token and not the token")
         return nil
       }
       return hash
@@ -110,8 +114,8 @@ struct PublisherReader {
   }
 
   private func webhook(_ reader: SettingsReader) -> Publisher.WebhookEndpoint {
-    let url = reader.string("url", nil, "Address that events are posted to.")
-    if !url.isEmpty, !isWebAddress(url) { reader.note("url", "is \"\(url)\", expected an https:// or http:// URL") }
+    let url = reader.string("url", nil, "Address that events are posted to.", isSecret: true)
+    if !url.isEmpty, let defect = addresses.defect(of: url) { reader.note("url", defect) }
     var secret: [UInt8] = []
     if let text = reader.secret(
       "secretFile", isRequired: true,
@@ -128,11 +132,5 @@ struct PublisherReader {
       reader.note("topics", EventTopic.expectation)
     }
     return Publisher.WebhookEndpoint(id: id, url: url, secret: secret, topics: topics)
-  }
-
-  /// Whether a URL names a host to post to; a path may have a query.
-  private func isWebAddress(_ text: String) -> Bool {
-    let base = text.prefix { $0 != "?" && $0 != "#" }
-    return ["https", "http"].contains(ServerURL(String(base))?.scheme)
   }
 }

@@ -11,14 +11,14 @@ final class SettingsReader {
 
   private let source: String
   private let root: JSONValue
-  private let environment: [String: String]?
+  private let environment: [ExactText: String]?
   private let folder: String
   private var known: Set<String> = []
 
   /// - Parameters:
   ///   - environment: variables that override keys; `nil` where none do.
   ///   - folder: relative paths in the file start here.
-  init(source: String, root: JSONValue, environment: [String: String]?, folder: String) {
+  init(source: String, root: JSONValue, environment: [ExactText: String]?, folder: String) {
     self.source = source
     self.root = root
     self.environment = environment
@@ -27,32 +27,38 @@ final class SettingsReader {
 
   // MARK: Kinds of values
 
-  func string(_ key: String, _ fallback: String?, _ meaning: String) -> String {
-    read(key, fallback, fallback.map { "`\($0)`" }, meaning, "a string") {
-      if case .string(let text) = $0, !text.isEmpty { text } else { nil }
-    } ?? ""
+  /// - Parameter isSecret: whether what stands there may be a secret, put there by mistake or not; it is never shown.
+  func string(_ key: String, _ fallback: String?, _ meaning: String, isSecret: Bool = false) -> String {
+    let form = Form(expected: "a string", isSecret: isSecret) {
+      $0.string
+    } text: {
+      $0.isEmpty ? nil : $0
+    }
+    return read(key, fallback, fallback.map { "`\($0)`" }, meaning, form) ?? ""
   }
 
-  func optionalString(_ key: String, _ meaning: String) -> String? {
-    let text = read(key, "", "none", meaning, "a string") { if case .string(let text) = $0 { text } else { nil } }
-    return text.flatMap { $0.isEmpty ? nil : $0 }
+  func optionalString(_ key: String, _ meaning: String, isSecret: Bool = false) -> String? {
+    let form = Form<String>(expected: "a string", isSecret: isSecret) { value in
+      if case .string(let text) = value { text } else { nil }
+    } text: {
+      $0
+    }
+    return read(key, "", "none", meaning, form).flatMap { $0.isEmpty ? nil : $0 }
   }
 
   func int(_ key: String, _ fallback: Int64?, _ range: ClosedRange<Int64>, _ meaning: String) -> Int64 {
-    let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
-    return read(key, fallback, fallback.map { "`\($0)`" }, meaning, expected) {
-      guard let number = Self.number($0), number == number.rounded(), abs(number) < 9e15 else { return nil }
+    let form = Form<Int64>(number: "a whole number from \(range.lowerBound) to \(range.upperBound)") { number in
+      guard number == number.rounded(), abs(number) < 9e15 else { return nil }
       return range.contains(Int64(number)) ? Int64(number) : nil
-    } ?? range.lowerBound
+    }
+    return read(key, fallback, fallback.map { "`\($0)`" }, meaning, form) ?? range.lowerBound
   }
 
   func seconds(_ key: String, _ fallback: Double, _ range: ClosedRange<Double>, _ meaning: String) -> Duration {
-    let seconds = read(
-      key, fallback, "`\(Self.plain(fallback))`", meaning,
-      "seconds from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound))"
-    ) {
-      Self.number($0).flatMap { range.contains($0) ? $0 : nil }
+    let form = Form<Double>(number: "seconds from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound))") {
+      range.contains($0) ? $0 : nil
     }
+    let seconds = read(key, fallback, "`\(Self.plain(fallback))`", meaning, form)
     return .milliseconds(Int64(((seconds ?? fallback) * 1000).rounded()))
   }
 
@@ -66,55 +72,49 @@ final class SettingsReader {
   }
 
   func bool(_ key: String, _ fallback: Bool, _ meaning: String) -> Bool {
-    read(key, fallback, "`\(fallback)`", meaning, "true or false") {
-      switch $0 {
-      case .bool(let flag): flag
-      case .string("true"): true
-      case .string("false"): false
-      default: nil
-      }
-    } ?? fallback
+    let form = Form<Bool>(expected: "true or false") { value in
+      if case .bool(let flag) = value { flag } else { nil }
+    } text: { text in
+      text == "true" ? true : text == "false" ? false : nil
+    }
+    return read(key, fallback, "`\(fallback)`", meaning, form) ?? fallback
   }
 
   func choice<Choice: RawRepresentable & CaseIterable>(_ key: String, _ fallback: Choice, _ meaning: String) -> Choice
   where Choice.RawValue == String {
     let expected = "one of " + Choice.allCases.map(\.rawValue).joined(separator: ", ")
-    return read(key, fallback, "`\(fallback.rawValue)`", meaning, expected) {
-      if case .string(let text) = $0 { Choice(rawValue: text) } else { nil }
-    } ?? fallback
+    let form = Form<Choice>(expected: expected) {
+      $0.string.flatMap(Choice.init(rawValue:))
+    } text: {
+      Choice(rawValue: $0)
+    }
+    return read(key, fallback, "`\(fallback.rawValue)`", meaning, form) ?? fallback
   }
 
   /// A list; in an environment variable its elements stand between commas.
-  func strings(_ key: String, _ fallback: [String]?, _ meaning: String) -> [String] {
-    read(
-      key, fallback, fallback.map { $0.isEmpty ? "none" : "`\($0.joined(separator: ","))`" }, meaning,
-      "a list of strings"
-    ) { value in
-      switch value {
-      case .string(let text): Self.elements(text)
-      case .array(let elements):
-        elements.reduce(into: [String]?.some([])) { list, element in
-          if case .string(let text) = element, !text.isEmpty { list?.append(text) } else { list = nil }
-        }
-      default: nil
-      }
-    } ?? []
+  func strings(_ key: String, _ fallback: [String]?, _ meaning: String, isSecret: Bool = false) -> [String] {
+    let form = Form<[String]>(expected: "a list of strings", isSecret: isSecret) { value in
+      guard case .array(let elements) = value else { return nil }
+      let texts = elements.compactMap(\.string)
+      return texts.count == elements.count ? texts : nil
+    } text: {
+      Self.elements($0)
+    }
+    let shown = fallback.map { $0.isEmpty ? "none" : "`\($0.joined(separator: ","))`" }
+    return read(key, fallback, shown, meaning, form) ?? []
   }
 
   func secondsList(_ key: String, _ fallback: [Double], _ meaning: String) -> [Duration] {
-    let list = read(
-      key, fallback, "`\(fallback.map(Self.plain).joined(separator: ","))`", meaning,
-      "a list of seconds from 0.001 to 604800"
-    ) { value -> [Double]? in
-      let elements: [JSONValue] =
-        switch value {
-        case .string(let text): Self.elements(text).map { .string($0) }
-        case .array(let elements): elements
-        default: []
-        }
-      let numbers = elements.compactMap(Self.number).filter { (0.001...604_800).contains($0) }
-      return numbers.isEmpty || numbers.count != elements.count ? nil : numbers
+    func checked(_ numbers: [Double?]) -> [Double]? {
+      let good = numbers.compactMap(\.self).filter { (0.001...604_800).contains($0) }
+      return good.isEmpty || good.count != numbers.count ? nil : good
     }
+    let form = Form<[Double]>(expected: "a list of seconds from 0.001 to 604800") { value in
+      if case .array(let elements) = value { checked(elements.map(\.number)) } else { nil }
+    } text: {
+      checked(Self.elements($0).map { Double($0) })
+    }
+    let list = read(key, fallback, "`\(fallback.map(Self.plain).joined(separator: ","))`", meaning, form)
     return (list ?? fallback).map { .milliseconds(Int64(($0 * 1000).rounded())) }
   }
 
@@ -125,14 +125,27 @@ final class SettingsReader {
 
   /// The text of a file that holds a secret, without the line end; the configuration itself never holds one.
   func secret(_ key: String, isRequired: Bool, _ meaning: String) -> String? {
-    guard let path = isRequired ? path(key, nil, meaning) : optionalPath(key, meaning), path != folder + "/" else {
+    let name =
+      isRequired ? string(key, nil, meaning, isSecret: true) : optionalString(key, meaning, isSecret: true) ?? ""
+    guard !name.isEmpty else { return nil }
+    let path = resolve(name)
+    guard let data = try? Data(contentsOf: URL(filePath: path)) else {
+      note(key, Self.unreadable(path))
       return nil
     }
-    guard let data = try? Data(contentsOf: URL(filePath: path)), let text = String(data: data, encoding: .utf8) else {
-      note(key, "the file \(path) cannot be read")
+    guard let text = String(data: data, encoding: .utf8) else {
+      note(key, "the file that it names is no text in UTF-8")
       return nil
     }
     return String(text.reversed().drop { $0.isNewline }.reversed())
+  }
+
+  /// Says where a secret's file was looked for. The last part of the path may be the secret itself, put there by mistake, and
+  /// so may all of a path whose folder does not exist.
+  private static func unreadable(_ path: String) -> String {
+    let folder = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
+    let place = FileManager.default.fileExists(atPath: folder) ? "; it was looked for in \(folder)" : ""
+    return "the file that it names cannot be read" + place
   }
 
   func resolve(_ path: String) -> String { path.hasPrefix("/") ? path : folder + "/" + path }
@@ -141,12 +154,13 @@ final class SettingsReader {
 
   /// Notes what is wrong with a key, and names the variable when that is where the value came from.
   func note(_ key: String, _ problem: String) {
+    mistakes.append(mistake(key, problem))
+  }
+
+  private func mistake(_ key: String, _ problem: String) -> Mistake {
     let variable = Self.variable(key)
-    if environment?[variable] != nil {
-      mistakes.append(Mistake(source: "environment", key: variable, problem: problem))
-    } else {
-      mistakes.append(Mistake(source: source, key: key, problem: problem))
-    }
+    guard environment?[variable.exact] != nil else { return Mistake(source: source, key: key, problem: problem) }
+    return Mistake(source: "environment", key: variable, problem: problem)
   }
 
   /// Notes every key of the file that nobody has read: a typing error would otherwise be silence.
@@ -159,12 +173,13 @@ final class SettingsReader {
       guard !isRead else { continue }
       let isSection = known.contains { $0.hasPrefix(key + ".") }
       if isSection, value == .null || value == .object([:]) { continue }
-      let problem = isSection ? "is \(value.kind), expected an object" : "is no key of this file"
+      let problem = isSection ? "is \(value.shape), expected an object" : "is no key of this file"
       mistakes.append(Mistake(source: source, key: key, problem: problem))
     }
     guard let environment else { return }
-    let variables = Set(known.map(Self.variable))
-    for name in environment.keys.sorted() where name.hasPrefix("COUNTERSIGN_") && !variables.contains(name) {
+    let variables = Set(known.map { Self.variable($0).exact })
+    let strangers = environment.keys.filter { $0.text.hasPrefix("COUNTERSIGN_") && !variables.contains($0) }
+    for name in strangers.sorted().map(\.text) {
       guard !Self.foreignVariables.contains(where: name.hasPrefix) else { continue }
       mistakes.append(Mistake(source: "environment", key: name, problem: "overrides no key"))
     }
@@ -176,24 +191,23 @@ final class SettingsReader {
   // MARK: Reading
 
   private func read<Value>(
-    _ key: String, _ fallback: Value?, _ shown: String?, _ meaning: String, _ expected: String,
-    _ convert: (JSONValue) -> Value?
+    _ key: String, _ fallback: Value?, _ shown: String?, _ meaning: String, _ form: Form<Value>
   ) -> Value? {
     known.insert(key)
     let variable = environment == nil ? nil : Self.variable(key)
     descriptions.append(
       KeyDescription(key: key, variable: variable, fallback: shown ?? "required", meaning: meaning))
-    if let variable, let text = environment?[variable] {
-      if let value = convert(.string(text)) { return value }
-      mistakes.append(Mistake(source: "environment", key: variable, problem: "is \"\(text)\", expected \(expected)"))
+    if let variable, let text = environment?[variable.exact] {
+      if let value = form.text(text) { return value }
+      note(key, form.isSecret ? "expected \(form.expected)" : "is \"\(text)\", expected \(form.expected)")
       return fallback
     }
     guard let found = root[key.split(separator: ".").map(String.init)], found != .null else {
-      if fallback == nil { note(key, "is missing, expected \(expected)") }
+      if fallback == nil { note(key, "is missing, expected \(form.expected)") }
       return fallback
     }
-    if let value = convert(found) { return value }
-    note(key, "is \(found.kind), expected \(expected)")
+    if let value = form.json(found) { return value }
+    note(key, "is \(form.isSecret ? found.shape : found.kind), expected \(form.expected)")
     return fallback
   }
 
@@ -223,15 +237,6 @@ final class SettingsReader {
       previous = character
     }
     return name
-  }
-
-  private static func number(_ value: JSONValue) -> Double? {
-    switch value {
-    case .integer(let number): Double(number)
-    case .number(let number): number
-    case .string(let text): Double(text)
-    default: nil
-    }
   }
 
   private static func plain(_ number: Double) -> String {

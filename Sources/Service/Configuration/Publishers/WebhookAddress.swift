@@ -1,20 +1,26 @@
 import Formats
-import Transport
+public import Transport
 
 /// Which URLs an endpoint may have, as far as the text tells: where a name leads is looked at when it is connected to.
-struct WebhookAddress {
+public struct WebhookAddress: Sendable {
   /// Whether `http` will do.
-  let allowsHTTP: Bool
+  public let allowsHTTP: Bool
   /// Which numeric addresses may be connected to.
-  let policy: AddressPolicy
+  public let policy: AddressPolicy
 
   static let maxBytes = 2048
 
-  /// Says what is wrong with a URL; `nil` when nothing is.
+  /// Creates a rule; without arguments it takes public addresses over `https` only.
+  public init(allowsHTTP: Bool = false, policy: AddressPolicy = AddressPolicy()) {
+    self.allowsHTTP = allowsHTTP
+    self.policy = policy
+  }
+
+  /// Says what is wrong with a URL, without the URL, which may hold a secret; `nil` when nothing is.
   ///
   /// Stricter than RFC 3986 where readers of URLs have been known to disagree: the host that is checked here and the
   /// one that is connected to must not be two.
-  func defect(of url: String) -> String? {
+  public func defect(of url: String) -> String? {
     guard (1...Self.maxBytes).contains(url.utf8.count) else {
       return "expected a URL of at most \(Self.maxBytes) bytes"
     }

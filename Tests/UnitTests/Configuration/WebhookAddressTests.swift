@@ -1,7 +1,7 @@
 import Testing
 import Transport
 
-@testable import Gateway
+@testable import Configuration
 
 /// URLs that an endpoint may have, and those that it must not have.
 struct WebhookAddressTests {

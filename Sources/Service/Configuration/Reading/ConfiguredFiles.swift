@@ -1,0 +1,36 @@
+import Crypto
+import FoundationEssentials
+
+/// A role that reads files which the configuration file names, and which it cannot run without.
+public enum FileUser: String, CaseIterable, Sendable { case worker, notifier }
+
+extension SettingsReader {
+  /// Notes the files that roles would refuse, or that would make each of their calls fail.
+  func noteUnusableFiles(of settings: Settings, for users: Set<FileUser>) {
+    if users.contains(.worker) {
+      for file in settings.appStore.rootFiles { noteRoots(file) }
+      if let file = settings.appStore.caFile { noteAuthorities("appStore.caFile", file) }
+    }
+    if users.contains(.notifier), let file = settings.notifier.caFile { noteAuthorities("notifier.caFile", file) }
+  }
+
+  private func noteRoots(_ file: String) {
+    let key = "appStore.rootFiles"
+    guard let data = try? Data(contentsOf: URL(filePath: file)) else {
+      return note(key, "the file \(file) cannot be read")
+    }
+    if (try? Certificate.all(in: Array(data))) == nil {
+      note(key, "the file \(file) is neither a DER nor a PEM certificate")
+    }
+  }
+
+  private func noteAuthorities(_ key: String, _ file: String) {
+    guard (try? Data(contentsOf: URL(filePath: file))) != nil else {
+      return note(key, "the file \(file) cannot be read")
+    }
+    // As the role itself will read it.
+    if (try? TLSClientContext(caFile: file, applicationProtocols: ["h2"])) == nil {
+      note(key, "the file \(file) holds no certificate in PEM")
+    }
+  }
+}
