@@ -17,6 +17,7 @@ final class ToldBatch {
   private let redis: RedisClient
   private let open: String
   private var entries: [Entry] = []
+  private lazy var sendLater = EndOfTurn { [weak self] in self?.sendAll() }
 
   init(_ redis: RedisClient, open: String) {
     self.redis = redis
@@ -27,7 +28,7 @@ final class ToldBatch {
   func add(_ synchronization: String, _ member: String) async throws {
     try await withCheckedThrowingContinuation { waiter in
       entries.append(Entry(synchronization: synchronization, member: member, waiter: waiter))
-      if entries.count == 1 { EventLoop.process.atEndOfTurn { self.sendAll() } }
+      sendLater.plan()
     }
   }
 

@@ -28,7 +28,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
   private var foreignJobs: [UnownedJob] = []
   private var jobs: [UnownedJob] = []
   private var isSpinning = false
-  private var endings: [@LoopActor () -> Void] = []
+  private var endings: [EndOfTurn] = []
 
   /// Jobs run before the loop looks at its descriptors again, so that a busy actor cannot starve the sockets.
   private static let jobsPerTurn = 4096
@@ -59,10 +59,9 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     precondition(failure == 0, "pthread_create for the event loop failed: \(String(cString: strerror(failure)))")
   }
 
-  /// Calls `work` once, when everything that can run now has run, and before the loop waits: what a turn has to send to one
-  /// peer goes out together.
+  /// Has an ending run before the loop waits; ``EndOfTurn`` sees to it that it comes once.
   @LoopActor
-  public func atEndOfTurn(_ work: @escaping @LoopActor () -> Void) { endings.append(work) }
+  func add(_ ending: EndOfTurn) { endings.append(ending) }
 
   /// Whether the caller runs on the loop's thread.
   public var isCurrent: Bool { pthread_equal(pthread_self(), thread) != 0 }
@@ -120,7 +119,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
       while next < endings.count {
         let ending = endings[next]
         next += 1
-        ending()
+        ending.runIfPlanned()
       }
     }
     endings.removeAll(keepingCapacity: true)

@@ -40,7 +40,8 @@ public final class HTTPServer {
   private var watcher: DescriptorWatcher?
   private var timer: LoopTimer?
   private var phase = Phase.open
-  private var isRunPlanned = false
+  /// The answers that one turn of the loop brings are sent in one go.
+  private lazy var runLater = EndOfTurn { [weak self] in self?.run() }
   /// The exchanges whose handler is running; libmicrohttpd has suspended their connections.
   private var running: [ObjectIdentifier: Exchange] = [:]
   private let idle = LoopSignal()
@@ -136,16 +137,6 @@ public final class HTTPServer {
     }
   }
 
-  /// Runs at the end of the loop's turn: the answers that one turn brings are sent in one go.
-  private func runLater() {
-    guard !isRunPlanned else { return }
-    isRunPlanned = true
-    EventLoop.process.atEndOfTurn { [self] in
-      isRunPlanned = false
-      run()
-    }
-  }
-
   // MARK: Connections
 
   /// Gives an accepted connection to libmicrohttpd.
@@ -209,7 +200,7 @@ public final class HTTPServer {
       guard running.removeValue(forKey: ObjectIdentifier(exchange)) != nil else { return }
       exchange.response = response
       MHD_resume_connection(exchange.connection)
-      runLater()
+      runLater.plan()
       if running.isEmpty { idle.notify() }
     }
     return .YES

@@ -13,7 +13,7 @@ final class LogLines {
   private static let most = 4096
 
   private var bytes: [UInt8] = []
-  private var isFlushPlanned = false
+  private lazy var flushLater = EndOfTurn { [weak self] in self?.flush() }
 
   private init() {
     atexit(flushAtExit)
@@ -23,12 +23,7 @@ final class LogLines {
     if bytes.count + line.count > Self.most { flush() }
     bytes.append(contentsOf: line)
     if isUrgent { return flush() }
-    guard !isFlushPlanned else { return }
-    isFlushPlanned = true
-    EventLoop.process.atEndOfTurn { [self] in
-      isFlushPlanned = false
-      flush()
-    }
+    flushLater.plan()
   }
 
   func flush() {

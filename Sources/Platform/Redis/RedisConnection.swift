@@ -25,7 +25,7 @@ public final class RedisConnection {
   private var outgoing = CommandBuffer()
   /// The bytes of the commands that wait for the end of the turn.
   private(set) var collected = 0
-  private var isFlushPlanned = false
+  private lazy var flushLater = EndOfTurn { [weak self] in self?.flush() }
   /// Whether hiredis asks for a write in the middle of one: the socket has taken a part.
   private var isFlushing = false
 
@@ -172,12 +172,7 @@ public final class RedisConnection {
   /// says so would be two system calls and another turn.
   fileprivate func planFlush() {
     if isFlushing { return watch(readiness.union(.writable)) }
-    guard !isFlushPlanned else { return }
-    isFlushPlanned = true
-    EventLoop.process.atEndOfTurn { [self] in
-      isFlushPlanned = false
-      flush()
-    }
+    flushLater.plan()
   }
 
   private func flush() {

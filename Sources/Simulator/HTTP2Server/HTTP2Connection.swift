@@ -11,7 +11,8 @@ final class HTTP2Connection {
   private var socket: TLSSocket?
   /// There from the end of the handshake on.
   private var session: HTTP2Session?
-  private var isFlushDue = false
+  /// Everything that one turn of the loop produces is sent by one write.
+  private lazy var flushLater = EndOfTurn { [weak self] in self?.flush() }
   private var isClosed = false
   private var idleSweeps = 0
 
@@ -85,15 +86,12 @@ final class HTTP2Connection {
 
   // MARK: Writing
 
-  /// Has everything that this turn of the loop produces sent by one write.
   private func scheduleFlush() {
-    guard !isFlushDue, !isClosed else { return }
-    isFlushDue = true
-    EventLoop.process.atEndOfTurn { [weak self] in self?.flush() }
+    if !isClosed { flushLater.plan() }
   }
 
   private func flush() {
-    isFlushDue = false
+    flushLater.forget()
     guard !isClosed, let socket else { return }
     do {
       // While the peer does not read, nothing is produced and nothing is read from it.

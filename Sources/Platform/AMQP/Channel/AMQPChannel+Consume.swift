@@ -40,14 +40,11 @@ extension AMQPChannel {
   public func acknowledge(_ delivery: AMQPDelivery) {
     guard failure == nil, acknowledgements.acknowledge(delivery.tag) else { return }
     lastAcknowledgement = .now
-    guard !isAcknowledging else { return }
-    isAcknowledging = true
-    EventLoop.process.atEndOfTurn { [weak self] in self?.sendAcknowledgements() }
+    acknowledgeLater.plan()
   }
 
   /// Sends what was acknowledged; what follows on the channel must come after it.
   func sendAcknowledgements() {
-    isAcknowledging = false
     guard failure == nil else { return }
     for answer in acknowledgements.take() {
       var method = amqp_basic_ack_t(delivery_tag: answer.tag, multiple: answer.multiple ? 1 : 0)

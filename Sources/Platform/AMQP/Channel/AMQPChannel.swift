@@ -14,7 +14,7 @@ public final class AMQPChannel {
   var consumers: [String: @LoopActor (AMQPDelivery) -> Void] = [:]
   var confirmTimer: LoopTimer?
   var acknowledgements = Acknowledgements()
-  var isAcknowledging = false
+  lazy var acknowledgeLater = EndOfTurn { [weak self] in self?.sendAcknowledgements() }
   var lastAcknowledgement: ContinuousClock.Instant?
   private static let settlingTime: Duration = .milliseconds(500)
   /// Longer than a broker needs for a queue whose leader is being elected.
@@ -69,7 +69,7 @@ public final class AMQPChannel {
     _ operation: String, _ id: amqp_method_number_t, _ method: inout Method, reply: amqp_method_number_t
   ) async throws -> QueueDepth {
     if let failure { throw failure }
-    if isAcknowledging { sendAcknowledgements() }
+    acknowledgeLater.runIfPlanned()
     connection.send(id, channel: number, &method)
     if let failure { throw failure }
     let limit = LoopTimer { [connection] in connection.end(.timeout, operation, "no answer from the broker") }

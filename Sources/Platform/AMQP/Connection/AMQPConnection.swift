@@ -27,7 +27,7 @@ public final class AMQPConnection {
   private var channels: [UInt16: AMQPChannel] = [:]
   private var nextChannel: UInt16 = 1
   private var outgoing: FrameBuffer
-  private var isFlushPlanned = false
+  private lazy var flushLater = EndOfTurn { [weak self] in self?.flush() }
   private var endWaiters: [CheckedContinuation<AMQPError, Never>] = []
   private var closeWaiter: CheckedContinuation<Void, Never>?
 
@@ -122,12 +122,7 @@ public final class AMQPConnection {
   }
 
   private func planFlush() {
-    guard !isFlushPlanned, state != nil else { return }
-    isFlushPlanned = true
-    EventLoop.process.atEndOfTurn { [weak self] in
-      self?.isFlushPlanned = false
-      self?.flush()
-    }
+    if state != nil { flushLater.plan() }
   }
 
   /// Sends what the socket takes; the rest follows when it is writable.

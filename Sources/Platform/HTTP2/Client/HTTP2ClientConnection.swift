@@ -15,7 +15,8 @@ final class HTTP2ClientConnection {
   /// There from the end of the handshake on.
   private var session: HTTP2ClientSession?
   private var openingTimer: LoopTimer?
-  private var isFlushDue = false
+  /// Everything that one turn of the loop produces is sent by one write.
+  private lazy var flushLater = EndOfTurn { [weak self] in self?.flush() }
   private var isRetired = false
   private var isClosed = false
   private var received = 0
@@ -179,11 +180,8 @@ final class HTTP2ClientConnection {
 
   // MARK: Writing
 
-  /// Has everything that this turn of the loop produces sent by one write.
   private func scheduleFlush() {
-    guard !isFlushDue, !isClosed else { return }
-    isFlushDue = true
-    EventLoop.process.atEndOfTurn { [weak self] in self?.flush() }
+    if !isClosed { flushLater.plan() }
   }
 
   private func flush() {
@@ -191,7 +189,7 @@ final class HTTP2ClientConnection {
     guard !isClosed else { return }
     // What was asked for in this turn goes out with this write, and asks for no second one.
     origin.dispatch()
-    isFlushDue = false
+    flushLater.forget()
     guard !isClosed, let socket else { return }
     do {
       var hasMore: Bool

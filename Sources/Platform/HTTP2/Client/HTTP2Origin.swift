@@ -18,7 +18,7 @@ final class HTTP2Origin {
   private var lookUp: Task<[String], any Error>?
   /// What the name led to when it was last known.
   private var addresses: [String] = []
-  private var isDispatchDue = false
+  private lazy var dispatchLater = EndOfTurn { [weak self] in self?.dispatch() }
   private var isDispatching = false
   private var isClosed = false
 
@@ -43,9 +43,7 @@ final class HTTP2Origin {
   /// Sends a request as soon as a connection takes it, with all others of this turn of the loop.
   func send(_ call: HTTP2Call) {
     waiting.append(call)
-    guard !isDispatchDue else { return }
-    isDispatchDue = true
-    EventLoop.process.atEndOfTurn { [weak self] in self?.dispatch() }
+    dispatchLater.plan()
   }
 
   /// Sends a request again that the server has not processed, once.
@@ -57,9 +55,9 @@ final class HTTP2Origin {
 
   /// Gives waiting requests to the connections that have room, and opens more where they are wanted.
   func dispatch() {
-    isDispatchDue = false
     // A connection that fails while it is given a request comes back here.
     guard !isDispatching, !waiting.isEmpty else { return }
+    dispatchLater.forget()
     isDispatching = true
     defer { isDispatching = false }
     for connection in connections where connection.isStale { connection.end() }
