@@ -25,8 +25,8 @@ public final class Worker: Role {
 
   private let redis: RedisClient
   private let client: HTTP2Client
-  let api: AppStoreServerAPI
-  let verifier: SignedDataVerifier
+  /// What verifications take.
+  let verification: PurchaseVerification.Dependencies
   let suspects: Suspects
   let recentEvents = RecentEvents()
   private var consumer: AMQPConsumer!
@@ -70,11 +70,12 @@ public final class Worker: Role {
     apiConfiguration.sandboxURL = settings.appStore.sandboxURL
     apiConfiguration.timeout = settings.appStore.timeout
     apiConfiguration.maxResponseBytes = settings.appStore.maxResponseBytes
-    api = AppStoreServerAPI(apiConfiguration, client: client, now: context.now)
     let roots = settings.appStore.rootFiles
-    verifier = SignedDataVerifier(roots: roots.isEmpty ? .apple : try TrustedRoots(files: roots))
-
     metrics = WorkerMetrics(context.metrics) { [runs] in Double(runs.count) }
+    verification = PurchaseVerification.Dependencies(
+      api: AppStoreServerAPI(apiConfiguration, client: client, now: context.now),
+      verifier: SignedDataVerifier(roots: roots.isEmpty ? .apple : try TrustedRoots(files: roots)),
+      budget: store, now: context.now, metrics: metrics)
     consumer = AMQPConsumer(
       AMQPEndpoint(settings.rabbitmq), name: "countersign worker consumes", queue: topology.jobs,
       prefetch: settings.worker.concurrency, onChange: context.observer(of: "consume"), declare: declare,

@@ -86,7 +86,7 @@ final class JobRun {
     // Of now: a publisher whose file is being replaced when Apple answers has not given up its offers.
     offers = context.publishers[job.publisherId]?.offers ?? offers
     return PurchaseVerification(
-      of: job, attempt: attempt, at: places, route: lease.route, grant: lease.call, by: worker, log)
+      of: job, attempt: attempt, at: places, route: lease.route, grant: lease.call, with: worker.verification, log)
   }
 
   @inline(never)

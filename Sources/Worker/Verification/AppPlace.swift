@@ -1,5 +1,4 @@
 import AppStore
-import Configuration
 import Domain
 import Store
 

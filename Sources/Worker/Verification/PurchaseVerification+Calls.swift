@@ -3,7 +3,6 @@ import Domain
 import EventLoop
 import HTTP
 import Observability
-import Service
 import Store
 
 /// The calls of a verification: each out of the fleet's budget, measured, and its failure judged.
@@ -16,14 +15,14 @@ extension PurchaseVerification {
   func takeCall(_ only: AppStoreEndpoint?) async throws(Obstacle) -> AppStoreEndpoint? {
     let answer: CallAnswer
     do {
-      answer = try await worker.store.takeCall(place.call, only: only?.rawValue)
+      answer = try await dependencies.budget.takeCall(place.call, only: only?.rawValue)
     } catch {
       throw .stop(.postponed(.storeUnavailable, wait: .seconds(1)), route: unfinished(only))
     }
     switch answer {
     case .granted(let grant): return AppStoreEndpoint(rawValue: grant.endpoint)
     case .wait(let wait):
-      worker.metrics.budgetWaits.count()
+      dependencies.metrics.budgetWaits.count()
       throw .stop(.postponed(.budget, wait: wait), route: unfinished(only))
     }
   }
@@ -41,7 +40,8 @@ extension PurchaseVerification {
     let start = ContinuousClock.now
     do throws(AppStoreAPIError) {
       told(
-        try await worker.api.transactionInfo(transactionId, in: place.environment, for: place.credentials), since: start
+        try await dependencies.api.transactionInfo(transactionId, in: place.environment, for: place.credentials),
+        since: start
       )
     } catch {
       throw failed(error, since: start)
@@ -51,7 +51,7 @@ extension PurchaseVerification {
   @inline(never)
   private func told(_ answer: AppStoreAnswer<TransactionInfoResponse>, since start: ContinuousClock.Instant) {
     let signed = succeeded(answer, .transactionInfo, since: start).signedTransactionInfo
-    answers.told(transaction: signed, at: worker.context.now())
+    answers.told(transaction: signed, at: dependencies.now())
   }
 
   /// Asks for the customer's subscriptions.
@@ -60,19 +60,19 @@ extension PurchaseVerification {
     let start = ContinuousClock.now
     do throws(AppStoreAPIError) {
       told(
-        try await worker.api.subscriptionStatuses(transactionId, in: place.environment, for: place.credentials),
+        try await dependencies.api.subscriptionStatuses(transactionId, in: place.environment, for: place.credentials),
         since: start)
     } catch {
       let obstacle = failed(error, since: start)
       guard case .api(let code) = error.kind, Self.unknown.contains(code) else { throw obstacle }
-      answers.told(statuses: nil, at: worker.context.now())
+      answers.told(statuses: nil, at: dependencies.now())
     }
   }
 
   @inline(never)
   private func told(_ answer: AppStoreAnswer<SubscriptionStatusesResponse>, since start: ContinuousClock.Instant) {
     let statuses = succeeded(answer, .subscriptionStatuses, since: start).data.flatMap { $0.lastTransactions ?? [] }
-    answers.told(statuses: statuses, at: worker.context.now())
+    answers.told(statuses: statuses, at: dependencies.now())
   }
 
   /// Notes an answer and returns its body.
@@ -100,7 +100,7 @@ extension PurchaseVerification {
   }
 
   private func observe(_ start: ContinuousClock.Instant, _ endpoint: AppStoreEndpoint, _ outcome: String) {
-    worker.metrics.appleCalls.observe(
+    dependencies.metrics.appleCalls.observe(
       (ContinuousClock.now - start).inSeconds, endpoint.rawValue, place.environment.rawValue, outcome)
   }
 
@@ -109,9 +109,9 @@ extension PurchaseVerification {
   func outcome(of error: AppStoreAPIError) async -> AttemptOutcome {
     switch error.kind {
     case .rateLimited(let until):
-      let wait = Duration.milliseconds(until.map { max(1, $0 - worker.context.now()) } ?? 1000)
+      let wait = Duration.milliseconds(until.map { max(1, $0 - dependencies.now()) } ?? 1000)
       do {
-        try await worker.store.pause(place.call, error.endpoint.rawValue, for: wait)
+        try await dependencies.budget.pause(place.call, error.endpoint.rawValue, for: wait)
       } catch {
         log.warning("pause failed", ["cause": .failure(error)])
       }

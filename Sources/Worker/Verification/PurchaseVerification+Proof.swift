@@ -4,7 +4,6 @@ import EventLoop
 import Formats
 import JSON
 import Observability
-import Service
 import Store
 
 /// What Apple's signed answers prove, once they are verified.
@@ -26,7 +25,8 @@ extension PurchaseVerification {
 
   @inline(never)
   func judge() throws(Obstacle) -> Judgement {
-    let transaction = try checked(worker.verifier.transaction(answers.transaction ?? "", expecting: place.accepted))
+    let transaction = try checked(
+      dependencies.verifier.transaction(answers.transaction ?? "", expecting: place.accepted))
     guard transaction.transactionId?.exact == transactionId.exact, let original = transaction.originalTransactionId
     else {
       throw reject("Apple answered about another transaction")
@@ -40,7 +40,7 @@ extension PurchaseVerification {
   /// Whether a subscription's transaction proves access by itself.
   private func isCurrent(_ transaction: TransactionPayload) -> Bool {
     transaction.revocationDate == nil && transaction.isUpgraded != true
-      && (transaction.expiresDate ?? 0) > worker.context.now()
+      && (transaction.expiresDate ?? 0) > dependencies.now()
   }
 
   /// The subscription whose first or latest transaction is the one in question; an answer holds all of a customer's.
@@ -67,13 +67,13 @@ extension PurchaseVerification {
     _ entry: SubscriptionStatusesResponse.LastTransaction, of original: String
   ) throws(Obstacle) -> Finding? {
     guard let signed = entry.signedTransactionInfo else { return nil }
-    let latest = try checked(worker.verifier.transaction(signed, expecting: place.accepted))
+    let latest = try checked(dependencies.verifier.transaction(signed, expecting: place.accepted))
     guard latest.originalTransactionId?.exact == original.exact else {
       throw reject("the latest transaction belongs to another purchase")
     }
     var grace: Int64?
     if let signed = entry.signedRenewalInfo {
-      grace = try checked(worker.verifier.renewalInfo(signed, belongingTo: latest)).gracePeriodExpiresDate
+      grace = try checked(dependencies.verifier.renewalInfo(signed, belongingTo: latest)).gracePeriodExpiresDate
     }
     return try purchase(latest, grace: grace, isReportedRevoked: entry.status == .revoked)
   }
@@ -113,7 +113,7 @@ extension PurchaseVerification {
       throw tryLater()
     case .rejected(let rejection):
       log.warning("verification failed", ["cause": .text(rejection)])
-      worker.metrics.rejections.count(rejection.reason.rawValue)
+      dependencies.metrics.rejections.count(rejection.reason.rawValue)
       let isOtherApp = rejection.reason == .bundleIdMismatch || rejection.reason == .appAppleIdMismatch
       throw .stop(.rejected(isOtherApp ? .appMismatch : .verificationFailed))
     }
@@ -126,7 +126,7 @@ extension PurchaseVerification {
 
   private func reject(_ cause: String) -> Obstacle {
     log.warning("verification failed", ["cause": .string(cause)])
-    worker.metrics.rejections.count("answer_mismatch")
+    dependencies.metrics.rejections.count("answer_mismatch")
     return .stop(.rejected(.verificationFailed))
   }
 }

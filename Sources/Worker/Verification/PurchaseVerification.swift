@@ -1,11 +1,9 @@
 import AppStore
-import Configuration
 import Domain
 import EventLoop
 import Formats
 import JSON
 import Observability
-import Service
 import Store
 
 /// Asks Apple about a transaction and checks everything that Apple answers.
@@ -14,7 +12,7 @@ import Store
 /// transaction was found before, it is asked for first.
 @LoopActor
 final class PurchaseVerification {
-  let worker: Worker
+  let dependencies: Dependencies
   let transactionId: String
   let log: Log
   /// Where Apple is being asked.
@@ -49,7 +47,8 @@ final class PurchaseVerification {
   ///   - route: where the transaction was known the last time.
   ///   - grant: the first call, if one was taken out of its budget already.
   init?(
-    of job: Job, attempt: Int, at places: [AppPlace], route: String?, grant: CallGrant?, by worker: Worker, _ log: Log
+    of job: Job, attempt: Int, at places: [AppPlace], route: String?, grant: CallGrant?,
+    with dependencies: Dependencies, _ log: Log
   ) {
     // The publisher may have changed its mind about the environment since.
     let route = route.flatMap(Route.init).flatMap { route in
@@ -60,13 +59,13 @@ final class PurchaseVerification {
     }
     let answers =
       route?.answers.flatMap {
-        KeptAnswers($0, of: job.synchronizationId, attempt: attempt, now: worker.context.now())
+        KeptAnswers($0, of: job.synchronizationId, attempt: attempt, now: dependencies.now())
       } ?? KeptAnswers(of: job.synchronizationId, attempt: attempt)
     (place, original, self.answers) = (first, route?.original, answers)
     self.places = places.filter { $0 !== first && !answers.hasPassed($0.call.name) }[...]
     transactionId = job.transactionId
     self.grant = grant
-    self.worker = worker
+    self.dependencies = dependencies
     self.log = log
   }
 
@@ -94,7 +93,7 @@ final class PurchaseVerification {
   @inline(never)
   private func moveOn() -> Bool {
     guard let next = places.popFirst() else { return false }
-    answers.pass(place.call.name, at: worker.context.now())
+    answers.pass(place.call.name, at: dependencies.now())
     (place, original) = (next, nil)
     return true
   }
@@ -203,6 +202,6 @@ final class PurchaseVerification {
   /// Whether a subscription has ended while its statuses were kept, so that Apple may have renewed it since.
   private func hasEndedSince(_ finding: Finding) -> Bool {
     guard let then = answers.earlierStatusesAt, case .verified(let purchase) = finding.outcome else { return false }
-    return Entitlement.hasEnded(purchase, since: then, now: worker.context.now())
+    return Entitlement.hasEnded(purchase, since: then, now: dependencies.now())
   }
 }

@@ -1,0 +1,131 @@
+import Domain
+import EventLoop
+import HTTP
+import Store
+import Testing
+
+@testable import AppStore
+@testable import Worker
+
+/// Where a verification asks, and what it makes of calls that fail.
+@LoopActor
+struct VerificationPlacesTests {
+  private let other = "com.other"
+
+  private func environment(_ finding: PurchaseVerification.Finding) -> String? {
+    if case .verified(let purchase) = finding.outcome { purchase.environment } else { nil }
+  }
+
+  // MARK: One place after the other
+
+  @Test(arguments: [
+    AppStoreErrorCode.transactionIdNotFound, .originalTransactionIdNotFound, .invalidTransactionId,
+    .invalidOriginalTransactionId,
+  ])
+  func `what production does not know, the sandbox is asked for`(code: AppStoreErrorCode) async throws {
+    let apple = try AppleByValue()
+    apple.answers[.info(.production)] = .code(code)
+    apple.answers[.info(.sandbox)] = .info(try apple.signed(in: .sandbox))
+    let finding = try await apple.find()
+    #expect(environment(finding) == "Sandbox")
+    #expect(finding.route == Route(place: "com.example|Sandbox"))
+    #expect(apple.calls == [.info(.production), .info(.sandbox)])
+  }
+
+  @Test func `what nobody knows is unknown, each app in each environment`() async throws {
+    let apple = try AppleByValue()
+    let finding = try await apple.find([apple.app(), apple.app(other)])
+    #expect(finding.outcome == .unknownTransaction)
+    #expect(
+      apple.calls == [
+        .info(.production), .info(.sandbox), .info(.production, app: other), .info(.sandbox, app: other),
+      ])
+  }
+
+  @Test func `only the environments of the app are asked`() async throws {
+    let apple = try AppleByValue()
+    apple.answers[.info(.sandbox)] = .info(try apple.signed(in: .sandbox))
+    #expect(try await apple.find([apple.app(environments: ["Production"])]).outcome == .unknownTransaction)
+    #expect(apple.calls == [.info(.production)])
+    #expect(environment(try await apple.find([apple.app(environments: ["Sandbox"])])) == "Sandbox")
+  }
+
+  @Test func `a known place is asked first, and no other one when it knows`() async throws {
+    let apple = try AppleByValue()
+    apple.answers[.info(.sandbox)] = .info(try apple.signed(in: .sandbox))
+    let route = Route(place: "com.example|Sandbox")
+    #expect(environment(try await apple.find(route: route)) == "Sandbox")
+    #expect(apple.calls == [.info(.sandbox)])
+    // Where it is known no more, the others are asked.
+    apple.answers = [.info(.production): .info(try apple.signed())]
+    #expect(environment(try await apple.find(route: route)) == "Production")
+    #expect(apple.calls[1...] == [.info(.sandbox), .info(.production)])
+    // A place that is no longer the publisher's.
+    #expect(environment(try await apple.find(route: Route(place: "com.gone|Production"))) == "Production")
+  }
+
+  // MARK: Budgets
+
+  @Test func `a call that came with the lease is made without asking for another`() async throws {
+    let apple = try AppleByValue()
+    apple.answers[.info(.production)] = .info(try apple.signed())
+    apple.spent = [.info(.production), .statuses(.production)]
+    let grant = CallGrant(place: "com.example|Production", endpoint: "transaction-info")
+    #expect(environment(try await apple.find(grant: grant)) == "Production")
+    // One for another place is of no use.
+    let elsewhere = CallGrant(place: "com.example|Sandbox", endpoint: "transaction-info")
+    #expect(try await apple.find(grant: elsewhere).outcome == .postponed(.budget, wait: .seconds(7)))
+  }
+
+  @Test func `a store that cannot be asked postpones`() async throws {
+    let apple = try AppleByValue()
+    apple.isStoreAway = true
+    #expect(try await apple.find().outcome == .postponed(.storeUnavailable, wait: .seconds(1)))
+    #expect(apple.calls.isEmpty)
+  }
+
+  @Test func `each endpoint has Apple's number times the scale`() throws {
+    let apple = try AppleByValue()
+    let publisher = Publisher(
+      id: 1, customers: .open, tokenHashes: [], customerTokens: nil, apps: [apple.app()], offers: OfferCatalog([]),
+      webhooks: [])
+    let places = AppPlace.all(of: publisher, budgetScale: 0.5).map(\.call)
+    for (place, perSecond) in zip(places, [25.0, 2.5]) {
+      #expect(
+        place.budgets == [
+          CallBudget(endpoint: "transaction-info", perSecond: perSecond),
+          CallBudget(endpoint: "subscription-statuses", perSecond: perSecond),
+        ])
+    }
+    #expect(places.map(\.name) == ["com.example|Production", "com.example|Sandbox"])
+  }
+
+  // MARK: Calls that fail
+
+  @Test(arguments: [
+    (AppleByValue.Answer.http(500, ""), RetryCause.appleError), (.http(404, ""), .appleError),
+    (.code(.generalInternal), .appleError), (.code(.accountNotFoundRetryable), .appleError),
+    (.code(.appNotFoundRetryable), .appleError), (.code(.originalTransactionIdNotFoundRetryable), .appleError),
+    (.code(.invalidAppIdentifier), .appleError), (.http(200, "no JSON"), .malformedAnswer),
+    (.http(200, "{}"), .malformedAnswer),
+    (.failure(.timeout), .timeout), (.failure(.responseTooLarge), .malformedAnswer), (.failure(.unreachable), .network),
+    (.failure(.tls), .network), (.failure(.interrupted), .network), (.failure(.cancelled), .network),
+  ])
+  func `a failure is tried again and asks nobody else`(answer: AppleByValue.Answer, cause: RetryCause) async throws {
+    let apple = try AppleByValue()
+    apple.answers[.info(.production)] = answer
+    apple.answers[.info(.sandbox)] = .info(try apple.signed(in: .sandbox))
+    #expect(try await apple.find().outcome == .failed(cause))
+    #expect(apple.calls == [.info(.production)])
+  }
+
+  @Test func `a 429 stops the endpoint's calls until Apple's time, or for a second`() async throws {
+    let apple = try AppleByValue()
+    apple.answers[.info(.production)] = .http(429, "", retryAfter: "\(AppleByValue.now + 5000)")
+    #expect(try await apple.find().outcome == .failed(.rateLimited))
+    #expect(apple.pauses == ["com.example|Production transaction-info": .seconds(5)])
+    apple.answers[.info(.production)] = .http(429, "")
+    _ = try await apple.find()
+    #expect(apple.pauses == ["com.example|Production transaction-info": .seconds(1)])
+  }
+}

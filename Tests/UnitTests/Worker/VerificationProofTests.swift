@@ -1,0 +1,196 @@
+import Domain
+import EventLoop
+import Testing
+
+@testable import AppStore
+@testable import Worker
+
+/// What Apple's signed answers prove about a purchase, branch by branch.
+@LoopActor
+struct VerificationProofTests {
+  private let now = AppleByValue.now
+  private let day = AppleByValue.day
+
+  private func subscription(
+    _ change: (inout VerifiedPurchase) -> Void = { _ in }
+  ) -> AttemptOutcome {
+    var purchase = VerifiedPurchase(
+      kind: .autoRenewable, originalTransactionId: "100", productId: "monthly", environment: "Production",
+      purchaseDate: now - day, expiresDate: now + day)
+    change(&purchase)
+    return .verified(purchase)
+  }
+
+  // MARK: Enough by itself
+
+  @Test func `an active subscription takes one call`() async throws {
+    let apple = try AppleByValue()
+    apple.answers[.info(.production)] = .info(try apple.signed())
+    let finding = try await apple.find()
+    #expect(finding.outcome == subscription())
+    #expect(finding.route == Route(place: "com.example|Production"))
+    #expect(finding.isFresh)
+    #expect(apple.calls == [.info(.production)])
+  }
+
+  @Test(arguments: [
+    (ProductType.nonConsumable, VerifiedPurchase.Kind.nonConsumable), (.consumable, .consumable),
+    (.nonRenewing, .nonRenewing),
+  ])
+  func `what is no subscription takes one call, also when it was refunded`(
+    type: ProductType, kind: VerifiedPurchase.Kind
+  ) async throws {
+    for revoked in [nil, now - 1] {
+      let apple = try AppleByValue()
+      apple.answers[.info(.production)] = .info(
+        try apple.signed { ($0.type, $0.expiresDate, $0.revocationDate) = (type, nil, revoked) })
+      let finding = try await apple.find()
+      #expect(finding.outcome == subscription { ($0.kind, $0.expiresDate, $0.revocationDate) = (kind, nil, revoked) })
+      // The statuses never know it.
+      #expect(finding.route == Route(place: "com.example|Production", endpoint: "transaction-info"))
+      #expect(apple.calls == [.info(.production)])
+    }
+  }
+
+  // MARK: Doubtful by itself
+
+  @Test func `an expired subscription is asked about, and counts by its latest transaction`() async throws {
+    let apple = try AppleByValue()
+    apple.answers[.info(.production)] = .info(try apple.signed { $0.expiresDate = now })
+    apple.answers[.statuses(.production)] = try apple.status(.active, latest: apple.signed("101"))
+    let renewed = try await apple.find()
+    #expect(renewed.outcome == subscription())
+    #expect(renewed.isFresh)
+    #expect(apple.calls == [.info(.production), .statuses(.production)])
+    apple.answers[.statuses(.production)] = try apple.status(
+      .expired, latest: apple.signed { $0.expiresDate = now })
+    #expect(try await apple.find().outcome == subscription { $0.expiresDate = now })
+  }
+
+  @Test func `an upgraded transaction gives what the upgrade gives, and nothing while Apple does not tell`()
+    async throws
+  {
+    let apple = try AppleByValue()
+    apple.answers[.info(.production)] = .info(try apple.signed { $0.isUpgraded = true })
+    apple.answers[.statuses(.production)] = try apple.status(
+      .active, latest: apple.signed("101") { $0.productId = "yearly" })
+    #expect(try await apple.find().outcome == subscription { $0.productId = "yearly" })
+    // Without an entry, with another's entry, with an entry without a transaction, and without any subscription.
+    let silent: [AppleByValue.Answer] = [
+      .http(200, "{\"data\":[]}"), try apple.status(.active, of: "7", latest: apple.signed("8", of: "7")),
+      try apple.status(.active, latest: nil), .code(.transactionIdNotFound), .code(.originalTransactionIdNotFound),
+    ]
+    for answer in silent {
+      apple.answers[.statuses(.production)] = answer
+      let finding = try await apple.find()
+      #expect(finding.outcome == .failed(.tryLater))
+      #expect(finding.route == Route(place: "com.example|Production", original: "100"))
+    }
+  }
+
+  @Test func `a revoked subscription is revoked, whether the signed date or the unsigned status says so`() async throws
+  {
+    let apple = try AppleByValue()
+    let revoked = try apple.signed { $0.revocationDate = now - 5 }
+    apple.answers[.info(.production)] = .info(revoked)
+    apple.answers[.statuses(.production)] = try apple.status(.revoked, latest: revoked)
+    #expect(
+      try await apple.find().outcome
+        == subscription { ($0.revocationDate, $0.isReportedRevoked) = (now - 5, true) })
+    // The statuses name no subscription: the signed transaction decides.
+    apple.answers[.statuses(.production)] = .http(200, "{\"data\":[]}")
+    #expect(try await apple.find().outcome == subscription { $0.revocationDate = now - 5 })
+    // Only the status says it, which can take access away.
+    apple.answers[.info(.production)] = .info(try apple.signed { $0.expiresDate = now - 1 })
+    apple.answers[.statuses(.production)] = try apple.status(.revoked, latest: apple.signed())
+    #expect(try await apple.find().outcome == subscription { $0.isReportedRevoked = true })
+    // It cannot give any: an "active" beside an expired transaction is an expired one.
+    apple.answers[.statuses(.production)] = try apple.status(
+      .active, latest: apple.signed { $0.expiresDate = now - 1 })
+    #expect(try await apple.find().outcome == subscription { $0.expiresDate = now - 1 })
+  }
+
+  @Test func `an expired subscription without any statuses is asked about again`() async throws {
+    let apple = try AppleByValue()
+    apple.answers[.info(.production)] = .info(try apple.signed { $0.expiresDate = now })
+    // "Unknown" of a subscription that Apple has just signed proves nothing; an empty list is an answer.
+    apple.answers[.statuses(.production)] = .code(.transactionIdNotFound)
+    #expect(try await apple.find().outcome == .failed(.tryLater))
+    apple.answers[.statuses(.production)] = .http(200, "{\"data\":[]}")
+    #expect(try await apple.find().outcome == subscription { $0.expiresDate = now })
+  }
+
+  @Test func `a grace period counts by its own signature`() async throws {
+    let apple = try AppleByValue()
+    let expired = try apple.signed { $0.expiresDate = now - 1 }
+    apple.answers[.info(.production)] = .info(expired)
+    let grace = try apple.grace(until: now + 5)
+    apple.answers[.statuses(.production)] = try apple.status(.gracePeriod, latest: expired, renewal: grace)
+    #expect(
+      try await apple.find().outcome
+        == subscription { ($0.expiresDate, $0.gracePeriodExpiresDate) = (now - 1, now + 5) })
+    // That of another purchase, and one that was changed.
+    for wrong in [try apple.grace(until: now + 5, of: "7"), grace.dropLast(4) + "AAAA"] {
+      apple.answers[.statuses(.production)] = try apple.status(
+        .gracePeriod, latest: expired, renewal: String(wrong))
+      #expect(try await apple.find().outcome == .rejected(.verificationFailed))
+    }
+  }
+
+  // MARK: The statuses first
+
+  @Test func `statuses that name the transaction are enough, and others lead to the transaction`() async throws {
+    let apple = try AppleByValue()
+    apple.spent = [.info(.production)]
+    apple.answers[.statuses(.production)] = try apple.status(.active, latest: apple.signed("101"))
+    #expect(try await apple.find().outcome == subscription())
+    // By the latest transaction, where another one is the original.
+    apple.answers[.statuses(.production)] = try apple.status(.active, of: "7", latest: apple.signed("100", of: "7"))
+    #expect(try await apple.find().outcome == subscription { $0.originalTransactionId = "7" })
+    #expect(apple.calls == [.statuses(.production), .statuses(.production)])
+    // What an unverified text claims only chooses the entry.
+    apple.answers[.statuses(.production)] = try apple.status(
+      .active, of: "7", latest: apple.signed("100", of: "7", by: TestAuthority()))
+    #expect(try await apple.find().outcome == .rejected(.verificationFailed))
+    apple.answers[.statuses(.production)] = try apple.status(.active, latest: apple.signed("101", of: "7"))
+    #expect(try await apple.find().outcome == .rejected(.verificationFailed))
+  }
+
+  // MARK: Refused
+
+  @Test func `data of another app, another environment or another signer gives nothing`() async throws {
+    let apple = try AppleByValue()
+    let good = try apple.signed()
+    let cases: [(signed: String, result: SynchronizationResult)] = [
+      (try apple.signed { $0.bundleId = "com.other" }, .appMismatch),
+      (try apple.signed { $0.bundleId = nil }, .appMismatch),
+      (try apple.signed(in: .sandbox), .verificationFailed), (try apple.signed(in: .xcode), .verificationFailed),
+      (try apple.signed(by: TestAuthority()), .verificationFailed),
+      (String(good.dropLast(4)) + "AAAA", .verificationFailed), ("a.b.c", .verificationFailed),
+      ("", .verificationFailed),
+    ]
+    for (signed, result) in cases {
+      apple.answers[.info(.production)] = .info(signed)
+      #expect(try await apple.find().outcome == .rejected(result))
+      // Of the latest transaction no less.
+      apple.answers[.info(.production)] = .info(try apple.signed { $0.expiresDate = now })
+      apple.answers[.statuses(.production)] = try apple.status(.active, latest: signed)
+      #expect(try await apple.find().outcome == .rejected(result))
+    }
+    #expect(apple.counts("countersign_rejections_total{reason=\"bundle_id_mismatch\"} 4"))
+  }
+
+  @Test func `an answer about another transaction, or one that lacks what decides, gives nothing`() async throws {
+    let apple = try AppleByValue()
+    let answers = [
+      try apple.signed("101"), try apple.signed { $0.originalTransactionId = nil },
+      try apple.signed { $0.productId = nil }, try apple.signed { $0.purchaseDate = nil },
+      try apple.signed { $0.type = nil }, try apple.signed { $0.type = ProductType(rawValue: "Rental") },
+    ]
+    for answer in answers {
+      apple.answers[.info(.production)] = .info(answer)
+      #expect(try await apple.find().outcome == .rejected(.verificationFailed))
+    }
+    #expect(apple.counts("countersign_rejections_total{reason=\"answer_mismatch\"} 6"))
+  }
+}
