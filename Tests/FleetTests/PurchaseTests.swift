@@ -77,6 +77,20 @@ struct PurchaseTests {
     }
   }
 
+  @Test func `a refused key is tried again and told, and no "not found" hides it`() async throws {
+    try await RunningFleet.with(["gateway-1", "worker-1"]) { (fleet) async throws in
+      let transaction = "1220000000001"  // 401 in production, active in the sandbox
+      let accepted = try await fleet.register(transaction, publisher: RunningFleet.openPublisher, id: "refused")
+      #expect(accepted.status == 202)
+      #expect(await fleet.finished(["refused"]).map(\.result) == ["INTERNAL_ERROR"])
+      #expect(try await fleet.metric("worker-1", "countersign_job_retries_total{cause=\"unauthorized\"}") == 5)
+      #expect(fleet.log("worker-1").contains("Apple refused the key"))
+      // The same app, marked as not released by another publisher.
+      #expect(try await fleet.register(transaction, id: "unreleased").status == 202)
+      #expect(await fleet.finished(["unreleased"]).last?.result == "PURCHASE_SYNCHRONIZED")
+    }
+  }
+
   @Test func `a purchase belongs to the first customer who registers it`() async throws {
     try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
       #expect(try await fleet.putCustomer(8).status == 201)

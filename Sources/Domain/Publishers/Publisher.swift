@@ -46,11 +46,13 @@ public final class Publisher: Sendable {
     public let privateKey: P256PrivateKey
     /// `Production`, `Sandbox` or both.
     public let environments: [String]
+    /// Whether production knows the app. It answers 401 about an app that was never released.
+    public let isReleased: Bool
 
     /// Creates an app.
     public init(
       bundleId: String, appAppleId: Int64?, issuerId: String, keyId: String, privateKey: P256PrivateKey,
-      environments: [String]
+      environments: [String], isReleased: Bool = true
     ) {
       self.bundleId = bundleId
       self.appAppleId = appAppleId
@@ -58,6 +60,7 @@ public final class Publisher: Sendable {
       self.keyId = keyId
       self.privateKey = privateKey
       self.environments = environments
+      self.isReleased = isReleased
     }
   }
 

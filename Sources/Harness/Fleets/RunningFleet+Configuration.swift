@@ -38,17 +38,23 @@ extension RunningFleet {
       "webhooks": [{"id": "main", "url": "\(webhookURL)", "secretFile": "../webhook.secret"}]
       """)
     try writePublisher(
-      Self.openPublisher, "\"customers\": \"open\", \"apps\": [\(Self.app)], \"offers\": \(Self.offers)")
+      Self.openPublisher, "\"customers\": \"open\", \"apps\": [\(Self.releasedApp)], \"offers\": \(Self.offers)")
     try writePublisher(Self.inactivePublisher, "\"customers\": \"open\"")
     try write("jwt.secret", Self.jwtSecret)
     try write("webhook.secret", "whsec_" + Base64.encode(secret))
   }
 
-  /// The app of every publisher, as its file has it.
-  public nonisolated static let app = """
-    {"bundleId": "com.example.app", "appAppleId": 1234567890, "issuerId": "issuer", "keyId": "KEY1",
-     "privateKeyFile": "../simulator/AuthKey_KEY1.p8"}
+  /// The app as a publisher's file has it: not released, so that production's 401 leads to the sandbox.
+  public nonisolated static let app = app(isReleased: false)
+  /// The same app, with a 401 of production that is a mistake.
+  public nonisolated static let releasedApp = app(isReleased: true)
+
+  private nonisolated static func app(isReleased: Bool) -> String {
     """
+    {"bundleId": "com.example.app", "appAppleId": 1234567890, "issuerId": "issuer", "keyId": "KEY1",
+     "privateKeyFile": "../simulator/AuthKey_KEY1.p8", "released": \(isReleased)}
+    """
+  }
 
   /// The offers of every publisher.
   public nonisolated static let offers = """

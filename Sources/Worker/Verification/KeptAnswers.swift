@@ -73,6 +73,9 @@ struct KeptAnswers: Codable {
   /// Whether this attempt is done with a place.
   func hasPassed(_ place: String) -> Bool { passed.contains { $0.exact == place.exact } }
 
+  /// Leaves out a place that this attempt must not ask.
+  mutating func skip(_ place: String) { passed.append(place) }
+
   // MARK: In a route
 
   /// Reads what an earlier run has kept; `nil` when it is of another synchronization, or too old.

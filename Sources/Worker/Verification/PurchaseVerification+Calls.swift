@@ -64,7 +64,7 @@ extension PurchaseVerification {
         since: start)
     } catch {
       let obstacle = failed(error, since: start)
-      guard case .api(let code) = error.kind, Self.unknown.contains(code) else { throw obstacle }
+      guard case .api(let code) = error.kind, CallFailure.unknown.contains(code) else { throw obstacle }
       answers.told(statuses: nil, at: dependencies.now())
     }
   }
@@ -104,34 +104,18 @@ extension PurchaseVerification {
       (ContinuousClock.now - start).inSeconds, endpoint.rawValue, place.environment.rawValue, outcome)
   }
 
-  /// What a failed call means for the attempt; a 429 stops the whole fleet's calls to the endpoint.
+  /// Stops the whole fleet's calls to an endpoint, as a 429 asks for: until a time, or for a second.
+  ///
+  /// The budget then knows how long to wait, and whether the other endpoint may be asked before.
   @inline(never)
-  func outcome(of error: AppStoreAPIError) async -> AttemptOutcome {
-    switch error.kind {
-    case .rateLimited(let until):
-      let wait = Duration.milliseconds(until.map { max(1, $0 - dependencies.now()) } ?? 1000)
-      do {
-        try await dependencies.budget.pause(place.call, error.endpoint.rawValue, for: wait)
-      } catch {
-        log.warning("pause failed", ["cause": .failure(error)])
-      }
-      // The budget knows how long to wait, and whether the other endpoint may be asked before.
-      return .failed(.rateLimited)
-    case .transport(let cause):
-      switch cause.code {
-      case .timeout: return .failed(.timeout)
-      case .responseTooLarge: return .failed(.malformedAnswer)
-      default: return .failed(.network)
-      }
-    case .malformedAnswer: return .failed(.malformedAnswer)
-    default: return .failed(.appleError)
+  func pause(_ endpoint: AppStoreEndpoint, until time: Int64?) async {
+    let wait = Duration.milliseconds(time.map { max(1, $0 - dependencies.now()) } ?? 1000)
+    do {
+      try await dependencies.budget.pause(place.call, endpoint.rawValue, for: wait)
+    } catch {
+      log.warning("pause failed", ["cause": .failure(error)])
     }
   }
-
-  /// Apple's ways to say that it does not know an id.
-  static let unknown: Set<AppStoreErrorCode> = [
-    .transactionIdNotFound, .originalTransactionIdNotFound, .invalidTransactionId, .invalidOriginalTransactionId,
-  ]
 }
 
 extension AppleCorrelation {

@@ -118,20 +118,39 @@ final class PurchaseVerification {
       return Finding(outcome: .failed(.malformedAnswer), route: Route(place: place.call.name))
     case .stop(let outcome, let route): return Finding(outcome: outcome, route: route)
     case .call(let error):
-      switch error.kind {
-      case .unauthorized where answers.missing != nil:
-        // It was right for the other endpoint a moment ago.
-        return Finding(outcome: .failed(.unauthorized), route: unfinished(answers.missing))
-      case .unauthorized:
-        // Production knows nothing of an app that was never released; the sandbox is asked next.
-        if place.environment == .production, place.app.environments.contains("Sandbox") { return nil }
-        // Perhaps another app knows it; but without this one's answer nobody can say that no app does.
-        log.error("Apple refused the key", ["app": .string(place.app.bundleId), "cause": .failure(error)])
-        answers.isUnauthorized = true
+      let failure = CallFailure.of(
+        error.kind, in: place.environment, for: place.app, hasAnswer: answers.missing != nil)
+      switch failure {
+      case .unknownHere: return nil
+      case .keyRefused:
+        noteRefusal(error)
         return nil
-      case .api(let code) where Self.unknown.contains(code): return nil
-      default: return Finding(outcome: await outcome(of: error), route: answers.missing.map { unfinished($0) })
+      case .rateLimited(let time):
+        await pause(error.endpoint, until: time)
+        return failed(.rateLimited)
+      case .failed(let cause): return failed(cause)
       }
+    }
+  }
+
+  /// Ends the attempt; what Apple has told stays told.
+  private func failed(_ cause: RetryCause) -> Finding {
+    Finding(outcome: .failed(cause), route: answers.missing.map { unfinished($0) })
+  }
+
+  /// Goes on without the app: another one may know the transaction, but none can say any more that nobody does.
+  private func noteRefusal(_ error: AppStoreAPIError) {
+    log.error(
+      "Apple refused the key",
+      [
+        "app": .string(place.app.bundleId), "environment": .string(place.environment.rawValue),
+        "cause": .failure(error),
+      ])
+    answers.isUnauthorized = true
+    guard place.environment == .production else { return }
+    // What the sandbox says about an app whose key is wrong in production would hide the mistake.
+    for index in places.indices.reversed() where places[index].app.bundleId == place.app.bundleId {
+      answers.skip(places.remove(at: index).call.name)
     }
   }
 

@@ -21,46 +21,6 @@ struct ServerAPIDecisionTests {
     #expect(RetryAfter.milliseconds(text, now: Self.now) == expected)
   }
 
-  private func error(_ kind: AppStoreAPIError.Kind) -> AppStoreAPIError {
-    AppStoreAPIError(kind, endpoint: .transactionInfo)
-  }
-
-  @Test func routeFallsBackOnce() {
-    for kind in [
-      AppStoreAPIError.Kind.unauthorized, .api(.transactionIdNotFound), .api(.originalTransactionIdNotFound),
-    ] {
-      var route = EnvironmentRoute()
-      #expect(route.environment == .production)
-      let didMove = route.moves(after: error(kind))
-      #expect(didMove)
-      #expect(route.environment == .sandbox)
-      let didMoveAgain = route.moves(after: error(kind))
-      #expect(!didMoveAgain)
-      #expect(route.environment == .sandbox)
-    }
-  }
-
-  @Test func routeStaysForOtherErrors() {
-    for kind in [
-      AppStoreAPIError.Kind.api(.generalInternal), .http(500), .rateLimited(retryAfterMilliseconds: nil),
-      .malformedAnswer, .api(.accountNotFoundRetryable), .api(.invalidTransactionId),
-    ] {
-      var route = EnvironmentRoute()
-      let didMove = route.moves(after: error(kind))
-      #expect(!didMove)
-      #expect(route.environment == .production)
-    }
-  }
-
-  @Test func knownEnvironmentIsFinal() {
-    for environment in [AppStoreEnvironment.production, .sandbox] {
-      var route = EnvironmentRoute(known: environment)
-      let didMove = route.moves(after: error(.api(.transactionIdNotFound)))
-      #expect(!didMove)
-      #expect(route.environment == environment)
-    }
-  }
-
   @Test func limits() {
     #expect(AppStoreEndpoint.transactionInfo.callsPerSecond(in: .production) == 50)
     #expect(AppStoreEndpoint.appAccountToken.callsPerSecond(in: .production) == 20)

@@ -31,7 +31,7 @@ struct ConfigurationReferenceTests {
       ])
     #expect(
       publisher["apps"]?.map(\.key).sorted()
-        == ["appAppleId", "bundleId", "environments", "issuerId", "keyId", "privateKeyFile"])
+        == ["appAppleId", "bundleId", "environments", "issuerId", "keyId", "privateKeyFile", "released"])
     #expect(publisher["offers"]?.map(\.key).sorted() == ["accessDays", "offerId", "productIds"])
     #expect(publisher["webhooks"]?.map(\.key).sorted() == ["id", "secretFile", "topics", "url"])
   }

@@ -60,6 +60,7 @@ struct PublisherTests {
     #expect(app.bundleId == "com.a")
     #expect(app.appAppleId == 5)
     #expect(app.environments == ["Production", "Sandbox"])
+    #expect(app.isReleased)
     #expect(publisher.offers.offer(forProduct: "b")?.id == "S1")
     #expect(publisher.offers.offer(forProduct: "b")?.accessDays == nil)
     #expect(publisher.offers.offer(forProduct: "c")?.accessDays == 30)
@@ -73,8 +74,9 @@ struct PublisherTests {
   @Test func sandboxNeedsNoAppleId() throws {
     let publisher = try publisher(
       #""apps": [{"bundleId": "a", "issuerId": "i", "keyId": "k", "privateKeyFile": "key.p8","#
-        + #""environments": ["Sandbox"]}]"#)
+        + #""environments": ["Sandbox"], "released": false}]"#)
     #expect(publisher.apps.first?.appAppleId == nil)
+    #expect(publisher.apps.first?.isReleased == false)
   }
 
   @Test func publicKeys() throws {

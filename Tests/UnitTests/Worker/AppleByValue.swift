@@ -154,10 +154,11 @@ final class AppleByValue: FleetBudget {
 
   /// An app of the publisher.
   func app(
-    _ bundleId: String = "com.example", environments: [String] = ["Production", "Sandbox"]
+    _ bundleId: String = "com.example", environments: [String] = ["Production", "Sandbox"], isReleased: Bool = true
   ) -> Publisher.App {
     Publisher.App(
-      bundleId: bundleId, appAppleId: 5, issuerId: "i", keyId: "k", privateKey: key, environments: environments)
+      bundleId: bundleId, appAppleId: 5, issuerId: "i", keyId: "k", privateKey: key, environments: environments,
+      isReleased: isReleased)
   }
 
   /// Verifies transaction 100.

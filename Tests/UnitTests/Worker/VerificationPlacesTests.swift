@@ -64,6 +64,77 @@ struct VerificationPlacesTests {
     #expect(environment(try await apple.find(route: Route(place: "com.gone|Production"))) == "Production")
   }
 
+  // MARK: A key that is refused
+
+  @Test func `a 401 of production is tried again, and never hidden by the sandbox's "not found"`() async throws {
+    let apple = try AppleByValue()
+    apple.answers[.info(.production)] = .refused
+    let finding = try await apple.find()
+    #expect(finding.outcome == .failed(.unauthorized))
+    // What the sandbox would say is not asked for: neither that it knows nothing, nor that it knows a purchase.
+    apple.answers[.info(.sandbox)] = .info(try apple.signed(in: .sandbox))
+    #expect(try await apple.find().outcome == .failed(.unauthorized))
+    #expect(apple.calls == [.info(.production), .info(.production)])
+    // The other order: the sandbox was asked first, because it knew the transaction once.
+    apple.answers[.info(.sandbox)] = .code(.transactionIdNotFound)
+    let later = try await apple.find(route: Route(place: "com.example|Sandbox"))
+    #expect(later.outcome == .failed(.unauthorized))
+    #expect(apple.calls[2...] == [.info(.sandbox), .info(.production)])
+  }
+
+  @Test func `a 401 of production leads to the sandbox for an app that is not released`() async throws {
+    let apple = try AppleByValue()
+    let unreleased = [apple.app(isReleased: false)]
+    apple.answers = [.info(.production): .refused, .info(.sandbox): .info(try apple.signed(in: .sandbox))]
+    #expect(environment(try await apple.find(unreleased)) == "Sandbox")
+    // The sandbox has taken the key, so that its "not found" counts.
+    apple.answers[.info(.sandbox)] = .code(.transactionIdNotFound)
+    #expect(try await apple.find(unreleased).outcome == .unknownTransaction)
+    apple.answers[.info(.sandbox)] = .refused
+    #expect(try await apple.find(unreleased).outcome == .failed(.unauthorized))
+    #expect(apple.calls == Array(repeating: [.info(.production), .info(.sandbox)], count: 3).flatMap(\.self))
+    // Once production answers, it is believed.
+    apple.answers[.info(.production)] = .info(try apple.signed())
+    #expect(environment(try await apple.find(unreleased)) == "Production")
+  }
+
+  @Test func `another app may know what a refused key cannot ask for`() async throws {
+    let apple = try AppleByValue()
+    let apps = [apple.app(), apple.app(other)]
+    apple.answers = [
+      .info(.production): .refused,
+      .info(.sandbox, app: other): .info(try apple.signed(in: .sandbox) { $0.bundleId = other }),
+    ]
+    #expect(environment(try await apple.find(apps)) == "Sandbox")
+    apple.answers[.info(.sandbox, app: other)] = nil
+    #expect(try await apple.find(apps).outcome == .failed(.unauthorized))
+    let asked: [AppleByValue.Question] = [
+      .info(.production), .info(.production, app: other), .info(.sandbox, app: other),
+    ]
+    #expect(apple.calls == asked + asked)
+  }
+
+  @Test func `a sandbox that must not be asked is not asked by a later run of the attempt either`() async throws {
+    let apple = try AppleByValue()
+    apple.answers = [.info(.production): .refused, .info(.sandbox): .info(try apple.signed(in: .sandbox))]
+    apple.spent = [.info(.production, app: other), .statuses(.production, app: other)]
+    let apps = [apple.app(), apple.app(other)]
+    let waiting = try await apple.find(apps)
+    #expect(waiting.outcome == .postponed(.budget, wait: .seconds(7)))
+    apple.spent = []
+    #expect(try await apple.find(apps, route: waiting.route).outcome == .failed(.unauthorized))
+    #expect(!apple.calls.contains(.info(.sandbox)))
+  }
+
+  @Test func `a 401 behind an answer is tried again with the answer`() async throws {
+    let apple = try AppleByValue()
+    apple.answers[.info(.sandbox)] = .info(try apple.signed(in: .sandbox) { $0.expiresDate = AppleByValue.now })
+    apple.answers[.statuses(.sandbox)] = .refused
+    let finding = try await apple.find([apple.app(isReleased: false)])
+    #expect(finding.outcome == .failed(.unauthorized))
+    #expect(finding.route?.endpoint == "subscription-statuses" && finding.route?.answers != nil)
+  }
+
   // MARK: Budgets
 
   @Test func `a call that came with the lease is made without asking for another`() async throws {

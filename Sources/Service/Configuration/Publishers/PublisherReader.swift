@@ -80,6 +80,9 @@ struct PublisherReader {
     for name in environments where !["Production", "Sandbox"].contains(name) {
       reader.note("environments", "has \"\(name)\", expected Production or Sandbox")
     }
+    let isReleased = reader.bool(
+      "released", true,
+      "`false`: production's 401 means that it does not know the app yet, and the sandbox is asked.")
     let appAppleId = reader.int(
       "appAppleId", 0, 0...999_999_999_999_999, "The app's Apple id; required for production.")
     if appAppleId == 0, environments.contains("Production") {
@@ -101,7 +104,7 @@ struct PublisherReader {
     guard let key else { return nil }  // noted above
     return Publisher.App(
       bundleId: bundleId, appAppleId: appAppleId == 0 ? nil : appAppleId, issuerId: issuerId, keyId: keyId,
-      privateKey: key, environments: environments)
+      privateKey: key, environments: environments, isReleased: isReleased)
   }
 
   private func offer(_ reader: SettingsReader) -> Offer {

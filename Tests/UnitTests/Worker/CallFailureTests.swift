@@ -1,0 +1,67 @@
+import Crypto
+import Domain
+import HTTP
+import Testing
+
+@testable import AppStore
+@testable import Worker
+
+/// What a call without data means, branch by branch.
+struct CallFailureTests {
+  private let key: P256PrivateKey
+
+  init() throws { key = try .generate() }
+
+  private func failure(
+    _ kind: AppStoreAPIError.Kind, in environment: AppStoreEnvironment = .production,
+    of environments: [String] = ["Production", "Sandbox"], isReleased: Bool = true, hasAnswer: Bool = false
+  ) -> CallFailure {
+    CallFailure.of(
+      kind, in: environment,
+      for: Publisher.App(
+        bundleId: "a", appAppleId: nil, issuerId: "i", keyId: "k", privateKey: key, environments: environments,
+        isReleased: isReleased),
+      hasAnswer: hasAnswer)
+  }
+
+  @Test func `only of an app that is not released production's 401 says that it is unknown`() {
+    #expect(failure(.unauthorized) == .keyRefused)
+    #expect(failure(.unauthorized, isReleased: false) == .unknownHere)
+    #expect(failure(.unauthorized, of: ["Production"], isReleased: false) == .keyRefused)
+    #expect(failure(.unauthorized, in: .sandbox, isReleased: false) == .keyRefused)
+    #expect(failure(.unauthorized, in: .sandbox) == .keyRefused)
+    // The key was right a moment ago.
+    for isReleased in [true, false] {
+      #expect(failure(.unauthorized, isReleased: isReleased, hasAnswer: true) == .failed(.unauthorized))
+    }
+  }
+
+  @Test func `of Apple's codes four say that the transaction is unknown`() {
+    let unknown: [AppStoreErrorCode] = [
+      .transactionIdNotFound, .originalTransactionIdNotFound, .invalidTransactionId, .invalidOriginalTransactionId,
+    ]
+    for code in unknown { #expect(failure(.api(code)) == .unknownHere) }
+    for code: AppStoreErrorCode in [
+      .generalInternal, .invalidAppIdentifier, .accountNotFoundRetryable, .originalTransactionIdNotFoundRetryable,
+      AppStoreErrorCode(rawValue: 9_999_999),
+    ] {
+      #expect(failure(.api(code)) == .failed(.appleError))
+    }
+  }
+
+  @Test func `everything else is tried again`() {
+    #expect(failure(.rateLimited(retryAfterMilliseconds: 5)) == .rateLimited(until: 5))
+    #expect(failure(.rateLimited(retryAfterMilliseconds: nil)) == .rateLimited(until: nil))
+    #expect(failure(.http(404)) == .failed(.appleError))
+    #expect(failure(.malformedAnswer) == .failed(.malformedAnswer))
+    #expect(failure(.invalidRequest("")) == .failed(.appleError))
+    func transport(_ code: HTTPClientError.Code) -> CallFailure {
+      failure(.transport(HTTPClientError(code: code, target: "", cause: "")))
+    }
+    #expect(transport(.timeout) == .failed(.timeout))
+    #expect(transport(.responseTooLarge) == .failed(.malformedAnswer))
+    for code: HTTPClientError.Code in [.unreachable, .forbiddenAddress, .tls, .interrupted, .cancelled] {
+      #expect(transport(code) == .failed(.network))
+    }
+  }
+}
