@@ -1,4 +1,5 @@
 public import AMQP
+public import Domain
 import EventLoop
 
 /// The exchanges and queues of the fleet, each argument explicit, since brokers from 3.10 to 4.x have other defaults.
@@ -7,16 +8,13 @@ import EventLoop
 public struct Topology: Sendable {
   /// The first part of all names.
   public let prefix: String
-  /// The delays of the jobs' tiers.
-  public let jobTiers: [Duration]
-  /// The delays of the deliveries' tiers.
-  public let deliveryTiers: [Duration]
+  /// The delays of the queues in which jobs and deliveries wait.
+  public let delays: [Duration]
 
-  /// Creates the names for a configured prefix and the tiers of both retry schedules.
-  public init(prefix: String, jobTiers: [Duration], deliveryTiers: [Duration]) {
+  /// Creates the names for a configured prefix.
+  public init(prefix: String, delays: [Duration] = DelayTiers.all) {
     self.prefix = prefix
-    self.jobTiers = jobTiers
-    self.deliveryTiers = deliveryTiers
+    self.delays = delays
   }
 
   /// Jobs wait here for a worker.
@@ -30,14 +28,14 @@ public struct Topology: Sendable {
   /// Deliveries given up, each with its reason.
   public var deadDeliveries: String { "\(prefix).notifier.dead" }
 
-  /// The queue in which a job waits for a delay of ``jobTiers``.
+  /// The queue in which a job waits for one of ``delays``.
   public func jobDelay(_ tier: Duration) -> String { "\(jobs).delay.\(tier.wholeMilliseconds)" }
-  /// The queue in which a delivery waits for a delay of ``deliveryTiers``.
+  /// The queue in which a delivery waits for one of ``delays``.
   public func deliveryDelay(_ tier: Duration) -> String { "\(deliveries).delay.\(tier.wholeMilliseconds)" }
 
   /// Every queue.
   public var queues: [String] {
-    [jobs, deadJobs, deliveries, deadDeliveries] + jobTiers.map(jobDelay) + deliveryTiers.map(deliveryDelay)
+    [jobs, deadJobs, deliveries, deadDeliveries] + delays.map(jobDelay) + delays.map(deliveryDelay)
   }
 
   /// Declares everything.
@@ -51,10 +49,8 @@ public struct Topology: Sendable {
     try await channel.declareQueue(jobs, arguments: Self.work(deadLettersTo: deadJobs))
     try await channel.declareQueue(deliveries, arguments: Self.work(deadLettersTo: deadDeliveries))
     try await channel.bindQueue(deliveries, to: events, routingKey: "#")
-    for tier in jobTiers {
+    for tier in delays {
       try await channel.declareQueue(jobDelay(tier), arguments: Self.delay(tier, then: jobs))
-    }
-    for tier in deliveryTiers {
       try await channel.declareQueue(deliveryDelay(tier), arguments: Self.delay(tier, then: deliveries))
     }
   }

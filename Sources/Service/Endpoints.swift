@@ -28,9 +28,7 @@ extension RedisEndpoint {
 extension Topology {
   /// The topology that the configuration asks for, the same for every role.
   public init(_ settings: Settings) {
-    self.init(
-      prefix: settings.rabbitmq.prefix, jobTiers: RetryPolicy(settings.worker).tiers,
-      deliveryTiers: DeliveryDelay.tiers)
+    self.init(prefix: settings.rabbitmq.prefix)
   }
 }
 

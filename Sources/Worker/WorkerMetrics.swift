@@ -31,7 +31,7 @@ final class WorkerMetrics {
       "countersign_apple_call_duration_seconds", "Calls to Apple.", labels: ["endpoint", "environment", "outcome"])
     results = metrics.counter(
       "countersign_results_total", "Finalized synchronizations by result.", labels: ["result"])
-    retries = metrics.counter("countersign_job_retries_total", "Jobs put into a delay tier.", labels: ["cause"])
+    retries = metrics.counter("countersign_job_retries_total", "Jobs put into a delay queue.", labels: ["cause"])
     // An alert on the increase of one must see the first.
     for cause in RetryCause.allCases { retries.add(0, cause.rawValue) }
     dead = metrics.counter("countersign_dead_jobs_total", "Deliveries put into the dead-letter queue.")

@@ -10,12 +10,6 @@ public struct RetryPolicy: Sendable {
     self.schedule = schedule
     self.notFoundRetries = notFoundRetries
   }
-
-  /// The delay tiers that the policy needs, shortest first.
-  public var tiers: [Duration] { Set(schedule + [.seconds(1), .seconds(5), .seconds(30)]).sorted() }
-
-  /// Returns the shortest tier that is no shorter than a wait, or the longest one there is.
-  public func tier(for wait: Duration) -> Duration { tiers.first { $0 >= wait } ?? tiers[tiers.count - 1] }
 }
 
 /// What an attempt to verify came to.
@@ -55,8 +49,8 @@ public enum RetryCause: String, Sendable, CaseIterable {
 /// What to do after an attempt.
 public enum NextStep: Sendable, Equatable {
   case conclude(Outcome)
-  /// Publish the job to the tier and acknowledge this delivery.
-  case retry(attempt: Int, tier: Duration, RetryCause)
+  /// Delay the job for so long and acknowledge this delivery.
+  case retry(attempt: Int, after: Duration, RetryCause)
 
   /// Decides by value what follows from an attempt.
   ///
@@ -79,12 +73,12 @@ public enum NextStep: Sendable, Equatable {
     case .failed(let cause):
       return again(attempt, policy, cause)
     case .postponed(let cause, let wait):
-      return .retry(attempt: attempt, tier: policy.tier(for: wait), cause)
+      return .retry(attempt: attempt, after: wait, cause)
     }
   }
 
   private static func again(_ attempt: Int, _ policy: RetryPolicy, _ cause: RetryCause) -> NextStep {
     guard attempt <= policy.schedule.count else { return .conclude(Outcome(.internalError)) }
-    return .retry(attempt: attempt + 1, tier: policy.tier(for: policy.schedule[attempt - 1]), cause)
+    return .retry(attempt: attempt + 1, after: policy.schedule[attempt - 1], cause)
   }
 }

@@ -1,6 +1,5 @@
 import AMQP
 import Crypto
-import Domain
 public import EventLoop
 import FoundationEssentials
 import Glibc
@@ -117,9 +116,7 @@ public final class RunningFleet {
           Simulator.App(bundleId: "com.example.app", appAppleId: 1_234_567_890, issuerId: "issuer", keyId: "KEY1")
         ]))
     try await simulator.start()
-    topology = Topology(
-      prefix: prefix, jobTiers: [.milliseconds(200), .seconds(1), .seconds(5), .seconds(30)],
-      deliveryTiers: DeliveryDelay.tiers)
+    topology = Topology(prefix: prefix)
     receiver = try HTTPServer(HTTPServer.Configuration()) { [weak self] in self?.receive($0) ?? .text(503, "") }
     if throughProxies { network = try FleetNetwork(simulator: simulator.port, receiver: receiver.port) }
     webhookURL = "http://127.0.0.1:\(network?.port(FleetNetwork.Link("notifiers", "receiver")) ?? receiver.port)/hook"

@@ -147,7 +147,7 @@ extension PurchaseStore {
     return reply.map { $0.integer == 1 }
   }
 
-  /// Gives the lease back because the job goes to a delay tier; the status becomes `retrying` when it is a failure.
+  /// Gives the lease back because the job goes to a delay queue; the status becomes `retrying` when it is a failure.
   ///
   /// - Parameters:
   ///   - sweepAfter: when the sweep may look at the synchronization; must be longer than the delay.

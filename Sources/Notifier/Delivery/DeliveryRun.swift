@@ -48,7 +48,7 @@ final class DeliveryRun {
   private func wait(_ delivery: Delivery, _ time: Duration) async -> Bool {
     // Too many of them would keep others waiting: a second late is better.
     guard notifier.almostDue < max(1, context.settings.notifier.concurrency / 4) else {
-      let queue = notifier.topology.deliveryDelay(DeliveryDelay.tiers[0])
+      let queue = notifier.topology.deliveryDelay(DelayTiers.all[0])
       return await notifier.publish(delivery.message(queue: queue), context.log)
     }
     notifier.almostDue += 1

@@ -116,7 +116,7 @@ public struct WorkerSettings: Sendable {
       "worker.leaseSeconds", 15, 0.5...600, "A worker that is silent for so long loses its jobs to another.")
     retrySchedule = reader.secondsList(
       "worker.retryScheduleSeconds", [1, 5, 30, 120, 600] + Array(repeating: 3600, count: 23),
-      "Delay before each further attempt; each different delay is a queue.")
+      "Delay before each further attempt, which comes a second or a tenth later at most.")
     notFoundRetries = Int(
       reader.int("worker.notFoundRetries", 2, 0...20, "Further attempts while Apple does not know a transaction."))
     answerReuse = reader.seconds(
@@ -129,7 +129,7 @@ public struct WorkerSettings: Sendable {
     sweepAfter = reader.seconds(
       "worker.sweepAfterSeconds", 120, 0.1...86_400,
       "Age at which an open synchronization that no queue seems to hold is enqueued again.")
-    // A copy of a job may wait in the longest tier while the original is finalized, and must find its status.
+    // A copy of a job may wait for the longest delay while the original is finalized, and must find its status.
     let longest = (retrySchedule.max() ?? .zero) + sweepAfter
     if statusRetention < longest + .seconds(30) {
       reader.note(

@@ -41,6 +41,7 @@ final class JobRun {
   }
 
   func run() async {
+    if let delay = JobDelay(due: JobMessage.due(received.delivery), now: context.now()) { return await goOn(delay) }
     if attempt == 1, !received.delivery.isRedelivered {
       worker.metrics.queueWait.observe(seconds(since: job.registeredAt))
     }
@@ -105,25 +106,25 @@ final class JobRun {
   func takeLease() async -> Bool {
     let start = ContinuousClock.now
     switch await askForLease() {
-    case .taken(let lease):
+    case .success(.taken(let lease)):
       begin(lease, askedAt: start)
       return true
-    case .some(let answer): await leave(answer)
-    case nil: await delay(attempt, .seconds(1), .storeUnavailable)
+    case .success(let answer): await leave(answer)
+    case .failure(let refusal): await delay(attempt, refusal.wait, refusal.cause)
     }
     return false
   }
 
-  /// Asks for the lease; `nil` when Redis could not be asked.
   @inline(never)
-  private func askForLease() async -> LeaseAnswer? {
+  private func askForLease() async -> Result<LeaseAnswer, StoreRefusal> {
     do {
-      return try await worker.store.takeLease(
+      let answer = try await worker.store.takeLease(
         job, for: context.settings.worker.leaseDuration, sweepAfter: context.settings.worker.sweepAfter,
         wasRedelivered: JobMessage.wasRedelivered(received.delivery), places: places.map(\.call))
+      return .success(answer)
     } catch {
       log.warning("lease failed", ["cause": .failure(error)])
-      return nil
+      return .failure(StoreRefusal(error))
     }
   }
 
@@ -158,7 +159,7 @@ final class JobRun {
     worker.letsGo(self)
     switch nextStep(after: finding.outcome) {
     case .conclude(let conclusion): await finalize(conclusion, lastingRoute(after: finding), reuse: reuse(of: finding))
-    case .retry(let next, let tier, let cause): await retry(next, tier, cause, route(after: finding))
+    case .retry(let next, let wait, let cause): await retry(next, wait, cause, route(after: finding))
     }
   }
 
@@ -186,39 +187,42 @@ final class JobRun {
   }
 
   @inline(never)
-  private func retry(_ next: Int, _ tier: Duration, _ cause: RetryCause, _ route: String?) async {
+  private func retry(_ next: Int, _ wait: Duration, _ cause: RetryCause, _ route: String?) async {
     // A run that was only postponed has proven nothing.
-    await release(isRetrying: next > attempt, after: tier, isRun: next > attempt, route: route)
+    await release(isRetrying: next > attempt, after: wait, isRun: next > attempt, route: route)
     if next > attempt {
-      log.info("retrying", ["cause": .string(cause.rawValue), "delaySeconds": .double(tier.inSeconds)])
+      log.info("retrying", ["cause": .string(cause.rawValue), "delaySeconds": .double(wait.inSeconds)])
     }
-    await delay(next, tier, cause)
+    await delay(next, wait, cause)
   }
 
   /// Finalizes: the fencing number decides whether what we found takes effect.
   func finalize(_ outcome: Outcome, _ route: String?, reuse: Duration = .zero) async {
     switch await write(outcome, route, reuse) {
-    case .finalized(let synchronization):
+    case .success(.finalized(let synchronization)):
       note(synchronization.conclusion)
       await tell(synchronization)
-    case .stale:
+    case .success(.stale):
       noteStale("a later lease was given out")
       // The later lease may be that of another synchronization: this one must still come to its end.
       await delay(attempt, .seconds(1), .busy, hasRun: true)
-    case nil: await delay(attempt, .seconds(1), .storeUnavailable, hasRun: true)
+    case .failure(let refusal): await delay(attempt, refusal.wait, refusal.cause, hasRun: true)
     }
   }
 
-  /// Writes an outcome; `nil` when it is unknown whether it took effect.
+  /// Writes an outcome; after a failure it is unknown whether it took effect.
   @inline(never)
-  private func write(_ outcome: Outcome, _ route: String?, _ reuse: Duration) async -> FinalizeAnswer? {
+  private func write(
+    _ outcome: Outcome, _ route: String?, _ reuse: Duration
+  ) async -> Result<FinalizeAnswer, StoreRefusal> {
     do {
-      return try await worker.store.finalize(
+      let answer = try await worker.store.finalize(
         job, lease, outcome, retention: context.settings.worker.statusRetention,
         sweepAfter: context.settings.worker.sweepAfter, route: route, reuse: reuse)
+      return .success(answer)
     } catch {
       log.warning("finalize failed", ["cause": .failure(error)])
-      return nil
+      return .failure(StoreRefusal(error))
     }
   }
 
@@ -272,16 +276,26 @@ final class JobRun {
 
   // MARK: Ways off the queue
 
-  /// Publishes the job to a delay tier and, once that is confirmed, acknowledges this delivery.
+  /// Delays the job, and acknowledges this delivery.
   @inline(never)
   func delay(_ next: Int, _ wait: Duration, _ cause: RetryCause, hasRun: Bool = false) async {
     worker.metrics.retries.count(cause.rawValue)
-    let queue = worker.topology.jobDelay(worker.policy.tier(for: wait))
+    // Only a job that did not run yet carries on that it was redelivered; any other has just shown how it ends.
+    let untried: Set<RetryCause> = [.busy, .budget, .storeUnavailable, .newerFormat]
+    await publish(next, JobDelay(wait, now: context.now()), isUntried: !hasRun && untried.contains(cause))
+  }
+
+  /// Lets a job wait that has not waited long enough behind one delay queue.
+  @inline(never)
+  private func goOn(_ delay: JobDelay) async { await publish(attempt, delay, isUntried: true) }
+
+  /// Publishes the job to a delay queue and, once that is confirmed, acknowledges this delivery.
+  @inline(never)
+  private func publish(_ next: Int, _ delay: JobDelay, isUntried: Bool) async {
+    let queue = worker.topology.jobDelay(delay.tier)
     do {
-      // Only a job that did not run yet carries on that it was redelivered; any other has just shown how it ends.
-      let isUntried = !hasRun && (cause == .busy || cause == .budget || cause == .storeUnavailable)
       let message = JobMessage.message(
-        job, attempt: next, queue: queue,
+        job, attempt: next, queue: queue, due: delay.due,
         wasRedelivered: isUntried && JobMessage.wasRedelivered(received.delivery))
       try await worker.publisher.publishSurely(message)
       received.acknowledge()

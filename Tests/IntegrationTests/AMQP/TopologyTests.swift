@@ -14,8 +14,7 @@ struct TopologyTests {
   /// Brokers drop a message that comes back to a queue by dead-lettering alone; ours is published anew each time.
   @Test func `a job that goes round through every tier several times arrives each time`() async throws {
     let topology = Topology(
-      prefix: "test-\(UInt64.random(in: 0...UInt64.max))", jobTiers: [.milliseconds(50), .milliseconds(100)],
-      deliveryTiers: [.milliseconds(50)])
+      prefix: "test-\(UInt64.random(in: 0...UInt64.max))", delays: [.milliseconds(50), .milliseconds(100)])
     let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "test")
     let channel = try await connection.openChannel()
     try await topology.declare(on: channel)
@@ -28,7 +27,7 @@ struct TopologyTests {
       synchronizationId: "s", publisherId: 1, customerId: 2, transactionId: "3", registeredAt: 4, traceparent: nil)
     var round = 0
     for _ in 0..<4 {
-      for tier in topology.jobTiers {
+      for tier in topology.delays {
         round += 1
         try await channel.publish(JobMessage.message(job, attempt: round, queue: topology.jobDelay(tier)))
         let delivery = await received.wait(for: round)[round - 1]

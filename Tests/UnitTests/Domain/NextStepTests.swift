@@ -36,9 +36,9 @@ struct NextStepTests {
   }
 
   @Test func failuresFollowTheScheduleAndThenEnd() {
-    #expect(step(.failed(.network), attempt: 1) == .retry(attempt: 2, tier: .seconds(1), .network))
-    #expect(step(.failed(.timeout), attempt: 2) == .retry(attempt: 3, tier: .seconds(5), .timeout))
-    #expect(step(.failed(.appleError), attempt: 3) == .retry(attempt: 4, tier: .seconds(60), .appleError))
+    #expect(step(.failed(.network), attempt: 1) == .retry(attempt: 2, after: .seconds(1), .network))
+    #expect(step(.failed(.timeout), attempt: 2) == .retry(attempt: 3, after: .seconds(5), .timeout))
+    #expect(step(.failed(.appleError), attempt: 3) == .retry(attempt: 4, after: .seconds(60), .appleError))
     #expect(step(.failed(.network), attempt: 4) == .conclude(Outcome(.internalError)))
     #expect(step(.failed(.network), attempt: 5) == .conclude(Outcome(.internalError)))
   }
@@ -49,8 +49,8 @@ struct NextStepTests {
   }
 
   @Test func unknownTransactionIsTriedAgainTwice() {
-    #expect(step(.unknownTransaction, attempt: 1) == .retry(attempt: 2, tier: .seconds(1), .notFoundYet))
-    #expect(step(.unknownTransaction, attempt: 2) == .retry(attempt: 3, tier: .seconds(5), .notFoundYet))
+    #expect(step(.unknownTransaction, attempt: 1) == .retry(attempt: 2, after: .seconds(1), .notFoundYet))
+    #expect(step(.unknownTransaction, attempt: 2) == .retry(attempt: 3, after: .seconds(5), .notFoundYet))
     #expect(step(.unknownTransaction, attempt: 3) == .conclude(Outcome(.transactionIdNotFound)))
     #expect(step(.unknownTransaction, attempt: 9) == .conclude(Outcome(.transactionIdNotFound)))
     let none = RetryPolicy(schedule: [.seconds(1)], notFoundRetries: 0)
@@ -62,36 +62,16 @@ struct NextStepTests {
   func unknownTransactionWithAUsedUpSchedule() {
     let policy = RetryPolicy(schedule: [.seconds(1)], notFoundRetries: 5)
     #expect(
-      step(.unknownTransaction, attempt: 1, policy: policy) == .retry(attempt: 2, tier: .seconds(1), .notFoundYet))
+      step(.unknownTransaction, attempt: 1, policy: policy) == .retry(attempt: 2, after: .seconds(1), .notFoundYet))
     #expect(step(.unknownTransaction, attempt: 2, policy: policy) == .conclude(Outcome(.transactionIdNotFound)))
   }
 
   @Test(arguments: [1, 4, 5, 1_000_000]) func postponingDoesNotCount(attempt: Int) {
     #expect(
       step(.postponed(.budget, wait: .milliseconds(200)), attempt: attempt)
-        == .retry(attempt: attempt, tier: .seconds(1), .budget))
+        == .retry(attempt: attempt, after: .milliseconds(200), .budget))
     #expect(
       step(.postponed(.rateLimited, wait: .seconds(86_400)), attempt: attempt)
-        == .retry(attempt: attempt, tier: .seconds(60), .rateLimited))
-  }
-}
-
-/// The delay tiers of a policy.
-struct RetryPolicyTests {
-  @Test func tiersAreDistinctSortedAndAlwaysThere() {
-    #expect(RetryPolicy(schedule: [], notFoundRetries: 0).tiers == [.seconds(1), .seconds(5), .seconds(30)])
-    let policy = RetryPolicy(
-      schedule: [.seconds(600), .seconds(5), .milliseconds(200), .seconds(600)], notFoundRetries: 0)
-    #expect(policy.tiers == [.milliseconds(200), .seconds(1), .seconds(5), .seconds(30), .seconds(600)])
-  }
-
-  @Test func tierIsTheShortestThatIsLongEnough() {
-    let policy = RetryPolicy(schedule: [.seconds(600)], notFoundRetries: 0)
-    #expect(policy.tier(for: .seconds(-1)) == .seconds(1))
-    #expect(policy.tier(for: .zero) == .seconds(1))
-    #expect(policy.tier(for: .seconds(1)) == .seconds(1))
-    #expect(policy.tier(for: .seconds(1) + .nanoseconds(1)) == .seconds(5))
-    #expect(policy.tier(for: .seconds(600)) == .seconds(600))
-    #expect(policy.tier(for: .seconds(601)) == .seconds(600))
+        == .retry(attempt: attempt, after: .seconds(86_400), .rateLimited))
   }
 }

@@ -202,7 +202,7 @@ struct EventMessageTests {
 /// The names of the queues.
 struct TopologyTests {
   @Test func names() {
-    let topology = Topology(prefix: "cs", jobTiers: [.seconds(1)], deliveryTiers: [.seconds(5)])
+    let topology = Topology(prefix: "cs")
     #expect(topology.jobs == "cs.jobs")
     #expect(topology.deadJobs == "cs.jobs.dead")
     #expect(topology.events == "cs.events")
@@ -210,6 +210,12 @@ struct TopologyTests {
     #expect(topology.deadDeliveries == "cs.notifier.dead")
     #expect(topology.jobDelay(.seconds(1)) == "cs.jobs.delay.1000")
     #expect(topology.jobDelay(.milliseconds(50)) == "cs.jobs.delay.50")
-    #expect(topology.deliveryDelay(.seconds(86_400)) == "cs.notifier.delay.86400000")
+    #expect(topology.deliveryDelay(.seconds(1800)) == "cs.notifier.delay.1800000")
+    let delays = [1, 2, 5, 10, 30, 60, 300, 1800]
+    #expect(
+      Set(topology.queues)
+        == Set(
+          ["cs.jobs", "cs.jobs.dead", "cs.notifier", "cs.notifier.dead"]
+            + delays.map { "cs.jobs.delay.\($0)000" } + delays.map { "cs.notifier.delay.\($0)000" }))
   }
 }

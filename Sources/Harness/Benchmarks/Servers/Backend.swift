@@ -41,9 +41,7 @@ final class Backend {
     self.place = place
     redis = RedisClient(place.store)
     store = PurchaseStore(redis, prefix: Self.keyPrefix)
-    // The tiers are those of the configuration that the roles are started with.
-    let tiers = [1, 5, 30, 60, 300, 1800].map { Duration.seconds($0) }
-    let topology = Topology(prefix: place.prefix, jobTiers: tiers, deliveryTiers: tiers)
+    let topology = Topology(prefix: place.prefix)
     self.topology = topology
     publisher = AMQPPublisher(
       place.broker, name: "benchmark publishes", onChange: { _ in },
