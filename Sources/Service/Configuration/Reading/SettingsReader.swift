@@ -63,12 +63,10 @@ final class SettingsReader {
   }
 
   func factor(_ key: String, _ fallback: Double, _ range: ClosedRange<Double>, _ meaning: String) -> Double {
-    read(
-      key, fallback, "`\(Self.plain(fallback))`", meaning,
-      "a number from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound))"
-    ) {
-      Self.number($0).flatMap { range.contains($0) ? $0 : nil }
-    } ?? fallback
+    let form = Form<Double>(number: "a number from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound))") {
+      range.contains($0) ? $0 : nil
+    }
+    return read(key, fallback, "`\(Self.plain(fallback))`", meaning, form) ?? fallback
   }
 
   func bool(_ key: String, _ fallback: Bool, _ meaning: String) -> Bool {
