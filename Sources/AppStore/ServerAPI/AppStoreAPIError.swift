@@ -14,7 +14,7 @@ public struct AppStoreAPIError: Error, Sendable, CustomStringConvertible {
     case http(Int)
     /// Status 401, which has no code: a wrong key or clock, or production before the app's first release.
     case unauthorized
-    /// Too many calls; the time to wait for is in ``AppStoreAPIError/retryAfterMilliseconds``.
+    /// Too many calls; if Apple said so, when the next one may be made, in milliseconds since 1970.
     case rateLimited(retryAfterMilliseconds: Int64?)
     /// There was no complete answer.
     case transport(HTTPClientError)
@@ -78,29 +78,9 @@ public struct AppStoreAPIError: Error, Sendable, CustomStringConvertible {
       kind, endpoint: endpoint, message: body?.errorMessage, correlation: AppleCorrelation(response))
   }
 
-  /// When the next call may be made, in milliseconds since 1970; only of a rate limit, and only if Apple said so.
-  public var retryAfterMilliseconds: Int64? {
-    if case .rateLimited(let time) = kind { time } else { nil }
-  }
-
   /// The code, if Apple gave one.
   public var code: AppStoreErrorCode? {
     if case .api(let code) = kind { code } else { nil }
-  }
-
-  /// Whether the same call may succeed later.
-  public var isRetryable: Bool {
-    switch kind {
-    case .api(let code): code.isRetryable
-    case .http(let status): status >= 500 || status == 408
-    case .rateLimited, .malformedAnswer: true
-    case .unauthorized, .invalidRequest: false
-    case .transport(let error):
-      switch error.code {
-      case .unreachable, .forbiddenAddress, .tls, .timeout, .interrupted, .cancelled: true
-      case .responseTooLarge, .invalidRequest: false
-      }
-    }
   }
 
   public var description: String {

@@ -13,14 +13,4 @@ public struct AppStoreErrorCode: RawRepresentable, Hashable, Sendable, Codable, 
   public var name: String? { Self.names[self] }
 
   public var description: String { name.map { "\(rawValue) \($0)" } ?? "\(rawValue)" }
-
-  /// Whether the same call may succeed later: the codes that say so, and every internal error of Apple.
-  public var isRetryable: Bool {
-    switch self {
-    case .accountNotFoundRetryable, .appNotFoundRetryable, .originalTransactionIdNotFoundRetryable,
-      .rateLimitExceeded:
-      true
-    default: (5_000_000..<6_000_000).contains(rawValue)
-    }
-  }
 }

@@ -3,11 +3,6 @@ import Formats
 /// The forms of Apple's identifiers. They go into paths unescaped, so that an id with a slash or a question mark in it
 /// would make another call of ours.
 public enum AppStoreIdentifier {
-  /// Returns whether this can be the id of an order: 1 to 64 ASCII letters and digits.
-  public static func isOrderId(_ text: String) -> Bool {
-    matches(text, \.isASCIILetterOrDigit)
-  }
-
   /// Returns whether this can be the token of a test notification: 1 to 128 ASCII letters, digits, `-` and `_`.
   public static func isTestNotificationToken(_ text: String) -> Bool {
     matches(text, upTo: 128) { $0.isASCIILetterOrDigit || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }

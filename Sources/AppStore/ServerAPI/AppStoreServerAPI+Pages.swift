@@ -25,17 +25,6 @@ extension AppStoreServerAPI {
     }
   }
 
-  /// Returns the customer's refunded transactions in the app, each signed, from all pages.
-  public func allRefunds(
-    _ transactionId: String, since revision: String? = nil, in environment: AppStoreEnvironment,
-    for app: AppCredentials, pages: Int = 1000
-  ) async throws(AppStoreAPIError) -> AppStorePages<String> {
-    try await collect(.refundHistory, from: revision, pages) { revision throws(AppStoreAPIError) in
-      let page = try await refundHistory(transactionId, revision: revision, in: environment, for: app).body
-      return (page.signedTransactions ?? [], page.revision, page.hasMore ?? false)
-    }
-  }
-
   /// Returns the notifications that Apple sent or tried to send, from all pages.
   public func allNotifications(
     _ request: NotificationHistoryRequest, in environment: AppStoreEnvironment, for app: AppCredentials,

@@ -4,12 +4,6 @@ public struct TransactionInfoResponse: Hashable, Sendable, Codable {
   public var signedTransactionInfo: String
 }
 
-/// The answer of Get App Transaction Info.
-public struct AppTransactionInfoResponse: Hashable, Sendable, Codable {
-  /// The app transaction, signed.
-  public var signedAppTransactionInfo: String
-}
-
 /// The answer of Get All Subscription Statuses.
 public struct SubscriptionStatusesResponse: Hashable, Sendable, Codable {
   /// Where the subscriptions were bought.
@@ -55,23 +49,5 @@ public struct TransactionHistoryResponse: Hashable, Sendable, Codable {
   /// Where the transactions were made.
   public var environment: AppStoreEnvironment?
   /// Up to twenty transactions, each signed.
-  public var signedTransactions: [String]?
-}
-
-/// A page of Get Refund History.
-public struct RefundHistoryResponse: Hashable, Sendable, Codable {
-  /// Up to twenty transactions, each signed.
-  public var signedTransactions: [String]?
-  /// What to pass to get the next page.
-  public var revision: String?
-  /// Whether there is a next page.
-  public var hasMore: Bool?
-}
-
-/// The answer of Look Up Order ID.
-public struct OrderLookupResponse: Hashable, Sendable, Codable {
-  /// 0 for a valid order id of the app, 1 for any other.
-  public var status: Int32?
-  /// The transactions of the order, each signed.
   public var signedTransactions: [String]?
 }

@@ -5,15 +5,12 @@ public import JSON
 ///
 /// It never calls anybody: a chain is judged at the date of signing against pinned roots.
 public final class SignedDataVerifier: Sendable {
-  private let signatures: SignatureVerification
+  let signatures: SignatureVerification
 
   /// Creates a verifier that trusts the given roots and remembers a number of verified chains.
   public init(roots: TrustedRoots = .apple, cachedChains: Int = 64) {
     signatures = SignatureVerification(roots: roots, cache: VerifiedChainCache(capacity: cachedChains))
   }
-
-  /// How many verified chains are remembered.
-  var cachedChainCount: Int { signatures.cache.count }
 
   /// Verifies a transaction.
   public func transaction(_ jws: String, expecting apps: AcceptedApps) -> Verdict<TransactionPayload> {

@@ -51,9 +51,6 @@ extension PurchaseStore {
     }
     return due
   }
-
-  /// How many synchronizations are not finalized, or are and have not been told.
-  public func openCount() async throws -> Int64 { try await redis.send(["ZCARD", keys.open]).integer ?? 0 }
 }
 
 extension RedisScript {

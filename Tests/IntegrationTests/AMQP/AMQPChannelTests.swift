@@ -69,7 +69,6 @@ struct AMQPChannelTests {
         }
       }
       for task in tasks { try await task.value }
-      #expect(channel.unconfirmed == 0)
       #expect(try await channel.declareQueue(queue, passive: true).messages == 1000)
     }
   }

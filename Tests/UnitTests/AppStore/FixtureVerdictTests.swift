@@ -117,7 +117,7 @@ struct FixtureVerdictTests {
       #expect(payload?.notificationType == .test)
       #expect(payload?.signedDate == 1_757_035_472_686)
     }
-    #expect(verifier.cachedChainCount == 1)
+    #expect(verifier.signatures.cache.count == 1)
   }
 
   @Test func payloadFields() throws {
@@ -154,6 +154,6 @@ struct FixtureVerdictTests {
     let apps = AcceptedApps([AcceptedApps.App(bundleId: "com.example.app", appAppleId: 123_456_789)])
     let verdict = verifier.transaction(try Fixtures.text("generated-pki/\(file)"), expecting: apps)
     #expect(verdict.rejection?.reason == reason)
-    #expect(verifier.cachedChainCount == (reason == nil ? 1 : 0))
+    #expect(verifier.signatures.cache.count == (reason == nil ? 1 : 0))
   }
 }

@@ -79,7 +79,6 @@ struct ServerAPITests {
     for page in pages {
       let api = api(Recorder(Self.json(200, page)))
       let app = try app()
-      await #expect(throws: AppStoreAPIError.self) { try await api.allRefunds("1", in: .production, for: app) }
       await #expect(throws: AppStoreAPIError.self) { try await api.allTransactions("1", in: .sandbox, for: app) }
     }
     let recorder = Recorder(Self.json(500, "{}"))
@@ -145,16 +144,11 @@ struct ServerAPITests {
     let error = await #expect(throws: AppStoreAPIError.self) {
       try await api.subscriptionStatuses(id, in: .production, for: app)
     }
-    #expect(error?.isRetryable == false)
-    await #expect(throws: AppStoreAPIError.self) {
-      try await api.setAppAccountToken("x", ofOriginalTransaction: id, in: .production, for: app)
-    }
+    guard case .invalidRequest? = error?.kind else { throw try #require(error) }
     #expect(recorder.requests.isEmpty)
   }
 
   @Test func formsOfIds() {
-    #expect(AppStoreIdentifier.isOrderId("MK5TTTVWJH"))
-    #expect(!AppStoreIdentifier.isOrderId("MK5/../x") && !AppStoreIdentifier.isOrderId(""))
     #expect(AppStoreIdentifier.isTestNotificationToken("ce3af791-365e-4c60-841b-1674b43c1609_1656708000000"))
     #expect(!AppStoreIdentifier.isTestNotificationToken("a.b"))
   }
@@ -189,34 +183,28 @@ struct ServerAPITests {
       ofTransaction: "5", in: .production, for: app)
     #expect(recorder.requests[2].method == "PUT")
     #expect(recorder.requests[2].url.hasSuffix("/inApps/v2/transactions/consumption/5"))
-    recorder.response = HTTPClientResponse(status: 200)
-    _ = try await api.setAppAccountToken("u", ofOriginalTransaction: "5", in: .production, for: app)
-    #expect(recorder.requests[3].url.hasSuffix("/inApps/v1/transactions/5/appAccountToken"))
-    #expect(recorder.requests[3].body.map { String(decoding: $0, as: UTF8.self) } == #"{"appAccountToken":"u"}"#)
   }
 
   @Test(arguments: [
-    (404, 4_040_010, "TransactionIdNotFoundError", false), (404, 4_040_002, "AccountNotFoundRetryableError", true),
-    (404, 4_040_004, "AppNotFoundRetryableError", true),
-    (404, 4_040_006, "OriginalTransactionIdNotFoundRetryableError", true),
-    (500, 5_000_000, "GeneralInternalError", true), (500, 5_000_001, "GeneralInternalRetryableError", true),
-    (400, 4_000_006, "InvalidTransactionIdError", false), (400, 9_990_000, nil, false),
+    (404, 4_040_010, "TransactionIdNotFoundError"), (404, 4_040_002, "AccountNotFoundRetryableError"),
+    (404, 4_040_004, "AppNotFoundRetryableError"), (404, 4_040_006, "OriginalTransactionIdNotFoundRetryableError"),
+    (500, 5_000_000, "GeneralInternalError"), (500, 5_000_001, "GeneralInternalRetryableError"),
+    (400, 4_000_006, "InvalidTransactionIdError"), (400, 9_990_000, nil),
   ])
-  func codes(status: Int, code: Int64, name: String?, isRetryable: Bool) async throws {
+  func codes(status: Int, code: Int64, name: String?) async throws {
     let error = try await error(of: Self.json(status, "{\"errorCode\":\(code),\"errorMessage\":\"m\"}"))
     #expect(error.code?.rawValue == code && error.code?.name == name)
-    #expect(error.isRetryable == isRetryable && error.message == "m")
+    #expect(error.message == "m")
     #expect(error.endpoint == .transactionInfo)
   }
 
   @Test func answersWithoutACode() async throws {
     for text in ["", "Unauthenticated\n", "{}"] {
       let error = try await error(of: Self.json(401, text))
-      #expect(error.description == "transaction-info: not authorized" && !error.isRetryable)
+      #expect(error.description == "transaction-info: not authorized")
     }
     let gateway = try await error(of: Self.json(502, "<html>"))
-    #expect(gateway.description == "transaction-info: HTTP status 502" && gateway.isRetryable)
-    #expect(try await !error(of: Self.json(403, "")).isRetryable)
+    #expect(gateway.description == "transaction-info: HTTP status 502")
     #expect(try await error(of: Self.json(200, "<html>")).description.hasSuffix("malformed"))
     #expect(try await error(of: Self.json(302, "")).description.hasSuffix("HTTP status 302"))
   }
@@ -224,20 +212,23 @@ struct ServerAPITests {
   @Test func rateLimit() async throws {
     let body = #"{"errorCode":4290000,"errorMessage":"Rate limit exceeded."}"#
     let error = try await error(of: Self.json(429, body, [(name: "retry-after", value: "\(Self.now + 5000)")]))
-    #expect(error.retryAfterMilliseconds == Self.now + 5000 && error.isRetryable)
-    #expect(try await self.error(of: Self.json(429, "")).retryAfterMilliseconds == nil)
+    guard case .rateLimited(let time) = error.kind else { throw error }
+    #expect(time == Self.now + 5000)
+    let silent = try await self.error(of: Self.json(429, ""))
+    guard case .rateLimited(nil) = silent.kind else { throw silent }
   }
 
   @Test func transportErrors() async throws {
     let recorder = Recorder(Self.json(200, "{}"))
     let api = api(recorder)
     let app = try app()
-    for (code, isRetryable) in [(HTTPClientError.Code.timeout, true), (.interrupted, true), (.invalidRequest, false)] {
+    for code in [HTTPClientError.Code.timeout, .interrupted, .invalidRequest] {
       recorder.failure = HTTPClientError(code: code, target: "GET host", cause: "test")
       let error = await #expect(throws: AppStoreAPIError.self) {
         try await api.transactionInfo("1", in: .production, for: app)
       }
-      #expect(error?.isRetryable == isRetryable)
+      guard case .transport(let cause)? = error?.kind else { throw try #require(error) }
+      #expect(cause.code == code)
     }
   }
 }

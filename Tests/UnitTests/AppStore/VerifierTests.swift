@@ -71,7 +71,7 @@ struct VerifierTests {
     let (authority, other) = (try TestAuthority(), try TestAuthority())
     let verifier = try authority.verifier()
     #expect(verifier.transaction(try other.sign(transaction()), expecting: apps).rejection?.reason == .chainUntrusted)
-    #expect(verifier.cachedChainCount == 0)
+    #expect(verifier.signatures.cache.count == 0)
   }
 
   @Test func thirdCertificateIsIgnored() throws {
@@ -157,7 +157,7 @@ struct VerifierTests {
       let verdict = verifier.transaction(String(decoding: changed, as: UTF8.self), expecting: apps)
       #expect(verdict.payload == nil, "character \(index)")
     }
-    #expect(verifier.cachedChainCount == 0)
+    #expect(verifier.signatures.cache.count == 0)
   }
 
   @Test(arguments: ["", ".", "..", "...", "a.b.c", "a.b.c.d", "e30.e30.", "é.é.é", "bnVsbA.bnVsbA.AAAA"])
@@ -186,7 +186,7 @@ struct VerifierTests {
       return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
     }
     #expect(accepted == 400)
-    #expect(verifier.cachedChainCount == 2)
+    #expect(verifier.signatures.cache.count == 2)
   }
 
   // MARK: Dates and the cache
@@ -200,7 +200,7 @@ struct VerifierTests {
     let early = transaction { $0.signedDate = 1_704_067_199_999 }
     // Once with nothing cached, once with the chain in the cache: the answers must be the same.
     for cached in [0, 1] {
-      #expect(verifier.cachedChainCount == cached)
+      #expect(verifier.signatures.cache.count == cached)
       for payload in [late, early] {
         let verdict = verifier.transaction(try authority.sign(payload), expecting: apps)
         #expect(verdict.rejection?.reason == .chainUntrusted)
@@ -451,7 +451,7 @@ struct VerifierTests {
     let verifier = try authority.verifier()
     let rejection = verifier.transaction(try authority.sign(transaction()), expecting: apps).rejection
     #expect(rejection?.reason == reason, "\(String(describing: rejection))", sourceLocation: sourceLocation)
-    #expect(verifier.cachedChainCount == 0, sourceLocation: sourceLocation)
+    #expect(verifier.signatures.cache.count == 0, sourceLocation: sourceLocation)
   }
 
   /// What Apple signs with the same keys for other purposes is no renewal information.

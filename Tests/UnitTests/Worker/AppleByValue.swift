@@ -1,6 +1,7 @@
 import Crypto
 import Domain
 import EventLoop
+import Formats
 import FoundationEssentials
 import HTTP
 import JSON

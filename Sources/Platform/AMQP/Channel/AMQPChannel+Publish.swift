@@ -30,9 +30,6 @@ extension AMQPChannel {
     }
   }
 
-  /// How many messages wait for their confirm.
-  public var unconfirmed: Int { confirms.count }
-
   private func giveUpOverdue() {
     for waiter in confirms.removeOverdue(at: .now) {
       waiter.resume(throwing: error(.timeout, "publish", "no confirm from the broker"))
