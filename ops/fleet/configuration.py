@@ -15,15 +15,19 @@ SIMULATED_APP = {
     "keyId": "2X9R4HXF34",
 }
 
+PRIVATE = tuple(f"COUNTERSIGN_{name}" for name in (
+    "RABBITMQ", "REDIS", "PUBLISHERS", "SIMULATOR", "APP_STORE", "GATEWAY_LISTEN", "WORKER_LISTEN", "NOTIFIER_LISTEN",
+    "TEST", "FIXTURES"))
+
 
 class Configuration:
     """What `ops/run` starts the roles with, and what a client needs to know to talk to them."""
 
-    def __init__(self, folder, servers, ports):
+    def __init__(self, folder, servers, listen):
         """
         folder: where the files go
         servers: the addresses of RabbitMQ and Redis, as ops/servers prints them
-        ports: one for each of gateway, worker 1, worker 2, notifier, simulator and receiver
+        listen: an address and port for each of gateway, worker 1, worker 2, notifier, simulator and receiver
         """
         self.folder = folder
         self.simulator = folder.parent / "simulator"
@@ -31,7 +35,7 @@ class Configuration:
         self.webhook_secret_file = folder / "webhook.secret"
         self.rabbitmq = servers["COUNTERSIGN_RABBITMQ_URL"]
         self.redis = servers["COUNTERSIGN_REDIS_URL"]
-        self.listen = {name: f"127.0.0.1:{port}" for name, port in ports.items()}
+        self.listen = listen
         self.publisher_token = secrets.token_urlsafe(32)
         self.customer_token_secret = secrets.token_urlsafe(32)
         self.webhook_secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
@@ -100,14 +104,17 @@ class Configuration:
 
     def environment(self, listen):
         """What a role is started with: the caller's variables but for what is private to this run, and no proxy."""
-        private = ("RABBITMQ", "REDIS", "PUBLISHERS", "SIMULATOR", "APP_STORE", "GATEWAY_LISTEN", "WORKER_LISTEN",
-                   "NOTIFIER_LISTEN", "TEST", "FIXTURES")
         kept = {
             key: value for key, value in os.environ.items()
-            if not key.lower().endswith("_proxy")
-            and not key.startswith(tuple(f"COUNTERSIGN_{name}" for name in private))
+            if not key.lower().endswith("_proxy") and not key.startswith(PRIVATE)
         }
         return kept | listen
+
+    @staticmethod
+    def ignored():
+        """The caller's variables that would configure a role, but for this run being private."""
+        own = ("COUNTERSIGN_GATEWAY_LISTEN", "COUNTERSIGN_TEST", "COUNTERSIGN_FIXTURES")
+        return sorted(key for key in os.environ if key.startswith(PRIVATE) and not key.startswith(own))
 
     def client(self, received):
         """What a client that knows only the public contract needs, for ops/examples/client.py."""

@@ -91,7 +91,8 @@ class Measured:
         servers = self.processes.start_servers()
         names = ("gateway", *(f"worker {number}" for number in range(1, 9)), "notifier", "simulator", "receiver")
         self.configuration = Configuration(
-            self.processes.folder / "config", servers, dict(zip(names, free_ports(len(names)))))
+            self.processes.folder / "config", servers,
+            {name: f"127.0.0.1:{port}" for name, port in zip(names, free_ports(len(names)))})
         self.configuration.write()
         self.write_publishers()
         with open(self.processes.folder / "ports.json") as file:

@@ -69,6 +69,22 @@ class Process:
         return "\n    ".join([f"{self.name} {how}; the end of {shown(self.log)}:"] + last)
 
 
+class Server:
+    """A server that ops/servers has started."""
+
+    def __init__(self, name, folder):
+        self.name, self.log, self.reported = name, folder / f"{name}.log", False
+        self.pid = server_pid(int((folder / f"{name}.pid").read_text()))
+        self.start = started(self.pid)
+
+    def ended(self):
+        """Says that the server has ended, with the end of its log; `None` while it runs."""
+        if self.start and started(self.pid) == self.start:
+            return None
+        last = pathlib.Path(self.log).read_text(errors="replace").splitlines()[-8:]
+        return "\n    ".join([f"{self.name} (pid {self.pid}) has ended; the end of {shown(self.log)}:"] + last)
+
+
 class Processes:
     """Every process that a command starts, in a folder with their logs.
 
@@ -79,6 +95,7 @@ class Processes:
     def __init__(self, folder):
         self.folder = folder
         self.all = []
+        self.servers = []
 
     def __enter__(self):
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -138,8 +155,8 @@ class Processes:
                 process.popen.wait()
 
     def deaths(self):
-        """How each process that died ended, once for each."""
-        for process in self.all:
+        """How each process and each server that died ended, once for each."""
+        for process in self.servers + self.all:
             reason = None if process.reported else process.ended()
             if reason:
                 process.reported = True
@@ -163,7 +180,17 @@ class Processes:
                     raise
         if starter.returncode != 0:
             raise Failure(errors.strip() or f"ops/servers start ended with status {starter.returncode}")
+        self.servers = [Server(name, self.folder) for name in ("rabbitmq", "redis")]
         return dict(line.split("=", 1) for line in addresses.splitlines())
+
+    def server_addresses(self):
+        """The addresses that RabbitMQ and Redis will have, or have."""
+        run = subprocess.run(
+            [ROOT / "ops" / "servers", "addresses", self.folder], stdin=subprocess.DEVNULL, capture_output=True,
+            text=True)
+        if run.returncode != 0:
+            raise Failure(run.stderr.strip())
+        return dict(line.split("=", 1) for line in run.stdout.splitlines())
 
     def forget_servers(self):
         """Deletes the data of servers that are stopped, so that the next start is a first one."""
@@ -173,6 +200,7 @@ class Processes:
 
     def stop_servers(self):
         """Stops them however they were started."""
+        self.servers = []
         if (self.folder / "ports.json").exists():
             subprocess.run([ROOT / "ops" / "servers", "stop", self.folder], stdin=subprocess.DEVNULL)
 
@@ -213,6 +241,19 @@ def stat(pid):
 def started(pid):
     fields = stat(pid)
     return fields[19] if fields and fields[0] != "Z" else None
+
+
+def server_pid(leader):
+    """The server in the group of what was started: rabbitmq-server is a shell that waits for Erlang's machine."""
+    group = [int(path.name) for path in pathlib.Path("/proc").glob("[0-9]*") if stat(path.name)[2:3] == [str(leader)]]
+    return next((pid for pid in group if name_of(pid).startswith("beam")), leader)
+
+
+def name_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return ""
 
 
 def children():

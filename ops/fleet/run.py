@@ -71,7 +71,8 @@ def run(check):
     began = time.monotonic()
     build("--product", "countersign")
     with Processes(ROOT / ".countersign" / "run") as processes:
-        system = System(processes)
+        # Nobody types the address of a gateway that is only checked.
+        system = System(processes, may_move=check)
         try:
             system.start()
             if check:

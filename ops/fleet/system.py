@@ -1,10 +1,15 @@
 """The whole system on this machine: servers, simulator, roles, receiver."""
+import contextlib
 import http.client
+import os
+import pathlib
+import re
 import shlex
 import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 
 from fleet import COUNTERSIGN, ROOT, Failure, shown
@@ -16,8 +21,12 @@ READY_SECONDS = 60
 
 
 class System:
-    def __init__(self, processes):
+    def __init__(self, processes, may_move=True):
+        """
+        may_move: whether the gateway takes another port when the usual one is taken
+        """
         self.processes = processes
+        self.may_move = may_move
         self.folder = processes.folder
         self.received = self.folder / "webhooks.jsonl"
         self.client_file = self.folder / "env"
@@ -29,10 +38,13 @@ class System:
         self.forget()
         for log in self.folder.glob("*.log"):
             log.unlink()
-        with Step("RabbitMQ and Redis"):
-            servers = self.processes.start_servers()
-        self.configuration = Configuration(self.folder / "config", servers, choose_ports())
+        # What is wrong with the caller's settings is told before anything is started.
+        listen = choose_addresses(os.environ, self.may_move)
+        self.configuration = Configuration(self.folder / "config", self.processes.server_addresses(), listen)
         self.configuration.write()
+        check_variables(self.configuration)
+        with Step("RabbitMQ and Redis"):
+            self.processes.start_servers()
         self.client_file.write_text("".join(
             f"{key}={shlex.quote(value)}\n" for key, value in self.configuration.client(self.received).items()))
         self.client_file.chmod(0o600)
@@ -101,9 +113,8 @@ class System:
 
     def table(self):
         rows = [("what", "address", "pid", "log")]
-        for name, address in (("rabbitmq", self.configuration.rabbitmq), ("redis", self.configuration.redis)):
-            pid = (self.folder / f"{name}.pid").read_text().strip()
-            rows.append((name, address, pid, shown(self.folder / f"{name}.log")))
+        addresses = {"rabbitmq": self.configuration.rabbitmq, "redis": self.configuration.redis}
+        rows += [(each.name, addresses[each.name], str(each.pid), shown(each.log)) for each in self.processes.servers]
         rows += [(each.name, each.address, str(each.pid), shown(each.log)) for each in self.processes.all]
         widths = [max(len(row[column]) for row in rows) for column in range(3)]
         return "\n".join(
@@ -133,22 +144,72 @@ def simulator_is_ready(configuration):
          "--output", "/dev/null", f"https://{configuration.listen['simulator']}/livez"]).returncode == 0
 
 
-def choose_ports():
-    """A port for each; the gateway's is the usual one when nobody has it."""
-    names = ("gateway", "worker 1", "worker 2", "notifier", "simulator", "receiver")
-    probes = {}
-    try:
-        for name in names:
-            probes[name] = socket.socket()
-            # As servers do: a port whose connections of before are only waiting to be forgotten is free.
-            probes[name].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+def choose_addresses(environment, may_move):
+    """Where each role listens. The gateway's port is the usual one, or that of COUNTERSIGN_GATEWAY_LISTEN."""
+    chosen = environment.get("COUNTERSIGN_GATEWAY_LISTEN")
+    host, port = split_address(chosen) if chosen else ("127.0.0.1", GATEWAY_PORT)
+    if not is_free(host, port):
+        advice = f"set COUNTERSIGN_GATEWAY_LISTEN, for example to 127.0.0.1:{free_ports(1)[0]}"
+        if chosen or not may_move:
+            raise Failure(f"port {port} on {host} is taken, or not this machine's. To choose another one, {advice}")
+        port = free_ports(1)[0]
+        print(f"Port {GATEWAY_PORT} is taken, so the gateway listens on {port}. To choose it, {advice}.", flush=True)
+    names = ("worker 1", "worker 2", "notifier", "simulator", "receiver")
+    ports = dict(zip(names, free_ports(len(names), but=port)))
+    return {"gateway": f"{host}:{port}"} | {name: f"127.0.0.1:{ports[name]}" for name in names}
+
+
+def split_address(text):
+    """The host and the port of ADDRESS:PORT."""
+    host, _, port = text.rpartition(":")
+    is_host = re.fullmatch(r"[0-9.]+|\[[0-9a-fA-F:]+\]", host)
+    if not is_host or not re.fullmatch(r"[1-9][0-9]{0,4}", port) or int(port) > 65535:
+        raise Failure(f"COUNTERSIGN_GATEWAY_LISTEN is {text!r}, expected an address and a port such as 127.0.0.1:8081")
+    return host, int(port)
+
+
+def is_free(host, port):
+    """Whether a server can listen there. A port whose old connections are only waiting to be forgotten is free."""
+    family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host.strip("[]"), port))
+            # Another program may have bound the port with the same option: then only listening fails.
+            probe.listen()
+        except OSError:
+            return False
+    return True
+
+
+def free_ports(count, but=None):
+    """Ports of 127.0.0.1 that nobody has, held until all of them are chosen."""
+    with contextlib.ExitStack() as stack:
+        ports = []
+        while len(ports) < count:
+            probe = stack.enter_context(socket.socket())
             try:
-                probes[name].bind(("127.0.0.1", GATEWAY_PORT if name == "gateway" else 0))
-            except OSError:
-                probes[name].bind(("127.0.0.1", 0))
-        return {name: probe.getsockname()[1] for name, probe in probes.items()}
-    except OSError as error:
-        raise Failure(f"free ports on 127.0.0.1 were looked for and not found: {error}") from None
-    finally:
-        for probe in probes.values():
-            probe.close()
+                probe.bind(("127.0.0.1", 0))
+            except OSError as error:
+                raise Failure(f"free ports on 127.0.0.1 were looked for and not found: {error}") from None
+            if probe.getsockname()[1] != but:
+                ports.append(probe.getsockname()[1])
+        return ports
+
+
+def check_variables(configuration):
+    """Tells a wrong COUNTERSIGN_ variable, as each role would when it starts."""
+    ignored = configuration.ignored()
+    if ignored:
+        print(f"Not used, since everything here is private: {', '.join(ignored)}", flush=True)
+    # The publisher's file names a key that the simulator is about to make. For the variables any publisher will do.
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch)
+        (folder / "publishers").mkdir()
+        (folder / "publishers" / "any.json").write_text('{"publisherId": 1}')
+        (folder / "countersign.json").write_text("{}")
+        run = subprocess.run(
+            [COUNTERSIGN, "check-config", "--config", folder / "countersign.json"], stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, env=configuration.environment({}))
+    if run.returncode != 0:
+        raise Failure(f"a variable is wrong:\n{run.stderr.strip()}")

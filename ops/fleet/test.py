@@ -73,6 +73,7 @@ def test(arguments):
     # swift test reads the manifest again, and must find what swift build has found there.
     building = os.environ | ({"COUNTERSIGN_ALLOCATOR": "system"} if options else {})
     check_scripts()
+    check("what the scripts do", [sys.executable, "-B", "-m", "unittest", "discover", "--start-directory", "ops/tests"])
     check_imports()
     check("the format", ["swift", "format", "lint", "--strict", "-r", "Sources", "Tests", "Package.swift"])
     build("--build-tests", *options, environment=building)
