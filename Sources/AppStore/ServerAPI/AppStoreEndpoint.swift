@@ -6,31 +6,19 @@ public enum AppStoreEndpoint: String, CaseIterable, Sendable {
   case subscriptionStatuses = "subscription-statuses"
   /// Get Transaction History, version 2.
   case transactionHistory = "transaction-history"
-  /// Get Refund History, version 2.
-  case refundHistory = "refund-history"
-  /// Look Up Order ID.
-  case orderLookup = "order-lookup"
   /// Get Notification History.
   case notificationHistory = "notification-history"
   /// Request a Test Notification.
   case testNotification = "test-notification"
   /// Get Test Notification Status.
   case testNotificationStatus = "test-notification-status"
-  /// Get App Transaction Info.
-  case appTransactionInfo = "app-transaction-info"
-  /// Set App Account Token.
-  case appAccountToken = "app-account-token"
   /// Send Consumption Information, version 2.
   case consumption
 
   /// Calls per second that Apple allows one app in production, as documented in 2026; Apple may change it at any time.
   public var productionCallsPerSecond: Int {
     switch self {
-    case .transactionInfo, .subscriptionStatuses, .transactionHistory, .notificationHistory, .appTransactionInfo,
-      .consumption:
-      50
-    case .appAccountToken: 20
-    case .orderLookup, .refundHistory: 10
+    case .transactionInfo, .subscriptionStatuses, .transactionHistory, .notificationHistory, .consumption: 50
     case .testNotification, .testNotificationStatus: 1
     }
   }

@@ -23,8 +23,7 @@ struct ServerAPIDecisionTests {
 
   @Test func limits() {
     #expect(AppStoreEndpoint.transactionInfo.callsPerSecond(in: .production) == 50)
-    #expect(AppStoreEndpoint.appAccountToken.callsPerSecond(in: .production) == 20)
-    #expect(AppStoreEndpoint.orderLookup.callsPerSecond(in: .sandbox) == 1)
+    #expect(AppStoreEndpoint.transactionInfo.callsPerSecond(in: .sandbox) == 5)
     #expect(AppStoreEndpoint.testNotification.callsPerSecond(in: .sandbox) == 0.1)
   }
 }
