@@ -91,6 +91,34 @@ struct PurchaseTests {
     }
   }
 
+  @Test func `a purchase from the sandbox gives access only to whom the publisher lets, and has no other owner`()
+    async throws
+  {
+    let reuse = ["COUNTERSIGN_WORKER_ANSWER_REUSE_SECONDS": "60"]
+    try await RunningFleet.with(["gateway-1", "worker-1"], overrides: reuse) { (fleet) async throws in
+      let transaction = "1210000000001"
+      // The answer of a moment ago covers the third, who must not have its access.
+      for (id, customer) in [("a", 7), ("b", RunningFleet.sandboxCustomer), ("c", 7)] {
+        let answer = try await fleet.register(
+          transaction, customer: customer, publisher: RunningFleet.openPublisher, id: id)
+        #expect(answer.status == 202)
+        _ = await fleet.finished([id])
+      }
+      let events = await fleet.finished(["a", "b", "c"])
+      #expect(events.map(\.result) == ["SANDBOX_NOT_ALLOWED", "PURCHASE_SYNCHRONIZED", "SANDBOX_NOT_ALLOWED"])
+      #expect(events.map(\.accessGranted) == [false, true, false])
+      #expect(events.map(\.offerId) == [nil, "S1", nil])
+      #expect(events.map(\.environment) == ["Sandbox", "Sandbox", "Sandbox"])
+      let refused = try await fleet.status("c", publisher: RunningFleet.openPublisher)
+      #expect(refused?.result == "SANDBOX_NOT_ALLOWED" && refused?.environment == "Sandbox")
+      // Nobody needs permission in production.
+      let bought = try await fleet.register("1000000000001", publisher: RunningFleet.openPublisher, id: "d")
+      #expect(bought.status == 202)
+      let event = await fleet.finished(["d"]).last
+      #expect(event?.result == "PURCHASE_SYNCHRONIZED" && event?.environment == "Production")
+    }
+  }
+
   @Test func `a purchase belongs to the first customer who registers it`() async throws {
     try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
       #expect(try await fleet.putCustomer(8).status == 201)

@@ -89,6 +89,7 @@ class Configuration:
                 "privateKeyFile": str(self.simulator / f"AuthKey_{SIMULATED_APP['keyId']}.p8"),
                 "environments": ["Production", "Sandbox"],
             }],
+            "sandboxAccess": "everybody",  # the simulator's scenario 121 is bought in the sandbox
             "offers": [
                 {"offerId": "S123123123_US", "productIds": ["com.example.app.monthly", "com.example.app.yearly"]},
                 {"offerId": "A123123124_US", "productIds": ["com.example.app.lifetime"]},

@@ -3,18 +3,20 @@ public enum Entitlement {
   /// Returns the outcome at a time, before it is known whether another customer owns the purchase.
   ///
   /// Only signed dates give access. A subscription is good until it expires or until its grace period ends; in billing
-  /// retry without grace it is not (Apple: App Store Server API, `status`).
+  /// retry without grace it is not (Apple: App Store Server API, `status`). A purchase from the sandbox gives nothing
+  /// to a customer whose publisher does not allow it, whatever else is true of it.
   ///
   /// - Parameter now: milliseconds since 1970.
-  public static func outcome(of purchase: VerifiedPurchase, offers: OfferCatalog, now: Int64) -> Outcome {
+  public static func outcome(of purchase: VerifiedPurchase, rules: AccessRules, now: Int64) -> Outcome {
     func outcome(_ result: SynchronizationResult, offer: Offer? = nil) -> Outcome {
       Outcome(
         result, accessGranted: offer != nil, offerId: offer?.id,
         originalTransactionId: purchase.originalTransactionId, environment: purchase.environment)
     }
+    guard rules.allow(environment: purchase.environment) else { return outcome(.sandboxNotAllowed) }
     if purchase.revocationDate != nil || purchase.isReportedRevoked { return outcome(.purchaseRevoked) }
     if hasEnded(purchase, now: now) { return outcome(.receivedExpiredPurchase) }
-    guard let offer = offers.offer(forProduct: purchase.productId) else { return outcome(.offerNotFound) }
+    guard let offer = rules.offers.offer(forProduct: purchase.productId) else { return outcome(.offerNotFound) }
     if purchase.kind == .nonRenewing, let days = offer.accessDays {
       // Apple knows no end of a non-renewing product; the publisher's offer sets it.
       guard now < purchase.purchaseDate + Int64(days) * 86_400_000 else { return outcome(.receivedExpiredPurchase) }

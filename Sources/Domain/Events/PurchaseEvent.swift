@@ -33,6 +33,7 @@ public struct PurchaseEvent: Sendable, Equatable {
       envelope.member("data") { data in
         data.member("accessGranted", outcome.accessGranted)
         data.member("cleengCustomerId", synchronization.customerId)
+        data.member("environment", outcome.environment)
         data.member("offerId", outcome.offerId)
         data.member("originalTransactionId", outcome.originalTransactionId)
         data.member("result", outcome.result.rawValue)

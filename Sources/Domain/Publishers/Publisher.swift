@@ -17,13 +17,15 @@ public final class Publisher: Sendable {
   public let apps: [App]
   /// Its offers.
   public let offers: OfferCatalog
+  /// Which customers get access for purchases from Apple's sandbox.
+  public let sandboxAccess: SandboxAccess
   /// Where its events are delivered.
   public let webhooks: [WebhookEndpoint]
 
   /// Creates a publisher.
   public init(
     id: Int64, customers: CustomerPolicy, tokenHashes: [[UInt8]], customerTokens: CustomerTokenPolicy?, apps: [App],
-    offers: OfferCatalog, webhooks: [WebhookEndpoint]
+    offers: OfferCatalog, sandboxAccess: SandboxAccess = .nobody, webhooks: [WebhookEndpoint]
   ) {
     self.id = id
     self.customers = customers
@@ -31,6 +33,7 @@ public final class Publisher: Sendable {
     self.customerTokens = customerTokens
     self.apps = apps
     self.offers = offers
+    self.sandboxAccess = sandboxAccess
     self.webhooks = webhooks
   }
 

@@ -58,11 +58,11 @@ public enum NextStep: Sendable, Equatable {
   ///   - attempt: the number of the attempt that was made, from 1.
   ///   - now: milliseconds since 1970.
   public static func after(
-    _ outcome: AttemptOutcome, attempt: Int, policy: RetryPolicy, offers: OfferCatalog, now: Int64
+    _ outcome: AttemptOutcome, attempt: Int, policy: RetryPolicy, rules: AccessRules, now: Int64
   ) -> NextStep {
     switch outcome {
     case .verified(let purchase):
-      return .conclude(Entitlement.outcome(of: purchase, offers: offers, now: now))
+      return .conclude(Entitlement.outcome(of: purchase, rules: rules, now: now))
     case .rejected(let result):
       return .conclude(Outcome(result))
     case .unknownTransaction:

@@ -24,6 +24,8 @@ public struct SynchronizationResult: ExactRawValue, Sendable {
   public static let appMismatch = Self("APP_MISMATCH")
   /// The data is not what Apple signs: signature, chain, markers, environment or kind.
   public static let verificationFailed = Self("VERIFICATION_FAILED")
+  /// The purchase is from Apple's sandbox, and the publisher does not give this customer access for that.
+  public static let sandboxNotAllowed = Self("SANDBOX_NOT_ALLOWED")
   /// Every attempt failed for reasons that might have passed.
   public static let internalError = Self("INTERNAL_ERROR")
 }

@@ -7,6 +7,7 @@ struct StatusAnswer: Encodable, Equatable {
   let status: String
   let transactionId: String
   let accessGranted: Bool?
+  let environment: String?
   let offerId: String?
   let result: String?
   let originalTransactionId: String?
@@ -18,6 +19,7 @@ struct StatusAnswer: Encodable, Equatable {
     status = synchronization.status.rawValue
     transactionId = synchronization.transactionId
     accessGranted = conclusion?.outcome.accessGranted
+    environment = conclusion?.outcome.environment
     offerId = conclusion?.outcome.offerId
     result = conclusion?.outcome.result.rawValue
     originalTransactionId = conclusion?.outcome.originalTransactionId

@@ -67,6 +67,7 @@ final class Chaos {
           RunningFleet.openPublisher,
           """
           "customers": "open", "apps": [\(RunningFleet.app)], "offers": \(RunningFleet.offers),
+          "sandboxAccess": "everybody",
           "webhooks": [{"id": "main", "url": "\(fleet.webhookURL)", "secretFile": "../webhook.secret"}]
           """)
       },

@@ -33,16 +33,23 @@ extension RunningFleet {
     try writePublisher(
       Self.publisher,
       """
-      "apps": [\(Self.app)], "offers": \(Self.offers),
+      "apps": [\(Self.app)], "offers": \(Self.offers), "sandboxAccess": "everybody",
       "customerTokens": {"algorithm": "HS256", "secretFile": "../jwt.secret"},
       "webhooks": [{"id": "main", "url": "\(webhookURL)", "secretFile": "../webhook.secret"}]
       """)
     try writePublisher(
-      Self.openPublisher, "\"customers\": \"open\", \"apps\": [\(Self.releasedApp)], \"offers\": \(Self.offers)")
+      Self.openPublisher,
+      """
+      "customers": "open", "apps": [\(Self.releasedApp)], "offers": \(Self.offers),
+      "sandboxAccess": [\(Self.sandboxCustomer)]
+      """)
     try writePublisher(Self.inactivePublisher, "\"customers\": \"open\"")
     try write("jwt.secret", Self.jwtSecret)
     try write("webhook.secret", "whsec_" + Base64.encode(secret))
   }
+
+  /// The only customer of the open publisher who gets access for purchases from the sandbox.
+  public nonisolated static let sandboxCustomer: Int64 = 8
 
   /// The app as a publisher's file has it: not released, so that production's 401 leads to the sandbox.
   public nonisolated static let app = app(isReleased: false)

@@ -28,6 +28,7 @@ public final class RunningFleet {
     public let synchronizationId: String
     public let result: String
     public let accessGranted: Bool
+    public let environment: String?
     public let offerId: String?
   }
 
@@ -258,7 +259,8 @@ public final class RunningFleet {
         id: delivery.properties.messageID ?? "", version: delivery.properties.headers["version"]?.int ?? 0,
         traceparent: delivery.properties.headers["traceparent"]?.string ?? "",
         body: delivery.body, synchronizationId: envelope.data.synchronizationId, result: envelope.data.result,
-        accessGranted: envelope.data.accessGranted, offerId: envelope.data.offerId))
+        accessGranted: envelope.data.accessGranted, environment: envelope.data.environment,
+        offerId: envelope.data.offerId))
   }
 
   fileprivate struct Envelope: Decodable {
@@ -267,6 +269,7 @@ public final class RunningFleet {
       let synchronizationId: String
       let result: String
       let accessGranted: Bool
+      let environment: String?
       let offerId: String?
     }
   }
@@ -331,6 +334,7 @@ public final class RunningFleet {
     public let status: String
     public let result: String?
     public let accessGranted: Bool?
+    public let environment: String?
     public let offerId: String?
     public let version: Int64?
   }

@@ -16,6 +16,7 @@ struct EventContent {
   struct Fields: Decodable {
     var accessGranted: Bool?
     var cleengCustomerId: Int64?
+    var environment: String?
     var offerId: String?
     var originalTransactionId: String?
     var result: String?
@@ -47,6 +48,9 @@ struct EventContent {
     }
     return parts.joined(separator: "-")
   }
+
+  /// Whether the purchase is from Apple's sandbox; `nil` when it is not known.
+  var isSandbox: Bool? { data.environment.map { $0.utf8.elementsEqual("Sandbox".utf8) } }
 
   /// Whether the purchase's time is over; `nil` when the result does not say.
   var isExpired: Bool? {

@@ -60,6 +60,7 @@ struct WebhookPayload: Equatable {
           JSONWriter.object { purchase in
             purchase.member("productId", product)
             purchase.member("platform", "apple")
+            if let isSandbox = event.isSandbox { purchase.member("sandbox", isSandbox) }
             purchase.member("purchaseId", purchaseId)
             purchase.member("transactionId", transactionId)
             if let isExpired = event.isExpired { purchase.member("isExpired", isExpired) }
@@ -82,6 +83,7 @@ struct WebhookPayload: Equatable {
       writer.member("product_id", event.data.offerId)
       writer.member("original_transaction_id", event.data.originalTransactionId)
       writer.member("transaction_id", event.data.transactionId)
+      writer.member("environment", event.isSandbox.map { $0 ? "sandbox" : "production" })
       writer.member("user_id", event.data.cleengCustomerId.map { String($0) })
       writer.member("result", event.data.result)
       if let access = event.data.accessGranted { writer.member("access_granted", access) }

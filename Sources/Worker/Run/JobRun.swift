@@ -24,8 +24,8 @@ final class JobRun {
   let log: Log
   /// Whether no other job may run now.
   var isAlone = false
-  /// What the publisher sold when Apple was asked.
-  private var offers = OfferCatalog([])
+  /// What the publisher gave its customer when Apple was asked.
+  private var rules = AccessRules.none
 
   private var context: RoleContext { worker.context }
 
@@ -75,7 +75,7 @@ final class JobRun {
   @inline(never)
   private func coveredOutcome() -> Outcome? {
     guard let covered = lease.covered, let publisher = context.publishers[job.publisherId],
-      publisher.offers.contains(covered.offerId ?? "")
+      publisher.accessRules(for: job.customerId).allow(covered)
     else { return nil }
     worker.letsGo(self)
     worker.metrics.covered.count()
@@ -85,7 +85,7 @@ final class JobRun {
   @inline(never)
   private func verification() -> PurchaseVerification? {
     // Of now: a publisher whose file is being replaced when Apple answers has not given up its offers.
-    offers = context.publishers[job.publisherId]?.offers ?? offers
+    rules = context.publishers[job.publisherId]?.accessRules(for: job.customerId) ?? rules
     return PurchaseVerification(
       of: job, attempt: attempt, at: places, route: lease.route, grant: lease.call, with: worker.verification, log)
   }
@@ -165,7 +165,7 @@ final class JobRun {
 
   @inline(never)
   private func nextStep(after outcome: AttemptOutcome) -> NextStep {
-    NextStep.after(outcome, attempt: attempt, policy: worker.policy, offers: offers, now: context.now())
+    NextStep.after(outcome, attempt: attempt, policy: worker.policy, rules: rules, now: context.now())
   }
 
   /// Where the transaction is known, for the jobs to come.

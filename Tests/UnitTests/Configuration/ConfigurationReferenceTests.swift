@@ -27,7 +27,7 @@ struct ConfigurationReferenceTests {
     #expect(
       publisher[""]?.map(\.key) == [
         "publisherId", "customers", "tokenHashes", "customerTokens.algorithm", "customerTokens.customerClaim",
-        "customerTokens.secretFile", "customerTokens.publicKeyFile",
+        "customerTokens.secretFile", "customerTokens.publicKeyFile", "sandboxAccess",
       ])
     #expect(
       publisher["apps"]?.map(\.key).sorted()

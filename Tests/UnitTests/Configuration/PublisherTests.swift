@@ -41,6 +41,7 @@ struct PublisherTests {
     #expect(publisher.customerTokens == nil)
     #expect(publisher.apps.isEmpty)
     #expect(publisher.webhooks.isEmpty)
+    #expect(publisher.sandboxAccess == .nobody)
   }
 
   @Test func everything() throws {
@@ -77,6 +78,20 @@ struct PublisherTests {
         + #""environments": ["Sandbox"], "released": false}]"#)
     #expect(publisher.apps.first?.appAppleId == nil)
     #expect(publisher.apps.first?.isReleased == false)
+  }
+
+  @Test func sandboxAccess() throws {
+    #expect(try publisher(#""sandboxAccess": "nobody""#).sandboxAccess == .nobody)
+    #expect(try publisher(#""sandboxAccess": "everybody""#).sandboxAccess == .everybody)
+    #expect(try publisher(#""sandboxAccess": []"#).sandboxAccess == .customers([Int64]()))
+    let listed = try publisher(#""sandboxAccess": [7, 9223372036854775807]"#).sandboxAccess
+    #expect(listed == .customers([7, .max]))
+    for wrong in ["\"some\"", "[0]", "[-1]", "[1.5]", "[\"7\"]", "[7, null]", "7", "true", "{}"] {
+      let mistakes = try mistakes("\"sandboxAccess\": \(wrong)")
+      #expect(mistakes.count == 1, "\(wrong)")
+      #expect(mistakes.first?.contains("sandboxAccess") == true)
+      #expect(mistakes.first?.contains("expected nobody, everybody or a list of customers") == true)
+    }
   }
 
   @Test func publicKeys() throws {

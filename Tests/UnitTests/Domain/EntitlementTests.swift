@@ -20,8 +20,9 @@ struct EntitlementTests {
       isReportedRevoked: isReportedRevoked)
   }
 
-  private func outcome(_ purchase: VerifiedPurchase) -> Outcome {
-    Entitlement.outcome(of: purchase, offers: offers, now: Self.now)
+  private func outcome(_ purchase: VerifiedPurchase, allowsSandbox: Bool = true) -> Outcome {
+    Entitlement.outcome(
+      of: purchase, rules: AccessRules(offers: offers, allowsSandbox: allowsSandbox), now: Self.now)
   }
 
   private func granted(_ offer: String) -> Outcome {
@@ -96,6 +97,62 @@ struct EntitlementTests {
     #expect(
       !outcome(purchase(.autoRenewable, "monthly", expires: expired, revoked: 1, isReportedRevoked: false))
         .accessGranted)
+  }
+
+  // MARK: The sandbox
+
+  @Test(arguments: [VerifiedPurchase.Kind.autoRenewable, .nonConsumable, .consumable, .nonRenewing])
+  func `a purchase from the sandbox gives nothing where it is not allowed, whatever else is true of it`(
+    kind: VerifiedPurchase.Kind
+  ) {
+    let end = Self.now + Self.day
+    for purchase in [
+      purchase(kind, "monthly", expires: end), purchase(kind, "monthly", expires: 1),
+      purchase(kind, "monthly", expires: end, revoked: 1), purchase(kind, "unheard", expires: end),
+    ] {
+      #expect(outcome(purchase, allowsSandbox: false) == refused(.sandboxNotAllowed))
+    }
+  }
+
+  @Test func `only production needs no permission`() {
+    var purchase = purchase(.nonConsumable, "lifetime")
+    for (environment, result) in [
+      ("Production", SynchronizationResult.purchaseSynchronized), ("Sandbox", .sandboxNotAllowed),
+      ("Xcode", .sandboxNotAllowed), ("production", .sandboxNotAllowed), ("", .sandboxNotAllowed),
+    ] {
+      purchase.environment = environment
+      let outcome = outcome(purchase, allowsSandbox: false)
+      #expect(outcome.result == result && outcome.environment == environment)
+      #expect(outcome.accessGranted == (environment == "Production"))
+    }
+  }
+
+  @Test func `what gave access a moment ago is given to nobody who would not get it now`() {
+    func allows(_ outcome: Outcome, sandbox: Bool) -> Bool {
+      AccessRules(offers: offers, allowsSandbox: sandbox).allow(outcome)
+    }
+    #expect(allows(granted("S1"), sandbox: true))
+    #expect(!allows(granted("S1"), sandbox: false))
+    #expect(!allows(granted("gone"), sandbox: true))
+    var bought = granted("S1")
+    bought.environment = "Production"
+    #expect(allows(bought, sandbox: false))
+    bought.environment = nil
+    #expect(!allows(bought, sandbox: true))
+    #expect(!allows(Outcome(.purchaseRevoked, environment: "Production"), sandbox: true))
+  }
+
+  @Test func `sandbox access is nobody's, everybody's, or that of listed customers`() {
+    #expect(!SandboxAccess.nobody.allows(42))
+    #expect(SandboxAccess.everybody.allows(42))
+    let listed = SandboxAccess.customers([42, 7])
+    #expect(listed.allows(42) && listed.allows(7) && !listed.allows(4) && !listed.allows(427))
+    #expect(!SandboxAccess.customers([]).allows(0))
+    let publisher = Publisher(
+      id: 1, customers: .open, tokenHashes: [], customerTokens: nil, apps: [], offers: offers, sandboxAccess: listed,
+      webhooks: [])
+    #expect(publisher.accessRules(for: 7).allowsSandbox && !publisher.accessRules(for: 8).allowsSandbox)
+    #expect(publisher.accessRules(for: 8).offers.contains("S1"))
   }
 
   @Test func unknownProduct() {

@@ -100,7 +100,7 @@ struct PurchaseEventTests {
     let event = try #require(PurchaseEvent(of: synchronization, id: "evt_1"))
     #expect(
       String(decoding: event.body, as: UTF8.self)
-        == #"{"broadcasterId":7,"data":{"accessGranted":true,"cleengCustomerId":42,"offerId":"S1_US","#
+        == #"{"broadcasterId":7,"data":{"accessGranted":true,"cleengCustomerId":42,"environment":"Sandbox","offerId":"S1_US","#
         + #""originalTransactionId":"99","result":"PURCHASE_SYNCHRONIZED","synchronizationId":"sync/1","#
         + #""transactionId":"100"},"topic":"inappPurchaseSyncResult"}"#)
     #expect(event.id == "evt_1")

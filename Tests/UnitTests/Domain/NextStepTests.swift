@@ -5,10 +5,11 @@ import Testing
 struct NextStepTests {
   private static let now: Int64 = 1_700_000_000_000
   private let policy = RetryPolicy(schedule: [.seconds(1), .seconds(5), .seconds(60)], notFoundRetries: 2)
-  private let offers = OfferCatalog([Offer(id: "S1", productIds: ["monthly"])])
+  private let rules = AccessRules(
+    offers: OfferCatalog([Offer(id: "S1", productIds: ["monthly"])]), allowsSandbox: false)
 
   private func step(_ outcome: AttemptOutcome, attempt: Int, policy: RetryPolicy? = nil) -> NextStep {
-    .after(outcome, attempt: attempt, policy: policy ?? self.policy, offers: offers, now: Self.now)
+    .after(outcome, attempt: attempt, policy: policy ?? self.policy, rules: rules, now: Self.now)
   }
 
   private func purchase(expiresDate: Int64) -> VerifiedPurchase {

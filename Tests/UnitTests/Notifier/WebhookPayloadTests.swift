@@ -11,7 +11,7 @@ import Testing
 /// What is posted for an event, by format.
 struct WebhookPayloadTests {
   private static let body = """
-    {"broadcasterId":7,"data":{"accessGranted":true,"cleengCustomerId":42,"offerId":"S1","originalTransactionId":"99",\
+    {"broadcasterId":7,"data":{"accessGranted":true,"cleengCustomerId":42,"environment":"Sandbox","offerId":"S1","originalTransactionId":"99",\
     "result":"PURCHASE_SYNCHRONIZED","synchronizationId":"s","transactionId":"100"},"topic":"inappPurchaseSyncResult"}
     """
   private let key = Array("0123456789abcdef0123456789abcdef".utf8)
@@ -42,7 +42,8 @@ struct WebhookPayloadTests {
       "type": .string("purchases.updated"), "password": .string(String(decoding: key, as: UTF8.self)),
       "applicationUsername": .string("42"),
       "purchases": .object([
-        "S1": .object(common.merging(["platform": .string("apple"), "isExpired": .bool(false)]) { $1 })
+        "S1": .object(
+          common.merging(["platform": .string("apple"), "sandbox": .bool(true), "isExpired": .bool(false)]) { $1 })
       ]),
       "notification": .object(
         common.merging([
@@ -53,6 +54,20 @@ struct WebhookPayloadTests {
     let payload = try payload(.fovea)
     #expect(try value(payload) == .object(expected))
     #expect(payload.headers.isEmpty)
+  }
+
+  @Test func `the environment is told in the words of each format`() throws {
+    let body = Self.body.replacing("Sandbox", with: "Production")
+    let fovea = String(decoding: try payload(.fovea, body: body).body, as: UTF8.self)
+    #expect(fovea.contains(#""sandbox":false"#))
+    let mbaasy = String(decoding: try payload(.mbaasy, body: body).body, as: UTF8.self)
+    #expect(mbaasy.contains(#""environment":"production""#))
+    // Events from before it was told.
+    let old = Self.body.replacing(#""environment":"Sandbox","#, with: "")
+    for format in [WebhookEndpoint.Format.fovea, .mbaasy] {
+      let text = String(decoding: try payload(format, body: old).body, as: UTF8.self)
+      #expect(!text.contains("sandbox") && !text.contains("environment"))
+    }
   }
 
   /// What the event does not know is left out, and a private key is never sent.
@@ -72,7 +87,8 @@ struct WebhookPayloadTests {
   @Test func mbaasy() throws {
     let attributes: JSONValue = .object([
       "product_id": .string("S1"), "original_transaction_id": .string("99"), "transaction_id": .string("100"),
-      "user_id": .string("42"), "result": .string("PURCHASE_SYNCHRONIZED"), "access_granted": .bool(true),
+      "environment": .string("sandbox"), "user_id": .string("42"), "result": .string("PURCHASE_SYNCHRONIZED"),
+      "access_granted": .bool(true),
     ])
     let payload = try payload(.mbaasy)
     #expect(

@@ -1,6 +1,7 @@
 import Crypto
 import Domain
 import FoundationEssentials
+import JSON
 
 /// Reads one publisher's file.
 struct PublisherReader {
@@ -26,6 +27,7 @@ struct PublisherReader {
       customerTokens: customerTokens(),
       apps: apps.compactMap(app),
       offers: OfferCatalog(offers.map(offer)),
+      sandboxAccess: sandboxAccess(),
       webhooks: webhooks.map(webhook))
   }
 
@@ -69,6 +71,33 @@ struct PublisherReader {
     } catch {
       reader.note("customerTokens.publicKeyFile", "expected a public key for \(algorithm.rawValue): \(error)")
       return nil
+    }
+  }
+
+  private func sandboxAccess() -> SandboxAccess {
+    // No environment variable overrides a key of a publisher's file, so no text needs to be read.
+    let form = Form<SandboxAccess>(
+      expected: "nobody, everybody or a list of customers, each a whole number from 1", json: Self.sandboxAccess,
+      text: { _ in nil })
+    let access = reader.read(
+      "sandboxAccess", SandboxAccess.nobody, "`nobody`",
+      "Which customers get access for purchases from Apple's sandbox, where App Review and TestFlight buy: `nobody`, "
+        + "`everybody` or a list of customers.", form)
+    return access ?? .nobody
+  }
+
+  private static func sandboxAccess(_ value: JSONValue) -> SandboxAccess? {
+    switch value {
+    case .string("nobody"): return .nobody
+    case .string("everybody"): return .everybody
+    case .array(let elements):
+      var ids: [Int64] = []
+      for element in elements {
+        guard case .integer(let id) = element, id > 0 else { return nil }
+        ids.append(id)
+      }
+      return .customers(ids)
+    default: return nil
     }
   }
 

@@ -188,7 +188,8 @@ final class SettingsReader {
 
   // MARK: Reading
 
-  private func read<Value>(
+  /// Reads a value of any form; `nil` after a mistake without a fallback.
+  func read<Value>(
     _ key: String, _ fallback: Value?, _ shown: String?, _ meaning: String, _ form: Form<Value>
   ) -> Value? {
     known.insert(key)
