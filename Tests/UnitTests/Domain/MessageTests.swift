@@ -100,8 +100,8 @@ struct PurchaseEventTests {
     let event = try #require(PurchaseEvent(of: synchronization, id: "evt_1"))
     #expect(
       String(decoding: event.body, as: UTF8.self)
-        == #"{"broadcasterId":7,"data":{"accessGranted":true,"cleengCustomerId":42,"environment":"Sandbox","offerId":"S1_US","#
-        + #""originalTransactionId":"99","result":"PURCHASE_SYNCHRONIZED","synchronizationId":"sync/1","#
+        == #"{"broadcasterId":7,"data":{"accessGranted":true,"cleengCustomerId":42,"environment":"Sandbox","#
+        + #""offerId":"S1_US","originalTransactionId":"99","result":"PURCHASE_SYNCHRONIZED","synchronizationId":"sync/1","#
         + #""transactionId":"100"},"topic":"inappPurchaseSyncResult"}"#)
     #expect(event.id == "evt_1")
     #expect(event.publisherId == 7)

@@ -102,7 +102,8 @@ struct StatusAnswerTests {
         .purchaseSynchronized, accessGranted: true, offerId: "S1", originalTransactionId: "99", environment: "Sandbox"))
     #expect(
       String(decoding: response.body, as: UTF8.self)
-        == #"{"accessGranted":true,"environment":"Sandbox","offerId":"S1","originalTransactionId":"99","result":"PURCHASE_SYNCHRONIZED","#
+        == #"{"accessGranted":true,"environment":"Sandbox","offerId":"S1","originalTransactionId":"99","#
+        + #""result":"PURCHASE_SYNCHRONIZED","#
         + #""status":"finalized","synchronizationId":"sync/1","transactionId":"100","version":3}"#)
     #expect(response.headers.map(\.name).sorted() == ["Cache-Control", "Content-Type"])
   }

@@ -72,8 +72,9 @@ struct OpenAPITests {
 
   private func payload(_ format: WebhookEndpoint.Format) throws -> JSONValue {
     let body = """
-      {"broadcasterId":7,"data":{"accessGranted":true,"cleengCustomerId":42,"environment":"Sandbox","offerId":"S1","originalTransactionId":"99",\
-      "result":"PURCHASE_SYNCHRONIZED","synchronizationId":"s","transactionId":"100"},"topic":"inappPurchaseSyncResult"}
+      {"broadcasterId":7,"data":{"accessGranted":true,"cleengCustomerId":42,"environment":"Sandbox","offerId":"S1",\
+      "originalTransactionId":"99","result":"PURCHASE_SYNCHRONIZED","synchronizationId":"s","transactionId":"100"},\
+      "topic":"inappPurchaseSyncResult"}
       """
     let headers: [String: AMQPValue] = ["cloudEvents_time": "2026-11-21T18:00:00.000Z"]
     let delivery = try Delivery(eventId: "evt_1", endpointId: nil, headers: headers, body: Array(body.utf8))

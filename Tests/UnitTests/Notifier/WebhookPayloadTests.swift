@@ -11,8 +11,9 @@ import Testing
 /// What is posted for an event, by format.
 struct WebhookPayloadTests {
   private static let body = """
-    {"broadcasterId":7,"data":{"accessGranted":true,"cleengCustomerId":42,"environment":"Sandbox","offerId":"S1","originalTransactionId":"99",\
-    "result":"PURCHASE_SYNCHRONIZED","synchronizationId":"s","transactionId":"100"},"topic":"inappPurchaseSyncResult"}
+    {"broadcasterId":7,"data":{"accessGranted":true,"cleengCustomerId":42,"environment":"Sandbox","offerId":"S1",\
+    "originalTransactionId":"99","result":"PURCHASE_SYNCHRONIZED","synchronizationId":"s","transactionId":"100"},\
+    "topic":"inappPurchaseSyncResult"}
     """
   private let key = Array("0123456789abcdef0123456789abcdef".utf8)
 
