@@ -44,7 +44,7 @@ public final class Gateway: Role {
     self.publisher = publisher
     health = HealthEndpoints(
       metrics: context.metrics,
-      checks: [("redis", { store.isReady }), ("rabbitmq", { publisher.isReady })])
+      checks: [.redis(redis), ReadinessCheck("rabbitmq") { publisher.isReady }])
     requests = context.metrics.counter(
       "countersign_http_requests_total", "Answered requests.", labels: ["route", "status"])
     latency = context.metrics.histogram(

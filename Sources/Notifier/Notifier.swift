@@ -58,13 +58,13 @@ public final class Notifier: Role {
   }
 
   public func start() async throws {
-    // Not Redis: without it events are delivered all the same, as far as the endpoints are known.
+    // Without Redis events are delivered all the same, as far as the endpoints are known.
     let health = HealthEndpoints(
       metrics: context.metrics,
       checks: [
-        ("rabbitmq publish", { [publisher] in publisher.isReady }),
-        ("rabbitmq consume", { [weak self] in self?.consumer.isReady ?? false }),
-        ("not stopping", { [runs] in !runs.isClosed }),
+        .redis(redis, isNeeded: false), ReadinessCheck("rabbitmq publish") { [publisher] in publisher.isReady },
+        ReadinessCheck("rabbitmq consume") { [weak self] in self?.consumer.isReady ?? false },
+        ReadinessCheck("not stopping") { [runs] in !runs.isClosed },
       ])
     server = try health.serve(at: context.settings.notifier.listen, context.log)
     redis.start()

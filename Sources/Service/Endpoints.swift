@@ -22,6 +22,7 @@ extension RedisEndpoint {
       database: settings.database)
     timeout = settings.timeout
     connections = settings.connections
+    probeKey = settings.prefix + "probe"
   }
 }
 

@@ -7,10 +7,10 @@ public import Observability
 @LoopActor
 public struct HealthEndpoints {
   private let metrics: Metrics
-  private let checks: [(name: String, isReady: @LoopActor () -> Bool)]
+  private let checks: [ReadinessCheck]
 
-  /// Creates the endpoints; a role is ready when all checks are.
-  public init(metrics: Metrics, checks: [(name: String, isReady: @LoopActor () -> Bool)]) {
+  /// Creates the endpoints; a role is ready when nothing that it needs is in trouble.
+  public init(metrics: Metrics, checks: [ReadinessCheck]) {
     self.metrics = metrics
     self.checks = checks
   }
@@ -25,9 +25,8 @@ public struct HealthEndpoints {
     case "livez": return .text(200, "ok\n")
     case "metrics": return .text(200, metrics.text(), type: "text/plain; version=0.0.4; charset=utf-8")
     default:
-      let results = checks.map { ($0.name, $0.isReady()) }
-      let text = results.map { "\($0.1 ? "ok" : "not ready"): \($0.0)\n" }.joined()
-      return .text(results.allSatisfy(\.1) ? 200 : 503, text)
+      let results = checks.map { $0.result() }
+      return .text(results.allSatisfy(\.isReady) ? 200 : 503, results.map { $0.line + "\n" }.joined())
     }
   }
 

@@ -94,9 +94,9 @@ public final class Worker: Role {
     let health = HealthEndpoints(
       metrics: context.metrics,
       checks: [
-        ("redis", { [store] in store.isReady }), ("rabbitmq publish", { [publisher] in publisher.isReady }),
-        ("rabbitmq consume", { [weak self] in self?.consumer.isReady ?? false }),
-        ("not stopping", { [runs] in !runs.isClosed }),
+        .redis(redis), ReadinessCheck("rabbitmq publish") { [publisher] in publisher.isReady },
+        ReadinessCheck("rabbitmq consume") { [weak self] in self?.consumer.isReady ?? false },
+        ReadinessCheck("not stopping") { [runs] in !runs.isClosed },
       ])
     server = try health.serve(at: settings.listen, context.log)
     redis.start()

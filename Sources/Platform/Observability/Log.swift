@@ -97,8 +97,9 @@ public struct Log: Sendable {
 }
 
 extension JSONWriter {
-  /// Writes a member of a log line; there is one before it.
+  /// Writes a member of a log line; there is one before it. An empty text tells nothing and is left out.
   fileprivate mutating func further(_ name: String, _ value: Log.Value) {
+    if case .string(let text) = value, text.isEmpty { return }
     raw(UInt8(ascii: ","))
     string(name)
     raw(UInt8(ascii: ":"))

@@ -9,7 +9,12 @@ public final class RedisClient {
   /// What a client tells about its connection.
   public enum Change: Sendable {
     case connected
+    /// The connection has ended, or none could be made.
     case lost(any Error, retryIn: Duration)
+    /// Redis answers and takes no writes.
+    case refusing(RedisError)
+    /// Redis takes writes again.
+    case writable
   }
 
   private let endpoint: RedisEndpoint
@@ -22,6 +27,8 @@ public final class RedisClient {
   private static let oneRead = 14 << 10
   private var running: Task<Void, Never>?
   private var isStopping = false
+  private var lastFailure: RedisError?
+  private var writes: WriteProbe!
   private var digests: [String: String] = [:]
   /// The scripts that are being loaded.
   private var loads: [String: Task<String, any Error>] = [:]
@@ -30,10 +37,19 @@ public final class RedisClient {
   public init(_ endpoint: RedisEndpoint, onChange: @escaping @LoopActor (Change) -> Void = { _ in }) {
     self.endpoint = endpoint
     self.onChange = onChange
+    writes = WriteProbe(
+      write: { [weak self] in _ = try await self?.send(endpoint.probe) },
+      onChange: { onChange($0.map(Change.refusing) ?? .writable) })
   }
 
   /// Whether a command could be sent now.
   public var isReady: Bool { !connections.isEmpty && connections.allSatisfy { $0.failure == nil } }
+
+  /// Why no writes are possible now, in the words of Redis or of hiredis; `nil` when they are, as far as is known.
+  public var trouble: String? {
+    if let refusal = writes.refusal { return refusal.cause }
+    return isReady ? nil : lastFailure?.cause ?? "no connection"
+  }
 
   /// Starts to connect; a second call is without effect.
   public func start() {
@@ -123,15 +139,17 @@ public final class RedisClient {
     while !isStopping {
       let failure: any Error
       do {
-        try await open()
+        let refusal = try await open()
         backoff = Backoff()
         onChange(.connected)
+        if let refusal { writes.refused(refusal) }
         let end = await firstEnd()
         close(because: end.cause)
         failure = end
       } catch {
         failure = error
       }
+      lastFailure = failure as? RedisError
       guard !isStopping else { break }
       let delay = backoff.next()
       onChange(.lost(failure, retryIn: delay))
@@ -139,7 +157,12 @@ public final class RedisClient {
     }
   }
 
-  private func open() async throws {
+  /// Opens the connections.
+  ///
+  /// - Returns: why Redis takes no writes now, though it can be read; `nil` when it takes them.
+  /// - Throws: ``RedisError``, also for a replica: the address may lead to the new primary at the next try.
+  private func open() async throws -> RedisError? {
+    var refusal: RedisError?
     var opened: [RedisConnection] = []
     do {
       for _ in 0..<endpoint.connections {
@@ -147,11 +170,27 @@ public final class RedisClient {
         // Who stops the client waits for this.
         try Task.checkCancellation()
       }
+      do {
+        _ = try await opened[0].send(endpoint.probe)
+      } catch let error as RedisError where error.refusal != nil && error.refusal != .readOnly {
+        refusal = error
+      }
+      try Task.checkCancellation()
     } catch {
       for connection in opened { connection.close() }
       throw error
     }
+    for connection in opened {
+      connection.onRefusal = { [weak self, weak connection] in self?.refused($0, by: connection) }
+    }
     connections = opened
+    return refusal
+  }
+
+  private func refused(_ error: RedisError, by connection: RedisConnection?) {
+    // The replies of a connection that has ended say nothing about the present one.
+    guard connections.contains(where: { $0 === connection }) else { return }
+    if error.refusal == .readOnly { close(because: error.cause) } else { writes.refused(error) }
   }
 
   /// Waits until one of the connections has ended, and returns why.
@@ -168,6 +207,7 @@ public final class RedisClient {
   }
 
   private func close(because cause: String) {
+    writes.forget()
     for connection in connections { connection.close(because: cause) }
     connections.removeAll()
   }

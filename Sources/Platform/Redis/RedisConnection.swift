@@ -11,6 +11,8 @@ public final class RedisConnection {
   public let endpoint: RedisEndpoint
   /// Why the connection ended, once it has.
   public private(set) var failure: RedisError?
+  /// Called with each reply that says why Redis takes no writes.
+  var onRefusal: (@LoopActor (RedisError) -> Void)?
 
   private var context: UnsafeMutablePointer<redisAsyncContext>?
   private var watcher: DescriptorWatcher?
@@ -114,6 +116,8 @@ public final class RedisConnection {
       if endpoint.database != 0 { _ = try await send(["SELECT", String(endpoint.database)]) }
       // A Redis at its limit of clients takes the connection, says so and hangs up.
       _ = try await send(["PING"])
+    } catch let error as RedisError where error.refusal == .misconfigured {
+      // A Redis that cannot write to its disk answers PING so, too. It can be read.
     } catch {
       close()
       throw error
@@ -139,7 +143,9 @@ public final class RedisConnection {
       if status != REDIS_OK { end(.connectionLost, command[0], "the connection is closing") }
     }
     if case .error(let cause) = reply {
-      throw RedisError(.reply, operation: command[0], target: endpoint.description, cause: cause)
+      let error = RedisError(.reply, operation: command[0], target: endpoint.description, cause: cause)
+      if error.refusal != nil { onRefusal?(error) }
+      throw error
     }
     return reply
   }

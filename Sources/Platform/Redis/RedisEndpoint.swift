@@ -12,6 +12,8 @@ public struct RedisEndpoint: Sendable, CustomStringConvertible {
   public var database: Int
   /// Connections of one client. Redis reads 16 KiB of each in one turn of its loop, and writes to its disk once a turn (decision 0018).
   public var connections = 4
+  /// The key of a write that tells whether Redis takes writes. It lives for a second.
+  public var probeKey = "countersign:probe"
   /// Time for a connection, and for the reply to a command.
   public var timeout: Duration = .seconds(3)
 
@@ -26,4 +28,7 @@ public struct RedisEndpoint: Sendable, CustomStringConvertible {
 
   /// Host and port, without the credentials.
   public var description: String { "\(host):\(port)" }
+
+  /// A write that Redis refuses while it takes none.
+  var probe: [String] { ["SET", probeKey, "1", "PX", "1000"] }
 }

@@ -57,6 +57,15 @@ struct LogTests {
     #expect(lines.dropFirst(100).map(\.event.utf8.count) == [8000, 4])
   }
 
+  @Test func anEmptyTextIsNoMember() async throws {
+    let result = try #require(
+      await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        Log(level: .info, ["text": "", "number": 0]).with(["more": ""]).info("event", ["flag": false, "other": ""])
+      })
+    let line = String(decoding: result.standardErrorContent, as: UTF8.self)
+    #expect(line.hasSuffix("\"event\":\"event\",\"number\":0,\"flag\":false}\n"))
+  }
+
   @Test func valuesAndLevels() async throws {
     let result = try #require(
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {

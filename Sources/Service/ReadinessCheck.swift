@@ -1,0 +1,36 @@
+public import EventLoop
+public import Redis
+
+/// One line of `/readyz`: something that a role works with, and what is wrong with it.
+@LoopActor
+public struct ReadinessCheck {
+  private let name: String
+  private let isNeeded: Bool
+  /// What is wrong, empty when it has no name; `nil` when nothing is.
+  private let trouble: @LoopActor () -> String?
+
+  /// Creates a check that is passed or not.
+  public init(_ name: String, isReady: @escaping @LoopActor () -> Bool) {
+    self.init(name, isNeeded: true) { isReady() ? nil : "" }
+  }
+
+  private init(_ name: String, isNeeded: Bool, trouble: @escaping @LoopActor () -> String?) {
+    self.name = name
+    self.isNeeded = isNeeded
+    self.trouble = trouble
+  }
+
+  /// Checks whether Redis takes writes; the line of one that does not names the error.
+  ///
+  /// - Parameter isNeeded: whether the role is not ready without Redis.
+  public static func redis(_ client: RedisClient, isNeeded: Bool = true) -> ReadinessCheck {
+    ReadinessCheck("redis", isNeeded: isNeeded) { client.trouble }
+  }
+
+  /// Asks for the result: whether the role can do its work, and a line for a person.
+  func result() -> (isReady: Bool, line: String) {
+    guard let trouble = trouble() else { return (true, "ok: \(name)") }
+    let line = "\(isNeeded ? "not ready" : "degraded"): \(name)" + (trouble.isEmpty ? "" : ": \(trouble)")
+    return (!isNeeded, line)
+  }
+}

@@ -1,0 +1,81 @@
+public import AMQP
+import Configuration
+import EventLoop
+import Observability
+public import Redis
+
+extension RoleContext {
+  /// Returns what logs and counts the changes of a broker connection.
+  public func observer(of connection: String) -> @LoopActor (AMQPSession.Change) -> Void {
+    let log = ConnectionLog(self, connection)
+    return { [self] change in
+      switch change {
+      case .connected: log.connected()
+      case .blocked(let isBlocked):
+        connectionUp.set(isBlocked ? 0 : 1, connection)
+        self.log.warning("broker alarm", ["connection": .string(connection), "blocked": .bool(isBlocked)])
+      case .lost(let error, let delay): log.ended(error, delay)
+      }
+    }
+  }
+
+  /// Returns a Redis client whose changes are logged and counted.
+  public func makeRedis() -> RedisClient {
+    let log = ConnectionLog(self, "redis")
+    setRefusal(nil)
+    return RedisClient(RedisEndpoint(settings.redis)) { [self] change in
+      switch change {
+      case .connected:
+        setRefusal(nil)
+        log.connected()
+      case .lost(let error, let delay):
+        setRefusal((error as? RedisError)?.refusal)
+        log.ended(error, delay)
+      case .refusing(let error):
+        setRefusal(error.refusal)
+        self.log.error("Redis refuses writes", ["cause": .failure(error)])
+      case .writable:
+        setRefusal(nil)
+        self.log.info("Redis takes writes again")
+      }
+    }
+  }
+
+  private func setRefusal(_ refusal: RedisRefusal?) {
+    for each in RedisRefusal.allCases { refusedWrites.set(each == refusal ? 1 : 0, each.rawValue) }
+  }
+}
+
+/// The lines and the numbers of one connection.
+@LoopActor
+private final class ConnectionLog {
+  private let context: RoleContext
+  private let name: String
+  private var state = ConnectionState()
+
+  init(_ context: RoleContext, _ name: String) {
+    self.context = context
+    self.name = name
+    context.connectionUp.set(0, name)
+    context.connectionLosses.add(0, name)
+  }
+
+  func connected() {
+    state.connected()
+    context.connectionUp.set(1, name)
+    context.log.info("connected", ["connection": .string(name)])
+  }
+
+  /// Counts each end, and logs it when it is news.
+  func ended(_ error: any Error, _ delay: Duration) {
+    context.connectionUp.set(0, name)
+    context.connectionLosses.count(name)
+    guard let event = state.ended("\(error)") else { return }
+    context.log.warning(
+      event.rawValue,
+      [
+        "connection": .string(name), "cause": .failure(error),
+        "retryInMilliseconds": .int(Int64(delay.wholeMilliseconds)),
+      ])
+  }
+}
