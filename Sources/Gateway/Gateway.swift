@@ -21,9 +21,7 @@ public final class Gateway: Role {
   private let publisher: AMQPPublisher
   private let topology: Topology
   private let health: HealthEndpoints
-  private let requests: Counter
-  private let latency: Histogram
-  private let registrations: Counter
+  private let metrics: GatewayMetrics
   private let redis: RedisClient
   private var server: HTTPServer?
 
@@ -45,12 +43,7 @@ public final class Gateway: Role {
     health = HealthEndpoints(
       metrics: context.metrics,
       checks: [.redis(redis), ReadinessCheck("rabbitmq") { publisher.isReady }])
-    requests = context.metrics.counter(
-      "countersign_http_requests_total", "Answered requests.", labels: ["route", "status"])
-    latency = context.metrics.histogram(
-      "countersign_http_request_duration_seconds", "Time from request to answer.", labels: ["route"])
-    registrations = context.metrics.counter(
-      "countersign_registrations_total", "Registrations by what they came to.", labels: ["code"])
+    metrics = GatewayMetrics(context.metrics)
   }
 
   public func start() async throws {
@@ -81,7 +74,7 @@ public final class Gateway: Role {
 
   private func answer(_ request: HTTPServerRequest) async -> HTTPServerResponse {
     let start = ContinuousClock.now
-    var name = "unknown"
+    var name = Route.unknownName
     let response: HTTPServerResponse
     do {
       let route = try Route(request.method, request.path)
@@ -90,8 +83,8 @@ public final class Gateway: Role {
     } catch {
       response = error.response
     }
-    requests.count(name, String(response.status))
-    latency.observe((ContinuousClock.now - start).inSeconds, name)
+    metrics.requests.count(name, String(response.status))
+    metrics.latency.observe((ContinuousClock.now - start).inSeconds, name)
     return response
   }
 
@@ -118,19 +111,19 @@ public final class Gateway: Role {
     do {
       answer = await registration.register(try RegistrationRequest(request), by: caller, trace: trace)
     } catch {
-      registrations.count(error.code)
+      metrics.registrations.count(error.code)
       throw error
     }
     switch answer {
     case .accepted(let id):
-      registrations.count("accepted")
+      metrics.registrations.count(GatewayMetrics.accepted)
       return HTTPServerResponse(
         status: 202,
         headers: [
           ("Content-Type", "application/json"), ("Cache-Control", "no-store"), ("Location", statusPath(id)),
         ], body: JSONWriter.object { $0.member("synchronizationId", id) })
     case .problem(let problem):
-      registrations.count(problem.code)
+      metrics.registrations.count(problem.code)
       throw problem
     }
   }
@@ -170,6 +163,16 @@ public final class Gateway: Role {
 }
 
 extension Route {
+  /// The label of requests for anything else.
+  static let unknownName = "unknown"
+
+  /// Every label of the metrics of routes.
+  static var names: [String] {
+    // What a path holds does not change its label; no path holds more than two values.
+    let routes = Resource.all.flatMap { resource in resource.routes.values.map { $0(["", ""]) } }
+    return Set(routes.map(\.name) + [Route.health.name, unknownName]).sorted()
+  }
+
   /// The label of the route's metrics.
   fileprivate var name: String {
     switch self {

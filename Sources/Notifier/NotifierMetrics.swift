@@ -1,3 +1,4 @@
+import Domain
 import EventLoop
 import Observability
 
@@ -19,31 +20,40 @@ final class NotifierMetrics {
   let attempts: Counter
   let duration: Histogram
   let firstAttemptDelay: Histogram
+  let endpointWait: Histogram
   let putOff: Counter
   let disabled: Counter
   let unrecorded: Counter
   let dead: Counter
   let redeliveries: Counter
 
+  /// Why a delivery is put off, as `EndpointRun` and `DeliveryRun` say it.
+  private static let putOffCauses = ["busy", "share", "concurrency", "rate", "copy", "store", "publisher", "newer_format"]
+
   init(_ metrics: Metrics, inFlight: @escaping @LoopActor () -> Double) {
     metrics.gauge("countersign_deliveries_in_flight", "Events that are being delivered now.", read: inFlight)
     attempts = metrics.counter(
-      "countersign_webhook_attempts_total", "Attempts by what they came to.", labels: ["outcome"])
+      "countersign_webhook_attempts_total", "Attempts by what they came to.", labels: ["outcome"],
+      known: DeliveryAttempt.Outcome.allCases.map { [$0.rawValue] })
     duration = metrics.histogram("countersign_webhook_attempt_duration_seconds", "Time of one attempt.")
     firstAttemptDelay = metrics.histogram(
-      "countersign_webhook_first_attempt_delay_seconds", "From an event's time to its first attempt at an endpoint.")
+      "countersign_webhook_first_attempt_delay_seconds",
+      "From an event's time to its first attempt at an endpoint, without what the endpoint itself kept it waiting.")
+    endpointWait = metrics.histogram(
+      "countersign_webhook_endpoint_wait_seconds",
+      "How long the endpoint itself, by its limits or slowness, kept a first attempt waiting that had to wait.",
+      buckets: Histogram.ageBuckets)
     putOff = metrics.counter(
       "countersign_webhook_deliveries_put_off_total", "Deliveries that went back to wait without an attempt, by cause.",
-      labels: ["cause"])
-    // An alert on its increase must see the first one.
-    putOff.add(0, "newer_format")
+      labels: ["cause"], known: Self.putOffCauses.map { [$0] })
     disabled = metrics.counter(
-      "countersign_webhook_endpoints_disabled_total", "Endpoints that were disabled, by reason.", labels: ["reason"])
+      "countersign_webhook_endpoints_disabled_total", "Endpoints that were disabled, by reason.", labels: ["reason"],
+      known: EndpointHealth.Reason.allCases.map { [$0.rawValue] })
     unrecorded = metrics.counter(
       "countersign_webhook_attempts_unrecorded_total", "Attempts that the log misses, because Redis was away.")
     dead = metrics.counter(
-      "countersign_dead_deliveries_total", "Messages that went to the queue of the dead, by reason.", labels: ["reason"]
-    )
+      "countersign_dead_deliveries_total", "Messages that went to the queue of the dead, by reason.",
+      labels: ["reason"], known: BurialReason.allCases.map { [$0.rawValue] })
     redeliveries = metrics.counter(
       "countersign_redeliveries_total", "Deliveries that the broker marked as given out before.")
   }

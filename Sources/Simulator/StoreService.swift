@@ -34,7 +34,11 @@ final class StoreService {
     gate = TokenGate(apps: configuration.apps, keys: pki.tokenKeys)
     metrics = Metrics()
     counter = metrics.counter(
-      "countersign_simulator_calls_total", "Calls by what was answered.", labels: ["environment", "endpoint", "status"])
+      "countersign_simulator_calls_total", "Calls by what was answered.",
+      labels: ["environment", "endpoint", "status"],
+      known: StoreEnvironment.allCases.flatMap { environment in
+        StoreEndpoint.allCases.map { [environment.rawValue, $0.rawValue, "200"] }
+      })
   }
 
   func answer(_ request: HTTP2Request) async -> HTTP2Response {

@@ -1,3 +1,4 @@
+import AppStore
 import Domain
 import EventLoop
 import Observability
@@ -5,6 +6,9 @@ import Observability
 /// What a worker counts.
 @LoopActor
 final class WorkerMetrics {
+  /// The label of signed data that is in order and is not what was asked for.
+  static let answerMismatch = "answer_mismatch"
+
   let queueWait: Histogram
   let age: Histogram
   let appleCalls: Histogram
@@ -28,15 +32,21 @@ final class WorkerMetrics {
       "countersign_synchronization_age_seconds", "Time from registration to the published event.",
       buckets: Histogram.ageBuckets)
     appleCalls = metrics.histogram(
-      "countersign_apple_call_duration_seconds", "Calls to Apple.", labels: ["endpoint", "environment", "outcome"])
+      "countersign_apple_call_duration_seconds", "Calls to Apple.", labels: ["endpoint", "environment", "outcome"],
+      // Failures are counted as causes of retries, too, which are there from the start.
+      known: PurchaseVerification.endpoints.map(\.rawValue).flatMap { endpoint in
+        [AppStoreEnvironment.production, .sandbox].map { [endpoint, $0.rawValue, "ok"] }
+      })
     results = metrics.counter(
-      "countersign_results_total", "Finalized synchronizations by result.", labels: ["result"])
-    retries = metrics.counter("countersign_job_retries_total", "Jobs put into a delay queue.", labels: ["cause"])
-    // An alert on the increase of one must see the first.
-    for cause in RetryCause.allCases { retries.add(0, cause.rawValue) }
+      "countersign_results_total", "Finalized synchronizations by result.", labels: ["result"],
+      known: SynchronizationResult.known.map { [$0.rawValue] })
+    retries = metrics.counter(
+      "countersign_job_retries_total", "Jobs put into a delay queue.", labels: ["cause"],
+      known: RetryCause.allCases.map { [$0.rawValue] })
     dead = metrics.counter("countersign_dead_jobs_total", "Deliveries put into the dead-letter queue.")
     rejections = metrics.counter(
-      "countersign_rejections_total", "Signed data that was not accepted.", labels: ["reason"])
+      "countersign_rejections_total", "Signed data that was not accepted.", labels: ["reason"],
+      known: (Rejection.Reason.known.map(\.rawValue) + [Self.answerMismatch]).map { [$0] })
     budgetWaits = metrics.counter(
       "countersign_budget_waits_total", "Calls put off because the budget was used up or Apple had forbidden more.")
     events = metrics.counter("countersign_events_published_total", "Events that the broker confirmed.")

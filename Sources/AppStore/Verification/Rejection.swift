@@ -41,6 +41,13 @@ public struct Rejection: Error, Hashable, Sendable, CustomStringConvertible {
     public static let transactionReceipt = Reason(rawValue: "transaction_receipt")
     /// Renewal information or nested data belongs to something else.
     public static let unrelated = Reason(rawValue: "unrelated")
+
+    /// Every reason that this version gives.
+    public static let known: [Reason] = [
+      .malformed, .algorithmNotAllowed, .chainLengthInvalid, .certificateInvalid, .signatureInvalid, .dateMissing,
+      .chainUntrusted, .markerOIDMissing, .kindMismatch, .bundleIdMismatch, .appAppleIdMismatch, .environmentMismatch,
+      .deviceMismatch, .transactionReceipt, .unrelated,
+    ]
   }
 
   /// The reason for machines.

@@ -28,6 +28,12 @@ public struct SynchronizationResult: ExactRawValue, Sendable {
   public static let sandboxNotAllowed = Self("SANDBOX_NOT_ALLOWED")
   /// Every attempt failed for reasons that might have passed.
   public static let internalError = Self("INTERNAL_ERROR")
+
+  /// Every result that this version gives.
+  public static let known: [Self] = [
+    .purchaseSynchronized, .receivedExpiredPurchase, .transactionIdNotFound, .purchaseRevoked, .offerNotFound,
+    .purchaseOwnedByAnotherCustomer, .appMismatch, .verificationFailed, .sandboxNotAllowed, .internalError,
+  ]
 }
 
 /// What a synchronization came to, before anybody else's claim to the purchase is looked at.

@@ -23,6 +23,8 @@ public struct Delivery: Sendable, Equatable {
   public var parks: Int
   /// How often it came to a notifier that did not know its publisher.
   public var misses = 0
+  /// How many milliseconds the endpoint itself, by its limits or its slowness, has kept its first attempt waiting.
+  public var waited: Int64 = 0
   public let traceparent: String?
   /// The synchronization that the event tells about, for the log; empty for other events.
   public let synchronizationId: String
@@ -37,6 +39,7 @@ public struct Delivery: Sendable, Equatable {
   static let plannedHeader = "countersign-planned"
   static let parksHeader = JobMessage.parksHeader
   static let missesHeader = "countersign-misses"
+  static let waitedHeader = "countersign-waited"
 
   /// A message that is no event.
   public struct Malformed: Error, Sendable {
@@ -63,6 +66,7 @@ public struct Delivery: Sendable, Equatable {
     isPlanned = headers[Self.plannedHeader] == .bool(true)
     parks = Int(clamping: max(0, headers[Self.parksHeader]?.int ?? 0))
     misses = Int(clamping: max(0, headers[Self.missesHeader]?.int ?? 0))
+    waited = max(0, headers[Self.waitedHeader]?.int ?? 0)
   }
 
   /// Creates the first attempt to deliver an event.
@@ -108,6 +112,7 @@ public struct Delivery: Sendable, Equatable {
     if isPlanned { headers[Self.plannedHeader] = true }
     if parks > 0 { headers[Self.parksHeader] = .int(Int64(parks)) }
     if misses > 0 { headers[Self.missesHeader] = .int(Int64(misses)) }
+    if waited > 0 { headers[Self.waitedHeader] = .int(waited) }
     headers[JobMessage.reasonHeader] = reason.map { .string(String($0.prefix(1000))) }
     return AMQPMessage(
       exchange: "", routingKey: queue, messageID: eventId, type: topic, headers: headers, body: body)

@@ -44,7 +44,9 @@ final class EndpointRun {
     let name = Lanes.Name(publisher: delivery.publisherId, endpoint: endpoint.id)
     switch await notifier.lanes.enter(name, limit: endpoint.maxConcurrency) {
     case .handBack: return false
-    case .park(let time): return await putOff(time, "busy")
+    case .park(let parked):
+      let wait = parked.waited + (parked.isOfEndpoint ? parked.time : .zero)
+      return await putOff(parked.time, parked.isOfEndpoint ? "busy" : "share", waited: wait)
     case .go(let pass): return await begin(pass)
     }
   }
@@ -80,9 +82,9 @@ final class EndpointRun {
     guard await announce(beginning.unannounced) else { return false }
     switch beginning.permission {
     case .go, .superseded: return true
-    case .full: return await putOff(parking, "concurrency")
+    case .full: return await putOff(parking, "concurrency", waited: pass.waited + parking)
     case .underWay: return await putOff(parking, "copy")
-    case .planned(let time): return await putOff(time, "rate", isPlanned: true)
+    case .planned(let time): return await putOff(time, "rate", isPlanned: true, waited: pass.waited + time)
     case .made(let outcome, let nextAt):
       log.info("made before", ["outcome": .string(outcome.rawValue)])
       return await follow(outcome, nextAt, reason: "attempt \(delivery.attempt) was the last")
@@ -93,7 +95,7 @@ final class EndpointRun {
 
   private func attempt(_ pass: Lanes.Pass) async -> Bool {
     let number = notifier.underWay.add(delivery, endpoint: endpoint.id)
-    let attempt = await WebhookAttempt(notifier, delivery, endpoint).send()
+    let attempt = await WebhookAttempt(notifier, delivery, endpoint, waited: pass.waited).send()
     notifier.underWay.remove(number)
     notifier.lanes.end(pass, ranOutOfTime: attempt.ranOutOfTime)
     let verdict = attempt.verdict(
@@ -160,6 +162,7 @@ final class EndpointRun {
       var next = addressed
       next.attempt += 1
       next.parks = 0
+      next.waited = 0
       next.due = nextAt
       let delay = Double((nextAt ?? now) - now) / 1000
       log.info("delivery delayed", ["cause": .string(reason), "delaySeconds": .double(delay)])
@@ -174,12 +177,19 @@ final class EndpointRun {
   }
 
   /// Sends the delivery away without an attempt, so that nothing is held that waits for an endpoint.
-  private func putOff(_ time: Duration, _ cause: String, isPlanned: Bool = false) async -> Bool {
+  ///
+  /// - Parameters:
+  ///   - isPlanned: whether the endpoint's rate has room then.
+  ///   - waited: how much of the time until then the endpoint itself causes.
+  private func putOff(
+    _ time: Duration, _ cause: String, isPlanned: Bool = false, waited: Duration = .zero
+  ) async -> Bool {
     notifier.metrics.putOff.count(cause)
     let now = context.now()
     var later = addressed
     later.due = now + Int64(time.wholeMilliseconds)
     later.isPlanned = isPlanned
+    later.waited += Int64(waited.wholeMilliseconds)
     later.parks += isPlanned ? 0 : 1
     log.debug("delivery put off", ["cause": .string(cause), "delaySeconds": .double(time.inSeconds)])
     return await notifier.enqueue(later, now: now, log)

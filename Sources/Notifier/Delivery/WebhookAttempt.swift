@@ -53,11 +53,15 @@ final class WebhookAttempt {
   private let notifier: Notifier
   private let delivery: Delivery
   private let endpoint: WebhookEndpoint
+  /// How many milliseconds the endpoint itself has kept this attempt waiting.
+  private let waited: Int64
 
-  init(_ notifier: Notifier, _ delivery: Delivery, _ endpoint: WebhookEndpoint) {
+  /// - Parameter waited: how long the delivery was held for the endpoint's turn just now.
+  init(_ notifier: Notifier, _ delivery: Delivery, _ endpoint: WebhookEndpoint, waited: Duration) {
     self.notifier = notifier
     self.delivery = delivery
     self.endpoint = endpoint
+    self.waited = delivery.waited + Int64(waited.wholeMilliseconds)
   }
 
   /// Sends the event.
@@ -66,7 +70,8 @@ final class WebhookAttempt {
     if delivery.attempt == 1, delivery.round.isEmpty, let time = delivery.time,
       let published = milliseconds(rfc3339: time)
     {
-      notifier.metrics.firstAttemptDelay.observe(Double(max(0, now - published)) / 1000)
+      notifier.metrics.firstAttemptDelay.observe(Double(max(0, now - published - waited)) / 1000)
+      if waited > 0 { notifier.metrics.endpointWait.observe(Double(waited) / 1000) }
     }
     var ending = Ending()
     let start = ContinuousClock.now

@@ -17,12 +17,24 @@ final class Lanes {
     fileprivate let name: Name
     fileprivate let attempt: Int
     fileprivate let start: Duration
+    /// How long the delivery was held for the endpoint's turn.
+    let waited: Duration
+  }
+
+  /// The order to come back later.
+  struct Parked {
+    /// After how long.
+    let time: Duration
+    /// Whether the endpoint has no room; otherwise its publisher has none.
+    let isOfEndpoint: Bool
+    /// How long the delivery was held for the endpoint's turn, in vain.
+    let waited: Duration
   }
 
   /// The answer to a delivery that asks for an attempt.
   enum Answer {
     case go(Pass)
-    case park(Duration)
+    case park(Parked)
     /// The notifier stops.
     case handBack
   }
@@ -79,6 +91,7 @@ final class Lanes {
     let deadline = now + Lane.patience
     let turn = LoopSignal()
     var (numberOfLane, numberOfShare): (Int?, Int?)
+    var waited: Duration = .zero
     defer {
       if let numberOfLane { entry.line.leave(numberOfLane) }
       if let numberOfShare { leave(share, numberOfShare) }
@@ -88,7 +101,7 @@ final class Lanes {
       let before = share.line.ahead(of: numberOfShare)
       switch share.value.ask(now, others: others, ahead: before, hasWaited: now >= deadline) {
       case .go: break
-      case .park(let time): return .park(time)
+      case .park(let time): return .park(Parked(time: time, isOfEndpoint: false, waited: waited))
       case .wait:
         numberOfShare = numberOfShare ?? share.line.join(turn)
         await turn.wait(atMost: max(.milliseconds(1), deadline - now))
@@ -109,14 +122,15 @@ final class Lanes {
         share.value.begin(start)
         underWay += 1
         slowCounted.count += entry.lane.slowPlaces(start) - slow
-        return .go(Pass(name: name, attempt: attempt, start: start))
-      case .park(let time): return .park(time)
+        return .go(Pass(name: name, attempt: attempt, start: start, waited: waited))
+      case .park(let time): return .park(Parked(time: time, isOfEndpoint: true, waited: waited))
       case .wait:
         numberOfLane = numberOfLane ?? entry.line.join(turn)
         // A delivery of another endpoint may take the turn.
         if let number = numberOfShare { leave(share, number) }
         numberOfShare = nil
         await turn.wait(atMost: max(.milliseconds(1), deadline - now))
+        waited += now - start
       }
     }
     return .handBack

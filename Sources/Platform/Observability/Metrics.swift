@@ -11,8 +11,13 @@ public final class Metrics {
   public init() {}
 
   /// Adds a counter; its name must end in `_total`.
-  public func counter(_ name: String, _ help: String, labels: [String] = []) -> Counter {
-    add(Counter(name: name, help: help, labels: labels))
+  ///
+  /// - Parameter known: the label values that can come. They are told from the start, with 0: Prometheus' `increase()` does
+  ///   not see the first event of a series that begins with 1.
+  public func counter(
+    _ name: String, _ help: String, labels: [String] = [], known: [[String]] = []
+  ) -> Counter {
+    add(Counter(name: name, help: help, labels: labels, known: known))
   }
 
   /// Adds a gauge.
@@ -31,10 +36,13 @@ public final class Metrics {
   }
 
   /// Adds a histogram of seconds.
+  ///
+  /// - Parameter known: the label values that are told from the start, see ``counter(_:_:labels:known:)``.
   public func histogram(
-    _ name: String, _ help: String, labels: [String] = [], buckets: [Double] = Histogram.latencyBuckets
+    _ name: String, _ help: String, labels: [String] = [], known: [[String]] = [],
+    buckets: [Double] = Histogram.latencyBuckets
   ) -> Histogram {
-    add(Histogram(name: name, help: help, labels: labels, buckets: buckets))
+    add(Histogram(name: name, help: help, labels: labels, known: known, buckets: buckets))
   }
 
   /// Returns all metrics as text, version 0.0.4 of the format.
@@ -70,9 +78,9 @@ public final class Counter: MetricFamily {
   private let labels: [String]
   private var values = LabelledValues<Double>()
 
-  init(name: String, help: String, labels: [String]) {
+  init(name: String, help: String, labels: [String], known: [[String]]) {
     (self.name, self.help, self.labels) = (name, help, labels)
-    if labels.isEmpty { values.update([], initial: 0) { _ in } }
+    for each in labels.isEmpty ? [[]] : known { values.update(each, initial: 0) { _ in } }
   }
 
   /// Adds to the number that has these label values, in the order of the labels.
@@ -151,9 +159,9 @@ public final class Histogram: MetricFamily {
     }
   }
 
-  init(name: String, help: String, labels: [String], buckets: [Double]) {
+  init(name: String, help: String, labels: [String], known: [[String]], buckets: [Double]) {
     (self.name, self.help, self.labels, self.buckets) = (name, help, labels, buckets)
-    if labels.isEmpty { series.update([], initial: Series(buckets: buckets.count)) { _ in } }
+    for each in labels.isEmpty ? [[]] : known { series.update(each, initial: Series(buckets: buckets.count)) { _ in } }
   }
 
   /// Adds a value to the series that has these label values.

@@ -126,7 +126,7 @@ extension PurchaseVerification {
 
   private func reject(_ cause: String) -> Obstacle {
     log.warning("verification failed", ["cause": .string(cause)])
-    dependencies.metrics.rejections.count("answer_mismatch")
+    dependencies.metrics.rejections.count(WorkerMetrics.answerMismatch)
     return .stop(.rejected(.verificationFailed))
   }
 }

@@ -83,6 +83,7 @@ struct DeliveryTests {
     second.isPlanned = true
     second.parks = 3
     second.misses = 4
+    second.waited = 5
     second.round = "r"
     let delayed = second.message(queue: "q")
     #expect(delayed.exchange == "")
@@ -93,7 +94,7 @@ struct DeliveryTests {
     let expected: [String: AMQPValue] = [
       "cloudEvents_id": "evt_1", "version": 4, "traceparent": "t", "countersign-endpoint": "backend",
       "countersign-attempt": 2, "countersign-due": 99, "countersign-planned": true, "countersign-parks": 3,
-      "countersign-misses": 4, "countersign-round": "r",
+      "countersign-misses": 4, "countersign-waited": 5, "countersign-round": "r",
     ]
     #expect(delayed.headers == expected)
     // What was written is read again.

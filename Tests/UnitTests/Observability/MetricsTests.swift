@@ -34,6 +34,28 @@ struct MetricsTests {
         """)
   }
 
+  /// Prometheus' `increase()` does not see the first event of a series that begins with 1.
+  @Test func knownLabelValuesAreThereFromTheStart() {
+    let metrics = Metrics()
+    let counter = metrics.counter("a_total", "A.", labels: ["x", "y"], known: [["1", "2"], ["1", "1"]])
+    _ = metrics.histogram("d_seconds", "D.", labels: ["x"], known: [["1"]], buckets: [1])
+    counter.count("1", "2")
+    #expect(
+      metrics.text() == """
+        # HELP a_total A.
+        # TYPE a_total counter
+        a_total{x="1",y="1"} 0
+        a_total{x="1",y="2"} 1
+        # HELP d_seconds D.
+        # TYPE d_seconds histogram
+        d_seconds_bucket{x="1",le="1"} 0
+        d_seconds_bucket{x="1",le="+Inf"} 0
+        d_seconds_sum{x="1"} 0
+        d_seconds_count{x="1"} 0
+
+        """)
+  }
+
   @Test func gauges() {
     let metrics = Metrics()
     let gauge = metrics.gauge("up", "Up.", labels: ["connection"])
