@@ -91,11 +91,14 @@ struct Problem: Error, Sendable, Equatable {
     if let error = error as? RedisError, error.isNewerRecord {
       return .unavailable("A newer version of the server keeps this record; another one will answer.")
     }
-    if let error = error as? RedisError, error.code == .reply {
-      let passing = ["LOADING", "BUSY", "OOM", "READONLY", "MASTERDOWN", "MISCONF", "TRYAGAIN"]
+    if let error = error as? RedisError, error.code == .reply, error.refusal == nil {
+      let passing = ["LOADING", "BUSY", "MASTERDOWN", "TRYAGAIN"]
       if !passing.contains(where: error.cause.hasPrefix) { return .internalError }
     }
-    return .unavailable("The store cannot be reached now.")
+    guard let error = error as? RedisError, error.provesAbsence else {
+      return .unavailable("The store did not answer. The request may have taken effect all the same.")
+    }
+    return .unavailable("The store cannot be used now.")
   }
 
   /// The problem as an answer.

@@ -7,6 +7,7 @@ import Formats
 import HTTPServer
 import Messaging
 import Observability
+import Redis
 import Service
 import Store
 
@@ -17,7 +18,10 @@ import Store
 /// 3. The claim, which until now would have expired by itself, is made to last until the synchronization is finalized.
 /// 4. Only then the client gets its 202.
 ///
-/// A failure in step 2 takes step 1 back; a failure in step 3 leaves it to expire. Neither gives a 202.
+/// A failure gives a 503. A failure in step 2 takes step 1 back, and a failure in step 3 leaves the claim to expire. But the
+/// job may be in the broker all the same, for example in the socket of a broker that is stopped, and it then runs. So the 503
+/// says whether nothing was kept or the outcome is not known. The same `Correlation-Id` settles the latter: the repeated
+/// request is answered with a 202, or with a 409 that names the running synchronization.
 @LoopActor
 struct Registration {
   let context: RoleContext
@@ -36,7 +40,7 @@ struct Registration {
       return .problem(.forbidden("The token acts for another customer than cleengCustomerId."))
     }
     guard !caller.publisher.apps.isEmpty else { return .problem(.notActivated) }
-    guard publisher.isReady else { return .problem(.unavailable("The message broker cannot take jobs now.")) }
+    guard publisher.isReady else { return .problem(.nothingKept("The message broker cannot take jobs now.")) }
     let job = Job(
       synchronizationId: request.correlationId ?? newSynchronizationId(), publisherId: caller.publisher.id,
       customerId: request.customerId, transactionId: request.transactionId, ipAddress: request.ipAddress,
@@ -48,9 +52,8 @@ struct Registration {
         job, checksCustomer: caller.publisher.customers == .registered,
         sweepAfter: context.settings.worker.sweepAfter)
     } catch {
-      // The script may have run all the same; its claim then expires, since no job confirms it.
       log(of: job, trace).warning("claim failed", ["cause": .failure(error)])
-      return .problem(.store(error))
+      return .problem(refusal(of: job, error))
     }
     switch claim {
     case .claimed: break
@@ -69,8 +72,11 @@ struct Registration {
     } catch {
       let log = log(of: job, trace)
       log.warning("publish failed", ["cause": .failure(error)])
-      await undo(job, log)
-      return .problem(.unavailable("The message broker did not take the job."))
+      let isUndone = await undo(job, log)
+      guard isUndone, let error = error as? AMQPError, error.provesAbsence else {
+        return .problem(.unknownOutcome("The message broker did not confirm the job.", of: job.synchronizationId))
+      }
+      return .problem(.nothingKept("The message broker did not take the job."))
     }
 
     do {
@@ -78,11 +84,11 @@ struct Registration {
         // Redis lost the claim, or the broker took longer than the claim lasts and somebody else has it. The job runs,
         // but nobody was promised.
         log(of: job, trace).warning("claim lost before it was confirmed")
-        return .problem(.unavailable("The store lost the claim."))
+        return .problem(.unknownOutcome("The store lost the claim.", of: job.synchronizationId))
       }
     } catch {
       log(of: job, trace).warning("prolong failed", ["cause": .failure(error)])
-      return .problem(.store(error))
+      return .problem(.unknownOutcome("The store did not confirm the claim.", of: job.synchronizationId))
     }
     log(of: job, trace).info("registered", ["customerId": .int(job.customerId)])
     return .accepted(job.synchronizationId)
@@ -96,12 +102,26 @@ struct Registration {
     ])
   }
 
-  private func undo(_ job: Job, _ log: Log) async {
+  /// What the client is told when the claim failed.
+  private func refusal(of job: Job, _ error: any Error) -> Problem {
+    guard let error = error as? RedisError, error.provesAbsence else {
+      // The script may have run. The claim expires then, but the sweep may enqueue the open synchronization before.
+      return .unknownOutcome("The store did not answer.", of: job.synchronizationId)
+    }
+    let problem = Problem.store(error)
+    return problem.status == 503 ? .nothingKept(problem.detail ?? "") : problem
+  }
+
+  /// Takes a claim back.
+  ///
+  /// - Returns: whether it was. If not, the claim expires, but the sweep may enqueue the open synchronization before.
+  private func undo(_ job: Job, _ log: Log) async -> Bool {
     do {
       try await store.undoClaim(job)
+      return true
     } catch {
-      // The claim expires by itself, and the sweep finds nothing that was promised.
       log.warning("undo failed", ["cause": .failure(error)])
+      return false
     }
   }
 }

@@ -40,6 +40,10 @@ public struct TestServers: Sendable {
   @LoopActor public func stop(_ server: Server) async throws { try await run("stop", server) }
   /// Kills a server with SIGKILL.
   @LoopActor public func kill(_ server: Server) async throws { try await run("kill", server) }
+  /// Stops a server with SIGSTOP: connections stay, and nothing answers.
+  @LoopActor public func pause(_ server: Server) async throws { try await run("pause", server) }
+  /// Lets a paused server go on.
+  @LoopActor public func resume(_ server: Server) async throws { try await run("resume", server) }
   /// Deletes the data of a stopped server.
   @LoopActor public func wipe(_ server: Server) async throws { try await run("wipe", server) }
 
