@@ -10,7 +10,7 @@ import Testing
 /// How many calls to Apple a synchronization takes, and which.
 @Suite(
   .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
-  .timeLimit(.minutes(20)))
+  .timeLimit(.minutes(60)))
 @LoopActor
 struct CallTests {
   /// Runs a fleet of one worker and notes the endpoints that are called for each transaction.

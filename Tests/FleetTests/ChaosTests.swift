@@ -8,7 +8,7 @@ import Testing
 /// A small version of every scenario of `ops/chaos`, with other random moments each time.
 @Suite(
   .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
-  .timeLimit(.minutes(20)))
+  .timeLimit(.minutes(60)))
 @LoopActor
 struct ChaosTests {
   @Test(arguments: Scenario.all.map(\.name))

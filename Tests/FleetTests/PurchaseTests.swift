@@ -10,7 +10,7 @@ import Testing
 /// A whole fleet with nothing broken: what a customer, a subscriber and a webhook endpoint see.
 @Suite(
   .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
-  .timeLimit(.minutes(20)))
+  .timeLimit(.minutes(60)))
 @LoopActor
 struct PurchaseTests {
   /// Every scenario of the simulator and what it must come to.

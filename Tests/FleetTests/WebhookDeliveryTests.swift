@@ -13,7 +13,7 @@ import Testing
 /// Webhooks at receivers that do what receivers do.
 @Suite(
   .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
-  .timeLimit(.minutes(20)))
+  .timeLimit(.minutes(60)))
 @LoopActor
 struct WebhookDeliveryTests {
   /// What a test has at hand.
@@ -34,7 +34,7 @@ struct WebhookDeliveryTests {
     /// The log of an endpoint, the oldest attempt first, once it fulfils a condition.
     @LoopActor func log(_ id: String, until isMet: ([JSONValue]) -> Bool) async throws -> [JSONValue] {
       var found: [JSONValue] = []
-      try await eventually("the log of \(id)", within: .seconds(60)) {
+      try await eventually("the log of \(id)") {
         found = try await api.send("GET", "webhook_endpoints/\(id)/attempts?limit=100").list("attempts").reversed()
         return isMet(found)
       }

@@ -11,7 +11,7 @@ import Testing
 /// What became of webhooks, and how they are sent again: gateway, worker and notifier together.
 @Suite(
   .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
-  .timeLimit(.minutes(20)))
+  .timeLimit(.minutes(60)))
 @LoopActor
 struct WebhookReplayTests {
   private static let roles = ["gateway-1", "worker-1", "notifier-1", "notifier-2"]

@@ -93,11 +93,11 @@ extension Chaos {
     for transaction in late.values { fleet.simulator.localWeather[transaction] = [.slow(.seconds(4))] }
     // Its lease is 3 seconds long, and the sweep brings its jobs to the others. When it has none, all end by themselves.
     let first = history.calls.count
-    try await eventually("others have its jobs in hand", within: .seconds(60)) {
+    try await eventually("others have its jobs in hand") {
       self.history.calls[first...].contains { wanted.contains($0.transaction) } || self.areTold(late.keys)
     }
     fleet.roles[name]?.process.send(SIGCONT)
-    try await eventually("all are told", within: .seconds(60)) { self.areTold(late.keys) }
+    try await eventually("all are told") { self.areTold(late.keys) }
   }
 
   private func areTold(_ ids: some Sequence<String>) -> Bool {

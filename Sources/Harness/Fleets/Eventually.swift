@@ -10,10 +10,11 @@ public struct NeverHappened: Error, Sendable, CustomStringConvertible {
 
 /// Waits until a condition holds, and throws when it does not within the limit.
 ///
-/// For what can only be asked, such as another process' readiness; whatever can tell by itself is awaited instead.
+/// For what can only be asked, such as another process' readiness; whatever can tell by itself is awaited instead. The limit
+/// only ends a vain wait: it must be longer than anything takes on a machine that others keep busy.
 @LoopActor
 public func eventually(
-  _ what: String, within limit: Duration = .seconds(30), _ condition: @LoopActor () async throws -> Bool
+  _ what: String, within limit: Duration = .seconds(120), _ condition: @LoopActor () async throws -> Bool
 ) async throws {
   let deadline = ContinuousClock.now + limit
   while try await !condition() {

@@ -190,7 +190,7 @@ public final class RunningFleet {
 
   /// Waits until a role says that it is ready.
   public func ready(_ name: String) async throws {
-    try await eventually("\(name) is ready", within: .seconds(60)) {
+    try await eventually("\(name) is ready") {
       guard let role = self.roles[name] else { return false }
       if let status = role.process.status {
         throw ChildProcess.Failure(description: "\(name) ended with \(status): \(self.text(of: role.log).suffix(500))")

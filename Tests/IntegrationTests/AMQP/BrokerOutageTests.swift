@@ -6,7 +6,7 @@ import Testing
 
 @Suite(
   .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
-  .timeLimit(.minutes(10)))
+  .timeLimit(.minutes(30)))
 @LoopActor
 struct BrokerOutageTests {
   @Test func `publisher and consumer come back after the broker was killed, and nothing confirmed is lost`()

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @Suite(
-  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(10))
+  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(30))
 )
 @LoopActor
 struct TopologyTests {

@@ -4,7 +4,7 @@ import Harness
 import Testing
 
 /// What the commands say of themselves.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(10)))
 @LoopActor
 struct CommandHelpTests {
   @Test(arguments: ["gateway", "worker", "notifier", "simulator", "check-config", "verify"])

@@ -8,7 +8,7 @@ import Testing
 import Transport
 
 /// Where the client opens sockets to: what the configuration allows at that very moment, whatever the name said before.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(15)))
 @LoopActor
 struct AllowedAddressTests {
   /// What the client asks.

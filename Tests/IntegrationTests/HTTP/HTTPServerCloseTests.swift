@@ -5,7 +5,7 @@ import Harness
 import Testing
 
 /// What a server owes those who have come when it closes.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(15)))
 @LoopActor
 struct HTTPServerCloseTests {
   private func connect(_ server: HTTPServer) throws -> Int32 {

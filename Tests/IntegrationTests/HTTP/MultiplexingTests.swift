@@ -4,7 +4,7 @@ import HTTPClient
 import Testing
 
 /// Many calls that share a connection by HTTP/2.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(15)))
 @LoopActor
 struct MultiplexingTests {
   @Test func `large answers do not hold up their neighbours`() async throws {

@@ -4,7 +4,7 @@ import HTTP2Server
 import Testing
 
 /// The server under the simulator and both clients against each other: faults on order, limits, large bodies in both directions.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(15)))
 struct HTTP2ServerTests {
   @Test(arguments: HTTP2ClientKind.allCases) @LoopActor
   func echoesLargeBodies(client: HTTP2ClientKind) async throws {

@@ -9,7 +9,7 @@ import Testing
 
 /// What the notifiers keep, against a real Redis: limits, log, what is owed, and health.
 @Suite(
-  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(10))
+  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(30))
 )
 @LoopActor
 struct DeliveryStoreTests {

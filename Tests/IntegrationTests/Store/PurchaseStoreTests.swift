@@ -8,7 +8,7 @@ import Testing
 
 /// The scripts, each against a real Redis: what a 409, a lease and a result hang on.
 @Suite(
-  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(10))
+  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(30))
 )
 @LoopActor
 struct PurchaseStoreTests {

@@ -9,7 +9,7 @@ import Testing
 
 /// The scripts that keep webhook endpoints, each against a real Redis.
 @Suite(
-  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(10))
+  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(30))
 )
 @LoopActor
 struct WebhookEndpointStoreTests {

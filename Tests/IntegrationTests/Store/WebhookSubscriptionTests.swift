@@ -8,7 +8,7 @@ import Testing
 
 /// The documented form of subscriptions against a real Redis: a list that replaces a list.
 @Suite(
-  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(10))
+  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(30))
 )
 @LoopActor
 struct WebhookSubscriptionTests {
