@@ -28,6 +28,12 @@ static inline size_t countersign_mhd_head_size(struct MHD_Connection *connection
   return info == NULL ? 0 : info->header_size;
 }
 
+// The connection's socket, to be written to and not kept; -1 when there is none.
+static inline int countersign_mhd_socket(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  return info == NULL ? -1 : info->connect_fd;
+}
+
 // Takes the ownership of a connected socket, also when it fails. No limit depends on the peer's address, so none is told.
 static inline enum MHD_Result countersign_mhd_add(struct MHD_Daemon *daemon, int descriptor) {
   struct sockaddr unspecified = {.sa_family = AF_INET};

@@ -48,8 +48,8 @@ public final class HTTPServer {
   private let unconnected = LoopSignal()
 
   private static let lingering = Duration.seconds(1)
-  /// Memory for the head of an answer. It comes out of the same piece as that of the request, and an answer for which none is left
-  /// is not sent: what was promised to nobody would have been done.
+  /// Memory for the head of an answer. It comes out of the same piece as the request's head. libmicrohttpd does not send
+  /// an answer for which none is left, so a request that left too little must not be carried out.
   private static let answerHeaderBytes = 4 << 10
 
   private enum Phase {
@@ -159,9 +159,9 @@ public final class HTTPServer {
   fileprivate func begin(_ connection: OpaquePointer, _ url: String, _ method: String) -> Exchange {
     let exchange = Exchange(connection: connection, method: method, rawPath: url)
     if exchange.headerBytes > configuration.maxHeaderBytes {
-      exchange.response = .text(431, "the request line and the header fields are too long\n")
-    }
-    if let text = exchange.header("Content-Length"), let length = Int(text), length > configuration.maxBodyBytes {
+      exchange.refuseHead()
+    } else if let text = exchange.header("Content-Length"), let length = Int(text), length > configuration.maxBodyBytes
+    {
       exchange.response = tooLarge()
     }
     return exchange
@@ -260,9 +260,37 @@ final class Exchange {
 
   /// Memory for so many is taken at once.
   private static let usualHeaders = 8
+  /// What libmicrohttpd keeps of each header field, parameter and cookie, beside its text.
+  private static let entryBytes = 64
 
-  /// What of the connection's memory is in use: the head as it came, and an entry for each of its parts.
-  var headerBytes: Int { countersign_mhd_head_size(connection) + (headers.count + rawQuery.count) * 64 }
+  /// What of the connection's memory is in use: the head as it came, and an entry for each of its parts. libmicrohttpd
+  /// copies the cookies, and makes an entry for each of them too.
+  var headerBytes: Int {
+    var cookies = 0
+    for (name, value) in headers where isSameField(name, "Cookie") {
+      cookies += value.utf8.count + (1 + value.utf8.count { $0 == UInt8(ascii: ";") }) * Self.entryBytes
+    }
+    return countersign_mhd_head_size(connection) + (headers.count + rawQuery.count) * Self.entryBytes + cookies
+  }
+
+  /// Whether the head was too long and has been refused; the connection then only has to be closed.
+  private(set) var isRefused = false
+
+  /// Refuses a head that is too long.
+  ///
+  /// The refusal goes straight to the socket. A head of nearly the size of the connection's memory leaves libmicrohttpd
+  /// no room for any answer, and it would close the connection without one. All that was answered before on this
+  /// connection has been handed to the socket, so the order is kept.
+  func refuseHead() {
+    isRefused = true
+    let text = "the request line and the header fields are too long\n"
+    let head =
+      "HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\n"
+      + "Content-Length: \(text.utf8.count)\r\nConnection: close\r\n\r\n"
+    let answer = Array((method == "HEAD" ? head : head + text).utf8)
+    // A client that has not read its earlier answers, so that these bytes find no room, gets none of this one either.
+    _ = send(countersign_mhd_socket(connection), answer, answer.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+  }
 
   func header(_ name: String) -> String? { firstValue(of: name, in: headers) }
 
@@ -284,7 +312,10 @@ private func onAccess(
     let exchange = LoopActor.assumeIsolated(with: (server, connection!, url, method)) { $0.begin($1, $2, $3) }
     request!.pointee = Unmanaged.passRetained(exchange).toOpaque()
     // An answer at this point, before the body, closes the connection after it.
-    return LoopActor.assumeIsolated(with: (server, exchange)) { $1.response == nil ? .YES : $0.answer($1) }
+    return LoopActor.assumeIsolated(with: (server, exchange)) { server, exchange in
+      if exchange.isRefused { return .NO }
+      return exchange.response == nil ? .YES : server.answer(exchange)
+    }
   }
   let exchange = Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
   let count = size!.pointee

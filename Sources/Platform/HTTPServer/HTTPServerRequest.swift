@@ -38,7 +38,7 @@ func firstValue(of name: String, in headers: [(name: String, value: String)]) ->
 }
 
 /// Whether two names are of one header field (RFC 9110, section 5.1: only capitals make no difference).
-private func isSameField(_ name: String, _ other: String) -> Bool {
+func isSameField(_ name: String, _ other: String) -> Bool {
   guard name.utf8.count == other.utf8.count else { return false }
   // Nearly every client writes it as we do.
   return name.exact == other.exact
