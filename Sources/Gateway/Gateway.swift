@@ -20,7 +20,7 @@ public final class Gateway: Role {
   private let deliveries: DeliveryStore
   private let publisher: AMQPPublisher
   private let topology: Topology
-  private let health: HealthEndpoints
+  private let healthEndpoints: HealthEndpoints
   private let metrics: GatewayMetrics
   private let redis: RedisClient
   private var server: HTTPServer?
@@ -40,7 +40,7 @@ public final class Gateway: Role {
     deliveries = DeliveryStore(redis, prefix: context.settings.redis.prefix)
     self.topology = topology
     self.publisher = publisher
-    health = HealthEndpoints(
+    healthEndpoints = HealthEndpoints(
       metrics: context.metrics,
       checks: [.redis(redis), ReadinessCheck("rabbitmq") { publisher.isReady }])
     metrics = GatewayMetrics(context.metrics)
@@ -74,42 +74,55 @@ public final class Gateway: Role {
 
   private func answer(_ request: HTTPServerRequest) async -> HTTPServerResponse {
     let start = ContinuousClock.now
-    var name = Route.unknownName
+    var label = Route.unknownLabel
     let response: HTTPServerResponse
     do {
-      let route = try Route(request.method, request.path)
-      name = route.name
-      response = try await answer(route, request)
+      let (route, values) = try Route.find(request.method, request.path)
+      label = route.label
+      response = try await answer(route, values, request)
     } catch {
       response = error.response
     }
-    metrics.requests.count(name, String(response.status))
-    metrics.latency.observe((ContinuousClock.now - start).inSeconds, name)
+    metrics.requests.count(label, String(response.status))
+    metrics.latency.observe((ContinuousClock.now - start).inSeconds, label)
     return response
   }
 
-  private func answer(_ route: Route, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
-    if case .health = route, let response = health.answer(request) { return response }
-    let caller = try Authenticator(publishers: context.publishers, now: context.now() / 1000).caller(of: request)
-    switch route {
-    case .register: return try await register(request, caller)
-    case .status(let id): return try await status(id, caller)
-    case .customer(let id, let method): return try await customer(id, method, request, caller)
-    case .health: throw .notFound
-    case .webhooks(let route):
-      let api = try WebhookAPI(
-        context: context, store: endpoints, deliveries: deliveries, queue: publisher, topology: topology, caller: caller
-      )
-      return try await api.answer(route, request)
+  private func answer(
+    _ route: Route, _ values: [Route.Parameter: String], _ request: HTTPServerRequest
+  ) async throws(Problem) -> HTTPServerResponse {
+    let handler: Route.Handler
+    let admitsCustomers: Bool
+    switch route.access {
+    case .anyone(let answer): return answer(self, request)
+    case .publisherOrCustomer(let answer): (handler, admitsCustomers) = (answer, true)
+    case .publisher(let answer): (handler, admitsCustomers) = (answer, false)
     }
+    let caller = try Authenticator(publishers: context.publishers, now: context.now() / 1000).caller(of: request)
+    guard admitsCustomers || caller.customerId == nil else {
+      throw .forbidden("This is done with the publisher's token, X-Publisher-Token, and not with a customer's.")
+    }
+    return try await handler(self, Call(request: request, caller: caller, values: values))
   }
 
-  private func register(_ request: HTTPServerRequest, _ caller: Caller) async throws(Problem) -> HTTPServerResponse {
-    let trace = request.header("traceparent").flatMap { TraceParent($0)?.child() } ?? TraceParent()
+  // MARK: The routes' handlers
+
+  func health(_ request: HTTPServerRequest) -> HTTPServerResponse {
+    healthEndpoints.answer(request) ?? Problem.unknownPath(request.path).response
+  }
+
+  func webhooks(for caller: Caller) -> WebhookAPI {
+    WebhookAPI(
+      context: context, store: endpoints, deliveries: deliveries, queue: publisher, topology: topology,
+      publisher: caller.publisher)
+  }
+
+  func register(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+    let trace = call.request.header("traceparent").flatMap { TraceParent($0)?.child() } ?? TraceParent()
     let registration = Registration(context: context, store: store, publisher: publisher, topology: topology)
     let answer: Registration.Answer
     do {
-      answer = await registration.register(try RegistrationRequest(request), by: caller, trace: trace)
+      answer = await registration.register(try RegistrationRequest(call.request), by: call.caller, trace: trace)
     } catch {
       metrics.registrations.count(error.code)
       throw error
@@ -128,59 +141,42 @@ public final class Gateway: Role {
     }
   }
 
-  private func status(_ id: String, _ caller: Caller) async throws(Problem) -> HTTPServerResponse {
+  func status(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+    let (id, caller) = (call[.synchronizationId], call.caller)
     guard Job.isSynchronizationId(id) else {
       throw .invalidPath("synchronizationId: expected 1 to 256 visible ASCII characters")
     }
     let found = try await context.asking { try await self.store.synchronization(caller.publisher.id, id) }
-    guard let found, caller.mayActFor(found.customerId) else { throw .notFound }
+    guard let found, caller.mayActFor(found.customerId) else {
+      throw .notFound(
+        "This credential sees no synchronization with this id. A finalized one is kept for a time "
+          + "(worker.statusRetentionSeconds), and a customer's token sees its own customer's only.")
+    }
     return StatusAnswer(found).response
   }
 
-  private func customer(
-    _ id: String, _ method: Route.Method, _ request: HTTPServerRequest, _ caller: Caller
-  ) async throws(Problem) -> HTTPServerResponse {
-    guard caller.customerId == nil else { throw .forbidden("Customers are managed with the publisher's token.") }
-    let publisher = caller.publisher.id
-    switch method {
-    case .put:
-      let customer = try requestedCustomer(id, request)
-      let isNew = try await context.asking { try await self.store.putCustomer(publisher, customer) }
-      return jsonResponse(isNew ? 201 : 200, CustomerBody(customer))
-    case .get:
-      let id = try customerId(id)
-      guard let customer = try await context.asking({ try await self.store.customer(publisher, id) }) else {
-        throw .notFound
-      }
-      return jsonResponse(200, CustomerBody(customer))
-    case .delete:
-      let id = try customerId(id)
-      guard try await context.asking({ try await self.store.deleteCustomer(publisher, id) }) else { throw .notFound }
-      return HTTPServerResponse(status: 204)
-    case .post, .patch: throw .notFound
+  func putCustomer(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+    let customer = try requestedCustomer(call[.cleengCustomerId], call.request)
+    let publisher = call.caller.publisher.id
+    let isNew = try await context.asking { try await self.store.putCustomer(publisher, customer) }
+    return jsonResponse(isNew ? 201 : 200, CustomerBody(customer))
+  }
+
+  func readCustomer(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+    let (id, publisher) = (try customerId(call[.cleengCustomerId]), call.caller.publisher.id)
+    guard let customer = try await context.asking({ try await self.store.customer(publisher, id) }) else {
+      throw .notFound(Self.unknownCustomer)
     }
-  }
-}
-
-extension Route {
-  /// The label of requests for anything else.
-  static let unknownName = "unknown"
-
-  /// Every label of the metrics of routes.
-  static var names: [String] {
-    // What a path holds does not change its label; no path holds more than two values.
-    let routes = Resource.all.flatMap { resource in resource.routes.values.map { $0(["", ""]) } }
-    return Set(routes.map(\.name) + [Route.health.name, unknownName]).sorted()
+    return jsonResponse(200, CustomerBody(customer))
   }
 
-  /// The label of the route's metrics.
-  fileprivate var name: String {
-    switch self {
-    case .register: "register"
-    case .status: "status"
-    case .customer: "customer"
-    case .webhooks(let route): route.name
-    case .health: "health"
+  func deleteCustomer(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+    let (id, publisher) = (try customerId(call[.cleengCustomerId]), call.caller.publisher.id)
+    guard try await context.asking({ try await self.store.deleteCustomer(publisher, id) }) else {
+      throw .notFound(Self.unknownCustomer)
     }
+    return HTTPServerResponse(status: 204)
   }
+
+  private static let unknownCustomer = "The publisher has no such customer; PUT on the same path creates one."
 }

@@ -14,10 +14,10 @@ final class GatewayMetrics {
   init(_ metrics: Metrics) {
     requests = metrics.counter(
       "countersign_http_requests_total", "Answered requests.", labels: ["route", "status"],
-      known: Route.names.flatMap { name in Self.statuses.map { [name, String($0)] } })
+      known: Route.labels.flatMap { label in Self.statuses.map { [label, String($0)] } })
     latency = metrics.histogram(
       "countersign_http_request_duration_seconds", "Time from request to answer.", labels: ["route"],
-      known: Route.names.map { [$0] })
+      known: Route.labels.map { [$0] })
     registrations = metrics.counter(
       "countersign_registrations_total", "Registrations by what they came to.", labels: ["code"],
       known: ([Self.accepted] + Self.refusals.map(\.code)).map { [$0] })

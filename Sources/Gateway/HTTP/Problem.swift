@@ -41,7 +41,11 @@ struct Problem: Error, Sendable, Equatable {
     Problem(400, "REQ0003", "Invalid path parameters", detail: detail)
   }
   static func invalidHeaders(_ detail: String) -> Problem { Problem(400, "REQ0004", "Invalid headers", detail: detail) }
-  static let notFound = Problem(404, "REQ0100", "Entity not found")
+  static func notFound(_ detail: String) -> Problem { Problem(404, "REQ0100", "Entity not found", detail: detail) }
+  static func unknownPath(_ path: [String]) -> Problem {
+    let shown = path.joined(separator: "/").prefix(100)
+    return .notFound("The API has no path /\(shown). All of its paths are in docs/reference/openapi.yaml.")
+  }
   static func unknownCustomer(_ id: Int64) -> Problem {
     Problem(
       422, "SK2C0100", "Unable to find customer",

@@ -1,12 +1,10 @@
+import EventLoop
 import HTTPServer
 
-/// What a request asks for, by value.
-enum Route: Equatable {
-  case register
-  case status(String)
-  case customer(String, Method)
-  case webhooks(WebhookRoute)
-  case health
+/// One operation of the HTTP API. Routing, 404, 405 with `Allow`, authentication and the metrics' label follow from it.
+struct Route: Sendable {
+  /// Answers a call.
+  typealias Handler = @LoopActor @Sendable (Gateway, Call) async throws(Problem) -> HTTPServerResponse
 
   enum Method: String {
     case get = "GET"
@@ -16,110 +14,80 @@ enum Route: Equatable {
     case delete = "DELETE"
   }
 
-  /// Paths that every role serves, see `HealthEndpoints`.
-  static let healthPaths = ["livez", "readyz", "metrics"]
-
-  /// Reads the path and the method.
-  ///
-  /// - Throws: ``Problem``: 404 for a path that is none, 405 with `Allow` for a method that it has not.
-  init(_ method: String, _ path: [String]) throws(Problem) {
-    if path.count == 1, Self.healthPaths.contains(path[0]) {
-      self = .health
-      return
-    }
-    for resource in Resource.all {
-      guard let values = resource.values(in: path) else { continue }
-      guard let known = Method(rawValue: method == "HEAD" ? "GET" : method), let route = resource.routes[known] else {
-        throw .methodNotAllowed(resource.allowed)
-      }
-      self = route(values)
-      return
-    }
-    throw .notFound
+  /// Who may call, and what answers.
+  enum Access: Sendable {
+    /// Anyone, without a credential.
+    case anyone(@LoopActor @Sendable (Gateway, HTTPServerRequest) -> HTTPServerResponse)
+    /// The publisher, or one of its customers.
+    case publisherOrCustomer(Handler)
+    /// The publisher only.
+    case publisher(Handler)
   }
-}
 
-/// A path of the API and what its methods ask for.
-struct Resource: Sendable {
+  /// A value in a path, as docs/reference/openapi.yaml names it.
+  enum Parameter: String {
+    case synchronizationId, cleengCustomerId, topic, endpointId, eventId
+  }
+
+  let method: Method
   /// As docs/reference/openapi.yaml has it.
   let path: String
-  let routes: [Route.Method: @Sendable ([String]) -> Route]
+  /// The label of the route's metrics.
+  let label: String
+  let access: Access
 
-  /// What may stand before a path, and need not: some of it is written with each, as documented, and some without.
-  private let prefix: String
-  /// The segments without the prefix; `nil` for those that hold a value.
-  private let segments: [String?]
+  /// What may stand before the path, and need not: clients write some paths with it and some without.
+  private let prefix: String?
+  private let segments: [Segment]
 
-  init(_ path: String, prefix: String, _ routes: [Route.Method: @Sendable ([String]) -> Route]) {
+  private enum Segment: Equatable {
+    case text(String)
+    case value(Parameter)
+  }
+
+  /// Declares a route.
+  ///
+  /// - Parameter prefix: see ``prefix``; a path may start with it as written, or not.
+  init(_ method: Method, _ path: String, under prefix: String?, _ label: String, _ access: Access) {
+    self.method = method
     self.path = path
     self.prefix = prefix
-    self.routes = routes
-    var segments = path.split(separator: "/").map { $0.first == "{" ? nil : String($0) }
-    if segments.first == prefix { segments.removeFirst() }
-    self.segments = segments
+    self.label = label
+    self.access = access
+    let segments = path.split(separator: "/").map { segment in
+      Parameter(rawValue: String(segment.dropFirst().dropLast())).map { .value($0) } ?? Segment.text(String(segment))
+    }
+    self.segments = prefix.map { segments.first == .text($0) } ?? false ? Array(segments.dropFirst()) : segments
   }
 
   /// The values in a path; `nil` when it is another one.
-  func values(in path: [String]) -> [String]? {
-    let path = path.first == prefix ? path.dropFirst() : path[...]
+  func values(in path: [String]) -> [Parameter: String]? {
+    let path = prefix != nil && path.first == prefix ? path.dropFirst() : path[...]
     guard path.count == segments.count else { return nil }
-    var values: [String] = []
-    for (segment, expected) in zip(path, segments) {
-      if expected == nil {
-        values.append(segment)
-      } else if segment != expected {
-        return nil
+    var values: [Parameter: String] = [:]
+    for (text, segment) in zip(path, segments) {
+      switch segment {
+      case .text(let expected): guard text == expected else { return nil }
+      case .value(let parameter): values[parameter] = text
       }
     }
     return values
   }
 
-  /// The methods, as `Allow` has them: HEAD wherever GET is.
-  var allowed: [String] {
-    routes.keys.flatMap { $0 == .get ? ["GET", "HEAD"] : [$0.rawValue] }.sorted()
-  }
-}
-
-extension Resource {
-  /// Every path but those for health, the most asked for first.
-  static let all: [Resource] =
-    [
-      Resource("/storekit2/purchases", prefix: "storekit2", [.post: { _ in .register }]),
-      Resource(
-        "/storekit2/purchases/synchronizations/{synchronizationId}", prefix: "storekit2", [.get: { .status($0[0]) }]),
-      Resource(
-        "/customers/{cleengCustomerId}", prefix: "storekit2",
-        [
-          .get: { .customer($0[0], .get) }, .put: { .customer($0[0], .put) },
-          .delete: { .customer($0[0], .delete) },
-        ]),
-      Resource(
-        "/3.1/webhook_subscriptions/{topic}", prefix: "3.1",
-        [
-          .get: { .webhooks(.subscriptions(topic: $0[0], .get)) },
-          .put: { .webhooks(.subscriptions(topic: $0[0], .put)) },
-        ]),
-      Resource(
-        "/3.1/webhook_endpoints", prefix: "3.1",
-        [.get: { _ in .webhooks(.endpoints(.get)) }, .post: { _ in .webhooks(.endpoints(.post)) }]),
-      Resource(
-        "/3.1/webhook_endpoints/{endpointId}", prefix: "3.1",
-        [
-          .get: { .webhooks(.endpoint($0[0], .get)) }, .patch: { .webhooks(.endpoint($0[0], .patch)) },
-          .delete: { .webhooks(.endpoint($0[0], .delete)) },
-        ]),
-      Resource(
-        "/3.1/webhook_endpoints/{endpointId}/attempts", prefix: "3.1",
-        [.get: { .webhooks(.endpointAttempts($0[0])) }]),
-      Resource(
-        "/3.1/webhook_events/{eventId}/attempts", prefix: "3.1", [.get: { .webhooks(.eventAttempts($0[0])) }]),
-      Resource(
-        "/3.1/webhook_events/{eventId}/deliveries/{endpointId}/resend", prefix: "3.1",
-        [.post: { .webhooks(.resend(event: $0[0], endpoint: $0[1])) }]),
-    ]
-    + WebhookRoute.EndpointChange.allCases.map { change in
-      Resource(
-        "/3.1/webhook_endpoints/{endpointId}/\(change.rawValue)", prefix: "3.1",
-        [.post: { .webhooks(.change(endpoint: $0[0], change)) }])
+  /// Finds what a request asks for. HEAD is answered wherever GET is.
+  ///
+  /// - Throws: ``Problem``: 404 for a path that is none, 405 with `Allow` for a method that the path does not have.
+  static func find(
+    _ method: String, _ path: [String]
+  ) throws(Problem) -> (route: Route, values: [Parameter: String]) {
+    let wanted = method == "HEAD" ? "GET" : method
+    var allowed: [String] = []
+    for route in all {
+      guard let values = route.values(in: path) else { continue }
+      if route.method.rawValue == wanted { return (route, values) }
+      allowed += route.method == .get ? ["GET", "HEAD"] : [route.method.rawValue]
     }
+    guard allowed.isEmpty else { throw .methodNotAllowed(allowed.sorted()) }
+    throw .unknownPath(path)
+  }
 }

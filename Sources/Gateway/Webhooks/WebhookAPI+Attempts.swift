@@ -8,8 +8,9 @@ import Observability
 
 extension WebhookAPI {
   /// Lists the attempts to deliver to an endpoint, the newest first.
-  func attempts(endpoint id: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
-    let (page, outcome) = try log(request)
+  func endpointAttempts(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+    let id = call[.endpointId]
+    let (page, outcome) = try log(call.request)
     _ = try await endpoint(id)
     let found = try await context.asking {
       try await deliveries.attempts(
@@ -20,8 +21,9 @@ extension WebhookAPI {
 
   /// Lists the attempts to deliver an event, over all endpoints, the newest first: none before the first attempt, which a
   /// client may be waiting for, and none of an event that nobody knows, which cannot be told from it.
-  func attempts(event id: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
-    let (page, outcome) = try log(request)
+  func eventAttempts(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+    let id = call[.eventId]
+    let (page, outcome) = try log(call.request)
     guard WebhookEndpoint.isId(id) else { throw .invalidPath("eventId: expected an event's id, as in webhook-id") }
     let found = try await context.asking {
       try await deliveries.attempts(

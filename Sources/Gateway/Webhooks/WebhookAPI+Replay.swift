@@ -18,7 +18,8 @@ extension WebhookAPI {
   private static let batch = 200
 
   /// Delivers a test event to an endpoint, and to no other.
-  func test(_ id: String) async throws(Problem) -> HTTPServerResponse {
+  func test(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+    let id = call[.endpointId]
     _ = try await enabledEndpoint(id)
     try await takeReplays(1)
     let event = "evt_" + (try random())
@@ -43,15 +44,16 @@ extension WebhookAPI {
   }
 
   /// Delivers an event to an endpoint once more, whatever came of it before.
-  func resend(_ event: String, to id: String) async throws(Problem) -> HTTPServerResponse {
+  func resend(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+    let (event, id) = (call[.eventId], call[.endpointId])
     _ = try await enabledEndpoint(id)
-    guard WebhookEndpoint.isId(event) else { throw .notFound }
+    guard WebhookEndpoint.isId(event) else { throw Self.unknownEvent }
     try await takeReplays(1)
     let round = try random()
     let kept = try await context.asking {
       try await deliveries.event(publisher: publisher.id, id: event, to: id, round: round)
     }
-    guard let kept else { throw .notFound }
+    guard let kept else { throw Self.unknownEvent }
     try await publish(kept)
     context.log.info("event sent again", fields(id))
     return accepted(Replayed(eventId: event, endpointId: id))
@@ -61,8 +63,9 @@ extension WebhookAPI {
   ///
   /// An event stays owed until it is delivered: whoever breaks off half way loses nothing by asking again. What is asked
   /// for twice is attempted once, since the round is named after the time at which the event was given up.
-  func recover(_ id: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
-    let reader = try BodyReader(try jsonBody(request), knows: ["since"])
+  func recover(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+    let id = call[.endpointId]
+    let reader = try BodyReader(try jsonBody(call.request), knows: ["since"])
     guard let since = try reader.time("since") else { throw reader.problem("since", "is missing") }
     _ = try await enabledEndpoint(id)
     let owed = try await context.asking {
@@ -139,6 +142,9 @@ extension WebhookAPI {
   }
 
   private func random() throws(Problem) -> String { try drawn { Hex.encode(try secureRandomBytes(16)) } }
+
+  private static let unknownEvent = Problem.notFound(
+    "The publisher has no event with this id, or it is kept no longer (notifier.logRetentionSeconds).")
 
   private struct Replayed: Encodable {
     let eventId: String

@@ -8,26 +8,29 @@ import Service
 
 /// Whether events are sent to an endpoint, and with which secret.
 extension WebhookAPI {
-  func enable(_ id: String) async throws(Problem) -> HTTPServerResponse {
+  func enable(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+    let id = call[.endpointId]
     let endpoint = try await endpoint(id)
     let isConfigured = endpoint.source == .configuration
     guard try await context.asking({ try await store.enable(publisher.id, id, isConfigured: isConfigured) }) else {
-      throw .notFound
+      throw Self.unknownEndpoint
     }
     context.log.info("endpoint enabled", fields(id))
     return jsonResponse(200, try await answers([endpoint])[0])
   }
 
-  func disable(_ id: String) async throws(Problem) -> HTTPServerResponse {
+  func disable(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+    let id = call[.endpointId]
     try requireOwn(id)
-    guard try await context.asking({ try await store.disable(publisher.id, id) }) else { throw .notFound }
+    guard try await context.asking({ try await store.disable(publisher.id, id) }) else { throw Self.unknownEndpoint }
     context.log.info("endpoint disabled", fields(id))
     return jsonResponse(200, try await answers([try await endpoint(id)])[0])
   }
 
-  func rotateSecret(_ id: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
+  func rotateSecret(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+    let id = call[.endpointId]
     try requireOwn(id)
-    let reader = try BodyReader(try optionalJSONBody(request), knows: ["overlapSeconds", "secret"])
+    let reader = try BodyReader(try optionalJSONBody(call.request), knows: ["overlapSeconds", "secret"])
     let overlap = try reader.integer("overlapSeconds", 0...604_800) ?? 86_400
     // One for all rounds of the change: a round that is lost leaves nothing behind.
     var drawn: [UInt8]?

@@ -9,10 +9,11 @@ import Service
 
 extension WebhookAPI {
   /// Replaces the list of a topic.
-  func putSubscriptions(_ topic: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
+  func putSubscriptions(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+    let topic = call[.topic]
     try require(topic)
     let list = try subscriptions(
-      try jsonBody(request), topic: topic, address, newId: { () throws(Problem) in try newId() },
+      try jsonBody(call.request), topic: topic, address, newId: { () throws(Problem) in try newId() },
       newKey: { () throws(Problem) in try newKey(.cleeng) })
     let replacement = try await context.asking { try await store.replace(publisher.id, topic: topic, with: list) }
     guard case .replaced(let endpoints, let new, let removed) = replacement else { throw tooMany }
@@ -28,7 +29,8 @@ extension WebhookAPI {
   }
 
   /// Lists what was put for a topic.
-  func readSubscriptions(_ topic: String) async throws(Problem) -> HTTPServerResponse {
+  func readSubscriptions(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+    let topic = call[.topic]
     try require(topic)
     let all = try await context.asking { try await store.endpoints(publisher.id)?.endpoints ?? [] }
     let found = all.filter { $0.source == .subscription && $0.topics == [topic] }

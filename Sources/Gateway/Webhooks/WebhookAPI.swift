@@ -22,44 +22,9 @@ struct WebhookAPI {
   let topology: Topology
   let publisher: Publisher
 
-  /// - Throws: ``Problem``: 403 for a customer, which webhooks are none of the business of.
-  init(
-    context: RoleContext, store: WebhookEndpointStore, deliveries: DeliveryStore, queue: AMQPPublisher,
-    topology: Topology, caller: Caller
-  ) throws(Problem) {
-    guard caller.customerId == nil else { throw .forbidden("Webhooks are managed with the publisher's token.") }
-    self.context = context
-    self.store = store
-    self.deliveries = deliveries
-    self.queue = queue
-    self.topology = topology
-    publisher = caller.publisher
-  }
-
-  /// Answers a request.
-  func answer(_ route: WebhookRoute, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
-    switch route {
-    case .subscriptions(let topic, .put): try await putSubscriptions(topic, request)
-    case .subscriptions(let topic, _): try await readSubscriptions(topic)
-    case .endpoints(.post): try await create(request)
-    case .endpoints: try await list(request)
-    case .endpoint(let id, .patch): try await update(id, request)
-    case .endpoint(let id, .delete): try await delete(id)
-    case .endpoint(let id, _): try await read(id)
-    case .change(let id, .enable): try await enable(id)
-    case .change(let id, .disable): try await disable(id)
-    case .change(let id, .rotateSecret): try await rotateSecret(id, request)
-    case .change(let id, .test): try await test(id)
-    case .change(let id, .recover): try await recover(id, request)
-    case .endpointAttempts(let id): try await attempts(endpoint: id, request)
-    case .eventAttempts(let id): try await attempts(event: id, request)
-    case .resend(let event, let endpoint): try await resend(event, to: endpoint)
-    }
-  }
-
-  func create(_ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
+  func create(_ call: Call) async throws(Problem) -> HTTPServerResponse {
     let new = try EndpointRequest.endpoint(
-      try jsonBody(request), id: try newId(), address, newKey: { format throws(Problem) in try newKey(format) })
+      try jsonBody(call.request), id: try newId(), address, newKey: { format throws(Problem) in try newKey(format) })
     guard case .created(let endpoint) = try await context.asking({ try await store.create(publisher.id, new) }) else {
       throw tooMany
     }
@@ -71,8 +36,8 @@ struct WebhookAPI {
     return response
   }
 
-  func list(_ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
-    let page = try PageRequest(request)
+  func list(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+    let page = try PageRequest(call.request)
     let start = page.cursor.flatMap(EndpointCursor.init)
     guard page.cursor == nil || start != nil else { throw .invalidQuery("cursor: expected one of an answer") }
     let all = configured + (try await context.asking { try await store.endpoints(publisher.id)?.endpoints ?? [] })
@@ -84,21 +49,23 @@ struct WebhookAPI {
       200, EndpointList(endpoints: shown, nextCursor: rest.count > found.count ? found.last?.1.text : nil))
   }
 
-  func read(_ id: String) async throws(Problem) -> HTTPServerResponse {
-    jsonResponse(200, try await answers([try await endpoint(id)])[0])
+  func read(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+    jsonResponse(200, try await answers([try await endpoint(call[.endpointId])])[0])
   }
 
-  func update(_ id: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
+  func update(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+    let id = call[.endpointId]
     try requireOwn(id)
-    let changes = try EndpointRequest(changes: try jsonBody(request), address)
+    let changes = try EndpointRequest(changes: try jsonBody(call.request), address)
     let endpoint = try await changed(id) { endpoint, _ in try changes.apply(to: &endpoint) }
     context.log.info("endpoint changed", fields(id))
     return jsonResponse(200, try await answers([endpoint])[0])
   }
 
-  func delete(_ id: String) async throws(Problem) -> HTTPServerResponse {
+  func delete(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+    let id = call[.endpointId]
     try requireOwn(id)
-    guard try await context.asking({ try await store.delete(publisher.id, id) }) else { throw .notFound }
+    guard try await context.asking({ try await store.delete(publisher.id, id) }) else { throw Self.unknownEndpoint }
     context.log.info("endpoint deleted", fields(id))
     await forget([id])
     return HTTPServerResponse(status: 204)
@@ -111,7 +78,7 @@ struct WebhookAPI {
   func endpoint(_ id: String) async throws(Problem) -> WebhookEndpoint {
     if let found = configured.first(where: { $0.id.exact == id.exact }) { return found }
     guard WebhookEndpoint.isId(id), let found = try await context.asking({ try await store.endpoint(publisher.id, id) })
-    else { throw .notFound }
+    else { throw Self.unknownEndpoint }
     return found
   }
 
@@ -130,9 +97,12 @@ struct WebhookAPI {
     _ id: String, _ body: (inout WebhookEndpoint, Int64) throws -> Void
   ) async throws(Problem) -> WebhookEndpoint {
     let endpoint = try await context.asking { try await store.change(publisher.id, id, body) }
-    guard let endpoint else { throw .notFound }
+    guard let endpoint else { throw Self.unknownEndpoint }
     return endpoint
   }
+
+  static let unknownEndpoint = Problem.notFound(
+    "The publisher has no endpoint with this id; GET /3.1/webhook_endpoints lists those it has.")
 
   /// Refuses what only the owner of the publisher's file may do.
   func requireOwn(_ id: String) throws(Problem) {

@@ -13,11 +13,11 @@ struct ProblemTests {
   }
 
   @Test func leastShape() {
-    let response = Problem.notFound.response
-    #expect(response.status == 404)
+    let response = Problem.internalError.response
+    #expect(response.status == 500)
     #expect(
       text(response)
-        == #"{"code":"REQ0100","message":"Entity not found","status":404,"title":"Entity not found","#
+        == #"{"code":"S0001","message":"Internal Server Error","status":500,"title":"Internal Server Error","#
         + #""type":"about:blank"}"#)
     #expect(header("Content-Type", response) == ["application/problem+json"])
     #expect(header("Cache-Control", response) == ["no-store"])
@@ -41,6 +41,8 @@ struct ProblemTests {
     #expect(header("Retry-After", Problem.unavailable("x").response) == ["2"])
     #expect(header("Retry-After", Problem.tooManyRequests("x", retryAfter: 7).response) == ["7"])
     #expect(text(Problem.tooLarge(16384).response).contains(#""detail":"The limit is 16384 bytes.""#))
+    let long = Problem.unknownPath(["a", String(repeating: "b", count: 200)])
+    #expect(long.detail?.utf8.count ?? 0 < 200 && long.detail?.contains("/a/bbb") == true)
   }
 
   @Test func furtherHeaders() {
@@ -54,7 +56,7 @@ struct ProblemTests {
   @Test func documentedCodes() {
     let problems: [(Problem, Int, String)] = [
       (.invalidBody(""), 400, "REQ0001"), (.invalidPath(""), 400, "REQ0003"), (.invalidHeaders(""), 400, "REQ0004"),
-      (.notFound, 404, "REQ0100"), (.unknownCustomer(1), 422, "SK2C0100"), (.notActivated, 500, "SK2C0004"),
+      (.notFound(""), 404, "REQ0100"), (.unknownCustomer(1), 422, "SK2C0100"), (.notActivated, 500, "SK2C0004"),
       (.locked(instance: nil), 409, "SK2C0101"), (.internalError, 500, "S0001"), (.forbidden(""), 403, "AUTH0003"),
       (.missingCredential, 401, "AUTH0001"), (.invalidCredential(""), 401, "AUTH0002"), (.tooLarge(1), 413, "REQ0413"),
       (.unsupportedMediaType, 415, "REQ0415"), (.unavailable(""), 503, "S0503"),

@@ -27,6 +27,19 @@ struct OpenAPIFile {
     return found
   }
 
+  /// The text behind a key on its line; `nil` when there is no such key.
+  func value(_ path: String...) -> String? {
+    var depth = 0
+    for line in lines {
+      let indentation = line.prefix { $0 == " " }.count
+      if indentation < depth * 2 { return nil }
+      guard indentation == depth * 2, key(line.dropFirst(indentation)) == path[depth] else { continue }
+      depth += 1
+      if depth == path.count { return String(line.drop { $0 != ":" }.dropFirst().drop { $0 == " " }) }
+    }
+    return nil
+  }
+
   private func key(_ line: Substring) -> String? {
     guard line.first != "#", line.first != "-", let colon = line.firstIndex(of: ":") else { return nil }
     return line[..<colon].filter { $0 != "\"" }

@@ -18,21 +18,36 @@ struct OpenAPITests {
       documented[path] = Set(file.keys("paths", path).filter(methods.contains).map { $0.uppercased() })
     }
     var served: [String: Set<String>] = [:]
-    for resource in Resource.all { served[resource.path] = Set(resource.routes.keys.map(\.rawValue)) }
-    for path in Route.healthPaths { served["/" + path] = ["GET"] }
+    for route in Route.all { served[route.path, default: []].insert(route.method.rawValue) }
     #expect(Set(documented.keys) == Set(served.keys))
     #expect(documented == served)
     #expect(documented.count > 10)
   }
 
-  @Test func `a documented path is found as it is written, and without its prefix`() throws {
-    for resource in Resource.all {
-      let path = resource.path.split(separator: "/").map(String.init)
-      for method in resource.routes.keys {
-        let route = try Route(method.rawValue, path)
-        if ["3.1", "storekit2"].contains(path[0]) {
-          #expect(try Route(method.rawValue, Array(path.dropFirst())) == route)
+  @Test func `who may call is in the file`() throws {
+    let file = try OpenAPIFile()
+    for route in Route.all {
+      let expected: String? =
+        switch route.access {
+        case .anyone: "[]"
+        case .publisher: "[{publisherToken: []}]"
+        case .publisherOrCustomer: nil  // what the file says for the whole API
         }
+      let security = file.value("paths", route.path, route.method.rawValue.lowercased(), "security")
+      #expect(security == expected, "\(route.method.rawValue) \(route.path)")
+    }
+  }
+
+  @Test func `a documented path is found as it is written, and without its prefix`() throws {
+    for route in Route.all {
+      let path = route.path.split(separator: "/").map(String.init)
+      let found = try Route.find(route.method.rawValue, path)
+      #expect(found.route.path == route.path)
+      // Each value of the path as the file names it, and no other.
+      #expect(found.values.values.sorted() == path.filter { $0.first == "{" }.sorted())
+      #expect(found.values.allSatisfy { $1 == "{\($0.rawValue)}" })
+      if ["3.1", "storekit2"].contains(path[0]) {
+        #expect(try Route.find(route.method.rawValue, Array(path.dropFirst())).route.path == route.path)
       }
     }
   }

@@ -7,44 +7,67 @@ import Testing
 struct RouteTests {
   private func refusal(_ method: String, _ path: [String]) -> Problem? {
     do {
-      _ = try Route(method, path)
+      _ = try Route.find(method, path)
       return nil
     } catch {
       return error
     }
   }
 
+  /// Checks which route answers a request, and with which values.
+  private func expect(
+    _ method: String, _ path: [String], _ template: String, _ values: [Route.Parameter: String] = [:],
+    at location: SourceLocation = #_sourceLocation
+  ) throws {
+    let found = try Route.find(method, path)
+    #expect(found.route.path == template, sourceLocation: location)
+    #expect(found.route.method.rawValue == (method == "HEAD" ? "GET" : method), sourceLocation: location)
+    #expect(found.values == values, sourceLocation: location)
+  }
+
   @Test(arguments: [[], ["storekit2"]]) func withAndWithoutPrefix(prefix: [String]) throws {
-    #expect(try Route("POST", prefix + ["purchases"]) == .register)
-    #expect(try Route("GET", prefix + ["purchases", "synchronizations", "a/b"]) == .status("a/b"))
-    #expect(try Route("HEAD", prefix + ["purchases", "synchronizations", "x"]) == .status("x"))
-    #expect(try Route("GET", prefix + ["customers", "5"]) == .customer("5", .get))
-    #expect(try Route("HEAD", prefix + ["customers", "5"]) == .customer("5", .get))
-    #expect(try Route("PUT", prefix + ["customers", "5"]) == .customer("5", .put))
-    #expect(try Route("DELETE", prefix + ["customers", "5"]) == .customer("5", .delete))
+    try expect("POST", prefix + ["purchases"], "/storekit2/purchases")
+    let status = "/storekit2/purchases/synchronizations/{synchronizationId}"
+    try expect("GET", prefix + ["purchases", "synchronizations", "a/b"], status, [.synchronizationId: "a/b"])
+    try expect("HEAD", prefix + ["purchases", "synchronizations", "x"], status, [.synchronizationId: "x"])
+    for method in ["GET", "HEAD", "PUT", "DELETE"] {
+      try expect(method, prefix + ["customers", "5"], "/customers/{cleengCustomerId}", [.cleengCustomerId: "5"])
+    }
   }
 
   @Test(arguments: [[], ["3.1"]]) func webhooks(prefix: [String]) throws {
-    #expect(try Route("PUT", prefix + ["webhook_subscriptions", "t"]) == .webhooks(.subscriptions(topic: "t", .put)))
-    #expect(try Route("HEAD", prefix + ["webhook_subscriptions", "t"]) == .webhooks(.subscriptions(topic: "t", .get)))
-    #expect(try Route("POST", prefix + ["webhook_endpoints"]) == .webhooks(.endpoints(.post)))
-    #expect(try Route("GET", prefix + ["webhook_endpoints"]) == .webhooks(.endpoints(.get)))
-    #expect(try Route("PATCH", prefix + ["webhook_endpoints", "a/b"]) == .webhooks(.endpoint("a/b", .patch)))
-    #expect(try Route("GET", prefix + ["webhook_endpoints", "enable"]) == .webhooks(.endpoint("enable", .get)))
-    #expect(
-      try Route("POST", prefix + ["webhook_endpoints", "a", "enable"]) == .webhooks(.change(endpoint: "a", .enable)))
-    #expect(
-      try Route("POST", prefix + ["webhook_endpoints", "a", "rotate_secret"])
-        == .webhooks(.change(endpoint: "a", .rotateSecret)))
-    #expect(try Route("GET", prefix + ["webhook_endpoints", "a", "attempts"]) == .webhooks(.endpointAttempts("a")))
-    #expect(try Route("GET", prefix + ["webhook_events", "e", "attempts"]) == .webhooks(.eventAttempts("e")))
-    #expect(
-      try Route("POST", prefix + ["webhook_events", "e", "deliveries", "a", "resend"])
-        == .webhooks(.resend(event: "e", endpoint: "a")))
+    for method in ["PUT", "HEAD"] {
+      try expect(method, prefix + ["webhook_subscriptions", "t"], "/3.1/webhook_subscriptions/{topic}", [.topic: "t"])
+    }
+    try expect("POST", prefix + ["webhook_endpoints"], "/3.1/webhook_endpoints")
+    let endpoint = "/3.1/webhook_endpoints/{endpointId}"
+    try expect("PATCH", prefix + ["webhook_endpoints", "a/b"], endpoint, [.endpointId: "a/b"])
+    try expect("GET", prefix + ["webhook_endpoints", "enable"], endpoint, [.endpointId: "enable"])
+    for change in ["enable", "disable", "rotate_secret", "test", "recover"] {
+      try expect("POST", prefix + ["webhook_endpoints", "a", change], endpoint + "/" + change, [.endpointId: "a"])
+    }
+    try expect("GET", prefix + ["webhook_endpoints", "a", "attempts"], endpoint + "/attempts", [.endpointId: "a"])
+    try expect(
+      "GET", prefix + ["webhook_events", "e", "attempts"], "/3.1/webhook_events/{eventId}/attempts", [.eventId: "e"])
+    try expect(
+      "POST", prefix + ["webhook_events", "e", "deliveries", "a", "resend"],
+      "/3.1/webhook_events/{eventId}/deliveries/{endpointId}/resend", [.eventId: "e", .endpointId: "a"])
   }
 
   @Test(arguments: ["livez", "readyz", "metrics"]) func health(name: String) throws {
-    #expect(try Route("GET", [name]) == .health)
+    try expect("GET", [name], "/" + name)
+    #expect(refusal("POST", [name])?.headers == ["Allow": "GET, HEAD"])
+  }
+
+  @Test func `each operation is declared once, and its label says what it is about`() {
+    let operations = Route.all.map { "\($0.method.rawValue) \($0.path)" }
+    #expect(Set(operations).count == operations.count)
+    #expect(
+      Set(Route.all.map(\.label)) == [
+        "register", "status", "customer", "health", "webhook_subscriptions", "webhook_endpoints",
+        "webhook_endpoints_enable", "webhook_endpoints_disable", "webhook_endpoints_rotate_secret",
+        "webhook_endpoints_test", "webhook_endpoints_recover", "webhook_attempts", "webhook_deliveries_resend",
+      ])
   }
 
   @Test(arguments: [
@@ -56,8 +79,12 @@ struct RouteTests {
     ["webhook_endpoints", "a", "rotateSecret"],
   ])
   func notFound(path: [String]) {
-    #expect(refusal("GET", path) == .notFound)
-    #expect(refusal("POST", path) == .notFound)
+    for method in ["GET", "POST"] {
+      let problem = refusal(method, path)
+      #expect(problem?.status == 404 && problem?.code == "REQ0100")
+      let shown = "/" + path.joined(separator: "/")
+      #expect(problem?.detail == "The API has no path \(shown). All of its paths are in docs/openapi.yaml.")
+    }
   }
 
   @Test(arguments: [

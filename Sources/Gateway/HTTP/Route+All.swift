@@ -1,0 +1,92 @@
+import EventLoop
+import HTTPServer
+
+extension Route {
+  /// The whole API, the most asked for first. docs/reference/openapi.yaml has the same paths and methods; a test compares them.
+  static let all = purchases + webhooks + health
+
+  /// The label of requests for no route.
+  static let unknownLabel = "unknown"
+
+  /// Every label of the metrics of routes.
+  static let labels = Set(all.map(\.label) + [unknownLabel]).sorted()
+
+  private static let purchases = [
+    Route(
+      .post, "/storekit2/purchases", under: "storekit2", "register", .publisherOrCustomer(Gateway.register)),
+    Route(
+      .get, "/storekit2/purchases/synchronizations/{synchronizationId}", under: "storekit2", "status",
+      .publisherOrCustomer(Gateway.status)),
+    customer(.put, Gateway.putCustomer),
+    customer(.get, Gateway.readCustomer),
+    customer(.delete, Gateway.deleteCustomer),
+  ]
+
+  private static let webhooks = [
+    webhook(.get, "webhook_subscriptions/{topic}", "webhook_subscriptions", WebhookAPI.readSubscriptions),
+    webhook(.put, "webhook_subscriptions/{topic}", "webhook_subscriptions", WebhookAPI.putSubscriptions),
+    webhook(.get, "webhook_endpoints", "webhook_endpoints", WebhookAPI.list),
+    webhook(.post, "webhook_endpoints", "webhook_endpoints", WebhookAPI.create),
+    webhook(.get, "webhook_endpoints/{endpointId}", "webhook_endpoints", WebhookAPI.read),
+    webhook(.patch, "webhook_endpoints/{endpointId}", "webhook_endpoints", WebhookAPI.update),
+    webhook(.delete, "webhook_endpoints/{endpointId}", "webhook_endpoints", WebhookAPI.delete),
+    change("enable", WebhookAPI.enable),
+    change("disable", WebhookAPI.disable),
+    change("rotate_secret", WebhookAPI.rotateSecret),
+    change("test", WebhookAPI.test),
+    change("recover", WebhookAPI.recover),
+    webhook(.get, "webhook_endpoints/{endpointId}/attempts", "webhook_attempts", WebhookAPI.endpointAttempts),
+    webhook(.get, "webhook_events/{eventId}/attempts", "webhook_attempts", WebhookAPI.eventAttempts),
+    webhook(
+      .post, "webhook_events/{eventId}/deliveries/{endpointId}/resend", "webhook_deliveries_resend",
+      WebhookAPI.resend),
+  ]
+
+  /// What every role serves, see `HealthEndpoints`.
+  private static let health = ["livez", "readyz", "metrics"].map { name in
+    Route(.get, "/\(name)", under: nil, "health", .anyone { $0.health($1) })
+  }
+
+  private typealias GatewayMethod =
+    @LoopActor @Sendable (Gateway) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
+  private typealias WebhookMethod =
+    @LoopActor @Sendable (WebhookAPI) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
+
+  private static func customer(_ method: Method, _ answer: @escaping GatewayMethod) -> Route {
+    Route(method, "/customers/{cleengCustomerId}", under: "storekit2", "customer", .publisher(answer))
+  }
+
+  private static func webhook(
+    _ method: Method, _ path: String, _ label: String, _ answer: @escaping WebhookMethod
+  ) -> Route {
+    Route(method, "/3.1/" + path, under: "3.1", label, .publisher(answer))
+  }
+
+  /// What can be done with an endpoint, by the last segment of the path.
+  private static func change(_ name: String, _ answer: @escaping WebhookMethod) -> Route {
+    webhook(.post, "webhook_endpoints/{endpointId}/\(name)", "webhook_endpoints_\(name)", answer)
+  }
+}
+
+extension Route.Access {
+  fileprivate static func publisherOrCustomer(
+    _ answer: @escaping @LoopActor @Sendable (Gateway) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
+  ) -> Self {
+    .publisherOrCustomer { gateway, call throws(Problem) in try await answer(gateway)(call) }
+  }
+
+  fileprivate static func publisher(
+    _ answer: @escaping @LoopActor @Sendable (Gateway) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
+  ) -> Self {
+    .publisher { gateway, call throws(Problem) in try await answer(gateway)(call) }
+  }
+
+  fileprivate static func publisher(
+    _ answer:
+      @escaping @LoopActor @Sendable (WebhookAPI) ->
+      @LoopActor (Call) async throws(Problem)
+      -> HTTPServerResponse
+  ) -> Self {
+    .publisher { gateway, call throws(Problem) in try await answer(gateway.webhooks(for: call.caller))(call) }
+  }
+}
