@@ -83,7 +83,7 @@ struct RouteTests {
       let problem = refusal(method, path)
       #expect(problem?.status == 404 && problem?.code == "REQ0100")
       let shown = "/" + path.joined(separator: "/")
-      #expect(problem?.detail == "The API has no path \(shown). All of its paths are in docs/openapi.yaml.")
+      #expect(problem?.detail == "The API has no path \(shown). All of its paths are in docs/reference/openapi.yaml.")
     }
   }
 
