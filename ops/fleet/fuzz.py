@@ -30,8 +30,8 @@ def build():
         raise Failure(f"the build failed:\n{run.stdout}")
 
 
-def fixtures():
-    """Apple's test data, which is not part of the project, or None."""
+def apples_data():
+    """Apple's published test data, which is not part of the project, or None."""
     folder = pathlib.Path(os.environ.get("COUNTERSIGN_FIXTURES") or ROOT / ".." / "shared" / "fixtures")
     return folder if folder.is_dir() else None
 
@@ -73,10 +73,11 @@ def plant():
     plain = [("json", b'{"transactionId":"1","price":1,"purchaseDate":1.5,"isUpgraded":false,"a":[null,"\\u00e4"]}'),
              ("jws", b'{"transactionId":"1","bundleId":"b","environment":"Sandbox","signedDate":1790000000000}'),
              ("receipt", bytes.fromhex("311f300b02010202010104030c0162301002010c0201010408160632303236303100"))]
-    folder = fixtures()
-    if folder is None:
-        print("There are no fixtures to start from; set COUNTERSIGN_FIXTURES to their folder.", flush=True)
-    for target, content in [*plain, *(seeds(folder) if folder else [])]:
+    apples = apples_data()
+    if apples is None:
+        print("Apple's data is not here to start from, too; set COUNTERSIGN_FIXTURES to its folder.", flush=True)
+    minted = seeds(ROOT / "Tests" / "Fixtures")
+    for target, content in [*plain, *minted, *(seeds(apples) if apples else [])]:
         if len(content) <= MAX_LENGTH:
             (FOLDER / target / f"seed-{hashlib.sha1(content).hexdigest()}").write_bytes(content)
 

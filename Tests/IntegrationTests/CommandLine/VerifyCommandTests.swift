@@ -77,15 +77,10 @@ struct VerifyCommandTests {
   // MARK: Fixtures
 
   @Test(
-    .enabled(if: Fixtures.arePresent, Comment(rawValue: Fixtures.missing)),
+    .enabled(if: Fixtures.hasApples, Comment(rawValue: Fixtures.withoutApples("Apple's data on the command line"))),
     arguments: [
       ("receipts/receipt-sandbox-g5", [], ""), ("receipts/receipt-sandbox-legacy", ["--kind", "receipt"], ""),
-      ("receipts/receipt-xcode", [], "chain_untrusted"), ("generated-pki/receipt.der", [], "chain_untrusted"),
-      ("generated-pki/receipt.der", ["--root", "generated-pki/receipt-root.der"], ""),
-      (
-        "generated-pki/receipt-no-signer-oid.der", ["--root", "generated-pki/receipt-no-signer-oid-root.der"],
-        "marker_oid_missing"
-      ),
+      ("receipts/receipt-xcode", [], "chain_untrusted"),
       ("receipts/receipt-xcode", ["--root", "receipts/StoreKitTestCertificate.cer", "--environment", "Xcode"], ""),
       ("apple/mock_signed_data/legacyTransaction", [], "transaction_receipt"),
       ("receipts/receipt-sandbox-g5", ["--bundle-id", "com.example"], "bundle_id_mismatch"),
@@ -95,9 +90,28 @@ struct VerifyCommandTests {
       ("apple/test-notification-sandbox-2025-09-05.jws", ["--kind", "receipt"], "kind_mismatch"),
       ("apple/xcode/xcode-signed-transaction", ["--environment", "Xcode"], ""),
     ] as [(String, [String], String)])
-  func `a fixture is judged from the command line`(file: String, options: [String], reason: String) async throws {
-    let options = options.map { $0.hasSuffix(".der") || $0.hasSuffix(".cer") ? Fixtures.path($0) : $0 }
-    let result = try await verify(options + [Fixtures.path(file)])
+  func `Apple's data is judged from the command line`(file: String, options: [String], reason: String) async throws {
+    try await judge(file, of: .apple, options, reason)
+  }
+
+  @Test(
+    arguments: [
+      ("authority/receipt.der", [], "chain_untrusted"),
+      ("authority/receipt.der", ["--root", "authority/receipt-root.der"], ""),
+      (
+        "authority/receipt-no-signer-oid.der", ["--root", "authority/receipt-no-signer-oid-root.der"],
+        "marker_oid_missing"
+      ),
+      ("authority/transaction.jws", ["--root", "authority/jws-root.der"], ""),
+      ("jws/dup-key-bundle-last-good.jws", ["--root", "jws-root.der"], "malformed"),
+    ] as [(String, [String], String)])
+  func `minted data is judged from the command line`(file: String, options: [String], reason: String) async throws {
+    try await judge(file, of: .minted, options, reason)
+  }
+
+  private func judge(_ file: String, of data: Fixtures, _ options: [String], _ reason: String) async throws {
+    let options = options.map { $0.hasSuffix(".der") || $0.hasSuffix(".cer") ? data.path($0) : $0 }
+    let result = try await verify(options + [data.path(file)])
     if reason.isEmpty {
       #expect(result.status == 0, "\(result.text)")
       #expect(try JSONText(Array(result.text.utf8)).keys != nil)
@@ -121,7 +135,7 @@ struct VerifyCommandTests {
       "txn": "transaction", "renew": "renewal-info", "notif": "notification", "app": "app-transaction",
     ]
 
-    func request(_ id: Int) throws -> String {
+    func request(_ id: Int, of fixtures: Fixtures) throws -> String {
       struct Request: Encodable {
         var id: Int
         var kind: String?
@@ -131,19 +145,19 @@ struct VerifyCommandTests {
         var environment: String?
       }
       let request = Request(
-        id: id, kind: Self.kinds[method], data: try Fixtures.text(file), bundleId: bundle ?? bundleId,
+        id: id, kind: Self.kinds[method], data: try fixtures.text(file), bundleId: bundle ?? bundleId,
         appAppleId: appAppleId, environment: env ?? environment)
       return String(decoding: try JSONEncoder().encode(request), as: UTF8.self)
     }
 
     /// What the library answers in this process.
-    func rejection(by verifier: SignedDataVerifier) throws -> Rejection.Reason? {
+    func rejection(of fixtures: Fixtures, by verifier: SignedDataVerifier) throws -> Rejection.Reason? {
       let apps = AcceptedApps([
         AcceptedApps.App(
           bundleId: bundle ?? bundleId ?? "", appAppleId: appAppleId,
           environments: [AppStoreEnvironment(rawValue: env ?? environment ?? "")])
       ])
-      let jws = try Fixtures.text(file)
+      let jws = try fixtures.text(file)
       return switch method {
       case "txn": verifier.transaction(jws, expecting: apps).rejection?.reason
       case "renew": verifier.renewalInfo(jws, expecting: apps).rejection?.reason
@@ -153,19 +167,25 @@ struct VerifyCommandTests {
     }
   }
 
+  @Test func `a batch answers every minted fixture as the library does`() async throws {
+    try await judge(table: "jws-expected.json", of: .minted, root: "jws-root.der")
+  }
+
+  @Test(.enabled(if: Fixtures.hasApples, Comment(rawValue: Fixtures.withoutApples("a batch of Apple's test data"))))
+  func `a batch answers Apple's data as the library does`() async throws {
+    try await judge(table: "apple-expected.json", of: .apple, root: "apple/certs/testCA.der")
+  }
+
   /// The verdicts themselves are compared with those of Apple's library by the unit tests.
-  @Test(
-    .enabled(if: Fixtures.arePresent, Comment(rawValue: Fixtures.missing)),
-    arguments: ["jws-expected.json", "apple-expected.json"])
-  func `a batch answers every fixture as the library does`(table: String) async throws {
-    let root = Fixtures.path("apple/certs/testCA.der")
+  private func judge(table: String, of fixtures: Fixtures, root: String) async throws {
+    let root = fixtures.path(root)
     let verifier = SignedDataVerifier(roots: try TrustedRoots(files: [root]))
-    let rows = try Fixtures.decoded(table, as: [Row].self).filter {
+    let rows = try Fixtures.minted.decoded(table, as: [Row].self).filter {
       Row.kinds[$0.method] != nil && ($0.root == nil || $0.root == "testCA")
     }
     #expect(rows.count > 20)
     let result = try await verify(
-      batch: try rows.enumerated().map { try $1.request($0) },
+      batch: try rows.enumerated().map { try $1.request($0, of: fixtures) },
       ["--root", root] + ["Production", "Sandbox", "Xcode", "LocalTesting"].flatMap { ["--environment", $0] })
     #expect(result.status == 1 && result.lines.count == rows.count)
     struct Answer: Decodable {
@@ -176,7 +196,7 @@ struct VerifyCommandTests {
     }
     for (index, (row, line)) in zip(rows, result.lines).enumerated() {
       let answer = try JSONText(Array(line.utf8)).decoded(as: Answer.self)
-      let expected = try row.rejection(by: verifier)
+      let expected = try row.rejection(of: fixtures, by: verifier)
       #expect(answer.id == index && answer.reason == expected?.rawValue, "\(row.file)")
       #expect(answer.verdict == (expected == nil ? "accepted" : "rejected"))
       #expect((answer.payload == nil) == (expected != nil))

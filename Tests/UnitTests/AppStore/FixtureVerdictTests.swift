@@ -8,7 +8,6 @@ import Testing
 
 /// Every fixture gets the verdict of Apple's own library, except where docs/internals/verification.md says that we are
 /// stricter.
-@Suite(.enabled(if: Fixtures.arePresent, Comment(rawValue: Fixtures.missing)))
 struct FixtureVerdictTests {
   /// A row of either table; one calls the environment `env` and the bundle id `bundle`.
   struct Row: Decodable {
@@ -39,8 +38,8 @@ struct FixtureVerdictTests {
 
     var expected: String { String((result ?? pythonVerdict ?? "").prefix { $0 != " " }) }
 
-    func rejection(by verifier: SignedDataVerifier) throws -> Rejection? {
-      let jws = try Fixtures.text(file)
+    func rejection(of data: Fixtures, by verifier: SignedDataVerifier) throws -> Rejection? {
+      let jws = try data.text(file)
       return switch method {
       case "txn": verifier.transaction(jws, expecting: apps).rejection
       case "renew": verifier.renewalInfo(jws, expecting: apps).rejection
@@ -63,16 +62,12 @@ struct FixtureVerdictTests {
     "jws/transaction-as-renewal-info.jws": .kindMismatch,
   ]
 
-  private func testVerifier() throws -> SignedDataVerifier {
-    SignedDataVerifier(roots: try TrustedRoots(files: [Fixtures.path("apple/certs/testCA.der")]))
-  }
-
   @Test func minted() throws {
-    let verifier = try testVerifier()
-    let rows = try Fixtures.decoded("jws-expected.json", as: [Row].self)
+    let verifier = SignedDataVerifier(roots: try TrustedRoots(files: [Fixtures.minted.path("jws-root.der")]))
+    let rows = try Fixtures.minted.decoded("jws-expected.json", as: [Row].self)
     #expect(rows.count > 50)
     for row in rows {
-      let rejection = try row.rejection(by: verifier)
+      let rejection = try row.rejection(of: .minted, by: verifier)
       let about = Comment(rawValue: "\(row.file): \(row.expected), got \(rejection?.description ?? "accepted")")
       if let reason = Self.stricter[row.file] {
         #expect(row.expected == "OK" && rejection?.reason == reason, about)
@@ -89,12 +84,16 @@ struct FixtureVerdictTests {
     }
   }
 
-  @Test func fromApple() throws {
-    let test = try testVerifier()
+  @Test(
+    .enabled(
+      if: Fixtures.hasApples,
+      Comment(rawValue: Fixtures.withoutApples("the verdicts on Apple's test data and on its one real notification"))))
+  func fromApple() throws {
+    let test = SignedDataVerifier(roots: try TrustedRoots(files: [Fixtures.apple.path("apple/certs/testCA.der")]))
     let apple = SignedDataVerifier()
-    let rows = try Fixtures.decoded("apple-expected.json", as: [Row].self)
+    let rows = try Fixtures.minted.decoded("apple-expected.json", as: [Row].self)
     for row in rows where row.root != nil && row.isX509Strict != nil {
-      let rejection = try row.rejection(by: row.root == "testCA" ? test : apple)
+      let rejection = try row.rejection(of: .apple, by: row.root == "testCA" ? test : apple)
       let about = Comment(
         rawValue: "\(row.file) \(row.method) \(row.env ?? ""): \(row.expected), got \(rejection?.description ?? "OK")")
       // X509_STRICT refuses Apple's test authority; we do not set it.
@@ -108,9 +107,12 @@ struct FixtureVerdictTests {
   }
 
   /// The only data here that Apple signed for real, with its P-384 authorities and the built-in roots.
-  @Test func realNotification() throws {
+  @Test(
+    .enabled(
+      if: Fixtures.hasApples, Comment(rawValue: Fixtures.withoutApples("a notification that Apple signed for real"))))
+  func realNotification() throws {
     let verifier = SignedDataVerifier()
-    let jws = try Fixtures.text("apple/test-notification-sandbox-2025-09-05.jws")
+    let jws = try Fixtures.apple.text("apple/test-notification-sandbox-2025-09-05.jws")
     let apps = AcceptedApps([AcceptedApps.App(bundleId: "com.loki-project.loki-messenger")])
     for _ in 0..<3 {
       let payload = verifier.notification(jws, expecting: apps).payload?.payload
@@ -120,27 +122,30 @@ struct FixtureVerdictTests {
     #expect(verifier.signatures.cache.count == 1)
   }
 
-  @Test func payloadFields() throws {
+  @Test(
+    .enabled(
+      if: Fixtures.hasApples, Comment(rawValue: Fixtures.withoutApples("the fields of Apple's example payloads"))))
+  func payloadFields() throws {
     let transaction = try TransactionPayload(
-      JSONText(Fixtures.bytes("apple/models/signedTransactionWithRevocation.json")))
+      JSONText(Fixtures.apple.bytes("apple/models/signedTransactionWithRevocation.json")))
     #expect(transaction.revocationType == .refundProrated)
     #expect(transaction.revocationPercentage == 50_000)
     #expect(transaction.price == 10_990)
-    let renewal: RenewalInfoPayload = try Fixtures.decoded("apple/models/signedRenewalInfo.json")
+    let renewal: RenewalInfoPayload = try Fixtures.apple.decoded("apple/models/signedRenewalInfo.json")
     #expect(renewal.commitmentInfo?.commitmentRenewalPrice == 9990)
     #expect(renewal.eligibleWinBackOfferIds == ["eligible1", "eligible2"])
-    let notification: NotificationPayload = try Fixtures.decoded("apple/models/signedSummaryNotification.json")
+    let notification: NotificationPayload = try Fixtures.apple.decoded("apple/models/signedSummaryNotification.json")
     #expect(notification.summary?.failedCount == 2)
-    let app: AppTransactionPayload = try Fixtures.decoded("apple/models/appTransaction.json")
+    let app: AppTransactionPayload = try Fixtures.apple.decoded("apple/models/appTransaction.json")
     #expect(app.appTransactionId == "71134" && app.versionExternalIdentifier == 512)
   }
 
   @Test func largePriceIsExact() throws {
-    let jws = try JSONWebSignature(try Fixtures.text("jws/price-int64.jws"))
+    let jws = try JSONWebSignature(try Fixtures.minted.text("jws/price-int64.jws"))
     #expect(try jws.decoded(as: TransactionPayload.self).price == 9_007_199_254_740_993)
   }
 
-  /// Another project's authority: markers, validity at the date of signing, production app transactions.
+  /// Authorities made by another library: markers, and validity at the date of signing.
   @Test(arguments: [
     ("transaction.jws", "jws-root.der", nil),
     ("transaction-no-leaf-oid.jws", "jws-no-leaf-oid-root.der", Rejection.Reason.markerOIDMissing),
@@ -150,9 +155,9 @@ struct FixtureVerdictTests {
     ("transaction.jws", "jws-expired-root.der", .chainUntrusted),
   ])
   func generatedAuthority(file: String, root: String, reason: Rejection.Reason?) throws {
-    let verifier = SignedDataVerifier(roots: try TrustedRoots(files: [Fixtures.path("generated-pki/\(root)")]))
+    let verifier = SignedDataVerifier(roots: try TrustedRoots(files: [Fixtures.minted.path("authority/\(root)")]))
     let apps = AcceptedApps([AcceptedApps.App(bundleId: "com.example.app", appAppleId: 123_456_789)])
-    let verdict = verifier.transaction(try Fixtures.text("generated-pki/\(file)"), expecting: apps)
+    let verdict = verifier.transaction(try Fixtures.minted.text("authority/\(file)"), expecting: apps)
     #expect(verdict.rejection?.reason == reason)
     #expect(verifier.signatures.cache.count == (reason == nil ? 1 : 0))
   }

@@ -7,38 +7,42 @@ import Testing
 
 @testable import AppStore
 
-/// Real receipts of Apple's sandbox and of Xcode, and another project's minted ones, get the expected verdicts.
-@Suite(.enabled(if: Fixtures.arePresent, Comment(rawValue: Fixtures.missing)))
+/// Real receipts of Apple's sandbox and of Xcode, and minted ones, get the expected verdicts.
 struct ReceiptFixtureTests {
   private static let any = AcceptedApps.anyApp(in: [.production, .sandbox])
 
-  private func verifier(_ root: String?) throws -> ReceiptVerifier {
-    ReceiptVerifier(roots: try root.map { try TrustedRoots(files: [Fixtures.path($0)]) } ?? .apple)
+  private func verifier(_ root: String?, of data: Fixtures = .apple) throws -> ReceiptVerifier {
+    ReceiptVerifier(roots: try root.map { try TrustedRoots(files: [data.path($0)]) } ?? .apple)
   }
 
-  @Test(arguments: [
-    ("receipts/receipt-sandbox-g5", "2025-12-26T18:39:47Z", 2, "2000001092134138"),
-    ("receipts/receipt-sandbox-g5-cliptrace", "2025-04-30T02:30:31Z", 1, "2000000909538865"),
-    ("receipts/receipt-sandbox-legacy", "2020-05-06T18:28:49Z", 187, "1000000637840752"),
-  ])
+  @Test(
+    .enabled(if: Fixtures.hasApples, Comment(rawValue: Fixtures.withoutApples("real receipts of Apple's sandbox"))),
+    arguments: [
+      ("receipts/receipt-sandbox-g5", "2025-12-26T18:39:47Z", 2, "2000001092134138"),
+      ("receipts/receipt-sandbox-g5-cliptrace", "2025-04-30T02:30:31Z", 1, "2000000909538865"),
+      ("receipts/receipt-sandbox-legacy", "2020-05-06T18:28:49Z", 187, "1000000637840752"),
+    ])
   func fromApple(file: String, created: String, purchases: Int, transaction: String) throws {
-    let receipt = try #require(verifier(nil).receipt(Fixtures.text(file), expecting: Self.any).payload)
+    let receipt = try #require(verifier(nil).receipt(Fixtures.apple.text(file), expecting: Self.any).payload)
     #expect(receipt.environment == .sandbox)
     #expect(receipt.receiptCreationDate == milliseconds(rfc3339: created))
     #expect(receipt.inApp.count == purchases)
     #expect(receipt.inApp.contains { $0.transactionId == transaction || $0.originalTransactionId == transaction })
     #expect(receipt.inApp.allSatisfy { $0.quantity == 1 && $0.productId != nil && $0.purchaseDate != nil })
     let app = AcceptedApps([AcceptedApps.App(bundleId: receipt.bundleId)])
-    #expect(try verifier(nil).receipt(Fixtures.text(file), expecting: app).payload == receipt)
+    #expect(try verifier(nil).receipt(Fixtures.apple.text(file), expecting: app).payload == receipt)
     let other = AcceptedApps([AcceptedApps.App(bundleId: receipt.bundleId + "x")])
-    #expect(try verifier(nil).receipt(Fixtures.text(file), expecting: other).rejection?.reason == .bundleIdMismatch)
+    #expect(
+      try verifier(nil).receipt(Fixtures.apple.text(file), expecting: other).rejection?.reason == .bundleIdMismatch)
     let production = AcceptedApps.anyApp(in: [.production])
     #expect(
-      try verifier(nil).receipt(Fixtures.text(file), expecting: production).rejection?.reason == .environmentMismatch)
+      try verifier(nil).receipt(Fixtures.apple.text(file), expecting: production).rejection?.reason
+        == .environmentMismatch)
   }
 
-  @Test func deviceHash() throws {
-    let text = try Fixtures.text("receipts/receipt-sandbox-g5")
+  @Test(.enabled(if: Fixtures.hasApples, Comment(rawValue: Fixtures.withoutApples("the device of a real receipt"))))
+  func deviceHash() throws {
+    let text = try Fixtures.apple.text("receipts/receipt-sandbox-g5")
     let device = try #require(Hex.decode("956328D9CC6A47F4BE406953FB0AB6C7"))
     #expect(try verifier(nil).receipt(text, expecting: Self.any, device: device).payload != nil)
     let other = Array(device.dropLast() + [0])
@@ -46,12 +50,14 @@ struct ReceiptFixtureTests {
       try verifier(nil).receipt(text, expecting: Self.any, device: other).rejection?.reason == .deviceMismatch)
   }
 
-  @Test(arguments: [
-    ("receipts/receipt-xcode", "0"), ("receipts/receipt-xcode-with-purchases", "0"),
-    ("apple/xcode/xcode-app-receipt-empty", nil), ("apple/xcode/xcode-app-receipt-with-transaction", "0"),
-  ])
+  @Test(
+    .enabled(if: Fixtures.hasApples, Comment(rawValue: Fixtures.withoutApples("receipts of Xcode"))),
+    arguments: [
+      ("receipts/receipt-xcode", "0"), ("receipts/receipt-xcode-with-purchases", "0"),
+      ("apple/xcode/xcode-app-receipt-empty", nil), ("apple/xcode/xcode-app-receipt-with-transaction", "0"),
+    ])
   func fromXcode(file: String, transaction: String?) throws {
-    let text = try Fixtures.text(file)
+    let text = try Fixtures.apple.text(file)
     let xcode = AcceptedApps.anyApp(in: [.xcode])
     #expect(try verifier(nil).receipt(text, expecting: xcode).rejection?.reason == .chainUntrusted)
     let anchored = try verifier("receipts/StoreKitTestCertificate.cer")
@@ -61,10 +67,12 @@ struct ReceiptFixtureTests {
   }
 
   /// Everybody who has Xcode has the key of its certificate, so it must not be a root of anything.
-  @Test func xcodeIsNoRoot() throws {
-    let roots = try TrustedRoots(files: [Fixtures.path("receipts/StoreKitTestCertificate.cer")])
+  @Test(
+    .enabled(if: Fixtures.hasApples, Comment(rawValue: Fixtures.withoutApples("the certificate of Xcode's receipts"))))
+  func xcodeIsNoRoot() throws {
+    let roots = try TrustedRoots(files: [Fixtures.apple.path("receipts/StoreKitTestCertificate.cer")])
     #expect(roots.certificates.isEmpty && roots.xcodeSigners.count == 1)
-    let text = try Fixtures.text("receipts/receipt-sandbox-g5")
+    let text = try Fixtures.apple.text("receipts/receipt-sandbox-g5")
     #expect(ReceiptVerifier(roots: roots).receipt(text, expecting: Self.any).rejection?.reason == .chainUntrusted)
     #expect(TrustedRoots.apple.xcodeSigners.isEmpty && TrustedRoots.apple.certificates.count == 3)
   }
@@ -81,18 +89,18 @@ struct ReceiptFixtureTests {
     ("receipt-no-signer-oid.der", "receipt-no-signer-oid-root.der", .markerOIDMissing),
   ])
   func generatedAuthority(file: String, root: String, reason: Rejection.Reason?) throws {
-    let verdict = try verifier("generated-pki/\(root)").receipt(
-      Fixtures.bytes("generated-pki/\(file)"), expecting: Self.any)
+    let verdict = try verifier("authority/\(root)", of: .minted).receipt(
+      Fixtures.minted.bytes("authority/\(file)"), expecting: Self.any)
     #expect(verdict.rejection?.reason == reason)
     if reason == nil { #expect(verdict.payload?.bundleId == "com.example.app") }
   }
 
   @Test func generatedDetails() throws {
     let device = try #require(
-      Hex.decode(Fixtures.text("generated-pki/device-guid.hex").filter { $0.isHexDigit }))
+      Hex.decode(Fixtures.minted.text("authority/device-guid.hex").filter { $0.isHexDigit }))
     let receipt = try #require(
-      verifier("generated-pki/receipt-root.der").receipt(
-        Fixtures.bytes("generated-pki/receipt.der"), expecting: Self.any, device: device
+      verifier("authority/receipt-root.der", of: .minted).receipt(
+        Fixtures.minted.bytes("authority/receipt.der"), expecting: Self.any, device: device
       ).payload)
     #expect(receipt.receiptType == "ProductionSandbox" && receipt.applicationVersion == "1.2.3")
     #expect(receipt.originalApplicationVersion == "1.0")
@@ -101,10 +109,14 @@ struct ReceiptFixtureTests {
     #expect(receipt.inApp.last?.expiresDate == milliseconds(rfc3339: "2030-02-01T09:30:00Z"))
   }
 
-  @Test func transactionReceipt() throws {
-    let text = try Fixtures.text("apple/mock_signed_data/legacyTransaction")
+  @Test(.enabled(if: Fixtures.hasApples, Comment(rawValue: Fixtures.withoutApples("Apple's transaction receipt"))))
+  func transactionReceipt() throws {
+    let text = try Fixtures.apple.text("apple/mock_signed_data/legacyTransaction")
     #expect(try verifier(nil).receipt(text, expecting: Self.any).rejection?.reason == .transactionReceipt)
-    let jws = try Fixtures.text("jws/ok-transaction.jws")
+  }
+
+  @Test func aJWSIsNoReceipt() throws {
+    let jws = try Fixtures.minted.text("jws/ok-transaction.jws")
     #expect(try verifier(nil).receipt(jws, expecting: Self.any).rejection?.reason == .kindMismatch)
   }
 
@@ -112,9 +124,20 @@ struct ReceiptFixtureTests {
   ///
   /// A byte that is not covered by a signature may be changed without harm (an unread certificate, an unused
   /// parameter), but then the content must still be the genuine one.
+  @Test(
+    .enabled(if: Fixtures.hasApples, Comment(rawValue: Fixtures.withoutApples("each byte of a real receipt changed"))))
+  func changedBytesOfARealReceipt() throws {
+    let bytes = try #require(Base64.decode(Fixtures.apple.text("receipts/receipt-sandbox-g5-cliptrace")))
+    try changeBytes(of: bytes, verifier(nil))
+  }
+
+  /// The same of a minted receipt.
   @Test func changedBytes() throws {
-    let bytes = try #require(Base64.decode(Fixtures.text("receipts/receipt-sandbox-g5-cliptrace")))
-    let verifier = try verifier(nil)
+    let bytes = try Fixtures.minted.bytes("authority/receipt.der")
+    try changeBytes(of: bytes, verifier("authority/receipt-root.der", of: .minted))
+  }
+
+  private func changeBytes(of bytes: [UInt8], _ verifier: ReceiptVerifier) throws {
     let genuine = try #require(verifier.receipt(bytes, expecting: Self.any).payload)
     for index in stride(from: 0, to: bytes.count, by: 3) {
       var changed = bytes
