@@ -8,13 +8,17 @@ import Store
 /// Enqueues open synchronizations again that no queue holds any more, for example because the broker was wiped.
 ///
 /// A synchronization is due when it has been open for longer than it should. While jobs wait in the queue, a due one is
-/// most likely among them, so with an empty queue the sweep acts at once, and else only on what is long overdue. A job that is enqueued twice does no harm: the
-/// lease lets one run, and the other finds the synchronization finalized.
+/// most likely among them. So the sweep acts at once if the queue is empty, and else only on what is long overdue. A job
+/// that is enqueued twice does no harm: the lease lets one run, and the other finds the synchronization finalized.
 @LoopActor
 struct Sweep {
-  let store: PurchaseStore
-  let publisher: AMQPPublisher
-  let topology: Topology
+  /// Takes the due jobs out of Redis' list that have been due for so long.
+  let dueJobs: @LoopActor (Duration) async throws -> DueJobs
+  /// How many jobs wait in the queue.
+  let waiting: @LoopActor () async throws -> Int
+  let publish: @LoopActor (AMQPMessage) async throws -> Void
+  let queue: String
+  /// Until the next look at the same synchronization.
   let interval: Duration
   let log: Log
 
@@ -22,16 +26,13 @@ struct Sweep {
   ///
   /// - Returns: how many jobs were enqueued again.
   func run() async -> Int {
-    guard store.isReady, publisher.isReady, let channel = publisher.channel else { return 0 }
     var count = 0
     do {
-      let isBusy = try await channel.declareQueue(topology.jobs, passive: true).messages > 0
-      let overdue = isBusy ? interval * 10 : .zero
-      let due = try await store.dueJobs(limit: 500, lookAgainAfter: interval, overdueBy: overdue)
+      let due = try await dueJobs(try await waiting() > 0 ? interval * 10 : .zero)
       if due.newer > 0 { log.warning("left to a newer worker's sweep", ["jobs": .int(Int64(due.newer))]) }
       if due.unreadable > 0 { log.error("no job can be read", ["jobs": .int(Int64(due.unreadable))]) }
       for job in due.jobs {
-        try await publisher.publish(JobMessage.message(job, attempt: 1, queue: topology.jobs))
+        try await publish(JobMessage.message(job, attempt: 1, queue: queue))
         log.warning(
           "enqueued again",
           ["synchronizationId": .string(job.synchronizationId), "transactionId": .string(job.transactionId)])

@@ -16,24 +16,18 @@ import Store
 /// The role that runs jobs: lease, Apple, decision, status, event, acknowledgement.
 @LoopActor
 public final class Worker: Role {
-  let context: RoleContext
-  let store: PurchaseStore
-  let publisher: AMQPPublisher
-  let topology: Topology
-  let policy: RetryPolicy
-  let metrics: WorkerMetrics
+  private let context: RoleContext
+  private let store: PurchaseStore
+  private let publisher: AMQPPublisher
+  private let topology: Topology
+  private let metrics: WorkerMetrics
 
   private let redis: RedisClient
   private let client: HTTP2Client
-  /// What verifications take.
-  let verification: PurchaseVerification.Dependencies
-  let suspects: Suspects
-  let recentEvents = RecentEvents()
+  private var dependencies: JobRun.Dependencies!
   private var consumer: AMQPConsumer!
   private var server: HTTPServer?
   private let runs = RunningTasks()
-  /// The runs that have a lease, which must not end before they do.
-  private var holders: [ObjectIdentifier: JobRun] = [:]
   private var places: [Int64: [AppPlace]] = [:]
   private var placesRevision = -1
   private var renewal: LoopTimer?
@@ -48,8 +42,6 @@ public final class Worker: Role {
     self.context = context
     redis = context.makeRedis()
     store = PurchaseStore(redis, prefix: settings.redis.prefix)
-    policy = RetryPolicy(settings.worker)
-    suspects = Suspects()
     let topology = Topology(settings)
     self.topology = topology
     let declare: @LoopActor (AMQPChannel) async throws -> Void = { try await topology.declare(on: $0) }
@@ -72,10 +64,19 @@ public final class Worker: Role {
     apiConfiguration.maxResponseBytes = settings.appStore.maxResponseBytes
     let roots = settings.appStore.rootFiles
     metrics = WorkerMetrics(context.metrics) { [runs] in Double(runs.count) }
-    verification = PurchaseVerification.Dependencies(
+    let verification = PurchaseVerification.Dependencies(
       api: AppStoreServerAPI(apiConfiguration, client: client, now: context.now),
       verifier: SignedDataVerifier(roots: roots.isEmpty ? .apple : try TrustedRoots(files: roots)),
       budget: store, now: context.now, metrics: metrics)
+    dependencies = JobRun.Dependencies(
+      settings: settings.worker, topology: topology, store: store, broker: publisher,
+      publishers: { context.publishers }, places: { [unowned self] in places(of: $0) },
+      verify: { run in
+        await PurchaseVerification(
+          of: run.job, attempt: run.attempt, at: run.places, route: run.lease.route, grant: run.lease.call,
+          with: verification, run.log)?.finding()
+      },
+      clock: context.clock, log: context.log, metrics: metrics, crashTransaction: context.faults.crashTransaction)
     consumer = AMQPConsumer(
       AMQPEndpoint(settings.rabbitmq), name: "countersign worker consumes", queue: topology.jobs,
       prefetch: settings.worker.concurrency, onChange: context.observer(of: "consume"), declare: declare,
@@ -102,7 +103,7 @@ public final class Worker: Role {
     redis.start()
     publisher.start()
     consumer.start()
-    let renewal = LoopTimer { [weak self] in self?.renewLeases() }
+    let renewal = LoopTimer { [weak self] in self?.dependencies.leases.renewAll() }
     renewal.start(after: settings.leaseDuration / 3, every: settings.leaseDuration / 3)
     self.renewal = renewal
     let sweepTimer = LoopTimer { [weak self] in self?.sweep() }
@@ -136,22 +137,11 @@ public final class Worker: Role {
       metrics.redeliveries.count()
       context.log.info("delivered again", ["messageId": .string(received.delivery.properties.messageID ?? "")])
     }
-    let run: JobRun
-    do throws(JobMessage.Unreadable) {
-      run = try JobRun(received, by: self)
-    } catch {
-      return runs.start { [self] in
-        switch error {
-        case .malformed(let reason): await bury(received, reason)
-        case .newer(let format): await putOff(received, format)
-        }
-      }
-    }
-    runs.start { await run.run() }
+    runs.start { [dependencies] in await JobRun.work(on: received, with: dependencies!) }
   }
 
   /// Where a publisher's transactions may be asked about.
-  func places(of publisher: Publisher) -> [AppPlace] {
+  private func places(of publisher: Publisher) -> [AppPlace] {
     if placesRevision != context.publishersRevision { (places, placesRevision) = ([:], context.publishersRevision) }
     if let known = places[publisher.id] { return known }
     let all = AppPlace.all(of: publisher, budgetScale: context.settings.appStore.budgetScale)
@@ -159,50 +149,9 @@ public final class Worker: Role {
     return all
   }
 
-  /// Puts a delivery into the dead-letter queue, with the reason in a header.
-  func bury(_ received: AMQPConsumer.Received, _ reason: String) async {
-    context.log.error(
-      "a delivery is no job",
-      ["reason": .string(reason), "messageId": .string(received.delivery.properties.messageID ?? "")])
-    do {
-      let message = JobMessage.dead(received.delivery, reason: reason, queue: topology.deadJobs)
-      try await publisher.publishSurely(message)
-      metrics.dead.count()
-      received.acknowledge()
-    } catch {
-      context.log.error("a delivery could not be buried", ["cause": .failure(error)])
-      await received.requeueLater()
-    }
-  }
-
-  /// Delays a job that only a newer worker can run, until one takes it.
-  ///
-  /// It is never buried: it was accepted, its claim lasts until it is finalized, and workers that can run it come, at
-  /// the latest with the next deployment. Until then a round costs one message in half a minute. It is no attempt.
-  func putOff(_ received: AMQPConsumer.Received, _ format: Job.NewerFormat) async {
-    metrics.retries.count(RetryCause.newerFormat.rawValue)
-    context.log.warning(
-      "put off",
-      [
-        "cause": .string(format.description),
-        "messageId": .string(received.delivery.properties.messageID ?? ""),
-      ])
-    do {
-      let message = JobMessage.putOff(received.delivery) { [topology] parks in
-        // Soon at first: beside older workers there are newer ones.
-        topology.jobDelay(.seconds([1, 5, 30][min(parks, 2)]))
-      }
-      try await publisher.publishSurely(message)
-      received.acknowledge()
-    } catch {
-      context.log.error("the job could not be delayed", ["cause": .failure(error)])
-      await received.requeueLater()
-    }
-  }
-
   /// Publishes again what the broker may have lost together with the connection.
   private func tellAgain() {
-    let events = recentEvents.take()
+    let events = dependencies.recentEvents.take()
     guard !events.isEmpty else { return }
     context.log.info("telling again what was confirmed last", ["events": .int(Int64(events.count))])
     runs.start { [self] in
@@ -216,45 +165,15 @@ public final class Worker: Role {
     }
   }
 
-  // MARK: Leases
-
-  /// Keeps the lease of a run from ending.
-  func holds(_ run: JobRun) { holders[ObjectIdentifier(run)] = run }
-
-  /// Lets the lease of a run end by itself.
-  func letsGo(_ run: JobRun) { holders[ObjectIdentifier(run)] = nil }
-
-  /// Renews every lease in hand. A lost one is not acted upon: the fencing number decides at the end.
-  private func renewLeases() {
-    let held = Array(holders.values)
-    for start in stride(from: 0, to: held.count, by: Self.renewedAtOnce) {
-      let some = Array(held[start..<min(start + Self.renewedAtOnce, held.count)])
-      // At once: what is let go of meanwhile is refused by Redis, as the record of its lease says that it has ended.
-      Task.immediate { @LoopActor in await renew(some) }
-    }
-  }
-
-  /// A script of Redis' holds up everybody else's.
-  private static let renewedAtOnce = 100
-
-  private func renew(_ runs: [JobRun]) async {
-    let settings = context.settings.worker
-    do {
-      let held = runs.map { (job: $0.job, lease: $0.lease) }
-      let areOurs = try await store.renewLeases(held, for: settings.leaseDuration, sweepAfter: settings.sweepAfter)
-      // A run that has ended meanwhile has not lost anything.
-      for (run, isOurs) in zip(runs, areOurs) where !isOurs && holders[ObjectIdentifier(run)] != nil {
-        context.log.warning("lease lost", ["transactionId": .string(run.job.transactionId)])
-      }
-    } catch {
-      context.log.debug("renewal failed", ["cause": .failure(error)])
-    }
-  }
-
   private func sweep() {
-    guard sweeping == nil, !runs.isClosed else { return }
+    guard sweeping == nil, !runs.isClosed, store.isReady, publisher.isReady, let channel = publisher.channel else {
+      return
+    }
+    let interval = context.settings.worker.sweepAfter
     let sweep = Sweep(
-      store: store, publisher: publisher, topology: topology, interval: context.settings.worker.sweepAfter,
+      dueJobs: { [store] in try await store.dueJobs(limit: 500, lookAgainAfter: interval, overdueBy: $0) },
+      waiting: { [topology] in Int(try await channel.declareQueue(topology.jobs, passive: true).messages) },
+      publish: { [publisher] in try await publisher.publish($0) }, queue: topology.jobs, interval: interval,
       log: context.log)
     sweeping = Task { @LoopActor in
       metrics.swept.add(Double(await sweep.run()))

@@ -16,11 +16,11 @@ extension JobRun {
     }
     // Set aside without a lease, so that a crash meanwhile does not count for it.
     await release(isRetrying: false, after: .zero, isRun: false)
-    worker.suspects.leave()
-    isAlone = await worker.suspects.enterAlone()
+    dependencies.suspects.leave()
+    isAlone = await dependencies.suspects.enterAlone()
     guard isAlone else {
       // The end of this run leaves as an ordinary one.
-      await worker.suspects.enter()
+      await dependencies.suspects.enter()
       await delay(attempt, .seconds(5), .suspect)
       return false
     }
@@ -37,18 +37,18 @@ extension JobRun {
   @inline(never)
   private func giveUp() async {
     // The copy may have to wait for the broker; the lease must not end meanwhile.
-    worker.holds(self)
+    dependencies.leases.hold(self)
     let reason = "\(lease.crashes) runs in a row did not end: it seems to kill its worker"
     log.error("given up", ["reason": .string(reason)])
     do {
-      let message = JobMessage.dead(received.delivery, reason: reason, queue: worker.topology.deadJobs)
-      try await worker.publisher.publishSurely(message)
-      worker.metrics.dead.count()
+      let message = JobMessage.dead(received.delivery, reason: reason, queue: dependencies.topology.deadJobs)
+      try await dependencies.broker.publishSurely(message)
+      dependencies.metrics.dead.count()
     } catch {
       // Without the copy there is still the result, the event and the log.
       log.error("a delivery could not be buried", ["cause": .failure(error)])
     }
-    worker.letsGo(self)
+    dependencies.leases.letGo(self)
     await finalize(Outcome(.internalError), lastingRoute())
   }
 }

@@ -18,8 +18,8 @@ final class JobRun {
   /// The lease that the run was given last.
   private(set) var lease = Lease(fence: 0, route: nil)
 
-  let worker: Worker
-  let received: AMQPConsumer.Received
+  let dependencies: Dependencies
+  let received: any JobDelivery
   let attempt: Int
   let log: Log
   /// Whether no other job may run now.
@@ -27,13 +27,11 @@ final class JobRun {
   /// What the publisher gave its customer when Apple was asked.
   private var rules = AccessRules.none
 
-  private var context: RoleContext { worker.context }
-
-  init(_ received: AMQPConsumer.Received, by worker: Worker) throws(JobMessage.Unreadable) {
+  init(_ received: any JobDelivery, with dependencies: Dependencies) throws(JobMessage.Unreadable) {
     (job, attempt) = try JobMessage.read(received.delivery)
     self.received = received
-    self.worker = worker
-    log = worker.context.log.with([
+    self.dependencies = dependencies
+    log = dependencies.log.with([
       "synchronizationId": .string(job.synchronizationId), "transactionId": .string(job.transactionId),
       "publisherId": .int(job.publisherId), "attempt": .int(Int64(attempt)),
       "traceId": .string(job.traceparent.flatMap { TraceParent($0)?.traceId } ?? ""),
@@ -41,13 +39,13 @@ final class JobRun {
   }
 
   func run() async {
-    if let delay = JobDelay(due: JobMessage.due(received.delivery), now: context.now()) { return await goOn(delay) }
+    if let delay = JobDelay(due: JobMessage.due(received.delivery), now: now) { return await goOn(delay) }
     if attempt == 1, !received.delivery.isRedelivered {
-      worker.metrics.queueWait.observe(seconds(since: job.registeredAt))
+      dependencies.metrics.queueWait.observe(seconds(since: job.registeredAt))
     }
-    if !worker.suspects.enterAtOnce() { await worker.suspects.enter() }
+    if !dependencies.suspects.enterAtOnce() { await dependencies.suspects.enter() }
     await runBesideOthers()
-    if isAlone { worker.suspects.leaveAlone() } else { worker.suspects.leave() }
+    if isAlone { dependencies.suspects.leaveAlone() } else { dependencies.suspects.leave() }
   }
 
   private func runBesideOthers() async {
@@ -56,12 +54,13 @@ final class JobRun {
     if lease.crashes >= Suspects.aloneFrom {
       guard await becomeAlone() else { return }
     }
-    worker.holds(self)
-    if job.transactionId == context.faults.crashTransaction { abort() }
+    dependencies.leases.hold(self)
+    if job.transactionId == dependencies.crashTransaction { abort() }
 
     // 2. Apple's answer, verified; or that of a moment ago.
     if let covered = coveredOutcome() { return await finalize(covered, lastingRoute()) }
-    let finding = await verification()?.finding() ?? nowhereToAsk()
+    noteRules()
+    let finding = await dependencies.verify(self) ?? nowhereToAsk()
     if Task.isCancelled, case .failed = finding.outcome {
       // The worker stops and the call was broken off: that is no failure of the job.
       return await handBack(finding)
@@ -74,25 +73,21 @@ final class JobRun {
   /// What the answer of a moment ago came to, unless the publisher has given the offer up since.
   @inline(never)
   private func coveredOutcome() -> Outcome? {
-    guard let covered = lease.covered, let publisher = context.publishers[job.publisherId],
+    guard let covered = lease.covered, let publisher,
       publisher.accessRules(for: job.customerId).allow(covered)
     else { return nil }
-    worker.letsGo(self)
-    worker.metrics.covered.count()
+    dependencies.leases.letGo(self)
+    dependencies.metrics.covered.count()
     return covered
   }
 
+  /// Of now: a publisher whose file is being replaced when Apple answers has not given up its offers.
   @inline(never)
-  private func verification() -> PurchaseVerification? {
-    // Of now: a publisher whose file is being replaced when Apple answers has not given up its offers.
-    rules = context.publishers[job.publisherId]?.accessRules(for: job.customerId) ?? rules
-    return PurchaseVerification(
-      of: job, attempt: attempt, at: places, route: lease.route, grant: lease.call, with: worker.verification, log)
-  }
+  private func noteRules() { rules = publisher?.accessRules(for: job.customerId) ?? rules }
 
   @inline(never)
   private func nowhereToAsk() -> PurchaseVerification.Finding {
-    guard context.publishers[job.publisherId] != nil else {
+    guard publisher != nil else {
       log.error("the publisher is not configured")
       return PurchaseVerification.Finding(outcome: .failed(.publisherUnknown))
     }
@@ -100,7 +95,10 @@ final class JobRun {
   }
 
   /// Where the publisher's transactions may be known; nowhere, if nobody knows the publisher.
-  private var places: [AppPlace] { context.publishers[job.publisherId].map(worker.places(of:)) ?? [] }
+  var places: [AppPlace] { publisher.map(dependencies.places) ?? [] }
+
+  private var now: Int64 { dependencies.clock.now() }
+  private var publisher: Publisher? { dependencies.publishers()[job.publisherId] }
 
   /// Takes the lease; false when there is nothing to run, and the job is off the queue.
   func takeLease() async -> Bool {
@@ -118,8 +116,8 @@ final class JobRun {
   @inline(never)
   private func askForLease() async -> Result<LeaseAnswer, StoreRefusal> {
     do {
-      let answer = try await worker.store.takeLease(
-        job, for: context.settings.worker.leaseDuration, sweepAfter: context.settings.worker.sweepAfter,
+      let answer = try await dependencies.store.takeLease(
+        job, for: dependencies.settings.leaseDuration, sweepAfter: dependencies.settings.sweepAfter,
         wasRedelivered: JobMessage.wasRedelivered(received.delivery), places: places.map(\.call))
       return .success(answer)
     } catch {
@@ -131,7 +129,7 @@ final class JobRun {
   @inline(never)
   private func begin(_ lease: Lease, askedAt start: ContinuousClock.Instant) {
     // A late answer tells an old time.
-    if ContinuousClock.now - start < .seconds(1), let correction = lease.takenAt.flatMap(context.clock.learn) {
+    if ContinuousClock.now - start < .seconds(1), let correction = lease.takenAt.flatMap(dependencies.clock.learn) {
       log.warning("the clock was set by Redis'", ["correctionSeconds": .double(Double(correction) / 1000)])
     }
     self.lease = lease
@@ -143,9 +141,9 @@ final class JobRun {
     switch answer {
     case .taken: break
     case .finalized(let synchronization): await tell(synchronization)
-    case .foreign: await worker.bury(received, "its synchronizationId has become another registration's")
+    case .foreign: await dependencies.bury(received, "its synchronizationId has become another registration's")
     case .wait(let wait):
-      worker.metrics.budgetWaits.count()
+      dependencies.metrics.budgetWaits.count()
       await delay(attempt, wait, .budget)
     case .busy(let rest): await delay(attempt, rest, .busy)
     }
@@ -156,7 +154,7 @@ final class JobRun {
   /// Does what a finding asks for.
   private func follow(_ finding: PurchaseVerification.Finding) async {
     // From here on the lease ends by what is written next; a renewal must not bring it back.
-    worker.letsGo(self)
+    dependencies.leases.letGo(self)
     switch nextStep(after: finding.outcome) {
     case .conclude(let conclusion): await finalize(conclusion, lastingRoute(after: finding), reuse: reuse(of: finding))
     case .retry(let next, let wait, let cause): await retry(next, wait, cause, route(after: finding))
@@ -165,7 +163,7 @@ final class JobRun {
 
   @inline(never)
   private func nextStep(after outcome: AttemptOutcome) -> NextStep {
-    NextStep.after(outcome, attempt: attempt, policy: worker.policy, rules: rules, now: context.now())
+    NextStep.after(outcome, attempt: attempt, policy: dependencies.policy, rules: rules, now: now)
   }
 
   /// Where the transaction is known, for the jobs to come.
@@ -183,7 +181,7 @@ final class JobRun {
   /// How long the next registrations of the transaction need no call to Apple.
   private func reuse(of finding: PurchaseVerification.Finding) -> Duration {
     guard finding.isFresh, case .verified(let purchase) = finding.outcome else { return .zero }
-    return Entitlement.reuse(of: purchase, atMost: context.settings.worker.answerReuse, now: context.now())
+    return Entitlement.reuse(of: purchase, atMost: dependencies.settings.answerReuse, now: now)
   }
 
   @inline(never)
@@ -216,9 +214,9 @@ final class JobRun {
     _ outcome: Outcome, _ route: String?, _ reuse: Duration
   ) async -> Result<FinalizeAnswer, StoreRefusal> {
     do {
-      let answer = try await worker.store.finalize(
-        job, lease, outcome, retention: context.settings.worker.statusRetention,
-        sweepAfter: context.settings.worker.sweepAfter, route: route, reuse: reuse)
+      let answer = try await dependencies.store.finalize(
+        job, lease, outcome, retention: dependencies.settings.statusRetention,
+        sweepAfter: dependencies.settings.sweepAfter, route: route, reuse: reuse)
       return .success(answer)
     } catch {
       log.warning("finalize failed", ["cause": .failure(error)])
@@ -235,12 +233,12 @@ final class JobRun {
         "result": .string(result?.result.rawValue ?? ""), "accessGranted": .bool(result?.accessGranted ?? false),
         "version": .int(lease.fence),
       ])
-    worker.metrics.results.count(result?.result.rawValue ?? "")
+    dependencies.metrics.results.count(result?.result.rawValue ?? "")
   }
 
   private func noteStale(_ cause: String) {
     log.warning("the result is stale", ["cause": .string(cause), "fence": .int(lease.fence)])
-    worker.metrics.stale.count()
+    dependencies.metrics.stale.count()
   }
 
   /// Publishes the event of a finalized synchronization, the same each time, and takes the job off the queue.
@@ -248,7 +246,7 @@ final class JobRun {
     let id = EventMessage.id(publisher: synchronization.publisherId, synchronization: synchronization.id)
     guard let event = PurchaseEvent(of: synchronization, id: id) else {
       log.error("a finalized synchronization has no conclusion")
-      return await worker.bury(received, "finalized without a conclusion")
+      return await dependencies.bury(received, "finalized without a conclusion")
     }
     await tell(event)
   }
@@ -256,16 +254,16 @@ final class JobRun {
   @inline(never)
   private func tell(_ event: PurchaseEvent) async {
     do {
-      try await worker.publisher.publishSurely(EventMessage.message(event, exchange: worker.topology.events))
-      worker.recentEvents.add(event)
+      try await dependencies.broker.publishSurely(EventMessage.message(event, exchange: dependencies.topology.events))
+      dependencies.recentEvents.add(event)
     } catch {
       log.error("the event could not be published", ["cause": .failure(error)])
       return await delay(attempt, .seconds(5), .brokerUnavailable)
     }
-    worker.metrics.events.count()
-    worker.metrics.age.observe(seconds(since: job.registeredAt))
+    dependencies.metrics.events.count()
+    dependencies.metrics.age.observe(seconds(since: job.registeredAt))
     do {
-      try await worker.store.told(job)
+      try await dependencies.store.told(job)
     } catch {
       // The sweep will tell the same event again.
       log.debug("told failed", ["cause": .failure(error)])
@@ -279,10 +277,10 @@ final class JobRun {
   /// Delays the job, and acknowledges this delivery.
   @inline(never)
   func delay(_ next: Int, _ wait: Duration, _ cause: RetryCause, hasRun: Bool = false) async {
-    worker.metrics.retries.count(cause.rawValue)
+    dependencies.metrics.retries.count(cause.rawValue)
     // Only a job that did not run yet carries on that it was redelivered; any other has just shown how it ends.
     let untried: Set<RetryCause> = [.busy, .budget, .storeUnavailable, .newerFormat]
-    await publish(next, JobDelay(wait, now: context.now()), isUntried: !hasRun && untried.contains(cause))
+    await publish(next, JobDelay(wait, now: now), isUntried: !hasRun && untried.contains(cause))
   }
 
   /// Lets a job wait that has not waited long enough behind one delay queue.
@@ -292,12 +290,12 @@ final class JobRun {
   /// Publishes the job to a delay queue and, once that is confirmed, acknowledges this delivery.
   @inline(never)
   private func publish(_ next: Int, _ delay: JobDelay, isUntried: Bool) async {
-    let queue = worker.topology.jobDelay(delay.tier)
+    let queue = dependencies.topology.jobDelay(delay.tier)
     do {
       let message = JobMessage.message(
         job, attempt: next, queue: queue, due: delay.due,
         wasRedelivered: isUntried && JobMessage.wasRedelivered(received.delivery))
-      try await worker.publisher.publishSurely(message)
+      try await dependencies.broker.publishSurely(message)
       received.acknowledge()
     } catch {
       log.error("the job could not be delayed", ["queue": .string(queue), "cause": .failure(error)])
@@ -308,8 +306,8 @@ final class JobRun {
   @inline(never)
   func release(isRetrying: Bool, after wait: Duration, isRun: Bool = true, route: String? = nil) async {
     do {
-      try await worker.store.release(
-        job, lease, isRetrying: isRetrying, sweepAfter: context.settings.worker.sweepAfter + wait, route: route,
+      try await dependencies.store.release(
+        job, lease, isRetrying: isRetrying, sweepAfter: dependencies.settings.sweepAfter + wait, route: route,
         isRun: isRun)
     } catch {
       // The lease ends by itself; the job waits longer than that at most once.
@@ -319,13 +317,13 @@ final class JobRun {
 
   @inline(never)
   private func handBack(_ finding: PurchaseVerification.Finding) async {
-    worker.letsGo(self)
+    dependencies.leases.letGo(self)
     await release(isRetrying: false, after: .zero, isRun: false, route: finding.route?.text)
     log.info("handed back")
     received.requeue()
   }
 
   private func seconds(since milliseconds: Int64) -> Double {
-    Double(max(0, context.now() - milliseconds)) / 1000
+    Double(max(0, now - milliseconds)) / 1000
   }
 }

@@ -1,0 +1,98 @@
+import AMQP
+import Configuration
+import Domain
+import EventLoop
+import Messaging
+import Observability
+import Service
+import Store
+
+/// What Redis does for a run.
+@LoopActor
+protocol JobStore {
+  func takeLease(
+    _ job: Job, for duration: Duration, sweepAfter: Duration, wasRedelivered: Bool, places: [CallPlace]
+  ) async throws -> LeaseAnswer
+  func renewLeases(
+    _ held: [(job: Job, lease: Lease)], for duration: Duration, sweepAfter: Duration
+  ) async throws -> [Bool]
+  func release(
+    _ job: Job, _ lease: Lease, isRetrying: Bool, sweepAfter: Duration, route: String?, isRun: Bool
+  ) async throws
+  func finalize(
+    _ job: Job, _ lease: Lease, _ outcome: Outcome, retention: Duration, sweepAfter: Duration, route: String?,
+    reuse: Duration
+  ) async throws -> FinalizeAnswer
+  func told(_ job: Job) async throws
+}
+
+extension PurchaseStore: JobStore {}
+
+/// What the broker does for a run.
+@LoopActor
+protocol JobBroker {
+  /// Publishes until the broker has confirmed.
+  func publishSurely(_ message: AMQPMessage) async throws
+}
+
+extension AMQPPublisher: JobBroker {
+  func publishSurely(_ message: AMQPMessage) async throws { try await publishSurely(message, patience: .seconds(600)) }
+}
+
+/// A message of the jobs' queue, and what can be done with it.
+@LoopActor
+protocol JobDelivery {
+  var delivery: AMQPDelivery { get }
+  func acknowledge()
+  func requeue()
+  func requeueLater() async
+}
+
+extension AMQPConsumer.Received: JobDelivery {}
+
+extension JobRun {
+  /// What the runs of a worker need; one for all of them.
+  @LoopActor
+  final class Dependencies {
+    let settings: WorkerSettings
+    let policy: RetryPolicy
+    let topology: Topology
+    let store: any JobStore
+    let broker: any JobBroker
+    /// The publishers as they are configured now.
+    let publishers: @LoopActor () -> Publishers
+    /// Where a publisher's transactions may be known.
+    let places: @LoopActor (Publisher) -> [AppPlace]
+    /// Asks Apple; `nil` when there is nowhere to ask.
+    let verify: @LoopActor (JobRun) async -> PurchaseVerification.Finding?
+    let clock: FleetClock
+    let log: Log
+    let metrics: WorkerMetrics
+    /// A transaction whose run ends the process, for tests.
+    let crashTransaction: String?
+    let suspects = Suspects()
+    let leases: HeldLeases
+    let recentEvents = RecentEvents()
+
+    init(
+      settings: WorkerSettings, topology: Topology, store: any JobStore, broker: any JobBroker,
+      publishers: @escaping @LoopActor () -> Publishers, places: @escaping @LoopActor (Publisher) -> [AppPlace],
+      verify: @escaping @LoopActor (JobRun) async -> PurchaseVerification.Finding?, clock: FleetClock, log: Log,
+      metrics: WorkerMetrics, crashTransaction: String? = nil
+    ) {
+      self.settings = settings
+      policy = RetryPolicy(settings)
+      self.topology = topology
+      self.store = store
+      self.broker = broker
+      self.publishers = publishers
+      self.places = places
+      self.verify = verify
+      self.clock = clock
+      self.log = log
+      self.metrics = metrics
+      self.crashTransaction = crashTransaction
+      leases = HeldLeases(store, settings, log)
+    }
+  }
+}

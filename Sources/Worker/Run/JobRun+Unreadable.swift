@@ -1,0 +1,69 @@
+import AMQP
+import Domain
+import EventLoop
+import Messaging
+import Observability
+
+/// What becomes of a delivery that this worker cannot run.
+extension JobRun {
+  /// Runs a delivery, or does what it needs instead.
+  static func work(on received: any JobDelivery, with dependencies: Dependencies) async {
+    let run: JobRun
+    do throws(JobMessage.Unreadable) {
+      run = try JobRun(received, with: dependencies)
+    } catch {
+      return await dependencies.refuse(received, error)
+    }
+    await run.run()
+  }
+}
+
+extension JobRun.Dependencies {
+  @inline(never)
+  fileprivate func refuse(_ received: any JobDelivery, _ cause: JobMessage.Unreadable) async {
+    switch cause {
+    case .malformed(let reason): await bury(received, reason)
+    case .newer(let format): await putOff(received, format)
+    }
+  }
+
+  /// Puts a delivery into the dead-letter queue, with the reason in a header.
+  func bury(_ received: any JobDelivery, _ reason: String) async {
+    log.error(
+      "a delivery is no job",
+      ["reason": .string(reason), "messageId": .string(received.delivery.properties.messageID ?? "")])
+    do {
+      try await broker.publishSurely(JobMessage.dead(received.delivery, reason: reason, queue: topology.deadJobs))
+      metrics.dead.count()
+      received.acknowledge()
+    } catch {
+      log.error("a delivery could not be buried", ["cause": .failure(error)])
+      await received.requeueLater()
+    }
+  }
+
+  /// Delays a job that only a newer worker can run, until one takes it.
+  ///
+  /// It is never buried: the gateway accepted it, and its claim lasts until it is finalized. Workers that can run it
+  /// come with the next deployment at the latest. Until then it costs one message in half a minute. It is no attempt.
+  private func putOff(_ received: any JobDelivery, _ format: Job.NewerFormat) async {
+    metrics.retries.count(RetryCause.newerFormat.rawValue)
+    log.warning(
+      "put off",
+      [
+        "cause": .string(format.description),
+        "messageId": .string(received.delivery.properties.messageID ?? ""),
+      ])
+    do {
+      let message = JobMessage.putOff(received.delivery) { parks in
+        // Soon at first: beside older workers there are newer ones.
+        topology.jobDelay(.seconds([1, 5, 30][min(parks, 2)]))
+      }
+      try await broker.publishSurely(message)
+      received.acknowledge()
+    } catch {
+      log.error("the job could not be delayed", ["cause": .failure(error)])
+      await received.requeueLater()
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import AMQP
+import Domain
+import EventLoop
+import Messaging
+import Testing
+
+@testable import Worker
+
+/// The leases of the runs in hand.
+@LoopActor
+struct HeldLeasesTests {
+  @Test func `what is held is renewed, a hundred in one script, and what is let go of is not`() async throws {
+    let bench = try JobRunBench()
+    let runs = try (0..<250).map { number in
+      let job = Job(
+        synchronizationId: "\(number)", publisherId: 1, customerId: 7, transactionId: "100", registeredAt: 1)
+      let message = JobMessage.message(job, attempt: 1, queue: "cs.jobs")
+      return try JobRun(DeliveryByValue(message.body, message.headers), with: bench.dependencies)
+    }
+    for run in runs { bench.dependencies.leases.hold(run) }
+    bench.dependencies.leases.renewAll()
+    #expect(bench.store.renewals == [100, 100, 50])
+    #expect(Set(bench.store.renewed) == Set(runs.map(\.job.synchronizationId)))
+
+    for run in runs.dropFirst() { bench.dependencies.leases.letGo(run) }
+    bench.dependencies.leases.renewAll()
+    #expect(bench.store.renewals == [100, 100, 50, 1])
+    #expect(bench.store.renewed.last == "0")
+  }
+
+  @Test func `a run holds its lease while it asks Apple, and neither before nor after`() async throws {
+    let bench = try JobRunBench()
+    bench.findings = [JobRunBench.finding()]
+    bench.whileAsking = {
+      bench.dependencies.leases.renewAll()
+      #expect(bench.store.renewed == ["s"])
+    }
+    await bench.run()
+    #expect(bench.asked == 1)
+    bench.dependencies.leases.renewAll()
+    #expect(bench.store.renewed == ["s"])
+  }
+}

@@ -1,0 +1,118 @@
+import AMQP
+import Domain
+import EventLoop
+import Messaging
+import Store
+import Testing
+
+@testable import Worker
+
+/// Jobs whose earlier runs did not end.
+@LoopActor
+struct SuspectTests {
+  private let bench: JobRunBench
+
+  init() async throws { bench = try JobRunBench() }
+
+  private func lease(crashes: Int) -> Lease { Lease(fence: 5, route: "a|b", crashes: crashes) }
+
+  @Test func `after one crash a job runs as any other`() async {
+    bench.store.leases = [.success(.taken(lease(crashes: 1)))]
+    bench.findings = [JobRunBench.finding()]
+    await bench.run(wasRedelivered: true)
+    #expect(bench.store.askedForLease == [true])
+    #expect(bench.store.released.isEmpty)
+    #expect(bench.store.finalized == [JobRunBench.granted])
+  }
+
+  @Test(arguments: 2...5) func `a suspect gives its lease back, and runs alone with a new one`(crashes: Int) async {
+    bench.store.leases = [.success(.taken(lease(crashes: crashes)))]
+    bench.findings = [JobRunBench.finding()]
+    let delivery = await bench.run(wasRedelivered: true)
+    #expect(bench.store.askedForLease == [true, true])
+    #expect(bench.store.released == [.init(isRetrying: false, isRun: false, sweepAfter: .seconds(120))])
+    #expect(bench.store.finalized == [JobRunBench.granted])
+    #expect(delivery.fate == .acknowledged)
+    // Nobody waits for it any more.
+    #expect(bench.dependencies.suspects.enterAtOnce())
+  }
+
+  @Test func `a suspect whose lease another run took meanwhile lets the others run`() async {
+    bench.store.leases = [.success(.taken(lease(crashes: 2))), .success(.busy(.seconds(15)))]
+    let delivery = await bench.run(wasRedelivered: true)
+    #expect(bench.broker.queues == ["cs.jobs.delay.10000"])
+    #expect(delivery.fate == .acknowledged)
+    #expect(bench.asked == 0)
+    #expect(bench.dependencies.suspects.enterAtOnce())
+  }
+
+  @Test func `of two suspects the second one waits in a queue`() async {
+    bench.store.leases = [.success(.taken(lease(crashes: 2)))]
+    bench.findings = [JobRunBench.finding()]
+    bench.store.holdsNextLease = true
+    let second = Task.immediate { @LoopActor in await bench.run(attempt: 2, wasRedelivered: true) }
+    // The first one waits for the second, which has not heard yet that it is a suspect.
+    let first = Task.immediate { @LoopActor in await bench.run(wasRedelivered: true) }
+    #expect(bench.asked == 0)
+    bench.store.letGo()
+    #expect(await first.value.fate == .acknowledged)
+    #expect(await second.value.fate == .acknowledged)
+    #expect(bench.asked == 1)
+    #expect(bench.store.finalized == [JobRunBench.granted])
+    #expect(bench.broker.queues == ["cs.events", "cs.jobs.delay.5000"])
+    #expect(bench.broker.messages.last?.headers["countersign-attempt"] == 2)
+    #expect(bench.count("countersign_job_retries_total", #"{cause="suspect"}"#) == 1)
+    #expect(bench.dependencies.suspects.enterAtOnce())
+  }
+
+  @Test func `six crashes in a row end a job: a copy for a person, and a result for the customer`() async {
+    bench.store.leases = [.success(.taken(lease(crashes: 6)))]
+    let delivery = await bench.run(wasRedelivered: true)
+    #expect(bench.asked == 0)
+    #expect(bench.broker.queues == ["cs.jobs.dead", "cs.events"])
+    #expect(
+      bench.broker.messages.first?.headers["countersign-reason"]
+        == "6 runs in a row did not end: it seems to kill its worker")
+    #expect(bench.store.finalized == [Outcome(.internalError)])
+    #expect(bench.store.routes == ["a|b"])
+    #expect(bench.count("countersign_dead_jobs_total") == 1)
+    #expect(delivery.fate == .acknowledged)
+  }
+
+  // MARK: Who may run
+
+  @Test func `a suspect waits for the others, and then they wait for it`() async {
+    let suspects = Suspects()
+    #expect(suspects.enterAtOnce())
+    #expect(suspects.enterAtOnce())
+    var events: [String] = []
+    let alone = Task.immediate { @LoopActor in
+      let isAlone = await suspects.enterAlone()
+      events.append("alone \(isAlone)")
+    }
+    #expect(!suspects.enterAtOnce())
+    #expect(await suspects.enterAlone() == false)
+    let other = Task.immediate { @LoopActor in
+      await suspects.enter()
+      events.append("other")
+    }
+    suspects.leave()
+    await Task.yield()
+    #expect(events.isEmpty)
+    suspects.leave()
+    await alone.value
+    #expect(events == ["alone true"])
+    suspects.leaveAlone()
+    await other.value
+    #expect(events == ["alone true", "other"])
+    #expect(suspects.enterAtOnce())
+  }
+
+  @Test func `with nobody there a suspect runs at once`() async {
+    let suspects = Suspects()
+    #expect(await suspects.enterAlone())
+    #expect(!suspects.enterAtOnce())
+    suspects.leaveAlone()
+    #expect(suspects.enterAtOnce())
+  }
+}

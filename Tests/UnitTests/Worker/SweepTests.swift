@@ -1,0 +1,75 @@
+import Domain
+import EventLoop
+import Messaging
+import Observability
+import Redis
+import Store
+import Testing
+
+@testable import AMQP
+@testable import Worker
+
+/// What the sweep does with what Redis holds.
+@LoopActor
+struct SweepTests {
+  /// What a sweep asked and did.
+  private final class Trace {
+    var overdue: [Duration] = []
+    var published: [AMQPMessage] = []
+  }
+
+  private let trace = Trace()
+
+  private func job(_ id: String) -> Job {
+    Job(synchronizationId: id, publisherId: 1, customerId: 7, transactionId: "100", registeredAt: 1)
+  }
+
+  private func sweep(
+    _ due: Result<DueJobs, RedisError>, waiting: Result<Int, AMQPError> = .success(0), refusesFrom limit: Int = .max
+  ) -> Sweep {
+    Sweep(
+      dueJobs: { [trace] overdue in
+        trace.overdue.append(overdue)
+        return try due.get()
+      },
+      waiting: { try waiting.get() },
+      publish: { [trace] message in
+        if trace.published.count >= limit { throw Self.noConfirm }
+        trace.published.append(message)
+      }, queue: "cs.jobs", interval: .seconds(120), log: Log(level: .error))
+  }
+
+  private nonisolated static let noConfirm = AMQPError(
+    .timeout, operation: "publish", target: "broker", cause: "no confirm")
+
+  @Test func `due jobs are enqueued as first attempts`() async {
+    let due = DueJobs(jobs: [job("a"), job("b")], newer: 3, unreadable: 1)
+    #expect(await sweep(.success(due)).run() == 2)
+    #expect(trace.overdue == [.zero])
+    #expect(trace.published.map(\.routingKey) == ["cs.jobs", "cs.jobs"])
+    #expect(trace.published.map(\.body) == [job("a").encoded, job("b").encoded])
+    #expect(trace.published.map(\.headers) == [["countersign-attempt": 1], ["countersign-attempt": 1]])
+  }
+
+  @Test func `while jobs wait in the queue only what is long overdue is enqueued`() async {
+    #expect(await sweep(.success(DueJobs(jobs: [job("a")])), waiting: .success(1)).run() == 1)
+    #expect(trace.overdue == [.seconds(1200)])
+  }
+
+  @Test func `without a broker nothing is taken out of Redis' list`() async {
+    #expect(await sweep(.success(DueJobs(jobs: [job("a")])), waiting: .failure(Self.noConfirm)).run() == 0)
+    #expect(trace.overdue.isEmpty)
+    #expect(trace.published.isEmpty)
+  }
+
+  @Test func `without Redis nothing is enqueued`() async {
+    #expect(await sweep(.failure(StoreByValue.unreachable)).run() == 0)
+    #expect(trace.published.isEmpty)
+  }
+
+  @Test func `what the broker did not confirm is left to the next look`() async {
+    let due = DueJobs(jobs: [job("a"), job("b"), job("c")])
+    #expect(await sweep(.success(due), refusesFrom: 1).run() == 1)
+    #expect(trace.published.map(\.body) == [job("a").encoded])
+  }
+}
