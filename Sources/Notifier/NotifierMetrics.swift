@@ -28,7 +28,9 @@ final class NotifierMetrics {
   let redeliveries: Counter
 
   /// Why a delivery is put off, as `EndpointRun` and `DeliveryRun` say it.
-  private static let putOffCauses = ["busy", "share", "concurrency", "rate", "copy", "store", "publisher", "newer_format"]
+  private static let putOffCauses = [
+    "busy", "share", "concurrency", "rate", "copy", "store", "publisher", "newer_format",
+  ]
 
   init(_ metrics: Metrics, inFlight: @escaping @LoopActor () -> Double) {
     metrics.gauge("countersign_deliveries_in_flight", "Events that are being delivered now.", read: inFlight)

@@ -63,7 +63,8 @@ final class SettingsReader {
   }
 
   func factor(_ key: String, _ fallback: Double, _ range: ClosedRange<Double>, _ meaning: String) -> Double {
-    let form = Form<Double>(number: "a number from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound))") {
+    let form = Form<Double>(number: "a number from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound))")
+    {
       range.contains($0) ? $0 : nil
     }
     return read(key, fallback, "`\(Self.plain(fallback))`", meaning, form) ?? fallback
