@@ -81,7 +81,6 @@ public final class AppStoreServerAPI {
     return response
   }
 
-  @inline(never)
   private static func decoded<Body: Decodable & Sendable>(
     _ response: HTTPClientResponse, of endpoint: AppStoreEndpoint
   ) throws(AppStoreAPIError) -> AppStoreAnswer<Body> {
@@ -92,7 +91,6 @@ public final class AppStoreServerAPI {
     return AppStoreAnswer(body: body, correlation: correlation)
   }
 
-  @inline(never)
   func request(
     for call: AppStoreCall, in environment: AppStoreEnvironment, of app: AppCredentials
   ) throws(AppStoreAPIError) -> Request {

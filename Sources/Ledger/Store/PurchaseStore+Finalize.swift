@@ -35,7 +35,6 @@ extension PurchaseStore {
 
   // Functions of their own, as the strings of a script's call would otherwise be memory of every run that waits for its reply.
 
-  @inline(never)
   private func finalization(
     _ job: Job, _ lease: Lease, _ outcome: Outcome, _ retention: Duration, _ sweepAfter: Duration, _ route: String?,
     _ reuse: Duration
@@ -66,7 +65,6 @@ extension PurchaseStore {
       ])
   }
 
-  @inline(never)
   private func read(
     _ value: RESPValue, of job: Job, _ lease: Lease, _ outcome: Outcome
   ) throws -> FinalizeAnswer {

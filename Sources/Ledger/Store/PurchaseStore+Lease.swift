@@ -64,7 +64,6 @@ extension PurchaseStore {
     return try read(try await redis.run(call), of: job)
   }
 
-  @inline(never)
   private func taking(
     _ job: Job, _ duration: Duration, _ sweepAfter: Duration, _ wasRedelivered: Bool, _ places: [CallPlace]
   ) -> RedisScript.Call {
@@ -84,7 +83,6 @@ extension PurchaseStore {
       moreArguments: places.flatMap { place in place.budgets.flatMap { [place.name, $0.endpoint, $0.rate] } })
   }
 
-  @inline(never)
   private func read(_ value: RESPValue, of job: Job) throws -> LeaseAnswer {
     let reply = value.array ?? []
     switch reply.first?.string {

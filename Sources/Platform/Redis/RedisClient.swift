@@ -102,7 +102,6 @@ public final class RedisClient {
   }
 
   /// Runs a script by its text where the digest is not known; any other failure is told with the script's name.
-  @inline(never)
   private func recover(_ call: RedisScript.Call, from error: any Error) async throws -> RESPValue {
     let script = call.script
     do {
@@ -118,7 +117,6 @@ public final class RedisClient {
   }
 
   /// Loads a script, once for all who want to run it meanwhile, and returns its digest.
-  @inline(never)
   private func load(_ script: RedisScript) async throws -> String {
     let load =
       loads[script.name]

@@ -8,7 +8,6 @@ import Store
 /// What becomes of a job whose earlier runs did not end (decision 0010).
 extension JobRun {
   /// Runs on with nobody beside; false when the job is off the queue.
-  @inline(never)
   func becomeAlone() async -> Bool {
     guard lease.crashes < Suspects.givenUpFrom else {
       await giveUp()
@@ -34,7 +33,6 @@ extension JobRun {
   }
 
   /// Gives up a job whose runs never end: a copy goes to the dead-letter queue, and what was accepted is finalized.
-  @inline(never)
   private func giveUp() async {
     // The copy may have to wait for the broker; the lease must not end meanwhile.
     dependencies.leases.hold(self)

@@ -19,7 +19,6 @@ extension JobRun {
 }
 
 extension JobRun.Dependencies {
-  @inline(never)
   fileprivate func refuse(_ received: any JobDelivery, _ cause: JobMessage.Unreadable) async {
     switch cause {
     case .malformed(let reason): await bury(received, reason)

@@ -10,8 +10,8 @@ import Store
 
 /// One run of a job, from delivery to acknowledgement; reads top to bottom as the way of one purchase.
 ///
-/// An object, and what happens rarely in functions of its own that are not inlined: what a suspended function may need again
-/// is memory of each of the thousands of jobs in flight.
+/// An object, and what happens rarely is in functions of its own: what a suspended function may need again is memory of
+/// each of the thousands of jobs in flight (docs/internals/never-inlined.md).
 @LoopActor
 final class JobRun {
   let job: Job
@@ -71,7 +71,6 @@ final class JobRun {
   }
 
   /// What the answer of a moment ago came to, unless the publisher has given the offer up since.
-  @inline(never)
   private func coveredOutcome() -> Outcome? {
     guard let covered = lease.covered, let publisher,
       publisher.accessRules(for: job.customerId).allow(covered)
@@ -82,10 +81,8 @@ final class JobRun {
   }
 
   /// Of now: a publisher whose file is being replaced when Apple answers has not given up its offers.
-  @inline(never)
   private func noteRules() { rules = publisher?.accessRules(for: job.customerId) ?? rules }
 
-  @inline(never)
   private func nowhereToAsk() -> PurchaseVerification.Finding {
     guard publisher != nil else {
       log.error("the publisher is not configured")
@@ -113,7 +110,6 @@ final class JobRun {
     return false
   }
 
-  @inline(never)
   private func askForLease() async -> Result<LeaseAnswer, StoreRefusal> {
     do {
       let answer = try await dependencies.store.takeLease(
@@ -126,7 +122,6 @@ final class JobRun {
     }
   }
 
-  @inline(never)
   private func begin(_ lease: Lease, askedAt start: ContinuousClock.Instant) {
     // A late answer tells an old time.
     if ContinuousClock.now - start < .seconds(1), let correction = lease.takenAt.flatMap(dependencies.clock.learn) {
@@ -136,7 +131,6 @@ final class JobRun {
   }
 
   /// Does what an answer asks for that is no lease.
-  @inline(never)
   private func leave(_ answer: LeaseAnswer) async {
     switch answer {
     case .taken: break
@@ -161,13 +155,11 @@ final class JobRun {
     }
   }
 
-  @inline(never)
   private func nextStep(after outcome: AttemptOutcome) -> NextStep {
     NextStep.after(outcome, attempt: attempt, policy: dependencies.policy, rules: rules, now: now)
   }
 
   /// Where the transaction is known, for the jobs to come.
-  @inline(never)
   func lastingRoute(after finding: PurchaseVerification.Finding? = nil) -> String? {
     (finding?.route ?? lease.route.flatMap(Route.init))?.lasting.text
   }
@@ -184,7 +176,6 @@ final class JobRun {
     return Entitlement.reuse(of: purchase, atMost: dependencies.settings.answerReuse, now: now)
   }
 
-  @inline(never)
   private func retry(_ next: Int, _ wait: Duration, _ cause: RetryCause, _ route: String?) async {
     // A run that was only postponed has proven nothing.
     await release(isRetrying: next > attempt, after: wait, isRun: next > attempt, route: route)
@@ -209,7 +200,6 @@ final class JobRun {
   }
 
   /// Writes an outcome; after a failure it is unknown whether it took effect.
-  @inline(never)
   private func write(
     _ outcome: Outcome, _ route: String?, _ reuse: Duration
   ) async -> Result<FinalizeAnswer, StoreRefusal> {
@@ -251,7 +241,6 @@ final class JobRun {
     await tell(event)
   }
 
-  @inline(never)
   private func tell(_ event: PurchaseEvent) async {
     do {
       try await dependencies.broker.publishSurely(EventMessage.message(event, exchange: dependencies.topology.events))
@@ -275,7 +264,6 @@ final class JobRun {
   // MARK: Ways off the queue
 
   /// Delays the job, and acknowledges this delivery.
-  @inline(never)
   func delay(_ next: Int, _ wait: Duration, _ cause: RetryCause, hasRun: Bool = false) async {
     dependencies.metrics.retries.count(cause.rawValue)
     // Only a job that did not run yet carries on that it was redelivered; any other has just shown how it ends.
@@ -284,11 +272,9 @@ final class JobRun {
   }
 
   /// Lets a job wait that has not waited long enough behind one delay queue.
-  @inline(never)
   private func goOn(_ delay: JobDelay) async { await publish(attempt, delay, isUntried: true) }
 
   /// Publishes the job to a delay queue and, once that is confirmed, acknowledges this delivery.
-  @inline(never)
   private func publish(_ next: Int, _ delay: JobDelay, isUntried: Bool) async {
     let queue = dependencies.topology.jobDelay(delay.tier)
     do {
@@ -303,7 +289,6 @@ final class JobRun {
     }
   }
 
-  @inline(never)
   func release(isRetrying: Bool, after wait: Duration, isRun: Bool = true, route: String? = nil) async {
     do {
       try await dependencies.store.release(
@@ -315,7 +300,6 @@ final class JobRun {
     }
   }
 
-  @inline(never)
   private func handBack(_ finding: PurchaseVerification.Finding) async {
     dependencies.leases.letGo(self)
     await release(isRetrying: false, after: .zero, isRun: false, route: finding.route?.text)

@@ -11,7 +11,6 @@ extension PurchaseVerification {
   ///
   /// - Parameter only: the only endpoint that will do; `nil` takes whichever has some budget left.
   @discardableResult
-  @inline(never)
   func takeCall(_ only: AppStoreEndpoint?) async throws(Obstacle) -> AppStoreEndpoint? {
     let answer: CallAnswer
     do {
@@ -35,7 +34,6 @@ extension PurchaseVerification {
   }
 
   /// Asks for the transaction.
-  @inline(never)
   func askForTransaction() async throws(Obstacle) {
     let start = ContinuousClock.now
     do throws(AppStoreAPIError) {
@@ -48,14 +46,12 @@ extension PurchaseVerification {
     }
   }
 
-  @inline(never)
   private func told(_ answer: AppStoreAnswer<TransactionInfoResponse>, since start: ContinuousClock.Instant) {
     let signed = succeeded(answer, .transactionInfo, since: start).signedTransactionInfo
     answers.told(transaction: signed, at: dependencies.now())
   }
 
   /// Asks for the customer's subscriptions.
-  @inline(never)
   func askForStatuses() async throws(Obstacle) {
     let start = ContinuousClock.now
     do throws(AppStoreAPIError) {
@@ -69,14 +65,12 @@ extension PurchaseVerification {
     }
   }
 
-  @inline(never)
   private func told(_ answer: AppStoreAnswer<SubscriptionStatusesResponse>, since start: ContinuousClock.Instant) {
     let statuses = succeeded(answer, .subscriptionStatuses, since: start).data.flatMap { $0.lastTransactions ?? [] }
     answers.told(statuses: statuses, at: dependencies.now())
   }
 
   /// Notes an answer and returns its body.
-  @inline(never)
   private func succeeded<Body>(
     _ answer: AppStoreAnswer<Body>, _ endpoint: AppStoreEndpoint, since start: ContinuousClock.Instant
   ) -> Body {
@@ -87,7 +81,6 @@ extension PurchaseVerification {
   }
 
   /// Notes a failure.
-  @inline(never)
   private func failed(_ error: AppStoreAPIError, since start: ContinuousClock.Instant) -> Obstacle {
     observe(start, error.endpoint, error.label)
     log.info(
@@ -107,7 +100,6 @@ extension PurchaseVerification {
   /// Stops the whole fleet's calls to an endpoint, as a 429 asks for: until a time, or for a second.
   ///
   /// The budget then knows how long to wait, and whether the other endpoint may be asked before.
-  @inline(never)
   func pause(_ endpoint: AppStoreEndpoint, until time: Int64?) async {
     let wait = Duration.milliseconds(time.map { max(1, $0 - dependencies.now()) } ?? 1000)
     do {

@@ -23,7 +23,6 @@ extension PurchaseVerification {
     init(_ payload: TransactionPayload, _ original: String) { (self.payload, self.original) = (payload, original) }
   }
 
-  @inline(never)
   func judge() throws(Obstacle) -> Judgement {
     let transaction = try checked(
       dependencies.verifier.transaction(answers.transaction ?? "", expecting: place.accepted))
@@ -44,7 +43,6 @@ extension PurchaseVerification {
   }
 
   /// The subscription whose first or latest transaction is the one in question; an answer holds all of a customer's.
-  @inline(never)
   func latest() throws(Obstacle) -> Finding? {
     for entry in answers.statuses ?? [] {
       if let named = entry.originalTransactionId,
@@ -79,7 +77,6 @@ extension PurchaseVerification {
   }
 
   /// The purchase that a verified transaction describes.
-  @inline(never)
   func purchase(
     _ transaction: TransactionPayload, grace: Int64? = nil, isReportedRevoked: Bool = false
   ) throws(Obstacle) -> Finding {

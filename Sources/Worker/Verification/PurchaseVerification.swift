@@ -83,7 +83,6 @@ final class PurchaseVerification {
   }
 
   /// The endpoint that may be asked at once.
-  @inline(never)
   private func takeGrant() -> AppStoreEndpoint? {
     guard let grant, grant.place.exact == place.call.name.exact else { return nil }
     self.grant = nil
@@ -110,7 +109,6 @@ final class PurchaseVerification {
     }
   }
 
-  @inline(never)
   private func finding(behind obstacle: Obstacle) async -> Finding? {
     switch obstacle {
     case .stop(.rejected, _) where answers.areEarlier:
@@ -189,7 +187,6 @@ final class PurchaseVerification {
   private var hasTransaction: Bool { answers.transaction != nil }
 
   /// Concludes by the statuses, which are asked for unless they were before.
-  @inline(never)
   private func resolve(_ transaction: Transaction) async throws(Obstacle) -> Finding {
     original = transaction.original
     if let statuses = answers.statuses {

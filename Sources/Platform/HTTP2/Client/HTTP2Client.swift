@@ -51,7 +51,6 @@ public final class HTTP2Client: HTTPSender {
   }
 
   /// Returns the call and whom to call; `nil` when it is one for the fallback.
-  @inline(never)
   private func prepare(_ request: HTTPClientRequest) throws(HTTPClientError) -> (HTTP2Call, HTTP2Origin)? {
     guard let url = HTTP2URL(request.url), isOwn(request), let origin = try origin(of: url, request), !origin.needsHTTP1
     else { return nil }
