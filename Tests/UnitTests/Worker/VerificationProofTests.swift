@@ -1,5 +1,6 @@
 import Domain
 import EventLoop
+import Store
 import Testing
 
 @testable import AppStore
@@ -154,6 +155,18 @@ struct VerificationProofTests {
     #expect(try await apple.find().outcome == .rejected(.verificationFailed))
     apple.answers[.statuses(.production)] = try apple.status(.active, latest: apple.signed("101", of: "7"))
     #expect(try await apple.find().outcome == .rejected(.verificationFailed))
+  }
+
+  @Test func `what the statuses have said in this run is not asked for again`() async throws {
+    let grant = CallGrant(place: "com.example|Production", endpoint: "subscription-statuses")
+    // They know of no subscription, or not yet of the one that the upgrade made.
+    for answer in [.code(.transactionIdNotFound), AppleByValue.Answer.http(200, "{\"data\":[]}")] {
+      let apple = try AppleByValue()
+      apple.answers[.statuses(.production)] = answer
+      apple.answers[.info(.production)] = .info(try apple.signed { $0.isUpgraded = true })
+      #expect(try await apple.find(grant: grant).outcome == .failed(.tryLater))
+      #expect(apple.calls == [.statuses(.production), .info(.production)])
+    }
   }
 
   // MARK: Refused
