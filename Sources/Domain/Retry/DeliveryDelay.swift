@@ -15,7 +15,7 @@ public enum DeliveryDelay: Sendable, Equatable {
   public init?(due: Int64?, now: Int64) {
     guard let due, due > now else { return nil }
     let left = Duration.milliseconds(min(due - now, Self.longest))
-    self = DelayTiers.next(left).map(DeliveryDelay.tier) ?? .onLoop(left)
+    self = DelayTiers.longest(within: left).map(DeliveryDelay.tier) ?? .onLoop(left)
   }
 
   /// Longer than any schedule; what is further off is a wrong clock's.

@@ -1,5 +1,5 @@
-/// How a job waits: it goes through as many delay queues as it takes, and runs a second or a tenth of the wait later than
-/// was asked at most, never earlier.
+/// How a job waits: it goes through as many delay queues as it takes. The wait ends at most a second or a tenth of it
+/// later than was asked, never earlier.
 public struct JobDelay: Sendable, Equatable {
   /// The queue of this tier comes next.
   public let tier: Duration
@@ -10,13 +10,13 @@ public struct JobDelay: Sendable, Equatable {
   ///
   /// - Parameter now: milliseconds since 1970.
   public init(_ wait: Duration, now: Int64) {
-    // Less than a second is not worth the tight loop.
-    let wait = min(max(wait, DelayTiers.all[0]), Self.longest)
+    let wait = min(max(wait, .milliseconds(1)), Self.longest)
     let tolerance = max(.seconds(1), wait / 10)
-    // The tolerance admits the shortest tier for each wait that is shorter than two seconds, and any other has one below.
-    tier = DelayTiers.next(wait, lateBy: tolerance) ?? DelayTiers.all[0]
-    // The last queue ends the wait, whatever the clock of the next worker says.
-    due = tier >= wait ? nil : now + wait.milliseconds
+    // One queue, if its delay is near enough. Otherwise a sum of few: a multiple of the longest delay that fits into
+    // the tolerance.
+    let near = DelayTiers.all.first { $0 >= wait && $0 <= wait + tolerance }
+    self.init(
+      whole: near ?? Self.roundUp(wait, to: DelayTiers.longest(within: tolerance) ?? DelayTiers.all[0]), now: now)
   }
 
   /// Goes on with a wait; `nil` when it is over.
@@ -27,16 +27,27 @@ public struct JobDelay: Sendable, Equatable {
   public init?(due: Int64?, now: Int64) {
     guard let due, due > now else { return nil }
     let (left, isFar) = due.subtractingReportingOverflow(now)
-    self.init(isFar ? Self.longest : .milliseconds(left), now: now)
+    let wait = isFar ? Self.longest : min(.milliseconds(left), Self.longest)
+    self.init(whole: Self.roundUp(wait, to: DelayTiers.all[0]), now: now)
+  }
+
+  /// - Parameter wait: a sum of tiers.
+  private init(whole wait: Duration, now: Int64) {
+    tier = DelayTiers.longest(within: wait) ?? DelayTiers.all[0]
+    // The last queue ends the wait, whatever the clock of the next worker says.
+    due = tier >= wait ? nil : now + Self.milliseconds(wait)
+  }
+
+  private static func roundUp(_ wait: Duration, to unit: Duration) -> Duration {
+    unit * ((milliseconds(wait) + milliseconds(unit) - 1) / milliseconds(unit))
+  }
+
+  /// Begun ones count whole.
+  private static func milliseconds(_ time: Duration) -> Int64 {
+    let (seconds, attoseconds) = time.components
+    return seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
   }
 
   /// Longer than any schedule; what is further off is a wrong clock's.
   private static let longest = Duration.seconds(30 * 86_400)
-}
-
-extension Duration {
-  /// Whole milliseconds, the rest cut off.
-  fileprivate var milliseconds: Int64 {
-    components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
-  }
 }
