@@ -241,8 +241,8 @@ struct FaultTests {
       let poison: [(body: String, reason: String)] = [
         ("not JSON", "the body is not JSON"), ("{}", "is missing"),
         (
-          "{\"format\":2,\"synchronizationId\":\"s\",\"publisherId\":1,\"customerId\":1,\"transactionId\":\"1\",\"registeredAt\":1}",
-          "format 2"
+          "{\"format\":0,\"synchronizationId\":\"s\",\"publisherId\":1,\"customerId\":1,\"transactionId\":\"1\",\"registeredAt\":1}",
+          "format 0"
         ),
         (
           "{\"format\":1,\"synchronizationId\":\"s\",\"publisherId\":1,\"customerId\":1,\"transactionId\":\"1/../2\",\"registeredAt\":1}",
@@ -268,6 +268,48 @@ struct FaultTests {
       try await check(ids, at: fleet)
       #expect(try await fleet.metric("worker-1", "countersign_dead_jobs_total") == Double(poison.count))
       await connection.close()
+    }
+  }
+
+  @Test func `a job of a newer format goes round as it is until a worker is there that can run it`() async throws {
+    try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
+      let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "newer gateway")
+      let channel = try await connection.openChannel()
+      try await channel.enableConfirms()
+      let body = Array(#"{"format":2,"anything":["else"]}"#.utf8)
+      try await channel.publish(
+        AMQPMessage(
+          exchange: "", routingKey: fleet.topology.jobs, messageID: "newer",
+          headers: ["countersign-attempt": 3, "countersign-more": "x"], body: body))
+      let rounds = "countersign_job_retries_total{cause=\"newer_format\"}"
+      try await eventually("two rounds") { try await fleet.metric("worker-1", rounds) >= 2 }
+      #expect(try await fleet.metric("worker-1", "countersign_dead_jobs_total") == 0)
+
+      await fleet.kill("worker-1")
+      let newer = Mailbox<AMQPDelivery>()
+      try await channel.consume(fleet.topology.jobs, tag: "newer worker") { newer.put($0) }
+      let delivery = await newer.wait(for: 1)[0]
+      #expect(delivery.body == body)
+      #expect(delivery.properties.messageID == "newer")
+      #expect(delivery.properties.headers["countersign-attempt"] == 3)
+      #expect(delivery.properties.headers["countersign-more"] == "x")
+      channel.acknowledge(delivery)
+      await connection.close()
+    }
+  }
+
+  /// Three seconds are no queue's delay: the job waits behind two.
+  @Test func `a wait of any length goes through several queues, and is one attempt`() async throws {
+    try await RunningFleet.with(
+      ["gateway-1", "worker-1"], overrides: ["COUNTERSIGN_WORKER_RETRY_SCHEDULE_SECONDS": "3,3"]
+    ) { fleet in
+      let retries = "countersign_job_retries_total{cause=\"apple_error\"}"
+      fleet.simulator.weather = .failing
+      let ids = try await register(1, at: fleet, from: 1)
+      try await eventually("the first attempt failed") { try await fleet.metric("worker-1", retries) >= 1 }
+      fleet.simulator.weather = .fair
+      try await check(ids, at: fleet)
+      #expect(try await fleet.metric("worker-1", retries) == 1)
     }
   }
 

@@ -5,14 +5,14 @@ import Messaging
 import Simulator
 
 extension Scenario {
-  /// Rows 9 to 11: poison among the jobs, long ways through the delay tiers, and wrong clocks.
+  /// Rows 9 to 11: poison among the jobs, long ways through the delay queues, and wrong clocks.
   static let jobs: [Scenario] = [
     Scenario(name: "poison", what: "deliveries that are no jobs among good ones") { chaos in
       let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "poison")
       let channel = try await connection.openChannel()
       try await channel.enableConfirms()
       let bodies = [
-        "not JSON", "{}", "[]", "{\"format\":2,\"synchronizationId\":\"s\"}",
+        "not JSON", "{}", "[]", "{\"format\":0,\"synchronizationId\":\"s\"}",
         "{\"format\":1,\"synchronizationId\":\"s\",\"publisherId\":1,\"customerId\":1,\"transactionId\":\"1/2\","
           + "\"registeredAt\":1}",
       ]
@@ -78,19 +78,19 @@ extension Scenario {
       }
     },
     Scenario(
-      name: "tiers", what: "jobs go round through two delay tiers several times",
+      name: "tiers", what: "jobs go round through two delay queues several times",
       environment: [
         "COUNTERSIGN_WORKER_RETRY_SCHEDULE_SECONDS":
-          (Array(repeating: "0.2,1", count: 4)
+          (Array(repeating: "1,2", count: 4)
           + Array(repeating: "1", count: 90)).joined(separator: ",")
       ],
       inject: { chaos in
         chaos.injected("every call fails")
         chaos.fleet.simulator.weather = .failing
         while chaos.goesOn { try await chaos.pause(0.2...0.4) }
-        // Six waits are three rounds through both tiers, with a call before and after each.
+        // Six waits are three rounds through both queues, with a call before and after each.
         let waiting = chaos.history.accepted.map(\.transaction)
-        try await eventually("every job has been through both tiers three times", within: .seconds(120)) {
+        try await eventually("every job has been through both queues three times", within: .seconds(120)) {
           let calls = chaos.history.calls.reduce(into: [:]) { $0[$1.transaction, default: 0] += 1 }
           return waiting.allSatisfy { calls[$0, default: 0] >= 7 }
         }
