@@ -20,8 +20,8 @@ public struct DueJobs: Sendable, Equatable {
 }
 
 extension PurchaseStore {
-  /// Returns the jobs of open synchronizations that are due, finalized ones without a published event among them, and puts their next look off, so that of many workers
-  /// only one gets each.
+  /// Returns the jobs of open synchronizations that are due, and puts their next look off, so that of many workers only
+  /// one gets each. Finalized ones whose event was not published are among them.
   ///
   /// - Parameters:
   ///   - limit: at most so many.

@@ -267,9 +267,11 @@ final class JobRun {
   func delay(_ next: Int, _ wait: Duration, _ cause: RetryCause, hasRun: Bool = false) async {
     dependencies.metrics.retries.count(cause.rawValue)
     // Only a job that did not run yet carries on that it was redelivered; any other has just shown how it ends.
-    let untried: Set<RetryCause> = [.busy, .budget, .storeUnavailable, .newerFormat]
-    await publish(next, JobDelay(wait, now: now), isUntried: !hasRun && untried.contains(cause))
+    await publish(next, JobDelay(wait, now: now), isUntried: !hasRun && Self.withoutRun.contains(cause))
   }
+
+  /// The causes that can put a job off before it runs.
+  private static let withoutRun: Set<RetryCause> = [.busy, .budget, .storeUnavailable, .newerFormat]
 
   /// Lets a job wait that has not waited long enough behind one delay queue.
   private func goOn(_ delay: JobDelay) async { await publish(attempt, delay, isUntried: true) }
