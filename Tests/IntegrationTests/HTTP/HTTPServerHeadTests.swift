@@ -3,7 +3,7 @@ import HTTPServer
 import Testing
 
 /// Requests whose head fits the connection's memory, hardly fits it, or does not.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(15)))
 @LoopActor
 struct HTTPServerHeadTests {
   /// What a head can be long by.

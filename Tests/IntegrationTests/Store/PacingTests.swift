@@ -7,7 +7,7 @@ import Testing
 
 /// The generic cell rate algorithm, which runs in Redis: one costs 10, and there is room for 30.
 @Suite(
-  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(10))
+  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(30))
 )
 @LoopActor
 struct PacingTests {

@@ -54,6 +54,17 @@ struct OpenAPITests {
 
   private func members(_ value: Any) -> Set<String> { Set(Mirror(reflecting: value).children.compactMap(\.label)) }
 
+  /// Also what `countersign_results_total` tells with 0 from the start.
+  @Test func `the results are the documented ones`() throws {
+    let lines = try OpenAPIFile().lines
+    let start = try #require(lines.firstIndex(of: "    Result:"))
+    let section = lines[(start + 1)...].prefix { $0.hasPrefix("     ") }
+    let documented = section.map { $0.drop { $0 == " " } }.filter { $0.hasPrefix("- `") }
+      .map { String($0.dropFirst(3).prefix { $0 != "`" }) }
+    #expect(!documented.isEmpty)
+    #expect(documented.sorted() == SynchronizationResult.known.map(\.rawValue).sorted())
+  }
+
   @Test func `answers have the members that are documented`() throws {
     let file = try OpenAPIFile()
     func documented(_ schema: String) -> Set<String> {
