@@ -1,6 +1,6 @@
 public import Formats
 
-/// Where a purchase was made; an open set, unknown names are kept.
+/// The environment of a purchase. An open set: unknown names are kept.
 public struct AppStoreEnvironment: ExactRawValue, Sendable, Codable {
   public let rawValue: String
 
@@ -13,11 +13,13 @@ public struct AppStoreEnvironment: ExactRawValue, Sendable, Codable {
   public static let production = AppStoreEnvironment(rawValue: "Production")
   /// Sandbox accounts, TestFlight and App Review.
   public static let sandbox = AppStoreEnvironment(rawValue: "Sandbox")
-  /// StoreKit testing in Xcode; signed by nobody in particular.
+  /// StoreKit testing in Xcode. Anybody can sign its data.
   public static let xcode = AppStoreEnvironment(rawValue: "Xcode")
-  /// A stand-in environment of Apple's libraries; signed by nobody in particular.
+  /// A stand-in environment of Apple's libraries. Anybody can sign its data.
   public static let localTesting = AppStoreEnvironment(rawValue: "LocalTesting")
 
-  /// Whether Apple signs what comes from here; the others prove nothing and are for a developer's own machine.
+  /// Whether Apple signs the data of this environment.
+  ///
+  /// Data of the other environments proves nothing. They are for a developer's own machine.
   public var isSignedByApple: Bool { self != .xcode && self != .localTesting }
 }

@@ -1,6 +1,6 @@
 /// A signed download of the app, with the fields of `AppTransaction`.
 public struct AppTransactionPayload: Hashable, Sendable, Codable {
-  /// Where it was downloaded.
+  /// The environment of the download.
   public var receiptType: AppStoreEnvironment?
   /// Apple's id of the app; only in production.
   public var appAppleId: Int64?
@@ -8,13 +8,13 @@ public struct AppTransactionPayload: Hashable, Sendable, Codable {
   public var bundleId: String?
   /// The version that runs.
   public var applicationVersion: String?
-  /// Apple's number of that version.
+  /// Apple's number for that version.
   public var versionExternalIdentifier: Int64?
   /// When Apple signed, in milliseconds since 1970.
   public var receiptCreationDate: Int64?
   /// When the customer first got the app, in milliseconds since 1970.
   public var originalPurchaseDate: Int64?
-  /// The version that the customer got first.
+  /// The first version that the customer got.
   public var originalApplicationVersion: String?
   /// A hash over the device, base64.
   public var deviceVerification: String?

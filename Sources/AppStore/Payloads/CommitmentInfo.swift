@@ -13,7 +13,7 @@ public struct TransactionCommitmentInfo: Hashable, Sendable, Codable {
   public init() {}
 }
 
-/// What happens at the end of a commitment.
+/// The renewal at the end of a commitment.
 public struct RenewalCommitmentInfo: Hashable, Sendable, Codable {
   /// The product that renews.
   public var commitmentAutoRenewProductId: String?

@@ -1,9 +1,10 @@
 extension KeyedDecodingContainer {
-  /// Decodes an `Int64` for every payload here but ``TransactionPayload``, which reads its dates itself by the same rule: the
-  /// compiler's own decoders pick this over the standard library's.
+  /// Decodes an `Int64` of every payload here but ``TransactionPayload``, which reads its dates itself by the same
+  /// rule.
   ///
-  /// Apple gives dates in whole milliseconds, but Xcode gives fractions of them. A number under a key that ends in
-  /// `Date` is therefore cut to whole milliseconds; any other fraction, such as a price, is an error.
+  /// The compiler's own decoders pick this function over the standard library's. Apple gives dates in whole
+  /// milliseconds, but Xcode gives fractions of them. So this function cuts a number under a key that ends in `Date` to
+  /// whole milliseconds. Any other fraction, such as a price, is an error.
   func decodeIfPresent(_ type: Int64.Type, forKey key: Key) throws -> Int64? {
     switch try decodeIfPresent(Number.self, forKey: key) {
     case nil: return nil
@@ -17,7 +18,7 @@ extension KeyedDecodingContainer {
   }
 }
 
-/// A number: a whole one as it is, since a `Double` does not hold all of 64 bits.
+/// A number. A whole number stays an integer, since a `Double` does not hold all of 64 bits.
 private enum Number: Decodable {
   case whole(Int64)
   case fraction(Double)

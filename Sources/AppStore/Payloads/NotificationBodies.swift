@@ -1,6 +1,6 @@
-/// What happened to one purchase; the nested texts are signed on their own.
+/// The change of one purchase. Each nested text has its own signature.
 public struct NotificationData: Hashable, Sendable, Codable {
-  /// Where it happened.
+  /// The environment of the purchase.
   public var environment: AppStoreEnvironment?
   /// Apple's id of the app; missing in sandbox tests.
   public var appAppleId: Int64?
@@ -21,9 +21,9 @@ public struct NotificationData: Hashable, Sendable, Codable {
   public init() {}
 }
 
-/// How a mass extension went.
+/// The result of a mass extension.
 public struct NotificationSummary: Hashable, Sendable, Codable {
-  /// Where it happened.
+  /// The environment of the extension.
   public var environment: AppStoreEnvironment?
   /// Apple's id of the app.
   public var appAppleId: Int64?
@@ -59,13 +59,13 @@ public struct ExternalPurchaseToken: Hashable, Sendable, Codable {
   public init() {}
 }
 
-/// What happened to the app as such.
+/// A change of the app itself, not of a purchase.
 public struct NotificationAppData: Hashable, Sendable, Codable {
   /// Apple's id of the app.
   public var appAppleId: Int64?
   /// The app.
   public var bundleId: String?
-  /// Where it happened.
+  /// The environment of the app.
   public var environment: AppStoreEnvironment?
   /// The app transaction, signed.
   public var signedAppTransactionInfo: String?

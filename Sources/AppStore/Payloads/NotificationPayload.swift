@@ -1,4 +1,4 @@
-/// A signed App Store Server Notification, version 2; exactly one of the four bodies is there.
+/// A signed App Store Server Notification, version 2. It has exactly one of the four bodies.
 public struct NotificationPayload: Hashable, Sendable, Codable {
   /// The event.
   public var notificationType: NotificationType?
@@ -10,13 +10,13 @@ public struct NotificationPayload: Hashable, Sendable, Codable {
   public var version: String?
   /// When Apple signed, in milliseconds since 1970.
   public var signedDate: Int64?
-  /// What happened to one purchase.
+  /// The change of one purchase.
   public var data: NotificationData?
-  /// How a mass extension went.
+  /// The result of a mass extension.
   public var summary: NotificationSummary?
   /// A token for purchases outside the App Store.
   public var externalPurchaseToken: ExternalPurchaseToken?
-  /// What happened to the app as such.
+  /// A change of the app itself, not of a purchase.
   public var appData: NotificationAppData?
 
   /// Creates an empty value, for tests and fakes.

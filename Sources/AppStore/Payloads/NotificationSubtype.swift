@@ -33,9 +33,9 @@ public struct NotificationSubtype: ExactRawValue, Sendable, Codable {
   public static let productNotForSale = NotificationSubtype(rawValue: "PRODUCT_NOT_FOR_SALE")
   /// A grace period began.
   public static let gracePeriod = NotificationSubtype(rawValue: "GRACE_PERIOD")
-  /// Not answered yet.
+  /// The customer has not answered yet.
   public static let pending = NotificationSubtype(rawValue: "PENDING")
-  /// Agreed, or consent not needed.
+  /// The customer agreed, or Apple needs no consent.
   public static let accepted = NotificationSubtype(rawValue: "ACCEPTED")
   /// A mass extension is complete.
   public static let summary = NotificationSubtype(rawValue: "SUMMARY")

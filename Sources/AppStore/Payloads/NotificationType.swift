@@ -13,7 +13,7 @@ public struct NotificationType: ExactRawValue, Sendable, Codable {
   public static let subscribed = NotificationType(rawValue: "SUBSCRIBED")
   /// The customer changed the plan: an upgrade at once, a downgrade at the next renewal.
   public static let didChangeRenewalPref = NotificationType(rawValue: "DID_CHANGE_RENEWAL_PREF")
-  /// Renewal was switched on or off.
+  /// The customer, or the App Store, switched renewal on or off.
   public static let didChangeRenewalStatus = NotificationType(rawValue: "DID_CHANGE_RENEWAL_STATUS")
   /// The customer redeemed an offer.
   public static let offerRedeemed = NotificationType(rawValue: "OFFER_REDEEMED")
@@ -25,7 +25,7 @@ public struct NotificationType: ExactRawValue, Sendable, Codable {
   public static let didFailToRenew = NotificationType(rawValue: "DID_FAIL_TO_RENEW")
   /// The grace period ended without a payment.
   public static let gracePeriodExpired = NotificationType(rawValue: "GRACE_PERIOD_EXPIRED")
-  /// The customer was told of, or agreed to, a higher price.
+  /// Apple told the customer of a higher price, or the customer agreed to it.
   public static let priceIncrease = NotificationType(rawValue: "PRICE_INCREASE")
   /// A price changed (Advanced Commerce).
   public static let priceChange = NotificationType(rawValue: "PRICE_CHANGE")
@@ -33,7 +33,7 @@ public struct NotificationType: ExactRawValue, Sendable, Codable {
   public static let refund = NotificationType(rawValue: "REFUND")
   /// A refund was declined.
   public static let refundDeclined = NotificationType(rawValue: "REFUND_DECLINED")
-  /// A refund was taken back.
+  /// Apple took a refund back.
   public static let refundReversed = NotificationType(rawValue: "REFUND_REVERSED")
   /// The customer asked for a refund and Apple asks about the consumption.
   public static let consumptionRequest = NotificationType(rawValue: "CONSUMPTION_REQUEST")

@@ -28,7 +28,7 @@ public struct RenewalInfoPayload: Hashable, Sendable, Codable {
   public var offerPeriod: String?
   /// When Apple signed, in milliseconds since 1970.
   public var signedDate: Int64?
-  /// Where it was bought.
+  /// The environment of the purchase.
   public var environment: AppStoreEnvironment?
   /// When the current run of periods began, in milliseconds since 1970.
   public var recentSubscriptionStartDate: Int64?
@@ -46,11 +46,11 @@ public struct RenewalInfoPayload: Hashable, Sendable, Codable {
   public var appTransactionId: String?
   /// How the next commitment is billed.
   public var renewalBillingPlanType: BillingPlanType?
-  /// What happens at the end of a commitment.
+  /// The renewal at the end of a commitment.
   public var commitmentInfo: RenewalCommitmentInfo?
-  /// What the Advanced Commerce API knows, as it is.
+  /// The data of the Advanced Commerce API, as Apple sent it.
   public var advancedCommerceInfo: JSONValue?
-  /// A hash over the device, only in what a device sends.
+  /// A hash over the device. Only data that a device sends has it.
   public var deviceVerification: String?
   /// The UUID in that hash.
   public var deviceVerificationNonce: String?

@@ -34,7 +34,7 @@ public struct ExpirationIntent: RawRepresentable, Hashable, Sendable, Codable {
   public static let other = ExpirationIntent(rawValue: 5)
 }
 
-/// What a customer said to a price increase.
+/// The customer's answer to a price increase.
 public struct PriceIncreaseStatus: RawRepresentable, Hashable, Sendable, Codable {
   public let rawValue: Int32
 
@@ -43,9 +43,9 @@ public struct PriceIncreaseStatus: RawRepresentable, Hashable, Sendable, Codable
     self.rawValue = rawValue
   }
 
-  /// Asked, not answered yet.
+  /// Apple asked, and the customer has not answered yet.
   public static let notAnswered = PriceIncreaseStatus(rawValue: 0)
-  /// Consented, or only had to be told.
+  /// The customer consented, or Apple only had to tell the customer.
   public static let consented = PriceIncreaseStatus(rawValue: 1)
 }
 

@@ -34,7 +34,7 @@ public struct OwnershipType: ExactRawValue, Sendable, Codable {
   public static let familyShared = OwnershipType(rawValue: "FAMILY_SHARED")
 }
 
-/// What made a transaction.
+/// The cause of a transaction.
 public struct TransactionReason: ExactRawValue, Sendable, Codable {
   public let rawValue: String
 
@@ -73,9 +73,9 @@ public struct RevocationType: ExactRawValue, Sendable, Codable {
     self.rawValue = rawValue
   }
 
-  /// All money was given back.
+  /// Apple gave back all of the money.
   public static let refundFull = RevocationType(rawValue: "REFUND_FULL")
-  /// A part of the money was given back.
+  /// Apple gave back a part of the money.
   public static let refundProrated = RevocationType(rawValue: "REFUND_PRORATED")
   /// Family sharing ended.
   public static let familyRevoke = RevocationType(rawValue: "FAMILY_REVOKE")

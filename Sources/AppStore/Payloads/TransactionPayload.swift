@@ -2,8 +2,8 @@ public import JSON
 
 /// A signed transaction, with the fields of `JWSTransactionDecodedPayload`.
 ///
-/// Every field is optional, as Apple adds and leaves out fields by product type and age of the purchase. Fields that are
-/// not listed are ignored.
+/// Every field is optional: Apple adds and leaves out fields by product type and age of the purchase. The decoder
+/// ignores fields that are not listed.
 public struct TransactionPayload: Hashable, Sendable, Encodable {
   /// The id of this transaction; new for every renewal.
   public var transactionId: String?
@@ -51,7 +51,7 @@ public struct TransactionPayload: Hashable, Sendable, Encodable {
   public var offerDiscountType: OfferDiscountType?
   /// The length of the offer, as ISO 8601 says it.
   public var offerPeriod: String?
-  /// Where it was bought.
+  /// The environment of the purchase.
   public var environment: AppStoreEnvironment?
   /// The country of the storefront, three letters.
   public var storefront: String?
@@ -69,11 +69,11 @@ public struct TransactionPayload: Hashable, Sendable, Encodable {
   public var billingPlanType: BillingPlanType?
   /// How far a commitment is.
   public var commitmentInfo: TransactionCommitmentInfo?
-  /// What the Advanced Commerce API knows, as it is.
+  /// The data of the Advanced Commerce API, as Apple sent it.
   public var advancedCommerceInfo: JSONValue?
-  /// The purchase that this one was migrated from.
+  /// The purchase that Apple migrated to this one.
   public var previousOriginalTransactionId: String?
-  /// A hash over the device, only in what a device sends.
+  /// A hash over the device. Only data that a device sends has it.
   public var deviceVerification: String?
   /// The UUID in that hash.
   public var deviceVerificationNonce: String?
@@ -81,12 +81,12 @@ public struct TransactionPayload: Hashable, Sendable, Encodable {
   /// Creates an empty value, for tests and fakes.
   public init() {}
 
-  /// Reads a payload; member by member, as it is the one that every synchronization needs.
+  /// Reads a payload member by member and without `Codable`, because every synchronization reads one.
   ///
-  /// - Throws: `DecodingError` when the text is no object, or a field has the wrong type.
+  /// - Throws: `DecodingError` when the text is not an object, or a field has the wrong type.
   public init(_ json: JSONText) throws {
     let object = try JSONObject(json)
-    // Dates by the rule in DateDecoding.swift.
+    // The dates follow the rule in DateDecoding.swift.
     transactionId = try object.string("transactionId")
     originalTransactionId = try object.string("originalTransactionId")
     webOrderLineItemId = try object.string("webOrderLineItemId")

@@ -1,7 +1,7 @@
 /// The receipt of an app, as the StoreKit 1 API gives it to the app, with the fields of Apple's "Receipt Fields".
 ///
-/// Dates are in milliseconds since 1970. Fields that Apple does not document are left out, except three whose meaning
-/// is plain: the type of the receipt, the first download, and the kinds of offer.
+/// Dates are in milliseconds since 1970. The type leaves out the fields that Apple does not document. It keeps three of
+/// them, because their meaning is plain: the type of the receipt, the first download, and the kinds of offer.
 public struct AppReceipt: Hashable, Sendable, Codable {
   /// `Production`, `ProductionSandbox`, `ProductionVPP`, `ProductionVPPSandbox` or `Xcode`; old receipts have none.
   public var receiptType: String?
@@ -9,13 +9,13 @@ public struct AppReceipt: Hashable, Sendable, Codable {
   public var bundleId: String
   /// The app's `CFBundleVersion` (iOS) or `CFBundleShortVersionString` (macOS).
   public var applicationVersion: String?
-  /// The same of the version that was downloaded first; `1.0` in the sandbox.
+  /// The same for the version that the customer downloaded first; `1.0` in the sandbox.
   public var originalApplicationVersion: String?
   /// When the receipt was made.
   public var receiptCreationDate: Int64
   /// When the app was downloaded first.
   public var originalPurchaseDate: Int64?
-  /// When the receipt expires, of apps bought by a volume purchase program.
+  /// When the receipt expires. Only apps bought by a volume purchase program have this date.
   public var expirationDate: Int64?
   /// The purchases, in the order of the receipt.
   public var inApp: [InAppReceipt] = []

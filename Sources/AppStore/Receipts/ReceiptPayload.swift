@@ -1,14 +1,14 @@
 import Crypto
 import Formats
 
-/// The content of an app receipt taken apart: a set of attributes, each of a type, a version and a value.
+/// The content of an app receipt: a set of attributes, each with a type, a version and a value.
 ///
 ///     ReceiptAttribute ::= SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }
 ///
-/// The value is itself DER, but for the opaque value and the hash. Types that are not known are ignored, as Apple asks
+/// The value is itself DER, except the opaque value and the hash. The reader ignores unknown types, as Apple asks
 /// ("Receipt Fields", Receipt Validation Programming Guide).
 struct ReceiptPayload {
-  /// The receipt as far as it is understood.
+  /// The fields of the receipt that this reader knows.
   let receipt: AppReceipt
   /// SHA-1 over the device's id, ``opaqueValue`` and ``bundleIdDER``.
   let deviceHash: [UInt8]?
@@ -19,7 +19,7 @@ struct ReceiptPayload {
   /// Reads the content of a receipt's signed message.
   init(_ content: [UInt8]) throws(Rejection) {
     var set = try Self.value(content[...])
-    // Receipts are also seen with the set inside one more octet string.
+    // Some receipts have the set inside one more octet string.
     if set.tag == ASN1Reader.Tag.octetString, !set.isConstructed { set = try Self.value(set.content) }
     let attributes = try Attributes(set)
     guard let bundleIdDER = attributes[2] else {
@@ -43,8 +43,9 @@ struct ReceiptPayload {
     deviceHash = attributes[5].map(Array.init)
   }
 
-  /// Returns the hash that the receipt has when it was made for a device: the bytes of `identifierForVendor`, or of the
-  /// hardware address on macOS.
+  /// Returns the hash of a receipt that was made for this device.
+  ///
+  /// The device is given as the bytes of `identifierForVendor`, or on macOS as those of the hardware address.
   func deviceHash(for device: [UInt8]) -> [UInt8] { SHA1.hash(device + opaqueValue + bundleIdDER) }
 
   private static func purchase(_ attributes: Attributes) throws(Rejection) -> InAppReceipt {
@@ -73,12 +74,12 @@ struct ReceiptPayload {
 
 /// The attributes of a receipt or of a purchase in it, by type.
 private struct Attributes {
-  /// The values of the in-app attribute, the only one that may be repeated.
+  /// The values of the in-app attribute. Only this attribute may occur more than once.
   private(set) var purchases: [ArraySlice<UInt8>] = []
   private var values: [Int64: ArraySlice<UInt8>] = [:]
 
   private static let purchaseType: Int64 = 17
-  /// What is read; only these must be there once.
+  /// The types that this reader uses. A receipt may have each of them once at most; other types may repeat.
   private static let readTypes: Set<Int64> = [
     0, 2, 3, 4, 5, 12, 18, 19, 21, 1701, 1702, 1703, 1704, 1705, 1706, 1708, 1711, 1712, 1713, 1719, 1721,
   ]
@@ -106,7 +107,7 @@ private struct Attributes {
     if type == Self.purchaseType {
       purchases.append(value.content)
     } else if values.updateValue(value.content, forKey: type) != nil, Self.readTypes.contains(type) {
-      // Two bundle ids would leave to each reader which one counts.
+      // If a receipt had two bundle ids, each reader would choose for itself which one counts.
       throw ReceiptPayload.malformed("the receipt has the attribute \(type) twice")
     }
   }
@@ -119,7 +120,7 @@ private struct Attributes {
     return integer
   }
 
-  /// Returns a text; an empty one is none.
+  /// Returns a text; `nil` when it is empty.
   func text(_ type: Int64) throws(Rejection) -> String? {
     guard let bytes = values[type] else { return nil }
     guard let text = try ReceiptPayload.value(bytes).text else { throw wrong(type) }

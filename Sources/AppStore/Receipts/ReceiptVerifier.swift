@@ -1,17 +1,18 @@
 import Crypto
 
-/// Verifies app receipts (PKCS #7, StoreKit 1) without calling anybody.
+/// Verifies app receipts (PKCS #7, StoreKit 1) without a call to any server.
 ///
 /// Apple's own server libraries only take an id out of a receipt and verify nothing.
 public struct ReceiptVerifier: Sendable {
-  /// A longer text is refused unread; a receipt with 187 purchases has 100 KiB.
+  /// The verifier refuses a longer text unread. A receipt with 187 purchases has 100 KiB.
   public static let maxLength = 8 << 20
 
   private let roots: TrustedRoots
 
   /// Creates a verifier that trusts the given roots.
   ///
-  /// ``TrustedRoots/xcodeSigners`` make receipts of the environment Xcode acceptable, where that is accepted.
+  /// With ``TrustedRoots/xcodeSigners`` it also takes receipts of the environment Xcode, if the caller accepts that
+  /// environment.
   public init(roots: TrustedRoots = .appleForReceipts) {
     self.roots = roots
   }
@@ -32,7 +33,7 @@ public struct ReceiptVerifier: Sendable {
     Verdict { () throws(Rejection) in try verified(bytes, expecting: apps, device: device) }
   }
 
-  /// The order is the one for signed texts: what an attacker can send for nothing must not cost a chain.
+  /// Checks a receipt in the same order as a signed text. Data that costs an attacker nothing must not cost a chain.
   private func verified(
     _ bytes: [UInt8], expecting apps: AcceptedApps, device: [UInt8]?
   ) throws(Rejection) -> AppReceipt {
@@ -63,7 +64,7 @@ public struct ReceiptVerifier: Sendable {
   }
 
   private static func message(_ bytes: [UInt8]) throws(Rejection) -> CMSSignedData {
-    // The property list of iOS 6 and before; its signature is of another form, and only Apple's server checks it.
+    // The property list of iOS 6 and before. Its signature has another form, and only Apple's server checks it.
     if bytes.first != 0x30, String(decoding: bytes, as: UTF8.self).contains("\"purchase-info\"") {
       throw transactionReceipt
     }
@@ -84,7 +85,7 @@ public struct ReceiptVerifier: Sendable {
     let signer = message.signer
     let date = receipt.receiptCreationDate
     if roots.xcodeSigners.contains(where: { $0.der == signer.der }) {
-      // Trusted by configuration: it needs no marker, but must not sign what only Apple signs.
+      // The configuration trusts this signer, so it needs no marker. But it must not sign data that only Apple signs.
       guard receipt.environment == .xcode, (signer.notBefore..<max(signer.notBefore, signer.notAfter)).contains(date)
       else {
         throw Rejection(.chainUntrusted, "the signer is Xcode's certificate, and this is no receipt of a test in Xcode")
@@ -95,8 +96,8 @@ public struct ReceiptVerifier: Sendable {
     guard signer.hasExtension(SignatureVerification.leafMarkerOID) else {
       throw Rejection(.markerOIDMissing, "the signer's certificate is not one for signing purchases")
     }
-    // Apple's root has issued authorities for other purposes too. A root of one's own has vouched for the authority by
-    // issuing it, and test authorities in use carry no marker.
+    // Apple's root has issued authorities for other purposes too, so Apple's authorities need the marker. An operator's
+    // own root vouches for the authority by issuing it, and test authorities in use carry no marker.
     let isApple = TrustedRoots.apple.certificates.contains { $0.der == root.der }
     guard !isApple || intermediate.hasExtension(SignatureVerification.intermediateMarkerOID) else {
       throw Rejection(.markerOIDMissing, "the intermediate certificate is not one of Apple's for developer services")
@@ -107,13 +108,13 @@ public struct ReceiptVerifier: Sendable {
   private func trustedIssuers(
     of signer: Certificate, among certificates: [Certificate], at date: Int64
   ) throws(Rejection) -> (intermediate: Certificate, root: Certificate) {
-    // Each candidate costs two signature checks; real receipts have one or two.
+    // Each candidate costs two signature checks. Real receipts have one or two candidates.
     let candidates = certificates.filter { $0.der != signer.der && signer.hasIssuer(namedLike: $0) }.prefix(4)
     var reason = "no enclosed certificate issued the signer's"
     for intermediate in candidates {
       do {
-        // Level 0 lets SHA-1 pass, with which Apple signed these certificates until 2023 (TN3138). What is weaker
-        // still, it would let pass too.
+        // Level 0 accepts SHA-1: Apple signed these certificates with it until 2023 (TN3138). It also accepts weaker
+        // algorithms, so the next check refuses them.
         let root = try CertificateChain(leaf: signer, intermediate: intermediate).verify(
           against: roots.certificates, at: date, securityLevel: 0)
         guard [signer, intermediate].allSatisfy({ $0.signatureSecurityBits >= 63 && $0.keySecurityBits >= 112 }) else {

@@ -1,9 +1,9 @@
 public import Crypto
 
-/// What the API asks of one app: who it is and the In-App Purchase key that proves it.
+/// The credentials of one app: its identity and the In-App Purchase key that proves it to the API.
 ///
-/// The key is one made under Users and Access, Integrations, In-App Purchase; a key of the App Store Connect API is
-/// answered with 401.
+/// The team makes the key under Users and Access, Integrations, In-App Purchase. Apple answers 401 to a key of the App
+/// Store Connect API.
 public struct AppCredentials: Sendable, CustomStringConvertible {
   /// The app's bundle id.
   public let bundleId: String

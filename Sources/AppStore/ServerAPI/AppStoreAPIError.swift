@@ -4,9 +4,9 @@ import JSON
 
 /// A call that did not succeed.
 ///
-/// A reference inside: every suspended function that it may pass has room for it.
+/// The details are a reference, because every suspended function that may pass the error on has room for it.
 public struct AppStoreAPIError: Error, Sendable, CustomStringConvertible {
-  /// What happened.
+  /// The kinds of failure.
   public enum Kind: Sendable {
     /// Apple answered with an error code, possibly one that this version does not know.
     case api(AppStoreErrorCode)
@@ -14,13 +14,13 @@ public struct AppStoreAPIError: Error, Sendable, CustomStringConvertible {
     case http(Int)
     /// Status 401, which has no code: a wrong key or clock, or production before the app's first release.
     case unauthorized
-    /// Too many calls; if Apple said so, when the next one may be made, in milliseconds since 1970.
+    /// Too many calls. If Apple said when the next call may be made, the time is in milliseconds since 1970.
     case rateLimited(retryAfterMilliseconds: Int64?)
     /// There was no complete answer.
     case transport(HTTPClientError)
-    /// A success whose body is not what Apple documents.
+    /// A success whose body does not have the form that Apple documents.
     case malformedAnswer
-    /// The call was not made, for example because of an id that Apple cannot have given.
+    /// The API did not make the call, for example because Apple cannot have given the id.
     case invalidRequest(String)
   }
 
@@ -37,7 +37,7 @@ public struct AppStoreAPIError: Error, Sendable, CustomStringConvertible {
 
   private let details: Details
 
-  /// What happened.
+  /// The kind of failure.
   public var kind: Kind { details.kind }
   /// The call.
   public var endpoint: AppStoreEndpoint { details.endpoint }
@@ -61,7 +61,7 @@ public struct AppStoreAPIError: Error, Sendable, CustomStringConvertible {
 
   /// Reads an answer that is not a success.
   init(_ response: HTTPClientResponse, endpoint: AppStoreEndpoint, now: Int64) {
-    // Whatever the content type says: what parses as Apple's error is one.
+    // The content type does not matter: a body that parses as Apple's error is Apple's error.
     let body = try? JSONText(response.body).decoded(as: Body.self)
     let kind: Kind
     if response.status == 429 || body?.errorCode == .rateLimitExceeded {

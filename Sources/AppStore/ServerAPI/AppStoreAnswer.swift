@@ -2,9 +2,9 @@ import HTTP
 
 /// A successful answer.
 public final class AppStoreAnswer<Body: Sendable>: Sendable {
-  /// The decoded body; signed texts in it are not verified.
+  /// The decoded body. Nobody has verified the signed texts in it yet.
   public let body: Body
-  /// How Apple's support finds the call.
+  /// The ids by which Apple's support finds the call.
   public let correlation: AppleCorrelation
 
   init(body: Body, correlation: AppleCorrelation = AppleCorrelation()) {
@@ -13,7 +13,7 @@ public final class AppStoreAnswer<Body: Sendable>: Sendable {
   }
 }
 
-/// The ids that Apple gives to a call; log them, Apple's support asks for them.
+/// The ids that Apple gives to a call. Log them, since Apple's support asks for them.
 public struct AppleCorrelation: Hashable, Sendable {
   /// `x-apple-jingle-correlation-key`.
   public let jingleCorrelationKey: String?

@@ -1,7 +1,7 @@
 import Formats
 import FoundationEssentials
 
-/// One call before it has a host and a token; whatever comes from outside is checked or escaped here.
+/// One call before it has a host and a token. This type checks or escapes everything that comes from outside.
 struct AppStoreCall: Sendable {
   let endpoint: AppStoreEndpoint
   let method: String
@@ -9,14 +9,14 @@ struct AppStoreCall: Sendable {
   private(set) var target: String
   private(set) var body: [UInt8]?
 
-  /// Creates a call; `path` must hold nothing from outside but identifiers that were checked.
+  /// Creates a call. `path` must hold nothing from outside except identifiers that were checked.
   init(_ endpoint: AppStoreEndpoint, _ method: String = "GET", path: String) {
     self.endpoint = endpoint
     self.method = method
     target = path
   }
 
-  /// Adds query items, those without a value left out.
+  /// Adds query items and leaves out those without a value.
   mutating func add(query: [(name: String, value: String?)]) {
     for case (let name, let value?) in query {
       target += target.contains("?") ? "&" : "?"

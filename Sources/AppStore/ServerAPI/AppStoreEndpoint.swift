@@ -1,4 +1,4 @@
-/// The calls of the API by the name that Apple's rate limits, and so a fleet's budgets, go by.
+/// The calls of the API, by the names of Apple's rate limits and so of a fleet's budgets.
 public enum AppStoreEndpoint: String, CaseIterable, Sendable {
   /// Get Transaction Info.
   case transactionInfo = "transaction-info"

@@ -1,4 +1,4 @@
-/// A code of the API's error answers; codes that are not listed are kept as they are.
+/// A code of the API's error answers. An unknown code is kept as it is.
 ///
 /// The first three digits are the HTTP status. The names are those of Apple's documentation.
 public struct AppStoreErrorCode: RawRepresentable, Hashable, Sendable, Codable, CustomStringConvertible {

@@ -1,5 +1,5 @@
 extension AppStoreServerAPI {
-  /// Returns a page of the notifications that Apple sent or tried to send; pass the last token to get the next one.
+  /// Returns a page of the notifications that Apple sent or tried to send. Pass the last token to get the next page.
   public func notificationHistory(
     _ request: NotificationHistoryRequest, paginationToken: String? = nil, in environment: AppStoreEnvironment,
     for app: AppCredentials
@@ -18,7 +18,7 @@ extension AppStoreServerAPI {
     return try await answer(to: self.request(for: call, in: environment, of: app))
   }
 
-  /// Returns what became of a test notification.
+  /// Returns the fate of a test notification.
   public func testNotificationStatus(
     _ token: String, in environment: AppStoreEnvironment, for app: AppCredentials
   ) async throws(AppStoreAPIError) -> AppStoreAnswer<SentNotification> {

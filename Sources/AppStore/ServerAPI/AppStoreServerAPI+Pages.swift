@@ -1,8 +1,8 @@
-/// The elements of all pages, and where to go on later.
+/// The elements of all pages, and the place where a later call goes on.
 public struct AppStorePages<Element: Sendable>: Sendable {
-  /// Everything, in Apple's order.
+  /// All elements, in Apple's order.
   public var elements: [Element] = []
-  /// What the last page said to go on with: for a transaction history, keep it to ask for what is new since then.
+  /// The token or revision of the last page. Keep that of a transaction history to ask for the changes since then.
   public var next: String?
 }
 
@@ -11,8 +11,8 @@ extension AppStoreServerAPI {
   ///
   /// - Parameters:
   ///   - filter: in ascending order, the default, `next` can be kept for later (Get Transaction History).
-  ///   - revision: the `next` of an earlier call: only what is new since then.
-  ///   - pages: at most so many, of twenty transactions each; what is there beyond them follows `next`.
+  ///   - revision: the `next` of an earlier call; the answer then has only the changes since that call.
+  ///   - pages: the most pages to read, of twenty transactions each. A call with `next` reads the pages beyond them.
   public func allTransactions(
     _ transactionId: String, filter: TransactionHistoryFilter = TransactionHistoryFilter(),
     since revision: String? = nil, in environment: AppStoreEnvironment, for app: AppCredentials, pages: Int = 1000
@@ -44,7 +44,7 @@ extension AppStoreServerAPI {
     for _ in 0..<pages {
       let (elements, next, hasMore) = try await page(result.next)
       result.elements += elements
-      // A page that says that there is more and not where would be asked for again and again.
+      // If a page says that there is more, but not where, the loop would ask for it again and again.
       if hasMore, next == nil || next == result.next {
         throw AppStoreAPIError(.malformedAnswer, endpoint: endpoint, message: "a page that does not lead to the next")
       }

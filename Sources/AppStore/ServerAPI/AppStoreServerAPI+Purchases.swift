@@ -10,7 +10,8 @@ extension AppStoreServerAPI {
     return try await answer(to: request(for: call, in: environment, of: app))
   }
 
-  /// Returns the state of all the customer's subscriptions in the app; the id may be any of the customer's.
+  /// Returns the state of all the customer's subscriptions in the app. The id may be any id of the customer's
+  /// transactions.
   public func subscriptionStatuses(
     _ transactionId: String, in environment: AppStoreEnvironment, for app: AppCredentials
   ) async throws(AppStoreAPIError) -> AppStoreAnswer<SubscriptionStatusesResponse> {
@@ -19,7 +20,7 @@ extension AppStoreServerAPI {
     return try await answer(to: request(for: call, in: environment, of: app))
   }
 
-  /// Returns a page of the customer's transactions in the app; pass the last revision to get the next one.
+  /// Returns a page of the customer's transactions in the app. Pass the last revision to get the next page.
   ///
   /// The filter must be the same for all pages.
   public func transactionHistory(

@@ -4,12 +4,13 @@ import HTTP
 public import HTTP2
 import JSON
 
-/// Apple's App Store Server API: one call each, without retries, fallbacks or budgets, which are the caller's.
+/// Apple's App Store Server API: each function makes one call.
 ///
-/// Signed texts in the answers are not verified here; give them to ``SignedDataVerifier``.
+/// Retries, fallbacks and budgets are the caller's. The API does not verify the signed texts in the answers; give them
+/// to ``SignedDataVerifier``.
 @LoopActor
 public final class AppStoreServerAPI {
-  /// Where Apple is and how long it may take.
+  /// Apple's addresses and the limits of a call.
   public struct Configuration: Sendable {
     /// The base URL in production, without a slash at its end.
     public var productionURL = "https://api.storekit.apple.com"
@@ -47,8 +48,9 @@ public final class AppStoreServerAPI {
     tokens = BearerTokens()
   }
 
-  // What a call needs is made before it and taken apart after it, in functions that do not suspend: what one that suspends may
-  // need again is memory of each of the thousands of calls in flight.
+  // A function that does not suspend makes the request before a call, and another one reads the answer after it. A
+  // function that suspends keeps memory for everything that it may need again, for each of the thousands of calls in
+  // flight.
 
   /// A call that is ready to be sent.
   struct Request {

@@ -2,9 +2,10 @@ import Crypto
 import Formats
 import FoundationEssentials
 
-/// The tokens that prove an app to the API: made once, used until half of their life is over.
+/// The tokens that prove an app to the API. A token is made once and used until half of its life is over.
 struct BearerTokens {
-  /// Apple allows up to an hour; a third of it is far from any limit and still one signature per ten minutes.
+  /// Apple allows up to an hour. A third of it is far from any limit and still costs only one signature per ten
+  /// minutes.
   static let lifetimeSeconds: Int64 = 20 * 60
 
   private struct Key: Hashable {
@@ -30,18 +31,20 @@ struct BearerTokens {
   private struct Token {
     let authorization: String
     let issuedAt: Int64
-    /// The key that signed it: one that is exchanged under the same id must not go on in its tokens.
+    /// The key that signed the token. If the operator exchanges the key under the same id, the old key's tokens must
+    /// end.
     let signer: P256PrivateKey
   }
 
   private var tokens: [Key: Token] = [:]
 
-  /// Returns a token that is valid for at least another ten minutes, as the field `Authorization` has it; `now` is in
-  /// milliseconds since 1970.
+  /// Returns the value of the field `Authorization`, with a token that is valid for at least another ten minutes.
+  ///
+  /// `now` is in milliseconds since 1970.
   mutating func authorization(for app: AppCredentials, now: Int64) throws -> String {
     let key = Key(bundleId: app.bundleId.exact, issuerId: app.issuerId.exact, keyId: app.keyId.exact)
     let seconds = now / 1000
-    // A clock that was set back makes a new token too: Apple refuses one from the future.
+    // A clock that was set back also makes a new token: Apple refuses a token from the future.
     if let token = tokens[key], token.signer === app.key,
       (0..<Self.lifetimeSeconds / 2).contains(seconds - token.issuedAt)
     {

@@ -1,6 +1,6 @@
 public import Formats
 
-/// What the app tells Apple about a purchase that a customer wants the money back for.
+/// The app's data for Apple about a purchase whose customer wants a refund.
 public struct ConsumptionRequest: Hashable, Sendable, Codable {
   /// Whether and how the product was delivered.
   public struct DeliveryStatus: ExactRawValue, Sendable, Codable {
@@ -23,7 +23,7 @@ public struct ConsumptionRequest: Hashable, Sendable, Codable {
     public static let otherIssue = DeliveryStatus(rawValue: "UNDELIVERED_OTHER")
   }
 
-  /// What the app would like Apple to do.
+  /// The decision that the app would like Apple to make.
   public struct RefundPreference: ExactRawValue, Sendable, Codable {
     public let rawValue: String
 
@@ -40,18 +40,18 @@ public struct ConsumptionRequest: Hashable, Sendable, Codable {
     public static let grantProrated = RefundPreference(rawValue: "GRANT_PRORATED")
   }
 
-  /// Whether the customer agreed to this data being sent; Apple refuses anything but true.
+  /// Whether the customer agreed that the app sends this data. Apple refuses every value but true.
   public var customerConsented: Bool
-  /// Whether the customer could try before buying.
+  /// Whether the customer could try the product before the purchase.
   public var sampleContentProvided: Bool
   /// Whether it was delivered.
   public var deliveryStatus: DeliveryStatus
   /// How much was used up, in thousandths of a percent.
   public var consumptionPercentage: Int32?
-  /// What the app would like.
+  /// The decision that the app would like.
   public var refundPreference: RefundPreference?
 
-  /// Creates a request; nothing may be sent without the customer's consent.
+  /// Creates a request. The app may send nothing without the customer's consent.
   public init(
     customerConsented: Bool, sampleContentProvided: Bool, deliveryStatus: DeliveryStatus,
     consumptionPercentage: Int32? = nil, refundPreference: RefundPreference? = nil

@@ -1,4 +1,4 @@
-/// What to ask Get Notification History for.
+/// The request for Get Notification History: a range and its filters.
 public struct NotificationHistoryRequest: Hashable, Sendable, Codable {
   /// The start of the range, in milliseconds since 1970; at most 180 days ago, 30 in the sandbox.
   public var startDate: Int64
@@ -24,7 +24,7 @@ public struct NotificationHistoryRequest: Hashable, Sendable, Codable {
 public struct NotificationHistoryResponse: Hashable, Sendable, Codable {
   /// The notifications.
   public var notificationHistory: [SentNotification]?
-  /// What to pass to get the next page.
+  /// The token to pass for the next page.
   public var paginationToken: String?
   /// Whether there is a next page.
   public var hasMore: Bool?
@@ -41,13 +41,13 @@ public struct SentNotification: Hashable, Sendable, Codable {
   public struct SendAttempt: Hashable, Sendable, Codable {
     /// When, in milliseconds since 1970.
     public var attemptDate: Int64?
-    /// `SUCCESS`, or how it failed.
+    /// `SUCCESS`, or the kind of failure.
     public var sendAttemptResult: String?
   }
 }
 
 /// The answer of Request a Test Notification.
 public struct TestNotificationResponse: Hashable, Sendable, Codable {
-  /// What to ask for the notification's fate with.
+  /// The token with which to ask for the notification's fate.
   public var testNotificationToken: String
 }

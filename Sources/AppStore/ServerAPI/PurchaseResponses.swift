@@ -6,7 +6,7 @@ public struct TransactionInfoResponse: Hashable, Sendable, Codable {
 
 /// The answer of Get All Subscription Statuses.
 public struct SubscriptionStatusesResponse: Hashable, Sendable, Codable {
-  /// Where the subscriptions were bought.
+  /// The environment of the subscriptions.
   public var environment: AppStoreEnvironment?
   /// The app.
   public var bundleId: String?
@@ -31,14 +31,14 @@ public struct SubscriptionStatusesResponse: Hashable, Sendable, Codable {
     public var originalTransactionId: String?
     /// Its last transaction, signed.
     public var signedTransactionInfo: String?
-    /// What will happen at the next renewal, signed.
+    /// The renewal information of the next renewal, signed.
     public var signedRenewalInfo: String?
   }
 }
 
 /// A page of Get Transaction History.
 public struct TransactionHistoryResponse: Hashable, Sendable, Codable {
-  /// What to pass to get the next page, now or much later.
+  /// The revision to pass for the next page, now or much later.
   public var revision: String?
   /// Whether there is a next page now.
   public var hasMore: Bool?
@@ -46,7 +46,7 @@ public struct TransactionHistoryResponse: Hashable, Sendable, Codable {
   public var bundleId: String?
   /// Apple's id of the app.
   public var appAppleId: Int64?
-  /// Where the transactions were made.
+  /// The environment of the transactions.
   public var environment: AppStoreEnvironment?
   /// Up to twenty transactions, each signed.
   public var signedTransactions: [String]?

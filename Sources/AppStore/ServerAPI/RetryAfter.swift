@@ -1,8 +1,8 @@
 import Formats
 
-/// The `Retry-After` header: Apple sends an absolute time in milliseconds, HTTP knows seconds and dates.
+/// The `Retry-After` header. Apple sends an absolute time in milliseconds; HTTP knows seconds and dates.
 enum RetryAfter {
-  /// Apple counts by the hour, so that nothing sensible is further away; a wrong header must not stop a fleet for days.
+  /// Apple counts by the hour, so no sensible time is further away. A wrong header must not stop a fleet for days.
   static let longestWait: Int64 = 60 * 60 * 1000
 
   /// Returns the time that the header means, in milliseconds since 1970, at least `now` and at most an hour later.
@@ -11,7 +11,7 @@ enum RetryAfter {
     return min(max(time, now), now + longestWait)
   }
 
-  /// The forms are told apart by magnitude: no wait is a billion seconds long, no time before 2001 is meant.
+  /// Tells the forms apart by magnitude: no wait has a billion seconds, and no header means a time before 2001.
   private static func absolute(_ text: String, now: Int64) -> Int64? {
     guard let number = Int64(text) else { return HTTPDate.seconds(text).map { $0 * 1000 } }
     switch number {

@@ -6,12 +6,12 @@ public struct AcceptedApps: Hashable, Sendable {
   public struct App: Hashable, Sendable {
     /// The app's bundle id.
     public var bundleId: String
-    /// Apple's id of the app; without it, production notifications and app transactions are refused.
+    /// Apple's id of the app. Without it, the verifier refuses notifications and app transactions of production.
     public var appAppleId: Int64?
-    /// Where the app may be used from.
+    /// The environments whose data of this app is accepted.
     public var environments: Set<AppStoreEnvironment>
 
-    /// Creates an app that is accepted in production and sandbox unless told otherwise.
+    /// Creates an app. By default it is accepted in production and sandbox.
     public init(
       bundleId: String, appAppleId: Int64? = nil,
       environments: Set<AppStoreEnvironment> = [.production, .sandbox]
@@ -27,7 +27,8 @@ public struct AcceptedApps: Hashable, Sendable {
   private let anyAppEnvironments: Set<AppStoreEnvironment>?
   private let anyAppAppleId: Int64?
 
-  /// Accepts the listed apps and no other; an app that is listed twice is accepted in the environments of both.
+  /// Accepts the listed apps and no other app. If an app is listed twice, the environments of both entries are
+  /// accepted.
   public init(_ apps: [App]) {
     self.apps = Dictionary(apps.map { ($0.bundleId.exact, $0) }) { one, other in
       App(
@@ -44,18 +45,18 @@ public struct AcceptedApps: Hashable, Sendable {
     anyAppAppleId = appAppleId
   }
 
-  /// Accepts every app: for looking at data by hand, never for granting access.
+  /// Accepts every app. Use it to look at data by hand, never to grant access.
   public static func anyApp(in environments: Set<AppStoreEnvironment>, appAppleId: Int64? = nil) -> AcceptedApps {
     AcceptedApps(anyAppIn: environments, appAppleId: appAppleId)
   }
 
-  /// Whether any environment is accepted that Apple does not sign for.
+  /// Whether the list accepts an environment that Apple does not sign for.
   var includesUnsignedEnvironments: Bool {
     apps.values.contains { $0.environments.contains { !$0.isSignedByApple } }
       || (anyAppEnvironments ?? []).contains { !$0.isSignedByApple }
   }
 
-  /// Checks what a payload says about its origin; the app is checked before the environment, as Apple's libraries do.
+  /// Checks the origin that a payload names, the app before the environment, as Apple's libraries do.
   func check(_ origin: PayloadOrigin) throws(Rejection) {
     guard let bundleId = origin.bundleId else {
       return try checkWithoutBundleId(origin)
@@ -78,8 +79,8 @@ public struct AcceptedApps: Hashable, Sendable {
   private func check(
     _ origin: PayloadOrigin, appAppleId: Int64?, isAppleIdRequired: Bool, environments: Set<AppStoreEnvironment>
   ) throws(Rejection) {
-    // Sandbox data often lacks Apple's id, so it counts in production only; an app that is accepted nowhere else
-    // always has to show it, so that data of another app is told as such.
+    // Sandbox data often lacks Apple's id, so the id counts in production only. If an app is accepted in production
+    // only, its data must always show the id, so that the verifier rejects data of another app for that reason.
     let isProduction = origin.environment == .production || environments == [.production]
     if origin.carriesAppAppleId, isAppleIdRequired, isProduction {
       guard let appAppleId else {
@@ -91,7 +92,7 @@ public struct AcceptedApps: Hashable, Sendable {
       }
     }
     if origin.environment == nil, origin.mayLackEnvironment {
-      // It may be from either, so both must be accepted.
+      // The data may be from either environment, so the app must be accepted in both.
       for environment in [AppStoreEnvironment.production, .sandbox] { try Self.check(environment, in: environments) }
     } else {
       try Self.check(origin.environment, in: environments)

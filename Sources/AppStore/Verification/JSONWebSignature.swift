@@ -3,12 +3,12 @@ import Formats
 import Glibc
 import JSON
 
-/// A compact JWS taken apart; nothing in it is checked except its form.
+/// A compact JWS, taken apart. Only its form has been checked.
 struct JSONWebSignature: Sendable {
-  /// Longer texts are refused unread. A notification with its nested texts is about 20 KiB.
+  /// The parser refuses a longer text unread. A notification with its nested texts has about 20 KiB.
   static let maxLength = 1 << 20
 
-  /// What the header says; only the one that Apple writes can be had.
+  /// The fields of the header. ``header()`` only returns a header in the form that Apple writes.
   struct Header: Decodable {
     private var alg: String?
     private var x5c: [String]?
@@ -21,22 +21,23 @@ struct JSONWebSignature: Sendable {
       guard alg?.exact == "ES256" else {
         throw Rejection(.algorithmNotAllowed, "the algorithm is \(alg?.debugDescription ?? "missing"), not ES256")
       }
-      // RFC 7515 section 4.1.11: what must be understood and is not, makes the signature invalid.
+      // RFC 7515, section 4.1.11: an extension that the reader must understand and does not understand makes the
+      // signature invalid.
       guard crit == nil else { throw Rejection(.algorithmNotAllowed, "the header has critical extensions") }
       guard x5c != nil else { throw Rejection(.malformed, "the header has no x5c") }
     }
   }
 
-  /// The header as it was signed, with the point behind it. It is the same for all texts with one chain.
+  /// The header as Apple signed it, with the point behind it. All texts with one chain have the same header.
   let signedHeader: ArraySlice<UInt8>
-  /// The payload as it was signed.
+  /// The payload as Apple signed it.
   let signedPayload: ArraySlice<UInt8>
   /// The payload, a JSON text.
   let payload: [UInt8]
   /// r‖s.
   let signature: [UInt8]
 
-  /// Takes a text apart; the header is left as it is.
+  /// Takes a text apart, and does not decode its header.
   init(_ text: String) throws(Rejection) {
     guard text.utf8.count <= Self.maxLength else {
       throw Rejection(.malformed, "longer than \(Self.maxLength) bytes")
@@ -54,7 +55,7 @@ struct JSONWebSignature: Sendable {
     self.signature = signature
   }
 
-  /// Where the two points are; `nil` when there are more or fewer.
+  /// The positions of the two points; `nil` when there are more or fewer.
   private static func twoPoints(in bytes: [UInt8]) -> (Int, Int)? {
     bytes.withUnsafeBytes { bytes -> (Int, Int)? in
       func next(from start: Int) -> Int? {
@@ -71,7 +72,7 @@ struct JSONWebSignature: Sendable {
   private static let point = UInt8(ascii: ".")
   private static let notBase64URL = Rejection(.malformed, "a part is not base64url without padding")
 
-  /// Reads the header, and refuses every other than the one that Apple writes.
+  /// Reads the header, and refuses every header that does not have the form that Apple writes.
   func header() throws(Rejection) -> Header {
     guard let json = Base64URL.decode(signedHeader.dropLast()) else { throw Self.notBase64URL }
     guard let header = try? JSONText(json).decoded(as: Header.self) else {

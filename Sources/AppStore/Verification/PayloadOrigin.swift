@@ -1,6 +1,6 @@
 import JSON
 
-/// What a payload says about the app and the environment that it is from.
+/// The app and the environment that a payload names as its origin.
 struct PayloadOrigin: Hashable, Sendable {
   var bundleId: String?
   var appAppleId: Int64?
@@ -9,7 +9,7 @@ struct PayloadOrigin: Hashable, Sendable {
   var carriesAppAppleId = false
   /// Whether this kind of payload never names its app: renewal information.
   var namesNoApp = false
-  /// Whether this kind of payload may be of production or sandbox without telling: old receipts.
+  /// Whether this kind of payload may be of production or sandbox without saying which: old receipts.
   var mayLackEnvironment = false
 }
 
@@ -18,10 +18,10 @@ protocol SignedPayload: Sendable {
   /// Reads the payload's JSON.
   init(_ json: JSONText) throws
   static var kind: SignedDataKind { get }
-  /// The date that the chain is judged by, in milliseconds since 1970.
+  /// The date at which the verifier judges the chain, in milliseconds since 1970.
   var dateOfSigning: Int64? { get }
   var origin: PayloadOrigin { get }
-  /// Whether there is a field that only this kind has, ``SignedDataKind``.
+  /// Whether the payload has a field that only this kind has; see ``SignedDataKind``.
   var hasOwnField: Bool { get }
 }
 
@@ -57,7 +57,7 @@ extension NotificationPayload: SignedPayload {
   var hasOwnField: Bool { notificationType != nil || notificationUUID != nil }
   var dateOfSigning: Int64? { signedDate }
 
-  /// Taken from the first body that is there, in the order of Apple's libraries.
+  /// The origin that the first body names, in the order of Apple's libraries.
   var origin: PayloadOrigin {
     if let data {
       return PayloadOrigin(
@@ -69,7 +69,7 @@ extension NotificationPayload: SignedPayload {
         carriesAppAppleId: true)
     }
     if let token = externalPurchaseToken {
-      // A token says its environment only by its id.
+      // Only the id of a token tells its environment.
       let isSandbox = token.externalPurchaseId?.hasPrefix("SANDBOX") ?? false
       return PayloadOrigin(
         bundleId: token.bundleId, appAppleId: token.appAppleId, environment: isSandbox ? .sandbox : .production,

@@ -1,9 +1,9 @@
 import Crypto
 
-/// The check of one signature: who signed, and whether Apple made the signer's certificate for this.
+/// The check of one signature: it names the signer, and whether Apple made the signer's certificate for this purpose.
 ///
-/// The order matters. The signature comes first, as a chain costs twenty times as much and genuine chains are public:
-/// whoever sends unsigned data with one of them must not be able to make a worker verify it.
+/// The order matters. The signature comes first, because a chain costs twenty times as much and genuine chains are
+/// public. A sender of unsigned data with a genuine chain must not make a worker verify the chain.
 struct SignatureVerification: Sendable {
   /// The extension of leaf certificates that sign purchases.
   static let leafMarkerOID = "1.2.840.113635.100.6.11.1"
@@ -13,8 +13,9 @@ struct SignatureVerification: Sendable {
   let roots: TrustedRoots
   let cache: VerifiedChainCache
 
-  /// Checks signature and chain; `dateOfSigning` reads the date from the payload and runs only after the signature
-  /// turned out right.
+  /// Checks signature and chain.
+  ///
+  /// `dateOfSigning` reads the date from the payload. It runs only after the signature turned out right.
   func check(_ jws: JSONWebSignature, dateOfSigning: () throws(Rejection) -> Int64) throws(Rejection) {
     if let known = cache.header(jws.signedHeader) {
       let digest = known.midstate.hash(followedBy: jws.signedPayload)
@@ -25,7 +26,8 @@ struct SignatureVerification: Sendable {
     guard certificates.count == 3 else {
       throw Rejection(.chainLengthInvalid, "\(certificates.count) certificates instead of 3")
     }
-    // The third element is never looked at: the roots are pinned, and even Apple's own test data carries another one.
+    // The check ignores the third certificate: the roots are pinned, and even Apple's own test data carries another
+    // root.
     let (leafText, intermediateText) = (certificates[0], certificates[1])
     let key = VerifiedChainCache.key(leaf: leafText, intermediate: intermediateText)
     if let entry = cache.entry(for: key) {
@@ -44,7 +46,8 @@ struct SignatureVerification: Sendable {
       VerifiedChainCache.Entry(leafKey: leafKey, validity: validity), for: key, header: jws.signedHeader)
   }
 
-  /// Checks that the enclosed certificate made the signature, which proves that the data is whole and nothing else.
+  /// Checks only that the enclosed certificate made the signature. This proves that the data is whole, and nothing
+  /// more.
   func checkIntegrityOnly(_ jws: JSONWebSignature) throws(Rejection) {
     guard let text = try jws.header().certificates.first else {
       throw Rejection(.chainLengthInvalid, "there is no certificate")

@@ -1,9 +1,9 @@
 import Formats
 public import JSON
 
-/// Verifies what the App Store signs: transactions, renewal information, notifications and app transactions.
+/// Verifies the data that the App Store signs: transactions, renewal information, notifications and app transactions.
 ///
-/// It never calls anybody: a chain is judged at the date of signing against pinned roots.
+/// It never calls a server. It judges a chain at the date of signing, against pinned roots.
 public final class SignedDataVerifier: Sendable {
   let signatures: SignatureVerification
 
@@ -17,19 +17,19 @@ public final class SignedDataVerifier: Sendable {
     Verdict { () throws(Rejection) in try verified(jws, expecting: apps) }
   }
 
-  /// Verifies renewal information alone. It names no app: only ``renewalInfo(_:belongingTo:)`` ties it to one.
+  /// Verifies renewal information alone. It names no app; only ``renewalInfo(_:belongingTo:)`` ties it to an app.
   public func renewalInfo(_ jws: String, expecting apps: AcceptedApps) -> Verdict<RenewalInfoPayload> {
     Verdict { () throws(Rejection) in try verified(jws, expecting: apps) }
   }
 
-  /// Verifies renewal information and that it is about the purchase of an accepted transaction.
+  /// Verifies renewal information, and checks that it concerns the purchase of an accepted transaction.
   public func renewalInfo(
     _ jws: String, belongingTo transaction: TransactionPayload
   ) -> Verdict<RenewalInfoPayload> {
     Verdict { () throws(Rejection) in try related(jws, to: transaction) }
   }
 
-  /// Verifies a notification and everything that is nested in it.
+  /// Verifies a notification and all texts that are nested in it.
   public func notification(_ jws: String, expecting apps: AcceptedApps) -> Verdict<VerifiedNotification> {
     Verdict { () throws(Rejection) in
       let payload: NotificationPayload = try verified(jws, expecting: apps)
@@ -42,12 +42,12 @@ public final class SignedDataVerifier: Sendable {
     Verdict { () throws(Rejection) in try verified(jws, expecting: apps) }
   }
 
-  /// Returns the kind that a signed text seems to be, without verifying it.
+  /// Returns the kind that a signed text seems to have, without verifying it.
   public static func kind(of jws: String) -> SignedDataKind? {
     (try? JSONWebSignature(jws).fields()).map(SignedDataKind.detected)
   }
 
-  /// Returns what a signed text carries, unknown fields included, without verifying it.
+  /// Returns the payload of a signed text with its unknown fields, without verifying it.
   public static func unverifiedPayload(of jws: String) -> JSONValue? {
     try? JSONText(JSONWebSignature(jws).payload).decoded()
   }
@@ -57,7 +57,8 @@ public final class SignedDataVerifier: Sendable {
   ) throws(Rejection) -> Payload {
     let jws = try JSONWebSignature(text)
     let payload: Payload = try authentic(jws, allowingUnsigned: apps.includesUnsignedEnvironments)
-    // The names of all fields are only asked for when what was decoded does not tell: they cost a second reading.
+    // The decoded payload usually tells its kind. If it does not, the verifier asks for the names of all fields, which
+    // costs a second reading.
     if !payload.hasOwnField, !Payload.kind.admits(fields: try jws.fields()) {
       throw Rejection(.kindMismatch, "this is not a \(Payload.kind.rawValue)")
     }
@@ -65,12 +66,12 @@ public final class SignedDataVerifier: Sendable {
     return payload
   }
 
-  /// Checks signature and chain and decodes the payload, in the order that costs an attacker's data least.
+  /// Checks signature and chain and decodes the payload, in the order in which an attacker's data costs least.
   private func authentic<Payload: SignedPayload>(
     _ jws: JSONWebSignature, allowingUnsigned: Bool
   ) throws(Rejection) -> Payload {
-    // Xcode encloses one certificate of its own. What says to be from there is only accepted as such: the environment
-    // is checked again with the rest of the origin.
+    // Xcode encloses one certificate of its own. Data that names Xcode as its environment is only accepted for Xcode,
+    // since `verified` checks the environment again with the rest of the origin.
     if allowingUnsigned, try jws.header().certificates.count != 3,
       let payload = try? jws.decoded(as: Payload.self), payload.origin.environment?.isSignedByApple == false
     {
@@ -81,7 +82,7 @@ public final class SignedDataVerifier: Sendable {
     try signatures.check(jws) { () throws(Rejection) in
       let decoded = try jws.decoded(as: Payload.self)
       guard let date = decoded.dateOfSigning else {
-        // Taking the present instead would make the same text valid today and invalid tomorrow.
+        // If the verifier took the present time instead, the same text would be valid today and invalid tomorrow.
         throw Rejection(.dateMissing, "the payload has no date of signing")
       }
       payload = decoded

@@ -1,28 +1,29 @@
 public import Crypto
 import FoundationEssentials
 
-/// The root certificates that chains may end at.
+/// The root certificates at which chains may end.
 public struct TrustedRoots: Sendable {
-  /// A file that is not one certificate after the other.
+  /// A file that does not hold certificates one after the other.
   public struct Unreadable: Error, CustomStringConvertible {
-    /// What is wrong, naming the file.
+    /// The mistake, with the name of the file.
     public let description: String
   }
 
   /// The roots.
   public let certificates: [Certificate]
-  /// Certificates for the signing of code, as StoreKit tests in Xcode sign receipts with. They are the signers
-  /// themselves, and never roots of anything: everybody who has Xcode has their keys.
+  /// Certificates for the signing of code. StoreKit tests in Xcode sign receipts with them.
+  ///
+  /// They are the signers themselves and never roots: everybody who has Xcode has their keys.
   public let xcodeSigners: [Certificate]
 
-  /// Trusts the given certificates, of which there must be at least one.
+  /// Trusts the given certificates. There must be at least one.
   public init(_ certificates: [Certificate]) {
     precondition(!certificates.isEmpty, "Without a root nothing could ever be accepted.")
     self.certificates = certificates.filter { !$0.isForCodeSigning }
     xcodeSigners = certificates.filter(\.isForCodeSigning)
   }
 
-  /// Apple Root CA alone, where receipts end.
+  /// Apple Root CA alone. Receipts end there.
   public static let appleForReceipts = TrustedRoots([apple.certificates[0]])
 
   /// Apple Root CA, Apple Root CA - G2 and Apple Root CA - G3, as they are built in.
@@ -36,7 +37,7 @@ public struct TrustedRoots: Sendable {
     return TrustedRoots(certificates)
   }()
 
-  /// Reads files that replace the built-in roots: each one DER certificate, or PEM with one or more.
+  /// Reads files that replace the built-in roots. Each file holds one DER certificate, or PEM with one or more.
   public init(files: [String]) throws(Unreadable) {
     var certificates: [Certificate] = []
     for file in files {

@@ -1,11 +1,13 @@
-/// The outcome of a verification: the payload can only be had when everything was checked.
+/// The outcome of a verification. It gives the payload only if everything was checked.
 public enum Verdict<Payload: Sendable>: Sendable {
   /// Signature, chain, app and environment are right.
   case accepted(Payload)
-  /// Something is wrong, and stays wrong however often it is tried.
+  /// The data is wrong, and stays wrong at every further try.
   case rejected(Rejection)
-  /// The verification could not be finished now. Nothing answers this as long as verification needs no network; callers
-  /// handle it so that a revocation check can be added without changing them.
+  /// The verification could not be finished now.
+  ///
+  /// No verification returns this as long as it needs no network. Callers handle it, so that a revocation check can be
+  /// added without changing them.
   case tryLater(Rejection)
 
   /// The payload of an accepted verdict.
@@ -13,7 +15,7 @@ public enum Verdict<Payload: Sendable>: Sendable {
     if case .accepted(let payload) = self { payload } else { nil }
   }
 
-  /// Why the verdict is not accepted.
+  /// Why the data is not accepted.
   public var rejection: Rejection? {
     switch self {
     case .accepted: nil

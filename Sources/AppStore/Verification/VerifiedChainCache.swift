@@ -5,12 +5,13 @@ import Glibc
 /// A bounded memory of chains that passed every check, so that Apple's two P-384 signatures are not verified again for
 /// each purchase.
 ///
-/// Only a chain that was verified in full gets in, and the key covers exactly the two certificates that were verified,
-/// so that nobody without a genuine chain can add or push out entries at will. Beside the chain, the header that
-/// carried it is remembered as it was signed: Apple writes the same header every time, and whoever sends it again
-/// saves its decoding and hashing too.
+/// Only a chain that was verified in full gets in. The key covers exactly the two certificates that were verified. So a
+/// sender without a genuine chain can neither add nor push out entries.
+///
+/// Beside the chain, the cache remembers the header that carried it, as it was signed. Apple writes the same header
+/// every time, so a text with a known header needs no decoding and hashing of it.
 final class VerifiedChainCache: @unchecked Sendable {
-  /// What is left to know of a verified chain.
+  /// The facts about a verified chain that later checks need.
   struct Entry: Sendable {
     let leafKey: P256PublicKey
     /// The dates at which leaf, intermediate and root are all valid, in milliseconds since 1970.
@@ -20,12 +21,12 @@ final class VerifiedChainCache: @unchecked Sendable {
   /// A header as it was signed.
   struct Header: Sendable {
     let text: [UInt8]
-    /// SHA-256 after the header.
+    /// The state of SHA-256 after the header.
     let midstate: SHA256Midstate
     let entry: Entry
   }
 
-  // Sendable is right: everything that changes is only touched while `lock` is held.
+  // Sendable is right: code touches everything that changes only while it holds `lock`.
   private let lock = Lock()
   private var entries: [[UInt8]: (entry: Entry, lastUse: UInt64)] = [:]
   /// Most recently used first.
@@ -39,8 +40,8 @@ final class VerifiedChainCache: @unchecked Sendable {
 
   /// Returns the key for the base64 texts of a leaf and an intermediate.
   ///
-  /// Strict base64 has one text per byte string, so a digest of the texts identifies the certificates as well as one of
-  /// the DER would, and saves decoding them.
+  /// Strict base64 has one text per byte string. So a digest of the texts identifies the certificates as well as a
+  /// digest of the DER, and the caller need not decode them.
   static func key(leaf: String, intermediate: String) -> [UInt8] {
     // A colon cannot be in base64, so no other pair has the same text.
     SHA256.hash(Array(leaf.utf8) + [UInt8(ascii: ":")] + Array(intermediate.utf8))
@@ -57,7 +58,7 @@ final class VerifiedChainCache: @unchecked Sendable {
     }
   }
 
-  /// Returns what is known of a header.
+  /// Returns the entry of a header, if it is known.
   func header(_ text: ArraySlice<UInt8>) -> Header? {
     lock.withLock {
       guard let index = headers.firstIndex(where: { Self.areEqual($0.text, text) }) else { return nil }
@@ -67,13 +68,13 @@ final class VerifiedChainCache: @unchecked Sendable {
     }
   }
 
-  /// Remembers a chain, and the header that it was found in, after both were verified.
+  /// Remembers a chain, and the header in which it was found, after both were verified.
   func insert(_ entry: Entry, for key: [UInt8], header text: ArraySlice<UInt8>) {
     let header = Header(text: Array(text), midstate: SHA256Midstate(text), entry: entry)
     lock.withLock {
       clock += 1
       entries[key] = (entry, clock)
-      // Apple has few chains at a time, so looking for the oldest one by one is rare and short.
+      // Apple has few chains at a time, so this search for the oldest entry is rare and short.
       while entries.count > capacity, let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse }) {
         entries[oldest.key] = nil
       }

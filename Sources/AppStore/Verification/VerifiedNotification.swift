@@ -1,4 +1,4 @@
-/// A notification whose nested texts were verified along with it.
+/// A notification. The verifier checked its nested texts along with it.
 public struct VerifiedNotification: Hashable, Sendable {
   /// The notification.
   public let payload: NotificationPayload
