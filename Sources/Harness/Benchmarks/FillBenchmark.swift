@@ -4,13 +4,14 @@ import EventLoop
 import Messaging
 import Store
 
-/// Registers jobs as a gateway does, without HTTP: claim, confirmed publish, prolong. This is the gateway's floor, and it
-/// fills the queue for the others.
+/// Registers jobs as a gateway does, without HTTP: claim, confirmed publish, prolong. This is the gateway's floor. It
+/// also fills the queue for the other benchmarks.
 @LoopActor
 struct FillBenchmark {
   let backend: Backend
 
-  /// - Parameter perSecond: 0 for as fast as it goes. At a rate, a job's time counts from when it was due.
+  /// - Parameter perSecond: 0 registers as fast as possible. At a rate, a job's time counts from the moment when it
+  ///   was due.
   func run(count: Int, from first: Int, concurrency: Int, perSecond: Double) async throws -> [String: Double] {
     try await backend.open()
     let start = Usage()

@@ -3,7 +3,7 @@ import Domain
 import EventLoop
 import Messaging
 
-/// Registers one purchase after the other with an idle fleet, and takes the time from each 202 to the event of it.
+/// Registers one purchase after the other with an idle fleet, and measures the time from each 202 to its event.
 @LoopActor
 struct LatencyBenchmark {
   let backend: Backend
@@ -29,7 +29,7 @@ struct LatencyBenchmark {
     defer { connection.close() }
     let start = Usage()
     var times: [Double] = []
-    // What is done for the first time is not idle latency.
+    // The first runs also do what happens only once. That is not idle latency, so they do not count.
     for number in -20..<count {
       let job = Backend.job(first + 20 + number)
       let status = try await withCheckedThrowingContinuation { waiter in

@@ -6,7 +6,7 @@ import Crypto
 struct MintedTransactions {
   /// Trusts the chain's root.
   let verifier: SignedDataVerifier
-  /// What the verifier has to be told to accept the transactions.
+  /// The claims that the verifier must expect in order to accept the transactions.
   let apps = AcceptedApps([AcceptedApps.App(bundleId: "com.example.streaming", environments: [.sandbox])])
 
   private let signer: PayloadSigner

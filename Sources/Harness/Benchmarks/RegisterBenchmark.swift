@@ -5,10 +5,10 @@ import EventLoop
 struct RegisterBenchmark {
   let requests: RegistrationRequests
 
-  /// - Parameter perSecond: 0 for as fast as the connections can. At a rate, a request's time counts from when it was
-  ///   due, so that one slow answer shows in all that had to wait for it.
+  /// - Parameter perSecond: 0 registers as fast as the connections can. At a rate, a request's time counts from the
+  ///   moment when it was due, so one slow answer shows in every request that waited for it.
   func run(count: Int, from first: Int, connections: Int, perSecond: Double) async throws -> [String: Double] {
-    // Made before, as the client's work takes from the cores that the gateway is measured on.
+    // All requests exist before the run, because the client shares the cores with the gateway under measurement.
     let texts = (0..<count).map { requests.request(first + $0) }
     var times: [Double] = []
     times.reserveCapacity(count)
@@ -30,7 +30,7 @@ struct RegisterBenchmark {
       }
       let number = next
       next += 1
-      // Without a pace nothing is waited for, and a task would be the load's largest cost.
+      // Without a pace there is nothing to wait for, and a task would be the load's largest cost.
       guard perSecond > 0 else {
         connection.due = .now
         return connection.send(texts[number])
@@ -62,7 +62,7 @@ struct RegisterBenchmark {
   }
 }
 
-/// How a set of times is spread, in milliseconds.
+/// The spread of a set of times, in milliseconds.
 struct Percentiles {
   private let sorted: [Double]
 

@@ -17,7 +17,7 @@ struct Arguments: Sendable {
   func number(_ name: String, default value: Double) -> Double { text(name).flatMap { Double($0) } ?? value }
 }
 
-/// Runs what the arguments ask for, prints what it measured, and returns the exit status.
+/// Runs what the arguments ask for, prints the measurements, and returns the exit status.
 @LoopActor
 func runBenchmark(_ arguments: Arguments) async -> Int32 {
   func count(_ name: String, _ value: Double) -> Int { Int(arguments.number(name, default: value)) }

@@ -4,12 +4,12 @@ import Glibc
 
 /// Verifies distinct transactions with a warm chain cache, one after the other on one thread.
 ///
-/// Only the verification is timed: signature, chain, app, environment and the decoding of the whole payload.
+/// The time covers the verification only: signature, chain, app, environment and the decoding of the whole payload.
 struct VerifyBenchmark {
-  /// How many are signed before they are verified in one go.
+  /// How many transactions it signs before it verifies them in one go.
   private static let batch = 1_000
 
-  /// Verifies until `seconds` of pure verification or `count` of them have passed, whichever is first.
+  /// Verifies until `seconds` of pure verification or `count` transactions have passed, whichever comes first.
   func run(seconds: Double, count: Int) throws -> [String: Double] {
     let minted = try MintedTransactions(at: unixMilliseconds())
     var spent = 0.0
@@ -24,7 +24,7 @@ struct VerifyBenchmark {
       }
       spent += Self.processorSeconds() - start
       number += Self.batch
-      // After the first tenth of a million the allocator has what it needs.
+      // After the first 100,000 verifications the allocator has the memory that it needs.
       if number == 100_000 { memoryAtStart = Self.residentKiB() }
     }
     let memory = Self.residentKiB()
@@ -52,7 +52,7 @@ struct VerifyBenchmark {
   }
 }
 
-/// A result that makes a measurement worthless.
+/// A verdict that makes a measurement worthless.
 struct Unexpected: Error, CustomStringConvertible {
   let description: String
 }

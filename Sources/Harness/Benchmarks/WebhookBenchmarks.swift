@@ -7,12 +7,12 @@ import Ledger
 import Messaging
 import Redis
 
-/// What the notifier's benchmark needs: endpoints, events for them, and the floors of both its sides.
+/// The parts of the notifier's benchmark: endpoints, events for them, and the floors of both its sides.
 @LoopActor
 struct WebhookBenchmarks {
   let backend: Backend
 
-  /// At most so many endpoints a publisher; the next one has the next id.
+  /// The most endpoints of one publisher; the next endpoint belongs to the next publisher id.
   private static let endpointsOfPublisher = 1000
 
   private static func publisher(of endpoint: Int) -> Int64 {
@@ -22,9 +22,9 @@ struct WebhookBenchmarks {
   /// Makes endpoints, each with a topic of its own.
   ///
   /// - Parameters:
-  ///   - first: the number of the first; those before it are left alone.
+  ///   - first: the number of the first endpoint; the ones before it stay as they are.
   ///   - path: how the receiver answers, see ``LoadReceiver``.
-  ///   - bad: of ten endpoints one that never answers and one that nobody listens at.
+  ///   - bad: of every ten endpoints, one never answers and one has an address where nobody listens.
   func makeEndpoints(
     _ count: Int, from first: Int, receiver: Int, path: String, bad: Bool
   ) async throws -> [String: Double] {
@@ -44,7 +44,7 @@ struct WebhookBenchmarks {
     return [:]
   }
 
-  /// Publishes events, to one of some endpoints after the other, as fast as the broker takes them or at a rate.
+  /// Publishes events to some endpoints in turn, as fast as the broker takes them or at a rate.
   func publish(
     _ count: Int, from first: Int, endpoints: Range<Int>, perSecond: Double
   ) async throws -> [String: Double] {
@@ -107,7 +107,7 @@ struct WebhookBenchmarks {
     return result
   }
 
-  /// The floor of HTTP: posts bodies of the same size with libcurl, over connections that are kept.
+  /// The floor of HTTP: posts bodies of the same size with libcurl, over kept-alive connections.
   func post(_ count: Int, receiver: Int, concurrency: Int) async throws -> [String: Double] {
     var configuration = HTTPClient.Configuration()
     configuration.allowsPlainHTTP = true

@@ -38,14 +38,14 @@ extension Chaos {
     }
   }
 
-  /// The transactions that Apple was asked for.
+  /// The transactions that a worker asked Apple for.
   var asked: Set<String> { Set(history.calls.map(\.transaction)) }
 
-  /// Registers every transaction once more, when everything is mended: a claim that stayed would be a 409.
+  /// Registers every transaction once more, after every fault has ended: a claim that stayed would cause a 409.
   func registerAgain() async throws {
     let answers = Dictionary(grouping: history.registrations, by: \.transaction).mapValues { $0.map(\.answer) }
     for transaction in answers.keys.sorted() {
-      // A claim for a client that got no answer is only given up when the sweep has looked; any other ends with the event.
+      // If a client got no answer, its claim stays until the sweep has looked. Any other claim ends with the event.
       let answers = answers[transaction] ?? []
       var isLingering = answers.allSatisfy { $0 == .accepted || $0 == .conflict }
       let deadline = ContinuousClock.now + .seconds(sweepAfter + 30)
@@ -67,7 +67,7 @@ extension Chaos {
   }
 
   private func attempt(_ id: String, _ transaction: String, _ gateway: String?) async -> History.Registration {
-    // A purchase belongs to the first customer who registers it; one of ten registrations is another one's.
+    // A purchase belongs to the first customer who registers it. One of ten registrations names another customer.
     let regular = transaction.utf8.reduce(0) { ($0 * 31 + Int($1)) % 50 } + 1
     let customer = Int.random(in: 0..<10, using: &loadRandom) == 0 ? regular + 50 : regular
     let sentAt = unixMilliseconds()
@@ -82,7 +82,7 @@ extension Chaos {
   ) async -> History.Answer {
     guard let gateway else { return .refused }
     do {
-      // Over a connection of its own every other time: on one that was kept alive, libcurl hides a reset by asking again.
+      // Every second request uses a connection of its own: on a kept-alive one, libcurl hides a reset by asking again.
       let response = try await fleet.send(
         "POST", fleet.url("/storekit2/purchases", gateway: gateway),
         fleet.headers(RunningFleet.openPublisher) + [("Correlation-Id", id)],
@@ -91,7 +91,7 @@ extension Chaos {
       switch response.status {
       case 202: return .accepted
       case 409: return .conflict
-      // A client must be told when to come again.
+      // The answer must tell the client when to come again.
       case 503: return response.header("retry-after") == nil ? .unexpected(503) : .unavailable
       default: return .unexpected(response.status)
       }

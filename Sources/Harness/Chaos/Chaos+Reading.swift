@@ -4,9 +4,9 @@ import FoundationEssentials
 import Harness
 import Observability
 
-/// The subscribers: what they see of a run, while it lasts and afterwards.
+/// The subscribers: they read events and statuses during a run and after it.
 extension Chaos {
-  /// Reads what comes, and the status behind every new event: it must not be older than the event.
+  /// Reads new events and webhooks, and the status behind every new event: it must not be older than the event.
   func readAlong() async {
     while !Task.isCancelled {
       try? await EventLoop.sleep(for: .milliseconds(20))
@@ -52,11 +52,13 @@ extension Chaos {
       })
   }
 
-  /// Waits until everything that was accepted was told, and delivered, or nothing has come for a while.
+  /// Waits until every accepted registration has its event and its webhook, or until nothing new has arrived for a
+  /// while.
   func settle() async throws {
     var seen = -1
     var quietSince = ContinuousClock.now
-    // Longer than the time limit of a call of Apple's, or the sweep, which a job may have to wait for.
+    // This is longer than the time limit of a call to Apple, and longer than the sweep, which a job may have to wait
+    // for.
     while ContinuousClock.now - quietSince < .seconds(60 + sweepAfter) {
       collect()
       let accepted = Set((history.accepted + history.lastRegistrations).map(\.id))
@@ -71,7 +73,7 @@ extension Chaos {
     }
   }
 
-  /// Reads the last status of everything that was accepted or told.
+  /// Reads the last status of every synchronization that a gateway accepted or an event told.
   func readStatuses() async {
     var left = Set((history.accepted + history.lastRegistrations).map(\.id))
       .union(history.events.map(\.synchronizationId)).sorted()[...]
@@ -88,7 +90,7 @@ extension Chaos {
     for reader in readers { await reader.value }
   }
 
-  /// Reads in the workers' logs what the sweep has brought back, and what the fencing number has refused.
+  /// Reads in the workers' logs which jobs the sweep enqueued again, and which results the fencing number refused.
   func readLogs() {
     history.handedBack = fleet.logged("\"event\":\"handed back\"").count
     history.staleRuns = fleet.logged("\"cause\":\"a later lease was given out\"").count

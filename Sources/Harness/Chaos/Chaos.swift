@@ -3,7 +3,7 @@ import FoundationEssentials
 import Harness
 import Simulator
 
-/// One run: a whole fleet under load, broken by a scenario, and the history of it.
+/// One run: a whole fleet under load, a scenario that breaks it, and the history of the run.
 @LoopActor
 final class Chaos {
   /// How big a run is.
@@ -11,7 +11,7 @@ final class Chaos {
     var registrations = 5000
     var transactions = 1000
     var perSecond = 250.0
-    /// A small run is for every day: its outages are shorter, and it does not insist on having broken everything.
+    /// A small run is for every day: its outages are shorter, and it does not require that every fault happened.
     var isQuick = false
 
     static let quick = Size(registrations: 300, transactions: 60, perSecond: 100, isQuick: true)
@@ -24,18 +24,19 @@ final class Chaos {
 
   let fleet: RunningFleet
   let size: Size
-  /// After how many seconds the sweep looks for what no queue holds any more.
+  /// After how many seconds the sweep looks for synchronizations that no queue holds any more.
   let sweepAfter: Double
   /// Whether the scenario makes Redis forget.
   let forgetsStatuses: Bool
-  /// For the faults; the load and the reading have their own, so that their timing does not change the sequence.
+  /// The random numbers of the faults. The load and the reading have their own, so their timing cannot change the
+  /// sequence.
   var random: SeededRandom
   var loadRandom: SeededRandom
   var readRandom: SeededRandom
   var history = History()
-  /// Whether registrations still come: faults are injected as long as they do.
+  /// Whether registrations still come: the scenario injects faults during that time.
   private(set) var goesOn = false
-  /// The gateways that a load balancer would use: one that was started anew is not there before it says that it is ready.
+  /// The gateways that a load balancer would use. A restarted gateway is missing until it says that it is ready.
   private(set) var usable = Set(gateways)
   var statusReads: [Task<Void, Never>] = []
   var webhooksRead = 0
@@ -51,7 +52,7 @@ final class Chaos {
     readRandom = SeededRandom(seed: seed ^ 0x4ead)
   }
 
-  /// Runs a scenario and judges what was seen; of a run that does not hold, or fails, the logs of all roles stay.
+  /// Runs a scenario and judges its history. If the run fails or does not hold, the logs of all roles stay.
   static func run(
     _ scenario: Scenario, size: Size, seed: UInt64
   ) async throws -> (history: History, verdict: Verdict, folder: String) {
@@ -62,7 +63,7 @@ final class Chaos {
     try await RunningFleet.with(
       roles, overrides: environment, throughProxies: scenario.needsNetwork,
       prepare: { fleet in
-        // Its customers need not be put, so that a wiped Redis refuses nobody.
+        // This publisher accepts customers without a PUT, so a wiped Redis refuses nobody.
         try fleet.writePublisher(
           RunningFleet.openPublisher,
           """
@@ -88,7 +89,7 @@ final class Chaos {
 
   private func run(_ scenario: Scenario) async throws {
     fleet.simulator.onCall = { [unowned self] call in
-      // A refused token or a reset costs Apple a call as well.
+      // A call with a refused token or a reset counts against Apple's limit as well.
       history.calls.append(
         History.Call(
           time: call.time, environment: call.environment, endpoint: call.endpoint, transaction: call.transactionId,
@@ -107,7 +108,7 @@ final class Chaos {
       await load.value
       try await scenario.heal(self)
     } catch {
-      // The servers are those of the next scenario, too.
+      // The next scenario uses the same servers.
       load.cancel()
       reading.cancel()
       await load.value
@@ -137,7 +138,7 @@ final class Chaos {
     Set(history.accepted.map(\.id)).isSubset(of: Set(history.events.map(\.synchronizationId)))
   }
 
-  /// Notes a fault and what it was done to.
+  /// Notes a fault and the part that it hit.
   func injected(_ fault: String) { history.faults.append(fault) }
 
   /// Waits for a random time.
@@ -153,7 +154,7 @@ final class Chaos {
     usable.formUnion(names.filter(Self.gateways.contains))
   }
 
-  /// Adds what a role has counted to the history; to be called before its process ends, or the numbers are gone.
+  /// Adds a role's counters to the history. Call it before the role's process ends, or the numbers are gone.
   func readMetrics(_ name: String) async {
     guard !Self.gateways.contains(name) else { return }
     do {
@@ -165,6 +166,6 @@ final class Chaos {
     }
   }
 
-  /// Waits until no registration comes any more.
+  /// Waits until the last registration.
   func loadEnds() async throws { while goesOn { try await EventLoop.sleep(for: .milliseconds(50)) } }
 }

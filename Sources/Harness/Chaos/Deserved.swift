@@ -1,4 +1,5 @@
-/// What a purchase of the load deserves, by the first digits of its transaction (the simulator's scenarios).
+/// The result and the offer that a purchase of the load deserves, by the first digits of its transaction (the
+/// simulator's scenarios).
 struct Deserved: Equatable {
   let result: String
   let offer: String?
@@ -8,13 +9,13 @@ struct Deserved: Equatable {
     self.offer = offer
   }
 
-  /// The kinds of the load, each as often as it stands here: subscriptions in every state, single purchases, purchases in the
-  /// sandbox, what Apple does not know, and first calls that fail.
+  /// The kinds of the load; each occurs as often as the list names it. They are subscriptions in every state, single
+  /// purchases, purchases in the sandbox, transactions that Apple does not know, and first calls that fail.
   static let kinds = [
     "100", "101", "103", "110", "111", "112", "100", "131", "134", "121", "122", "102", "105", "106", "120", "100",
   ]
 
-  /// For the first customer who registers it.
+  /// What the first customer who registers the purchase deserves.
   static func of(_ transaction: String) -> Deserved {
     switch transaction.prefix(3) {
     case "101": Deserved("RECEIVED_EXPIRED_PURCHASE")
@@ -27,6 +28,6 @@ struct Deserved: Equatable {
     }
   }
 
-  /// For everybody else.
+  /// What every other customer deserves.
   static let ofAnother = Deserved("PURCHASE_OWNED_BY_ANOTHER_CUSTOMER")
 }

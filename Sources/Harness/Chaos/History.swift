@@ -1,18 +1,18 @@
-/// Everything that was seen of one run from the outside.
+/// Everything that the checker saw of one run from the outside.
 struct History {
-  /// What a gateway answered to a registration.
+  /// A gateway's answer to a registration.
   enum Answer: Hashable {
     case accepted
     /// 409: another synchronization of the transaction was running.
     case conflict
-    /// 503, before anything was promised.
+    /// 503, before the gateway promised anything.
     case unavailable
-    /// The connection was refused. The request may have been sent before, on a connection that was kept alive and broke off:
-    /// libcurl tries such a one once more on a connection of its own.
+    /// The connection was refused. libcurl may have sent the request before, on a kept-alive connection that broke
+    /// off: it then tries once more on a new connection.
     case refused
-    /// The request may have been taken, but no answer came.
+    /// The gateway may have taken the request, but no answer came.
     case unknown
-    /// Something that no fault explains.
+    /// A status that no fault explains.
     case unexpected(Int)
   }
 
@@ -30,10 +30,11 @@ struct History {
     let at: Int64
     let id: String
     let synchronizationId: String
-    /// 0 for a webhook, which does not carry it.
+    /// 0 for a webhook, which has no version.
     let version: Int64
     let result: String
-    /// The offer that is granted; `nil` without access, and for a webhook, which is checked by its signature.
+    /// The offer that the customer may access. `nil` without access, and for a webhook: its signature proves its
+    /// content.
     var offer: String?
   }
 
@@ -49,47 +50,49 @@ struct History {
     let environment: String
     let endpoint: String
     let transaction: String
-    /// From a 429: no further call before this.
+    /// From a 429: Apple forbids further calls before this time.
     var retryAt: Int64?
   }
 
   var registrations: [Registration] = []
-  /// Each transaction once more, after everything was mended.
+  /// The registrations of each transaction once more, after every fault had ended.
   var lastRegistrations: [Registration] = []
   var events: [Event] = []
   var webhooks: [Event] = []
   /// Deliveries whose signature was wrong.
   var forgedWebhooks = 0
-  /// The last status of each synchronization that was accepted or told; none for one that is not known any more.
+  /// The last status of each synchronization that a gateway accepted or an event told; no entry if no gateway knows
+  /// it.
   var statuses: [String: Status] = [:]
-  /// Successful reads behind an event.
+  /// Successful reads of a status behind an event.
   var statusReads = 0
-  /// Synchronizations whose status was read behind an event that had been seen.
+  /// Synchronizations whose status was older than an event that the checker had seen.
   var staleReads: [String] = []
-  /// Transactions that could not be registered again at the end, with what was answered.
+  /// Transactions that could not be registered again at the end, with the answer.
   var stillClaimed: [String: String] = [:]
   var calls: [Call] = []
-  /// When the checker itself did not come to look for a while: what it saw next may have happened all the while.
+  /// The times when the checker itself could not look for a while. Whatever it saw next may have happened at any time
+  /// in between.
   var stalls: [(time: Int64, milliseconds: Int64)] = []
   var faults: [String] = []
   /// When the sweep first enqueued a synchronization again, in milliseconds since 1970.
   var sweeps: [String: Int64] = [:]
-  /// Deliveries that the broker marked as given out before. It also marks what it took back, when a consumer was cancelled,
-  /// before that consumer had been sent it; so this is only told, and who was sent something twice is seen by its effects.
+  /// Deliveries that the broker marked as redelivered. When a consumer is cancelled, the broker also marks messages
+  /// that it had not yet sent to it. So this is a figure only: the effects show which messages ran twice.
   var redeliveries = 0
   /// Deliveries that a process had taken and gave back.
   var handedBack = 0
   /// Runs whose result the fencing number refused, because a later lease had been given out.
   var staleRuns = 0
-  /// Times at which somebody had to wait for Apple's budget.
+  /// How often a worker had to wait for Apple's budget.
   var budgetWaits = 0
   /// Transactions whose claim outlived their last synchronization for a moment, though every client had its answer.
   var lingeringClaims: [String] = []
-  /// When Redis was last there again with nothing in it, in milliseconds since 1970.
+  /// When Redis was last up again after a wipe, in milliseconds since 1970.
   var wipedAt: Int64?
-  /// What could not be read of a role's metrics.
+  /// The roles whose metrics could not be read.
   var unreadMetrics: [String] = []
 
-  /// What must come to its end.
+  /// The registrations that the fleet must finalize.
   var accepted: [Registration] { registrations.filter { $0.answer == .accepted } }
 }

@@ -1,18 +1,18 @@
 import EventLoop
 
-/// Notices when the checker's own loop was kept from turning, for example by a machine that has too much to do.
+/// Notices when the checker's own loop could not turn, for example because the machine is too busy.
 @LoopActor
 final class Pulse {
   private static let interval: Int64 = 20
-  /// Shorter ones are of no matter.
+  /// Shorter stalls do not matter.
   private static let least: Int64 = 100
 
   private var timer: LoopTimer?
   private var last = ContinuousClock.now
 
-  /// Starts to look.
+  /// Starts to watch the loop.
   ///
-  /// - Parameter onStall: gets the milliseconds for which nothing was looked at.
+  /// - Parameter onStall: gets the milliseconds during which the loop did not turn.
   init(_ onStall: @escaping @LoopActor (Int64) -> Void) {
     timer = LoopTimer { [unowned self] in
       let now = ContinuousClock.now

@@ -2,7 +2,7 @@ import EventLoop
 import FoundationEssentials
 import Glibc
 
-/// What one scenario came to, as a line of JSON that `ops/chaos` makes a table of.
+/// The result of one scenario, as a line of JSON. `ops/chaos` makes a table of these lines.
 struct Row: Encodable {
   let scenario: String
   let what: String
@@ -17,16 +17,16 @@ struct Row: Encodable {
   var duplicated = 0
   var stale = 0
   var longestDelaySeconds = 0.0
-  /// How often registrations were answered how.
+  /// How many registrations got each answer.
   var answers: [String: Int] = [:]
   var statusReads = 0
   var redeliveries = 0
-  /// What was broken, in order.
+  /// The faults, in order.
   var faultsInjected: [String] = []
-  /// When each of Apple's endpoints was called most.
+  /// When each of Apple's endpoints got the most calls.
   var busiestStretches: [String: String] = [:]
   var holds = false
-  /// The first of what does not hold, in words, and where the logs of the run are.
+  /// The first findings that break a promise, in words, and the folder with the logs of the run.
   var problems: [String] = []
 
   @LoopActor

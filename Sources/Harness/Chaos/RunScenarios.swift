@@ -1,7 +1,7 @@
 import EventLoop
 import Harness
 
-/// Runs what the arguments ask for; prints a line of JSON for each scenario and returns the exit status.
+/// Runs the scenarios that the arguments name; prints a line of JSON for each and returns the exit status.
 @LoopActor
 func runScenarios(_ arguments: [String]) async -> Int32 {
   /// Returns the value behind an option.

@@ -49,7 +49,7 @@ extension Scenario {
       }
       let answer = await chaos.register("crash", "1009999999999", Chaos.gateways[0])
       guard answer == .accepted else { throw ScenarioFailure(description: "the crashing job: \(answer)") }
-      // Somebody always starts crashed workers again.
+      // In production something always restarts a crashed worker.
       let start = ContinuousClock.now
       while chaos.fleet.events.all.allSatisfy({ $0.synchronizationId != "crash" }) {
         guard ContinuousClock.now - start < .seconds(120) else {
@@ -61,7 +61,7 @@ extension Scenario {
         }
         try await chaos.pause(0.05...0.1)
       }
-      // The guilty one leaves a copy with a reason; that only it was given up, the checker sees.
+      // The guilty job leaves a copy with a reason. The checker verifies that the fleet gave up no other job.
       let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "crash")
       let channel = try await connection.openChannel()
       let dead = Mailbox<AMQPDelivery>()
@@ -71,7 +71,7 @@ extension Scenario {
       let reason = copies.first?.properties.headers["countersign-reason"]?.string ?? ""
       guard reason.contains("did not end") else { throw ScenarioFailure(description: "buried with: \(reason)") }
       try await chaos.loadEnds()
-      // It may be registered again at the end, and must not crash anybody then.
+      // The transaction may be registered again at the end, and must not crash any worker then.
       for name in Chaos.workers {
         await chaos.fleet.kill(name)
         try await chaos.restart([name])
@@ -88,7 +88,7 @@ extension Scenario {
         chaos.injected("every call fails")
         chaos.fleet.simulator.weather = .failing
         while chaos.goesOn { try await chaos.pause(0.2...0.4) }
-        // Six waits are three rounds through both queues, with a call before and after each.
+        // Six waits are three rounds through both queues, with a call before and after each wait.
         let waiting = chaos.history.accepted.map(\.transaction)
         try await eventually("every job has been through both queues three times", within: .seconds(120)) {
           let calls = chaos.history.calls.reduce(into: [:]) { $0[$1.transaction, default: 0] += 1 }
@@ -108,7 +108,7 @@ extension Scenario {
         try await chaos.restart([name], with: ["COUNTERSIGN_TEST_CLOCK_OFFSET_SECONDS": offset])
       }
       await chaos.fleet.kill("worker-3")
-      // By the clock that is behind, Apple's pauses would last ten minutes more; by the other one they would be over.
+      // By the slow clock, Apple's pauses would last ten minutes more; by the fast one they would be over.
       while chaos.goesOn {
         try await chaos.pause(0.5...1.5)
         chaos.injected("429")

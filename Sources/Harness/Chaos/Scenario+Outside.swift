@@ -3,7 +3,7 @@ import Harness
 import Simulator
 
 extension Scenario {
-  /// Row 7: connections between every two processes are cut, stalled and slowed.
+  /// Row 7: faults of the network: the connections between every two processes are cut, stalled and slowed.
   static let network = Scenario(
     name: "network", what: "connections cut, stalled and slowed between every two parts",
     environment: ["COUNTERSIGN_RABBITMQ_HEARTBEAT_SECONDS": "2"], needsNetwork: true,
@@ -54,7 +54,7 @@ extension Scenario {
       expectations: Verdict.Expectations(
         result: "VERIFICATION_FAILED"),
       inject: { chaos in
-        // From before the first registration until the last is told: nothing else can come of any.
+        // The weather lasts from before the first registration until the last event: no other result is possible.
         chaos.injected("forged")
         chaos.fleet.simulator.weather = .forged
         try await chaos.loadEnds()
@@ -94,11 +94,11 @@ extension Chaos {
   fileprivate func disturb(_ link: FleetNetwork.Link, _ mode: FaultProxy.Mode) async throws {
     injected("\(link) \(mode)")
     fleet.network?[link].mode = mode
-    // A stall is longer than a reply of Redis or a heartbeat may take, or shorter.
+    // A long stall lasts longer than Redis may take for a reply, and longer than a heartbeat. A short one does not.
     let isLong = mode == .stalled && !size.isQuick && Bool.random(using: &random)
     try await pause(isLong ? 5...7 : 0.2...1.5)
     fleet.network?[link].mode = .open
-    // A connection that stalled is only given up with its heartbeat; a reset is what a network does in the end.
+    // A process gives up a stalled connection only with its heartbeat. In the end a network resets it.
     if Bool.random(using: &random) { fleet.network?[link].cut() }
     try await pause(0.1...0.4)
   }

@@ -4,7 +4,7 @@ import Harness
 import Simulator
 
 extension Scenario {
-  /// Rows 1 to 3: processes that are killed, stopped and restarted.
+  /// Rows 1 to 3: kills, stops and restarts of processes.
   static let processes: [Scenario] = [
     Scenario(
       name: "none", what: "nothing is broken",
@@ -42,7 +42,7 @@ extension Scenario {
         exceptions: ["late": ["PURCHASE_SYNCHRONIZED", "VERIFICATION_FAILED"]], needsStaleRun: true, allowsSweep: true),
       inject: { chaos in
         var round = 0
-        // A round can happen to stop a worker that has none of the late ones in hand, or whose store has given it up.
+        // A round may stop a worker that has none of the late jobs in hand, or one whose lease the store has given up.
         while chaos.goesOn || chaos.refusedLateResults == 0 && round < 8 {
           try await chaos.stopWorkerWithJobsInHand(round)
           round += 1
@@ -76,8 +76,10 @@ extension Chaos {
   /// How many results the fencing number has refused so far.
   fileprivate var refusedLateResults: Int { fleet.logged("\"cause\":\"a later lease was given out\"").count }
 
-  /// Stops a worker while it has calls to Apple in hand whose answers are forged, and wakes it while others run the same jobs
-  /// and wait for genuine answers. Its results come first, and must not take effect: that would show as a wrong one.
+  /// Stops a worker that waits for forged answers of Apple. Wakes it while other workers run the same jobs and wait
+  /// for genuine answers.
+  ///
+  /// The stopped worker's results come first, and must not take effect: one that did would show as a wrong result.
   fileprivate func stopWorkerWithJobsInHand(_ round: Int) async throws {
     try await pause(0.2...0.6)
     let late = Dictionary(
@@ -91,7 +93,8 @@ extension Chaos {
     fleet.roles[name]?.process.send(SIGSTOP)
     defer { fleet.roles[name]?.process.send(SIGCONT) }
     for transaction in late.values { fleet.simulator.localWeather[transaction] = [.slow(.seconds(4))] }
-    // Its lease is 3 seconds long, and the sweep brings its jobs to the others. When it has none, all end by themselves.
+    // The stopped worker's lease lasts 3 seconds; then the sweep brings its jobs to the others. If it has no jobs, all
+    // of them end by themselves.
     let first = history.calls.count
     try await eventually("others have its jobs in hand") {
       self.history.calls[first...].contains { wanted.contains($0.transaction) } || self.areTold(late.keys)

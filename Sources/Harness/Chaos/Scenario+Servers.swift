@@ -4,7 +4,7 @@ import HTTP
 import Harness
 
 extension Scenario {
-  /// Rows 4 to 6: RabbitMQ and Redis restarted, killed, wiped, and short of memory.
+  /// Rows 4 to 6: RabbitMQ and Redis restart, die, lose their data, and run short of memory.
   static let servers: [Scenario] = [
     Scenario(name: "rabbitmq-restart", what: "RabbitMQ restarted") { chaos in
       try await chaos.breakServer(.rabbitmq, "restart") { try await $0.stop(.rabbitmq) }
@@ -59,7 +59,7 @@ extension Scenario {
 }
 
 extension Chaos {
-  /// Takes a server down as long as registrations come, and brings it up again each time.
+  /// Takes a server down again and again as long as registrations come, and starts it again each time.
   func breakServer(
     _ server: TestServers.Server, _ fault: String, _ down: @LoopActor (TestServers) async throws -> Void
   ) async throws {
@@ -71,17 +71,18 @@ extension Chaos {
       try await pause(0.1...1)
       try await servers.start(server)
       if server == .redis, forgetsStatuses { history.wipedAt = unixMilliseconds() }
-      // What a broker makes of its queues is not there at once; the next fault waits for a fleet that is whole.
+      // After a start, a broker needs a moment to restore its queues. The next fault waits until the fleet is whole.
       for name in Chaos.roles { try await fleet.ready(name) }
       try await fleet.subscribed()
     } while goesOn
   }
 
-  /// Raises the memory alarm with jobs in the queue, and looks at what must go on, and what must not, as long as it lasts.
+  /// Raises the memory alarm with jobs in the queue. Checks, as long as it lasts, which work goes on and which work
+  /// stops.
   fileprivate func standAnAlarm(_ round: Int) async throws {
     let waiting = Dictionary(
       uniqueKeysWithValues: (0..<20).map { ("waiting-\(round)-\($0)", "1109\(1_000_000 + round * 100 + $0)") })
-    // Nobody takes the jobs before there is an alarm: what was in a socket already would prove nothing.
+    // No worker takes the jobs before the alarm: a job that was already in a socket would prove nothing.
     await fleet.kill(Self.workers)
     try await registerAll(waiting)
     injected("memory alarm")
@@ -92,7 +93,7 @@ extension Chaos {
     let wanted = Set(waiting.values)
     try await eventually("the workers take jobs during the alarm") { wanted.isSubset(of: self.asked) }
     let losses = fleet.logged("\"event\":\"connection lost\"").count
-    // A gateway learns of the alarm when it publishes, so each is asked until it says no.
+    // A gateway learns of the alarm only when it publishes, so the checker asks each gateway until it says no.
     for gateway in Self.gateways {
       var number = 0
       try await eventually("\(gateway) is not ready") {
@@ -100,13 +101,13 @@ extension Chaos {
         number += 1
         return try await self.fleet.send("GET", self.fleet.url("/readyz", gateway: gateway)).status == 503
       }
-      // The answer to a 503 without Retry-After would be another one.
+      // A 503 without Retry-After would count as another answer.
       let answer = await register("refused-\(round)-\(gateway)", "1119999999", gateway)
       guard answer == .unavailable else {
         throw ScenarioFailure(description: "\(gateway) answered \(answer) during the alarm")
       }
     }
-    // More than two heartbeats long, after which a silent side is given up.
+    // The pause is longer than two heartbeats, after which either side gives up a silent peer.
     try await pause(5...6)
     guard fleet.logged("\"event\":\"connection lost\"").count == losses else {
       throw ScenarioFailure(description: "connections were lost during the alarm")

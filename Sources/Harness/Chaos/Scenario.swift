@@ -1,48 +1,49 @@
 import EventLoop
 
-/// One row of the fault table: what is broken, how the fleet is set up for it, and what may be expected then.
+/// One row of the fault table: the fault, the configuration of the fleet, and the expectations.
 struct Scenario {
   let name: String
-  /// For the table.
+  /// The row's text in the table.
   let what: String
   /// Overrides of the fleet's configuration.
   var environment: [String: String] = [:]
   /// Whether a proxy stands between every two parts.
   var needsNetwork = false
-  /// How long registrations come at least, in seconds; not in a quick run.
+  /// The least time during which registrations come, in seconds; not in a quick run.
   var leastSeconds = 0.0
   var expectations = Verdict.Expectations()
-  /// Breaks things as long as registrations come.
+  /// Breaks parts as long as registrations come.
   let inject: @LoopActor (Chaos) async throws -> Void
-  /// Mends what was left broken.
+  /// Repairs the parts that are still broken.
   var heal: @LoopActor (Chaos) async throws -> Void = { _ in }
 
-  /// When the sweep looks: soon where it has work, and else so late that a message that was lost cannot hide behind it.
+  /// When the sweep looks. If it has work, it looks soon; otherwise so late that it cannot hide a lost message.
   func sweepAfter(_ size: Chaos.Size) -> Double {
     if expectations.isGraceful { return 120 }
     return expectations.allowsSweep || size.isQuick ? 4 : 30
   }
 
-  /// What may be expected of a run of a size.
+  /// The expectations of a run of a size.
   func expectations(_ size: Chaos.Size) -> Verdict.Expectations {
     var expectations = expectations
     guard size.isQuick else { return expectations }
-    // Its sweep looks early, and may find what is only slow; and its load is too small to use up a budget.
+    // In a quick run the sweep looks early, and may find a job that is only slow. The load is too small to use up a
+    // budget.
     expectations.allowsSweep = true
     expectations.needsBudgetWait = false
     return expectations
   }
 
-  /// A day of retries, at a pace that a run can wait for; for every scenario that has no schedule of its own.
+  /// A day of retries, at a pace that suits a test run; for every scenario without a schedule of its own.
   static let patient = [
     "COUNTERSIGN_WORKER_RETRY_SCHEDULE_SECONDS": (["0.2", "0.2"] + Array(repeating: "1", count: 400)).joined(
       separator: ",")
   ]
 
-  /// A budget of Apple's that the load can use up, in calls a second.
+  /// A budget at Apple that the load can use up, in calls a second.
   static let tightBudget = 60
 
-  /// Nothing is covered by an answer of a moment ago, so that the budget is needed.
+  /// No recent answer covers a registration, so each one needs the budget.
   static let limited = [
     "COUNTERSIGN_APP_STORE_BUDGET_SCALE": String(Double(tightBudget) / 50),
     "COUNTERSIGN_WORKER_ANSWER_REUSE_SECONDS": "0",
@@ -51,7 +52,7 @@ struct Scenario {
   static let all: [Scenario] = processes + servers + [network] + apple + jobs
 }
 
-/// A part that did not do what the scenario needs it to do.
+/// A part that did not do what the scenario needs.
 struct ScenarioFailure: Error, CustomStringConvertible {
   let description: String
 }

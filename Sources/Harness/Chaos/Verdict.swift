@@ -1,37 +1,38 @@
 /// What a history proves: one row of the fault table.
 struct Verdict {
-  /// What a scenario makes impossible to promise, or expects beyond the rest.
+  /// The promises that a scenario makes impossible, and its further expectations.
   struct Expectations {
-    /// The only result that may come of what Apple knows, instead of what the purchase deserves.
+    /// The only possible result for a transaction that Apple knows, instead of the result that the purchase deserves.
     var result: String?
-    /// The results of synchronizations whose id begins so, instead.
+    /// The possible results of synchronizations whose id begins with the key, instead.
     var exceptions: [String: Set<String>] = [:]
-    /// Redis was wiped: what it knew of finalized synchronizations is gone, and claims with it.
+    /// The scenario wipes Redis: the statuses of finalized synchronizations are gone, and so are the claims.
     var forgetsStatuses = false
-    /// RabbitMQ was wiped: events in the queues of subscribers are gone with it; one witness of two is enough.
+    /// The scenario wipes RabbitMQ: the events in the subscribers' queues are gone. One witness of two is enough.
     var losesQueues = false
-    /// No request may fail but for a refused connection, nothing is delivered or told twice, and nothing waits for
-    /// longer than the grace period.
+    /// No request may fail except with a refused connection. The fleet tells and delivers nothing twice, and nothing
+    /// waits longer than the grace period.
     var isGraceful = false
-    /// Nothing is broken on purpose.
+    /// The scenario breaks nothing on purpose.
     var isUndisturbed = false
-    /// A run must have come too late, and been refused.
+    /// At least one run must have come too late, and the fencing number must have refused it.
     var needsStaleRun = false
-    /// The budget must have been used up at some time.
+    /// The load must have used up the budget at some time.
     var needsBudgetWait = false
-    /// Jobs may be lost on the way, for the sweep to bring back.
+    /// The fleet may lose jobs on the way; the sweep brings them back.
     var allowsSweep = false
-    /// Calls that one app may make to one endpoint in a second; in the sandbox it is a tenth.
+    /// The calls that one app may make to one endpoint in a second; in the sandbox it is a tenth.
     var callsPerSecond = 5000
   }
 
-  /// What `rolling` allows at most, in milliseconds: the grace period of the fleet.
+  /// The longest delay that `rolling` allows, in milliseconds: the grace period of the fleet.
   static let gracePeriod: Int64 = 10_000
-  /// What is under way when Apple says 429 may still arrive, in milliseconds.
+  /// How long calls that were under way at a 429 may still arrive, in milliseconds.
   static let pauseNotice: Int64 = 1000
-  /// How long a call may be on its way after it was taken out of the budget, in seconds; so much of the budget may arrive on
-  /// top of what is taken out now. Redis answers a batch of commands when all of them are on disk, and a worker that has just
-  /// found its servers again has much to do.
+  /// How long a call may be on its way after the worker took it out of the budget, in seconds.
+  ///
+  /// So many calls of the budget may arrive in addition to those taken now. Redis answers a batch of commands when all
+  /// of them are on disk, and a worker that has just found its servers again has much to do.
   static let lateness = 0.75
 
   var attempted = 0
@@ -44,9 +45,9 @@ struct Verdict {
   var stale = 0
   /// From 202 to the first event, in milliseconds.
   var longestDelay: Int64 = 0
-  /// When each of Apple's endpoints was called most.
+  /// When each of Apple's endpoints got the most calls.
   var busiestStretches: [String: String] = [:]
-  /// What else does not hold.
+  /// The other findings that break a promise.
   var problems: [String] = []
 
   var holds: Bool { lost.isEmpty && duplicated.isEmpty && stale == 0 && problems.isEmpty }
@@ -101,7 +102,7 @@ struct Verdict {
     if !isWitnessed { lost.append(id) }
     if delivered[id] == nil, !expectations.losesQueues { problems.append("\(id) has no webhook") }
     guard let status = history.statuses[id] else {
-      // Of what Redis has forgotten, the event is the only witness; what was finalized afterwards has a status again.
+      // Of a forgotten synchronization the event is the only witness. One finalized after the wipe has a status again.
       let isForgotten = (told[id]?.map(\.at).min() ?? .max) <= (history.wipedAt ?? .min)
       if !isForgotten { problems.append("\(id) has no status") }
       return isForgotten
@@ -112,8 +113,8 @@ struct Verdict {
 
   // MARK: Once
 
-  /// One event id, one version and one result of every synchronization, whoever tells it how often; also of one whose
-  /// client got no answer.
+  /// Every synchronization has one event id, one version and one result, however often and by whichever process it is
+  /// told. This also holds if its client got no answer.
   private mutating func judgeEffects() {
     var owners: [String: String] = [:]
     for id in Set(told.keys).union(delivered.keys).sorted() {
@@ -151,7 +152,7 @@ struct Verdict {
 
   private mutating func judgeResults() {
     let all = history.registrations + history.lastRegistrations
-    // By then everything is mended.
+    // By then every fault has ended.
     let last = Set(history.lastRegistrations.map(\.id))
     for (transaction, registrations) in Dictionary(grouping: all, by: \.transaction) {
       let known = registrations.compactMap { registration in
@@ -170,7 +171,7 @@ struct Verdict {
         }
         var allowed = [deserved]
         if deserved.offer != nil, expectations.forgetsStatuses {
-          // A Redis that was wiped has forgotten the owners as well: whoever comes first then is the next one.
+          // A wiped Redis has forgotten the owners as well: the next customer to register owns the purchase.
           allowed.append(.ofAnother)
         } else if deserved.offer != nil, registration.customer != first?.registration.customer {
           allowed = [.ofAnother]
@@ -203,8 +204,10 @@ struct Verdict {
     }
   }
 
-  /// From when on a later registration must be after this one. It could only be accepted after this one's end, as long
-  /// as claims are not forgotten; and then whoever has seen this one's event may rely on it.
+  /// The time from which a later registration must get a greater version.
+  ///
+  /// As long as no claim is forgotten, a gateway could only accept it after this one's end. Otherwise only a client
+  /// that has seen this one's event may rely on the order.
   private func endOf(_ registration: History.Registration, _ event: History.Event) -> Int64 {
     expectations.forgetsStatuses ? event.at : registration.answeredAt
   }
@@ -245,7 +248,7 @@ struct Verdict {
       let (excess, stretch) = busiestStretch(calls, perSecond: limit)
       let pace = pace(stretch)
       busiestStretches[kind] = pace
-      // One more, as times are whole milliseconds and the budgets of the sandbox are small.
+      // One more call is fine: times are whole milliseconds, and the budgets of the sandbox are small.
       if Double(excess) > Double(limit) * (1 + Self.lateness) + 1 {
         problems.append("\(kind) with a budget of \(limit) calls a second: \(pace)")
       }
@@ -258,7 +261,7 @@ struct Verdict {
     }
   }
 
-  /// The stretch of time, of whatever length, in which most calls were made beyond those that it refills the budget with.
+  /// The stretch of time, of any length, whose calls most exceed the refill of the budget during it.
   private func busiestStretch(
     _ calls: [History.Call], perSecond limit: Int
   ) -> (excess: Int, calls: ArraySlice<History.Call>) {
@@ -272,7 +275,8 @@ struct Verdict {
     return most
   }
 
-  /// How many calls were made in how long, those of the first tenths of a second, and whether the checker looked on.
+  /// The number of calls and their duration, the calls in each tenth of the first second, and whether the checker was
+  /// stalled.
   private func pace(_ calls: ArraySlice<History.Call>) -> String {
     guard let first = calls.first?.time, let last = calls.last?.time else { return "none" }
     let tenths = calls.reduce(into: [Int: Int]()) { $0[Int($1.time - first) / 100, default: 0] += 1 }
@@ -281,16 +285,16 @@ struct Verdict {
       + stalls(from: first, to: last)
   }
 
-  /// When the checker did not look on, as the end of a sentence.
+  /// When the checker was stalled, as the end of a sentence.
   private func stalls(from first: Int64, to last: Int64) -> String {
     history.stalls.filter { (first...last + 1000).contains($0.time) }
       .map { ", and nothing was looked at for \($0.milliseconds) ms before \($0.time)" }.joined()
   }
 
-  /// The calls of an endpoint that came while a `Retry-After` of more than ``pauseNotice`` ago forbade them.
+  /// The calls of an endpoint that came although a `Retry-After` of more than ``pauseNotice`` ago forbade them.
   private func forbidden(_ calls: [History.Call]) -> [String] {
     var forbidden: [String] = []
-    /// From when to when nothing may come.
+    /// The times within which no call may come.
     var pause: ClosedRange<Int64>?
     for call in calls {
       if let known = pause, known.contains(call.time) {

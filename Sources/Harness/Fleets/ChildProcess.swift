@@ -10,7 +10,7 @@ public final class ChildProcess {
     public let description: String
   }
 
-  /// Its number.
+  /// The process id.
   public nonisolated let pid: Int32
   /// The exit status once it has ended, or the negative number of the signal that ended it.
   public private(set) var status: Int32?
@@ -46,7 +46,7 @@ public final class ChildProcess {
     guard error == 0 else { throw Failure(description: "start \(program): \(String(cString: strerror(error)))") }
     self.pid = pid
     Self.children[pid] = self
-    Self.reap()  // it may have ended before it was known
+    Self.reap()  // the process may have ended before the table knew it
   }
 
   /// Sends a signal.

@@ -8,10 +8,10 @@ public struct NeverHappened: Error, Sendable, CustomStringConvertible {
   public init(description: String) { self.description = description }
 }
 
-/// Waits until a condition holds, and throws when it does not within the limit.
+/// Waits until a condition holds, and throws if it does not hold within the limit.
 ///
-/// For what can only be asked, such as another process' readiness; whatever can tell by itself is awaited instead. The limit
-/// only ends a vain wait: it must be longer than anything takes on a machine that others keep busy.
+/// For conditions that a test can only poll, such as another process's readiness. If a callback can tell, await it
+/// instead. The limit only ends a vain wait: it must be longer than anything takes on a busy machine.
 @LoopActor
 public func eventually(
   _ what: String, within limit: Duration = .seconds(120), _ condition: @LoopActor () async throws -> Bool

@@ -1,18 +1,18 @@
 public import EventLoop
 import Glibc
 
-/// A TCP proxy that can break what it carries: between two parts of a fleet it plays the network.
+/// A TCP proxy that can break its connections: it plays the network between two parts of a fleet.
 @LoopActor
 public final class FaultProxy {
-  /// How the network is.
+  /// The state of the network.
   public enum Mode: Hashable, Sendable {
     /// Everything goes through.
     case open
-    /// Nothing goes through, and nobody is told.
+    /// Nothing goes through, and neither side learns of it.
     case stalled
     /// So many bytes a second go through, in each direction of each connection.
     case slow(bytesPerSecond: Int)
-    /// Connections are reset, and new ones too.
+    /// The proxy resets all connections, and new ones too.
     case cut
   }
 
@@ -21,14 +21,14 @@ public final class FaultProxy {
 
   /// The port to connect to.
   public var port: Int { listener.port }
-  /// How the network is at present.
+  /// The present state of the network.
   public var mode = Mode.open {
     didSet {
       if mode == .cut { cut() } else { for link in links.values { link.modeChanged() } }
     }
   }
 
-  /// Whether new connections are accepted and then left alone, as by a server that comes to no handshake.
+  /// Whether the proxy accepts new connections and then ignores them, like a server that never begins a handshake.
   public var ignoresNew = false
 
   private let target: Int
@@ -49,7 +49,7 @@ public final class FaultProxy {
     ignored.removeAll()
   }
 
-  /// Stops to listen and ends every connection.
+  /// Stops listening and ends every connection.
   public func close() {
     listener.close()
     cut()
@@ -109,7 +109,7 @@ private final class ProxyLink {
     }
   }
 
-  /// Gives both directions what they may carry until the next time.
+  /// Sets how many bytes each direction may carry until the next tick.
   private func share() {
     guard case .slow(let rate) = proxy?.mode else { return }
     for end in [near, far] { end.allowance = max(1, rate / 50) }
@@ -121,7 +121,7 @@ private final class ProxyLink {
     for (end, other) in [(near, far), (far, near)] {
       var readiness: Readiness = []
       if other.pending.isEmpty, end.allowance > 0 { readiness.insert(.readable) }
-      // What waits to be written has been paid for; a stalled network holds it too.
+      // Bytes that wait to be written count already. A stalled network holds them too.
       if !end.pending.isEmpty, proxy?.mode != .stalled { readiness.insert(.writable) }
       end.watcher?.watch(readiness)
     }
@@ -142,7 +142,7 @@ private final class ProxyLink {
     rewatch()
   }
 
-  /// One side has closed: what it sent was passed on before.
+  /// One side has closed: the proxy has already passed on everything that it sent.
   private func finish() { end { close($0) } }
 
   /// Ends both sides as a broken network does.
@@ -165,9 +165,9 @@ private final class ProxyLink {
 private final class ProxyEnd {
   let descriptor: Int32
   private(set) var watcher: DescriptorWatcher?
-  /// What is still to be written to it.
+  /// Bytes that still wait to be written to the socket.
   var pending: [UInt8] = []
-  /// How much may be read from it.
+  /// How many bytes may be read from the socket.
   var allowance = Int.max
 
   init(_ descriptor: Int32) {
@@ -178,7 +178,7 @@ private final class ProxyEnd {
     watcher = try DescriptorWatcher(descriptor: descriptor, handler)
   }
 
-  /// Writes what it can; false when the socket is broken.
+  /// Writes as much as the socket takes; false when the socket is broken.
   func flush() -> Bool {
     while !pending.isEmpty {
       let count = send(descriptor, pending, pending.count, Int32(MSG_NOSIGNAL))

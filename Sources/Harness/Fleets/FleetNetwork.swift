@@ -5,7 +5,7 @@ import Redis
 /// The network of a fleet: a proxy between every two processes that talk to each other.
 @LoopActor
 public final class FleetNetwork {
-  /// Who talks to whom, for example `worker-1` to `redis`, or `client` to `gateway-2`.
+  /// A pair of processes that talk to each other, for example `worker-1` to `redis`, or `client` to `gateway-2`.
   public struct Link: Hashable, Sendable, CustomStringConvertible {
     public let from: String
     public let to: String
@@ -24,19 +24,19 @@ public final class FleetNetwork {
 
   init(simulator: Int, receiver: Int) throws {
     self.simulator = simulator
-    // All notifiers are told one address.
+    // All notifiers use one address.
     proxies[Link("notifiers", "receiver")] = try FaultProxy(to: receiver)
   }
 
   /// Every pair, in a fixed order.
   public var links: [Link] { proxies.keys.sorted { $0.description < $1.description } }
 
-  /// What is between two processes.
+  /// The proxy between two processes.
   public subscript(link: Link) -> FaultProxy { proxies[link]! }
 
   func port(_ link: Link) -> Int? { proxies[link]?.port }
 
-  /// What a process has to be told to go through proxies of its own; it keeps them when it is started again.
+  /// The settings that send a process through proxies of its own; a restarted process gets the same ones.
   func environment(of name: String) throws -> [String: String] {
     let servers = TestServers.current!
     func port(to target: String, _ port: Int) throws -> Int {
@@ -67,7 +67,7 @@ public final class FleetNetwork {
     proxies[link] = try FaultProxy(to: port)
   }
 
-  /// Makes everything go through again.
+  /// Opens every proxy again.
   public func heal() {
     for proxy in proxies.values { proxy.mode = .open }
   }

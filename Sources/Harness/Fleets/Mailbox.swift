@@ -1,9 +1,9 @@
 public import EventLoop
 
-/// Collects what callbacks bring, so that a test can wait for it.
+/// Collects the values that callbacks bring, so that a test can wait for them.
 @LoopActor
 public final class Mailbox<Element: Sendable> {
-  /// Everything so far, in the order of its coming.
+  /// Everything so far, in the order of arrival.
   public private(set) var all: [Element] = []
   private var waiters: [(isMet: ([Element]) -> Bool, CheckedContinuation<Void, Never>)] = []
 
@@ -24,6 +24,6 @@ public final class Mailbox<Element: Sendable> {
     return all
   }
 
-  /// Waits until there are so many and returns all.
+  /// Waits until there are so many values and returns all.
   public func wait(for count: Int) async -> [Element] { await wait { $0.count >= count } }
 }

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Simulator
 
 extension RunningFleet {
-  /// Writes the configuration that the roles are started with: delays short enough for a test.
+  /// Writes the configuration of the roles: delays short enough for a test.
   func writeConfiguration(secret: [UInt8]) throws {
     let servers = TestServers.current!
     try write(
@@ -48,12 +48,12 @@ extension RunningFleet {
     try write("webhook.secret", "whsec_" + Base64.encode(secret))
   }
 
-  /// The only customer of the open publisher who gets access for purchases from the sandbox.
+  /// The only customer of the open publisher whose purchases from the sandbox give access.
   public nonisolated static let sandboxCustomer: Int64 = 8
 
-  /// The app as a publisher's file has it: not released, so that production's 401 leads to the sandbox.
+  /// The app as a publisher's file has it. It is not released, so a 401 from production leads to the sandbox.
   public nonisolated static let app = app(isReleased: false)
-  /// The same app, with a 401 of production that is a mistake.
+  /// The same app, but released: a 401 from production is a mistake.
   public nonisolated static let releasedApp = app(isReleased: true)
 
   private nonisolated static func app(isReleased: Bool) -> String {
@@ -71,7 +71,7 @@ extension RunningFleet {
      {"offerId": "P1", "productIds": ["com.example.app.pass"], "accessDays": 30000}]
     """
 
-  /// Writes a publisher's file, also over an old one.
+  /// Writes a publisher's file; replaces an old one.
   public func writePublisher(_ id: Int64, _ members: String) throws {
     let hash = Hex.encode(SHA256.hash(Array((Self.tokens[id] ?? "token-\(id)").utf8)))
     try write("publishers/\(id).json", "{\"publisherId\": \(id), \"tokenHashes\": [\"\(hash)\"], \(members)}")

@@ -18,7 +18,7 @@ public final class RunningFleet {
   public nonisolated static let tokens: [Int64: String] = [1001: "token-one", 1002: "token-two", 1003: "token-three"]
   public nonisolated static let jwtSecret = "a secret of the publisher, at least 32 bytes long"
 
-  /// An event as a subscriber got it.
+  /// An event as the subscriber got it.
   public struct Event: Sendable {
     public let id: String
     public let version: Int64
@@ -32,14 +32,14 @@ public final class RunningFleet {
     public let offerId: String?
   }
 
-  /// A request that the webhook endpoint got, after its signature was checked.
+  /// A request that the webhook endpoint got, with a good signature.
   public struct Webhook: Sendable {
     public let id: String
     public let isVerified: Bool
     public let traceparent: String
     public let body: [UInt8]
 
-    /// What its event tells; `nil` when the body is none.
+    /// The data of its event; `nil` when the body is no event.
     public var told: (synchronizationId: String, result: String)? {
       (try? JSONDecoder().decode(Envelope.self, from: Data(body))).map { ($0.data.synchronizationId, $0.data.result) }
     }
@@ -55,7 +55,7 @@ public final class RunningFleet {
   public private(set) var roles: [String: RoleProcess] = [:]
   private var logs: [String] = []
   public let simulator: Simulator
-  /// Where webhooks are delivered.
+  /// The address of the webhook endpoint.
   public private(set) var webhookURL = ""
 
   private let client: HTTPClient
@@ -65,9 +65,9 @@ public final class RunningFleet {
   private var subscriber: AMQPConsumer!
   private let secret: [UInt8]
   private let overrides: [String: String]
-  /// Whether configuration and logs stay when the fleet is closed, for somebody who wants to see why.
+  /// Whether configuration and logs stay after the fleet has closed, so that a person can look for the cause.
   public var keepsFolder = false
-  /// What is between the parts, when the fleet was started so.
+  /// The proxies between the parts; `nil` without `throughProxies`.
   public private(set) var network: FleetNetwork?
 
   /// Starts a fleet, runs a body, and stops everything, also when the body throws.
@@ -75,7 +75,7 @@ public final class RunningFleet {
   /// - Parameters:
   ///   - names: the roles to start, each a role's name and a number.
   ///   - overrides: environment variables for the roles.
-  ///   - throughProxies: whether a ``FaultProxy`` is put between every two parts.
+  ///   - throughProxies: whether a ``FaultProxy`` stands between every two parts.
   ///   - prepare: called before the roles start.
   public static func with(
     _ names: [String] = ["gateway-1", "gateway-2", "worker-1", "worker-2", "notifier-1", "notifier-2"],
@@ -158,7 +158,7 @@ public final class RunningFleet {
     await connection.close()
   }
 
-  /// Waits until the subscriber's queue is there; what a broker without it publishes nobody can hear.
+  /// Waits until the subscriber's queue is there; without it, the broker drops what a worker publishes.
   public func subscribed() async throws {
     try await eventually("the subscriber is ready") { self.subscriber.isReady }
   }
@@ -215,7 +215,7 @@ public final class RunningFleet {
     for name in names { await roles[name]?.process.ended() }
   }
 
-  /// The lines with a text in the logs of all processes there have been.
+  /// The lines with a text in the logs of all processes that the fleet has started.
   public func logged(_ text: String) -> [Substring] {
     logs.flatMap { self.text(of: $0).split(separator: "\n").filter { $0.contains(text) } }
   }
@@ -223,9 +223,10 @@ public final class RunningFleet {
   /// The log of a role's last process.
   public func log(_ name: String) -> String { roles[name].map { text(of: $0.log) } ?? "" }
 
-  /// The sum of a metric's samples whose line starts so.
+  /// The sum of a metric's samples whose line starts with a text.
   ///
-  /// - Throws: `NeverHappened` when the role knows no such metric; one without samples has a line of help, and is 0.
+  /// - Throws: `NeverHappened` when the role does not have the metric. A metric without samples has a line of help,
+  ///   and is 0.
   public func metric(_ role: String, _ start: String) async throws -> Double {
     let text = String(decoding: try await get("http://\(roles[role]!.address)/metrics").body, as: UTF8.self)
     let name = start.prefix { $0 != "{" }
@@ -274,7 +275,7 @@ public final class RunningFleet {
     }
   }
 
-  /// Checks a webhook as strictly as a customer would who reads Standard Webhooks.
+  /// Checks a webhook as strictly as a customer who reads Standard Webhooks.
   private func receive(_ request: HTTPServerRequest) -> HTTPServerResponse {
     let id = request.header("webhook-id") ?? ""
     let timestamp = request.header("webhook-timestamp") ?? ""
@@ -291,7 +292,7 @@ public final class RunningFleet {
 
   // MARK: Requests
 
-  /// Sends any request, over a connection that is kept or over one of its own.
+  /// Sends any request, over a kept-alive connection or over a new one.
   public func send(
     _ method: String, _ url: String, _ headers: [(name: String, value: String)] = [], _ body: String? = nil,
     timeout: Duration = .seconds(60), freshly: Bool = false
@@ -329,7 +330,7 @@ public final class RunningFleet {
       "{\"cleengCustomerId\":\(customer),\"transactionId\":\"\(transaction)\"}")
   }
 
-  /// What a status answer says.
+  /// The data of a status answer.
   public struct Status: Decodable, Sendable {
     public let status: String
     public let result: String?
@@ -346,7 +347,7 @@ public final class RunningFleet {
     try await statusAnswer(id, publisher: publisher, gateway: gateway).body
   }
 
-  /// Reads a status: the code of the answer, and with 200 what it says.
+  /// Reads a status: the code of the answer, and with 200 its data.
   public func statusAnswer(
     _ id: String, publisher: Int64 = RunningFleet.publisher, gateway: String = "gateway-1"
   ) async throws -> (code: Int, body: Status?) {

@@ -3,12 +3,12 @@ import EventLoop
 import FoundationEssentials
 public import Redis
 
-/// The private RabbitMQ and Redis that the tests run against, started by `ops/test`.
+/// The private RabbitMQ and Redis of the tests; `ops/test` starts them.
 public struct TestServers: Sendable {
   /// One of the two.
   public enum Server: String, Sendable { case rabbitmq, redis }
 
-  /// The servers of this run; `nil` when the tests were not started by `ops/test`.
+  /// The servers of this run; `nil` when `ops/test` did not start the tests.
   public static let current: TestServers? = ProcessInfo.processInfo.environment["COUNTERSIGN_TEST_SERVERS"]
     .flatMap(TestServers.init)
 
@@ -25,7 +25,7 @@ public struct TestServers: Sendable {
       let rabbitmq = ports["rabbitmq"], let redis = ports["redis"]
     else { return nil }
     self.folder = folder
-    // All tests share one loop and few cores: whoever waits for a turn has not been failed by a server.
+    // All tests share one loop and few cores: a caller that waits for its turn has not met a failed server.
     var broker = AMQPEndpoint(host: "127.0.0.1", port: rabbitmq)
     broker.connectTimeout = .seconds(30)
     self.rabbitmq = broker
@@ -63,7 +63,7 @@ public struct TestServers: Sendable {
   }
 }
 
-/// Where the checkout is.
+/// The folder of the checkout.
 public enum Repository {
   /// The folder of Package.swift.
   public static let root: String = {
@@ -71,7 +71,7 @@ public enum Repository {
     #filePath.split(separator: "/").dropLast(4).reduce("") { $0 + "/" + $1 }
   }()
 
-  /// The folder of the built executables: the one that the tests themselves run from.
+  /// The folder of the built executables: the tests themselves run from it.
   public static let products: String = {
     let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
     let folder = own.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }

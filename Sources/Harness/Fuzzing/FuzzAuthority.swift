@@ -1,7 +1,7 @@
 import AppStore
 import Crypto
 
-/// An authority like Apple's that signs what the fuzzer makes up, so that it gets behind the check of the signature.
+/// An authority like Apple's that signs made-up inputs, so that the fuzzer gets behind the check of the signature.
 struct FuzzAuthority {
   let signedData: SignedDataVerifier
   let receipts: ReceiptVerifier

@@ -3,17 +3,18 @@ import Crypto
 import FoundationEssentials
 import JSON
 
-/// Runs one input of libFuzzer, which chooses inputs by the code that they reach. What is looked for is a crash: a trap
-/// of Swift, a memory error or a leak that the address sanitizer sees in OpenSSL's hands, or a hang.
+/// Runs one input of libFuzzer, which chooses inputs by the code that they reach. The fuzzer looks for a crash: a trap
+/// of Swift, a memory error or leak in OpenSSL that the address sanitizer sees, or a hang.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func runOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   FuzzTarget.chosen.run(Array(UnsafeBufferPointer(start: start, count: count)))
   return 0
 }
 
-/// What is fed with inputs: the parsers of what comes from phones and from the network.
+/// The target of the inputs: a parser of data from phones or from the network.
 ///
-/// Whatever a signature protects is reached too: each input is also signed, by an authority made for this run.
+/// The fuzzer also reaches the code behind a signature: it signs each input as well, with an authority made for this
+/// run.
 enum FuzzTarget: String, CaseIterable {
   /// A compact JWS, and the payload of one.
   case jws

@@ -1,23 +1,23 @@
 import EventLoop
 import Glibc
 
-/// One kept-alive HTTP/1.1 connection on loopback: one request at a time, and of its answer the status.
+/// One kept-alive HTTP/1.1 connection on loopback: one request at a time. It reads only the status of each answer.
 ///
-/// Bare sockets and a call for each answer, so that on a machine which client and server share, the client takes as little of it
-/// as it can.
+/// It uses bare sockets and a callback for each answer. The client shares the machine with the server, so it must use
+/// as little of it as possible.
 @LoopActor
 final class LoadConnection {
-  /// When the present request was due; only for the owner of the connection.
+  /// When the present request was due; only the owner of the connection uses it.
   var due = ContinuousClock.now
   private let descriptor: Int32
   private let onAnswer: @LoopActor (LoadConnection, Result<Int, any Error>) -> Void
   private var watcher: DescriptorWatcher?
-  /// The beginning of an answer whose rest has not come.
+  /// The beginning of an answer that has not arrived completely.
   private var partial: [UInt8] = []
-  /// What is being read; kept for its memory.
+  /// The buffer for reading; the connection keeps it to reuse its memory.
   private static let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
 
-  /// - Parameter onAnswer: called with each answer's status, or once with what went wrong.
+  /// - Parameter onAnswer: receives each answer's status, or once the failure.
   init(port: Int, _ onAnswer: @escaping @LoopActor (LoadConnection, Result<Int, any Error>) -> Void) throws {
     self.onAnswer = onAnswer
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -74,7 +74,8 @@ final class LoadConnection {
   }
 }
 
-/// The status, once head and body are complete: `HTTP/1.1 202 …`, `Content-Length` and so many bytes after the empty line.
+/// The status, once head and body are complete: `HTTP/1.1 202 …`, `Content-Length` and that many bytes after the empty
+/// line.
 private func completeStatus(_ answer: UnsafeRawBufferPointer) -> Int? {
   guard let end = place(after: "\r\n\r\n", in: answer),
     let length = place(after: "Content-Length: ", in: UnsafeRawBufferPointer(rebasing: answer[..<end]))

@@ -2,9 +2,11 @@ import EventLoop
 import Glibc
 import HTTPServer
 
-/// The webhook receiver of a benchmark: answers at once below `/h` and `/q`, and after 30 seconds, which no notifier waits
-/// for, below `/x`. `GET /result` tells how many have come below `/h` and how long after their events were published, and
-/// begins anew.
+/// The webhook receiver of a benchmark.
+///
+/// It answers at once below `/h` and `/q`. Below `/x` it answers after 30 seconds, longer than any notifier waits.
+/// `GET /result` returns how many webhooks arrived below `/h` and how long after the publication of their events, and
+/// resets both.
 @LoopActor
 final class LoadReceiver {
   private var delays: [Double] = []
@@ -15,7 +17,7 @@ final class LoadReceiver {
     configuration.maxConnections = 15_000
     configuration.idleTimeout = .seconds(60)
     let server = try HTTPServer(configuration) { [self] in await answer($0) }
-    // Until it is ended from outside.
+    // It runs until somebody kills the process.
     await LoopSignal().wait(atMost: .seconds(86_400))
     await server.close()
     return [:]
@@ -24,7 +26,7 @@ final class LoadReceiver {
   private func answer(_ request: HTTPServerRequest) async -> HTTPServerResponse {
     switch request.path.first {
     case "h":
-      // The last member of the body is the time of publishing: "at":1234567890123}
+      // The last member of the body is the time of publication: "at":1234567890123}
       let digits = request.body.reversed().drop { !(48...57).contains($0) }.prefix { (48...57).contains($0) }
       let at = digits.reversed().reduce(Int64(0)) { $0 * 10 + Int64($1 - 48) }
       delays.append(Double(unixMilliseconds() - at))

@@ -1,9 +1,9 @@
 import EventLoop
 
 extension Usage {
-  /// Waits until a job is due at a steady rate that began here; returns when that was.
+  /// Waits until a job is due at a steady rate that began with this measurement; returns when the job was due.
   ///
-  /// - Parameter perSecond: 0 for as fast as it goes: due now.
+  /// - Parameter perSecond: 0 runs as fast as possible: every job is due now.
   @LoopActor
   func due(_ number: Int, perSecond: Double) async throws -> ContinuousClock.Instant {
     guard perSecond > 0 else { return .now }

@@ -6,10 +6,10 @@ import Messaging
 import Redis
 import Store
 
-/// The servers of a run, through the drivers and the store that the roles use, so that a floor is honest about them.
+/// The servers of a run, through the same drivers and store as the roles, so that a floor includes their cost.
 @LoopActor
 final class Backend {
-  /// Where the servers are, and the names of the run in them.
+  /// The addresses of the servers, and the names of the run in them.
   struct Place {
     let rabbitmq: Int
     let redis: Int
@@ -21,10 +21,10 @@ final class Backend {
 
   static let publisher: Int64 = 1001
   static let customer: Int64 = 987_654_321
-  /// That of the default configuration: what is filled in is what the roles find.
+  /// The key prefix of the default configuration: the roles find what a benchmark fills in.
   static let keyPrefix = "cs:"
   static let sweepAfter = Duration.seconds(3600)
-  /// Where Apple would be asked, with a budget that never runs out.
+  /// The places where a worker would ask Apple, with a budget that never runs out.
   static let places = ["Production", "Sandbox"].map {
     CallPlace(
       bundleId: "com.example.app", environment: $0,
@@ -50,7 +50,7 @@ final class Backend {
       })
   }
 
-  /// Connects to both, and makes the customer of all jobs known.
+  /// Connects to both servers, and creates the customer of all jobs.
   func open() async throws {
     redis.start()
     publisher.start()
@@ -69,7 +69,7 @@ final class Backend {
     await redis.stop()
   }
 
-  /// Throws away what is queued, with the queue, and all that Redis knows: a role that starts declares the queue again.
+  /// Deletes the queue and everything in Redis. A role that starts declares the queue again.
   func deleteAll() async throws {
     let connection = try await AMQPConnection.open(place.broker, name: "benchmark deletes")
     try await connection.openChannel().deleteQueue(topology.jobs)
@@ -86,7 +86,7 @@ final class Backend {
       prefetch: prefetch, onChange: { _ in }, declare: { _ in }, handler: handler)
   }
 
-  /// A consumer of the events, with a queue of its own that misses nothing while it is there.
+  /// A consumer of the events, with a queue of its own that misses nothing while the consumer is there.
   func events(_ handler: @escaping @LoopActor (AMQPConsumer.Received) -> Void) -> AMQPConsumer {
     let (topology, queue) = (topology, "benchmark.events")
     return AMQPConsumer(
@@ -98,7 +98,7 @@ final class Backend {
       }, handler: handler)
   }
 
-  /// The job of a number: an active subscription, each its own.
+  /// The job of a number: each number has its own active subscription.
   static func job(_ number: Int) -> Job {
     Job(
       synchronizationId: "bench-\(number)", publisherId: publisher, customerId: customer,
@@ -106,7 +106,7 @@ final class Backend {
   }
 }
 
-/// What a process has used so far.
+/// The time and the processor time that a process has used so far.
 struct Usage {
   let wall = ContinuousClock.now
   let processor: Double
@@ -118,7 +118,7 @@ struct Usage {
     processor = seconds(usage.ru_utime) + seconds(usage.ru_stime)
   }
 
-  /// What was used from there to here, for so many jobs.
+  /// The use between this measurement and a later one, for a number of jobs.
   func until(_ end: Usage, jobs: Int) -> [String: Double] {
     let wall = (end.wall - wall).inSeconds
     return [
