@@ -29,6 +29,8 @@ public enum AttemptOutcome: Sendable, Equatable {
 /// Why a job is tried again; a label of a metric, so a small closed set.
 public enum RetryCause: String, Sendable, CaseIterable {
   case network, timeout
+  /// No TLS connection: the server's certificate, or the file of authorities, is not right.
+  case tls
   case appleError = "apple_error"
   case rateLimited = "rate_limited"
   case unauthorized

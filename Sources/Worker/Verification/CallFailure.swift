@@ -34,12 +34,19 @@ enum CallFailure: Equatable {
     case .transport(let error):
       switch error.code {
       case .timeout: .failed(.timeout)
+      case .tls: .failed(.tls)
       case .responseTooLarge: .failed(.malformedAnswer)
       default: .failed(.network)
       }
     case .malformedAnswer: .failed(.malformedAnswer)
     case .http, .invalidRequest: .failed(.appleError)
     }
+  }
+
+  /// Whether somebody must look at the configuration or at the network: a certificate that is not trusted does not
+  /// become so by itself.
+  static func needsSomebody(_ kind: AppStoreAPIError.Kind) -> Bool {
+    if case .transport(let error) = kind { error.code == .tls } else { false }
   }
 
   /// Apple's ways to say that it does not know an id.

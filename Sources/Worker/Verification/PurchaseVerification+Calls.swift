@@ -83,12 +83,15 @@ extension PurchaseVerification {
   /// Notes a failure.
   private func failed(_ error: AppStoreAPIError, since start: ContinuousClock.Instant) -> Obstacle {
     observe(start, error.endpoint, error.label)
-    log.info(
-      "Apple call failed",
-      [
-        "endpoint": .string(error.endpoint.rawValue), "environment": .string(place.environment.rawValue),
-        "cause": .failure(error), "correlation": .text(error.correlation.label),
-      ])
+    let fields: KeyValuePairs<String, Log.Value> = [
+      "endpoint": .string(error.endpoint.rawValue), "environment": .string(place.environment.rawValue),
+      "cause": .failure(error), "correlation": .text(error.correlation.label),
+    ]
+    if CallFailure.needsSomebody(error.kind) {
+      log.error("Apple's TLS is refused; appStore.caFile or a proxy may be wrong", fields)
+    } else {
+      log.info("Apple call failed", fields)
+    }
     return .call(error)
   }
 

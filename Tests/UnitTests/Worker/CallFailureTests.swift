@@ -60,8 +60,20 @@ struct CallFailureTests {
     }
     #expect(transport(.timeout) == .failed(.timeout))
     #expect(transport(.responseTooLarge) == .failed(.malformedAnswer))
-    for code: HTTPClientError.Code in [.unreachable, .forbiddenAddress, .tls, .interrupted, .cancelled] {
+    for code: HTTPClientError.Code in [.unreachable, .forbiddenAddress, .interrupted, .cancelled] {
       #expect(transport(code) == .failed(.network))
+    }
+  }
+
+  /// A certificate that is not trusted is no quiet `network`: it fails every call until somebody mends it.
+  @Test func `TLS that is refused has a cause of its own and is an error`() {
+    func transport(_ code: HTTPClientError.Code) -> AppStoreAPIError.Kind {
+      .transport(HTTPClientError(code: code, target: "", cause: ""))
+    }
+    #expect(failure(transport(.tls)) == .failed(.tls))
+    #expect(CallFailure.needsSomebody(transport(.tls)))
+    for kind in [transport(.unreachable), transport(.timeout), .unauthorized, .http(500), .malformedAnswer] {
+      #expect(!CallFailure.needsSomebody(kind))
     }
   }
 }

@@ -180,7 +180,7 @@ struct VerificationPlacesTests {
     (.code(.invalidAppIdentifier), .appleError), (.http(200, "no JSON"), .malformedAnswer),
     (.http(200, "{}"), .malformedAnswer),
     (.failure(.timeout), .timeout), (.failure(.responseTooLarge), .malformedAnswer), (.failure(.unreachable), .network),
-    (.failure(.tls), .network), (.failure(.interrupted), .network), (.failure(.cancelled), .network),
+    (.failure(.tls), .tls), (.failure(.interrupted), .network), (.failure(.cancelled), .network),
   ])
   func `a failure is tried again and asks nobody else`(answer: AppleByValue.Answer, cause: RetryCause) async throws {
     let apple = try AppleByValue()
