@@ -133,8 +133,8 @@ let package = Package(
     executable(
       "Benchmarks", "Harness/Benchmarks",
       [
-        "AMQP", "AppStore", "Crypto", "Domain", "EventLoop", "HTTP", "HTTPClient", "HTTPServer", "Ledger", "Messaging",
-        "Redis", "Store",
+        "AMQP", "AppStore", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPClient", "HTTPServer", "Ledger",
+        "Messaging", "Redis", "Store",
       ]),
 
     // Tests: unit tests need nothing, integration tests real servers, fleet tests whole roles as processes.

@@ -44,10 +44,11 @@ struct WebhookDeliveryTests {
 
   private func with(
     _ roles: [String] = ["gateway-1", "notifier-1"], overrides: [String: String] = [:],
+    prepare: @LoopActor (RunningFleet) throws -> Void = { _ in },
     _ body: @LoopActor (Parts) async throws -> Void
   ) async throws {
     try await WebhookReceiver.with { receiver async throws in
-      try await RunningFleet.with(roles, overrides: overrides) { fleet async throws in
+      try await RunningFleet.with(roles, overrides: overrides, prepare: prepare) { fleet async throws in
         try await body(Parts(fleet: fleet, receiver: receiver))
       }
     }
@@ -377,7 +378,19 @@ struct WebhookDeliveryTests {
 
   @Test func `an address that is not allowed is never connected to`() async throws {
     let closed = ["COUNTERSIGN_NOTIFIER_ALLOWED_NETWORKS": "192.0.2.0/24"]
-    try await with(overrides: closed) { (parts) async throws in
+    // By name: a role refuses to start with a numeric address that is not allowed.
+    let byName = { @LoopActor (fleet: RunningFleet) in
+      try fleet.writePublisher(
+        RunningFleet.publisher,
+        """
+        "apps": [\(RunningFleet.app)], "offers": \(RunningFleet.offers),
+        "webhooks": [
+          {"id": "main", "url": "\(fleet.webhookURL.replacing("127.0.0.1", with: "localhost"))",
+           "secretFile": "../webhook.secret"}
+        ]
+        """)
+    }
+    try await with(overrides: closed, prepare: byName) { (parts) async throws in
       // The publisher's file is the platform team's, and is no exception.
       try await parts.fleet.publish(["evt_1"])
       let log = try await parts.log("main") { !$0.isEmpty }

@@ -1,4 +1,5 @@
-import Glibc
+import Formats
+import Transport
 
 /// A numeric address and a port.
 public struct ListenAddress: Sendable, Equatable {
@@ -13,7 +14,8 @@ public struct ListenAddress: Sendable, Equatable {
     host = parts.dropLast().joined(separator: ":")
     if host.first == "[", host.last == "]" { host = String(host.dropFirst().dropLast()) }
     self.port = port.map(Int.init) ?? 0
-    if port == nil || !isNumericAddress(host) {
+    // A name cannot be listened on, and that must not come out only at the start.
+    if port == nil || NetworkAddress(host) == nil {
       reader.note(key, "is \"\(text)\", expected address:port with a numeric address, for example 0.0.0.0:8080")
     }
   }
@@ -170,7 +172,7 @@ public struct SimulatorSettings: Sendable {
       let words = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
       // A key's file is named after its id.
       guard words.count == 4, !words.contains(""), let appAppleId = Int64(words[1]),
-        words[3].utf8.allSatisfy({ isLetter($0) || (0x30...0x39).contains($0) })
+        words[3].utf8.allSatisfy(\.isASCIILetterOrDigit)
       else {
         reader.note(key, "has \"\(text)\", expected bundleId:appAppleId:issuerId:keyId")
         return nil
@@ -179,12 +181,4 @@ public struct SimulatorSettings: Sendable {
     }
     latency = reader.seconds("simulator.latencySeconds", 0, 0...60, "Added to every answer.")
   }
-}
-
-private func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
-
-/// Whether a text is an IPv4 or IPv6 address: a name cannot be listened on, and that must not come out at the start.
-private func isNumericAddress(_ text: String) -> Bool {
-  var address = in6_addr()  // has room for both
-  return inet_pton(text.contains(":") ? AF_INET6 : AF_INET, text, &address) == 1
 }

@@ -1,4 +1,5 @@
 import EventLoop
+import Formats
 import Glibc
 
 /// One kept-alive HTTP/1.1 connection on loopback: one request at a time. It reads only the status of each answer.
@@ -95,6 +96,6 @@ private func place(after text: StaticString, in bytes: UnsafeRawBufferPointer) -
 
 private func number(at start: Int, in bytes: UnsafeRawBufferPointer) -> Int {
   var (value, next) = (0, start)
-  while (48...57).contains(bytes[next]) { (value, next) = (value * 10 + Int(bytes[next] - 48), next + 1) }
+  while bytes[next].isASCIIDigit { (value, next) = (value * 10 + Int(bytes[next] - 48), next + 1) }
   return value
 }

@@ -1,4 +1,5 @@
 import EventLoop
+import Formats
 import Glibc
 import HTTPServer
 
@@ -27,7 +28,7 @@ final class LoadReceiver {
     switch request.path.first {
     case "h":
       // The last member of the body is the time of publication: "at":1234567890123}
-      let digits = request.body.reversed().drop { !(48...57).contains($0) }.prefix { (48...57).contains($0) }
+      let digits = request.body.reversed().drop { !$0.isASCIIDigit }.prefix(while: \.isASCIIDigit)
       let at = digits.reversed().reduce(Int64(0)) { $0 * 10 + Int64($1 - 48) }
       delays.append(Double(unixMilliseconds() - at))
       return .text(200, "")
