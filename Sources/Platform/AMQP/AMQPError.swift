@@ -2,11 +2,11 @@ import CRabbitMQ
 
 /// An AMQP operation that failed.
 public struct AMQPError: Error, Sendable, CustomStringConvertible {
-  /// What went wrong, by kind.
+  /// The kinds of failure.
   public enum Code: String, Sendable {
-    /// No connection could be opened, or the log-in was refused.
+    /// The client could open no connection, or the broker refused the log-in.
     case unreachable
-    /// The connection ended; unconfirmed messages may or may not have arrived.
+    /// The connection ended. Nobody knows whether the unconfirmed messages arrived.
     case connectionLost
     /// The broker closed the channel, for example because a queue exists with other arguments.
     case channelClosed
@@ -20,17 +20,17 @@ public struct AMQPError: Error, Sendable, CustomStringConvertible {
     case blocked
     /// No confirm came in time.
     case timeout
-    /// We closed it.
+    /// This process closed the connection or the channel.
     case closed
   }
 
   /// The kind of failure.
   public let code: Code
-  /// What was tried.
+  /// The operation that failed.
   public let operation: String
   /// Host and port of the broker.
   public let target: String
-  /// The broker's or librabbitmq's text.
+  /// The text of the broker or of librabbitmq.
   public let cause: String
 
   /// Creates an error.

@@ -4,7 +4,7 @@ import EventLoop
 extension AMQPChannel {
   /// Limits how many unacknowledged deliveries each consumer of the channel has.
   ///
-  /// Per consumer and never global: quorum queues refuse global limits.
+  /// The limit is per consumer and never global: quorum queues refuse global limits.
   ///
   /// - Throws: ``AMQPError``.
   public func setPrefetch(_ count: Int) async throws {
@@ -12,11 +12,11 @@ extension AMQPChannel {
     try await call("set the prefetch", AMQP_BASIC_QOS_METHOD, &method, reply: AMQP_BASIC_QOS_OK_METHOD)
   }
 
-  /// Starts to consume a queue with manual acknowledgements; `handler` is called on the loop for each delivery.
+  /// Starts to consume a queue with manual acknowledgements. The channel calls `handler` on the loop for each delivery.
   ///
   /// - Throws: ``AMQPError`` with code `channelClosed` when there is no such queue.
   public func consume(_ queue: String, tag: String, handler: @escaping @LoopActor (AMQPDelivery) -> Void) async throws {
-    // Registered first: deliveries may arrive in the same read as the answer.
+    // The handler comes first: deliveries may arrive in the same read as the answer.
     consumers[tag] = handler
     var arena = ArgumentArena()
     var method = amqp_basic_consume_t()
@@ -25,7 +25,7 @@ extension AMQPChannel {
     try await call("consume \(queue)", AMQP_BASIC_CONSUME_METHOD, &method, reply: AMQP_BASIC_CONSUME_OK_METHOD)
   }
 
-  /// Stops a consumer; deliveries that were under way until the broker's answer still reach the handler.
+  /// Stops a consumer. Deliveries that come before the broker's answer still reach the handler.
   ///
   /// - Throws: ``AMQPError``.
   public func cancel(_ tag: String) async throws {
@@ -35,15 +35,16 @@ extension AMQPChannel {
     try await call("cancel consumer \(tag)", AMQP_BASIC_CANCEL_METHOD, &method, reply: AMQP_BASIC_CANCEL_OK_METHOD)
   }
 
-  /// Acknowledges a delivery at the end of the loop's turn; without effect when the channel has ended, since the broker then
-  /// delivers again.
+  /// Acknowledges a delivery at the end of the loop's turn.
+  ///
+  /// It does nothing if the channel has ended, since the broker then delivers the message again.
   public func acknowledge(_ delivery: AMQPDelivery) {
     guard failure == nil, acknowledgements.acknowledge(delivery.tag) else { return }
     lastAcknowledgement = .now
     acknowledgeLater.plan()
   }
 
-  /// Sends what was acknowledged; what follows on the channel must come after it.
+  /// Sends the collected acknowledgements. Anything that follows on the channel must come after them.
   func sendAcknowledgements() {
     guard failure == nil else { return }
     for answer in acknowledgements.take() {
@@ -52,9 +53,9 @@ extension AMQPChannel {
     }
   }
 
-  /// Gives a delivery back to the queue, to be delivered again at once.
+  /// Gives a delivery back to the queue. The broker delivers it again at once.
   ///
-  /// For a consumer that stops; never a way to retry, since a tight loop of requeues grows the queue's log.
+  /// Use it for a consumer that stops, and never as a retry: a tight loop of requeues grows the queue's log.
   public func requeue(_ delivery: AMQPDelivery) {
     guard failure == nil else { return }
     acknowledgements.returned(delivery.tag)

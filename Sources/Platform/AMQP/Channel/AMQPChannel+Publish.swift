@@ -2,7 +2,7 @@ import CRabbitMQ
 import EventLoop
 
 extension AMQPChannel {
-  /// Puts the channel into confirm mode, once, before the first message.
+  /// Puts the channel into confirm mode. Call it once, before the first message.
   ///
   /// - Throws: ``AMQPError``.
   public func enableConfirms() async throws {
@@ -12,14 +12,15 @@ extension AMQPChannel {
 
   /// Publishes a message, persistent and mandatory, and returns when the broker has confirmed it.
   ///
-  /// - Throws: ``AMQPError``: `refused` or `unroutable` by the broker's word; `blocked` at once during an alarm;
+  /// - Throws: ``AMQPError``: `refused` or `unroutable` if the broker says so; `blocked` at once during an alarm;
   ///   `timeout` or `connectionLost` when it is unknown whether the message has arrived.
   public func publish(_ message: AMQPMessage, timeout: Duration = .seconds(10)) async throws {
     if let failure { throw failure }
     if let defect = message.defect { throw error(.invalid, "publish", defect) }
     if connection.isBlocked { throw error(.blocked, "publish", "the broker has raised a resource alarm") }
     if confirmTimer == nil {
-      // One for all messages, and a tenth of a second late at most: a timer for each costs more than the rest of a publish.
+      // One timer serves all messages, and fires a tenth of a second late at most. A timer for each message costs more
+      // than the rest of a publish.
       let timer = LoopTimer { [weak self] in self?.giveUpOverdue() }
       timer.start(after: .milliseconds(100), every: .milliseconds(100))
       confirmTimer = timer
@@ -34,7 +35,7 @@ extension AMQPChannel {
     for waiter in confirms.removeOverdue(at: .now) {
       waiter.resume(throwing: error(.timeout, "publish", "no confirm from the broker"))
     }
-    // An idle process need not wake up.
+    // Without pending messages the timer ends, so that it does not wake up an idle process.
     guard confirms.count == 0 else { return }
     confirmTimer?.close()
     confirmTimer = nil
@@ -44,7 +45,8 @@ extension AMQPChannel {
 extension AMQPMessage {
   /// Why the message cannot be sent; `nil` when it can.
   ///
-  /// Asked first: librabbitmq notices only when half of the message is on its way, and the connection is lost then.
+  /// `publish` asks this first. librabbitmq notices the defect only when half of the message is on its way, and the
+  /// connection is lost then.
   fileprivate var defect: String? {
     // AMQP 0-9-1, section 4.2.5.3: a short string has at most 255 octets.
     let short =

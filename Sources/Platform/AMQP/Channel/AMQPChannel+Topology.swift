@@ -1,7 +1,7 @@
 import CRabbitMQ
 
 extension AMQPChannel {
-  /// Declares a durable exchange; a no-op when it exists with the same type.
+  /// Declares a durable exchange. It does nothing if the exchange exists with the same type.
   ///
   /// - Throws: ``AMQPError`` with code `channelClosed` when it exists with another type.
   public func declareExchange(_ name: String, type: String) async throws {
@@ -14,7 +14,7 @@ extension AMQPChannel {
       "declare exchange \(name)", AMQP_EXCHANGE_DECLARE_METHOD, &method, reply: AMQP_EXCHANGE_DECLARE_OK_METHOD)
   }
 
-  /// Declares a durable queue, or looks one up when `passive`, and returns how full it is.
+  /// Declares a durable queue, or only looks it up when `passive`. Returns how full the queue is.
   ///
   /// - Throws: ``AMQPError`` with code `channelClosed` when it exists with other arguments, or not at all.
   @discardableResult

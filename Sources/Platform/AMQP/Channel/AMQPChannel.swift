@@ -4,11 +4,11 @@ public import EventLoop
 /// One channel: its calls, its consumers and its confirms.
 @LoopActor
 public final class AMQPChannel {
-  /// Why the channel ended, once it has.
+  /// The reason why the channel ended; `nil` while it is open.
   public private(set) var failure: AMQPError?
 
   let number: UInt16
-  /// A cycle until the end, which every connection reaches by `close` or by a failure.
+  /// This is a reference cycle. The channel's end breaks it, and every connection ends by `close` or by a failure.
   let connection: AMQPConnection
   var confirms = PublishConfirms<CheckedContinuation<Void, any Error>>()
   var consumers: [String: @LoopActor (AMQPDelivery) -> Void] = [:]
@@ -17,7 +17,7 @@ public final class AMQPChannel {
   lazy var acknowledgeLater = EndOfTurn { [weak self] in self?.sendAcknowledgements() }
   var lastAcknowledgement: ContinuousClock.Instant?
   private static let settlingTime: Duration = .milliseconds(500)
-  /// Longer than a broker needs for a queue whose leader is being elected.
+  /// The time limit of a call. It is longer than a broker needs for a queue whose leader is being elected.
   private static let callTimeout: Duration = .seconds(15)
   private var calls: [Call] = []
   private var assembly = ContentAssembly<Content>()
@@ -46,11 +46,11 @@ public final class AMQPChannel {
     return await withCheckedContinuation { endWaiters.append($0) }
   }
 
-  /// Closes the channel, once the broker has had time to take the acknowledgements sent before.
+  /// Closes the channel after a moment in which the broker takes the acknowledgements that came before.
   ///
-  /// A quorum queue's client inside the broker takes 32 acknowledgements at a time and keeps the rest until those are
-  /// replicated; what it still keeps when the channel closes is lost, and the messages come again. Nothing tells when
-  /// it is done, so the close waits a moment after the last one.
+  /// A quorum queue's client inside the broker takes 32 acknowledgements at a time and keeps the rest until the queue
+  /// has replicated those. When the channel closes, the acknowledgements that it still keeps are lost, and the messages
+  /// come again. The broker does not tell when it is done, so the close waits a moment after the last acknowledgement.
   public func close() async {
     if let last = lastAcknowledgement, failure == nil {
       let rest = last + Self.settlingTime - ContinuousClock.now
@@ -63,7 +63,7 @@ public final class AMQPChannel {
     end(AMQPError(.closed, operation: "close", target: connection.endpoint.description, cause: "closed by us"))
   }
 
-  /// Sends a method and waits for its answer; a broker that gives none loses the connection.
+  /// Sends a method and waits for its answer. If the broker gives no answer, the connection ends.
   @discardableResult
   func call<Method>(
     _ operation: String, _ id: amqp_method_number_t, _ method: inout Method, reply: amqp_method_number_t
@@ -118,7 +118,7 @@ public final class AMQPChannel {
       let nack = decoded(amqp_basic_nack_t.self)
       settle(confirms.settled(nack.delivery_tag, multiple: nack.multiple != 0, isAck: false))
     case AMQP_BASIC_CANCEL_METHOD:
-      // The queue was deleted or its leader went away. The channel is rebuilt, with the topology, by its session.
+      // The queue was deleted, or its leader went away. The session builds the channel again, with the topology.
       fail("consume", "the broker cancelled the consumer")
     case AMQP_CHANNEL_CLOSE_METHOD:
       let close = decoded(amqp_channel_close_t.self)
@@ -173,7 +173,7 @@ public final class AMQPChannel {
 
   private func fail(_ operation: String, _ cause: String) { end(error(.channelClosed, operation, cause)) }
 
-  /// Ends the channel once: its calls, its unconfirmed messages and whoever waits for the end.
+  /// Ends the channel once, with its calls, its unconfirmed messages and the tasks that wait for its end.
   func end(_ failure: AMQPError) {
     guard self.failure == nil else { return }
     self.failure = failure
@@ -190,9 +190,9 @@ public final class AMQPChannel {
   }
 }
 
-/// What a queue held when it was declared.
+/// The messages and consumers of a queue at its declaration.
 public struct QueueDepth: Sendable, Equatable {
-  /// Messages that wait for a consumer; those delivered and not acknowledged are not counted.
+  /// Messages that wait for a consumer. Delivered messages without acknowledgement do not count.
   public let messages: Int
   /// Consumers of the queue.
   public let consumers: Int

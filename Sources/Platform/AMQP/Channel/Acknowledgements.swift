@@ -1,9 +1,9 @@
-/// The deliveries of a channel that were not answered yet, and those to be acknowledged at the end of the loop's turn.
+/// The unanswered deliveries of a channel, and the deliveries to acknowledge at the end of the loop's turn.
 ///
-/// A broker replicates every acknowledgement to a quorum queue's members; one with the bit `multiple` (AMQP 0-9-1, section
-/// 1.8.3.13) stands for all deliveries up to its tag that were not answered before.
+/// A broker replicates every acknowledgement to the members of a quorum queue. One acknowledgement with the bit
+/// `multiple` (AMQP 0-9-1, section 1.8.3.13) stands for all unanswered deliveries up to its tag.
 struct Acknowledgements {
-  /// What is sent for some of the deliveries.
+  /// One acknowledgement, for one or several deliveries.
   struct Acknowledgement: Equatable {
     let tag: UInt64
     let multiple: Bool
@@ -15,18 +15,21 @@ struct Acknowledgements {
   /// Notes a delivery.
   mutating func delivered(_ tag: UInt64) { open.insert(tag) }
 
-  /// Notes that a delivery was given back.
+  /// Notes that the consumer gave a delivery back.
   mutating func returned(_ tag: UInt64) { open.remove(tag) }
 
-  /// Notes that a delivery is to be acknowledged; false when it was answered before, which the broker would take for an
-  /// error of the channel.
+  /// Plans the acknowledgement of a delivery.
+  ///
+  /// Returns false if the delivery was answered before: the broker would take a second answer for an error of the
+  /// channel.
   mutating func acknowledge(_ tag: UInt64) -> Bool {
     guard open.remove(tag) != nil else { return false }
     wanted.append(tag)
     return true
   }
 
-  /// Takes what is to be sent: one for all deliveries before the first that is still open, and one for each other.
+  /// Takes the planned acknowledgements: one for all deliveries before the first unanswered one, and one for each
+  /// other.
   mutating func take() -> [Acknowledgement] {
     guard wanted.count > 1 else {
       defer { wanted.removeAll(keepingCapacity: true) }

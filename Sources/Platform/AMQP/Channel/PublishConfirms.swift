@@ -1,9 +1,9 @@
-/// Matches the broker's confirms with the messages they are for; a state machine by value.
+/// Matches the broker's confirms with their messages. A state machine by value.
 ///
-/// Confirms come out of order and in multiples. A message that no queue took is returned first and then confirmed
-/// all the same, so a return is remembered until its confirm.
+/// Confirms come out of order and in multiples. If no queue took a message, the broker first returns it and then
+/// confirms it all the same. So a return is remembered until its confirm.
 struct PublishConfirms<Waiter> {
-  /// What became of a message.
+  /// The fate of a message.
   enum Outcome: Equatable {
     case confirmed
     case refused
@@ -57,14 +57,14 @@ struct PublishConfirms<Waiter> {
     return ended
   }
 
-  /// Forgets the messages whose time is over and returns their waiters; a late confirm is then ignored.
+  /// Forgets the messages whose time is over and returns their waiters. A confirm that comes later is ignored.
   mutating func removeOverdue(at now: ContinuousClock.Instant) -> [Waiter] {
     let overdue = pending.filter { $0.value.deadline.map { $0 <= now } ?? false }
     for tag in overdue.keys { pending[tag] = nil }
     return overdue.sorted { $0.key < $1.key }.map(\.value.waiter)
   }
 
-  /// Takes out every waiter, because the channel is gone.
+  /// Takes out every waiter, because the channel has ended.
   mutating func removeAll() -> [Waiter] {
     defer { pending.removeAll() }
     return pending.sorted { $0.key < $1.key }.map(\.value.waiter)

@@ -2,20 +2,20 @@ import CRabbitMQ
 public import EventLoop
 import Glibc
 
-/// One connection to a broker: librabbitmq as the codec, the process's loop for everything else.
+/// One connection to a broker. librabbitmq is the codec, and the process's loop does the rest.
 ///
-/// librabbitmq 0.11 blocks in every synchronous call, writes each frame at once, and sends heartbeats only while one of its
-/// functions runs. So only the log-in uses its synchronous calls, on a pool thread; afterwards it encodes what is sent and
-/// reads what arrives, and sending, once a loop turn, and the heartbeats are done here.
+/// librabbitmq 0.11 blocks in every synchronous call, writes each frame at once, and sends heartbeats only while one of
+/// its functions runs. So only the log-in uses its synchronous calls, on a thread of the pool. Afterwards librabbitmq
+/// only encodes and decodes. This type does the sending, once a loop turn, and the heartbeats.
 @LoopActor
 public final class AMQPConnection {
-  /// The endpoint this connection was opened to.
+  /// The endpoint of this connection.
   public let endpoint: AMQPEndpoint
-  /// Whether the broker has raised an alarm and reads nothing from us.
+  /// Whether the broker has raised an alarm and reads nothing from this process.
   public private(set) var isBlocked = false
-  /// Called when ``isBlocked`` changes.
+  /// The connection calls this when ``isBlocked`` changes.
   public var onBlocked: (@LoopActor (Bool) -> Void)?
-  /// Why the connection ended, once it has.
+  /// The reason why the connection ended; `nil` while it is open.
   public private(set) var failure: AMQPError?
 
   private var state: OpaquePointer?
@@ -33,7 +33,7 @@ public final class AMQPConnection {
 
   /// Connects and logs in.
   ///
-  /// - Parameter name: shown in the broker's list of connections.
+  /// - Parameter name: the broker shows it in its list of connections.
   /// - Throws: ``AMQPError`` with code `unreachable`.
   public static func open(_ endpoint: AMQPEndpoint, name: String) async throws -> AMQPConnection {
     let loggedIn = try await EventLoop.offload { try endpoint.logIn(name: name) }
@@ -45,7 +45,7 @@ public final class AMQPConnection {
     outgoing = FrameBuffer(frameMax: Int(amqp_get_frame_max(state)))
     let seconds = amqp_get_heartbeat(state)
     silenceLimit = .seconds(2 * Int64(seconds))
-    // Its own heartbeats would come between two halves of our frames.
+    // librabbitmq's own heartbeats would come between two halves of our frames.
     amqp_tune_connection(state, amqp_get_channel_max(state), amqp_get_frame_max(state), 0)
     do {
       let watcher = try DescriptorWatcher(descriptor: amqp_get_sockfd(state)) { [weak self] in self?.ready($0) }
@@ -80,9 +80,11 @@ public final class AMQPConnection {
     return await withCheckedContinuation { endWaiters.append($0) }
   }
 
-  /// Closes properly: channels first, so that the broker has taken every acknowledgement before the socket goes.
+  /// Closes properly: the channels come first, so that the broker has taken every acknowledgement before the socket
+  /// closes.
   ///
-  /// A broker that does not answer within five seconds, as during an alarm, is left without a farewell.
+  /// If the broker does not answer within five seconds, as during an alarm, the connection closes without waiting
+  /// longer.
   public func close() async {
     guard failure == nil else { return }
     let limit = LoopTimer { [weak self] in self?.end(.closed, "close", "no answer from the broker") }
@@ -101,13 +103,13 @@ public final class AMQPConnection {
 
   // MARK: Sending
 
-  /// Sends a method at the end of the loop's turn; its arguments are only read during the call.
+  /// Sends a method at the end of the loop's turn. It reads the arguments only during the call.
   func send<Method>(_ id: amqp_method_number_t, channel: UInt16, _ method: inout Method) {
     check(outgoing.add(id, channel: channel, &method))
     planFlush()
   }
 
-  /// Sends a message at the end of the loop's turn; its parts are only read during the call.
+  /// Sends a message at the end of the loop's turn. It reads the parts only during the call.
   func publish(
     channel: UInt16, _ method: inout amqp_basic_publish_t, _ properties: inout amqp_basic_properties_t, body: [UInt8]
   ) {
@@ -125,7 +127,7 @@ public final class AMQPConnection {
     if state != nil { flushLater.plan() }
   }
 
-  /// Sends what the socket takes; the rest follows when it is writable.
+  /// Sends as much as the socket takes. The rest follows when the socket is writable.
   private func flush() {
     guard let state else { return }
     let descriptor = amqp_get_sockfd(state)
@@ -144,10 +146,11 @@ public final class AMQPConnection {
     watcher?.watch(outgoing.isEmpty ? .readable : [.readable, .writable])
   }
 
-  /// Tells the broker that we live, and finds out whether it does (AMQP 0-9-1, section 4.2.7).
+  /// Tells the broker that this process lives, and finds out whether the broker does (AMQP 0-9-1, section 4.2.7).
   private func keepAlive() {
     guard let state else { return }
-    // A process that was stopped for a while finds what came meanwhile in its socket.
+    // If this process was stopped for a while, the broker's frames wait in its socket. They prove that the broker
+    // lives.
     var descriptor = pollfd(fd: amqp_get_sockfd(state), events: Int16(POLLIN), revents: 0)
     if poll(&descriptor, 1, 0) == 1 { lastReceived = .now }
     guard ContinuousClock.now - lastReceived <= silenceLimit else {
@@ -185,7 +188,7 @@ public final class AMQPConnection {
       } else {
         channels[frame.channel]?.receive(frame)
       }
-      // Everything of the frame has been copied by now.
+      // The code above has copied everything of the frame.
       if let state = self.state { amqp_maybe_release_buffers_on_channel(state, frame.channel) }
     }
   }
@@ -216,7 +219,7 @@ public final class AMQPConnection {
 
   // MARK: The end
 
-  /// Ends everything once: the handle, the channels and whoever waits.
+  /// Ends everything once: the handle, the channels, and the tasks that wait for the end.
   func end(_ code: AMQPError.Code, _ operation: String, _ cause: String) {
     guard failure == nil else { return }
     let failure = AMQPError(code, operation: operation, target: endpoint.description, cause: cause)

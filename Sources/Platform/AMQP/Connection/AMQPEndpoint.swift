@@ -1,4 +1,4 @@
-/// Where a broker is and who we are there.
+/// The address of a broker, and the credentials for it.
 public struct AMQPEndpoint: Sendable, CustomStringConvertible {
   /// Host name or address.
   public var host: String
@@ -10,7 +10,8 @@ public struct AMQPEndpoint: Sendable, CustomStringConvertible {
   public var password: String
   /// Virtual host, `/` by default.
   public var virtualHost: String
-  /// Interval after which silence means a dead peer; librabbitmq has no thread, the connection's timer keeps it.
+  /// An interval of silence after which the peer counts as dead. librabbitmq has no thread, so the connection's timer
+  /// watches over it.
   public var heartbeat: Duration = .seconds(10)
   /// Time for TCP and log-in together.
   public var connectTimeout: Duration = .seconds(5)

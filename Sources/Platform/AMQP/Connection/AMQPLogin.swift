@@ -1,17 +1,17 @@
 import CRabbitMQ
 import Glibc
 
-/// A librabbitmq connection that has logged in and that nobody reads yet.
+/// A librabbitmq connection after its log-in, and before anything reads from it.
 struct LoggedInConnection: @unchecked Sendable {
-  // Sendable is right: the value exists only between the pool thread that logged in and the loop that takes the
-  // handle over; no reference stays behind on the pool thread.
+  // Sendable is right: the value exists only between the pool thread that logged in and the loop that takes the handle
+  // over. No reference stays behind on the pool thread.
   let state: OpaquePointer
 }
 
 extension AMQPEndpoint {
-  /// Connects and logs in; blocks for ``connectTimeout`` at most, so it runs on a pool thread.
+  /// Connects and logs in. It blocks for ``connectTimeout`` at most, so it runs on a thread of the pool.
   ///
-  /// - Parameter name: shown in the broker's list of connections.
+  /// - Parameter name: the broker shows it in its list of connections.
   /// - Throws: ``AMQPError`` with code `unreachable`.
   func logIn(name: String) throws -> LoggedInConnection {
     func failure(_ operation: String, _ cause: String) -> AMQPError {
@@ -37,7 +37,7 @@ extension AMQPEndpoint {
       amqp_destroy_connection(state)
       throw failure("log in as \(user) to \(virtualHost)", cause)
     }
-    // Room for what one loop turn publishes, so that it seldom has to wait for the socket to be writable.
+    // The buffer has room for the messages of one loop turn, so a turn seldom has to wait until the socket is writable.
     var size: Int32 = 1 << 20
     setsockopt(amqp_get_sockfd(state), SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
     return LoggedInConnection(state: state)

@@ -1,18 +1,18 @@
 import CRabbitMQ
 
-/// Frames that wait to be sent, as AMQP 0-9-1 section 4.2.3 has them; librabbitmq encodes what is in them.
+/// Frames that wait to be sent, in the form of AMQP 0-9-1, section 4.2.3. librabbitmq encodes their content.
 ///
-/// Collected, because the library's own calls write each frame at once: four system calls a job, and as many packets for the
-/// broker to read (decision 0012).
+/// The buffer collects frames, because the library's own calls write each frame at once. That would be four system
+/// calls a job, and as many packets for the broker to read (decision 0012).
 struct FrameBuffer {
-  /// What waits to be sent.
+  /// The bytes that wait for the socket.
   private(set) var bytes: [UInt8] = []
-  /// How much of it the socket has taken.
+  /// The number of these bytes that the socket has taken.
   private var sent = 0
   private let maxPayload: Int
   private let scratch: ScratchMemory
 
-  /// Room for what one frame may hold, freed with the last reference.
+  /// Room for the content of one frame. It is freed with the last reference.
   private final class ScratchMemory {
     let bytes: UnsafeMutableRawBufferPointer
     init(_ count: Int) { bytes = .allocate(byteCount: count, alignment: 8) }
@@ -22,7 +22,7 @@ struct FrameBuffer {
   /// - Parameter frameMax: the negotiated size of a whole frame.
   init(frameMax: Int) {
     maxPayload = frameMax - 8
-    // Less what stands around it: the frame's own eight bytes, and a content header's twelve.
+    // The other twenty bytes are the frame's own eight and a content header's twelve.
     scratch = ScratchMemory(frameMax - 20)
   }
 
@@ -74,10 +74,10 @@ struct FrameBuffer {
     bytes.append(Self.end)
   }
 
-  /// Takes a message's method back whose header could not be added.
+  /// Takes back the method of a message whose header could not be added.
   mutating func truncate(to count: Int) { bytes.removeLast(bytes.count - count) }
 
-  /// Offers what waits to a function that says how much it took.
+  /// Offers the waiting bytes to a function that returns how many it took.
   mutating func send(_ take: (UnsafeRawBufferPointer) -> Int) {
     while sent < bytes.count {
       let count = bytes.withUnsafeBytes { take(UnsafeRawBufferPointer(rebasing: $0[sent...])) }

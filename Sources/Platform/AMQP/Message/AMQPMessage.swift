@@ -1,12 +1,12 @@
 /// A message to publish.
 ///
-/// Every message is persistent and mandatory: nothing that Countersign publishes may get lost or go nowhere.
+/// Every message is persistent and mandatory: no message of Countersign may get lost or go nowhere.
 public struct AMQPMessage: Sendable {
   /// The exchange; the empty name is the default exchange, which routes to the queue named by the key.
   public var exchange: String
   /// The routing key.
   public var routingKey: String
-  /// Identifies the message among those in flight, and stays the same when it is published again.
+  /// Identifies the message among those in flight. The id stays the same when the message is published again.
   public var messageID: String
   /// A media type.
   public var contentType: String
@@ -34,13 +34,13 @@ public struct AMQPMessage: Sendable {
 
 /// A message that the broker delivered and that must be acknowledged.
 public struct AMQPDelivery: Sendable {
-  /// Names the delivery on its channel.
+  /// The tag that names the delivery on its channel.
   public let tag: UInt64
   /// False guarantees that no consumer has seen the message before.
   public let isRedelivered: Bool
-  /// Where the message was published.
+  /// The exchange to which the message was published.
   public let exchange: String
-  /// How it was routed.
+  /// The routing key of the message.
   public let routingKey: String
   /// Its properties.
   public let properties: AMQPProperties
@@ -48,7 +48,7 @@ public struct AMQPDelivery: Sendable {
   public let body: [UInt8]
 }
 
-/// The properties of a message that we received.
+/// The properties of a received message.
 public struct AMQPProperties: Sendable, Equatable {
   public var contentType: String?
   public var messageID: String?

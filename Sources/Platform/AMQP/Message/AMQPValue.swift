@@ -5,7 +5,7 @@ public enum AMQPValue: Sendable, Equatable, ExpressibleByStringLiteral, Expressi
   case string(String)
   case int(Int64)
   case bool(Bool)
-  /// A type that we neither write nor read, such as the tables inside `x-death`.
+  /// A type that Countersign neither writes nor reads, such as the tables inside `x-death`.
   case other
 
   /// Creates a string value.

@@ -1,9 +1,9 @@
 import CRabbitMQ
 
-/// Owns the C memory that one call's strings and tables need, and frees it when the call is over.
+/// Owns the C memory for the strings and tables of one call, and frees it after the call.
 struct ArgumentArena: ~Copyable {
   private var blocks: [UnsafeMutableRawBufferPointer] = []
-  /// How much of the last block is in use.
+  /// The number of bytes of the last block that are in use.
   private var used = 0
 
   deinit { for block in blocks { block.deallocate() } }
@@ -20,7 +20,7 @@ struct ArgumentArena: ~Copyable {
     return amqp_bytes_t(len: source.count, bytes: room.baseAddress)
   }
 
-  /// Room for so many bytes, aligned for anything.
+  /// Returns room for this number of bytes, aligned for every type.
   private mutating func take(_ count: Int) -> UnsafeMutableRawBufferPointer {
     if used + count > blocks.last?.count ?? 0 {
       blocks.append(.allocate(byteCount: max(2048, count), alignment: 16))
@@ -55,7 +55,7 @@ struct ArgumentArena: ~Copyable {
 }
 
 extension String {
-  /// Copies AMQP bytes, which librabbitmq frees with the frame; bytes that are not UTF-8 are repaired.
+  /// Copies AMQP bytes, since librabbitmq frees them with the frame. Bytes that are not UTF-8 are repaired.
   init(copying bytes: amqp_bytes_t) {
     self = String(decoding: UnsafeRawBufferPointer(start: bytes.bytes, count: bytes.len), as: UTF8.self)
   }

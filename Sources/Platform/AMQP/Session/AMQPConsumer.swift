@@ -1,9 +1,9 @@
 public import EventLoop
 
-/// Consumes one queue with manual acknowledgements over a connection of its own that comes back when lost.
+/// Consumes one queue with manual acknowledgements. It has its own connection and opens it again when it is lost.
 @LoopActor
 public final class AMQPConsumer {
-  /// A delivery together with the channel that it must be acknowledged on.
+  /// A delivery, together with the channel on which it must be acknowledged.
   public struct Received: Sendable {
     /// The message.
     public let delivery: AMQPDelivery
@@ -14,14 +14,16 @@ public final class AMQPConsumer {
       self.channel = channel
     }
 
-    /// Takes the message off the queue; without effect when the connection is gone, for it is delivered again then.
+    /// Takes the message off the queue. It does nothing if the connection is gone, since the broker then delivers
+    /// again.
     @LoopActor public func acknowledge() { channel.acknowledge(delivery) }
 
-    /// Gives the message back; only for a consumer that stops.
+    /// Gives the message back. Use it only for a consumer that stops.
     @LoopActor public func requeue() { channel.requeue(delivery) }
 
-    /// Gives the message back after a pause, since a requeue at once would be a tight loop; the last resort when the
-    /// broker takes nothing.
+    /// Gives the message back after a pause, since a requeue at once would be a tight loop.
+    ///
+    /// It is the last resort when the broker takes no messages.
     @LoopActor public func requeueLater() async {
       try? await EventLoop.sleep(for: .seconds(5))
       channel.requeue(delivery)
@@ -30,7 +32,7 @@ public final class AMQPConsumer {
 
   private let session: AMQPSession
   private let tag: String
-  /// Whether a connection that comes back may consume again.
+  /// Whether a new connection may consume again.
   private let demand: Demand
 
   @LoopActor
@@ -38,12 +40,12 @@ public final class AMQPConsumer {
     var isCancelled = false
   }
 
-  /// Creates a consumer; nothing happens before ``start()``.
+  /// Creates a consumer. Nothing happens before ``start()``.
   ///
   /// - Parameters:
   ///   - prefetch: unacknowledged deliveries at a time.
-  ///   - declare: declares the topology on each new connection before the queue is consumed.
-  ///   - handler: called on the loop for each delivery.
+  ///   - declare: declares the topology on each new connection, before the consumer consumes the queue.
+  ///   - handler: the consumer calls it on the loop for each delivery.
   public init(
     _ endpoint: AMQPEndpoint, name: String, queue: String, prefetch: Int,
     onChange: @escaping @LoopActor (AMQPSession.Change) -> Void,
@@ -62,7 +64,8 @@ public final class AMQPConsumer {
         try await channel.setPrefetch(prefetch)
         guard !demand.isCancelled else { return channel }
         try await channel.consume(queue, tag: tag) { [unowned channel] delivery in
-          // Also what was under way when the consumer was cancelled: left alone, it would be delivered to another one.
+          // The handler also gets deliveries that were under way at the cancellation. Otherwise the broker would
+          // deliver them to another consumer.
           handler(Received(delivery, channel))
         }
         return channel
@@ -75,22 +78,22 @@ public final class AMQPConsumer {
   /// Starts to connect.
   public func start() { session.start() }
 
-  /// Asks the broker for no more deliveries, now and after any reconnection; those under way still arrive until this
-  /// returns.
+  /// Asks the broker for no more deliveries, now and after any reconnection. Deliveries under way still arrive until
+  /// this returns.
   ///
-  /// A broker that does not answer within three seconds is given up: its channel ends, and it delivers again.
+  /// If the broker does not answer within three seconds, the connection ends. The broker then delivers again.
   public func cancel() async {
     demand.isCancelled = true
     guard let channel = session.channel else { return }
     let limit = LoopTimer { channel.connection.end(.timeout, "cancel the consumer", "no answer from the broker") }
     limit.start(after: .seconds(3))
     try? await channel.cancel(tag)
-    // RabbitMQ answers before it has sent what its queue had given out until then. All of that comes before the answer to
-    // one more call, so that it is run here and not delivered to another one.
+    // RabbitMQ answers before it has sent all deliveries that its queue had given out until then. They all come before
+    // the answer to one more call. So this consumer handles them, and no other consumer gets them.
     try? await channel.setPrefetch(1)
     limit.close()
   }
 
-  /// Closes the channel, so that the broker has every acknowledgement, and the connection.
+  /// Closes the channel, so that the broker has every acknowledgement, and then the connection.
   public func stop() async { await session.stop() }
 }

@@ -1,14 +1,14 @@
 public import EventLoop
 
-/// Publishes with confirms over a connection of its own that comes back when lost.
+/// Publishes with confirms. It has its own connection and opens it again when it is lost.
 @LoopActor
 public final class AMQPPublisher {
   private let session: AMQPSession
   private let ready: LoopSignal
 
-  /// Creates a publisher; nothing happens before ``start()``.
+  /// Creates a publisher. Nothing happens before ``start()``.
   ///
-  /// - Parameter declare: declares the topology on each new connection before anything is published.
+  /// - Parameter declare: declares the topology on each new connection, before the publisher publishes on it.
   public init(
     _ endpoint: AMQPEndpoint, name: String, onChange: @escaping @LoopActor (AMQPSession.Change) -> Void,
     declare: @escaping @LoopActor (AMQPChannel) async throws -> Void
@@ -41,12 +41,13 @@ public final class AMQPPublisher {
   /// Whether a message could be published now.
   public var isReady: Bool { session.isReady }
 
-  /// The current channel, for questions such as a queue's depth; `nil` while there is no connection.
+  /// The current channel, for questions such as a queue's depth; `nil` without a connection.
   public var channel: AMQPChannel? { session.channel }
 
-  /// Publishes once and returns when confirmed; fails at once while there is no connection or an alarm is on.
+  /// Publishes once and returns when the broker has confirmed. It fails at once without a connection and during an
+  /// alarm.
   ///
-  /// For a caller that can say "try later" to somebody, as the gateway does.
+  /// It is for a caller that can tell somebody to try later, as the gateway does.
   ///
   /// - Throws: ``AMQPError``.
   public func publish(_ message: AMQPMessage, timeout: Duration = .seconds(10)) async throws {
@@ -56,14 +57,15 @@ public final class AMQPPublisher {
     try await channel.publish(message, timeout: timeout)
   }
 
-  /// Publishes until it is confirmed, over as many connections as it takes: at least once, with the same id.
+  /// Publishes until the broker confirms, over as many connections as necessary: at least once, with the same id.
   ///
   /// - Throws: ``AMQPError`` when the broker refuses the message, when no queue takes it, or when `patience` is over.
   public func publishSurely(_ message: AMQPMessage, patience: Duration = .seconds(600)) async throws {
     let deadline = ContinuousClock.now + patience
     while true {
       do {
-        // A late confirm is waited for: publishing again beside the first copy would only add to a slow broker's work.
+        // The publisher waits for a late confirm: a second copy beside the first would only add to a slow broker's
+        // work.
         return try await publish(message, timeout: max(.milliseconds(1), deadline - ContinuousClock.now))
       } catch let error as AMQPError {
         let isPassing = [.unreachable, .connectionLost, .channelClosed, .blocked, .timeout, .closed].contains(

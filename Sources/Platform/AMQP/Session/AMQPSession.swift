@@ -1,12 +1,12 @@
 public import EventLoop
 
-/// A connection that comes back: opens, sets up, waits for the end, and begins again with a growing delay.
+/// A connection that comes back. It opens, sets up, waits for the end, and begins again with a growing delay.
 ///
-/// librabbitmq recovers nothing, so everything that a connection needs (topology, confirm mode, consumers) is done in
-/// `setUp`, again for each connection.
+/// librabbitmq recovers nothing. So `setUp` does everything that a connection needs (topology, confirm mode,
+/// consumers), again for each connection.
 @LoopActor
 public final class AMQPSession {
-  /// What a session tells about its connection.
+  /// The changes of a session's connection.
   public enum Change: Sendable {
     case connected
     case blocked(Bool)
@@ -19,20 +19,20 @@ public final class AMQPSession {
   private let onChange: @LoopActor (Change) -> Void
   private var running: Task<Void, Never>?
   private var connection: AMQPConnection?
-  /// Whether the session is stopping, or has stopped, and connects no more.
+  /// Whether the session is stopping or has stopped. It then opens no more connections.
   public private(set) var isStopping = false
 
   private var current: AMQPChannel?
 
-  /// The set-up channel of the current connection; `nil` while there is none.
+  /// The channel of the current connection after its set-up; `nil` without a connection.
   public var channel: AMQPChannel? { current?.failure == nil ? current : nil }
 
-  /// Creates a session; nothing happens before ``start()``.
+  /// Creates a session. Nothing happens before ``start()``.
   ///
   /// - Parameters:
-  ///   - name: shown in the broker's list of connections.
-  ///   - setUp: declares what is needed and returns the channel whose end ends the connection.
-  ///   - onChange: told of every change.
+  ///   - name: the broker shows it in its list of connections.
+  ///   - setUp: declares the topology and returns the channel. The end of that channel ends the connection.
+  ///   - onChange: the session calls it at every change.
   public init(
     _ endpoint: AMQPEndpoint, name: String, onChange: @escaping @LoopActor (Change) -> Void,
     setUp: @escaping @LoopActor (AMQPConnection) async throws -> AMQPChannel
@@ -43,16 +43,16 @@ public final class AMQPSession {
     self.setUp = setUp
   }
 
-  /// Whether messages can be published now.
+  /// Whether the session can publish messages now.
   public var isReady: Bool { channel != nil && connection?.isBlocked == false }
 
-  /// Starts to connect; a second call is without effect.
+  /// Starts to connect. A second call does nothing.
   public func start() {
     guard running == nil, !isStopping else { return }
     running = Task { @LoopActor in await run() }
   }
 
-  /// Closes the connection properly and connects no more; may be called without a start, and twice.
+  /// Closes the connection properly and opens no more. A caller may call it without a start, and twice.
   public func stop() async {
     isStopping = true
     running?.cancel()
