@@ -2,12 +2,12 @@ import COpenSSL
 
 /// An operation that OpenSSL refused or could not finish.
 public struct CryptoError: Error, Sendable, CustomStringConvertible {
-  /// What was attempted, in a few words, for example `read a P-256 private key`.
+  /// The operation, in a few words, for example `read a P-256 private key`.
   public let operation: String
-  /// OpenSSL's reasons, oldest first, or our own when OpenSSL had no objection.
+  /// OpenSSL's reasons, oldest first, or a cause of this module's own if OpenSSL had no objection.
   public let cause: String
 
-  /// Creates an error with a cause of our own.
+  /// Creates an error with a cause of this module's own.
   public init(operation: String, cause: String) {
     self.operation = operation
     self.cause = cause
@@ -15,7 +15,7 @@ public struct CryptoError: Error, Sendable, CustomStringConvertible {
 
   public var description: String { "could not \(operation): \(cause)" }
 
-  /// Takes the causes from this thread's error queue and leaves it empty; call it right after the failed call.
+  /// Takes the causes from this thread's error queue and leaves it empty. Call it right after the failed call.
   static func taken(during operation: String) -> CryptoError {
     var causes: [String] = []
     while true {

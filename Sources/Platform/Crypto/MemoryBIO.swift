@@ -2,7 +2,7 @@ import COpenSSL
 
 /// OpenSSL's in-memory stream, for the functions that read and write PEM.
 enum MemoryBIO {
-  /// Runs `body` with a stream over a copy of `text`; the stream ends with the call.
+  /// Runs `body` with a stream over a copy of `text`. The stream ends with the call.
   static func reading<Value>(_ text: String, _ body: (OpaquePointer) -> Value?) -> Value? {
     var text = text
     return text.withUTF8 { bytes in
@@ -12,12 +12,12 @@ enum MemoryBIO {
     }
   }
 
-  /// Returns what `body` wrote to a new stream, or `nil` when it returns false.
+  /// Returns the bytes that `body` wrote to a new stream, or `nil` when it returns false.
   static func written(_ body: (OpaquePointer) -> Bool) -> [UInt8]? {
     guard let bio = BIO_new(BIO_s_mem()) else { return nil }
     defer { BIO_free(bio) }
     guard body(bio) else { return nil }
-    // BIO_get_mem_data is a macro that Swift does not see; BIO_pending is another.
+    // BIO_get_mem_data and BIO_pending are macros, which Swift does not see.
     let count = BIO_ctrl(bio, BIO_CTRL_PENDING, 0, nil)
     var bytes = [UInt8](repeating: 0, count: max(0, count))
     let read = BIO_read(bio, &bytes, Int32(clamping: bytes.count))
@@ -25,7 +25,8 @@ enum MemoryBIO {
   }
 }
 
-/// A password callback that has none: without it OpenSSL would ask on the terminal for an encrypted key.
+/// A password callback that gives no password. Without it OpenSSL would ask for an encrypted key's password on the
+/// terminal.
 func noPassword(
   _ buffer: UnsafeMutablePointer<CChar>?, _ size: Int32, _ isForWriting: Int32, _ context: UnsafeMutableRawPointer?
 ) -> Int32 {

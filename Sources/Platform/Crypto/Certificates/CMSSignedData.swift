@@ -1,26 +1,26 @@
 import COpenSSL
 
-/// A signed message after RFC 5652 (PKCS #7) that carries its content and has exactly one signer, whose signature was
-/// checked when it was read.
+/// A signed message after RFC 5652 (PKCS #7) with its content and exactly one signer.
 ///
-/// Nothing is said about who the signer is: the certificate came with the message.
+/// The initializer has checked the signature. This says nothing about the signer's identity, because the certificate
+/// came with the message.
 public struct CMSSignedData: Sendable {
-  /// Why a message was not taken.
+  /// Why a message is refused.
   public enum Refusal: Error, Sendable, Equatable {
-    /// Not such a message; the reason.
+    /// The bytes are not such a message; the reason.
     case malformed(String)
-    /// The enclosed signer's key did not sign the content.
+    /// The key of the enclosed signer did not sign the content.
     case signatureInvalid
   }
 
-  /// What was signed.
+  /// The signed content.
   public let content: [UInt8]
   /// The certificate of the signer.
   public let signer: Certificate
-  /// All certificates that came along, the signer's among them, in no order.
+  /// All enclosed certificates with the signer's among them, in no order.
   public let certificates: [Certificate]
 
-  /// Reads a message in BER or DER, and nothing behind it, and checks its signature.
+  /// Reads a message in BER or DER and checks its signature. Further bytes behind the message are an error.
   public init(_ bytes: [UInt8]) throws(Refusal) {
     defer { ERR_clear_error() }
     let (parsed, rest) = bytes.withUnsafeBufferPointer { buffer in
@@ -48,7 +48,7 @@ public struct CMSSignedData: Sendable {
     guard CMS_verify(cms, nil, nil, nil, nil, flags) == 1 else { throw .signatureInvalid }
     var found: OpaquePointer?
     CMS_SignerInfo_get0_algs(OpaquePointer(info), nil, &found, nil, nil)
-    // The message owns its reference.
+    // `X509_up_ref` takes a reference for the certificate, since the message owns its own.
     guard let found, X509_up_ref(found) == 1 else { throw .malformed("the signer's certificate is missing") }
     guard let signer = try? Certificate(takingOwnershipOf: found) else {
       throw .malformed("the signer's certificate cannot be read")
@@ -56,9 +56,9 @@ public struct CMSSignedData: Sendable {
     self.signer = signer
   }
 
-  /// Digests that a signature may be over; CMS itself would also take MD5.
+  /// The digests that a signature may use. CMS itself would also accept MD5.
   private static let digests = [NID_sha1, NID_sha256, NID_sha384, NID_sha512]
-  /// No message needs more; each costs time before anything is known of the sender.
+  /// No message needs more certificates, and each costs time while the sender is still unknown.
   private static let maxCertificates: Int32 = 16
 
   private static func check(_ signer: OpaquePointer) throws(Refusal) {
@@ -80,7 +80,7 @@ public struct CMSSignedData: Sendable {
     var areReadable = true
     for index in 0..<max(0, OPENSSL_sk_num(stack)) {
       guard let pointer = OPENSSL_sk_value(stack, index) else { continue }
-      // Takes each reference, also when it cannot be read: all of them are the caller's.
+      // The certificate takes over the reference even if it cannot be read: the caller owns all of them.
       if let certificate = try? Certificate(takingOwnershipOf: OpaquePointer(pointer)) {
         certificates.append(certificate)
       } else {

@@ -2,10 +2,10 @@ import COpenSSL
 
 /// An X.509 certificate, parsed completely when it is created.
 public final class Certificate: @unchecked Sendable {
-  // Sendable is right: an X509 object does not change after it was parsed, its reference count is atomic, and the one
-  // thing OpenSSL adds later, the decoded extensions, is added in init before anybody else can see the object.
+  // Sendable is right: an X509 object does not change after it was parsed, and its reference count is atomic. OpenSSL
+  // adds nothing later but the decoded extensions, and `init` makes it add them before anybody else can see the object.
   let pointer: OpaquePointer
-  /// The DER encoding that the certificate was read from or is written as.
+  /// The DER encoding from which the certificate was read, or in which it is written.
   public let der: [UInt8]
 
   /// Takes over one reference of `pointer`.
@@ -15,12 +15,12 @@ public final class Certificate: @unchecked Sendable {
     let count = i2d_X509(pointer, &output)
     defer { CRYPTO_free(output, #fileID, #line) }
     der = count > 0 ? Array(UnsafeBufferPointer(start: output, count: Int(count))) : []
-    // Decodes the extensions; the answer itself does not matter, -1 asks for no purpose.
+    // This call decodes the extensions. Its answer does not matter, since -1 asks for no purpose.
     let decoded = X509_check_purpose(pointer, -1, 0)
     guard count > 0, decoded == 1 else { throw .taken(during: "read a certificate's extensions") }
   }
 
-  /// Reads exactly one DER certificate; a byte too many is an error.
+  /// Reads exactly one DER certificate. A further byte is an error.
   public convenience init(der: [UInt8]) throws(CryptoError) {
     let operation = "read a DER certificate"
     let (parsed, rest) = der.withUnsafeBufferPointer { bytes in
@@ -46,10 +46,10 @@ public final class Certificate: @unchecked Sendable {
 
   /// Reads one DER certificate, or PEM with one or more.
   ///
-  /// - Throws: ``CryptoError``, also when there is none.
+  /// - Throws: ``CryptoError``, also when there is no certificate.
   public static func all(in bytes: [UInt8]) throws(CryptoError) -> [Certificate] {
     let end = "-----END CERTIFICATE-----"
-    // DER begins with a SEQUENCE, which is not a character of any PEM file.
+    // DER begins with a SEQUENCE byte. No PEM file has that character.
     if bytes.first == 0x30 { return [try Certificate(der: bytes)] }
     var certificates: [Certificate] = []
     var rest = String(decoding: bytes, as: UTF8.self)[...]

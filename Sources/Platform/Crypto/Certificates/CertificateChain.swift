@@ -4,13 +4,13 @@ import COpenSSL
 public struct CertificateChain: Sendable {
   /// Why a chain is not trusted.
   public enum Untrusted: Error, Sendable, Equatable {
-    /// No path from the leaf over the intermediate to a pinned root was valid at the time; OpenSSL's reason.
+    /// No path from the leaf over the intermediate to a pinned root was valid at the time. Holds OpenSSL's reason.
     case noValidPath(String)
-    /// The path that OpenSSL found does not have the intermediate between the leaf and a root.
+    /// OpenSSL found a path that does not have the intermediate between the leaf and a root.
     case unexpectedPath
     /// The intermediate lacks the basic constraints of a certificate authority.
     case intermediateNotAuthority
-    /// A key usage extension forbids what the key was used for.
+    /// A key usage extension forbids the use of the key.
     case keyUsage
   }
 
@@ -27,11 +27,11 @@ public struct CertificateChain: Sendable {
 
   /// Checks that the chain ends at one of `roots` and was valid at a time, in milliseconds since 1970.
   ///
-  /// Only `roots` are trusted: a root that came along with the message is not even looked at. X509_V_FLAG_X509_STRICT
-  /// stays off, since test authorities in wide use lack the key identifiers that it asks for.
+  /// It trusts only `roots`, and does not even look at a root that came with the message. X509_V_FLAG_X509_STRICT stays
+  /// off, since test authorities in wide use lack the key identifiers for which it asks.
   ///
   /// - Parameter securityLevel: OpenSSL's level for keys and digests; 2 refuses SHA-1 and RSA below 2048 bits.
-  /// - Returns: The root that the chain ends at.
+  /// - Returns: The root at which the chain ends.
   public func verify(
     against roots: [Certificate], at milliseconds: Int64, securityLevel: Int32 = 2
   ) throws(Untrusted) -> Certificate {
@@ -41,8 +41,8 @@ public struct CertificateChain: Sendable {
     return root
   }
 
-  /// Tries the roots with the issuer's name one by one: of two with the same name, as after a change of keys, OpenSSL
-  /// would only try one.
+  /// Tries the roots with the issuer's name one by one. If two roots have the same name, as after a change of keys,
+  /// OpenSSL would only try one.
   private func rootOfValidPath(
     among roots: [Certificate], at milliseconds: Int64, securityLevel: Int32
   ) throws(Untrusted) -> Certificate {
@@ -77,7 +77,7 @@ public struct CertificateChain: Sendable {
       throw .noValidPath(CryptoError.taken(during: "prepare a chain").cause)
     }
     let parameters = X509_STORE_CTX_get0_param(context)
-    // Rounded down also before 1970, so that a time in the last second of validity is inside.
+    // Rounds down before 1970 too, so that a time in the last second of validity is inside.
     X509_VERIFY_PARAM_set_time(parameters, Int(milliseconds / 1000 - (milliseconds % 1000 < 0 ? 1 : 0)))
     X509_VERIFY_PARAM_set_auth_level(parameters, securityLevel)
     guard X509_verify_cert(context) == 1 else {

@@ -2,7 +2,7 @@ import COpenSSL
 
 /// HMAC with SHA-256.
 public enum HMACSHA256 {
-  /// Returns the 32 bytes that authenticate `message` under `key`; compare them with ``constantTimeEqual(_:_:)``.
+  /// Returns the 32 bytes that authenticate `message` under `key`. Compare them with ``constantTimeEqual(_:_:)``.
   public static func authenticate(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: 32) { output, count in
       var length: UInt32 = 0

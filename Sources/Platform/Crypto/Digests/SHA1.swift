@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// SHA-1, only for the device hash of app receipts, whose form Apple fixed: it is not collision resistant.
+/// SHA-1. Use it only for the device hash of app receipts, whose form Apple fixed: it is not collision resistant.
 public enum SHA1 {
   /// Returns the 20 bytes of the digest of `bytes`.
   public static func hash(_ bytes: [UInt8]) -> [UInt8] {

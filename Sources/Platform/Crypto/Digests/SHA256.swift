@@ -2,10 +2,10 @@ import COpenSSL
 
 /// SHA-256.
 public enum SHA256 {
-  /// The bytes of a digest.
+  /// The number of bytes of a digest.
   public static let size = 32
 
-  /// Fetched once: OpenSSL 3 otherwise looks the algorithm up by name at every call.
+  /// The algorithm, fetched once. OpenSSL 3 otherwise looks it up by name at every call.
   ///
   /// `nonisolated(unsafe)` is right: an `EVP_MD` never changes after it was fetched, and this one is never freed.
   nonisolated(unsafe) static let algorithm: OpaquePointer = {

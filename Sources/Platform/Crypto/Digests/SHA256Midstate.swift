@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// SHA-256 after a first part, for texts that begin alike: the rest can be hashed without the first part again.
+/// SHA-256 after a first part. Texts that begin alike then need only the hashing of their rest.
 public final class SHA256Midstate: @unchecked Sendable {
-  // Sendable is right: the state is complete when `init` ends and is only copied from then on.
+  // Sendable is right: the state is complete when `init` ends. From then on this type only copies it.
   private let context: OpaquePointer
 
   /// Hashes the first part.

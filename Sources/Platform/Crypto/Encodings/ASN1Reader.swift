@@ -1,9 +1,9 @@
 import COpenSSL
 
-/// Goes through the values of a DER text one after the other.
+/// Goes through the values of a DER text, one after the other.
 ///
-/// OpenSSL finds where each value starts and ends (`ASN1_get_object`); only what it has no function for, the walk over
-/// a type that is not compiled into it, is done here.
+/// OpenSSL finds the start and the end of each value (`ASN1_get_object`). It has no function that walks over a type
+/// which is not compiled into it, so this type does that.
 public struct ASN1Reader {
   /// A text that is not DER.
   public struct Malformed: Error, Sendable {
@@ -11,7 +11,7 @@ public struct ASN1Reader {
     public init() {}
   }
 
-  /// The universal tags that are used here (ITU-T X.680, table 1).
+  /// The universal tags that readers here need (ITU-T X.680, table 1).
   public enum Tag {
     public static let integer: Int32 = 2
     public static let octetString: Int32 = 4
@@ -21,21 +21,21 @@ public struct ASN1Reader {
     public static let ia5String: Int32 = 22
   }
 
-  /// One value: its universal tag and what is in it.
+  /// One value: its universal tag and its content.
   public struct Value: Sendable {
     public let tag: Int32
-    /// Whether values are in it.
+    /// Whether the content consists of values.
     public let isConstructed: Bool
     public let content: ArraySlice<UInt8>
 
-    /// The number, of an `INTEGER` of up to 64 bits; `nil` otherwise.
+    /// The number of an `INTEGER` of up to 64 bits; `nil` for other values.
     public var integer: Int64? {
       guard tag == Tag.integer, (1...8).contains(content.count) else { return nil }
       let start: Int64 = content.first ?? 0 >= 0x80 ? -1 : 0
       return content.reduce(start) { $0 << 8 | Int64($1) }
     }
 
-    /// The text, of a `UTF8String` or an `IA5String`; `nil` otherwise.
+    /// The text of a `UTF8String` or an `IA5String`; `nil` for other values.
     public var text: String? {
       switch tag {
       case Tag.utf8String: String(validating: content, as: UTF8.self)
@@ -52,7 +52,7 @@ public struct ASN1Reader {
     rest = bytes
   }
 
-  /// Whether every value was read.
+  /// Whether the reader has read every value.
   public var isAtEnd: Bool { rest.isEmpty }
 
   /// Returns the next value, or `nil` at the end.
@@ -64,7 +64,8 @@ public struct ASN1Reader {
       let result = ASN1_get_object(&position, &length, &tag, &classBits, buffer.count)
       return (result, position.map { $0 - (buffer.baseAddress ?? $0) } ?? 0)
     }
-    // 0x80: no value, or one that goes beyond the end. 0x01: an indefinite length, which DER does not have.
+    // 0x80 means no value, or a value that goes beyond the end. 0x01 means an indefinite length, which DER does not
+    // have.
     guard result & 0x81 == 0, classBits == V_ASN1_UNIVERSAL, length >= 0, headLength + length <= rest.count else {
       ERR_clear_error()
       throw Malformed()
@@ -74,7 +75,7 @@ public struct ASN1Reader {
     return Value(tag: tag, isConstructed: result & V_ASN1_CONSTRUCTED != 0, content: content)
   }
 
-  /// Returns the only value of a text.
+  /// Returns the value of a text that has exactly one.
   public static func value(_ bytes: ArraySlice<UInt8>) throws(Malformed) -> Value {
     var reader = ASN1Reader(bytes)
     guard let value = try reader.next(), reader.isAtEnd else { throw Malformed() }

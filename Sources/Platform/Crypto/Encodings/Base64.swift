@@ -5,7 +5,7 @@ public enum Base64 {
     Base64Alphabet.standard.encode(bytes, padded: true)
   }
 
-  /// Returns the bytes of `text`, or `nil` when it is not exactly what ``encode(_:)`` writes: no line breaks, no
+  /// Returns the bytes of `text`, or `nil` unless ``encode(_:)`` would write exactly this text: no line breaks, no
   /// missing padding.
   public static func decode(_ text: some StringProtocol) -> [UInt8]? {
     let utf8 = Array(text.utf8)

@@ -1,10 +1,10 @@
-/// The two alphabets of RFC 4648 and the bit shuffling that they share.
+/// The two alphabets of RFC 4648, and the bit operations that they share.
 struct Base64Alphabet: Sendable {
   static let standard = Base64Alphabet("+", "/")
   static let urlSafe = Base64Alphabet("-", "_")
 
   private let characters: [UInt8]
-  /// The value of each ASCII character, 255 for those outside the alphabet.
+  /// The value of each ASCII character; 255 for a character outside the alphabet.
   private let values: [UInt8]
 
   private init(_ character62: Unicode.Scalar, _ character63: Unicode.Scalar) {
@@ -32,10 +32,12 @@ struct Base64Alphabet: Sendable {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Returns the bytes of unpadded text; `nil` for a stray character, a length that cannot be, or set bits behind the
-  /// last byte, so that each byte string has exactly one text.
+  /// Returns the bytes of unpadded text.
+  ///
+  /// Returns `nil` for a stray character, an impossible length, or set bits behind the last byte. So each byte string
+  /// has exactly one text.
   func decode(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
-    // One character alone encodes nothing.
+    // A single character encodes nothing.
     guard text.count % 4 != 1 else { return nil }
     var isWellFormed = true
     let bytes = [UInt8](unsafeUninitializedCapacity: text.count / 4 * 3 + 2) { output, count in
@@ -44,7 +46,7 @@ struct Base64Alphabet: Sendable {
         while index + 4 <= text.count {
           let (a, b) = (values[Int(text[index])], values[Int(text[index + 1])])
           let (c, d) = (values[Int(text[index + 2])], values[Int(text[index + 3])])
-          // Values are below 64, strays 255.
+          // Values are below 64; a stray character is 255.
           guard a | b | c | d < 64 else {
             isWellFormed = false
             return

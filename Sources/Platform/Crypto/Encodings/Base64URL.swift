@@ -5,7 +5,7 @@ public enum Base64URL {
     Base64Alphabet.urlSafe.encode(bytes, padded: false)
   }
 
-  /// Returns the bytes of `text`, or `nil` when it is not exactly what ``encode(_:)`` writes: no padding, no stray
+  /// Returns the bytes of `text`, or `nil` unless ``encode(_:)`` would write exactly this text: no padding, no stray
   /// character, no set bits behind the last byte.
   public static func decode(_ text: some StringProtocol) -> [UInt8]? { decode(Array(text.utf8)[...]) }
 

@@ -1,9 +1,9 @@
 /// Hexadecimal text.
 public enum Hex {
-  /// Returns two lower case digits per byte.
+  /// Returns two lower-case digits per byte.
   public static func encode(_ bytes: [UInt8]) -> String { encode(bytes[...]) }
 
-  /// Returns the same of a part.
+  /// Returns two lower-case digits per byte of a slice.
   public static func encode(_ bytes: ArraySlice<UInt8>) -> String {
     String(unsafeUninitializedCapacity: bytes.count * 2) { text in
       var next = 0

@@ -1,10 +1,11 @@
 import COpenSSL
 
 extension CertificateAuthority {
-  /// Signs a message after RFC 5652 with this authority's key, as Apple signs app receipts: the content in it, no signed
-  /// attributes, SHA-256.
+  /// Signs a message after RFC 5652 with this authority's key, as Apple signs app receipts.
   ///
-  /// - Parameter certificates: what is enclosed beside the signer's own certificate.
+  /// The message holds its content and has no signed attributes. The digest is SHA-256.
+  ///
+  /// - Parameter certificates: the certificates to enclose beside the signer's own.
   public func signedMessage(
     _ content: [UInt8], enclosing certificates: [IssuedCertificate]
   ) throws(CryptoError) -> [UInt8] {

@@ -2,14 +2,14 @@ import COpenSSL
 
 /// A certificate with its private key, which can issue further certificates: a small test PKI.
 ///
-/// For the simulator and for tests only: serial numbers are random, nothing is recorded, nothing can be revoked.
+/// It is only for the simulator and for tests: serial numbers are random, and it records and revokes nothing.
 public final class CertificateAuthority: Sendable {
   /// The authority's own certificate.
   public let certificate: IssuedCertificate
-  /// The key that it signs with.
+  /// The authority's key for signatures.
   public let key: IssuingKey
 
-  /// Takes up an authority that exists; whether certificate and key belong together is the caller's knowledge.
+  /// Takes up an existing authority. The caller must know that certificate and key belong together.
   public init(certificate: IssuedCertificate, key: IssuingKey) {
     self.certificate = certificate
     self.key = key
@@ -32,7 +32,7 @@ public final class CertificateAuthority: Sendable {
     return CertificateAuthority(certificate: try issue(profile, for: key), key: key)
   }
 
-  /// Issues a certificate for `subjectKey`, signed with ECDSA over SHA-384 as Apple's are.
+  /// Issues a certificate for `subjectKey`. The signature is ECDSA over SHA-384, as in Apple's certificates.
   public func issue(_ profile: CertificateProfile, for subjectKey: IssuingKey) throws(CryptoError) -> IssuedCertificate
   {
     try Self.makeCertificate(profile, for: subjectKey, issuer: self)
@@ -52,7 +52,7 @@ public final class CertificateAuthority: Sendable {
       X509_time_adj_ex(X509_getm_notBefore(certificate), 0, Int(profile.notBefore.components.seconds), nil) != nil,
       X509_time_adj_ex(X509_getm_notAfter(certificate), 0, Int(profile.notAfter.components.seconds), nil) != nil,
       X509_set_pubkey(certificate, subjectKey.handle.pointer) == 1,
-      // X509_get_subject_name is the certificate's own name, to be filled in place.
+      // X509_get_subject_name returns the certificate's own name; this call fills it in place.
       X509_NAME_add_entry_by_txt(
         X509_get_subject_name(certificate), "CN", MBSTRING_FLAG, profile.commonName, -1, -1, 0) == 1,
       X509_set_issuer_name(certificate, X509_get_subject_name(issuer?.certificate.pointer ?? certificate)) == 1

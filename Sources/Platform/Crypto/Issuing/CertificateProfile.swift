@@ -1,12 +1,12 @@
 import Formats
 
-/// What one certificate is for: its name, its life and its extensions.
+/// The purpose of one certificate: its name, its life and its extensions.
 ///
-/// For the simulator and for tests only.
+/// It is only for the simulator and for tests.
 public struct CertificateProfile: Sendable {
-  /// What the certificate's key may do.
+  /// The permitted uses of the certificate's key.
   public enum Use: Equatable, Sendable {
-    /// Sign certificates, with at most this many authorities below; `nil` is no limit.
+    /// Sign certificates, with at most this many authorities below; `nil` means no limit.
     case authority(pathLength: Int?)
     /// Sign data, as the leaf of Apple's chain does.
     case signing
@@ -16,16 +16,16 @@ public struct CertificateProfile: Sendable {
 
   /// The common name.
   public var commonName: String
-  /// What the key may do.
+  /// The permitted use of the key.
   public var use: Use
-  /// Object identifiers of extensions that are only there to be there; their value is ASN.1 NULL.
+  /// Object identifiers of extensions that only have to be present. Their value is ASN.1 NULL.
   public var markers: [String]
-  /// From when it is valid, relative to now; in the past, because clocks differ.
+  /// The start of validity relative to now. It lies in the past, because clocks differ.
   public var notBefore: Duration
-  /// Until when it is valid, relative to now.
+  /// The end of validity relative to now.
   public var notAfter: Duration
 
-  /// Creates a profile: valid from yesterday on, for ten years.
+  /// Creates a profile that is valid from yesterday on, for ten years.
   public init(
     commonName: String, use: Use, markers: [String] = [], notBefore: Duration = .seconds(-86_400),
     notAfter: Duration = .seconds(3650 * 86_400)
@@ -37,7 +37,7 @@ public struct CertificateProfile: Sendable {
     self.notAfter = notAfter
   }
 
-  /// The extensions in OpenSSL's configuration syntax, in the order they are written.
+  /// The extensions in OpenSSL's configuration syntax, in the order of writing.
   var extensions: [(name: String, value: String)] {
     switch use {
     case .authority(let pathLength):

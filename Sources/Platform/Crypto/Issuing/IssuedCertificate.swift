@@ -1,10 +1,10 @@
 import COpenSSL
 
-/// An X.509 certificate that a ``CertificateAuthority`` made, or one read again from its DER form.
+/// An X.509 certificate from a ``CertificateAuthority``, newly made or read again from its DER form.
 ///
-/// For the simulator and for tests only.
+/// It is only for the simulator and for tests.
 public final class IssuedCertificate: @unchecked Sendable {
-  // Sendable is right: the X509 is not changed after init, and OpenSSL locks what it caches inside.
+  // Sendable is right: nothing changes the X509 after `init`, and OpenSSL locks its own caches inside.
   let pointer: OpaquePointer
   /// The certificate's encoding.
   public let der: [UInt8]

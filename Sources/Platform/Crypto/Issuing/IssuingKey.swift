@@ -1,14 +1,14 @@
 import COpenSSL
 
-/// A private key that certificates are issued for or with.
+/// A private key for which, or with which, an authority issues certificates.
 ///
-/// For the simulator and for tests only: a production process never issues certificates.
+/// It is only for the simulator and for tests: a production process never issues certificates.
 public final class IssuingKey: Sendable {
   /// The curves of Apple's own chain.
   public enum Curve: String, Sendable {
     /// The curve of Apple's root and intermediate.
     case p384 = "P-384"
-    /// The curve of Apple's leaf, and so of ES256.
+    /// The curve of Apple's leaf, and therefore of ES256.
     case p256 = "P-256"
   }
 
@@ -38,7 +38,7 @@ public final class IssuingKey: Sendable {
     return IssuingKey(takingOwnershipOf: pointer)
   }
 
-  /// The key as an unencrypted PKCS#8 block; a secret.
+  /// The key as an unencrypted PKCS#8 block. It is a secret.
   public var pem: String {
     let bytes = MemoryBIO.written { PEM_write_bio_PKCS8PrivateKey($0, handle.pointer, nil, nil, 0, nil, nil) == 1 }
     guard let bytes else { preconditionFailure("A private key that was read could not be written.") }

@@ -1,15 +1,15 @@
 /// Makes compact JWS with one chain of certificates.
 ///
-/// For the simulator, benchmarks and tests only.
+/// It is only for the simulator, benchmarks and tests.
 public struct PayloadSigner: Sendable {
   private let key: P256PrivateKey
-  /// The encoded header with its dot; it only depends on the chain.
+  /// The encoded header with its dot. It depends only on the chain.
   private let header: [UInt8]
 
-  /// Creates a signer with the leaf's key; all three certificates go into the header.
+  /// Creates a signer with the leaf's key. All three certificates go into the header.
   public init(leaf: CertificateAuthority, intermediate: CertificateAuthority, root: CertificateAuthority) throws {
     key = try P256PrivateKey(pem: leaf.key.pem)
-    // RFC 7515: the certificates are in plain Base64, whatever the rest is in. Base64 needs no escaping in JSON.
+    // RFC 7515: the certificates are in plain Base64, and the rest is in base64url. Base64 needs no escaping in JSON.
     let chain = [leaf, intermediate, root].map { "\"\(Base64.encode($0.certificate.der))\"" }.joined(separator: ",")
     header = Array((Base64URL.encode(Array("{\"alg\":\"ES256\",\"x5c\":[\(chain)]}".utf8)) + ".").utf8)
   }
@@ -20,7 +20,7 @@ public struct PayloadSigner: Sendable {
     return String(decoding: message, as: UTF8.self) + "." + Base64URL.encode(try key.signature(for: message))
   }
 
-  /// Returns the JWS of a payload that was changed after it was signed.
+  /// Returns the JWS of a payload that somebody changed after the signature.
   public func signAndTamper(_ payload: [UInt8]) throws -> String {
     let parts = try sign(payload).split(separator: ".")
     let changed = payload.dropLast() + Array(",\"offerIdentifier\":\"tampered\"}".utf8)

@@ -1,17 +1,17 @@
 import COpenSSL
 
-/// The check of signatures over digests by one key, made ready once.
+/// The check of signatures over digests by one key, prepared once.
 ///
-/// OpenSSL looks the algorithm up by name, under a lock, each time a check is made ready, which costs 15,000
-/// instructions beside the 830,000 of a check on P-256. Made ready once it may check as often as wanted
-/// (EVP_PKEY_verify(3)), but only for one thread at a time.
+/// At each preparation OpenSSL looks the algorithm up by name, under a lock. That costs 15,000 instructions beside the
+/// 830,000 of a check on P-256. One preparation serves any number of checks (EVP_PKEY_verify(3)), but only for one
+/// thread at a time.
 final class DigestVerification: @unchecked Sendable {
-  // Sendable is right: what `context` points to is only used by who has `lock`, which is made for several threads; both
-  // pointers are set once, and freed once, here in deinit.
+  // Sendable is right: only the holder of `lock`, which is made for several threads, uses the object behind `context`.
+  // `init` sets both pointers once, and `deinit` frees them once.
   private let context: OpaquePointer
   private let lock: UnsafeMutableRawPointer
 
-  /// Makes a check ready; `nil` when OpenSSL does not take the key, which may be anybody's: it signs nothing then.
+  /// Prepares a check; `nil` when OpenSSL does not take the key. The key may be anybody's: it then signs nothing.
   init?(by key: KeyHandle) {
     let context = EVP_PKEY_CTX_new_from_pkey(nil, key.pointer, nil)
     guard let context, EVP_PKEY_verify_init(context) == 1, let lock = CRYPTO_THREAD_lock_new() else {
@@ -27,12 +27,12 @@ final class DigestVerification: @unchecked Sendable {
     CRYPTO_THREAD_lock_free(lock)
   }
 
-  /// Returns whether `signature` (DER for ECDSA) is one over a digest.
+  /// Returns whether `signature` (DER for ECDSA) is a signature over a digest.
   func accepts(_ signature: [UInt8], forDigest digest: [UInt8]) -> Bool {
     guard CRYPTO_THREAD_write_lock(lock) == 1 else { return false }
     let isRight = EVP_PKEY_verify(context, signature, signature.count, digest, digest.count) == 1
     CRYPTO_THREAD_unlock(lock)
-    // A wrong signature is an answer, not an error: nothing of it may be left for the next call to find.
+    // A wrong signature is an answer, not an error: the next call must not find an error of this one.
     if !isRight { ERR_clear_error() }
     return isRight
   }

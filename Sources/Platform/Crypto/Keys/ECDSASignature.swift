@@ -2,10 +2,10 @@ import COpenSSL
 
 /// The two forms of an ECDSA signature on P-256: OpenSSL's DER and the 64 bytes r‖s of JSON Web Signatures.
 enum ECDSASignature {
-  /// Returns the DER form of r‖s (a SEQUENCE of two INTEGERs, RFC 3279 section 2.2.3), or `nil` when it is not 64
-  /// bytes.
+  /// Returns the DER form of r‖s (a SEQUENCE of two INTEGERs, RFC 3279 section 2.2.3), or `nil` unless it has 64 bytes.
   ///
-  /// Written out, since OpenSSL makes two numbers and a structure of it first, for every signature that is checked.
+  /// This function writes the bytes itself. OpenSSL would first make two numbers and a structure, for every signature
+  /// to check.
   static func der(fromRaw raw: [UInt8]) -> [UInt8]? {
     guard raw.count == 64 else { return nil }
     var der: [UInt8] = [0x30, 0]
@@ -16,7 +16,7 @@ enum ECDSASignature {
     return der
   }
 
-  /// An INTEGER has no zeros in front, but for the one without which it would be negative.
+  /// Appends an INTEGER. It has no leading zeros, except one that keeps it from being negative.
   private static func appendInteger(_ number: ArraySlice<UInt8>, to der: inout [UInt8]) {
     let last = number.endIndex - 1
     let digits = number[(number[..<last].firstIndex { $0 != 0 } ?? last)...]
@@ -27,7 +27,7 @@ enum ECDSASignature {
     der.append(contentsOf: digits)
   }
 
-  /// Returns r‖s of a DER signature, each number filled up to 32 bytes.
+  /// Returns r‖s of a DER signature, each number padded to 32 bytes.
   static func raw(fromDER der: [UInt8]) -> [UInt8]? {
     let signature = der.withUnsafeBufferPointer { bytes in
       var start = bytes.baseAddress

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// A private key that makes Ed25519 signatures (RFC 8032), kept as its 32 bytes of seed.
+/// A private key that makes Ed25519 signatures (RFC 8032). It keeps the 32 bytes of its seed.
 public final class Ed25519PrivateKey: Sendable {
   private let handle: KeyHandle
 
@@ -24,14 +24,14 @@ public final class Ed25519PrivateKey: Sendable {
     }
   }
 
-  /// Returns the 64 bytes of the signature over `message`; the same for the same message.
+  /// Returns the 64 bytes of the signature over `message`. The same message always gets the same signature.
   public func signature(for message: [UInt8]) throws(CryptoError) -> [UInt8] {
     let operation = "sign with an Ed25519 key"
     guard let context = EVP_MD_CTX_new() else { throw .taken(during: operation) }
     defer { EVP_MD_CTX_free(context) }
     var signature = [UInt8](repeating: 0, count: 64)
     var count = signature.count
-    // Ed25519 hashes by itself, so there is no digest to name.
+    // Ed25519 does its own hashing, so the call names no digest.
     guard EVP_DigestSignInit(context, nil, nil, nil, handle.pointer) == 1,
       EVP_DigestSign(context, &signature, &count, message, message.count) == 1, count == 64
     else { throw .taken(during: operation) }

@@ -1,9 +1,9 @@
 import COpenSSL
 
-/// An `EVP_PKEY` and the operations that all kinds of key share.
+/// An `EVP_PKEY` and the operations that all kinds of keys share.
 final class KeyHandle: @unchecked Sendable {
-  // Sendable is right: an EVP_PKEY does not change after it was made, its reference count is atomic, and OpenSSL
-  // guards what it caches inside with its own lock. The pointer is freed once, here in deinit.
+  // Sendable is right: an EVP_PKEY does not change after it was made, its reference count is atomic, and OpenSSL guards
+  // its own caches with its own lock. `deinit` frees the pointer once.
   let pointer: OpaquePointer
 
   /// Takes over one reference of `pointer`.
@@ -15,7 +15,7 @@ final class KeyHandle: @unchecked Sendable {
     EVP_PKEY_free(pointer)
   }
 
-  /// Whether this is a key on the curve P-256, named or not by its parameters.
+  /// Whether this is a key on the curve P-256. Its parameters may name the curve or spell it out.
   var isP256: Bool {
     var name = [CChar](repeating: 0, count: 64)
     var length = 0
@@ -28,12 +28,13 @@ final class KeyHandle: @unchecked Sendable {
     return name.prefix(length).map(UInt8.init(bitPattern:)) == Array("prime256v1".utf8)
   }
 
-  /// Returns whether `signature` is one by this key over `message`, hashed as said, or by the scheme itself.
+  /// Returns whether `signature` is a signature by this key over `message`. The scheme hashes by itself if `algorithm`
+  /// is `nil`.
   func verifies(_ signature: [UInt8], for message: [UInt8], _ algorithm: OpaquePointer? = nil) -> Bool {
     guard let context = EVP_MD_CTX_new() else { return false }
     defer {
       EVP_MD_CTX_free(context)
-      // A wrong signature is an answer, not an error: nothing of it may be left for the next call to find.
+      // A wrong signature is an answer, not an error: the next call must not find an error of this one.
       ERR_clear_error()
     }
     return EVP_DigestVerifyInit(context, nil, algorithm, nil, pointer) == 1

@@ -8,7 +8,7 @@ public final class P256PrivateKey: Sendable {
     self.handle = handle
   }
 
-  /// Reads an unencrypted PKCS#8 `BEGIN PRIVATE KEY` block; a key of another kind or curve is an error.
+  /// Reads an unencrypted PKCS#8 `BEGIN PRIVATE KEY` block. A key of another kind or curve is an error.
   public convenience init(pem: String) throws(CryptoError) {
     let operation = "read a P-256 private key"
     guard let pointer = MemoryBIO.reading(pem, { PEM_read_bio_PrivateKey($0, nil, noPassword, nil) }) else {
@@ -36,7 +36,7 @@ public final class P256PrivateKey: Sendable {
     let operation = "sign with a P-256 key"
     guard let context = EVP_MD_CTX_new() else { throw .taken(during: operation) }
     defer { EVP_MD_CTX_free(context) }
-    // A P-256 signature in DER is at most 72 bytes.
+    // A P-256 signature in DER has at most 72 bytes.
     var der = [UInt8](repeating: 0, count: 80)
     var count = der.count
     guard EVP_DigestSignInit(context, nil, SHA256.algorithm, nil, handle.pointer) == 1,
@@ -48,7 +48,7 @@ public final class P256PrivateKey: Sendable {
 
   /// The public half.
   public var publicKey: P256PublicKey {
-    // Through the encoding, so that the result cannot leak the private half through a shared handle.
+    // The encoding comes between, so that the result cannot leak the private half through a shared handle.
     var output: UnsafeMutablePointer<UInt8>?
     let count = i2d_PUBKEY(handle.pointer, &output)
     defer { CRYPTO_free(output, #fileID, #line) }
@@ -59,7 +59,7 @@ public final class P256PrivateKey: Sendable {
     return P256PublicKey(handle: KeyHandle(takingOwnershipOf: pointer))
   }
 
-  /// The key as an unencrypted PKCS#8 block; a secret.
+  /// The key as an unencrypted PKCS#8 block. It is a secret.
   public var pem: String {
     let bytes = MemoryBIO.written { PEM_write_bio_PKCS8PrivateKey($0, handle.pointer, nil, nil, 0, nil, nil) == 1 }
     guard let bytes else { preconditionFailure("A private key that was read could not be written.") }

@@ -10,7 +10,7 @@ public final class P256PublicKey: Sendable {
     verification = DigestVerification(by: handle)
   }
 
-  /// Reads a `BEGIN PUBLIC KEY` block; a key of another kind or curve is an error.
+  /// Reads a `BEGIN PUBLIC KEY` block. A key of another kind or curve is an error.
   public convenience init(pem: String) throws(CryptoError) {
     let operation = "read a P-256 public key"
     let handle = try KeyHandle.readingPublicPEM(pem, operation: operation)

@@ -4,7 +4,7 @@ import COpenSSL
 public final class RSAPublicKey: Sendable {
   private let handle: KeyHandle
 
-  /// Reads a `BEGIN PUBLIC KEY` block; a key of another kind or of fewer than 2048 bits is an error.
+  /// Reads a `BEGIN PUBLIC KEY` block. A key of another kind or of fewer than 2048 bits is an error.
   public init(pem: String) throws(CryptoError) {
     let operation = "read an RSA public key"
     handle = try KeyHandle.readingPublicPEM(pem, operation: operation)

@@ -1,4 +1,4 @@
-/// Returns ALPN names as they are on the wire: each with its length in front (RFC 7301, section 3.1).
+/// Returns ALPN names in their form on the wire: each with its length in front (RFC 7301, section 3.1).
 func encodedProtocols(_ names: [String]) -> [UInt8] {
   names.flatMap { [UInt8(clamping: $0.utf8.count)] + Array($0.utf8) }
 }
@@ -11,7 +11,7 @@ final class ProtocolList: Sendable {
     encoded = encodedProtocols(names)
   }
 
-  /// Returns where the first own name that the client offers too stands in `offered`.
+  /// Returns the place in `offered` of the first own name that the client offers too.
   func select(from offered: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
     for own in Self.names(in: encoded[...]) {
       for theirs in Self.names(in: offered[...]) where offered[theirs].elementsEqual(encoded[own]) { return theirs }

@@ -1,11 +1,11 @@
 import COpenSSL
 
-/// What all TLS sessions of one client share: whom it trusts and the protocols it speaks.
+/// The part that all TLS sessions of one client share: the trusted authorities and the protocols.
 public final class TLSClientContext: @unchecked Sendable {
-  // Sendable is right: the SSL_CTX is only changed in init, and OpenSSL counts its references atomically.
+  // Sendable is right: only `init` changes the SSL_CTX, and OpenSSL counts its references atomically.
   let pointer: OpaquePointer
 
-  /// Creates a context that takes TLS 1.2 and later, and no server whose certificate it cannot verify.
+  /// Creates a context. It accepts TLS 1.2 and later, and refuses every server whose certificate it cannot verify.
   ///
   /// - Parameters:
   ///   - caFile: PEM blocks of the authorities to trust; `nil` means the system's.
@@ -13,13 +13,14 @@ public final class TLSClientContext: @unchecked Sendable {
   public init(caFile: String?, applicationProtocols: [String]) throws(CryptoError) {
     guard let pointer = SSL_CTX_new(TLS_client_method()) else { throw .taken(during: "create a TLS context") }
     self.pointer = pointer
-    // A macro over SSL_CTX_ctrl that Swift does not see.
+    // This is a macro over SSL_CTX_ctrl, which Swift does not see.
     SSL_CTX_ctrl(pointer, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
     SSL_CTX_set_verify(pointer, SSL_VERIFY_PEER, nil)
-    // As libcurl does: what is in the file is trusted, also an authority that another one has signed.
+    // As in libcurl, the session trusts every certificate in the file, even an authority that another authority has
+    // signed.
     X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(pointer), UInt(X509_V_FLAG_PARTIAL_CHAIN))
     let encoded = encodedProtocols(applicationProtocols)
-    // Zero is success here, unlike everywhere else.
+    // In this call, unlike in all others, zero means success.
     guard SSL_CTX_set_alpn_protos(pointer, encoded, UInt32(encoded.count)) == 0 else {
       throw .taken(during: "offer protocols over TLS")
     }

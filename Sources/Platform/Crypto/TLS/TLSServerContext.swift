@@ -1,9 +1,9 @@
 import COpenSSL
 
-/// What all TLS sessions of one server share: its certificate, its key and the protocols it speaks.
+/// The part that all TLS sessions of one server share: its certificate, its key and the protocols.
 public final class TLSServerContext: @unchecked Sendable {
-  // Sendable is right: the SSL_CTX is only changed in init, OpenSSL counts its references atomically and locks what
-  // sessions write to it, and the protocol list never changes.
+  // Sendable is right: only `init` changes the SSL_CTX, and OpenSSL counts its references atomically. OpenSSL also
+  // locks the parts that sessions write to, and the protocol list never changes.
   let pointer: OpaquePointer
   private let protocols: ProtocolList
 
@@ -12,8 +12,8 @@ public final class TLSServerContext: @unchecked Sendable {
   /// - Parameters:
   ///   - certificateChain: PEM blocks, the server's own certificate first.
   ///   - privateKey: the PEM block of its key.
-  ///   - applicationProtocols: ALPN names in the server's order of preference; a client that offers none of them is
-  ///     refused.
+  ///   - applicationProtocols: ALPN names in the server's order of preference. The server refuses a client that offers
+  ///     none of them.
   public init(
     certificateChain: String, privateKey: String, applicationProtocols: [String] = ["h2"]
   ) throws(CryptoError) {
@@ -21,12 +21,12 @@ public final class TLSServerContext: @unchecked Sendable {
     self.pointer = pointer
     protocols = ProtocolList(applicationProtocols)
 
-    // These two are macros over SSL_CTX_ctrl that Swift does not see. Sessions are resumed by ticket, which needs no
+    // These two are macros over SSL_CTX_ctrl, which Swift does not see. Sessions resume by ticket, which needs no
     // memory here, so the cache is off.
     SSL_CTX_ctrl(pointer, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_2_VERSION), nil)
     SSL_CTX_ctrl(pointer, SSL_CTRL_SET_SESS_CACHE_MODE, Int(SSL_SESS_CACHE_OFF), nil)
     SSL_CTX_set_options(pointer, noRenegotiation)
-    // Unretained: `protocols` lives as long as the context, and every session holds the context.
+    // Unretained is right: `protocols` lives as long as the context, and every session holds the context.
     SSL_CTX_set_alpn_select_cb(pointer, onSelectProtocol, Unmanaged.passUnretained(protocols).toOpaque())
 
     try use(chain: certificateChain)
@@ -46,7 +46,7 @@ public final class TLSServerContext: @unchecked Sendable {
         let result =
           count == 0
           ? Int(SSL_CTX_use_certificate(pointer, certificate))
-          // SSL_CTX_add1_chain_cert as a macro: takes a reference of its own.
+          // This is SSL_CTX_add1_chain_cert, a macro. It takes a reference of its own.
           : SSL_CTX_ctrl(pointer, SSL_CTRL_CHAIN_CERT, 1, UnsafeMutableRawPointer(certificate))
         guard result == 1 else { return nil }
         count += 1
@@ -54,7 +54,7 @@ public final class TLSServerContext: @unchecked Sendable {
       return count > 0 ? true : nil
     }
     guard isUsable != nil else { throw .taken(during: operation) }
-    // The end of the text is an error for the reader: it must not be found by the next call.
+    // The end of the text is an error for the reader. The next call must not find it.
     ERR_clear_error()
   }
 
@@ -69,7 +69,8 @@ public final class TLSServerContext: @unchecked Sendable {
   }
 }
 
-/// `SSL_OP_NO_RENEGOTIATION`, a macro that Swift does not see: a client must not make the server work for nothing.
+/// `SSL_OP_NO_RENEGOTIATION`, a macro that Swift does not see. It keeps a client from making the server work for
+/// nothing.
 private let noRenegotiation: UInt64 = 1 << 30
 
 private func onSelectProtocol(

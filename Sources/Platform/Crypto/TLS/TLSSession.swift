@@ -1,21 +1,21 @@
 import COpenSSL
 
-/// One end of a TLS connection, without a socket: bytes are fed in and taken out.
+/// One end of a TLS connection, without a socket. Its driver feeds bytes in and takes bytes out.
 ///
-/// Not `Sendable`: it belongs to whoever drives the socket. Bytes to send may appear after every call, also after
-/// one that throws (the alert that tells the peer why).
+/// It is not `Sendable`: it belongs to the driver of the socket. Bytes to send may appear after every call, even after
+/// a call that throws (the alert that tells the peer why).
 public final class TLSSession {
   private let pointer: OpaquePointer
-  /// What the peer sent; owned by `pointer`.
+  /// The bytes that the peer sent; owned by `pointer`.
   private let incoming: OpaquePointer
-  /// What the peer shall get; owned by `pointer`.
+  /// The bytes for the peer; owned by `pointer`.
   private let outgoing: OpaquePointer
-  // A server's context holds what OpenSSL's ALPN callback reads, so it must not go before the session.
+  // OpenSSL's ALPN callback reads the server's context, so the context must live as long as the session.
   private let context: AnyObject
 
-  /// Whether the handshake is complete, so that plaintext can be written.
+  /// Whether the handshake is complete, so that the session can write plaintext.
   public private(set) var isEstablished = false
-  /// Whether the peer said that it will send no more.
+  /// Whether the peer announced that it sends no more.
   public private(set) var isClosedByPeer = false
 
   /// Creates a server's session, which waits for the client's first bytes.
@@ -24,12 +24,14 @@ public final class TLSSession {
     SSL_set_accept_state(pointer)
   }
 
-  /// Creates a client's session with a server of this name or numeric address, which its certificate must carry, and has the
-  /// first bytes ready to be sent.
+  /// Creates a client's session with a server of this name or numeric address.
+  ///
+  /// The server's certificate must carry that name or address. The first bytes are ready to send.
   public convenience init(connecting context: TLSClientContext, to host: String) throws(CryptoError) {
     try self.init(context.pointer, of: context)
     SSL_set_connect_state(pointer)
-    // An address is no name: it is looked for among the certificate's addresses, and not sent (RFC 6066, section 3).
+    // An address is not a name: OpenSSL looks for it among the certificate's addresses and does not send it (RFC 6066,
+    // section 3).
     if X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(pointer), host) != 1 {
       ERR_clear_error()
       let isSet =
@@ -71,7 +73,7 @@ public final class TLSSession {
     return String(decoding: UnsafeBufferPointer(start: name, count: Int(count)), as: UTF8.self)
   }
 
-  /// Takes bytes from the network and goes on with the handshake as far as they allow.
+  /// Takes bytes from the network and continues the handshake as far as they allow.
   public func receive(_ bytes: UnsafeRawBufferPointer) throws(CryptoError) {
     let operation = "receive over TLS"
     var rest = bytes[...]
@@ -85,7 +87,7 @@ public final class TLSSession {
     if !isEstablished { try shakeHands() }
   }
 
-  /// Goes on with the handshake as far as the bytes of the peer allow.
+  /// Continues the handshake as far as the peer's bytes allow.
   private func shakeHands() throws(CryptoError) {
     ERR_clear_error()
     let result = SSL_do_handshake(pointer)
@@ -96,7 +98,7 @@ public final class TLSSession {
     }
   }
 
-  /// OpenSSL's reasons, and what was wrong with the peer's certificate.
+  /// The error of a failed handshake: OpenSSL's reasons, and the defect of the peer's certificate.
   private func handshakeFailure() -> CryptoError {
     let error = CryptoError.taken(during: "shake hands over TLS")
     let verdict = SSL_get_verify_result(pointer)
@@ -105,7 +107,7 @@ public final class TLSSession {
       operation: error.operation, cause: "\(String(cString: X509_verify_cert_error_string(verdict))): \(error.cause)")
   }
 
-  /// Reads decrypted bytes and returns how many; zero when more must be received first.
+  /// Reads decrypted bytes and returns their number. Zero means that the session must receive more first.
   public func read(into buffer: UnsafeMutableRawBufferPointer) throws(CryptoError) -> Int {
     ERR_clear_error()
     let count = SSL_read(pointer, buffer.baseAddress, Int32(clamping: buffer.count))
@@ -119,7 +121,7 @@ public final class TLSSession {
     }
   }
 
-  /// Encrypts bytes; memory takes all of them at once.
+  /// Encrypts bytes. The outgoing memory takes all of them at once.
   public func write(_ bytes: UnsafeRawBufferPointer) throws(CryptoError) {
     guard !bytes.isEmpty else { return }
     ERR_clear_error()
@@ -127,10 +129,10 @@ public final class TLSSession {
     guard Int(count) == bytes.count else { throw .taken(during: "write over TLS") }
   }
 
-  /// Says that nothing more will be written; what the peer still sends can be read.
+  /// Announces that this side writes nothing more. The session can still read the peer's bytes.
   public func shutDown() {
     guard isEstablished else { return }
-    // One call only tells the peer; a second would wait for its answer, which nobody needs.
+    // One call tells the peer. A second call would wait for its answer, which nobody needs.
     _ = SSL_shutdown(pointer)
     ERR_clear_error()
   }
