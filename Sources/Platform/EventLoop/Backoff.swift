@@ -1,5 +1,6 @@
-/// Delays between attempts to connect: from 50 ms, doubled up to 3 s, each shortened at random so that a fleet does
-/// not come back in step.
+/// Delays between attempts to connect: from 50 ms, doubled up to 3 s.
+///
+/// Each delay is shortened at random, so that a fleet does not come back in step.
 public struct Backoff: Sendable {
   private var ceiling: Duration = .milliseconds(50)
 

@@ -1,11 +1,12 @@
-// Also for the socket constants, which Glibc's own module shows only by accident.
+// CUV also declares the socket constants. Glibc's own module shows them only by accident.
 import CUV
 import Glibc
 
-/// Begins to connect to a numeric address, without waiting: the socket can be written to when it is done, and has failed if
-/// `SO_ERROR` says so.
+/// Begins to connect to a numeric address, without waiting.
 ///
-/// - Throws: ``ConnectError`` when it has failed at once.
+/// The socket is writable when the attempt is over. The attempt has failed if `SO_ERROR` says so.
+///
+/// - Throws: ``ConnectError`` if the attempt fails at once.
 public func beginConnection(host: String, port: Int) throws(ConnectError) -> Int32 {
   let target = "\(host):\(port)"
   var hints = addrinfo()

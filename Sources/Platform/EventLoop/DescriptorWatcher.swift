@@ -1,6 +1,6 @@
 import CUV
 
-/// What a descriptor is ready for.
+/// The operations for which a descriptor is ready.
 public struct Readiness: OptionSet, Sendable {
   public let rawValue: Int32
 
@@ -13,14 +13,14 @@ public struct Readiness: OptionSet, Sendable {
   public static let writable = Readiness(rawValue: Int32(UV_WRITABLE.rawValue))
 }
 
-/// Watches a descriptor that somebody else owns; close the watcher before its owner closes the descriptor.
+/// Watches a descriptor that another object owns. Close the watcher before the owner closes the descriptor.
 @LoopActor
 public final class DescriptorWatcher {
   private var handle: UnsafeMutablePointer<uv_poll_t>?
   private var handler: (@LoopActor (Readiness) -> Void)?
   private var watched: Readiness = []
 
-  /// Creates a watcher that does not watch yet.
+  /// Creates a watcher. It watches nothing before ``watch(_:)``.
   ///
   /// - Throws: ``LoopError`` when the descriptor cannot be watched, for example because another watcher has it.
   public init(descriptor: Int32, _ handler: @escaping @LoopActor (Readiness) -> Void) throws {
@@ -35,14 +35,14 @@ public final class DescriptorWatcher {
     self.handle = handle
   }
 
-  /// Watches for exactly these conditions, level-triggered; an empty set pauses.
+  /// Watches for exactly these conditions, level-triggered. An empty set pauses the watcher.
   public func watch(_ readiness: Readiness) {
     guard let handle, readiness != watched else { return }
     watched = readiness
     let status =
       readiness.isEmpty
       ? uv_poll_stop(handle) : uv_poll_start(handle, readiness.rawValue, onReady)
-    // The only failures are those of an invalid descriptor, and whoever owns it sees them at the next read.
+    // This fails only for an invalid descriptor, and the descriptor's owner sees that at the next read.
     if status < 0 { fire([.readable, .writable]) }
   }
 
@@ -56,9 +56,9 @@ public final class DescriptorWatcher {
 
   fileprivate func fire(_ readiness: Readiness) { handler?(readiness) }
 
-  /// Tells an error as readiness: the owner's next read or write names the cause.
+  /// Tells an error as readiness, since the owner's next read or write names the cause.
   fileprivate func fail() {
-    // libuv has stopped to watch, but the owner may have bytes to read before it comes to the error.
+    // libuv has stopped watching, but the owner may have bytes to read before it comes to the error.
     if let handle, !watched.isEmpty { uv_poll_start(handle, watched.rawValue, onReady) }
     fire([.readable, .writable])
   }

@@ -1,14 +1,15 @@
-// Also for the socket constants, which Glibc's own module shows only by accident.
+// CUV also declares the socket constants. Glibc's own module shows them only by accident.
 import CUV
 import Glibc
 
 extension EventLoop {
-  /// Opens a TCP connection to a host, trying its numeric addresses one after the other, and returns its descriptor,
-  /// non-blocking and without Nagle's delay.
+  /// Opens a TCP connection to a host and returns its descriptor, non-blocking and without Nagle's delay.
+  ///
+  /// It tries the host's numeric addresses one after the other.
   ///
   /// - Parameters:
   ///   - addresses: see ``resolve(_:)``.
-  ///   - limit: for all addresses together; each gets its share of what is left.
+  ///   - limit: for all addresses together; each gets its share of the time that is left.
   /// - Throws: ``ConnectError``.
   @LoopActor
   public static func connect(
@@ -70,7 +71,7 @@ private final class ConnectAttempt {
     self.waiter = nil
     watcher?.close()
     timer?.close()
-    // They hold this, and this held them.
+    // The watcher and the timer hold this object, and it held them.
     (watcher, timer) = (nil, nil)
     guard let failure else {
       var enabled: Int32 = 1

@@ -4,8 +4,8 @@ import Glibc
 extension EventLoop {
   /// Runs blocking work on a thread of libuv's pool and returns its result to the loop.
   ///
-  /// For what has no non-blocking form: name resolution, and the log-in of librabbitmq. The pool has four threads;
-  /// whatever goes there needs a timeout of its own.
+  /// It is for work that has no non-blocking form: name resolution, and the log-in of librabbitmq. The pool has four
+  /// threads, so the work needs a timeout of its own.
   @LoopActor
   public static func offload<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
     let job = OffloadedJob(work)
@@ -61,8 +61,8 @@ private func addresses(of host: String) throws -> [String] {
 
 /// One piece of blocking work, from the loop to a pool thread and back.
 private final class OffloadedJob<Value: Sendable>: AnyOffloadedJob, @unchecked Sendable {
-  // Sendable is right: `outcome` is written by the pool thread before libuv hands the request back to the loop,
-  // which is the only reader; libuv's queue orders the two. `continuation` is touched by the loop only.
+  // Sendable is right: the pool thread writes `outcome` before libuv hands the request back to the loop. The loop is
+  // the only reader, and libuv's queue orders the two. Only the loop touches `continuation`.
   private let work: @Sendable () throws -> Value
   private var outcome: Result<Value, any Error>?
   private var continuation: CheckedContinuation<Value, any Error>?

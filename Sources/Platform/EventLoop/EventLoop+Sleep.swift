@@ -1,5 +1,5 @@
 extension EventLoop {
-  /// Waits on the loop's own timer; `Task.sleep` would wait on another thread and come back through a hop.
+  /// Waits on the loop's own timer. `Task.sleep` would wait on another thread and come back through a hop.
   ///
   /// - Throws: `CancellationError` as soon as the task is cancelled.
   @LoopActor
@@ -13,7 +13,7 @@ extension EventLoop {
   }
 }
 
-/// One wait: pending, then ended by its timer or by cancellation, whichever is first.
+/// One wait. Its timer or a cancellation ends it, depending on which comes first.
 @LoopActor
 private final class LoopSleep {
   private var timer: LoopTimer?

@@ -7,12 +7,12 @@ import Glibc
 
 /// The one loop of a process: a libuv loop on its own thread that is also the executor of ``LoopActor``.
 ///
-/// Everything a process does runs here, so an `await` between the AMQP, Redis and HTTP clients is a function call
-/// and not a thread switch (decision 0001). It has one face only, `SerialExecutor`: a loop that is a task executor
-/// too is enqueued again at every actor call.
+/// Everything in a process runs here, so an `await` between the AMQP, Redis and HTTP clients is a function call and not
+/// a thread switch (decision 0001). The loop is a `SerialExecutor` only. If it were a task executor too, the runtime
+/// would enqueue it again at every actor call.
 public final class EventLoop: SerialExecutor, @unchecked Sendable {
-  // Sendable is right: `foreignJobs` is only touched under `lock`, `uv_async_send` is documented as thread-safe,
-  // `thread` is written before `init` returns, and all else is only touched by the loop's own thread.
+  // Sendable is right: code touches `foreignJobs` only under `lock`, and `uv_async_send` is documented as thread-safe.
+  // `init` writes `thread` before it returns, and only the loop's own thread touches everything else.
 
   /// The loop of this process.
   public static let process = EventLoop()
@@ -30,7 +30,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
   private var isSpinning = false
   private var endings: [EndOfTurn] = []
 
-  /// Jobs run before the loop looks at its descriptors again, so that a busy actor cannot starve the sockets.
+  /// The most jobs that run before the loop looks at its descriptors again. So a busy actor cannot starve the sockets.
   private static let jobsPerTurn = 4096
 
   private init() {
@@ -44,22 +44,23 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     check(uv_idle_init(uv, spin), "uv_idle_init")
 
     #if JEMALLOC
-      // A burst's memory is free again within a second or two, not ten: what the next step of the same jobs allocates is then
-      // not added to it (decision 0013). Where it fails, all that changes is when pages go back.
+      // A burst's memory is free again within a second or two, not ten. So the memory of the same jobs' next step does
+      // not come on top of it (decision 0013). If this call fails, the pages only go back at another time.
       _ = countersign_give_pages_back_after(1000)
     #endif
     countersign_offer_jobs()
 
-    // A broker that hangs up must be an error of the write, not the end of the process.
+    // If a broker hangs up, the write must fail and the process must go on.
     signal(SIGPIPE, SIG_IGN)
-    // Not in place: what is passed on by reference is checked for exclusive access at each of a job's three dozen looks at it.
+    // The variable is local, because a job looks at `thread` three dozen times. Swift would check a property that was
+    // passed by reference for exclusive access at each look.
     var started = pthread_t()
     let failure = pthread_create(&started, nil, runLoop, Unmanaged.passRetained(self).toOpaque())
     thread = started
     precondition(failure == 0, "pthread_create for the event loop failed: \(String(cString: strerror(failure)))")
   }
 
-  /// Has an ending run before the loop waits; ``EndOfTurn`` sees to it that it comes once.
+  /// Plans an ending to run before the loop waits. ``EndOfTurn`` ensures that it is planned only once.
   @LoopActor
   func add(_ ending: EndOfTurn) { endings.append(ending) }
 
@@ -87,8 +88,9 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
   }
 
   fileprivate func run() {
-    // Whoever started the process, or this thread, may have blocked signals, as libdispatch's threads do. This thread
-    // takes them all, so that SIGTERM and SIGCHLD arrive, and passes an empty mask on to the processes it starts.
+    // The process that started this one, or the starting thread, may have blocked signals, as libdispatch's threads do.
+    // This thread takes all signals, so that SIGTERM and SIGCHLD arrive, and passes an empty mask on to the processes
+    // that it starts.
     var none = sigset_t()
     sigemptyset(&none)
     pthread_sigmask(SIG_SETMASK, &none, nil)
@@ -113,7 +115,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
   }
 
   fileprivate func endTurn() {
-    // What is done at the end of a turn may have to be sent, which is an ending of its own.
+    // Work at the end of a turn may have to send something, which is an ending of its own.
     var next = 0
     LoopActor.assumeIsolated {
       while next < endings.count {
@@ -130,8 +132,10 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
   }
 }
 
-/// Keeps on the loop what the loop's thread gives to the runtime. A continuation resumes its task on any thread, from where it
-/// returns to its actor: two thread switches for each reply of Redis, where this has none (decision 0011).
+/// Keeps the jobs on the loop that the loop's thread gives to the runtime.
+///
+/// A continuation resumes its task on any thread, and from there the task returns to its actor. That would be two
+/// thread switches for each reply of Redis; here there are none (decision 0011).
 @c(countersign_take_job)
 func takeJob(_ job: UnsafeMutableRawPointer?) -> Bool {
   guard let job, EventLoop.process.isCurrent else { return false }
@@ -163,10 +167,10 @@ private func onAfterPoll(_ handle: UnsafeMutablePointer<uv_check_t>?) {
 }
 
 private func onSpin(_ handle: UnsafeMutablePointer<uv_idle_t>?) {
-  // An active idle handle makes the loop poll without waiting; that is all it is for.
+  // An active idle handle makes the loop poll without waiting. It has no other purpose.
 }
 
-/// Stops the process when libuv cannot do what every further step depends on.
+/// Stops the process if libuv fails in an operation on which every further step depends.
 func check(_ status: Int32, _ operation: String) {
   precondition(status >= 0, "\(operation) failed: \(String(cString: uv_strerror(status)))")
 }

@@ -1,4 +1,4 @@
-// Also for the socket constants, which Glibc's own module shows only by accident.
+// CUV also declares the socket constants. Glibc's own module shows them only by accident.
 import CUV
 import Glibc
 
@@ -20,10 +20,10 @@ public struct ListenError: Error, Sendable, CustomStringConvertible {
 
 /// A TCP socket that listens, and hands over every connection that it accepts.
 ///
-/// Close it before it is let go.
+/// Close it before you release the last reference.
 @LoopActor
 public final class Listener {
-  /// The port that was bound, also when the system chose it.
+  /// The bound port, even if the system chose it.
   public let port: Int
 
   private let descriptor: Int32
@@ -32,16 +32,17 @@ public final class Listener {
   private var pause: LoopTimer?
   private var isAccepting = false
 
-  /// Binds a numeric address and accepts from now on; port 0 takes any free port.
+  /// Binds a numeric address and accepts from now on. Port 0 takes any free port.
   ///
-  /// - Parameter onConnection: takes the ownership of a connected, non-blocking descriptor. When it throws, the listener
-  ///   rests for 100 ms; it must have closed the descriptor.
+  /// - Parameter onConnection: takes the ownership of a connected, non-blocking descriptor. If it throws, it must have
+  ///   closed the descriptor, and the listener rests for 100 ms.
   /// - Throws: ``ListenError``.
   public init(host: String, port: Int, onConnection: @escaping @LoopActor (Int32) throws -> Void) throws {
     (descriptor, self.port) = try openListener(host: host, port: port)
     self.onConnection = onConnection
     do {
-      // Strong: a listener lives until it is closed, or else nobody would take what arrives.
+      // The reference is strong: a listener lives until somebody closes it. Otherwise nobody would take the connections
+      // that arrive.
       watcher = try DescriptorWatcher(descriptor: descriptor) { _ in self.acceptAll() }
     } catch {
       Glibc.close(descriptor)
@@ -51,19 +52,21 @@ public final class Listener {
     accepts(true)
   }
 
-  /// Accepts, or leaves further connections in the system's backlog.
+  /// Accepts connections, or leaves further ones in the system's backlog.
   public func accepts(_ wanted: Bool) {
     guard wanted != isAccepting else { return }
     isAccepting = wanted
     rewatch()
   }
 
-  /// Stops to listen. Connections that the system has taken in and nobody accepted are accepted first, unless the
-  /// listener was told not to: they would be reset, though their requests may be on the way.
+  /// Stops listening.
+  ///
+  /// First it accepts the connections in the system's backlog, unless the listener was told not to accept. The system
+  /// would reset them, though their requests may be on the way.
   public func close() {
     guard let watcher else { return }
-    // From here on nobody gets in: a client's packet is dropped, and sent again to a port that is closed, or open anew.
-    // Where that is forbidden, who comes at this very moment is reset.
+    // From here on no client gets in. The system drops a client's packet, and the client sends it again to a port that
+    // is closed, or open anew. Where the system forbids this, it resets a client that comes at this very moment.
     countersign_drop_packets(descriptor)
     acceptAll()
     isAccepting = false
@@ -78,10 +81,10 @@ public final class Listener {
 
   private func acceptAll() {
     while isAccepting {
-      // accept4 is not visible to Swift. No process is started from here, so the gap before FD_CLOEXEC is harmless.
+      // Swift does not see accept4. This code starts no process, so the gap before FD_CLOEXEC is harmless.
       let accepted = accept(descriptor, nil, nil)
       guard accepted >= 0 else {
-        // The peer of the connection that waited may be gone already: that is no failure of the socket.
+        // The peer of a waiting connection may be gone already. That is not a failure of the socket.
         if [EAGAIN, EWOULDBLOCK, EINTR, ECONNABORTED, EPROTO].contains(errno) { return }
         return rest()
       }
@@ -93,16 +96,17 @@ public final class Listener {
     }
   }
 
-  /// Out of descriptors or memory: the connection stays in the backlog, and the loop must not spin on it.
+  /// Pauses when descriptors or memory have run out. The connection stays in the backlog, and the loop must not spin on
+  /// it.
   private func rest() {
     watcher?.watch([])
     pause?.start(after: .milliseconds(100))
   }
 }
 
-/// Opens a non-blocking listening socket on a numeric address; port 0 takes any free port.
+/// Opens a non-blocking listening socket on a numeric address. Port 0 takes any free port.
 ///
-/// - Returns: the descriptor and the port it is bound to.
+/// - Returns: the descriptor and its port.
 /// - Throws: ``ListenError``.
 private func openListener(host: String, port: Int) throws(ListenError) -> (descriptor: Int32, port: Int) {
   let target = "\(host):\(port)"
@@ -132,7 +136,7 @@ private func openListener(host: String, port: Int) throws(ListenError) -> (descr
   withUnsafeMutablePointer(to: &bound) {
     $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(descriptor, $0, &length) }
   }
-  // The port stands at the same place in the IPv4 and the IPv6 form.
+  // The port has the same place in the IPv4 and the IPv6 form.
   let bigEndian = withUnsafeBytes(of: &bound) { $0.load(fromByteOffset: 2, as: UInt16.self) }
   return (descriptor, Int(UInt16(bigEndian: bigEndian)))
 }

@@ -2,10 +2,10 @@ import Glibc
 
 /// A mutual exclusion lock over `pthread_mutex_t`.
 ///
-/// ThreadSanitizer does not see `Synchronization.Mutex` on Linux and reports false races through it; it sees this one.
+/// ThreadSanitizer does not see `Synchronization.Mutex` on Linux and reports false races through it. It sees this lock.
 public final class Lock: @unchecked Sendable {
-  // Sendable is right: the mutex is only touched through the pthread calls, which are thread-safe, and its
-  // address never changes between init and deinit.
+  // Sendable is right: code touches the mutex only through the pthread calls, which are thread-safe. Its address never
+  // changes between `init` and `deinit`.
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
   /// Creates an unlocked lock.
@@ -18,7 +18,7 @@ public final class Lock: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  /// Runs `body` while holding the lock; never resume a continuation or call out of the module in there.
+  /// Runs `body` while holding the lock. `body` must not resume a continuation or call out of the module.
   public func withLock<Value>(_ body: () throws -> Value) rethrows -> Value {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }

@@ -2,7 +2,7 @@ import CUV
 
 /// An operation of the loop that failed, with libuv's reason.
 public struct LoopError: Error, CustomStringConvertible {
-  /// What was tried.
+  /// The operation that failed.
   public let operation: String
   /// libuv's text for the failure.
   public let cause: String

@@ -1,20 +1,20 @@
-/// Wakes whoever waits; for a state that others change and that is looked at again after each waking.
+/// Wakes the tasks that wait. It is for a state that others change, and that a task checks again after each waking.
 @LoopActor
 public final class LoopSignal {
   private var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
   private var next = 0
 
-  /// Creates a signal nobody waits for.
+  /// Creates a signal without waiting tasks.
   public init() {}
 
-  /// Wakes everybody who waits now.
+  /// Wakes all tasks that wait now.
   public func notify() {
     let waiting = waiters
     waiters.removeAll()
     for waiter in waiting.values { waiter.resume() }
   }
 
-  /// Waits for the next ``notify()``, for the end of a time, or for the task's cancellation, whichever is first.
+  /// Waits for the next ``notify()``, the end of a time or the task's cancellation, whichever is first.
   public func wait(atMost limit: Duration) async {
     let number = next
     next += 1

@@ -1,22 +1,22 @@
 import CUV
 
-/// A timer of the loop: calls its handler once, or again and again, until closed.
+/// A timer of the loop. It calls its handler once, or again and again until it is closed.
 @LoopActor
 public final class LoopTimer {
   private var handle: UnsafeMutablePointer<uv_timer_t>?
   private var handler: (@LoopActor () -> Void)?
 
-  /// Creates a timer that is not started.
+  /// Creates a timer and does not start it.
   public init(_ handler: @escaping @LoopActor () -> Void) {
     self.handler = handler
     let handle = UnsafeMutablePointer<uv_timer_t>.allocate(capacity: 1)
     check(uv_timer_init(EventLoop.process.uv, handle), "uv_timer_init")
-    // Retained until `close`: the loop may hold the last reference to a running timer.
+    // The handle retains the timer until `close`, since the loop may hold the last reference to a running timer.
     handle.pointee.data = Unmanaged.passRetained(self).toOpaque()
     self.handle = handle
   }
 
-  /// Starts the timer, or starts it anew; a second duration makes it repeat. Resolution is one millisecond.
+  /// Starts the timer, or starts it anew. A second duration makes it repeat. Its resolution is one millisecond.
   public func start(after delay: Duration, every interval: Duration? = nil) {
     guard let handle else { return }
     uv_update_time(EventLoop.process.uv)
@@ -24,13 +24,13 @@ public final class LoopTimer {
     check(uv_timer_start(handle, onTimer, delay.wholeMilliseconds, interval), "uv_timer_start")
   }
 
-  /// Stops the timer; it can be started again.
+  /// Stops the timer. It can start again.
   public func stop() {
     guard let handle else { return }
     uv_timer_stop(handle)
   }
 
-  /// Stops the timer for good and frees it; every timer must be closed.
+  /// Stops the timer for good and frees it. Every timer must be closed.
   public func close() {
     guard let handle else { return }
     self.handle = nil
@@ -58,7 +58,7 @@ private func onClosed(_ handle: UnsafeMutablePointer<uv_handle_t>?) {
 }
 
 extension Duration {
-  /// The duration in milliseconds, rounded up, never negative.
+  /// The duration in milliseconds, rounded up and never negative.
   public var wholeMilliseconds: UInt64 {
     let (seconds, attoseconds) = components
     guard seconds >= 0, attoseconds >= 0 else { return 0 }
