@@ -1,6 +1,6 @@
-/// The classes of ASCII characters that identifiers, numbers and URLs are made of.
+/// The classes of ASCII characters that identifiers, numbers and URLs consist of.
 ///
-/// `Character.isNumber` and its like also take digits of other scripts, which no peer of ours means.
+/// `Character.isNumber` and similar properties also accept digits of other scripts, which no peer of Countersign means.
 extension UInt8 {
   /// Whether the byte is one of `0` to `9`.
   @inlinable public var isASCIIDigit: Bool { self &- 0x30 < 10 }
@@ -14,7 +14,7 @@ extension UInt8 {
   /// Whether the byte is one of `0` to `9` or `a` to `f`.
   @inlinable public var isLowercaseHexDigit: Bool { isASCIIDigit || self &- 0x61 < 6 }
 
-  /// Whether a URL may hold the byte as it is, in any part (RFC 3986, section 2.3).
+  /// Whether a URL may hold the byte unescaped in any part (RFC 3986, section 2.3).
   @inlinable public var isUnreserved: Bool {
     isASCIILetterOrDigit || self == UInt8(ascii: "-") || self == UInt8(ascii: ".") || self == UInt8(ascii: "_")
       || self == UInt8(ascii: "~")
@@ -22,7 +22,7 @@ extension UInt8 {
 }
 
 extension StringProtocol {
-  /// Whether the text is nothing but ASCII digits, and has so many of them.
+  /// Whether the text consists of ASCII digits only, and of this number of them.
   @inlinable
   public func isASCIIDigits(_ counts: ClosedRange<Int> = 1...Int.max) -> Bool {
     counts.contains(utf8.count) && utf8.allSatisfy(\.isASCIIDigit)

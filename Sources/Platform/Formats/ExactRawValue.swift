@@ -1,4 +1,4 @@
-/// An open set of names, as another system writes them; two values are equal if their names have the same bytes.
+/// An open set of names that another system writes. Two values are equal if their names have the same bytes.
 public protocol ExactRawValue: RawRepresentable, Hashable where RawValue == String {}
 
 extension ExactRawValue {

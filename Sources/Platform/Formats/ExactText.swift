@@ -2,8 +2,8 @@ import Glibc
 
 /// A text that equals another one only if both have the same bytes in UTF-8.
 ///
-/// Swift's `String` compares by canonical equivalence: U+212A (KELVIN SIGN) equals `K`, and an `é` of one code point equals
-/// one of two. An identifier that comes from outside must not be taken for another one that only looks like it. Compare
+/// Swift's `String` compares by canonical equivalence: U+212A (KELVIN SIGN) equals `K`, and an `é` of one code point
+/// equals one of two. Code must not take an identifier from outside for another one that only looks like it. Compare
 /// such a text as `text.exact`, and use `ExactText` for the keys of dictionaries and sets.
 ///
 /// A comparison with a constant needs no `exact` if the constant is ASCII without `K`, `;` and the grave accent: every
@@ -27,7 +27,7 @@ public struct ExactText: Hashable, Sendable {
 
   public func hash(into hasher: inout Hasher) {
     text.utf8Span.span.withUnsafeBytes { hasher.combine(bytes: $0) }
-    // So that two texts in a row have another hash than one text of both.
+    // This byte gives two texts in a row another hash than one text with the characters of both.
     hasher.combine(0xff as UInt8)
   }
 }

@@ -18,7 +18,7 @@ public enum PercentCoding {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Returns the text that a part of a URL stands for; `nil` when an escape is malformed or the bytes are not UTF-8.
+  /// Returns the decoded text of a part of a URL; `nil` when an escape is malformed or the bytes are not UTF-8.
   public static func decoded(_ text: Substring) -> String? {
     guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
     var bytes: [UInt8] = []

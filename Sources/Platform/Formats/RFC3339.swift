@@ -27,11 +27,12 @@ public func rfc3339(milliseconds: Int64) -> String {
   }
 }
 
-/// Reads a time after RFC 3339, with a fraction of a second or without; what is beyond milliseconds is cut off.
+/// Reads a time after RFC 3339, with or without a fraction of a second. It cuts the fraction off after the
+/// milliseconds.
 ///
-/// An offset may be without its colon, as Xcode writes it.
+/// An offset may lack its colon, as Xcode writes it.
 ///
-/// - Returns: milliseconds since 1970; `nil` for anything else.
+/// - Returns: milliseconds since 1970; `nil` for any other text.
 public func milliseconds(rfc3339 text: String) -> Int64? {
   var rest = TimeText(text)
   guard let year = rest.number(4), rest.take("-"), let month = rest.number(2), rest.take("-"), let day = rest.number(2),
@@ -43,8 +44,9 @@ public func milliseconds(rfc3339 text: String) -> Int64? {
   return (minutes * 60 + second) * 1000 + fraction
 }
 
-/// The days of a date in the proleptic Gregorian calendar, counted in years that begin with March, so that the leap day is
-/// last.
+/// The days of a date since 1970 in the proleptic Gregorian calendar.
+///
+/// It counts in years that begin with March, so that the leap day is last.
 public func daysSince1970(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
   let year = month <= 2 ? year - 1 : year
   let era = (year >= 0 ? year : year - 399) / 400
@@ -59,7 +61,7 @@ private func isDate(_ year: Int64, _ month: Int64, _ day: Int64) -> Bool {
   return daysSince1970(year, month, day) < next
 }
 
-/// What is left to read of a time.
+/// The rest of a time's text.
 private struct TimeText {
   private var rest: Substring.UTF8View
 
@@ -80,7 +82,7 @@ private struct TimeText {
     return true
   }
 
-  /// Reads a fraction of a second as milliseconds; none is 0.
+  /// Reads a fraction of a second as milliseconds; 0 without a fraction.
   mutating func fraction() -> Int64? {
     guard take(".") else { return 0 }
     var (milliseconds, place): (Int64, Int64) = (0, 100)
