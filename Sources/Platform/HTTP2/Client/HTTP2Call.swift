@@ -1,26 +1,26 @@
 import EventLoop
 import HTTP
 
-/// One request on its way, and what has come of its answer.
+/// One request on its way, and its answer so far.
 @LoopActor
 final class HTTP2Call {
-  /// What became of a request.
+  /// The outcome of a request.
   enum Outcome: Sendable {
     case answered(HTTPClientResponse)
     case failed(HTTPClientError)
-    /// The server did not agree to HTTP/2, so that the request is one for the client that speaks both.
+    /// The server did not agree to HTTP/2, so the client that speaks both must send the request.
     case needsHTTP1
   }
 
   let request: HTTPClientRequest
   let url: HTTP2URL
   let deadline: ContinuousClock.Instant
-  /// The connection that it was sent on, and how much that had received by then.
+  /// The connection that carries the request. ``receivedBefore`` is the number of bytes that it had received by then.
   private(set) var connection: HTTP2ClientConnection?
   private(set) var receivedBefore = 0
-  /// Whether it was sent a second time; there is no third.
+  /// Whether the client has sent it a second time. There is no third time.
   private var isResent = false
-  /// How much of the request's body has been sent.
+  /// The number of bytes of the request's body that have been sent.
   private var sent = 0
 
   private var status = 0
@@ -37,32 +37,32 @@ final class HTTP2Call {
     deadline = .now + request.timeout
   }
 
-  /// Takes in who is to have the answer.
+  /// Takes in the caller that waits for the answer.
   func wait(_ waiter: CheckedContinuation<Outcome, Never>) { self.waiter = waiter }
 
-  /// Whether whoever asked has had an answer or a failure.
+  /// Whether the caller has received an answer or a failure.
   var hasEnded: Bool { waiter == nil }
 
-  /// Whether it may be sent again though a server may have acted on it (RFC 9110, section 9.2.2).
+  /// Whether the client may send it again although a server may have acted on it (RFC 9110, section 9.2.2).
   var isIdempotent: Bool { request.method != "POST" && request.method != "PATCH" }
 
   // MARK: Sending
 
-  /// Notes that it is being sent, from its beginning.
+  /// Notes that a connection sends it, from its beginning.
   func begin(on connection: HTTP2ClientConnection, received: Int) {
     self.connection = connection
     receivedBefore = received
     sent = 0
   }
 
-  /// Takes it back to be sent again; false when it was before, or when an answer has begun.
+  /// Takes it back for a second sending. Returns false if it was taken back before, or if an answer has begun.
   func takeBackOnce() -> Bool {
     connection = nil
     defer { isResent = true }
     return !isResent && status == 0
   }
 
-  /// Adds what stands before the request's body.
+  /// Adds the header fields of the request.
   func addHeaderFields(to fields: inout HeaderFields, userAgent: String) {
     fields.add(":method", request.method)
     fields.add(":scheme", "https")
@@ -73,7 +73,7 @@ final class HTTP2Call {
     if let body = request.body { fields.add("content-length", String(body.count)) }
   }
 
-  /// Copies the next part of the request's body and returns how much, and whether that was the last.
+  /// Copies the next part of the request's body. Returns its length, and whether it was the last part.
   func copyBody(into buffer: UnsafeMutableBufferPointer<UInt8>) -> (count: Int, isLast: Bool) {
     guard let body = request.body else { return (0, true) }
     let count = min(buffer.count, body.count - sent)
@@ -86,14 +86,15 @@ final class HTTP2Call {
 
   // MARK: Receiving
 
-  /// More header fields than any server has to say; each is kept, so a hostile one could fill the memory.
+  /// The limit is above the header fields of any real server. The call keeps each field, so a hostile server could fill
+  /// the memory.
   private static let maxHeaderBytes = 32 << 10
-  /// Memory for so many is taken at once.
+  /// The call reserves memory for this number of fields at once.
   private static let usualHeaders = 12
 
-  /// Takes a header field; false when there are too many.
+  /// Takes a header field. Returns false when there are too many.
   func receiveHeader(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) -> Bool {
-    // Trailers mean nothing to anybody.
+    // No caller needs trailers.
     guard !isHeadComplete else { return true }
     let text = String(decoding: value, as: UTF8.self)
     if name.elementsEqual(":status".utf8) {
@@ -103,7 +104,7 @@ final class HTTP2Call {
       status = Int(text) ?? 0
       return true
     }
-    // Each costs memory of its own, however short it is.
+    // Each field costs memory of its own, even if it is short.
     headerBytes += name.count + value.count + 64
     guard headerBytes <= Self.maxHeaderBytes else { return false }
     headers.append((String(decoding: name, as: UTF8.self), text))
@@ -113,7 +114,7 @@ final class HTTP2Call {
   /// Notes the end of a block of header fields.
   func endHeaders() { isHeadComplete = status >= 200 }
 
-  /// Takes a piece of the body; false when the answer is too long.
+  /// Takes a piece of the body. Returns false when the answer is too long.
   func receiveBody(_ piece: UnsafeBufferPointer<UInt8>) -> Bool {
     guard body.count + piece.count <= request.maxResponseBytes else { return false }
     if body.isEmpty {
@@ -124,7 +125,7 @@ final class HTTP2Call {
     return true
   }
 
-  /// Notes that the server has said everything.
+  /// Notes that the server has sent everything.
   func endAnswer() { isComplete = isHeadComplete }
 
   // MARK: Ending
@@ -139,7 +140,7 @@ final class HTTP2Call {
     end()?.resume(returning: .failed(error))
   }
 
-  /// Fails because the answer is longer than allowed.
+  /// Fails because the answer is longer than the request allows.
   func failAsTooLarge() {
     fail(
       .responseTooLarge,

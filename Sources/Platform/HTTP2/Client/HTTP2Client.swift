@@ -3,8 +3,10 @@ public import EventLoop
 import Glibc
 public import HTTP
 
-/// An HTTP/2 client over nghttp2 and OpenSSL, on the process's loop, for the one server that gets nearly all requests of a worker
-/// (decision 0016). Another client takes what this one cannot do: HTTP/1.1, proxies, and all that is not `https`.
+/// An HTTP/2 client over nghttp2 and OpenSSL on the process's loop.
+///
+/// It is for the one server that gets nearly all requests of a worker (decision 0016). Another client takes the
+/// requests that this one cannot send: HTTP/1.1, proxies, and all URLs other than `https`.
 @LoopActor
 public final class HTTP2Client: HTTPSender {
   private let configuration: HTTPClientConfiguration
@@ -13,29 +15,30 @@ public final class HTTP2Client: HTTPSender {
   private let scratch = Scratch()
   private var context: TLSClientContext?
   private var origins: [Substring: HTTP2Origin] = [:]
-  /// Every request until its caller has been answered, wherever it is: no other list decides whether it may end.
+  /// Every request until its caller has an answer, wherever the request is. Only this list decides whether a request
+  /// may end.
   private var underWay: [ObjectIdentifier: (call: HTTP2Call, origin: HTTP2Origin)] = [:]
   private var expiry: LoopTimer?
   private var nextDeadline: ContinuousClock.Instant?
   private var isClosed = false
 
-  /// Creates a client that is ready for requests; connections are opened as they are needed.
+  /// Creates a client that is ready for requests. It opens connections as it needs them.
   ///
-  /// - Parameter fallback: gets what this client cannot do; it is closed with this client.
+  /// - Parameter fallback: takes the requests that this client cannot send. Closing this client closes it too.
   public init(_ configuration: HTTPClientConfiguration, fallback: any HTTPSender) {
     self.configuration = configuration
     self.fallback = fallback
-    // The names that libcurl knows (libcurl-env(3)).
+    // These are the names that libcurl knows (libcurl-env(3)).
     hasProxy = ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"].contains { (name: String) in
       getenv(name).map { $0.pointee != 0 } ?? false
     }
     expiry = LoopTimer { [weak self] in self?.expire() }
   }
 
-  /// Sends a request and returns the whole answer, whatever its status; redirects are not followed.
+  /// Sends a request and returns the whole answer with any status. It does not follow redirects.
   ///
-  /// A request that the server said it had not processed, or that was written to a connection that the server had closed before, is
-  /// sent a second time.
+  /// The client sends a request a second time in two cases: the server said that it had not processed the request, or
+  /// the server had closed the connection before the request was written to it.
   ///
   /// - Throws: ``HTTPClientError``.
   public func send(_ request: HTTPClientRequest) async throws(HTTPClientError) -> HTTPClientResponse {
@@ -50,7 +53,7 @@ public final class HTTP2Client: HTTPSender {
     }
   }
 
-  /// Returns the call and whom to call; `nil` when it is one for the fallback.
+  /// Returns the call and its server; `nil` for a request that the fallback must send.
   private func prepare(_ request: HTTPClientRequest) throws(HTTPClientError) -> (HTTP2Call, HTTP2Origin)? {
     guard let url = HTTP2URL(request.url), isOwn(request), let origin = try origin(of: url, request), !origin.needsHTTP1
     else { return nil }
@@ -77,7 +80,7 @@ public final class HTTP2Client: HTTPSender {
   /// How many requests are under way.
   public var inFlight: Int { fallback.inFlight + underWay.count }
 
-  /// How many connections of HTTP/2 are open or being opened.
+  /// How many HTTP/2 connections are open or opening.
   public var connectionCount: Int { origins.values.reduce(0) { $0 + $1.connectionCount } }
 
   /// Ends all requests with ``HTTPClientError/Code/cancelled`` and closes the connections.
@@ -90,7 +93,7 @@ public final class HTTP2Client: HTTPSender {
     fallback.close()
   }
 
-  /// Whether it asks for nothing that only the fallback does.
+  /// Whether the request needs no feature that only the fallback has.
   private func isOwn(_ request: HTTPClientRequest) -> Bool {
     !hasProxy && !request.trustsAnyCertificate && !request.cutsLongResponse && configuration.allowsAddress == nil
       && configuration.keepsConnections
@@ -107,14 +110,14 @@ public final class HTTP2Client: HTTPSender {
       throw HTTPClientError(code: .tls, target: "\(request.method) \(url.authority)", cause: "\(error)")
     }
     let origin = HTTP2Origin(host, port, configuration, context!, scratch)
-    // A string of its own: the URL's would be kept.
+    // The key is a string of its own: otherwise it would keep the whole URL in memory.
     origins[Substring(String(url.authority))] = origin
     return origin
   }
 
   // MARK: Deadlines
 
-  // One timer for all: nearly every request ends long before its deadline.
+  // One timer serves all requests, since nearly every request ends long before its deadline.
 
   private func wake(by deadline: ContinuousClock.Instant) {
     if let nextDeadline, nextDeadline <= deadline { return }

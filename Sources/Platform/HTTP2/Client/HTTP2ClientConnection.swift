@@ -6,16 +6,16 @@ import HTTP
 /// One connection to a server: a non-blocking socket, TLS over memory, HTTP/2 over TLS.
 @LoopActor
 final class HTTP2ClientConnection {
-  // Unowned is right: the origin closes its connections before it goes, and a closed one asks it nothing.
+  // Unowned is right: the origin closes its connections before it ends, and a closed connection asks it nothing.
   private unowned let origin: HTTP2Origin
   private let scratch: Scratch
 
-  /// There from the moment at which the server has taken the connection.
+  /// The socket; `nil` until the server has taken the connection.
   private var socket: TLSSocket?
-  /// There from the end of the handshake on.
+  /// The session; `nil` until the end of the handshake.
   private var session: HTTP2ClientSession?
   private var openingTimer: LoopTimer?
-  /// Everything that one turn of the loop produces is sent by one write.
+  /// Sends everything that one turn of the loop produces by one write.
   private lazy var flushLater = EndOfTurn { [weak self] in self?.flush() }
   private var isRetired = false
   private var isClosed = false
@@ -31,25 +31,25 @@ final class HTTP2ClientConnection {
   /// Whether the handshake is complete.
   var isOpen: Bool { session != nil }
 
-  /// Whether it is worth to wait for its opening; one that takes longer than usual may not open at all.
+  /// Whether it is worth waiting for its opening. A connection that takes longer than usual may not open at all.
   var isAboutToOpen: Bool { !isOpen && .now - created < Self.usualOpening }
 
-  /// Longer than a handshake takes.
+  /// A time that is longer than a handshake takes.
   static let usualOpening = Duration.seconds(1)
 
   /// How many requests are on the way.
   var inFlight: Int { session?.inFlight ?? 0 }
 
-  /// How many requests it takes at a time.
+  /// How many requests the connection takes at a time.
   var limit: Int { isRetired ? 0 : session?.limit ?? 0 }
 
-  /// Whether it takes no further requests, and only ends those that it has.
+  /// Whether the connection takes no further requests, and only ends its present ones.
   var isDraining: Bool { isOpen && limit == 0 }
 
-  /// How many more requests it takes now.
+  /// How many more requests the connection takes now.
   var room: Int { isRetired ? 0 : session?.room ?? 0 }
 
-  /// Whether it has been without a request for so long that routers may have forgotten it; libcurl's limit.
+  /// Whether it has been without a request for so long that routers may have forgotten it. The limit is libcurl's.
   var isStale: Bool { isOpen && inFlight == 0 && .now - lastReceived > .seconds(118) }
 
   // MARK: Opening
@@ -60,9 +60,9 @@ final class HTTP2ClientConnection {
     }
     openingTimer.start(after: limit)
     self.openingTimer = openingTimer
-    // Unstructured: the requests that wait for it are many, and it outlives them.
+    // The task is unstructured: many requests wait for the connection, and it outlives them.
     Task { @LoopActor in
-      // Closed before this could run: the origin may be gone with the client.
+      // If the connection was closed before this task ran, the origin may be gone with the client.
       guard !isClosed else { return }
       do {
         let addresses = try await origin.resolve()
@@ -102,7 +102,7 @@ final class HTTP2ClientConnection {
 
   // MARK: Requests
 
-  /// Sends a request with all others of this turn of the loop; false when the connection takes no more.
+  /// Sends a request with all others of this turn of the loop. Returns false when the connection takes no more.
   func submit(_ call: HTTP2Call, userAgent: String) -> Bool {
     guard !isRetired, let session, session.submit(call, userAgent: userAgent) else { return false }
     call.begin(on: self, received: received)
@@ -110,11 +110,11 @@ final class HTTP2ClientConnection {
     return true
   }
 
-  /// Takes a request back whose caller waits no longer.
+  /// Takes back a request whose caller waits no longer.
   func cancel(_ call: HTTP2Call) {
     session?.cancel(call)
     scheduleFlush()
-    // Perhaps nobody is there any more: who comes next shall not wait as long to learn it.
+    // The server may be gone. The next caller must not wait that long to find out.
     if call.receivedBefore == received { isRetired = true }
     closeIfDone()
   }
@@ -157,7 +157,7 @@ final class HTTP2ClientConnection {
     }
   }
 
-  /// Answers whoever waited for a request that has ended.
+  /// Answers the callers of the requests that have ended.
   private func settle() {
     guard let ended = session?.takeEnded(), !ended.isEmpty else { return closeIfDone() }
     answer(ended)
@@ -185,9 +185,9 @@ final class HTTP2ClientConnection {
   }
 
   private func flush() {
-    // The origin of a closed one may be gone.
+    // The origin of a closed connection may be gone.
     guard !isClosed else { return }
-    // What was asked for in this turn goes out with this write, and asks for no second one.
+    // The requests of this turn go out with this write and need no second write.
     origin.dispatch()
     flushLater.forget()
     guard !isClosed, let socket else { return }
@@ -210,15 +210,15 @@ final class HTTP2ClientConnection {
 
   // MARK: Ending
 
-  /// Closes a connection that takes no more requests when its last one has ended, or when its protocol was broken.
+  /// Closes the connection if it takes no more requests and the last one has ended, or if its protocol was broken.
   private func closeIfDone() {
     guard !isClosed, let session else { return }
-    // Whatever has not been sent: a peer that reads nothing is not waited for.
+    // It does not matter if bytes are still unsent: this side does not wait for a peer that reads nothing.
     if session.inFlight == 0, room == 0 { return end() }
     if socket?.hasUnsent != true, session.isFinished { close(.interrupted, "the session of HTTP/2 has ended") }
   }
 
-  /// Says goodbye, as far as one write can carry it, and closes; whoever still waits gets `cancelled`.
+  /// Says goodbye, as far as one write can carry it, and closes. Callers that still wait get `cancelled`.
   func end() {
     guard !isClosed else { return }
     session?.terminate()
@@ -226,15 +226,17 @@ final class HTTP2ClientConnection {
     close(.cancelled, "the client is closed")
   }
 
-  /// Closes at once. A request that has only been written to a connection whose server had gone before is sent again
-  /// on another one; the others fail.
+  /// Closes at once.
+  ///
+  /// If the server had closed the connection before a request was written to it, the origin sends the request again on
+  /// another connection. The other requests fail.
   func close(_ code: HTTPClientError.Code, _ cause: String) {
     guard !isClosed else { return }
     isClosed = true
     let wasOpen = isOpen
     openingTimer?.close()
     socket?.close()
-    // What has ended, and nobody has been told yet: an answer that came together with the failure.
+    // These requests have ended, but their callers do not know it yet: their answers came together with the failure.
     let ended = session?.takeEnded() ?? []
     let calls = session?.abandon() ?? []
     (openingTimer, socket, session) = (nil, nil, nil)

@@ -12,7 +12,7 @@ final class HTTP2ClientSession {
     case refused
     /// The answer is longer than the request allows.
     case tooLarge
-    /// The server wants HTTP/1.1 for this (RFC 9113, section 7).
+    /// The server wants HTTP/1.1 for this request (RFC 9113, section 7).
     case needsHTTP1
     /// The stream broke off, with an error code of RFC 9113, section 7.
     case reset(UInt32)
@@ -29,20 +29,20 @@ final class HTTP2ClientSession {
   init() throws(HTTP2SessionError) {
     framing = try HTTP2Framing(.client, [.enablePush: 0, .initialWindowSize: streamWindow])
     framing.owner = self
-    // With the 64 KiB of the protocol a dozen answers at a time would wait for a round trip.
+    // With the protocol's 64 KiB, a dozen answers at a time would wait for a round trip.
     framing.setConnectionWindow(connectionWindow)
   }
 
   /// How many requests are on the way.
   var inFlight: Int { calls.count }
 
-  /// How many requests the server takes at a time; none once it has said goodbye.
+  /// How many requests the server takes at a time; 0 after it has said goodbye.
   var limit: Int { framing.requestLimit }
 
-  /// How many more it takes now.
+  /// How many more requests the server takes now.
   var room: Int { max(0, limit - calls.count) }
 
-  /// Queues a request; false when the session takes no more.
+  /// Queues a request. Returns false when the session takes no more.
   func submit(_ call: HTTP2Call, userAgent: String) -> Bool {
     guard room > 0 else { return false }
     call.addHeaderFields(to: &fields, userAgent: userAgent)
@@ -51,7 +51,7 @@ final class HTTP2ClientSession {
     return true
   }
 
-  /// Takes a request back, and tells the server if it has it already.
+  /// Takes a request back, and tells the server if the server has it already.
   func cancel(_ call: HTTP2Call) {
     guard let stream = calls.first(where: { $0.value === call })?.key else { return }
     calls[stream] = nil
@@ -72,7 +72,7 @@ final class HTTP2ClientSession {
   /// Whether the server and this side have nothing left to say to each other.
   var isFinished: Bool { framing.isFinished }
 
-  /// Whether there is something to send.
+  /// Whether the session has something to send.
   var hasBytesToSend: Bool { framing.hasBytesToSend }
 
   /// Takes decrypted bytes of the server.
@@ -81,7 +81,7 @@ final class HTTP2ClientSession {
   /// Tells the server that no more requests follow.
   func terminate() { framing.terminate() }
 
-  /// Frees the session and returns the requests that were on the way; never call it from a callback.
+  /// Frees the session and returns the requests that were on the way. Never call it from a callback.
   func abandon() -> [HTTP2Call] {
     framing.close()
     defer { calls = [:] }
@@ -136,7 +136,8 @@ extension HTTP2ClientSession: HTTP2FramingOwner {
   }
 }
 
-/// What one answer may take before it is acknowledged; as much as a whole one, so that none waits.
+/// How many bytes of one answer may come before an acknowledgement. It is as much as a whole answer, so that no answer
+/// waits.
 private let streamWindow: UInt32 = 1 << 20
-/// The same for all answers of a connection together.
+/// The same limit for all answers of a connection together.
 private let connectionWindow: Int32 = 16 << 20

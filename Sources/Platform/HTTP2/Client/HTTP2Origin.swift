@@ -16,7 +16,7 @@ final class HTTP2Origin {
   private var opensAfter = ContinuousClock.now
   private var retry: LoopTimer?
   private var lookUp: Task<[String], any Error>?
-  /// What the name led to when it was last known.
+  /// The addresses from the last successful look-up of the name.
   private var addresses: [String] = []
   private lazy var dispatchLater = EndOfTurn { [weak self] in self?.dispatch() }
   private var isDispatching = false
@@ -34,10 +34,11 @@ final class HTTP2Origin {
     retry = LoopTimer { [weak self] in self?.dispatch() }
   }
 
-  /// Whether the server is known to speak no HTTP/2; asked again after ten minutes, for it may learn.
+  /// Whether the server is known not to speak HTTP/2. The origin asks again after ten minutes, since the server may
+  /// learn it.
   var needsHTTP1: Bool { usesHTTP1Until.map { $0 > .now } ?? false }
 
-  /// How many connections are open or being opened.
+  /// How many connections are open or opening.
   var connectionCount: Int { connections.count }
 
   /// Sends a request as soon as a connection takes it, with all others of this turn of the loop.
@@ -46,22 +47,23 @@ final class HTTP2Origin {
     dispatchLater.plan()
   }
 
-  /// Sends a request again that the server has not processed, once.
+  /// Sends a request again, once, that the server has not processed.
   func sendAgain(_ call: HTTP2Call, else cause: String) {
     guard !isClosed else { return call.fail(.cancelled, "the client is closed") }
     guard call.takeBackOnce() else { return call.fail(.interrupted, cause) }
     waiting.append(call)
   }
 
-  /// Gives waiting requests to the connections that have room, and opens more where they are wanted.
+  /// Gives waiting requests to the connections that have room, and opens more connections if necessary.
   func dispatch() {
-    // A connection that fails while it is given a request comes back here.
+    // If a connection fails while it gets a request, it calls this function again.
     guard !isDispatching, !waiting.isEmpty else { return }
     dispatchLater.forget()
     isDispatching = true
     defer { isDispatching = false }
     for connection in connections where connection.isStale { connection.end() }
-    // Before any is given away: those that wait for a connection that is about to open share the others less.
+    // This comes before the first request is given away. Requests can then wait for an opening connection, so fewer of
+    // them share the open ones.
     openMore()
     var taken = 0
     while taken < waiting.count {
@@ -74,14 +76,18 @@ final class HTTP2Origin {
     }
     waiting.removeFirst(taken)
     guard !waiting.isEmpty else { return }
-    // Whether anything else happens or not: a connection may be opened again, or those who wait for one that does not open
-    // go to the others. A millisecond more, since timers know no fractions of one.
+    // The timer fires even if nothing else happens. Then the origin may open a connection again, or the requests that
+    // wait for a connection which does not open go to the others. It waits a millisecond more, since timers know no
+    // fractions of one.
     let pause = opensAfter - .now
     retry?.start(after: (pause > .zero ? pause : HTTP2ClientConnection.usualOpening) + .milliseconds(1))
   }
 
-  /// The first connection that has few requests: so the first ones fill up first, and what a turn of the loop asks goes out
-  /// together. When all have many, that with the fewest, unless another one is about to open.
+  /// Returns the first connection that has few requests.
+  ///
+  /// So the first connections fill up first, and the requests of one turn of the loop go out together. If all
+  /// connections have many requests, it returns the connection with the fewest, unless another connection is about to
+  /// open.
   private func connectionWithRoom() -> HTTP2ClientConnection? {
     var fewest: HTTP2ClientConnection?
     var isWorthWaiting = false
@@ -98,11 +104,11 @@ final class HTTP2Origin {
   private func openMore() {
     var (usable, each) = (0, requestsPerConnection)
     var requests = waiting.count { !$0.hasEnded }
-    // One that takes no further requests is no help to those that wait, however many it still has.
+    // A connection that takes no further requests does not help the waiting ones, even if it still has many.
     for connection in connections where !connection.isDraining {
       usable += 1
       requests += connection.inFlight
-      // A server that takes fewer at a time needs more connections.
+      // A server that takes fewer requests at a time needs more connections.
       let limit = connection.limit
       if limit > 0 { each = min(each, limit) }
     }
@@ -117,8 +123,10 @@ final class HTTP2Origin {
     }
   }
 
-  /// Looks the server's name up, once for all connections that want to know it meanwhile: a name server that is silent would
-  /// otherwise keep the threads from everybody else who looks something up. What was known before is good for when it fails.
+  /// Looks up the server's name, once for all connections that ask meanwhile.
+  ///
+  /// Otherwise a silent name server would keep the threads from all other look-ups. If a look-up fails, the result of
+  /// the last one counts.
   func resolve() async throws -> [String] {
     if lookUp == nil {
       lookUp = Task { @LoopActor in
@@ -141,7 +149,7 @@ final class HTTP2Origin {
     connections.removeAll { $0 === connection }
   }
 
-  /// A connection could not be opened. Who waits goes on to wait for the others; if there are none, it is everybody's failure.
+  /// A connection could not be opened. The requests wait for the other connections; without any, they all fail.
   func openingFailed(_ code: HTTPClientError.Code, _ cause: String) {
     opensAfter = .now + .seconds(1)
     guard connections.isEmpty else { return dispatch() }
@@ -166,7 +174,7 @@ final class HTTP2Origin {
     call.fail(code, cause)
     connection?.cancel(call)
     if connection == nil { waiting.removeAll { $0 === call } }
-    // There may be room now.
+    // The end of the request may have made room.
     dispatch()
   }
 
@@ -182,5 +190,6 @@ final class HTTP2Origin {
   }
 }
 
-/// Requests that share a connection before another one is opened: so many answers behind one lost packet is enough.
+/// The most requests on a connection before another one opens. More answers than this must not wait behind one lost
+/// packet.
 private let requestsPerConnection = 100

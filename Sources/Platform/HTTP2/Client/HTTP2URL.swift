@@ -1,8 +1,8 @@
 /// The parts of an `https` URL that a request needs (RFC 3986, section 3).
 struct HTTP2URL {
-  /// Host and port as they stand in the URL.
+  /// Host and port as the URL has them.
   let authority: Substring
-  /// The path with its query, as it is sent.
+  /// The path with its query, as the client sends it.
   let path: Substring
 
   /// Reads a URL; `nil` for everything but plain `https://host[:port]/path[?query]`.
@@ -13,7 +13,7 @@ struct HTTP2URL {
     let start = text.index(text.startIndex, offsetBy: scheme.count)
     let end = text[start...].firstIndex { $0 == UInt8(ascii: "/") } ?? text.endIndex
     let authority = url[start..<end]
-    // A user's name, a query without a path, a fragment, and what has to be encoded first.
+    // This excludes a user's name, a query without a path, a fragment, and characters that need encoding.
     let isPlain = text[start...].allSatisfy { (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "#") }
     guard isPlain, !authority.isEmpty,
       !authority.utf8.contains(where: { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "?") })
@@ -22,7 +22,7 @@ struct HTTP2URL {
     path = end == text.endIndex ? "/" : url[end...]
   }
 
-  /// Name or address, without the brackets of one of IPv6, and port; `nil` when the port is no number.
+  /// Name or address, and port; `nil` when the port is not a number. An IPv6 address has no brackets here.
   var hostAndPort: (host: String, port: Int)? {
     let isBracketed = authority.hasPrefix("[")
     let hostEnd = isBracketed ? authority.firstIndex(of: "]") : authority.firstIndex(of: ":")

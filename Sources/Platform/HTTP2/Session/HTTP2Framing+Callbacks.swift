@@ -23,7 +23,7 @@ private func framing(_ context: UnsafeMutableRawPointer?) -> HTTP2Framing {
   Unmanaged<HTTP2Framing>.fromOpaque(context!).takeUnretainedValue()
 }
 
-// Unsafe in name only, here and below: the pointers are used during the call, and the call stays on this thread.
+// The pointers are safe here and below: only the call uses them, and it stays on this thread.
 
 private func onBeginHeaders(
   _: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?, _ context: UnsafeMutableRawPointer?
@@ -46,7 +46,7 @@ private func onHeader(
   return 0
 }
 
-/// The trailers of a request come here too; they mean nothing to any server.
+/// The trailers of a request come here too. No server needs them.
 private func onRequestHeader(
   _ session: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?, _ name: UnsafePointer<UInt8>?, _ nameCount: Int,
   _ value: UnsafePointer<UInt8>?, _ valueCount: Int, _ flags: UInt8, _ context: UnsafeMutableRawPointer?
@@ -88,7 +88,7 @@ private func onStreamClose(
   return 0
 }
 
-/// A request that never was a stream has no end of one.
+/// A request that was not sent has no stream, so nghttp2 calls this instead of `onStreamClose`.
 private func onFrameNotSent(
   _: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?, _ code: Int32, _ context: UnsafeMutableRawPointer?
 ) -> Int32 {
@@ -98,7 +98,7 @@ private func onFrameNotSent(
   return 0
 }
 
-/// Hands nghttp2 the next part of a body; it may be called during any write.
+/// Hands nghttp2 the next part of a body. nghttp2 may call it during any write.
 func onReadBody(
   _: OpaquePointer?, _ stream: Int32, _ buffer: UnsafeMutablePointer<UInt8>?, _ capacity: Int,
   _ flags: UnsafeMutablePointer<UInt32>?, _: UnsafeMutablePointer<nghttp2_data_source>?,

@@ -1,12 +1,12 @@
 import CNGHTTP2
 package import EventLoop
 
-/// HTTP/2 over bytes, without a socket, for both sides of a connection. Only this type talks to nghttp2.
+/// HTTP/2 over bytes, without a socket, for both sides of a connection. Only this type calls nghttp2.
 @LoopActor
 package final class HTTP2Framing {
-  /// nghttp2's session; `nil` once it was closed.
+  /// nghttp2's session; `nil` after ``close()``.
   private var pointer: OpaquePointer?
-  /// Learns what the peer sends; set it before any byte is received. Held until ``close()``.
+  /// The receiver of everything that the peer sends. Set it before the first byte comes. ``close()`` releases it.
   package var owner: (any HTTP2FramingOwner)?
 
   /// Which side of the connection this is.
@@ -21,7 +21,7 @@ package final class HTTP2Framing {
     guard status == 0, let callbacks else { throw HTTP2SessionError("start an HTTP/2 session", Int(status)) }
     // The session copies what it needs.
     defer { nghttp2_session_callbacks_del(callbacks) }
-    // Retained until `close`: nghttp2 calls back while it is taken down.
+    // This object is retained until `close`, since nghttp2 calls back while it shuts down.
     let context = Unmanaged.passRetained(self)
     switch side {
     case .client:
@@ -39,7 +39,7 @@ package final class HTTP2Framing {
     nghttp2_submit_settings(pointer, UInt8(NGHTTP2_FLAG_NONE.rawValue), entries, entries.count)
   }
 
-  /// Sets how many bytes the peer may send on all streams together before they are acknowledged.
+  /// Sets how many bytes the peer may send on all streams together before an acknowledgement.
   func setConnectionWindow(_ bytes: Int32) {
     nghttp2_session_set_local_window_size(pointer, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, bytes)
   }
@@ -50,10 +50,10 @@ package final class HTTP2Framing {
     return nghttp2_session_want_read(pointer) == 0 && nghttp2_session_want_write(pointer) == 0
   }
 
-  /// Whether there is something to send.
+  /// Whether the session has something to send.
   var hasBytesToSend: Bool { pointer.map { nghttp2_session_want_write($0) != 0 } ?? false }
 
-  /// How many requests the server takes at a time; none once it has said goodbye.
+  /// How many requests the server takes at a time; 0 after it has said goodbye.
   var requestLimit: Int {
     guard let pointer, nghttp2_session_check_request_allowed(pointer) != 0 else { return 0 }
     return Int(nghttp2_session_get_remote_settings(pointer, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
@@ -69,7 +69,7 @@ package final class HTTP2Framing {
     guard status >= 0 else { throw HTTP2SessionError("read HTTP/2 frames", status) }
   }
 
-  /// Appends some frames for the peer; false when there are none.
+  /// Appends some frames for the peer. Returns false when there are none.
   package func appendBytesToSend(to buffer: inout [UInt8]) throws(HTTP2SessionError) -> Bool {
     guard let pointer else { return false }
     var start: UnsafePointer<UInt8>?
@@ -81,9 +81,9 @@ package final class HTTP2Framing {
 
   // MARK: Messages
 
-  /// Queues a request and forgets its header fields; returns its stream, or `nil` when the session takes no more.
+  /// Queues a request and forgets its header fields. Returns its stream, or `nil` when the session takes no more.
   ///
-  /// - Parameter hasBody: whether the owner is asked for a body.
+  /// - Parameter hasBody: whether the session asks the owner for a body.
   func submitRequest(_ fields: inout HeaderFields, hasBody: Bool) -> Int32? {
     guard let pointer else { return nil }
     var provider = nghttp2_data_provider()
@@ -96,9 +96,9 @@ package final class HTTP2Framing {
     return stream > 0 ? stream : nil
   }
 
-  /// Queues an answer and forgets its header fields; false when there is no memory, or no stream any more.
+  /// Queues an answer and forgets its header fields. Returns false without memory, or if the stream has ended.
   ///
-  /// - Parameter hasBody: whether the owner is asked for a body.
+  /// - Parameter hasBody: whether the session asks the owner for a body.
   package func submitAnswer(_ fields: inout HeaderFields, hasBody: Bool, on stream: Int32) -> Bool {
     guard let pointer else { return false }
     var provider = nghttp2_data_provider()
@@ -119,13 +119,13 @@ package final class HTTP2Framing {
 
   // MARK: Ending
 
-  /// Tells the peer that no more requests follow, or are taken.
+  /// Tells the peer that this side sends no more requests, or takes no more.
   package func terminate() {
     guard let pointer else { return }
     nghttp2_session_terminate_session(pointer, UInt32(NGHTTP2_NO_ERROR.rawValue))
   }
 
-  /// Frees the session and lets go of the owner; the second time it does nothing.
+  /// Frees the session and releases the owner. A second call does nothing.
   package func close() {
     guard let pointer else { return }
     self.pointer = nil

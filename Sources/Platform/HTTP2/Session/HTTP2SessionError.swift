@@ -1,16 +1,16 @@
 import CNGHTTP2
 
-/// A step of the protocol that failed and ends the connection.
+/// A step of the protocol that failed. It ends the connection.
 package struct HTTP2SessionError: Error, CustomStringConvertible {
-  /// What was tried.
+  /// The step that failed.
   let operation: String
-  /// nghttp2's text, or our own.
+  /// The text of nghttp2 or of this module.
   let cause: String
 
-  /// Creates an error of our own.
+  /// Creates an error with a text of this module.
   package init(operation: String, cause: String) { (self.operation, self.cause) = (operation, cause) }
 
-  /// Takes a status of nghttp2's.
+  /// Takes a status of nghttp2.
   init(_ operation: String, _ status: Int) {
     self.init(operation: operation, cause: String(cString: nghttp2_strerror(Int32(status))))
   }

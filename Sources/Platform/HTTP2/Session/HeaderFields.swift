@@ -1,6 +1,6 @@
 import CNGHTTP2
 
-/// Header fields on their way to nghttp2, as the bytes of all names and values; kept for its memory.
+/// Header fields on their way to nghttp2, as the bytes of all names and values. The list is reused for its memory.
 package struct HeaderFields {
   private var text: [UInt8] = []
   private var lengths: [(name: Int, value: Int)] = []
@@ -11,7 +11,7 @@ package struct HeaderFields {
   /// Adds a field.
   package mutating func add(_ name: String, _ value: String) { add(name, value[...]) }
 
-  /// Adds a field; its name in lower case, as HTTP/2 wants it (RFC 9113, section 8.2).
+  /// Adds a field. Its name becomes lower case, as HTTP/2 requires (RFC 9113, section 8.2).
   mutating func add(_ name: String, _ value: some StringProtocol) {
     let start = text.count
     text.append(contentsOf: name.utf8)
@@ -21,14 +21,14 @@ package struct HeaderFields {
     lengths.append((valueStart - start, text.count - valueStart))
   }
 
-  /// Calls `body` with the fields in nghttp2's form, which are good during the call, and forgets them.
+  /// Calls `body` with the fields in nghttp2's form, which is valid during the call, and forgets them.
   mutating func take<Value>(_ body: (UnsafePointer<nghttp2_nv>, Int) -> Value) -> Value {
     defer {
       text.removeAll(keepingCapacity: true)
       lengths.removeAll(keepingCapacity: true)
     }
     let lengths = lengths
-    // nghttp2 copies the fields during the call, and reads them only.
+    // nghttp2 copies the fields during the call, and only reads them.
     return text.withUnsafeMutableBufferPointer { bytes in
       withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: lengths.count) { fields in
         var next = bytes.baseAddress!

@@ -1,4 +1,4 @@
-/// Memory that all connections of a server or a client read into, one after the other; nothing stays in it.
+/// Memory into which all connections of a server or a client read, one after the other. Nothing stays in it.
 final class ScratchBuffer {
   let bytes: UnsafeMutableRawBufferPointer
 
@@ -11,12 +11,12 @@ final class ScratchBuffer {
   }
 }
 
-/// The buffers of a server or a client, which all of its connections share, because only one of them is at work at a time.
+/// The buffers of a server or a client. All its connections share them, because only one connection works at a time.
 package final class Scratch {
   let received = ScratchBuffer(count: 64 << 10)
   let decrypted = ScratchBuffer(count: 16 << 10)
   var plaintext: [UInt8] = []
 
-  /// Allocates them.
+  /// Allocates the buffers.
   package init() {}
 }

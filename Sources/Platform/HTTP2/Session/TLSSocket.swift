@@ -2,8 +2,9 @@ package import Crypto
 package import EventLoop
 import Glibc
 
-/// TLS over a non-blocking socket, as the connections of both sides use it: it reads and writes as much as goes without
-/// waiting, and its connection decides when.
+/// TLS over a non-blocking socket, for the connections of both sides.
+///
+/// It reads and writes as much as goes without waiting, and its connection decides when.
 @LoopActor
 package final class TLSSocket {
   /// The TLS of this side.
@@ -15,11 +16,12 @@ package final class TLSSocket {
   /// Encrypted bytes that the socket has not taken yet.
   private var unsent: [UInt8] = []
 
-  /// Takes over the descriptor, also when this throws.
+  /// Takes over the descriptor, even if it throws.
   ///
   /// - Parameters:
-  ///   - bytesPerWrite: enough for some dozens of messages, and little enough that a slow peer costs little memory.
-  ///   - onReadiness: called when there is something to read, or room to write; ``watch(_:)`` says which is wanted.
+  ///   - bytesPerWrite: enough for some dozens of messages, and so few that a slow peer costs little memory.
+  ///   - onReadiness: the socket calls it when there are bytes to read, or room to write. ``watch(_:)`` chooses between
+  ///     them.
   package init(
     takingOwnershipOf descriptor: Int32, bytesPerWrite: Int, _ scratch: Scratch,
     _ tls: @autoclosure () throws -> TLSSession, onReadiness: @escaping @LoopActor (Readiness) -> Void
@@ -36,15 +38,15 @@ package final class TLSSocket {
     }
   }
 
-  /// Whether the socket has yet to take what was encrypted.
+  /// Whether encrypted bytes still wait for the socket.
   package var hasUnsent: Bool { !unsent.isEmpty }
 
-  /// Chooses what to be told of.
+  /// Chooses the readiness of which `onReadiness` is told.
   package func watch(_ readiness: Readiness) { watcher?.watch(readiness) }
 
   // MARK: Reading
 
-  /// Reads once, goes on with the handshake, and returns the number of bytes; zero when there are none now.
+  /// Reads once, continues the handshake, and returns the number of bytes; 0 when there are none now.
   ///
   /// - Throws: ``ConnectionLost``, or a `CryptoError` that ``sendAlert()`` tells the peer.
   package func receive() throws -> Int {
@@ -58,7 +60,7 @@ package final class TLSSocket {
     return count
   }
 
-  /// Decrypts all that was received, a piece at a time, until a piece is the last one that is wanted.
+  /// Decrypts all received bytes, a piece at a time, until `piece` returns false.
   package func read(_ piece: (UnsafeRawBufferPointer) throws -> Bool) throws {
     while true {
       let count = try tls.read(into: scratch.decrypted.bytes)
@@ -68,9 +70,9 @@ package final class TLSSocket {
 
   // MARK: Writing
 
-  /// Encrypts what there is to send, unless the socket has yet to take what was; returns whether there may be more.
+  /// Encrypts the bytes to send, unless encrypted bytes still wait for the socket. Returns whether there may be more.
   ///
-  /// - Parameter fill: appends at least as much as its limit, if there is as much.
+  /// - Parameter fill: appends at least as many bytes as its limit, if there are as many.
   package func encrypt(_ fill: (_ buffer: inout [UInt8], _ limit: Int) throws -> Void) throws -> Bool {
     guard unsent.isEmpty else { return true }
     scratch.plaintext.removeAll(keepingCapacity: true)
@@ -80,7 +82,7 @@ package final class TLSSocket {
     return scratch.plaintext.count >= bytesPerWrite
   }
 
-  /// Writes once and returns the number of bytes; zero when the socket takes none now.
+  /// Writes once and returns the number of bytes; 0 when the socket takes none now.
   @discardableResult
   package func send() throws(ConnectionLost) -> Int {
     guard !unsent.isEmpty else { return 0 }
@@ -95,7 +97,7 @@ package final class TLSSocket {
 
   // MARK: Ending
 
-  /// Tells the peer what was wrong with its TLS, as far as one write can carry it.
+  /// Tells the peer the defect of its TLS, as far as one write can carry it.
   package func sendAlert() {
     tls.takeBytesToSend(into: &unsent)
     _ = try? send()
@@ -108,20 +110,20 @@ package final class TLSSocket {
     sendAlert()
   }
 
-  /// Has ``close()`` send RST instead of FIN.
+  /// Makes ``close()`` send RST instead of FIN.
   package func resetOnClose() {
     var lingering = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &lingering, socklen_t(MemoryLayout<linger>.size))
   }
 
-  /// Closes the socket; call it once.
+  /// Closes the socket. Call it once.
   package func close() {
     watcher?.close()
     Glibc.close(descriptor)
   }
 }
 
-/// A socket that is of no use any more, and why.
+/// The error of a socket that is of no use any more.
 package struct ConnectionLost: Error, CustomStringConvertible {
   /// The reason.
   package let description: String
