@@ -1,12 +1,12 @@
 /// A call that got no complete answer.
 public struct HTTPClientError: Error, Sendable, CustomStringConvertible {
-  /// What went wrong, by kind.
+  /// The kinds of failure.
   public enum Code: String, Sendable {
-    /// The name could not be resolved or no connection could be opened.
+    /// The client could not resolve the name or open a connection.
     case unreachable
-    /// Every address of the host is one that the client's configuration does not allow.
+    /// The client's configuration allows no address of the host.
     case forbiddenAddress
-    /// The TLS handshake failed or the certificate was not trusted.
+    /// The TLS handshake failed, or the client did not trust the certificate.
     case tls
     /// The time limit of the request passed.
     case timeout
@@ -14,17 +14,17 @@ public struct HTTPClientError: Error, Sendable, CustomStringConvertible {
     case interrupted
     /// The answer was longer than the request allows.
     case responseTooLarge
-    /// The request itself cannot be sent, for example because its URL is malformed.
+    /// The client cannot send the request, for example because its URL is malformed.
     case invalidRequest
-    /// The client was closed or the calling task cancelled.
+    /// Somebody closed the client or cancelled the calling task.
     case cancelled
   }
 
   /// The kind of failure.
   public let code: Code
-  /// Method and host, never the path or the query, which may carry ids.
+  /// Method and host. It never has the path or the query, which may carry ids.
   public let target: String
-  /// What the library or the system said, or our own words.
+  /// The text of the library, of the system, or of the client itself.
   public let cause: String
 
   /// Creates an error.

@@ -16,7 +16,7 @@ public struct HTTPClientResponse: Sendable {
     self.body = body
   }
 
-  /// Returns the first value of a header field, whatever the capitals of its name.
+  /// Returns the first value of a header field. Capitals in the name make no difference.
   public func header(_ name: String) -> String? {
     let name = name.lowercased()
     return headers.first { $0.name.exact == name.exact }?.value

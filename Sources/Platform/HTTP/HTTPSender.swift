@@ -3,7 +3,7 @@ public import EventLoop
 /// A client that sends one request and returns its whole answer.
 @LoopActor
 public protocol HTTPSender: AnyObject {
-  /// Sends a request and returns the whole answer, whatever its status.
+  /// Sends a request and returns the whole answer with any status.
   ///
   /// - Throws: ``HTTPClientError``.
   func send(_ request: HTTPClientRequest) async throws(HTTPClientError) -> HTTPClientResponse
