@@ -5,18 +5,20 @@ public import HTTP
 /// An HTTP client over libcurl's multi interface, on the process's loop: HTTP/2, multiplexed, connections reused.
 @LoopActor
 public final class HTTPClient: HTTPSender {
-  /// Limits and trust of one client.
+  /// The limits of one client, and the authorities that it trusts.
   public typealias Configuration = HTTPClientConfiguration
 
-  /// Connections that are kept open after use, some 40 KiB each with TLS. libcurl's own limit is four for each request under way:
-  /// of a hundred hosts that are asked now and then each would get a handshake every time.
+  /// How many connections stay open after use; each takes some 40 KiB with TLS.
+  ///
+  /// libcurl's own limit is four for each request under way. With it, each of a hundred hosts that get a request now
+  /// and then would cost a handshake every time.
   private static let keptConnections = 256
 
   private let configuration: Configuration
   private var multi: UnsafeMutableRawPointer?
   private var timer: LoopTimer?
   private var transfers: [UnsafeMutableRawPointer: Transfer] = [:]
-  /// Transfers that wait for another request.
+  /// Transfers that are ready for another request.
   private var spare: [Transfer] = []
   private var next = 0
   private var watchers: [Int32: DescriptorWatcher] = [:]
@@ -24,12 +26,12 @@ public final class HTTPClient: HTTPSender {
   /// Creates a client that is ready for requests.
   public init(_ configuration: Configuration = Configuration()) {
     self.configuration = configuration
-    // Not thread-safe in itself, which the loop makes good; a second call only counts.
+    // The call is not thread-safe in itself, but only the loop makes it. A second call only counts.
     curl_global_init(Int(CURL_GLOBAL_ALL))
     let multi = curl_multi_init()
     self.multi = multi
     let own = Unmanaged.passUnretained(self).toOpaque()
-    // Unretained is right: `close`, which must be called, tears libcurl down before the client goes.
+    // Unretained is right: `close`, which must be called, shuts libcurl down before the client ends.
     countersign_curl_multi_set_socket_callback(multi, onSocket, own)
     countersign_curl_multi_set_timer_callback(multi, onTimer, own)
     countersign_curl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
@@ -38,7 +40,7 @@ public final class HTTPClient: HTTPSender {
     timer = LoopTimer { [weak self] in self?.act(CURL_SOCKET_TIMEOUT, 0) }
   }
 
-  /// Sends a request and returns the whole answer, whatever its status; redirects are not followed.
+  /// Sends a request and returns the whole answer with any status. It does not follow redirects.
   ///
   /// - Throws: ``HTTPClientError``.
   public func send(_ request: HTTPClientRequest) async throws(HTTPClientError) -> HTTPClientResponse {
@@ -66,12 +68,12 @@ public final class HTTPClient: HTTPSender {
     } catch let error as HTTPClientError {
       throw error
     } catch {
-      // The continuation is only ever resumed with the type above.
+      // The client resumes the continuation only with the type above.
       throw HTTPClientError(code: .interrupted, target: request.method, cause: "\(error)")
     }
   }
 
-  /// Each takes some 6 KiB.
+  /// Each spare transfer takes some 6 KiB.
   private static let maxSpare = 256
 
   /// How many requests are under way.
@@ -91,16 +93,16 @@ public final class HTTPClient: HTTPSender {
     watchers.removeAll()
   }
 
-  /// Ends a request that its caller has given up, unless it has ended and its transfer serves another one.
+  /// Ends a request after its caller has given it up, unless it has ended and its transfer serves another one.
   private func cancel(_ transfer: Transfer, _ number: Int) {
-    // By the object as well: a handle that was freed may have given its address to the next.
+    // The object counts too: a freed handle may have given its address to the next handle.
     guard let multi, transfers[transfer.easy] === transfer, transfer.number == number else { return }
     transfers[transfer.easy] = nil
     curl_multi_remove_handle(multi, transfer.easy)
     refuse(transfer, .cancelled, "cancelled")
   }
 
-  /// Ends a request that did not run to its end; its handle is not used again.
+  /// Ends a request that did not run to its end. Its handle serves no other request.
   private func refuse(_ transfer: Transfer, _ code: HTTPClientError.Code, _ cause: String) {
     transfer.fail(code, cause)
     transfer.close()
@@ -133,7 +135,7 @@ public final class HTTPClient: HTTPSender {
       return
     }
     if watchers[descriptor] == nil {
-      // libcurl sees the failure as a timeout of the request.
+      // If this fails, libcurl sees a timeout of the request.
       watchers[descriptor] = try? DescriptorWatcher(descriptor: descriptor) { [weak self] readiness in
         var events: Int32 = 0
         if readiness.contains(.readable) { events |= CURL_CSELECT_IN }
@@ -148,7 +150,7 @@ public final class HTTPClient: HTTPSender {
   }
 
   fileprivate func schedule(_ milliseconds: Int) {
-    // libcurl forbids to call it from this callback, so even 0 ms goes through the loop.
+    // libcurl forbids calls to it from this callback, so even 0 ms goes through the loop.
     if milliseconds < 0 { timer?.stop() } else { timer?.start(after: .milliseconds(milliseconds)) }
   }
 }

@@ -3,15 +3,16 @@ import EventLoop
 import Glibc
 import HTTP
 
-/// One request on its way: an easy handle, the memory it points to, and who waits for it. After its end it serves the next
-/// request of the client, which spares libcurl to make and set up another handle.
+/// One request on its way: an easy handle, the memory to which it points, and the caller that waits.
+///
+/// After its end the transfer serves the client's next request. So libcurl need not make and set up another handle.
 @LoopActor
 final class Transfer {
   let easy: UnsafeMutableRawPointer
   private let configuration: HTTPClient.Configuration
   private let errorText: UnsafeMutablePointer<CChar>
   private var headerList: UnsafeMutablePointer<curl_slist>?
-  /// Which of the client's requests it serves.
+  /// The number of the client's request that it serves.
   private(set) var number = 0
   private var method = ""
   private var url = ""
@@ -27,7 +28,7 @@ final class Transfer {
   private var hasRefusedAddress = false
   private var waiter: CheckedContinuation<HTTPClientResponse, any Error>?
 
-  /// - Throws: ``HTTPClientError`` when there is no memory for it.
+  /// - Throws: ``HTTPClientError`` without memory for a handle.
   init(_ configuration: HTTPClient.Configuration) throws(HTTPClientError) {
     guard let easy = curl_easy_init() else {
       throw HTTPClientError(code: .invalidRequest, target: "new request", cause: "out of memory")
@@ -42,7 +43,7 @@ final class Transfer {
   /// Method and host, for errors.
   var target: String { "\(method) \(Transfer.host(of: url))" }
 
-  /// Sets what is the same for all requests of the client.
+  /// Sets the options that are the same for all requests of the client.
   private func setUp() {
     set(CURLOPT_PROTOCOLS_STR, configuration.allowsPlainHTTP ? "http,https" : "https")
     set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
@@ -51,12 +52,12 @@ final class Transfer {
       set(CURLOPT_FORBID_REUSE, 1)
     }
     set(CURLOPT_NOSIGNAL, 1)
-    // A name is looked up on a thread of libcurl's. Without this, a request that ends before waits for that thread, and the
-    // loop with it, for as long as a name server of somebody's choice is silent.
+    // libcurl looks a name up on a thread of its own. Without this option, a request that ends earlier waits for that
+    // thread, and the loop waits with it. Somebody else's name server could then block the loop by its silence.
     set(CURLOPT_QUICK_EXIT, 1)
     set(CURLOPT_FOLLOWLOCATION, 0)
-    // CURLOPT_BUFFERSIZE stays at its 16 KiB, the largest frame of HTTP/2: with less, a frame has to wait for its stream, and
-    // libcurl 7.88 forgets the others of the connection meanwhile, some until they time out.
+    // CURLOPT_BUFFERSIZE stays at its 16 KiB, the largest frame of HTTP/2. With less, a frame has to wait for its
+    // stream. Meanwhile libcurl 7.88 forgets the connection's other streams, some until they time out.
     set(CURLOPT_CONNECTTIMEOUT_MS, Int(configuration.connectTimeout.wholeMilliseconds))
     set(CURLOPT_USERAGENT, configuration.userAgent)
     set(CURLOPT_ACCEPT_ENCODING, "")
@@ -75,7 +76,7 @@ final class Transfer {
     }
   }
 
-  /// Sets what this request asks for.
+  /// Sets the options of this request.
   func prepare(
     _ request: HTTPClientRequest, number: Int, _ waiter: CheckedContinuation<HTTPClientResponse, any Error>
   ) {
@@ -89,8 +90,8 @@ final class Transfer {
       timeout = request.timeout
       set(CURLOPT_TIMEOUT_MS, Int(request.timeout.wholeMilliseconds))
     }
-    // Waits for a connection that can take another stream rather than opening one more. Whether it can is known from
-    // the first answer, so requests to a slow host that speaks HTTP/1.1 would wait for each other.
+    // The request waits for a connection that can take another stream, and does not open one more. The first answer
+    // tells whether a connection can. So requests to a slow host that speaks HTTP/1.1 would wait for each other.
     set(CURLOPT_PIPEWAIT, configuration.awaitsMultiplexing && request.url.hasPrefix("https://") ? 1 : 0)
     if trustsAnyCertificate {
       set(CURLOPT_SSL_VERIFYPEER, 0)
@@ -115,14 +116,14 @@ final class Transfer {
     countersign_curl_set_pointer(easy, CURLOPT_HTTPHEADER, headerList)
   }
 
-  /// Whether a socket may be opened to an address.
+  /// Whether libcurl may open a socket to an address.
   fileprivate func allows(_ address: [UInt8]) -> Bool {
     let isAllowed = configuration.allowsAddress?(address) ?? true
     hasRefusedAddress = !isAllowed
     return isAllowed
   }
 
-  /// Whether the handle may serve another request: one that was a plain GET has nothing to be taken back.
+  /// Whether the handle may serve another request. After a plain GET there are no options to take back.
   var isReusable: Bool { method == "GET" && !hasBody && !trustsAnyCertificate }
 
   private func set(_ option: CURLoption, _ value: Int) { countersign_curl_set_long(easy, option, value) }
@@ -130,7 +131,7 @@ final class Transfer {
   /// libcurl copies every string option at once.
   private func set(_ option: CURLoption, _ value: String) { countersign_curl_set_pointer(easy, option, value) }
 
-  /// Takes a piece of the body; false when the answer is too long.
+  /// Takes a piece of the body. Returns false when the answer is too long.
   fileprivate func receiveBody(_ piece: UnsafeRawBufferPointer) -> Bool {
     guard body.count + piece.count <= maxBytes else {
       isTooLarge = true
@@ -146,12 +147,13 @@ final class Transfer {
     return true
   }
 
-  /// More header fields than any server has to say; each is kept, so a hostile one could fill the memory.
+  /// The limit is above the header fields of any real server. The transfer keeps each field, so a hostile server could
+  /// fill the memory.
   private static let maxHeaderBytes = 32 << 10
 
-  /// Takes a header field; false when there are too many.
+  /// Takes a header field. Returns false when there are too many.
   fileprivate func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
-    // Each costs memory of its own, however short it is.
+    // Each field costs memory of its own, even if it is short.
     headerBytes += line.count + 64
     guard headerBytes <= Self.maxHeaderBytes else {
       isTooLarge = true
@@ -179,7 +181,7 @@ final class Transfer {
     headers.append((name, String(decoding: value, as: UTF8.self)))
   }
 
-  /// Ends the transfer with libcurl's result; the handle must be off the multi handle by now.
+  /// Ends the transfer with libcurl's result. The handle must be off the multi handle already.
   func finish(_ result: CURLcode) {
     guard result == CURLE_OK || isTooLarge && cutsLongResponse && headerBytes <= Self.maxHeaderBytes else {
       let text = String(cString: errorText)
@@ -205,7 +207,7 @@ final class Transfer {
     end()?.resume(throwing: error)
   }
 
-  /// Forgets the request.
+  /// Forgets the request and returns its caller.
   private func end() -> CheckedContinuation<HTTPClientResponse, any Error>? {
     curl_slist_free_all(headerList)
     headerList = nil
@@ -215,7 +217,7 @@ final class Transfer {
     return waiter
   }
 
-  /// Frees the handle; nothing may be under way.
+  /// Frees the handle. It must not carry a request.
   func close() {
     curl_easy_cleanup(easy)
     errorText.deallocate()
@@ -228,7 +230,7 @@ final class Transfer {
 }
 
 extension StringProtocol {
-  /// The first place of `text`; the standard library has none without Foundation.
+  /// The first place of `text`. The standard library has no such function without Foundation.
   fileprivate func range(of text: String) -> Range<Index>? {
     var start = startIndex
     while start < endIndex {
@@ -256,7 +258,7 @@ private func onBody(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
   let transfer = Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
-  // The bytes are read during this call only, on the loop's thread.
+  // Only this call reads the bytes, on the loop's thread.
   nonisolated(unsafe) let piece = UnsafeRawBufferPointer(start: bytes, count: size * count)
   return LoopActor.assumeIsolated { transfer.receiveBody(piece) } ? piece.count : 0
 }
@@ -265,12 +267,13 @@ private func onHeader(
   _ bytes: UnsafeMutablePointer<CChar>?, _ size: Int, _ count: Int, _ context: UnsafeMutableRawPointer?
 ) -> Int {
   let transfer = Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
-  // The bytes are read during this call only, on the loop's thread.
+  // Only this call reads the bytes, on the loop's thread.
   nonisolated(unsafe) let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
   return LoopActor.assumeIsolated { transfer.receiveHeader(line) } ? line.count : 0
 }
 
-/// Opens a socket as libcurl would, unless its address is refused. libcurl then tries the host's next address.
+/// Opens a socket as libcurl would, unless the configuration refuses its address. libcurl then tries the host's next
+/// address.
 private func onOpenSocket(
   _ context: UnsafeMutableRawPointer?, _: curlsocktype, _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
