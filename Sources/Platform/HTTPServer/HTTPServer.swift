@@ -11,24 +11,25 @@ public final class HTTPServer {
     public var host = "127.0.0.1"
     /// A port; 0 takes any free one.
     public var port = 0
-    /// A longer body is answered with 413.
+    /// The most bytes of a body. The server answers 413 to a longer one.
     public var maxBodyBytes = 64 << 10
-    /// Memory for the request line and the header fields of one connection; more is answered with 413, 414 or 431.
-    /// libmicrohttpd clears all of it for each request.
+    /// Memory for the request line and the header fields of one connection.
+    ///
+    /// The server answers 413, 414 or 431 if they need more. libmicrohttpd clears all of it for each request.
     public var maxHeaderBytes = 16 << 10
-    /// Connections at a time; further ones wait in the listener's backlog.
+    /// Connections at a time. Further ones wait in the listener's backlog.
     public var maxConnections = 4096
-    /// A connection that sends nothing for so long is closed.
+    /// The server closes a connection that sends nothing for this time.
     public var idleTimeout: Duration = .seconds(30)
 
     /// Creates a configuration with the defaults above.
     public init() {}
   }
 
-  /// Answers a request; called on the loop.
+  /// Answers a request. The server calls it on the loop.
   public typealias Handler = @LoopActor (HTTPServerRequest) async -> HTTPServerResponse
 
-  /// The port that the server listens on; 0 when it does not any more.
+  /// The server's port; 0 when it listens no more.
   public var port: Int { listener?.port ?? 0 }
 
   private let configuration: Configuration
@@ -40,23 +41,25 @@ public final class HTTPServer {
   private var watcher: DescriptorWatcher?
   private var timer: LoopTimer?
   private var phase = Phase.open
-  /// The answers that one turn of the loop brings are sent in one go.
+  /// Sends the answers of one turn of the loop together.
   private lazy var runLater = EndOfTurn { [weak self] in self?.run() }
-  /// The exchanges whose handler is running; libmicrohttpd has suspended their connections.
+  /// The exchanges whose handler is running. libmicrohttpd has suspended their connections.
   private var running: [ObjectIdentifier: Exchange] = [:]
   private let idle = LoopSignal()
   private let unconnected = LoopSignal()
 
   private static let lingering = Duration.seconds(1)
-  /// Memory for the head of an answer. It comes out of the same piece as the request's head. libmicrohttpd does not send
-  /// an answer for which none is left, so a request that left too little must not be carried out.
+  /// Memory for the head of an answer.
+  ///
+  /// It comes out of the same piece as the request's head. If nothing of it is left, libmicrohttpd does not send the
+  /// answer. So the server must not carry out a request that left too little.
   private static let answerHeaderBytes = 4 << 10
 
   private enum Phase {
     case open
-    /// No new connections, and each answer asks the client to close its own.
+    /// The server takes no new connections, and each answer asks the client to close its own.
     case draining
-    /// Nothing may wait any more.
+    /// No request may wait any more.
     case stopping
   }
 
@@ -72,7 +75,7 @@ public final class HTTPServer {
     self.configuration = configuration
     self.handler = handler
     self.tooLarge = tooLarge
-    // Unretained is right: `close`, which must be called, stops the daemon before the server goes.
+    // Unretained is right: `close`, which must be called, stops the daemon before the server ends.
     let own = Unmanaged.passUnretained(self).toOpaque()
     daemon = countersign_mhd_start(
       UInt32(configuration.maxConnections), UInt32(max(1, configuration.idleTimeout.components.seconds)),
@@ -81,7 +84,8 @@ public final class HTTPServer {
       throw ListenError(target: "\(configuration.host):\(configuration.port)", cause: "libmicrohttpd could not start")
     }
     do {
-      // The server accepts by itself: libmicrohttpd, once at its limit, does not reliably listen again.
+      // The server accepts connections itself: libmicrohttpd does not reliably listen again after it has reached its
+      // limit.
       listener = try Listener(host: configuration.host, port: configuration.port) { [unowned self] in try take($0) }
       watcher = try DescriptorWatcher(descriptor: countersign_mhd_epoll_descriptor(daemon)) { [weak self] _ in
         self?.run()
@@ -96,10 +100,10 @@ public final class HTTPServer {
     run()
   }
 
-  /// Takes no more connections, lets the running requests finish within `grace`, then closes everything.
+  /// Takes no more connections, lets the running requests finish within `grace`, and then closes everything.
   ///
-  /// Connections that are kept alive without a request get up to a second of it: their clients may be about to send one,
-  /// whose answer then asks them to close.
+  /// Connections without a request that are kept alive get up to a second of it. Their clients may be about to send a
+  /// request, and its answer then asks them to close.
   public func close(grace: Duration = .seconds(5)) async {
     guard let daemon else { return }
     let deadline = ContinuousClock.now + grace
@@ -108,7 +112,7 @@ public final class HTTPServer {
     listener = nil
     if connections > 0 { await unconnected.wait(atMost: min(grace, Self.lingering)) }
     if !running.isEmpty { await idle.wait(atMost: deadline - .now) }
-    // Stopping with a suspended connection is an error of libmicrohttpd: who is still waiting is told to come again.
+    // libmicrohttpd must not stop with a suspended connection. So the callers that still wait are told to come again.
     phase = .stopping
     for exchange in running.values {
       exchange.response = Self.comeAgain
@@ -125,7 +129,7 @@ public final class HTTPServer {
     MHD_stop_daemon(daemon)
   }
 
-  /// Lets libmicrohttpd do what is ready, and asks when it wants to be called again.
+  /// Lets libmicrohttpd do the work that is ready, and asks it for the time of its next call.
   private func run() {
     guard let daemon else { return }
     MHD_run(daemon)
@@ -167,8 +171,10 @@ public final class HTTPServer {
     return exchange
   }
 
-  /// Takes a piece of the body. What is over the limit is read and forgotten, since libmicrohttpd answers only at the
-  /// end; false closes the connection of a client that goes on and on.
+  /// Takes a piece of the body.
+  ///
+  /// The server reads and forgets the bytes over the limit, since libmicrohttpd answers only at the end. Returning
+  /// false closes the connection of a client that goes on and on.
   fileprivate func receive(_ piece: UnsafeRawBufferPointer, _ exchange: Exchange) -> Bool {
     exchange.received += piece.count
     if exchange.received > configuration.maxBodyBytes {
@@ -179,7 +185,7 @@ public final class HTTPServer {
     return exchange.received <= configuration.maxBodyBytes * 16
   }
 
-  /// Called when the body is complete, and again when the answer is there.
+  /// libmicrohttpd calls it when the body is complete, and again when the answer is there.
   fileprivate func answer(_ exchange: Exchange) -> MHD_Result {
     if let response = exchange.response { return send(response, on: exchange.connection) }
     guard let path = pathSegments(exchange.rawPath) else {
@@ -190,13 +196,13 @@ public final class HTTPServer {
     }
     let request = HTTPServerRequest(
       method: exchange.method, path: path, query: query, headers: exchange.headers, body: exchange.body)
-    // A request on a connection that was kept alive, in the very run that is the last.
+    // In the very last run, a connection that was kept alive can still bring a request.
     if phase == .stopping { return send(Self.comeAgain, on: exchange.connection) }
     MHD_suspend_connection(exchange.connection)
     running[ObjectIdentifier(exchange)] = exchange
     Task { @LoopActor in
       let response = await handler(request)
-      // Gone when the server was closed meanwhile.
+      // The exchange is gone if the server was closed meanwhile.
       guard running.removeValue(forKey: ObjectIdentifier(exchange)) != nil else { return }
       exchange.response = response
       MHD_resume_connection(exchange.connection)
@@ -217,25 +223,25 @@ public final class HTTPServer {
 }
 
 extension HTTPServerResponse {
-  /// Makes libmicrohttpd's form of it, which the caller owns; `nil` without memory.
+  /// Makes libmicrohttpd's form of the answer, which the caller owns; `nil` without memory.
   ///
-  /// Isolated to no actor: a closure of the loop that is given to `withUnsafeBytes` or `withCString` asks at each call whether
-  /// it runs there.
+  /// The function is isolated to no actor. A closure of the loop asks at each call whether it runs there, even inside
+  /// `withUnsafeBytes` and `withCString`.
   fileprivate func makeMHDResponse() -> OpaquePointer? {
     let made = body.withUnsafeBytes {
-      // Mutable in its type only, when it is to be copied.
+      // Only the type is mutable: with MUST_COPY, libmicrohttpd only reads the bytes.
       MHD_create_response_from_buffer($0.count, UnsafeMutableRawPointer(mutating: $0.baseAddress), .RESPMEM_MUST_COPY)
     }
     guard let made else { return nil }
     for (name, value) in headers {
-      // A text given as it is would be copied into an array first.
+      // If the call got the Swift texts, Swift would copy each into an array first.
       _ = name.withCString { name in value.withCString { MHD_add_response_header(made, name, $0) } }
     }
     return made
   }
 }
 
-/// One request and its answer, while libmicrohttpd holds it.
+/// One request and its answer, for as long as libmicrohttpd holds it.
 @LoopActor
 final class Exchange {
   let connection: OpaquePointer
@@ -252,19 +258,20 @@ final class Exchange {
     self.method = method
     self.rawPath = rawPath
     headers.reserveCapacity(Self.usualHeaders)
-    // Unretained is right: libmicrohttpd calls back during this call only.
+    // Unretained is right: libmicrohttpd calls back only during this call.
     MHD_get_connection_values(connection, .HEADER_KIND, onHeader, Unmanaged.passUnretained(self).toOpaque())
     MHD_get_connection_values(
       connection, .GET_ARGUMENT_KIND, onParameter, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// Memory for so many is taken at once.
+  /// The exchange reserves memory for this number of fields at once.
   private static let usualHeaders = 8
-  /// What libmicrohttpd keeps of each header field, parameter and cookie, beside its text.
+  /// The bytes that libmicrohttpd keeps for each header field, parameter and cookie, beside its text.
   private static let entryBytes = 64
 
-  /// What of the connection's memory is in use: the head as it came, and an entry for each of its parts. libmicrohttpd
-  /// copies the cookies, and makes an entry for each of them too.
+  /// How much of the connection's memory is in use: the head as it came, and an entry for each of its parts.
+  ///
+  /// libmicrohttpd copies the cookies and makes an entry for each of them too.
   var headerBytes: Int {
     var cookies = 0
     for (name, value) in headers where isSameField(name, "Cookie") {
@@ -273,14 +280,14 @@ final class Exchange {
     return countersign_mhd_head_size(connection) + (headers.count + rawQuery.count) * Self.entryBytes + cookies
   }
 
-  /// Whether the head was too long and has been refused; the connection then only has to be closed.
+  /// Whether the head was too long and the server refused it. The server then only has to close the connection.
   private(set) var isRefused = false
 
   /// Refuses a head that is too long.
   ///
-  /// The refusal goes straight to the socket. A head of nearly the size of the connection's memory leaves libmicrohttpd
-  /// no room for any answer, and it would close the connection without one. All that was answered before on this
-  /// connection has been handed to the socket, so the order is kept.
+  /// The refusal goes straight to the socket. If the head has nearly the size of the connection's memory, libmicrohttpd
+  /// has no room for any answer and would close the connection without one. The socket already has all earlier answers
+  /// of this connection, so the order is kept.
   func refuseHead() {
     isRefused = true
     let text = "the request line and the header fields are too long\n"
@@ -288,7 +295,8 @@ final class Exchange {
       "HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\n"
       + "Content-Length: \(text.utf8.count)\r\nConnection: close\r\n\r\n"
     let answer = Array((method == "HEAD" ? head : head + text).utf8)
-    // A client that has not read its earlier answers, so that these bytes find no room, gets none of this one either.
+    // If a client has not read its earlier answers, these bytes may find no room. It then does not get this answer
+    // either.
     _ = send(countersign_mhd_socket(connection), answer, answer.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
   }
 
@@ -298,7 +306,7 @@ final class Exchange {
   fileprivate func addParameter(_ name: String, _ value: String) { rawQuery.append((name, value)) }
 }
 
-// The callbacks run on the loop, inside a call that the server made to libmicrohttpd.
+// The callbacks run on the loop, inside a call of the server to libmicrohttpd.
 
 private func onAccess(
   _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?, _ url: UnsafePointer<CChar>?,
@@ -308,10 +316,10 @@ private func onAccess(
   let server = Unmanaged<HTTPServer>.fromOpaque(context!).takeUnretainedValue()
   guard let known = request!.pointee else {
     let (url, method) = (String(cString: url!), String(cString: method!))
-    // The connection's pointer is only used on the loop, before libmicrohttpd says that the request is completed.
+    // Only the loop uses the connection's pointer, before libmicrohttpd says that the request is completed.
     let exchange = LoopActor.assumeIsolated(with: (server, connection!, url, method)) { $0.begin($1, $2, $3) }
     request!.pointee = Unmanaged.passRetained(exchange).toOpaque()
-    // An answer at this point, before the body, closes the connection after it.
+    // If an answer exists at this point, before the body, libmicrohttpd closes the connection after it.
     return LoopActor.assumeIsolated(with: (server, exchange)) { server, exchange in
       if exchange.isRefused { return .NO }
       return exchange.response == nil ? .YES : server.answer(exchange)
@@ -344,7 +352,7 @@ private func onConnection(
   LoopActor.assumeIsolated { server.count(what == .CONNECTION_NOTIFY_STARTED ? 1 : -1) }
 }
 
-/// Leaves the path as it was sent, so that it is split before it is decoded.
+/// Leaves the path undecoded, because the server splits it before it decodes it.
 private func onUnescape(_: UnsafeMutableRawPointer?, _: OpaquePointer?, _ text: UnsafeMutablePointer<CChar>?) -> Int {
   strlen(text!)
 }

@@ -25,7 +25,7 @@ public struct HTTPServerRequest: Sendable {
     self.body = body
   }
 
-  /// Returns the first value of a header field, whatever the capitals of its name.
+  /// Returns the first value of a header field. Capitals in the name make no difference.
   public func header(_ name: String) -> String? { firstValue(of: name, in: headers) }
 
   /// Returns the first value of a parameter of the query.
@@ -37,10 +37,10 @@ func firstValue(of name: String, in headers: [(name: String, value: String)]) ->
   headers.first { isSameField($0.name, name) }?.value
 }
 
-/// Whether two names are of one header field (RFC 9110, section 5.1: only capitals make no difference).
+/// Whether two names name one header field (RFC 9110, section 5.1: only capitals make no difference).
 func isSameField(_ name: String, _ other: String) -> Bool {
   guard name.utf8.count == other.utf8.count else { return false }
-  // Nearly every client writes it as we do.
+  // Nearly every client writes the name as the caller does.
   return name.exact == other.exact
     || zip(name.utf8, other.utf8).allSatisfy { byte, other in
       byte == other || byte ^ other == 0x20 && (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
