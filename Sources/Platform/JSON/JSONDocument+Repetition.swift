@@ -2,11 +2,12 @@ import Formats
 import Glibc
 
 extension JSONDocument {
-  /// More members than these are looked up in a set: what comes from outside may be made so that comparing each with
-  /// each takes too long.
+  /// The most members that the check compares with each other. It puts the keys of a larger object into a set.
+  ///
+  /// A sender can make an object so large that comparing each key with each takes too long.
   private static let mostCompared = 64
 
-  /// Refuses an object that has a member twice, at whatever depth; keys that differ only by escapes are the same.
+  /// Refuses an object that has a member twice, at any depth. Keys that differ only by escapes are the same.
   func refuseRepeatedMembers() throws(JSONSyntaxError) {
     for object in nodes.indices where nodes[object].kind == .object {
       guard let key = repeatedKey(of: object) else { continue }
@@ -17,7 +18,7 @@ extension JSONDocument {
   /// Returns the second of two key nodes with the same text.
   private func repeatedKey(of object: Int) -> Int? {
     let end = nodes[object].next
-    // A bit for each hash that some key has: most keys need no comparison.
+    // Each hash of a key sets one bit. So most keys need no comparison.
     var hashes: UInt64 = 0
     var (count, key) = (0, object + 1)
     while key < end {

@@ -1,15 +1,15 @@
 import Formats
 
-/// The bytes of a JSON text and where its values stand in them, in the order of the text.
+/// The bytes of a JSON text, and the places of its values in the order of the text.
 final class JSONDocument: Sendable {
-  /// One value; an object's members follow it as key, value, key, value, each with everything below it.
+  /// One value. An object's members follow it as key, value, key, value, each with everything below it.
   struct Node: Sendable {
     enum Kind: UInt8, Sendable { case null, no, yes, integer, fraction, string, escapedString, array, object }
 
     var kind: Kind
-    /// The first byte; of a string, the one behind the quotation mark.
+    /// The first byte. For a string, it is the byte behind the quotation mark.
     var start: Int
-    /// The byte behind the last one; of a string, the quotation mark.
+    /// The byte behind the last one. For a string, it is the quotation mark.
     var end: Int
     /// The index of the first node that is not below this one.
     var next: Int
@@ -39,7 +39,7 @@ final class JSONDocument: Sendable {
     case .yes, .no: return .bool(node.kind == .yes)
     case .string, .escapedString: return .string(string(at: index))
     case .integer, .fraction:
-      // The scanner has refused what is no finite number.
+      // The scanner has refused every value that is not a finite number.
       return integer(at: index).map(JSONValue.integer) ?? .number(double(at: index) ?? 0)
     case .array:
       var elements: [JSONValue] = []
@@ -60,7 +60,7 @@ final class JSONDocument: Sendable {
     }
   }
 
-  /// Returns the integer that a number is; `nil` when it has a fraction or does not fit into 64 bits with a sign.
+  /// Returns the value of a whole number; `nil` if it has a fraction or does not fit into 64 bits with a sign.
   func integer(at index: Int) -> Int64? {
     let node = nodes[index]
     guard node.kind == .integer else {
@@ -72,7 +72,7 @@ final class JSONDocument: Sendable {
       for position in (isNegative ? node.start + 1 : node.start)..<node.end {
         let digit = Int64(bytes[position] - UInt8(ascii: "0"))
         let (tenfold, overflows) = value.multipliedReportingOverflow(by: 10)
-        // Downwards, since the smallest number has no positive counterpart.
+        // The code subtracts, since the smallest number has no positive counterpart.
         let (sum, carries) = tenfold.subtractingReportingOverflow(digit)
         guard !overflows, !carries else { return nil }
         value = sum
@@ -81,7 +81,7 @@ final class JSONDocument: Sendable {
     }
   }
 
-  /// Returns the number nearest to a number's text; `nil` for other values, and for numbers beyond all bounds.
+  /// Returns the `Double` nearest to a number's text; `nil` for other values, and for a number beyond the range.
   func double(at index: Int) -> Double? {
     let node = nodes[index]
     guard node.kind == .integer || node.kind == .fraction else { return nil }
@@ -102,7 +102,7 @@ final class JSONDocument: Sendable {
       case UInt8(ascii: "u"):
         var code = codeUnit(in: text, at: index + 2)
         if code & 0xfc00 == 0xd800 {
-          // The scanner made sure that the other half follows.
+          // The scanner has checked that the other half follows.
           code = 0x10000 + (code & 0x3ff) << 10 + codeUnit(in: text, at: index + 8) & 0x3ff
           index += 6
         }

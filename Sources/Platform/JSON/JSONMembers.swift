@@ -1,19 +1,18 @@
 import Glibc
 
-/// Where the members of an object are, by their keys.
+/// The places of an object's members, by their keys.
 ///
-/// A payload has two dozen members and is asked for three dozen keys, most of which it does not have: a table by a
-/// few bits of each key answers nearly all of that without a comparison, and without an allocation.
+/// A payload has two dozen members, and its reader asks for three dozen keys, most of which it does not have. A table
+/// by a few bits of each key answers nearly all of that without a comparison and without an allocation.
 struct JSONMembers {
   private let document: JSONDocument
   private let object: Int
-  /// For each hash nothing, the only key node, or that there are several.
+  /// The only key node of each hash, or ``nothing``, or ``several``.
   private var table = InlineArray<64, Int>(repeating: nothing)
-  /// The key nodes by their keys, of an object so big that searching would take too long: what comes from outside
-  /// may be made so.
+  /// The key nodes by their keys, for an object so large that a search would take too long. A sender can make one.
   private var index: [[UInt8]: Int]?
 
-  /// No key comes first in a document.
+  /// The first node of a document is never a key, so 0 can stand for nothing.
   private static let nothing = 0
   private static let several = -1
   private static let most = 64
@@ -33,7 +32,7 @@ struct JSONMembers {
     }
   }
 
-  /// By bytes, as texts are equal to others that only look alike.
+  /// The keys are bytes, because equal texts can have different bytes.
   private static func index(of object: Int, in document: JSONDocument) -> [[UInt8]: Int] {
     var index: [[UInt8]: Int] = [:]
     var next = object + 1
@@ -72,7 +71,7 @@ extension JSONDocument {
     return nil
   }
 
-  /// Returns whether a string node has the text whose UTF-8 is given.
+  /// Returns whether a string node has this text, given in UTF-8.
   fileprivate func string(at index: Int, equals text: UnsafeBufferPointer<UInt8>) -> Bool {
     let node = nodes[index]
     if node.kind == .escapedString { return string(at: index).utf8.elementsEqual(text) }

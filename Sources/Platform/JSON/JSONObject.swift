@@ -1,13 +1,13 @@
-/// The members of a JSON object, asked for one by one.
+/// The members of a JSON object. A reader asks for them one by one.
 ///
-/// For what is read so often that what `Codable` costs is felt; the values that fit are the same.
+/// It is for types that code reads so often that the cost of `Codable` counts. It accepts the same values.
 public struct JSONObject: ~Copyable {
   private let document: JSONDocument
   private let members: JSONMembers
 
-  /// Takes the object that a text is.
+  /// Takes the object of a text.
   ///
-  /// - Throws: `DecodingError` when it is another kind of value.
+  /// - Throws: `DecodingError` when the text is another kind of value.
   public init(_ text: JSONText) throws {
     document = text.document
     guard document.nodes[0].kind == .object else {
@@ -18,15 +18,16 @@ public struct JSONObject: ~Copyable {
 
   /// Returns a text; `nil` when there is no such member, or when it is null.
   ///
-  /// - Throws: `DecodingError` with the key as its path when the member is another kind of value; so do all below.
+  /// - Throws: `DecodingError` with the key as its path when the member is another kind of value. So do all functions
+  ///   below.
   public func string(_ key: StaticString) throws -> String? { try take(key) { try $0.decode(String.self) } }
 
-  /// Returns the text that must be there.
+  /// Returns a text that must be present.
   ///
   /// - Throws: `DecodingError`, also when there is no such member, or when it is null.
   public func requiredString(_ key: StaticString) throws -> String { try require(key) { try $0.decode(String.self) } }
 
-  /// Returns the number that must be there; 64 bits with a sign hold it exactly.
+  /// Returns a number that must be present. 64 bits with a sign hold it exactly.
   ///
   /// - Throws: `DecodingError`, also when there is no such member, or when it is null.
   public func requiredInt64(_ key: StaticString) throws -> Int64 { try require(key) { try $0.decode(Int64.self) } }
@@ -40,7 +41,7 @@ public struct JSONObject: ~Copyable {
   /// Returns a number that 32 bits with a sign hold exactly.
   public func int32(_ key: StaticString) throws -> Int32? { try take(key) { try $0.integer(Int32.self) } }
 
-  /// Returns a number without its fraction; what is left must fit into 64 bits with a sign.
+  /// Returns a number without its fraction. The rest must fit into 64 bits with a sign.
   public func truncated(_ key: StaticString) throws -> Int64? {
     try take(key) {
       if let whole = document.integer(at: $0.node) { return whole }

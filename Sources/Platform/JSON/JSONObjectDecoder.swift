@@ -1,6 +1,6 @@
 /// Decodes the members of an object.
 ///
-/// A class, since its table would be copied for each member otherwise.
+/// It is a class, since a value would copy its table for each member.
 final class JSONObjectDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private let document: JSONDocument
   private let node: Int
@@ -71,7 +71,7 @@ final class JSONObjectDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
     try take(key) { try Value(from: $0) }
   }
 
-  // The standard library's way to an optional value asks three times for the key.
+  // The standard library's way to an optional value asks for the key three times.
 
   func decodeIfPresent(_ type: String.Type, forKey key: Key) throws -> String? {
     try takeIfPresent(key) { try $0.decode(type) }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Finds the values of a JSON text, and every deviation from RFC 8259.
+/// Finds the values of a JSON text, and each deviation from RFC 8259.
 struct JSONScanner {
   private static let maxDepth = 128
 
@@ -11,7 +11,7 @@ struct JSONScanner {
 
   /// Returns the values in the order of the text.
   static func nodes(of bytes: [UInt8]) throws(JSONSyntaxError) -> [JSONDocument.Node] {
-    // The closure returns a result, as typed errors do not pass through.
+    // The closure returns a result, because a typed error cannot pass through it.
     let result = bytes.withUnsafeBufferPointer { buffer -> Result<[JSONDocument.Node], JSONSyntaxError> in
       var scanner = JSONScanner(bytes: buffer)
       do throws(JSONSyntaxError) {
@@ -26,13 +26,13 @@ struct JSONScanner {
 
   private init(bytes: UnsafeBufferPointer<UInt8>) {
     self.bytes = bytes
-    // Apple's payloads have a value for every 15 bytes or more.
+    // Apple's payloads have one value for 15 bytes or more.
     nodes.reserveCapacity(bytes.count / 12 + 2)
   }
 
   private var failure: JSONSyntaxError { JSONSyntaxError(offset: position) }
 
-  /// The byte at the position, or 0, which is allowed nowhere.
+  /// The byte at the position; 0 at the end, which JSON allows nowhere.
   private var byte: UInt8 { position < bytes.count ? bytes[position] : 0 }
 
   private mutating func scanText() throws(JSONSyntaxError) {
@@ -95,11 +95,9 @@ struct JSONScanner {
     }
   }
 
-  /// Passes over a string that has nothing but printable ASCII in it, and no backslash: signed texts are long, and
-  /// such strings.
+  /// Skips a string that consists of printable ASCII without a backslash. Signed texts are long strings of this kind.
   ///
-  /// Of any other, nothing is passed over. The loop has no way out in its middle, so that it looks at sixteen bytes at
-  /// a time.
+  /// It skips nothing of any other string. The loop has no exit in its middle, so it checks sixteen bytes at a time.
   private mutating func skipPlain() {
     guard let start = bytes.baseAddress.map({ $0 + position }),
       let quote = memchr(start, Int32(UInt8(ascii: "\"")), bytes.count - position)
@@ -108,7 +106,7 @@ struct JSONScanner {
     var special: UInt8 = 0
     for offset in 0..<length {
       let byte = start[offset]
-      // A control character borrows from the bit that a byte beyond ASCII has by itself.
+      // For a control character, the subtraction sets the top bit. A byte beyond ASCII has that bit already.
       special |= (byte &- 0x20) | byte | (byte == UInt8(ascii: "\\") ? 0x80 : 0)
     }
     if special & 0x80 == 0 { position += length }
@@ -123,7 +121,7 @@ struct JSONScanner {
     case UInt8(ascii: "u"):
       let unit = try scanCodeUnit()
       guard unit & 0xf800 == 0xd800 else { return }
-      // A surrogate: the first half must be followed by the second.
+      // This is a surrogate. The second half must follow the first.
       guard unit < 0xdc00, byte == UInt8(ascii: "\\") else { throw failure }
       position += 1
       guard byte == UInt8(ascii: "u"), try scanCodeUnit() & 0xfc00 == 0xdc00 else { throw failure }
@@ -160,7 +158,7 @@ struct JSONScanner {
       try scanDigits()
     }
     append(kind, from: start, to: position)
-    // Only a fraction, an exponent or hundreds of digits can lead out of a Double.
+    // A number can only leave the range of a Double by a fraction, an exponent or hundreds of digits.
     guard kind == .fraction || position - start > 300 else { return }
     let text = String(decoding: bytes[start..<position], as: UTF8.self)
     guard Double(text)?.isFinite == true else { throw JSONSyntaxError(offset: start) }
@@ -214,7 +212,7 @@ struct JSONScanner {
     nodes[index].next = nodes.count
   }
 
-  /// Takes the comma behind a member; false at the end, which is left to ``close(_:)``.
+  /// Takes the comma behind a member. Returns false at the end, which it leaves to ``close(_:)``.
   private mutating func goesOn(until end: UInt8) throws(JSONSyntaxError) -> Bool {
     skipSpace()
     if byte == end { return false }

@@ -1,12 +1,12 @@
 public import Formats
 
-/// Any JSON value, for parts that are passed on without being understood.
+/// Any JSON value, for parts that code passes on without understanding them.
 public enum JSONValue: Hashable, Sendable, Codable {
   /// `null`.
   case null
   /// `true` or `false`.
   case bool(Bool)
-  /// A number without a fraction that fits.
+  /// A whole number that fits.
   case integer(Int64)
   /// Any other number.
   case number(Double)
@@ -14,11 +14,11 @@ public enum JSONValue: Hashable, Sendable, Codable {
   case string(String)
   /// A list.
   case array([JSONValue])
-  /// An object; the order of its keys is lost.
+  /// An object. It does not keep the order of its keys.
   case object([ExactText: JSONValue])
 
   public init(from decoder: any Decoder) throws {
-    // Without asking for each type in turn, and without looking for each key.
+    // This way needs no question for each type in turn, and no search for each key.
     if let own = decoder as? JSONValueDecoder {
       self = own.document.value(at: own.node)
       return

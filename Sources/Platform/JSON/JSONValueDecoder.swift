@@ -2,8 +2,8 @@
 struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
   let document: JSONDocument
   let node: Int
-  /// Always empty: whoever passes a value on puts its own key in front of the path of an error, so that a path costs
-  /// nothing as long as nothing is wrong.
+  /// The path is always empty. The code that passes a value on puts its own key in front of the path of an error. So a
+  /// path costs nothing until an error occurs.
   var codingPath: [any CodingKey] { [] }
   var userInfo: [CodingUserInfoKey: Any] { [:] }
 
@@ -68,7 +68,7 @@ struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
 }
 
 extension DecodingError {
-  /// The same error, seen from the value that holds the one it is about.
+  /// The same error, with the key of the enclosing value in front of its path.
   func below(_ key: any CodingKey) -> DecodingError {
     func longer(_ context: Context) -> Context {
       Context(codingPath: [key] + context.codingPath, debugDescription: context.debugDescription)

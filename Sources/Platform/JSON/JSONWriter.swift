@@ -1,12 +1,14 @@
-/// Writes a JSON text (RFC 8259) member by member, in the order of the calls; for messages whose shape is known when the
-/// program is written, where an encoder's reflection costs more than everything else that is done with them.
+/// Writes a JSON text (RFC 8259) member by member, in the order of the calls.
+///
+/// It is for messages whose shape the program fixes. For them an encoder's reflection costs more than all their other
+/// work.
 public struct JSONWriter: Sendable {
-  /// What was written so far.
+  /// The text so far.
   public private(set) var bytes: [UInt8] = []
-  /// Whether a member has been written on the present level.
+  /// Whether the writer has written a member on the present level.
   private var isBehindMember = false
 
-  /// Starts with nothing.
+  /// Starts with an empty text.
   public init() { bytes.reserveCapacity(512) }
 
   /// Returns an object's text.
@@ -48,8 +50,7 @@ public struct JSONWriter: Sendable {
   public mutating func string(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
     text.utf8Span.span.withUnsafeBufferPointer { utf8 in
-      // Nearly every text goes as it is; the look at it has no way out in its middle, so that it takes sixteen bytes
-      // at a time.
+      // Nearly every text needs no escapes. The loop has no exit in its middle, so it checks sixteen bytes at a time.
       var special: UInt8 = 0
       for byte in utf8 { special |= Self.isEscaped(byte) ? 1 : 0 }
       guard special != 0 else { return bytes.append(contentsOf: utf8) }
@@ -66,13 +67,13 @@ public struct JSONWriter: Sendable {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// Writes what is JSON already.
+  /// Writes a text that is JSON already.
   public mutating func raw(_ text: String) {
-    // In one piece: the view of a text is copied byte by byte.
+    // This copies the text in one piece. Through the text's view, Swift would copy byte by byte.
     text.utf8Span.span.withUnsafeBufferPointer { bytes.append(contentsOf: $0) }
   }
 
-  /// Writes what is JSON already.
+  /// Writes a text that is JSON already.
   public mutating func raw(_ text: [UInt8]) { bytes.append(contentsOf: text) }
 
   /// Writes a character of JSON.
@@ -94,7 +95,7 @@ public struct JSONWriter: Sendable {
     bytes.append(UInt8(ascii: ":"))
   }
 
-  /// What may not stand in a string as it is (RFC 8259, section 7).
+  /// Whether a character needs an escape in a string (RFC 8259, section 7).
   private static func isEscaped(_ byte: UInt8) -> Bool {
     byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
   }
