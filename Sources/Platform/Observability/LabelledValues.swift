@@ -1,12 +1,12 @@
 /// The values of a metric, by the values of its labels.
 ///
-/// Most of what is counted is counted with the labels of the last time: those are looked at before any text is hashed.
+/// Most counts have the same labels as the count before. So the search compares those first, before it hashes any text.
 struct LabelledValues<Value> {
   private var entries: [(labels: [String], value: Value)] = []
   private var places: [[String]: Int] = [:]
   private var last = 0
 
-  /// All of them, in the order of their labels.
+  /// All values, in the order of their labels.
   var sorted: [(labels: [String], value: Value)] {
     entries.sorted { $0.labels.lexicographicallyPrecedes($1.labels) }
   }

@@ -2,9 +2,9 @@ import EventLoop
 import Formats
 import JSON
 
-/// Writes structured log lines, one JSON object each, to standard error.
+/// Writes structured log lines to standard error, one JSON object each.
 ///
-/// No secret, token or raw signature is ever a field.
+/// A field never holds a secret, a token or a raw signature.
 public struct Log: Sendable {
   /// Levels, from the most to the least talkative.
   public enum Level: String, Sendable, Comparable {
@@ -45,7 +45,7 @@ public struct Log: Sendable {
   /// The members of every line, with a comma before each.
   private let members: [UInt8]
 
-  /// Creates a log whose every line carries the fields.
+  /// Creates a log that adds these fields to every line.
   public init(level: Level, _ fields: KeyValuePairs<String, Value> = [:]) {
     self = Log(level: level, members: []).with(fields)
   }
@@ -55,7 +55,7 @@ public struct Log: Sendable {
     self.members = members
   }
 
-  /// Returns a log whose every line carries further fields.
+  /// Returns a log that adds further fields to every line.
   public func with(_ more: KeyValuePairs<String, Value>) -> Log {
     var writer = JSONWriter()
     writer.raw(members)
@@ -63,16 +63,16 @@ public struct Log: Sendable {
     return Log(level: level, members: writer.bytes)
   }
 
-  /// Logs what only somebody who looks for a fault wants to know.
+  /// Logs a detail that helps only in the search for a fault.
   public func debug(_ event: String, _ more: @autoclosure () -> KeyValuePairs<String, Value> = [:]) {
-    // Nearly nobody does: the fields are not even made.
+    // This level is rarely on, so the caller's fields are not even made.
     if level <= .debug { write(.debug, event, more()) }
   }
   /// Logs a change of state.
   public func info(_ event: String, _ more: KeyValuePairs<String, Value> = [:]) { write(.info, event, more) }
-  /// Logs what is being dealt with and may need somebody.
+  /// Logs a problem that the program handles, and that may need a person.
   public func warning(_ event: String, _ more: KeyValuePairs<String, Value> = [:]) { write(.warning, event, more) }
-  /// Logs what needs somebody.
+  /// Logs a problem that needs a person.
   public func error(_ event: String, _ more: KeyValuePairs<String, Value> = [:]) { write(.error, event, more) }
 
   private func write(_ level: Level, _ event: String, _ more: KeyValuePairs<String, Value>) {
@@ -97,7 +97,7 @@ public struct Log: Sendable {
 }
 
 extension JSONWriter {
-  /// Writes a member of a log line; there is one before it. An empty text tells nothing and is left out.
+  /// Writes a member of a log line that already has one. It leaves an empty text out, since that tells nothing.
   fileprivate mutating func further(_ name: String, _ value: Log.Value) {
     if case .string(let text) = value, text.isEmpty { return }
     raw(UInt8(ascii: ","))

@@ -1,15 +1,18 @@
 import EventLoop
 import Glibc
 
-/// Lines of the loop's turn, written together at its end: a system call for a dozen instead of one for each.
+/// The lines of the loop's turn, written together at its end: one system call for a dozen lines instead of one for
+/// each.
 ///
-/// What comes with a warning or an error is written at once, and everything is before the process exits. A process that is killed
-/// loses what its last turn, of some milliseconds, did without one.
+/// A line with a warning or an error goes out at once, and with it all lines before it. All lines go out before the
+/// process exits. If a process is killed, it loses lines of its last turn (some milliseconds), unless a warning or an
+/// error followed them.
 @LoopActor
 final class LogLines {
   static let process = LogLines()
 
-  /// What one write may have: lines of several processes on one pipe do not mix up to so many bytes (PIPE_BUF of Linux).
+  /// The most bytes of one write. Up to this size, lines of several processes on one pipe do not mix (PIPE_BUF of
+  /// Linux).
   private static let most = 4096
 
   private var bytes: [UInt8] = []
@@ -32,13 +35,13 @@ final class LogLines {
   }
 }
 
-/// Whoever ends the process from the loop may have logged in the same turn.
+/// Code on the loop that ends the process may have logged in the same turn.
 private func flushAtExit() {
   guard EventLoop.process.isCurrent else { return }
   LoopActor.assumeIsolated { LogLines.process.flush() }
 }
 
-/// Writes all of it, unless nobody takes it: a log that cannot be written must not stop the work.
+/// Writes all bytes, unless nobody takes them. A log that cannot be written must not stop the work.
 func writeToStandardError(_ bytes: [UInt8]) {
   var rest = bytes[...]
   while !rest.isEmpty {

@@ -2,7 +2,7 @@ public import EventLoop
 
 /// The metrics of a process, in the text format of Prometheus.
 ///
-/// Names have base units and the endings of Prometheus' naming rules; ids are never labels.
+/// Names have base units and the endings of Prometheus' naming rules. An id is never a label.
 @LoopActor
 public final class Metrics {
   private var families: [any MetricFamily] = []
@@ -10,10 +10,10 @@ public final class Metrics {
   /// Creates an empty set.
   public init() {}
 
-  /// Adds a counter; its name must end in `_total`.
+  /// Adds a counter. Its name must end in `_total`.
   ///
-  /// - Parameter known: the label values that can come. They are told from the start, with 0: Prometheus' `increase()` does
-  ///   not see the first event of a series that begins with 1.
+  /// - Parameter known: the label values that can come. The text has them from the start, with 0: Prometheus'
+  ///   `increase()` does not see the first event of a series that begins with 1.
   public func counter(
     _ name: String, _ help: String, labels: [String] = [], known: [[String]] = []
   ) -> Counter {
@@ -25,19 +25,20 @@ public final class Metrics {
     add(Gauge(name: name, help: help, labels: labels))
   }
 
-  /// Adds a gauge that is read when somebody asks.
+  /// Adds a gauge. The metrics read it at each request for the text.
   public func gauge(_ name: String, _ help: String, read: @escaping @LoopActor () -> Double) {
     _ = add(ReadMetric(name: name, help: help, type: "gauge", read: read))
   }
 
-  /// Adds a counter that somebody else keeps and that is read when asked; its name must end in `_total`.
+  /// Adds a counter that other code keeps. The metrics read it at each request for the text. Its name must end in
+  /// `_total`.
   public func counter(_ name: String, _ help: String, read: @escaping @LoopActor () -> Double) {
     _ = add(ReadMetric(name: name, help: help, type: "counter", read: read))
   }
 
   /// Adds a histogram of seconds.
   ///
-  /// - Parameter known: the label values that are told from the start, see ``counter(_:_:labels:known:)``.
+  /// - Parameter known: the label values that the text has from the start; see ``counter(_:_:labels:known:)``.
   public func histogram(
     _ name: String, _ help: String, labels: [String] = [], known: [[String]] = [],
     buckets: [Double] = Histogram.latencyBuckets
@@ -130,14 +131,14 @@ final class ReadMetric: MetricFamily {
   func write(to text: inout String) { text += "\(name) \(plain(read()))\n" }
 }
 
-/// How often values fell into each bucket, their sum and their count.
+/// The number of values in each bucket, their sum and their count.
 @LoopActor
 public final class Histogram: MetricFamily {
-  /// From a millisecond to a minute.
+  /// Buckets from a millisecond to a minute.
   public nonisolated static let latencyBuckets = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
   ]
-  /// From a tenth of a second to a day.
+  /// Buckets from a tenth of a second to a day.
   public nonisolated static let ageBuckets = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14400, 43200, 86400]
 
   let name: String
@@ -166,7 +167,7 @@ public final class Histogram: MetricFamily {
 
   /// Adds a value to the series that has these label values.
   public func observe(_ value: Double, _ labelValues: String...) {
-    // By hand: a closure of the loop asks at each call whether it runs there.
+    // This is a loop, because a closure of the loop actor asks at each call whether it runs there.
     var bucket = 0
     while bucket < buckets.count, !(value <= buckets[bucket]) { bucket += 1 }
     series.update(labelValues, initial: Series(buckets: buckets.count)) { $0.add(value, to: bucket) }

@@ -8,7 +8,7 @@ public struct TraceParent: Sendable, Equatable, CustomStringConvertible {
   public let traceId: String
   /// 16 hexadecimal digits.
   public let parentId: String
-  /// Two hexadecimal digits; bit 0 says that somebody records the trace.
+  /// Two hexadecimal digits. Bit 0 says that a system records the trace.
   public let flags: String
 
   /// Starts a new trace.
@@ -19,10 +19,11 @@ public struct TraceParent: Sendable, Equatable, CustomStringConvertible {
     flags = "00"
   }
 
-  /// Reads the header's value; `nil` when it is malformed, and then a new trace must be started.
+  /// Reads the header's value; `nil` when it is malformed. The caller then has to start a new trace.
   public init?(_ text: String) {
     let bytes = Array(text.utf8)
-    // Version, trace, parent and flags, in places that no version may change; a later one may add something after a dash.
+    // Version, trace, parent and flags have places that no version may change. A later version may add more after a
+    // dash.
     guard bytes.count == 55 || bytes.count > 55 && bytes[55] == UInt8(ascii: "-"),
       [2, 35, 52].allSatisfy({ bytes[$0] == UInt8(ascii: "-") }),
       [0..<2, 3..<35, 36..<52, 53..<55].allSatisfy({ bytes[$0].allSatisfy(\.isLowercaseHexDigit) }),
@@ -39,18 +40,19 @@ public struct TraceParent: Sendable, Equatable, CustomStringConvertible {
     (self.traceId, self.parentId, self.flags) = (traceId, parentId, flags)
   }
 
-  /// Returns the same trace with a new parent, for what this process sends on.
+  /// Returns the same trace with a new parent, for the requests and messages of this process.
   public func child() -> TraceParent {
     TraceParent(traceId: traceId, parentId: Hex.encode(Self.random(8)), flags: flags)
   }
 
   public var description: String { "00-\(traceId)-\(parentId)-\(flags)" }
 
-  /// Random bytes in one system call; zeros throughout would mean that there is no id, and come once in 2^64
-  /// times.
+  /// Returns random bytes from one system call.
+  ///
+  /// Only zeros would mean that there is no id. They come once in 2^64 times.
   private static func random(_ bytes: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: bytes) { room, count in
-      // The kernel has had its randomness since the machine started, and gives up to 256 bytes whole (getentropy(3)).
+      // The kernel has had its randomness since the machine started. It gives up to 256 bytes whole (getentropy(3)).
       let status = getentropy(room.baseAddress, bytes)
       precondition(status == 0, "getentropy: \(String(cString: strerror(errno)))")
       count = bytes
