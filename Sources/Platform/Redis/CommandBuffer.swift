@@ -1,15 +1,15 @@
-/// A command as the Redis protocol has it (RESP, "Send commands to a Redis server"), in memory that stays for the next one.
+/// A command in the Redis protocol (RESP, "Send commands to a Redis server"). Its memory stays for the next command.
 struct CommandBuffer {
   private var bytes: [UInt8] = []
-  /// The bytes of the command.
+  /// The number of bytes of the command.
   private(set) var count = 0
 
-  /// A longer command's memory is not kept.
+  /// The most bytes of memory that the buffer keeps. It releases the memory of a longer command.
   private static let kept = 1 << 16
   /// Room for a mark, the digits of a length and two line ends.
   private static let overhead = 1 + 20 + 4
 
-  /// Writes a command in place of the last one.
+  /// Writes a command in place of the last command.
   mutating func write(_ words: [String]) {
     let size = words.reduce(Self.overhead) { $0 + $1.utf8.count + Self.overhead }
     if bytes.count < size || bytes.count > Self.kept { bytes = [UInt8](repeating: 0, count: max(size, 4096)) }
@@ -34,7 +34,7 @@ struct CommandBuffer {
       for word in words {
         append(length: word.utf8.count, mark: "$")
         let room = UnsafeMutableRawBufferPointer(rebasing: bytes[end...])
-        // A text that is not in one piece of memory came from Objective-C, which is not here.
+        // A text that is not in one piece of memory comes from Objective-C, which Linux does not have.
         if word.utf8.withContiguousStorageIfAvailable({ room.copyMemory(from: UnsafeRawBufferPointer($0)) }) == nil {
           room.copyBytes(from: word.utf8)
         }
@@ -46,7 +46,7 @@ struct CommandBuffer {
     }
   }
 
-  /// Reads the command.
+  /// Gives `body` the bytes of the command.
   func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
   }

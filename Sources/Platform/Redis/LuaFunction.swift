@@ -1,6 +1,6 @@
-/// A local Lua function that scripts are composed of.
+/// A local Lua function, of which scripts are composed.
 public struct LuaFunction: Sendable {
-  /// The Lua text, `local function` and all.
+  /// The Lua text, from `local function` to its `end`.
   public let source: String
 
   /// Creates a function.

@@ -4,10 +4,10 @@ import CHiredis
 public enum RESPValue: Sendable, Equatable {
   case null
   case integer(Int64)
-  /// A bulk or a status string; bytes that are not UTF-8 are repaired.
+  /// A bulk or a status string. Bytes that are not UTF-8 are repaired.
   case text(String)
   case array([RESPValue])
-  /// An error inside an array; an error that is the whole reply is thrown instead.
+  /// An error inside an array. The connection throws an error that is the whole reply.
   case error(String)
 
   /// The text, if it is a string.
@@ -15,7 +15,7 @@ public enum RESPValue: Sendable, Equatable {
     if case .text(let text) = self { text } else { nil }
   }
 
-  /// The number, if it is one or a string that spells one.
+  /// The number, if it is a number or a string that spells one.
   public var integer: Int64? {
     switch self {
     case .integer(let number): number
@@ -37,7 +37,7 @@ public enum RESPValue: Sendable, Equatable {
     return fields
   }
 
-  /// Copies a reply, which hiredis frees after the callback.
+  /// Copies a reply, because hiredis frees it after the callback.
   init(copying reply: UnsafePointer<redisReply>) {
     let source = reply.pointee
     // A short text needs no memory of its own.

@@ -1,15 +1,16 @@
 public import EventLoop
 
-/// A Redis that comes back: a few pipelined connections, opened again with a growing delay when one of them is lost.
+/// A Redis that comes back: a few pipelined connections. The client opens them again, with a growing delay, when one of
+/// them is lost.
 ///
-/// The turns of the loop take turns among the connections, and a long one uses several (decision 0018): of two commands that
-/// are under way at once, any may be first.
+/// Each turn of the loop uses the next connection, and a long turn uses several (decision 0018). So of two commands
+/// that are under way at once, either may run first.
 @LoopActor
 public final class RedisClient {
-  /// What a client tells about its connection.
+  /// The changes of a client's connection.
   public enum Change: Sendable {
     case connected
-    /// The connection has ended, or none could be made.
+    /// The connection has ended, or the client could not open one.
     case lost(any Error, retryIn: Duration)
     /// Redis answers and takes no writes.
     case refusing(RedisError)
@@ -19,21 +20,21 @@ public final class RedisClient {
 
   private let endpoint: RedisEndpoint
   private let onChange: @LoopActor (Change) -> Void
-  /// Those of one time, all open or none.
+  /// The connections of one opening. All of them are open, or there are none.
   private var connections: [RedisConnection] = []
   private var turn = 0
-  /// Bytes of a turn that are given to one connection: with one more command they are the 16 KiB that Redis reads of each before
-  /// it goes to its disk.
+  /// How many bytes of a turn go to one connection. With one more command they are the 16 KiB that Redis reads of each
+  /// connection before it goes to its disk.
   private static let oneRead = 14 << 10
   private var running: Task<Void, Never>?
   private var isStopping = false
   private var lastFailure: RedisError?
   private var writes: WriteProbe!
   private var digests: [String: String] = [:]
-  /// The scripts that are being loaded.
+  /// The scripts that the client is loading.
   private var loads: [String: Task<String, any Error>] = [:]
 
-  /// Creates a client; nothing happens before ``start()``.
+  /// Creates a client. Nothing happens before ``start()``.
   public init(_ endpoint: RedisEndpoint, onChange: @escaping @LoopActor (Change) -> Void = { _ in }) {
     self.endpoint = endpoint
     self.onChange = onChange
@@ -42,22 +43,23 @@ public final class RedisClient {
       onChange: { onChange($0.map(Change.refusing) ?? .writable) })
   }
 
-  /// Whether a command could be sent now.
+  /// Whether the client can send a command now.
   public var isReady: Bool { !connections.isEmpty && connections.allSatisfy { $0.failure == nil } }
 
-  /// Why no writes are possible now, in the words of Redis or of hiredis; `nil` when they are, as far as is known.
+  /// Why writes are impossible now, in the words of Redis or of hiredis; `nil` if they are possible, as far as the
+  /// client knows.
   public var trouble: String? {
     if let refusal = writes.refusal { return refusal.cause }
     return isReady ? nil : lastFailure?.cause ?? "no connection"
   }
 
-  /// Starts to connect; a second call is without effect.
+  /// Starts to connect. A second call does nothing.
   public func start() {
     guard running == nil, !isStopping else { return }
     running = Task { @LoopActor in await run() }
   }
 
-  /// Closes the connection and connects no more; may be called without a start, and twice.
+  /// Closes the connections and opens no more. A caller may call it without a start, and twice.
   public func stop() async {
     isStopping = true
     running?.cancel()
@@ -66,19 +68,19 @@ public final class RedisClient {
     running = nil
   }
 
-  /// Sends a command and returns its reply; fails at once while there is no connection.
+  /// Sends a command and returns its reply. It fails at once without a connection.
   ///
   /// - Throws: ``RedisError``.
   public func send(_ command: [String]) async throws -> RESPValue {
     guard !connections.isEmpty else {
       throw RedisError(.unreachable, operation: command[0], target: endpoint.description, cause: "no connection")
     }
-    // What a turn sends is one write of ours and one read of Redis, as long as it fits into one.
+    // A turn's commands are one write of this process and one read of Redis, as long as they fit into one.
     if !(1..<Self.oneRead).contains(connections[turn].collected) { turn = (turn + 1) % connections.count }
     return try await connections[turn].send(command)
   }
 
-  /// Runs a script, see ``RedisScript/call(keys:moreKeys:arguments:moreArguments:)``.
+  /// Runs a script. See ``RedisScript/call(keys:moreKeys:arguments:moreArguments:)``.
   ///
   /// - Throws: ``RedisError``, with the script's name as operation.
   public func run(
@@ -88,7 +90,7 @@ public final class RedisClient {
     try await run(script.call(keys: keys, moreKeys: moreKeys, arguments: arguments, moreArguments: moreArguments))
   }
 
-  /// Runs a script by its digest; the text itself is sent only when this Redis does not know it yet.
+  /// Runs a script by its digest. The client sends the text only if this Redis does not know it yet.
   ///
   /// - Throws: ``RedisError``, with the script's name as operation.
   public func run(_ call: RedisScript.Call) async throws -> RESPValue {
@@ -101,14 +103,14 @@ public final class RedisClient {
     }
   }
 
-  /// Runs a script by its text where the digest is not known; any other failure is told with the script's name.
+  /// Runs a script by its text if Redis does not know the digest. It throws any other failure with the script's name.
   private func recover(_ call: RedisScript.Call, from error: any Error) async throws -> RESPValue {
     let script = call.script
     do {
       guard let error = error as? RedisError, error.code == .reply, error.cause.hasPrefix("NOSCRIPT") else {
         throw error
       }
-      // A Redis that was restarted has forgotten its scripts.
+      // A Redis that was started again has forgotten its scripts.
       digests[script.name] = nil
       return try await send(call.command("EVAL", script.source))
     } catch let error as RedisError {
@@ -116,7 +118,7 @@ public final class RedisClient {
     }
   }
 
-  /// Loads a script, once for all who want to run it meanwhile, and returns its digest.
+  /// Loads a script, once for all callers that want to run it meanwhile, and returns its digest.
   private func load(_ script: RedisScript) async throws -> String {
     let load =
       loads[script.name]
@@ -157,7 +159,7 @@ public final class RedisClient {
 
   /// Opens the connections.
   ///
-  /// - Returns: why Redis takes no writes now, though it can be read; `nil` when it takes them.
+  /// - Returns: why Redis takes no writes now although it answers reads; `nil` when it takes writes.
   /// - Throws: ``RedisError``, also for a replica: the address may lead to the new primary at the next try.
   private func open() async throws -> RedisError? {
     var refusal: RedisError?
@@ -165,7 +167,7 @@ public final class RedisClient {
     do {
       for _ in 0..<endpoint.connections {
         opened.append(try await RedisConnection.open(endpoint))
-        // Who stops the client waits for this.
+        // The caller of ``stop()`` waits for this.
         try Task.checkCancellation()
       }
       do {
@@ -186,7 +188,7 @@ public final class RedisClient {
   }
 
   private func refused(_ error: RedisError, by connection: RedisConnection?) {
-    // The replies of a connection that has ended say nothing about the present one.
+    // The replies of an earlier, ended connection say nothing about the present ones.
     guard connections.contains(where: { $0 === connection }) else { return }
     if error.refusal == .readOnly { close(because: error.cause) } else { writes.refused(error) }
   }

@@ -3,15 +3,15 @@ public import EventLoop
 
 /// One connection to Redis over hiredis's asynchronous interface.
 ///
-/// Commands are pipelined: hiredis collects them in one buffer, which is written at the end of the loop's turn. hiredis
-/// 0.14 has no timers, so a timer of the loop ends a connection whose oldest reply is overdue.
+/// Commands are pipelined: hiredis collects them in one buffer, and the connection writes it at the end of the loop's
+/// turn. hiredis 0.14 has no timers, so a timer of the loop ends a connection whose oldest reply is overdue.
 @LoopActor
 public final class RedisConnection {
-  /// The endpoint this connection was opened to.
+  /// The endpoint of this connection.
   public let endpoint: RedisEndpoint
-  /// Why the connection ended, once it has.
+  /// The reason why the connection ended; `nil` while it is open.
   public private(set) var failure: RedisError?
-  /// Called with each reply that says why Redis takes no writes.
+  /// The connection calls this with each reply that says why Redis takes no writes.
   var onRefusal: (@LoopActor (RedisError) -> Void)?
 
   private var context: UnsafeMutablePointer<redisAsyncContext>?
@@ -20,15 +20,15 @@ public final class RedisConnection {
   private var deadline: LoopTimer?
   private var connectWaiter: CheckedContinuation<Void, any Error>?
   private var endWaiters: [CheckedContinuation<RedisError, Never>] = []
-  /// The commands that wait for a reply, which come in order; `head` is the oldest.
+  /// The commands that wait for a reply. Replies come in order, and `head` is the oldest command.
   private var pending: [Pending] = []
   private var head = 0
-  /// The command that is being sent; kept for its memory.
+  /// The command that is being sent. The connection keeps it for its memory.
   private var outgoing = CommandBuffer()
   /// The bytes of the commands that wait for the end of the turn.
   private(set) var collected = 0
   private lazy var flushLater = EndOfTurn { [weak self] in self?.flush() }
-  /// Whether hiredis asks for a write in the middle of one: the socket has taken a part.
+  /// Whether hiredis asks for a write in the middle of a write, because the socket has taken only a part.
   private var isFlushing = false
 
   private struct Pending {
@@ -75,7 +75,7 @@ public final class RedisConnection {
       redisAsyncFree(context)
       throw RedisError(.unreachable, operation: "connect", target: endpoint.description, cause: cause)
     }
-    // Retained for hiredis, which calls until its cleanup callback; released there.
+    // hiredis gets a reference and calls until its cleanup callback, which releases it.
     let own = Unmanaged.passRetained(self).toOpaque()
     context.pointee.data = own
     context.pointee.ev.data = own
@@ -101,7 +101,7 @@ public final class RedisConnection {
       // The socket becomes writable when TCP is up or has failed.
       watch(readiness.union(.writable))
     }
-    // It may have ended again before we are told that it has begun.
+    // The connection may have ended again before this code hears that it has begun.
     if let failure { throw failure }
     let timer = LoopTimer { [weak self] in self?.checkDeadline() }
     timer.start(after: .milliseconds(250), every: .milliseconds(250))
@@ -114,10 +114,10 @@ public final class RedisConnection {
         _ = try await send(["AUTH"] + (endpoint.user.map { [$0] } ?? []) + [password])
       }
       if endpoint.database != 0 { _ = try await send(["SELECT", String(endpoint.database)]) }
-      // A Redis at its limit of clients takes the connection, says so and hangs up.
+      // A Redis at its limit of clients accepts the connection, reports the limit and hangs up.
       _ = try await send(["PING"])
     } catch let error as RedisError where error.refusal == .misconfigured {
-      // A Redis that cannot write to its disk answers PING so, too. It can be read.
+      // A Redis that cannot write to its disk gives this answer to PING too. It still answers reads.
     } catch {
       close()
       throw error
@@ -126,7 +126,7 @@ public final class RedisConnection {
 
   /// Sends a command and returns its reply.
   ///
-  /// - Throws: ``RedisError``; a reply that is an error is thrown with code `reply` and Redis's text as cause.
+  /// - Throws: ``RedisError``. If the reply is an error, its code is `reply` and its cause is Redis's text.
   public func send(_ command: [String]) async throws -> RESPValue {
     guard let context, failure == nil else {
       throw failure
@@ -156,7 +156,7 @@ public final class RedisConnection {
     return await withCheckedContinuation { endWaiters.append($0) }
   }
 
-  /// Closes the connection; commands without a reply fail with code `connectionLost` and the cause.
+  /// Closes the connection. Commands without a reply fail with code `connectionLost` and the cause.
   public func close(because cause: String = "closed by us") { end(.connectionLost, "close", cause) }
 
   // MARK: hiredis calls
@@ -170,12 +170,13 @@ public final class RedisConnection {
 
   private func ready(_ ready: Readiness) {
     if ready.contains(.readable), let context { redisAsyncHandleRead(context) }
-    // Reading may have ended the connection.
+    // The read may have ended the connection.
     if ready.contains(.writable), let context { redisAsyncHandleWrite(context) }
   }
 
-  /// Has what hiredis collects in this turn written at its end. A socket nearly always has room, and to wait until the loop
-  /// says so would be two system calls and another turn.
+  /// Plans to write, at the end of the turn, the commands that hiredis collects in this turn.
+  ///
+  /// A socket nearly always has room. To wait until the loop says so would cost two system calls and another turn.
   fileprivate func planFlush() {
     if isFlushing { return watch(readiness.union(.writable)) }
     flushLater.plan()
@@ -183,8 +184,8 @@ public final class RedisConnection {
 
   private func flush() {
     collected = 0
-    // Where the watcher is to tell, it does. This is so while a connection is made: hiredis 0.14 takes every socket without an
-    // error for a connected one.
+    // If the watcher waits for room in the socket, it does the write. This is so while the connection opens: hiredis
+    // 0.14 takes every socket without an error for a connected one.
     guard let context, !readiness.contains(.writable) else { return }
     isFlushing = true
     redisAsyncHandleWrite(context)
@@ -206,7 +207,7 @@ public final class RedisConnection {
   }
 
   fileprivate func received(_ reply: UnsafePointer<redisReply>?) {
-    // A missing reply means that hiredis is tearing down; `end` tells the cause.
+    // A missing reply means that hiredis is shutting down. `end` names the cause.
     guard let reply, head < pending.count else { return }
     let entry = pending[head]
     head += 1
@@ -251,9 +252,9 @@ public final class RedisConnection {
   }
 }
 
-// The callbacks run on the loop, inside a call that the loop or the connection made to hiredis. hiredis cleans up, which
-// releases its reference, before it tells of the disconnection: the object still lives then, since whoever made that call
-// (the watcher's handler, or a method of the connection) holds it.
+// The callbacks run on the loop, inside a call of the loop or the connection to hiredis. hiredis cleans up, which
+// releases its reference, before it reports the disconnection. The object still lives then, since the caller (the
+// watcher's handler, or a method of the connection) holds it.
 
 private func connection(_ data: UnsafeMutableRawPointer?) -> RedisConnection {
   Unmanaged<RedisConnection>.fromOpaque(data!).takeUnretainedValue()

@@ -1,4 +1,4 @@
-/// Where a Redis is and who we are there.
+/// The address of a Redis, and the credentials for it.
 public struct RedisEndpoint: Sendable, CustomStringConvertible {
   /// Host name or address.
   public var host: String
@@ -10,9 +10,11 @@ public struct RedisEndpoint: Sendable, CustomStringConvertible {
   public var password: String?
   /// Database number.
   public var database: Int
-  /// Connections of one client. Redis reads 16 KiB of each in one turn of its loop, and writes to its disk once a turn (decision 0018).
+  /// Connections of one client.
+  ///
+  /// Redis reads 16 KiB of each connection in one turn of its loop, and writes to its disk once a turn (decision 0018).
   public var connections = 4
-  /// The key of a write that tells whether Redis takes writes. It lives for a second.
+  /// The key of a test write that shows whether Redis takes writes. It lives for a second.
   public var probeKey = "countersign:probe"
   /// Time for a connection, and for the reply to a command.
   public var timeout: Duration = .seconds(3)
@@ -29,6 +31,6 @@ public struct RedisEndpoint: Sendable, CustomStringConvertible {
   /// Host and port, without the credentials.
   public var description: String { "\(host):\(port)" }
 
-  /// A write that Redis refuses while it takes none.
+  /// A write that Redis refuses while it takes no writes.
   var probe: [String] { ["SET", probeKey, "1", "PX", "1000"] }
 }

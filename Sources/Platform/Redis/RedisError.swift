@@ -1,12 +1,12 @@
 /// A Redis command that failed.
 public struct RedisError: Error, Sendable, CustomStringConvertible {
-  /// What went wrong, by kind.
+  /// The kinds of failure.
   public enum Code: String, Sendable {
-    /// No connection; the command was not sent.
+    /// There was no connection, so the client did not send the command.
     case unreachable
-    /// The connection ended; the command may or may not have been executed.
+    /// The connection ended. Nobody knows whether Redis executed the command.
     case connectionLost
-    /// No reply came in time; the command may or may not have been executed.
+    /// No reply came in time. Nobody knows whether Redis executed the command.
     case timeout
     /// Redis answered with an error.
     case reply

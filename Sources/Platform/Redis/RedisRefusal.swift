@@ -2,14 +2,14 @@
 public enum RedisRefusal: String, Sendable, CaseIterable {
   /// It is a replica. Its address may lead to the new primary after the next look-up.
   case readOnly = "READONLY"
-  /// It has used the memory that it may use.
+  /// It has used all the memory that it may use.
   case outOfMemory = "OOM"
   /// It cannot write to its disk.
   case misconfigured = "MISCONF"
 
   /// Reads the text of an error; `nil` for any other error.
   ///
-  /// Redis 7 begins the text with the code, also when a script ran into the error. Redis 6 puts the code of a script's
+  /// Redis 7 begins the text with the code, even if a script ran into the error. Redis 6 puts the code of a script's
   /// error behind the place: `ERR Error running script (call to f_…): @user_script:1: @user_script: 1: -OOM command …`.
   public init?(_ text: String) {
     let words = text.split(separator: " ")
@@ -25,6 +25,6 @@ public enum RedisRefusal: String, Sendable, CaseIterable {
 }
 
 extension RedisError {
-  /// Why Redis takes no writes, if that is the cause.
+  /// Why Redis takes no writes, if the error says so.
   public var refusal: RedisRefusal? { RedisRefusal(cause) }
 }

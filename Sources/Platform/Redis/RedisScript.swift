@@ -22,9 +22,10 @@ public final class RedisScript: Sendable {
   /// Creates a script.
   ///
   /// - Parameters:
-  ///   - functions: what the body calls. They stand before the names, so they know only their own parameters.
+  ///   - functions: the functions that the body calls. They stand before the names, so they know only their own
+  ///     parameters.
   ///   - keys: the names of the keys, in their order.
-  ///   - moreKeys: for a script with a varying number of keys: the name of the index in `KEYS` where they begin.
+  ///   - moreKeys: for a script with a varying number of keys, the name of the index in `KEYS` where they begin.
   ///   - arguments: the names of the arguments, in their order.
   ///   - moreArguments: the same for the arguments and `ARGV`.
   ///   - body: the Lua text that uses the names.
@@ -44,7 +45,7 @@ public final class RedisScript: Sendable {
       + Self.prologue(arguments, of: "ARGV", moreArguments) + body
   }
 
-  /// What a script is run with.
+  /// One run of a script: the script, its keys and its arguments.
   public struct Call: Sendable {
     let script: RedisScript
     /// The words of the command, with room for the script in the first two.
@@ -62,12 +63,14 @@ public final class RedisScript: Sendable {
     }
   }
 
-  /// Creates a call. Each name must stand in the place where the script declares it, so that no value can slip into
-  /// the place of another one.
+  /// Creates a call.
+  ///
+  /// Each name must stand in the place where the script declares it. So no value can slip into the place of another
+  /// value.
   ///
   /// - Parameters:
-  ///   - moreKeys: only for a script that declares more.
-  ///   - moreArguments: only for a script that declares more.
+  ///   - moreKeys: only for a script that declares more keys.
+  ///   - moreArguments: only for a script that declares more arguments.
   public func call(
     keys: KeyValuePairs<String, String> = [:], moreKeys: [String] = [],
     arguments: KeyValuePairs<String, String> = [:], moreArguments: [String] = []

@@ -1,11 +1,12 @@
 import EventLoop
 
-/// Knows whether Redis takes writes: after a refusal it tries one each second, until one succeeds.
+/// Knows whether Redis takes writes. After a refusal it tries a write each second, until one succeeds.
 ///
-/// Without it nobody would learn of the end: a role that is not ready gets no requests, so it writes nothing.
+/// Without it no role would notice the end of the refusal: a role that is not ready gets no requests, so it writes
+/// nothing.
 @LoopActor
 final class WriteProbe {
-  /// Why writes are refused now; `nil` while they are not, as far as is known.
+  /// Why Redis refuses writes now; `nil` if it takes them, as far as the probe knows.
   private(set) var refusal: RedisError?
 
   private let write: @LoopActor () async throws -> Void
@@ -16,7 +17,7 @@ final class WriteProbe {
 
   /// - Parameters:
   ///   - write: tries a write.
-  ///   - onChange: called with each new kind of refusal, and with `nil` when a write has succeeded again.
+  ///   - onChange: the probe calls it with each new kind of refusal, and with `nil` when a write succeeds again.
   init(
     write: @escaping @LoopActor () async throws -> Void, onChange: @escaping @LoopActor (RedisError?) -> Void
   ) {
@@ -32,7 +33,7 @@ final class WriteProbe {
     if isNew { onChange(error) }
   }
 
-  /// Forgets what is known, because the connection has ended.
+  /// Forgets the refusal, because the connection has ended.
   func forget() {
     refusal = nil
     probing?.cancel()
@@ -41,7 +42,7 @@ final class WriteProbe {
 
   private func probe() async {
     while true {
-      // Sleep and write fail when the connection ends, which cancels this task.
+      // When the connection ends, it cancels this task, and the sleep and the write fail.
       do {
         try await EventLoop.sleep(for: Self.interval)
         try await write()
