@@ -11,7 +11,7 @@ public struct NetworkAddress: Sendable, Hashable {
     self.bytes = Array(bytes)
   }
 
-  /// Reads `192.0.2.1` or `2001:db8::1` (RFC 4291, section 2.2), without brackets or a zone; `nil` for anything else.
+  /// Reads `192.0.2.1` or `2001:db8::1` (RFC 4291, section 2.2), without brackets or a zone; `nil` for any other text.
   public init?(_ text: some StringProtocol) {
     let bytes = text.contains(":") ? Self.sixteen(String(text)) : Self.four(String(text))
     guard let bytes else { return nil }
@@ -20,7 +20,7 @@ public struct NetworkAddress: Sendable, Hashable {
 
   private static func four(_ text: String) -> [UInt8]? {
     let words = text.split(separator: ".", omittingEmptySubsequences: false)
-    // A leading zero is octal to some, and decimal to others.
+    // Some systems read a number with a leading zero as octal, and others as decimal.
     let bytes = words.compactMap { word -> UInt8? in
       let isNumber = word.isASCIIDigits() && (word.utf8.count == 1 || word.first != "0")
       return isNumber ? UInt8(word) : nil
@@ -38,7 +38,7 @@ public struct NetworkAddress: Sendable, Hashable {
     return head + Array(repeating: 0, count: 16 - head.count - tail.count) + tail
   }
 
-  /// The bytes of groups between colons; the last may be an IPv4 address.
+  /// The bytes of groups between colons. The last group may be an IPv4 address.
   private static func groups(_ text: String, exactly count: Int? = nil, mayEndInFour: Bool = true) -> [UInt8]? {
     let words = text.split(separator: ":", omittingEmptySubsequences: false)
     var bytes: [UInt8] = []
@@ -56,14 +56,15 @@ public struct NetworkAddress: Sendable, Hashable {
   }
 }
 
-/// A block of addresses that begin with the same bits, written as in `10.0.0.0/8` (CIDR).
+/// A block of addresses that begin with the same bits, written as `10.0.0.0/8` (CIDR).
 public struct AddressBlock: Sendable, Hashable {
-  /// The address whose first bits all of the block have.
+  /// The address that has the block's first bits.
   public let address: NetworkAddress
-  /// How many bits that are.
+  /// The number of these bits.
   public let length: Int
 
-  /// Reads a block; an address alone is a block of one. `nil` when the text is none, or has bits beyond its length.
+  /// Reads a block; `nil` when the text is not a block, or has bits beyond its length. An address alone is a block of
+  /// one.
   public init?(_ text: String) {
     let words = text.split(separator: "/", omittingEmptySubsequences: false)
     guard words.count <= 2, let address = NetworkAddress(words[0]) else { return nil }
