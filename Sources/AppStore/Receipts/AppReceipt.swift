@@ -3,7 +3,7 @@
 /// Dates are in milliseconds since 1970. The type leaves out the fields that Apple does not document. It keeps three of
 /// them, because their meaning is plain: the type of the receipt, the first download, and the kinds of offer.
 public struct AppReceipt: Hashable, Sendable, Codable {
-  /// `Production`, `ProductionSandbox`, `ProductionVPP`, `ProductionVPPSandbox` or `Xcode`; old receipts have none.
+  /// `Production`, `ProductionSandbox`, `ProductionVPP`, `ProductionVPPSandbox` or `Xcode`; `nil` in old receipts.
   public var receiptType: String?
   /// The app.
   public var bundleId: String

@@ -80,7 +80,7 @@ public struct AcceptedApps: Hashable, Sendable {
     _ origin: PayloadOrigin, appAppleId: Int64?, isAppleIdRequired: Bool, environments: Set<AppStoreEnvironment>
   ) throws(Rejection) {
     // Sandbox data often lacks Apple's id, so the id counts in production only. If an app is accepted in production
-    // only, its data must always show the id, so that the verifier rejects data of another app for that reason.
+    // only, its data must always show the id. So the verifier rejects data of another app for that reason.
     let isProduction = origin.environment == .production || environments == [.production]
     if origin.carriesAppAppleId, isAppleIdRequired, isProduction {
       guard let appAppleId else {

@@ -41,8 +41,8 @@ public final class Listener {
     (descriptor, self.port) = try openListener(host: host, port: port)
     self.onConnection = onConnection
     do {
-      // The reference is strong: a listener lives until somebody closes it. Otherwise nobody would take the connections
-      // that arrive.
+      // The reference is strong: a listener lives until its owner closes it. Otherwise the connections that arrive
+      // would wait for ever.
       watcher = try DescriptorWatcher(descriptor: descriptor) { _ in self.acceptAll() }
     } catch {
       Glibc.close(descriptor)

@@ -6,7 +6,7 @@ public struct HTTPClientRequest: Sendable {
   public var url: String
   /// Header fields in the order of sending.
   public var headers: [(name: String, value: String)]
-  /// The body; `nil` sends none.
+  /// The body; `nil` for a request without one.
   public var body: [UInt8]?
   /// Time from the start of the call to the last byte of the answer.
   public var timeout: Duration

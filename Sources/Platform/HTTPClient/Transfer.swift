@@ -53,7 +53,7 @@ final class Transfer {
     }
     set(CURLOPT_NOSIGNAL, 1)
     // libcurl looks a name up on a thread of its own. Without this option, a request that ends earlier waits for that
-    // thread, and the loop waits with it. Somebody else's name server could then block the loop by its silence.
+    // thread, and the loop waits with it. A silent name server, which a stranger may choose, would then block the loop.
     set(CURLOPT_QUICK_EXIT, 1)
     set(CURLOPT_FOLLOWLOCATION, 0)
     // CURLOPT_BUFFERSIZE stays at its 16 KiB, the largest frame of HTTP/2. With less, a frame has to wait for its

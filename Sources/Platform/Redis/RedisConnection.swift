@@ -252,8 +252,8 @@ public final class RedisConnection {
   }
 }
 
-// The callbacks run on the loop, inside a call of the loop or the connection to hiredis. hiredis cleans up, which
-// releases its reference, before it reports the disconnection. The object still lives then, since the caller (the
+// The callbacks run on the loop, inside a call of the loop or the connection to hiredis. Before hiredis reports the
+// disconnection, it cleans up and so releases its reference. The object still lives then, since the caller (the
 // watcher's handler, or a method of the connection) holds it.
 
 private func connection(_ data: UnsafeMutableRawPointer?) -> RedisConnection {

@@ -45,7 +45,7 @@ public final class AMQPConnection {
     outgoing = FrameBuffer(frameMax: Int(amqp_get_frame_max(state)))
     let seconds = amqp_get_heartbeat(state)
     silenceLimit = .seconds(2 * Int64(seconds))
-    // librabbitmq's own heartbeats would come between two halves of our frames.
+    // librabbitmq's own heartbeats would come between two halves of this connection's frames.
     amqp_tune_connection(state, amqp_get_channel_max(state), amqp_get_frame_max(state), 0)
     do {
       let watcher = try DescriptorWatcher(descriptor: amqp_get_sockfd(state)) { [weak self] in self?.ready($0) }

@@ -20,7 +20,7 @@ public struct PayloadSigner: Sendable {
     return String(decoding: message, as: UTF8.self) + "." + Base64URL.encode(try key.signature(for: message))
   }
 
-  /// Returns the JWS of a payload that somebody changed after the signature.
+  /// Returns the JWS of a payload with a change after the signature.
   public func signAndTamper(_ payload: [UInt8]) throws -> String {
     let parts = try sign(payload).split(separator: ".")
     let changed = payload.dropLast() + Array(",\"offerIdentifier\":\"tampered\"}".utf8)

@@ -37,8 +37,8 @@ public final class HTTP2Client: HTTPSender {
 
   /// Sends a request and returns the whole answer with any status. It does not follow redirects.
   ///
-  /// The client sends a request a second time in two cases: the server said that it had not processed the request, or
-  /// the server had closed the connection before the request was written to it.
+  /// The client sends a request a second time in two cases. The server said that it had not processed the request. Or
+  /// the server had closed the connection before the client wrote the request to it.
   ///
   /// - Throws: ``HTTPClientError``.
   public func send(_ request: HTTPClientRequest) async throws(HTTPClientError) -> HTTPClientResponse {

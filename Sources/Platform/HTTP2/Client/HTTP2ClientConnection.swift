@@ -228,7 +228,7 @@ final class HTTP2ClientConnection {
 
   /// Closes at once.
   ///
-  /// If the server had closed the connection before a request was written to it, the origin sends the request again on
+  /// If the server had closed the connection before a request went out on it, the origin sends that request again on
   /// another connection. The other requests fail.
   func close(_ code: HTTPClientError.Code, _ cause: String) {
     guard !isClosed else { return }

@@ -142,7 +142,7 @@ final class HTTP2Origin {
     return addresses
   }
 
-  // MARK: What connections tell
+  // MARK: Reports of connections
 
   /// A connection has closed.
   func forget(_ connection: HTTP2ClientConnection) {

@@ -19,7 +19,7 @@ package final class HTTP2Framing {
     var callbacks: OpaquePointer?
     var status = nghttp2_session_callbacks_new(&callbacks)
     guard status == 0, let callbacks else { throw HTTP2SessionError("start an HTTP/2 session", Int(status)) }
-    // The session copies what it needs.
+    // The session has its own copy.
     defer { nghttp2_session_callbacks_del(callbacks) }
     // This object is retained until `close`, since nghttp2 calls back while it shuts down.
     let context = Unmanaged.passRetained(self)

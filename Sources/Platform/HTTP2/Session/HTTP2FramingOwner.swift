@@ -1,6 +1,6 @@
 package import EventLoop
 
-/// A side of an HTTP/2 connection. ``HTTP2Framing`` tells it what its peer sends.
+/// A side of an HTTP/2 connection. ``HTTP2Framing`` passes on to it everything that its peer sends.
 ///
 /// No method here may close the framing, because nghttp2 is at work when it calls them.
 @LoopActor
