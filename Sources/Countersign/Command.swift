@@ -3,16 +3,16 @@ import Gateway
 import Notifier
 import Worker
 
-/// A subcommand: its name, one line about it, and what it does.
+/// A subcommand: its name, one line about it, and its code.
 struct Command: Sendable {
   let name: String
   let summary: String
-  /// What it takes; `nil` for a command that explains itself.
+  /// The arguments that it takes; `nil` for a command that prints its own help.
   var arguments: String? = "--config FILE"
   /// Runs with the arguments after the name and returns the exit status.
   let run: @LoopActor @Sendable ([String]) async -> Int32
 
-  /// Every subcommand there is.
+  /// Every subcommand of the executable.
   static let all: [Command] = [
     .role("gateway", "takes registrations in over HTTP and answers for their status") { context in
       Gateway(context)
@@ -31,7 +31,7 @@ struct Command: Sendable {
       arguments: "--config FILE | --describe", run: CheckConfigCommand.run),
   ]
 
-  /// Answers `--help`, or runs.
+  /// Prints the help for `--help`, otherwise runs.
   @LoopActor
   func callAsFunction(_ words: [String]) async -> Int32 {
     guard let arguments, words.contains("--help") || words.contains("-h") else { return await run(words) }

@@ -4,13 +4,13 @@ import Domain
 import EventLoop
 import FoundationEssentials
 
-/// The configuration that a command was started with, checked.
+/// The checked configuration of a command.
 struct LoadedConfiguration: Sendable {
   let settings: Settings
   let publishers: Publishers
   private let loader: ConfigurationLoader
 
-  /// Reads the file named by `--config`.
+  /// Reads the file that `--config` names.
   ///
   /// - Throws: `ConfigurationError` with every mistake, or a text about the arguments.
   init(_ arguments: [String], command: String) throws {
@@ -45,7 +45,7 @@ struct LoadedConfiguration: Sendable {
     try loader.publishers(in: settings.publishersFolder, addresses: settings.notifier.webhookAddress)
   }
 
-  /// Why a role cannot start, with the key and the file where an address is to blame.
+  /// Why a role cannot start. If an address is to blame, the error names its key and file.
   func cause(of error: any Error, role: String) -> any Error {
     error is ListenError ? loader.mistake("\(role).listen", "\(error)") : error
   }

@@ -3,14 +3,14 @@ import FoundationEssentials
 
 /// A bearer token whose form and signature were checked; its times are checked at every call.
 struct BearerToken: Equatable, Sendable {
-  /// The app that it speaks for.
+  /// The app that the token speaks for.
   var app: Simulator.App
   /// UNIX seconds.
   var issuedAt: Int64
   /// UNIX seconds.
   var expiresAt: Int64
 
-  /// Why a token is refused; Apple tells nobody, the log of calls does.
+  /// Why a token is refused. Apple does not tell its callers; the log of calls does.
   enum Refusal: String, Error, Sendable {
     case missing
     case malformed

@@ -1,6 +1,6 @@
-/// What was called: counts since the start, and the last thousand calls. Tests of the fleet read it.
+/// The calls so far: counts since the start, and the last thousand calls. Tests of the fleet read it.
 struct CallLog {
-  /// One call of the App Store Server API, as it was decided on arrival.
+  /// One call of the App Store Server API, as the simulator decided it on arrival.
   struct Call: Encodable, Equatable, Sendable {
     /// UNIX milliseconds.
     var time: Int64
@@ -36,7 +36,7 @@ struct CallLog {
   private let capacity = 1000
   private var counts: [Kind: Int] = [:]
   private var calls: [Call] = []
-  /// Where the oldest call stands once the ring is full.
+  /// The index of the oldest call once the ring is full.
   private var start = 0
 
   mutating func record(_ call: Call) {

@@ -1,10 +1,10 @@
 import Glibc
 
-/// A folder that the simulator keeps its files in; a file is there whole or not at all.
+/// A folder for the simulator's files; a file is there whole or not at all.
 struct Folder {
   let path: String
 
-  /// Takes up the folder and creates it, with its parents, when it is missing.
+  /// Takes up the folder; creates it, with its parents, if it is missing.
   init(_ path: String, mode: mode_t = 0o755) throws {
     self.path = path
     var end = path.startIndex
@@ -15,7 +15,7 @@ struct Folder {
     }
   }
 
-  /// Returns the bytes of a file, or `nil` when there is none.
+  /// Returns the bytes of a file, or `nil` when there is no such file.
   func read(_ name: String) throws -> [UInt8]? {
     let operation = "read \(path)/\(name)"
     let descriptor = open("\(path)/\(name)", O_RDONLY | O_CLOEXEC)
@@ -34,7 +34,7 @@ struct Folder {
     }
   }
 
-  /// Writes a file beside its place and moves it there, because workers may be waiting for it to appear.
+  /// Writes a temporary file and renames it, because workers may wait for the file to appear.
   func write(_ bytes: [UInt8], to name: String, mode: mode_t) throws {
     let operation = "write \(path)/\(name)"
     let draft = "\(path)/.\(name).new"
@@ -47,7 +47,7 @@ struct Folder {
       guard count > 0 else { break }
       written += count
     }
-    // Only what is on the disk may be moved over what was there.
+    // The bytes must be on the disk before the new file replaces the old one.
     let isWhole = written == bytes.count && fsync(descriptor) == 0
     let failure = isWhole ? nil : SimulatorError.system(operation)
     close(descriptor)

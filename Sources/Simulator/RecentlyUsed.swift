@@ -1,4 +1,4 @@
-/// A dictionary that forgets the entry that was not used for the longest time once it is full.
+/// A dictionary of limited size. When it is full, it forgets the entry that nobody has used for the longest time.
 struct RecentlyUsed<Key: Hashable, Value> {
   private struct Entry {
     var key: Key

@@ -1,8 +1,8 @@
-/// What the simulator knows about a transaction: told by the first three digits of its id.
+/// What the simulator knows about a transaction. The first three digits of the transaction's id choose it.
 ///
-/// In scenario 105, and only there, one purchase has two transactions: `105…` bought the monthly product and
-/// `1059…` (a 9 after the prefix, then the same digits) upgraded it to the yearly one; the original transaction of both
-/// is `105…`. Everywhere else a transaction is its own original.
+/// In scenario 105, and only there, one purchase has two transactions. `105…` bought the monthly product. `1059…` (a 9
+/// after the prefix, then the same digits) upgraded it to the yearly one. The original transaction of both is `105…`.
+/// Everywhere else a transaction is its own original.
 public enum Scenario: String, CaseIterable, Sendable {
   case active = "100"
   case expired = "101"

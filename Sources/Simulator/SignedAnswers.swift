@@ -1,6 +1,6 @@
-/// Bodies that were signed once and are served to all who ask. Clients that verify do the same work for a kept answer.
+/// Signed bodies that serve every caller. A client that verifies does the same work for a kept answer.
 struct SignedAnswers {
-  /// What a signed body depends on, beside the time.
+  /// Everything that a signed body depends on, except the time.
   struct Key: Hashable {
     var purchase: Purchase
     var endpoint: StoreEndpoint
@@ -21,9 +21,9 @@ struct SignedAnswers {
     }
   }
 
-  /// Each for a second from when it was signed.
+  /// Each body lasts for one second from its signature.
   private var recent = RecentlyUsed<Key, (body: [UInt8], until: Int64)>(capacity: 512)
-  /// Signed ahead, and served until others are.
+  /// Bodies that were signed ahead; they last until the next request to sign ahead.
   private var ahead: [Key: [UInt8]] = [:]
 
   /// - Parameter now: UNIX milliseconds.
@@ -35,7 +35,7 @@ struct SignedAnswers {
 
   mutating func keep(_ body: [UInt8], for key: Key, now: Int64) { recent.set((body, now + 1000), for: key) }
 
-  /// Forgets what was signed ahead before.
+  /// Forgets the bodies of the last request to sign ahead.
   mutating func beginAhead() { ahead.removeAll() }
 
   mutating func keepAhead(_ body: [UInt8], for key: Key) { ahead[key] = body }

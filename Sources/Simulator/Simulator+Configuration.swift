@@ -25,13 +25,14 @@ extension Simulator {
     public var host: String
     /// The port; 0 lets the system choose, see ``Simulator/port``.
     public var port: Int
-    /// Where the test PKI and the keys are written at the first start and read at every other; created when missing.
+    /// The folder of the test PKI and the keys. The first start writes them, and later starts read them. The simulator
+    /// creates the folder if it is missing.
     public var folder: String
-    /// Names and addresses in the TLS certificate, beside `localhost` and `127.0.0.1`.
+    /// Names and addresses in the TLS certificate, in addition to `localhost` and `127.0.0.1`.
     public var tlsNames: [String]
-    /// The apps whose tokens are accepted.
+    /// The apps whose tokens the simulator accepts.
     public var apps: [App]
-    /// Added to every answer of the App Store Server API.
+    /// An extra delay of every answer of the App Store Server API.
     public var latency: Duration
 
     /// Creates a configuration.

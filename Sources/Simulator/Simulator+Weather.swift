@@ -1,25 +1,25 @@
 extension Simulator {
-  /// What goes wrong with every call, whatever the transaction: for tests of outages.
+  /// A fault of every call, for any transaction: for tests of outages.
   public enum Weather: Hashable, Sendable {
-    /// Nothing.
+    /// No fault.
     case fair
     /// 429 with a `Retry-After` so many milliseconds ahead, in Apple's form.
     case rateLimited(milliseconds: Int64)
     /// 500 (5000000).
     case failing
-    /// The answer comes so much later.
+    /// Every answer comes so much later.
     case slow(Duration)
-    /// The connection is reset when half the body was sent.
+    /// The simulator resets the connection after half the body.
     case interrupted
-    /// Payloads are signed under another root with the same names.
+    /// The simulator signs payloads under another root with the same names.
     case forged
     /// The index of subscriptions is behind: Get All Subscription Statuses does not know the transaction (4040010).
     case behind
-    /// Get All Subscription Statuses knows the customer, and names no subscription.
+    /// Get All Subscription Statuses knows the customer, but names no subscription.
     case unnamed
   }
 
-  /// One call as it was decided.
+  /// One call, as the simulator decided it.
   public struct Call: Hashable, Sendable {
     /// UNIX milliseconds.
     public let time: Int64
@@ -27,17 +27,17 @@ extension Simulator {
     public let environment: String
     /// The endpoint's name in the log.
     public let endpoint: String
-    /// The transaction that was asked for.
+    /// The transaction that the client asked for.
     public let transactionId: String
     /// The status code; 0 when the connection was reset instead.
     public let status: Int
-    /// Before this no further call is allowed, in UNIX milliseconds; only with 429.
+    /// No further call is allowed before this time, in UNIX milliseconds; only with 429.
     public let retryAt: Int64?
   }
 }
 
 extension StoreDecision {
-  /// Turns the decision into what the weather makes of it.
+  /// Changes the decision as the weather demands.
   mutating func suffer(_ weather: Simulator.Weather, _ endpoint: StoreEndpoint, now: Int64) {
     switch weather {
     case .fair: break

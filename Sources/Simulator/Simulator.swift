@@ -4,9 +4,9 @@ import HTTP2Server
 
 /// A stand-in for the App Store Server API, over HTTP/2 and TLS, that signs with its own test PKI.
 ///
-/// Both environments are served on one port: `https://host:port/production` and `https://host:port/sandbox`. The
-/// transaction id chooses what is answered, see ``Scenario``. Beside the API it answers `GET /livez`, `GET /metrics` and
-/// `GET /simulator/calls`.
+/// It serves both environments on one port: `https://host:port/production` and `https://host:port/sandbox`. The
+/// transaction id chooses the answer, see ``Scenario``. It also answers `GET /livez`, `GET /metrics` and `GET
+/// /simulator/calls`.
 @LoopActor
 public final class Simulator {
   private let server: HTTP2Server
@@ -14,7 +14,7 @@ public final class Simulator {
 
   /// Reads or creates the PKI and the keys; nothing listens yet.
   ///
-  /// - Throws: ``SimulatorError`` when the folder cannot be used, `CryptoError` when what is in it is no PKI.
+  /// - Throws: ``SimulatorError`` when the folder cannot be used, `CryptoError` when its files are no PKI.
   public init(_ configuration: Configuration) throws {
     let pki = try SimulatorPKI(configuration)
     service = StoreService(configuration, pki: pki, now: unixMilliseconds)
@@ -28,28 +28,28 @@ public final class Simulator {
     try await server.start()
   }
 
-  /// The port that the simulator listens on; 0 when it does not.
+  /// The port that the simulator listens on; 0 when it does not listen.
   public var port: Int { server.boundPort }
 
-  /// What goes wrong with every call at present.
+  /// The present fault of every call.
   public var weather: Weather {
     get { service.weather }
     set { service.weather = newValue }
   }
 
-  /// What goes wrong with the calls for single transactions, beside the ``weather``.
+  /// The faults of the calls for single transactions, in addition to the ``weather``.
   public var localWeather: [String: [Weather]] {
     get { service.localWeather }
     set { service.localWeather = newValue }
   }
 
-  /// Told of every call when it is decided.
+  /// Receives every call when the simulator decides it.
   public var onCall: @LoopActor (Call) -> Void {
     get { service.onCall }
     set { service.onCall = newValue }
   }
 
-  /// Stops to listen and ends every connection.
+  /// Stops listening and ends every connection.
   public func close() async {
     server.close()
   }

@@ -1,10 +1,10 @@
 import Glibc
 
-/// A simulator that could not be set up.
+/// An error while a simulator starts.
 public struct SimulatorError: Error, Sendable, CustomStringConvertible {
-  /// What was tried.
+  /// The operation that failed.
   public let operation: String
-  /// Why it failed.
+  /// The cause of the failure.
   public let cause: String
 
   init(operation: String, cause: String) {
@@ -12,7 +12,7 @@ public struct SimulatorError: Error, Sendable, CustomStringConvertible {
     self.cause = cause
   }
 
-  /// Takes `errno`; call it right after the failed call.
+  /// Reads `errno`; call it right after the failed call.
   static func system(_ operation: String) -> SimulatorError {
     SimulatorError(operation: operation, cause: String(cString: strerror(errno)))
   }

@@ -3,9 +3,10 @@ import Formats
 
 /// The simulator's certificates and keys, shaped like Apple's: P-384 root and intermediate, P-256 leaf, marker OIDs.
 ///
-/// In its folder are `root.der` and `tls-ca.pem` for the workers to trust, `AuthKey_<keyId>.p8` for them to sign
-/// with, and `private/` with what the simulator needs to come up again with the same PKI. Two simulators may not make
-/// the first start in one folder at the same time.
+/// Its folder holds `root.der` and `tls-ca.pem` for the workers to trust, `AuthKey_<keyId>.p8` for them to sign with,
+/// and `private/` with the keys that the simulator needs to start again with the same PKI.
+///
+/// Two simulators must not make the first start in one folder at the same time.
 struct SimulatorPKI {
   /// Signs payloads as Apple does.
   let genuine: PayloadSigner
@@ -13,7 +14,7 @@ struct SimulatorPKI {
   let foreign: PayloadSigner
   /// Signs under the right root, without the marker extensions.
   let unmarked: PayloadSigner
-  /// For the server: a certificate for the configured names, issued anew at every start by the same authority.
+  /// For the server: a certificate for the configured names. The same authority issues it anew at every start.
   let tls: TLSServerContext
   /// The public halves of the keys that sign bearer tokens, by key id.
   let tokenKeys: [String: P256PublicKey]
@@ -47,11 +48,11 @@ struct SimulatorPKI {
     }
     tokenKeys = keys
     try folder.write(Array(tlsAuthority.certificate.pem.utf8), to: "tls-ca.pem", mode: 0o644)
-    // The last file: whoever waits for it finds the others.
+    // This is the last file: a process that waits for it finds the others.
     try folder.write(root.certificate.der, to: "root.der", mode: 0o644)
   }
 
-  /// Reads a certificate with its key, or makes and keeps them. The key is written last, so a pair is never mixed.
+  /// Reads a certificate with its key, or makes and stores them. It writes the key last, so a pair is never mixed.
   private static func authority(
     _ name: String, in secrets: Folder, make: () throws -> CertificateAuthority
   ) throws -> CertificateAuthority {
@@ -93,7 +94,7 @@ struct SimulatorPKI {
         markers: markers))
   }
 
-  /// The leaf as a pair of certificate and key; it may not issue anything.
+  /// The leaf as a pair of certificate and key; it must not issue certificates.
   private static func makeLeaf(
     _ intermediate: CertificateAuthority, markers: [String] = ["1.2.840.113635.100.6.11.1"]
   ) throws -> CertificateAuthority {

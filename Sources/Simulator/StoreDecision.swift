@@ -1,6 +1,6 @@
-/// What the simulator does about a call, decided without doing it.
+/// How the simulator treats a call. It is only decided here; the service carries it out.
 struct StoreDecision: Equatable, Sendable {
-  /// What is answered.
+  /// The answer to a call.
   enum Answer: Equatable, Sendable {
     /// The purchase, in the form of the endpoint.
     case purchase(StorePurchase, Seal)
@@ -19,17 +19,17 @@ struct StoreDecision: Equatable, Sendable {
   /// How payloads are signed.
   enum Seal: Equatable, Sendable {
     case genuine
-    /// Changed after it was signed.
+    /// The payload is changed after its signature.
     case tampered
-    /// Under another root with the same names.
+    /// Signed under another root with the same names.
     case foreignRoot
-    /// Under the right root, by certificates without the marker extensions.
+    /// Signed under the right root, by certificates without the marker extensions.
     case unmarked
   }
 
   var answer: Answer
   var delay: Duration = .zero
-  /// The connection is reset when half the body was sent.
+  /// The simulator resets the connection after half the body.
   var isCutOff = false
 
   /// Decides by the scenario of the transaction.

@@ -1,4 +1,4 @@
-/// Which of Apple's two environments a base URL stands for.
+/// One of Apple's two environments, by its base URL.
 enum StoreEnvironment: String, CaseIterable, Sendable {
   case production
   case sandbox

@@ -1,8 +1,8 @@
-/// An error of the App Store Server API, as its body tells it.
+/// An error of the App Store Server API, with the members of its body.
 struct StoreFailure: Equatable, Sendable {
   var code: Int
   var message: String
-  /// The UNIX time in milliseconds (Apple's form, not that of RFC 9110) at which the next call may be made.
+  /// The earliest time of the next call, in UNIX milliseconds (Apple's form, not that of RFC 9110).
   var retryAfter: Int64?
 
   /// The HTTP status: the first three digits of the code.

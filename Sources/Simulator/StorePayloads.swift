@@ -29,7 +29,8 @@ struct TransactionPayload: Equatable, Sendable {
   var currency = "USD"
   var appTransactionId: String
 
-  /// As it is signed; member by member, since a simulator that is slower than its clients measures itself.
+  /// The signed payload. It is written member by member, because a slow simulator would measure itself instead of its
+  /// clients.
   var json: [UInt8] {
     JSONWriter.object { json in
       json.member("appTransactionId", appTransactionId)
@@ -61,7 +62,7 @@ struct TransactionPayload: Equatable, Sendable {
   }
 }
 
-/// `JWSRenewalInfoDecodedPayload`: what comes after the current period. It names no bundle.
+/// `JWSRenewalInfoDecodedPayload`: what happens after the current period. It names no bundle.
 struct RenewalPayload: Encodable, Equatable, Sendable {
   var originalTransactionId: String
   var productId: String

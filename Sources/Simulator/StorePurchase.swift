@@ -1,16 +1,16 @@
 /// Everything that Apple knows about one simulated purchase.
 ///
-/// Dates count from the start of the current UTC day, so that they stay the same from call to call and no period
-/// ends while a test runs.
+/// Dates count from the start of the current UTC day. So they stay the same from call to call, and no period ends
+/// while a test runs.
 struct StorePurchase: Equatable, Sendable {
-  /// The transaction that was asked for.
+  /// The transaction that the client asked for.
   var asked: TransactionPayload
   /// The transactions of the purchase, oldest first.
   var history: [TransactionPayload]
-  /// The state of the subscription; `nil` for all else.
+  /// The state of the subscription; `nil` for any other purchase.
   var subscription: Subscription?
 
-  /// The latest transaction of a subscription and what comes after it.
+  /// The latest transaction of a subscription and its renewal info.
   struct Subscription: Equatable, Sendable {
     var status: SubscriptionStatus
     var latest: TransactionPayload

@@ -1,13 +1,13 @@
-/// A call that passed all checks, with all that its answer depends on.
+/// A call that passed all checks, with everything that its answer depends on.
 struct StoreQuestion: Equatable, Sendable {
   var endpoint: StoreEndpoint
   var transactionId: String
   var environment: StoreEnvironment
-  /// The app of the bearer token: every transaction belongs to whichever app asks.
+  /// The app of the bearer token: every transaction belongs to the app that asks.
   var app: Simulator.App
-  /// The subscription statuses that are asked for; empty for all.
+  /// The subscription statuses that the client asks for; empty for all.
   var statuses: Set<Int> = []
-  /// How many calls for this transaction came before, in this environment and for this app.
+  /// The number of earlier calls for this transaction, in this environment and for this app.
   var earlierCalls = 0
   /// UNIX milliseconds.
   var now: Int64
@@ -17,7 +17,7 @@ struct StoreQuestion: Equatable, Sendable {
   /// The environment that payloads name.
   var payloadEnvironment: StoreEnvironment { scenario == .wrongEnvironment ? environment.other : environment }
 
-  /// Returns the start of the current UTC day, so many days later.
+  /// Returns the start of a later UTC day: so many days after the current one.
   func day(_ days: Int64) -> Int64 { now - now % millisecondsPerDay + days * millisecondsPerDay }
 }
 

@@ -38,7 +38,7 @@ struct StoreRenderer {
     }
   }
 
-  /// Returns the answer that needs no signature, or `nil` for one that does.
+  /// Returns an answer that needs no signature, or `nil` if it needs one.
   func response(_ answer: StoreDecision.Answer, now: Int64) throws -> HTTP2Response? {
     switch answer {
     case .purchase: return nil
@@ -55,7 +55,7 @@ struct StoreRenderer {
     }
   }
 
-  /// Apple's 401: text, if anything.
+  /// Apple's 401: text, or no body at all.
   static let unauthorized = HTTP2Response(
     status: 401, headers: [("content-type", "text/plain")], body: Array("Unauthenticated\n".utf8))
 

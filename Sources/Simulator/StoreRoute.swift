@@ -1,6 +1,6 @@
 import Formats
 
-/// The endpoints of the App Store Server API that are simulated.
+/// The endpoints of the App Store Server API that the simulator has.
 enum StoreEndpoint: String, CaseIterable, Sendable {
   case transactions
   case subscriptions
@@ -10,7 +10,7 @@ enum StoreEndpoint: String, CaseIterable, Sendable {
   var method: String { self == .testNotification ? "POST" : "GET" }
 }
 
-/// What a request line asks for.
+/// The resource that a request line asks for.
 enum StoreRoute: Equatable, Sendable {
   /// Whether the process is alive.
   case liveness
@@ -18,14 +18,14 @@ enum StoreRoute: Equatable, Sendable {
   case calls
   /// The counts of calls, for Prometheus.
   case metrics
-  /// Answers that are to be signed now and served later.
+  /// A request to sign answers now and serve them later.
   case signedAhead(Ahead)
   /// A call of the API.
   case store(StoreCall)
-  /// Nothing that exists.
+  /// No such resource.
   case unknown
 
-  /// Transactions of one app and the endpoint that they will be asked for at.
+  /// Transactions of one app, and the endpoint that a client will ask about them.
   struct Ahead: Equatable, Sendable {
     var environment: StoreEnvironment
     var endpoint: StoreEndpoint
@@ -62,11 +62,11 @@ enum StoreRoute: Equatable, Sendable {
   }
 }
 
-/// A call of the App Store Server API, not yet checked.
+/// A call of the App Store Server API before its checks.
 struct StoreCall: Equatable, Sendable {
   var environment: StoreEnvironment
   var endpoint: StoreEndpoint
-  /// As sent: it may be no transaction id at all.
+  /// The id as sent: it may be no transaction id at all.
   var transactionId: String
   var query: [QueryItem]
 
@@ -94,7 +94,7 @@ struct StoreCall: Equatable, Sendable {
     }
   }
 
-  /// What is wrong with the parameters, if anything.
+  /// The mistake in the parameters, if there is one.
   var failure: StoreFailure? {
     guard endpoint != .testNotification else { return nil }
     guard transactionId.isASCIIDigits(1...20) else { return .invalidTransactionId }
@@ -108,12 +108,12 @@ struct StoreCall: Equatable, Sendable {
     }
   }
 
-  /// The subscription statuses that are asked for; empty for all.
+  /// The subscription statuses that the client asks for; empty for all.
   var statuses: Set<Int> {
     endpoint == .subscriptions ? Set(query.compactMap { Int($0.value) }) : []
   }
 
-  /// Accepted and ignored: the history of a simulated purchase fits on one page.
+  /// The simulator accepts and ignores these: the history of a simulated purchase fits on one page.
   private static let historyFilters: Set<String> = [
     "revision", "startDate", "endDate", "productId", "productType", "sort", "subscriptionGroupIdentifier",
     "inAppOwnershipType", "revoked",

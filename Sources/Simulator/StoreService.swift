@@ -3,14 +3,14 @@ import FoundationEssentials
 import HTTP2Server
 import Observability
 
-/// Answers requests: reads them, lets the rules decide, keeps what must be remembered, and waits when told to.
+/// Answers requests: reads them, lets the rules decide, remembers what later answers need, and waits if told to.
 @LoopActor
 final class StoreService {
-  /// What goes wrong with every call at present.
+  /// The present fault of every call.
   var weather = Simulator.Weather.fair
-  /// What goes wrong with single transactions.
+  /// The faults of single transactions.
   var localWeather: [String: [Simulator.Weather]] = [:]
-  /// Told of every call when it is decided.
+  /// Receives every call when the service decides it.
   var onCall: @LoopActor (Simulator.Call) -> Void = { _ in }
 
   private let renderer: StoreRenderer
@@ -20,7 +20,7 @@ final class StoreService {
   private var log = CallLog()
   private let metrics: Metrics
   private let counter: Counter
-  /// How often a transaction was asked for, where that makes a difference.
+  /// The number of calls for a transaction, where it makes a difference.
   private var calls = RecentlyUsed<SignedAnswers.Purchase, Int>(capacity: 10_000)
   private var signed = SignedAnswers()
   private let apps: [Simulator.App]
@@ -58,7 +58,7 @@ final class StoreService {
         }
       case .store(let call):
         let (response, delay) = try answer(call, request)
-        // A cancelled wait means that the client has taken the call back: nobody reads what is returned then.
+        // A cancelled wait means that the client has taken the call back: nobody reads the answer then.
         if delay > .zero { try? await EventLoop.sleep(for: delay) }
         return response
       case .unknown: return HTTP2Response(status: 404)
@@ -89,7 +89,7 @@ final class StoreService {
         Simulator.Call(
           time: time, environment: call.environment.rawValue, endpoint: call.endpoint.rawValue,
           transactionId: call.transactionId, status: status,
-          // Of an answer that is cut off nobody hears.
+          // The client never sees the header of an answer that is cut off.
           retryAt: status == 0
             ? nil : response.headers.first { $0.name == "retry-after" }.flatMap { Int64($0.value) }))
       return response
@@ -118,7 +118,7 @@ final class StoreService {
     return (logged(response), latency + decision.delay)
   }
 
-  /// What is wrong with the request itself: a client that names itself and sends no body with GET is what Apple sees.
+  /// The mistake in the request itself, if any. Apple expects a client to name itself and to send no body with GET.
   private func failure(of request: HTTP2Request) -> StoreFailure? {
     let isNamed = request.header("user-agent") != nil || request.header("accept") != nil
     return isNamed && (request.method != "GET" || request.body.isEmpty) ? nil : .badRequest
@@ -159,7 +159,7 @@ final class StoreService {
         let key = SignedAnswers.Key(
           purchase: SignedAnswers.Purchase(question), endpoint: ahead.endpoint, seal: seal)
         signed.keepAhead(try renderer.body(purchase, seal, question), for: key)
-        // Whoever calls meanwhile is not kept waiting.
+        // Other callers must not wait meanwhile.
         await Task.yield()
       }
     }
@@ -167,7 +167,7 @@ final class StoreService {
 }
 
 extension Scenario {
-  /// Whether answers depend on how many calls came before.
+  /// Whether an answer depends on the number of earlier calls.
   var counts: Bool {
     switch self {
     case .rateLimitedOnce, .failingOnce, .interruptedTwice: true

@@ -1,6 +1,7 @@
 import Crypto
 
-/// Lets calls in by their `Authorization` header; remembers good tokens, because clients use one for many calls.
+/// Admits calls by their `Authorization` header. It remembers good tokens, because clients use one token for many
+/// calls.
 struct TokenGate {
   private let apps: [Simulator.App]
   private let keys: [String: P256PublicKey]

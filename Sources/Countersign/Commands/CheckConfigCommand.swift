@@ -2,7 +2,7 @@ import Configuration
 import Domain
 import EventLoop
 
-/// `countersign check-config`: tells every mistake of the configuration without connecting to anything.
+/// `countersign check-config`: reports every mistake of the configuration without connecting to any server.
 enum CheckConfigCommand {
   @LoopActor
   static func run(_ arguments: [String]) async -> Int32 {

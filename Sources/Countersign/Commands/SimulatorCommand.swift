@@ -11,7 +11,7 @@ enum SimulatorCommand {
     let loader: ConfigurationLoader
     let settings: Settings
     do {
-      // The publishers' files need keys that the simulator is only about to make, so they are not read.
+      // The command does not read the publishers' files: they need keys that the simulator is about to make.
       loader = try ConfigurationLoader(arguments, command: "simulator")
       settings = try loader.settings()
     } catch {

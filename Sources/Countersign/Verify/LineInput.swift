@@ -2,14 +2,14 @@ import Glibc
 
 /// Standard input or a file, read line by line or at once.
 final class LineInput {
-  /// A longer line ends the reading: nothing that can be verified is so long.
+  /// A longer line ends the reading: no data that can be verified is so long.
   private static let maxLine = 32 << 20
 
-  /// What went wrong, when ``next()`` returned `nil` before the end.
+  /// Why ``next()`` returned `nil` before the end; otherwise `nil`.
   private(set) var failure: String?
 
   private let descriptor: Int32
-  /// Called before waiting for more: whoever sends one line and waits for its answer must get it.
+  /// Called before waiting for more input: a caller that sends one line and waits for its answer must get it.
   var beforeReading: () -> Void = {}
   private var buffer: [UInt8] = []
   private var position = 0
@@ -55,7 +55,7 @@ final class LineInput {
     return buffer
   }
 
-  /// Reads what is there; false after a failure.
+  /// Reads the bytes that are there; false after a failure.
   private func fill() -> Bool {
     beforeReading()
     var chunk = [UInt8](repeating: 0, count: 1 << 16)

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Standard output by whole lines, collected until there is reason to write them.
+/// Standard output by whole lines. It collects them until there is a reason to write.
 final class LineOutput {
-  /// What went wrong; from then on nothing is written any more.
+  /// Why writing failed. After a failure it writes nothing more.
   private(set) var failure: String?
 
   private var buffer: [UInt8] = []
@@ -14,7 +14,7 @@ final class LineOutput {
     if buffer.count >= 1 << 16 { flush() }
   }
 
-  /// Writes what was collected.
+  /// Writes the collected lines.
   func flush() {
     var rest = buffer[...]
     while !rest.isEmpty, failure == nil {

@@ -3,9 +3,9 @@ import Crypto
 import FoundationEssentials
 import JSON
 
-/// Verifies any kind of signed data, and shows what was accepted as JSON, unknown fields included.
+/// Verifies any kind of signed data, and shows accepted data as JSON, unknown fields included.
 struct OfflineVerification {
-  /// What data must be.
+  /// The kind that the data must have.
   enum Kind: Hashable {
     case signed(SignedDataKind)
     case receipt
@@ -27,16 +27,16 @@ struct OfflineVerification {
     }
   }
 
-  /// What is asked about one piece of data.
+  /// The question about one piece of data.
   struct Request {
-    /// `nil` goes by the form and the fields.
+    /// `nil` chooses the kind by the form and the fields.
     var kind: Kind?
     var apps: AcceptedApps
-    /// The device that a receipt must be of.
+    /// The device that a receipt must belong to.
     var device: [UInt8]?
   }
 
-  /// The verdict, and the kind that the data was taken for.
+  /// The verdict, and the kind that the verification took the data for.
   struct Outcome {
     var kind: Kind
     var verdict: Verdict<JSONValue>
@@ -53,7 +53,7 @@ struct OfflineVerification {
 
   /// Verifies a file: a text, with or without a line end, or a receipt in DER.
   func verdict(on bytes: [UInt8], _ request: Request) -> Outcome {
-    // A SEQUENCE of more than 127 bytes, which no text starts with.
+    // A SEQUENCE of more than 127 bytes. No text starts with these bytes.
     if bytes.starts(with: [0x30, 0x80]) || bytes.starts(with: [0x30, 0x82]) || bytes.starts(with: [0x30, 0x83]),
       request.kind ?? .receipt == .receipt
     {
@@ -61,7 +61,7 @@ struct OfflineVerification {
         kind: .receipt, verdict: shown(receipts.receipt(bytes, expecting: request.apps, device: request.device)))
     }
     var text = String(decoding: bytes, as: UTF8.self)
-    // The line end that a file or a pipe adds; anything else is the text's own.
+    // A file or a pipe may add a line end. Any other white space belongs to the text.
     while text.last?.isNewline == true { text.removeLast() }
     return verdict(on: text, request)
   }
@@ -75,7 +75,7 @@ struct OfflineVerification {
   private func verdict(on text: String, as kind: Kind, _ request: Request) -> Verdict<JSONValue> {
     let apps = request.apps
     if request.device != nil, kind != .receipt {
-      // It would be accepted whatever device it is of.
+      // Any other data would be accepted for every device.
       return .rejected(Rejection(.deviceMismatch, "a device can be asked for of receipts only"))
     }
     return switch kind {
@@ -87,13 +87,13 @@ struct OfflineVerification {
     }
   }
 
-  /// Receipts are base64, in which there is no point; a text that is neither is no JWS either, and says so as one.
+  /// Receipts are base64, which has no point. A text that is neither is no JWS either; its rejection as a JWS says so.
   private static func kind(of text: String) -> Kind {
     if !text.isEmpty, !text.utf8.contains(UInt8(ascii: ".")), !text.hasPrefix("eyJ") { return .receipt }
     return .signed(SignedDataVerifier.kind(of: text) ?? .transaction)
   }
 
-  /// Puts the payload's JSON in the place of the decoded payload, so that fields unknown to this version are shown too.
+  /// Replaces the decoded payload by the payload's JSON, so that the output also shows fields unknown to this version.
   private func shown<Payload>(_ text: String, _ verdict: Verdict<Payload>) -> Verdict<JSONValue> {
     verdict.map { _ in SignedDataVerifier.unverifiedPayload(of: text) ?? .null }
   }

@@ -8,7 +8,7 @@ import JSON
 struct VerifyBatch {
   /// A line of the input.
   private struct Request: Decodable {
-    /// What a line may have; a misspelt `bundleId` must not accept any app.
+    /// The members that a line may have; a misspelt `bundleId` must not accept any app.
     static let members: Set<ExactText> = ["id", "kind", "data", "bundleId", "appAppleId", "environment"]
 
     var id: JSONValue?
@@ -29,7 +29,7 @@ struct VerifyBatch {
     var payload: JSONValue?
   }
 
-  /// The reason of an answer to what is no request.
+  /// The reason in an answer to a line that is no request.
   fileprivate static let requestInvalid = "request_invalid"
 
   let verification: OfflineVerification
@@ -82,7 +82,7 @@ struct VerifyBatch {
     }
     if request.bundleId != nil || request.appAppleId != nil || request.environment != nil {
       let environments = request.environment.map { Set([AppStoreEnvironment(rawValue: $0)]) }
-      // Where Apple does not sign, only whoever started this may say that it is accepted.
+      // Apple does not sign for these environments, so only the caller of the command may accept them.
       guard environments?.isSubset(of: options.environmentsOfLines) != false else {
         return invalid(
           request.id,
@@ -130,7 +130,7 @@ struct VerifyBatch {
   }
 }
 
-/// What the answers so far were, told on standard error while it is a terminal.
+/// The counts of the verdicts so far, written to standard error if it is a terminal.
 private struct BatchProgress {
   private static let invalid = "not a request"
   private var counts: [String: Int] = [:]
@@ -149,7 +149,7 @@ private struct BatchProgress {
     complain("")
   }
 
-  /// What the command exits with: an unusable request before a rejection, that before a retry.
+  /// The exit status of the command. An unusable request comes before a rejection, and a rejection before a retry.
   var status: Int32 {
     if counts[Self.invalid] != nil { return 2 }
     if counts["rejected"] != nil { return 1 }

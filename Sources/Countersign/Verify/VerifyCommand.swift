@@ -2,7 +2,7 @@ import AppStore
 import EventLoop
 import FoundationEssentials
 
-/// `countersign verify`: verifies signed data without calling anybody.
+/// `countersign verify`: verifies signed data without any network.
 enum VerifyCommand {
   static let usage = """
     usage: countersign verify [--kind transaction|renewal-info|notification|app-transaction|receipt|auto]

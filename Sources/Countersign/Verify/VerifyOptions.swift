@@ -47,16 +47,16 @@ struct VerifyOptions {
     file = files.first ?? "-"
   }
 
-  /// What a line of a batch may name: production, sandbox, and what the options accept.
+  /// The environments that a line of a batch may name: production, sandbox, and those that the options accept.
   var environmentsOfLines: Set<AppStoreEnvironment> { environments.union([.production, .sandbox]) }
 
-  /// What is asked about the data, or about a line of a batch that asks nothing of its own.
+  /// The question about the data, or about a line of a batch that has no question of its own.
   var request: OfflineVerification.Request {
     OfflineVerification.Request(
       kind: kind, apps: apps(bundleIds: nil, appAppleId: nil, environments: nil), device: device)
   }
 
-  /// Returns the apps and environments to accept: what is given, else what the options say, else every app, in
+  /// Returns the apps and environments to accept: the given ones, else those of the options, else every app, in
   /// production and sandbox.
   func apps(
     bundleIds: [String]?, appAppleId: Int64?, environments: Set<AppStoreEnvironment>?

@@ -1,8 +1,8 @@
-/// What a publisher gives one customer for a verified purchase.
+/// The access that a publisher gives one customer for a verified purchase.
 public struct AccessRules: Sendable {
-  /// What the publisher sells.
+  /// The publisher's offers.
   public let offers: OfferCatalog
-  /// Whether purchases from Apple's sandbox, which nobody has paid for, count for the customer.
+  /// Whether purchases from Apple's sandbox count for the customer, although nobody has paid for them.
   public let allowsSandbox: Bool
 
   /// Creates rules.
@@ -11,13 +11,13 @@ public struct AccessRules: Sendable {
     self.allowsSandbox = allowsSandbox
   }
 
-  /// The rules of a publisher that nobody knows: nothing gives access.
+  /// The rules of an unknown publisher: nothing gives access.
   public static let none = AccessRules(offers: OfferCatalog([]), allowsSandbox: false)
 
-  /// Whether purchases of an environment count; of all but production only with ``allowsSandbox``.
+  /// Whether purchases of an environment count. Production always counts; any other needs ``allowsSandbox``.
   public func allow(environment: String) -> Bool { allowsSandbox || environment.utf8.elementsEqual("Production".utf8) }
 
-  /// Whether an outcome that gave access a moment ago, perhaps to another customer, may still be given to this one.
+  /// Whether this customer may still get an outcome that gave access a moment ago, perhaps to another customer.
   public func allow(_ granted: Outcome) -> Bool {
     guard let offer = granted.offerId, let environment = granted.environment else { return false }
     return offers.contains(offer) && allow(environment: environment)
@@ -25,7 +25,7 @@ public struct AccessRules: Sendable {
 }
 
 extension Publisher {
-  /// What the publisher gives a customer.
+  /// The rules of the publisher for one customer.
   public func accessRules(for customer: Int64) -> AccessRules {
     AccessRules(offers: offers, allowsSandbox: sandboxAccess.allows(customer))
   }

@@ -1,10 +1,10 @@
-/// Decides what a verified purchase gives its customer.
+/// Decides the access that a verified purchase gives its customer.
 public enum Entitlement {
   /// Returns the outcome at a time, before it is known whether another customer owns the purchase.
   ///
-  /// Only signed dates give access. A subscription is good until it expires or until its grace period ends; in billing
-  /// retry without grace it is not (Apple: App Store Server API, `status`). A purchase from the sandbox gives nothing
-  /// to a customer whose publisher does not allow it, whatever else is true of it.
+  /// Only signed dates give access. A subscription is good until it expires or until its grace period ends. In billing
+  /// retry without grace it is not good (Apple: App Store Server API, `status`). If the publisher does not allow it
+  /// for the customer, a purchase from the sandbox gives nothing, whatever else is true of it.
   ///
   /// - Parameter now: milliseconds since 1970.
   public static func outcome(of purchase: VerifiedPurchase, rules: AccessRules, now: Int64) -> Outcome {
@@ -24,7 +24,8 @@ public enum Entitlement {
     return outcome(.purchaseSynchronized, offer: offer)
   }
 
-  /// Returns for how long the answer about a purchase may serve further registrations: not beyond the access that it gives.
+  /// Returns how long the answer about a purchase may serve further registrations: no longer than the access that it
+  /// gives.
   ///
   /// - Parameter now: milliseconds since 1970.
   public static func reuse(of purchase: VerifiedPurchase, atMost limit: Duration, now: Int64) -> Duration {
@@ -32,13 +33,13 @@ public enum Entitlement {
     case .autoRenewable:
       let end = end(of: purchase)
       return end <= now ? .zero : min(limit, .milliseconds(end - now))
-    // The publisher's offer ends it, which may be at any moment.
+    // The publisher's offer ends the access, and that may be at any moment.
     case .nonRenewing: return .zero
     case .nonConsumable, .consumable: return limit
     }
   }
 
-  /// The end of a subscription; one without is none that Apple makes, and gives nothing.
+  /// The end of a subscription. Apple makes no subscription without an end, so one without gives nothing.
   private static func end(of purchase: VerifiedPurchase) -> Int64 {
     max(purchase.expiresDate ?? .min, purchase.gracePeriodExpiresDate ?? .min)
   }

@@ -1,4 +1,4 @@
-/// What Apple's signed data says about a purchase; nothing in here was taken from anywhere else.
+/// A purchase as Apple's signed data states it. Every member comes from that data, except ``isReportedRevoked``.
 public struct VerifiedPurchase: Sendable, Equatable {
   /// Apple's product types, as far as they decide about access.
   public enum Kind: Sendable, Equatable { case autoRenewable, nonRenewing, nonConsumable, consumable }
@@ -8,13 +8,14 @@ public struct VerifiedPurchase: Sendable, Equatable {
   public var productId: String
   /// `Production` or `Sandbox`.
   public var environment: String
-  /// Milliseconds since 1970, as all dates here.
+  /// Milliseconds since 1970, like all dates here.
   public var purchaseDate: Int64
   public var expiresDate: Int64?
   /// The end of the billing grace period, from the renewal info.
   public var gracePeriodExpiresDate: Int64?
   public var revocationDate: Int64?
-  /// Apple's status of the subscription says revoked. It is not signed, so it can only take access away.
+  /// Whether Apple's status of the subscription says revoked. The status is not signed, so it can only take access
+  /// away.
   public var isReportedRevoked: Bool
 
   /// Creates a verified purchase.

@@ -2,8 +2,8 @@
 public enum EventTopic {
   /// An endpoint was disabled.
   public static let webhookEndpointDisabled = "webhookEndpointDisabled"
-  /// All that an endpoint can have.
+  /// Every topic that an endpoint can have.
   public static let all = [PurchaseEvent.topic, webhookEndpointDisabled]
-  /// What an endpoint's topics must be, for whoever made them something else.
+  /// The rule for an endpoint's topics, as the text of a mistake.
   public static let expectation = "expected a list of \(all.joined(separator: ", ")), none of them twice"
 }

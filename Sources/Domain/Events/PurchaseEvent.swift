@@ -1,14 +1,14 @@
 import JSON
 
-/// The message that tells a result; the same bytes and the same id however often it is published.
+/// The message that tells a result. However often it is published, it has the same bytes and the same id.
 public struct PurchaseEvent: Sendable, Equatable {
   /// The documented topic.
   public static let topic = "inappPurchaseSyncResult"
 
-  /// Derived from the synchronization; consumers drop repeats by it.
+  /// The id comes from the synchronization alone; consumers drop repeats by it.
   public let id: String
   public let publisherId: Int64
-  /// The fencing number: grows with every synchronization of the transaction.
+  /// The fencing number: it grows with every synchronization of the transaction.
   public let version: Int64
   /// When the synchronization was finalized, in milliseconds since 1970.
   public let time: Int64
@@ -19,7 +19,7 @@ public struct PurchaseEvent: Sendable, Equatable {
 
   /// Creates the event of a finalized synchronization; `nil` while it is not finalized.
   ///
-  /// - Parameter id: must be derived from the synchronization alone.
+  /// - Parameter id: must come from the synchronization alone.
   public init?(of synchronization: Synchronization, id: String) {
     guard let conclusion = synchronization.conclusion else { return nil }
     self.id = id

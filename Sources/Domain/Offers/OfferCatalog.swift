@@ -1,12 +1,12 @@
 import Formats
 
-/// What a customer gets access to, and the Apple products that stand for it.
+/// What a customer gets access to, and the Apple products that give it.
 public struct Offer: Sendable, Equatable {
   /// The offer's id, for example `S123123123_US`.
   public let id: String
-  /// Apple's product ids.
+  /// The ids of its Apple products.
   public let productIds: [String]
-  /// Days of access from the purchase of a non-renewing product, whose end Apple does not know; `nil` means no end.
+  /// Days of access from the purchase of a non-renewing product. Apple does not know its end; `nil` means no end.
   public let accessDays: Int?
 
   /// Creates an offer.
@@ -21,13 +21,13 @@ public struct Offer: Sendable, Equatable {
 public struct OfferCatalog: Sendable {
   private let byProduct: [ExactText: Offer]
   private let ids: Set<ExactText>
-  /// Products that stand in more than one offer; a configuration mistake.
+  /// Products that more than one offer names; a configuration mistake.
   public let ambiguousProductIds: [String]
 
   /// Whether there is an offer with an id.
   public func contains(_ id: String) -> Bool { ids.contains(id.exact) }
 
-  /// Creates a catalog; of two offers with one product, the first wins.
+  /// Creates a catalog. If two offers name one product, the first offer gets it.
   public init(_ offers: [Offer]) {
     ids = Set(offers.map(\.id.exact))
     var byProduct: [ExactText: Offer] = [:]
@@ -41,6 +41,6 @@ public struct OfferCatalog: Sendable {
     ambiguousProductIds = ambiguous.sorted().map(\.text)
   }
 
-  /// Returns the offer that a product stands for.
+  /// Returns the offer that a product gives access to.
   public func offer(forProduct productId: String) -> Offer? { byProduct[productId.exact] }
 }

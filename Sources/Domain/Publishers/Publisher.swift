@@ -3,23 +3,23 @@ import Formats
 
 /// A tenant: its credentials, its apps and offers, and where its webhooks go.
 ///
-/// An object, as every request looks at all of them for its token.
+/// It is a class, because every request looks for its token in all publishers.
 public final class Publisher: Sendable {
   /// `broadcasterId` on the wire.
   public let id: Int64
-  /// Whether a customer must be known before a purchase can name it.
+  /// Whether a purchase may only name a customer that the publisher has registered.
   public let customers: CustomerPolicy
   /// SHA-256 of each accepted publisher token.
   public let tokenHashes: [[UInt8]]
-  /// How the publisher's customer tokens are signed; `nil` when it issues none.
+  /// How the publisher's customer tokens are signed; `nil` when it issues no such tokens.
   public let customerTokens: CustomerTokenPolicy?
-  /// Its apps; none means that the integration is not activated.
+  /// The publisher's apps. An empty list means that the integration is not activated.
   public let apps: [App]
   /// Its offers.
   public let offers: OfferCatalog
   /// Which customers get access for purchases from Apple's sandbox.
   public let sandboxAccess: SandboxAccess
-  /// Where its events are delivered.
+  /// The endpoints that receive its events.
   public let webhooks: [WebhookEndpoint]
 
   /// Creates a publisher.
@@ -37,7 +37,7 @@ public final class Publisher: Sendable {
     self.webhooks = webhooks
   }
 
-  /// Whether customers are registered first.
+  /// Whether the publisher registers its customers first.
   public enum CustomerPolicy: String, Sendable, CaseIterable { case registered, open }
 
   /// An app of the publisher with the key that calls Apple for it.
@@ -49,7 +49,8 @@ public final class Publisher: Sendable {
     public let privateKey: P256PrivateKey
     /// `Production`, `Sandbox` or both.
     public let environments: [String]
-    /// Whether production knows the app. It answers 401 about an app that was never released.
+    /// Whether the app was released, so that production knows it. Production answers 401 about an app that was never
+    /// released.
     public let isReleased: Bool
 
     /// Creates an app.
@@ -78,13 +79,13 @@ public final class Publisher: Sendable {
       self.customerClaim = customerClaim
     }
 
-    /// The pinned algorithm with its key: a token's own `alg` never chooses.
+    /// The fixed algorithm with its key: a token's own `alg` never chooses.
     public enum Key: Sendable {
       case hs256([UInt8])
       case rs256(RSAPublicKey)
       case es256(P256PublicKey)
 
-      /// The only `alg` accepted with this key.
+      /// The only `alg` that is accepted with this key.
       public var algorithm: String {
         switch self {
         case .hs256: "HS256"
@@ -95,7 +96,7 @@ public final class Publisher: Sendable {
     }
   }
 
-  /// An address that events are delivered to.
+  /// An address that receives events.
   public struct WebhookEndpoint: Sendable, Equatable {
     /// Unique within the publisher; names the endpoint in logs and in delayed deliveries.
     public let id: String

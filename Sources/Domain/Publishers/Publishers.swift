@@ -5,7 +5,7 @@ public struct Publishers: Sendable {
   /// In the order of their ids.
   public let all: [Publisher]
   private let byId: [Int64: Publisher]
-  /// The hashes of all tokens, one after the other, and whose each is.
+  /// The hashes of all tokens, one after the other, and the owner of each.
   private let tokenHashes: [UInt8]
   private let holders: [Publisher]
 
@@ -24,8 +24,8 @@ public struct Publishers: Sendable {
 
   /// Returns the publisher that has a token with this SHA-256.
   ///
-  /// Compares with all of them, in constant time and without an early end, so that the time tells nothing about a token that is
-  /// nearly right.
+  /// It compares the hash with all of them, in constant time and without an early end. So the time tells nothing about
+  /// a token that is nearly right.
   ///
   /// - Precondition: the hash has ``SHA256/size`` bytes.
   public func holder(ofTokenHash hash: [UInt8]) -> Publisher? {

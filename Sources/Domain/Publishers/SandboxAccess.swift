@@ -1,4 +1,4 @@
-/// Whose purchases from Apple's sandbox give access.
+/// The customers whose purchases from Apple's sandbox give access.
 ///
 /// Nobody pays in the sandbox. App Review and TestFlight buy there, with the same build that production sells.
 public enum SandboxAccess: Sendable, Equatable {
@@ -10,7 +10,7 @@ public enum SandboxAccess: Sendable, Equatable {
   /// Lists customers by their ids.
   public static func customers(_ ids: [Int64]) -> SandboxAccess { .customers(Set(ids.map(Self.bytes))) }
 
-  /// Whether it is given to a customer.
+  /// Whether a customer has this access.
   public func allows(_ customer: Int64) -> Bool {
     switch self {
     case .nobody: false

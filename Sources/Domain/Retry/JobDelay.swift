@@ -1,5 +1,5 @@
-/// How a job waits: it goes through as many delay queues as it takes. The wait ends at most a second or a tenth of it
-/// later than was asked, never earlier.
+/// How a job waits. It goes through as many delay queues as it needs. It never runs early, and at most a second or a
+/// tenth of the wait late.
 public struct JobDelay: Sendable, Equatable {
   /// The queue of this tier comes next.
   public let tier: Duration
@@ -34,7 +34,7 @@ public struct JobDelay: Sendable, Equatable {
   /// - Parameter wait: a sum of tiers.
   private init(whole wait: Duration, now: Int64) {
     tier = DelayTiers.longest(within: wait) ?? DelayTiers.all[0]
-    // The last queue ends the wait, whatever the clock of the next worker says.
+    // The last queue ends the wait, even if the clock of the next worker disagrees.
     due = tier >= wait ? nil : now + Self.milliseconds(wait)
   }
 
@@ -42,12 +42,12 @@ public struct JobDelay: Sendable, Equatable {
     unit * ((milliseconds(wait) + milliseconds(unit) - 1) / milliseconds(unit))
   }
 
-  /// Begun ones count whole.
+  /// Whole milliseconds, rounded up.
   private static func milliseconds(_ time: Duration) -> Int64 {
     let (seconds, attoseconds) = time.components
     return seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
   }
 
-  /// Longer than any schedule; what is further off is a wrong clock's.
+  /// Longer than any schedule: a later time comes from a wrong clock.
   private static let longest = Duration.seconds(30 * 86_400)
 }

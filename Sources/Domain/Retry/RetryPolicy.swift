@@ -1,4 +1,4 @@
-/// How often and how long a job is tried.
+/// How often and how long the workers try a job.
 public struct RetryPolicy: Sendable {
   /// The delay before each further attempt.
   public let schedule: [Duration]
@@ -12,21 +12,21 @@ public struct RetryPolicy: Sendable {
   }
 }
 
-/// What an attempt to verify came to.
+/// The result of an attempt to verify.
 public enum AttemptOutcome: Sendable, Equatable {
-  /// Apple's signed data was checked and says this.
+  /// Apple's signed data is verified and states this purchase.
   case verified(VerifiedPurchase)
   /// Apple's answer is final and gives nothing.
   case rejected(SynchronizationResult)
   /// Apple knows the transaction in no app and no environment of the publisher.
   case unknownTransaction
-  /// Something failed that may pass. It counts as an attempt.
+  /// A failure that may pass. It counts as an attempt.
   case failed(RetryCause)
-  /// No call was made, because the budget is used up or paused. It does not count as an attempt.
+  /// The worker made no call, because the budget is used up or paused. This does not count as an attempt.
   case postponed(RetryCause, wait: Duration)
 }
 
-/// Why a job is tried again; a label of a metric, so a small closed set.
+/// Why a job runs again; a label of a metric, so a small closed set.
 public enum RetryCause: String, Sendable, CaseIterable {
   case network, timeout
   /// No TLS connection: the server's certificate, or the file of authorities, is not right.
@@ -37,27 +37,27 @@ public enum RetryCause: String, Sendable, CaseIterable {
   case malformedAnswer = "malformed_answer"
   case notFoundYet = "not_found_yet"
   case budget
-  /// Another job runs alone, and this one must too.
+  /// Another suspect runs alone, and this job must run alone too.
   case suspect
   case busy
   case storeUnavailable = "store_unavailable"
   case brokerUnavailable = "broker_unavailable"
   case tryLater = "try_later"
   case publisherUnknown = "publisher_unknown"
-  /// The job, or a record in Redis, is of a newer version than this worker.
+  /// A newer version than this worker wrote the job, or a record in Redis.
   case newerFormat = "newer_format"
 }
 
-/// What to do after an attempt.
+/// The step after an attempt.
 public enum NextStep: Sendable, Equatable {
   case conclude(Outcome)
   /// Delay the job for so long and acknowledge this delivery.
   case retry(attempt: Int, after: Duration, RetryCause)
 
-  /// Decides by value what follows from an attempt.
+  /// Decides the step after an attempt, by value.
   ///
   /// - Parameters:
-  ///   - attempt: the number of the attempt that was made, from 1.
+  ///   - attempt: the number of the last attempt, from 1.
   ///   - now: milliseconds since 1970.
   public static func after(
     _ outcome: AttemptOutcome, attempt: Int, policy: RetryPolicy, rules: AccessRules, now: Int64

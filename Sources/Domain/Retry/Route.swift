@@ -1,12 +1,13 @@
-/// Where Apple is to be asked about a transaction first, as the last run found out; kept in Redis.
+/// Where a worker asks Apple about a transaction first, as the last run found out; kept in Redis.
 public struct Route: Sendable, Equatable {
   /// App and environment, `bundleId|environment`.
   public let place: String
-  /// The only endpoint that has something to say, if it is one.
+  /// The only endpoint that can say something about the transaction, if there is only one.
   public let endpoint: String?
-  /// The original transaction, once a verified answer has told it.
+  /// The original transaction, once a verified answer has named it.
   public let original: String?
-  /// What Apple has answered already, while a job waits for its next call; opaque here, the worker's `KeptAnswers`.
+  /// Apple's answers so far, while a job waits for its next call. The text is opaque here; it holds the worker's
+  /// `KeptAnswers`.
   public let answers: String?
 
   /// Creates a route.
@@ -17,7 +18,7 @@ public struct Route: Sendable, Equatable {
     self.answers = answers
   }
 
-  /// Reads a route; `nil` when the text is none.
+  /// Reads a route; `nil` when the text is no route.
   public init?(_ text: String) {
     let words = text.split(separator: "|", maxSplits: 4, omittingEmptySubsequences: false).map(String.init)
     guard words.count >= 2 else { return nil }
@@ -25,12 +26,13 @@ public struct Route: Sendable, Equatable {
     self.init(place: "\(words[0])|\(words[1])", endpoint: word(2), original: word(3), answers: word(4))
   }
 
-  /// The route as a text: the parts, a bar between two, without the empty ones at the end.
+  /// The route as a text: its parts with a bar between them, without empty parts at the end.
   public var text: String {
     if let answers { return "\(place)|\(endpoint ?? "")|\(original ?? "")|\(answers)" }
     return original.map { "\(place)|\(endpoint ?? "")|\($0)" } ?? endpoint.map { "\(place)|\($0)" } ?? place
   }
 
-  /// What is true of the transaction for longer than one job: not the answers that the job has kept, nor what it still lacks.
+  /// The part of the route that outlives one job. It has neither the answers that the job has kept nor the endpoint
+  /// that it still needs.
   public var lasting: Route { Route(place: place, endpoint: answers == nil ? endpoint : nil, original: original) }
 }

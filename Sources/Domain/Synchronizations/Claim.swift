@@ -9,10 +9,10 @@ public struct Claim: Sendable, Equatable {
     self.customerId = customerId
   }
 
-  /// The text that stands in Redis, so that whoever meets the claim knows whose it is.
+  /// The text in Redis. A process that meets the claim reads its owner from it.
   public var encoded: String { "\(customerId)|\(synchronizationId)" }
 
-  /// Reads the text that stands in Redis.
+  /// Reads the text in Redis.
   public init?(encoded: String) {
     guard let bar = encoded.firstIndex(of: "|"), let customer = Int64(encoded[..<bar]) else { return nil }
     customerId = customer
@@ -25,16 +25,16 @@ extension Job {
   public var claim: Claim { Claim(synchronizationId: synchronizationId, customerId: customerId) }
 }
 
-/// What became of the attempt to claim a transactionId.
+/// The result of an attempt to claim a transactionId.
 public enum ClaimAnswer: Sendable, Equatable {
-  /// The claim is ours; the job must be published now.
+  /// The claim is ours; the gateway must publish the job now.
   case claimed
   /// Another synchronization of the transaction is not finalized: the 409.
   case held(by: Claim)
-  /// The customer is not known: the 422.
+  /// The publisher has not registered the customer: the 422.
   case unknownCustomer
-  /// The same registration was finalized before; its status can be read.
+  /// The same registration was finalized before; the client can read its status.
   case replayed
-  /// The id names a synchronization of something else.
+  /// The id already names another synchronization.
   case idInUse
 }

@@ -1,8 +1,8 @@
 public import JSON
 
-/// What a worker needs to run a synchronization; complete, so that a job survives the loss of Redis.
+/// Everything that a worker needs to run a synchronization. It is complete, so that a job survives the loss of Redis.
 public struct Job: Sendable, Equatable {
-  /// The version of the body that this code writes, and the newest that it reads.
+  /// The version of the body that this code writes, and the newest version that it reads.
   public static let currentFormat = 1
 
   public private(set) var format = Job.currentFormat
@@ -10,7 +10,7 @@ public struct Job: Sendable, Equatable {
   public let publisherId: Int64
   public let customerId: Int64
   public let transactionId: String
-  /// The customer's address, when the client told it.
+  /// The customer's IP address, if the client gave one.
   public let ipAddress: String?
   /// When the gateway accepted it, in milliseconds since 1970.
   public let registeredAt: Int64
@@ -31,7 +31,8 @@ public struct Job: Sendable, Equatable {
     self.traceparent = traceparent
   }
 
-  /// A job that a newer process wrote. This code knows nothing more of it: it can neither run it nor call it malformed.
+  /// A job that a newer process wrote. This code knows nothing more about it: it can neither run it nor call it
+  /// malformed.
   public struct NewerFormat: Error, Equatable, CustomStringConvertible {
     /// The version of its body.
     public let format: Int64
@@ -44,12 +45,12 @@ public struct Job: Sendable, Equatable {
     }
   }
 
-  /// Reads a job; members that it does not know are ignored.
+  /// Reads a job; ignores members that it does not know.
   ///
   /// - Throws: ``NewerFormat``; `DecodingError` with the member's name when one is missing or has another type.
   public init(_ text: JSONText) throws {
     let members = try JSONObject(text)
-    // First: in a newer format the other members may be anything.
+    // The version comes first: in a newer format the other members may be anything.
     let version = try members.requiredInt64("format")
     guard version <= Int64(Job.currentFormat) else { throw NewerFormat(format: version) }
     format = Int(version)
@@ -62,7 +63,7 @@ public struct Job: Sendable, Equatable {
     traceparent = try members.string("traceparent")
   }
 
-  /// Why the job cannot be run by this code; `nil` when it can.
+  /// Why this code cannot run the job; `nil` when it can.
   public var defect: String? {
     if format != Job.currentFormat { return "format \(format), expected \(Job.currentFormat)" }
     if !TransactionIdentifier.isValid(transactionId) {

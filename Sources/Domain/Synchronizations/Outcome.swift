@@ -10,23 +10,23 @@ public struct SynchronizationResult: ExactRawValue, Sendable {
 
   /// Access is granted.
   public static let purchaseSynchronized = Self("PURCHASE_SYNCHRONIZED")
-  /// The purchase had ended before it was received, or is not paid for.
+  /// The purchase had ended before the registration, or nobody has paid for it.
   public static let receivedExpiredPurchase = Self("RECEIVED_EXPIRED_PURCHASE")
-  /// Apple does not know the transaction, in no app and no environment of the publisher.
+  /// Apple does not know the transaction in any app or environment of the publisher.
   public static let transactionIdNotFound = Self("TRANSACTION_ID_NOT_FOUND")
   /// Apple has refunded the purchase or taken it back.
   public static let purchaseRevoked = Self("PURCHASE_REVOKED")
-  /// The product stands for no offer of the publisher.
+  /// The product belongs to no offer of the publisher.
   public static let offerNotFound = Self("OFFER_NOT_FOUND")
   /// Another customer of the publisher has registered the purchase before.
   public static let purchaseOwnedByAnotherCustomer = Self("PURCHASE_OWNED_BY_ANOTHER_CUSTOMER")
-  /// The signed data belongs to an app that is not the publisher's.
+  /// The signed data belongs to an app of somebody else.
   public static let appMismatch = Self("APP_MISMATCH")
-  /// The data is not what Apple signs: signature, chain, markers, environment or kind.
+  /// Apple did not sign the data so: its signature, chain, markers, environment or kind is wrong.
   public static let verificationFailed = Self("VERIFICATION_FAILED")
-  /// The purchase is from Apple's sandbox, and the publisher does not give this customer access for that.
+  /// The purchase is from Apple's sandbox, and the publisher does not give this customer access for it.
   public static let sandboxNotAllowed = Self("SANDBOX_NOT_ALLOWED")
-  /// Every attempt failed for reasons that might have passed.
+  /// Every attempt failed, and each cause might have passed.
   public static let internalError = Self("INTERNAL_ERROR")
 
   /// Every result that this version gives.
@@ -36,12 +36,12 @@ public struct SynchronizationResult: ExactRawValue, Sendable {
   ]
 }
 
-/// What a synchronization came to, before anybody else's claim to the purchase is looked at.
+/// The outcome of a synchronization, before the store looks for another customer who owns the purchase.
 public struct Outcome: Sendable, Equatable {
   public var result: SynchronizationResult
   /// Whether the customer may access the offer.
   public var accessGranted: Bool
-  /// The offer that the customer is entitled to; only with access.
+  /// The offer that the customer may access; `nil` without access.
   public var offerId: String?
   /// Apple's id of the purchase, once verified.
   public var originalTransactionId: String?

@@ -1,16 +1,16 @@
 /// One verification of one transaction for one customer.
 public struct Synchronization: Sendable, Equatable {
-  /// Where a synchronization stands; the documented words of the status answer.
+  /// The state of a synchronization; the documented words of the status answer.
   public enum Status: String, Sendable { case processing, retrying, finalized }
 
-  /// Names it; the client's `Correlation-Id` when one was given.
+  /// The synchronization's name; the client's `Correlation-Id`, if the client sent one.
   public let id: String
   public let publisherId: Int64
   /// `cleengCustomerId` on the wire.
   public let customerId: Int64
   public let transactionId: String
   public var status: Status
-  /// What it came to, once finalized.
+  /// Its result, once finalized.
   public var conclusion: Conclusion?
 
   /// Creates a synchronization.
@@ -31,7 +31,7 @@ public struct Synchronization: Sendable, Equatable {
 public struct Conclusion: Sendable, Equatable {
   /// The outcome that took effect.
   public var outcome: Outcome
-  /// The fencing number that finalized it: grows with every synchronization of the transaction.
+  /// The fencing number of the run that finalized it: it grows with every synchronization of the transaction.
   public var version: Int64
   /// Milliseconds since 1970.
   public var finalizedAt: Int64

@@ -2,7 +2,7 @@ import Formats
 
 /// The form of Apple's `transactionId` and `originalTransactionId`.
 public enum TransactionIdentifier {
-  /// Apple's ids have 15 to 20 digits today; longer ones would only make room for abuse.
+  /// Apple's ids have 15 to 20 digits today. Longer ones would only make room for abuse.
   public static let longest = 32
 
   /// Whether a text can be the id of a transaction: 1 to ``longest`` ASCII digits.

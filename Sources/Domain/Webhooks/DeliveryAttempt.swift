@@ -3,35 +3,36 @@ public struct DeliveryAttempt: Sendable, Equatable {
   public var eventId: String
   public var endpointId: String
   public var topic: String
-  /// The event's version, by which a receiver can drop what is older than what it has; `nil` for events without one.
+  /// The event's version. A receiver drops an event that is older than the one it has. `nil` for events without a
+  /// version.
   public var version: Int64?
-  /// From 1; a delivery that is sent again by request starts anew.
+  /// The number from 1; a delivery that a publisher sends again starts anew.
   public var number: Int
   /// When it ended, in milliseconds since 1970.
   public var time: Int64
-  /// What the endpoint answered; `nil` without an answer.
+  /// The status of the endpoint's answer; `nil` without an answer.
   public var status: Int?
   public var durationMilliseconds: Int64
-  /// What went wrong; `nil` when it was delivered.
+  /// Why the attempt failed; `nil` after a success.
   public var error: String?
   /// The first 1024 bytes of the answer's body, as text.
   public var answer: String?
   public var outcome: Outcome
-  /// Before when no further attempt is made, in milliseconds since 1970; `nil` when none follows.
+  /// The earliest time of the next attempt, in milliseconds since 1970; `nil` when no attempt follows.
   public var nextAt: Int64?
 
-  /// What an attempt came to.
+  /// The result of an attempt.
   public enum Outcome: String, Sendable, CaseIterable {
     case delivered
     /// A further attempt follows.
     case failed
     /// No further attempt follows by itself.
     case abandoned
-    /// Nothing was sent, because the endpoint is disabled; no further attempt follows by itself.
+    /// The notifier sent nothing, because the endpoint is disabled; no further attempt follows by itself.
     case skipped
   }
 
-  /// The bytes of an answer that are kept.
+  /// How many bytes of an answer the log keeps.
   public static let keptAnswerBytes = 1024
 
   /// Creates an attempt.

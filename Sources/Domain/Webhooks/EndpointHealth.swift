@@ -1,30 +1,31 @@
-/// What the attempts of late say about an endpoint; kept beside it, for endpoints of the API and of files alike.
+/// What the latest attempts say about an endpoint. It is stored apart from the endpoint, for endpoints of the API and
+/// of files alike.
 public struct EndpointHealth: Sendable, Equatable {
-  /// Why and since when nothing is sent to it; `nil` while it is enabled.
+  /// Why and since when the notifiers send nothing to it; `nil` while it is enabled.
   public var disabled: Disabled?
-  /// Since when every attempt has failed, in milliseconds since 1970; `nil` when the last one succeeded.
+  /// The time since which every attempt has failed, in milliseconds since 1970; `nil` when the last one succeeded.
   public var failingSince: Int64?
 
-  /// Why nothing is sent.
+  /// Why and since when an endpoint is disabled.
   public struct Disabled: Sendable, Equatable {
     public var reason: Reason
     /// Milliseconds since 1970.
     public var at: Int64
 
-    /// Creates it.
+    /// Creates the reason and the time.
     public init(reason: Reason, at: Int64) {
       self.reason = reason
       self.at = at
     }
   }
 
-  /// What disabled an endpoint.
+  /// Why an endpoint is disabled.
   public enum Reason: String, Sendable, CaseIterable {
     /// It answered 410.
     case gone
     /// Every attempt has failed for too long.
     case failing
-    /// The publisher has switched it off.
+    /// The publisher has disabled it.
     case request
   }
 

@@ -1,24 +1,24 @@
-/// An address that a publisher's events are delivered to, and how.
+/// An address that receives a publisher's events, and how.
 public struct WebhookEndpoint: Sendable, Equatable {
   /// Unique within the publisher: names the endpoint in the API, in logs and in delayed deliveries.
   public var id: String
   public var url: String
-  /// What the publisher calls it; may be empty.
+  /// The publisher's own name for it; may be empty.
   public var name: String
-  /// The topics that are delivered.
+  /// The topics that it receives.
   public var topics: [String]
   public var format: Format
   public var signature: Signature
-  /// The keys that sign, the newest first; the others are on their way out.
+  /// The keys that sign, the newest first. The others sign only for a while longer.
   public var secrets: [Secret]
   public var retry: Retry
-  /// Attempts of the whole fleet at a time.
+  /// The most attempts of the whole fleet at a time.
   public var maxConcurrency: Int
-  /// Attempts of the whole fleet in a second; `nil` is without limit.
+  /// The most attempts of the whole fleet in a second; `nil` sets no limit.
   public var maxPerSecond: Int?
-  /// Whether a certificate that nobody has signed is taken; only with format `fovea`, whose contract says so.
+  /// Whether the notifier accepts a self-signed certificate; only with format `fovea`, whose contract says so.
   public var acceptsSelfSigned: Bool
-  /// What the documented form of subscriptions filters by. Kept and shown; no event names a payment method yet.
+  /// The filter of the documented form of subscriptions. It is stored and shown; no event names a payment method yet.
   public var paymentMethodId: Int64?
   public var source: Source
   /// Milliseconds since 1970.
@@ -26,17 +26,18 @@ public struct WebhookEndpoint: Sendable, Equatable {
   /// Milliseconds since 1970.
   public var updatedAt: Int64
 
-  /// Who made it, and so who may change it.
+  /// The source of an endpoint, which decides how it may change.
   public enum Source: String, Sendable, CaseIterable {
     /// `POST /3.1/webhook_endpoints`.
     case api
-    /// `PUT /3.1/webhook_subscriptions/{topic}`; has that topic only, and goes with the list that it came with.
+    /// `PUT /3.1/webhook_subscriptions/{topic}`. Such an endpoint has that topic only, and goes when the list that it
+    /// came with goes.
     case subscription
-    /// The publisher's file, which only its owner changes.
+    /// The publisher's file; only its owner changes it.
     case configuration
   }
 
-  /// What is posted.
+  /// The form of the posted body.
   public enum Format: String, Sendable, CaseIterable {
     /// The event as services read it from the broker: `{broadcasterId, topic, data}`.
     case cleeng
@@ -58,7 +59,7 @@ public struct WebhookEndpoint: Sendable, Equatable {
   public struct Secret: Sendable, Equatable {
     /// The shared secret of `v1` (16 to 64 bytes), or the 32 bytes of an Ed25519 private key of `v1a`.
     public var key: [UInt8]
-    /// Until when it still signs beside the newest, in milliseconds since 1970; `nil` for the newest.
+    /// The time until which it still signs besides the newest, in milliseconds since 1970; `nil` for the newest.
     public var expiresAt: Int64?
 
     /// Creates a secret.
@@ -68,7 +69,7 @@ public struct WebhookEndpoint: Sendable, Equatable {
     }
   }
 
-  /// When a failed delivery is tried again.
+  /// When the notifier tries a failed delivery again.
   public enum Retry: Sendable, Equatable {
     /// After the fleet's schedule.
     case standard

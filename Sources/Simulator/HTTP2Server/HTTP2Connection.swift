@@ -9,9 +9,9 @@ final class HTTP2Connection {
   private let handler: HTTP2Server.Handler
   private let onClose: @LoopActor (HTTP2Connection) -> Void
   private var socket: TLSSocket?
-  /// There from the end of the handshake on.
+  /// `nil` before the end of the handshake.
   private var session: HTTP2Session?
-  /// Everything that one turn of the loop produces is sent by one write.
+  /// One write sends everything that one turn of the loop produces.
   private lazy var flushLater = EndOfTurn { [weak self] in self?.flush() }
   private var isClosed = false
   private var idleSweeps = 0
@@ -47,7 +47,7 @@ final class HTTP2Connection {
       if socket.tls.isEstablished { try readFrames(socket) }
       scheduleFlush()
     } catch {
-      // The peer learns why, as far as one write can carry it; the stand-in has nobody else to tell.
+      // The alert tells the peer the cause, as far as one write can carry it. The simulator reports it to nobody else.
       _ = try? socket.encrypt(fill)
       socket.sendAlert()
       close()
@@ -71,7 +71,8 @@ final class HTTP2Connection {
     session = try HTTP2Session(
       maxConcurrentStreams: configuration.maxConcurrentStreams, maxRequestBytes: configuration.maxRequestBytes
     ) { [weak self, handler] stream, request in
-      // Unstructured, because it starts in a C callback; the session holds it and cancels it with its stream.
+      // The task is unstructured, because it starts in a C callback. The session holds it and cancels it with its
+      // stream.
       Task { @LoopActor in
         let response = await handler(request)
         self?.respond(response, on: stream)
@@ -94,7 +95,7 @@ final class HTTP2Connection {
     flushLater.forget()
     guard !isClosed, let socket else { return }
     do {
-      // While the peer does not read, nothing is produced and nothing is read from it.
+      // While the peer does not read, the connection produces nothing and reads nothing from it.
       let hasMore = try socket.encrypt(fill)
       if try socket.send() > 0 { idleSweeps = 0 }
       guard !socket.hasUnsent else { return socket.watch(.writable) }

@@ -4,11 +4,11 @@ public struct HTTP2Request: Sendable {
   public var method: String
   /// The path with its query, as sent.
   public var path: String
-  /// The host that the client believes to talk to.
+  /// The host that the client believes it talks to.
   public var authority: String
   /// Header fields in the order they came, names in lower case.
   public var headers: [(name: String, value: String)]
-  /// The body; empty when there was none.
+  /// The body; empty when the request has none.
   public var body: [UInt8]
 
   /// Creates a request, for tests of handlers.

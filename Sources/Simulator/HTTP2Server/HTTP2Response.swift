@@ -2,14 +2,14 @@ import HTTP2
 
 /// One answer, complete in memory, or the order to break off.
 public struct HTTP2Response: Sendable {
-  /// A way to fail that HTTP itself cannot say; the clients of a stand-in must survive them.
+  /// A failure that HTTP itself cannot express; the clients of a stand-in must survive it.
   public enum Fault: Equatable, Sendable {
-    /// The stream ends with RST_STREAM: at once, or behind the head and so many bytes of the body.
+    /// The stream ends with RST_STREAM: at once, or after the head and so many bytes of the body.
     case resetStream(afterBodyBytes: Int?)
-    /// The TCP connection ends with RST, and with it every other stream: at once, or as above.
+    /// The TCP connection ends with RST, and every other stream ends with it: at once, or as above.
     case resetConnection(afterBodyBytes: Int?)
 
-    /// How many bytes of the body are sent first; `nil` when not even the head is.
+    /// How many bytes of the body the server sends first; `nil` when it sends not even the head.
     var bodyBytes: Int? {
       switch self {
       case .resetStream(let count), .resetConnection(let count): count
@@ -19,11 +19,11 @@ public struct HTTP2Response: Sendable {
 
   /// The status code.
   public var status: Int
-  /// Header fields; names are sent in lower case, and `content-length` is added.
+  /// Header fields. The server sends the names in lower case, and adds `content-length`.
   public var headers: [(name: String, value: String)]
   /// The body.
   public var body: [UInt8]
-  /// How the answer is broken off, if it is.
+  /// How the server breaks off the answer, if it does.
   public var fault: Fault?
 
   /// Creates an answer.

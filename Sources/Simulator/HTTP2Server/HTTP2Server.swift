@@ -10,17 +10,18 @@ public final class HTTP2Server {
 
   /// Address, trust and limits of one server.
   public struct Configuration: Sendable {
-    /// A numeric address or a name that resolves to one of this machine.
+    /// A numeric address or a name that resolves to an address of this machine.
     public var host: String
     /// The port; 0 lets the system choose, see ``HTTP2Server/boundPort``.
     public var port: Int
     /// Certificate and key.
     public var tls: TLSServerContext
-    /// A longer request body is answered with 413.
+    /// The server answers a longer request body with 413.
     public var maxRequestBytes = 1 << 20
-    /// Requests at a time on one connection.
+    /// The most requests at a time on one connection.
     public var maxConcurrentStreams = 1000
-    /// A connection without traffic and without a request at work is closed after this time, or half as much again.
+    /// The server closes a connection without traffic and without a running request after this time, or half as much
+    /// again.
     public var idleTimeout: Duration = .seconds(60)
 
     /// Creates a configuration with the defaults above.
@@ -44,7 +45,7 @@ public final class HTTP2Server {
     self.handler = handler
   }
 
-  /// The port that the server listens on; 0 when it does not.
+  /// The port that the server listens on; 0 when it does not listen.
   public var boundPort: Int { listener?.port ?? 0 }
 
   /// How many connections are open.
@@ -56,7 +57,7 @@ public final class HTTP2Server {
   public func start() async throws {
     precondition(listener == nil, "The server listens already.")
     let addresses = try await EventLoop.resolve(configuration.host)
-    // Strong: a server that listens lives until it is closed, or else nobody would take what arrives.
+    // A strong reference: a listening server lives until it is closed, or nobody would accept its connections.
     listener = try Listener(host: addresses.first ?? configuration.host, port: configuration.port) { descriptor in
       let connection = try HTTP2Connection(
         takingOwnershipOf: descriptor, configuration: self.configuration, scratch: self.scratch, handler: self.handler
@@ -68,7 +69,7 @@ public final class HTTP2Server {
     self.sweeper = sweeper
   }
 
-  /// Stops to listen, ends every connection, cancels the handlers and frees all memory.
+  /// Stops listening, ends every connection, cancels the handlers and frees all memory.
   public func close() {
     listener?.close()
     sweeper?.close()

@@ -10,7 +10,7 @@ final class HTTP2Session {
   private var streams: [Int32: HTTP2Stream] = [:]
   private var fields = HeaderFields()
 
-  /// A response ordered the connection to be reset, once all that precedes the reset was sent.
+  /// Whether a response orders a reset of the connection. The reset comes after everything that precedes it.
   private(set) var isResetDue = false
 
   /// Creates a session and queues its settings.
@@ -27,16 +27,16 @@ final class HTTP2Session {
     framing.owner = self
   }
 
-  /// Whether the client and this side have nothing left to say to each other.
+  /// Whether neither side has anything left to send.
   var isFinished: Bool { framing.isFinished }
 
   /// Takes decrypted bytes of the client.
   func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2SessionError) { try framing.receive(bytes) }
 
-  /// Tells the client that no more requests are taken.
+  /// Tells the client that the server takes no more requests.
   func terminate() { framing.terminate() }
 
-  /// Whether a handler has yet to answer.
+  /// Whether a handler has not answered yet.
   var isWaitingForHandlers: Bool { streams.values.contains { $0.isWaitingForHandler } }
 
   /// Appends frames for the peer until there are no more or `buffer` holds `limit` bytes.
@@ -44,7 +44,7 @@ final class HTTP2Session {
     while buffer.count < limit, !isResetDue, try framing.appendBytesToSend(to: &buffer) {}
   }
 
-  /// Queues an answer; one for a stream that has ended is dropped.
+  /// Queues an answer; drops it if its stream has ended.
   func respond(_ response: HTTP2Response, on stream: Int32) {
     guard streams[stream]?.start(response) == true else { return }
     switch response.fault {
@@ -57,7 +57,7 @@ final class HTTP2Session {
   private func submit(_ response: HTTP2Response, on stream: Int32) {
     let hasBody = streams[stream]?.request.method != "HEAD" && (!response.body.isEmpty || response.fault != nil)
     response.addHeaderFields(to: &fields)
-    // The only failures are a lack of memory and a stream that is gone already, which needs no answer.
+    // It fails only without memory, or for a stream that is already gone and needs no answer.
     if !framing.submitAnswer(&fields, hasBody: hasBody, on: stream) { streams[stream] = nil }
   }
 

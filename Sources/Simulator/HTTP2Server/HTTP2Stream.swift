@@ -1,7 +1,7 @@
 /// One request and its answer on the way.
 struct HTTP2Stream {
   var request = HTTP2Request(method: "", path: "")
-  /// The body was longer than allowed: it is not kept, and the answer is 413.
+  /// The body is longer than allowed: the server does not keep it, and answers 413.
   var isTooLarge = false
   /// The handler at work; cancelled when the stream ends first.
   var handler: Task<Void, Never>?
@@ -9,7 +9,7 @@ struct HTTP2Stream {
   private(set) var response: HTTP2Response?
   private var sent = 0
 
-  /// Whether the request is complete and nothing was answered yet.
+  /// Whether the request is complete and has no answer yet.
   var isWaitingForHandler: Bool { handler != nil && response == nil }
 
   mutating func append(_ name: String, _ value: String) {
@@ -31,14 +31,14 @@ struct HTTP2Stream {
     request.body.append(contentsOf: bytes)
   }
 
-  /// Starts to answer; what was answered before counts.
+  /// Starts the answer, unless the stream already has one.
   mutating func start(_ response: HTTP2Response) -> Bool {
     guard self.response == nil else { return false }
     self.response = response
     return true
   }
 
-  /// What the library shall do after it asked for a part of the body.
+  /// What the library must do after it has asked for a part of the body.
   enum BodyPart: Equatable {
     case bytes(Int, isLast: Bool)
     case fault(HTTP2Response.Fault)
