@@ -7,13 +7,13 @@ import Store
 import TestSupport
 import Testing
 
-/// How many calls to Apple a synchronization takes, and which.
+/// Which calls to Apple a synchronization makes, and how many.
 @Suite(
   .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
 struct CallTests {
-  /// Runs a fleet of one worker and notes the endpoints that are called for each transaction.
+  /// Runs a fleet of one worker and notes the endpoints that the worker calls for each transaction.
   private func with(
     _ overrides: [String: String] = [:], _ body: @LoopActor (RunningFleet, Calls) async throws -> Void
   ) async throws {
@@ -42,7 +42,7 @@ struct CallTests {
     }
   }
 
-  // As the simulator names them.
+  // The simulator's names of the endpoints.
   private let info = "transactions"
   private let statuses = "subscriptions"
 
@@ -53,7 +53,7 @@ struct CallTests {
       let proven = try await synchronize(active, "a", at: fleet)
       #expect(Set(proven) == ["PURCHASE_SYNCHRONIZED"])
       for transaction in active { #expect(calls.made[transaction] == [info]) }
-      // In its grace period, upgraded, expired: the transaction alone would not tell.
+      // In its grace period, upgraded, expired: the transaction alone does not tell.
       let others = ["103", "105", "101"].map { $0 + "0000000001" }
       let results = try await synchronize(others, "b", at: fleet)
       #expect(results == ["PURCHASE_SYNCHRONIZED", "PURCHASE_SYNCHRONIZED", "RECEIVED_EXPIRED_PURCHASE"])
@@ -68,7 +68,7 @@ struct CallTests {
         #expect(results == ["PURCHASE_SYNCHRONIZED", "RECEIVED_EXPIRED_PURCHASE"])
       }
       #expect(calls.made["1000000000001"] == [info])
-      // What gives nothing may give something by now.
+      // A purchase that gives no access may give some by now, so no earlier answer covers it.
       #expect(calls.made["1010000000001"]?.count == 6)
       let versions = await fleet.finished([]).filter { $0.synchronizationId.hasSuffix("1000000000001") }.map(\.version)
       #expect(versions.count == 3 && versions == versions.sorted() && Set(versions).count == 3)
@@ -102,7 +102,7 @@ struct CallTests {
       let found = try await synchronize(named, "a", at: fleet)
       #expect(found == expected)
       for transaction in named { #expect(calls.made[transaction] == [statuses], "\(transaction)") }
-      // Of these they say nothing, which proves nothing: not that there is no purchase, and not that there is one.
+      // The statuses do not name these. That proves nothing: neither that there is no purchase, nor that there is one.
       let others = ["110", "111", "112", "120", "121"].map { $0 + "0000000001" } + ["1010000000002"]
       fleet.simulator.localWeather[others[5]] = [.unnamed]
       let results = try await synchronize(others, "b", at: fleet)
@@ -111,7 +111,7 @@ struct CallTests {
           "PURCHASE_SYNCHRONIZED", "PURCHASE_SYNCHRONIZED", "PURCHASE_SYNCHRONIZED", "TRANSACTION_ID_NOT_FOUND",
           "PURCHASE_SYNCHRONIZED", "RECEIVED_EXPIRED_PURCHASE",
         ])
-      // The last one is a subscription; the statuses said that they do not name it, and are not asked for again.
+      // The last one is a subscription. The statuses do not name it, and the worker does not ask for them again.
       for transaction in others[0...2] + [others[5]] {
         #expect(calls.made[transaction] == [statuses, info], "\(transaction)")
       }
@@ -129,7 +129,7 @@ struct CallTests {
       let results = try await synchronize(transactions, "a", at: fleet)
       #expect(results == ["PURCHASE_SYNCHRONIZED", "RECEIVED_EXPIRED_PURCHASE", "RECEIVED_EXPIRED_PURCHASE"])
       for transaction in transactions { #expect(calls.made[transaction] == [info, statuses], "\(transaction)") }
-      // What was kept ends with the job: the next one asks anew.
+      // The kept answers end with the job: the next job asks anew.
       let again = try await synchronize([transactions[2]], "b", at: fleet)
       #expect(again == ["RECEIVED_EXPIRED_PURCHASE"])
       #expect(calls.made[transactions[2]]?.count == 4)
@@ -148,9 +148,9 @@ struct CallTests {
       #expect(Set(results[0..<8]) == ["RECEIVED_EXPIRED_PURCHASE"])
       #expect(Set(results[8..<10]) == ["PURCHASE_SYNCHRONIZED"])
       #expect(Set(results[10...]) == ["TRANSACTION_ID_NOT_FOUND"])
-      // Each endpoint once, in whichever order the budgets gave.
+      // Each endpoint once, in the order in which the budgets admitted them.
       for transaction in unnamed { #expect(calls.made[transaction]?.sorted() == [statuses, info], "\(transaction)") }
-      // At most: in each environment the statuses, which prove nothing, and the transaction.
+      // At most four calls: in each environment the statuses, which prove nothing, and the transaction.
       for transaction in elsewhere + unknown {
         #expect(calls.made[transaction, default: []].count <= 4, "\(transaction): \(calls.made[transaction] ?? [])")
       }
@@ -159,7 +159,8 @@ struct CallTests {
 
   @Test func `what the statuses do not know yet is asked for again, and gives nothing until then`() async throws {
     try await with { (fleet, calls) async throws in
-      // In its grace period, and upgraded: the transaction alone says expired, and grants what was given up.
+      // In its grace period, and upgraded. The transaction alone says expired for the first, and would grant the old
+      // product for the second.
       let late = ["103", "105"].map { $0 + "0000000001" }
       for transaction in late { fleet.simulator.localWeather[transaction] = [.behind] }
       for transaction in late {

@@ -3,7 +3,7 @@ import EventLoop
 import Glibc
 import Harness
 
-/// A customer's token, signed as the publisher of the tests signs it.
+/// A customer's token with the signature of the tests' publisher.
 func jwt(customer: Int64, publisher: Int64) -> String {
   let header = Base64URL.encode(Array("{\"alg\":\"HS256\",\"typ\":\"JWT\"}".utf8))
   let claims = "{\"customerId\":\(customer),\"publisherId\":\(publisher),\"exp\":\(time(nil) + 600)}"

@@ -9,13 +9,13 @@ import Simulator
 import TestSupport
 import Testing
 
-/// A whole fleet that is broken on purpose: what was accepted is finalized, once.
+/// A whole fleet that the tests break on purpose: every accepted registration is finalized, once.
 @Suite(
   .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
 struct FaultTests {
-  /// Registers purchases that take Apple a while, so that something is always in hand.
+  /// Registers purchases. Apple needs a while for some of them, so that the workers always have some in hand.
   private func register(_ count: Int, at fleet: RunningFleet, from first: Int = 0) async throws -> Set<String> {
     var ids: Set<String> = []
     for number in first..<(first + count) {
@@ -27,7 +27,7 @@ struct FaultTests {
     return ids
   }
 
-  /// What must hold whatever was broken.
+  /// Checks what must hold after any fault.
   private func check(_ ids: Set<String>, at fleet: RunningFleet) async throws {
     let events = await fleet.finished(ids)
     for id in ids {
@@ -59,7 +59,7 @@ struct FaultTests {
       }
       fleet.roles["worker-1"]?.process.send(SIGTERM)
       #expect(await fleet.roles["worker-1"]?.process.ended() == 0)
-      // Nobody else is there: what has come, the worker has finished before it ended.
+      // There is no other worker: this one finished every job that reached it before it ended.
       try await check(ids, at: fleet)
       #expect(fleet.events.all.count == ids.count)
       try fleet.start("worker-2")
@@ -84,14 +84,14 @@ struct FaultTests {
       try fleet.start("worker-2")
       try await fleet.ready("worker-2")
       try await check(["slow"], at: fleet)
-      // The lease was given back too, so nobody had to wait for its end.
+      // The worker gave its lease back too, so the next one did not have to wait for the end of the lease.
       #expect(!fleet.log("worker-2").contains("\"cause\":\"busy\""))
     }
   }
 
   @Test func `a worker that sleeps longer than its lease does not take effect`() async throws {
     try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
-      // What the sleeper will find is not what the others find.
+      // The sleeper gets another answer from Apple than the other workers.
       fleet.simulator.localWeather["1000000000001"] = [.slow(.seconds(1)), .forged]
       var calls = 0
       fleet.simulator.onCall = { _ in calls += 1 }
@@ -100,8 +100,9 @@ struct FaultTests {
       fleet.roles["worker-1"]?.process.send(SIGSTOP)
       fleet.simulator.localWeather["1000000000001"] = [.slow(.seconds(4))]
       try fleet.start("worker-2")
-      // The broker still counts the job to the sleeper; the sweep, or the end of the sleeper's connection, brings it. The
-      // sleeper wakes while the other one waits for Apple: only the fencing number knows which of them is late.
+      // The broker still counts the job as the sleeper's. The sweep, or the end of the sleeper's connection, brings it
+      // to the other worker. The sleeper wakes while the other one waits for Apple: only the fencing number knows
+      // which of them is late.
       try await eventually("the other one has it in hand") { calls == 2 }
       fleet.roles["worker-1"]?.process.send(SIGCONT)
       _ = await fleet.finished(["slow"])
@@ -138,7 +139,7 @@ struct FaultTests {
       try await servers.start(.redis)
       let events = await fleet.finished(ids)
       #expect(Set(events.map(\.result)) == ["PURCHASE_SYNCHRONIZED"])
-      // A transaction can be registered again, and its version has grown although Redis has forgotten the last one.
+      // The transaction can be registered again. Its version grows although Redis has forgotten the last one.
       _ = try await fleet.putCustomer(7)
       let last = try #require(events.last { $0.synchronizationId == "s1" })
       #expect(try await fleet.register("100000001001", id: "again").status == 202)
@@ -160,7 +161,7 @@ struct FaultTests {
       try await fleet.ready("gateway-1")
       _ = try await fleet.putCustomer(7)
       #expect(try await fleet.register("1330000000001", id: "second").status == 202)
-      // Both were accepted, so both are finalized, whichever lost its lease.
+      // The gateway accepted both, so both are finalized, whichever lost its lease.
       try await check(["first", "second"], at: fleet)
     }
   }
@@ -204,14 +205,15 @@ struct FaultTests {
       try await check(first, at: fleet)
       try await servers.raiseAlarm()
       do {
-        // The broker tells of its alarm when somebody publishes; until then a registration may be tried, in vain.
+        // The broker reports its alarm only to a client that publishes; until then the gateway may try a registration
+        // in vain.
         let refused = try await fleet.register("1000000000001", id: "a")
         #expect(refused.status == 503)
         #expect(refused.header("retry-after") != nil)
         try await eventually("the gateway is not ready") {
           try await fleet.send("GET", fleet.url("/readyz")).status == 503
         }
-        // A second one is refused at once, without another try.
+        // The gateway refuses a second one at once, without another try.
         let again = try await fleet.register("1000000000001", id: "b")
         #expect(again.status == 503)
         for name in ["gateway-2", "worker-2"] {

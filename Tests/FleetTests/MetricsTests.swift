@@ -7,7 +7,7 @@ import Messaging
 import TestSupport
 import Testing
 
-/// What the roles tell Prometheus.
+/// The metrics of the roles.
 @Suite(
   .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
@@ -74,7 +74,7 @@ struct MetricsTests {
         #expect(
           try await fleet.metric("notifier-1", "countersign_webhook_deliveries_put_off_total{cause=\"rate\"}") >= 1)
 
-        // Published an hour ago, and kept waiting for all of that by the endpoint.
+        // The event is an hour old, and the endpoint kept it waiting for all of that hour.
         #expect(try await fleet.metric("notifier-1", delay + "_count") == 5)
         try await fleet.send([event("evt_waited", secondsAgo: 3600, ["countersign-waited": .int(3_600_000)])])
         _ = await receiver.wait("paced", for: 6)

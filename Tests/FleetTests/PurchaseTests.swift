@@ -7,13 +7,13 @@ import Harness
 import TestSupport
 import Testing
 
-/// A whole fleet with nothing broken: what a customer, a subscriber and a webhook endpoint see.
+/// A whole fleet without faults: what a customer, a subscriber and a webhook endpoint see.
 @Suite(
   .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
 struct PurchaseTests {
-  /// Every scenario of the simulator and what it must come to.
+  /// Every scenario of the simulator and its expected result.
   private static let outcomes: [(prefix: String, result: String, offer: String?)] = [
     ("100", "PURCHASE_SYNCHRONIZED", "S1"), ("101", "RECEIVED_EXPIRED_PURCHASE", nil), ("102", "PURCHASE_REVOKED", nil),
     ("103", "PURCHASE_SYNCHRONIZED", "S1"), ("104", "RECEIVED_EXPIRED_PURCHASE", nil),
@@ -34,7 +34,8 @@ struct PurchaseTests {
       for round in 0..<4 {
         for (number, outcome) in Self.outcomes.enumerated() {
           let id = "s-\(outcome.prefix)-\(round)"
-          // What breaks connections would make its neighbours' attempts fail too; once is enough.
+          // These scenarios break connections, and the other purchases' attempts on them would fail too; once is
+          // enough.
           if round > 0, ["132", "134", "145", "146"].contains(outcome.prefix) { continue }
           let gateway = number % 2 == 0 ? "gateway-1" : "gateway-2"
           let answer = try await fleet.register("\(outcome.prefix)000000000\(round)", id: id, gateway: gateway)
@@ -85,7 +86,7 @@ struct PurchaseTests {
       #expect(await fleet.finished(["refused"]).map(\.result) == ["INTERNAL_ERROR"])
       #expect(try await fleet.metric("worker-1", "countersign_job_retries_total{cause=\"unauthorized\"}") == 5)
       #expect(fleet.log("worker-1").contains("Apple refused the key"))
-      // The same app, marked as not released by another publisher.
+      // Another publisher marks the same app as not released.
       #expect(try await fleet.register(transaction, id: "unreleased").status == 202)
       #expect(await fleet.finished(["unreleased"]).last?.result == "PURCHASE_SYNCHRONIZED")
     }
@@ -97,7 +98,7 @@ struct PurchaseTests {
     let reuse = ["COUNTERSIGN_WORKER_ANSWER_REUSE_SECONDS": "60"]
     try await RunningFleet.with(["gateway-1", "worker-1"], overrides: reuse) { (fleet) async throws in
       let transaction = "1210000000001"
-      // The answer of a moment ago covers the third, who must not have its access.
+      // The recent answer covers the third registration, whose customer must not get its access.
       for (id, customer) in [("a", 7), ("b", RunningFleet.sandboxCustomer), ("c", 7)] {
         let answer = try await fleet.register(
           transaction, customer: customer, publisher: RunningFleet.openPublisher, id: id)
@@ -111,7 +112,7 @@ struct PurchaseTests {
       #expect(events.map(\.environment) == ["Sandbox", "Sandbox", "Sandbox"])
       let refused = try await fleet.status("c", publisher: RunningFleet.openPublisher)
       #expect(refused?.result == "SANDBOX_NOT_ALLOWED" && refused?.environment == "Sandbox")
-      // Nobody needs permission in production.
+      // In production every customer has access.
       let bought = try await fleet.register("1000000000001", publisher: RunningFleet.openPublisher, id: "d")
       #expect(bought.status == 202)
       let event = await fleet.finished(["d"]).last
@@ -138,10 +139,10 @@ struct PurchaseTests {
       let second = try #require(try await fleet.status("second"))
       #expect(second.accessGranted == false)
       #expect(second.offerId == nil)
-      // The same id again is the same registration: nothing runs, the status is there.
+      // The same id again is the same registration: no job runs, and its status is there.
       #expect(try await fleet.register(transaction, customer: 7, id: "first").status == 202)
       #expect(try await fleet.register("1000000000010", customer: 7, id: "first").status == 400)
-      // The longest id there may be.
+      // The longest id that a client may send.
       let long = String(repeating: "x", count: 256)
       #expect(try await fleet.register("1000000000011", customer: 7, id: long).status == 202)
       #expect(await fleet.finished([long]).last?.result == "PURCHASE_SYNCHRONIZED")
@@ -181,7 +182,7 @@ struct PurchaseTests {
       #expect(unfinished.header("retry-after") == "1")
       #expect(try await fleet.send("GET", fleet.url("/customers/7"), bearer).status == 403)
 
-      // Another tenant's registration of the same id is neither blocked nor seen.
+      // Another tenant's registration of the same transaction neither sees this one nor waits for it.
       let other = try await fleet.register(transaction, publisher: RunningFleet.openPublisher, id: "other")
       #expect(other.status == 202)
       _ = await fleet.finished(["running", "other"])

@@ -7,7 +7,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// What a client is told when a server does not do its part, and what came of it.
+/// The answer to a client while a server fails, and the result of its registration.
 @Suite(
   .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
@@ -18,7 +18,7 @@ struct RefusalTests {
     try await eventually("\(id) is settled") {
       let answer = try await fleet.register(transaction, id: id)
       if answer.status == 409 {
-        // Its own: the one that was refused runs.
+        // The 409 names this id itself: the refused registration runs.
         #expect(String(decoding: answer.body, as: UTF8.self).contains("/synchronizations/\(id)\""))
       }
       return [202, 409].contains(answer.status)
@@ -27,7 +27,7 @@ struct RefusalTests {
 
   @Test func `what a paused broker did not confirm may run, and the same Correlation-Id settles it`() async throws {
     let servers = TestServers.current!
-    // The connection of the gateway outlives the pause, however long that takes here.
+    // The gateway's connection outlives the pause, even on a slow machine.
     let patient = ["COUNTERSIGN_RABBITMQ_HEARTBEAT_SECONDS": "120"]
     try await RunningFleet.with(["gateway-1", "worker-1"], overrides: patient) { fleet in
       try await servers.pause(.rabbitmq)
@@ -47,7 +47,7 @@ struct RefusalTests {
       try await servers.resume(.rabbitmq)
       for name in ["gateway-1", "worker-1"] { try await fleet.ready(name) }
 
-      // One is repeated at once, the other when it has run without that.
+      // The client repeats one at once, and the other after it has run without a repetition.
       try await settle("1000000000002", id: "b", at: fleet)
       _ = await fleet.finished(["a", "b"])
       try await settle("1000000000001", id: "a", at: fleet)
@@ -72,7 +72,7 @@ struct RefusalTests {
       #expect(refused.status == 503)
       #expect(String(decoding: refused.body, as: UTF8.self).contains("Nothing was kept."))
       #expect(try await fleet.statusAnswer("a").code == 404)
-      // There was one connection to lose; that no other can be made is told once for each cause.
+      // There is one loss, of the only connection. The log reports failed attempts to connect once for each cause.
       try await eventually("it tries often") {
         try await fleet.metric("gateway-1", "countersign_connection_losses_total{connection=\"publish\"}") >= 6
       }

@@ -10,13 +10,13 @@ struct WebhookAPIClient {
   let fleet: RunningFleet
   var publisher = RunningFleet.publisher
 
-  /// An answer, with what its JSON says.
+  /// An answer with its decoded JSON.
   struct Answer {
     let status: Int
     let headers: HTTPClientResponse
     let body: JSONValue
 
-    /// A member of the body, by its name or its place.
+    /// A member of the body, by its name or its index.
     subscript(path: String...) -> JSONValue? {
       var value = body
       for name in path {

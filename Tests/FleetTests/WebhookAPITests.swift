@@ -115,7 +115,7 @@ struct WebhookAPITests {
 
   @Test func `an address that webhooks must not be sent to is refused`() async throws {
     try await with { api in
-      // The tests' fleet allows http and loopback; nothing else.
+      // The fleet of the tests allows http and loopback, and no other exception.
       for url in [
         "https://169.254.169.254/latest", "http://10.0.0.1/", "https://[::ffff:10.0.0.1]/", "https://[fd00::1]/",
         "https://0.0.0.0/", "https://user@example.com/", "https://2130706433/",
@@ -142,7 +142,7 @@ struct WebhookAPITests {
         #expect(page.status == 200)
         seen += page.list("endpoints").compactMap { $0.text("id") }
         cursor = page.text("nextCursor")
-        // The very endpoint that the page ended with goes.
+        // This deletes the endpoint that ended the page.
         if seen.count == 3, let last = seen.last { _ = try await api.send("DELETE", "webhook_endpoints/\(last)") }
       } while cursor != nil
       #expect(Set(seen) == Set(ids + ["main"]))

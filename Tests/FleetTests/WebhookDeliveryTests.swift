@@ -10,13 +10,13 @@ import Messaging
 import TestSupport
 import Testing
 
-/// Webhooks at receivers that do what receivers do.
+/// Webhooks at receivers that fail, hang, redirect and recover.
 @Suite(
   .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
 struct WebhookDeliveryTests {
-  /// What a test has at hand.
+  /// The parts that a test uses.
   struct Parts {
     let fleet: RunningFleet
     let receiver: WebhookReceiver
@@ -54,7 +54,7 @@ struct WebhookDeliveryTests {
     }
   }
 
-  /// No attempt at a receiver that does not answer runs out of time before the test has seen what it is for.
+  /// An attempt at a silent receiver must not time out before the test has seen its effect.
   private static let patient = ["COUNTERSIGN_NOTIFIER_TIMEOUT_SECONDS": "120"]
 
   @Test func `what fails is tried again with the same id, and every attempt is in the log`() async throws {
@@ -151,7 +151,7 @@ struct WebhookDeliveryTests {
       parts.receiver.answers["refusing"] = { _ in .text(503, "") }
       let ids = (0..<60).map { "evt_\($0)" }
       try await parts.fleet.publish(ids)
-      // All of the others' come while not one of the hanging ones is answered.
+      // Every webhook of the other endpoints arrives while the hanging endpoints answer none.
       let healthy = await parts.receiver.wait("healthy", for: ids.count)
       #expect(Set(healthy.map(\.id)) == Set(ids))
       _ = await parts.receiver.wait("refusing", for: ids.count)
@@ -191,7 +191,7 @@ struct WebhookDeliveryTests {
       parts.receiver.silent = ["a"]
       try await parts.fleet.publish(["evt_1"])
       _ = await parts.receiver.wait("a", for: 1)
-      // As when the channel is lost while the attempt is under way.
+      // The same happens when the channel is lost during the attempt.
       try await parts.fleet.publish(["evt_1"])
       try await eventually("the copy is put off") {
         try await parts.fleet.metric(
@@ -219,7 +219,7 @@ struct WebhookDeliveryTests {
       try parts.fleet.start("notifier-2")
       try await parts.fleet.ready("notifier-2")
       let log = try await parts.log(id) { !$0.isEmpty }
-      // No failure of the endpoint's.
+      // The endpoint did not fail.
       #expect(log.map { $0.text("outcome") } == ["delivered"])
       #expect(log[0].number("attempt") == 1)
       #expect(parts.receiver.got("a").count == 2)
@@ -238,7 +238,7 @@ struct WebhookDeliveryTests {
       _ = await parts.receiver.wait("paced", for: 1)
       _ = try await parts.log(off) { $0.count == 1 }
       try await servers.stop(.redis)
-      // Owed to an endpoint that was made a moment before: nobody can say that it is not there.
+      // The delivery is for an endpoint that was created a moment ago: no notifier can know that it does not exist.
       try await parts.fleet.send([
         AMQPMessage(
           exchange: "", routingKey: parts.fleet.topology.deliveries, messageID: "evt_new",
@@ -248,7 +248,7 @@ struct WebhookDeliveryTests {
       try await parts.fleet.publish(["evt_2"])
       let requests = await parts.receiver.wait("a", for: 2)
       #expect(requests[1].id == "evt_2")
-      // That of the endpoint that was disabled, that of the one with a rate, and that of the unknown one.
+      // The deliveries to the disabled endpoint, to the one with a rate, and to the unknown one.
       try await eventually("three are put off") {
         let putOff = "countersign_webhook_deliveries_put_off_total{cause=\"store\"}"
         return try await parts.fleet.metric("notifier-1", putOff) >= 3
@@ -258,12 +258,12 @@ struct WebhookDeliveryTests {
       try await eventually("it is counted") {
         try await parts.fleet.metric("notifier-1", "countersign_webhook_attempts_unrecorded_total") >= 1
       }
-      // What the log of attempts misses is in the notifier's.
+      // The notifier's log has the facts that the log of attempts misses.
       let line = parts.fleet.logged("\"event\":\"the end of the attempt is not recorded\"").first ?? ""
       for part in [#""eventId":"evt_2""#, #""outcome":"delivered""#, #""status":200"#, #""attempt":1"#] {
         #expect(line.contains(part), "\(part)")
       }
-      // One that has never been told anything, and knows of no endpoint.
+      // This notifier has just started, and knows no endpoint.
       await parts.fleet.kill("notifier-1")
       try parts.fleet.start("notifier-2")
       try await parts.fleet.ready("notifier-2")
@@ -280,7 +280,7 @@ struct WebhookDeliveryTests {
       let log = try await parts.log(off) { $0.count == 3 }
       #expect(log.allSatisfy { $0.text("outcome") == "skipped" })
       #expect(parts.receiver.got("off").isEmpty)
-      // Redis can be asked, and knows no such endpoint.
+      // Redis answers, and has no such endpoint.
       try await eventually("the unknown one's is buried") {
         let buried = "countersign_dead_deliveries_total{reason=\"endpoint_gone\"}"
         return try await parts.fleet.metric("notifier-2", buried) >= 1
@@ -325,7 +325,7 @@ struct WebhookDeliveryTests {
       let (id, old) = (try #require(created.text("id")), try #require(created.text("publicKey")))
       let rotated = try await parts.api.send("POST", "webhook_endpoints/\(id)/rotate_secret", #"{"overlapSeconds":60}"#)
       let new = try #require(rotated.text("publicKey"))
-      // What notifiers know may be a second old.
+      // A notifier's copy of the endpoints may be a second old.
       try await eventually("both sign") {
         try await parts.api.send("POST", "webhook_endpoints/\(id)/test").status == 202
           && parts.receiver.got("a").last?.signature.split(separator: " ").count == 2
@@ -391,7 +391,7 @@ struct WebhookDeliveryTests {
         """)
     }
     try await with(overrides: closed, prepare: byName) { (parts) async throws in
-      // The publisher's file is the platform team's, and is no exception.
+      // The publisher's file belongs to the platform team, and is no exception.
       try await parts.fleet.publish(["evt_1"])
       let log = try await parts.log("main") { !$0.isEmpty }
       #expect(log[0].text("error")?.contains("no address that is allowed") == true)

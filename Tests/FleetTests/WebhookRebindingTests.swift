@@ -5,7 +5,7 @@ import Harness
 import TestSupport
 import Testing
 
-/// A receiver whose name leads to a public address first and to this machine afterwards (DNS rebinding).
+/// A receiver whose name resolves to a public address first and to this machine afterwards (DNS rebinding).
 @Suite(
   .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(30)))
@@ -17,7 +17,7 @@ struct WebhookRebindingTests {
     defer { try? FileManager.default.removeItem(atPath: folder) }
     let overrides = [
       "LD_PRELOAD": try await resolver(in: folder), "REBINDING_MARK": folder + "/mark",
-      // Only the first address is public, and nobody answers there.
+      // Only the first address is public, and no server answers there.
       "COUNTERSIGN_NOTIFIER_ALLOWED_NETWORKS": "192.0.2.0/24",
       "COUNTERSIGN_NOTIFIER_CONNECT_TIMEOUT_SECONDS": "1", "COUNTERSIGN_NOTIFIER_RETRY_SCHEDULE_SECONDS": "4",
     ]
@@ -38,7 +38,7 @@ struct WebhookRebindingTests {
 
         #expect(try await api.send("POST", "webhook_endpoints/\(id)/test").status == 202)
         #expect(try await errors(1)[0].contains("no address that is allowed") == false)
-        // libcurl keeps an address for a minute; a notifier that has just started knows none.
+        // libcurl keeps an address for a minute; a notifier that has just started has none.
         await fleet.kill("notifier-1")
         #expect(FileManager.default.createFile(atPath: folder + "/mark", contents: nil))
         try fleet.start("notifier-1")
@@ -48,7 +48,7 @@ struct WebhookRebindingTests {
     }
   }
 
-  /// Builds a library that stands in front of the system's resolver: the name's address depends on whether a file is there.
+  /// Builds a library that stands in front of the system's resolver: a file decides the name's address.
   private func resolver(in folder: String) async throws -> String {
     let source = """
       #define _GNU_SOURCE

@@ -4,10 +4,10 @@ import HTTPServer
 import Harness
 import Messaging
 
-/// The server of a publisher's backend, with an endpoint at every path that does what a test says.
+/// The server of a publisher's backend. It has an endpoint at every path, and a test decides what each one does.
 @LoopActor
 final class WebhookReceiver {
-  /// A request as it came.
+  /// A request, as the receiver got it.
   struct Received: Sendable {
     let path: String
     let request: HTTPServerRequest
@@ -18,9 +18,9 @@ final class WebhookReceiver {
   }
 
   let requests = Mailbox<Received>()
-  /// What a path answers to its nth request, from 1; 200 when it has no entry.
+  /// The answer of a path to its nth request, from 1; 200 for a path without an entry.
   var answers: [String: @LoopActor (Int) -> HTTPServerResponse] = [:]
-  /// The paths that do not answer until they are taken off.
+  /// The paths that do not answer until a test removes them.
   var silent: Set<String> = [] {
     didSet { released.notify() }
   }

@@ -8,7 +8,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// What became of webhooks, and how they are sent again: gateway, worker and notifier together.
+/// The log of webhooks, and how a publisher sends them again: gateway, worker and notifier together.
 @Suite(
   .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
@@ -63,7 +63,7 @@ struct WebhookReplayTests {
       }
       let byEvent = try await api.send("GET", "webhook_events/\(event.id)/attempts")
       #expect(byEvent.list("attempts") == attempts)
-      // Before the first attempt there is none, as at an endpoint.
+      // Before its first attempt an event has an empty list, like an endpoint.
       let tooLong = String(repeating: "e", count: 257)
       for path in ["webhook_events/evt_0/attempts", "webhook_events/evt_0/attempts?outcome=failed"] {
         let none = try await api.send("GET", path)
@@ -74,7 +74,7 @@ struct WebhookReplayTests {
       #expect(try await api.send("GET", "webhook_endpoints/main/attempts?cursor=x").text("code") == "REQ0002")
       let since = try await api.send("GET", "webhook_endpoints/main")["failingSince"]
       #expect(since != nil)
-      // To enable what is enabled does not say that it works.
+      // To enable an enabled endpoint does not prove that it works.
       #expect(try await api.send("POST", "webhook_endpoints/main/enable")["failingSince"] == since)
 
       fleet.webhookStatus = { _ in 200 }
@@ -83,7 +83,7 @@ struct WebhookReplayTests {
       #expect(try await api.send("POST", path, #"{"since":"yesterday"}"#).status == 400)
       let later = try await api.send("POST", path, #"{"since":"2999-01-01T00:00:00.5+01:00"}"#)
       #expect(later.status == 202 && later["recovered"] == .integer(0))
-      // Twice, as by somebody whose answer was lost.
+      // The client asks twice, as if the first answer was lost.
       for _ in 0..<2 { #expect(try await api.send("POST", path, #"{"since":0}"#).status == 202) }
       try await eventually("nothing is owed any more") {
         try await api.send("POST", path, #"{"since":"2020-01-01T00:00:00Z"}"#)["recovered"] == .integer(0)
@@ -161,7 +161,7 @@ struct WebhookReplayTests {
         #expect(request.request.header("countersign-version") == version.map { String($0) })
       }
 
-      // Deleted, it gets nothing more, and its log is gone.
+      // A deleted endpoint gets no more webhooks, and its log is gone.
       #expect(try await api.send("DELETE", "webhook_endpoints/\(id)").status == 204)
       let path = "webhook_events/\(events[0].id)"
       #expect(try await api.send("POST", "\(path)/deliveries/\(id)/resend").status == 404)

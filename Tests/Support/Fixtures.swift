@@ -2,15 +2,15 @@ public import Foundation
 
 /// A folder with test data.
 public struct Fixtures: Sendable {
-  /// Where it is.
+  /// The path of the folder.
   public let folder: URL
 
-  /// Signed for the tests and part of the project, so that each clone judges it: `Tests/Fixtures`.
+  /// Data that was signed for the tests. It is part of the project, so that each clone judges it: `Tests/Fixtures`.
   public static let minted = Fixtures(folder: package.appending(path: "Tests/Fixtures", directoryHint: .isDirectory))
 
-  /// What Apple has published, which is not part of the project.
+  /// Data that Apple has published. It is not part of the project.
   ///
-  /// The folder is named by COUNTERSIGN_FIXTURES, or lies beside the package as `../shared/fixtures`.
+  /// COUNTERSIGN_FIXTURES names the folder; without it, the folder is `../shared/fixtures` beside the package.
   public static let apple: Fixtures = {
     if let path = ProcessInfo.processInfo.environment["COUNTERSIGN_FIXTURES"], !path.isEmpty {
       return Fixtures(folder: URL(filePath: path, directoryHint: .isDirectory))
@@ -23,9 +23,9 @@ public struct Fixtures: Sendable {
     ["apple", "receipts"].allSatisfy { FileManager.default.fileExists(atPath: apple.path($0)) }
   }
 
-  /// Why a test is skipped.
+  /// The reason why a test is skipped.
   ///
-  /// - Parameter what: what nobody has looked at, then.
+  /// - Parameter what: the data that stays unchecked.
   public static func withoutApples(_ what: String) -> String {
     "\(what): skipped, as Apple's published data is not at \(apple.folder.path); set COUNTERSIGN_FIXTURES to its folder"
   }
@@ -38,7 +38,7 @@ public struct Fixtures: Sendable {
   /// A file's bytes.
   public func bytes(_ name: String) throws -> [UInt8] { Array(try Data(contentsOf: folder.appending(path: name))) }
 
-  /// A file's text without the line end that its file may close with; other white space is part of the fixture.
+  /// A file's text without the line end at its end; other white space is part of the fixture.
   public func text(_ name: String) throws -> String {
     var text = String(decoding: try bytes(name), as: UTF8.self)
     if text.last?.isNewline == true { text.removeLast() }

@@ -1,7 +1,7 @@
 import EventLoop
 public import Testing
 
-/// Lets tests share the servers, and gives them to one alone when it breaks them.
+/// Lets tests share the servers, and gives them to one test alone when it breaks them.
 public struct ServerUse: SuiteTrait, TestTrait, TestScoping {
   let isExclusive: Bool
 
@@ -10,7 +10,7 @@ public struct ServerUse: SuiteTrait, TestTrait, TestScoping {
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
   ) async throws {
-    // A suite's own scope would hold the gate for all its tests at once, and they would wait for it for ever.
+    // A suite's own scope would hold the gate for all its tests at once, and they would wait for it forever.
     guard testCase != nil else { return try await function() }
     await ServerGate.shared.enter(isExclusive: isExclusive)
     do {
@@ -24,13 +24,13 @@ public struct ServerUse: SuiteTrait, TestTrait, TestScoping {
 }
 
 extension Trait where Self == ServerUse {
-  /// The test uses the servers beside others.
+  /// The test shares the servers with others.
   public static var sharingServers: Self { ServerUse(isExclusive: false) }
   /// The test breaks the servers, or needs all of the machine.
   public static var breakingServers: Self { ServerUse(isExclusive: true) }
 }
 
-/// Many may be in, or one that wants to be alone; first come, first served.
+/// Admits many tests at once, or one that must be alone; in the order of their arrival.
 @LoopActor
 final class ServerGate {
   static let shared = ServerGate()

@@ -34,8 +34,8 @@ struct BrokerOutageTests {
     try await publisher.publishSurely(message("before"), patience: .seconds(60))
     _ = await received.wait(for: 1)
 
-    // RabbitMQ 3.10 registers a new quorum queue on disk half a second late; a proper restart settles it, and is a
-    // case of its own.
+    // RabbitMQ 3.10 registers a new quorum queue on disk half a second late. A proper restart settles that; it is
+    // also a case of its own.
     try await servers.stop(.rabbitmq)
     try await servers.start(.rabbitmq)
     try await publisher.publishSurely(message("restarted"), patience: .seconds(60))
@@ -93,7 +93,7 @@ struct BrokerOutageTests {
 
     let later = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "test")
     let look = try await later.openChannel()
-    // The queue takes acknowledgements in a moment after the channel has closed; lost ones would never be taken.
+    // The queue takes acknowledgements shortly after the channel has closed. Lost ones would never arrive.
     try await eventually("the queue is empty") { try await look.declareQueue(queue, passive: true).messages == 0 }
     let again = Mailbox<AMQPDelivery>()
     try await look.consume(queue, tag: "c") { again.put($0) }
@@ -123,7 +123,7 @@ struct BrokerOutageTests {
         for message in messages { try await message.value }
       }
     }
-    // Stopped again and again while messages come; each takes over from the one before.
+    // Each consumer stops while messages come, and the next one takes over.
     var seen: Set<String> = []
     var again: [String] = []
     var unseen = 0

@@ -11,7 +11,8 @@ import Testing
 )
 @LoopActor
 struct TopologyTests {
-  /// Brokers drop a message that comes back to a queue by dead-lettering alone; ours is published anew each time.
+  /// Brokers drop a message that returns to a queue by dead-lettering alone. The worker publishes a job anew each
+  /// time.
   @Test func `a job that goes round through every tier several times arrives each time`() async throws {
     let topology = Topology(
       prefix: "test-\(UInt64.random(in: 0...UInt64.max))", delays: [.milliseconds(50), .milliseconds(100)])

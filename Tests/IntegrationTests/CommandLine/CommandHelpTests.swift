@@ -3,7 +3,7 @@ import FoundationEssentials
 import Harness
 import Testing
 
-/// What the commands say of themselves.
+/// The help of the commands.
 @Suite(.timeLimit(.minutes(10)))
 @LoopActor
 struct CommandHelpTests {

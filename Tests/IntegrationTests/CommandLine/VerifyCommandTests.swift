@@ -150,7 +150,7 @@ struct VerifyCommandTests {
       return String(decoding: try JSONEncoder().encode(request), as: UTF8.self)
     }
 
-    /// What the library answers in this process.
+    /// The library's verdict in this process.
     func rejection(of fixtures: Fixtures, by verifier: SignedDataVerifier) throws -> Rejection.Reason? {
       let apps = AcceptedApps([
         AcceptedApps.App(
@@ -176,7 +176,7 @@ struct VerifyCommandTests {
     try await judge(table: "apple-expected.json", of: .apple, root: "apple/certs/testCA.der")
   }
 
-  /// The verdicts themselves are compared with those of Apple's library by the unit tests.
+  /// Compares the command with the library. The unit tests compare the verdicts with those of Apple's library.
   private func judge(table: String, of fixtures: Fixtures, root: String) async throws {
     let root = fixtures.path(root)
     let verifier = SignedDataVerifier(roots: try TrustedRoots(files: [root]))

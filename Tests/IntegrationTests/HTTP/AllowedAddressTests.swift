@@ -7,11 +7,11 @@ import Synchronization
 import Testing
 import Transport
 
-/// Where the client opens sockets to: what the configuration allows at that very moment, whatever the name said before.
+/// The client opens a socket only to an address that is allowed at that moment, whatever the name said before.
 @Suite(.timeLimit(.minutes(15)))
 @LoopActor
 struct AllowedAddressTests {
-  /// What the client asks.
+  /// The client's question for each address.
   private struct Allows {
     let address: @Sendable ([UInt8]) -> Bool
 
@@ -43,7 +43,7 @@ struct AllowedAddressTests {
     await server.close()
   }
 
-  /// The host as an address, as a name for it, and in the odd forms that resolvers take for one.
+  /// The host as an address, as a name for it, and in the odd forms that resolvers accept for one.
   @Test(arguments: ["127.0.0.1", "localhost", "[::1]", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]", "0.0.0.0"])
   func `what leads to this machine is refused`(host: String) async throws {
     let policy = AddressPolicy()
@@ -61,7 +61,7 @@ struct AllowedAddressTests {
   @Test func `an allowed block lets through`() async throws {
     let policy = AddressPolicy(allowing: [try #require(AddressBlock("127.0.0.0/8"))])
     try await with(.policy(policy)) { (client, server) async throws in
-      // A name with two addresses, of which one may be refused.
+      // A name with two addresses; the policy may refuse one of them.
       for host in ["127.0.0.1", "localhost"] {
         #expect(try await client.send(HTTPClientRequest("GET", "http://\(host):\(server.port)/")).status == 200)
       }
@@ -101,7 +101,7 @@ struct AllowedAddressTests {
       #expect(error?.code == .tls)
       request.trustsAnyCertificate = true
       #expect(try await client.send(request).status == 200)
-      // The connection that is open now serves nobody who asks for more.
+      // The connection that is open now does not serve a request that demands a known certificate.
       request.trustsAnyCertificate = false
       let again = await #expect(throws: HTTPClientError.self) { _ = try await client.send(request) }
       #expect(again?.code == .tls)

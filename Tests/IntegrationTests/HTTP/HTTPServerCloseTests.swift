@@ -4,7 +4,7 @@ import HTTPServer
 import Harness
 import Testing
 
-/// What a server owes those who have come when it closes.
+/// A closing server answers every client that has already connected.
 @Suite(.timeLimit(.minutes(15)))
 @LoopActor
 struct HTTPServerCloseTests {
@@ -36,7 +36,8 @@ struct HTTPServerCloseTests {
 
   @Test func `who waits in the backlog when a server closes is answered`() async throws {
     let server = try HTTPServer(HTTPServer.Configuration()) { _ in .text(200, "here") }
-    // The loop has no turn between these and the end of the listener: nobody has been accepted.
+    // The loop has no turn between these connections and the end of the listener: the server has accepted none of
+    // them.
     let clients = try (0..<50).map { _ in try connect(server) }
     for client in clients { ask(client) }
     await server.close()
@@ -61,7 +62,7 @@ struct HTTPServerCloseTests {
       var byte: UInt8 = 0
       return recv(client, &byte, 1, Int32(MSG_PEEK)) > 0
     }
-    // As long as this one runs, the server is not closed.
+    // The server stays open as long as this request runs.
     let slow = try connect(server)
     ask(slow, "/held")
     await held.wait(atMost: .seconds(60))

@@ -2,11 +2,11 @@ import EventLoop
 import HTTPServer
 import Testing
 
-/// Requests whose head fits the connection's memory, hardly fits it, or does not.
+/// Requests whose head fits the connection's memory, hardly fits it, or does not fit.
 @Suite(.timeLimit(.minutes(15)))
 @LoopActor
 struct HTTPServerHeadTests {
-  /// What a head can be long by.
+  /// The part that makes a head long.
   enum Shape: CaseIterable {
     case oneField, manyFields, longPath, oneCookie, manyCookies
 
@@ -30,7 +30,7 @@ struct HTTPServerHeadTests {
     private static func filled(_ bytes: Int, with piece: String = "a", ending: String = "") -> String {
       let count = (bytes - ending.utf8.count) / piece.utf8.count
       let missing = bytes - count * piece.utf8.count
-      // What no whole piece fits into stands in one more field, where pieces are fields.
+      // If pieces are fields, one more field takes the bytes that fill no whole piece.
       guard !ending.isEmpty else {
         return String(repeating: piece, count: count) + String(repeating: "a", count: missing)
       }
@@ -39,7 +39,7 @@ struct HTTPServerHeadTests {
     }
   }
 
-  /// Runs a body with the port of a server, and with how many requests it has carried out.
+  /// Runs a body with the port of a server, and with the number of requests that the server has carried out.
   private func with(
     maxHeaderBytes: Int, _ body: @LoopActor (Int, @LoopActor () -> Int) async throws -> Void
   ) async throws {
@@ -60,17 +60,18 @@ struct HTTPServerHeadTests {
   }
 
   private static let sizes = Array(stride(from: 14 << 10, through: 40 << 10, by: 512))
-  /// Where a head fills the connection's memory of 20 KiB.
+  /// Sizes at which a head fills the connection's memory of 20 KiB.
   private static let brink = Array(stride(from: 19 << 10, through: 21 << 10, by: 16))
 
-  /// A request in a head that leaves no memory for the answer must not be carried out: nobody would be told.
+  /// If a head leaves no memory for the answer, the server must not carry out the request: the client would not learn
+  /// of it.
   @Test(arguments: Shape.allCases, [false, true])
   func `a head of any size gets an answer, and is carried out only with a 202`(
     shape: Shape, isKept: Bool
   ) async throws {
     try await with(maxHeaderBytes: 16 << 10) { port, taken in
       var statuses: Set<Int> = []
-      // No client of this API sends cookies; libmicrohttpd itself gives up on some at the brink.
+      // No client of this API sends cookies; libmicrohttpd itself rejects some of them near the limit.
       let brink = shape == .oneCookie || shape == .manyCookies ? [] : Self.brink
       for size in [1 << 10] + Self.sizes + brink {
         let request = shape.request(size)
@@ -99,7 +100,7 @@ struct HTTPServerHeadTests {
       #expect(taken() == 0)
       let other = try RawConnection(port: port)
       defer { other.close() }
-      // The body's length is told, and no body follows.
+      // The head names the body's length, and no body follows.
       #expect(await other.status(of: Shape.oneField.request(18 << 10, method: "HEAD", body: "")) == nil)
       #expect(other.rest.hasPrefix("HTTP/1.1 431 ") && other.rest.hasSuffix("\r\n\r\n"))
     }

@@ -31,7 +31,7 @@ struct HTTPTests {
     await server.close()
   }
 
-  /// Answers with what was asked.
+  /// Answers with the parts of the request.
   private static let echo: HTTPServer.Handler = { request in
     HTTPServerResponse(
       status: 207,
@@ -220,7 +220,7 @@ struct HTTPTests {
         own.allowsPlainHTTP = true
         clients.append(HTTPClient(own))
       }
-      // Each keeps its connection alive until it is closed, so that the next ones can only wait.
+      // Each client keeps its connection until the client closes, so the next ones must wait.
       let waiting = clients.map { client in
         Task { @LoopActor in
           let status = try await client.send(HTTPClientRequest("GET", base + "/x", timeout: .seconds(60))).status
@@ -244,7 +244,7 @@ struct HTTPTests {
     let opened = Atomic(0)
     var configuration = HTTPClient.Configuration.patient
     configuration.allowsPlainHTTP = true
-    // Asked each time a socket is opened.
+    // The client calls this each time it opens a socket.
     configuration.allowsAddress = { _ in
       opened.add(1, ordering: .relaxed)
       return true
@@ -270,7 +270,7 @@ struct HTTPTests {
   }
 }
 
-/// Holds whoever comes until it is opened.
+/// Holds every caller until it is opened.
 @LoopActor
 private final class Gate {
   private var isOpen = false

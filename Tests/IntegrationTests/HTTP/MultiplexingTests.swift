@@ -3,7 +3,7 @@ import HTTP
 import HTTPClient
 import Testing
 
-/// Many calls that share a connection by HTTP/2.
+/// Many calls that share a connection over HTTP/2.
 @Suite(.timeLimit(.minutes(15)))
 @LoopActor
 struct MultiplexingTests {

@@ -1,7 +1,7 @@
 import EventLoop
 import Glibc
 
-/// A client's connection on which a test sends what it likes and reads what comes.
+/// A client's connection on which a test sends any bytes and reads the server's bytes.
 @LoopActor
 final class RawConnection {
   private let descriptor: Int32
@@ -11,7 +11,7 @@ final class RawConnection {
   /// Whether the other side has closed the connection.
   private(set) var isClosed = false
   private let changed = LoopSignal()
-  /// What has come and was not taken as an answer.
+  /// The text that has arrived and is not yet part of an answer.
   var rest: String { String(decoding: incoming, as: UTF8.self) }
 
   init(port: Int) throws {
@@ -27,9 +27,9 @@ final class RawConnection {
     Glibc.close(descriptor)
   }
 
-  /// Sends a request, and waits for its answer.
+  /// Sends a request and waits for its answer.
   ///
-  /// - Returns: the status; `nil` when the connection was closed without one.
+  /// - Returns: the status; `nil` when the server closed the connection without an answer.
   func status(of request: String) async -> Int? {
     outgoing += Array(request.utf8)
     watcher?.watch([.readable, .writable])
@@ -40,7 +40,7 @@ final class RawConnection {
     }
   }
 
-  /// Takes an answer whose length is told by `Content-Length`, when it is there as a whole.
+  /// Removes an answer with a `Content-Length` from the received bytes, if it is complete.
   private func takeAnswer() -> Int? {
     let text = rest
     guard let end = text.firstRange(of: "\r\n\r\n") else { return nil }

@@ -25,7 +25,7 @@ struct HTTP2ClientSessionTests {
     #expect(requests == 1)
     let second = call("/second")
     #expect(client.submit(second, userAgent: "test"))
-    // The goodbye crosses the second request, and the third is not even sent.
+    // The goodbye crosses the second request. The client does not even send the third.
     server.terminate()
     var goodbye: [UInt8] = []
     try server.takeBytesToSend(into: &goodbye, limit: 1 << 20)

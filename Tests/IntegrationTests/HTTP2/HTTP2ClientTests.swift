@@ -8,7 +8,7 @@ import HTTPClient
 import Harness
 import Testing
 
-/// What only the client over nghttp2 decides: connections, second attempts, and what it leaves to libcurl.
+/// The decisions of the client over nghttp2: connections, second attempts, and the requests that it leaves to libcurl.
 @Suite(.timeLimit(.minutes(15)))
 @LoopActor
 struct HTTP2ClientTests {
@@ -22,7 +22,7 @@ struct HTTP2ClientTests {
         }
         try await eventually("\(requests) requests are held") { server.held == requests }
         #expect(client.connectionCount == connections)
-        // One that takes more than a second to open is not waited for; beside other tests it may.
+        // The client does not wait for a connection that takes over a second to open. On a busy machine some do.
         try await eventually("\(connections) connections are open") { server.connectionCount == connections }
       }
       server.letGo()
@@ -44,7 +44,7 @@ struct HTTP2ClientTests {
       var calls = (0..<100).map { _ in hold() }
       try await eventually("one connection is full") { server.held == 100 }
       proxy.ignoresNew = true
-      // Nothing else happens that would wake it, and the connection has more time than this test.
+      // No other event would wake the request, and the connection's time limit is longer than this test.
       calls.append(hold())
       try await eventually("one more is held") { server.held == 101 }
       #expect(client.connectionCount == 2)
@@ -57,7 +57,7 @@ struct HTTP2ClientTests {
   @Test func `a server that takes few requests at a time gets more connections, up to the limit`() async throws {
     try await RunningHTTP2Server.with(.nghttp2, streams: 7) { server async throws in
       let client = server.client(connections: 3)
-      // The first connection tells the limit.
+      // The client learns the limit from the first connection.
       #expect(try await client.send(server.request("GET", "/echo")).status == 200)
       let calls = (0..<50).map { _ in
         Task { @LoopActor in try await client.send(server.request("GET", "/held")).status }
@@ -103,7 +103,8 @@ struct HTTP2ClientTests {
       #expect(try await client.send(server.request("GET", "/echo", through: proxy)).status == 200)
       proxy.mode = .stalled
       var late = server.request("GET", "/echo", through: proxy)
-      // Long enough to be sent, beside whatever else runs: one that waits for its turn says nothing of the connection.
+      // Long enough for the client to send it on a busy machine: a request that still waits to be sent proves nothing
+      // about the connection.
       late.timeout = .seconds(2)
       let error = await #expect(throws: HTTPClientError.self) { try await client.send(late) }
       #expect(error?.code == .timeout)
@@ -121,7 +122,8 @@ struct HTTP2ClientTests {
       #expect(try await client.send(server.request("GET", "/echo")).status == 200)
       let held = Task { @LoopActor in try await client.send(server.request("GET", "/held")).status }
       try await eventually("it is held") { server.held == 1 }
-      // Nothing comes back in time, so the connection is not used again; but the first request is still on it.
+      // No answer comes in time, so the client does not use the connection again. But the first request is still on
+      // it.
       var late = server.request("GET", "/never")
       late.timeout = .seconds(2)
       let error = await #expect(throws: HTTPClientError.self) { try await client.send(late) }
@@ -141,7 +143,8 @@ struct HTTP2ClientTests {
       defer { client.close() }
       #expect(try await client.send(server.request("GET", "/echo", through: proxy)).status == 200)
       proxy.mode = .stalled
-      // More than the buffers of a loopback connection hold; made once, so that every request is sent before its time is over.
+      // This is more than the buffers of a loopback connection hold. It is made once, so that the client sends every
+      // request in time.
       let text = String(decoding: [UInt8](repeating: UInt8(ascii: "a"), count: 60_000), as: UTF8.self)
       let calls = (0..<100).map { _ in
         Task { @LoopActor in
@@ -234,7 +237,7 @@ struct HTTP2ClientTests {
 
   @Test func `a server that nobody vouches for is refused`() async throws {
     try await RunningHTTP2Server.with(.nghttp2) { server async throws in
-      // The system's authorities do not know the server's.
+      // The system's authorities did not issue the server's certificate.
       let stranger = HTTP2Client(.patient, fallback: HTTPClient(.patient))
       let unknown = await #expect(throws: HTTPClientError.self) {
         try await stranger.send(server.request("GET", "/echo"))
@@ -242,7 +245,7 @@ struct HTTP2ClientTests {
       #expect(unknown?.code == .tls)
       #expect(unknown?.cause.contains("certificate") == true)
       stranger.close()
-      // Its certificate does not carry this name, though it leads there.
+      // The server's certificate does not carry this name, although the name leads to the server.
       let client = server.client(connections: 1)
       defer { client.close() }
       let other = HTTPClientRequest("GET", "https://127.1:\(server.port)/echo")
@@ -286,7 +289,7 @@ struct HTTP2ClientTests {
   }
 }
 
-/// An HTTPS server of somebody else's that speaks HTTP/1.1 only and answers with the path.
+/// A foreign HTTPS server that speaks HTTP/1.1 only and answers with the path.
 @LoopActor
 private final class HTTP1Stranger {
   let port: Int

@@ -3,7 +3,7 @@ import HTTP
 import HTTP2Server
 import Testing
 
-/// The server under the simulator and both clients against each other: faults on order, limits, large bodies in both directions.
+/// The server of the simulator with both clients: faults on demand, limits, large bodies in both directions.
 @Suite(.timeLimit(.minutes(15)))
 struct HTTP2ServerTests {
   @Test(arguments: HTTP2ClientKind.allCases) @LoopActor
@@ -18,8 +18,10 @@ struct HTTP2ServerTests {
     }
   }
 
-  /// Of several answers that come on one connection in the pieces that the server chooses, none waits for another. libcurl 7.88
-  /// forgets one now and then when there are hundreds of this size, until the server gives the connection up (decision 0016).
+  /// Several answers come on one connection in pieces that the server chooses; no answer waits for another.
+  ///
+  /// With hundreds of answers of this size, libcurl 7.88 sometimes forgets one until the server gives up the
+  /// connection (decision 0016).
   @Test @LoopActor
   func sendsManyAnswersOfAllSizesAtOnce() async throws {
     try await RunningHTTP2Server.with(.nghttp2) { server async throws in

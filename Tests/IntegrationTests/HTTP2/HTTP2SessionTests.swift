@@ -30,7 +30,7 @@ struct HTTP2SessionTests {
     try receive(cancellation, by: session)
     #expect(!session.isWaitingForHandlers)
     #expect(handler?.isCancelled == true)
-    // An answer that comes too late is dropped.
+    // The session drops an answer that comes too late.
     session.respond(HTTP2Response(status: 200), on: 1)
     session.close()
   }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTP2
 
-/// Which URLs the client sends itself, and what it takes from them.
+/// Which URLs the client sends itself, and which parts it reads from them.
 struct HTTP2URLTests {
   @Test(
     arguments: [

@@ -12,7 +12,7 @@ enum HTTP2ClientKind: CaseIterable {
   case libcurl, nghttp2
 }
 
-/// What both clients do.
+/// The methods of both clients.
 @LoopActor
 protocol SendsRequests {
   func send(_ request: HTTPClientRequest) async throws(HTTPClientError) -> HTTPClientResponse
@@ -27,7 +27,7 @@ extension HTTP2Client: SendsRequests {}
 final class RunningHTTP2Server {
   private let server: HTTP2Server
   private let client: any SendsRequests
-  /// Where its certificate and key are, and the authority's certificate.
+  /// The folder of its certificate and key, and of the authority's certificate.
   let folder: String
   private let gate = RequestGate()
   private let started: AsyncStream<Void>
@@ -110,10 +110,10 @@ final class RunningHTTP2Server {
         method, "https://localhost:\(port)\(path)", body: body, timeout: .seconds(120), maxResponseBytes: 16 << 20))
   }
 
-  /// Remembered, because a closed server has none.
+  /// The port is stored, because a closed server has none.
   private(set) lazy var port = server.boundPort
 
-  /// A request that a test may change, and send by a client of its own.
+  /// A request that a test may change and send with another client.
   func request(_ method: String, _ path: String, through proxy: FaultProxy? = nil) -> HTTPClientRequest {
     HTTPClientRequest(method, "https://localhost:\(proxy?.port ?? port)\(path)", timeout: .seconds(120))
   }
@@ -126,10 +126,10 @@ final class RunningHTTP2Server {
     return HTTP2Client(configuration, fallback: HTTPClient(configuration))
   }
 
-  /// How many requests for `/held` wait.
+  /// The number of requests for `/held` that wait.
   var held: Int { gate.held.count }
 
-  /// Answers them.
+  /// Answers the requests for `/held`.
   func letGo() { gate.open() }
 
   func handlerStarted() async { for await _ in started { return } }
@@ -139,7 +139,7 @@ final class RunningHTTP2Server {
   func close() { server.close() }
 }
 
-/// Holds whoever comes until it is opened.
+/// Holds every caller until it is opened.
 @LoopActor
 private final class RequestGate {
   private var isOpen = false

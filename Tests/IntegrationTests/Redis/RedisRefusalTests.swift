@@ -5,7 +5,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// A real Redis that answers and takes no writes: each test makes it so, and lifts it again.
+/// A real Redis that answers but takes no writes. Each test puts it into this state and ends the state again.
 @Suite(
   .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(30)))
@@ -15,7 +15,8 @@ struct RedisRefusalTests {
   private let key = "test:\(UInt64.random(in: 0...UInt64.max))"
   private let changes = Mailbox<String>()
 
-  /// Runs a body with a connection that changes Redis and a client that is told of it, and lifts the change in any case.
+  /// Runs a body with a connection that changes Redis and a client that watches its state. Reverts the change in any
+  /// case.
   private func with(
     lifting commands: [[String]], _ body: @LoopActor (RedisConnection, RedisClient) async throws -> Void
   ) async throws {
@@ -43,7 +44,7 @@ struct RedisRefusalTests {
     redis.close()
   }
 
-  /// Writes by a script.
+  /// Writes with a script.
   private func write(_ client: RedisClient) async throws {
     _ = try await client.send(["EVAL", "return redis.call('SET', KEYS[1], 'x')", "1", key])
   }
@@ -58,7 +59,7 @@ struct RedisRefusalTests {
       let ofScript = await #expect(throws: RedisError.self) { try await write(client) }
       #expect(ofScript?.refusal == .outOfMemory)
       #expect(client.trouble?.hasPrefix("OOM") == true)
-      // What can be read is read.
+      // Reads still work.
       #expect(client.isReady)
       #expect(try await client.send(["GET", key]).string == "x")
       #expect(changes.all == ["connected", "refusing OOM"])
@@ -80,7 +81,7 @@ struct RedisRefusalTests {
     }
   }
 
-  /// A snapshot cannot take the place of a folder, not even for root.
+  /// A snapshot cannot replace a folder, not even as root.
   @Test func `when the disk takes nothing, new and old clients are connected and say so`() async throws {
     try await with(lifting: [["CONFIG", "SET", "save", ""]]) { redis, client in
       let folder = try #require(try await redis.send(["CONFIG", "GET", "dir"]).hash["dir"])
@@ -118,12 +119,12 @@ struct RedisRefusalTests {
   @Test func `a replica is left, and connected to again when it is the primary`() async throws {
     try await with(lifting: [["REPLICAOF", "NO", "ONE"]]) { redis, client in
       let first = try await client.send(["CLIENT", "ID"]).integer ?? 0
-      // No server listens there: the replica keeps what it has.
+      // No server listens there: the replica keeps its data.
       _ = try await redis.send(["REPLICAOF", "127.0.0.1", "1"])
       let ofScript = await #expect(throws: RedisError.self) { try await write(client) }
       #expect(ofScript?.refusal == .readOnly)
       #expect(!client.isReady)
-      // It tries again, and does not take a replica for a server.
+      // The client tries again, and does not use a replica as a server.
       let left = await changes.wait { $0.count >= 4 }
       #expect(left == ["connected"] + Array(repeating: "lost READONLY", count: left.count - 1))
       #expect(client.trouble?.hasPrefix("READONLY") == true)

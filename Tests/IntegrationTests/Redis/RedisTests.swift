@@ -56,10 +56,10 @@ struct RedisTests {
     }
   }
 
-  /// More than a socket takes at once: the rest goes out when there is room again, and in its order.
+  /// More bytes than a socket takes at once: the rest follows in order when there is room again.
   @Test func `commands larger than the socket's buffers arrive whole`() async throws {
     try await with { redis, _ in
-      // Not `String(repeating:count:)`, which appends one text at a time: 64 million of them take seconds of the loop.
+      // `String(repeating:count:)` appends one text at a time: 64 million of them would block the loop for seconds.
       let texts = (UInt8(ascii: "0")...UInt8(ascii: "3")).map { digit in
         String(decoding: [UInt8](repeating: digit, count: 16 << 20), as: UTF8.self)
       }
@@ -103,7 +103,7 @@ struct RedisTests {
     #expect(
       all
         == .array([.text("a"), .text("b"), .integer(2), .text("d"), .integer(4), .text("e"), .integer(3)]))
-    #expect(none.array?.count == 1)  // ends before the key that is not there
+    #expect(none.array?.count == 1)  // ends before the missing key
     await client.stop()
   }
 
@@ -142,7 +142,7 @@ struct RedisTests {
     let client = RedisClient(endpoint)
     client.start()
     try await eventually("ready") { client.isReady }
-    /// The connections that a turn uses which sends texts of a length.
+    /// The connections that one turn uses to send texts of a length.
     func connections(with length: Int) async throws -> Set<Int64> {
       let text = String(repeating: "x", count: length)
       let tasks = (0..<30).map { _ in
@@ -189,7 +189,7 @@ struct RedisTests {
       let client = RedisClient(endpoint)
       if round % 3 != 0 { client.start() }
       if round % 3 == 1 { try await eventually("ready") { client.isReady } }
-      // In the middle of connecting, each time a turn of the loop further on.
+      // Stops while the client connects, each time a turn of the loop later.
       if round % 3 == 2 { for _ in 0..<round { try await EventLoop.sleep(for: .zero) } }
       await client.stop()
       await client.stop()
@@ -198,7 +198,7 @@ struct RedisTests {
   }
 }
 
-/// A port whose backlog is full, so that the system answers nobody: TCP neither comes up nor fails.
+/// A port with a full backlog. The system answers no client there: TCP neither connects nor fails.
 private struct SilentPort {
   let number: Int
   private let descriptors: [Int32]

@@ -5,7 +5,7 @@ import HTTP
 import Simulator
 import Testing
 
-/// What workers get, judged by the verification that workers use.
+/// The simulator's answers to workers, judged by the workers' own verification.
 struct SimulatorScenarioTests {
   @Test @LoopActor
   func answersVerify() async throws {
@@ -126,7 +126,7 @@ struct SimulatorScenarioTests {
     }
   }
 
-  /// A pause that nobody was told of forbids nothing.
+  /// A pause that no client learned of forbids nothing.
   @Test @LoopActor
   func aCutOffAnswerForbidsNothing() async throws {
     try await RunningSimulator.with { simulator async throws in

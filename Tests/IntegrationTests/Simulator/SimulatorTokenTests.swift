@@ -5,7 +5,7 @@ import HTTPClient
 import Simulator
 import Testing
 
-/// The bearer token is checked as strictly as Apple does.
+/// The simulator checks the bearer token as strictly as Apple does.
 struct SimulatorTokenTests {
   @Test @LoopActor
   func acceptsGoodToken() async throws {

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Simulator
 
-/// The service without a network and with a clock that stands still until told otherwise.
+/// The service without a network, and with a clock that stands still until a test changes it.
 struct StoreServiceTests {
-  /// Runs with a service, its clock, and a bearer token that it takes.
+  /// Runs a body with a service, its clock, and a bearer token that the service accepts.
   @LoopActor
   private func with(_ body: @LoopActor (StoreService, StoppedClock, String) async throws -> Void) async throws {
     let folder = try RunningSimulator.temporaryFolder()

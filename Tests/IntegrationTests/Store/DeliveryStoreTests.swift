@@ -7,7 +7,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// What the notifiers keep, against a real Redis: limits, log, what is owed, and health.
+/// The notifiers' records in a real Redis: limits, the log, owed deliveries, and health.
 @Suite(
   .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(30))
 )
@@ -54,7 +54,7 @@ struct DeliveryStoreTests {
       error: outcome == .delivered ? nil : "status 500", answer: "Zoë", outcome: outcome, nextAt: nextAt)
   }
 
-  /// Begins and finishes as a notifier does, for an endpoint of a file.
+  /// Begins and finishes an attempt as a notifier does, for an endpoint of a file.
   @discardableResult
   private func run(
     _ store: DeliveryStore, _ delivery: Delivery, at id: String = "main", _ outcome: DeliveryAttempt.Outcome,
@@ -136,7 +136,7 @@ struct DeliveryStoreTests {
       #expect(again.endpointId == "main")
       #expect(again.attempt == 1)
       #expect(again.version == 7)
-      // It counts as an attempt of its own.
+      // The repeated delivery counts its own attempts.
       #expect(try await begin(store, original, endpoint()) == .made(.abandoned, nextAt: nil))
       #expect(try await begin(store, again, endpoint()) == .go)
       #expect(try await store.event(publisher: 2, id: "evt_1", to: "main", round: "r") == nil)
@@ -176,25 +176,25 @@ struct DeliveryStoreTests {
   @Test func `what is delivered stays delivered, whatever comes of what is asked for later`() async throws {
     try await with { (store, _, _) async throws in
       try await run(store, delivery(), .failed, nextAt: 77)
-      // Sent by request while the schedule runs, and once more in vain.
+      // The publisher sends it again while the schedule runs, and once more in vain.
       #expect(try await begin(store, delivery(round: "r"), endpoint()) == .go)
       try await run(store, delivery(round: "r"), .delivered)
       try await run(store, delivery(round: "s"), .failed, nextAt: 78)
       #expect(try await begin(store, delivery(), endpoint()) == .superseded)
       #expect(try await begin(store, delivery(attempt: 2), endpoint()) == .superseded)
       #expect(try await begin(store, delivery(round: "recover-5"), endpoint()) == .superseded)
-      // What was asked for by name goes through its schedule, and is owed to nobody at its end.
+      // A requested delivery follows its schedule. At its end it is not owed.
       #expect(try await begin(store, delivery(round: "s"), endpoint()) == .made(.failed, nextAt: 78))
       #expect(try await begin(store, delivery(attempt: 2, round: "s"), endpoint()) == .go)
       try await run(store, delivery(attempt: 2, round: "s"), .abandoned)
       try await run(store, delivery(round: "skipped"), .skipped)
       #expect(try await store.owed(publisher: 1, endpoint: "main", since: 0).isEmpty)
-      // A delivery ends whatever had begun before it, and nothing that is asked for after it.
+      // A delivered event ends every round that began before it, and no round that begins after it.
       try await run(store, delivery(round: "t"), .failed)
       try await run(store, delivery(round: "u"), .delivered)
       #expect(try await begin(store, delivery(attempt: 2, round: "t"), endpoint()) == .superseded)
       #expect(try await begin(store, delivery(round: "v"), endpoint()) == .go)
-      // It is one endpoint's affair.
+      // This concerns one endpoint only.
       #expect(try await begin(store, delivery(), endpoint("other")) == .go)
     }
   }
@@ -207,7 +207,7 @@ struct DeliveryStoreTests {
       #expect(try await begin(store, delivery(round: "recover-1"), endpoint()) == .made(.failed, nextAt: 9))
       try await run(store, delivery(attempt: 2, round: "recover-1"), .failed)
       #expect(try await begin(store, delivery(round: "recover-1"), endpoint()) == .superseded)
-      // Of rounds without end the last are remembered.
+      // The store remembers only the last rounds of an endless series.
       for number in 0..<30 { try await run(store, delivery(round: "r\(number)"), .failed, nextAt: 7) }
       let fields = try await redis.send(["HKEYS", prefix + "event:1:evt_1"]).array ?? []
       #expect(fields.count { $0.string?.hasPrefix("made:main/") == true } == 21)
@@ -226,13 +226,13 @@ struct DeliveryStoreTests {
       #expect(try await begin(store, delivery("c"), narrow) == .go)
       try await run(store, delivery("b"), .delivered)
       #expect(try await begin(store, delivery("d"), narrow) == .go)
-      // The slots of a notifier that was killed come free by themselves; one that is renewed does not.
+      // The slots of a killed notifier become free by themselves; a renewed slot does not.
       _ = try await redis.send(["ZADD", prefix + "slots:1:main", "1", "c//1", "1", "d//1"])
-      // Many at once, of which some are not there any more.
+      // Several renewals at once. Some of the slots do not exist any more.
       try await store.renew([(delivery("g"), "main"), (delivery("d"), "main"), (delivery("d"), "other")], lease: hour)
       #expect(try await begin(store, delivery("e"), narrow) == .go)
       #expect(try await begin(store, delivery("f"), narrow) == .full)
-      // What is not there cannot be renewed.
+      // A missing slot cannot be renewed.
       #expect(try await redis.send(["EXISTS", prefix + "slots:1:other"]).integer == 0)
       #expect(try await redis.send(["ZCARD", prefix + "slots:1:main"]).integer == 2)
     }
@@ -242,7 +242,7 @@ struct DeliveryStoreTests {
     try await with { (store, redis, prefix) async throws in
       let paced = endpoint(concurrency: 100, perSecond: 2)
       #expect(try await begin(store, delivery("a"), paced) == .go)
-      // As after many attempts: there is no room for an hour.
+      // The state after many attempts: there is no room for an hour.
       let key = prefix + "pace:1:main"
       let later = ((try await redis.send(["TIME"]).array?[0].integer ?? 0) + 3600) * 1_000_000
       _ = try await redis.send(["HSET", key, "used", String(later)])
@@ -254,13 +254,13 @@ struct DeliveryStoreTests {
         times.append(try await redis.send(["HGET", key, "planned"]).integer ?? 0)
       }
       #expect(times.map { $0 - later } == [500_000, 1_000_000, 1_500_000])
-      // Planned is not done: before there is room, also the planned one waits.
+      // A planned delivery must still wait until there is room.
       var planned = try delivery("b0")
       planned.isPlanned = true
       guard case .planned = try await begin(store, planned, paced) else {
         throw NeverHappened(description: "it was let through")
       }
-      // With room it is let through, and what is new is not, because others are planned.
+      // With room the planned delivery passes. A new one does not, because other deliveries are planned before it.
       _ = try await redis.send(["HSET", prefix + "pace:1:main", "used", "0"])
       guard case .planned = try await begin(store, delivery("new"), paced) else {
         throw NeverHappened(description: "it overtook")
@@ -273,7 +273,7 @@ struct DeliveryStoreTests {
     try await with { (store, redis, prefix) async throws in
       let slow = endpoint(concurrency: 100, perSecond: 1)
       #expect(try await begin(store, delivery("a"), slow) == .go)
-      // As after many attempts: there is no room for an hour.
+      // The state after many attempts: there is no room for an hour.
       let now = try await redis.send(["TIME"]).array?[0].integer ?? 0
       _ = try await redis.send(["HSET", prefix + "pace:1:main", "used", String((now + 3600) * 1_000_000)])
       func planned(_ delivery: Delivery, _ endpoint: WebhookEndpoint) async throws -> Duration {
@@ -286,11 +286,11 @@ struct DeliveryStoreTests {
       for _ in 0..<50 { #expect(try await planned(delivery("b"), slow) <= first) }
       let far = try await redis.send(["HGET", prefix + "pace:1:main", "planned"]).integer
       #expect(far == (now + 3601) * 1_000_000)
-      // What comes next is a second later, not fifty.
+      // The next plan is one second later, not fifty.
       _ = try await planned(delivery("c"), slow)
       #expect(try await redis.send(["HGET", prefix + "pace:1:main", "planned"]).integer == (now + 3602) * 1_000_000)
       #expect(try await redis.send(["ZCARD", prefix + "plans:1:main"]).integer == 2)
-      // With a rate of 100 an hour of plans is forgotten.
+      // With a rate of 100, the store forgets the plans of an hour.
       let fast = endpoint(concurrency: 100, perSecond: 100)
       #expect(try await begin(store, delivery("b"), fast) == .go)
       #expect(try await begin(store, delivery("c"), fast) == .go)
@@ -307,13 +307,13 @@ struct DeliveryStoreTests {
       #expect(try await redis.send(version) == .null)
       let health = try await run(store, delivery(), .abandoned, isGone: true)
       #expect(health?.disabled?.reason == .gone)
-      // Whoever knows the publisher's endpoints is to read them once more.
+      // Every notifier must read the publisher's endpoints once more.
       #expect(try await redis.send(version) != .null)
       let beginning = try await store.begin(delivery("evt_2"), to: endpoint(), lease: .seconds(1))
       #expect(beginning.permission == .disabled)
       #expect(beginning.unannounced == health)
       #expect(beginning.now >= health?.disabled?.at ?? .max)
-      // Also whoever comes again with the attempt that disabled it must see to it.
+      // A notifier that repeats the disabling attempt must announce it too.
       #expect(try await store.begin(delivery(), to: endpoint(), lease: hour).unannounced == health)
       try await store.announced(publisher: 1, endpoint: "main")
       #expect(try await store.begin(delivery(), to: endpoint(), lease: hour).unannounced == nil)
@@ -330,7 +330,7 @@ struct DeliveryStoreTests {
       #expect(try await run(store, delivery("c"), .failed) == nil)
       #expect(try await redis.send(["HGET", key, "failing_since"]).integer ?? 0 > 1000)
       _ = try await redis.send(["HSET", key, "failing_since", "1000"])
-      // What is skipped says nothing about the endpoint.
+      // A skipped delivery says nothing about the endpoint.
       #expect(try await run(store, delivery("d"), .skipped) == nil)
       let health = try #require(try await run(store, delivery("e"), .failed))
       #expect(health.disabled?.reason == .failing)
@@ -343,7 +343,7 @@ struct DeliveryStoreTests {
     try await with { (store, redis, prefix) async throws in
       #expect(try await store.takeReplays(99, publisher: 1) == nil)
       #expect(try await store.takeReplays(1, publisher: 1) == nil)
-      // As if all had been taken this very moment; the clock may jump.
+      // The state after all replays have just been taken; the clock may jump.
       let now = try await redis.send(["TIME"]).array?[0].integer ?? 0
       let key = prefix + "replays:1"
       _ = try await redis.send(["SET", key, String((now + 3600) * 1_000_000)])

@@ -5,13 +5,13 @@ import Store
 import TestSupport
 import Testing
 
-/// The generic cell rate algorithm, which runs in Redis: one costs 10, and there is room for 30.
+/// The generic cell rate algorithm, which runs in Redis: one attempt costs 10, and there is room for 30.
 @Suite(
   .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(30))
 )
 @LoopActor
 struct PacingTests {
-  /// Returns what `pace` returns: until when the rate is used up, and the wait.
+  /// Returns the two results of `pace`: the time until which the rate is used up, and the wait.
   private func pace(used: String?, now: Int, count: Int) async throws -> [Int64] {
     let redis = RedisClient(TestServers.current!.redis)
     redis.start()

@@ -6,7 +6,7 @@ import Store
 import TestSupport
 import Testing
 
-/// The scripts, each against a real Redis: what a 409, a lease and a result hang on.
+/// The scripts that decide a 409, a lease and a result, each against a real Redis.
 @Suite(
   .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(30))
 )
@@ -34,7 +34,7 @@ struct PurchaseStoreTests {
       traceparent: "t")
   }
 
-  /// How many synchronizations are not finalized, or are and have not been told.
+  /// The number of synchronizations that are not finalized, or whose event is not published.
   private func openCount(_ redis: RedisClient, _ prefix: String) async throws -> Int64? {
     try await redis.send(["ZCARD", prefix + "open"]).integer
   }
@@ -61,7 +61,7 @@ struct PurchaseStoreTests {
       #expect(try await claim(store, job("b", publisher: 2)) == .claimed)
       #expect(try await claim(store, job("c", transaction: "101")) == .claimed)
 
-      // Until it is confirmed it would expire by itself; then it stays.
+      // An unconfirmed claim expires by itself; a prolonged one stays.
       let key = prefix + "claim:1:100"
       #expect(try await redis.send(["PTTL", key]).integer ?? 0 > 0)
       #expect(try await store.prolongClaim(job("a")))
@@ -132,7 +132,7 @@ struct PurchaseStoreTests {
       #expect(second.fence > first.fence)
       #expect(second.route == "app|Sandbox")
       #expect(try await store.renewLease(job(), first, for: .seconds(60), sweepAfter: .seconds(60)) == false)
-      // What the first run found comes too late.
+      // The first run's result comes too late.
       #expect(try await store.finalize(job(), first, granted, retention: hour, sweepAfter: hour, route: nil) == .stale)
 
       for key in try await redis.send(["KEYS", prefix + "*"]).array ?? [] {
@@ -140,7 +140,7 @@ struct PurchaseStoreTests {
       }
       let third = try await lease(store, job())
       #expect(third.fence > second.fence)
-      // The job has brought back what Redis had lost: the status, and the claim.
+      // The job has restored the status and the claim that Redis had lost.
       #expect(try await store.synchronization(1, "s")?.customerId == 7)
       #expect(try await claim(store, job("other")) == .held(by: Claim(synchronizationId: "s", customerId: 7)))
     }
@@ -162,16 +162,16 @@ struct PurchaseStoreTests {
       let again = try await store.finalize(
         job(), taken, Outcome(.internalError), retention: hour, sweepAfter: hour, route: nil)
       #expect(again == .finalized(done))
-      // Open until its event is published.
+      // The synchronization stays open until its event is published.
       #expect(try await openCount(redis, prefix) == 1)
       try await store.told(job())
       #expect(try await openCount(redis, prefix) == 0)
       #expect(try await redis.send(["PTTL", prefix + "sync:1:s"]).integer ?? 0 > 0)
-      // What only a run needs is not kept with the status.
+      // The status does not keep the fields that only a run needs.
       let fields = try await redis.send(["HKEYS", prefix + "sync:1:s"]).array?.compactMap(\.string) ?? []
       #expect(Set(fields).isDisjoint(with: ["job", "fence", "held", "crashes"]))
       #expect(try await redis.send(["PTTL", prefix + "transaction:1:100"]).integer ?? 0 > 0)
-      // The transaction's next registration need not wait for this one's lease.
+      // The transaction's next registration does not have to wait for this one's lease.
       #expect(try await lease(store, job("next")).fence > taken.fence)
     }
   }
@@ -214,7 +214,7 @@ struct PurchaseStoreTests {
         else { return nil }
         return done.conclusion?.outcome
       }
-      // What gives no access claims no ownership.
+      // A purchase without access gets no owner.
       let expired = Outcome(.receivedExpiredPurchase, originalTransactionId: "99", environment: "Production")
       #expect(try await finalize(job("a", customer: 5), expired) == expired)
       #expect(try await finalize(job("b", customer: 7), granted) == granted)
@@ -237,7 +237,7 @@ struct PurchaseStoreTests {
       }
       #expect(try await store.renewLease(job(), lease, for: hour, sweepAfter: hour))
       #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero).jobs.isEmpty)
-      // But a run that has lost its lease keeps nothing away.
+      // A run that has lost its lease cannot postpone the sweep.
       #expect(try await store.renewLease(job(), Lease(fence: 1, route: nil), for: hour, sweepAfter: .zero) == false)
       #expect(try await store.dueJobs(limit: 10, lookAgainAfter: .zero).jobs.isEmpty)
       #expect(try await store.renewLease(job(), lease, for: hour, sweepAfter: .zero))
@@ -304,7 +304,8 @@ struct PurchaseStoreTests {
 
   @Test func `a job whose id was given to another registration touches nothing of it`() async throws {
     try await with { (store, _, _) async throws in
-      // Undone after its publish timed out; the client has used the id for something else since.
+      // The gateway undid this claim after its publish timed out. Since then the client has used the id for another
+      // registration.
       let ghost = job("x", customer: 7, transaction: "100")
       let real = job("x", customer: 8, transaction: "200")
       #expect(try await claim(store, real) == .claimed)
@@ -336,7 +337,7 @@ struct PurchaseStoreTests {
   @Test func `a budget gives one second's calls at once and then makes wait, and a pause stops all`() async throws {
     try await with { (store, _, _) async throws in
       let place = Self.place("a", ["x"], perSecond: 5)
-      // In one go: five hundred calls would take a minute and a half to be given one after the other.
+      // All calls at once: five hundred calls one after the other would take a minute and a half.
       let tasks = (0..<500).map { _ in Task { @LoopActor in try await store.takeCall(place) } }
       var given = 0
       for task in tasks where try await task.value == Self.granted(place, "x") { given += 1 }
@@ -364,7 +365,7 @@ struct PurchaseStoreTests {
       }
       #expect(wait > .seconds(50) && wait <= .seconds(100))
       #expect(try await store.takeCall(place) == Self.granted(place, "often"))
-      // The same numbers count for the call that comes with a lease, and for the endpoint that the route names.
+      // The same budgets count for the call that comes with a lease, and for the endpoint that the route names.
       guard case .taken(let lease) = try await store.takeLease(job(), for: hour, sweepAfter: hour, places: [place])
       else { throw NeverHappened(description: "a lease") }
       #expect(lease.call == CallGrant(place: place.name, endpoint: "often"))
@@ -399,7 +400,7 @@ struct PurchaseStoreTests {
       guard case .taken(let second) = try await take(job()) else { throw NeverHappened(description: "the second") }
       #expect(second.call == CallGrant(place: "app|Sandbox", endpoint: "info"))
 
-      // Without a call there is no run, and no lease to give back; the sweep waits as well.
+      // Without a call there is no run, and no lease to give back. The sweep waits as well.
       try await store.release(job(), second, isRetrying: false, sweepAfter: .zero, route: "app|Sandbox|statuses")
       try await store.pause(places[1], "statuses", for: .seconds(60))
       guard case .wait(let wait) = try await take(job()) else { throw NeverHappened(description: "a wait") }
@@ -429,7 +430,7 @@ struct PurchaseStoreTests {
         job("b"), second, granted, retention: hour, sweepAfter: hour, route: nil, reuse: hour)
       let third = try await take(job("c"))
       #expect(third.covered == granted && third.call == nil)
-      // What is covered covers on, for no longer than the answer said.
+      // A covered result covers further registrations, but no longer than the answer said.
       _ = try await store.finalize(job("c"), third, granted, retention: hour, sweepAfter: hour, route: nil)
       #expect(try await take(job("d")).covered == granted)
     }

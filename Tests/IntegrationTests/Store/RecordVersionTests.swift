@@ -7,7 +7,7 @@ import Store
 import TestSupport
 import Testing
 
-/// Records that a newer process wrote: each is refused, and stays as it is.
+/// Records that a newer process wrote: every operation refuses them and leaves them unchanged.
 @Suite(
   .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(30))
 )
@@ -131,7 +131,7 @@ struct RecordVersionTests {
     await redis.stop()
   }
 
-  /// Writes what a process of the next version might: every field has another meaning.
+  /// Writes a record like a process of the next version: every field has another meaning.
   private func write(_ meeting: Meeting, version: String, _ redis: RedisClient, _ prefix: String) async throws {
     if meeting.isHash {
       _ = try await redis.send([
@@ -198,7 +198,7 @@ struct RecordVersionTests {
       #expect(try await store.claim(Self.job, checksCustomer: false, sweepAfter: .zero) == .claimed)
       let due = try await store.dueJobs(limit: 10, lookAgainAfter: Self.hour)
       #expect(due == DueJobs(jobs: [Self.job], newer: 3, unreadable: 1))
-      // Each is looked at again, later.
+      // The sweep looks at each of them again, later.
       #expect(try await redis.send(["ZCARD", prefix + "open"]).integer == 5)
       #expect(try await store.dueJobs(limit: 10, lookAgainAfter: Self.hour) == DueJobs())
     }

@@ -7,7 +7,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// The scripts that keep webhook endpoints, each against a real Redis.
+/// The scripts for webhook endpoints, each against a real Redis.
 @Suite(
   .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(30))
 )
@@ -61,7 +61,7 @@ struct WebhookEndpointStoreTests {
       #expect(try await list(store) == [kept, plain].sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) })
       #expect(try await store.endpoint(2, "ep_full") == nil)
       #expect(try await list(store, 2).isEmpty)
-      // A script that is run again finds its own work.
+      // A script that runs again finds its own work.
       #expect(try await created(store, full) == kept)
     }
   }
@@ -96,7 +96,7 @@ struct WebhookEndpointStoreTests {
       _ = try await store.change(1, "ep_a") { _, _ in }
       _ = try await store.replace(1, topic: "t", with: [])
       #expect(try await store.endpoints(1, since: last) == nil)
-      // A Redis that has lost everything.
+      // Redis has lost everything.
       for key in ["webhooks:1", "webhooks-version:1"] { _ = try await redis.send(["DEL", prefix + key]) }
       #expect(try await store.endpoints(1, since: last)?.endpoints.isEmpty == true)
     }
@@ -137,7 +137,7 @@ struct WebhookEndpointStoreTests {
       _ = try await redis.send(["HDEL", prefix + "webhook:1:ep_b", "url"])
       #expect(try await store.delete(1, "ep_b"))
       #expect(try await list(store).map(\.id) == ["ep_a"])
-      // Listed without a record: nobody may take it for deleted.
+      // The endpoint is listed, but has no record: no reader may take it for deleted.
       _ = try await redis.send(["DEL", prefix + "webhook:1:ep_a"])
       await #expect(throws: RedisError.self) { _ = try await store.endpoints(1) }
     }
@@ -172,7 +172,7 @@ struct WebhookEndpointStoreTests {
   }
 
   @Test func `who is deleted while it is changed stays deleted`() async throws {
-    // One connection keeps the order: the deletion is sent before the change is.
+    // One connection keeps the order: it sends the deletion before the change.
     try await with(connections: 1) { (store, redis, prefix) async throws in
       _ = try await created(store, endpoint())
       var deletion: Task<Bool, any Error>?
@@ -216,7 +216,7 @@ struct WebhookEndpointStoreTests {
       let first = try await store.health(1, ["ep_a"])
       #expect(first[0].disabled?.reason == .request)
       #expect(first[0].disabled?.at ?? 0 > 1_600_000_000_000)
-      // Once more changes nothing: since when it is off stays true.
+      // Once more changes nothing: the time of the disabling stays the same.
       #expect(try await store.disable(1, "ep_a"))
       #expect(try await store.health(1, ["ep_a"]) == first)
 
@@ -231,7 +231,7 @@ struct WebhookEndpointStoreTests {
       #expect(try await store.enable(1, "file", isConfigured: true))
       #expect(try await store.health(1, ["file", "ep_a"]) == [EndpointHealth(), EndpointHealth()])
       #expect(try await store.enable(1, "file") == false)
-      // One that is enabled already goes on failing.
+      // An endpoint that is already enabled keeps its failures.
       _ = try await redis.send(["HSET", prefix + "webhook-health:1:ep_a", "failing_since", "5"])
       #expect(try await store.enable(1, "ep_a"))
       #expect(try await store.health(1, ["ep_a"]) == [EndpointHealth(failingSince: 5)])

@@ -6,7 +6,7 @@ import Redis
 import TestSupport
 import Testing
 
-/// The documented form of subscriptions against a real Redis: a list that replaces a list.
+/// The documented form of subscriptions against a real Redis: a new list replaces the old one.
 @Suite(
   .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(30))
 )
@@ -58,7 +58,7 @@ struct WebhookSubscriptionTests {
       #expect(second.removed == ["1"])
       #expect(second.endpoints[1] == first.endpoints[1])
       #expect(try await store.endpoint(1, "1") == nil)
-      // Its address comes back as an endpoint of its own, without the old one's health.
+      // The same address returns as a new endpoint, without the old one's health.
       let third = try await replace(store, [subscription("a", "6")])
       #expect(third.new == ["6"])
       #expect(try await store.health(1, ["1", "6"]) == [EndpointHealth(), EndpointHealth()])
@@ -86,7 +86,7 @@ struct WebhookSubscriptionTests {
       #expect(again.secrets == [.init(key: [7])])
       let other = try await replace(store, [subscription("a", "3", key: [8], hasOwnKey: true)]).endpoints[0]
       #expect(other.secrets == [.init(key: [8])])
-      // The first key is another one than the last that was put.
+      // The first key is not the last key that was put.
       let back = try await replace(store, [subscription("a", "4", key: [9], hasOwnKey: true)]).endpoints[0]
       #expect(back.secrets == [.init(key: [9])])
     }
