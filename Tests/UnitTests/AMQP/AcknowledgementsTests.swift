@@ -2,7 +2,7 @@ import Testing
 
 @testable import AMQP
 
-/// Which acknowledgements a turn's worth of answers comes to, by value.
+/// The acknowledgements for the answers of one turn, by value.
 struct AcknowledgementsTests {
   private func answers(delivered: ClosedRange<UInt64>, _ acknowledged: UInt64...) -> [String] {
     var acknowledgements = Acknowledgements()
@@ -34,7 +34,7 @@ struct AcknowledgementsTests {
     acknowledgements.returned(2)
     let taken = [2, 1, 1, 3, 99].map { acknowledgements.acknowledge($0) }
     #expect(taken == [false, true, false, true, false])
-    // The second was given back, so the broker does not count it among those up to the third.
+    // The consumer gave the second message back, so the broker does not count it among those up to the third.
     let first = acknowledgements.take()
     #expect(first == [.init(tag: 3, multiple: true)])
     let second = acknowledgements.take()

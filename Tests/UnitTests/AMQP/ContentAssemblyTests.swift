@@ -3,7 +3,7 @@ import Testing
 
 @testable import AMQP
 
-/// Contents put together from frames.
+/// The assembly of contents from frames.
 struct ContentAssemblyTests {
   private let properties: AMQPProperties = {
     var properties = AMQPProperties()
@@ -51,7 +51,7 @@ struct ContentAssemblyTests {
     }
   }
 
-  /// Frames that belong to nothing make nothing, and a half-finished content does not leak into the next.
+  /// A frame without a content makes no message, and a half-finished content does not leak into the next one.
   @Test func violationsOfTheOrder() throws {
     var assembly = ContentAssembly<String>()
     #expect(assembly.header(properties, bodySize: 0) == nil)
@@ -88,7 +88,7 @@ struct BackoffTests {
     }
   }
 
-  /// A fleet that lost its broker must not come back in step.
+  /// After an outage, the processes of a fleet must not reconnect in step.
   @Test func delaysDiffer() {
     let delays = (1...50).map { _ in
       var backoff = Backoff()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AMQP
 
-/// Frames to the byte, as AMQP 0-9-1 section 4.2.3 and the XML of its methods have them.
+/// Frames to the byte, after AMQP 0-9-1 section 4.2.3 and the XML of its methods.
 struct FrameBufferTests {
   private let ok = AMQP_STATUS_OK.rawValue
 

@@ -2,13 +2,13 @@ import Testing
 
 @testable import AMQP
 
-/// Confirms matched with messages, in every order that a broker may send them.
+/// Matches confirms with messages, in every order in which a broker may send them.
 struct PublishConfirmsTests {
   private typealias Confirms = PublishConfirms<String>
 
   private static let now = ContinuousClock.now
 
-  /// As many messages as asked for, `a`, `b` and so on, of which some must be confirmed by now.
+  /// So many messages, `a`, `b` and so on; some of them are overdue.
   private func confirms(_ count: Int, overdue: Set<String> = []) -> Confirms {
     var confirms = Confirms()
     for name in "abcde".map(String.init).prefix(count) {
@@ -75,7 +75,7 @@ struct PublishConfirmsTests {
     #expect(confirms.settled(1, multiple: false, isAck: false).map(\.1) == [.refused])
   }
 
-  /// The same message may be in flight twice; each return belongs to the oldest that has none.
+  /// The same message may be in flight twice. Each return belongs to the oldest one without a return.
   @Test func returnsOfOneIdGoInOrder() {
     var confirms = Confirms()
     for name in ["first", "second", "third"] { _ = confirms.add("same", name) }
@@ -104,7 +104,7 @@ struct PublishConfirmsTests {
     #expect(texts(confirms.settled(3, multiple: true, isAck: true)) == ["a confirmed", "c confirmed"])
   }
 
-  /// A broker may say "multiple" even for a single tag, and late: no message behind that tag is confirmed by it.
+  /// A broker may say "multiple" even for a single tag, and late. It confirms no message behind that tag.
   @Test
   func lateMultipleConfirmsNothingBehindItsTag() {
     var confirms = confirms(3, overdue: ["a"])

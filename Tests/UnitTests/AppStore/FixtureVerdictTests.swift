@@ -9,7 +9,7 @@ import Testing
 /// Every fixture gets the verdict of Apple's own library, except where docs/internals/verification.md says that we are
 /// stricter.
 struct FixtureVerdictTests {
-  /// A row of either table; one calls the environment `env` and the bundle id `bundle`.
+  /// A row of either table. One table calls the environment `env` and the bundle id `bundle`.
   struct Row: Decodable {
     var file: String
     var method: String
@@ -50,14 +50,14 @@ struct FixtureVerdictTests {
     }
   }
 
-  /// Accepted by Apple's library, refused here on purpose.
+  /// Apple's library accepts these; this project refuses them on purpose.
   static let stricter: [String: Rejection.Reason] = [
     "jws/x5c-leaf-trailing-byte.jws": .certificateInvalid,
     "jws/signed-date-missing.jws": .dateMissing,
     "jws/signed-date-string.jws": .malformed,
     "jws/price-string.jws": .malformed,
     "jws/padded-base64url.jws": .malformed,
-    // Readers disagree on which of two equal members counts (Python takes the last one), so neither does.
+    // Readers disagree on which of two equal members counts (Python takes the last one), so neither counts.
     "jws/dup-key-bundle-last-good.jws": .malformed,
     "jws/transaction-as-renewal-info.jws": .kindMismatch,
   ]
@@ -106,7 +106,7 @@ struct FixtureVerdictTests {
     }
   }
 
-  /// The only data here that Apple signed for real, with its P-384 authorities and the built-in roots.
+  /// The only data here that Apple really signed, with its P-384 authorities and the built-in roots.
   @Test(
     .enabled(
       if: Fixtures.hasApples, Comment(rawValue: Fixtures.withoutApples("a notification that Apple signed for real"))))
@@ -145,7 +145,7 @@ struct FixtureVerdictTests {
     #expect(try jws.decoded(as: TransactionPayload.self).price == 9_007_199_254_740_993)
   }
 
-  /// Authorities made by another library: markers, and validity at the date of signing.
+  /// Authorities that another library made: markers, and validity at the date of signing.
   @Test(arguments: [
     ("transaction.jws", "jws-root.der", nil),
     ("transaction-no-leaf-oid.jws", "jws-no-leaf-oid-root.der", Rejection.Reason.markerOIDMissing),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AppStore
 
-/// What payload fields may look like.
+/// The allowed forms of payload fields.
 struct PayloadDecodingTests {
   private func transaction(_ json: String) throws -> TransactionPayload {
     try TransactionPayload(JSONText(Array(json.utf8)))
@@ -35,7 +35,7 @@ struct PayloadDecodingTests {
     #expect(payload.price == 9_007_199_254_740_993)
   }
 
-  /// Fields are read by names that the compiler does not compare with the properties'.
+  /// The decoder reads fields by name. The compiler does not compare these names with the names of the properties.
   @Test func everyFieldIsRead() throws {
     var payload = TransactionPayload()
     payload.transactionId = "1"
@@ -88,9 +88,9 @@ struct PayloadDecodingTests {
     #expect(fields.count == Mirror(reflecting: payload).children.count)
     for field in fields.keys.map(\.text) {
       #expect(try transaction(#"{"\#(field)":null}"#) == TransactionPayload())
-      // Anything may be in what is passed on as it is.
+      // This field passes on any value unchanged.
       guard field != "advancedCommerceInfo" else { continue }
-      // The rule for dates, so that one that is added later is read by it.
+      // The rule for dates; the test applies it to every date field that is added later.
       if field.hasSuffix("Date") {
         #expect(try transaction(#"{"\#(field)":7.5}"#) == transaction(#"{"\#(field)":7}"#))
       } else {

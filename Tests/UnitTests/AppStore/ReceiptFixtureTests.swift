@@ -66,7 +66,7 @@ struct ReceiptFixtureTests {
     #expect(anchored.receipt(text, expecting: Self.any).rejection?.reason == .environmentMismatch)
   }
 
-  /// Everybody who has Xcode has the key of its certificate, so it must not be a root of anything.
+  /// Every user of Xcode has the key of its certificate, so the certificate must not be a root.
   @Test(
     .enabled(if: Fixtures.hasApples, Comment(rawValue: Fixtures.withoutApples("the certificate of Xcode's receipts"))))
   func xcodeIsNoRoot() throws {
@@ -120,10 +120,10 @@ struct ReceiptFixtureTests {
     #expect(try verifier(nil).receipt(jws, expecting: Self.any).rejection?.reason == .kindMismatch)
   }
 
-  /// Every byte of a real receipt changed, one at a time: none of them is taken for what Apple signed.
+  /// Changes every byte of a real receipt, one at a time: the verifier never takes a changed receipt for Apple's.
   ///
-  /// A byte that is not covered by a signature may be changed without harm (an unread certificate, an unused
-  /// parameter), but then the content must still be the genuine one.
+  /// If no signature covers a byte, a change of it may do no harm (an unread certificate, an unused parameter). But
+  /// then the content must still be the genuine one.
   @Test(
     .enabled(if: Fixtures.hasApples, Comment(rawValue: Fixtures.withoutApples("each byte of a real receipt changed"))))
   func changedBytesOfARealReceipt() throws {
@@ -131,7 +131,7 @@ struct ReceiptFixtureTests {
     try changeBytes(of: bytes, verifier(nil))
   }
 
-  /// The same of a minted receipt.
+  /// The same for a minted receipt.
   @Test func changedBytes() throws {
     let bytes = try Fixtures.minted.bytes("authority/receipt.der")
     try changeBytes(of: bytes, verifier("authority/receipt-root.der", of: .minted))

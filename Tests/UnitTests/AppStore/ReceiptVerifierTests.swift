@@ -6,9 +6,9 @@ import Testing
 
 @testable import AppStore
 
-/// What the receipt verifier refuses, each with everything else right.
+/// Receipts that the verifier refuses. Each has one fault, and everything else is right.
 struct ReceiptVerifierTests {
-  /// A chain like Apple's with every detail open to change, and receipts signed with it.
+  /// A chain like Apple's with changeable details, and receipts that it signs.
   private struct Authority {
     let root: CertificateAuthority
     let intermediate: CertificateAuthority
@@ -31,7 +31,7 @@ struct ReceiptVerifierTests {
     }
   }
 
-  /// When all receipts here are made: now, since the certificates are made now as well.
+  /// The creation date of all receipts here: now, because the tests make the certificates now as well.
   private static let created = unixMilliseconds() / 1000 * 1000
   private static let apps = AcceptedApps([AcceptedApps.App(bundleId: "com.example")])
 
@@ -87,11 +87,11 @@ struct ReceiptVerifierTests {
     // Same names, other keys.
     #expect(try reason(other.sign(content)) == .chainUntrusted)
     #expect(try reason(other.signer.signedMessage(content, enclosing: [authority.intermediate.certificate])) != nil)
-    // Nothing in between, and signed by what must only issue.
+    // The first has no intermediate. The key that signs the second may only issue certificates.
     #expect(try reason(authority.signer.signedMessage(content, enclosing: [])) == .chainUntrusted)
     #expect(
       try reason(authority.intermediate.signedMessage(content, enclosing: [authority.root.certificate])) != nil)
-    // The pinned root itself is no signer of receipts.
+    // The pinned root itself must not sign receipts.
     #expect(try reason(authority.root.signedMessage(content, enclosing: [])) == .chainUntrusted)
     let unmarked = try Authority(leafMarkers: [])
     #expect(
@@ -121,7 +121,7 @@ struct ReceiptVerifierTests {
     #expect(try reason(without(1)) == .bundleIdMismatch)
     #expect(try reason(without(3)) == .dateMissing)
     #expect(try reason(without(0)) == nil)
-    // What is read must be there once; what is not read may be repeated.
+    // An attribute that the verifier reads must occur exactly once; any other may be repeated.
     #expect(try reason(attributes + [attribute(2, text("com.other"))]) == .malformed)
     #expect(try reason(attributes + [creationDate]) == .malformed)
     #expect(try reason(attributes + [attribute(9999, [])]) == nil)
@@ -138,7 +138,7 @@ struct ReceiptVerifierTests {
     #expect(try reason(unknown) == .environmentMismatch)
   }
 
-  /// A receipt that does not say where it is from may be from either, so both must be accepted.
+  /// A receipt without a type may come from either environment, so the request must accept both.
   @Test func withoutType() throws {
     let authority = try Authority()
     let message = try authority.sign(der(0x31, attributes.dropFirst().flatMap { $0 }))
@@ -149,7 +149,7 @@ struct ReceiptVerifierTests {
     #expect(try authority.verifier.receipt(message, expecting: Self.apps).payload != nil)
   }
 
-  /// U+212A (KELVIN SIGN) equals `K` as a text of Swift's.
+  /// U+212A (KELVIN SIGN) equals `K` as a Swift `String`.
   @Test func `a bundle id is its bytes`() throws {
     let authority = try Authority()
     let apps = AcceptedApps([AcceptedApps.App(bundleId: "com.example.Kiosk")])

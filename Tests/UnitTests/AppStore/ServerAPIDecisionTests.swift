@@ -2,7 +2,7 @@ import Testing
 
 @testable import AppStore
 
-/// Decisions around the calls, as values.
+/// Decisions about the calls, by value.
 struct ServerAPIDecisionTests {
   static let now: Int64 = 1_700_000_000_000
 

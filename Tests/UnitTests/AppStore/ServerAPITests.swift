@@ -6,7 +6,7 @@ import Testing
 
 @testable import AppStore
 
-/// The calls as Apple would see them, and its answers as the worker sees them.
+/// The calls as Apple sees them, and its answers as the worker sees them.
 @LoopActor
 struct ServerAPITests {
   /// Answers every request with one response and keeps the requests.
@@ -14,7 +14,7 @@ struct ServerAPITests {
   final class Recorder {
     var requests: [HTTPClientRequest] = []
     var response: HTTPClientResponse
-    /// Answered first, one after the other.
+    /// The first answers, one after the other.
     var pages: [HTTPClientResponse] = []
     var failure: HTTPClientError?
     nonisolated init(_ response: HTTPClientResponse) { self.response = response }
@@ -65,7 +65,7 @@ struct ServerAPITests {
     let all = try await api(recorder).allTransactions(
       "1", filter: filter, since: "r0", in: .production, for: app())
     #expect(all.elements == ["a", "b", "c", "d"] && all.next == "r3")
-    // The same filter with every revision, as Apple asks.
+    // Every revision repeats the filter, as Apple requires.
     #expect(
       recorder.requests.map { $0.url.split(separator: "?").last.map(String.init) } == [
         "revision=r0&productId=p", "revision=r1&productId=p", "revision=r2&productId=p",
@@ -127,7 +127,7 @@ struct ServerAPITests {
 
     #expect(try tokens.authorization(for: app, now: Self.now + 599_000) == authorization)
     #expect(try tokens.authorization(for: app, now: Self.now + 600_000) != authorization)
-    // ECDSA is random, so that the same claims signed again give another text.
+    // ECDSA is random, so a second signature of the same claims gives another text.
     #expect(try tokens.authorization(for: app, now: Self.now - 1000) != authorization)
     let other = AppCredentials(bundleId: "com.other", issuerId: "issuer", keyId: "KEY", key: app.key)
     #expect(try tokens.authorization(for: other, now: Self.now) != authorization)

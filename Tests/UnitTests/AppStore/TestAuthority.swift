@@ -3,12 +3,12 @@ import FoundationEssentials
 
 @testable import AppStore
 
-/// A small authority made like Apple's, of which every detail can be wrong: a root, an intermediate and a leaf, and
-/// texts signed with the leaf's key.
+/// A small authority like Apple's: a root, an intermediate and a leaf, and texts that the leaf's key signs. Tests can
+/// make every detail wrong.
 ///
-/// The certificates are written as DER here, so that faults which no honest tool issues can be had.
+/// It writes the certificates as DER itself, because an honest tool does not issue such faults.
 struct TestAuthority {
-  /// What is certified, and how.
+  /// The details of a certificate.
   struct Details {
     var isCA: Bool?
     /// The bits of the key usage extension; `nil` leaves it out.
@@ -29,7 +29,7 @@ struct TestAuthority {
   static let leafMarker: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x63, 0x64, 0x06, 0x0b, 0x01]
   /// 1.2.840.113635.100.6.2.1
   static let intermediateMarker: [UInt8] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x63, 0x64, 0x06, 0x02, 0x01]
-  /// Within the validity of all certificates by default: 2024-07-03.
+  /// A date within the default validity of all certificates: 2024-07-03.
   static let signedDate: Int64 = 1_720_000_000_000
 
   let leafKey: P256PrivateKey
@@ -55,7 +55,7 @@ struct TestAuthority {
     SignedDataVerifier(roots: TrustedRoots([try Certificate(der: root)]), cachedChains: cachedChains)
   }
 
-  /// Returns a JWS like Apple's; the header and the certificates can be changed.
+  /// Returns a JWS like Apple's; tests can change the header and the certificates.
   func sign(
     _ payload: String, x5c: [[UInt8]]? = nil, header: [String: String] = ["alg": "\"ES256\""],
     key: P256PrivateKey? = nil

@@ -4,7 +4,8 @@ import Testing
 
 @testable import AppStore
 
-/// Roots from files: what replaces the built-in ones must be readable in full or not be used at all.
+/// Roots from files: a file that replaces the built-in roots must be readable in full, or the verifier must not use it
+/// at all.
 struct TrustedRootsTests {
   private func withFile(_ bytes: [UInt8], _ body: (String) throws -> Void) throws {
     let file = FileManager.default.temporaryDirectory.appending(path: "countersign-root-\(UUID().uuidString)")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AppStore
 
-/// What the verifier refuses, each with everything else right.
+/// Data that the verifier refuses. Each has one fault, and everything else is right.
 struct VerifierTests {
   private let apps = AcceptedApps([AcceptedApps.App(bundleId: "com.example", appAppleId: 1234)])
 
@@ -60,7 +60,8 @@ struct VerifierTests {
     #expect(verifier.transaction(text, expecting: apps).rejection?.reason == .signatureInvalid)
   }
 
-  /// The signature is checked before the chain: a foreign chain whose key did not sign is told as a wrong signature.
+  /// The verifier checks the signature before the chain. If the key of a foreign chain did not sign, it reports a
+  /// wrong signature.
   @Test func signatureComesFirst() throws {
     let (authority, other) = (try TestAuthority(), try TestAuthority())
     let text = try authority.sign("{}", x5c: [other.leaf, other.intermediate, authority.root])
@@ -137,7 +138,7 @@ struct VerifierTests {
     #expect(try authority.verifier().transaction(authority.sign(transaction()), expecting: apps).payload != nil)
   }
 
-  /// A leaf of the root itself, with a genuine but unrelated intermediate beside it.
+  /// The root itself issued the leaf. Beside it lies a genuine but unrelated intermediate.
   @Test func intermediateMustBeUsed() throws {
     try expectRejection(.chainUntrusted, of: TestAuthority(leafIsIssuedByRoot: true))
   }
@@ -146,7 +147,7 @@ struct VerifierTests {
     try expectRejection(.certificateInvalid, of: TestAuthority(leafKeyPEM: KeyTests.p384Public))
   }
 
-  /// Every character of the text is covered by the signature or is the signature.
+  /// The signature covers every character of the text, or the character belongs to the signature.
   @Test func everyChangedCharacterIsNoticed() throws {
     let authority = try TestAuthority()
     let verifier = try authority.verifier()
@@ -198,7 +199,7 @@ struct VerifierTests {
     let verifier = try authority.verifier()
     let late = transaction { $0.signedDate = 1_722_470_400_000 }
     let early = transaction { $0.signedDate = 1_704_067_199_999 }
-    // Once with nothing cached, once with the chain in the cache: the answers must be the same.
+    // Once without a cached chain, once with it: the answers must be the same.
     for cached in [0, 1] {
       #expect(verifier.signatures.cache.count == cached)
       for payload in [late, early] {
@@ -234,7 +235,7 @@ struct VerifierTests {
     #expect(cache.count == 2)
     #expect(cache.entry(for: [1]) != nil && cache.entry(for: [2]) == nil && cache.entry(for: [3]) != nil)
     #expect(cache.header([1, 0]) == nil && cache.header([2, 0]) != nil && cache.header([3, 0]) != nil)
-    // Used just now, so that 2 stays when another comes.
+    // The test has just used header 2, so it stays when another one comes.
     #expect(cache.header([2, 0])?.midstate.hash(followedBy: [7]) == SHA256.hash([2, 0, 7]))
     cache.insert(entry, for: [4], header: [4, 0])
     #expect(cache.header([2, 0]) != nil && cache.header([3, 0]) == nil && cache.header([2]) == nil)
@@ -265,7 +266,7 @@ struct VerifierTests {
     #expect(try reason { $0.environment = .production } == nil)
   }
 
-  /// Each app has its own environments: one's sandbox does not open another's.
+  /// Each app has its own environments: the sandbox of one app does not open another app.
   @Test func environmentsBelongToTheirApp() throws {
     let authority = try TestAuthority()
     let apps = AcceptedApps([
@@ -358,9 +359,9 @@ struct VerifierTests {
     #expect(try verdict(TestAuthority().sign(transaction()), nil).rejection?.reason == .chainUntrusted)
   }
 
-  // MARK: Names that only look alike, and members that stand twice
+  // MARK: Names that only look alike, and repeated members
 
-  /// U+212A (KELVIN SIGN) equals `K` as a text of Swift's: another app could sign for itself and be taken for this one.
+  /// U+212A (KELVIN SIGN) equals `K` as a Swift `String`: otherwise another app could pass as this one.
   @Test(arguments: [("com.example.Kiosk", "com.example.\u{212A}iosk"), ("com.exampl\u{e9}", "com.example\u{301}")])
   func `a bundle id is its bytes`(ours: String, other: String) throws {
     let authority = try TestAuthority()
@@ -372,7 +373,7 @@ struct VerifierTests {
     }
     #expect(try reason(ours) == nil)
     #expect(try reason(other) == .bundleIdMismatch)
-    // Two apps, and not the second one in place of the first.
+    // Two apps; the second one does not replace the first.
     let both = AcceptedApps([
       AcceptedApps.App(bundleId: ours, environments: [.sandbox]),
       AcceptedApps.App(bundleId: other, environments: [.production]),
@@ -426,7 +427,7 @@ struct VerifierTests {
     #expect(try authority.verifier().transaction(text, expecting: apps).rejection?.reason == .malformed)
   }
 
-  // MARK: Environments that Apple does not sign for
+  // MARK: Environments for which Apple does not sign
 
   @Test func xcodeOnlyWhenAccepted() throws {
     let authority = try TestAuthority()
@@ -438,7 +439,7 @@ struct VerifierTests {
     #expect(verifier.transaction(text, expecting: developer).payload?.environment == .xcode)
     let forged = try authority.sign(payload, x5c: [authority.leaf], key: .generate())
     #expect(verifier.transaction(forged, expecting: developer).rejection?.reason == .signatureInvalid)
-    // Accepting Xcode does not make anything else pass with a chain of one.
+    // A verifier that accepts Xcode still refuses any other data with a chain of one.
     let sandbox = try authority.sign(String(decoding: try encoded(transaction()), as: UTF8.self), x5c: [authority.leaf])
     #expect(verifier.transaction(sandbox, expecting: developer).rejection?.reason == .chainLengthInvalid)
     let both = AcceptedApps([AcceptedApps.App(bundleId: "com.example", environments: [.xcode, .sandbox])])
@@ -454,7 +455,7 @@ struct VerifierTests {
     #expect(verifier.signatures.cache.count == 0, sourceLocation: sourceLocation)
   }
 
-  /// What Apple signs with the same keys for other purposes is no renewal information.
+  /// Apple signs other data with the same keys. Such data is no renewal information.
   @Test(arguments: [
     #"{"originalTransactionId":"1","appAppleId":1,"environment":"Sandbox","signedDate":1720000000000}"#,
     #"{"originalTransactionId":"1","requestIdentifier":"x","environment":"Sandbox","signedDate":1720000000000}"#,
@@ -468,7 +469,7 @@ struct VerifierTests {
       try authority.verifier().renewalInfo(text, belongingTo: transaction()).rejection?.reason == .kindMismatch)
   }
 
-  /// A key with a line break in it must not become a line of a log or of a terminal.
+  /// A key with a line break must not become a line in a log or on a terminal.
   @Test func rejectionsAreOneLine() throws {
     let text = try TestAuthority().sign(#"{"advancedCommerceInfo":{"a":1},"price":{"a":1},"x\nrejected: y":1}"#)
     let rejection = try TestAuthority().verifier().transaction(text, expecting: apps).rejection

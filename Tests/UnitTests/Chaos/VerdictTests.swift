@@ -2,9 +2,9 @@ import Testing
 
 @testable import Chaos
 
-/// The checker of `ops/chaos` sees every way in which a promise can be broken.
+/// The checker of `ops/chaos` notices every way to break a promise.
 struct VerdictTests {
-  /// Two synchronizations of one transaction, all as it should be.
+  /// A history of two synchronizations of one transaction, without any mistake.
   private var good: History {
     var history = History()
     for (number, id) in ["a", "b"].enumerated() {
@@ -46,7 +46,7 @@ struct VerdictTests {
     #expect(verdict.holds && verdict.problems.isEmpty)
     #expect(verdict.attempted == 3 && verdict.accepted == 2 && verdict.finalized == 2 && verdict.events == 2)
     #expect(verdict.longestDelay == 290)
-    // At least once: the same event again harms nobody.
+    // At least once: the same event again does no harm.
     #expect(self.verdict { $0.events.append(self.event("a", version: 1)) }.holds)
   }
 
@@ -59,7 +59,7 @@ struct VerdictTests {
   @Test func lost() {
     #expect(verdict { $0.events.removeFirst() }.lost == ["a"])
     #expect(!verdict { $0.webhooks.removeFirst() }.holds)
-    // Of a wiped broker one witness is enough, and none is not.
+    // After a wipe of the broker one witness is enough; no witness is a loss.
     let wiped = Verdict.Expectations(losesQueues: true)
     #expect(verdict(wiped) { $0.events.removeFirst() }.holds)
     #expect(verdict(wiped) { $0.webhooks.removeFirst() }.holds)
@@ -83,7 +83,7 @@ struct VerdictTests {
   }
 
   @Test func withoutAnAnswer() {
-    // Nobody was promised anything, but what takes effect does so once.
+    // The client got no promise, but whatever takes effect must do so once.
     let unanswered: (inout History) -> Void = {
       $0.registrations.append(
         History.Registration(id: "d", transaction: "1002", sentAt: 1, answeredAt: 2, answer: .unknown))
@@ -110,7 +110,7 @@ struct VerdictTests {
       $0.wipedAt = 1300
     }
     #expect(forgotten.holds && forgotten.finalized == 2)
-    // What was finalized after the last wipe has a status.
+    // A synchronization finalized after the last wipe has a status.
     #expect(
       !verdict(forgetful) {
         $0.statuses["b"] = nil
@@ -130,7 +130,7 @@ struct VerdictTests {
       ($0.statuses["a"], $0.statuses["b"]) = ($0.statuses["b"], $0.statuses["a"])
     }
     #expect(!verdict(Verdict.Expectations(), swapped).holds)
-    // With claims gone, only who has seen an event may rely on the order.
+    // Without claims, only a client that has seen an event may rely on the order.
     let forgetful = Verdict.Expectations(forgetsStatuses: true)
     #expect(verdict(forgetful, swapped).holds)
     #expect(
@@ -159,7 +159,7 @@ struct VerdictTests {
   }
 
   @Test func broughtBack() {
-    // Before the event, it was the sweep that saved it; afterwards it only tells the event again.
+    // A sweep before the event saved the synchronization; a later one only tells the event again.
     #expect(!verdict { $0.sweeps["a"] = 1200 }.holds)
     #expect(verdict { $0.sweeps["a"] = 1400 }.holds)
     #expect(verdict { $0.sweeps["c"] = 3 }.holds)
@@ -184,7 +184,7 @@ struct VerdictTests {
   }
 
   @Test func unseen() {
-    // A number that was not read is not a zero.
+    // An unread number is not a zero.
     #expect(!verdict { $0.statusReads = 0 }.holds)
     #expect(!verdict { $0.unreadMetrics = ["worker-1"] }.holds)
     #expect(!verdict { $0.lingeringClaims = ["100"] }.holds)
@@ -206,7 +206,7 @@ struct VerdictTests {
     let any = Verdict.Expectations()
     #expect(verdict(any, told("PURCHASE_REVOKED", offer: nil, transaction: "1021")).holds)
     #expect(verdict(any, told("PURCHASE_SYNCHRONIZED", offer: "S2", transaction: "1051")).holds)
-    // Access that the purchase does not give, another offer, access without a word, and a refusal for the owner.
+    // Access that the purchase does not give, another offer, access without an offer, and a refusal of the owner.
     #expect(!verdict(any, told("PURCHASE_SYNCHRONIZED", offer: "S1", transaction: "1021")).holds)
     #expect(!verdict(any, told("PURCHASE_SYNCHRONIZED", offer: "S1", transaction: "1051")).holds)
     #expect(!verdict(any, told("PURCHASE_SYNCHRONIZED", offer: nil)).holds)
@@ -230,7 +230,7 @@ struct VerdictTests {
     }
     #expect(!verdict(Verdict.Expectations(), another).holds)
     #expect(verdict(Verdict.Expectations(), refused).holds)
-    // Owners are forgotten with everything else.
+    // Redis has forgotten the owners with everything else.
     let forgetful = Verdict.Expectations(forgetsStatuses: true)
     #expect(verdict(forgetful, another).holds && verdict(forgetful, refused).holds)
   }
@@ -264,10 +264,10 @@ struct VerdictTests {
 
   @Test func budget() {
     let limited = Verdict.Expectations(callsPerSecond: 2)
-    // A second's worth at once, what comes up to 0.75 seconds late, and one for the rounding.
+    // The budget of one second at once, the calls that come up to 0.75 seconds late, and one for the rounding.
     #expect(verdict(limited, calls([0, 1, 2, 3])).holds)
     #expect(!verdict(limited, calls([0, 1, 2, 3, 4])).holds)
-    // After that, and before it, only as much as comes again.
+    // Before and after that, only the calls that the budget refills.
     #expect(verdict(limited, calls((0..<60).map { $0 * 500 } + [29_501, 29_502])).holds)
     #expect(!verdict(limited, calls((0..<60).map { $0 * 400 })).holds)
     #expect(verdict(limited, calls([0, 1], "sandbox")).holds)
@@ -281,7 +281,7 @@ struct VerdictTests {
         $0.calls[0].retryAt = 3000
       }
     }
-    // What is under way may still arrive, and then nothing before the time that Apple has named.
+    // Calls under way may still arrive. After them no call may come before the time that Apple has named.
     #expect(after429([500, 999, 3000]).holds)
     #expect(!after429([1000]).holds && !after429([2999]).holds)
     // A 429 to a call under way makes the pause longer.

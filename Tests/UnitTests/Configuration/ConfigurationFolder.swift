@@ -24,7 +24,7 @@ final class ConfigurationFolder {
     ConfigurationLoader(file: path + "/countersign.json", environment: environment)
   }
 
-  /// Reads the settings out of a text.
+  /// Reads the settings from a text.
   func settings(_ text: String = "{}", _ environment: [String: String] = [:]) throws -> Settings {
     try write(text, to: "countersign.json")
     return try loader(environment).settings()

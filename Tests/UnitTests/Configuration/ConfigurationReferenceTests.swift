@@ -7,7 +7,7 @@ import Testing
 struct ConfigurationReferenceTests {
   private static let root = (0..<4).reduce(URL(filePath: #filePath)) { url, _ in url.deletingLastPathComponent() }
 
-  /// The tables in the documentation are those that the code makes.
+  /// The tables of the page are those that the code makes.
   @Test func documentationIsUpToDate() throws {
     let file = Self.root.appending(path: "docs/reference/configuration.md")
     let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
@@ -17,7 +17,7 @@ struct ConfigurationReferenceTests {
       "paste the output of `countersign check-config --describe` behind the head of docs/reference/configuration.md")
   }
 
-  /// Keys that are only needed in some cases are described all the same.
+  /// The page also describes keys that only some configurations need.
   @Test func keysOfSomeCases() {
     let (settings, publisher) = ConfigurationLoader.reference()
     let keys = settings.map(\.key)
@@ -55,7 +55,7 @@ struct ConfigurationReferenceTests {
     #expect(SettingsReader.variable(key) == name)
   }
 
-  /// A table's cell ends at a bar.
+  /// A bar ends a table's cell.
   @Test func noCellIsBroken() {
     for line in ConfigurationReference.markdown.split(separator: "\n") where line.hasPrefix("|") {
       #expect([4, 5].contains(line.count { $0 == "|" }), "\(line)")

@@ -131,7 +131,7 @@ struct PublisherTests {
       ])
   }
 
-  /// An endpoint for a topic that does not exist would get nothing, and nobody would know why.
+  /// An endpoint for an unknown topic would get no events, and its owner would not learn why.
   @Test(arguments: [
     #"["inappPurchaseSyncResults"]"#, "[]", #"["inappPurchaseSyncResult", "inappPurchaseSyncResult"]"#,
   ])
@@ -144,7 +144,7 @@ struct PublisherTests {
   }
 
   @Test func shortSecret() throws {
-    // 31 bytes; the line end is none of them.
+    // 31 bytes, without the line end.
     try folder.write("0123456789abcdef0123456789abcde\n", to: "publishers/hs256.secret")
     #expect(
       try mistakes(#""customerTokens": {"algorithm": "HS256", "secretFile": "hs256.secret"}"#)
@@ -175,7 +175,7 @@ struct PublisherTests {
       ])
   }
 
-  /// A publisher may write one of its own twice.
+  /// A publisher may repeat its own token, but two publishers must not share one.
   @Test func sharedToken() throws {
     let hashes = #""tokenHashes": ["\#(Self.hash)", "\#(Self.hash)"]"#
     try folder.write(#"{"publisherId": 10, \#(hashes)}"#, to: "publishers/a.json")
@@ -198,7 +198,7 @@ struct PublisherTests {
       ])
   }
 
-  /// U+212A (KELVIN SIGN) equals `K` as a text of Swift's.
+  /// U+212A (KELVIN SIGN) equals `K` as a Swift `String`.
   @Test func namesThatOnlyLookAlike() throws {
     let app = Self.app.replacing("com.a", with: "com.K")
     let webhook = Self.webhook.replacing(#""w""#, with: #""K""#)
@@ -270,7 +270,7 @@ struct PublisherTests {
     #expect(try mistakes(#""webhooks": [\#(webhook)]"#) == ["publishers/a.json: webhooks[0]: url: \(defect)"])
   }
 
-  /// What the platform team admits for endpoints of the API, it admits for those of the file.
+  /// The platform team's rules for the API's endpoints also hold for endpoints of the file.
   @Test func admittedWebhookURLs() throws {
     let addresses = WebhookAddress(
       allowsHTTP: true, policy: AddressPolicy(allowing: ["10.1.0.0/16"].compactMap { AddressBlock($0) }))
@@ -285,7 +285,7 @@ struct PublisherTests {
     #expect(try mistakes("http://10.2.2.3:8080/x").count == 1)
   }
 
-  /// Secrets, and what may hold one, put at their own keys or at others of a publisher's file.
+  /// Secrets, and values that may hold one, at their own keys or at other keys of a publisher's file.
   @Test(arguments: ["hunter2", "dir/hunter2", "-----BEGIN PRIVATE KEY-----\\nhunter2\\n"])
   func secretsAreNotShown(secret: String) throws {
     let mistakes = try mistakes(
@@ -364,7 +364,7 @@ struct PublisherTests {
     #expect(mistakes.first?.hasSuffix("expected a whole number from 1 to 999999999999") == true)
   }
 
-  /// Every file is read, whatever is wrong with the one before.
+  /// The loader reads every file, even after a mistake in an earlier one.
   @Test func mistakesOfAllFiles() throws {
     try folder.write("{", to: "publishers/a.json")
     try folder.write(#"{"publisherId": 7, "customers": 1}"#, to: "publishers/b.json")

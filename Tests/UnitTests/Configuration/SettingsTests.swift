@@ -64,7 +64,7 @@ struct SettingsTests {
     #expect(settings.logLevel == .debug)
   }
 
-  /// What is left out, null or empty is as good as not there.
+  /// A missing, null or empty value counts as absent.
   @Test func absence() throws {
     let settings = try folder.settings(#"{"worker": {}, "redis": null, "gateway": {"maxBodyBytes": null}}"#)
     #expect(settings.worker.concurrency == 200)
@@ -145,7 +145,7 @@ struct SettingsTests {
     #expect(error?.description == "\(folder.path)/countersign.json: the file cannot be read")
   }
 
-  /// In a variable everything is text; in the file a number is a number.
+  /// A variable holds text only; in the file a number is a number.
   @Test func texts() throws {
     let mistakes = try folder.mistakes(
       """
@@ -208,7 +208,7 @@ struct SettingsTests {
         "countersign.json: appStore.caFile: the file bad.pem holds no certificate in PEM",
         "countersign.json: notifier.caFile: the file good.der holds no certificate in PEM",
       ])
-    // A role looks only at what it will read: the simulator is about to make the worker's.
+    // A role checks only the files that it will read: the simulator is about to make the worker's.
     #expect(try fileMistakes(missing, []) == [])
     #expect(try fileMistakes(missing, [.worker]).count == 2)
     #expect(try fileMistakes(missing, [.notifier]).count == 1)
@@ -218,7 +218,7 @@ struct SettingsTests {
       ])
   }
 
-  /// What a role finds out when it starts is told with the key, too.
+  /// A mistake that a role finds at its start names the key, too.
   @Test func placeOfAMistake() {
     let loader = folder.loader(["COUNTERSIGN_WORKER_LISTEN": "127.0.0.1:1"])
     #expect(
@@ -254,7 +254,7 @@ struct SettingsTests {
     #expect(settings.gateway.listen.port == 0)
   }
 
-  /// A variable replaces even a value of the file that could not be used.
+  /// A variable replaces even an unusable value of the file.
   @Test func variableHealsTheFile() throws {
     let settings = try folder.settings(
       #"{"worker": {"concurrency": "many"}}"#, ["COUNTERSIGN_WORKER_CONCURRENCY": "7"])
@@ -320,7 +320,7 @@ struct SettingsTests {
       ])
   }
 
-  /// A secret that was put where its file's name belongs, or into a URL that cannot be read.
+  /// A secret in the place of its file's name, or in a URL that cannot be read.
   @Test(arguments: ["hunter2", "dir/hunter2", "hunter2/a", "hunter2\\n", "/hunter2/a"])
   func secretsAreNotShown(secret: String) throws {
     let mistakes = try folder.mistakes(

@@ -3,7 +3,7 @@ import Transport
 
 @testable import Configuration
 
-/// URLs that an endpoint may have, and those that it must not have.
+/// URLs that an endpoint may have, and URLs that it must not have.
 struct WebhookAddressTests {
   private let strict = WebhookAddress(allowsHTTP: false, policy: AddressPolicy())
 

@@ -34,7 +34,7 @@ struct CertificateTests {
     #expect(throws: CryptoError.self) { try Certificate(pem: "") }
   }
 
-  /// Valid from the first second on and until the last one, and at no other time.
+  /// Valid from the first second to the last, and at no other time.
   @Test func validity() throws {
     let authority = try TestAuthority()
     let chain = CertificateChain(

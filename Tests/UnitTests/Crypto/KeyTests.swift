@@ -2,7 +2,7 @@ import Testing
 
 @testable import Crypto
 
-/// Keys: what they sign, what they refuse to be read from, and what they refuse to accept.
+/// Keys: what they sign, which texts are no keys, and which signatures they refuse.
 struct KeyTests {
   private let message = Array("message".utf8)
 
@@ -15,7 +15,7 @@ struct KeyTests {
     #expect(!(try P256PrivateKey.generate()).publicKey.isValidSignature(signature, for: message))
   }
 
-  /// Each half of a signature is a number, which may begin with zeros or look like a negative one.
+  /// Each half of a signature is a number. It may begin with zeros or look negative.
   @Test func signaturesOfEveryShape() throws {
     let key = try P256PrivateKey.generate()
     let publicKey = key.publicKey
@@ -47,7 +47,7 @@ struct KeyTests {
 
   private static func zeros(_ count: Int) -> String { String(repeating: "00", count: count) }
 
-  /// A key is made ready for its checks once, and then used by whoever has it.
+  /// A key is prepared once for its checks; then every owner uses it.
   @Test func oneKeyChecksForManyTasks() async throws {
     let key = try P256PrivateKey.generate()
     let (publicKey, message) = (key.publicKey, message)
@@ -89,7 +89,7 @@ struct KeyTests {
       changed[index] ^= 1
       #expect(!publicKey.isValidSignature(changed, for: message))
     }
-    // What was wrong leaves nothing behind for the next check.
+    // A failed check leaves nothing behind for the next one.
     #expect(publicKey.isValidSignature(signature, for: message))
   }
 
@@ -98,7 +98,7 @@ struct KeyTests {
     #expect(throws: CryptoError.self) { try P256PublicKey(pem: pem) }
   }
 
-  /// An encrypted key must be an error and not a question on the terminal.
+  /// An encrypted key must be an error. It must not cause a question on the terminal.
   @Test(arguments: [encrypted, rsa2048, "no PEM at all"])
   func notAP256PrivateKey(pem: String) {
     #expect(throws: CryptoError.self) { try P256PrivateKey(pem: pem) }
@@ -126,7 +126,7 @@ struct KeyTests {
     -----END PUBLIC KEY-----
     """
 
-  /// Encrypted with the password `x`; nothing was ever signed with it.
+  /// Encrypted with the password `x`. Nobody has ever signed anything with it.
   static let encrypted = """
     -----BEGIN ENCRYPTED PRIVATE KEY-----
     MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAgeFgO0v9MYOwICCAAw

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Harness
 import Testing
 
-/// docs/internals/architecture.md against Package.swift.
+/// Compares docs/internals/architecture.md with Package.swift.
 struct ArchitectureTests {
   @Test func tableListsEveryModuleWithItsFolder() throws {
     let manifest = try text("Package.swift")

@@ -9,7 +9,7 @@ import Service
 import Testing
 import Worker
 
-/// docs/reference/metrics.md against the metrics that each role registers.
+/// Compares docs/reference/metrics.md with the metrics that each role registers.
 @LoopActor
 struct MetricsReferenceTests {
   private let folder: ConfigurationFolder
@@ -38,7 +38,7 @@ struct MetricsReferenceTests {
     return metrics
   }
 
-  /// The metrics of a role that is made but not started, each as `name type`.
+  /// The metrics of a role that is created but not started, each as `name type`.
   private func registered(by section: String) throws -> Set<String> {
     let context = RoleContext(role: section, settings: try folder.settings(), publishers: Publishers([]))
     let role: any Role =

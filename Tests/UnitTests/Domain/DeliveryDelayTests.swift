@@ -1,7 +1,7 @@
 import Domain
 import Testing
 
-/// How a delivery waits for any time in queues of few.
+/// How a delivery waits for any time with only a few queues.
 struct DeliveryDelayTests {
   private let now: Int64 = 1_000_000
 
@@ -31,7 +31,7 @@ struct DeliveryDelayTests {
     #expect(DeliveryDelay(due: .max, now: now) == .tier(.seconds(1800)))
   }
 
-  /// Every way ends on time, in few steps.
+  /// Every wait ends on time, in few steps.
   @Test(arguments: [1, 4567, 77_000, 345_678, 7_200_000, 103_680_000] as [Int64]) func everyWayEnds(left: Int64) {
     var (time, steps) = (now, 0)
     while let delay = DeliveryDelay(due: now + left, now: time) {

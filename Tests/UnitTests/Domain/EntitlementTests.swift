@@ -1,7 +1,7 @@
 import Domain
 import Testing
 
-/// What a verified purchase gives its customer, to the millisecond.
+/// The access that a verified purchase gives its customer, to the millisecond.
 struct EntitlementTests {
   private static let now: Int64 = 1_700_000_000_000
   private static let day: Int64 = 86_400_000
@@ -58,7 +58,7 @@ struct EntitlementTests {
     #expect(outcome(purchase(.autoRenewable, "pass", bought: 0, expires: Self.now + 1)) == granted("P1"))
   }
 
-  /// Apple sets no end for these; a date that stood there all the same would not count.
+  /// Apple sets no end for these purchases; if it sent a date, the date would not count.
   @Test(arguments: [VerifiedPurchase.Kind.nonConsumable, .consumable, .nonRenewing])
   func onlySubscriptionsExpire(kind: VerifiedPurchase.Kind) {
     #expect(outcome(purchase(kind, "lifetime", expires: 1)) == granted("L1"))
@@ -159,7 +159,7 @@ struct EntitlementTests {
     #expect(outcome(purchase(.nonConsumable, "unheard")) == refused(.offerNotFound))
     #expect(outcome(purchase(.autoRenewable, "unheard", expires: Self.now + 1)) == refused(.offerNotFound))
     #expect(outcome(purchase(.autoRenewable, "unheard", expires: Self.now)) == refused(.receivedExpiredPurchase))
-    // Product ids are compared byte by byte.
+    // Product ids are compared by their bytes.
     #expect(outcome(purchase(.nonConsumable, "Lifetime")) == refused(.offerNotFound))
   }
 }
@@ -183,7 +183,7 @@ struct OfferCatalogTests {
     #expect(OfferCatalog([]).offer(forProduct: "x") == nil)
   }
 
-  /// U+212A (KELVIN SIGN) equals `K` as a text of Swift's, and a product of that name is another one.
+  /// U+212A (KELVIN SIGN) equals `K` as a Swift `String`, but a product of that name is another product.
   @Test func `products and offers are their bytes`() {
     let catalog = OfferCatalog([
       Offer(id: "A", productIds: ["com.example.Kids"]), Offer(id: "K", productIds: ["com.example.\u{212A}ids"]),

@@ -1,7 +1,7 @@
 import Domain
 import Testing
 
-/// How a job waits for any time behind queues of few.
+/// How a job waits for any time with only a few queues.
 struct JobDelayTests {
   private static let now: Int64 = 1_700_000_000_000
 

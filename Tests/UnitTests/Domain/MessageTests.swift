@@ -21,7 +21,7 @@ struct ClaimTests {
   }
 }
 
-/// Jobs: which can be run, and their form on the wire.
+/// Jobs: which ones this code can run, and their form on the wire.
 struct JobTests {
   private func job(id: String = "sync-1", transaction: String = "2000000000000001") -> Job {
     Job(
@@ -58,7 +58,7 @@ struct JobTests {
   }
 
   @Test(arguments: [2, 3, Int64.max]) func newerFormat(format: Int64) throws {
-    // Whatever its other members have become.
+    // The other members may have any form.
     for body in [body(format: format), Array(#"{"format":\#(format),"transactionId":["1"]}"#.utf8)] {
       #expect(throws: Job.NewerFormat(format: format)) { try Job(JSONText(body)) }
     }
@@ -74,7 +74,7 @@ struct JobTests {
     }
   }
 
-  /// The names on the wire: jobs of an older process lie in the queues while a newer one starts.
+  /// The names on the wire: jobs of an older process lie in the queues when a newer one starts.
   @Test func wireForm() throws {
     let text = String(decoding: job().encoded, as: UTF8.self)
     #expect(

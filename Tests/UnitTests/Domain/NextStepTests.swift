@@ -1,7 +1,7 @@
 import Domain
 import Testing
 
-/// What follows from an attempt.
+/// The next step after an attempt.
 struct NextStepTests {
   private static let now: Int64 = 1_700_000_000_000
   private let policy = RetryPolicy(schedule: [.seconds(1), .seconds(5), .seconds(60)], notFoundRetries: 2)
@@ -58,7 +58,7 @@ struct NextStepTests {
     #expect(step(.unknownTransaction, attempt: 1, policy: none) == .conclude(Outcome(.transactionIdNotFound)))
   }
 
-  /// Apple's last word was that it knows no such transaction: that is the result, not that something went wrong.
+  /// Apple's last answer was that it knows no such transaction. That is the result, and no internal error.
   @Test
   func unknownTransactionWithAUsedUpSchedule() {
     let policy = RetryPolicy(schedule: [.seconds(1)], notFoundRetries: 5)

@@ -3,7 +3,7 @@ import Testing
 
 @LoopActor
 @Suite struct EndOfTurnTests {
-  /// Suspends until the turn has ended and everything that was planned before is done.
+  /// Suspends until the turn has ended and all earlier planned work is done.
   private func turnEnds() async {
     await withCheckedContinuation { waiter in EndOfTurn { waiter.resume() }.plan() }
   }

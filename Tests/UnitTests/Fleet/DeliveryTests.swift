@@ -69,7 +69,7 @@ struct DeliveryTests {
     #expect(reason(message(body: body)) == "the body is not an event")
   }
 
-  /// A broker's headers stay behind, what the worker said comes along, and the body is not touched.
+  /// The message drops the broker's headers, keeps the worker's headers, and does not change the body.
   @Test func messageToAnEndpoint() throws {
     let headers: [String: AMQPValue] = [
       "cloudEvents_id": "evt_1", "version": 4, "traceparent": "t", "x-death": .other, "x-delivery-count": 2,
@@ -97,7 +97,7 @@ struct DeliveryTests {
       "countersign-misses": 4, "countersign-waited": 5, "countersign-round": "r",
     ]
     #expect(delayed.headers == expected)
-    // What was written is read again.
+    // Reading gives back what the message wrote.
     #expect(try Delivery(message(headers: delayed.headers)) == second)
     let buried = second.message(queue: "dead", reason: String(repeating: "x", count: 1001))
     #expect(buried.headers["countersign-reason"] == .string(String(repeating: "x", count: 1000)))

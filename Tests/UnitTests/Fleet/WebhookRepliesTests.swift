@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ledger
 
-/// What the stores make of replies that no script of ours gives: an error, never an answer.
+/// Replies that no script of ours gives: the stores report an error, never an answer.
 struct WebhookRepliesTests {
   private static let record: [RESPValue] = [
     "revision", "1", "url", "https://example.com", "topics", #"["t"]"#, "format", "cleeng", "signature", "v1",
@@ -71,7 +71,7 @@ struct WebhookRepliesTests {
     }
   }
 
-  /// There are secrets in the records.
+  /// The records hold secrets.
   @Test func nothingOfAReplyIsTold() {
     let secret = RESPValue.array([
       .text("7"), .array([.array([.text("ep_a"), .array([.text("secrets"), .text("S3")])])]),

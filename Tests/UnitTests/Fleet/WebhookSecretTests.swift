@@ -3,7 +3,7 @@ import Domain
 import Ledger
 import Testing
 
-/// Secrets as publishers write them.
+/// Secrets in the form that publishers use.
 struct WebhookSecretTests {
   private let seed = [UInt8](0..<32)
 

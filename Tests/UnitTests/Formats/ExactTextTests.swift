@@ -3,7 +3,7 @@ import Testing
 
 @testable import Formats
 
-/// Texts from outside are compared by their bytes, whatever Swift's `String` takes for equal.
+/// Texts from outside are compared by their bytes, although Swift's `String` takes more texts for equal.
 struct ExactTextTests {
   /// Each pair is equal as `String`.
   @Test(arguments: [("K", "\u{212A}"), ("é", "e\u{301}"), ("a;b", "a\u{37E}b"), ("`", "\u{1FEF}"), ("Å", "\u{212B}")])
@@ -20,13 +20,13 @@ struct ExactTextTests {
       let other = String(decoding: Array(text.utf8), as: UTF8.self)
       #expect(text.exact == other.exact)
       #expect([text.exact: 1][other.exact] == 1)
-      // A text of Foundation's is stored in another way.
+      // A text from Foundation has another storage.
       #expect(text.exact == (NSString(string: text) as String).exact)
     }
     #expect("ab".exact != "abc".exact && "".exact != "a".exact && "ab".exact < "abc".exact)
   }
 
-  /// The rule in the comment of `ExactText`: which constants may be compared without it.
+  /// The rule in the comment of `ExactText`: which constants code may compare without it.
   @Test func `only three characters of ASCII have another spelling`() {
     let ascii = Set((UInt8(0)..<128).map { String(UnicodeScalar($0)) })
     let spelled = (UInt32(128)...0x10FFFF).compactMap(Unicode.Scalar.init).map { String(Character($0)) }

@@ -12,7 +12,7 @@ struct RFC3339Tests {
   ])
   func formatted(time: Int64, text: String) {
     #expect(rfc3339(milliseconds: time) == text)
-    // What was written is read again.
+    // Reading gives back the written time.
     #expect(milliseconds(rfc3339: text) == time)
   }
 

@@ -77,7 +77,7 @@ struct ProblemTests {
   }
 }
 
-/// The answer about a synchronization.
+/// The answer with the status of a synchronization.
 struct StatusAnswerTests {
   private func answer(_ status: Synchronization.Status, _ outcome: Outcome? = nil) -> HTTPServerResponse {
     let conclusion = outcome.map { Conclusion(outcome: $0, version: 3, finalizedAt: 1, traceparent: "hidden") }
@@ -119,7 +119,7 @@ struct StatusAnswerTests {
   }
 }
 
-/// The path of a synchronization, whose id may be the client's.
+/// The path of a synchronization; a client may have chosen the id.
 struct StatusPathTests {
   @Test(arguments: [
     ("abc-._~09AZ", "abc-._~09AZ"), ("a/b", "a%2Fb"), ("a b", "a%20b"), ("%2F", "%252F"), ("a?b#c", "a%3Fb%23c"),

@@ -6,7 +6,7 @@ import Testing
 @testable import Domain
 @testable import Gateway
 
-/// Credentials that are accepted, and those that must not be.
+/// Credentials that the gateway accepts, and credentials that it must refuse.
 struct AuthenticatorTests {
   private static let now: Int64 = 1_700_000_000
   private static let secret = Array("0123456789abcdef0123456789abcdef".utf8)
@@ -161,7 +161,7 @@ struct AuthenticatorTests {
     #expect(isRefused(Self.hs256(#"{"publisherId":7,"customerId":42}"#)))
   }
 
-  /// A publisher may sign what it likes; it must not be able to stop the gateway with it.
+  /// A publisher may sign any claims; it must not be able to stop the gateway with them.
   @Test
   func expiryAtTheEndOfTheNumbers() async {
     await #expect(processExitsWith: .success) {
@@ -186,7 +186,7 @@ struct AuthenticatorTests {
     #expect(isRefused(Self.unsigned(#"{"alg":"\#(alg)"}"#, Self.claims()) + "."))
   }
 
-  /// The old confusion: the public key, which everybody has, taken as the secret of an HMAC.
+  /// The old attack: a public key, which everybody has, serves as the secret of an HMAC.
   @Test func publicKeyAsHMACSecret() throws {
     let ec = try P256PrivateKey.generate().publicKey
     for (key, pem) in [
@@ -231,14 +231,14 @@ struct AuthenticatorTests {
     #expect(isRefused(Self.hs256(Self.claims(customer: customer))))
   }
 
-  /// An id is a whole number: a part of one is nobody's, not the next one's.
+  /// An id is a whole number. A fraction names no customer, and must not round to one.
   @Test
   func fractionsOfIds() {
     #expect(isRefused(Self.hs256(Self.claims(customer: "42.9"))))
     #expect(isRefused(Self.hs256(#"{"publisherId":7.5,"customerId":42,"exp":1700000060}"#)))
   }
 
-  // MARK: What is told
+  // MARK: What a refusal says
 
   private func detail(_ token: String) -> String? {
     if case .failure(let problem) = bearer(token) { problem.detail } else { nil }
@@ -258,7 +258,7 @@ struct AuthenticatorTests {
     }
   }
 
-  /// Else anybody could ask which publishers there are, and how their customers' tokens are signed.
+  /// Otherwise anybody could find out which publishers exist, and how their customers' tokens are signed.
   @Test
   func whoCannotSignIsToldNothingAboutPublishers() {
     let wrongKey = detail(Self.hs256(Self.claims(exp: "0"), key: [1]))
@@ -318,7 +318,7 @@ struct AuthenticatorTests {
     }
   }
 
-  /// The private half was thrown away.
+  /// The test data was made without keeping the private half.
   private static let rsaPublic = """
     -----BEGIN PUBLIC KEY-----
     MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAsUEKVIFBj1aWYhzaJj4C
@@ -340,7 +340,7 @@ struct AuthenticatorTests {
     KT6WtcfpqT6vWt9O2M5hLVpumobbbt3yhV8gjj5Bi7UgIlA
     """
 
-  // MARK: Names that only look alike, and members that stand twice
+  // MARK: Names that only look alike, and repeated members
 
   @Test func `a claim's name is its bytes`() {
     let publishers = [Self.publisher(7, key: .hs256(Self.secret), claim: "Kunde")]
@@ -354,7 +354,7 @@ struct AuthenticatorTests {
     #expect(customer("{\(rest),\"\u{212A}unde\":41,\"Kunde\":42}") == 42)
   }
 
-  /// Another reader of the same token might take the other one.
+  /// Another reader of the same token might take the other member.
   @Test(arguments: [#","customerId":43"#, #","customer\u0049d":42"#, #","exp":1700000060"#, #","x":{"y":1,"y":2}"#])
   func `a token with the same claim twice is refused`(more: String) {
     #expect(isRefused(Self.hs256(Self.claims(more))))

@@ -8,7 +8,7 @@ import Transport
 
 @testable import Gateway
 
-/// Bodies that create and change endpoints.
+/// Request bodies that create and change endpoints.
 struct EndpointRequestTests {
   private let address = WebhookAddress(allowsHTTP: false, policy: AddressPolicy())
 

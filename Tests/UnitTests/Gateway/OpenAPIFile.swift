@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Harness
 
-/// As much of docs/reference/openapi.yaml as indentation tells; it is written so, and a file that is not fails the test.
+/// Reads docs/reference/openapi.yaml by its indentation. If the file is not indented as expected, the test fails.
 struct OpenAPIFile {
   let lines: [Substring]
 
@@ -19,7 +19,7 @@ struct OpenAPIFile {
     var depth = 0
     for line in lines {
       let indentation = line.prefix { $0 == " " }.count
-      // Back out of the part that was looked for.
+      // This line is behind the wanted part.
       if depth == path.count, indentation < depth * 2 { break }
       guard indentation == depth * 2, let key = key(line.dropFirst(indentation)) else { continue }
       if depth == path.count { found.append(key) } else if key == path[depth] { depth += 1 }
@@ -27,7 +27,7 @@ struct OpenAPIFile {
     return found
   }
 
-  /// The text behind a key on its line; `nil` when there is no such key.
+  /// The text behind a key on its line; `nil` when the key is missing.
   func value(_ path: String...) -> String? {
     var depth = 0
     for line in lines {

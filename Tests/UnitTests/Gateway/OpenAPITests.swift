@@ -8,7 +8,7 @@ import Testing
 @testable import Gateway
 @testable import Notifier
 
-/// docs/reference/openapi.yaml against the code: paths and methods, and the members of what is sent and answered.
+/// Compares docs/reference/openapi.yaml with the code: paths and methods, and the members of requests and answers.
 struct OpenAPITests {
   @Test func `every route is in the file, and every operation of the file is a route`() throws {
     let file = try OpenAPIFile()
@@ -31,7 +31,7 @@ struct OpenAPITests {
         switch route.access {
         case .anyone: "[]"
         case .publisher: "[{publisherToken: []}]"
-        case .publisherOrCustomer: nil  // what the file says for the whole API
+        case .publisherOrCustomer: nil  // the default of the whole API in the file
         }
       let security = file.value("paths", route.path, route.method.rawValue.lowercased(), "security")
       #expect(security == expected, "\(route.method.rawValue) \(route.path)")
@@ -43,7 +43,7 @@ struct OpenAPITests {
       let path = route.path.split(separator: "/").map(String.init)
       let found = try Route.find(route.method.rawValue, path)
       #expect(found.route.path == route.path)
-      // Each value of the path as the file names it, and no other.
+      // Every parameter of the path has the name that the file uses, and there is no other.
       #expect(found.values.values.sorted() == path.filter { $0.first == "{" }.sorted())
       #expect(found.values.allSatisfy { $1 == "{\($0.rawValue)}" })
       if ["3.1", "storekit2"].contains(path[0]) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-/// What a registration that failed has left behind, as far as the failure tells.
+/// What a failed registration has left behind, as far as the failure tells.
 struct RegistrationFailureTests {
   @Test(arguments: [
     (AMQPError.Code.unreachable, true), (.blocked, true), (.refused, true), (.invalid, true), (.unroutable, true),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Gateway
 
-/// Registrations that are taken, and each input that is refused with its code.
+/// Registrations that the gateway accepts, and every refused input with its code.
 struct RegistrationRequestTests {
   private static let good = #"{"cleengCustomerId":42,"transactionId":"100"}"#
   private typealias Fields = [(name: String, value: String)]
@@ -28,7 +28,7 @@ struct RegistrationRequestTests {
     if case .failure(let problem) = result { problem } else { nil }
   }
 
-  // MARK: Taken
+  // MARK: Accepted
 
   @Test func least() throws {
     let request = try read(Self.good).get()
@@ -100,7 +100,7 @@ struct RegistrationRequestTests {
     #expect(problem?.status == 400 && problem?.detail?.hasPrefix("not JSON at byte ") == true)
   }
 
-  /// As deep as the body may be long: an answer, and no overflow of the stack.
+  /// As deep as the longest body allows: the gateway answers, and its stack does not overflow.
   @Test(arguments: ["[", #"{"a":"#]) func nestedDeeply(opening: String) {
     let body = String(repeating: opening, count: 16384 / opening.utf8.count)
     #expect(refusal(read(body))?.code == "REQ0001")
@@ -145,7 +145,7 @@ struct RegistrationRequestTests {
 
   @Test(arguments: numbersThatAreNoIds) func numberThatIsNoId(number: String) {
     let problem = refusal(read(#"{"cleengCustomerId":\#(number),"transactionId":"1"}"#))
-    // The last is no number to JSON either, as it is read here.
+    // The last one is no number in JSON either, as the gateway reads it.
     let details = ["cleengCustomerId: expected a whole number", "not JSON at byte 20"]
     #expect(problem?.code == "REQ0001" && details.contains(problem?.detail ?? ""))
   }
@@ -171,7 +171,7 @@ struct RegistrationRequestTests {
     #expect(problem == .invalidBody("ipAddress: expected an IPv4 address"))
   }
 
-  /// A NUL ends a text in C, but not in the job that carries the address on.
+  /// A NUL ends a text in C. It must not end the address in the job.
   @Test
   func addressWithSomethingBehindANul() {
     let problem = refusal(read(#"{"cleengCustomerId":1,"transactionId":"1","ipAddress":"1.2.3.4\u0000x"}"#))

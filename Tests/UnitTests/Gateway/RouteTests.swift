@@ -14,7 +14,7 @@ struct RouteTests {
     }
   }
 
-  /// Checks which route answers a request, and with which values.
+  /// Checks which route answers a request, and with which parameters.
   private func expect(
     _ method: String, _ path: [String], _ template: String, _ values: [Route.Parameter: String] = [:],
     at location: SourceLocation = #_sourceLocation

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Gateway
 
-/// Times in bodies.
+/// Times in request bodies.
 struct TimeTests {
   private func time(_ value: String) -> Result<Int64?, Problem> {
     Result { () throws(Problem) in

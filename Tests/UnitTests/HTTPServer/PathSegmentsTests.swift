@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// Raw paths split into decoded segments.
+/// The decoded segments of raw paths.
 struct PathSegmentsTests {
   @Test(arguments: [
     ("", []), ("/", []), ("//", []), ("/a", ["a"]), ("a", ["a"]), ("/a/b/", ["a", "b"]), ("//a///b", ["a", "b"]),
@@ -19,7 +19,7 @@ struct PathSegmentsTests {
     #expect(pathSegments(raw) == nil)
   }
 
-  /// An escape is two hexadecimal digits; a sign is none.
+  /// An escape is two hexadecimal digits; a sign is not a digit.
   @Test(arguments: ["/%+1", "/%-0", "/a%+Fb"])
   func signsAreNoDigits(raw: String) {
     #expect(pathSegments(raw) == nil)
@@ -30,7 +30,7 @@ struct PathSegmentsTests {
       method: "GET", path: [], headers: [("CONTENT-type", "first"), ("content-type", "second")])
     #expect(request.header("Content-Type") == "first")
     #expect(request.header("Content") == nil)
-    // As far apart as a letter and its capital, and no letters.
+    // These characters are as far apart as a letter and its capital, but they are no letters.
     #expect(HTTPServerRequest(method: "GET", path: [], headers: [("x^", "first")]).header("x~") == nil)
   }
 }

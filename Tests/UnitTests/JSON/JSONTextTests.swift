@@ -3,7 +3,7 @@ import Foundation
 import JSON
 import Testing
 
-/// The reader of JSON: RFC 8259 and nothing else, and the same values that Foundation reads.
+/// The reader of JSON accepts RFC 8259 and nothing else, and reads the same values as Foundation.
 struct JSONTextTests {
   @Test(arguments: [
     "", " ", "{", "}", "[1,]", "{\"a\":1,}", "{\"a\" 1}", "{a:1}", "{1:1}", "[1 2]", "[,1]", "nul", "truth", "1 2",
@@ -51,7 +51,7 @@ struct JSONTextTests {
     var last: String
   }
 
-  /// Keys with escapes, keys that share a place in the table of keys, and objects at its limit.
+  /// Keys with escapes, keys that share a place in the table of keys, and objects at the table's limit.
   @Test(arguments: [
     #"{"la\u0073t":"found"}"#,
     #"{"prxce":1.5,"price":2.5,"last":"found"}"#, #"{"price":2.5,"prxce":1.5,"last":"found"}"#,
@@ -74,7 +74,7 @@ struct JSONTextTests {
     }
   }
 
-  /// The Kelvin sign is equal to a K as a text, and not as a key.
+  /// The Kelvin sign equals a K as a `String`, but not as a key.
   @Test(arguments: [1, 100]) func `a key is its bytes`(count: Int) throws {
     let others = (0..<count).map { "\"member \($0)\":0" }.joined(separator: ",")
     let text = "{\"\u{212A}ey\":1,\(others),\"Key\":2}"
@@ -105,7 +105,7 @@ struct JSONTextTests {
     }
   }
 
-  /// Neither a member of another object nor one that only looks alike is the same one.
+  /// A member of another object is not the same member. A member that only looks alike is not the same either.
   @Test(arguments: [#"{"a":{"a":1},"b":[{"a":1},{"a":2}]}"#, "{\"K\":1,\"\u{212A}\":2}", "{\"é\":1,\"e\u{301}\":2}"])
   func `members of other names and objects are no repetition`(text: String) throws {
     guard case .object(let members) = try JSONText(Array(text.utf8)).decoded(as: JSONValue.self) else {
@@ -131,7 +131,7 @@ struct JSONTextTests {
         == ["last", "x", "map", "small", "price", "number", "inner", "first"])
   }
 
-  /// An object that somebody made so that finding each key takes longer than the last one.
+  /// An object that an attacker could build, so that each key takes longer to find than the one before.
   @Test func `a big object is decoded by its keys as a small one is`() throws {
     let members = (0..<20_000).map { "\"k\($0)\":\($0)" }.joined(separator: ",")
     let text = "{\(members),\"last\":\"z\"}"
@@ -166,7 +166,8 @@ struct JSONTextTests {
     }
   }
 
-  /// Every text that one byte of a good one makes: both readers must agree on whether it is JSON and what it says.
+  /// Every text that differs from a good one in one byte. Both readers must agree on whether it is JSON and on its
+  /// value.
   @Test func `a changed byte is judged as Foundation judges it`() throws {
     let good = Array("{\"a\":[1,-2.5e1,\"x\\n\\u0041\",true,null],\"b\":{\"c\":\"d\"}}".utf8)
     var differences: [String] = []

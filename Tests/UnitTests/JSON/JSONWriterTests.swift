@@ -2,7 +2,7 @@ import FoundationEssentials
 import JSON
 import Testing
 
-/// What is written is what any reader reads.
+/// Every reader reads back what the writer wrote.
 struct JSONWriterTests {
   @Test func shape() {
     let text = JSONWriter.object { writer in

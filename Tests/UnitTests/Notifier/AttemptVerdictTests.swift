@@ -3,7 +3,7 @@ import Testing
 
 @testable import Notifier
 
-/// What follows from an endpoint's answer.
+/// The next step after an endpoint's answer.
 struct AttemptVerdictTests {
   private let schedule: [Duration] = [.seconds(5), .seconds(300)]
 
@@ -17,7 +17,7 @@ struct AttemptVerdictTests {
     for attempt in [1, 2, 3, 99] { #expect(verdict(status, attempt: attempt) == .delivered) }
   }
 
-  /// A redirect is not followed: the address would be one that the publisher's file does not name.
+  /// The notifier does not follow a redirect: the publisher's file does not name that address.
   @Test(arguments: [100, 199, 300, 301, 302, 307, 308, 400, 401, 404, 408, 422, 429, 500, 502, 503, 599])
   func failed(status: Int) {
     #expect(verdict(status) == .again(.seconds(5), cause: "status \(status)"))
@@ -37,7 +37,7 @@ struct AttemptVerdictTests {
     #expect(verdict(status, retryAfter: .zero) == .again(.seconds(5), cause: cause))
     #expect(verdict(status, retryAfter: .seconds(999_999)) == .again(.seconds(86_400), cause: cause))
     #expect(verdict(status, retryAfter: .seconds(60), attempt: 3) == .abandoned("\(cause), after 3 attempts"))
-    // No earlier than asked, whatever the jitter.
+    // Jitter never makes the attempt earlier than the endpoint asked.
     #expect(verdict(status, retryAfter: .seconds(60), jitter: 0.8) == .again(.seconds(60), cause: cause))
   }
 

@@ -8,17 +8,17 @@ import Testing
 @testable import Domain
 @testable import Notifier
 
-/// What the notifier knows of a publisher's endpoints, over a Redis that can be away.
+/// The notifier's knowledge of a publisher's endpoints, with a Redis that can be away.
 @LoopActor
 struct EndpointDirectoryTests {
   private struct Away: Error {}
 
-  /// A Redis by what it answers.
+  /// A Redis by its answers.
   @LoopActor
   private final class Answers {
     var next: Result<WebhookEndpointStore.Snapshot?, Away> = .success(nil)
     var asked: [(since: String?, configured: [String])] = []
-    /// Whoever asks waits for it, when it is there.
+    /// If it is set, every caller waits for it.
     var gate: LoopSignal?
   }
 
@@ -39,7 +39,7 @@ struct EndpointDirectoryTests {
   private func directory(_ answers: Answers) -> EndpointDirectory {
     EndpointDirectory { _, since, configured in
       answers.asked.append((since, configured))
-      // As it is now, however late it comes.
+      // The answer is the present one, however late it arrives.
       let answer = answers.next
       if let gate = answers.gate { await gate.wait(atMost: .seconds(60)) }
       return try answer.get()
@@ -53,7 +53,7 @@ struct EndpointDirectoryTests {
     #expect(try await directory.endpoint("ep_a", of: publisher())?.endpoint.id == "ep_a")
     answers.next = .failure(Away())
     await #expect(throws: Away.self) { _ = try await directory.endpoint("ep_new", of: publisher()) }
-    // What is known is there as it was.
+    // The directory still has the endpoints that it knew.
     #expect(try await directory.endpoint("ep_a", of: publisher())?.endpoint.id == "ep_a")
     answers.next = .success(snapshot(["ep_a"], "2"))
     #expect(try await directory.endpoint("ep_new", of: publisher()) == nil)
@@ -79,7 +79,7 @@ struct EndpointDirectoryTests {
     #expect(found.map(\.wasDisabled) == [true, false, false, true])
     #expect(answers.asked[0].configured == ["main", "other"])
     #expect(try await directory.endpoints(of: publisher("main", "other"), topic: "x").isEmpty)
-    // Another file counts at once, whatever was read before.
+    // Another file takes effect at once, even after an earlier reading.
     let fewer = try await directory.endpoints(of: publisher("main"), topic: "t")
     #expect(fewer.map(\.endpoint.id) == ["main", "ep_a", "ep_b"])
   }
@@ -101,7 +101,7 @@ struct EndpointDirectoryTests {
     #expect(answers.asked[1].since == "1")
   }
 
-  /// A publisher may name its endpoints so; Redis keeps what each has by the bytes of its id.
+  /// A publisher may choose such names; Redis stores each endpoint by the bytes of its id.
   @Test func `endpoints whose ids only look alike are two`() async throws {
     let answers = Answers()
     answers.next = .success(snapshot([], disabled: ["\u{212A}"]))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Notifier
 
-/// How much of one endpoint a process takes on at a time.
+/// How many attempts for one endpoint a process admits at a time.
 struct LaneTests {
   private func ask(
     _ lane: inout Lane, at now: Duration, limit: Int = 10, ahead: Int = 0, hasWaited: Bool = false,
@@ -31,9 +31,9 @@ struct LaneTests {
     #expect(lane.window == 5)
     for _ in 0..<5 { #expect(ask(&lane, at: .seconds(1)).admission == .go) }
     #expect(ask(&lane, at: .seconds(1)).admission == .wait)
-    // Whoever waits comes first.
+    // A delivery that already waits comes first.
     #expect(ask(&lane, at: .seconds(1), limit: 6, ahead: 1).admission == .wait)
-    // A quick one's turn comes soon, yet the line is not the whole prefetch.
+    // At a quick endpoint each turn comes soon, yet the line must not fill the whole prefetch.
     #expect(ask(&lane, at: .seconds(1), ahead: Lane.longestLine).admission == .park(.seconds(1)))
   }
 
@@ -50,7 +50,7 @@ struct LaneTests {
   @Test func aDeadEndpointHoldsOneDelivery() {
     var lane = Lane()
     let (_, first) = ask(&lane, at: .zero)
-    // While it hangs the next are told that it will take long, each more than the one before.
+    // While the endpoint hangs, each new delivery is parked for longer than the one before.
     _ = ask(&lane, at: .zero)
     #expect(ask(&lane, at: .seconds(10)).admission == .park(.seconds(5)))
     #expect(ask(&lane, at: .seconds(10)).admission == .park(.seconds(10)))
@@ -59,7 +59,7 @@ struct LaneTests {
     #expect(ask(&lane, at: .seconds(20)).admission == .park(.seconds(20)))
     lane.end(2, .seconds(20), ranOutOfTime: true)
     #expect(ask(&lane, at: .seconds(20)).admission == .go)
-    // Never longer than a minute.
+    // The time never exceeds a minute.
     for _ in 0..<10 { _ = ask(&lane, at: .seconds(21)) }
     #expect(ask(&lane, at: .seconds(21)).admission == .park(.seconds(60)))
   }
@@ -84,7 +84,7 @@ struct LaneTests {
     #expect(ask(&lane, at: .seconds(3)).admission == .go)
   }
 
-  /// One of 1,000 endpoints that hang has no place for sure once it is known.
+  /// Of 1,000 endpoints that hang, a known one has no guaranteed place.
   @Test func deadOnesThatAreTooManyWait() {
     var lanes = (0..<1000).map { _ in Lane() }
     for index in lanes.indices {
@@ -98,7 +98,7 @@ struct LaneTests {
     }
     #expect(held == 500)
     #expect(ask(&lanes[999], at: .seconds(20), isCrowded: true).admission == .park(.seconds(40)))
-    // It answers again, and is as any other.
+    // The endpoint answers again, and the lane treats it like any other.
     let (_, again) = ask(&lanes[999], at: .seconds(60))
     lanes[999].end(again, .seconds(60) + .milliseconds(5), ranOutOfTime: false)
     #expect(ask(&lanes[999], at: .seconds(61), isCrowded: true).admission == .go)

@@ -30,11 +30,11 @@ struct LanesTests {
     }
     let long = try await pass(lanes, "long")
     #expect(lanes.count == 101)
-    // Soon after, all of it is still known.
+    // Soon after, every lane is still known.
     clock.now = .seconds(60)
     lanes.end(try await pass(lanes, "late"), ranOutOfTime: true)
     #expect(lanes.count == 102)
-    // What is under way, or was a moment ago, stays.
+    // Lanes with attempts under way or just ended stay.
     clock.now = Lane.memory + .seconds(30)
     _ = await lanes.enter(name("new"), limit: 1)
     #expect(lanes.count == 3)
@@ -62,7 +62,7 @@ struct LanesTests {
       guard case .go(let pass) = await enter(1, number) else { throw NeverHappened(description: "no room") }
       passes.append(pass)
     }
-    // None has answered for so long that nobody's turn is near.
+    // No endpoint has answered for so long that no delivery's turn is near.
     clock.now += .seconds(200)
     for number in 250..<1000 {
       guard case .park = await enter(1, number) else { throw NeverHappened(description: "there was room") }
@@ -87,11 +87,11 @@ struct LanesTests {
     lanes.end(first, ranOutOfTime: false)
     var passes: [Lanes.Pass] = []
     for number in 0..<6 { passes.append(try #require(await enter(1, number))) }
-    // Two places are left, and one of them for whoever comes next.
+    // Two places are left, and one of them is reserved for the next publisher.
     clock.now += .seconds(20)
     #expect(await enter(1, 6) == nil)
     let other = try #require(await enter(2, 0))
-    // It has two places now, as all that are slow.
+    // The publisher now has two places, like every slow one.
     for pass in passes[..<4] { lanes.end(pass, ranOutOfTime: true) }
     #expect(await enter(1, 6) == nil)
     lanes.end(passes[4], ranOutOfTime: true)

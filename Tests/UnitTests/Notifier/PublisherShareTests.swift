@@ -2,9 +2,9 @@ import Testing
 
 @testable import Notifier
 
-/// How much of a process one publisher takes.
+/// How many places of a process one publisher takes.
 struct PublisherShareTests {
-  /// A share whose attempts of late took so long.
+  /// A share whose recent attempts took so long.
   private func share(_ concurrency: Int = 1000, took: Duration?) -> PublisherShare {
     var share = PublisherShare(concurrency: concurrency)
     guard let took else { return share }
@@ -39,7 +39,7 @@ struct PublisherShareTests {
   @Test func `however many do their worst, one more finds room`() {
     for took in [Duration.milliseconds(1), .seconds(20)] {
       var shares = (0..<20).map { _ in share(took: took) }
-      // Each takes what it can get, again and again, and nothing ends.
+      // Each share takes every place that it can get, again and again, and no attempt ends.
       for _ in 0..<100 {
         for index in shares.indices {
           let others = shares.reduce(0) { $0 + $1.count } - shares[index].count
@@ -59,7 +59,7 @@ struct PublisherShareTests {
     #expect(share.count == 750)
     #expect(share.limit(.seconds(1) + PublisherShare.quickness, others: 0) == 750)
     #expect(share.limit(.seconds(1) + PublisherShare.quickness + .milliseconds(1), others: 0) == 250)
-    // What ends makes no room until it has no more than a slow one.
+    // An ended attempt makes no room until the publisher has no more places than a slow one.
     for _ in 0..<500 { share.end(begunAt: .seconds(1), .seconds(21)) }
     #expect(share.ask(.seconds(21), others: 0, ahead: 0, hasWaited: false) != .go)
     share.end(begunAt: .seconds(1), .seconds(21))
@@ -71,11 +71,11 @@ struct PublisherShareTests {
     fill(&share, at: .zero)
     #expect(share.count == 250)
     #expect(share.ask(.zero, others: 0, ahead: 0, hasWaited: false) == .wait)
-    // The longer they hang the fewer wait for them; nobody does in vain twice.
+    // The longer the attempts hang, the fewer deliveries wait for them. No delivery waits in vain twice.
     #expect(share.ask(.seconds(20), others: 0, ahead: 5, hasWaited: false) == .wait)
     #expect(share.ask(.seconds(20), others: 0, ahead: 6, hasWaited: false) == .park(.seconds(1)))
     #expect(share.ask(.seconds(20), others: 0, ahead: 0, hasWaited: true) == .park(.seconds(1)))
-    // Those that go away come back at the pace at which places come free.
+    // Parked deliveries come back at the pace at which places become free.
     for _ in 0..<1000 { _ = share.ask(.seconds(20), others: 0, ahead: 6, hasWaited: false) }
     #expect(share.ask(.seconds(20), others: 0, ahead: 6, hasWaited: false) == .park(.seconds(60)))
   }
@@ -112,7 +112,7 @@ struct PublisherShareTests {
       }
       most = max(most, underWay.count)
     }
-    // The lane alone would let a thousand through by now.
+    // The lane alone would admit a thousand by now.
     #expect(lane.window == 1000)
     #expect(most == 250)
     #expect(share.count == 250)
@@ -125,7 +125,7 @@ struct PublisherShareTests {
     #expect(share.ask(.zero, others: 0, ahead: 0, hasWaited: false) == .wait)
     share.end(begunAt: .zero, nil)
     #expect(share.count == 0)
-    // Whoever waits comes first.
+    // A delivery that already waits comes first.
     #expect(share.ask(.zero, others: 0, ahead: 1, hasWaited: false) == .wait)
     #expect(share.ask(.zero, others: 0, ahead: 0, hasWaited: false) == .go)
   }

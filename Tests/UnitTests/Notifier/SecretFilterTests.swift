@@ -6,7 +6,7 @@ import Testing
 
 @testable import Notifier
 
-/// No secret comes back through the log.
+/// The log never shows a secret.
 struct SecretFilterTests {
   private func endpoint(
     _ secrets: [String], _ format: WebhookEndpoint.Format = .fovea

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Notifier
 
-/// Who comes first.
+/// The order in which callers wait.
 @LoopActor
 struct WaitingLineTests {
   @Test func `whoever leaves lets those behind come forward, and only them`() {
@@ -14,7 +14,7 @@ struct WaitingLineTests {
     line.leave(numbers[1])
     line.leave(numbers[3])
     #expect([0, 2, 4].map { line.ahead(of: numbers[$0]) } == [0, 1, 2])
-    // Twice is once.
+    // Leaving twice counts once.
     line.leave(numbers[3])
     #expect(line.count == 3)
     #expect(line.ahead(of: line.join(LoopSignal())) == 3)
@@ -31,7 +31,7 @@ struct WaitingLineTests {
         woken.append(index)
       }
     }
-    // All of them wait by now: tasks of one actor start in their order.
+    // All of them wait by now: the tasks of one actor start in their order.
     await Task { @LoopActor in }.value
     line.wake(2)
     for waiter in waiters.prefix(2) { await waiter.value }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Notifier
 
-/// What is posted for an event, by format.
+/// The body for an event, by format.
 struct WebhookPayloadTests {
   private static let body = """
     {"broadcasterId":7,"data":{"accessGranted":true,"cleengCustomerId":42,"environment":"Sandbox","offerId":"S1",\
@@ -63,7 +63,7 @@ struct WebhookPayloadTests {
     #expect(fovea.contains(#""sandbox":false"#))
     let mbaasy = String(decoding: try payload(.mbaasy, body: body).body, as: UTF8.self)
     #expect(mbaasy.contains(#""environment":"production""#))
-    // Events from before it was told.
+    // Older events do not name the environment.
     let old = Self.body.replacing(#""environment":"Sandbox","#, with: "")
     for format in [WebhookEndpoint.Format.fovea, .mbaasy] {
       let text = String(decoding: try payload(format, body: old).body, as: UTF8.self)
@@ -71,7 +71,7 @@ struct WebhookPayloadTests {
     }
   }
 
-  /// What the event does not know is left out, and a private key is never sent.
+  /// The body leaves out what the event does not know, and never contains a private key.
   @Test func foveaOfWhatGivesNothing() throws {
     let body = """
       {"broadcasterId":7,"data":{"accessGranted":false,"result":"TRANSACTION_ID_NOT_FOUND"},\

@@ -12,7 +12,7 @@ struct WebhookSignatureTests {
     try WebhookSignature.list(.v1, id: id, timestamp: timestamp, body: body, keys: keys)
   }
 
-  /// The vector that the specification publishes.
+  /// The test vector of the specification.
   @Test func standardWebhooksVector() throws {
     let secret = try #require(Base64.decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
     let signature = try WebhookSignature.list(

@@ -4,7 +4,7 @@ import Glibc
 import Observability
 import Testing
 
-/// Lines on standard error, written by a process of their own.
+/// Lines on standard error; a process of its own writes them.
 struct LogTests {
   private struct Line: Decodable, Equatable {
     let level: String

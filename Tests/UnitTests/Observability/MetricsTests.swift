@@ -88,7 +88,7 @@ struct MetricsTests {
       metrics.text() == "# HELP cpu_seconds_total CPU.\n# TYPE cpu_seconds_total counter\ncpu_seconds_total 1e+20\n")
   }
 
-  /// Each bucket counts all values up to its bound, the bound among them.
+  /// Each bucket counts all values up to its bound, including the bound.
   @Test func histogramIsCumulative() {
     let metrics = Metrics()
     let histogram = metrics.histogram("d_seconds", "D.", buckets: [0.1, 1, 10])

@@ -13,7 +13,7 @@ struct TraceParentTests {
     #expect(trace.description == Self.good)
   }
 
-  /// A later version may append parts; what we send on is ours, version 00.
+  /// A later version may append parts; this code always sends version 00.
   @Test func laterVersion() throws {
     let later = "cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more"
     #expect(try #require(TraceParent(later)).description == Self.good)

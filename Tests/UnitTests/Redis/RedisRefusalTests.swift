@@ -1,7 +1,7 @@
 import Redis
 import Testing
 
-/// The errors by which Redis 6 and 7 say that they take no writes.
+/// The errors with which Redis 6 and 7 refuse writes.
 struct RedisRefusalTests {
   @Test(arguments: [
     ("READONLY You can't write against a read only replica.", RedisRefusal.readOnly),

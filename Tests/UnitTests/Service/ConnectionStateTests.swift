@@ -2,7 +2,7 @@ import Testing
 
 @testable import Service
 
-/// What is logged of a connection that comes and goes.
+/// The log lines of a connection that comes and goes.
 struct ConnectionStateTests {
   @Test func `a connection that cannot be made was not lost, and is told once`() {
     var state = ConnectionState()

@@ -13,10 +13,10 @@ import Store
 
 /// Apple, the fleet's budget and the clock of a verification, without a server.
 ///
-/// A test says before what Apple answers, and reads afterwards which calls were made.
+/// A test first sets Apple's answers, and afterwards reads which calls the worker made.
 @LoopActor
 final class AppleByValue: FleetBudget {
-  /// A call: which app asks, where and for what.
+  /// A call: the app that asks, its environment and the endpoint.
   struct Question: Hashable {
     var app = "com.example"
     let environment: AppStoreEnvironment
@@ -51,11 +51,11 @@ final class AppleByValue: FleetBudget {
   private let counted = Metrics()
   private let metrics: WorkerMetrics
   private let key: P256PrivateKey
-  /// What Apple answers; 4040010 to everything else.
+  /// Apple's answers; every other question gets 4040010.
   var answers: [Question: Answer] = [:]
   /// Endpoints whose budget is used up.
   var spent: Set<Question> = []
-  /// Whether the budgets cannot be asked.
+  /// Whether the store with the budgets is away.
   var isStoreAway = false
   private(set) var calls: [Question] = []
   private(set) var pauses: [String: Duration] = [:]
@@ -107,7 +107,7 @@ final class AppleByValue: FleetBudget {
 
   // MARK: What it signs
 
-  /// An active monthly subscription, signed, unless it is changed.
+  /// An active monthly subscription, signed; a test can change it.
   func signed(
     _ id: String = "100", of original: String = "100", in environment: AppStoreEnvironment = .production,
     by other: TestAuthority? = nil, _ change: (inout TransactionPayload) -> Void = { _ in }

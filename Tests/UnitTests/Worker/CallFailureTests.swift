@@ -6,7 +6,7 @@ import Testing
 @testable import AppStore
 @testable import Worker
 
-/// What a call without data means, branch by branch.
+/// The meaning of a call without data, branch by branch.
 struct CallFailureTests {
   private let key: P256PrivateKey
 
@@ -30,7 +30,7 @@ struct CallFailureTests {
     #expect(failure(.unauthorized, of: ["Production"], isReleased: false) == .keyRefused)
     #expect(failure(.unauthorized, in: .sandbox, isReleased: false) == .keyRefused)
     #expect(failure(.unauthorized, in: .sandbox) == .keyRefused)
-    // The key was right a moment ago.
+    // Apple accepted the key a moment ago.
     for isReleased in [true, false] {
       #expect(failure(.unauthorized, isReleased: isReleased, hasAnswer: true) == .failed(.unauthorized))
     }

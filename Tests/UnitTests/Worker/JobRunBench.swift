@@ -11,7 +11,7 @@ import Store
 @testable import AMQP
 @testable import Worker
 
-/// A run of a job whose servers are values: what Redis answers, what Apple says, and what the broker got.
+/// A run of a job whose servers are values: Redis's answers, Apple's findings, and the messages that the broker got.
 @LoopActor
 final class JobRunBench {
   nonisolated static let now: Int64 = 1_700_000_000_000
@@ -25,11 +25,11 @@ final class JobRunBench {
   let broker = BrokerByValue()
   let metrics = Metrics()
   let publishers: Publishers
-  /// What Apple is found to say, one after the other.
+  /// The results of the verification, one after the other.
   var findings: [PurchaseVerification.Finding] = []
-  /// Done while Apple is asked.
+  /// Runs while the worker asks Apple.
   var whileAsking: @LoopActor () -> Void = {}
-  /// How often Apple was asked.
+  /// How often the worker asked Apple.
   private(set) var asked = 0
   private(set) var dependencies: JobRun.Dependencies!
 
@@ -80,14 +80,14 @@ final class JobRunBench {
   }
 }
 
-/// Redis as a list of answers, and what it was asked.
+/// Redis as a list of answers, with a record of the questions.
 @LoopActor
 final class StoreByValue: JobStore {
-  /// What the next lease comes to; the last one stays.
+  /// The answers to requests for a lease; the last one repeats.
   var leases: [Result<LeaseAnswer, RedisError>] = [.success(.taken(Lease(fence: 5, route: nil)))]
-  /// What finalizing comes to; `nil` finalizes with what was found.
+  /// The answer to finalizing; `nil` finalizes with the given outcome.
   var finalization: Result<FinalizeAnswer, RedisError>?
-  /// Whether the next lease is given only at ``letGo()``.
+  /// Whether the store holds the next lease back until ``letGo()``.
   var holdsNextLease = false
   private var held: CheckedContinuation<Void, Never>?
   private(set) var askedForLease: [Bool] = []
@@ -97,7 +97,7 @@ final class StoreByValue: JobStore {
   private(set) var released: [Release] = []
   private(set) var told: [Job] = []
   private(set) var renewed: [String] = []
-  /// How many leases were renewed at once.
+  /// How many leases each call renewed.
   private(set) var renewals: [Int] = []
 
   struct Release: Equatable {
@@ -159,7 +159,7 @@ final class StoreByValue: JobStore {
   }
 }
 
-/// The broker as what it was given.
+/// The broker as the list of its messages.
 @LoopActor
 final class BrokerByValue: JobBroker {
   var failure: AMQPError?
@@ -170,11 +170,11 @@ final class BrokerByValue: JobBroker {
     messages.append(message)
   }
 
-  /// Where each message went.
+  /// The queue or exchange of each message.
   var queues: [String] { messages.map { $0.exchange.isEmpty ? $0.routingKey : $0.exchange } }
 }
 
-/// A message of the queue, and what was done with it.
+/// A message of the queue, and its fate.
 @LoopActor
 final class DeliveryByValue: JobDelivery {
   enum Fate: Equatable { case acknowledged, requeued, requeuedLater }

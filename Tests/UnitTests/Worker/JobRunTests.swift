@@ -8,7 +8,7 @@ import Testing
 
 @testable import Worker
 
-/// What a run does, by what Redis, Apple and the broker say.
+/// The steps of a run, by the answers of Redis, Apple and the broker.
 @LoopActor
 struct JobRunTests {
   private let bench: JobRunBench
@@ -58,7 +58,8 @@ struct JobRunTests {
     #expect(
       bench.store.released == [.init(isRetrying: true, isRun: true, sweepAfter: .seconds(151), route: "a|b")])
     #expect(bench.broker.queues == ["cs.jobs.delay.30000"])
-    // 31 seconds: the header tells that the wait goes on behind that queue. It has run, so the old crash counts no more.
+    // 31 seconds: the header says that the wait goes on behind that queue. The job has run, so the old crash counts no
+    // more.
     #expect(
       bench.broker.messages.first?.headers == [
         "countersign-attempt": 3, "countersign-due": .int(JobRunBench.now + 32_000), "traceparent": "00-t",

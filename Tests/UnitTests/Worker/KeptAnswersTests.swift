@@ -14,7 +14,7 @@ struct KeptAnswersTests {
     return [entry]
   }
 
-  /// What a later run of the same synchronization reads.
+  /// The answers that a later run of the same synchronization reads.
   private func read(
     _ answers: KeptAnswers, attempt: Int = 1, after milliseconds: Int64 = 0
   ) throws -> KeptAnswers? {
@@ -28,9 +28,9 @@ struct KeptAnswersTests {
     let soon = try #require(try read(answers, after: 600_000))
     #expect(soon.transaction == "a.b.c" && soon.missing == .subscriptionStatuses && soon.areEarlier)
     #expect(try read(answers, after: 600_001) == nil)
-    // Waiting once more does not make it younger.
+    // A further wait does not make the answer younger.
     #expect(try read(soon, after: 600_001) == nil)
-    // A failed call does not make it wrong.
+    // A failed call does not make the answer wrong.
     #expect(try read(answers, attempt: 2)?.transaction == "a.b.c")
   }
 

@@ -5,12 +5,12 @@ import Testing
 @testable import AppStore
 @testable import Worker
 
-/// A verification that waits for its next call and goes on with what it was told.
+/// A verification that waits for its next call and goes on with its kept answers.
 @LoopActor
 struct KeptVerificationTests {
   private let now = AppleByValue.now
 
-  /// The outcome's purchase, if it is one.
+  /// The outcome's purchase, if the outcome is verified.
   private func purchase(_ finding: PurchaseVerification.Finding) -> VerifiedPurchase? {
     if case .verified(let purchase) = finding.outcome { purchase } else { nil }
   }
@@ -30,14 +30,14 @@ struct KeptVerificationTests {
     #expect(purchase(found)?.expiresDate == now + AppleByValue.day)
     #expect(found.isFresh)
     #expect(apple.calls == [.info(.production), .statuses(.production)])
-    // Too late: it is asked for again.
+    // The answer is too old: the worker asks for it again.
     _ = try await apple.find(route: route, later: 600_001)
     #expect(apple.calls.count(where: { $0.endpoint == .transactionInfo }) == 2)
   }
 
-  /// Runs until the transaction has no budget, with statuses that were told.
+  /// Runs until the transaction has no budget, with statuses that Apple has answered.
   private func keptStatuses(_ apple: AppleByValue, expiring end: Int64) async throws -> Route {
-    // Of the purchase, but not by this transaction, so that the transaction is needed too.
+    // The statuses are of the purchase but do not name this transaction, so the worker needs the transaction too.
     apple.answers[.statuses(.production)] = try apple.status(
       .active, of: "7", latest: apple.signed("101", of: "7") { $0.expiresDate = end })
     apple.answers[.info(.production)] = .info(try apple.signed("100", of: "7") { $0.expiresDate = now - 1 })
@@ -70,7 +70,7 @@ struct KeptVerificationTests {
 
   @Test func `kept data that does not verify is Apple's to correct, and never the result`() async throws {
     let apple = try AppleByValue()
-    // The statuses name the purchase by its original alone, so that the transaction is looked at.
+    // The statuses name the purchase by its original alone, so the worker looks at the transaction.
     apple.answers[.info(.production)] = .info(try apple.signed("100", of: "7") { $0.expiresDate = now })
     apple.answers[.statuses(.production)] = try apple.status(.active, of: "7", latest: apple.signed("101", of: "7"))
     let foreign = try apple.signed("100", of: "7", by: TestAuthority()) { $0.expiresDate = now }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Worker
 
-/// What is told again after a connection was lost.
+/// The events that a worker publishes again after a lost connection.
 @LoopActor
 struct RecentEventsTests {
   private func event(_ id: String) -> PurchaseEvent {

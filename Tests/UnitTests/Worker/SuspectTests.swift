@@ -33,7 +33,7 @@ struct SuspectTests {
     #expect(bench.store.released == [.init(isRetrying: false, isRun: false, sweepAfter: .seconds(120))])
     #expect(bench.store.finalized == [JobRunBench.granted])
     #expect(delivery.fate == .acknowledged)
-    // Nobody waits for it any more.
+    // No run waits for it any more.
     #expect(bench.dependencies.suspects.enterAtOnce())
   }
 
@@ -51,7 +51,7 @@ struct SuspectTests {
     bench.findings = [JobRunBench.finding()]
     bench.store.holdsNextLease = true
     let second = Task.immediate { @LoopActor in await bench.run(attempt: 2, wasRedelivered: true) }
-    // The first one waits for the second, which has not heard yet that it is a suspect.
+    // The first run waits for the second, which does not know yet that it is a suspect.
     let first = Task.immediate { @LoopActor in await bench.run(wasRedelivered: true) }
     #expect(bench.asked == 0)
     bench.store.letGo()
@@ -79,7 +79,7 @@ struct SuspectTests {
     #expect(delivery.fate == .acknowledged)
   }
 
-  // MARK: Who may run
+  // MARK: Which runs may go on
 
   @Test func `a suspect waits for the others, and then they wait for it`() async {
     let suspects = Suspects()

@@ -9,10 +9,10 @@ import Testing
 @testable import AMQP
 @testable import Worker
 
-/// What the sweep does with what Redis holds.
+/// How the sweep treats the synchronizations in Redis.
 @LoopActor
 struct SweepTests {
-  /// What a sweep asked and did.
+  /// The questions and the messages of a sweep.
   private final class Trace {
     var overdue: [Duration] = []
     var published: [AMQPMessage] = []

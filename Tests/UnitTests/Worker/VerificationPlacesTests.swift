@@ -7,7 +7,7 @@ import Testing
 @testable import AppStore
 @testable import Worker
 
-/// Where a verification asks, and what it makes of calls that fail.
+/// Where a verification asks, and how it treats failed calls.
 @LoopActor
 struct VerificationPlacesTests {
   private let other = "com.other"
@@ -56,26 +56,26 @@ struct VerificationPlacesTests {
     let route = Route(place: "com.example|Sandbox")
     #expect(environment(try await apple.find(route: route)) == "Sandbox")
     #expect(apple.calls == [.info(.sandbox)])
-    // Where it is known no more, the others are asked.
+    // If that place does not know it any more, the worker asks the others.
     apple.answers = [.info(.production): .info(try apple.signed())]
     #expect(environment(try await apple.find(route: route)) == "Production")
     #expect(apple.calls[1...] == [.info(.sandbox), .info(.production)])
-    // A place that is no longer the publisher's.
+    // The publisher no longer has this place.
     #expect(environment(try await apple.find(route: Route(place: "com.gone|Production"))) == "Production")
   }
 
-  // MARK: A key that is refused
+  // MARK: A refused key
 
   @Test func `a 401 of production is tried again, and never hidden by the sandbox's "not found"`() async throws {
     let apple = try AppleByValue()
     apple.answers[.info(.production)] = .refused
     let finding = try await apple.find()
     #expect(finding.outcome == .failed(.unauthorized))
-    // What the sandbox would say is not asked for: neither that it knows nothing, nor that it knows a purchase.
+    // The worker does not ask the sandbox, whether the sandbox knows nothing or knows a purchase.
     apple.answers[.info(.sandbox)] = .info(try apple.signed(in: .sandbox))
     #expect(try await apple.find().outcome == .failed(.unauthorized))
     #expect(apple.calls == [.info(.production), .info(.production)])
-    // The other order: the sandbox was asked first, because it knew the transaction once.
+    // In the other order: the worker asks the sandbox first, because the sandbox once knew the transaction.
     apple.answers[.info(.sandbox)] = .code(.transactionIdNotFound)
     let later = try await apple.find(route: Route(place: "com.example|Sandbox"))
     #expect(later.outcome == .failed(.unauthorized))
@@ -87,13 +87,13 @@ struct VerificationPlacesTests {
     let unreleased = [apple.app(isReleased: false)]
     apple.answers = [.info(.production): .refused, .info(.sandbox): .info(try apple.signed(in: .sandbox))]
     #expect(environment(try await apple.find(unreleased)) == "Sandbox")
-    // The sandbox has taken the key, so that its "not found" counts.
+    // The sandbox has accepted the key, so its "not found" counts.
     apple.answers[.info(.sandbox)] = .code(.transactionIdNotFound)
     #expect(try await apple.find(unreleased).outcome == .unknownTransaction)
     apple.answers[.info(.sandbox)] = .refused
     #expect(try await apple.find(unreleased).outcome == .failed(.unauthorized))
     #expect(apple.calls == Array(repeating: [.info(.production), .info(.sandbox)], count: 3).flatMap(\.self))
-    // Once production answers, it is believed.
+    // As soon as production answers, its answer counts.
     apple.answers[.info(.production)] = .info(try apple.signed())
     #expect(environment(try await apple.find(unreleased)) == "Production")
   }
@@ -143,7 +143,7 @@ struct VerificationPlacesTests {
     apple.spent = [.info(.production), .statuses(.production)]
     let grant = CallGrant(place: "com.example|Production", endpoint: "transaction-info")
     #expect(environment(try await apple.find(grant: grant)) == "Production")
-    // One for another place is of no use.
+    // A call for another place is of no use.
     let elsewhere = CallGrant(place: "com.example|Sandbox", endpoint: "transaction-info")
     #expect(try await apple.find(grant: elsewhere).outcome == .postponed(.budget, wait: .seconds(7)))
   }

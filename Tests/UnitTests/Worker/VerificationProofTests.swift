@@ -6,7 +6,7 @@ import Testing
 @testable import AppStore
 @testable import Worker
 
-/// What Apple's signed answers prove about a purchase, branch by branch.
+/// The proof in Apple's signed answers about a purchase, branch by branch.
 @LoopActor
 struct VerificationProofTests {
   private let now = AppleByValue.now
@@ -22,7 +22,7 @@ struct VerificationProofTests {
     return .verified(purchase)
   }
 
-  // MARK: Enough by itself
+  // MARK: Enough alone
 
   @Test func `an active subscription takes one call`() async throws {
     let apple = try AppleByValue()
@@ -47,13 +47,13 @@ struct VerificationProofTests {
         try apple.signed { ($0.type, $0.expiresDate, $0.revocationDate) = (type, nil, revoked) })
       let finding = try await apple.find()
       #expect(finding.outcome == subscription { ($0.kind, $0.expiresDate, $0.revocationDate) = (kind, nil, revoked) })
-      // The statuses never know it.
+      // The statuses never know such a purchase.
       #expect(finding.route == Route(place: "com.example|Production", endpoint: "transaction-info"))
       #expect(apple.calls == [.info(.production)])
     }
   }
 
-  // MARK: Doubtful by itself
+  // MARK: Doubtful alone
 
   @Test func `an expired subscription is asked about, and counts by its latest transaction`() async throws {
     let apple = try AppleByValue()
@@ -101,11 +101,11 @@ struct VerificationProofTests {
     // The statuses name no subscription: the signed transaction decides.
     apple.answers[.statuses(.production)] = .http(200, "{\"data\":[]}")
     #expect(try await apple.find().outcome == subscription { $0.revocationDate = now - 5 })
-    // Only the status says it, which can take access away.
+    // Only the status says so. It can take access away.
     apple.answers[.info(.production)] = .info(try apple.signed { $0.expiresDate = now - 1 })
     apple.answers[.statuses(.production)] = try apple.status(.revoked, latest: apple.signed())
     #expect(try await apple.find().outcome == subscription { $0.isReportedRevoked = true })
-    // It cannot give any: an "active" beside an expired transaction is an expired one.
+    // The status cannot give access: an "active" beside an expired transaction is an expired one.
     apple.answers[.statuses(.production)] = try apple.status(
       .active, latest: apple.signed { $0.expiresDate = now - 1 })
     #expect(try await apple.find().outcome == subscription { $0.expiresDate = now - 1 })
@@ -114,7 +114,7 @@ struct VerificationProofTests {
   @Test func `an expired subscription without any statuses is asked about again`() async throws {
     let apple = try AppleByValue()
     apple.answers[.info(.production)] = .info(try apple.signed { $0.expiresDate = now })
-    // "Unknown" of a subscription that Apple has just signed proves nothing; an empty list is an answer.
+    // Apple has just signed the subscription, so its "unknown" proves nothing. An empty list is an answer.
     apple.answers[.statuses(.production)] = .code(.transactionIdNotFound)
     #expect(try await apple.find().outcome == .failed(.tryLater))
     apple.answers[.statuses(.production)] = .http(200, "{\"data\":[]}")
@@ -130,7 +130,7 @@ struct VerificationProofTests {
     #expect(
       try await apple.find().outcome
         == subscription { ($0.expiresDate, $0.gracePeriodExpiresDate) = (now - 1, now + 5) })
-    // That of another purchase, and one that was changed.
+    // The renewal info of another purchase, and a changed one.
     for wrong in [try apple.grace(until: now + 5, of: "7"), grace.dropLast(4) + "AAAA"] {
       apple.answers[.statuses(.production)] = try apple.status(
         .gracePeriod, latest: expired, renewal: String(wrong))
@@ -145,11 +145,11 @@ struct VerificationProofTests {
     apple.spent = [.info(.production)]
     apple.answers[.statuses(.production)] = try apple.status(.active, latest: apple.signed("101"))
     #expect(try await apple.find().outcome == subscription())
-    // By the latest transaction, where another one is the original.
+    // They name it as the latest transaction, and another one as the original.
     apple.answers[.statuses(.production)] = try apple.status(.active, of: "7", latest: apple.signed("100", of: "7"))
     #expect(try await apple.find().outcome == subscription { $0.originalTransactionId = "7" })
     #expect(apple.calls == [.statuses(.production), .statuses(.production)])
-    // What an unverified text claims only chooses the entry.
+    // The claim of an unverified text only chooses the entry.
     apple.answers[.statuses(.production)] = try apple.status(
       .active, of: "7", latest: apple.signed("100", of: "7", by: TestAuthority()))
     #expect(try await apple.find().outcome == .rejected(.verificationFailed))
@@ -185,7 +185,7 @@ struct VerificationProofTests {
     for (signed, result) in cases {
       apple.answers[.info(.production)] = .info(signed)
       #expect(try await apple.find().outcome == .rejected(result))
-      // Of the latest transaction no less.
+      // The same holds for the latest transaction.
       apple.answers[.info(.production)] = .info(try apple.signed { $0.expiresDate = now })
       apple.answers[.statuses(.production)] = try apple.status(.active, latest: signed)
       #expect(try await apple.find().outcome == .rejected(result))
