@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Mints Tests/Fixtures/authority: JWS and app receipts of authorities like Apple's, made by others' libraries.
+"""Mints Tests/Fixtures/authority: JWS and app receipts of authorities like Apple's, with foreign libraries.
 
-    Tests/Fixtures/mint.py        writes all of it anew; the private keys are thrown away
+    Tests/Fixtures/mint.py        writes the whole folder again and discards the private keys
 
-The certificates and the JWS are made by the Python package cryptography, the receipts by `openssl cms`, so that they do
-not share a mistake with the code that verifies them. Receipts are BER with indefinite lengths, as Apple's are.
+The Python package cryptography makes the certificates and the JWS, and `openssl cms` makes the receipts. So they do
+not share a mistake with the code that verifies them. Receipts are BER with indefinite lengths, like Apple's.
 """
 import base64
 import datetime
@@ -51,7 +51,7 @@ class Chain:
         return signed + b"." + base64url(r.to_bytes(32, "big") + s.to_bytes(32, "big"))
 
     def message(self, content):
-        """A signed message like a receipt, of the content."""
+        """A signed message like a receipt, with the content."""
         with tempfile.TemporaryDirectory() as scratch:
             folder = pathlib.Path(scratch)
             (folder / "key.pem").write_bytes(self.key.private_bytes(

@@ -6,8 +6,8 @@ Webhooks library. Start ops/run in one terminal and this in another:
 
     ops/examples/client.py [ENV_FILE]
 
-ENV_FILE is what ops/run writes, .countersign/run/env by default; variables of the same names override it. The libraries
-are installed into .countersign/venv; without PyPI the run is skipped with a message.
+ops/run writes ENV_FILE, .countersign/run/env by default. Variables of the same names override it. The client installs
+the libraries into .countersign/venv. Without PyPI it prints a message and skips the run.
 """
 import base64
 import hashlib
@@ -28,7 +28,7 @@ TOPIC = "inappPurchaseSyncResult"
 
 
 def bring_libraries():
-    """Continues in a virtual environment that has the libraries, if this one has not."""
+    """Continues in a virtual environment with the libraries, unless this one has them."""
     if all(importlib.util.find_spec(name) for name in LIBRARIES):
         return
     venv = ROOT / ".countersign" / "venv"
@@ -93,7 +93,8 @@ class Client:
         return f"{scenario}{random.randrange(10**11):011d}{self.number:02d}"
 
     def register(self, transaction, customer=None, headers=None):
-        body = {"cleengCustomerId": customer or self.customer, "transactionId": transaction, "ipAddress": "203.0.113.7"}
+        body = {
+            "cleengCustomerId": customer or self.customer, "transactionId": transaction, "ipAddress": "203.0.113.7"}
         return self.call("POST", "/storekit2/purchases", body, headers)
 
     def finalized(self, identifier, headers=None, seconds=30):
@@ -223,7 +224,7 @@ def other_results(client):
         expect(f"{result} without access", status["result"] == result and status["accessGranted"] is False
                and "offerId" not in status, status)
         print(f"  {scenario}…: {result}", flush=True)
-    # ops/run gives everybody access for purchases from the sandbox.
+    # The configuration of ops/run gives every customer access for purchases from the sandbox.
     identifier = client.register(client.transaction("121")).json()["synchronizationId"]
     status = client.finalized(identifier)
     expect("access in the sandbox", status["accessGranted"] is True and status["environment"] == "Sandbox", status)
@@ -241,7 +242,8 @@ def a_customer(client):
         "a token for another customer", client.register(client.transaction("100"), other, token), 403, "AUTH0003")
     expect_problem(
         "another customer's synchronization",
-        client.call("GET", f"/storekit2/purchases/synchronizations/{identifier}", headers=client.customer_token(other)),
+        client.call(
+            "GET", f"/storekit2/purchases/synchronizations/{identifier}", headers=client.customer_token(other)),
         404, "REQ0100")
     expect("DELETE: 204", client.call("DELETE", f"/customers/{other}").status_code == 204, other)
     expect_problem("a deleted customer", client.call("GET", f"/customers/{other}"), 404, "REQ0100")
@@ -260,8 +262,9 @@ def refusals(client):
     expect_problem("a transactionId that is no number", client.register("abc"), 400, "REQ0001")
     expect_problem(
         "a body without transactionId", client.call("POST", purchases, {"cleengCustomerId": 1}), 400, "REQ0001")
-    expect_problem("a Correlation-Id of 257 characters",
-                   client.register(transaction, headers=client.backend | {"Correlation-Id": "x" * 257}), 400, "REQ0004")
+    expect_problem(
+        "a Correlation-Id of 257 characters",
+        client.register(transaction, headers=client.backend | {"Correlation-Id": "x" * 257}), 400, "REQ0004")
     missing = client.call("POST", purchases, good, headers={})
     expect_problem("no credential", missing, 401, "AUTH0001")
     expect("WWW-Authenticate", "www-authenticate" in missing.headers, missing)

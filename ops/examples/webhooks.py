@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""A publisher's backend that manages its webhook endpoints and verifies what they get.
+"""A publisher's backend that manages its webhook endpoints and verifies their webhooks.
 
-It knows only docs/reference/openapi.yaml. It makes endpoints of every signature and format on a port of this machine,
-asks for test events, and verifies them as a stranger would: v1 with the Standard Webhooks library, v1a with the
-cryptography package; also while a secret is rotated. Then it lists the attempts of a delivery that failed, and recovers
-it.
+It knows only docs/reference/openapi.yaml. It creates endpoints of every signature and format on a port of this
+machine, asks for test events, and verifies them with common libraries: v1 with the Standard Webhooks library, v1a with
+the cryptography package. It also does so while a secret is rotated. Then it lists the attempts of a failed delivery,
+and recovers the delivery.
 
 Start ops/run in one terminal and this in another:
 
     ops/examples/webhooks.py [ENV_FILE]
 
-ENV_FILE and the libraries are as in ops/examples/client.py.
+For ENV_FILE and the libraries, see ops/examples/client.py.
 """
 import base64
 import hashlib
@@ -29,7 +29,7 @@ PATIENCE_SECONDS = 30
 
 
 class Receiver(http.server.ThreadingHTTPServer):
-    """Keeps what comes, by its webhook-id."""
+    """Stores the webhooks that arrive, by their webhook-id."""
     daemon_threads = True
 
     def __init__(self):
@@ -79,13 +79,13 @@ class Webhooks:
         return self.call("POST", "webhook_endpoints", {"url": self.receiver.url(name), **members}, 201)
 
     def test(self, endpoint):
-        """Asks for a test event and returns its headers and body as they came."""
+        """Asks for a test event and returns its headers and body as they arrived."""
         event = self.call("POST", f"webhook_endpoints/{endpoint['id']}/test", status=202)["eventId"]
         return self.receiver.wait(event)
 
 
 def is_signed(webhook, secret):
-    """Whether one of the signatures fits a shared secret, in the eyes of the Standard Webhooks library."""
+    """Whether the Standard Webhooks library accepts one of the signatures with a shared secret."""
     import standardwebhooks
     headers, body = webhook
     try:
@@ -96,7 +96,7 @@ def is_signed(webhook, secret):
 
 
 def is_signed_v1a(webhook, public_key):
-    """Whether one of the signatures fits a public key; the library knows shared secrets only."""
+    """Whether one of the signatures fits a public key; the library supports shared secrets only."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     headers, body = webhook
@@ -147,7 +147,7 @@ def rotation(hooks, v1, v1a):
         return hooks.call("POST", f"webhook_endpoints/{endpoint['id']}/rotate_secret", {"overlapSeconds": overlap})
 
     def eventually(what, holds):
-        # The notifiers look at the endpoints once a second.
+        # The notifiers read the endpoints once a second.
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not holds():
             expect(what, time.monotonic() < deadline, None)

@@ -1,4 +1,4 @@
-"""What ops/run and ops/test are made of."""
+"""The parts of ops/run, ops/test and the other scripts."""
 import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -6,9 +6,9 @@ COUNTERSIGN = ROOT / ".build" / "debug" / "countersign"
 
 
 class Failure(Exception):
-    """Something that went wrong, told with what was tried and what to do."""
+    """An error whose text says what the script tried and what the reader can do."""
 
 
 def shown(path):
-    """A path as the reader would type it."""
+    """A path as the reader types it."""
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)

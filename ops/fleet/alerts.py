@@ -1,4 +1,7 @@
-"""Holds the alerts of Prometheus against the metrics and the runbooks: `python3 -m fleet.alerts` lists the mistakes."""
+"""Compares the alerts of Prometheus with the metrics and the runbooks.
+
+`python3 -m fleet.alerts` lists the mistakes.
+"""
 import re
 import sys
 
@@ -8,7 +11,7 @@ RULES = ROOT / "ops" / "prometheus" / "alerts.yml"
 METRICS = ROOT / "docs" / "reference" / "metrics.md"
 RUNBOOKS = ROOT / "docs" / "operate" / "runbooks"
 SEVERITIES = {"page", "ticket"}
-# What a runbook tells, in this order.
+# The sections of a runbook, in this order.
 SECTIONS = ["What it means for customers", "How to see it", "What to do", "When it is over"]
 # Labels that Prometheus adds to every series, and the bound of a histogram's bucket.
 ADDED = {"job", "instance", "le"}
@@ -16,7 +19,7 @@ HISTOGRAM = re.compile(r"_(bucket|sum|count)$")
 
 
 def known_metrics(text):
-    """The metrics of the reference: type and labels by name. A unit test holds the reference against the code."""
+    """The metrics of the reference: type and labels by name. A unit test compares the reference with the code."""
     metrics = {}
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -26,7 +29,7 @@ def known_metrics(text):
 
 
 def rules_of(text):
-    """The rules as dictionaries. Reads no more of YAML than alerts.yml uses, so that no library is needed."""
+    """The rules as dictionaries. Reads only the part of YAML that alerts.yml uses, so it needs no library."""
     rules = []
     for block in re.split(r"^ +- alert: ", text, flags=re.MULTILINE)[1:]:
         name, _, rest = block.partition("\n")

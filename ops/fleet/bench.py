@@ -8,17 +8,19 @@ from fleet.build import build
 from fleet.measured import OPTIONS
 from fleet.table import show
 
-# What each measures, how many jobs a run has unless --jobs says otherwise (0: there is nothing to choose), and how long it
-# takes on two cores: seconds for all but the runs, and for each run. Growth was reckoned from its parts, the rest measured
-# with one run.
+# For each benchmark: its function, its text in the help, the jobs of a run without --jobs (0: the size is fixed), and
+# its time on two cores. The time has two parts in seconds: all but the runs, and each run. The time of growth is the
+# sum of its parts; the others were measured with one run.
 BENCHMARKS = {
     "verify": (benchmarks.verify, "verifications of transactions, next to openssl speed", 0, (12, 6)),
-    "worker": (benchmarks.worker, "whole synchronizations, next to the same without Apple and signatures", 20_000, (16, 60)),
+    "worker": (
+        benchmarks.worker, "whole synchronizations, next to the same without Apple and signatures", 20_000, (16, 60)),
     "throughput": (benchmarks.throughput, "jobs a second with an Apple that takes 200 ms", 20_000, (20, 20)),
     "gateway": (benchmarks.gateway, "registrations, next to the same without HTTP", 40_000, (15, 20)),
     "latency": (benchmarks.latency, "from the 202 to the event, in an idle fleet", 0, (20, 3)),
     "memory": (benchmarks.memory, "5,000 jobs in flight in one worker", 0, (30, 0)),
-    "growth": (benchmarks.growth, "the CPU of a job and the memory with a million queued, the CPU with eight workers", 10_000, (125, 85)),
+    "growth": (benchmarks.growth, "the CPU of a job and the memory with a million queued, the CPU with eight workers",
+               10_000, (125, 85)),
     "notifier": (benchmarks.notifier, "webhooks, next to libcurl and the broker alone; 10,000 endpoints; bad ones; "
                  "another publisher", 10_000, (185, 12)),
     "start": (benchmarks.start, "from exec to consuming", 0, (20, 0)),
@@ -26,7 +28,7 @@ BENCHMARKS = {
 
 
 def described():
-    """What the parts are, as --help lists them."""
+    """The list of the benchmarks in --help."""
     lines = ["what          a run of            about, with 5 runs"]
     for name, (_, text, jobs, (fixed, each)) in BENCHMARKS.items():
         size = f"{jobs:,} jobs or events" if jobs else "a fixed size"
@@ -39,7 +41,7 @@ def duration(seconds):
 
 
 def one_core():
-    """Keeps this process and those it starts on one core, as both sides of a ratio are about one."""
+    """Keeps this process and its children on one core, because both sides of a ratio are about one core."""
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
@@ -58,17 +60,18 @@ def run(name, options):
 
 def main():
     parser = argparse.ArgumentParser(
-        prog="ops/bench", description="Measures, next to a floor of the same run.",
-        epilog=described() + "\n\nTo build comes first, and is not in it. Nothing else should run meanwhile.",
+        prog="ops/bench", description="Measures Countersign, each result next to a floor of the same run.",
+        epilog=described() + "\n\nThe times do not include the build. Run nothing else on the machine meanwhile.",
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="*", choices=[*BENCHMARKS, "all"], default="all", metavar="what",
-                        help="what to measure, see below; all of it by default")
-    parser.add_argument("--runs", type=int, default=5, help="of which the median counts; %(default)s by default")
-    parser.add_argument("--jobs", type=int, help="of each run; what is chosen for each part, see below, by default")
+                        help="the benchmarks to run, see below; all by default")
+    parser.add_argument("--runs", type=int, default=5,
+                        help="the number of runs; the median counts; %(default)s by default")
+    parser.add_argument("--jobs", type=int, help="the jobs of each run; see below for the defaults")
     parser.add_argument("--queued", type=int, default=1_000_000,
                         help="growth: the length of the long queue; %(default)s by default")
-    parser.add_argument("--minutes", type=int, help="growth: a steady load for so long, and nothing else")
-    parser.add_argument("--count", type=int, help="verify: so many distinct transactions, and the memory")
+    parser.add_argument("--minutes", type=int, help="growth: only a steady load for so many minutes")
+    parser.add_argument("--count", type=int, help="verify: only so many distinct transactions, and the memory")
     options = parser.parse_args()
     names = [options.what] if isinstance(options.what, str) else options.what
     if "all" in names:

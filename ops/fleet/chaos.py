@@ -19,8 +19,9 @@ def cells(row):
     answers = row["answers"]
     return [row["scenario"], *(f"{number:,}" for number in (
         row["faults"], row["attempted"], row["accepted"], answers.get("conflict", 0), answers.get("unavailable", 0),
-        answers.get("refused", 0), answers.get("unknown", 0), row["finalized"], row["events"], row["webhooks"], row["lost"],
-        row["duplicated"], row["stale"])), f"{row['longestDelaySeconds']:.1f} s", "yes" if row["holds"] else "NO"]
+        answers.get("refused", 0), answers.get("unknown", 0), row["finalized"], row["events"], row["webhooks"],
+        row["lost"], row["duplicated"], row["stale"])), f"{row['longestDelaySeconds']:.1f} s",
+        "yes" if row["holds"] else "NO"]
 
 
 def line(values):
@@ -50,8 +51,9 @@ def markdown(rows, options, seed):
     redis = version(["redis-server", "--version"]).split("v=")[-1].split()[0]
     rabbitmq = version(["dpkg-query", "-W", "-f", "${Version}", "rabbitmq-server"])
     commit = version(["git", "-C", ROOT, "describe", "--always", "--dirty"])
-    head = (f"{datetime.date.today()}, RabbitMQ {rabbitmq}, Redis {redis} (appendfsync always), {os.cpu_count()} cores, "
-            f"{'debug' if options.quick else 'release'} build of {commit}, `{again(options, seed, options.scenarios)}`:\n")
+    head = (f"{datetime.date.today()}, RabbitMQ {rabbitmq}, Redis {redis} (appendfsync always), "
+            f"{os.cpu_count()} cores, {'debug' if options.quick else 'release'} build of {commit}, "
+            f"`{again(options, seed, options.scenarios)}`:\n")
     table = [COLUMNS, ["---", *["---:"] * (len(COLUMNS) - 2), "---"], *(cells(row) for row in rows)]
     return head + "\n" + "\n".join("| " + " | ".join(row) + " |" for row in table) + "\n"
 
@@ -76,7 +78,7 @@ def run(options, products, seed, expected):
             try:
                 for text in chaos.stdout:
                     if not text.startswith("{"):
-                        # What ops/servers prints when a scenario starts a server again.
+                        # ops/servers prints such lines when a scenario starts a server again.
                         continue
                     row = json.loads(text)
                     rows.append(row)
@@ -101,17 +103,20 @@ def scenarios(products):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="ops/chaos", description="Breaks whole fleets and checks every promise.",
-                                     epilog="Ends with 0 when everything held, 1 when not, 2 for a mistake in the call.")
-    parser.add_argument("scenarios", nargs="*", help="by default all: about 20 minutes, a scenario 30 to 60 seconds")
-    parser.add_argument("--quick", action="store_true", help="300 registrations over 60 transactions, 100 a second, shorter "
-                        "outages, the debug build: all in under 5 minutes")
-    parser.add_argument("--seed", type=int, help="what is broken, in the order of the draws; how many faults fit into a run, "
-                        "and the moments, depend on the machine")
-    parser.add_argument("--registrations", type=int, help="at least, for each scenario; 5000")
-    parser.add_argument("--transactions", type=int, help="that they are for; 1000")
-    parser.add_argument("--rate", type=float, help="registrations a second; 250")
-    parser.add_argument("--list", action="store_true", help="what can be broken")
+    parser = argparse.ArgumentParser(
+        prog="ops/chaos", description="Breaks whole fleets and checks every promise.",
+        epilog="The exit status is 0 when every promise held, 1 when one did not, and 2 for a mistake in the call.")
+    parser.add_argument("scenarios", nargs="*",
+                        help="the scenarios to run, 30 to 60 seconds each; by default all, in about 20 minutes")
+    parser.add_argument("--quick", action="store_true",
+                        help="300 registrations over 60 transactions, 100 a second, shorter outages, the debug build: "
+                        "all in under 5 minutes")
+    parser.add_argument("--seed", type=int,
+                        help="chooses the sequence of faults; their number and their moments depend on the machine")
+    parser.add_argument("--registrations", type=int, help="the least registrations of each scenario; 5000 by default")
+    parser.add_argument("--transactions", type=int, help="the transactions that they name; 1000 by default")
+    parser.add_argument("--rate", type=float, help="registrations a second; 250 by default")
+    parser.add_argument("--list", action="store_true", help="list the scenarios")
     parser.add_argument("--table", help="write the table in Markdown to this file")
     options = parser.parse_args()
     mode = "debug" if options.quick or options.list else "release"

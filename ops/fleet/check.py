@@ -1,4 +1,4 @@
-"""Plays one customer's purchase as a new user would: with curl, amqp-consume and a webhook endpoint."""
+"""Plays one customer's purchase as a new user does: with curl, amqp-consume and a webhook endpoint."""
 import json
 import subprocess
 import time
@@ -30,7 +30,7 @@ class Check:
         for reason in self.system.processes.deaths():
             raise Failure(reason)
 
-    # -- the four
+    # -- the four observations
 
     def purchase(self):
         begin = time.monotonic()
@@ -95,7 +95,7 @@ class Check:
         if not found.get("offerId"):
             raise Failure(f"{where} should name the offer in offerId, but is {found}")
 
-    # -- what is refused
+    # -- refusals
 
     def conflict(self):
         body = {"cleengCustomerId": CUSTOMER, "transactionId": SLOW}
@@ -111,7 +111,7 @@ class Check:
     # -- tools
 
     def subscribe(self):
-        """Binds a queue of our own to the events, before there can be one."""
+        """Binds a queue of our own to the events, before the first event."""
         consume = self.system.processes.start("events", [
             "amqp-consume", f"--url={self.configuration.rabbitmq}", "--exchange=countersign.events",
             f"--routing-key={TOPIC}.{PUBLISHER}", "awk", "1"], output=self.events)
@@ -120,7 +120,7 @@ class Check:
             "amqp-consume to declare its queue",
             lambda: next((line.removeprefix(told) for line in lines(consume.log) if line.startswith(told)), None),
             SECONDS, failed=consume.ended)
-        # It binds the queue before it consumes from it: when this message has come through, the binding is there.
+        # amqp-consume binds the queue before it consumes from it: once this message has arrived, the binding is there.
         publish = subprocess.run(
             ["amqp-publish", f"--url={self.configuration.rabbitmq}", "--exchange=", f"--routing-key={queue}",
              "--body=ready"], capture_output=True, text=True, stdin=subprocess.DEVNULL)

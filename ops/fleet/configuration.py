@@ -21,11 +21,11 @@ PRIVATE = tuple(f"COUNTERSIGN_{name}" for name in (
 
 
 class Configuration:
-    """What `ops/run` starts the roles with, and what a client needs to know to talk to them."""
+    """The configuration with which `ops/run` starts the roles, and the values that a client of them needs."""
 
     def __init__(self, folder, servers, listen):
         """
-        folder: where the files go
+        folder: the folder for the files
         servers: the addresses of RabbitMQ and Redis, as ops/servers prints them
         listen: an address and port for each of gateway, worker 1, worker 2, notifier, simulator and receiver
         """
@@ -76,7 +76,7 @@ class Configuration:
                 "folder": str(self.simulator),
                 "apps": [":".join(str(value) for value in SIMULATED_APP.values())],
             },
-            "shutdownGraceSeconds": 2,  # who waits for Ctrl-C to work does not want to wait for a job
+            "shutdownGraceSeconds": 2,  # after Ctrl-C, nobody wants to wait for a job
         }
 
     def publisher(self):
@@ -89,7 +89,7 @@ class Configuration:
                 "privateKeyFile": str(self.simulator / f"AuthKey_{SIMULATED_APP['keyId']}.p8"),
                 "environments": ["Production", "Sandbox"],
             }],
-            "sandboxAccess": "everybody",  # the simulator's scenario 121 is bought in the sandbox
+            "sandboxAccess": "everybody",  # a purchase of the simulator's scenario 121 is from the sandbox
             "offers": [
                 {"offerId": "S123123123_US", "productIds": ["com.example.app.monthly", "com.example.app.yearly"]},
                 {"offerId": "A123123124_US", "productIds": ["com.example.app.lifetime"]},
@@ -104,7 +104,7 @@ class Configuration:
         }
 
     def environment(self, listen):
-        """What a role is started with: the caller's variables but for what is private to this run, and no proxy."""
+        """The variables of a role: those of the caller, without proxies and without those that this run sets."""
         kept = {
             key: value for key, value in os.environ.items()
             if not key.lower().endswith("_proxy") and not key.startswith(PRIVATE)
@@ -113,12 +113,12 @@ class Configuration:
 
     @staticmethod
     def ignored():
-        """The caller's variables that would configure a role, but for this run being private."""
+        """The caller's variables that would configure a role, but that this private run ignores."""
         own = ("COUNTERSIGN_GATEWAY_LISTEN", "COUNTERSIGN_TEST", "COUNTERSIGN_FIXTURES")
         return sorted(key for key in os.environ if key.startswith(PRIVATE) and not key.startswith(own))
 
     def client(self, received):
-        """What a client that knows only the public contract needs, for ops/examples/client.py."""
+        """The values that a client of the public contract needs, for ops/examples/client.py."""
         return {
             "API_URL": f"http://{self.listen['gateway']}",
             "SIMULATOR_URL": f"https://{self.listen['simulator']}",

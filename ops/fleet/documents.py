@@ -1,7 +1,7 @@
 """Checks the links between the Markdown files of the repository.
 
-`mistakes()` returns one text for each relative link whose file or anchor does not exist. It asks no network: links
-with a scheme (https:, mailto:) are left alone. To run only this check:
+`mistakes()` returns one text for each relative link whose file or anchor does not exist. It uses no network and
+skips links with a scheme (https:, mailto:). To run only this check:
 
     PYTHONPATH=ops python3 -B -m fleet.documents
 """
@@ -13,7 +13,7 @@ import urllib.parse
 
 from fleet import ROOT
 
-# Folders with Markdown files of ours. A build folder or a virtual environment holds those of others.
+# Our folders with Markdown files. A build folder or a virtual environment holds files of other projects.
 FOLDERS = ("docs", "ops", "Sources", "Tests")
 
 FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
@@ -30,7 +30,7 @@ SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 def mistakes(root=ROOT):
-    """Every broken relative link of the Markdown files below a folder, as `file:line: what is wrong`."""
+    """Every broken relative link of the Markdown files below a folder, as `file:line: mistake`."""
     return [mistake for path in markdown_files(root) for mistake in mistakes_of(path, root)]
 
 
@@ -50,7 +50,7 @@ def mistakes_of(path, root):
 
 
 def problem_of(target, path, root):
-    """What is wrong with the target of a link; `None` when it exists."""
+    """The mistake in the target of a link; `None` when the target exists."""
     if SCHEME.match(target) or target.startswith("//"):
         return None
     name, _, anchor = target.partition("#")
@@ -68,14 +68,14 @@ def problem_of(target, path, root):
 
 
 def targets(line):
-    """The targets of the links in a line, without what stands in code."""
+    """The targets of the links in a line, without those inside code."""
     text = CODE.sub("", line)
     return [*INLINE.findall(text), *DEFINITION.findall(text), *HTML_TARGET.findall(text)]
 
 
 @functools.cache
 def anchors(file):
-    """The anchors of a file, as GitHub makes them: the second heading of the same name ends with -1, and so on."""
+    """The anchors of a file, as GitHub makes them: a second heading of the same name ends with -1, and so on."""
     found, counts = set(), {}
     for _, line in prose(file):
         found.update(HTML_ANCHOR.findall(line))

@@ -14,14 +14,14 @@ from fleet import ROOT, Failure
 TARGETS = ["jws", "certificate", "receipt", "json"]
 FOLDER = ROOT / ".countersign" / "fuzz"
 SCRATCH = ROOT / ".build" / "fuzz"
-# Nothing that is verified is longer than a megabyte; what is short mutates better.
+# No verified data is longer than a megabyte, and short inputs mutate better.
 MAX_LENGTH = 16384
 
 
 def build():
     command = ["swift", "build", "-c", "release", "--scratch-path", SCRATCH, "--sanitize", "fuzzer",
                "--sanitize", "address", "--product", "Fuzzing",
-               # SwiftPM's fuzzer sanitizer links libFuzzer, and leaves this to the compiler.
+               # SwiftPM's fuzzer sanitizer links libFuzzer, but does not set this option of the compiler.
                "-Xswiftc", "-sanitize-coverage=edge,trace-cmp,inline-8bit-counters,pc-table"]
     print("Building with libFuzzer and the address sanitizer …", flush=True)
     run = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, env=os.environ | {"COUNTERSIGN_FUZZ": "1"},
@@ -31,7 +31,7 @@ def build():
 
 
 def apples_data():
-    """Apple's published test data, which is not part of the project, or None."""
+    """The folder of Apple's published test data, which is not part of the project, or None."""
     folder = pathlib.Path(os.environ.get("COUNTERSIGN_FIXTURES") or ROOT / ".." / "shared" / "fixtures")
     return folder if folder.is_dir() else None
 
@@ -42,7 +42,7 @@ def payload(jws):
 
 
 def seeds(folder):
-    """Yields (target, input) for every fixture that can be one."""
+    """Yields (target, input) for every fixture that can be an input."""
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):
         content = path.read_bytes()
         if path.suffix in (".der", ".cer"):
@@ -67,7 +67,7 @@ def seeds(folder):
 
 
 def plant():
-    """Fills the corpora: with the fixtures, and with one input each that shows the form."""
+    """Fills the corpora with the fixtures, and each with one input that shows the form."""
     for target in TARGETS:
         (FOLDER / target).mkdir(parents=True, exist_ok=True)
     plain = [("json", b'{"transactionId":"1","price":1,"purchaseDate":1.5,"isUpgraded":false,"a":[null,"\\u00e4"]}'),
@@ -91,12 +91,13 @@ def fuzz(target, seconds):
             [SCRATCH / "release" / "Fuzzing", f"-max_total_time={seconds}", f"-max_len={MAX_LENGTH}", "-timeout=20",
              "-rss_limit_mb=3072", "-print_final_stats=1", f"-artifact_prefix={artifacts}", FOLDER / target],
             stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-            # Swift's own reporter of crashes would stop the process before libFuzzer has kept the input.
+            # Swift's own crash reporter would stop the process before libFuzzer has stored the input.
             env=os.environ | {"COUNTERSIGN_FUZZ_TARGET": target, "SWIFT_BACKTRACE": "enable=no"}).returncode
     text = log.read_text(errors="replace")
     if status != 0:
         tail = "\n".join(text.splitlines()[-40:])
-        raise Failure(f"{target} broke with status {status}; the input is {artifacts}*, all messages are in {log}:\n{tail}")
+        raise Failure(
+            f"{target} broke with status {status}; the input is {artifacts}*, all messages are in {log}:\n{tail}")
     runs = re.search(r"number_of_executed_units: *(\d+)", text)
     coverage = re.findall(r"cov: (\d+)", text)
     return f"{int(runs.group(1)) if runs else 0:,} inputs, {coverage[-1] if coverage else '?'} edges reached"

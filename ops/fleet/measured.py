@@ -13,8 +13,8 @@ from fleet.configuration import PUBLISHER, SIMULATED_APP, Configuration
 from fleet.processes import Processes, stat, wait_until
 from fleet.system import simulator_is_ready
 
-# As the image has it: Swift's library inside is less memory, and calls that need not be looked up. In a folder of its own, since what
-# ops/chaos runs cannot be built so.
+# The same options as the image's: the static Swift library needs less memory, and its calls no lookup. The build has a
+# folder of its own, because the programs of ops/chaos cannot be built with these options.
 SCRATCH = ROOT / ".build" / "static"
 OPTIONS = ("-c", "release", "--static-swift-stdlib", "--scratch-path", str(SCRATCH))
 PRODUCTS = SCRATCH / "release"
@@ -22,7 +22,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def output(command):
-    """Runs a command and returns what it prints."""
+    """Runs a command and returns its output."""
     command = [str(word) for word in command]
     run = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if run.returncode != 0:
@@ -31,7 +31,7 @@ def output(command):
 
 
 def run_program(*arguments):
-    """Runs a part of Sources/Benchmarks and returns what it measured."""
+    """Runs a part of Sources/Harness/Benchmarks and returns its measurements."""
     return json.loads(output([PRODUCTS / "Benchmarks", *arguments]))
 
 
@@ -41,12 +41,12 @@ def median_of(rows):
 
 
 def processor_seconds(pid):
-    """What a process has used of the processors so far."""
+    """The processor time that a process has used so far, in seconds."""
     return sum(map(int, stat(pid)[11:13])) / TICKS
 
 
 def family(pid):
-    """A process and its descendants: a server's may be one that a script has started."""
+    """A process and its descendants, because a script may have started the server itself."""
     pids = [int(path.name) for path in pathlib.Path("/proc").glob("[0-9]*")]
     parents = {child: fields[1] for child in pids if (fields := stat(child))}
     found = [pid]
@@ -56,13 +56,13 @@ def family(pid):
 
 
 def resident_mib(pid, line="VmHWM"):
-    """The most memory that a process has had, or what it has now (`VmRSS`)."""
+    """The most memory that a process has had, or its present memory (`VmRSS`)."""
     with open(f"/proc/{pid}/status") as file:
         return next(int(text.split()[1]) for text in file if text.startswith(line)) / 1024
 
 
 def connections_to(port):
-    """How many connections to a port of this machine are established, seen from the clients."""
+    """The number of established connections to a port of this machine, counted at the clients."""
     remote = f"0100007F:{port:04X}"
     with open("/proc/net/tcp") as file:
         return sum(fields[2] == remote and fields[3] == "01" for fields in map(str.split, file))
@@ -100,7 +100,7 @@ class Measured:
         return self
 
     def write_publishers(self):
-        """Nine more publishers without anything: a publisher has a thousand endpoints at most."""
+        """Writes nine more publishers without webhooks, because one publisher has at most a thousand endpoints."""
         for number in range(1, 10):
             publisher = self.configuration.publisher() | {
                 "publisherId": PUBLISHER + number, "webhooks": [], "tokenHashes": [f"{number:064x}"]}
@@ -114,7 +114,8 @@ class Measured:
     def start(self, name, overrides=None):
         """Starts a role of the release build and waits until it is ready."""
         role, listen = name.split()[0], self.configuration.listen[name]
-        environment = self.configuration.environment({f"COUNTERSIGN_{role.upper()}_LISTEN": listen} | (overrides or {}))
+        environment = self.configuration.environment(
+            {f"COUNTERSIGN_{role.upper()}_LISTEN": listen} | (overrides or {}))
         process = self.processes.start(
             name, [PRODUCTS / "countersign", role, "--config", self.configuration.file], environment)
         wait_until(f"{name} at {listen}", lambda: self.is_ready(name), 60, failed=process.ended)
@@ -122,16 +123,20 @@ class Measured:
         return process
 
     def simulator(self, latency):
-        """Starts the stand-in for Apple, which takes so many seconds for each answer."""
+        """Starts the stand-in for Apple, which needs so many seconds for each answer."""
         return self.start("simulator", {"COUNTERSIGN_SIMULATOR_LATENCY_SECONDS": str(latency)})
 
     def sign_ahead(self, count):
-        """Has the simulator sign the answers for the jobs that were put into the queue last: Apple's signing is no part of ours."""
-        # The transactionId that Backend.job gives the number 0, in Sources/Benchmarks.
+        """Lets the simulator sign the answers for the last jobs of the queue.
+
+        Apple's signing must not count in a benchmark.
+        """
+        # The transactionId of the number 0 in Backend.job, in Sources/Harness/Benchmarks.
         first = 10_010_000_000_000 + self.filled - count
         app = SIMULATED_APP["bundleId"]
         output(["curl", "--silent", "--show-error", "--fail", "--http2", "--noproxy", "*", "--cacert",
-                self.configuration.tls_authority, "--request", "PUT", f"https://{self.configuration.listen['simulator']}"
+                self.configuration.tls_authority, "--request", "PUT",
+                f"https://{self.configuration.listen['simulator']}"
                 f"/simulator/signed/production/transactions/{app}/{first}/{count}"])
 
     def stop(self, process):
@@ -155,7 +160,7 @@ class Measured:
             link.close()
 
     def metric(self, name, start):
-        """The sum of a metric's samples whose line starts so."""
+        """The sum of a metric's samples whose line starts with a text."""
         lines = self.get(name, "/metrics")[1].splitlines()
         return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(start))
 
@@ -178,16 +183,16 @@ class Measured:
                 "--token", self.configuration.publisher_token]
 
     def numbers(self, count):
-        """The first of so many numbers that no job has had."""
+        """Reserves so many numbers that no job has had; returns the first one."""
         first, self.filled = self.filled, self.filled + count
         return first
 
     def declare(self):
-        """A role declares the queues that the benchmarks use."""
+        """Starts and stops a worker, which declares the queues that the benchmarks use."""
         self.stop(self.start("worker 1"))
 
     def fill(self, count, *arguments, progress=False, concurrency=500):
-        """Puts jobs into the queue as a gateway would, and says what that took."""
+        """Puts jobs into the queue as a gateway does; returns the measurements."""
         part = 100_000 if progress else count
         for done in range(0, count, part):
             result = self.benchmark(
@@ -198,12 +203,12 @@ class Measured:
         return result
 
     def empty(self):
-        """Throws away what is queued, and what Redis knows of it."""
+        """Deletes the queued jobs and their records in Redis."""
         self.benchmark("delete")
         self.declare()
 
     def start_filling(self, count, rate):
-        """Begins to put jobs into the queue at a steady rate."""
+        """Starts a process that puts jobs into the queue at a steady rate."""
         command = [PRODUCTS / "Benchmarks", *self.arguments("fill"), "--count", count, "--from", self.numbers(count),
                    "--rate", rate]
         return self.processes.start("load", command).popen
@@ -215,20 +220,21 @@ class Measured:
             *self.gateway_arguments(), *arguments)
 
     def worker(self, count, overrides, waits_for_all=True, first=0):
-        """Lets one worker run so many jobs of what is in the queue."""
+        """Lets one worker run so many of the queued jobs."""
         return self.workers(1, count, overrides, waits_for_all, first)
 
     def workers(self, processes, count, overrides, waits_for_all=True, first=0):
-        """Lets workers share so many jobs; not waiting for all means that more are queued than are to be measured.
+        """Lets workers share so many jobs.
 
-        So many `first` of them are not measured: what a process has to do once is no job's cost.
+        Without `waits_for_all`, the queue holds more jobs than the benchmark measures. The `first` jobs do not count:
+        the work that a process does only once is no job's cost.
         """
         names = [f"worker {number}" for number in range(1, processes + 1)]
         workers = [self.start(name, overrides) for name in names]
         try:
             wait_until("the first jobs have their events", lambda: self.told(names) >= first, 60,
                        failed=workers[0].ended, every=0.1)
-            # Start-up is not a job's cost; the first few jobs that ran meanwhile are counted out as well.
+            # The start is no job's cost. The few jobs that ran meanwhile do not count either.
             start, used, done = time.monotonic(), sum(map(self.processor_seconds, workers)), self.told(names)
             others = self.others()
             most = {"mostInFlight": 0, "mostConnections": 0}
@@ -239,7 +245,7 @@ class Measured:
                 most["mostConnections"] = max(most["mostConnections"], connections_to(port))
                 return self.told(names) - (0 if waits_for_all else done) >= count
 
-            # Not too often: to print its metrics is work of the worker's, too.
+            # Not too often, because a worker also spends time on printing its metrics.
             wait_until("every job has its event", is_done, 900, failed=workers[0].ended, every=0.1)
             seconds, left = time.monotonic() - start, self.told(names) - done
             used = sum(map(self.processor_seconds, workers)) - used
@@ -251,13 +257,16 @@ class Measured:
             self.processes.stop(workers)
 
     def others(self):
-        """What the servers and the simulator have used of the processors."""
+        """The processor time of the servers and of the simulator."""
         pids = {name: int((self.processes.folder / f"{name}.pid").read_text()) for name in ("rabbitmq", "redis")}
         return {name: sum(map(processor_seconds, family(pid))) for name, pid in
                 (pids | {"simulator": self.running["simulator"].pid}).items()}
 
     def bursts(self, rounds, overrides):
-        """A worker to which a thousand jobs are queued, so many times after a first: the CPU of a job, and the memory."""
+        """Gives one worker a thousand jobs again and again; returns the CPU of a job, and the memory.
+
+        There are so many rounds, after a first one that does not count.
+        """
         worker = self.start("worker 1", overrides)
         try:
             used = 0
@@ -273,7 +282,7 @@ class Measured:
             self.stop(worker)
 
     def seconds_to_start(self, name, overrides):
-        """From exec until the role is ready: a worker is when it consumes."""
+        """The seconds from exec until the role is ready; a worker is ready when it consumes."""
         environment = self.configuration.environment(
             {"COUNTERSIGN_WORKER_LISTEN": self.configuration.listen[name]} | overrides)
         start = time.monotonic()
@@ -306,7 +315,7 @@ class Measured:
         return int(self.get("receiver", "/count")[1])
 
     def result(self):
-        """What has come to the receiver since the last time."""
+        """The receiver's measurements since the last call."""
         return json.loads(self.get("receiver", "/result")[1])
 
     def endpoints(self, count, receiver, *arguments):
@@ -316,7 +325,7 @@ class Measured:
         return self.benchmark("events", "--count", count, "--from", self.numbers(count), *arguments)
 
     def delivered(self, count, notifier):
-        """Waits for so many webhooks; returns how many a second that were, and the CPU of each."""
+        """Waits for so many webhooks; returns their rate and the CPU of each."""
         start, used, done = time.monotonic(), self.processor_seconds(notifier), self.received()
         wait_until("every webhook", lambda: self.received() >= count, 300, failed=notifier.ended)
         seconds, left = time.monotonic() - start, self.received() - done

@@ -16,7 +16,7 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 class Stopped(BaseException):
-    """Somebody pressed Ctrl-C or sent a signal."""
+    """The user pressed Ctrl-C, or a signal arrived."""
 
     def __init__(self, number):
         super().__init__(number)
@@ -24,7 +24,7 @@ class Stopped(BaseException):
 
 
 def wait_until(what, condition, seconds, failed=lambda: None, every=0.05):
-    """Polls, so many seconds apart, until `condition()` is true; `failed()` may return a reason to give up before."""
+    """Polls every `every` seconds until `condition()` is true; `failed()` may return a reason to give up earlier."""
     deadline, told = time.monotonic() + seconds, time.monotonic() + 5
     while True:
         result = condition()
@@ -88,8 +88,8 @@ class Server:
 class Processes:
     """Every process that a command starts, in a folder with their logs.
 
-    Used with `with`: when the block ends, however it ends, so does everything that was started in it. Whatever a child
-    leaves running becomes a child of this process and ends with it, too.
+    Use it with `with`: at the end of the block, even after an error, it ends every process that the block started. A
+    process that a child leaves running becomes a child of this process, and ends as well.
     """
 
     def __init__(self, folder):
@@ -120,7 +120,7 @@ class Processes:
 
     @classmethod
     def interrupted(cls, number, _):
-        cls.handle_signals(signal.SIG_IGN)  # once is enough: what follows is the stopping
+        cls.handle_signals(signal.SIG_IGN)  # one signal is enough: the command already stops
         raise Stopped(number)
 
     @staticmethod
@@ -134,14 +134,14 @@ class Processes:
         log = self.folder / f"{name.replace(' ', '-')}.log"
         process = Process(name, command, log, environment, output)
         self.all.append(process)
-        # With the time of its start a process is told from another that got its id later.
+        # The time of its start distinguishes a process from a later one with the same id.
         pids = {str(process.pid): started(process.pid) for process in self.all}
         (self.folder / "pids.json").write_text(json.dumps(pids))
         return process
 
     @staticmethod
     def stop(processes, grace=10):
-        """Asks all of them to end, and ends those that do not."""
+        """Asks all of them to end, and kills those that do not."""
         living = [process for process in processes if process.popen.poll() is None]
         for process in living:
             process.popen.terminate()
@@ -155,7 +155,7 @@ class Processes:
                 process.popen.wait()
 
     def deaths(self):
-        """How each process and each server that died ended, once for each."""
+        """Yields how each dead process or server ended, once for each."""
         for process in self.servers + self.all:
             reason = None if process.reported else process.ended()
             if reason:
@@ -168,7 +168,8 @@ class Processes:
         """Starts RabbitMQ and Redis and returns their addresses."""
         command = [ROOT / "ops" / "servers", "start", self.folder]
         with subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as starter:
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                text=True) as starter:
             while True:
                 try:
                     addresses, errors = starter.communicate(timeout=5)
@@ -184,7 +185,7 @@ class Processes:
         return dict(line.split("=", 1) for line in addresses.splitlines())
 
     def server_addresses(self):
-        """The addresses that RabbitMQ and Redis will have, or have."""
+        """The addresses of RabbitMQ and Redis, even before they start."""
         run = subprocess.run(
             [ROOT / "ops" / "servers", "addresses", self.folder], stdin=subprocess.DEVNULL, capture_output=True,
             text=True)
@@ -193,21 +194,21 @@ class Processes:
         return dict(line.split("=", 1) for line in run.stdout.splitlines())
 
     def forget_servers(self):
-        """Deletes the data of servers that are stopped, so that the next start is a first one."""
+        """Deletes the data of stopped servers, so that the next start is a first one."""
         for name in ("rabbitmq-data", "redis-data"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
         (self.folder / "ports.json").unlink(missing_ok=True)
 
     def stop_servers(self):
-        """Stops them however they were started."""
+        """Stops the servers, even those of an earlier run."""
         self.servers = []
         if (self.folder / "ports.json").exists():
             subprocess.run([ROOT / "ops" / "servers", "stop", self.folder], stdin=subprocess.DEVNULL)
 
-    # -- what is left
+    # -- leftovers
 
     def end_leftovers(self):
-        """Ends what a run left that was killed before it could stop anything."""
+        """Kills the processes of an earlier run that died before it could stop them."""
         with contextlib.suppress(OSError, ValueError):
             for pid, start in json.loads((self.folder / "pids.json").read_text()).items():
                 if started(int(pid)) == start:
@@ -216,7 +217,7 @@ class Processes:
 
     @staticmethod
     def end_adopted():
-        """Ends and reaps the orphans of our children: they are our children now."""
+        """Kills and reaps the orphans of our children: they are our children now."""
         deadline = time.monotonic() + 5
         while time.monotonic() < deadline:
             for pid in children():
@@ -231,7 +232,7 @@ class Processes:
 
 
 def stat(pid):
-    """The fields of /proc/PID/stat from the state on; empty when there is no such process."""
+    """The fields of /proc/PID/stat from the state on; empty when the process does not exist."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except OSError:
@@ -244,7 +245,7 @@ def started(pid):
 
 
 def server_pid(leader):
-    """The server in the group of what was started: rabbitmq-server is a shell that waits for Erlang's machine."""
+    """The server in a process group: rabbitmq-server is a shell that waits for Erlang's virtual machine."""
     group = [int(path.name) for path in pathlib.Path("/proc").glob("[0-9]*") if stat(path.name)[2:3] == [str(leader)]]
     return next((pid for pid in group if name_of(pid).startswith("beam")), leader)
 

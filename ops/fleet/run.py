@@ -14,7 +14,7 @@ from fleet.system import System
 
 
 def put_customer(configuration):
-    """Makes one customer known, so that a purchase can name it."""
+    """Registers one customer, so that a purchase can name it."""
     host, _, port = configuration.listen["gateway"].rpartition(":")
     link = http.client.HTTPConnection(host, int(port), timeout=10)
     try:
@@ -71,7 +71,7 @@ def run(check):
     began = time.monotonic()
     build("--product", "countersign")
     with Processes(ROOT / ".countersign" / "run") as processes:
-        # Nobody types the address of a gateway that is only checked.
+        # In a check nobody types the address of the gateway.
         system = System(processes, may_move=check)
         try:
             system.start()

@@ -23,7 +23,7 @@ READY_SECONDS = 60
 class System:
     def __init__(self, processes, may_move=True):
         """
-        may_move: whether the gateway takes another port when the usual one is taken
+        may_move: whether the gateway may use another port if its usual port is taken
         """
         self.processes = processes
         self.may_move = may_move
@@ -38,7 +38,7 @@ class System:
         self.forget()
         for log in self.folder.glob("*.log"):
             log.unlink()
-        # What is wrong with the caller's settings is told before anything is started.
+        # A mistake in the caller's settings ends the command before it starts a process.
         listen = choose_addresses(os.environ, self.may_move)
         self.configuration = Configuration(self.folder / "config", self.processes.server_addresses(), listen)
         self.configuration.write()
@@ -80,7 +80,7 @@ class System:
             failed=process.ended)
 
     def answers(self, name, path):
-        # Without urllib, which would ask a proxy from the environment for 127.0.0.1.
+        # Not with urllib: it would ask a proxy of the environment for 127.0.0.1.
         host, _, port = self.configuration.listen[name].rpartition(":")
         link = http.client.HTTPConnection(host, int(port), timeout=2)
         try:
@@ -94,7 +94,7 @@ class System:
     # -- stop
 
     def stop(self):
-        """Stops in the order of the data's way, so that work in hand can be finished."""
+        """Stops the roles before the servers, so that the roles can finish their work in hand."""
         self.processes.handle_signals(signal.SIG_IGN)
         roles = [process for process in self.processes.all if process.name not in ("simulator", "receiver")]
         self.processes.stop(roles)
@@ -109,7 +109,7 @@ class System:
         for path in (self.client_file, self.received):
             path.unlink(missing_ok=True)
 
-    # -- what runs where
+    # -- the table of addresses
 
     def table(self):
         rows = [("what", "address", "pid", "log")]
@@ -122,7 +122,7 @@ class System:
 
 
 class Step:
-    """Says what is being done and how long it took."""
+    """Prints the step and its duration."""
 
     def __init__(self, what):
         self.what = what
@@ -137,7 +137,7 @@ class Step:
 
 
 def simulator_is_ready(configuration):
-    # It speaks HTTP/2 only, as Apple's servers are used; Python's library does not.
+    # The simulator speaks HTTP/2 only, because clients use Apple's servers so. Python's library does not speak it.
     authority = configuration.tls_authority
     return authority.exists() and subprocess.run(
         ["curl", "--silent", "--fail", "--http2", "--noproxy", "*", "--max-time", "2", "--cacert", authority,
@@ -145,7 +145,7 @@ def simulator_is_ready(configuration):
 
 
 def choose_addresses(environment, may_move):
-    """Where each role listens. The gateway's port is the usual one, or that of COUNTERSIGN_GATEWAY_LISTEN."""
+    """The address of each role. The gateway's is the usual one, or that of COUNTERSIGN_GATEWAY_LISTEN."""
     chosen = environment.get("COUNTERSIGN_GATEWAY_LISTEN")
     host, port = split_address(chosen) if chosen else ("127.0.0.1", GATEWAY_PORT)
     if not is_free(host, port):
@@ -169,13 +169,13 @@ def split_address(text):
 
 
 def is_free(host, port):
-    """Whether a server can listen there. A port whose old connections are only waiting to be forgotten is free."""
+    """Whether a server can listen there. A port whose old connections only wait in TIME_WAIT is free."""
     family = socket.AF_INET6 if host.startswith("[") else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host.strip("[]"), port))
-            # Another program may have bound the port with the same option: then only listening fails.
+            # Another program may have bound the port with the same option: then only `listen` fails.
             probe.listen()
         except OSError:
             return False
@@ -183,7 +183,7 @@ def is_free(host, port):
 
 
 def free_ports(count, but=None):
-    """Ports of 127.0.0.1 that nobody has, held until all of them are chosen."""
+    """Free ports of 127.0.0.1. It holds each one until it has chosen all of them."""
     with contextlib.ExitStack() as stack:
         ports = []
         while len(ports) < count:
@@ -198,11 +198,11 @@ def free_ports(count, but=None):
 
 
 def check_variables(configuration):
-    """Tells a wrong COUNTERSIGN_ variable, as each role would when it starts."""
+    """Reports a wrong COUNTERSIGN_ variable, as each role does when it starts."""
     ignored = configuration.ignored()
     if ignored:
         print(f"Not used, since everything here is private: {', '.join(ignored)}", flush=True)
-    # The publisher's file names a key that the simulator is about to make. For the variables any publisher will do.
+    # The publisher's file names a key that the simulator has not made yet. Any publisher suffices for this check.
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
         (folder / "publishers").mkdir()

@@ -1,8 +1,11 @@
-"""The one table that ops/bench prints."""
+"""The table of ops/bench."""
 
 
 class Row:
-    """One measured goal: `measured` and `floor` are texts, `ratio` of the two a number, `holds` what became of the goal."""
+    """One measured goal.
+
+    `measured` and `floor` are texts, `ratio` is their ratio as a number, and `holds` says whether the goal holds.
+    """
 
     def __init__(self, what, measured, floor="", ratio=None, goal="", holds=None):
         self.cells = [what, measured, floor, "" if ratio is None else f"{ratio:.2f}", goal,

@@ -1,4 +1,4 @@
-"""ops/test: everything that is checked, ending with the summary of swift test."""
+"""ops/test: all checks. The last output is the summary of swift test."""
 import os
 import pathlib
 import py_compile
@@ -43,9 +43,9 @@ def check_scripts():
 
 
 def check_imports():
-    """The executable makes do with FoundationEssentials: all of Foundation takes 7 MiB of each process."""
+    """The executable uses only FoundationEssentials: the rest of Foundation takes 7 MiB of each process."""
     print("Checking the imports …", flush=True)
-    # The harness is no part of the executable.
+    # The harness is not part of the executable.
     sources = [path for path in sorted((ROOT / "Sources").rglob("*.swift")) if "Harness" not in path.parts]
     whole = [str(path.relative_to(ROOT)) for path in sources
              if any(line.split()[-2:] == ["import", "Foundation"] for line in path.read_text().splitlines())]
@@ -54,15 +54,15 @@ def check_imports():
 
 
 def sanitized(arguments):
-    """Takes `--sanitize=thread|address` out of the arguments: what to build and to test with, and the rest."""
+    """Splits `--sanitize=thread|address` from the arguments; returns the options of the build, and the rest."""
     kinds = [word.split("=", 1)[1] for word in arguments if word.startswith("--sanitize=")]
     rest = [word for word in arguments if not word.startswith("--sanitize=")]
     if not kinds:
         return [], rest
     if kinds not in (["thread"], ["address"]):
         raise Failure("--sanitize takes thread or address")
-    # Optimized, or the sanitizer would make the tests of large bodies run into their limits. Fleets are left out: what
-    # is killed on purpose cannot be looked into.
+    # The build is optimized, because otherwise the tests of large bodies would exceed their time limits. There are no
+    # fleet tests, because a sanitizer cannot report on a process that a test kills.
     options = ["-c", "release", "-Xswiftc", "-enable-testing", "--sanitize", kinds[0],
                "--scratch-path", str(ROOT / ".build" / kinds[0])]
     return options, rest
@@ -70,15 +70,16 @@ def sanitized(arguments):
 
 def test(arguments):
     options, arguments = sanitized(arguments)
-    # swift test reads the manifest again, and must find what swift build has found there.
+    # swift test reads the manifest again, and must find the same settings as swift build.
     building = os.environ | ({"COUNTERSIGN_ALLOCATOR": "system"} if options else {})
     check_scripts()
-    check("what the scripts do", [sys.executable, "-B", "-m", "unittest", "discover", "--start-directory", "ops/tests"])
+    check(
+        "what the scripts do", [sys.executable, "-B", "-m", "unittest", "discover", "--start-directory", "ops/tests"])
     check_imports()
     check("the format", ["swift", "format", "lint", "--strict", "-r", "Sources", "Tests", "Package.swift"])
     build("--build-tests", *options, environment=building)
     if options:
-        # The executable without a sanitizer, and with jemalloc.
+        # This builds the executable without a sanitizer, and with jemalloc.
         build("--product", "countersign")
     check("the example configuration", [COUNTERSIGN, "check-config", "--config", EXAMPLE])
     if not arguments and not options:
@@ -88,19 +89,19 @@ def test(arguments):
         processes.forget_servers()
         servers = processes.start_servers()
         environment = building | {
-            # Not under the names that configure a role: roles that the tests start would inherit them.
+            # These names do not configure a role, because the roles that the tests start inherit them.
             "COUNTERSIGN_TEST_SERVERS": str(processes.folder),
             "COUNTERSIGN_TEST_RABBITMQ_URL": servers["COUNTERSIGN_RABBITMQ_URL"],
             "COUNTERSIGN_TEST_REDIS_URL": servers["COUNTERSIGN_REDIS_URL"],
         }
         if options:
             environment["LSAN_OPTIONS"] = f"suppressions={ROOT / 'ops' / 'sanitizers' / 'leaks.txt'}"
-        # Unit tests keep every core busy, and so do fleets that are broken on purpose: what talks to servers beside them
-        # would run into its time limits.
+        # Unit tests keep every core busy, and so do the tests that break fleets. An integration test beside them would
+        # exceed its time limits.
         kinds = ["UnitTests", "IntegrationTests"] + ([] if options else ["FleetTests"])
         parts = [arguments] if arguments else [["--filter", kind + "[.]"] for kind in kinds]
         for part in parts:
-            # All tests are Swift Testing's; XCTest would only tell that it has none.
+            # All tests use Swift Testing; XCTest would only report that it has none.
             status = run(["swift", "test", "--skip-build", "--disable-xctest", *options, *part], environment)
             if status != 0:
                 return status
@@ -108,7 +109,7 @@ def test(arguments):
 
 
 def check_as_strangers():
-    """A fleet and clients that know only the public contract, with the libraries that strangers use for it."""
+    """Runs a fleet and clients that know only the public contract, and that use common libraries for it."""
     with Processes(ROOT / ".countersign" / "strangers") as processes:
         system = System(processes)
         try:
@@ -122,7 +123,7 @@ def check_as_strangers():
 
 def run(command, environment):
     print(f"Testing ({' '.join(command)}) …", flush=True)
-    # In a session of its own, so that it can be stopped with all that it has started.
+    # In a session of its own, so that one signal stops it with all processes that it has started.
     tests = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, start_new_session=True)
     try:
         return tests.wait()

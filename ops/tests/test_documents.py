@@ -1,4 +1,4 @@
-"""The links between the documents. Run by ops/test; needs nothing."""
+"""Tests of the links between the documents. ops/test runs them; they need no server."""
 import pathlib
 import sys
 import tempfile
@@ -42,7 +42,7 @@ class Links(unittest.TestCase):
             "<!-- [a](none.md)\n[a](none.md) -->\n"), [])
 
     def mistakes(self, text):
-        """The mistakes of a README with the text, beside one page with the heading *The page*."""
+        """The mistakes in a README with this text, beside one page with the heading *The page*."""
         with tempfile.TemporaryDirectory() as scratch:
             root = pathlib.Path(scratch)
             (root / "docs").mkdir()

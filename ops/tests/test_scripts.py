@@ -1,4 +1,4 @@
-"""What the scripts of ops do before and beside starting a fleet. Run by ops/test; needs nothing."""
+"""Tests of the scripts of ops: all that they do besides starting a fleet. ops/test runs them; they need no server."""
 import contextlib
 import io
 import os
@@ -37,7 +37,7 @@ class Help(unittest.TestCase):
 
 
 class Addresses(unittest.TestCase):
-    """Where the gateway listens, and what is said when its port is taken."""
+    """The address of the gateway, and the message when its port is taken."""
 
     def setUp(self):
         self.other = socket.socket()
@@ -63,7 +63,7 @@ class Addresses(unittest.TestCase):
     def test_the_usual_port_that_is_taken(self):
         with contextlib.ExitStack() as stack:
             usual = stack.enter_context(socket.socket())
-            with contextlib.suppress(OSError):  # or somebody else has it
+            with contextlib.suppress(OSError):  # or another program has it
                 usual.bind(("127.0.0.1", 8080))
                 usual.listen()
             with self.assertRaises(Failure) as caught:
@@ -83,19 +83,19 @@ class Addresses(unittest.TestCase):
 
 
 class Servers(unittest.TestCase):
-    """A server of ops/servers: which process it is, and that its end is told once."""
+    """A server of ops/servers: its process, and the single report of its end."""
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.folder)
-        # As RabbitMQ is started: a shell that starts Erlang's virtual machine and waits for it.
+        # RabbitMQ starts like this: a shell starts Erlang's virtual machine and waits for it.
         (self.folder / "beam.smp").symlink_to(shutil.which("cat"))
         self.shell = subprocess.Popen(
             ["bash", "-c", f"{self.folder}/beam.smp 0<&3 & echo $! && wait"], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, text=True, start_new_session=True,
             preexec_fn=lambda: os.dup2(0, 3), close_fds=False)
         self.machine = int(self.shell.stdout.readline())
-        # It has become the program once its name is known; until then it is a copy of the shell.
+        # The child is a copy of the shell until it has its own name.
         while pathlib.Path(f"/proc/{self.machine}/comm").read_text().strip() != "beam.smp":
             os.sched_yield()
         (self.folder / "rabbitmq.pid").write_text(str(self.shell.pid))

@@ -20,7 +20,7 @@ public struct SynchronizationResult: ExactRawValue, Sendable {
   public static let offerNotFound = Self("OFFER_NOT_FOUND")
   /// Another customer of the publisher has registered the purchase before.
   public static let purchaseOwnedByAnotherCustomer = Self("PURCHASE_OWNED_BY_ANOTHER_CUSTOMER")
-  /// The signed data belongs to an app of somebody else.
+  /// The signed data belongs to an app that is not the publisher's.
   public static let appMismatch = Self("APP_MISMATCH")
   /// Apple did not sign the data so: its signature, chain, markers, environment or kind is wrong.
   public static let verificationFailed = Self("VERIFICATION_FAILED")

@@ -83,7 +83,7 @@ struct VerdictTests {
   }
 
   @Test func withoutAnAnswer() {
-    // The client got no promise, but whatever takes effect must do so once.
+    // The client got no promise, but a registration that takes effect must do so only once.
     let unanswered: (inout History) -> Void = {
       $0.registrations.append(
         History.Registration(id: "d", transaction: "1002", sentAt: 1, answeredAt: 2, answer: .unknown))

@@ -18,7 +18,7 @@ final class LoadReceiver {
     configuration.maxConnections = 15_000
     configuration.idleTimeout = .seconds(60)
     let server = try HTTPServer(configuration) { [self] in await answer($0) }
-    // It runs until somebody kills the process.
+    // It runs until a signal ends the process.
     await LoopSignal().wait(atMost: .seconds(86_400))
     await server.close()
     return [:]
