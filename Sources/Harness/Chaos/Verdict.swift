@@ -102,7 +102,7 @@ struct Verdict {
     if !isWitnessed { lost.append(id) }
     if delivered[id] == nil, !expectations.losesQueues { problems.append("\(id) has no webhook") }
     guard let status = history.statuses[id] else {
-      // Of a forgotten synchronization the event is the only witness. One finalized after the wipe has a status again.
+      // The event is the only witness of a forgotten synchronization. One finalized after the wipe has a status again.
       let isForgotten = (told[id]?.map(\.at).min() ?? .max) <= (history.wipedAt ?? .min)
       if !isForgotten { problems.append("\(id) has no status") }
       return isForgotten

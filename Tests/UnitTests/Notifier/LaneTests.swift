@@ -84,7 +84,7 @@ struct LaneTests {
     #expect(ask(&lane, at: .seconds(3)).admission == .go)
   }
 
-  /// Of 1,000 endpoints that hang, a known one has no guaranteed place.
+  /// If 1,000 endpoints hang, a lane that is known to hang has no guaranteed place.
   @Test func deadOnesThatAreTooManyWait() {
     var lanes = (0..<1000).map { _ in Lane() }
     for index in lanes.indices {
