@@ -5,26 +5,27 @@ import Messaging
 import Observability
 import Store
 
-/// Enqueues open synchronizations again that no queue holds any more, for example because the broker was wiped.
+/// Enqueues open synchronizations again that no queue holds any more, for example because somebody wiped the broker.
 ///
-/// A synchronization is due when it has been open for longer than it should. While jobs wait in the queue, a due one is
-/// most likely among them. So the sweep acts at once if the queue is empty, and else only on what is long overdue. A job
-/// that is enqueued twice does no harm: the lease lets one run, and the other finds the synchronization finalized.
+/// A synchronization is due when it has been open for longer than it should be. While jobs wait in the queue, a due
+/// one is most likely among them. So the sweep acts at once only if the queue is empty. Otherwise it acts only on
+/// synchronizations that are long overdue. A job that is in the queue twice does no harm: the lease lets one run, and
+/// the other finds the synchronization finalized.
 @LoopActor
 struct Sweep {
-  /// Takes the due jobs out of Redis' list that have been due for so long.
+  /// Takes the jobs out of Redis' list that have been due for this long.
   let dueJobs: @LoopActor (Duration) async throws -> DueJobs
   /// How many jobs wait in the queue.
   let waiting: @LoopActor () async throws -> Int
   let publish: @LoopActor (AMQPMessage) async throws -> Void
   let queue: String
-  /// Until the next look at the same synchronization.
+  /// The time until the next look at the same synchronization.
   let interval: Duration
   let log: Log
 
   /// Looks once.
   ///
-  /// - Returns: how many jobs were enqueued again.
+  /// - Returns: how many jobs the sweep has enqueued again.
   func run() async -> Int {
     var count = 0
     do {

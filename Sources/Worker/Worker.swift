@@ -84,7 +84,7 @@ public final class Worker: Role {
     losses.handler = { [weak self] in self?.tellAgain() }
   }
 
-  /// Who is to hear of a lost connection, which the publisher must be made without.
+  /// The handler of lost connections. The publisher needs it before the worker is complete.
   @LoopActor
   private final class Losses {
     var handler: (@LoopActor () -> Void)?
@@ -111,8 +111,10 @@ public final class Worker: Role {
     self.sweepTimer = sweepTimer
   }
 
-  /// Stops to consume, finishes what runs within `grace`, hands back the rest, and closes the channels properly, so that
-  /// the broker has taken every acknowledgement.
+  /// Stops the worker.
+  ///
+  /// The worker stops to consume, finishes running jobs within `grace`, and hands back the rest. It closes the
+  /// channels properly, so that the broker has taken every acknowledgement.
   public func stop(grace: Duration) async {
     runs.close()
     sweepTimer?.close()
@@ -140,7 +142,7 @@ public final class Worker: Role {
     runs.start { [dependencies] in await JobRun.work(on: received, with: dependencies!) }
   }
 
-  /// Where a publisher's transactions may be asked about.
+  /// The places where Apple may know a publisher's transactions.
   private func places(of publisher: Publisher) -> [AppPlace] {
     if placesRevision != context.publishersRevision { (places, placesRevision) = ([:], context.publishersRevision) }
     if let known = places[publisher.id] { return known }
@@ -149,7 +151,7 @@ public final class Worker: Role {
     return all
   }
 
-  /// Publishes again what the broker may have lost together with the connection.
+  /// Publishes the events again that the broker may have lost together with the connection.
   private func tellAgain() {
     let events = dependencies.recentEvents.take()
     guard !events.isEmpty else { return }

@@ -3,10 +3,10 @@ import Domain
 import EventLoop
 import Observability
 
-/// What a worker counts.
+/// The numbers that a worker counts.
 @LoopActor
 final class WorkerMetrics {
-  /// The label of signed data that is in order and is not what was asked for.
+  /// The label of signed data that is in order, but does not answer the question.
   static let answerMismatch = "answer_mismatch"
 
   let queueWait: Histogram
@@ -33,7 +33,7 @@ final class WorkerMetrics {
       buckets: Histogram.ageBuckets)
     appleCalls = metrics.histogram(
       "countersign_apple_call_duration_seconds", "Calls to Apple.", labels: ["endpoint", "environment", "outcome"],
-      // Failures are counted as causes of retries, too, which are there from the start.
+      // Failed calls count as causes of retries, too, and those series exist from the start.
       known: PurchaseVerification.endpoints.map(\.rawValue).flatMap { endpoint in
         [AppStoreEnvironment.production, .sandbox].map { [endpoint, $0.rawValue, "ok"] }
       })

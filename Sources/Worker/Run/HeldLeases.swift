@@ -4,7 +4,7 @@ import EventLoop
 import Observability
 import Store
 
-/// The leases of the runs in hand, which must not end before the runs do.
+/// The leases of the runs in hand. A lease must not end before its run does.
 @LoopActor
 final class HeldLeases {
   private let store: any JobStore
@@ -12,7 +12,7 @@ final class HeldLeases {
   private let log: Log
   private var holders: [ObjectIdentifier: JobRun] = [:]
 
-  /// A script of Redis' holds up everybody else's.
+  /// While Redis runs a script, all other clients wait.
   private static let renewedAtOnce = 100
 
   init(_ store: any JobStore, _ settings: WorkerSettings, _ log: Log) {
@@ -27,12 +27,15 @@ final class HeldLeases {
   /// Lets the lease of a run end by itself.
   func letGo(_ run: JobRun) { holders[ObjectIdentifier(run)] = nil }
 
-  /// Renews every lease in hand. A lost one is not acted upon: the fencing number decides at the end.
+  /// Renews every lease in hand.
+  ///
+  /// A run that has lost its lease goes on: the fencing number decides at the end.
   func renewAll() {
     let held = Array(holders.values)
     for start in stride(from: 0, to: held.count, by: Self.renewedAtOnce) {
       let some = Array(held[start..<min(start + Self.renewedAtOnce, held.count)])
-      // At once: what is let go of meanwhile is refused by Redis, as the record of its lease says that it has ended.
+      // All batches at once. If a run lets go of its lease meanwhile, Redis refuses to renew it: the record says that
+      // the lease has ended.
       Task.immediate { @LoopActor in await renew(some) }
     }
   }
@@ -41,7 +44,7 @@ final class HeldLeases {
     do {
       let areOurs = try await store.renewLeases(
         runs.map { (job: $0.job, lease: $0.lease) }, for: settings.leaseDuration, sweepAfter: settings.sweepAfter)
-      // A run that has ended meanwhile has not lost anything.
+      // A run that has ended meanwhile has lost nothing.
       for (run, isOurs) in zip(runs, areOurs) where !isOurs && holders[ObjectIdentifier(run)] != nil {
         log.warning("lease lost", ["transactionId": .string(run.job.transactionId)])
       }

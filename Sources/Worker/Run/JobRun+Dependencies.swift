@@ -7,7 +7,7 @@ import Observability
 import Service
 import Store
 
-/// What Redis does for a run.
+/// The part of the store that a run uses.
 @LoopActor
 protocol JobStore {
   func takeLease(
@@ -28,10 +28,10 @@ protocol JobStore {
 
 extension PurchaseStore: JobStore {}
 
-/// What the broker does for a run.
+/// The part of the broker that a run uses.
 @LoopActor
 protocol JobBroker {
-  /// Publishes until the broker has confirmed.
+  /// Publishes a message, and tries again until the broker confirms it.
   func publishSurely(_ message: AMQPMessage) async throws
 }
 
@@ -39,7 +39,7 @@ extension AMQPPublisher: JobBroker {
   func publishSurely(_ message: AMQPMessage) async throws { try await publishSurely(message, patience: .seconds(600)) }
 }
 
-/// A message of the jobs' queue, and what can be done with it.
+/// A message of the jobs' queue, and the ways to settle it.
 @LoopActor
 protocol JobDelivery {
   var delivery: AMQPDelivery { get }
@@ -51,7 +51,7 @@ protocol JobDelivery {
 extension AMQPConsumer.Received: JobDelivery {}
 
 extension JobRun {
-  /// What the runs of a worker need; one for all of them.
+  /// The dependencies of all runs of a worker. They share one object.
   @LoopActor
   final class Dependencies {
     let settings: WorkerSettings
@@ -59,16 +59,16 @@ extension JobRun {
     let topology: Topology
     let store: any JobStore
     let broker: any JobBroker
-    /// The publishers as they are configured now.
+    /// The publishers in the present configuration.
     let publishers: @LoopActor () -> Publishers
-    /// Where a publisher's transactions may be known.
+    /// The places where Apple may know a publisher's transactions.
     let places: @LoopActor (Publisher) -> [AppPlace]
-    /// Asks Apple; `nil` when there is nowhere to ask.
+    /// Asks Apple; `nil` when there is no place to ask.
     let verify: @LoopActor (JobRun) async -> PurchaseVerification.Finding?
     let clock: FleetClock
     let log: Log
     let metrics: WorkerMetrics
-    /// A transaction whose run ends the process, for tests.
+    /// The transaction whose run ends the process, for tests.
     let crashTransaction: String?
     let suspects = Suspects()
     let leases: HeldLeases

@@ -5,20 +5,20 @@ import Messaging
 import Observability
 import Store
 
-/// What becomes of a job whose earlier runs did not end (decision 0010).
+/// The way of a job whose earlier runs did not end (decision 0010).
 extension JobRun {
-  /// Runs on with nobody beside; false when the job is off the queue.
+  /// Waits until no other job runs, and then goes on alone. Returns false when the job is off the queue.
   func becomeAlone() async -> Bool {
     guard lease.crashes < Suspects.givenUpFrom else {
       await giveUp()
       return false
     }
-    // Set aside without a lease, so that a crash meanwhile does not count for it.
+    // The job waits without a lease, so that a crash meanwhile does not count against it.
     await release(isRetrying: false, after: .zero, isRun: false)
     dependencies.suspects.leave()
     isAlone = await dependencies.suspects.enterAlone()
     guard isAlone else {
-      // The end of this run leaves as an ordinary one.
+      // `run()` ends this run as an ordinary one.
       await dependencies.suspects.enter()
       await delay(attempt, .seconds(5), .suspect)
       return false
@@ -32,9 +32,9 @@ extension JobRun {
     return true
   }
 
-  /// Gives up a job whose runs never end: a copy goes to the dead-letter queue, and what was accepted is finalized.
+  /// Gives up a job whose runs never end: puts a copy into the dead-letter queue, and finalizes the synchronization.
   private func giveUp() async {
-    // The copy may have to wait for the broker; the lease must not end meanwhile.
+    // The copy may have to wait for the broker. The lease must not end meanwhile.
     dependencies.leases.hold(self)
     let reason = "\(lease.crashes) runs in a row did not end: it seems to kill its worker"
     log.error("given up", ["reason": .string(reason)])
@@ -43,7 +43,7 @@ extension JobRun {
       try await dependencies.broker.publishSurely(message)
       dependencies.metrics.dead.count()
     } catch {
-      // Without the copy there is still the result, the event and the log.
+      // Without the copy, the result, the event and the log still tell about the job.
       log.error("a delivery could not be buried", ["cause": .failure(error)])
     }
     dependencies.leases.letGo(self)

@@ -4,9 +4,9 @@ import EventLoop
 import Messaging
 import Observability
 
-/// What becomes of a delivery that this worker cannot run.
+/// The way of a delivery that this worker cannot run.
 extension JobRun {
-  /// Runs a delivery, or does what it needs instead.
+  /// Runs a delivery. If this worker cannot run it, buries it or puts it off.
   static func work(on received: any JobDelivery, with dependencies: Dependencies) async {
     let run: JobRun
     do throws(JobMessage.Unreadable) {
@@ -41,10 +41,11 @@ extension JobRun.Dependencies {
     }
   }
 
-  /// Delays a job that only a newer worker can run, until one takes it.
+  /// Delays a job that only a newer worker can run, until such a worker takes it.
   ///
-  /// It is never buried: the gateway accepted it, and its claim lasts until it is finalized. Workers that can run it
-  /// come with the next deployment at the latest. Until then it costs one message in half a minute. It is no attempt.
+  /// The worker never buries the job: the gateway accepted it, and its claim lasts until it is finalized. The next
+  /// deployment, at the latest, brings workers that can run it. Until then the job costs one message in half a minute.
+  /// A delay does not count as an attempt.
   private func putOff(_ received: any JobDelivery, _ format: Job.NewerFormat) async {
     metrics.retries.count(RetryCause.newerFormat.rawValue)
     log.warning(
@@ -55,7 +56,7 @@ extension JobRun.Dependencies {
       ])
     do {
       let message = JobMessage.putOff(received.delivery) { parks in
-        // Soon at first: beside older workers there are newer ones.
+        // The first delays are short: during a deployment newer workers run beside older ones.
         topology.jobDelay(.seconds([1, 5, 30][min(parks, 2)]))
       }
       try await broker.publishSurely(message)

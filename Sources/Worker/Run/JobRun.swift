@@ -8,14 +8,14 @@ import Observability
 import Service
 import Store
 
-/// One run of a job, from delivery to acknowledgement; reads top to bottom as the way of one purchase.
+/// One run of a job, from delivery to acknowledgement. It reads from top to bottom as the way of one purchase.
 ///
-/// An object, and what happens rarely is in functions of its own: what a suspended function may need again is memory of
-/// each of the thousands of jobs in flight (docs/internals/never-inlined.md).
+/// Each of the thousands of jobs in flight takes memory for everything that its suspended functions may need again. So
+/// a run is an object, and rare steps have functions of their own (docs/internals/never-inlined.md).
 @LoopActor
 final class JobRun {
   let job: Job
-  /// The lease that the run was given last.
+  /// The lease that Redis gave to the run last.
   private(set) var lease = Lease(fence: 0, route: nil)
 
   let dependencies: Dependencies
@@ -24,7 +24,7 @@ final class JobRun {
   let log: Log
   /// Whether no other job may run now.
   var isAlone = false
-  /// What the publisher gave its customer when Apple was asked.
+  /// The publisher's rules for the customer, from the time when the worker asked Apple.
   private var rules = AccessRules.none
 
   init(_ received: any JobDelivery, with dependencies: Dependencies) throws(JobMessage.Unreadable) {
@@ -49,7 +49,7 @@ final class JobRun {
   }
 
   private func runBesideOthers() async {
-    // 1. The lease: nobody else runs this transaction now, and the fencing number says so later.
+    // 1. The lease: no other worker runs this transaction now. Later the fencing number proves it.
     guard await takeLease() else { return }
     if lease.crashes >= Suspects.aloneFrom {
       guard await becomeAlone() else { return }
@@ -57,12 +57,12 @@ final class JobRun {
     dependencies.leases.hold(self)
     if job.transactionId == dependencies.crashTransaction { abort() }
 
-    // 2. Apple's answer, verified; or that of a moment ago.
+    // 2. Apple's verified answer, or the outcome of an answer of a moment ago.
     if let covered = coveredOutcome() { return await finalize(covered, lastingRoute()) }
     noteRules()
     let finding = await dependencies.verify(self) ?? nowhereToAsk()
     if Task.isCancelled, case .failed = finding.outcome {
-      // The worker stops and the call was broken off: that is no failure of the job.
+      // The worker stops and has broken off the call. That is no failure of the job.
       return await handBack(finding)
     }
 
@@ -70,7 +70,7 @@ final class JobRun {
     await follow(finding)
   }
 
-  /// What the answer of a moment ago came to, unless the publisher has given the offer up since.
+  /// The outcome of an answer of a moment ago, unless the publisher has given the offer up since.
   private func coveredOutcome() -> Outcome? {
     guard let covered = lease.covered, let publisher,
       publisher.accessRules(for: job.customerId).allow(covered)
@@ -80,7 +80,8 @@ final class JobRun {
     return covered
   }
 
-  /// Of now: a publisher whose file is being replaced when Apple answers has not given up its offers.
+  /// Keeps the present rules. If somebody is replacing the publisher's file when Apple answers, the publisher has not
+  /// given up its offers.
   private func noteRules() { rules = publisher?.accessRules(for: job.customerId) ?? rules }
 
   private func nowhereToAsk() -> PurchaseVerification.Finding {
@@ -91,13 +92,13 @@ final class JobRun {
     return PurchaseVerification.Finding(outcome: .unknownTransaction)
   }
 
-  /// Where the publisher's transactions may be known; nowhere, if nobody knows the publisher.
+  /// The places where Apple may know the publisher's transactions; empty for an unknown publisher.
   var places: [AppPlace] { publisher.map(dependencies.places) ?? [] }
 
   private var now: Int64 { dependencies.clock.now() }
   private var publisher: Publisher? { dependencies.publishers()[job.publisherId] }
 
-  /// Takes the lease; false when there is nothing to run, and the job is off the queue.
+  /// Takes the lease. Returns false when there is nothing to run, and the job is off the queue.
   func takeLease() async -> Bool {
     let start = ContinuousClock.now
     switch await askForLease() {
@@ -123,14 +124,14 @@ final class JobRun {
   }
 
   private func begin(_ lease: Lease, askedAt start: ContinuousClock.Instant) {
-    // A late answer tells an old time.
+    // A late answer carries an old time.
     if ContinuousClock.now - start < .seconds(1), let correction = lease.takenAt.flatMap(dependencies.clock.learn) {
       log.warning("the clock was set by Redis'", ["correctionSeconds": .double(Double(correction) / 1000)])
     }
     self.lease = lease
   }
 
-  /// Does what an answer asks for that is no lease.
+  /// Takes the job off the queue as an answer without a lease asks for.
   private func leave(_ answer: LeaseAnswer) async {
     switch answer {
     case .taken: break
@@ -145,9 +146,9 @@ final class JobRun {
 
   // MARK: Effects
 
-  /// Does what a finding asks for.
+  /// Does the next step after a finding.
   private func follow(_ finding: PurchaseVerification.Finding) async {
-    // From here on the lease ends by what is written next; a renewal must not bring it back.
+    // From here on the next write ends the lease. A renewal must not bring it back.
     dependencies.leases.letGo(self)
     switch nextStep(after: finding.outcome) {
     case .conclude(let conclusion): await finalize(conclusion, lastingRoute(after: finding), reuse: reuse(of: finding))
@@ -159,12 +160,12 @@ final class JobRun {
     NextStep.after(outcome, attempt: attempt, policy: dependencies.policy, rules: rules, now: now)
   }
 
-  /// Where the transaction is known, for the jobs to come.
+  /// The place where Apple knows the transaction, for later jobs.
   func lastingRoute(after finding: PurchaseVerification.Finding? = nil) -> String? {
     (finding?.route ?? lease.route.flatMap(Route.init))?.lasting.text
   }
 
-  /// What the next run is to go by: what Apple has answered goes on only with the finding that says so.
+  /// The route for the next run. It carries Apple's answers only if this finding does.
   @inline(never)
   private func route(after finding: PurchaseVerification.Finding) -> String? {
     finding.route?.text ?? lastingRoute()
@@ -177,7 +178,7 @@ final class JobRun {
   }
 
   private func retry(_ next: Int, _ wait: Duration, _ cause: RetryCause, _ route: String?) async {
-    // A run that was only postponed has proven nothing.
+    // A run that the worker only postponed has proven nothing.
     await release(isRetrying: next > attempt, after: wait, isRun: next > attempt, route: route)
     if next > attempt {
       log.info("retrying", ["cause": .string(cause.rawValue), "delaySeconds": .double(wait.inSeconds)])
@@ -185,7 +186,7 @@ final class JobRun {
     await delay(next, wait, cause)
   }
 
-  /// Finalizes: the fencing number decides whether what we found takes effect.
+  /// Finalizes the synchronization. The fencing number decides whether this run's finding takes effect.
   func finalize(_ outcome: Outcome, _ route: String?, reuse: Duration = .zero) async {
     switch await write(outcome, route, reuse) {
     case .success(.finalized(let synchronization)):
@@ -193,13 +194,13 @@ final class JobRun {
       await tell(synchronization)
     case .success(.stale):
       noteStale("a later lease was given out")
-      // The later lease may be that of another synchronization: this one must still come to its end.
+      // The later lease may belong to another synchronization. This one must still come to its end.
       await delay(attempt, .seconds(1), .busy, hasRun: true)
     case .failure(let refusal): await delay(attempt, refusal.wait, refusal.cause, hasRun: true)
     }
   }
 
-  /// Writes an outcome; after a failure it is unknown whether it took effect.
+  /// Writes an outcome. After a failure the worker does not know whether it took effect.
   private func write(
     _ outcome: Outcome, _ route: String?, _ reuse: Duration
   ) async -> Result<FinalizeAnswer, StoreRefusal> {
@@ -254,10 +255,11 @@ final class JobRun {
     do {
       try await dependencies.store.told(job)
     } catch {
-      // The sweep will tell the same event again.
+      // The sweep will publish the same event again.
       log.debug("told failed", ["cause": .failure(error)])
     }
-    // Last: the broker sends the next job for it, and no more are to be in flight than are wanted.
+    // The acknowledgement comes last: for each one the broker sends the next job. So no more jobs are in flight than
+    // the configuration allows.
     received.acknowledge()
   }
 
@@ -266,17 +268,17 @@ final class JobRun {
   /// Delays the job, and acknowledges this delivery.
   func delay(_ next: Int, _ wait: Duration, _ cause: RetryCause, hasRun: Bool = false) async {
     dependencies.metrics.retries.count(cause.rawValue)
-    // Only a job that did not run yet carries on that it was redelivered; any other has just shown how it ends.
+    // Only a job that has not run yet keeps the mark that it was redelivered. The end of any other job is known.
     await publish(next, JobDelay(wait, now: now), isUntried: !hasRun && Self.withoutRun.contains(cause))
   }
 
   /// The causes that can put a job off before it runs.
   private static let withoutRun: Set<RetryCause> = [.busy, .budget, .storeUnavailable, .newerFormat]
 
-  /// Lets a job wait that has not waited long enough behind one delay queue.
+  /// Puts a job off again that has not waited long enough behind one delay queue.
   private func goOn(_ delay: JobDelay) async { await publish(attempt, delay, isUntried: true) }
 
-  /// Publishes the job to a delay queue and, once that is confirmed, acknowledges this delivery.
+  /// Publishes the job to a delay queue. Once the broker confirms it, acknowledges this delivery.
   private func publish(_ next: Int, _ delay: JobDelay, isUntried: Bool) async {
     let queue = dependencies.topology.jobDelay(delay.tier)
     do {
@@ -297,7 +299,7 @@ final class JobRun {
         job, lease, isRetrying: isRetrying, sweepAfter: dependencies.settings.sweepAfter + wait, route: route,
         isRun: isRun)
     } catch {
-      // The lease ends by itself; the job waits longer than that at most once.
+      // The lease ends by itself. The job waits longer than that at most once.
       log.warning("release failed", ["cause": .failure(error)])
     }
   }

@@ -2,20 +2,20 @@ import Domain
 import Redis
 import Store
 
-/// Why Redis did not do what a run asked for.
+/// Why Redis did not do its part of a run.
 enum StoreRefusal: Error {
-  /// It could not be reached, or has failed.
+  /// The worker could not reach Redis, or Redis failed.
   case unavailable
   /// A newer worker wrote a record that the run needs. That worker, or another one like it, will run the job.
   case newerRecord
 
-  /// Takes what a store threw.
+  /// Sorts an error of the store.
   init(_ error: any Error) {
     self = (error as? RedisError)?.isNewerRecord == true ? .newerRecord : .unavailable
   }
 
-  /// Why the job is tried again.
+  /// Why the worker tries the job again.
   var cause: RetryCause { self == .newerRecord ? .newerFormat : .storeUnavailable }
-  /// When it is tried again.
+  /// How long the job waits before the next try.
   var wait: Duration { .seconds(self == .newerRecord ? 5 : 1) }
 }

@@ -2,13 +2,14 @@ import EventLoop
 
 /// Lets a job that may have killed its worker run alone.
 ///
-/// A job that crashes its worker takes all that run beside it along, and each of them looks as guilty as it does. Run
-/// alone, the innocent ones finish, and the guilty one harms nobody until it is given up (decision 0010).
+/// A job that crashes its worker takes all jobs beside it along, and each of them looks as guilty as it does. When
+/// such jobs run alone, the innocent ones finish. The guilty one harms no other job until the worker gives it up
+/// (decision 0010).
 @LoopActor
 final class Suspects {
-  /// From so many crashes in a row on a job is run alone; a first one may have any cause.
+  /// From this many crashes in a row on, the job runs alone. One crash alone may have any cause.
   static let aloneFrom = 2
-  /// From so many on it is given up.
+  /// From this many crashes in a row on, the worker gives the job up.
   static let givenUpFrom = 6
 
   /// Whether a suspect runs, or waits for the others to end.
@@ -17,14 +18,14 @@ final class Suspects {
   private var ordinary: [CheckedContinuation<Void, Never>] = []
   private var suspect: CheckedContinuation<Void, Never>?
 
-  /// Counts as an ordinary run from now on; false while a suspect runs, or waits to.
+  /// Counts the caller as an ordinary run from now on. Returns false while a suspect runs, or waits to run.
   func enterAtOnce() -> Bool {
     guard !isReserved else { return false }
     running += 1
     return true
   }
 
-  /// Waits until no suspect runs, and counts as an ordinary run from then on.
+  /// Waits until no suspect runs, and counts the caller as an ordinary run from then on.
   func enter() async {
     while isReserved { await withCheckedContinuation { ordinary.append($0) } }
     running += 1
@@ -38,10 +39,10 @@ final class Suspects {
     suspect = nil
   }
 
-  /// Waits until nobody else runs, and keeps others from beginning.
+  /// Waits until no other job runs, and keeps others from beginning.
   ///
-  /// - Returns: false when another suspect was first: a second one must not wait here, where it would take the place of a
-  ///   job that can run.
+  /// - Returns: false when another suspect was first. A second suspect must not wait here: it would take the place of
+  ///   a job that can run.
   func enterAlone() async -> Bool {
     guard !isReserved else { return false }
     isReserved = true

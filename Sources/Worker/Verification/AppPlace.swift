@@ -2,7 +2,8 @@ import AppStore
 import Domain
 import Store
 
-/// An app of a publisher in one environment: where Apple may be asked, as whom, and whose data its answers may carry.
+/// An app of a publisher in one environment: the endpoints to ask, the key to ask with, and the apps that an answer
+/// may name.
 ///
 /// An object: every job in flight refers to one.
 final class AppPlace: Sendable {
@@ -11,7 +12,7 @@ final class AppPlace: Sendable {
   /// The place by its name in budgets and routes.
   let call: CallPlace
   let credentials: AppCredentials
-  /// Only this app and this environment: an answer about any other is not an answer to the question.
+  /// Only this app and this environment. An answer about another one does not answer the question.
   let accepted: AcceptedApps
 
   private init(_ app: Publisher.App, _ environment: AppStoreEnvironment, budgetScale: Double) {
@@ -29,8 +30,8 @@ final class AppPlace: Sendable {
     ])
   }
 
-  /// Where a publisher's transactions may be known, the first choice first: every app in production and then in the
-  /// sandbox.
+  /// The places where Apple may know a publisher's transactions, the first choice first: every app in production and
+  /// then in the sandbox.
   ///
   /// - Parameter budgetScale: the fleet's budget for each endpoint, as a factor of what Apple allows.
   static func all(of publisher: Publisher, budgetScale: Double) -> [AppPlace] {

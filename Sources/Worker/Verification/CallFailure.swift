@@ -13,15 +13,15 @@ enum CallFailure: Equatable {
   /// The attempt ends.
   case failed(RetryCause)
 
-  /// Decides by value.
+  /// Decides the meaning of an error.
   ///
   /// Production answers 401 about an app that was never released, and about every app whose key is wrong. Only the
   /// publisher can tell the two apart. So the 401 means "ask the sandbox" for an app that is marked as not released.
-  /// For any other app it is a mistake that somebody must mend: "not found" in the sandbox would hide it for good.
+  /// For any other app it is a mistake that an operator must mend: "not found" in the sandbox would hide it for good.
   ///
   /// - Parameters:
   ///   - hasAnswer: whether the same key was right for the other endpoint a moment ago.
-  ///   - app: whom Apple was asked for.
+  ///   - app: the app that the key belongs to.
   static func of(
     _ kind: AppStoreAPIError.Kind, in environment: AppStoreEnvironment, for app: Publisher.App, hasAnswer: Bool
   ) -> CallFailure {
@@ -43,13 +43,13 @@ enum CallFailure: Equatable {
     }
   }
 
-  /// Whether somebody must look at the configuration or at the network: a certificate that is not trusted does not
-  /// become so by itself.
+  /// Whether an operator must look at the configuration or at the network. An untrusted certificate, for example, does
+  /// not become trusted by itself.
   static func needsSomebody(_ kind: AppStoreAPIError.Kind) -> Bool {
     if case .transport(let error) = kind { error.code == .tls } else { false }
   }
 
-  /// Apple's ways to say that it does not know an id.
+  /// The codes by which Apple says that it does not know an id.
   static let unknown: Set<AppStoreErrorCode> = [
     .transactionIdNotFound, .originalTransactionIdNotFound, .invalidTransactionId, .invalidOriginalTransactionId,
   ]

@@ -3,40 +3,40 @@ import Formats
 import FoundationEssentials
 import JSON
 
-/// What Apple has answered about a synchronization's transaction; kept while the job waits for its next call, so that no run
-/// asks what an earlier one was told (decision 0017).
+/// Apple's answers about a synchronization's transaction, kept while the job waits for its next call. So no run asks
+/// again for an answer that an earlier run has got (decision 0017).
 ///
-/// Answers are kept signed, as Apple sent them, and verified whenever they are used.
+/// The route holds the answers signed, as Apple sent them. Every run that uses them verifies them.
 struct KeptAnswers: Codable {
   typealias Statuses = [SubscriptionStatusesResponse.LastTransaction]
 
-  /// Get Transaction Info's, in the present place.
+  /// Get Transaction Info's answer, in the present place.
   private(set) var transaction: String?
-  /// Get All Subscription Statuses', in the present place, if Apple knew of any.
+  /// Get All Subscription Statuses' answer, in the present place, if Apple knew of any.
   private(set) var statuses: Statuses?
   /// The places that this attempt is done with.
   private(set) var passed: [String] = []
-  /// Whether an app's key was refused everywhere.
+  /// Whether Apple refused an app's key everywhere.
   var isUnauthorized = false
-  /// The last time at which Apple told something, in milliseconds since 1970.
+  /// The time of Apple's last answer, in milliseconds since 1970.
   private(set) var toldAt: Int64 = 0
-  /// Whose answers these are.
+  /// The synchronization that the answers belong to.
   private let synchronizationId: String
   private let attempt: Int
-  /// Whether an earlier run was told something of the present place.
+  /// Whether an earlier run got an answer in the present place.
   private(set) var areEarlier = false
-  /// When an earlier run was told the statuses, if that is where they come from.
+  /// When an earlier run got the statuses; `nil` when this run did, or when there are none.
   private(set) var earlierStatusesAt: Int64?
-  /// Whether this run was told that Apple knows of no subscription of the customer's, which proves nothing.
+  /// Whether this run learned that Apple knows of no subscription of the customer's. That proves nothing.
   private(set) var areStatusesUnknown = false
 
   private enum CodingKeys: CodingKey {
     case transaction, statuses, passed, isUnauthorized, toldAt, synchronizationId, attempt
   }
 
-  /// For how long another run may go by an answer, in milliseconds.
+  /// How long other runs may use an answer, in milliseconds.
   static let lifetime: Int64 = 600_000
-  /// More bytes than these are asked for again; a subscription takes about 8,000.
+  /// The next run asks again for more bytes than these. A subscription takes about 8,000.
   static let greatestSize = 65_536
 
   /// Begins an attempt.
@@ -44,7 +44,7 @@ struct KeptAnswers: Codable {
     (self.synchronizationId, self.attempt) = (synchronizationId, attempt)
   }
 
-  /// The only endpoint that has not told anything yet; `nil` when none or both have.
+  /// The only endpoint whose answer is missing; `nil` when both or no answers are here.
   var missing: AppStoreEndpoint? {
     switch (transaction, statuses) {
     case (.some, nil): .subscriptionStatuses
@@ -60,7 +60,7 @@ struct KeptAnswers: Codable {
     areStatusesUnknown = statuses == nil
   }
 
-  /// Drops statuses that are too old to tell.
+  /// Drops statuses that are too old to prove anything.
   mutating func forgetStatuses() { (statuses, earlierStatusesAt) = (nil, nil) }
 
   /// Goes on to the next place.
@@ -78,11 +78,12 @@ struct KeptAnswers: Codable {
 
   // MARK: In a route
 
-  /// Reads what an earlier run has kept; `nil` when it is of another synchronization, or too old.
+  /// Reads the answers that an earlier run has kept; `nil` when they belong to another synchronization, or are too
+  /// old.
   ///
-  /// What places know changes from attempt to attempt, so a new one asks all of them.
+  /// The knowledge of places changes from attempt to attempt, so a new attempt asks all of them.
   init?(_ text: String, of synchronizationId: String, attempt: Int, now: Int64) {
-    // Either way: the clocks of two workers may differ.
+    // In both directions: the clocks of two workers may differ.
     guard let kept = try? JSONText(Array(text.utf8)).decoded(as: KeptAnswers.self),
       kept.synchronizationId.exact == synchronizationId.exact,
       (now - Self.lifetime...now + Self.lifetime).contains(kept.toldAt)
@@ -93,7 +94,7 @@ struct KeptAnswers: Codable {
     if kept.attempt == attempt { (passed, isUnauthorized) = (kept.passed, kept.isUnauthorized) }
   }
 
-  /// What the next run is to know; `nil` when there is nothing, or too much.
+  /// The answers for the next run; `nil` when there are none, or too many bytes of them.
   var text: String? {
     guard missing != nil || !passed.isEmpty else { return nil }
     guard let data = try? JSONEncoder().encode(self), data.count <= Self.greatestSize else { return nil }

@@ -5,11 +5,15 @@ import HTTP
 import Observability
 import Store
 
-/// The calls of a verification: each out of the fleet's budget, measured, and its failure judged.
+/// The calls of a verification. Each call takes from the fleet's budget and is measured. If it fails, the verification
+/// judges the failure.
 extension PurchaseVerification {
-  /// Takes a call out of the fleet's budget; without one the job waits in a tier, not here, and keeps what it was told.
+  /// Takes a call out of the fleet's budget.
   ///
-  /// - Parameter only: the only endpoint that will do; `nil` takes whichever has some budget left.
+  /// If the budget has no call left, the attempt ends. The job waits in a delay queue, not here, and keeps Apple's
+  /// answers.
+  ///
+  /// - Parameter only: the only endpoint that will do; `nil` takes any endpoint that has some budget left.
   @discardableResult
   func takeCall(_ only: AppStoreEndpoint?) async throws(Obstacle) -> AppStoreEndpoint? {
     let answer: CallAnswer
@@ -26,7 +30,7 @@ extension PurchaseVerification {
     }
   }
 
-  /// What the next run of the job is to go by: it asks for what is missing, and only that.
+  /// The route for the next run of the job. With it the next run asks for the missing answer only.
   @inline(never)
   func unfinished(_ missing: AppStoreEndpoint?) -> Route {
     Route(
@@ -102,7 +106,7 @@ extension PurchaseVerification {
 
   /// Stops the whole fleet's calls to an endpoint, as a 429 asks for: until a time, or for a second.
   ///
-  /// The budget then knows how long to wait, and whether the other endpoint may be asked before.
+  /// The budget then knows how long to wait, and whether a worker may ask the other endpoint before.
   func pause(_ endpoint: AppStoreEndpoint, until time: Int64?) async {
     let wait = Duration.milliseconds(time.map { max(1, $0 - dependencies.now()) } ?? 1000)
     do {

@@ -3,7 +3,8 @@ import EventLoop
 import Store
 
 extension PurchaseVerification {
-  /// What all verifications of a worker share: how Apple is asked, within which budget, and by whom it is checked.
+  /// The dependencies that all verifications of a worker share: Apple's API, the verifier of its answers, and the
+  /// budget.
   ///
   /// An object: every verification in flight refers to it.
   @LoopActor

@@ -6,16 +6,17 @@ import JSON
 import Observability
 import Store
 
-/// What Apple's signed answers prove, once they are verified.
+/// The judgement of Apple's signed answers, after their verification.
 extension PurchaseVerification {
-  /// What Get Transaction Info has proven.
+  /// What Get Transaction Info's answer proves.
   enum Judgement {
     case proven(Finding)
     case doubtful(Transaction)
   }
 
-  /// A verified transaction that does not prove access by itself; an object, as its forty fields would be memory of every
-  /// suspended function that they pass.
+  /// A verified transaction that does not prove access by itself.
+  ///
+  /// An object: its forty fields would take memory in every suspended function that passes them.
   final class Transaction {
     let payload: TransactionPayload
     let original: String
@@ -42,7 +43,8 @@ extension PurchaseVerification {
       && (transaction.expiresDate ?? 0) > dependencies.now()
   }
 
-  /// The subscription whose first or latest transaction is the one in question; an answer holds all of a customer's.
+  /// The subscription whose first or latest transaction is the one in question. An answer holds all subscriptions of a
+  /// customer.
   func latest() throws(Obstacle) -> Finding? {
     for entry in answers.statuses ?? [] {
       if let named = entry.originalTransactionId,
@@ -50,7 +52,7 @@ extension PurchaseVerification {
       {
         return try latest(entry, of: named)
       }
-      // Only to choose the entry; what it says is believed when it is verified.
+      // This only chooses the entry. Its content counts after verification.
       guard let signed = entry.signedTransactionInfo, let original = entry.originalTransactionId,
         case .object(let claimed)? = SignedDataVerifier.unverifiedPayload(of: signed),
         claimed["transactionId"] == .string(transactionId)
@@ -60,7 +62,7 @@ extension PurchaseVerification {
     return nil
   }
 
-  /// The purchase by its latest transaction: after a renewal or an upgrade not the one that was registered.
+  /// The purchase by its latest transaction. After a renewal or an upgrade this is not the registered one.
   func latest(
     _ entry: SubscriptionStatusesResponse.LastTransaction, of original: String
   ) throws(Obstacle) -> Finding? {
@@ -89,7 +91,7 @@ extension PurchaseVerification {
     case .some(.nonRenewing): kind = .nonRenewing
     case .some(.nonConsumable): kind = .nonConsumable
     case .some(.consumable): kind = .consumable
-    // What a product of an unknown type gives, nobody can know; so it gives nothing.
+    // The effect of an unknown type of product is unknown, so it gives no access.
     default: throw reject("the product's type is unknown")
     }
     let purchase = VerifiedPurchase(
@@ -116,7 +118,7 @@ extension PurchaseVerification {
     }
   }
 
-  /// What Apple has answered does not settle it: the next attempt asks anew.
+  /// Apple's answers do not settle the question: the next attempt asks anew.
   func tryLater() -> Obstacle {
     .stop(.failed(.tryLater), route: Route(place: place.call.name, original: original))
   }

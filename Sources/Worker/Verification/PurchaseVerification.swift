@@ -8,29 +8,29 @@ import Store
 
 /// Asks Apple about a transaction and checks everything that Apple answers.
 ///
-/// The apps of the publisher are asked one after the other, each in production first and then in the sandbox; where a
-/// transaction was found before, it is asked for first.
+/// It asks for the publisher's apps one after the other, each in production first and then in the sandbox. If an
+/// earlier run found the transaction in some place, it asks there first.
 @LoopActor
 final class PurchaseVerification {
   let dependencies: Dependencies
   let transactionId: String
   let log: Log
-  /// Where Apple is being asked.
+  /// The place that the verification asks now.
   private(set) var place: AppPlace
-  /// Where it is asked after that.
+  /// The places that it asks after that.
   private var places: ArraySlice<AppPlace>
-  /// The call that was taken out of its budget together with the lease.
+  /// The call that Redis took out of its budget together with the lease.
   private var grant: CallGrant?
-  /// The purchase's original transaction, where a verified answer has told it before.
+  /// The purchase's original transaction, if an earlier verified answer named it.
   private(set) var original: String?
-  /// What Apple has answered, this run or the one that waited before it.
+  /// Apple's answers to this run, or to the run that waited before it.
   var answers: KeptAnswers
 
-  /// What an attempt came to, and where Apple knew the transaction.
+  /// The outcome of an attempt, and the place where Apple knew the transaction.
   final class Finding: Sendable {
     let outcome: AttemptOutcome
     let route: Route?
-    /// Whether the statuses that it rests on, if any, were told to this run, so that it covers other registrations, too.
+    /// Whether this run got the statuses behind the outcome, if any. Then the outcome covers other registrations, too.
     let isFresh: Bool
 
     init(outcome: AttemptOutcome, route: Route? = nil, isFresh: Bool = true) {
@@ -38,19 +38,19 @@ final class PurchaseVerification {
     }
   }
 
-  /// Both can prove an active subscription, and only the first one any other purchase.
+  /// Both can prove an active subscription. Only the first one proves any other purchase.
   nonisolated static let endpoints = [AppStoreEndpoint.transactionInfo, .subscriptionStatuses]
 
-  /// Prepares to ask; `nil` when there is nowhere to ask.
+  /// Prepares to ask; `nil` when there is no place to ask.
   ///
   /// - Parameters:
-  ///   - route: where the transaction was known the last time.
-  ///   - grant: the first call, if one was taken out of its budget already.
+  ///   - route: where Apple knew the transaction the last time.
+  ///   - grant: the first call, if Redis took it out of its budget already.
   init?(
     of job: Job, attempt: Int, at places: [AppPlace], route: String?, grant: CallGrant?,
     with dependencies: Dependencies, _ log: Log
   ) {
-    // The publisher may have changed its mind about the environment since.
+    // The publisher may have changed its mind about the environment since then.
     let route = route.flatMap(Route.init).flatMap { route in
       places.contains { $0.call.name.exact == route.place.exact } ? route : nil
     }
@@ -69,7 +69,7 @@ final class PurchaseVerification {
     self.log = log
   }
 
-  /// Asks in one place after the other.
+  /// Asks one place after the other.
   func finding() async -> Finding {
     repeat {
       if let finding = await ask(takeGrant()) { return finding }
@@ -82,7 +82,7 @@ final class PurchaseVerification {
     Finding(outcome: answers.isUnauthorized ? .failed(.unauthorized) : .unknownTransaction)
   }
 
-  /// The endpoint that may be asked at once.
+  /// The endpoint that the verification may ask at once.
   private func takeGrant() -> AppStoreEndpoint? {
     guard let grant, grant.place.exact == place.call.name.exact else { return nil }
     self.grant = nil
@@ -97,10 +97,10 @@ final class PurchaseVerification {
     return true
   }
 
-  // What a suspended function may need again is memory of each of the thousands of jobs in flight: errors, and what becomes
-  // of them, are in functions of their own.
+  // Each of the thousands of jobs in flight takes memory for everything that its suspended functions may need again.
+  // So errors, and the steps after them, are in functions of their own.
 
-  /// Asks in the present place; `nil` when the next one is to be asked.
+  /// Asks in the present place; `nil` when the next place comes.
   private func ask(_ granted: AppStoreEndpoint?) async -> Finding? {
     do throws(Obstacle) {
       return try await verify(granted)
@@ -112,7 +112,7 @@ final class PurchaseVerification {
   private func finding(behind obstacle: Obstacle) async -> Finding? {
     switch obstacle {
     case .stop(.rejected, _) where answers.areEarlier:
-      // What lay in Redis may have been damaged there; Apple decides.
+      // The kept answers may have been damaged in Redis. Apple decides.
       return Finding(outcome: .failed(.malformedAnswer), route: Route(place: place.call.name))
     case .stop(let outcome, let route): return Finding(outcome: outcome, route: route)
     case .call(let error):
@@ -131,12 +131,13 @@ final class PurchaseVerification {
     }
   }
 
-  /// Ends the attempt; what Apple has told stays told.
+  /// Ends the attempt, and keeps Apple's answers for the next run.
   private func failed(_ cause: RetryCause) -> Finding {
     Finding(outcome: .failed(cause), route: answers.missing.map { unfinished($0) })
   }
 
-  /// Goes on without the app: another one may know the transaction, but none can say any more that nobody does.
+  /// Goes on without the app. Another app may know the transaction, but "nobody knows it" is no possible answer any
+  /// more.
   private func noteRefusal(_ error: AppStoreAPIError) {
     log.error(
       "Apple refused the key",
@@ -146,7 +147,7 @@ final class PurchaseVerification {
       ])
     answers.isUnauthorized = true
     guard place.environment == .production else { return }
-    // What the sandbox says about an app whose key is wrong in production would hide the mistake.
+    // The key is wrong in production. The sandbox's answer about the app would hide the mistake.
     for index in places.indices.reversed() where places[index].app.bundleId == place.app.bundleId {
       answers.skip(places.remove(at: index).call.name)
     }
@@ -160,15 +161,18 @@ final class PurchaseVerification {
     case stop(AttemptOutcome, route: Route? = nil)
   }
 
-  /// Asks once where that is enough: Get Transaction Info proves everything but a subscription that has been renewed,
-  /// upgraded or ended since, and Get All Subscription Statuses a subscription that it names.
+  /// Asks only one endpoint where that is enough.
+  ///
+  /// Get Transaction Info proves everything but a subscription that has been renewed, upgraded or ended since. Get All
+  /// Subscription Statuses proves a subscription that it names.
   private func verify(_ granted: AppStoreEndpoint?) async throws(Obstacle) -> Finding {
     var endpoint = granted
     if endpoint == nil { endpoint = try await takeCall(missing) }
     if endpoint == .subscriptionStatuses {
       try await askForStatuses()
       if let finding = try latest() { return finding }
-      // The customer's subscriptions do not name this transaction: it is an older one of theirs, or none of them.
+      // The customer's subscriptions do not name this transaction. It is an older one of a subscription, or belongs to
+      // no subscription.
     }
     if endpoint == .transactionInfo || !hasTransaction {
       if endpoint != .transactionInfo { try await takeCall(.transactionInfo) }
@@ -180,18 +184,18 @@ final class PurchaseVerification {
     }
   }
 
-  // Read by a suspended function.
+  // A suspended function reads these.
   @inline(never)
   private var missing: AppStoreEndpoint? { answers.missing }
   @inline(never)
   private var hasTransaction: Bool { answers.transaction != nil }
 
-  /// Concludes by the statuses, which are asked for unless they were before.
+  /// Concludes by the statuses. Asks for them if no earlier answer is here.
   private func resolve(_ transaction: Transaction) async throws(Obstacle) -> Finding {
     original = transaction.original
     if let statuses = answers.statuses {
       if let finding = try conclude(transaction, statuses) { return finding }
-      // What Apple has said just now, it would say again.
+      // Apple has just said this, and would say it again.
       guard answers.earlierStatusesAt != nil else { throw tryLater() }
       answers.forgetStatuses()
     }
@@ -202,7 +206,7 @@ final class PurchaseVerification {
     return finding
   }
 
-  /// What the statuses say of a transaction; `nil` when only later ones can tell.
+  /// The finding that the statuses give for a transaction; `nil` when only later statuses can tell.
   private func conclude(
     _ transaction: Transaction, _ statuses: KeptAnswers.Statuses
   ) throws(Obstacle) -> Finding? {
@@ -211,11 +215,11 @@ final class PurchaseVerification {
     {
       return hasEndedSince(latest) ? nil : latest
     }
-    // Of what came after an upgrade the transaction knows nothing.
+    // The transaction does not know what came after an upgrade.
     return transaction.payload.isUpgraded == true ? nil : try purchase(transaction.payload)
   }
 
-  /// Whether a subscription has ended while its statuses were kept, so that Apple may have renewed it since.
+  /// Whether a subscription has ended since an earlier run got its statuses, so that Apple may have renewed it.
   private func hasEndedSince(_ finding: Finding) -> Bool {
     guard let then = answers.earlierStatusesAt, case .verified(let purchase) = finding.outcome else { return false }
     return Entitlement.hasEnded(purchase, since: then, now: dependencies.now())
