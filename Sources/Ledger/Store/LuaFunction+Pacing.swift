@@ -3,9 +3,9 @@ package import Redis
 extension LuaFunction {
   /// Lua: `pace(used, now, interval, room, count)` is the generic cell rate algorithm, with all times in microseconds.
   ///
-  /// A rate is kept as one time, `used`: until then it is used up. One more costs `interval`, and `used` may lie
-  /// ahead of `now` by `room`. The function returns `used` after `count` more, and how long these must wait. With no
-  /// wait (at most 0) the caller keeps the new `used`.
+  /// One time, `used`, stands for a rate: the rate is used up until then. One more costs `interval`, and `used` may
+  /// lie ahead of `now` by `room`. The function returns `used` after `count` more, and how long these must wait. If
+  /// they need not wait (at most 0), the caller keeps the new `used`.
   package static let pace = LuaFunction(
     """
     local function pace(used, now, interval, room, count)

@@ -1,7 +1,7 @@
 import EventLoop
 import Redis
 
-/// Where Apple is asked: one app in one environment, with the budget that each endpoint has there.
+/// A place to ask Apple: one app in one environment, with the budget of each endpoint there.
 public struct CallPlace: Sendable, Hashable {
   /// `bundleId|environment`.
   public let name: String
@@ -19,10 +19,10 @@ public struct CallPlace: Sendable, Hashable {
 public struct CallBudget: Sendable, Hashable {
   /// The endpoint's name.
   public let endpoint: String
-  /// Calls per second, as a script takes them.
+  /// Calls per second, in the form for a script.
   let rate: String
 
-  /// Creates a budget; less than one call per second is allowed, zero is not.
+  /// Creates a budget. The rate may be less than one call per second, but not zero.
   public init(endpoint: String, perSecond: Double) {
     precondition(perSecond > 0)
     self.endpoint = endpoint
@@ -30,7 +30,7 @@ public struct CallBudget: Sendable, Hashable {
   }
 }
 
-/// A call that was taken out of its budget, so that it may be made at once.
+/// A call that a script took out of its budget. The worker may make it at once.
 public struct CallGrant: Sendable, Hashable {
   /// The name of the place.
   public let place: String
@@ -43,17 +43,17 @@ public struct CallGrant: Sendable, Hashable {
   }
 }
 
-/// What became of the wish to call Apple.
+/// The answer to a request for a call to Apple.
 public enum CallAnswer: Sendable, Equatable {
   case granted(CallGrant)
-  /// No endpoint may be called now; one may after this long.
+  /// The worker may call no endpoint now. It may call one after this long.
   case wait(Duration)
 }
 
 extension PurchaseStore {
   /// Takes one call out of the first budget that has one left.
   ///
-  /// - Parameter endpoint: the only endpoint that will do; `nil` takes any of the place's.
+  /// - Parameter endpoint: the only endpoint that will do; `nil` takes any endpoint of the place.
   public func takeCall(_ place: CallPlace, only endpoint: String? = nil) async throws -> CallAnswer {
     let budgets = place.budgets.filter { endpoint == nil || $0.endpoint == endpoint }
     let reply =
@@ -68,7 +68,7 @@ extension PurchaseStore {
     return .wait(.milliseconds(max(1, wait)))
   }
 
-  /// Stops every worker's calls to an endpoint, because Apple said so in `Retry-After`; never shortens a pause.
+  /// Stops every worker's calls to an endpoint, because Apple's `Retry-After` asks for it. It never shortens a pause.
   public func pause(_ place: CallPlace, _ endpoint: String, for duration: Duration) async throws {
     _ = try await redis.run(
       .pause, keys: ["budgetsKey": keys.budgets],
@@ -79,9 +79,10 @@ extension PurchaseStore {
 }
 
 extension LuaFunction {
-  /// Lua: `grant(key, place, budgets, now)` returns an endpoint, or an empty text and the milliseconds to wait. Each
-  /// budget is an endpoint and its calls per second; `now` is in microseconds. Needs ``pace``, with room for the calls
-  /// of one second, or for one call where that is more.
+  /// Lua: `grant(key, place, budgets, now)` returns an endpoint, or an empty text and the milliseconds to wait.
+  ///
+  /// Each budget is an endpoint and its calls per second; `now` is in microseconds. The function needs ``pace``. A
+  /// budget has room for the calls of one second, or for one call where that is more.
   static let grant = LuaFunction(
     """
     local function grant(key, place, budgets, now)

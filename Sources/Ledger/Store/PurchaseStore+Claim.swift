@@ -3,16 +3,17 @@ import EventLoop
 import Redis
 
 extension PurchaseStore {
-  /// How long a claim lasts whose job has not been confirmed: longer than a publish may take, so that a gateway that
-  /// dies in between leaves no transaction locked.
+  /// How long a claim lasts while the broker has not confirmed its job.
+  ///
+  /// It is longer than a publish may take. So a gateway that dies in between leaves no transaction locked.
   static let unconfirmedClaim: Duration = .seconds(60)
 
   /// Claims the job's transactionId and records the synchronization as processing and open, in one step.
   ///
-  /// The decision behind a 409 is made here, and only here.
+  /// Only this script makes the decision behind a 409.
   ///
   /// - Parameters:
-  ///   - checksCustomer: whether the customer must be known.
+  ///   - checksCustomer: whether an unknown customer is refused.
   ///   - sweepAfter: when the sweep may look at the synchronization.
   public func claim(_ job: Job, checksCustomer: Bool, sweepAfter: Duration) async throws -> ClaimAnswer {
     let reply =
@@ -42,9 +43,9 @@ extension PurchaseStore {
     }
   }
 
-  /// Makes the claim last until the synchronization is finalized, however long the queue is.
+  /// Makes the claim last until a worker finalizes the synchronization, however long the queue is.
   ///
-  /// - Returns: whether the registration holds: the claim is ours, or a fast worker has finalized by now.
+  /// - Returns: whether the registration holds: the claim is ours, or a fast worker has finalized already.
   public func prolongClaim(_ job: Job) async throws -> Bool {
     return try await redis.run(
       .prolongClaim,
@@ -56,7 +57,7 @@ extension PurchaseStore {
     ).integer == 1
   }
 
-  /// Takes back what ``claim(_:checksCustomer:sweepAfter:)`` did, unless a worker has begun by now.
+  /// Takes back the effect of ``claim(_:checksCustomer:sweepAfter:)``, unless a worker has begun already.
   public func undoClaim(_ job: Job) async throws {
     _ = try await redis.run(
       .undoClaim,

@@ -3,7 +3,7 @@ import EventLoop
 import Redis
 
 extension PurchaseStore {
-  /// Puts a customer, replacing what was known.
+  /// Puts a customer in place of the earlier record.
   ///
   /// - Returns: whether the customer is new.
   public func putCustomer(_ publisher: Int64, _ customer: Customer) async throws -> Bool {

@@ -2,29 +2,32 @@ public import Domain
 import EventLoop
 import Redis
 
-/// What became of the attempt to finalize.
+/// The answer to an attempt to finalize.
 public indirect enum FinalizeAnswer: Sendable, Equatable {
-  /// The synchronization is finalized, by us or, in an earlier run, with the same claim; its event must be published.
+  /// The synchronization is finalized, by us or, in an earlier run, with the same claim. The worker must publish its
+  /// event.
   case finalized(Synchronization)
-  /// A later lease was given out; what we found must not take effect.
+  /// Redis has given out a later lease. Our finding must not take effect.
   case stale
 }
 
 extension PurchaseStore {
   /// Finalizes a synchronization in one step: fencing number, ownership, status, claim, lease.
   ///
-  /// The fencing number is compared with the last one given out, so of two runs of one transaction at most one takes
-  /// effect. A purchase that gives access goes to the first customer who registers it; for any other the result
-  /// becomes `PURCHASE_OWNED_BY_ANOTHER_CUSTOMER`.
+  /// The script compares the fencing number with the last one given out. So of two runs of one transaction at most one
+  /// takes effect. A purchase that gives access goes to the first customer who registers it. For any other customer
+  /// the result becomes `PURCHASE_OWNED_BY_ANOTHER_CUSTOMER`.
   ///
-  /// The synchronization stays among the open ones until its event is published, ``told(_:)``: a broker that is wiped in
-  /// between has lost the job, and the sweep brings it back. Who took the lease has put the sweep's look off far enough.
+  /// The synchronization stays among the open ones until a worker has published its event, ``told(_:)``. If somebody
+  /// wipes the broker in between, the job is lost, and the sweep brings it back. The worker that took the lease has
+  /// delayed the sweep's next look long enough.
   ///
   /// - Parameters:
   ///   - retention: how long the status can be read from now on.
-  ///   - sweepAfter: when the sweep may look whether the event was published, where Redis has lost the synchronization.
-  ///   - reuse: how long the next registrations of the transaction need no call to Apple when this one gives access; zero
-  ///     for an outcome that was itself reused.
+  ///   - sweepAfter: when the sweep may look whether a worker has published the event, if Redis has lost the
+  ///     synchronization.
+  ///   - reuse: how long the next registrations of the transaction need no call to Apple when this one gives access;
+  ///     zero for an outcome that was itself reused.
   public func finalize(
     _ job: Job, _ lease: Lease, _ outcome: Outcome, retention: Duration, sweepAfter: Duration, route: String?,
     reuse: Duration = .zero
@@ -33,7 +36,8 @@ extension PurchaseStore {
     return try read(try await redis.run(call), of: job, lease, outcome)
   }
 
-  // Functions of their own, as the strings of a script's call would otherwise be memory of every run that waits for its reply.
+  // These are functions of their own. Otherwise each run that waits for its reply would keep the strings of the
+  // script's call in memory.
 
   private func finalization(
     _ job: Job, _ lease: Lease, _ outcome: Outcome, _ retention: Duration, _ sweepAfter: Duration, _ route: String?,
@@ -96,7 +100,7 @@ extension PurchaseStore {
 }
 
 extension PurchaseStore {
-  /// Takes a finalized synchronization, whose event the broker has confirmed, off the open ones.
+  /// Takes a finalized synchronization off the open ones, after the broker has confirmed its event.
   public func told(_ job: Job) async throws {
     try await told.add(
       keys.synchronization(job.publisherId, job.synchronizationId),

@@ -6,16 +6,17 @@ import Redis
 public struct Lease: Sendable, Equatable {
   /// Grows with every lease of the transaction, even after Redis has lost everything.
   public let fence: Int64
-  /// What is known of the transaction, a `Route` as its text.
+  /// The known place of the transaction, a `Route` as its text.
   public let route: String?
-  /// When it was taken by Redis' clock, in milliseconds since 1970.
+  /// When the worker took the lease, by Redis' clock, in milliseconds since 1970.
   public let takenAt: Int64?
-  /// How many runs of the synchronization before this one, in a row, seem to have ended by a crash: they neither finalized
-  /// it nor gave it back, and their delivery was not acknowledged.
+  /// How many runs of the synchronization just before this one, in a row, seem to have ended by a crash.
+  ///
+  /// Such a run neither finalized the synchronization nor gave it back, and nobody acknowledged its delivery.
   public let crashes: Int
   /// The first call that the run may make.
   public let call: CallGrant?
-  /// What a verified answer of a moment ago came to: no call is needed.
+  /// The outcome of a verified answer of a moment ago. The run needs no call.
   public let covered: Outcome?
 
   /// Creates a lease.
@@ -32,16 +33,17 @@ public struct Lease: Sendable, Equatable {
   }
 }
 
-/// What became of the attempt to take a lease.
+/// The answer to an attempt to take a lease.
 public indirect enum LeaseAnswer: Sendable, Equatable {
   case taken(Lease)
   /// Another run has the lease for this long at most.
   case busy(Duration)
-  /// Apple may not be asked before this long.
+  /// No worker may ask Apple before this long.
   case wait(Duration)
-  /// Nothing is left to do but to tell.
+  /// The synchronization is finalized. Only its event may still be unpublished.
   case finalized(Synchronization)
-  /// The job's synchronizationId has become that of another registration; nobody was promised anything for this one.
+  /// The job's synchronizationId has become that of another registration. The gateway has promised nothing for this
+  /// one.
   case foreign
 }
 
@@ -49,14 +51,15 @@ extension PurchaseStore {
   /// Takes the lease on the job's transaction, with a new fencing number.
   ///
   /// The number is the greater of the last one plus one and Redis' clock in microseconds, so it grows even when Redis
-  /// was wiped (decision 0004). A Redis that has lost the synchronization gets it back from the job.
+  /// was wiped (decision 0004). If Redis has lost the synchronization, the script restores it from the job.
   ///
-  /// The first call to Apple is taken out of its budget in the same step: a run that may not call is not begun.
+  /// The script takes the first call to Apple out of its budget in the same step: a run that may not call does not
+  /// begin.
   ///
   /// - Parameters:
-  ///   - wasRedelivered: whether a delivery of the job ended without an acknowledgement: only then a run that did not end
-  ///     counts as a crash. One whose worker lives, but could not reach Redis, has put its job back by itself.
-  ///   - places: where Apple may be asked, the first choice first; a known route goes before it. Empty asks nobody.
+  ///   - wasRedelivered: whether a delivery of the job ended without an acknowledgement. Only then a run that did not
+  ///     end counts as a crash. A worker that lives, but could not reach Redis, has put the job back by itself.
+  ///   - places: the places to ask Apple, the first choice first; a known route goes before it. Empty makes no call.
   public func takeLease(
     _ job: Job, for duration: Duration, sweepAfter: Duration, wasRedelivered: Bool = false, places: [CallPlace] = []
   ) async throws -> LeaseAnswer {
@@ -122,10 +125,10 @@ extension PurchaseStore {
       environment: environment)
   }
 
-  /// Makes leases last longer, and keeps the sweep away from what is running.
+  /// Makes leases last longer, and keeps the sweep away from running jobs.
   ///
-  /// - Returns: false for one that has ended, or a later one was given to somebody else. The run may still finalize: the
-  ///   fencing number decides.
+  /// - Returns: false for a lease that has ended, or when another worker has a later one. The run may still finalize:
+  ///   the fencing number decides.
   public func renewLeases(
     _ held: [(job: Job, lease: Lease)], for duration: Duration, sweepAfter: Duration
   ) async throws -> [Bool] {
@@ -145,12 +148,12 @@ extension PurchaseStore {
     return reply.map { $0.integer == 1 }
   }
 
-  /// Gives the lease back because the job goes to a delay queue; the status becomes `retrying` when it is a failure.
+  /// Gives the lease back because the job goes to a delay queue. After a failure the status becomes `retrying`.
   ///
   /// - Parameters:
   ///   - sweepAfter: when the sweep may look at the synchronization; must be longer than the delay.
-  ///   - route: what the next run is to go by; `nil` leaves what is there.
-  ///   - isRun: whether the job was run; what is set aside before keeps its count of crashes.
+  ///   - route: the route for the next run; `nil` leaves the present one.
+  ///   - isRun: whether the worker ran the job. A job that it set aside before keeps its count of crashes.
   public func release(
     _ job: Job, _ lease: Lease, isRetrying: Bool, sweepAfter: Duration, route: String?, isRun: Bool = true
   ) async throws {
@@ -181,7 +184,7 @@ extension RedisScript {
     ],
     moreArguments: "firstBudget",
     """
-    -- Brings back from the job what Redis has lost, and makes the claim last.
+    -- Restores from the job the records that Redis has lost, and makes the claim last.
     local function restore(status, holder)
       if not status then
         redis.call('HSET', synchronizationKey, 'transaction', transaction, 'customer', customer, 'status', 'processing',
@@ -194,8 +197,8 @@ extension RedisScript {
       end
     end
 
-    -- Returns place, endpoint and wait of the first call. The place of the route goes before the first one, and there
-    -- the endpoint of the route before the others.
+    -- Returns place, endpoint and wait of the first call. The place of the route comes before the first place. In that
+    -- place the endpoint of the route comes before the others.
     local function firstCall(route, micros)
       if #ARGV < firstBudget then return '', '', 0 end
       local place = ARGV[firstBudget]

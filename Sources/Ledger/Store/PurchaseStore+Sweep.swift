@@ -4,29 +4,30 @@ import FoundationEssentials
 import JSON
 import Redis
 
-/// What a sweep has found.
+/// The findings of a sweep.
 public struct DueJobs: Sendable, Equatable {
-  /// To be enqueued again.
+  /// The jobs that the sweep must enqueue again.
   public var jobs: [Job] = []
-  /// How many synchronizations only a newer process understands, which will enqueue them.
+  /// How many synchronizations only a newer process can read. Such a process will enqueue them.
   public var newer = 0
-  /// How many hold no job that can be read.
+  /// How many synchronizations hold no readable job.
   public var unreadable = 0
 
-  /// Creates what a sweep has found.
+  /// Creates the findings of a sweep.
   public init(jobs: [Job] = [], newer: Int = 0, unreadable: Int = 0) {
     (self.jobs, self.newer, self.unreadable) = (jobs, newer, unreadable)
   }
 }
 
 extension PurchaseStore {
-  /// Returns the jobs of open synchronizations that are due, and puts their next look off, so that of many workers only
-  /// one gets each. Finalized ones whose event was not published are among them.
+  /// Returns the jobs of open synchronizations that are due, and delays the next look at each.
+  ///
+  /// So of many workers only one gets each job. Finalized synchronizations whose event is unpublished are among them.
   ///
   /// - Parameters:
-  ///   - limit: at most so many.
-  ///   - interval: until the next look at the same synchronization.
-  ///   - overdue: only those that have been due for so long.
+  ///   - limit: the most jobs to return.
+  ///   - interval: the time until the next look at the same synchronization.
+  ///   - overdue: returns only synchronizations that have been due for this long.
   public func dueJobs(
     limit: Int, lookAgainAfter interval: Duration, overdueBy overdue: Duration = .zero
   ) async throws -> DueJobs {

@@ -2,24 +2,23 @@ public import Domain
 public import EventLoop
 public import Redis
 
-/// Everything that the fleet keeps in Redis; each change of state is one script, so it happens whole or not at all.
+/// The fleet's records in Redis. Each change of state is one script, so it happens whole or not at all.
 ///
-/// Every method throws `RedisError`; a thrown error leaves it open whether the script ran, and every script may be
-/// run again.
+/// Every method throws `RedisError`. After an error the script may have run or not. Every script may run again.
 @LoopActor
 public final class PurchaseStore {
   let redis: RedisClient
   let keys: Keys
   let told: ToldBatch
 
-  /// Creates a store over a client, with the configured first part of all keys.
+  /// Creates a store over a client, with the configured prefix of all keys.
   public init(_ redis: RedisClient, prefix: String) {
     self.redis = redis
     keys = Keys(prefix: prefix)
     told = ToldBatch(redis, open: keys.open)
   }
 
-  /// Whether Redis could be asked now.
+  /// Whether Redis can answer now.
   public var isReady: Bool { redis.isReady }
 
   /// Reads a synchronization; `nil` when there is none, or none any more.

@@ -1,13 +1,14 @@
 public import Redis
 
-/// The version of the records in Redis, so that an older process next to a newer one neither misreads nor overwrites
-/// what the newer one wrote.
+/// The version of the records in Redis. With it an older process neither misreads nor overwrites a newer one's
+/// records.
 ///
 /// A record of version 1 carries no mark. From version 2 on, a hash (and an entry of a stream) has its version in the
-/// field `recordVersion`, and a string begins with `v`, its version and a unit separator (ASCII 31). A reader that meets
-/// a newer version gets a `RedisError` for which `isNewerRecord` is true, and puts its work off. Sorted sets, budgets and
-/// paces have no version: they hold ids with a time, or numbers that are out of date after seconds. A new form of them
-/// takes a new key.
+/// field `recordVersion`. A string begins with `v`, its version and a unit separator (ASCII 31). A reader that meets a
+/// newer version gets a `RedisError` for which `isNewerRecord` is true, and puts its work off.
+///
+/// Sorted sets, budgets and paces have no version: they hold ids with a time, or numbers that are out of date after
+/// seconds. A new form of them takes a new key.
 public enum RecordVersion {
   /// The field of a hash.
   public static let field = "recordVersion"
@@ -21,7 +22,7 @@ public enum RecordVersion {
     if let version = fields[field] { try check(version, key: key, operation) }
   }
 
-  /// Refuses the field of a hash when it tells a newer version.
+  /// Refuses the field of a hash if it names a newer version.
   ///
   /// - Throws: as for a whole hash.
   public static func check(_ version: String, key: String, _ operation: String) throws(RedisError) {
@@ -34,9 +35,10 @@ public enum RecordVersion {
 }
 
 extension LuaFunction {
-  /// Lua: `newer(key, version)` returns the error that the script answers with when a hash has this `recordVersion` and
-  /// this code does not know it; otherwise nothing. `newerText(key, text)` does the same for a string. A script asks
-  /// before it writes.
+  /// Lua: `newer(key, version)` returns an error if a hash has this `recordVersion` and this code does not know it.
+  /// The script answers with that error. Otherwise the function returns nothing.
+  ///
+  /// `newerText(key, text)` does the same for a string. A script asks before it writes.
   package static let newer = LuaFunction(
     """
     local function newer(key, version)

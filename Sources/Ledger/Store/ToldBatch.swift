@@ -1,8 +1,10 @@
 import EventLoop
 import Redis
 
-/// Takes off the open ones what has been told, in one script for all of a turn of the loop: a script that does this for one costs Redis
-/// more for being a script than for what it does.
+/// Takes finalized synchronizations off the open ones after their events are published.
+///
+/// One script takes all of a turn of the loop. A script for a single one costs Redis more for the call than for the
+/// work.
 @LoopActor
 final class ToldBatch {
   private struct Entry {
@@ -11,7 +13,7 @@ final class ToldBatch {
     let waiter: CheckedContinuation<Void, any Error>
   }
 
-  /// A script of Redis' holds up everybody else's.
+  /// While Redis runs a script, all other clients wait.
   private static let most = 100
 
   private let redis: RedisClient
@@ -24,7 +26,7 @@ final class ToldBatch {
     self.open = open
   }
 
-  /// Returns when Redis has done it.
+  /// Returns when Redis has run the script.
   func add(_ synchronization: String, _ member: String) async throws {
     try await withCheckedThrowingContinuation { waiter in
       entries.append(Entry(synchronization: synchronization, member: member, waiter: waiter))
@@ -61,7 +63,7 @@ extension RedisScript {
     for number = 0, #KEYS - firstSynchronization do
       local key = KEYS[firstSynchronization + number]
       local state = redis.call('HMGET', key, 'status', 'recordVersion')
-      -- A newer record stays among the open ones: the sweep of a newer process knows what it needs.
+      -- A newer record stays among the open ones: the sweep of a newer process knows how to treat it.
       if state[1] == 'finalized' and (state[2] or '1') == '1' then
         redis.call('HDEL', key, 'job', 'fence', 'held', 'crashes')
         done[#done + 1] = ARGV[firstMember + number]

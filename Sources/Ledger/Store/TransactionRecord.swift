@@ -1,17 +1,17 @@
 import Domain
 import Redis
 
-/// What Redis keeps of a transaction in one string: seven fields, a unit separator (ASCII 31) between two.
+/// The record of a transaction in Redis, one string: seven fields, with a unit separator (ASCII 31) between two.
 ///
 /// 1. the last fencing number given out,
 /// 2. until when its lease lasts, in milliseconds; 0 once it has ended,
-/// 3. until when the next three hold, in milliseconds,
-/// 4. to 6. what a verified answer of a moment ago came to: offerId, originalTransactionId, environment,
+/// 3. until when the next three fields hold, in milliseconds,
+/// 4. to 6. the outcome of a verified answer of a moment ago: offerId, originalTransactionId, environment,
 /// 7. the `Route`, with Apple's answers while a job waits for its next call.
 ///
-/// One key instead of four: a script's command costs Redis some 4 us, and as much again when it writes.
+/// The record is one key instead of four: a script's command costs Redis some 4 us, and as much again when it writes.
 enum TransactionRecord {
-  /// Whether an outcome can be one of the fields.
+  /// Whether the fields can hold an outcome.
   static func holds(_ outcome: Outcome) -> Bool {
     [outcome.offerId, outcome.originalTransactionId, outcome.environment].allSatisfy {
       $0?.utf8.contains(31) != true
@@ -20,8 +20,8 @@ enum TransactionRecord {
 }
 
 extension LuaFunction {
-  /// Lua: `readRecord(text)` returns the fields of a record. Without a record (`false`) it returns those of a
-  /// transaction of which nothing is known.
+  /// Lua: `readRecord(text)` returns the fields of a record. Without a record (`false`) it returns the fields of an
+  /// unknown transaction.
   static let readRecord = LuaFunction(
     """
     local function readRecord(text)
