@@ -11,7 +11,7 @@ import Redis
 public import Service
 import Store
 
-/// The role that takes registrations in over HTTP and answers for their status.
+/// The role that accepts registrations over HTTP and answers requests for their status.
 @LoopActor
 public final class Gateway: Role {
   private let context: RoleContext
@@ -25,7 +25,7 @@ public final class Gateway: Role {
   private let redis: RedisClient
   private var server: HTTPServer?
 
-  /// Creates a gateway that is not started.
+  /// Creates a gateway without starting it.
   public init(_ context: RoleContext) {
     self.context = context
     let redis = context.makeRedis()

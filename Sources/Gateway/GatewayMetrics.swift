@@ -1,14 +1,14 @@
 import EventLoop
 import Observability
 
-/// What a gateway counts.
+/// The metrics of a gateway.
 @LoopActor
 final class GatewayMetrics {
   let requests: Counter
   let latency: Histogram
   let registrations: Counter
 
-  /// The code under which an accepted registration is counted.
+  /// The code that counts an accepted registration.
   static let accepted = "accepted"
 
   init(_ metrics: Metrics) {
@@ -28,7 +28,7 @@ final class GatewayMetrics {
     200, 201, 202, 204, 400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 500, 503,
   ]
 
-  /// What a registration can be refused with.
+  /// Every reason to refuse a registration.
   private static let refusals: [Problem] = [
     .invalidBody(""), .invalidHeaders(""), .tooLarge(0), .unsupportedMediaType, .forbidden(""), .notActivated,
     .unknownCustomer(0), .locked(instance: nil), .internalError, .unavailable(""),

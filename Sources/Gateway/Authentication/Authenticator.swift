@@ -12,7 +12,7 @@ struct Authenticator {
   /// Seconds since 1970.
   let now: Int64
 
-  /// Clocks of others may be off by this many seconds.
+  /// The clocks of other parties may be wrong by this many seconds.
   private static let leeway: Int64 = 30
 
   /// Returns the caller.
@@ -24,7 +24,7 @@ struct Authenticator {
     switch (token, authorization) {
     case (nil, nil): throw .missingCredential
     case (.some, .some):
-      // RFC 6750, section 2: one method for a request.
+      // RFC 6750, section 2: a request uses one method.
       throw .invalidHeaders("Send X-Publisher-Token or Authorization, not both.")
     case (.some(let token), nil): return try publisher(token)
     case (nil, .some(let authorization)):
@@ -55,8 +55,9 @@ struct Authenticator {
       throw .invalidCredential(
         "The customer's token is no JWT: expected three parts in base64url, at most 8192 bytes in all.")
     }
-    // Only chooses whose key is tried; nothing is believed before the signature has been checked. Nor is anything told
-    // about publishers: who cannot sign gets the same answer for each of them, and for none.
+    // Unverified claims only choose the key to try. The gateway believes nothing before it has checked the signature.
+    // It also tells nothing about publishers: a caller that cannot sign gets the same answer for every publisher,
+    // existing or not.
     guard let publisherId = claims["publisherId"]?.number, let publisher = publishers[publisherId],
       let policy = publisher.customerTokens, header.alg.exact == policy.key.algorithm.exact, header.crit == nil
     else { throw Self.notSigned }
@@ -96,7 +97,7 @@ struct Authenticator {
     let crit: [String]?
   }
 
-  /// A claim as far as we read any: numbers, and texts that spell one.
+  /// A claim, as far as the gateway reads it: a number, or a text that spells one.
   private struct Claim: Decodable {
     /// An id: a whole number.
     let number: Int64?

@@ -1,7 +1,7 @@
 import Configuration
 import Domain
 
-/// Who makes a request, once the credential has been checked.
+/// The caller of a request, after the credential was checked.
 struct Caller {
   let publisher: Publisher
   /// The customer that a bearer token acts for; `nil` for the publisher itself, which may act for any.

@@ -3,17 +3,18 @@ import Formats
 import HTTPServer
 import JSON
 
-/// Reads the members of a JSON object one by one, and refuses those that are not known: what is misspelt would else
-/// be taken for left out.
+/// Reads the members of a JSON object one by one, and refuses unknown members.
+///
+/// Otherwise the gateway would take a misspelt member for one that the client left out.
 struct BodyReader {
-  /// Where the object is in the body, with a dot at the end; empty for the body itself.
+  /// The place of the object in the body, with a dot at the end. It is empty for the body itself.
   private let place: String
   private let members: [ExactText: JSONValue]
 
-  /// Takes a value that must be an object.
+  /// Accepts a value that must be an object.
   ///
-  /// - Parameter wanted: the members that a refusal names; `nil` is all that are known.
-  /// - Throws: ``Problem``: 400 REQ0001 with the name of what is wrong, as by every function here.
+  /// - Parameter wanted: the members that a refusal names; `nil` means all known members.
+  /// - Throws: ``Problem``: 400 REQ0001 with the name of the wrong member, as every function here does.
   init(
     _ value: JSONValue, at place: String = "", knows names: [String], naming wanted: [String]? = nil
   ) throws(Problem) {
@@ -22,30 +23,30 @@ struct BodyReader {
     }
     self.place = place.isEmpty ? "" : place + "."
     self.members = members
-    // The first in the order of the alphabet, so that the same body gets the same answer.
+    // The alphabetically first one, so that the same body gets the same answer.
     if let unknown = members.keys.filter({ key in !names.contains { $0.exact == key } }).min()?.text {
       let expected = (wanted ?? names).joined(separator: ", ")
       throw .invalidBody("\(self.place)\(unknown.prefix(100)): is not known; expected \(expected)")
     }
   }
 
-  /// Whether a member is there, be it `null`.
+  /// Whether the object has a member. The member may be `null`.
   func has(_ name: String) -> Bool { members[name.exact] != nil }
 
-  /// Whether a member is there and `null`.
+  /// Whether the object has a member that is `null`.
   func isNull(_ name: String) -> Bool { members[name.exact] == .null }
 
   /// A problem with a member.
   func problem(_ name: String, _ expected: String) -> Problem { .invalidBody("\(place)\(name): \(expected)") }
 
-  /// A text; `nil` when it is left out.
+  /// A text; `nil` if the client left it out.
   func text(_ name: String) throws(Problem) -> String? {
     guard let value = members[name.exact] else { return nil }
     guard case .string(let text) = value else { throw problem(name, "expected a text") }
     return text
   }
 
-  /// A whole number of a range; `nil` when it is left out.
+  /// A whole number in a range; `nil` if the client left it out.
   func integer(_ name: String, _ range: ClosedRange<Int64>) throws(Problem) -> Int64? {
     guard let value = members[name.exact] else { return nil }
     guard case .integer(let number) = value, range.contains(number) else {
@@ -54,14 +55,14 @@ struct BodyReader {
     return number
   }
 
-  /// True or false; `nil` when it is left out.
+  /// True or false; `nil` if the client left it out.
   func flag(_ name: String) throws(Problem) -> Bool? {
     guard let value = members[name.exact] else { return nil }
     guard case .bool(let flag) = value else { throw problem(name, "expected true or false") }
     return flag
   }
 
-  /// One of some texts; `nil` when it is left out.
+  /// One of several texts; `nil` if the client left it out.
   func choice<Choice: RawRepresentable & CaseIterable>(_ name: String) throws(Problem) -> Choice?
   where Choice.RawValue == String {
     guard let value = members[name.exact] else { return nil }
@@ -71,29 +72,29 @@ struct BodyReader {
     return choice
   }
 
-  /// A list; `nil` when it is left out.
+  /// A list; `nil` if the client left it out.
   func list(_ name: String, _ expected: String) throws(Problem) -> [JSONValue]? {
     guard let value = members[name.exact] else { return nil }
     guard case .array(let elements) = value else { throw problem(name, expected) }
     return elements
   }
 
-  /// An object of its own; `nil` when it is left out.
+  /// A nested object; `nil` if the client left it out.
   func object(_ name: String, knows names: [String]) throws(Problem) -> BodyReader? {
     guard let value = members[name.exact] else { return nil }
     return try BodyReader(value, at: place + name, knows: names)
   }
 }
 
-/// Reads a body that is JSON of any kind.
+/// Reads a body that is any kind of JSON.
 ///
-/// - Throws: ``Problem``: 415, or 400 REQ0001, also for none.
+/// - Throws: ``Problem``: 415, or 400 REQ0001, also for a missing body.
 func jsonBody(_ request: HTTPServerRequest) throws(Problem) -> JSONValue {
   try requireJSON(request)
   return try decodedBody(request)
 }
 
-/// Reads a body that may be missing, which means `{}`.
+/// Reads a body that may be missing. A missing body means `{}`.
 func optionalJSONBody(_ request: HTTPServerRequest) throws(Problem) -> JSONValue {
   request.body.isEmpty ? .object([:]) : try jsonBody(request)
 }

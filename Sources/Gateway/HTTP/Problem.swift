@@ -10,11 +10,11 @@ struct Problem: Error, Sendable, Equatable {
   let code: String
   /// The documented text.
   let message: String
-  /// What exactly was wrong, for the developer who reads it.
+  /// The exact mistake, for the developer who reads the answer.
   var detail: String?
   /// The resource that the problem is about.
   var instance: String?
-  /// Seconds after which a further try makes sense.
+  /// The seconds after which another try makes sense.
   var retryAfter: Int?
   /// Further header fields, such as `Allow`.
   var headers: [String: String] = [:]
@@ -60,7 +60,7 @@ struct Problem: Error, Sendable, Equatable {
 
   static let internalError = Problem(500, "S0001", "Internal Server Error")
 
-  // Errors that HTTP asks for and the contract is silent about.
+  // Errors that HTTP requires. The contract does not mention them.
   static let missingCredential = Problem(
     401, "AUTH0001", "Missing required credential",
     detail: "Send X-Publisher-Token, or Authorization: Bearer with a customer's token.",
@@ -89,8 +89,9 @@ struct Problem: Error, Sendable, Equatable {
     Problem(503, "S0503", "Service Unavailable", detail: detail, retryAfter: 2)
   }
 
-  /// What a failure of the store means to the client: come again while Redis cannot be reached or is busy with itself;
-  /// an error in its answer is one of ours.
+  /// Turns a failure of the store into an answer to the client.
+  ///
+  /// While Redis is unreachable or busy, the client must come again. An error in an answer of Redis is our own mistake.
   static func store(_ error: any Error) -> Problem {
     if let error = error as? RedisError, error.isNewerRecord {
       return .unavailable("A newer version of the server keeps this record; another one will answer.")
@@ -105,7 +106,7 @@ struct Problem: Error, Sendable, Equatable {
     return .unavailable("The store cannot be used now.")
   }
 
-  /// The problem as an answer.
+  /// The problem as an HTTP answer.
   var response: HTTPServerResponse {
     let document = Document(
       type: "about:blank", title: message, status: status, detail: detail, instance: instance, code: code,
@@ -131,7 +132,7 @@ struct Problem: Error, Sendable, Equatable {
 func jsonResponse(_ status: Int, _ value: some Encodable, type: String = "application/json") -> HTTPServerResponse {
   let encoder = JSONEncoder()
   encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-  // Only strings, integers and Booleans are encoded here, which cannot fail.
+  // The encoder gets only strings, integers and Booleans here, so it cannot fail.
   let body = (try? encoder.encode(value)).map { Array($0) } ?? Array("{}".utf8)
   return HTTPServerResponse(
     status: status, headers: [("Content-Type", type), ("Cache-Control", "no-store")], body: body)

@@ -4,9 +4,9 @@ import Observability
 import Service
 
 extension RoleContext {
-  /// Asks a store, and logs what fails.
+  /// Calls a store, and logs a failure.
   ///
-  /// - Throws: ``Problem``: what the failure means to the client.
+  /// - Throws: ``Problem``: the failure as the client sees it.
   func asking<Value>(_ ask: () async throws -> Value) async throws(Problem) -> Value {
     do {
       return try await ask()

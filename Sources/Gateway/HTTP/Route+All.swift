@@ -2,10 +2,12 @@ import EventLoop
 import HTTPServer
 
 extension Route {
-  /// The whole API, the most asked for first. docs/reference/openapi.yaml has the same paths and methods; a test compares them.
+  /// All routes of the API. The most frequent ones come first.
+  ///
+  /// docs/reference/openapi.yaml has the same paths and methods. A test compares the two.
   static let all = purchases + webhooks + health
 
-  /// The label of requests for no route.
+  /// The label of requests that match no route.
   static let unknownLabel = "unknown"
 
   /// Every label of the metrics of routes.
@@ -42,7 +44,7 @@ extension Route {
       WebhookAPI.resend),
   ]
 
-  /// What every role serves, see `HealthEndpoints`.
+  /// The routes that every role serves, see `HealthEndpoints`.
   private static let health = ["livez", "readyz", "metrics"].map { name in
     Route(.get, "/\(name)", under: nil, "health", .anyone { $0.health($1) })
   }
@@ -62,7 +64,7 @@ extension Route {
     Route(method, "/3.1/" + path, under: "3.1", label, .publisher(answer))
   }
 
-  /// What can be done with an endpoint, by the last segment of the path.
+  /// A change of an endpoint. The last segment of the path names it.
   private static func change(_ name: String, _ answer: @escaping WebhookMethod) -> Route {
     webhook(.post, "webhook_endpoints/{endpointId}/\(name)", "webhook_endpoints_\(name)", answer)
   }

@@ -1,7 +1,9 @@
 import EventLoop
 import HTTPServer
 
-/// One operation of the HTTP API. Routing, 404, 405 with `Allow`, authentication and the metrics' label follow from it.
+/// One operation of the HTTP API.
+///
+/// Routing, 404, 405 with `Allow`, authentication and the metrics' label follow from it.
 struct Route: Sendable {
   /// Answers a call.
   typealias Handler = @LoopActor @Sendable (Gateway, Call) async throws(Problem) -> HTTPServerResponse
@@ -14,7 +16,7 @@ struct Route: Sendable {
     case delete = "DELETE"
   }
 
-  /// Who may call, and what answers.
+  /// The callers that a route admits, and its handler.
   enum Access: Sendable {
     /// Anyone, without a credential.
     case anyone(@LoopActor @Sendable (Gateway, HTTPServerRequest) -> HTTPServerResponse)
@@ -24,19 +26,19 @@ struct Route: Sendable {
     case publisher(Handler)
   }
 
-  /// A value in a path, as docs/reference/openapi.yaml names it.
+  /// A value in a path. docs/reference/openapi.yaml uses the same names.
   enum Parameter: String {
     case synchronizationId, cleengCustomerId, topic, endpointId, eventId
   }
 
   let method: Method
-  /// As docs/reference/openapi.yaml has it.
+  /// The path as docs/reference/openapi.yaml writes it.
   let path: String
   /// The label of the route's metrics.
   let label: String
   let access: Access
 
-  /// What may stand before the path, and need not: clients write some paths with it and some without.
+  /// The optional first segment of the path. Clients write some paths with it and some without it.
   private let prefix: String?
   private let segments: [Segment]
 
@@ -47,7 +49,7 @@ struct Route: Sendable {
 
   /// Declares a route.
   ///
-  /// - Parameter prefix: see ``prefix``; a path may start with it as written, or not.
+  /// - Parameter prefix: see ``prefix``; a path may start with it or not.
   init(_ method: Method, _ path: String, under prefix: String?, _ label: String, _ access: Access) {
     self.method = method
     self.path = path
@@ -60,7 +62,7 @@ struct Route: Sendable {
     self.segments = prefix.map { segments.first == .text($0) } ?? false ? Array(segments.dropFirst()) : segments
   }
 
-  /// The values in a path; `nil` when it is another one.
+  /// The values in a path; `nil` if the path does not match.
   func values(in path: [String]) -> [Parameter: String]? {
     let path = prefix != nil && path.first == prefix ? path.dropFirst() : path[...]
     guard path.count == segments.count else { return nil }
@@ -74,9 +76,9 @@ struct Route: Sendable {
     return values
   }
 
-  /// Finds what a request asks for. HEAD is answered wherever GET is.
+  /// Finds the route of a request. Each path that answers GET answers HEAD too.
   ///
-  /// - Throws: ``Problem``: 404 for a path that is none, 405 with `Allow` for a method that the path does not have.
+  /// - Throws: ``Problem``: 404 for an unknown path, 405 with `Allow` for a method that the path does not have.
   static func find(
     _ method: String, _ path: [String]
   ) throws(Problem) -> (route: Route, values: [Parameter: String]) {

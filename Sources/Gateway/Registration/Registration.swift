@@ -11,17 +11,19 @@ import Redis
 import Service
 import Store
 
-/// Takes a purchase in. The order makes the 202 true: claim, publish, prolong, answer.
+/// Registers a purchase. The order of the steps makes the 202 true: claim, publish, prolong, answer.
 ///
 /// 1. One script claims the transactionId, writes the status and notes the synchronization as open.
-/// 2. The job is published, persistent and mandatory, and the broker has confirmed it.
-/// 3. The claim, which until now would have expired by itself, is made to last until the synchronization is finalized.
+/// 2. The gateway publishes the job, persistent and mandatory, and the broker confirms it.
+/// 3. Until now the claim would have expired by itself. The gateway makes it last until the synchronization is
+/// finalized.
 /// 4. Only then the client gets its 202.
 ///
-/// A failure gives a 503. A failure in step 2 takes step 1 back, and a failure in step 3 leaves the claim to expire. But the
-/// job may be in the broker all the same, for example in the socket of a broker that is stopped, and it then runs. So the 503
-/// says whether nothing was kept or the outcome is not known. The same `Correlation-Id` settles the latter: the repeated
-/// request is answered with a 202, or with a 409 that names the running synchronization.
+/// A failure gives a 503. If step 2 fails, the gateway takes step 1 back. If step 3 fails, the claim expires.
+///
+/// The broker may have the job all the same, for example in the socket of a stopped broker. The job then runs. So the
+/// 503 says either that nothing was kept or that the outcome is unknown. The same `Correlation-Id` settles an unknown
+/// outcome: the repeated request gets a 202, or a 409 that names the running synchronization.
 @LoopActor
 struct Registration {
   let context: RoleContext
@@ -29,7 +31,7 @@ struct Registration {
   let publisher: AMQPPublisher
   let topology: Topology
 
-  /// What a registration came to.
+  /// The outcome of a registration.
   enum Answer: Equatable {
     case accepted(String)
     case problem(Problem)
@@ -81,8 +83,8 @@ struct Registration {
 
     do {
       guard try await store.prolongClaim(job) else {
-        // Redis lost the claim, or the broker took longer than the claim lasts and somebody else has it. The job runs,
-        // but nobody was promised.
+        // Redis lost the claim. Or the broker took longer than the claim lasts, and another registration has it now.
+        // The job runs, but the client has no promise.
         log(of: job, trace).warning("claim lost before it was confirmed")
         return .problem(.unknownOutcome("The store lost the claim.", of: job.synchronizationId))
       }
@@ -94,7 +96,7 @@ struct Registration {
     return .accepted(job.synchronizationId)
   }
 
-  /// A log whose lines name the job; made when there is something to say.
+  /// A log whose lines name the job. The registration makes it only when it has a line to write.
   private func log(of job: Job, _ trace: TraceParent) -> Log {
     context.log.with([
       "synchronizationId": .string(job.synchronizationId), "transactionId": .string(job.transactionId),
@@ -102,19 +104,20 @@ struct Registration {
     ])
   }
 
-  /// What the client is told when the claim failed.
+  /// The answer to the client after a failed claim.
   private func refusal(of job: Job, _ error: any Error) -> Problem {
     guard let error = error as? RedisError, error.provesAbsence else {
-      // The script may have run. The claim expires then, but the sweep may enqueue the open synchronization before.
+      // The script may have run. Then the claim expires, but the sweep may enqueue the open synchronization before.
       return .unknownOutcome("The store did not answer.", of: job.synchronizationId)
     }
     let problem = Problem.store(error)
     return problem.status == 503 ? .nothingKept(problem.detail ?? "") : problem
   }
 
-  /// Takes a claim back.
+  /// Removes a claim.
   ///
-  /// - Returns: whether it was. If not, the claim expires, but the sweep may enqueue the open synchronization before.
+  /// - Returns: whether it succeeded. If not, the claim expires, but the sweep may enqueue the open synchronization
+  ///   before.
   private func undo(_ job: Job, _ log: Log) async -> Bool {
     do {
       try await store.undoClaim(job)
@@ -133,5 +136,5 @@ private func newSynchronizationId() -> String {
   return Hex.encode(withUnsafeBytes(of: (high, low)) { Array($0) })
 }
 
-/// The path of a synchronization's status, with the id encoded.
+/// The path of a synchronization's status, with the percent-encoded id.
 func statusPath(_ id: String) -> String { "/storekit2/purchases/synchronizations/" + PercentCoding.encoded(id) }

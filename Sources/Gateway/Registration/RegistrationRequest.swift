@@ -5,17 +5,17 @@ import Glibc
 import HTTPServer
 import JSON
 
-/// A registration as it was asked for, checked.
+/// A checked registration, as the client sent it.
 struct RegistrationRequest: Equatable {
   let customerId: Int64
   let transactionId: String
   let ipAddress: String?
-  /// The client's id for the synchronization, if it gave one.
+  /// The client's id for the synchronization, if the client sent one.
   let correlationId: String?
 
   /// Reads the request.
   ///
-  /// - Throws: ``Problem``: 415, 400 REQ0001 or 400 REQ0004, with what was expected.
+  /// - Throws: ``Problem``: 415, 400 REQ0001 or 400 REQ0004, with the expected form.
   init(_ request: HTTPServerRequest) throws(Problem) {
     try requireJSON(request)
     (customerId, transactionId, ipAddress) = try readJSON(of: request) { text in
@@ -41,13 +41,13 @@ struct RegistrationRequest: Equatable {
   }
 }
 
-/// Refuses a body that is missing, or not declared as JSON.
+/// Refuses a missing body, and a body that the client does not declare as JSON.
 func requireJSON(_ request: HTTPServerRequest) throws(Problem) {
   guard !request.body.isEmpty else {
     throw .invalidBody("The body is missing; send JSON, with Content-Type: application/json.")
   }
   let type = request.header("Content-Type")
-  if type == "application/json" { return }  // what nearly everybody sends
+  if type == "application/json" { return }  // nearly every client sends exactly this
   let parts = type?.split(separator: ";", omittingEmptySubsequences: false) ?? []
   let essence = (parts.first ?? "").drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()
   guard String(essence).lowercased() == "application/json" else { throw .unsupportedMediaType }
@@ -76,7 +76,7 @@ private func readJSON<Value>(
   }
 }
 
-/// What a type is called in JSON.
+/// The JSON name of a type.
 private func jsonName(of type: Any.Type) -> String {
   switch type {
   case is String.Type: "a text"

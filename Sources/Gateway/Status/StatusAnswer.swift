@@ -1,7 +1,7 @@
 import Domain
 import HTTPServer
 
-/// The documented answer about a synchronization, with what a poller of several purchases needs besides.
+/// The documented answer about a synchronization, with additions for a client that polls several purchases.
 struct StatusAnswer: Encodable, Equatable {
   let synchronizationId: String
   let status: String
@@ -26,7 +26,7 @@ struct StatusAnswer: Encodable, Equatable {
     version = conclusion?.version
   }
 
-  /// The answer; while there is more to come it says when to ask again.
+  /// The answer. Until the synchronization is finalized, it says when to ask again.
   var response: HTTPServerResponse {
     var response = jsonResponse(200, self)
     switch status {

@@ -5,7 +5,7 @@ import HTTPServer
 import Ledger
 import Observability
 
-/// An endpoint as the API shows it; its secret only in the answer that creates it.
+/// An endpoint as the API shows it. Only the answer that creates it has its secret.
 struct EndpointAnswer: Encodable, Equatable {
   let id: String
   let url: String
@@ -25,10 +25,10 @@ struct EndpointAnswer: Encodable, Equatable {
   let failingSince: String?
   let createdAt: String?
   let updatedAt: String?
-  /// Until when old keys sign besides, after rotations.
+  /// The times until which old keys still sign after rotations.
   let oldSecretsExpireAt: [String]?
   var secret: String?
-  /// What a receiver of `v1a` verifies with; no secret.
+  /// The key that a receiver needs to verify `v1a`. It is not secret.
   let publicKey: String?
 
   /// - Parameter now: milliseconds since 1970.
@@ -57,7 +57,7 @@ struct EndpointAnswer: Encodable, Equatable {
   }
 }
 
-/// When a failed delivery is tried again, as it is asked for and shown.
+/// The retry policy of failed deliveries, in requests and in answers.
 struct RetryPolicyAnswer: Encodable, Equatable {
   let enabled: Bool
   let scheduleSeconds: [Double]?
@@ -71,7 +71,7 @@ struct RetryPolicyAnswer: Encodable, Equatable {
   }
 }
 
-/// An endpoint as the documented form of subscriptions shows it.
+/// An endpoint in the documented form of a subscription.
 struct SubscriptionAnswer: Encodable, Equatable {
   let id: String
   let url: String
@@ -82,7 +82,7 @@ struct SubscriptionAnswer: Encodable, Equatable {
   let disabledReason: String?
   let disabledAt: String?
   let failingSince: String?
-  /// The secret that was drawn for it; only in the answer that creates it.
+  /// The secret that the gateway generated for the endpoint. Only the answer that creates it has the secret.
   var signingSecret: String?
 
   struct Verification: Encodable, Equatable {

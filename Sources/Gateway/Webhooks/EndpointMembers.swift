@@ -1,4 +1,4 @@
-// The members that endpoints have in both of their forms: the resource, and the documented subscriptions.
+// The members that both forms of an endpoint have: the resource, and the documented subscription.
 
 import Configuration
 import Domain
@@ -12,7 +12,8 @@ func webAddress(_ reader: BodyReader, _ address: WebhookAddress) throws(Problem)
   return url
 }
 
-/// Reads the member `retryPolicy`: `{"enabled": false}`, or `{"scheduleSeconds": […]}`, or neither for the fleet's.
+/// Reads the member `retryPolicy`: `{"enabled": false}`, or `{"scheduleSeconds": […]}`. Without either, the fleet's
+/// schedule counts.
 func retryPolicy(_ reader: BodyReader) throws(Problem) -> WebhookEndpoint.Retry? {
   guard let policy = try reader.object("retryPolicy", knows: ["enabled", "scheduleSeconds"]) else { return nil }
   let expected = "expected 1 to 50 numbers of seconds from 1 to 604800"

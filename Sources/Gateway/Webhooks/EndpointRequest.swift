@@ -6,7 +6,7 @@ import JSON
 import Ledger
 import Messaging
 
-/// What a publisher says about an endpoint, checked; `nil` for what it leaves out.
+/// A publisher's checked settings for an endpoint; `nil` for each setting that it leaves out.
 struct EndpointRequest: Equatable {
   var url: String?
   var name: String?
@@ -16,7 +16,7 @@ struct EndpointRequest: Equatable {
   var maxPerSecond: Limit?
   var acceptsSelfSigned: Bool?
 
-  /// A limit that can be taken away.
+  /// A limit that the publisher can remove.
   enum Limit: Equatable {
     case none
     case perSecond(Int)
@@ -26,12 +26,12 @@ struct EndpointRequest: Equatable {
   static let names = [
     "url", "name", "topics", "retryPolicy", "maxConcurrency", "maxPerSecond", "acceptsSelfSigned",
   ]
-  /// What is chosen when an endpoint is created.
+  /// The members that only the creation of an endpoint accepts.
   static let chosenOnce = ["format", "signature", "secret"]
 
   /// Reads a body that changes an endpoint.
   ///
-  /// - Throws: ``Problem``: 400 REQ0001, as by every function here.
+  /// - Throws: ``Problem``: 400 REQ0001, as every function here does.
   init(changes body: JSONValue, _ address: WebhookAddress) throws(Problem) {
     let reader = try BodyReader(body, knows: Self.names + Self.chosenOnce, naming: Self.names)
     let changed = "what can be changed: \(Self.names.joined(separator: ", "))"
@@ -75,7 +75,7 @@ struct EndpointRequest: Equatable {
     return topics
   }
 
-  /// Makes the changes.
+  /// Applies the changes.
   func apply(to endpoint: inout WebhookEndpoint) throws(Problem) {
     if endpoint.source == .subscription,
       url.map({ $0 != endpoint.url }) ?? false || topics.map({ $0 != endpoint.topics }) ?? false
@@ -102,8 +102,8 @@ struct EndpointRequest: Equatable {
   /// Reads a body that creates an endpoint.
   ///
   /// - Parameters:
-  ///   - id: of the new endpoint.
-  ///   - newKey: draws a key when none is given.
+  ///   - id: the id of the new endpoint.
+  ///   - newKey: generates a key if the body has none.
   static func endpoint(
     _ body: JSONValue, id: String, _ address: WebhookAddress,
     newKey: (WebhookEndpoint.Format) throws(Problem) -> [UInt8]
@@ -125,13 +125,13 @@ struct EndpointRequest: Equatable {
     return endpoint
   }
 
-  /// Reads a given secret.
+  /// Reads a secret from the body.
   static func secret(
     _ reader: BodyReader, _ format: WebhookEndpoint.Format, _ signature: WebhookEndpoint.Signature
   ) throws(Problem) -> [UInt8]? {
     guard let text = try reader.text("secret") else { return nil }
     guard let key = WebhookSecret.key(text, format, signature) else {
-      // Without what was sent: it may be a secret all the same.
+      // The answer does not repeat the text: it may be a secret all the same.
       throw reader.problem("secret", WebhookSecret.expectation(format, signature))
     }
     return key

@@ -2,14 +2,14 @@ import Crypto
 import Formats
 import HTTPServer
 
-/// Which part of a list is asked for.
+/// The part of a list that the client asks for.
 struct PageRequest: Equatable {
-  /// How many elements at most.
+  /// The maximum number of elements.
   let limit: Int
-  /// What the last page ended with, as its answer had it.
+  /// The end of the last page, as its answer gave it.
   let cursor: String?
 
-  /// Reads `limit` and `cursor`, and refuses every parameter that is not known.
+  /// Reads `limit` and `cursor`, and refuses every unknown parameter.
   ///
   /// - Parameter others: further parameters of the path.
   /// - Throws: ``Problem``: 400 REQ0002.
@@ -34,7 +34,7 @@ struct PageRequest: Equatable {
   }
 }
 
-/// The place behind an endpoint in the list of all: it stays one when that endpoint is deleted.
+/// The place behind an endpoint in the list of all endpoints. It stays valid after a deletion of that endpoint.
 struct EndpointCursor: Equatable, Comparable {
   let createdAt: Int64
   let id: String
@@ -44,7 +44,7 @@ struct EndpointCursor: Equatable, Comparable {
     self.id = id
   }
 
-  /// Reads what ``text`` wrote; `nil` for anything else.
+  /// Reads a cursor that ``text`` wrote; `nil` for any other text.
   init?(_ text: String) {
     guard let bytes = Base64URL.decode(text), let plain = String(validating: bytes, as: UTF8.self) else { return nil }
     let parts = plain.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
@@ -52,7 +52,7 @@ struct EndpointCursor: Equatable, Comparable {
     self.init(createdAt: time, id: String(parts[1]))
   }
 
-  /// The cursor for the answer; no promise about what is in it.
+  /// The cursor for the answer. Its content is not part of the contract.
   var text: String { Base64URL.encode(Array("\(createdAt) \(id)".utf8)) }
 
   static func < (left: Self, right: Self) -> Bool {

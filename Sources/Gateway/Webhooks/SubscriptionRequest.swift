@@ -5,14 +5,14 @@ import HTTPServer
 import JSON
 import Ledger
 
-/// The members of an endpoint in the documented form.
+/// The members of an endpoint in the documented form of a subscription.
 let subscriptionMembers = ["url", "verification", "paymentMethodId", "retryPolicy"]
 
-/// Reads the list that `PUT /3.1/webhook_subscriptions/{topic}` puts.
+/// Reads the list in the body of `PUT /3.1/webhook_subscriptions/{topic}`.
 ///
 /// - Parameters:
-///   - newId: draws the id of an endpoint, in case it is new.
-///   - newKey: draws the key of an endpoint without `verification`, in case it is new.
+///   - newId: generates the id of an endpoint, in case it is new.
+///   - newKey: generates the key of an endpoint without `verification`, in case it is new.
 /// - Throws: ``Problem``: 400 REQ0001 with the place in the list.
 func subscriptions(
   _ body: JSONValue, topic: String, _ address: WebhookAddress, newId: () throws(Problem) -> String,
@@ -41,7 +41,7 @@ func subscriptions(
   return list
 }
 
-/// Reads `verification` as it is documented: HMAC with SHA256, and a secret of 16 to 64 bytes.
+/// Reads `verification` in its documented form: HMAC with SHA256, and a secret of 16 to 64 bytes.
 private func sharedSecret(_ reader: BodyReader) throws(Problem) -> [UInt8]? {
   guard let verification = try reader.object("verification", knows: ["name", "options"]) else { return nil }
   guard try verification.text("name") == "HMAC" else { throw verification.problem("name", "expected HMAC") }
@@ -52,7 +52,7 @@ private func sharedSecret(_ reader: BodyReader) throws(Problem) -> [UInt8]? {
   guard let secret = try options.text("sharedSecret"), (16...64).contains(secret.utf8.count) else {
     throw options.problem("sharedSecret", "expected a text of 16 to 64 bytes")
   }
-  // A library would decode it, and no signature would fit.
+  // A library would decode such a secret, and then no signature would match.
   guard !secret.hasPrefix("whsec_") else {
     throw options.problem("sharedSecret", "is used as it is; leave verification out for a Standard Webhooks secret")
   }

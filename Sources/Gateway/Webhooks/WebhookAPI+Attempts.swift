@@ -7,7 +7,7 @@ import Ledger
 import Observability
 
 extension WebhookAPI {
-  /// Lists the attempts to deliver to an endpoint, the newest first.
+  /// Lists the attempts to deliver to an endpoint, newest first.
   func endpointAttempts(_ call: Call) async throws(Problem) -> HTTPServerResponse {
     let id = call[.endpointId]
     let (page, outcome) = try log(call.request)
@@ -19,8 +19,10 @@ extension WebhookAPI {
     return jsonResponse(200, AttemptList(found))
   }
 
-  /// Lists the attempts to deliver an event, over all endpoints, the newest first: none before the first attempt, which a
-  /// client may be waiting for, and none of an event that nobody knows, which cannot be told from it.
+  /// Lists the attempts to deliver an event to all endpoints, newest first.
+  ///
+  /// The list is empty before the first attempt, since a client may be waiting for it. It is empty for an unknown event
+  /// too: the gateway cannot tell the two apart.
   func eventAttempts(_ call: Call) async throws(Problem) -> HTTPServerResponse {
     let id = call[.eventId]
     let (page, outcome) = try log(call.request)
@@ -58,7 +60,7 @@ extension WebhookAPI {
   }
 }
 
-/// An attempt to deliver as the API shows it.
+/// An attempt to deliver, as the API shows it.
 struct AttemptAnswer: Encodable, Equatable {
   let eventId: String
   let endpointId: String
@@ -69,7 +71,7 @@ struct AttemptAnswer: Encodable, Equatable {
   let status: Int?
   let durationMilliseconds: Int64
   let error: String?
-  /// The first KiB of what the endpoint answered.
+  /// The first KiB of the endpoint's answer.
   let response: String?
   let outcome: String
   let nextAttemptAt: String?

@@ -12,12 +12,12 @@ import Observability
 import Service
 
 extension WebhookAPI {
-  /// The most events that one request recovers; a client that waits has its patience too.
+  /// The maximum number of events that one request recovers. A client does not wait for ever.
   static let recoveredAtOnce = 10_000
-  /// Events that are read and published at a time.
+  /// The number of events that the gateway reads and publishes at a time.
   private static let batch = 200
 
-  /// Delivers a test event to an endpoint, and to no other.
+  /// Delivers a test event to one endpoint only.
   func test(_ call: Call) async throws(Problem) -> HTTPServerResponse {
     let id = call[.endpointId]
     _ = try await enabledEndpoint(id)
@@ -43,7 +43,7 @@ extension WebhookAPI {
     return accepted(Replayed(eventId: event, endpointId: id))
   }
 
-  /// Delivers an event to an endpoint once more, whatever came of it before.
+  /// Delivers an event to an endpoint once more, whatever the outcome of earlier attempts.
   func resend(_ call: Call) async throws(Problem) -> HTTPServerResponse {
     let (event, id) = (call[.eventId], call[.endpointId])
     _ = try await enabledEndpoint(id)
@@ -59,10 +59,11 @@ extension WebhookAPI {
     return accepted(Replayed(eventId: event, endpointId: id))
   }
 
-  /// Delivers to an endpoint what it did not get since a time and will not get by itself.
+  /// Delivers the events since a time that an endpoint did not get, and will not get by itself.
   ///
-  /// An event stays owed until it is delivered: whoever breaks off half way loses nothing by asking again. What is asked
-  /// for twice is attempted once, since the round is named after the time at which the event was given up.
+  /// The endpoint is owed an event until it gets it. So a client that breaks off loses nothing: it can ask again. If a
+  /// client asks for an event twice, the notifier attempts it once: the time at which the event was given up names the
+  /// round.
   func recover(_ call: Call) async throws(Problem) -> HTTPServerResponse {
     let id = call[.endpointId]
     let reader = try BodyReader(try jsonBody(call.request), knows: ["since"])
@@ -74,13 +75,14 @@ extension WebhookAPI {
     }
     var recovered = 0
     let now = owed.prefix(Self.recoveredAtOnce)
-    // Once for each hundred, so that as much as one request recovers needs all that may be asked for at once.
+    // A request takes one replay for each hundred events. So a request of the maximum size takes all replays that a
+    // publisher may ask for at once.
     try await takeReplays(max(1, now.count * DeliveryStore.replaysAtOnce / Self.recoveredAtOnce))
     for start in stride(from: 0, to: now.count, by: Self.batch) {
       let tasks = now[start..<min(start + Self.batch, now.count)].map { event in
         Task { @LoopActor in try await recover(event.eventId, givenUpAt: event.time, to: id) }
       }
-      // All are awaited before the first failure is told: none may go on behind the answer.
+      // Wait for all tasks before throwing the first failure: no task may continue after the answer.
       var failure: (any Error)?
       for task in tasks {
         do {
@@ -96,7 +98,7 @@ extension WebhookAPI {
     return jsonResponse(202, Recovered(recovered: recovered, continueSince: more))
   }
 
-  /// - Returns: whether the event is kept still.
+  /// - Returns: whether Countersign still keeps the event.
   private func recover(_ event: String, givenUpAt time: Int64, to id: String) async throws(Problem) -> Bool {
     let kept = try await context.asking {
       try await deliveries.event(
@@ -107,7 +109,7 @@ extension WebhookAPI {
     return true
   }
 
-  /// Keeps a publisher to its rate: what it asks for takes the notifiers' time, and memory in Redis.
+  /// Limits a publisher's rate: its replays take the notifiers' time, and memory in Redis.
   private func takeReplays(_ count: Int) async throws(Problem) {
     let wait = try await context.asking { try await deliveries.takeReplays(count, publisher: publisher.id) }
     guard let wait else { return }
@@ -116,7 +118,7 @@ extension WebhookAPI {
         + "count as one.", retryAfter: Int((wait.wholeMilliseconds + 999) / 1000))
   }
 
-  /// Finds an endpoint that events are sent to; nothing could be delivered to one that is disabled.
+  /// Finds an endpoint that is not disabled. The notifier delivers nothing to a disabled endpoint.
   private func enabledEndpoint(_ id: String) async throws(Problem) -> WebhookEndpoint {
     let found = try await endpoint(id)
     if let disabled = try await health([id])[0].disabled {
@@ -153,13 +155,13 @@ extension WebhookAPI {
 
   private struct Recovered: Encodable {
     let recovered: Int
-    /// What to ask for next when there is more than one request recovers.
+    /// The value for the next request's `since`, if one request cannot recover all events.
     let continueSince: String?
   }
 }
 
 extension BodyReader {
-  /// A time in milliseconds since 1970, given so or after RFC 3339; `nil` when it is left out.
+  /// A time, as milliseconds since 1970 or as RFC 3339 text; `nil` if the client left it out.
   func time(_ name: String) throws(Problem) -> Int64? {
     let expected = "expected a time after RFC 3339, such as 2026-01-31T12:00:00Z, or milliseconds since 1970"
     guard has(name) else { return nil }

@@ -6,7 +6,7 @@ import Ledger
 import Observability
 import Service
 
-/// Whether events are sent to an endpoint, and with which secret.
+/// Enables and disables an endpoint, and rotates its secret.
 extension WebhookAPI {
   func enable(_ call: Call) async throws(Problem) -> HTTPServerResponse {
     let id = call[.endpointId]
@@ -32,7 +32,7 @@ extension WebhookAPI {
     try requireOwn(id)
     let reader = try BodyReader(try optionalJSONBody(call.request), knows: ["overlapSeconds", "secret"])
     let overlap = try reader.integer("overlapSeconds", 0...604_800) ?? 86_400
-    // One for all rounds of the change: a round that is lost leaves nothing behind.
+    // All rounds of the change use one key: a lost round leaves nothing behind.
     var drawn: [UInt8]?
     let endpoint = try await changed(id) { endpoint, now in
       let given = try EndpointRequest.secret(reader, endpoint.format, endpoint.signature)

@@ -28,7 +28,7 @@ extension WebhookAPI {
     return jsonResponse(200, try await answers(endpoints, showingSecretsOf: drawn))
   }
 
-  /// Lists what was put for a topic.
+  /// Lists the subscriptions of a topic.
   func readSubscriptions(_ call: Call) async throws(Problem) -> HTTPServerResponse {
     let topic = call[.topic]
     try require(topic)

@@ -71,10 +71,10 @@ struct WebhookAPI {
     return HTTPServerResponse(status: 204)
   }
 
-  /// The endpoints of the publisher's file.
+  /// The endpoints in the publisher's file.
   private var configured: [WebhookEndpoint] { publisher.webhooks.map { WebhookEndpoint($0) } }
 
-  /// Finds an endpoint, of the file or of the API.
+  /// Finds an endpoint, in the file or of the API.
   func endpoint(_ id: String) async throws(Problem) -> WebhookEndpoint {
     if let found = configured.first(where: { $0.id.exact == id.exact }) { return found }
     guard WebhookEndpoint.isId(id), let found = try await context.asking({ try await store.endpoint(publisher.id, id) })
@@ -82,7 +82,7 @@ struct WebhookAPI {
     return found
   }
 
-  /// Drops the logs of endpoints that were deleted. One that stays because Redis has gone expires by itself.
+  /// Drops the logs of deleted endpoints. If Redis is away, a log stays and expires by itself.
   func forget(_ ids: [String]) async {
     for id in ids {
       do {
@@ -104,7 +104,7 @@ struct WebhookAPI {
   static let unknownEndpoint = Problem.notFound(
     "The publisher has no endpoint with this id; GET /3.1/webhook_endpoints lists those it has.")
 
-  /// Refuses what only the owner of the publisher's file may do.
+  /// Refuses a change to an endpoint in the publisher's file. Only the owner of that file may make it.
   func requireOwn(_ id: String) throws(Problem) {
     if configured.contains(where: { $0.id.exact == id.exact }) {
       throw .conflict("The endpoint is in the publisher's file; it is changed there.")
@@ -120,7 +120,7 @@ struct WebhookAPI {
     try await context.asking { try await store.health(publisher.id, ids) }
   }
 
-  /// Puts the secret into an answer, unless it is the private half of a key, which nobody else needs.
+  /// Puts the secret into an answer. The private half of a key stays out, since no client needs it.
   func show(_ endpoint: WebhookEndpoint, in answer: inout EndpointAnswer) {
     guard endpoint.signature == .v1, let key = endpoint.secrets.first?.key else { return }
     answer.secret = WebhookSecret.text(key, endpoint.format)
