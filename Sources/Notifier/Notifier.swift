@@ -25,7 +25,7 @@ public final class Notifier: Role {
   let lanes: Lanes
   let underWay: AttemptsUnderWay
 
-  /// How many deliveries are held for the last second before they are due.
+  /// The number of deliveries that the notifier holds for the last second before their time.
   var almostDue = 0
 
   private let redis: RedisClient
@@ -33,7 +33,7 @@ public final class Notifier: Role {
   private var server: HTTPServer?
   private let runs = RunningTasks()
 
-  /// Creates a notifier that is not started.
+  /// Creates a notifier without starting it.
   public init(_ context: RoleContext) {
     let settings = context.settings
     self.context = context
@@ -58,7 +58,7 @@ public final class Notifier: Role {
   }
 
   public func start() async throws {
-    // Without Redis events are delivered all the same, as far as the endpoints are known.
+    // Without Redis the notifier still delivers to the endpoints that it knows.
     let health = HealthEndpoints(
       metrics: context.metrics,
       checks: [
@@ -94,7 +94,7 @@ public final class Notifier: Role {
     runs.start { await run.run() }
   }
 
-  /// Puts a delivery into the queue in which it waits until it is due.
+  /// Puts a delivery into a delay queue, where it waits for its time.
   ///
   /// - Parameter now: milliseconds since 1970.
   /// - Returns: whether the broker has it.
@@ -104,9 +104,9 @@ public final class Notifier: Role {
     return await publish(delivery.message(queue: queue), log)
   }
 
-  /// Puts a message where it waits for a person, and counts it.
+  /// Puts a message into the queue of the dead, where it waits for a person, and counts it.
   ///
-  /// - Parameter message: to the queue of the dead, with what happened in its header of the reason.
+  /// - Parameter message: a message to the queue of the dead; its header for the reason says what happened.
   /// - Returns: whether the broker has it.
   func bury(_ message: AMQPMessage, _ reason: BurialReason, _ log: Log) async -> Bool {
     let text = message.headers[JobMessage.reasonHeader]?.string ?? ""
@@ -116,9 +116,9 @@ public final class Notifier: Role {
     return true
   }
 
-  /// Publishes until the broker has confirmed.
+  /// Publishes until the broker confirms.
   ///
-  /// - Returns: whether it has, at last.
+  /// - Returns: whether the broker confirmed at last.
   func publish(_ message: AMQPMessage, _ log: Log) async -> Bool {
     do {
       try await publisher.publishSurely(message)
@@ -131,14 +131,15 @@ public final class Notifier: Role {
 }
 
 extension HTTPClient.Configuration {
-  /// How webhooks are sent: connections only where the platform team allows them, and as many as the lanes ask for.
+  /// The HTTP client's settings for webhooks: only to addresses that the platform team allows, and as many connections
+  /// as the lanes ask for.
   fileprivate init(_ settings: NotifierSettings) {
     self.init()
     caFile = settings.caFile
     allowsPlainHTTP = settings.allowsInsecureEndpoints
     connectTimeout = settings.connectTimeout
     awaitsMultiplexing = false
-    // An endpoint that hangs must not keep its neighbours on the same host waiting.
+    // A hanging endpoint must not hold up other endpoints on the same host.
     maxConnectionsPerHost = 0
     userAgent = "countersign-notifier"
     let addresses = settings.addresses

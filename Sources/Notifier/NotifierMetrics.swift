@@ -2,19 +2,19 @@ import Domain
 import EventLoop
 import Observability
 
-/// Why a message goes to the queue of the dead.
+/// The reason why a message goes to the queue of the dead.
 enum BurialReason: String, CaseIterable {
-  /// It is no event.
+  /// The message is not an event.
   case malformed
-  /// Its endpoint was deleted.
+  /// The event's endpoint was deleted.
   case endpointGone = "endpoint_gone"
   /// Every attempt failed, or the endpoint answered 410.
   case abandoned
-  /// Its publisher was in no file for as long as attempts last.
+  /// The event's publisher was in no file for as long as attempts last.
   case publisherUnknown = "publisher_unknown"
 }
 
-/// What a notifier counts.
+/// The metrics of a notifier.
 @LoopActor
 final class NotifierMetrics {
   let attempts: Counter
@@ -27,7 +27,7 @@ final class NotifierMetrics {
   let dead: Counter
   let redeliveries: Counter
 
-  /// Why a delivery is put off, as `EndpointRun` and `DeliveryRun` say it.
+  /// The causes of a delay, as `EndpointRun` and `DeliveryRun` name them.
   private static let putOffCauses = [
     "busy", "share", "concurrency", "rate", "copy", "store", "publisher", "newer_format",
   ]

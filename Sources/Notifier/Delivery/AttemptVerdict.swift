@@ -1,23 +1,26 @@
 import Domain
 import EventLoop
 
-/// What an attempt to deliver came to, decided by value.
+/// The outcome of an attempt to deliver, decided from values alone.
 enum AttemptVerdict: Equatable {
   case delivered
-  /// Try again after this delay.
+  /// The notifier tries again after this delay.
   case again(Duration, cause: String)
-  /// No further attempt: the schedule is used up.
+  /// There is no further attempt: the schedule is used up.
   case abandoned(String)
-  /// No further attempt, and none for any other event: the endpoint says that it is gone.
+  /// There is no further attempt, for this or any other event: the endpoint says that it is gone.
   case gone
 
-  /// Judges an answer: 2xx is success, redirects are not followed, 410 ends it, 429 and 503 may set the pace.
+  /// Judges an answer.
+  ///
+  /// A 2xx is success. A 410 ends all attempts. A 429 or a 503 may set the pace. The notifier does not follow
+  /// redirects.
   ///
   /// - Parameters:
-  ///   - retryAfter: what the header of the answer asks for.
-  ///   - attempt: the number of the attempt that was made, from 1.
+  ///   - retryAfter: the delay that the answer's header asks for.
+  ///   - attempt: the number of this attempt, from 1.
   ///   - schedule: the delay before each further attempt.
-  ///   - jitter: between 0.8 and 1.2, by chance: what failed together does not come back together.
+  ///   - jitter: a random factor from 0.8 to 1.2, so that events that failed together do not come back together.
   init(status: Int, retryAfter: Duration?, attempt: Int, schedule: [Duration], jitter: Double) {
     switch status {
     case 200..<300: self = .delivered
@@ -40,7 +43,7 @@ enum AttemptVerdict: Equatable {
     self = .again(max(delay, notBefore), cause: cause)
   }
 
-  /// What the log calls it.
+  /// The outcome in the log of attempts.
   var outcome: DeliveryAttempt.Outcome {
     switch self {
     case .delivered: .delivered
@@ -49,7 +52,7 @@ enum AttemptVerdict: Equatable {
     }
   }
 
-  /// What went wrong, for the log; `nil` when nothing did.
+  /// The failure for the log of attempts; `nil` without a failure.
   var error: String? {
     switch self {
     case .delivered: nil

@@ -9,15 +9,17 @@ import Redis
 import Service
 import Store
 
-/// Delivers one event, from the queue to its endpoints; each endpoint that does not get it now gets a delivery of its own.
+/// Delivers one event from the queue to its endpoints. If an endpoint does not get it now, that endpoint gets a
+/// delivery of its own.
 ///
-/// An object, as are the runs that it starts: a value would be copied from one suspended function to the next.
+/// This is an object, and so are the runs that it starts: Swift would copy a value from one suspended function to the
+/// next.
 @LoopActor
 final class DeliveryRun {
   private let notifier: Notifier
   private let received: AMQPConsumer.Received
 
-  /// An event for more endpoints is spread over messages of their own.
+  /// If more endpoints get an event, each gets its own message.
   private static let mostAtOnce = 10
 
   private var context: RoleContext { notifier.context }
@@ -44,9 +46,9 @@ final class DeliveryRun {
     }
   }
 
-  /// Holds a delivery for the last second before it is due.
+  /// Holds a delivery for the last second before its time.
   private func wait(_ delivery: Delivery, _ time: Duration) async -> Bool {
-    // Too many of them would keep others waiting: a second late is better.
+    // Too many held deliveries would make others wait, so these arrive up to a second late.
     guard notifier.almostDue < max(1, context.settings.notifier.concurrency / 4) else {
       let queue = notifier.topology.deliveryDelay(DelayTiers.all[0])
       return await notifier.publish(delivery.message(queue: queue), context.log)
@@ -61,9 +63,9 @@ final class DeliveryRun {
     return await deliver(delivery)
   }
 
-  /// Delivers what is due.
+  /// Delivers an event whose time has come.
   ///
-  /// - Returns: whether the message may go.
+  /// - Returns: whether the notifier may acknowledge the message.
   private func deliver(_ delivery: Delivery) async -> Bool {
     guard let publisher = context.publishers[delivery.publisherId] else { return await retryUnknown(delivery) }
     let found: [EndpointDirectory.Entry]
@@ -81,7 +83,7 @@ final class DeliveryRun {
     return await deliver(delivery, to: found)
   }
 
-  /// Delays an event of which nobody knows yet to whom it goes.
+  /// Delays an event, because the notifier could not find out its endpoints.
   private func putOff(_ delivery: Delivery, _ cause: any Error) async -> Bool {
     notifier.metrics.putOff.count((cause as? RedisError)?.isNewerRecord == true ? "newer_format" : "store")
     context.log.warning("delivery put off", ["eventId": .string(delivery.eventId), "cause": .failure(cause)])
@@ -92,14 +94,14 @@ final class DeliveryRun {
     return await notifier.enqueue(later, now: now, context.log)
   }
 
-  /// Delivers to several endpoints at once: a slow one does not keep the others waiting.
+  /// Delivers to several endpoints at the same time, so that a slow one does not hold up the others.
   ///
-  /// - Returns: whether none of them is owed anything by this message any more.
+  /// - Returns: whether this message owes nothing to any of them any more.
   private func deliver(_ delivery: Delivery, to endpoints: [EndpointDirectory.Entry]) async -> Bool {
     if endpoints.count == 1 { return await EndpointRun(notifier, delivery, endpoints[0]).run() }
     guard endpoints.count <= Self.mostAtOnce else { return await spread(delivery, to: endpoints) }
-    // Tasks and no group, whose children would start on another thread; they are awaited at once and cancelled with this
-    // run.
+    // These are tasks and not a task group: the children of a group would start on another thread. This run awaits them
+    // at once and cancels them with itself.
     let attempts = endpoints.map { endpoint in
       Task { @LoopActor in await EndpointRun(notifier, delivery, endpoint).run() }
     }
@@ -112,7 +114,7 @@ final class DeliveryRun {
     }
   }
 
-  /// Makes a message for each endpoint, so that what is held is bounded by the prefetch however many there are.
+  /// Makes a message for each endpoint. So the prefetch limits the memory, however many endpoints there are.
   private func spread(_ delivery: Delivery, to endpoints: [EndpointDirectory.Entry]) async -> Bool {
     for start in stride(from: 0, to: endpoints.count, by: 100) {
       let copies = endpoints[start..<min(start + 100, endpoints.count)].map { entry in
@@ -131,7 +133,7 @@ final class DeliveryRun {
     return true
   }
 
-  /// Takes the message off the queue when all that follows from it is recorded, and gives it back otherwise.
+  /// Acknowledges the message when everything that follows from it is recorded. Otherwise gives it back to the queue.
   private func settle(_ isSettled: Bool) async {
     if isSettled {
       received.acknowledge()
@@ -140,8 +142,9 @@ final class DeliveryRun {
     }
   }
 
-  /// Delays an event whose publisher is not configured: perhaps this notifier has not read the file yet. These rounds
-  /// have the schedule of attempts, and use up none of them.
+  /// Delays an event whose publisher is not configured: perhaps this notifier has not read the file yet.
+  ///
+  /// These rounds follow the schedule of attempts, but use up no attempt.
   private func retryUnknown(_ delivery: Delivery) async -> Bool {
     let log = context.log.with(["eventId": .string(delivery.eventId), "publisherId": .int(delivery.publisherId)])
     let cause = "publisher \(delivery.publisherId) is not configured"

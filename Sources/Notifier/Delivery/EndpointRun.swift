@@ -10,16 +10,17 @@ import Redis
 import Service
 import Store
 
-/// Makes one attempt to deliver an event to one endpoint, or puts it off, and records what follows.
+/// Makes one attempt to deliver an event to one endpoint, or puts it off, and records the outcome.
 ///
-/// The order makes a crash harmless at every step: the attempt, then its record in Redis, then the message for what
-/// follows, then, by the caller, the acknowledgement. Whoever gets the message again finds the record and does the rest.
+/// The order makes a crash harmless at every step. First the run makes the attempt, then it writes the record to Redis,
+/// then it publishes the message that follows. At last the caller acknowledges. If another run gets the message again,
+/// it finds the record and does the rest.
 @LoopActor
 final class EndpointRun {
   let notifier: Notifier
   let delivery: Delivery
   let endpoint: WebhookEndpoint
-  /// Whether the endpoint was disabled when it was last read; counts only while Redis cannot be asked.
+  /// Whether the endpoint was disabled at the last reading. It counts only while Redis does not answer.
   let wasDisabled: Bool
   let log: Log
 
@@ -39,7 +40,7 @@ final class EndpointRun {
     ])
   }
 
-  /// - Returns: whether the event is delivered, delayed or buried, so that this message may go.
+  /// - Returns: whether the notifier has delivered, delayed or buried the event, so that this message may go.
   func run() async -> Bool {
     let name = Lanes.Name(publisher: delivery.publisherId, endpoint: endpoint.id)
     switch await notifier.lanes.enter(name, limit: endpoint.maxConcurrency) {
@@ -61,14 +62,14 @@ final class EndpointRun {
       notifier.lanes.abort(pass)
       return await putOff(DeliveryDelay.parking(delivery.parks), "newer_format")
     } catch {
-      // Without Redis an event is delivered all the same, unless the endpoint was disabled or has a rate. What cannot be
-      // kept to: `maxConcurrency` is each process's own then, and a deletion of the last second is not seen.
+      // Without Redis the notifier still delivers, unless the endpoint was disabled or has a rate. Two promises then
+      // suffer: each process counts `maxConcurrency` by itself, and the notifier misses a deletion of the last second.
       log.warning("Redis could not be asked for the attempt", ["cause": .failure(error)])
       if endpoint.maxPerSecond == nil, !wasDisabled { return await attempt(pass) }
       notifier.lanes.abort(pass)
       return await putOff(DeliveryDelay.parking(delivery.parks), "store")
     }
-    // A late answer tells an old time.
+    // A late answer carries an old time.
     if ContinuousClock.now - start < .seconds(1), let correction = context.clock.learn(beginning.now) {
       log.warning("the clock was set by Redis'", ["correctionSeconds": .double(Double(correction) / 1000)])
     }
@@ -102,7 +103,7 @@ final class EndpointRun {
       number: delivery.attempt, jitter: Double.random(in: 0.8...1.2),
       schedule: endpoint.retry.schedule(standard: context.settings.notifier.retrySchedule))
     if Task.isCancelled, verdict != .delivered {
-      // The notifier stops: no failure of the endpoint.
+      // The notifier stops. The endpoint did not fail.
       try? await notifier.store.release(delivery, to: endpoint.id)
       return false
     }
@@ -115,20 +116,20 @@ final class EndpointRun {
     return await follow(verdict.outcome, nextAt, reason: verdict.error ?? "")
   }
 
-  /// Records a skipped attempt: the endpoint is owed the event, until somebody asks for it.
+  /// Records a skipped attempt. The endpoint is owed the event until its publisher asks for it.
   private func skip() async -> Bool {
     notifier.metrics.attempts.count(DeliveryAttempt.Outcome.skipped.rawValue)
     let skipped = DeliveryAttempt(
       eventId: delivery.eventId, endpointId: endpoint.id, topic: delivery.topic, version: delivery.version,
       number: delivery.attempt, time: context.now(), error: "the endpoint is disabled", outcome: .skipped)
-    // Not recorded, it would be owed to nobody: it is skipped once more, later.
+    // Without the record, nobody would deliver the event later. So the notifier skips it once more, later.
     return await record(skipped, isGone: false, mustBeKept: true)
       ? await follow(.skipped, nil, reason: "") : await putOff(DeliveryDelay.parking(delivery.parks), "store")
   }
 
-  /// Keeps an attempt, and tells everybody when it has disabled the endpoint.
+  /// Records an attempt. If the attempt disabled the endpoint, publishes the event about that.
   ///
-  /// - Returns: whether what follows may be done.
+  /// - Returns: whether the run may go on to the next step.
   private func record(_ attempt: DeliveryAttempt, isGone: Bool, mustBeKept: Bool = false) async -> Bool {
     let settings = context.settings.notifier
     do {
@@ -137,7 +138,7 @@ final class EndpointRun {
         retention: settings.logRetention)
       return await announce(unannounced)
     } catch {
-      // All that the log of attempts would have, but for the answer.
+      // This line has all fields of the log of attempts, except the endpoint's answer.
       log.warning(
         "the end of the attempt is not recorded",
         [
@@ -151,7 +152,7 @@ final class EndpointRun {
     }
   }
 
-  /// Does what follows from an attempt that was made, by this run or by one that did not come so far.
+  /// Does the next step after an attempt. This run made the attempt, or an earlier run that did not get this far.
   private func follow(_ outcome: DeliveryAttempt.Outcome, _ nextAt: Int64?, reason: String) async -> Bool {
     switch outcome {
     case .delivered, .skipped:
@@ -176,11 +177,11 @@ final class EndpointRun {
     return await notifier.bury(message, reason, log)
   }
 
-  /// Sends the delivery away without an attempt, so that nothing is held that waits for an endpoint.
+  /// Sends the delivery away without an attempt, so that the notifier holds nothing that waits for an endpoint.
   ///
   /// - Parameters:
-  ///   - isPlanned: whether the endpoint's rate has room then.
-  ///   - waited: how much of the time until then the endpoint itself causes.
+  ///   - isPlanned: whether the endpoint's rate has room at that time.
+  ///   - waited: the part of the delay that the endpoint itself causes.
   private func putOff(
     _ time: Duration, _ cause: String, isPlanned: Bool = false, waited: Duration = .zero
   ) async -> Bool {
@@ -195,7 +196,7 @@ final class EndpointRun {
     return await notifier.enqueue(later, now: now, log)
   }
 
-  /// The delivery to this endpoint alone.
+  /// The delivery to this endpoint only.
   private var addressed: Delivery {
     var addressed = delivery
     addressed.endpointId = endpoint.id
@@ -205,9 +206,9 @@ final class EndpointRun {
     return addressed
   }
 
-  /// Publishes the event of an endpoint that was disabled; also when it was another run that has disabled it, and died.
+  /// Publishes the event of a disabled endpoint, also if another run disabled it and then died.
   ///
-  /// - Returns: whether the broker has it, or there is nothing to tell.
+  /// - Returns: whether the broker has the event, or there is no event to publish.
   private func announce(_ health: EndpointHealth?) async -> Bool {
     guard let health, let disabled = health.disabled else { return true }
     let message = EventMessage.disabled(
@@ -216,7 +217,7 @@ final class EndpointRun {
     guard await notifier.publish(message, log) else { return false }
     log.error("endpoint disabled", ["reason": .string(disabled.reason.rawValue)])
     notifier.metrics.disabled.count(disabled.reason.rawValue)
-    // When this fails it is published again, with the same id.
+    // If this fails, a later run publishes the event again, with the same id.
     try? await notifier.store.announced(publisher: delivery.publisherId, endpoint: endpoint.id)
     return true
   }

@@ -2,10 +2,10 @@ import Formats
 
 /// Reads the header `Retry-After` (RFC 9110, section 10.2.3).
 enum RetryAfter {
-  /// More than this nobody may ask for.
+  /// The longest delay that an endpoint may ask for.
   static let longest: Duration = .seconds(86_400)
 
-  /// Returns how long to wait, from none to a day; `nil` when the text is neither seconds nor a date.
+  /// Returns the delay, from zero to a day; `nil` if the text is neither seconds nor a date.
   ///
   /// - Parameter now: milliseconds since 1970.
   static func wait(_ text: String, now: Int64) -> Duration? {

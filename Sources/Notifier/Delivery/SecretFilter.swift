@@ -1,28 +1,28 @@
 import Crypto
 import Domain
 
-/// Takes an endpoint's secrets out of what is kept of its answers.
+/// Removes an endpoint's secrets from its recorded answers.
 ///
-/// A receiver that echoes what it was sent, as many do for debugging, would else put the `password` of the format `fovea`
-/// into the log, which is read by more people than the secret was shown to.
+/// Many receivers echo their request for debugging. Without this filter, the log would show the `password` of the
+/// format `fovea`. More people read the log than may see the secret.
 struct SecretFilter {
-  /// What stands in the place of a secret.
+  /// The text that replaces a secret.
   static let mark = "[secret]"
 
   /// The secrets without the escapes of JSON.
   private let secrets: [[UInt8]]
 
-  /// Creates a filter for all secrets of an endpoint, also those that expired: they may be in use elsewhere.
+  /// Creates a filter for all secrets of an endpoint, also for the expired ones: they may be in use elsewhere.
   init(_ endpoint: WebhookEndpoint) {
     let keys = endpoint.secrets.map(\.key)
-    // What was given as `sharedSecret`, `password` or key of a digest is the bytes themselves; the rest is shown as base64.
+    // A given `sharedSecret`, `password` or key of a digest is the bytes themselves. The others appear as base64.
     let shown = endpoint.format == .cleeng ? keys.map { Array(Base64.encode($0).utf8) } : []
     secrets = (keys + shown).map { Self.letters($0).map(\.byte) }.filter { !$0.isEmpty }
   }
 
-  /// Returns a text without the secrets, however often they were escaped for JSON.
+  /// Returns a text without the secrets, however many times JSON escaped them.
   ///
-  /// - Parameter limit: the most bytes that are wanted; what is cut off is never the rest of a secret.
+  /// - Parameter limit: the maximum number of bytes; the cut never leaves the rest of a secret.
   func clean(_ text: [UInt8], limit: Int = .max) -> [UInt8] {
     guard !text.isEmpty, !secrets.isEmpty else { return Array(text.prefix(limit)) }
     let letters = Self.letters(text)
@@ -54,13 +54,13 @@ struct SecretFilter {
     return found.map(\.count).max()
   }
 
-  /// A byte of a text, and where it, or the escape that stands for it, is.
+  /// A byte of a text, with its place or the place of its escape.
   private struct Letter {
     let byte: UInt8
     let range: Range<Int>
   }
 
-  /// Reads a text as JSON within JSON within JSON: a row of backslashes, however long, escapes what follows it.
+  /// Reads a text as JSON within JSON within JSON. A row of backslashes of any length escapes the next letter.
   private static func letters(_ text: [UInt8]) -> [Letter] {
     var letters: [Letter] = []
     letters.reserveCapacity(text.count)
@@ -93,7 +93,7 @@ struct SecretFilter {
     UInt8(ascii: "t"): 0x09,
   ]
 
-  /// Reads `u` and four hexadecimal digits; `nil` when there is something else, or half of a pair.
+  /// Reads `u` and four hexadecimal digits; `nil` for any other text, and for half of a pair.
   private static func scalar(_ text: [UInt8], at index: Int) -> Unicode.Scalar? {
     guard index + 5 <= text.count, text[index] == UInt8(ascii: "u") else { return nil }
     var value: UInt32 = 0

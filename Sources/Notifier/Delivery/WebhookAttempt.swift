@@ -8,20 +8,20 @@ import Ledger
 import Observability
 import Service
 
-/// The request of one attempt, and what came back.
+/// The request of one attempt, and its outcome.
 @LoopActor
 final class WebhookAttempt {
-  /// How an attempt ended, before it is judged.
+  /// The end of an attempt, before the notifier judges it.
   struct Ending {
     var status: Int?
     var retryAfter: Duration?
     var error = ""
-    /// Whether the time for the attempt passed without an answer.
+    /// Whether the attempt's time ran out without an answer.
     var ranOutOfTime = false
     var answer: [UInt8] = []
     var duration: Duration = .zero
 
-    /// Judges it.
+    /// Judges the attempt.
     func verdict(number: Int, jitter: Double, schedule: [Duration]) -> AttemptVerdict {
       guard let status else {
         return AttemptVerdict(failedWith: error, attempt: number, schedule: schedule, jitter: jitter)
@@ -30,7 +30,7 @@ final class WebhookAttempt {
         status: status, retryAfter: retryAfter, attempt: number, schedule: schedule, jitter: jitter)
     }
 
-    /// What the log keeps of it.
+    /// Makes the attempt's record for the log of attempts.
     func record(
       _ delivery: Delivery, _ endpoint: WebhookEndpoint, _ verdict: AttemptVerdict, _ nextAt: Int64?
     ) -> DeliveryAttempt {
@@ -44,19 +44,19 @@ final class WebhookAttempt {
     }
   }
 
-  /// Longer answers are cut off; the status is all that counts.
+  /// The notifier cuts off longer answers. Only the status counts.
   private static let maxAnswerBytes = 64 << 10
 
-  /// By which a receiver can drop what is older than what it has.
+  /// A receiver uses this header to drop an event that is older than its own state.
   private static let versionHeader = "countersign-version"
 
   private let notifier: Notifier
   private let delivery: Delivery
   private let endpoint: WebhookEndpoint
-  /// How many milliseconds the endpoint itself has kept this attempt waiting.
+  /// The milliseconds for which the endpoint itself kept this attempt waiting.
   private let waited: Int64
 
-  /// - Parameter waited: how long the delivery was held for the endpoint's turn just now.
+  /// - Parameter waited: how long the notifier just held the delivery until the endpoint's turn.
   init(_ notifier: Notifier, _ delivery: Delivery, _ endpoint: WebhookEndpoint, waited: Duration) {
     self.notifier = notifier
     self.delivery = delivery
@@ -105,7 +105,7 @@ final class WebhookAttempt {
           endpoint.signature, id: delivery.eventId, timestamp: timestamp, body: payload.body, keys: keys)
       ),
     ]
-    // The bodies are other people's contracts, and have no place for it.
+    // Other vendors define the bodies, which have no place for the version.
     if let version = delivery.version { headers.append((name: Self.versionHeader, value: String(version))) }
     headers += payload.headers.map { (name: $0.name, value: $0.value) }
     if let trace = delivery.traceparent.flatMap({ TraceParent($0) }) {

@@ -4,13 +4,14 @@ import EventLoop
 import Formats
 import Ledger
 
-/// Which endpoints a publisher has: those of its file, and those of the API, which are asked for once a second at most.
+/// The endpoints of each publisher: those in its file, and those of the API. The directory asks Redis for them at most
+/// once a second.
 ///
-/// Whether one of them was deleted or disabled meanwhile, the script says that begins an attempt. While Redis is away,
-/// those of the API, and who is disabled, are as they were last known.
+/// An endpoint may be deleted or disabled in between. The script that begins an attempt notices that. While Redis is
+/// away, the directory keeps its last answer about the endpoints of the API and about disabled endpoints.
 @LoopActor
 final class EndpointDirectory {
-  /// How old an answer may be.
+  /// The maximum age of an answer.
   static let freshness: Duration = .seconds(1)
 
   typealias Entry = EndpointIndex.Entry
@@ -21,9 +22,9 @@ final class EndpointDirectory {
     -> WebhookEndpointStore.Snapshot?
 
   private struct Known {
-    /// `nil` while there were none.
+    /// `nil` if Redis had no endpoints and no health of this publisher.
     let snapshot: WebhookEndpointStore.Snapshot?
-    /// The endpoints of the publisher's file that were asked about.
+    /// The endpoints of the publisher's file that the reading asked about.
     let configured: [String]
     let readAt: ContinuousClock.Instant
     let index: EndpointIndex
@@ -37,22 +38,22 @@ final class EndpointDirectory {
 
   /// Returns the endpoints of a publisher that get the events of a topic.
   ///
-  /// - Throws: `RedisError` when Redis is away and has never been asked about this publisher.
+  /// - Throws: `RedisError` if Redis is away and never answered for this publisher.
   func endpoints(of publisher: Publisher, topic: String) async throws -> [Entry] {
     try await index(of: publisher).endpoints(topic: topic)
   }
 
-  /// Returns one endpoint, also one that was made a moment ago; `nil` when there is none.
+  /// Returns one endpoint, even one that was created a moment ago; `nil` if there is no such endpoint.
   ///
-  /// - Throws: `RedisError` when Redis is away, and the endpoint is not known: it may be there all the same.
+  /// - Throws: `RedisError` if Redis is away and the directory does not know the endpoint: it may exist all the same.
   func endpoint(_ id: String, of publisher: Publisher) async throws -> Entry? {
     if let configured = publisher.webhooks.first(where: { $0.id.exact == id.exact }) {
-      // It is there whatever Redis says; only its health is asked for.
+      // The file has the endpoint, whatever Redis says. Redis only knows its health.
       return (try? await index(of: publisher))?.endpoint(id)
         ?? Entry(WebhookEndpoint(configured), wasDisabled: false)
     }
     if let found = try await index(of: publisher).endpoint(id) { return found }
-    // A reading that is under way may have begun before the endpoint was made.
+    // A reading under way may have begun before the creation of the endpoint.
     _ = try? await reading[publisher.id]?.value
     return index(publisher, try await read(publisher, known[publisher.id])).endpoint(id)
   }
@@ -69,7 +70,7 @@ final class EndpointDirectory {
     return index(publisher, now)
   }
 
-  /// What was read, with the endpoints of the file that the publisher has now.
+  /// The index of a reading, with the endpoints that the publisher's file has now.
   private func index(_ publisher: Publisher, _ known: Known) -> EndpointIndex {
     known.index.configured == publisher.webhooks ? known.index : EndpointIndex(publisher.webhooks, known.snapshot)
   }
@@ -79,17 +80,18 @@ final class EndpointDirectory {
     return try await read(publisher, old)
   }
 
-  /// Reads what has changed; whoever asks meanwhile gets the same answer.
+  /// Reads the changes. Callers that arrive meanwhile get the same answer.
   private func read(_ publisher: Publisher, _ old: Known?) async throws -> Known {
     let id = publisher.id
     if let task = reading[id] { return try await task.value }
     let configured = publisher.webhooks.map(\.id)
     let task = Task { @LoopActor in
-      // Here, and not by who awaits it: whoever is woken first must not find it still under way.
+      // The task removes itself. A caller must not do that: the first caller that resumes must not find the task still
+      // under way.
       defer { reading[id] = nil }
-      // From before the question, so that nothing counts as fresher than it is.
+      // The time before the question, so that no answer counts as fresher than it is.
       let start = ContinuousClock.now
-      // Another file asks about others, whose health the old answer does not have.
+      // A changed file has other endpoints, and the old answer lacks their health.
       let version = old.flatMap { $0.configured.map(\.exact) == configured.map(\.exact) ? $0.snapshot?.version : nil }
       let new = try await readStore(id, version, configured)
       let snapshot = new ?? old?.snapshot

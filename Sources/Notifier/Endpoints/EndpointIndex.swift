@@ -3,13 +3,14 @@ import Domain
 import Formats
 import Ledger
 
-/// The endpoints of a publisher as they were when they were read, found by id and by topic without a look at all of them:
-/// there may be a thousand, and an event is for one or two.
+/// The endpoints of a publisher at the time of a reading, by id and by topic.
+///
+/// A publisher may have a thousand endpoints, and an event goes to one or two. So a search must not visit all of them.
 struct EndpointIndex {
-  /// An endpoint as it was; shared by all of its deliveries.
+  /// An endpoint at the time of the reading. All of its deliveries share it.
   final class Entry: Sendable {
     let endpoint: WebhookEndpoint
-    /// Whether it was disabled then; counts only while Redis cannot be asked.
+    /// Whether it was disabled then. This counts only while Redis does not answer.
     let wasDisabled: Bool
 
     init(_ endpoint: WebhookEndpoint, wasDisabled: Bool) {
@@ -18,17 +19,18 @@ struct EndpointIndex {
     }
   }
 
-  /// The endpoints of the publisher's file that are in it.
+  /// The endpoints of the publisher's file in this index.
   let configured: [Publisher.WebhookEndpoint]
   private var byId: [ExactText: Entry] = [:]
   private var byTopic: [ExactText: [Entry]] = [:]
 
-  /// - Parameter snapshot: the endpoints of the API, and who is disabled; `nil` for nothing of it.
+  /// - Parameter snapshot: the endpoints of the API, and the disabled ones of both kinds; `nil` if Redis has no such
+  ///   data.
   init(_ configured: [Publisher.WebhookEndpoint], _ snapshot: WebhookEndpointStore.Snapshot?) {
     self.configured = configured
     let disabled = snapshot?.disabled ?? []
     for endpoint in configured.map({ WebhookEndpoint($0) }) + (snapshot?.endpoints ?? []) {
-      // The file's comes first, should both have one.
+      // If both have the same id, the endpoint of the file wins.
       guard byId[endpoint.id.exact] == nil else { continue }
       let entry = Entry(endpoint, wasDisabled: disabled.contains(endpoint.id.exact))
       byId[endpoint.id.exact] = entry
@@ -36,9 +38,10 @@ struct EndpointIndex {
     }
   }
 
-  /// Returns an endpoint; `nil` when there is none.
+  /// Returns an endpoint; `nil` if there is no such endpoint.
   func endpoint(_ id: String) -> Entry? { byId[id.exact] }
 
-  /// Returns those that get the events of a topic, the publisher's file's first, then in the order of their creation.
+  /// Returns the endpoints that get the events of a topic: first those of the publisher's file, then the others in the
+  /// order of creation.
   func endpoints(topic: String) -> [Entry] { byTopic[topic.exact] ?? [] }
 }

@@ -4,15 +4,15 @@ import JSON
 import Ledger
 import Messaging
 
-/// What an event about a purchase, or a test event, tells; for the formats that are not its own.
+/// The content of an event about a purchase, or of a test event, for the formats of other vendors.
 struct EventContent {
   let id: String
   let isTest: Bool
-  /// RFC 3339, as its publisher said; `nil` when it did not.
+  /// The time in RFC 3339, as the event's header gives it; `nil` without one.
   let time: String?
   let data: Fields
 
-  /// The members of the event's `data`; a test event has none of them.
+  /// The members of the event's `data`. A test event has none of these members.
   struct Fields: Decodable {
     var accessGranted: Bool?
     var cleengCustomerId: Int64?
@@ -23,7 +23,7 @@ struct EventContent {
     var transactionId: String?
   }
 
-  /// Reads an event; `nil` when it is about something else, or has not the documented shape.
+  /// Reads an event; `nil` if it is about something else, or does not have the documented shape.
   init?(_ delivery: Delivery) {
     struct Envelope: Decodable { let data: Fields }
     isTest = delivery.topic == EventMessage.testTopic
@@ -35,7 +35,7 @@ struct EventContent {
     time = delivery.time
   }
 
-  /// The event's id in the form of a UUID where it has the 128 bits for one.
+  /// The event's id. It has the form of a UUID if it has 128 bits.
   var uuid: String {
     let digits = Array(id.utf8.drop { $0 != UInt8(ascii: "_") }.dropFirst())
     let isHex = digits.allSatisfy(\.isLowercaseHexDigit)
@@ -49,10 +49,10 @@ struct EventContent {
     return parts.joined(separator: "-")
   }
 
-  /// Whether the purchase is from Apple's sandbox; `nil` when it is not known.
+  /// Whether the purchase is from Apple's sandbox; `nil` if the event does not say.
   var isSandbox: Bool? { data.environment.map { $0.utf8.elementsEqual("Sandbox".utf8) } }
 
-  /// Whether the purchase's time is over; `nil` when the result does not say.
+  /// Whether the purchase has expired; `nil` if the result does not say.
   var isExpired: Bool? {
     switch data.result.map(SynchronizationResult.init(rawValue:)) {
     case .purchaseSynchronized: false
@@ -61,7 +61,7 @@ struct EventContent {
     }
   }
 
-  /// Fovea's word for what happened.
+  /// Fovea's word for this change.
   var foveaReason: String {
     switch data.result.map(SynchronizationResult.init(rawValue:)) {
     case .purchaseSynchronized: "RECEIPT_VALIDATED"

@@ -3,13 +3,14 @@ import Domain
 import JSON
 import Ledger
 
-/// What is posted for an event, by the endpoint's format.
+/// The request body of an event, in the endpoint's format.
 ///
-/// The shapes of others are filled from what the event knows; what it does not know is left out. An event that they
-/// have no shape for, such as the one about a disabled endpoint, is posted as it is.
+/// The notifier fills the shapes of other vendors from the event. It leaves out every member that the event does not
+/// know. If a format has no shape for an event, such as the one about a disabled endpoint, the notifier posts the event
+/// unchanged.
 struct WebhookPayload: Equatable {
   let body: [UInt8]
-  /// Headers of the format, beside those of Standard Webhooks.
+  /// The headers of the format. The headers of Standard Webhooks come in addition.
   var headers: [Header] = []
 
   /// A header field.
@@ -27,7 +28,7 @@ struct WebhookPayload: Equatable {
     case (.cleeng, _), (_, nil):
       body = delivery.body
     case (.fovea, let event?):
-      // A public key's private half is nobody's password.
+      // The private half of a key is no password.
       let password = endpoint.signature == .v1 ? keys.first.map { WebhookSecret.text($0, .fovea) } : nil
       body = Self.fovea(event, password: password)
     case (.mbaasy, let event?):
@@ -38,7 +39,7 @@ struct WebhookPayload: Equatable {
     }
   }
 
-  /// `purchases.updated` of Fovea.Billing (iaptic). The offer stands for the product, which the event does not name.
+  /// `purchases.updated` of Fovea.Billing (iaptic). The offer stands in for the product, which the event does not name.
   private static func fovea(_ event: EventContent, password: String?) -> [UInt8] {
     guard !event.isTest else {
       return JSONWriter.object { test in
@@ -77,7 +78,7 @@ struct WebhookPayload: Equatable {
     }
   }
 
-  /// `in_app_purchase.updated` of Mbaasy. What the attributes were before, the event does not know.
+  /// `in_app_purchase.updated` of Mbaasy. The event does not know the earlier attributes.
   private static func mbaasy(_ event: EventContent) -> [UInt8] {
     func attributes(_ writer: inout JSONWriter) {
       writer.member("product_id", event.data.offerId)

@@ -1,14 +1,14 @@
 import Crypto
 import Domain
 
-/// The signatures of a webhook after Standard Webhooks 1.0.0.
+/// The signatures of a webhook, after Standard Webhooks 1.0.0.
 enum WebhookSignature {
-  /// Returns the value of `webhook-signature`: one signature for each key, the newest first, with spaces between them.
+  /// Returns the value of `webhook-signature`: one signature for each key, newest first, separated by spaces.
   ///
   /// - Parameters:
   ///   - timestamp: seconds since 1970 of this attempt.
-  ///   - keys: as ``WebhookEndpoint/Secret/key`` says, of one scheme.
-  /// - Throws: `CryptoError` for a key that is none of its scheme.
+  ///   - keys: keys of one scheme, as ``WebhookEndpoint/Secret/key`` defines them.
+  /// - Throws: `CryptoError` for a key that does not fit its scheme.
   static func list(
     _ scheme: WebhookEndpoint.Signature, id: String, timestamp: Int64, body: [UInt8], keys: [[UInt8]]
   ) throws(CryptoError) -> String {
