@@ -11,8 +11,8 @@ func requestedCustomer(_ id: String, _ request: HTTPServerRequest) throws(Proble
   let body: CustomerBody = try decodedBody(request)
   if let email = body.email {
     // The gateway only stores the address and never writes to it. So an at sign between two texts is enough.
-    let parts = email.split(separator: "@", omittingEmptySubsequences: false)
-    guard email.utf8.count <= 254, parts.count == 2, parts.allSatisfy({ !$0.isEmpty }) else {
+    let parts = email.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+    guard email.unicodeScalars.count <= 254, parts.count == 2, parts.allSatisfy({ !$0.isEmpty }) else {
       throw .invalidBody("email: expected an address of at most 254 characters")
     }
   }

@@ -45,8 +45,10 @@ struct EndpointRequest: Equatable {
   private init(_ reader: BodyReader, _ address: WebhookAddress) throws(Problem) {
     url = try webAddress(reader, address)
     if let name = try reader.text("name") {
-      guard name.utf8.count <= 256, !name.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7f }) else {
-        throw reader.problem("name", "expected at most 256 bytes without control characters")
+      guard name.unicodeScalars.count <= 256,
+        !name.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7f })
+      else {
+        throw reader.problem("name", "expected at most 256 characters without control characters")
       }
       self.name = name
     }
@@ -95,7 +97,7 @@ struct EndpointRequest: Equatable {
     }
     endpoint.acceptsSelfSigned = acceptsSelfSigned ?? endpoint.acceptsSelfSigned
     if endpoint.acceptsSelfSigned, endpoint.format != .fovea {
-      throw .invalidBody("acceptsSelfSigned: goes with format fovea only, whose contract says so")
+      throw .conflict("acceptsSelfSigned: \(Self.selfSignedNeedsFovea)")
     }
   }
 
@@ -121,8 +123,29 @@ struct EndpointRequest: Equatable {
     var endpoint = WebhookEndpoint(
       id: id, url: url, topics: [PurchaseEvent.topic], format: format, signature: signature,
       secrets: [.init(key: key)])
+    guard format == .fovea || request.acceptsSelfSigned != true else {
+      throw reader.problem("acceptsSelfSigned", selfSignedNeedsFovea)
+    }
     try request.apply(to: &endpoint)
     return endpoint
+  }
+
+  private static let selfSignedNeedsFovea = "goes with format fovea only, whose contract says so"
+
+  /// Reads a new secret for an existing endpoint.
+  ///
+  /// - Throws: ``Problem``: 409 for a secret that another format or signature would accept, 400 REQ0001 for any other.
+  static func newSecret(_ reader: BodyReader, of endpoint: WebhookEndpoint) throws(Problem) -> [UInt8]? {
+    do {
+      return try secret(reader, endpoint.format, endpoint.signature)
+    } catch {
+      guard let text = try reader.text("secret") else { throw error }
+      let others: [(WebhookEndpoint.Format, WebhookEndpoint.Signature)] = [
+        (.cleeng, .v1), (.cleeng, .v1a), (.fovea, .v1),
+      ]
+      guard others.contains(where: { WebhookSecret.key(text, $0, $1) != nil }) else { throw error }
+      throw .conflict(error.detail ?? "")
+    }
   }
 
   /// Reads a secret from the body.

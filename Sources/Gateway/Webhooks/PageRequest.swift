@@ -46,14 +46,17 @@ struct EndpointCursor: Equatable, Comparable {
 
   /// Reads a cursor that ``text`` wrote; `nil` for any other text.
   init?(_ text: String) {
-    guard let bytes = Base64URL.decode(text), let plain = String(validating: bytes, as: UTF8.self) else { return nil }
-    let parts = plain.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2, let time = Int64(parts[0]) else { return nil }
-    self.init(createdAt: time, id: String(parts[1]))
+    let parts = text.utf8.split(separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
+    // The pattern of docs/reference/openapi.yaml, and nothing else.
+    guard parts.count == 2, (1...15).contains(parts[0].count), parts[0].allSatisfy(\.isASCIIDigit),
+      let time = Int64(String(decoding: parts[0], as: UTF8.self)),
+      let id = Hex.decode(String(decoding: parts[1], as: UTF8.self)), !id.isEmpty
+    else { return nil }
+    self.init(createdAt: time, id: String(decoding: id, as: UTF8.self))
   }
 
   /// The cursor for the answer. Its content is not part of the contract.
-  var text: String { Base64URL.encode(Array("\(createdAt) \(id)".utf8)) }
+  var text: String { "\(createdAt)-\(Hex.encode(Array(id.utf8)))" }
 
   static func < (left: Self, right: Self) -> Bool {
     (left.createdAt, left.id.exact) < (right.createdAt, right.id.exact)

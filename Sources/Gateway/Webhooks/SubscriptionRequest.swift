@@ -13,7 +13,7 @@ let subscriptionMembers = ["url", "verification", "paymentMethodId", "retryPolic
 /// - Parameters:
 ///   - newId: generates the id of an endpoint, in case it is new.
 ///   - newKey: generates the key of an endpoint without `verification`, in case it is new.
-/// - Throws: ``Problem``: 400 REQ0001 with the place in the list.
+/// - Throws: ``Problem``: 400 REQ0001, or 409 REQ0409 for a URL that is there twice, with the place in the list.
 func subscriptions(
   _ body: JSONValue, topic: String, _ address: WebhookAddress, newId: () throws(Problem) -> String,
   newKey: () throws(Problem) -> [UInt8]
@@ -28,7 +28,7 @@ func subscriptions(
     let reader = try BodyReader(
       element, at: "[\(number)]", knows: subscriptionMembers)
     guard let url = try webAddress(reader, address) else { throw reader.problem("url", "is missing") }
-    guard urls.insert(url.exact).inserted else { throw reader.problem("url", "is in the list twice") }
+    guard urls.insert(url.exact).inserted else { throw .conflict("[\(number)].url: is in the list twice") }
     let given = try sharedSecret(reader)
     let key: [UInt8]
     if let given { key = given } else { key = try newKey() }
@@ -41,7 +41,7 @@ func subscriptions(
   return list
 }
 
-/// Reads `verification` in its documented form: HMAC with SHA256, and a secret of 16 to 64 bytes.
+/// Reads `verification` in its documented form: HMAC with SHA256, and a secret of 16 to 64 characters.
 private func sharedSecret(_ reader: BodyReader) throws(Problem) -> [UInt8]? {
   guard let verification = try reader.object("verification", knows: ["name", "options"]) else { return nil }
   guard try verification.text("name") == "HMAC" else { throw verification.problem("name", "expected HMAC") }
@@ -49,8 +49,8 @@ private func sharedSecret(_ reader: BodyReader) throws(Problem) -> [UInt8]? {
     throw verification.problem("options", "is missing")
   }
   guard try options.text("hashAlg") == "SHA256" else { throw options.problem("hashAlg", "expected SHA256") }
-  guard let secret = try options.text("sharedSecret"), (16...64).contains(secret.utf8.count) else {
-    throw options.problem("sharedSecret", "expected a text of 16 to 64 bytes")
+  guard let secret = try options.text("sharedSecret"), (16...64).contains(secret.unicodeScalars.count) else {
+    throw options.problem("sharedSecret", "expected a text of 16 to 64 characters")
   }
   // A library would decode such a secret, and then no signature would match.
   guard !secret.hasPrefix("whsec_") else {

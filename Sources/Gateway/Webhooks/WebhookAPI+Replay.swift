@@ -166,9 +166,10 @@ extension BodyReader {
     let expected = "expected a time after RFC 3339, such as 2026-01-31T12:00:00Z, or milliseconds since 1970"
     guard has(name) else { return nil }
     if let number = try? integer(name, 0...253_402_300_799_999) { return number }
-    guard let text = try? text(name), let time = milliseconds(rfc3339: text), time >= 0 else {
+    guard let text = try? text(name), let time = milliseconds(rfc3339: text) else {
       throw problem(name, expected)
     }
-    return time
+    // Nothing is older than 1970, so a time before it asks for everything.
+    return max(0, time)
   }
 }

@@ -35,7 +35,7 @@ extension WebhookAPI {
     // All rounds of the change use one key: a lost round leaves nothing behind.
     var drawn: [UInt8]?
     let endpoint = try await changed(id) { endpoint, now in
-      let given = try EndpointRequest.secret(reader, endpoint.format, endpoint.signature)
+      let given = try EndpointRequest.newSecret(reader, of: endpoint)
       let key = try given ?? drawn ?? newKey(endpoint.format)
       if given == nil { drawn = key }
       guard endpoint.rotate(to: key, overlap: overlap * 1000, now: now) else {

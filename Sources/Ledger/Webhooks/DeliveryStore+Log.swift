@@ -57,11 +57,12 @@ extension DeliveryStore {
     return try page(reply)
   }
 
-  /// Whether a text that a client sent can be a cursor: two numbers with a hyphen between them.
+  /// Whether a text that a client sent can be a cursor: two numbers of 1 to 19 digits with a hyphen between them,
+  /// the first from 1.
   public nonisolated static func isCursor(_ text: String) -> Bool {
     let words = text.split(separator: "-", omittingEmptySubsequences: false)
-    return words.count == 2
-      && words.allSatisfy { $0.isASCIIDigits() && UInt64($0) != nil }
+    // Redis accepts no interval that begins at 0-0; no entry has a time of 0.
+    return words.count == 2 && words[0].first != "0" && words.allSatisfy { $0.isASCIIDigits(1...19) }
   }
 
   private func page(_ reply: RESPValue) throws -> AttemptPage {

@@ -6,7 +6,7 @@ extension WebhookEndpoint {
   public static func newId() throws(CryptoError) -> String { "ep_" + Hex.encode(try secureRandomBytes(12)) }
 
   /// Whether a text can be an endpoint's id, of the API or of a file; anything else need not be looked for.
-  public static func isId(_ text: String) -> Bool { (1...256).contains(text.utf8.count) }
+  public static func isId(_ text: String) -> Bool { (1...256).contains(text.unicodeScalars.count) }
 
   /// The endpoint that a publisher's file describes.
   public init(_ configured: Publisher.WebhookEndpoint) {

@@ -121,6 +121,7 @@ struct DeliveryStoreTests {
   @Test(arguments: [
     ("1-0", true), ("1700000000000-12", true), ("", false), ("-", false), ("1", false), ("1-", false), ("1-2-3", false),
     ("+", false), ("a-0", false), ("99999999999999999999-0", false),
+    ("0-0", false), ("01-0", false), ("9999999999999999999-9999999999999999999", true),
   ])
   func `a cursor is two numbers`(text: String, isCursor: Bool) {
     #expect(DeliveryStore.isCursor(text) == isCursor)

@@ -147,6 +147,10 @@ struct CustomerRequestTests {
     #expect(try customer("5", "", type: "text/plain").get() == Customer(id: 5))
     #expect(try customer("5", "{}").get() == Customer(id: 5))
     #expect(try customer("5", #"{"email":"a@b"}"#).get() == Customer(id: 5, email: "a@b"))
+    #expect(try customer("5", #"{"email":null}"#).get() == Customer(id: 5))
+    let long = String(repeating: "ü", count: 252) + "@b"
+    #expect(try customer("5", #"{"email":"\#(long)"}"#).get() == Customer(id: 5, email: long))
+    #expect(code(customer("5", #"{"email":"ü\#(long)"}"#)) == "REQ0001")
     #expect(try customer("9223372036854775807", "").get() == Customer(id: .max))
   }
 

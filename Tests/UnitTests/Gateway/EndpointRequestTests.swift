@@ -62,7 +62,7 @@ struct EndpointRequestTests {
     ),
     (#"{"url":5}"#, "url: expected a text"), (#"{"url":null}"#, "url: expected a text"),
     (#"{"url":"ftp://e.com"}"#, "url: expected an https:// URL"),
-    (#"{"url":"https://e.com","name":"a\nb"}"#, "name: expected at most 256 bytes without control characters"),
+    (#"{"url":"https://e.com","name":"a\nb"}"#, "name: expected at most 256 characters without control characters"),
     (#"{"url":"https://e.com","topics":[]}"#, Self.topics),
     (
       #"{"url":"https://e.com","topics":["inappPurchaseSyncResult","inappPurchaseSyncResult"]}"#, Self.topics
@@ -152,6 +152,53 @@ struct EndpointRequestTests {
     }
   }
 
+  @Test func `only an endpoint of format fovea can be made to accept any certificate`() throws {
+    let changes = try EndpointRequest(changes: value(#"{"acceptsSelfSigned":true}"#), address)
+    for format in WebhookEndpoint.Format.allCases {
+      var endpoint = WebhookEndpoint(id: "ep_1", url: "https://a.com", topics: ["t"], format: format, secrets: [])
+      let result = Result { try changes.apply(to: &endpoint) }
+      if format == .fovea {
+        #expect(endpoint.acceptsSelfSigned)
+      } else {
+        #expect(throws: Problem.conflict("acceptsSelfSigned: goes with format fovea only, whose contract says so")) {
+          try result.get()
+        }
+      }
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("whsec_" + String(repeating: "A", count: 32), WebhookEndpoint.Format.cleeng, nil),
+      ("whsec_" + String(repeating: "A", count: 32), .mbaasy, nil), ("0123456789abcdef", .cleeng, 409),
+      ("whsec_" + String(repeating: "A", count: 84), .fovea, 409), ("whsec_AAAA", .cleeng, 400),
+      ("0123456789abcdef", .fovea, nil), ("ä", .fovea, 400),
+    ] as [(String, WebhookEndpoint.Format, Int?)])
+  func `a new secret that fits another kind of endpoint is a conflict`(
+    secret: String, format: WebhookEndpoint.Format, status: Int?
+  ) throws {
+    let reader = try BodyReader(.object(["secret": .string(secret)]), knows: ["secret"])
+    let endpoint = WebhookEndpoint(id: "ep_1", url: "https://a.com", topics: ["t"], format: format, secrets: [])
+    let result = Result { () throws(Problem) in try EndpointRequest.newSecret(reader, of: endpoint) }
+    switch result {
+    case .success: #expect(status == nil)
+    case .failure(let problem):
+      #expect(problem.status == status)
+      #expect(problem.detail == "secret: " + WebhookSecret.expectation(format, .v1))
+    }
+  }
+
+  @Test(
+    arguments: [
+      (#""1969-12-31T23:59:59Z""#, 0), (#""0001-01-01T00:00:00Z""#, 0), (#""1970-01-01T00:00:01Z""#, 1000), ("5", 5),
+      ("253402300799999", 253_402_300_799_999), ("253402300800000", nil), ("-1", nil), (#""yesterday""#, nil),
+    ] as [(String, Int64?)])
+  func `a time is taken as a text or a number, and one before 1970 means all`(text: String, expected: Int64?) throws {
+    let reader = try BodyReader(value(#"{"since":\#(text)}"#), knows: ["since"])
+    let time = try? reader.time("since")
+    #expect(time == expected)
+  }
+
   @Test func `a subscription keeps its address and its topic`() throws {
     let old = WebhookEndpoint(
       id: "ep_1", url: "https://a.com", topics: ["inappPurchaseSyncResult"], secrets: [.init(key: [1])],
@@ -179,6 +226,24 @@ struct EndpointRequestTests {
       newKey: { () throws(Problem) in [7] })
   }
 
+  @Test func `a URL that is in the list twice is a conflict`() {
+    #expect(throws: Problem.conflict("[1].url: is in the list twice")) {
+      try list(#"[{"url":"https://a.com"},{"url":"https://a.com"}]"#)
+    }
+  }
+
+  @Test func `lengths are counted in characters, as JSON Schema does`() throws {
+    let name = String(repeating: "ü", count: 256)
+    #expect(try created(#"{"url":"https://e.com","name":"\#(name)"}"#).name == name)
+    #expect(detail { _ = try created(#"{"url":"https://e.com","name":"\#(name)a"}"#) } != nil)
+    let secret = String(repeating: "ü", count: 64)
+    func put(_ secret: String) -> String {
+      #"[{"url":"https://a.com","verification":{"name":"HMAC","options":{"hashAlg":"SHA256","sharedSecret":"\#(secret)"}}}]"#
+    }
+    #expect(try list(put(secret))[0].endpoint.secrets[0].key == Array(secret.utf8))
+    #expect(detail { _ = try list(put(secret + "a")) } != nil)
+  }
+
   @Test func `the documented form is read`() throws {
     let found = try list(
       #"[{"url":"https://a.com"},{"url":"https://b.com","verification":{"name":"HMAC","options":{"hashAlg":"SHA256","#
@@ -197,7 +262,6 @@ struct EndpointRequestTests {
 
   @Test(arguments: [
     ("{}", "expected a JSON array of endpoints"), ("[5]", "[0]: expected an object"), ("[{}]", "[0].url: is missing"),
-    (#"[{"url":"https://a.com"},{"url":"https://a.com"}]"#, "[1].url: is in the list twice"),
     (
       #"[{"url":"https://a.com","name":"x"}]"#,
       "[0].name: is not known; expected url, verification, paymentMethodId, retryPolicy"
@@ -210,7 +274,7 @@ struct EndpointRequestTests {
     ),
     (
       #"[{"url":"https://a.com","verification":{"name":"HMAC","options":{"hashAlg":"SHA256","sharedSecret":"x"}}}]"#,
-      "[0].verification.options.sharedSecret: expected a text of 16 to 64 bytes"
+      "[0].verification.options.sharedSecret: expected a text of 16 to 64 characters"
     ),
     (
       #"[{"url":"https://a.com","paymentMethodId":"1"}]"#,
@@ -247,7 +311,10 @@ struct EndpointRequestTests {
   @Test func `a cursor is what an answer gave`() {
     let cursor = EndpointCursor(createdAt: 5, id: "a b")
     #expect(EndpointCursor(cursor.text) == cursor)
-    for text in ["", "x", "NQ", "====", "IDU"] { #expect(EndpointCursor(text) == nil) }
+    #expect(cursor.text == "5-612062")
+    for text in ["", "x", "5", "5-", "-61", "5-6", "5-zz", "+5-61", "1234567890123456-61", "5-61-61"] {
+      #expect(EndpointCursor(text) == nil)
+    }
     #expect(EndpointCursor(createdAt: 5, id: "b") < EndpointCursor(createdAt: 6, id: "a"))
     #expect(EndpointCursor(createdAt: 5, id: "a") < EndpointCursor(createdAt: 5, id: "b"))
   }
