@@ -2,7 +2,7 @@ import AMQP
 import JSON
 
 extension Delivery {
-  /// The event as Redis keeps it: headers and body, so that it can be delivered again.
+  /// The event as Redis keeps it: headers and body, so that a notifier can deliver it again.
   var kept: String {
     let headers = headers.compactMapValues { value in
       switch value {
@@ -27,13 +27,13 @@ extension Delivery {
       }
     }
     writer.raw("},\"body\":")
-    // It was read as JSON, so it is UTF-8 and comes back byte for byte.
+    // The body was read as JSON, so it is UTF-8 and comes back byte for byte.
     writer.string(String(decoding: body, as: UTF8.self))
     writer.raw("}")
     return String(decoding: writer.bytes, as: UTF8.self)
   }
 
-  /// Reads a kept event for another delivery of it; `nil` when the text is none.
+  /// Reads a kept event for another delivery of it; `nil` when the text is no kept event.
   init?(kept: String, eventId: String, endpointId: String, round: String) {
     struct Kept: Decodable {
       let headers: [String: JSONValue]

@@ -3,34 +3,35 @@ import FoundationEssentials
 import JSON
 import Messaging
 
-/// An event on its way to webhook endpoints: to all of its publisher, or, once one of them is owed it, to that one.
+/// An event on its way to webhook endpoints: to all endpoints of its publisher, or to the only one that still misses
+/// it.
 public struct Delivery: Sendable, Equatable {
   public let publisherId: Int64
   public let topic: String
   /// The event's id; the same in every attempt.
   public let eventId: String
-  /// The only endpoint that is still owed the event; `nil` for an event that comes for the first time.
+  /// The only endpoint that still misses the event; `nil` for an event that comes for the first time.
   public var endpointId: String?
   /// The number of this attempt, from 1.
   public var attempt: Int
-  /// Tells apart what was asked for anew, which counts its attempts from 1 again; empty the first time.
+  /// Names a request to send the event again; empty the first time. Each round counts its attempts from 1.
   public var round: String
-  /// Before when the attempt must not be made, in milliseconds since 1970; `nil` is at once.
+  /// The earliest time for the attempt, in milliseconds since 1970; `nil` is at once.
   public var due: Int64?
-  /// Whether the endpoint's rate was planned to have room at the time that it is due.
+  /// Whether the endpoint's rate has a planned place for the attempt at that time.
   public var isPlanned = false
-  /// How often this attempt was put off because the endpoint was busy.
+  /// How often a notifier has put this attempt off because the endpoint was busy.
   public var parks: Int
-  /// How often it came to a notifier that did not know its publisher.
+  /// How often the delivery came to a notifier that did not know its publisher.
   public var misses = 0
-  /// How many milliseconds the endpoint itself, by its limits or its slowness, has kept its first attempt waiting.
+  /// How many milliseconds the endpoint itself, by its limits or its slowness, has delayed its first attempt.
   public var waited: Int64 = 0
   public let traceparent: String?
   /// The synchronization that the event tells about, for the log; empty for other events.
   public let synchronizationId: String
-  /// The body as it was published, byte for byte: the signature is over these bytes.
+  /// The published body, byte for byte: the signature is over these bytes.
   public let body: [UInt8]
-  /// What the event's publisher said about it: CloudEvents attributes, trace and version.
+  /// The headers of the event itself: CloudEvents attributes, trace and version.
   public let headers: [String: AMQPValue]
 
   static let endpointHeader = "countersign-endpoint"
@@ -54,7 +55,7 @@ public struct Delivery: Sendable, Equatable {
     guard let id = message.properties.messageID, !id.isEmpty, !id.contains(".") else {
       throw Malformed(reason: "the message has no usable id")
     }
-    // What was said about the event stays with it; what a broker added does not.
+    // The event's own headers stay with it. A broker's headers do not.
     let own = headers.filter { key, value in
       value != .other
         && (key.hasPrefix(CloudEventsAttributes.prefix) || key == "traceparent" || key == EventMessage.versionHeader)
@@ -73,9 +74,9 @@ public struct Delivery: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - eventId: must contain no `.`, after Standard Webhooks 1.0.0.
-  ///   - endpointId: the only endpoint that is to get it; `nil` is all that subscribe to its topic.
-  ///   - round: must be new when the event has been delivered before, else the attempt counts as made.
-  ///   - headers: what ``headers`` says.
+  ///   - endpointId: the only endpoint that gets it; `nil` is all that subscribe to its topic.
+  ///   - round: must be new if the event was delivered before. Otherwise the attempt counts as made.
+  ///   - headers: as in ``headers``.
   ///   - body: the envelope `{broadcasterId, topic, data}`.
   /// - Throws: ``Malformed`` when the body is no envelope.
   public init(
@@ -99,7 +100,7 @@ public struct Delivery: Sendable, Equatable {
 
   /// The event's version; `nil` when it has none.
   public var version: Int64? { headers[EventMessage.versionHeader]?.int }
-  /// When the event happened, in the form of RFC 3339; `nil` when it does not say.
+  /// When the event happened, in the form of RFC 3339; `nil` when no header tells it.
   public var time: String? { headers[CloudEventsAttributes.time]?.string }
 
   /// Builds the message that puts the delivery into a queue, or buries it there with a reason.
@@ -118,13 +119,13 @@ public struct Delivery: Sendable, Equatable {
       exchange: "", routingKey: queue, messageID: eventId, type: topic, headers: headers, body: body)
   }
 
-  /// The round of an event that an endpoint is owed since a time: whoever asks again meanwhile asks for the same.
+  /// The round that recovers an event for an endpoint. A second request meanwhile gets the same round.
   ///
-  /// - Parameter time: when it was given up, in milliseconds since 1970.
+  /// - Parameter time: when a notifier gave the event up, in milliseconds since 1970.
   public static func roundOfRecovery(givenUpAt time: Int64) -> String { "\(recovery)\(time)" }
   private static let recovery = "recover-"
 
-  /// Whether somebody has asked for just this event, and so wants it whatever came of it before.
+  /// Whether somebody has asked for just this event, and so wants it whatever happened to it before.
   var isAskedByName: Bool { !round.isEmpty && !round.hasPrefix(Self.recovery) }
 
   private struct Envelope: Decodable {

@@ -3,40 +3,40 @@ import EventLoop
 import Redis
 import Store
 
-/// Whether an attempt may be made now.
+/// Whether a notifier may make an attempt now.
 public enum AttemptPermission: Sendable, Equatable {
-  /// Yes; a slot is taken until it is finished, or until its lease ends.
+  /// Yes. The attempt has a slot until it ends, or until its lease ends.
   case go
-  /// The endpoint's rate is used up; there will be room after this long.
+  /// The endpoint's rate is used up. It will have room after this long.
   case planned(after: Duration)
   /// As many attempts are under way as the endpoint allows.
   case full
   /// This very attempt is under way somewhere.
   case underWay
-  /// This very attempt was made, and its end was recorded; what follows from it may not have been done yet.
+  /// A notifier made this very attempt and recorded its end. The steps that follow from it may still be missing.
   case made(DeliveryAttempt.Outcome, nextAt: Int64?)
-  /// Nothing is left to do: a later attempt of the round was made, or the event was delivered, by this round or another
-  /// one, and nobody has asked by name for more since.
+  /// Nothing remains to do: a later attempt of the round was made, or the event was delivered, by this round or another
+  /// one. Since then nobody has asked for more by name.
   case superseded
-  /// Nothing may be sent.
+  /// The endpoint is disabled. It gets nothing.
   case disabled
   /// The endpoint was deleted.
   case gone
 }
 
-/// What Redis says before an attempt.
+/// Redis' answer before an attempt.
 public struct AttemptBeginning: Sendable, Equatable {
   public let permission: AttemptPermission
-  /// The health of an endpoint that was disabled and has not been announced.
+  /// The health of a disabled endpoint, if nobody has announced it yet.
   public let unannounced: EndpointHealth?
   /// Redis' time, in milliseconds since 1970.
   public let now: Int64
 }
 
 extension DeliveryStore {
-  /// Asks for an attempt, and takes its slot when it may be made.
+  /// Asks for an attempt, and takes its slot when the notifier may make it.
   ///
-  /// - Parameter lease: how long the slot stays taken by a notifier that does not say anything more.
+  /// - Parameter lease: how long a notifier that falls silent keeps the slot.
   public func begin(
     _ delivery: Delivery, to endpoint: WebhookEndpoint, lease: Duration
   ) async throws -> AttemptBeginning {
@@ -77,24 +77,24 @@ extension DeliveryStore {
     return AttemptBeginning(permission: permission, unannounced: EndpointHealth(unannounced: parts[4...]), now: now)
   }
 
-  /// Keeps the slots of attempts that take long; one that was lost is not taken again.
+  /// Keeps the slots of attempts that take long. It does not take a lost slot again.
   public func renew(_ held: [(delivery: Delivery, endpoint: String)], lease: Duration) async throws {
     _ = try await redis.run(
       .renewSlots, moreKeys: held.map { keys.slots($0.delivery.publisherId, $0.endpoint) },
       arguments: ["lease": String(lease.wholeMilliseconds)], moreArguments: held.map { Self.slot($0.delivery) })
   }
 
-  /// Gives the slot of an attempt back that was broken off.
+  /// Gives back the slot of an attempt that the notifier broke off.
   public func release(_ delivery: Delivery, to endpoint: String) async throws {
     _ = try await redis.send(["ZREM", keys.slots(delivery.publisherId, endpoint), Self.slot(delivery)])
   }
 
-  /// Names an attempt, so that of two copies of a message one waits for the other.
+  /// Names an attempt, so that two copies of a message wait for each other.
   static func slot(_ delivery: Delivery) -> String { "\(delivery.eventId)/\(delivery.round)/\(delivery.attempt)" }
 }
 
 extension EndpointHealth {
-  /// Reads what scripts tell of an endpoint that was disabled and not announced; `nil` when there is none.
+  /// Reads the reply of a script about a disabled endpoint that nobody has announced; `nil` when there is none.
   init?(unannounced parts: ArraySlice<RESPValue>) {
     let parts = Array(parts)
     guard parts.count >= 3, let reason = parts[0].string.flatMap(Reason.init), let at = parts[1].integer else {
@@ -105,8 +105,8 @@ extension EndpointHealth {
 }
 
 extension LuaFunction {
-  /// Lua: `unannounced(key)` returns reason, time and begin of the failures of an endpoint that was disabled and whose
-  /// event was not published yet; empty texts otherwise.
+  /// Lua: `unannounced(key)` returns reason, time and begin of the failures of a disabled endpoint whose event is not
+  /// yet published. Otherwise it returns empty texts.
   static let unannounced = LuaFunction(
     """
     local function unannounced(key)
@@ -118,12 +118,14 @@ extension LuaFunction {
 }
 
 extension RedisScript {
-  /// What was delivered is consulted first: `done:` counts how often it was, and each round remembers at which count it
-  /// began. Only what was asked for by name goes on behind a delivery, and only behind one that was before it.
+  /// The script looks first at the deliveries already made.
   ///
-  /// The rate has room for a tenth of a second. What finds no room is planned: each later than the one before, so
-  /// that none comes in vain, and nothing new overtakes what is planned. A copy of a message gets the same time, so
-  /// that only what will be sent has a turn. Another rate makes new plans.
+  /// `done:` counts the deliveries of the event, and each round remembers that count from its begin. After a delivery
+  /// only a round that somebody asked for by name goes on, and only if the delivery came before the round.
+  ///
+  /// The rate has room for a tenth of a second. An attempt that finds no room gets a planned time, each later than the
+  /// one before. So no attempt comes in vain, and no new attempt overtakes a planned one. A copy of a message gets the
+  /// same time. So only an attempt that the notifier will make has a turn. A changed rate makes new plans.
   fileprivate static let begin = RedisScript(
     "begin", functions: [.clock, .newer, .pace, .unannounced],
     keys: ["webhookKey", "healthKey", "eventKey", "slotsKey", "paceKey", "plansKey"],
@@ -137,7 +139,7 @@ extension RedisScript {
       return {word, one or '', two or '', now, unannounced(healthKey)}
     end
 
-    -- Returns the answer of an attempt that was made before, or that is not needed any more.
+    -- Returns the answer for an attempt that was made before, or that is not needed any more.
     local function before(done, last)
       local number, outcome, due, seen
       if last then number, outcome, due, seen = string.match(last, '^(%d+) (%a+) (%d*) (%d+)$') end
@@ -148,7 +150,7 @@ extension RedisScript {
       if later > 0 then return 'superseded' end
     end
 
-    -- Takes an attempt out of the endpoint's rate, or returns the milliseconds after which it has its turn.
+    -- Takes an attempt out of the endpoint's rate, or returns the milliseconds until its turn.
     local function plan()
       local interval = 1000000 / maxPerSecond
       local kept = redis.call('HMGET', paceKey, 'used', 'planned', 'rate')

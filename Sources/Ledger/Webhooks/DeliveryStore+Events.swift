@@ -3,10 +3,10 @@ import Redis
 import Store
 
 extension DeliveryStore {
-  /// Reads an event that was delivered, or tried, within the retention time, to deliver it to an endpoint again.
+  /// Reads an event again to deliver it to an endpoint, if a notifier delivered or tried it within the retention time.
   ///
-  /// - Parameter round: names this request; the attempts of one round are made once.
-  /// - Returns: the first attempt of the round; `nil` when the event is not kept, or not any more.
+  /// - Parameter round: names this request; a notifier makes the attempts of one round once.
+  /// - Returns: the first attempt of the round; `nil` when Redis does not keep the event, or not any more.
   public func event(
     publisher: Int64, id: String, to endpoint: String, round: String
   ) async throws -> Delivery? {
@@ -16,10 +16,11 @@ extension DeliveryStore {
     return fields.first?.string.flatMap { Delivery(kept: $0, eventId: id, endpointId: endpoint, round: round) }
   }
 
-  /// Returns the events that an endpoint did not get and will not by itself, the oldest first. Each stays in the list
-  /// until it is delivered.
+  /// Returns the events that an endpoint has missed, the oldest first.
   ///
-  /// - Parameter since: given up at this time or later, in milliseconds since 1970.
+  /// No notifier sends them by itself. Each stays in the list until it is delivered.
+  ///
+  /// - Parameter since: only events given up at this time or later, in milliseconds since 1970.
   public func owed(
     publisher: Int64, endpoint: String, since: Int64, limit: Int = 100_000
   ) async throws -> [(eventId: String, time: Int64)] {
@@ -35,7 +36,7 @@ extension DeliveryStore {
     }
   }
 
-  /// Forgets the log, the limits and what is owed of an endpoint that is deleted.
+  /// Forgets the log, the limits and the missed events of a deleted endpoint.
   public func forget(publisher: Int64, endpoint: String) async throws {
     _ = try await redis.send([
       "UNLINK", keys.attempts(publisher, endpoint), keys.owed(publisher, endpoint), keys.slots(publisher, endpoint),

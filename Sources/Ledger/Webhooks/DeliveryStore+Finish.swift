@@ -4,16 +4,18 @@ import Redis
 import Store
 
 extension DeliveryStore {
-  /// Records how an attempt ended, or that it was skipped, in one step: slot, log, what is owed, and the endpoint's health.
+  /// Records in one step how an attempt ended, or that the notifier skipped it: slot, log, missed events, and the
+  /// endpoint's health.
   ///
-  /// An endpoint is disabled here, and only here: when it answers 410, or when every attempt since a time has failed.
+  /// Only this script disables an endpoint because of its attempts: when it answers 410, or when every attempt
+  /// since a time has failed.
   ///
   /// - Parameters:
-  ///   - attempt: its `time` is ignored: Redis' own counts.
+  ///   - attempt: its `time` does not count: Redis' own time does.
   ///   - isGone: whether the endpoint answered 410.
   ///   - disableAfter: how long an endpoint may fail.
-  ///   - retention: how long log and event are kept from now on.
-  /// - Returns: the health of an endpoint that is disabled and has not been announced, see ``announced(publisher:endpoint:)``.
+  ///   - retention: how long Redis keeps log and event from now on.
+  /// - Returns: the health of a disabled endpoint that nobody has announced, see ``announced(publisher:endpoint:)``.
   public func finish(
     _ delivery: Delivery, to endpoint: WebhookEndpoint, _ attempt: DeliveryAttempt,
     isGone: Bool = false, disableAfter: Duration, retention: Duration
@@ -40,17 +42,17 @@ extension DeliveryStore {
     return EndpointHealth(unannounced: parts[...])
   }
 
-  /// Notes that the event of a disabled endpoint was published.
+  /// Notes that the event of a disabled endpoint is published.
   public func announced(publisher: Int64, endpoint: String) async throws {
     _ = try await redis.send(["HDEL", keys.webhookHealth(publisher, endpoint), "unannounced"])
   }
 }
 
 extension RedisScript {
-  /// Nothing is written about an endpoint that was deleted: its slots, its log and what it was owed went with it.
+  /// The script writes nothing about a deleted endpoint: its slots, its log and its missed events went with it.
   ///
-  /// The last attempt is kept for each round, of the last twenty rounds that were asked for; that the event was delivered
-  /// is kept apart, so that no later failure makes it owed again.
+  /// It keeps the last attempt of each round, for the last twenty rounds that somebody asked for. It keeps the number
+  /// of deliveries apart, so that no later failure makes the event a missed one again.
   fileprivate static let finish = RedisScript(
     "finish", functions: [.clock, .newer, .unannounced],
     keys: [
@@ -113,7 +115,8 @@ extension RedisScript {
       end
     end
 
-    -- Notes what the attempt says about the endpoint, and disables one that is gone or has failed for too long.
+    -- Notes the effect of the attempt on the endpoint's health, and disables an endpoint that is gone or has failed
+    -- for too long.
     local function judge()
       if outcome == 'skipped' then return end
       if outcome == 'delivered' then return redis.call('HDEL', healthKey, 'failing_since') end

@@ -7,8 +7,9 @@ import Store
 /// Some attempts of a log, the newest first.
 public struct AttemptPage: Sendable, Equatable {
   public var attempts: [DeliveryAttempt]
-  /// Where the next page starts; `nil` when this was the last one. A page with a filter may be short, or empty, and not
-  /// the last one.
+  /// The start of the next page; `nil` when this was the last one.
+  ///
+  /// A page with a filter may be short, or empty, and still not be the last one.
   public var next: String?
 
   /// Creates a page.
@@ -19,17 +20,17 @@ public struct AttemptPage: Sendable, Equatable {
 }
 
 extension DeliveryStore {
-  /// How many attempts are kept for an endpoint, or up to a hundred more: Redis drops whole blocks of a stream.
+  /// How many attempts Redis keeps for an endpoint, or up to a hundred more: it drops whole blocks of a stream.
   public nonisolated static let endpointLogLimit = 100_000
-  /// How many attempts are kept for an event, or up to a hundred more: ten at each of a hundred endpoints.
+  /// How many attempts Redis keeps for an event, or up to a hundred more: ten at each of a hundred endpoints.
   public nonisolated static let eventLogLimit = 1000
 
   /// Reads the log of an endpoint.
   ///
   /// - Parameters:
-  ///   - limit: at most so many attempts.
-  ///   - cursor: ``AttemptPage/next`` of the page before; `nil` for the newest. Must be one by ``isCursor(_:)``.
-  ///   - outcome: only attempts that came to this.
+  ///   - limit: the most attempts to return.
+  ///   - cursor: ``AttemptPage/next`` of the page before; `nil` for the newest. ``isCursor(_:)`` must accept it.
+  ///   - outcome: returns only attempts with this outcome.
   public func attempts(
     publisher: Int64, endpoint: String, limit: Int, cursor: String? = nil, outcome: DeliveryAttempt.Outcome? = nil
   ) async throws -> AttemptPage {
@@ -92,7 +93,7 @@ extension DeliveryAttempt {
       outcome: outcome, nextAt: text("next").flatMap { Int64($0) })
   }
 
-  /// The fields of the entry, in an order of which Redis stores the names only once.
+  /// The fields of the entry. Their order is always the same, so Redis stores the names only once.
   var fields: [String] {
     [
       "event", eventId, "endpoint", endpointId, "topic", topic, "version", version.map { String($0) } ?? "", "number",
@@ -104,8 +105,10 @@ extension DeliveryAttempt {
 }
 
 extension RedisScript {
-  /// Walks a stream backwards. An event's stream only says where the attempts are; one whose endpoint was deleted is
-  /// not there any more. Looks at a thousand entries at most, so that a rare outcome does not hold up Redis.
+  /// Walks a stream backwards.
+  ///
+  /// An event's stream holds only the places of the attempts. The attempts of a deleted endpoint are gone. The script
+  /// looks at a thousand entries at most, so that a rare outcome does not block Redis.
   fileprivate static let readLog = RedisScript(
     "read log", keys: ["logKey"], arguments: ["from", "limit", "outcome", "logPrefix"],
     """

@@ -3,15 +3,15 @@ import Redis
 import Store
 
 extension DeliveryStore {
-  /// What a publisher may ask for in a second: test events and events sent again, or hundreds of events recovered.
+  /// How much a publisher may ask for in a second: test events and replays, or hundreds of recovered events.
   public nonisolated static let replaysPerSecond = 10
-  /// How much of it at once.
+  /// How much of it a publisher may ask for at once.
   public nonisolated static let replaysAtOnce = 100
 
-  /// Takes from what a publisher may ask for, over all gateways.
+  /// Takes from the amount that a publisher may ask for, over all gateways.
   ///
   /// - Parameter count: at most ``replaysAtOnce``.
-  /// - Returns: `nil` when it was there; else after what time it will be, and nothing is taken.
+  /// - Returns: `nil` when there was enough. Otherwise the time until there will be enough, and the script takes nothing.
   public func takeReplays(_ count: Int, publisher: Int64) async throws -> Duration? {
     let reply = try await redis.run(
       .takeReplays, keys: ["replaysKey": keys.replays(publisher)],

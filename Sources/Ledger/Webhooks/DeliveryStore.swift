@@ -2,16 +2,16 @@ public import EventLoop
 public import Redis
 import Store
 
-/// What the notifiers keep in Redis about their deliveries: limits, the log, the events, and what is owed to whom.
+/// The notifiers' records in Redis about their deliveries: limits, the log, the events, and the events that endpoints
+/// have missed.
 ///
-/// Every method throws `RedisError`; a thrown error leaves it open whether the script ran, and every script may be
-/// run again.
+/// Every method throws `RedisError`. After an error the script may have run or not. Every script may run again.
 @LoopActor
 public final class DeliveryStore {
   let redis: RedisClient
   let keys: Keys
 
-  /// Creates a store over a client, with the configured first part of all keys.
+  /// Creates a store over a client, with the configured prefix of all keys.
   public init(_ redis: RedisClient, prefix: String) {
     self.redis = redis
     keys = Keys(prefix: prefix)

@@ -6,12 +6,13 @@ import JSON
 public import Messaging
 
 extension EventMessage {
-  /// The topic of the event that tells that an endpoint was disabled.
+  /// The topic of the event that announces a disabled endpoint.
   public static let disabledTopic = EventTopic.webhookEndpointDisabled
   /// The topics that an endpoint can have.
   public static let topics = EventTopic.all
 
-  /// Builds the message that tells that an endpoint was disabled; the same, with the same id, whoever publishes it.
+  /// Builds the message that announces a disabled endpoint. Every publisher of it builds the same message with the
+  /// same id.
   ///
   /// - Parameter failingSince: since when every attempt has failed, in milliseconds since 1970.
   public static func disabled(

@@ -5,21 +5,22 @@ import Redis
 import Store
 
 extension WebhookEndpointStore {
-  /// Others changed the same endpoint again and again while a change was tried.
+  /// Others changed the same endpoint again and again during the change.
   public struct Contention: Error, Sendable {}
 
-  /// Changes an endpoint: reads it, lets `body` change it, and writes it when nobody else has changed it meanwhile;
-  /// otherwise all of it is done again, so that no change undoes another.
+  /// Changes an endpoint: reads it, lets `body` change it, and writes it if nobody else has changed it meanwhile.
   ///
-  /// - Parameter body: gets the endpoint and Redis' time in milliseconds since 1970; may be called several times. What it
-  ///   throws is passed on, and then nothing has changed.
+  /// Otherwise the store does all of it again, so that no change undoes another.
+  ///
+  /// - Parameter body: gets the endpoint and Redis' time in milliseconds since 1970. The store may call it several
+  ///   times. If it throws, the store passes the error on, and nothing has changed.
   /// - Returns: the endpoint as it is now; `nil` when there is none.
   /// - Throws: ``Contention`` besides.
   public func change(
     _ publisher: Int64, _ id: String, _ body: (inout WebhookEndpoint, Int64) throws -> Void
   ) async throws -> WebhookEndpoint? {
     let (key, version) = (keys.webhook(publisher, id), keys.webhooksVersion(publisher))
-    // Each round that is lost is one that somebody else has won.
+    // In each round that this change loses, another change has won.
     for _ in 0..<50 {
       let reply = try await redis.run(.readEndpoint, keys: ["webhookKey": key])
       guard let parts = reply.array, parts.count == 2, let now = parts[0].integer else {
@@ -56,8 +57,8 @@ extension RedisScript {
     return {now, redis.call('HGETALL', webhookKey)}
     """)
 
-  /// Run again after a lost answer, it sees its own change as somebody else's; the change is then made once more, and
-  /// every change that the API offers may be.
+  /// If an answer is lost, the script runs again and takes its own change for somebody else's. The store then makes
+  /// the change once more. Every change that the API offers may run twice.
   fileprivate static let changeEndpoint = RedisScript(
     "change endpoint", functions: [.clock, .newer], keys: ["webhookKey", "versionKey"], arguments: ["oldRevision"],
     moreArguments: "firstField",

@@ -20,9 +20,9 @@ extension WebhookEndpointStore {
     }
   }
 
-  /// Lets events be sent to an endpoint again, whatever disabled it, and gives it the whole time to recover.
+  /// Lets an endpoint get events again, whatever disabled it, and gives it the whole time to recover.
   ///
-  /// - Parameter isConfigured: whether it is one of the publisher's file, which need not be here.
+  /// - Parameter isConfigured: whether the endpoint is in the publisher's file. Such an endpoint need not be in Redis.
   /// - Returns: whether there is such an endpoint.
   public func enable(_ publisher: Int64, _ id: String, isConfigured: Bool = false) async throws -> Bool {
     try await redis.run(
@@ -35,7 +35,8 @@ extension WebhookEndpointStore {
     ).flag("enable endpoint")
   }
 
-  /// Stops sending to an endpoint at the publisher's request; one that is disabled keeps its reason and its time.
+  /// Disables an endpoint at the publisher's request. An endpoint that is already disabled keeps its reason and its
+  /// time.
   ///
   /// - Returns: whether there is such an endpoint.
   public func disable(_ publisher: Int64, _ id: String) async throws -> Bool {

@@ -7,28 +7,28 @@ import Store
 extension WebhookEndpointStore {
   /// An endpoint as `PUT /3.1/webhook_subscriptions/{topic}` asks for it.
   public struct Subscription: Sendable, Equatable {
-    /// What is kept when the topic has no endpoint with this URL yet.
+    /// The endpoint to create when the topic has no endpoint with this URL yet.
     public var endpoint: WebhookEndpoint
-    /// Whether the key was given, and so replaces the one of an endpoint that is there already.
+    /// Whether the request gave the key. Then it replaces the key of an existing endpoint.
     public var hasOwnKey: Bool
 
-    /// Creates it; the endpoint's source is `subscription`, and its only topic the one that is put.
+    /// Creates a subscription. The endpoint's source is `subscription`, and its only topic is that of the request.
     public init(endpoint: WebhookEndpoint, hasOwnKey: Bool) {
       self.endpoint = endpoint
       self.hasOwnKey = hasOwnKey
     }
   }
 
-  /// What replacing a topic's list came to.
+  /// The result of replacing a topic's list.
   public enum Replacement: Sendable, Equatable {
-    /// The list as it is now, in the order in which it was put, and the ids of what is new in it and what has gone.
+    /// The present list, in the order of the request, the ids of its new endpoints, and the ids of removed ones.
     case replaced([WebhookEndpoint], new: Set<String>, removed: [String])
     /// The publisher would have more than ``limit`` endpoints; nothing has changed.
     case full
 
-    /// Reads the reply of a script: what is there now and what has gone, or 0.
+    /// Reads the reply of a script: the present list and the removed ids, or 0.
     ///
-    /// - Parameter drawn: the ids that new endpoints were to have.
+    /// - Parameter drawn: the ids that the caller drew for new endpoints.
     static func read(_ reply: RESPValue, drawn: [String]) throws(RedisError) -> Replacement {
       if reply.integer == 0 { return .full }
       guard let parts = reply.array, parts.count == 2, let found = parts[0].array, let removed = parts[1].array else {
@@ -40,12 +40,14 @@ extension WebhookEndpointStore {
     }
   }
 
-  /// Replaces the endpoints that a topic has by this form: those that are not in the list are deleted, those whose URL
-  /// is in it keep their id and, without a new one, their key. New is a key that differs from the one that was put last: the
-  /// same list, put again by every deployment, must not bring back a key that was rotated away. Endpoints of the resource
-  /// API are left alone.
+  /// Replaces the endpoints that a topic has through `PUT /3.1/webhook_subscriptions/{topic}`.
   ///
-  /// - Parameter list: without two of the same URL.
+  /// The script deletes endpoints that are not in the list. An endpoint whose URL is in the list keeps its id and,
+  /// without a new one, its key. A key is new if it differs from the one that was put last: every deployment puts the
+  /// same list again, and must not bring back a key that was rotated away. The script does not touch endpoints of the
+  /// resource API.
+  ///
+  /// - Parameter list: must not have the same URL twice.
   public func replace(_ publisher: Int64, topic: String, with list: [Subscription]) async throws -> Replacement {
     let entries = list.map { subscription in
       Entry(
@@ -70,18 +72,18 @@ extension WebhookEndpointStore {
     let url: String
     let fields: [String]
     let changes: [String]
-    /// The key that was given, as the field has it; empty without one.
+    /// The key of the request, in the form of the field; empty without one.
     let key: String
   }
 }
 
 extension RedisScript {
-  /// Decides first and writes then, since a script that stops half way would not be taken back.
+  /// The script decides first and then writes: Redis does not take back a script that stops half way.
   fileprivate static let replaceSubscriptions = RedisScript(
     "replace subscriptions", functions: [.clock, .newer], keys: ["webhooksKey", "versionKey"],
     arguments: ["prefix", "healthPrefix", "limit", "topics"], moreArguments: "firstEntry",
     """
-    -- Returns the error for a newer record, the entries with the id that is kept for each, how many are new, and the
+    -- Returns the error for a newer record, the entries with the kept id of each, the number of new entries, and the
     -- ids that are in no entry.
     local function compare()
       local known = {}
@@ -110,7 +112,7 @@ extension RedisScript {
       redis.call('DEL', healthPrefix .. entry.id)
     end
 
-    -- Returns whether anything was different.
+    -- Returns whether anything has changed.
     local function update(entry, key, now)
       if entry.key ~= '' and redis.call('HGET', key, 'put_key') ~= entry.key then
         for _, word in ipairs({'secrets', entry.key, 'put_key', entry.key}) do

@@ -4,10 +4,10 @@ public import Formats
 public import Redis
 import Store
 
-/// The webhook endpoints that publishers manage over the API, in Redis; those of their files are not here.
+/// The webhook endpoints that publishers manage over the API, in Redis. The endpoints of their files are not here.
 ///
-/// Each change is one script, so it happens whole or not at all. Every method throws `RedisError`; a thrown error
-/// leaves it open whether the script ran, and every script may be run again.
+/// Each change is one script, so it happens whole or not at all. Every method throws `RedisError`. After an error the
+/// script may have run or not. Every script may run again.
 @LoopActor
 public final class WebhookEndpointStore {
   /// The most endpoints that one publisher may have here.
@@ -16,7 +16,7 @@ public final class WebhookEndpointStore {
   let redis: RedisClient
   let keys: Keys
 
-  /// Creates a store over a client, with the configured first part of all keys.
+  /// Creates a store over a client, with the configured prefix of all keys.
   public init(_ redis: RedisClient, prefix: String) {
     self.redis = redis
     keys = Keys(prefix: prefix)
@@ -26,9 +26,9 @@ public final class WebhookEndpointStore {
   public struct Snapshot: Sendable, Equatable {
     /// In the order of their creation.
     public let endpoints: [WebhookEndpoint]
-    /// The ids of those that were disabled, and of those of the publisher's file that were asked about.
+    /// The ids of disabled endpoints, among them those of the publisher's file that the caller named.
     public let disabled: Set<ExactText>
-    /// Names this state: another one has another name.
+    /// Names this state. Another state has another name.
     public let version: String
 
     /// Creates a snapshot.
@@ -38,7 +38,7 @@ public final class WebhookEndpointStore {
       self.version = version
     }
 
-    /// Reads the reply of a script; `nil` says that nothing has changed.
+    /// Reads the reply of a script; `nil` means that nothing has changed.
     static func read(_ reply: RESPValue) throws(RedisError) -> Snapshot? {
       if reply == .null { return nil }
       guard let parts = reply.array, parts.count == 3, let version = parts[0].string, let found = parts[1].array,
@@ -55,8 +55,8 @@ public final class WebhookEndpointStore {
   ///
   /// - Parameters:
   ///   - version: of a snapshot that the caller has.
-  ///   - configured: the ids of the publisher's file, whose health is here too. With others than before, ask without a
-  ///     version.
+  ///   - configured: the ids of the publisher's file, for their health. If the ids differ from the last call's, ask
+  ///     without a version.
   /// - Returns: `nil` when nothing has changed since that version.
   public func endpoints(
     _ publisher: Int64, since version: String? = nil, configured: [String] = []
@@ -77,9 +77,9 @@ public final class WebhookEndpointStore {
     return try WebhookRecord.read(id, reply, "read endpoint")?.endpoint
   }
 
-  /// What creating an endpoint came to.
+  /// The result of creating an endpoint.
   public enum Creation: Sendable, Equatable {
-    /// As it is kept, with its times.
+    /// The new endpoint, with its times.
     case created(WebhookEndpoint)
     /// The publisher has ``limit`` endpoints.
     case full
@@ -94,7 +94,7 @@ public final class WebhookEndpointStore {
     }
   }
 
-  /// Keeps a new endpoint; its times are set here.
+  /// Stores a new endpoint and sets its times.
   public func create(_ publisher: Int64, _ endpoint: WebhookEndpoint) async throws -> Creation {
     let reply = try await redis.run(
       .createEndpoint,
@@ -106,7 +106,7 @@ public final class WebhookEndpointStore {
     return try Creation.read(reply, endpoint)
   }
 
-  /// Deletes an endpoint and what is known of its health; the delivery of what it is owed ends with the next attempt.
+  /// Deletes an endpoint and its health. A delivery of its missed events ends with the next attempt.
   ///
   /// - Returns: whether there was one.
   public func delete(_ publisher: Int64, _ id: String) async throws -> Bool {
@@ -140,7 +140,7 @@ extension RedisScript {
     return {version, found, disabled}
     """)
 
-  /// Run again, it finds its own work: an id is drawn once.
+  /// If this script runs again, it finds its own work: no id is drawn twice.
   fileprivate static let createEndpoint = RedisScript(
     "create endpoint", functions: [.clock], keys: ["webhooksKey", "webhookKey", "versionKey", "healthKey"],
     arguments: ["limit", "id"], moreArguments: "firstField",

@@ -14,8 +14,8 @@ struct WebhookRecord {
 
   /// Reads a reply with the hash of an endpoint; `nil` when it is empty: there is none.
   ///
-  /// - Throws: `RedisError` for anything else that is no endpoint, and for one of a newer version. To take it for none
-  ///   would lose its events.
+  /// - Throws: `RedisError` for any other reply that is no endpoint, and for an endpoint of a newer version. A caller
+  ///   that took it for a missing endpoint would lose its events.
   static func read(_ id: String, _ reply: RESPValue, _ operation: String) throws(RedisError) -> WebhookRecord? {
     guard let fields = reply.array else { throw .malformed(operation, "no hash") }
     if fields.isEmpty { return nil }
@@ -43,7 +43,7 @@ struct WebhookRecord {
     return endpoints
   }
 
-  /// Reads the fields; `nil` when they are not those of an endpoint.
+  /// Reads the fields; `nil` when they do not describe an endpoint.
   init?(id: String, fields: [String: String]) {
     func number(_ field: String) -> Int64? { fields[field].flatMap { Int64($0) } }
     guard let revision = fields["revision"], let url = fields["url"],
@@ -64,7 +64,7 @@ struct WebhookRecord {
       source: source, createdAt: createdAt, updatedAt: updatedAt)
   }
 
-  /// The fields of an endpoint and their values in turn, without times and revision, which the scripts set.
+  /// The fields of an endpoint and their values in turn. Times and revision are not among them: the scripts set those.
   static func fields(_ endpoint: WebhookEndpoint) -> [String] {
     [
       "url", endpoint.url, "name", endpoint.name, "topics", topics(endpoint.topics),
@@ -75,7 +75,7 @@ struct WebhookRecord {
     ] + subscribed(endpoint) + secrets(endpoint)
   }
 
-  /// The fields that a subscription says anew each time it is put.
+  /// The fields that every request for a subscription sets anew.
   static func subscribed(_ endpoint: WebhookEndpoint) -> [String] {
     let retry =
       switch endpoint.retry {
@@ -91,7 +91,7 @@ struct WebhookRecord {
     ["secrets", json(endpoint.secrets.map { Secret(key: Base64.encode($0.key), expiresAt: $0.expiresAt) })]
   }
 
-  /// The field of the topics; the same text for the same list.
+  /// The field of the topics. The same list gives the same text.
   static func topics(_ topics: [String]) -> String { json(topics) }
 
   /// JSON of texts and whole numbers, which every encoder can write.
@@ -129,14 +129,14 @@ struct WebhookRecord {
 }
 
 extension RedisError {
-  /// A reply that no script of ours gives. It is not shown: there are secrets in the records of endpoints.
+  /// A reply that no script of ours gives. The error does not show it: records of endpoints hold secrets.
   static func malformed(_ operation: String, _ what: String) -> RedisError {
     RedisError(.reply, operation: "script \(operation)", target: "Redis", cause: "unexpected answer: \(what)")
   }
 }
 
 extension RESPValue {
-  /// Reads the answer of a script that says yes or no.
+  /// Reads the answer of a script: 1 for yes, 0 for no.
   func flag(_ operation: String) throws(RedisError) -> Bool {
     switch integer {
     case 1: return true

@@ -1,12 +1,13 @@
 public import Crypto
 public import Domain
 
-/// The key of an endpoint as its publisher writes it.
+/// The key of an endpoint in the form that its publisher writes.
 ///
 /// Standard Webhooks 1.0.0 writes a shared secret as `whsec_` and base64, an Ed25519 key as `whsk_` and base64. The
-/// formats of other houses use theirs as plain text, in a body or as the key of a digest, so there the key is the text.
+/// formats of other houses use theirs as plain text, in a body or as the key of a digest. For them the key is the
+/// text.
 public enum WebhookSecret {
-  /// What is expected of a given secret, for an error.
+  /// The expected form of a given secret, for an error.
   public static func expectation(_ format: WebhookEndpoint.Format, _ signature: WebhookEndpoint.Signature) -> String {
     switch (format, signature) {
     case (.cleeng, .v1): "expected whsec_ and the base64 of 24 to 64 bytes"
@@ -16,7 +17,7 @@ public enum WebhookSecret {
     }
   }
 
-  /// Reads a given secret; `nil` when it is not as ``expectation(_:_:)`` says.
+  /// Reads a given secret; `nil` when it does not match ``expectation(_:_:)``.
   public static func key(
     _ text: String, _ format: WebhookEndpoint.Format, _ signature: WebhookEndpoint.Signature
   ) -> [UInt8]? {
@@ -35,17 +36,18 @@ public enum WebhookSecret {
     return format == .cleeng ? bytes : Array(Base64URL.encode(bytes).utf8)
   }
 
-  /// What a receiver verifies signatures of `v1a` with: `whpk_` and base64; `nil` for a key that is none of Ed25519.
+  /// The text with which a receiver verifies signatures of `v1a`: `whpk_` and base64; `nil` for a key that is not
+  /// Ed25519.
   public static func publicText(_ key: [UInt8]) -> String? {
     (try? Ed25519PrivateKey(seed: key)).map { "whpk_" + Base64.encode($0.publicKey) }
   }
 
-  /// How a shared secret is shown, once.
+  /// The form in which the API shows a shared secret, once.
   public static func text(_ key: [UInt8], _ format: WebhookEndpoint.Format) -> String {
     format == .cleeng ? "whsec_" + Base64.encode(key) : String(decoding: key, as: UTF8.self)
   }
 
-  /// The seed of an Ed25519 key, which some write with the public half behind it (RFC 8032 calls only the seed so).
+  /// The seed of an Ed25519 key. Some write the public half behind it (RFC 8032 calls only the seed the private key).
   private static func seed(_ bytes: [UInt8]) -> [UInt8]? {
     let seed = Array(bytes.prefix(32))
     guard let key = try? Ed25519PrivateKey(seed: seed) else { return nil }
