@@ -1,18 +1,42 @@
-"""ops/test: all checks. The last output is the summary of swift test."""
+"""ops/test: all checks. The last output is the time of each part and the summary of swift test."""
+import contextlib
 import os
 import pathlib
 import py_compile
 import subprocess
 import sys
 import tempfile
+import time
 
 from fleet import COUNTERSIGN, ROOT, Failure
 from fleet.build import build
+from fleet.contract import check_contract, prepare
 from fleet.processes import Processes, Stopped
 from fleet.system import System
 
 EXAMPLE = ROOT / "ops" / "config" / "countersign.json"
 EXAMPLES = ROOT / "ops" / "examples"
+
+
+class Parts:
+    """How long each part of a run took, and with what the last one ended."""
+
+    def __init__(self):
+        self.times = []
+        self.summary = None
+
+    @contextlib.contextmanager
+    def part(self, name):
+        start = time.monotonic()
+        try:
+            yield
+        finally:
+            self.times.append((name, time.monotonic() - start))
+
+    def table(self):
+        rows = [*self.times, ("all", sum(seconds for _, seconds in self.times))]
+        width = max(len(name) for name, _ in rows)
+        return "\n".join(f"  {name.ljust(width)}  {seconds / 60:5.1f} min" for name, seconds in rows)
 
 
 def check(what, command):
@@ -68,26 +92,38 @@ def sanitized(arguments):
     return options, rest
 
 
-def test(arguments):
+def test(arguments, parts):
     options, arguments = sanitized(arguments)
+    only_contract = arguments == ["--contract"]
+    is_whole = not arguments and not options
     # swift test reads the manifest again, and must find the same settings as swift build.
     building = os.environ | ({"COUNTERSIGN_ALLOCATOR": "system"} if options else {})
-    check_scripts()
-    check(
-        "what the scripts do", [sys.executable, "-B", "-m", "unittest", "discover", "--start-directory", "ops/tests"])
-    check_imports()
-    check("the format", ["swift", "format", "lint", "--strict", "-r", "Sources", "Tests", "Package.swift"])
-    build("--build-tests", *options, environment=building)
-    if options:
-        # This builds the executable without a sanitizer, and with jemalloc.
-        build("--product", "countersign")
+    with parts.part("checks of the sources"):
+        check_scripts()
+        check(
+            "what the scripts do",
+            [sys.executable, "-B", "-m", "unittest", "discover", "--start-directory", "ops/tests"])
+        check_imports()
+        check("the format", ["swift", "format", "lint", "--strict", "-r", "Sources", "Tests", "Package.swift"])
+    if is_whole or only_contract:
+        # This comes before the long parts, since it may need the network.
+        with parts.part("Schemathesis, installed"):
+            prepare()
+    with parts.part("compiling"):
+        build("--build-tests", *options, environment=building)
+        if options:
+            # This builds the executable without a sanitizer, and with jemalloc.
+            build("--product", "countersign")
     check("the example configuration", [COUNTERSIGN, "check-config", "--config", EXAMPLE])
-    if not arguments and not options:
-        check_as_strangers()
+    if is_whole or only_contract:
+        check_as_strangers(parts)
+    if only_contract:
+        return 0
     with Processes(ROOT / ".countersign" / "test") as processes:
-        print("Starting RabbitMQ and Redis …", flush=True)
-        processes.forget_servers()
-        servers = processes.start_servers()
+        with parts.part("RabbitMQ and Redis, started"):
+            print("Starting RabbitMQ and Redis …", flush=True)
+            processes.forget_servers()
+            servers = processes.start_servers()
         environment = building | {
             # These names do not configure a role, because the roles that the tests start inherit them.
             "COUNTERSIGN_TEST_SERVERS": str(processes.folder),
@@ -96,36 +132,56 @@ def test(arguments):
         }
         if options:
             environment["LSAN_OPTIONS"] = f"suppressions={ROOT / 'ops' / 'sanitizers' / 'leaks.txt'}"
-        # Unit tests keep every core busy, and so do the tests that break fleets. An integration test beside them would
-        # exceed its time limits.
+        # One kind after the other. Unit tests keep every core busy, and so do the tests that break fleets. An integration
+        # test beside them would exceed its time limits.
         kinds = ["UnitTests", "IntegrationTests"] + ([] if options else ["FleetTests"])
-        parts = [arguments] if arguments else [["--filter", kind + "[.]"] for kind in kinds]
-        for part in parts:
+        runs = [("swift test", arguments)] if arguments else [(kind, ["--filter", kind + "[.]"]) for kind in kinds]
+        for name, run_arguments in runs:
             # All tests use Swift Testing; XCTest would only report that it has none.
-            status = run(["swift", "test", "--skip-build", "--disable-xctest", *options, *part], environment)
+            command = ["swift", "test", "--skip-build", "--disable-xctest", *options, *run_arguments]
+            with parts.part(name):
+                status = run(command, environment, parts)
             if status != 0:
                 return status
         return 0
 
 
-def check_as_strangers():
+def check_as_strangers(parts):
     """Runs a fleet and clients that know only the public contract, and that use common libraries for it."""
     with Processes(ROOT / ".countersign" / "strangers") as processes:
         system = System(processes)
         try:
-            system.start()
-            for example in ("client.py", "webhooks.py"):
-                check(f"the contract with ops/examples/{example}", [EXAMPLES / example, system.client_file])
+            with parts.part("a fleet, started"):
+                system.start()
+            with parts.part("ops/examples"):
+                for example in ("client.py", "webhooks.py"):
+                    check(f"the contract with ops/examples/{example}", [EXAMPLES / example, system.client_file])
+            with parts.part("docs/reference/openapi.yaml, with Schemathesis"):
+                check_contract(system)
         finally:
             system.stop()
             system.forget()
 
 
-def run(command, environment):
+def run(command, environment, parts):
+    """Runs swift test, and keeps its summary back: it is the last line, behind how long each part took."""
+    if parts.summary:
+        print(parts.summary, end="", flush=True)
+        parts.summary = None
     print(f"Testing ({' '.join(command)}) …", flush=True)
     # In a session of its own, so that one signal stops it with all processes that it has started.
-    tests = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, start_new_session=True)
+    tests = subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+        errors="replace", start_new_session=True)
     try:
+        for line in tests.stdout:
+            if parts.summary:
+                print(parts.summary, end="", flush=True)
+                parts.summary = None
+            if " Test run with " in line:
+                parts.summary = line
+            else:
+                print(line, end="", flush=True)
         return tests.wait()
     except Stopped:
         tests.terminate()
@@ -137,8 +193,12 @@ def run(command, environment):
 
 
 def main():
+    parts = Parts()
     try:
-        status = test(sys.argv[1:])
+        status = test(sys.argv[1:], parts)
+        print(f"\nTime of each part:\n{parts.table()}\n", flush=True)
+        if parts.summary:
+            print(parts.summary, end="", flush=True)
         return status if status >= 0 else 128 - status
     except Failure as failure:
         print(f"\nops/test: {failure}", file=sys.stderr, flush=True)
