@@ -50,7 +50,7 @@ public indirect enum LeaseAnswer: Sendable, Equatable {
 extension PurchaseStore {
   /// Takes the lease on the job's transaction, with a new fencing number.
   ///
-  /// The number is the greater of the last one plus one and Redis' clock in microseconds, so it grows even when Redis
+  /// The number is the greater of the last one plus one and Redis' clock in microseconds. So it grows even when Redis
   /// was wiped (decision 0004). If Redis has lost the synchronization, the script restores it from the job.
   ///
   /// The script takes the first call to Apple out of its budget in the same step: a run that may not call does not

@@ -125,7 +125,7 @@ public struct Delivery: Sendable, Equatable {
   public static func roundOfRecovery(givenUpAt time: Int64) -> String { "\(recovery)\(time)" }
   private static let recovery = "recover-"
 
-  /// Whether somebody has asked for just this event, and so wants it whatever happened to it before.
+  /// Whether somebody has asked for just this event. Then an earlier delivery does not count.
   var isAskedByName: Bool { !round.isEmpty && !round.hasPrefix(Self.recovery) }
 
   private struct Envelope: Decodable {

@@ -11,7 +11,7 @@ extension DeliveryStore {
   /// Takes from the amount that a publisher may ask for, over all gateways.
   ///
   /// - Parameter count: at most ``replaysAtOnce``.
-  /// - Returns: `nil` when there was enough. Otherwise the time until there will be enough, and the script takes nothing.
+  /// - Returns: `nil` when there was enough. Otherwise the time until there will be enough; the script takes nothing.
   public func takeReplays(_ count: Int, publisher: Int64) async throws -> Duration? {
     let reply = try await redis.run(
       .takeReplays, keys: ["replaysKey": keys.replays(publisher)],

@@ -20,7 +20,7 @@ extension WebhookEndpointStore {
     }
   }
 
-  /// Lets an endpoint get events again, whatever disabled it, and gives it the whole time to recover.
+  /// Lets an endpoint get events again, for any reason that disabled it. The endpoint gets the whole time to recover.
   ///
   /// - Parameter isConfigured: whether the endpoint is in the publisher's file. Such an endpoint need not be in Redis.
   /// - Returns: whether there is such an endpoint.

@@ -2,7 +2,7 @@ import EventLoop
 
 /// Lets a job that may have killed its worker run alone.
 ///
-/// A job that crashes its worker takes all jobs beside it along, and each of them looks as guilty as it does. When
+/// A job that crashes its worker takes all jobs beside it along. Each of them looks as guilty as it does. When
 /// such jobs run alone, the innocent ones finish. The guilty one harms no other job until the worker gives it up
 /// (decision 0010).
 @LoopActor

@@ -33,7 +33,7 @@ final class AppPlace: Sendable {
   /// The places where Apple may know a publisher's transactions, the first choice first: every app in production and
   /// then in the sandbox.
   ///
-  /// - Parameter budgetScale: the fleet's budget for each endpoint, as a factor of what Apple allows.
+  /// - Parameter budgetScale: the fleet's budget for each endpoint, as a factor of Apple's limit.
   static func all(of publisher: Publisher, budgetScale: Double) -> [AppPlace] {
     publisher.apps.flatMap { app in
       [AppStoreEnvironment.production, .sandbox].filter { app.environments.contains($0.rawValue) }

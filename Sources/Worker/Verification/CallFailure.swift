@@ -2,7 +2,7 @@ import AppStore
 import Domain
 import HTTP
 
-/// What a call without data means for the attempt.
+/// The meaning of a call without data for the attempt.
 enum CallFailure: Equatable {
   /// Apple does not know the transaction in this place. The next place is asked.
   case unknownHere

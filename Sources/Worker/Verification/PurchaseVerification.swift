@@ -215,7 +215,7 @@ final class PurchaseVerification {
     {
       return hasEndedSince(latest) ? nil : latest
     }
-    // The transaction does not know what came after an upgrade.
+    // The transaction does not show the purchases after an upgrade.
     return transaction.payload.isUpgraded == true ? nil : try purchase(transaction.payload)
   }
 
