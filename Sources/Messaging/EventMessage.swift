@@ -4,16 +4,16 @@ public import Domain
 
 /// An event on the wire: the documented envelope as body, CloudEvents attributes, trace and version as headers.
 public enum EventMessage {
-  /// The fencing number; grows with every synchronization of a transaction, so a consumer can drop what is older.
+  /// The fencing number. It grows with every synchronization of a transaction, so a consumer can drop older events.
   public static let versionHeader = "version"
 
   /// The topic of an event that a publisher asks for to see whether an endpoint works.
   public static let testTopic = "test"
 
-  /// The id of a synchronization's event: the same whoever publishes it and however often.
+  /// The id of a synchronization's event. It is the same for every publisher and every publish.
   ///
-  /// A hash, because the synchronization's id may be the client's and webhook ids must not be anybody's choice
-  /// (Standard Webhooks 1.0.0).
+  /// The id is a hash: the client may choose the synchronization's id, but nobody may choose a webhook id (Standard
+  /// Webhooks 1.0.0).
   public static func id(publisher: Int64, synchronization: String) -> String {
     "evt_" + Hex.encode(SHA256.hash(Array("\(publisher)/\(synchronization)".utf8))[..<16])
   }

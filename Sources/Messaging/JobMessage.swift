@@ -7,17 +7,18 @@ import JSON
 
 /// A job on the wire: the body is the job, the header counts the attempts.
 ///
-/// The message is built anew for each publish, so broker headers such as `x-death`, by which a broker would take a job
-/// that goes round for a cycle and drop it, never come along.
+/// Each publish builds a new message without broker headers such as `x-death`. With them a broker would take a job that
+/// goes round for a cycle, and drop it.
 public enum JobMessage {
   /// The number of the attempt that this delivery asks for, from 1.
   public static let attemptHeader = "countersign-attempt"
-  /// That a delivery of this message ended without an acknowledgement, as when its worker crashes. The broker tells it
-  /// once only: a message that is built anew must carry it on.
+  /// Says that a delivery of this message ended without an acknowledgement, as when its worker crashes.
+  ///
+  /// The broker tells it once only, so a new message must carry it on.
   public static let redeliveredHeader = "countersign-redelivered"
   /// When the wait in delay queues ends, in milliseconds since 1970, where one queue alone does not end it.
   public static let dueHeader = "countersign-due"
-  /// How often a message was put off that could not be looked at.
+  /// How often a message was put off because its reader could not look at it.
   public static let parksHeader = "countersign-parks"
   /// Why a message lies in a dead-letter queue.
   public static let reasonHeader = "countersign-reason"
@@ -37,7 +38,7 @@ public enum JobMessage {
       type: "job", headers: headers, body: job.encoded)
   }
 
-  /// A hash, since a synchronization's id may alone be longer than the 255 bytes that AMQP gives a message's id.
+  /// A hash, since a synchronization's id alone may be longer than the 255 bytes that AMQP gives a message's id.
   private static func id(of job: Job, attempt: Int) -> String {
     let name = Array("\(job.publisherId)/\(job.synchronizationId)".utf8)
     return "job_\(Hex.encode(SHA256.hash(name)[..<16]))_\(attempt)"
@@ -51,7 +52,7 @@ public enum JobMessage {
   /// When the wait of a delivered job ends; `nil` when it is over.
   public static func due(_ delivery: AMQPDelivery) -> Int64? { delivery.properties.headers[dueHeader]?.int }
 
-  /// Why a delivery cannot be run as a job.
+  /// Why a worker cannot run a delivery as a job.
   public enum Unreadable: Error, Equatable {
     /// It is no job, for this reason.
     case malformed(String)
@@ -77,9 +78,9 @@ public enum JobMessage {
     return (job, Int(attempt))
   }
 
-  /// Builds the message that puts a delivery off, to be looked at again; body and headers of ours stay as they are.
+  /// Builds the message that puts a delivery off, for a later look. Body and our own headers stay as they are.
   ///
-  /// - Parameter queue: told how often it was put off before.
+  /// - Parameter queue: chooses the queue from the number of earlier delays.
   public static func putOff(_ delivery: AMQPDelivery, queue: (Int) -> String) -> AMQPMessage {
     let parks = Int(clamping: max(0, delivery.properties.headers[parksHeader]?.int ?? 0))
     var message = copy(delivery, queue: queue(parks))
@@ -89,7 +90,7 @@ public enum JobMessage {
     return message
   }
 
-  /// Builds the message that buries a delivery with its reason; the body stays as it was.
+  /// Builds the message that buries a delivery with its reason. The body stays as it was.
   public static func dead(_ delivery: AMQPDelivery, reason: String, queue: String) -> AMQPMessage {
     var message = copy(delivery, queue: queue)
     message.headers[reasonHeader] = .string(String(reason.prefix(1000)))
@@ -97,7 +98,7 @@ public enum JobMessage {
   }
 
   private static func copy(_ delivery: AMQPDelivery, queue: String) -> AMQPMessage {
-    // Only what we understand is copied: no broker header, and no value of a type that we cannot write.
+    // The copy takes only headers that we understand: no broker header, and no value of a type that we cannot write.
     let headers = delivery.properties.headers.filter { $0.key.hasPrefix("countersign-") && $0.value != .other }
     return AMQPMessage(
       exchange: "", routingKey: queue, messageID: delivery.properties.messageID ?? "dead-\(delivery.tag)",

@@ -2,9 +2,10 @@ public import AMQP
 public import Domain
 import EventLoop
 
-/// The exchanges and queues of the fleet, each argument explicit, since brokers from 3.10 to 4.x have other defaults.
+/// The exchanges and queues of the fleet. Each argument is explicit, since brokers from 3.10 to 4.x have other
+/// defaults.
 ///
-/// Every role declares all of it on every connection: whoever comes first makes it, and a wiped broker gets it back.
+/// Every role declares all of it on every connection: the first role creates it, and a wiped broker gets it back.
 public struct Topology: Sendable {
   /// The first part of all names.
   public let prefix: String
@@ -25,7 +26,7 @@ public struct Topology: Sendable {
   public var events: String { "\(prefix).events" }
   /// Events wait here for a notifier.
   public var deliveries: String { "\(prefix).notifier" }
-  /// Deliveries given up, each with its reason.
+  /// Deliveries that a notifier has given up, each with its reason.
   public var deadDeliveries: String { "\(prefix).notifier.dead" }
 
   /// The queue in which a job waits for one of ``delays``.
@@ -57,14 +58,18 @@ public struct Topology: Sendable {
 
   private static let quorum: [String: AMQPValue] = ["x-queue-type": "quorum"]
 
-  /// A queue of work. The delivery limit only stops messages that kill their consumers again and again; retries are
-  /// counted in a header of ours, since brokers count deliveries in three different ways.
+  /// A queue of work.
+  ///
+  /// The delivery limit only stops messages that kill their consumers again and again. A header of ours counts the
+  /// retries, since brokers count deliveries in three different ways.
   private static func work(deadLettersTo dead: String) -> [String: AMQPValue] {
     quorum.merging(deadLetter(to: dead)) { $1 }.merging(["x-delivery-limit": 50]) { $1 }
   }
 
-  /// A queue that holds every message for one time, and then passes it on. One queue for one delay: a message's own
-  /// time to live would only be looked at when it has come to the head.
+  /// A queue that holds every message for one time, and then passes it on.
+  ///
+  /// Each delay has its own queue: a broker looks at a message's own time to live only when the message reaches the
+  /// head.
   private static func delay(_ time: Duration, then queue: String) -> [String: AMQPValue] {
     quorum.merging(deadLetter(to: queue)) { $1 }
       .merging(["x-message-ttl": .int(Int64(time.wholeMilliseconds))]) { $1 }
