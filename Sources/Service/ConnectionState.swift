@@ -1,24 +1,24 @@
-/// Which changes of a connection are worth a line in the log, decided by value.
+/// Decides by value which changes of a connection are worth a line in the log.
 ///
-/// A connection that cannot be made is tried again many times a minute. One line tells it, and another one only tells
-/// another cause.
+/// A role tries a failed connection again many times a minute. The first failure gets one line. Another line follows
+/// only if the cause changes.
 struct ConnectionState {
-  /// What a line tells.
+  /// The message of a line.
   enum Event: String {
     case lost = "connection lost"
     case failed = "cannot connect"
   }
 
   private var isUp = false
-  /// Why the last try failed; `nil` when there was none since the connection was up.
+  /// Why the last try failed; `nil` when no try has failed since the connection was up.
   private var cause: String?
 
   /// Notes that the connection is up.
   mutating func connected() { (isUp, cause) = (true, nil) }
 
-  /// Notes that the connection has ended, or that none could be made.
+  /// Notes that the connection has ended, or that the role could not make one.
   ///
-  /// - Returns: what to log; `nil` when that was told before.
+  /// - Returns: the line for the log; `nil` when an earlier line told it.
   mutating func ended(_ cause: String) -> Event? {
     if isUp {
       isUp = false

@@ -27,7 +27,7 @@ extension RedisEndpoint {
 }
 
 extension Topology {
-  /// The topology that the configuration asks for, the same for every role.
+  /// The topology of the configuration, the same for every role.
   public init(_ settings: Settings) {
     self.init(prefix: settings.rabbitmq.prefix)
   }

@@ -1,12 +1,13 @@
 import EventLoop
 import Synchronization
 
-/// The time that the fleet goes by: this machine's clock, corrected by Redis' when it is far off.
+/// The fleet's time: this machine's clock, corrected by Redis' clock when it is far off.
 ///
-/// A worker whose clock is wrong would send Apple tokens from the future, misread the time in a 429, and judge a period
-/// that ends now by its own idea of now. Leases need none of this: they live in Redis and go by its clock alone.
+/// Without the correction, a worker with a wrong clock would send Apple tokens from the future. It would misread the
+/// time in a 429, and misjudge a period that ends now. Leases do not need the correction: they live in Redis and
+/// follow its clock alone.
 public final class FleetClock: Sendable {
-  /// Smaller differences are the network's, and the clock's own.
+  /// The network and the clock itself cause smaller differences.
   private static let tolerance: Int64 = 2000
 
   private let local: @Sendable () -> Int64
@@ -21,9 +22,9 @@ public final class FleetClock: Sendable {
   @Sendable
   public func now() -> Int64 { local() + correction.load(ordering: .relaxed) }
 
-  /// Takes note of what Redis' clock said just now.
+  /// Learns the present time of Redis' clock.
   ///
-  /// - Returns: the new correction in milliseconds when it is another than before by more than the tolerance.
+  /// - Returns: the new correction in milliseconds if it differs from the last one by more than the tolerance.
   public func learn(_ redis: Int64) -> Int64? {
     let difference = redis - local()
     let old = correction.load(ordering: .relaxed)

@@ -9,7 +9,7 @@ public struct HealthEndpoints {
   private let metrics: Metrics
   private let checks: [ReadinessCheck]
 
-  /// Creates the endpoints; a role is ready when nothing that it needs is in trouble.
+  /// Creates the endpoints. A role is ready when all checks that it needs pass.
   public init(metrics: Metrics, checks: [ReadinessCheck]) {
     self.metrics = metrics
     self.checks = checks

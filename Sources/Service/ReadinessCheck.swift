@@ -1,15 +1,15 @@
 public import EventLoop
 public import Redis
 
-/// One line of `/readyz`: something that a role works with, and what is wrong with it.
+/// One line of `/readyz`: a server or a part that a role works with, and its trouble.
 @LoopActor
 public struct ReadinessCheck {
   private let name: String
   private let isNeeded: Bool
-  /// What is wrong, empty when it has no name; `nil` when nothing is.
+  /// The trouble, empty when it has no name; `nil` when there is no trouble.
   private let trouble: @LoopActor () -> String?
 
-  /// Creates a check that is passed or not.
+  /// Creates a check that passes or fails without a cause.
   public init(_ name: String, isReady: @escaping @LoopActor () -> Bool) {
     self.init(name, isNeeded: true) { isReady() ? nil : "" }
   }
@@ -20,7 +20,7 @@ public struct ReadinessCheck {
     self.trouble = trouble
   }
 
-  /// Checks whether Redis takes writes; the line of one that does not names the error.
+  /// Checks whether Redis takes writes. If it does not, the line names the error.
   ///
   /// - Parameter isNeeded: whether the role is not ready without Redis.
   public static func redis(_ client: RedisClient, isNeeded: Bool = true) -> ReadinessCheck {

@@ -3,11 +3,11 @@ public import EventLoop
 /// One role of the fleet, from start to stop.
 @LoopActor
 public protocol Role: AnyObject {
-  /// Starts to work; returns when everything is under way, not when it is done.
+  /// Starts to work. Returns when everything is under way, not when it is done.
   ///
-  /// - Throws: what makes the role useless, such as a port in use.
+  /// - Throws: the error that makes the role useless, such as a port in use.
   func start() async throws
 
-  /// Takes no new work, finishes what is in hand within `grace`, hands back the rest, and closes everything.
+  /// Takes no new work, finishes running work within `grace`, hands back the rest, and closes everything.
   func stop(grace: Duration) async
 }

@@ -5,7 +5,7 @@ import Observability
 public import Redis
 
 extension RoleContext {
-  /// Returns what logs and counts the changes of a broker connection.
+  /// Returns a function that logs and counts the changes of a broker connection.
   public func observer(of connection: String) -> @LoopActor (AMQPSession.Change) -> Void {
     let log = ConnectionLog(self, connection)
     return { [self] change in
@@ -19,7 +19,7 @@ extension RoleContext {
     }
   }
 
-  /// Returns a Redis client whose changes are logged and counted.
+  /// Returns a Redis client. The context logs and counts the changes of its connections.
   public func makeRedis() -> RedisClient {
     let log = ConnectionLog(self, "redis")
     setRefusal(nil)
@@ -66,7 +66,7 @@ private final class ConnectionLog {
     context.log.info("connected", ["connection": .string(name)])
   }
 
-  /// Counts each end, and logs it when it is news.
+  /// Counts each end, and logs an end that no earlier line has told.
   func ended(_ error: any Error, _ delay: Duration) {
     context.connectionUp.set(0, name)
     context.connectionLosses.count(name)

@@ -3,7 +3,7 @@ public import Domain
 public import EventLoop
 public import Observability
 
-/// What every role is made with.
+/// The settings and parts that every role shares.
 @LoopActor
 public final class RoleContext {
   public let settings: Settings
@@ -11,11 +11,11 @@ public final class RoleContext {
   public let metrics: Metrics
   /// The publishers of the last good reading.
   public var publishers: Publishers { didSet { publishersRevision += 1 } }
-  /// Grows with each reading of the publishers: what was made of them before is stale.
+  /// Grows with each reading of the publishers. A copy made from an older reading is stale.
   public private(set) var publishersRevision = 0
-  /// The time that the fleet goes by.
+  /// The fleet's time.
   public let clock: FleetClock
-  /// What a test asks for.
+  /// The faults that a test asks for.
   public let faults: TestFaults
   /// Tells milliseconds since 1970.
   public var now: @Sendable () -> Int64 { clock.now }

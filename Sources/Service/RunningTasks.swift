@@ -1,13 +1,13 @@
 public import EventLoop
 
-/// The tasks that a role has in hand, so that it can wait for them when it stops.
+/// The running tasks of a role, so that it can wait for them when it stops.
 @LoopActor
 public final class RunningTasks {
   private var tasks: [Int: Task<Void, Never>] = [:]
   private var next = 0
   private let idle = LoopSignal()
 
-  /// Whether the role stops and takes no more.
+  /// Whether the role stops and takes no more tasks.
   public private(set) var isClosed = false
 
   /// Creates an empty set.
@@ -27,12 +27,12 @@ public final class RunningTasks {
     }
   }
 
-  /// Says that no more is taken.
+  /// Takes no more tasks from now on.
   public func close() { isClosed = true }
 
-  /// Waits until all tasks are done; cancels what is left after `grace` and waits a little more.
+  /// Waits until all tasks are done. After `grace` it cancels the rest and waits a little more.
   ///
-  /// - Returns: how many had to be cancelled.
+  /// - Returns: how many tasks it cancelled.
   @discardableResult
   public func finish(within grace: Duration) async -> Int {
     await wait(atMost: grace)

@@ -2,12 +2,12 @@ import FoundationEssentials
 
 /// Faults that a test asks a role for, by environment variables that no configuration describes.
 public struct TestFaults: Sendable {
-  /// Added to the clock: `COUNTERSIGN_TEST_CLOCK_OFFSET_SECONDS`.
+  /// The offset of the clock: `COUNTERSIGN_TEST_CLOCK_OFFSET_SECONDS`.
   public let clockOffsetMilliseconds: Int64
-  /// A worker ends as by a crash when it runs a job of this transaction: `COUNTERSIGN_TEST_CRASH_TRANSACTION`.
+  /// A worker crashes when it runs a job of this transaction: `COUNTERSIGN_TEST_CRASH_TRANSACTION`.
   public let crashTransaction: String?
 
-  /// Reads what this process was asked for.
+  /// Reads the faults from the environment of this process.
   public init() {
     let environment = ProcessInfo.processInfo.environment
     clockOffsetMilliseconds = (Int64(environment["COUNTERSIGN_TEST_CLOCK_OFFSET_SECONDS"] ?? "") ?? 0) * 1000

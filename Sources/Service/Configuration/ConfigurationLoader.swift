@@ -3,7 +3,7 @@ import Formats
 import FoundationEssentials
 import JSON
 
-/// Reads the configuration file and the publishers' files, and tells every mistake at once.
+/// Reads the configuration file and the publishers' files, and reports all mistakes together.
 public struct ConfigurationLoader: Sendable {
   private let file: String
   private let environment: [ExactText: String]
@@ -18,7 +18,7 @@ public struct ConfigurationLoader: Sendable {
 
   /// Reads the settings.
   ///
-  /// - Parameter users: the roles whose files are looked at besides.
+  /// - Parameter users: the roles whose files the loader checks too.
   /// - Throws: ``ConfigurationError`` with every mistake.
   public func settings(filesOf users: Set<FileUser> = []) throws -> Settings {
     let reader = SettingsReader(
@@ -30,7 +30,7 @@ public struct ConfigurationLoader: Sendable {
     return settings
   }
 
-  /// Says that the value of a key of the configuration file cannot be used, with the file or the variable that it is from.
+  /// Says that a process cannot use the value of a key, and names the file or the variable of the value.
   public func mistake(_ key: String, _ problem: String) -> Mistake {
     let variable = SettingsReader.variable(key)
     return environment[variable.exact] == nil
@@ -67,7 +67,7 @@ public struct ConfigurationLoader: Sendable {
     for (id, group) in groups.sorted(by: { $0.key < $1.key }) {
       mistakes.append(Mistake(source: folder, key: "publisherId", problem: "\(id) stands in \(group.count) files"))
     }
-    // A token that two publishers have would let one act for the other.
+    // If two publishers had the same token, one could act for the other.
     let tokens = publishers.flatMap { publisher in publisher.tokenHashes.map { (hash: $0, publisher: publisher.id) } }
     let holders = Dictionary(grouping: tokens, by: \.hash).values.map { Set($0.map(\.publisher)).sorted() }
     for ids in Set(holders.filter { $0.count > 1 }).sorted(by: { $0.lexicographicallyPrecedes($1) }) {
@@ -88,11 +88,11 @@ public struct ConfigurationLoader: Sendable {
     let all = [reader] + lists.joined()
     for element in lists.joined() { element.noteUnknownKeys() }
     let duplicates = Dictionary(grouping: publisher.webhooks, by: \.id.exact).filter { $0.value.count > 1 }
-    // A missing id has been noted already.
+    // The reader has already noted a missing id.
     for id in duplicates.keys.sorted() where id != "" {
       reader.note("webhooks", "two endpoints have the id \"\(id)\"")
     }
-    // A route knows an app by these two: a second app's key would never be used.
+    // A route knows an app by these two: no call would ever use a second app's key.
     let places = publisher.apps.filter { !$0.bundleId.isEmpty }.flatMap { app in
       app.environments.sorted().map { "\"\(app.bundleId)\" in \($0)" }
     }
@@ -137,7 +137,7 @@ public struct ConfigurationLoader: Sendable {
     return value
   }
 
-  /// Where an editor shows a byte.
+  /// The line and the column that an editor shows for a byte.
   private static func place(_ offset: Int, in bytes: [UInt8]) -> String {
     guard offset < bytes.count else { return "the end" }
     let lines = bytes[..<offset].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

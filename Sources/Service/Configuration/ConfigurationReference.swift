@@ -1,4 +1,4 @@
-/// The reference of all keys, made from the calls that read them.
+/// The reference of all keys, built from the calls that read them.
 public enum ConfigurationReference {
   /// Markdown tables, as they stand in `docs/reference/configuration.md`.
   public static var markdown: String {

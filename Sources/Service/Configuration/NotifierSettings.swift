@@ -3,8 +3,8 @@ public import Transport
 /// The notifier: events in, webhooks out.
 public struct NotifierSettings: Sendable {
   public var listen: ListenAddress
-  /// Deliveries that one process holds; also the prefetch. Much more than what slow endpoints may take, so that they keep
-  /// nobody waiting.
+  /// Deliveries that one process holds; also the prefetch. It is much more than slow endpoints may take, so that they
+  /// delay no other endpoint.
   public var concurrency: Int
   /// Time for one attempt.
   public var timeout: Duration
@@ -12,13 +12,13 @@ public struct NotifierSettings: Sendable {
   public var connectTimeout: Duration
   /// Delay before each further attempt, for endpoints without a schedule of their own.
   public var retrySchedule: [Duration]
-  /// How long an endpoint may fail before it is disabled.
+  /// How long an endpoint may fail before a notifier disables it.
   public var disableAfter: Duration
-  /// How long attempts and events can be read and sent again.
+  /// How long a client can read attempts and events, and ask for them again.
   public var logRetention: Duration
   /// Whether endpoints may be `http://`; for development.
   public var allowsInsecureEndpoints: Bool
-  /// What may be sent to besides the public internet.
+  /// The addresses that are allowed besides the public internet.
   public var addresses: AddressPolicy
   public var caFile: String?
 

@@ -21,7 +21,7 @@ public struct ListenAddress: Sendable, Equatable {
   }
 }
 
-/// How the workers reach Apple, and whom they trust.
+/// The workers' way to Apple, and the certificates that they trust.
 public struct AppStoreSettings: Sendable {
   public var productionURL: String
   public var sandboxURL: String
@@ -35,12 +35,12 @@ public struct AppStoreSettings: Sendable {
   public var maxResponseBytes: Int
   /// Connections to each of Apple's hosts; calls share them by HTTP/2.
   public var maxConnections: Int
-  /// The whole fleet's budget for each app, environment and endpoint, as a factor of what Apple allows.
+  /// The whole fleet's budget for each app, environment and endpoint, as a factor of Apple's limit.
   public var budgetScale: Double
 
   init(_ reader: SettingsReader) {
     func url(_ key: String, _ fallback: String, _ meaning: String) -> String {
-      // It might hold a password.
+      // The URL might hold a password.
       let text = reader.string(key, fallback, meaning, isSecret: true)
       if ServerURL(text)?.scheme != "https" { reader.note(key, "expected an https:// URL") }
       return text.hasSuffix("/") ? String(text.dropLast()) : text
@@ -97,17 +97,17 @@ public struct WorkerSettings: Sendable {
   /// Jobs that run at once; also the prefetch.
   public var concurrency: Int
   public var leaseDuration: Duration
-  /// Delay before each further attempt; when it is used up, the result is `INTERNAL_ERROR`.
+  /// Delay before each further attempt. After the last attempt the result is `INTERNAL_ERROR`.
   public var retrySchedule: [Duration]
-  /// Further attempts when Apple does not know a transaction, which may be new to it.
+  /// Further attempts when Apple does not know a transaction. It may be too new for Apple.
   public var notFoundRetries: Int
   /// How long the next registrations of a transaction need no call to Apple when one has given access.
   public var answerReuse: Duration
-  /// How long a finalized status can be read.
+  /// How long a client can read a finalized status.
   public var statusRetention: Duration
-  /// How often the open synchronizations are looked through for those that no queue holds.
+  /// How often the sweep looks for open synchronizations that no queue holds.
   public var sweepInterval: Duration
-  /// Age at which an open synchronization is looked at by the sweep.
+  /// The age at which the sweep looks at an open synchronization.
   public var sweepAfter: Duration
 
   init(_ reader: SettingsReader) {
@@ -143,12 +143,12 @@ public struct WorkerSettings: Sendable {
 /// The simulator: a stand-in for Apple.
 public struct SimulatorSettings: Sendable {
   public var listen: ListenAddress
-  /// Where it keeps its test PKI and the apps' keys, and where workers find both.
+  /// Where the simulator keeps its test PKI and the apps' keys, and where workers find both.
   public var folder: String
   public var tlsNames: [String]
   /// `bundleId:appAppleId:issuerId:keyId` of each app.
   public var apps: [App]
-  /// Added to every answer.
+  /// The time that the simulator adds to every answer.
   public var latency: Duration
 
   /// An app that the simulator knows.

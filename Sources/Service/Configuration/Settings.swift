@@ -1,7 +1,7 @@
 import Crypto
 import Formats
 
-/// The configuration of one process: every role reads the same file and takes what it needs.
+/// The configuration of one process. Every role reads the same file and takes the settings that it needs.
 public struct Settings: Sendable {
   public var rabbitmq: RabbitMQSettings
   public var redis: RedisSettings
@@ -12,7 +12,7 @@ public struct Settings: Sendable {
   public var simulator: SimulatorSettings
   /// The folder with one file per publisher.
   public var publishersFolder: String
-  /// The least important level that is logged.
+  /// The least important level that the log shows.
   public var logLevel: LogLevel
   /// Time for a role to finish its work after SIGTERM.
   public var shutdownGrace: Duration
@@ -35,14 +35,14 @@ public struct Settings: Sendable {
   }
 }
 
-/// Where the broker is and how its queues are named.
+/// The broker's address and the prefix of its queues.
 public struct RabbitMQSettings: Sendable {
   public var host: String
   public var port: Int
   public var user: String
   public var password: String
   public var virtualHost: String
-  /// Silence after which a connection counts as dead is twice this.
+  /// Half of the silence after which a connection counts as dead.
   public var heartbeat: Duration
   /// First part of every exchange's and queue's name.
   public var prefix: String
@@ -67,7 +67,7 @@ public struct RabbitMQSettings: Sendable {
   }
 }
 
-/// Where Redis is and how its keys are named.
+/// Redis' address and the prefix of its keys.
 public struct RedisSettings: Sendable {
   public var host: String
   public var port: Int
@@ -114,7 +114,7 @@ struct ServerURL {
   var password: String?
   let host: String
   var port: Int?
-  /// What stands after the host, decoded, without the slash.
+  /// The text after the host, decoded, without the slash.
   var path = ""
 
   init?(_ text: String) {
@@ -122,7 +122,7 @@ struct ServerURL {
     scheme = String(text[..<range.lowerBound])
     var rest = text[range.upperBound...]
     if let slash = rest.firstIndex(of: "/") {
-      // A query would otherwise silently become part of a name.
+      // Otherwise a query would silently become part of a name.
       guard !rest[slash...].contains(where: { $0 == "?" || $0 == "#" }) else { return nil }
       guard let path = PercentCoding.decoded(rest[rest.index(after: slash)...]) else { return nil }
       self.path = path

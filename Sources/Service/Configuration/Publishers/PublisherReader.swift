@@ -36,7 +36,7 @@ struct PublisherReader {
     let meaning = "SHA-256 of each accepted publisher token, in hexadecimal."
     return reader.strings(key, [], meaning, isSecret: true).enumerated().compactMap { index, text in
       guard let hash = Hex.decode(text), hash.count == SHA256.size else {
-        // Not shown: it may well be the token.
+        // The mistake does not show the text: it may well be the token.
         reader.note("\(key)[\(index)]", "expected 64 hexadecimal digits, the SHA-256 of a token and not the token")
         return nil
       }
@@ -58,7 +58,7 @@ struct PublisherReader {
       case .none: return nil
       case .hs256:
         guard let secret else { return nil }
-        // RFC 7518, section 3.2: a key of the hash's size or larger must be used.
+        // RFC 7518, section 3.2: a key must have at least the size of the hash.
         if secret.utf8.count < 32 { reader.note("customerTokens.secretFile", "expected at least 32 bytes") }
         return .init(key: .hs256(Array(secret.utf8)), customerClaim: claim)
       case .rs256:
@@ -75,7 +75,7 @@ struct PublisherReader {
   }
 
   private func sandboxAccess() -> SandboxAccess {
-    // No environment variable overrides a key of a publisher's file, so no text needs to be read.
+    // No environment variable overrides a key of a publisher's file, so the form needs no text.
     let form = Form<SandboxAccess>(
       expected: "nobody, everybody or a list of customers, each a whole number from 1", json: Self.sandboxAccess,
       text: { _ in nil })

@@ -1,11 +1,12 @@
 import Formats
 public import Transport
 
-/// Which URLs an endpoint may have, as far as the text tells: where a name leads is looked at when it is connected to.
+/// The URLs that an endpoint may have, as far as the text tells. The notifier checks the addresses of a name when it
+/// connects.
 public struct WebhookAddress: Sendable {
-  /// Whether `http` will do.
+  /// Whether `http` is allowed.
   public let allowsHTTP: Bool
-  /// Which numeric addresses may be connected to.
+  /// The numeric addresses that are allowed.
   public let policy: AddressPolicy
 
   static let maxBytes = 2048
@@ -16,10 +17,11 @@ public struct WebhookAddress: Sendable {
     self.policy = policy
   }
 
-  /// Says what is wrong with a URL, without the URL, which may hold a secret; `nil` when nothing is.
+  /// Says what is wrong with a URL; `nil` when nothing is wrong. The answer leaves out the URL, which may hold a
+  /// secret.
   ///
-  /// Stricter than RFC 3986 where readers of URLs have been known to disagree: the host that is checked here and the
-  /// one that is connected to must not be two.
+  /// The rule is stricter than RFC 3986 where readers of URLs are known to disagree. This code must check the same
+  /// host that the notifier connects to.
   public func defect(of url: String) -> String? {
     guard (1...Self.maxBytes).contains(url.utf8.count) else {
       return "expected a URL of at most \(Self.maxBytes) bytes"
@@ -55,13 +57,13 @@ public struct WebhookAddress: Sendable {
       port = parts.count == 2 ? parts[1] : nil
       if let defect = defect(ofHost: parts[0]) { return defect }
       address = NetworkAddress(parts[0])
-      // 127.1, 0x7f000001 and 2130706433 are addresses to some: the last label of a name is never a number.
+      // Some readers take 127.1, 0x7f000001 and 2130706433 for addresses. The last label of a name is never a number.
       if address == nil, looksNumeric(parts[0]) {
         return "expected an IPv4 address as four numbers, or the name of a host"
       }
     }
     if let port {
-      // No sign, no space: five digits at most.
+      // No sign and no space, and five digits at most.
       guard port.isASCIIDigits(1...5), let number = Int(port), (1...65535).contains(number)
       else { return "expected a port from 1 to 65535" }
     }
@@ -90,7 +92,7 @@ public struct WebhookAddress: Sendable {
     return last.isASCIIDigits(0...Int.max) || last.hasPrefix("0x")
   }
 
-  /// The parts between the dots; one at the end only says that the name is whole.
+  /// The parts between the dots. A dot at the end only says that the name is whole.
   private func labels(_ host: Substring) -> [Substring] {
     var parts = host.split(separator: ".", omittingEmptySubsequences: false)
     if parts.count > 1, parts.last == "" { parts.removeLast() }

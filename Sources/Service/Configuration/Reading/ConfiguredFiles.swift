@@ -1,7 +1,7 @@
 import Crypto
 import FoundationEssentials
 
-/// A role that reads files which the configuration file names, and which it cannot run without.
+/// A role that needs files which the configuration file names. It cannot run without them.
 public enum FileUser: String, CaseIterable, Sendable { case worker, notifier }
 
 extension SettingsReader {
@@ -28,7 +28,7 @@ extension SettingsReader {
     guard (try? Data(contentsOf: URL(filePath: file))) != nil else {
       return note(key, "the file \(file) cannot be read")
     }
-    // As the role itself will read it.
+    // This is how the role itself will read the file.
     if (try? TLSClientContext(caFile: file, applicationProtocols: ["h2"])) == nil {
       note(key, "the file \(file) holds no certificate in PEM")
     }

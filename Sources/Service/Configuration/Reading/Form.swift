@@ -1,10 +1,10 @@
 import JSON
 
-/// How a value may stand in the file, and how in an environment variable, which has nothing but text.
+/// The form of a value in the file, and in an environment variable, which can only hold text.
 struct Form<Value> {
-  /// What a mistake says was expected.
+  /// The expected value, in the words of a mistake.
   let expected: String
-  /// Whether what stands there may be a secret; no mistake shows it.
+  /// Whether the value may be a secret. Then no mistake shows it.
   let isSecret: Bool
   let json: (JSONValue) -> Value?
   let text: (String) -> Value?
@@ -19,7 +19,7 @@ struct Form<Value> {
     self.text = text
   }
 
-  /// A number; in the file a text that spells one is a mistake.
+  /// A number. In the file, a text that spells a number is a mistake.
   init(number expected: String, _ convert: @escaping (Double) -> Value?) {
     self.init(expected: expected) {
       $0.number.flatMap(convert)

@@ -2,7 +2,7 @@ import Formats
 import JSON
 
 extension JSONValue {
-  /// What stands there, in the words of a mistake.
+  /// The kind of the value, in the words of a mistake.
   var kind: String {
     switch self {
     case .null: "null"
@@ -15,7 +15,7 @@ extension JSONValue {
     }
   }
 
-  /// The kind of what stands there, without the content, which may be a secret.
+  /// The kind of the value without its content, which may be a secret.
   var shape: String {
     switch self {
     case .null: "null"

@@ -1,16 +1,16 @@
-/// One thing that is wrong in a configuration, with what was expected instead.
+/// One mistake in a configuration, with the expected value.
 public struct Mistake: Error, Sendable, Equatable, CustomStringConvertible {
   /// The file, or `environment`.
   public let source: String
   /// The key, with dots between the levels.
   public let key: String
-  /// What was found and what was expected.
+  /// The value that was found and the expected one.
   public let problem: String
 
   public var description: String { key.isEmpty ? "\(source): \(problem)" : "\(source): \(key): \(problem)" }
 }
 
-/// Every mistake of a configuration, found in one pass.
+/// All mistakes of a configuration, found in one pass.
 public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
   /// In the order of the keys.
   public let mistakes: [Mistake]
@@ -21,13 +21,13 @@ public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
   public var description: String { mistakes.map(\.description).joined(separator: "\n") }
 }
 
-/// What a key means, for the reference in `docs/reference/configuration.md`.
+/// The meaning of a key, for the reference in `docs/reference/configuration.md`.
 public struct KeyDescription: Sendable, Equatable {
   /// The key, with dots between the levels.
   public let key: String
   /// The environment variable that overrides it; `nil` in publisher files.
   public let variable: String?
-  /// The default as it would be written, or `required`.
+  /// The default as a person would write it, or `required`.
   public let fallback: String
   /// One sentence.
   public let meaning: String

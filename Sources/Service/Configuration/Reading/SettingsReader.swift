@@ -2,7 +2,7 @@ import Formats
 import FoundationEssentials
 import JSON
 
-/// Reads a configuration key by key, notes every mistake and goes on, so that all of them are told at once.
+/// Reads a configuration key by key, notes every mistake and goes on. So one error reports all mistakes.
 ///
 /// The same calls that read a key describe it, so the reference cannot miss one.
 final class SettingsReader {
@@ -16,7 +16,7 @@ final class SettingsReader {
   private var known: Set<String> = []
 
   /// - Parameters:
-  ///   - environment: variables that override keys; `nil` where none do.
+  ///   - environment: variables that override keys; `nil` when no variable can.
   ///   - folder: relative paths in the file start here.
   init(source: String, root: JSONValue, environment: [ExactText: String]?, folder: String) {
     self.source = source
@@ -27,7 +27,7 @@ final class SettingsReader {
 
   // MARK: Kinds of values
 
-  /// - Parameter isSecret: whether what stands there may be a secret, put there by mistake or not; it is never shown.
+  /// - Parameter isSecret: whether the value may be a secret, put there by mistake or not. The reader never shows it.
   func string(_ key: String, _ fallback: String?, _ meaning: String, isSecret: Bool = false) -> String {
     let form = Form(expected: "a string", isSecret: isSecret) {
       $0.string
@@ -90,7 +90,7 @@ final class SettingsReader {
     return read(key, fallback, "`\(fallback.rawValue)`", meaning, form) ?? fallback
   }
 
-  /// A list; in an environment variable its elements stand between commas.
+  /// A list. In an environment variable, commas separate its elements.
   func strings(_ key: String, _ fallback: [String]?, _ meaning: String, isSecret: Bool = false) -> [String] {
     let form = Form<[String]>(expected: "a list of strings", isSecret: isSecret) { value in
       guard case .array(let elements) = value else { return nil }
@@ -122,7 +122,7 @@ final class SettingsReader {
 
   func optionalPath(_ key: String, _ meaning: String) -> String? { optionalString(key, meaning).map(resolve) }
 
-  /// The text of a file that holds a secret, without the line end; the configuration itself never holds one.
+  /// The text of a file that holds a secret, without the line end. The configuration itself never holds a secret.
   func secret(_ key: String, isRequired: Bool, _ meaning: String) -> String? {
     let name =
       isRequired ? string(key, nil, meaning, isSecret: true) : optionalString(key, meaning, isSecret: true) ?? ""
@@ -139,8 +139,10 @@ final class SettingsReader {
     return String(text.reversed().drop { $0.isNewline }.reversed())
   }
 
-  /// Says where a secret's file was looked for. The last part of the path may be the secret itself, put there by mistake, and
-  /// so may all of a path whose folder does not exist.
+  /// Says where the reader looked for a secret's file.
+  ///
+  /// The last part of the path may be the secret itself, put there by mistake. If the folder does not exist, the whole
+  /// path may be the secret.
   private static func unreadable(_ path: String) -> String {
     let folder = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
     let place = FileManager.default.fileExists(atPath: folder) ? "; it was looked for in \(folder)" : ""
@@ -151,7 +153,7 @@ final class SettingsReader {
 
   // MARK: Mistakes
 
-  /// Notes what is wrong with a key, and names the variable when that is where the value came from.
+  /// Notes a mistake of a key, and names the variable if the value came from one.
   func note(_ key: String, _ problem: String) {
     mistakes.append(mistake(key, problem))
   }
@@ -162,12 +164,12 @@ final class SettingsReader {
     return Mistake(source: "environment", key: variable, problem: problem)
   }
 
-  /// Notes every key of the file that nobody has read: a typing error would otherwise be silence.
+  /// Notes every key of the file that no call has read. Otherwise nobody would notice a typing error.
   func noteUnknownKeys(except read: Set<String> = []) {
     known.formUnion(read)
     for (path, value) in leaves(root, []) {
       let key = path.joined(separator: ".")
-      // A key that is written with its dots, in one level, is read by nobody either.
+      // No call reads a key that is written with its dots, in one level, either.
       let isRead = !path.contains { $0.contains(".") } && known.contains { key == $0 || key.hasPrefix($0 + ".") }
       guard !isRead else { continue }
       let isSection = known.contains { $0.hasPrefix(key + ".") }
@@ -184,7 +186,7 @@ final class SettingsReader {
     }
   }
 
-  /// Variables of the scripts and the tests, which a role started by them inherits.
+  /// Variables of the scripts and the tests. A role that they start inherits these.
   private static let foreignVariables = ["COUNTERSIGN_TEST_", "COUNTERSIGN_FIXTURES"]
 
   // MARK: Reading
@@ -216,7 +218,7 @@ final class SettingsReader {
     return members.sorted { $0.key < $1.key }.flatMap { leaves($0.value, path + [$0.key.text]) }
   }
 
-  /// What stands between the commas, without the spaces around it.
+  /// The texts between the commas, without the spaces around them.
   private static func elements(_ text: String) -> [String] {
     text.split(separator: ",").map { element in
       String(element.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
