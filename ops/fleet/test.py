@@ -11,6 +11,7 @@ import time
 from fleet import COUNTERSIGN, ROOT, Failure
 from fleet.build import build
 from fleet.contract import check_contract, prepare
+from fleet.lines import check_lines
 from fleet.processes import Processes, Stopped
 from fleet.system import System
 
@@ -104,6 +105,8 @@ def test(arguments, parts):
             "what the scripts do",
             [sys.executable, "-B", "-m", "unittest", "discover", "--start-directory", "ops/tests"])
         check_imports()
+        print("Checking the length of lines …", flush=True)
+        check_lines()
         check("the format", ["swift", "format", "lint", "--strict", "-r", "Sources", "Tests", "Package.swift"])
     if is_whole or only_contract:
         # This comes before the long parts, since it may need the network.
