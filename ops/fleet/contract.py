@@ -1,4 +1,4 @@
-"""Holds a gateway against docs/reference/openapi.yaml with Schemathesis: requests that fit the file, and requests that do not."""
+"""Compares a gateway with docs/reference/openapi.yaml: Schemathesis sends requests that fit it, and others."""
 import hashlib
 import json
 import os

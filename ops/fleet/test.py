@@ -135,8 +135,8 @@ def test(arguments, parts):
         }
         if options:
             environment["LSAN_OPTIONS"] = f"suppressions={ROOT / 'ops' / 'sanitizers' / 'leaks.txt'}"
-        # One kind after the other. Unit tests keep every core busy, and so do the tests that break fleets. An integration
-        # test beside them would exceed its time limits.
+        # One kind after the other. Unit tests keep every core busy, and so do the tests that break fleets. An
+        # integration test beside them would exceed its time limits.
         kinds = ["UnitTests", "IntegrationTests"] + ([] if options else ["FleetTests"])
         runs = [("swift test", arguments)] if arguments else [(kind, ["--filter", kind + "[.]"]) for kind in kinds]
         for name, run_arguments in runs:

@@ -71,8 +71,8 @@ struct History {
   /// Transactions that could not be registered again at the end, with the answer.
   var stillClaimed: [String: String] = [:]
   var calls: [Call] = []
-  /// The times when the checker itself could not look for a while. Anything that it saw next may have happened at any time
-  /// in between.
+  /// The times when the checker itself could not look for a while. Anything that it saw next may have happened at any
+  /// time in between.
   var stalls: [(time: Int64, milliseconds: Int64)] = []
   var faults: [String] = []
   /// When the sweep first enqueued a synchronization again, in milliseconds since 1970.

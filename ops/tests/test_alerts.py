@@ -1,0 +1,22 @@
+"""The alert rules name metrics that exist, and each one names a runbook."""
+import pathlib
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "ops"))
+
+from fleet import alerts  # noqa: E402
+
+
+class Alerts(unittest.TestCase):
+    def test_every_alert_has_its_metrics_and_its_runbook(self):
+        self.assertEqual(alerts.mistakes(), [])
+
+    def test_an_unknown_metric_is_found(self):
+        rules = "groups:\n- name: made-up\n  rules:\n  - alert: CountersignMadeUp\n    expr: countersign_made_up > 0\n"
+        self.assertNotEqual(alerts.mistakes(rules=rules), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
