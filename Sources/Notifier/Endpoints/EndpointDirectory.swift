@@ -22,7 +22,7 @@ final class EndpointDirectory {
     -> WebhookEndpointStore.Snapshot?
 
   private struct Known {
-    /// `nil` if Redis had no endpoints and no health of this publisher.
+    /// The last snapshot that a reading returned; `nil` before the first one.
     let snapshot: WebhookEndpointStore.Snapshot?
     /// The endpoints of the publisher's file that the reading asked about.
     let configured: [String]

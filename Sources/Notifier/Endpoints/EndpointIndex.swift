@@ -24,8 +24,7 @@ struct EndpointIndex {
   private var byId: [ExactText: Entry] = [:]
   private var byTopic: [ExactText: [Entry]] = [:]
 
-  /// - Parameter snapshot: the endpoints of the API, and the disabled ones of both kinds; `nil` if Redis has no such
-  ///   data.
+  /// - Parameter snapshot: the endpoints of the API, and the disabled ones of both kinds; `nil` if neither is known.
   init(_ configured: [Publisher.WebhookEndpoint], _ snapshot: WebhookEndpointStore.Snapshot?) {
     self.configured = configured
     let disabled = snapshot?.disabled ?? []
