@@ -378,19 +378,7 @@ struct WebhookDeliveryTests {
 
   @Test func `an address that is not allowed is never connected to`() async throws {
     let closed = ["COUNTERSIGN_NOTIFIER_ALLOWED_NETWORKS": "192.0.2.0/24"]
-    // By name: a role refuses to start with a numeric address that is not allowed.
-    let byName = { @LoopActor (fleet: RunningFleet) in
-      try fleet.writePublisher(
-        RunningFleet.publisher,
-        """
-        "apps": [\(RunningFleet.app)], "offers": \(RunningFleet.offers),
-        "webhooks": [
-          {"id": "main", "url": "\(fleet.webhookURL.replacing("127.0.0.1", with: "localhost"))",
-           "secretFile": "../webhook.secret"}
-        ]
-        """)
-    }
-    try await with(overrides: closed, prepare: byName) { (parts) async throws in
+    try await with(overrides: closed, prepare: { try $0.nameEndpoint() }) { (parts) async throws in
       // The publisher's file belongs to the platform team, and is no exception.
       try await parts.fleet.publish(["evt_1"])
       let log = try await parts.log("main") { !$0.isEmpty }

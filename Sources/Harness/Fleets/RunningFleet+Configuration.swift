@@ -30,13 +30,7 @@ extension RunningFleet {
         "shutdownGraceSeconds": 10
       }
       """)
-    try writePublisher(
-      Self.publisher,
-      """
-      "apps": [\(Self.app)], "offers": \(Self.offers), "sandboxAccess": "everybody",
-      "customerTokens": {"algorithm": "HS256", "secretFile": "../jwt.secret"},
-      "webhooks": [{"id": "main", "url": "\(webhookURL)", "secretFile": "../webhook.secret"}]
-      """)
+    try writePublisher(webhookURL: webhookURL)
     try writePublisher(
       Self.openPublisher,
       """
@@ -46,6 +40,23 @@ extension RunningFleet {
     try writePublisher(Self.inactivePublisher, "\"customers\": \"open\"")
     try write("jwt.secret", Self.jwtSecret)
     try write("webhook.secret", "whsec_" + Base64.encode(secret))
+  }
+
+  /// Gives the publisher's endpoint a name instead of a numeric address.
+  ///
+  /// A role refuses to start with a numeric address that `notifier.allowedNetworks` does not admit.
+  public func nameEndpoint() throws {
+    try writePublisher(webhookURL: webhookURL.replacing("127.0.0.1", with: "localhost"))
+  }
+
+  private func writePublisher(webhookURL: String) throws {
+    try writePublisher(
+      Self.publisher,
+      """
+      "apps": [\(Self.app)], "offers": \(Self.offers), "sandboxAccess": "everybody",
+      "customerTokens": {"algorithm": "HS256", "secretFile": "../jwt.secret"},
+      "webhooks": [{"id": "main", "url": "\(webhookURL)", "secretFile": "../webhook.secret"}]
+      """)
   }
 
   /// The only customer of the open publisher whose purchases from the sandbox give access.

@@ -131,7 +131,7 @@ final class JobRun {
     self.lease = lease
   }
 
-  /// Takes the job off the queue as an answer without a lease asks for.
+  /// Handles an answer that is no lease: the job leaves the queue.
   private func leave(_ answer: LeaseAnswer) async {
     switch answer {
     case .taken: break

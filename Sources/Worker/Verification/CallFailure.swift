@@ -21,7 +21,7 @@ enum CallFailure: Equatable {
   ///
   /// - Parameters:
   ///   - hasAnswer: whether the same key was right for the other endpoint a moment ago.
-  ///   - app: the app that the key belongs to.
+  ///   - app: the app that the call was for.
   static func of(
     _ kind: AppStoreAPIError.Kind, in environment: AppStoreEnvironment, for app: Publisher.App, hasAnswer: Bool
   ) -> CallFailure {

@@ -1,5 +1,6 @@
 import Configuration
 import Domain
+import Formats
 import HTTPServer
 import JSON
 import Ledger
