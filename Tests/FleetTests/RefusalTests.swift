@@ -70,7 +70,7 @@ struct RefusalTests {
       }
       let refused = try await fleet.register("1000000000001", id: "a")
       #expect(refused.status == 503)
-      #expect(String(decoding: refused.body, as: UTF8.self).contains("Nothing was kept."))
+      #expect(String(decoding: refused.body, as: UTF8.self).contains("Nothing was kept of this request."))
       #expect(try await fleet.statusAnswer("a").code == 404)
       // There is one loss, of the only connection. The log reports failed attempts to connect once for each cause.
       try await eventually("it tries often") {
@@ -107,7 +107,7 @@ struct RefusalTests {
       do {
         let refused = try await fleet.register("1000000000001", id: "a")
         #expect(refused.status == 503)
-        #expect(String(decoding: refused.body, as: UTF8.self).contains("Nothing was kept."))
+        #expect(String(decoding: refused.body, as: UTF8.self).contains("Nothing was kept of this request."))
         let job =
           #"{"format":1,"synchronizationId":"s","publisherId":1001,"customerId":7,"transactionId":"1000000000002","#
           + #""registeredAt":1}"#

@@ -42,7 +42,9 @@ struct Registration {
       return .problem(.forbidden("The token acts for another customer than cleengCustomerId."))
     }
     guard !caller.publisher.apps.isEmpty else { return .problem(.notActivated) }
-    guard publisher.isReady else { return .problem(.nothingKept("The message broker cannot take jobs now.")) }
+    guard publisher.isReady else {
+      return .problem(.nothingKept("The message broker cannot take jobs now.", isOnlyOne: request.correlationId == nil))
+    }
     let job = Job(
       synchronizationId: request.correlationId ?? newSynchronizationId(), publisherId: caller.publisher.id,
       customerId: request.customerId, transactionId: request.transactionId, ipAddress: request.ipAddress,
@@ -55,7 +57,7 @@ struct Registration {
         sweepAfter: context.settings.worker.sweepAfter)
     } catch {
       log(of: job, trace).warning("claim failed", ["cause": .failure(error)])
-      return .problem(refusal(of: job, error))
+      return .problem(refusal(of: job, error, isOnlyOne: request.correlationId == nil))
     }
     switch claim {
     case .claimed: break
@@ -75,10 +77,8 @@ struct Registration {
       let log = log(of: job, trace)
       log.warning("publish failed", ["cause": .failure(error)])
       let isUndone = await undo(job, log)
-      guard isUndone, let error = error as? AMQPError, error.provesAbsence else {
-        return .problem(.unknownOutcome("The message broker did not confirm the job.", of: job.synchronizationId))
-      }
-      return .problem(.nothingKept("The message broker did not take the job."))
+      return .problem(
+        .notPublished(error, isUndone: isUndone, of: job.synchronizationId, isOnlyOne: request.correlationId == nil))
     }
 
     do {
@@ -105,23 +105,22 @@ struct Registration {
   }
 
   /// The answer to the client after a failed claim.
-  private func refusal(of job: Job, _ error: any Error) -> Problem {
+  private func refusal(of job: Job, _ error: any Error, isOnlyOne: Bool) -> Problem {
     guard let error = error as? RedisError, error.provesAbsence else {
       // The script may have run. Then the claim expires, but the sweep may enqueue the open synchronization before.
       return .unknownOutcome("The store did not answer.", of: job.synchronizationId)
     }
     let problem = Problem.store(error)
-    return problem.status == 503 ? .nothingKept(problem.detail ?? "") : problem
+    return problem.status == 503 ? .nothingKept(problem.detail ?? "", isOnlyOne: isOnlyOne) : problem
   }
 
   /// Removes a claim.
   ///
-  /// - Returns: whether it succeeded. If not, the claim expires, but the sweep may enqueue the open synchronization
-  ///   before.
+  /// - Returns: whether it succeeded. If not, a worker runs an earlier job of the same `Correlation-Id`, or the claim
+  ///   expires and the sweep enqueues the open synchronization.
   private func undo(_ job: Job, _ log: Log) async -> Bool {
     do {
-      try await store.undoClaim(job)
-      return true
+      return try await store.undoClaim(job)
     } catch {
       log.warning("undo failed", ["cause": .failure(error)])
       return false

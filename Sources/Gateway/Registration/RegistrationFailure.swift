@@ -3,7 +3,26 @@ import Redis
 
 extension Problem {
   /// A refused registration that left nothing behind.
-  static func nothingKept(_ cause: String) -> Problem { .unavailable("\(cause) Nothing was kept.") }
+  ///
+  /// - Parameter isOnlyOne: whether the gateway itself made the synchronization's id. A `Correlation-Id` of the client
+  ///   may belong to an earlier request too, whose job may still be on its way to the broker.
+  static func nothingKept(_ cause: String, isOnlyOne: Bool) -> Problem {
+    .unavailable(
+      isOnlyOne
+        ? "\(cause) Nothing was kept."
+        : "\(cause) Nothing was kept of this request. An earlier one with the same Correlation-Id may take effect all "
+          + "the same.")
+  }
+
+  /// A registration whose job the gateway could not publish.
+  ///
+  /// - Parameter isUndone: whether the gateway took the claim back. If not, a worker or the sweep goes on with it.
+  static func notPublished(_ error: any Error, isUndone: Bool, of id: String, isOnlyOne: Bool) -> Problem {
+    guard isUndone, let error = error as? AMQPError, error.provesAbsence else {
+      return .unknownOutcome("The message broker did not confirm the job.", of: id)
+    }
+    return .nothingKept("The message broker did not take the job.", isOnlyOne: isOnlyOne)
+  }
 
   /// A registration with an unknown outcome: it may run although the gateway refused it.
   ///

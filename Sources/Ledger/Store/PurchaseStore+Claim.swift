@@ -57,9 +57,13 @@ extension PurchaseStore {
     ).integer == 1
   }
 
-  /// Takes back the effect of ``claim(_:checksCustomer:sweepAfter:)``, unless a worker has begun already.
-  public func undoClaim(_ job: Job) async throws {
-    _ = try await redis.run(
+  /// Takes back the effect of ``claim(_:checksCustomer:sweepAfter:)``, unless a worker has begun already, or the gateway
+  /// told a repetition of the registration that it runs. In these cases the synchronization stays open, so that the
+  /// sweep enqueues it.
+  ///
+  /// - Returns: whether the effect was taken back.
+  public func undoClaim(_ job: Job) async throws -> Bool {
+    try await redis.run(
       .undoClaim,
       keys: [
         "claimKey": keys.claim(job.publisherId, job.transactionId),
@@ -68,7 +72,8 @@ extension PurchaseStore {
       ],
       arguments: [
         "claim": job.claim.encoded, "member": keys.member(job.publisherId, job.synchronizationId),
-      ])
+      ]
+    ).integer == 1
   }
 
   func encoded(_ job: Job) -> String { String(decoding: job.encoded, as: UTF8.self) }
@@ -91,6 +96,8 @@ extension RedisScript {
     if known[1] then
       if known[1] ~= transaction or known[2] ~= customer then return {'in use'} end
       if known[3] == 'finalized' then return {'replayed'} end
+      -- The client takes this answer for settled: the first request must not take its claim back any more.
+      redis.call('HSET', synchronizationKey, 'repeated', 1)
       return {'held', claim}
     end
     if checksCustomer == '1' then
@@ -125,10 +132,10 @@ extension RedisScript {
     "undo claim", functions: [.newer], keys: ["claimKey", "synchronizationKey", "openKey"],
     arguments: ["claim", "member"],
     """
-    local state = redis.call('HMGET', synchronizationKey, 'status', 'fence', 'recordVersion')
+    local state = redis.call('HMGET', synchronizationKey, 'status', 'fence', 'recordVersion', 'repeated')
     local refusal = newer(synchronizationKey, state[3])
     if refusal then return refusal end
-    if state[1] ~= 'processing' or state[2] then return 0 end
+    if state[1] ~= 'processing' or state[2] or state[4] then return 0 end
     if redis.call('GET', claimKey) == claim then redis.call('DEL', claimKey) end
     redis.call('DEL', synchronizationKey)
     redis.call('ZREM', openKey, member)

@@ -65,7 +65,7 @@ extension RedisScript {
       local state = redis.call('HMGET', key, 'status', 'recordVersion')
       -- A newer record stays among the open ones: the sweep of a newer process knows how to treat it.
       if state[1] == 'finalized' and (state[2] or '1') == '1' then
-        redis.call('HDEL', key, 'job', 'fence', 'held', 'crashes')
+        redis.call('HDEL', key, 'job', 'fence', 'held', 'crashes', 'repeated')
         done[#done + 1] = ARGV[firstMember + number]
       end
     end

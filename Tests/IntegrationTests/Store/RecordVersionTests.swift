@@ -55,7 +55,7 @@ struct RecordVersionTests {
     store("sync:1:s", "status") { _ = try await $0.synchronization(1, "s") },
     store("sync:1:s", "claim") { _ = try await $0.claim(job, checksCustomer: false, sweepAfter: hour) },
     store("sync:1:s", "prolong") { _ = try await $0.prolongClaim(job) },
-    store("sync:1:s", "undo") { try await $0.undoClaim(job) },
+    store("sync:1:s", "undo") { _ = try await $0.undoClaim(job) },
     store("sync:1:s", "lease") { _ = try await $0.takeLease(job, for: hour, sweepAfter: hour) },
     store("sync:1:s", "finalize") {
       _ = try await $0.finalize(job, lease, granted, retention: hour, sweepAfter: hour, route: nil)

@@ -20,7 +20,7 @@ struct RegistrationFailureTests {
   }
 
   @Test func `the client is told which of the two it is, and how to settle it`() {
-    let nothing = Problem.nothingKept("No broker.")
+    let nothing = Problem.nothingKept("No broker.", isOnlyOne: true)
     #expect(nothing.status == 503 && nothing.code == "S0503" && nothing.retryAfter == 2)
     #expect(nothing.detail == "No broker. Nothing was kept." && nothing.instance == nil)
     let unknown = Problem.unknownOutcome("No confirm.", of: "a/b")
@@ -28,6 +28,25 @@ struct RegistrationFailureTests {
     #expect(unknown.detail?.contains("The registration may take effect all the same.") == true)
     #expect(unknown.detail?.hasSuffix("repeat it with Correlation-Id: a/b.") == true)
     #expect(unknown.instance == "/storekit2/purchases/synchronizations/a%2Fb")
+  }
+
+  @Test func `nobody is told that nothing was kept while an earlier request may take effect`() {
+    // The job of an earlier request with the same Correlation-Id may lie in the socket of a broker that is stopped.
+    let repeated = Problem.nothingKept("No broker.", isOnlyOne: false)
+    #expect(
+      repeated.detail
+        == "No broker. Nothing was kept of this request. An earlier one with the same Correlation-Id may take effect all "
+        + "the same.")
+    #expect(repeated.status == 503 && repeated.retryAfter == 2)
+
+    func problem(_ code: AMQPError.Code, isUndone: Bool) -> Problem {
+      .notPublished(
+        AMQPError(code, operation: "publish", target: "t", cause: "c"), isUndone: isUndone, of: "a", isOnlyOne: true)
+    }
+    #expect(problem(.refused, isUndone: true).detail?.hasSuffix("Nothing was kept.") == true)
+    // A worker has begun, or a repetition was told that it runs.
+    #expect(problem(.refused, isUndone: false) == problem(.timeout, isUndone: true))
+    #expect(problem(.refused, isUndone: false).instance == "/storekit2/purchases/synchronizations/a")
   }
 
   @Test func `a store that refuses writes is one to come back to, in a script of Redis 6 too`() {
