@@ -378,7 +378,8 @@ struct WebhookDeliveryTests {
 
   @Test func `an address that is not allowed is never connected to`() async throws {
     let closed = ["COUNTERSIGN_NOTIFIER_ALLOWED_NETWORKS": "192.0.2.0/24"]
-    try await with(overrides: closed, prepare: { try $0.nameEndpoint() }) { (parts) async throws in
+    let byName: @LoopActor (RunningFleet) throws -> Void = { try $0.nameEndpoint() }
+    try await with(overrides: closed, prepare: byName) { (parts) async throws in
       // The publisher's file belongs to the platform team, and is no exception.
       try await parts.fleet.publish(["evt_1"])
       let log = try await parts.log("main") { !$0.isEmpty }

@@ -22,9 +22,9 @@ struct WebhookRebindingTests {
       "COUNTERSIGN_NOTIFIER_CONNECT_TIMEOUT_SECONDS": "1", "COUNTERSIGN_NOTIFIER_RETRY_SCHEDULE_SECONDS": "4",
     ]
     try await WebhookReceiver.with { receiver async throws in
-      try await RunningFleet.with(
-        ["gateway-1", "notifier-1"], overrides: overrides, prepare: { try $0.nameEndpoint() }
-      ) { fleet async throws in
+      let byName: @LoopActor (RunningFleet) throws -> Void = { try $0.nameEndpoint() }
+      let roles = ["gateway-1", "notifier-1"]
+      try await RunningFleet.with(roles, overrides: overrides, prepare: byName) { fleet async throws in
         let api = WebhookAPIClient(fleet: fleet)
         let url = receiver.url("a").replacing("127.0.0.1", with: "rebinding.example")
         let id = try await api.create("\"url\":\"\(url)\"").id
