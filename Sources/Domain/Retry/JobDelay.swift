@@ -11,13 +11,16 @@ public struct JobDelay: Sendable, Equatable {
   /// - Parameter now: milliseconds since 1970.
   public init(_ wait: Duration, now: Int64) {
     let wait = min(max(wait, .milliseconds(1)), Self.longest)
-    let tolerance = max(.seconds(1), wait / 10)
+    let tolerance = Self.tolerance(of: wait)
     // One queue, if its delay is near enough. Otherwise a sum of few: a multiple of the longest delay that fits into
     // the tolerance.
     let near = DelayTiers.all.first { $0 >= wait && $0 <= wait + tolerance }
     self.init(
       whole: near ?? Self.roundUp(wait, to: DelayTiers.longest(within: tolerance) ?? DelayTiers.all[0]), now: now)
   }
+
+  /// How much later than was asked a wait may end: a second or a tenth of it.
+  public static func tolerance(of wait: Duration) -> Duration { max(.seconds(1), wait / 10) }
 
   /// Goes on with a wait; `nil` when it is over.
   ///

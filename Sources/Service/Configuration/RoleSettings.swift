@@ -1,3 +1,4 @@
+import Domain
 import Formats
 import Transport
 
@@ -132,10 +133,12 @@ public struct WorkerSettings: Sendable {
       "worker.sweepAfterSeconds", 120, 0.1...86_400,
       "Age at which an open synchronization that no queue seems to hold is enqueued again.")
     // A copy of a job may wait for the longest delay while the original is finalized, and must find its status.
-    let longest = (retrySchedule.max() ?? .zero) + sweepAfter
+    let retry = retrySchedule.max() ?? .zero
+    let longest = retry + JobDelay.tolerance(of: retry) + sweepAfter
     if statusRetention < longest + .seconds(30) {
       reader.note(
-        "worker.statusRetentionSeconds", "is too short, expected 30 seconds more than the longest retry and the sweep")
+        "worker.statusRetentionSeconds",
+        "is too short, expected 30 seconds more than the longest retry, which may end a tenth later, and the sweep")
     }
   }
 }

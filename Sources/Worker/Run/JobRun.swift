@@ -179,7 +179,9 @@ final class JobRun {
 
   private func retry(_ next: Int, _ wait: Duration, _ cause: RetryCause, _ route: String?) async {
     // A run that the worker only postponed has proven nothing.
-    await release(isRetrying: next > attempt, after: wait, isRun: next > attempt, route: route)
+    // The sweep must not overtake the job: it would begin again with the first attempt, beside this one.
+    let latest = wait + JobDelay.tolerance(of: wait)
+    await release(isRetrying: next > attempt, after: latest, isRun: next > attempt, route: route)
     if next > attempt {
       log.info("retrying", ["cause": .string(cause.rawValue), "delaySeconds": .double(wait.inSeconds)])
     }

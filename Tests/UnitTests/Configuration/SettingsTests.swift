@@ -73,6 +73,19 @@ struct SettingsTests {
 
   // MARK: Mistakes
 
+  /// A copy of a job may wait for the longest delay, a tenth more, and must still find what the original came to.
+  @Test func aStatusOutlivesEveryCopyOfItsJob() throws {
+    func json(_ retention: Int) -> String {
+      #"{"worker": {"retryScheduleSeconds": [6000], "sweepAfterSeconds": 120, "statusRetentionSeconds": \#(retention)}}"#
+    }
+    #expect(try folder.settings(json(6750)).worker.statusRetention == .seconds(6750))
+    #expect(
+      try folder.mistakes(json(6749)) == [
+        "countersign.json: worker.statusRetentionSeconds: is too short, expected 30 seconds more than the longest retry, "
+          + "which may end a tenth later, and the sweep"
+      ])
+  }
+
   @Test func allMistakesAtOnce() throws {
     let mistakes = try folder.mistakes(
       """
