@@ -50,10 +50,13 @@ public struct ConfigurationLoader: Sendable {
       throw single(folder, "publishers.folder", "the folder cannot be read")
     }
     var publishers: [Publisher] = []
+    var files: [Int64: [String]] = [:]
     var mistakes: [Mistake] = []
     for name in names {
       do {
-        publishers.append(try publisher(folder + "/" + name, addresses))
+        let publisher = try publisher(folder + "/" + name, addresses)
+        publishers.append(publisher)
+        files[publisher.id, default: []].append(name)
       } catch let error as ConfigurationError {
         mistakes += error.mistakes
       }
@@ -63,9 +66,9 @@ public struct ConfigurationLoader: Sendable {
         Mistake(source: folder, key: "publishers.folder", problem: "has no .json file, expected one for each publisher")
       )
     }
-    let groups = Dictionary(grouping: publishers, by: \.id).filter { $0.value.count > 1 }
-    for (id, group) in groups.sorted(by: { $0.key < $1.key }) {
-      mistakes.append(Mistake(source: folder, key: "publisherId", problem: "\(id) stands in \(group.count) files"))
+    for (id, names) in files.sorted(by: { $0.key < $1.key }) where names.count > 1 {
+      let problem = "\(id) stands in more than one file: \(names.joined(separator: ", "))"
+      mistakes.append(Mistake(source: folder, key: "publisherId", problem: problem))
     }
     // If two publishers had the same token, one could act for the other.
     let tokens = publishers.flatMap { publisher in publisher.tokenHashes.map { (hash: $0, publisher: publisher.id) } }

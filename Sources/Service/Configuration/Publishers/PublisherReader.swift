@@ -112,9 +112,11 @@ struct PublisherReader {
     let isReleased = reader.bool(
       "released", true,
       "`false`: production's 401 means that it does not know the app yet, and the sandbox is asked.")
+    let before = reader.mistakes.count
     let appAppleId = reader.int(
       "appAppleId", 0, 0...999_999_999_999_999, "The app's Apple id; required for production.")
-    if appAppleId == 0, environments.contains("Production") {
+    // After a mistake the value is 0, too.
+    if appAppleId == 0, environments.contains("Production"), reader.mistakes.count == before {
       reader.note("appAppleId", "is missing, expected the app's Apple id, since environments has Production")
     }
     var key: P256PrivateKey?
