@@ -88,7 +88,7 @@ let package = Package(
     library(
       "Service", "Service", exclude: ["Configuration"],
       [
-        "AMQP", "Configuration", "Domain", "EventLoop", "HTTPServer", "Messaging", "Observability", "Redis", "Store",
+        "AMQP", "Configuration", "Domain", "EventLoop", "HTTPServer", "Messaging", "Observability", "Redis",
       ]),
 
     // The roles.
@@ -96,13 +96,13 @@ let package = Package(
       "Gateway", "Gateway",
       [
         "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTPServer", "JSON", "Ledger",
-        "Messaging", "Observability", "Redis", "Service", "Store", "Transport",
+        "Messaging", "Observability", "Redis", "Service", "Store",
       ]),
     library(
       "Worker", "Worker",
       [
-        "AMQP", "AppStore", "Configuration", "Domain", "EventLoop", "HTTP", "HTTP2", "HTTPClient", "HTTPServer",
-        "JSON", "Messaging", "Observability", "Redis", "Service", "Store",
+        "AMQP", "AppStore", "Configuration", "Domain", "EventLoop", "Formats", "HTTP", "HTTP2", "HTTPClient",
+        "HTTPServer", "JSON", "Messaging", "Observability", "Redis", "Service", "Store",
       ]),
     library(
       "Notifier", "Notifier",
@@ -117,19 +117,19 @@ let package = Package(
     executable(
       "Countersign", "Countersign",
       [
-        "AppStore", "Configuration", "Crypto", "Domain", "EventLoop", "Gateway", "JSON", "Notifier", "Observability",
-        "Service", "Simulator", "Worker",
+        "AppStore", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "Gateway", "JSON", "Notifier",
+        "Observability", "Service", "Simulator", "Worker",
       ]),
 
     // What runs whole fleets: for tests, for ops/chaos, and for ops/bench.
     library(
       "Harness", "Harness/Fleets",
       [
-        "AMQP", "Crypto", "Domain", "EventLoop", "HTTP", "HTTPClient", "HTTPServer", "Messaging", "Redis", "Simulator",
+        "AMQP", "Crypto", "EventLoop", "HTTP", "HTTPClient", "HTTPServer", "Messaging", "Redis", "Simulator",
       ]),
     executable(
       "Chaos", "Harness/Chaos",
-      ["AMQP", "EventLoop", "Formats", "HTTP", "HTTPClient", "Harness", "Messaging", "Observability", "Simulator"]),
+      ["AMQP", "EventLoop", "Formats", "HTTP", "Harness", "Messaging", "Observability", "Simulator"]),
     executable(
       "Benchmarks", "Harness/Benchmarks",
       [
@@ -139,27 +139,25 @@ let package = Package(
 
     // Tests: unit tests need nothing, integration tests real servers, fleet tests whole roles as processes.
     .target(
-      name: "TestSupport", dependencies: ["EventLoop", "Harness"], path: "Tests/Support", swiftSettings: settings),
+      name: "TestSupport", dependencies: ["EventLoop"], path: "Tests/Support", swiftSettings: settings),
     tests(
       "UnitTests",
       [
         "AMQP", "AppStore", "CRabbitMQ", "Chaos", "Configuration", "Crypto", "Domain", "EventLoop", "Formats",
-        "Gateway",
-        "HTTP", "HTTPClient", "HTTPServer", "Harness", "JSON", "Ledger", "Messaging", "Notifier", "Observability",
-        "Redis",
-        "Service", "Simulator", "Store", "TestSupport", "Transport", "Worker",
+        "Gateway", "HTTP", "HTTPServer", "Harness", "JSON", "Ledger", "Messaging", "Notifier", "Observability",
+        "Redis", "Service", "Simulator", "Store", "TestSupport", "Transport", "Worker",
       ]),
     tests(
       "IntegrationTests",
       [
-        "AMQP", "AppStore", "Crypto", "Domain", "EventLoop", "HTTP", "HTTP2", "HTTP2Server", "HTTPClient",
-        "HTTPServer", "Harness", "JSON", "Ledger", "Messaging", "Redis", "Simulator", "Store", "TestSupport",
-        "Transport",
+        "AMQP", "AppStore", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTP2", "HTTP2Server",
+        "HTTPClient", "HTTPServer", "Harness", "JSON", "Ledger", "Messaging", "Redis", "Simulator", "Store",
+        "TestSupport", "Transport",
       ]),
     tests(
       "FleetTests",
       [
-        "AMQP", "Chaos", "Crypto", "EventLoop", "HTTP", "HTTPClient", "HTTPServer", "Harness", "JSON", "Ledger",
+        "AMQP", "Chaos", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPServer", "Harness", "JSON",
         "Messaging", "Redis", "Simulator", "Store", "TestSupport",
       ]),
   ],
