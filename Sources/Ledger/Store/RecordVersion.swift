@@ -14,6 +14,9 @@ public enum RecordVersion {
   public static let field = "recordVersion"
   /// The first word of the error.
   static let word = "NEWER"
+  /// The end of the error, behind the version.
+  static let advice =
+    ", and this process reads 1: update this process, or run it beside newer ones that do the work"
 
   /// Refuses a hash of a newer version.
   ///
@@ -29,8 +32,7 @@ public enum RecordVersion {
     guard version != "1" else { return }
     throw RedisError(
       .reply, operation: operation, target: "Redis",
-      cause: "\(word) \(key) has version \(version), and this process reads 1: "
-        + "update this process, or run it beside newer ones that do the work")
+      cause: "\(word) \(key) has version \(version)\(advice)")
   }
 }
 
@@ -44,7 +46,7 @@ extension LuaFunction {
     local function newer(key, version)
       if version and version ~= '1' then
         return redis.error_reply('\(RecordVersion.word) ' .. key .. ' has version ' .. version
-          .. ', and this process reads 1: update this process, or run it beside newer ones that do the work')
+          .. '\(RecordVersion.advice)')
       end
     end
     local function newerText(key, text) return newer(key, text and string.match(text, '^v(%d+)')) end
