@@ -55,16 +55,17 @@ final class SettingsReader {
   }
 
   func seconds(_ key: String, _ fallback: Double, _ range: ClosedRange<Double>, _ meaning: String) -> Duration {
-    let form = Form<Double>(number: "seconds from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound))") {
-      range.contains($0) ? $0 : nil
-    }
-    let seconds = read(key, fallback, "`\(Self.plain(fallback))`", meaning, form)
-    return .milliseconds(Int64(((seconds ?? fallback) * 1000).rounded()))
+    .milliseconds(Int64((number(key, of: "seconds", fallback, range, meaning) * 1000).rounded()))
   }
 
   func factor(_ key: String, _ fallback: Double, _ range: ClosedRange<Double>, _ meaning: String) -> Double {
-    let form = Form<Double>(number: "a number from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound))")
-    {
+    number(key, of: "a number", fallback, range, meaning)
+  }
+
+  private func number(
+    _ key: String, of kind: String, _ fallback: Double, _ range: ClosedRange<Double>, _ meaning: String
+  ) -> Double {
+    let form = Form<Double>(number: "\(kind) from \(Self.plain(range.lowerBound)) to \(Self.plain(range.upperBound))") {
       range.contains($0) ? $0 : nil
     }
     return read(key, fallback, "`\(Self.plain(fallback))`", meaning, form) ?? fallback
