@@ -27,11 +27,6 @@ final class NotifierMetrics {
   let dead: Counter
   let redeliveries: Counter
 
-  /// The causes of a delay, as `EndpointRun` and `DeliveryRun` name them.
-  private static let putOffCauses = [
-    "busy", "share", "concurrency", "rate", "copy", "store", "publisher", "newer_format",
-  ]
-
   init(_ metrics: Metrics, inFlight: @escaping @LoopActor () -> Double) {
     metrics.gauge("countersign_deliveries_in_flight", "Events that are being delivered now.", read: inFlight)
     attempts = metrics.counter(
@@ -47,7 +42,7 @@ final class NotifierMetrics {
       buckets: Histogram.ageBuckets)
     putOff = metrics.counter(
       "countersign_webhook_deliveries_put_off_total", "Deliveries that went back to wait without an attempt, by cause.",
-      labels: ["cause"], known: Self.putOffCauses.map { [$0] })
+      labels: ["cause"], known: PutOffCause.allCases.map { [$0.rawValue] })
     disabled = metrics.counter(
       "countersign_webhook_endpoints_disabled_total", "Endpoints that were disabled, by reason.", labels: ["reason"],
       known: EndpointHealth.Reason.allCases.map { [$0.rawValue] })

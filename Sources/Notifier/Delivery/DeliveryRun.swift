@@ -5,9 +5,7 @@ import EventLoop
 import Ledger
 import Messaging
 import Observability
-import Redis
 import Service
-import Store
 
 /// Delivers one event from the queue to its endpoints. If an endpoint does not get it now, that endpoint gets a
 /// delivery of its own.
@@ -85,7 +83,7 @@ final class DeliveryRun {
 
   /// Delays an event, because the notifier could not find out its endpoints.
   private func putOff(_ delivery: Delivery, _ cause: any Error) async -> Bool {
-    notifier.metrics.putOff.count((cause as? RedisError)?.isNewerRecord == true ? "newer_format" : "store")
+    notifier.metrics.putOff.count(PutOffCause(cause).rawValue)
     context.log.warning("delivery put off", ["eventId": .string(delivery.eventId), "cause": .failure(cause)])
     let now = context.now()
     var later = delivery
@@ -154,7 +152,7 @@ final class DeliveryRun {
       return await notifier.bury(message, .publisherUnknown, log)
     }
     let delay = schedule[delivery.misses]
-    notifier.metrics.putOff.count("publisher")
+    notifier.metrics.putOff.count(PutOffCause.publisher.rawValue)
     log.warning("delivery put off", ["cause": .string(cause), "delaySeconds": .double(delay.inSeconds)])
     let now = context.now()
     var next = delivery

@@ -47,7 +47,7 @@ final class EndpointRun {
     case .handBack: return false
     case .park(let parked):
       let wait = parked.waited + (parked.isOfEndpoint ? parked.time : .zero)
-      return await putOff(parked.time, parked.isOfEndpoint ? "busy" : "share", waited: wait)
+      return await putOff(parked.time, parked.isOfEndpoint ? .busy : .share, waited: wait)
     case .go(let pass): return await begin(pass)
     }
   }
@@ -60,14 +60,14 @@ final class EndpointRun {
     } catch let error as RedisError where error.isNewerRecord {
       log.warning("a newer notifier keeps the record of the attempt", ["cause": .failure(error)])
       notifier.lanes.abort(pass)
-      return await putOff(DeliveryDelay.parking(delivery.parks), "newer_format")
+      return await putOff(DeliveryDelay.parking(delivery.parks), .newerFormat)
     } catch {
       // Without Redis the notifier still delivers, unless the endpoint was disabled or has a rate. Two promises then
       // suffer: each process counts `maxConcurrency` by itself, and the notifier misses a deletion of the last second.
       log.warning("Redis could not be asked for the attempt", ["cause": .failure(error)])
       if endpoint.maxPerSecond == nil, !wasDisabled { return await attempt(pass) }
       notifier.lanes.abort(pass)
-      return await putOff(DeliveryDelay.parking(delivery.parks), "store")
+      return await putOff(DeliveryDelay.parking(delivery.parks), .store)
     }
     // A late answer carries an old time.
     if ContinuousClock.now - start < .seconds(1), let correction = context.clock.learn(beginning.now) {
@@ -83,9 +83,9 @@ final class EndpointRun {
     guard await announce(beginning.unannounced) else { return false }
     switch beginning.permission {
     case .go, .superseded: return true
-    case .full: return await putOff(parking, "concurrency", waited: pass.waited + parking)
-    case .underWay: return await putOff(parking, "copy")
-    case .planned(let time): return await putOff(time, "rate", isPlanned: true, waited: pass.waited + time)
+    case .full: return await putOff(parking, .concurrency, waited: pass.waited + parking)
+    case .underWay: return await putOff(parking, .copy)
+    case .planned(let time): return await putOff(time, .rate, isPlanned: true, waited: pass.waited + time)
     case .made(let outcome, let nextAt):
       log.info("made before", ["outcome": .string(outcome.rawValue)])
       return await follow(outcome, nextAt, reason: "attempt \(delivery.attempt) was the last")
@@ -124,7 +124,7 @@ final class EndpointRun {
       number: delivery.attempt, time: context.now(), error: "the endpoint is disabled", outcome: .skipped)
     // Without the record, nobody would deliver the event later. So the notifier skips it once more, later.
     return await record(skipped, isGone: false, mustBeKept: true)
-      ? await follow(.skipped, nil, reason: "") : await putOff(DeliveryDelay.parking(delivery.parks), "store")
+      ? await follow(.skipped, nil, reason: "") : await putOff(DeliveryDelay.parking(delivery.parks), .store)
   }
 
   /// Records an attempt. If the attempt disabled the endpoint, publishes the event about that.
@@ -183,16 +183,16 @@ final class EndpointRun {
   ///   - isPlanned: whether the endpoint's rate has room at that time.
   ///   - waited: the part of the delay that the endpoint itself causes.
   private func putOff(
-    _ time: Duration, _ cause: String, isPlanned: Bool = false, waited: Duration = .zero
+    _ time: Duration, _ cause: PutOffCause, isPlanned: Bool = false, waited: Duration = .zero
   ) async -> Bool {
-    notifier.metrics.putOff.count(cause)
+    notifier.metrics.putOff.count(cause.rawValue)
     let now = context.now()
     var later = addressed
     later.due = now + Int64(time.wholeMilliseconds)
     later.isPlanned = isPlanned
     later.waited += Int64(waited.wholeMilliseconds)
     later.parks += isPlanned ? 0 : 1
-    log.debug("delivery put off", ["cause": .string(cause), "delaySeconds": .double(time.inSeconds)])
+    log.debug("delivery put off", ["cause": .string(cause.rawValue), "delaySeconds": .double(time.inSeconds)])
     return await notifier.enqueue(later, now: now, log)
   }
 

@@ -1,0 +1,25 @@
+import Redis
+import Store
+
+/// The reason why a delivery goes back to wait without an attempt.
+enum PutOffCause: String, CaseIterable {
+  /// The endpoint has no free place in this process.
+  case busy
+  /// The endpoint's publisher has no free place in this process.
+  case share
+  /// The endpoint has `maxConcurrency` attempts under way in the fleet.
+  case concurrency
+  /// The endpoint's `maxPerSecond` is used up.
+  case rate
+  /// Another process makes the same attempt now.
+  case copy
+  /// Redis cannot be reached.
+  case store
+  /// The publisher is in no file yet.
+  case publisher
+  /// A newer notifier wrote a record that this one cannot read.
+  case newerFormat = "newer_format"
+
+  /// Sorts an error of the store.
+  init(_ error: any Error) { self = (error as? RedisError)?.isNewerRecord == true ? .newerFormat : .store }
+}
