@@ -49,9 +49,9 @@ extension Route {
     Route(.get, "/\(name)", under: nil, "health", .anyone { $0.health($1) })
   }
 
-  private typealias GatewayMethod =
+  fileprivate typealias GatewayMethod =
     @LoopActor @Sendable (Gateway) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
-  private typealias WebhookMethod =
+  fileprivate typealias WebhookMethod =
     @LoopActor @Sendable (WebhookAPI) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
 
   private static func customer(_ method: Method, _ answer: @escaping GatewayMethod) -> Route {
@@ -71,24 +71,15 @@ extension Route {
 }
 
 extension Route.Access {
-  fileprivate static func publisherOrCustomer(
-    _ answer: @escaping @LoopActor @Sendable (Gateway) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
-  ) -> Self {
+  fileprivate static func publisherOrCustomer(_ answer: @escaping Route.GatewayMethod) -> Self {
     .publisherOrCustomer { gateway, call throws(Problem) in try await answer(gateway)(call) }
   }
 
-  fileprivate static func publisher(
-    _ answer: @escaping @LoopActor @Sendable (Gateway) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
-  ) -> Self {
+  fileprivate static func publisher(_ answer: @escaping Route.GatewayMethod) -> Self {
     .publisher { gateway, call throws(Problem) in try await answer(gateway)(call) }
   }
 
-  fileprivate static func publisher(
-    _ answer:
-      @escaping @LoopActor @Sendable (WebhookAPI) ->
-      @LoopActor (Call) async throws(Problem)
-      -> HTTPServerResponse
-  ) -> Self {
+  fileprivate static func publisher(_ answer: @escaping Route.WebhookMethod) -> Self {
     .publisher { gateway, call throws(Problem) in try await answer(gateway.webhooks(for: call.caller))(call) }
   }
 }
