@@ -28,7 +28,7 @@ def check_lines(folders=("Sources", "Tests", "ops", "docs"), root=ROOT):
 def long_lines(path):
     """The numbers of a file's lines that are too long."""
     judge = {".swift": swift_comments, ".md": markdown, ".py": every_line}.get(path.suffix)
-    if judge is None and is_python(path):
+    if judge is None and is_script(path, b"python3"):
         judge = every_line
     if judge is None:
         return []
@@ -37,10 +37,11 @@ def long_lines(path):
             if len(line.rstrip()) > COLUMNS and "://" not in line and not line.lstrip().startswith("|")]
 
 
-def is_python(path):
+def is_script(path, language):
+    """Whether the first line of a file names the program that runs it, such as `python3`."""
     with path.open("rb") as file:
         first = file.readline(80)
-    return first.startswith(b"#!") and b"python3" in first
+    return first.startswith(b"#!") and language in first
 
 
 def every_line(lines):

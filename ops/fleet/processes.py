@@ -65,8 +65,7 @@ class Process:
         if status is None:
             return None
         how = f"was ended by {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
-        last = pathlib.Path(self.log).read_text(errors="replace").splitlines()[-8:]
-        return "\n    ".join([f"{self.name} {how}; the end of {shown(self.log)}:"] + last)
+        return with_end_of_log(f"{self.name} {how}", self.log)
 
 
 class Server:
@@ -81,8 +80,12 @@ class Server:
         """Says that the server has ended, with the end of its log; `None` while it runs."""
         if self.start and started(self.pid) == self.start:
             return None
-        last = pathlib.Path(self.log).read_text(errors="replace").splitlines()[-8:]
-        return "\n    ".join([f"{self.name} (pid {self.pid}) has ended; the end of {shown(self.log)}:"] + last)
+        return with_end_of_log(f"{self.name} (pid {self.pid}) has ended", self.log)
+
+
+def with_end_of_log(what, log):
+    last = pathlib.Path(log).read_text(errors="replace").splitlines()[-8:]
+    return "\n    ".join([f"{what}; the end of {shown(log)}:"] + last)
 
 
 class Processes:

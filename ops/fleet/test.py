@@ -11,7 +11,7 @@ import time
 from fleet import COUNTERSIGN, ROOT, Failure
 from fleet.build import build
 from fleet.contract import check_contract, prepare
-from fleet.lines import check_lines
+from fleet.lines import check_lines, is_script
 from fleet.processes import Processes, Stopped
 from fleet.system import System
 
@@ -53,13 +53,12 @@ def check_scripts():
     mistakes = []
     with tempfile.TemporaryDirectory() as scratch:
         for path in sorted(path for path in (ROOT / "ops").rglob("*") if path.is_file()):
-            first = path.open("rb").readline(80)
-            if path.suffix == ".py" or first.startswith(b"#!") and b"python3" in first:
+            if path.suffix == ".py" or is_script(path, b"python3"):
                 try:
                     py_compile.compile(str(path), cfile=str(pathlib.Path(scratch) / "compiled"), doraise=True)
                 except py_compile.PyCompileError as error:
                     mistakes.append(error.msg)
-            elif first.startswith(b"#!") and b"bash" in first:
+            elif is_script(path, b"bash"):
                 run = subprocess.run(["bash", "-n", path], capture_output=True, text=True)
                 if run.returncode != 0:
                     mistakes.append(run.stderr)
