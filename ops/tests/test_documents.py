@@ -10,6 +10,13 @@ sys.path.insert(0, str(ROOT / "ops"))
 from fleet import documents  # noqa: E402
 
 
+class Readme(unittest.TestCase):
+    def test_it_is_short(self):
+        lines = (ROOT / "README.md").read_text().splitlines()
+        self.assertLessEqual(len(lines), 150)
+        self.assertEqual([line for line in lines if len(line) > 120], [])
+
+
 class Links(unittest.TestCase):
     def test_no_document_has_a_broken_link(self):
         self.assertEqual(documents.mistakes(), [])
