@@ -32,10 +32,7 @@ public struct ConfigurationLoader: Sendable {
 
   /// Says that a process cannot use the value of a key, and names the file or the variable of the value.
   public func mistake(_ key: String, _ problem: String) -> Mistake {
-    let variable = SettingsReader.variable(key)
-    return environment[variable.exact] == nil
-      ? Mistake(source: file, key: key, problem: problem)
-      : Mistake(source: "environment", key: variable, problem: problem)
+    Mistake(of: key, in: file, overriddenBy: environment, problem)
   }
 
   /// Reads every `*.json` in the publishers' folder.

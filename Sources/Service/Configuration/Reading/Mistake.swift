@@ -1,3 +1,5 @@
+import Formats
+
 /// One mistake in a configuration, with the expected value.
 public struct Mistake: Error, Sendable, Equatable, CustomStringConvertible {
   /// The file, or `environment`.
@@ -8,6 +10,16 @@ public struct Mistake: Error, Sendable, Equatable, CustomStringConvertible {
   public let problem: String
 
   public var description: String { key.isEmpty ? "\(source): \(problem)" : "\(source): \(key): \(problem)" }
+}
+
+extension Mistake {
+  /// Names the variable in place of the key if the value came from one.
+  init(of key: String, in file: String, overriddenBy environment: [ExactText: String], _ problem: String) {
+    let variable = SettingsReader.variable(key)
+    let isOverridden = environment[variable.exact] != nil
+    self.init(
+      source: isOverridden ? "environment" : file, key: isOverridden ? variable : key, problem: problem)
+  }
 }
 
 /// All mistakes of a configuration, found in one pass.

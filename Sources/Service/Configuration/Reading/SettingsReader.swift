@@ -156,13 +156,7 @@ final class SettingsReader {
 
   /// Notes a mistake of a key, and names the variable if the value came from one.
   func note(_ key: String, _ problem: String) {
-    mistakes.append(mistake(key, problem))
-  }
-
-  private func mistake(_ key: String, _ problem: String) -> Mistake {
-    let variable = Self.variable(key)
-    guard environment?[variable.exact] != nil else { return Mistake(source: source, key: key, problem: problem) }
-    return Mistake(source: "environment", key: variable, problem: problem)
+    mistakes.append(Mistake(of: key, in: source, overriddenBy: environment ?? [:], problem))
   }
 
   /// Notes every key of the file that no call has read. Otherwise nobody would notice a typing error.
