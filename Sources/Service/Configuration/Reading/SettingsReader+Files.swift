@@ -1,9 +1,6 @@
 import Crypto
 import FoundationEssentials
 
-/// A role that needs files which the configuration file names. It cannot run without them.
-public enum FileUser: String, CaseIterable, Sendable { case worker, notifier }
-
 extension SettingsReader {
   /// Notes the files that roles would refuse, or that would make each of their calls fail.
   func noteUnusableFiles(of settings: Settings, for users: Set<FileUser>) {
