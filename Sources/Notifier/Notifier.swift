@@ -39,7 +39,7 @@ public final class Notifier: Role {
     self.context = context
     let topology = Topology(settings)
     self.topology = topology
-    client = HTTPClient(HTTPClient.Configuration(settings.notifier))
+    client = HTTPClient(HTTPClientConfiguration(settings.notifier))
     redis = context.makeRedis()
     store = DeliveryStore(redis, prefix: settings.redis.prefix)
     let endpoints = WebhookEndpointStore(redis, prefix: settings.redis.prefix)
@@ -130,7 +130,7 @@ public final class Notifier: Role {
   }
 }
 
-extension HTTPClient.Configuration {
+extension HTTPClientConfiguration {
   /// The HTTP client's settings for webhooks: only to addresses that the platform team allows, and as many connections
   /// as the lanes ask for.
   fileprivate init(_ settings: NotifierSettings) {

@@ -53,7 +53,7 @@ public final class Worker: Role {
         observe(change)
         if case .lost = change { losses.handler?() }
       }, declare: declare)
-    var clientConfiguration = HTTPClient.Configuration()
+    var clientConfiguration = HTTPClientConfiguration()
     clientConfiguration.caFile = settings.appStore.caFile
     clientConfiguration.maxConnectionsPerHost = settings.appStore.maxConnections
     client = HTTP2Client(clientConfiguration, fallback: HTTPClient(clientConfiguration))

@@ -109,7 +109,7 @@ struct WebhookBenchmarks {
 
   /// The floor of HTTP: posts bodies of the same size with libcurl, over kept-alive connections.
   func post(_ count: Int, receiver: Int, concurrency: Int) async throws -> [String: Double] {
-    var configuration = HTTPClient.Configuration()
+    var configuration = HTTPClientConfiguration()
     configuration.allowsPlainHTTP = true
     configuration.awaitsMultiplexing = false
     configuration.maxConnectionsPerHost = concurrency

@@ -104,7 +104,7 @@ public final class RunningFleet {
     folder = FileManager.default.temporaryDirectory.path + "/countersign-\(prefix)"
     try FileManager.default.createDirectory(atPath: folder + "/publishers", withIntermediateDirectories: true)
     secret = try secureRandomBytes(32)
-    var configuration = HTTPClient.Configuration.patient
+    var configuration = HTTPClientConfiguration.patient
     configuration.allowsPlainHTTP = true
     configuration.maxConnectionsPerHost = 50
     client = HTTPClient(configuration)

@@ -5,16 +5,13 @@ public import HTTP
 /// An HTTP client over libcurl's multi interface, on the process's loop: HTTP/2, multiplexed, connections reused.
 @LoopActor
 public final class HTTPClient: HTTPSender {
-  /// The limits of one client, and the authorities that it trusts.
-  public typealias Configuration = HTTPClientConfiguration
-
   /// How many connections stay open after use; each takes some 40 KiB with TLS.
   ///
   /// libcurl's own limit is four for each request under way. With it, each of a hundred hosts that get a request now
   /// and then would cost a handshake every time.
   private static let keptConnections = 256
 
-  private let configuration: Configuration
+  private let configuration: HTTPClientConfiguration
   private var multi: UnsafeMutableRawPointer?
   private var timer: LoopTimer?
   private var transfers: [UnsafeMutableRawPointer: Transfer] = [:]
@@ -24,7 +21,7 @@ public final class HTTPClient: HTTPSender {
   private var watchers: [Int32: DescriptorWatcher] = [:]
 
   /// Creates a client that is ready for requests.
-  public init(_ configuration: Configuration = Configuration()) {
+  public init(_ configuration: HTTPClientConfiguration = HTTPClientConfiguration()) {
     self.configuration = configuration
     // The call is not thread-safe in itself, but only the loop makes it. A second call only counts.
     curl_global_init(Int(CURL_GLOBAL_ALL))

@@ -9,7 +9,7 @@ import HTTP
 @LoopActor
 final class Transfer {
   let easy: UnsafeMutableRawPointer
-  private let configuration: HTTPClient.Configuration
+  private let configuration: HTTPClientConfiguration
   private let errorText: UnsafeMutablePointer<CChar>
   private var headerList: UnsafeMutablePointer<curl_slist>?
   /// The number of the client's request that it serves.
@@ -29,7 +29,7 @@ final class Transfer {
   private var waiter: CheckedContinuation<HTTPClientResponse, any Error>?
 
   /// - Throws: ``HTTPClientError`` without memory for a handle.
-  init(_ configuration: HTTPClient.Configuration) throws(HTTPClientError) {
+  init(_ configuration: HTTPClientConfiguration) throws(HTTPClientError) {
     guard let easy = curl_easy_init() else {
       throw HTTPClientError(code: .invalidRequest, target: "new request", cause: "out of memory")
     }

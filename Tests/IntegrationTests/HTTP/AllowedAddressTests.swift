@@ -27,7 +27,7 @@ struct AllowedAddressTests {
     _ body: @LoopActor (HTTPClient, HTTPServer) async throws -> Void
   ) async throws {
     let server = try HTTPServer(HTTPServer.Configuration()) { _ in .text(200, String(repeating: "x", count: 1000)) }
-    var configuration = HTTPClient.Configuration.patient
+    var configuration = HTTPClientConfiguration.patient
     configuration.allowsPlainHTTP = true
     configuration.keepsConnections = false
     configuration.allowsAddress = allows.address

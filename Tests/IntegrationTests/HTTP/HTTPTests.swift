@@ -16,7 +16,7 @@ struct HTTPTests {
     _ body: @LoopActor (HTTPClient, String) async throws -> Void
   ) async throws {
     let server = try HTTPServer(configuration, handler: handler)
-    var clientConfiguration = HTTPClient.Configuration.patient
+    var clientConfiguration = HTTPClientConfiguration.patient
     clientConfiguration.allowsPlainHTTP = true
     clientConfiguration.maxConnectionsPerHost = 20
     let client = HTTPClient(clientConfiguration)
@@ -216,7 +216,7 @@ struct HTTPTests {
     try await with(configuration, handler: Self.echo) { _, base in
       var clients: [HTTPClient] = []
       for _ in 0..<40 {
-        var own = HTTPClient.Configuration.patient
+        var own = HTTPClientConfiguration.patient
         own.allowsPlainHTTP = true
         clients.append(HTTPClient(own))
       }
@@ -242,7 +242,7 @@ struct HTTPTests {
     keeping.idleTimeout = .seconds(600)
     for _ in 0..<30 { servers.append(try HTTPServer(keeping, handler: Self.echo)) }
     let opened = Atomic(0)
-    var configuration = HTTPClient.Configuration.patient
+    var configuration = HTTPClientConfiguration.patient
     configuration.allowsPlainHTTP = true
     // The client calls this each time it opens a socket.
     configuration.allowsAddress = { _ in

@@ -60,7 +60,7 @@ final class RunningHTTP2Server {
       return Self.answer(request)
     }
     try await server.start()
-    var configuration = HTTPClient.Configuration.patient
+    var configuration = HTTPClientConfiguration.patient
     configuration.caFile = "\(folder)/ca.pem"
     client =
       kind == .libcurl ? HTTPClient(configuration) : HTTP2Client(configuration, fallback: HTTPClient(configuration))
@@ -120,7 +120,7 @@ final class RunningHTTP2Server {
 
   /// Another client that trusts the server.
   func client(connections: Int) -> HTTP2Client {
-    var configuration = HTTPClient.Configuration.patient
+    var configuration = HTTPClientConfiguration.patient
     configuration.caFile = "\(folder)/ca.pem"
     configuration.maxConnectionsPerHost = connections
     return HTTP2Client(configuration, fallback: HTTPClient(configuration))

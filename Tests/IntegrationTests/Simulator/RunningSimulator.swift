@@ -26,7 +26,7 @@ final class RunningSimulator {
     self.folder = folder
     simulator = try Simulator(Simulator.Configuration(folder: folder, apps: [Self.app, Self.otherApp]))
     try await simulator.start()
-    var configuration = HTTPClient.Configuration.patient
+    var configuration = HTTPClientConfiguration.patient
     configuration.caFile = "\(folder)/tls-ca.pem"
     client = HTTPClient(configuration)
     key = try P256PrivateKey(pem: String(decoding: bytes("\(folder)/AuthKey_\(Self.app.keyId).p8"), as: UTF8.self))

@@ -1,10 +1,9 @@
 public import HTTP
-public import HTTPClient
 
-extension HTTPClient.Configuration {
+extension HTTPClientConfiguration {
   /// The configuration of a test's own client: it waits for a connection as long as a busy machine may need.
-  public static var patient: HTTPClient.Configuration {
-    var configuration = HTTPClient.Configuration()
+  public static var patient: HTTPClientConfiguration {
+    var configuration = HTTPClientConfiguration()
     configuration.connectTimeout = .seconds(30)
     return configuration
   }
