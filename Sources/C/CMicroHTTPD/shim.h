@@ -4,7 +4,9 @@
 // MHD_start_daemon is variadic, which Swift cannot call. The daemon gets no thread: it is run by the event loop, which
 // watches its epoll descriptor. Nor does it listen: connections are given to it.
 static inline struct MHD_Daemon *countersign_mhd_start(unsigned int connections, unsigned int idle_seconds,
-                                                       size_t connection_memory, MHD_AccessHandlerCallback handler,
+                                                       size_t connection_memory,
+                                                       void *(*target)(void *, const char *, struct MHD_Connection *),
+                                                       MHD_AccessHandlerCallback handler,
                                                        MHD_RequestCompletedCallback completed,
                                                        MHD_NotifyConnectionCallback connection,
                                                        size_t (*unescape)(void *, struct MHD_Connection *, char *),
@@ -13,7 +15,8 @@ static inline struct MHD_Daemon *countersign_mhd_start(unsigned int connections,
                           context, MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_TIMEOUT,
                           idle_seconds, MHD_OPTION_CONNECTION_MEMORY_LIMIT, connection_memory,
                           MHD_OPTION_NOTIFY_COMPLETED, completed, context, MHD_OPTION_NOTIFY_CONNECTION, connection,
-                          context, MHD_OPTION_UNESCAPE_CALLBACK, unescape, context, MHD_OPTION_END);
+                          context, MHD_OPTION_UNESCAPE_CALLBACK, unescape, context, MHD_OPTION_URI_LOG_CALLBACK, target,
+                          context, MHD_OPTION_END);
 }
 
 // MHD_get_daemon_info is variadic too.
@@ -26,6 +29,12 @@ static inline int countersign_mhd_epoll_descriptor(struct MHD_Daemon *daemon) {
 static inline size_t countersign_mhd_head_size(struct MHD_Connection *connection) {
   const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
   return info == NULL ? 0 : info->header_size;
+}
+
+// The status of the answer that libmicrohttpd has queued last for a request; 0 when it has queued none.
+static inline unsigned int countersign_mhd_status(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_HTTP_STATUS);
+  return info == NULL ? 0 : info->http_status;
 }
 
 // The connection's socket, to be written to and not kept; -1 when there is none.

@@ -79,7 +79,8 @@ public final class HTTPServer {
     let own = Unmanaged.passUnretained(self).toOpaque()
     daemon = countersign_mhd_start(
       UInt32(configuration.maxConnections), UInt32(max(1, configuration.idleTimeout.components.seconds)),
-      configuration.maxHeaderBytes + Self.answerHeaderBytes, onAccess, onCompleted, onConnection, onUnescape, own)
+      configuration.maxHeaderBytes + Self.answerHeaderBytes, onTarget, onAccess, onCompleted, onConnection, onUnescape,
+      own)
     guard let daemon else {
       throw ListenError(target: "\(configuration.host):\(configuration.port)", cause: "libmicrohttpd could not start")
     }
@@ -160,15 +161,14 @@ public final class HTTPServer {
   // MARK: One request
 
   /// Takes the head of a request.
-  fileprivate func begin(_ connection: OpaquePointer, _ url: String, _ method: String) -> Exchange {
-    let exchange = Exchange(connection: connection, method: method, rawPath: url)
+  fileprivate func begin(_ exchange: Exchange, _ method: String) {
+    exchange.readHead(method: method)
     if exchange.headerBytes > configuration.maxHeaderBytes {
       exchange.refuseHead()
     } else if let text = exchange.header("Content-Length"), let length = Int(text), length > configuration.maxBodyBytes
     {
       exchange.response = tooLarge()
     }
-    return exchange
   }
 
   /// Takes a piece of the body.
@@ -245,28 +245,35 @@ extension HTTPServerResponse {
 @LoopActor
 final class Exchange {
   let connection: OpaquePointer
-  let method: String
-  let rawPath: String
+  let rawPath: Substring
+  let rawQuery: Substring
+  /// Whether the head is complete and the server knows the method and the header fields.
+  private(set) var isBegun = false
+  private(set) var method = ""
   private(set) var headers: [(name: String, value: String)] = []
-  private(set) var rawQuery: [(name: String, value: String)] = []
   var body: [UInt8] = []
   var received = 0
   var response: HTTPServerResponse?
 
-  init(connection: OpaquePointer, method: String, rawPath: String) {
+  init(connection: OpaquePointer, target: String) {
     self.connection = connection
+    let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
+    rawPath = target[..<mark]
+    rawQuery = target[mark...].dropFirst()
+  }
+
+  /// Takes the method and the header fields.
+  func readHead(method: String) {
+    isBegun = true
     self.method = method
-    self.rawPath = rawPath
     headers.reserveCapacity(Self.usualHeaders)
     // Unretained is right: libmicrohttpd calls back only during this call.
     MHD_get_connection_values(connection, .HEADER_KIND, onHeader, Unmanaged.passUnretained(self).toOpaque())
-    MHD_get_connection_values(
-      connection, .GET_ARGUMENT_KIND, onParameter, Unmanaged.passUnretained(self).toOpaque())
   }
 
   /// The exchange reserves memory for this number of fields at once.
   private static let usualHeaders = 8
-  /// The bytes that libmicrohttpd keeps for each header field, parameter and cookie, beside its text.
+  /// The bytes that libmicrohttpd keeps for each header field and cookie, beside its text.
   private static let entryBytes = 64
 
   /// How much of the connection's memory is in use: the head as it came, and an entry for each of its parts.
@@ -277,7 +284,7 @@ final class Exchange {
     for (name, value) in headers where isSameField(name, "Cookie") {
       cookies += value.utf8.count + (1 + value.utf8.count { $0 == UInt8(ascii: ";") }) * Self.entryBytes
     }
-    return countersign_mhd_head_size(connection) + (headers.count + rawQuery.count) * Self.entryBytes + cookies
+    return countersign_mhd_head_size(connection) + headers.count * Self.entryBytes + cookies
   }
 
   /// Whether the head was too long and the server refused it. The server then only has to close the connection.
@@ -300,32 +307,57 @@ final class Exchange {
     _ = send(countersign_mhd_socket(connection), answer, answer.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
   }
 
+  /// Refuses a head whose cookies did not fit the memory.
+  ///
+  /// libmicrohttpd copies the cookies before the first call for a request. If it then has no room for its own 431
+  /// either, it closes the connection without one. It does not tell whether it had room. But its own 431 asks the
+  /// client to close, and the client ignores what follows.
+  func refuseCookies() {
+    if !isBegun, countersign_mhd_status(connection) == 431, countersign_mhd_head_size(connection) > 0 { refuseHead() }
+  }
+
   func header(_ name: String) -> String? { firstValue(of: name, in: headers) }
 
   fileprivate func add(_ name: String, _ value: String) { headers.append((name, value)) }
-  fileprivate func addParameter(_ name: String, _ value: String) { rawQuery.append((name, value)) }
 }
 
 // The callbacks run on the loop, inside a call of the server to libmicrohttpd.
 
+/// Begins an exchange as soon as the request line is there, and takes the query away from libmicrohttpd.
+///
+/// libmicrohttpd makes an entry for each parameter of the query. If its memory is full by then, it forgets its own
+/// error (0.9.75), and the connection hangs until the idle timeout. An empty query needs no entry. It does not help to
+/// overwrite the question mark alone: libmicrohttpd has found its place before this call, and reads from there to the
+/// next zero. The call is meant for a log, but the bytes are libmicrohttpd's buffer, into which it writes zeros too.
+///
+/// libmicrohttpd passes the returned exchange to `onAccess`, or only to `onCompleted` if it rejects the head itself.
+private func onTarget(
+  _: UnsafeMutableRawPointer?, _ text: UnsafePointer<CChar>?, _ connection: OpaquePointer?
+) -> UnsafeMutableRawPointer? {
+  // A request line can lack its target.
+  let target = text.map { String(cString: $0) } ?? ""
+  if let text, let query = strchr(text, Int32(UInt8(ascii: "?"))) { memset(query, 0, strlen(query)) }
+  // Only the loop uses the connection's pointer, before libmicrohttpd says that the request is completed.
+  let exchange = LoopActor.assumeIsolated(with: (connection!, target)) { Exchange(connection: $0, target: $1) }
+  return Unmanaged.passRetained(exchange).toOpaque()
+}
+
 private func onAccess(
-  _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?, _ url: UnsafePointer<CChar>?,
+  _ context: UnsafeMutableRawPointer?, _: OpaquePointer?, _: UnsafePointer<CChar>?,
   _ method: UnsafePointer<CChar>?, _: UnsafePointer<CChar>?, _ bytes: UnsafePointer<CChar>?,
   _ size: UnsafeMutablePointer<Int>?, _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> MHD_Result {
   let server = Unmanaged<HTTPServer>.fromOpaque(context!).takeUnretainedValue()
-  guard let known = request!.pointee else {
-    let (url, method) = (String(cString: url!), String(cString: method!))
-    // Only the loop uses the connection's pointer, before libmicrohttpd says that the request is completed.
-    let exchange = LoopActor.assumeIsolated(with: (server, connection!, url, method)) { $0.begin($1, $2, $3) }
-    request!.pointee = Unmanaged.passRetained(exchange).toOpaque()
+  let exchange = Unmanaged<Exchange>.fromOpaque(request!.pointee!).takeUnretainedValue()
+  guard LoopActor.assumeIsolated(with: exchange, { $0.isBegun }) else {
+    let method = String(cString: method!)
     // If an answer exists at this point, before the body, libmicrohttpd closes the connection after it.
-    return LoopActor.assumeIsolated(with: (server, exchange)) { server, exchange in
+    return LoopActor.assumeIsolated(with: (server, exchange, method)) { server, exchange, method in
+      server.begin(exchange, method)
       if exchange.isRefused { return .NO }
       return exchange.response == nil ? .YES : server.answer(exchange)
     }
   }
-  let exchange = Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
   let count = size!.pointee
   guard count == 0 else {
     size!.pointee = 0
@@ -337,11 +369,13 @@ private func onAccess(
 
 private func onCompleted(
   _: UnsafeMutableRawPointer?, _: OpaquePointer?, _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
-  _: MHD_RequestTerminationCode
+  _ reason: MHD_RequestTerminationCode
 ) {
   guard let known = request!.pointee else { return }
   request!.pointee = nil
-  Unmanaged<Exchange>.fromOpaque(known).release()
+  let exchange = Unmanaged<Exchange>.fromOpaque(known).takeRetainedValue()
+  // The socket is still open.
+  if reason == .REQUEST_TERMINATED_WITH_ERROR { LoopActor.assumeIsolated { exchange.refuseCookies() } }
 }
 
 private func onConnection(
@@ -363,14 +397,5 @@ private func onHeader(
   let exchange = Unmanaged<Exchange>.fromOpaque(context!).takeUnretainedValue()
   let (name, value) = (String(cString: name!), value.map { String(cString: $0) } ?? "")
   LoopActor.assumeIsolated(with: (exchange, name, value)) { $0.add($1, $2) }
-  return .YES
-}
-
-private func onParameter(
-  _ context: UnsafeMutableRawPointer?, _: MHD_ValueKind, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
-) -> MHD_Result {
-  let exchange = Unmanaged<Exchange>.fromOpaque(context!).takeUnretainedValue()
-  let (name, value) = (String(cString: name!), value.map { String(cString: $0) } ?? "")
-  LoopActor.assumeIsolated { exchange.addParameter(name, value) }
   return .YES
 }

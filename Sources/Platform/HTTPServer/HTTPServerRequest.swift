@@ -48,7 +48,7 @@ func isSameField(_ name: String, _ other: String) -> Bool {
 }
 
 /// Splits a raw path into decoded segments; `nil` when an escape is malformed or not UTF-8.
-func pathSegments(_ raw: String) -> [String]? {
+func pathSegments(_ raw: Substring) -> [String]? {
   var segments: [String] = []
   for part in raw.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: true) {
     guard let segment = PercentCoding.decoded(Substring(part)) else { return nil }
@@ -57,12 +57,27 @@ func pathSegments(_ raw: String) -> [String]? {
   return segments
 }
 
-/// Decodes the names and values of a query; `nil` when an escape is malformed or not UTF-8.
-func queryParameters(_ raw: [(name: String, value: String)]) -> [(name: String, value: String)]? {
+/// Splits a raw query into decoded parameters; `nil` when an escape is malformed or not UTF-8.
+///
+/// A plus sign is a space. A parameter without `=` has an empty value.
+func queryParameters(_ raw: Substring) -> [(name: String, value: String)]? {
   var parameters: [(name: String, value: String)] = []
-  for (name, value) in raw {
-    guard let name = PercentCoding.decoded(name[...]), let value = PercentCoding.decoded(value[...]) else { return nil }
+  var rest = raw.utf8
+  while !rest.isEmpty {
+    let part = rest.prefix { $0 != UInt8(ascii: "&") }
+    rest = rest[part.endIndex...].dropFirst()
+    let name = part.prefix { $0 != UInt8(ascii: "=") }
+    let value = part[name.endIndex...].dropFirst()
+    guard let name = queryText(Substring(name)), let value = queryText(Substring(value)) else { return nil }
     parameters.append((name, value))
   }
   return parameters
+}
+
+/// Decodes a name or a value of a query.
+private func queryText(_ raw: Substring) -> String? {
+  let plus = UInt8(ascii: "+")
+  guard raw.utf8.contains(plus) else { return PercentCoding.decoded(raw) }
+  let spaced = String(decoding: raw.utf8.map { $0 == plus ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
+  return PercentCoding.decoded(spaced[...])
 }
