@@ -1,4 +1,6 @@
 /// The calls of the API, by the names of Apple's rate limits and so of a fleet's budgets.
+///
+/// The limits differ, so the calls that Countersign does not make yet are here too.
 public enum AppStoreEndpoint: String, CaseIterable, Sendable {
   /// Get Transaction Info.
   case transactionInfo = "transaction-info"

@@ -9,24 +9,4 @@ extension AppStoreServerAPI {
     try call.set(body: request)
     return try await answer(to: self.request(for: call, in: environment, of: app))
   }
-
-  /// Asks Apple to send a notification of type ``NotificationType/test``.
-  public func requestTestNotification(
-    in environment: AppStoreEnvironment, for app: AppCredentials
-  ) async throws(AppStoreAPIError) -> AppStoreAnswer<TestNotificationResponse> {
-    let call = AppStoreCall(.testNotification, "POST", path: "/inApps/v1/notifications/test")
-    return try await answer(to: self.request(for: call, in: environment, of: app))
-  }
-
-  /// Returns the fate of a test notification.
-  public func testNotificationStatus(
-    _ token: String, in environment: AppStoreEnvironment, for app: AppCredentials
-  ) async throws(AppStoreAPIError) -> AppStoreAnswer<SentNotification> {
-    guard AppStoreIdentifier.isTestNotificationToken(token) else {
-      throw AppStoreAPIError(
-        .invalidRequest("this is not the token of a test notification"), endpoint: .testNotificationStatus)
-    }
-    let call = AppStoreCall(.testNotificationStatus, path: "/inApps/v1/notifications/test/\(token)")
-    return try await answer(to: self.request(for: call, in: environment, of: app))
-  }
 }

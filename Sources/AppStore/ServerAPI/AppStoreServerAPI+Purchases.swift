@@ -33,17 +33,6 @@ extension AppStoreServerAPI {
     return try await answer(to: request(for: call, in: environment, of: app))
   }
 
-  /// Answers a consumption request, within twelve hours of its notification.
-  public func sendConsumption(
-    _ consumption: ConsumptionRequest, ofTransaction transactionId: String, in environment: AppStoreEnvironment,
-    for app: AppCredentials
-  ) async throws(AppStoreAPIError) -> AppleCorrelation {
-    let id = try Self.checked(transactionId, for: .consumption)
-    var call = AppStoreCall(.consumption, "PUT", path: "/inApps/v2/transactions/consumption/\(id)")
-    try call.set(body: consumption)
-    return try await confirmation(of: request(for: call, in: environment, of: app))
-  }
-
   private static func checked(
     _ transactionId: String, for endpoint: AppStoreEndpoint
   ) throws(AppStoreAPIError) -> String {

@@ -45,9 +45,3 @@ public struct SentNotification: Hashable, Sendable, Codable {
     public var sendAttemptResult: String?
   }
 }
-
-/// The answer of Request a Test Notification.
-public struct TestNotificationResponse: Hashable, Sendable, Codable {
-  /// The token with which to ask for the notification's fate.
-  public var testNotificationToken: String
-}

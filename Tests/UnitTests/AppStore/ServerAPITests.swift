@@ -148,11 +148,6 @@ struct ServerAPITests {
     #expect(recorder.requests.isEmpty)
   }
 
-  @Test func formsOfIds() {
-    #expect(AppStoreIdentifier.isTestNotificationToken("ce3af791-365e-4c60-841b-1674b43c1609_1656708000000"))
-    #expect(!AppStoreIdentifier.isTestNotificationToken("a.b"))
-  }
-
   @Test func unsignedEnvironmentsHaveNoServer() async throws {
     let api = api(Recorder(Self.json(200, "{}")))
     let app = try app()
@@ -177,12 +172,6 @@ struct ServerAPITests {
     #expect(recorder.requests[1].url.hasSuffix("/inApps/v1/notifications/history"))
     #expect(recorder.requests[1].body.map { String(decoding: $0, as: UTF8.self) } == #"{"endDate":2,"startDate":1}"#)
     #expect(recorder.requests[1].headers.last?.value == "application/json")
-    recorder.response = HTTPClientResponse(status: 202)
-    _ = try await api.sendConsumption(
-      ConsumptionRequest(customerConsented: true, sampleContentProvided: false, deliveryStatus: .delivered),
-      ofTransaction: "5", in: .production, for: app)
-    #expect(recorder.requests[2].method == "PUT")
-    #expect(recorder.requests[2].url.hasSuffix("/inApps/v2/transactions/consumption/5"))
   }
 
   @Test(arguments: [
