@@ -27,10 +27,10 @@ public struct TestServers: Sendable {
     self.folder = folder
     // All tests share one loop and few cores: a caller that waits for its turn has not met a failed server.
     var broker = AMQPEndpoint(host: "127.0.0.1", port: rabbitmq)
-    broker.connectTimeout = .seconds(30)
+    broker.connectTimeout = .seconds(300)
     self.rabbitmq = broker
     var redisEndpoint = RedisEndpoint(host: "127.0.0.1", port: redis)
-    redisEndpoint.timeout = .seconds(30)
+    redisEndpoint.timeout = .seconds(300)
     self.redis = redisEndpoint
   }
 
