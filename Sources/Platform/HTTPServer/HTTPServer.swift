@@ -241,86 +241,6 @@ extension HTTPServerResponse {
   }
 }
 
-/// One request and its answer, for as long as libmicrohttpd holds it.
-@LoopActor
-final class Exchange {
-  let connection: OpaquePointer
-  let rawPath: Substring
-  let rawQuery: Substring
-  /// Whether the head is complete and the server knows the method and the header fields.
-  private(set) var isBegun = false
-  private(set) var method = ""
-  private(set) var headers: [(name: String, value: String)] = []
-  var body: [UInt8] = []
-  var received = 0
-  var response: HTTPServerResponse?
-
-  init(connection: OpaquePointer, target: String) {
-    self.connection = connection
-    let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
-    rawPath = target[..<mark]
-    rawQuery = target[mark...].dropFirst()
-  }
-
-  /// Takes the method and the header fields.
-  func readHead(method: String) {
-    isBegun = true
-    self.method = method
-    headers.reserveCapacity(Self.usualHeaders)
-    // Unretained is right: libmicrohttpd calls back only during this call.
-    MHD_get_connection_values(connection, .HEADER_KIND, onHeader, Unmanaged.passUnretained(self).toOpaque())
-  }
-
-  /// The exchange reserves memory for this number of fields at once.
-  private static let usualHeaders = 8
-  /// The bytes that libmicrohttpd keeps for each header field and cookie, beside its text.
-  private static let entryBytes = 64
-
-  /// How much of the connection's memory is in use: the head as it came, and an entry for each of its parts.
-  ///
-  /// libmicrohttpd copies the cookies and makes an entry for each of them too.
-  var headerBytes: Int {
-    var cookies = 0
-    for (name, value) in headers where isSameField(name, "Cookie") {
-      cookies += value.utf8.count + (1 + value.utf8.count { $0 == UInt8(ascii: ";") }) * Self.entryBytes
-    }
-    return countersign_mhd_head_size(connection) + headers.count * Self.entryBytes + cookies
-  }
-
-  /// Whether the head was too long and the server refused it. The server then only has to close the connection.
-  private(set) var isRefused = false
-
-  /// Refuses a head that is too long.
-  ///
-  /// The refusal goes straight to the socket. If the head has nearly the size of the connection's memory, libmicrohttpd
-  /// has no room for any answer and would close the connection without one. The socket already has all earlier answers
-  /// of this connection, so the order is kept.
-  func refuseHead() {
-    isRefused = true
-    let text = "the request line and the header fields are too long\n"
-    let head =
-      "HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\n"
-      + "Content-Length: \(text.utf8.count)\r\nConnection: close\r\n\r\n"
-    let answer = Array((method == "HEAD" ? head : head + text).utf8)
-    // If a client has not read its earlier answers, these bytes may find no room. It then does not get this answer
-    // either.
-    _ = send(countersign_mhd_socket(connection), answer, answer.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
-  }
-
-  /// Refuses a head whose cookies did not fit the memory.
-  ///
-  /// libmicrohttpd copies the cookies before the first call for a request. If it then has no room for its own 431
-  /// either, it closes the connection without one. It does not tell whether it had room. But its own 431 asks the
-  /// client to close, and the client ignores what follows.
-  func refuseCookies() {
-    if !isBegun, countersign_mhd_status(connection) == 431, countersign_mhd_head_size(connection) > 0 { refuseHead() }
-  }
-
-  func header(_ name: String) -> String? { firstValue(of: name, in: headers) }
-
-  fileprivate func add(_ name: String, _ value: String) { headers.append((name, value)) }
-}
-
 // The callbacks run on the loop, inside a call of the server to libmicrohttpd.
 
 /// Begins an exchange as soon as the request line is there, and takes the query away from libmicrohttpd.
@@ -389,13 +309,4 @@ private func onConnection(
 /// Leaves the path undecoded, because the server splits it before it decodes it.
 private func onUnescape(_: UnsafeMutableRawPointer?, _: OpaquePointer?, _ text: UnsafeMutablePointer<CChar>?) -> Int {
   strlen(text!)
-}
-
-private func onHeader(
-  _ context: UnsafeMutableRawPointer?, _: MHD_ValueKind, _ name: UnsafePointer<CChar>?, _ value: UnsafePointer<CChar>?
-) -> MHD_Result {
-  let exchange = Unmanaged<Exchange>.fromOpaque(context!).takeUnretainedValue()
-  let (name, value) = (String(cString: name!), value.map { String(cString: $0) } ?? "")
-  LoopActor.assumeIsolated(with: (exchange, name, value)) { $0.add($1, $2) }
-  return .YES
 }
