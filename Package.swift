@@ -50,6 +50,7 @@ let package = Package(
     // C libraries.
     system("CRabbitMQ", pkgConfig: "librabbitmq", apt: "librabbitmq-dev"),
     system("CHiredis", apt: "libhiredis-dev"),
+    system("CPQ", pkgConfig: "libpq", apt: "libpq-dev"),
     system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
     system("COpenSSL", pkgConfig: "openssl", apt: "libssl-dev"),
     system("CJemalloc", pkgConfig: "jemalloc", apt: "libjemalloc-dev"),
@@ -68,6 +69,7 @@ let package = Package(
     library("Transport", "Platform/Transport", ["Formats"]),
     library("AMQP", "Platform/AMQP", ["CRabbitMQ", "EventLoop"]),
     library("Redis", "Platform/Redis", ["CHiredis", "EventLoop"]),
+    library("Postgres", "Platform/Postgres", ["CPQ", "EventLoop", "Formats"]),
     library("HTTPClient", "Platform/HTTPClient", ["CCurl", "EventLoop", "HTTP"]),
     library("HTTPServer", "Platform/HTTPServer", ["CMicroHTTPD", "EventLoop", "Formats"]),
     library("HTTP2", "Platform/HTTP2", ["CNGHTTP2", "Crypto", "EventLoop", "HTTP"]),
@@ -83,32 +85,33 @@ let package = Package(
     library(
       "Ledger", "Ledger", exclude: ["Store"],
       [
-        "AMQP", "Crypto", "Domain", "EventLoop", "Formats", "JSON", "Messaging", "Redis", "Store",
+        "AMQP", "Crypto", "Domain", "EventLoop", "Formats", "JSON", "Messaging", "Postgres", "Redis", "Store",
       ]),
     library(
       "Service", "Service", exclude: ["Configuration"],
       [
-        "AMQP", "Configuration", "Domain", "EventLoop", "HTTPServer", "Messaging", "Observability", "Redis",
+        "AMQP", "Configuration", "Domain", "EventLoop", "HTTPServer", "Ledger", "Messaging", "Observability",
+        "Postgres", "Redis",
       ]),
 
     // The roles.
     library(
       "Gateway", "Gateway",
       [
-        "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTPServer", "JSON", "Ledger",
-        "Messaging", "Observability", "Redis", "Service", "Store",
+        "AMQP", "AppStore", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTPServer", "JSON", "Ledger",
+        "Messaging", "Observability", "Postgres", "Redis", "Service", "Store",
       ]),
     library(
       "Worker", "Worker",
       [
         "AMQP", "AppStore", "Configuration", "Domain", "EventLoop", "Formats", "HTTP", "HTTP2", "HTTPClient",
-        "HTTPServer", "JSON", "Messaging", "Observability", "Redis", "Service", "Store",
+        "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis", "Service", "Store",
       ]),
     library(
       "Notifier", "Notifier",
       [
         "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPClient", "HTTPServer", "JSON",
-        "Ledger", "Messaging", "Observability", "Redis", "Service", "Store", "Transport",
+        "Ledger", "Messaging", "Observability", "Postgres", "Redis", "Service", "Store", "Transport",
       ]),
     library("HTTP2Server", "Simulator/HTTP2Server", ["Crypto", "EventLoop", "HTTP2"]),
     library(
@@ -117,15 +120,16 @@ let package = Package(
     executable(
       "Countersign", "Countersign",
       [
-        "AppStore", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "Gateway", "JSON", "Notifier",
-        "Observability", "Service", "Simulator", "Worker",
+        "AppStore", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "Gateway", "JSON", "Ledger",
+        "Notifier", "Observability", "Postgres", "Service", "Simulator", "Worker",
       ]),
 
     // What runs whole fleets: for tests, for ops/chaos, and for ops/bench.
     library(
       "Harness", "Harness/Fleets",
       [
-        "AMQP", "Crypto", "EventLoop", "HTTP", "HTTPClient", "HTTPServer", "Messaging", "Redis", "Simulator",
+        "AMQP", "AppStore", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPClient",
+        "HTTPServer", "JSON", "Ledger", "Messaging", "Postgres", "Redis", "Simulator",
       ]),
     executable(
       "Chaos", "Harness/Chaos",
@@ -133,8 +137,8 @@ let package = Package(
     executable(
       "Benchmarks", "Harness/Benchmarks",
       [
-        "AMQP", "AppStore", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPClient", "HTTPServer", "Ledger",
-        "Messaging", "Redis", "Store",
+        "AMQP", "AppStore", "CPQ", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPClient", "HTTPServer",
+        "Ledger", "Messaging", "Postgres", "Redis", "Store",
       ]),
 
     // Tests: unit tests need nothing, integration tests real servers, fleet tests whole roles as processes.
@@ -145,20 +149,20 @@ let package = Package(
       [
         "AMQP", "AppStore", "CRabbitMQ", "Chaos", "Configuration", "Crypto", "Domain", "EventLoop", "Formats",
         "Gateway", "HTTP", "HTTPServer", "Harness", "JSON", "Ledger", "Messaging", "Notifier", "Observability",
-        "Redis", "Service", "Simulator", "Store", "TestSupport", "Transport", "Worker",
+        "Postgres", "Redis", "Service", "Simulator", "Store", "TestSupport", "Transport", "Worker",
       ]),
     tests(
       "IntegrationTests",
       [
         "AMQP", "AppStore", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTP2", "HTTP2Server",
-        "HTTPClient", "HTTPServer", "Harness", "JSON", "Ledger", "Messaging", "Redis", "Simulator", "Store",
-        "TestSupport", "Transport",
+        "HTTPClient", "HTTPServer", "Harness", "JSON", "Ledger", "Messaging", "Postgres", "Redis", "Simulator",
+        "Store", "TestSupport", "Transport",
       ]),
     tests(
       "FleetTests",
       [
-        "AMQP", "Chaos", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPServer", "Harness", "JSON",
-        "Messaging", "Redis", "Simulator", "Store", "TestSupport",
+        "AMQP", "Chaos", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPServer", "Harness", "JSON", "Ledger",
+        "Messaging", "Postgres", "Redis", "Simulator", "Store", "TestSupport",
       ]),
   ],
   swiftLanguageModes: [.v6]

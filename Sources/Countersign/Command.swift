@@ -15,14 +15,17 @@ struct Command: Sendable {
   /// Every subcommand of the executable.
   static let all: [Command] = [
     .role("gateway", "takes registrations in over HTTP and answers for their status") { context in
-      Gateway(context)
+      try Gateway(context)
     },
     .role("worker", "runs the jobs: asks Apple, verifies, decides, publishes the events") { context in
       try Worker(context)
     },
     .role("notifier", "delivers the events to webhook endpoints") { context in
-      Notifier(context)
+      try Notifier(context)
     },
+    Command(
+      name: "migrate", summary: "brings the ledger's schema up to this build; --check only says what is missing",
+      arguments: "--config FILE [--check]", run: MigrateCommand.run),
     Command(name: "simulator", summary: "stands in for the App Store Server API", run: SimulatorCommand.run),
     Command(
       name: "verify", summary: "verifies signed data on the command line", arguments: nil, run: VerifyCommand.run),

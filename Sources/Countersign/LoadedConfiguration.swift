@@ -19,8 +19,8 @@ struct LoadedConfiguration: Sendable {
     var settings: Settings?
     do {
       settings = try loader.settings(
-        filesOf: command == "check-config"
-          ? Set(FileUser.allCases) : Set([FileUser(rawValue: command)].compactMap(\.self)))
+        for: command == "check-config"
+          ? Set(SettingsUser.allCases) : Set([SettingsUser(rawValue: command)].compactMap(\.self)))
     } catch let error as ConfigurationError {
       mistakes += error.mistakes
     }

@@ -1,4 +1,5 @@
 import AMQP
+import AppStore
 import Configuration
 import Domain
 public import EventLoop
@@ -7,6 +8,7 @@ import JSON
 import Ledger
 import Messaging
 import Observability
+import Postgres
 import Redis
 public import Service
 import Store
@@ -17,18 +19,30 @@ public final class Gateway: Role {
   private let context: RoleContext
   private let store: PurchaseStore
   private let endpoints: WebhookEndpointStore
-  private let deliveries: DeliveryStore
+  private let deliveries: DeliveryLedger
+  private let pacing: DeliveryPacing
   private let publisher: AMQPPublisher
   private let topology: Topology
   private let healthEndpoints: HealthEndpoints
   private let metrics: GatewayMetrics
   private let redis: RedisClient
+  private let ledger: PostgresClient
+  private let synchronizations: SynchronizationReader
+  private let verifier: SignedDataVerifier
   private var server: HTTPServer?
 
   /// Creates a gateway without starting it.
-  public init(_ context: RoleContext) {
+  ///
+  /// - Throws: `PostgresEndpoint.InvalidURL` without a usable `ledger.url`; `TrustedRoots.Unreadable` when a configured
+  ///   root is no certificate.
+  public init(_ context: RoleContext) throws {
     self.context = context
+    let roots = context.settings.appStore.rootFiles
+    verifier = SignedDataVerifier(roots: roots.isEmpty ? .apple : try TrustedRoots(files: roots))
     let redis = context.makeRedis()
+    let ledger = try context.makeLedger()
+    self.ledger = ledger
+    synchronizations = SynchronizationReader(ledger)
     let store = PurchaseStore(redis, prefix: context.settings.redis.prefix)
     let topology = Topology(context.settings)
     let publisher = AMQPPublisher(
@@ -36,19 +50,24 @@ public final class Gateway: Role {
       declare: { try await topology.declare(on: $0) })
     self.redis = redis
     self.store = store
-    endpoints = WebhookEndpointStore(redis, prefix: context.settings.redis.prefix)
-    deliveries = DeliveryStore(redis, prefix: context.settings.redis.prefix)
+    endpoints = WebhookEndpointStore(ledger)
+    deliveries = DeliveryLedger(ledger)
+    pacing = DeliveryPacing(redis, prefix: context.settings.redis.prefix)
     self.topology = topology
     self.publisher = publisher
     healthEndpoints = HealthEndpoints(
       metrics: context.metrics,
-      checks: [.redis(redis), ReadinessCheck("rabbitmq") { publisher.isReady }])
+      checks: [
+        .redis(redis), ReadinessCheck("rabbitmq") { publisher.isReady }, .ledger(ledger, isNeeded: false),
+      ])
     metrics = GatewayMetrics(context.metrics)
   }
 
   public func start() async throws {
     redis.start()
+    ledger.start()
     publisher.start()
+    try await context.checkSchema(ledger)
     let settings = context.settings.gateway
     var configuration = HTTPServer.Configuration()
     configuration.host = settings.listen.host
@@ -68,6 +87,7 @@ public final class Gateway: Role {
     await server?.close(grace: grace)
     await publisher.stop()
     await redis.stop()
+    await ledger.stop()
   }
 
   // MARK: One request
@@ -113,30 +133,47 @@ public final class Gateway: Role {
 
   func webhooks(for caller: Caller) -> WebhookAPI {
     WebhookAPI(
-      context: context, store: endpoints, deliveries: deliveries, queue: publisher, topology: topology,
+      context: context, store: endpoints, deliveries: deliveries, pacing: pacing, queue: publisher, topology: topology,
       publisher: caller.publisher)
   }
 
-  func register(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+  func customers(for caller: Caller) -> CustomerAPI {
+    CustomerAPI(context: context, ledger: CustomerStore(ledger), copies: store, publisher: caller.publisher)
+  }
+
+  func audit(for caller: Caller) -> AuditAPI {
+    AuditAPI(context: context, log: AuditLog(ledger), publisher: caller.publisher)
+  }
+
+  func purchases(for caller: Caller) -> PurchaseAPI {
+    PurchaseAPI(context: context, ledger: ledger, events: publisher, topology: topology, caller: caller)
+  }
+
+  func register(_ call: Call) async throws(Problem) -> HTTPServerResponse { try await accept(call, .registration) }
+
+  /// Accepts a synchronization.
+  func accept(_ call: Call, _ kind: Job.Kind) async throws(Problem) -> HTTPServerResponse {
     let trace = call.request.header("traceparent").flatMap { TraceParent($0)?.child() } ?? TraceParent()
-    let registration = Registration(context: context, store: store, publisher: publisher, topology: topology)
+    let registration = Registration(
+      context: context, store: store, customers: CustomerStore(ledger), synchronizations: synchronizations,
+      verifier: verifier, publisher: publisher, topology: topology)
     let answer: Registration.Answer
     do {
-      answer = await registration.register(try RegistrationRequest(call.request), by: call.caller, trace: trace)
+      answer = await registration.register(try RegistrationRequest(call.request), kind, by: call.caller, trace: trace)
     } catch {
-      metrics.registrations.count(error.code)
+      if kind == .registration { metrics.registrations.count(error.code) }
       throw error
     }
     switch answer {
     case .accepted(let id):
-      metrics.registrations.count(GatewayMetrics.accepted)
+      if kind == .registration { metrics.registrations.count(GatewayMetrics.accepted) }
       return HTTPServerResponse(
         status: 202,
         headers: [
           ("Content-Type", "application/json"), ("Cache-Control", "no-store"), ("Location", statusPath(id)),
         ], body: JSONWriter.object { $0.member("synchronizationId", id) })
     case .problem(let problem):
-      metrics.registrations.count(problem.code)
+      if kind == .registration { metrics.registrations.count(problem.code) }
       throw problem
     }
   }
@@ -146,7 +183,17 @@ public final class Gateway: Role {
     guard Job.isSynchronizationId(id) else {
       throw .invalidPath("synchronizationId: expected 1 to 256 visible ASCII characters")
     }
-    let found = try await context.asking { try await self.store.synchronization(caller.publisher.id, id) }
+    // The ledger comes first: a copy in Redis never knows of the end before the ledger does.
+    let known = try await context.asking { try await self.synchronizations.synchronizations(caller.publisher.id, id) }
+    var found = known.first { caller.mayActFor($0.customerId) }
+    if found?.status != .finalized {
+      found = try await context.asking { try await self.store.synchronization(caller.publisher.id, id) } ?? found
+      // It was finalized in between. Redis knows that, and not the result.
+      if found?.status == .finalized {
+        found = try await context.asking { try await self.synchronizations.synchronizations(caller.publisher.id, id) }
+          .first { caller.mayActFor($0.customerId) }
+      }
+    }
     guard let found, caller.mayActFor(found.customerId) else {
       throw .notFound(
         "This credential sees no synchronization with this id. A finalized one is kept for a time "
@@ -154,29 +201,4 @@ public final class Gateway: Role {
     }
     return StatusAnswer(found).response
   }
-
-  func putCustomer(_ call: Call) async throws(Problem) -> HTTPServerResponse {
-    let customer = try requestedCustomer(call[.cleengCustomerId], call.request)
-    let publisher = call.caller.publisher.id
-    let isNew = try await context.asking { try await self.store.putCustomer(publisher, customer) }
-    return jsonResponse(isNew ? 201 : 200, CustomerBody(customer))
-  }
-
-  func readCustomer(_ call: Call) async throws(Problem) -> HTTPServerResponse {
-    let (id, publisher) = (try customerId(call[.cleengCustomerId]), call.caller.publisher.id)
-    guard let customer = try await context.asking({ try await self.store.customer(publisher, id) }) else {
-      throw .notFound(Self.unknownCustomer)
-    }
-    return jsonResponse(200, CustomerBody(customer))
-  }
-
-  func deleteCustomer(_ call: Call) async throws(Problem) -> HTTPServerResponse {
-    let (id, publisher) = (try customerId(call[.cleengCustomerId]), call.caller.publisher.id)
-    guard try await context.asking({ try await self.store.deleteCustomer(publisher, id) }) else {
-      throw .notFound(Self.unknownCustomer)
-    }
-    return HTTPServerResponse(status: 204)
-  }
-
-  private static let unknownCustomer = "The publisher has no such customer; PUT on the same path creates one."
 }

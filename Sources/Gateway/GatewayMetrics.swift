@@ -31,6 +31,6 @@ final class GatewayMetrics {
   /// Every reason to refuse a registration.
   private static let refusals: [Problem] = [
     .invalidBody(""), .invalidHeaders(""), .tooLarge(0), .unsupportedMediaType, .forbidden(""), .notActivated,
-    .unknownCustomer(0), .locked(instance: nil), .internalError, .unavailable(""),
+    .unknownCustomer(""), .locked(instance: nil), .internalError, .unavailable(""),
   ]
 }

@@ -4,13 +4,13 @@ public import Domain
 
 /// An event on the wire: the documented envelope as body, CloudEvents attributes, trace and version as headers.
 public enum EventMessage {
-  /// The fencing number. It grows with every synchronization of a transaction, so a consumer can drop older events.
+  /// The version of what the event tells about. It grows, so a consumer can drop older events.
   public static let versionHeader = "version"
 
   /// The topic of an event that a publisher asks for to see whether an endpoint works.
   public static let testTopic = "test"
 
-  /// The id of a synchronization's event. It is the same for every publisher and every publish.
+  /// The id of an event that a notifier makes. It is the same for every publisher and every publish.
   ///
   /// The id is a hash: the client may choose the synchronization's id, but nobody may choose a webhook id (Standard
   /// Webhooks 1.0.0).
@@ -19,13 +19,18 @@ public enum EventMessage {
   }
 
   /// Builds the message that publishes an event.
-  public static func message(_ event: PurchaseEvent, exchange: String) -> AMQPMessage {
+  public static func message(_ event: Event, exchange: String) -> AMQPMessage {
+    AMQPMessage(
+      exchange: exchange, routingKey: "\(event.topic).\(event.publisherId)", messageID: event.id,
+      type: event.topic, headers: headers(of: event), body: event.body)
+  }
+
+  /// The headers of every publish and delivery of an event: the attributes of CloudEvents, trace and version.
+  public static func headers(of event: Event) -> [String: AMQPValue] {
     var headers = CloudEventsAttributes.headers(
-      id: event.id, publisher: event.publisherId, topic: PurchaseEvent.topic, at: event.time)
-    headers[versionHeader] = .int(event.version)
+      id: event.id, publisher: event.publisherId, topic: event.topic, at: event.time)
+    headers[versionHeader] = event.version.map(AMQPValue.int)
     headers["traceparent"] = event.traceparent.map(AMQPValue.string)
-    return AMQPMessage(
-      exchange: exchange, routingKey: "\(PurchaseEvent.topic).\(event.publisherId)", messageID: event.id,
-      type: PurchaseEvent.topic, headers: headers, body: event.body)
+    return headers
   }
 }

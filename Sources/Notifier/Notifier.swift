@@ -8,6 +8,7 @@ import HTTPServer
 import Ledger
 import Messaging
 import Observability
+import Postgres
 import Redis
 public import Service
 import Transport
@@ -20,7 +21,11 @@ public final class Notifier: Role {
   let topology: Topology
   let client: HTTPClient
   let metrics: NotifierMetrics
-  let store: DeliveryStore
+  let pacing: DeliveryPacing
+  let ledger: PostgresClient
+  let endpoints: WebhookEndpointStore
+  let deliveries: DeliveryLedger
+  let recorder: DeliveryRecorder
   let directory: EndpointDirectory
   let lanes: Lanes
   let underWay: AttemptsUnderWay
@@ -28,29 +33,46 @@ public final class Notifier: Role {
   /// The number of deliveries that the notifier holds for the last second before their time.
   var almostDue = 0
 
+  /// The attempts that have ended and are not recorded yet. A copy of their message must not make them again.
+  var unrecorded: Set<UnrecordedAttempt> = []
+
   private let redis: RedisClient
+  private let upkeep: Upkeep
   private var consumer: AMQPConsumer!
   private var server: HTTPServer?
   private let runs = RunningTasks()
 
   /// Creates a notifier without starting it.
-  public init(_ context: RoleContext) {
+  ///
+  /// - Throws: `PostgresEndpoint.InvalidURL`.
+  public init(_ context: RoleContext) throws {
     let settings = context.settings
     self.context = context
     let topology = Topology(settings)
     self.topology = topology
     client = HTTPClient(HTTPClientConfiguration(settings.notifier))
     redis = context.makeRedis()
-    store = DeliveryStore(redis, prefix: settings.redis.prefix)
-    let endpoints = WebhookEndpointStore(redis, prefix: settings.redis.prefix)
+    pacing = DeliveryPacing(redis, prefix: settings.redis.prefix)
+    let ledger = try context.makeLedger()
+    let endpoints = WebhookEndpointStore(ledger)
+    let deliveries = DeliveryLedger(ledger)
+    self.ledger = ledger
+    self.endpoints = endpoints
+    self.deliveries = deliveries
+    let failures = RecordFailures(context.log)
+    let recorder = DeliveryRecorder(ledger) { failures.add($0) }
+    self.recorder = recorder
     directory = EndpointDirectory { try await endpoints.endpoints($0, since: $1, configured: $2) }
     lanes = Lanes(concurrency: settings.notifier.concurrency)
-    underWay = AttemptsUnderWay(store)
+    underWay = AttemptsUnderWay(pacing)
     let declare: @LoopActor (AMQPChannel) async throws -> Void = { try await topology.declare(on: $0) }
     publisher = AMQPPublisher(
       AMQPEndpoint(settings.rabbitmq), name: "countersign notifier publishes",
       onChange: context.observer(of: "publish"), declare: declare)
-    metrics = NotifierMetrics(context.metrics) { [runs] in Double(runs.count) }
+    metrics = NotifierMetrics(
+      context.metrics, inFlight: { [runs] in Double(runs.count) }, unrecorded: { Double(recorder.waiting) })
+    upkeep = Upkeep(context, deliveries, publisher, topology, metrics)
+    failures.onMissingPartition = { [upkeep] in upkeep.keepLogSoon() }
     consumer = AMQPConsumer(
       AMQPEndpoint(settings.rabbitmq), name: "countersign notifier consumes", queue: topology.deliveries,
       prefetch: settings.notifier.concurrency, onChange: context.observer(of: "consume"), declare: declare,
@@ -58,28 +80,39 @@ public final class Notifier: Role {
   }
 
   public func start() async throws {
-    // Without Redis the notifier still delivers to the endpoints that it knows.
+    // Without Redis or the ledger the notifier still delivers to the endpoints that it knows, until as many records
+    // wait for the ledger as it may hold deliveries. Then it takes no more.
+    let most = context.settings.notifier.concurrency
     let health = HealthEndpoints(
       metrics: context.metrics,
       checks: [
-        .redis(redis, isNeeded: false), ReadinessCheck("rabbitmq publish") { [publisher] in publisher.isReady },
+        .redis(redis, isNeeded: false), .ledger(ledger, isNeeded: false),
+        ReadinessCheck("records") { [recorder] in
+          recorder.waiting < most ? nil : "\(recorder.waiting) wait for the ledger"
+        }, ReadinessCheck("rabbitmq publish") { [publisher] in publisher.isReady },
         ReadinessCheck("rabbitmq consume") { [weak self] in self?.consumer.isReady ?? false },
         ReadinessCheck("not stopping") { [runs] in !runs.isClosed },
       ])
     server = try health.serve(at: context.settings.notifier.listen, context.log)
     redis.start()
+    ledger.start()
     underWay.start()
+    upkeep.start()
     publisher.start()
+    try await context.checkSchema(ledger)
     consumer.start()
   }
 
   public func stop(grace: Duration) async {
     runs.close()
+    await upkeep.stop()
     await consumer.cancel()
     await runs.finish(within: grace)
     await consumer.stop()
     await publisher.stop()
     underWay.stop()
+    recorder.close()
+    await ledger.stop()
     await redis.stop()
     client.close()
     await server?.close()
@@ -124,7 +157,8 @@ public final class Notifier: Role {
       try await publisher.publishSurely(message)
       return true
     } catch {
-      log.error("the delivery could not be recorded", ["queue": .string(message.routingKey), "cause": .failure(error)])
+      log.error(
+        "the delivery could not be published", ["queue": .string(message.routingKey), "cause": .failure(error)])
       return false
     }
   }

@@ -23,12 +23,15 @@ final class NotifierMetrics {
   let endpointWait: Histogram
   let putOff: Counter
   let disabled: Counter
-  let unrecorded: Counter
+  let swept: Counter
+  let lost: Counter
   let dead: Counter
   let redeliveries: Counter
 
-  init(_ metrics: Metrics, inFlight: @escaping @LoopActor () -> Double) {
+  init(_ metrics: Metrics, inFlight: @escaping @LoopActor () -> Double, unrecorded: @escaping @LoopActor () -> Double) {
     metrics.gauge("countersign_deliveries_in_flight", "Events that are being delivered now.", read: inFlight)
+    metrics.gauge(
+      "countersign_webhook_records_waiting", "Ends of attempts that the ledger does not have yet.", read: unrecorded)
     attempts = metrics.counter(
       "countersign_webhook_attempts_total", "Attempts by what they came to.", labels: ["outcome"],
       known: DeliveryAttempt.Outcome.allCases.map { [$0.rawValue] })
@@ -46,8 +49,10 @@ final class NotifierMetrics {
     disabled = metrics.counter(
       "countersign_webhook_endpoints_disabled_total", "Endpoints that were disabled, by reason.", labels: ["reason"],
       known: EndpointHealth.Reason.allCases.map { [$0.rawValue] })
-    unrecorded = metrics.counter(
-      "countersign_webhook_attempts_unrecorded_total", "Attempts that the log misses, because Redis was away.")
+    swept = metrics.counter(
+      "countersign_deliveries_enqueued_again_total", "Overdue deliveries that no queue seemed to hold.")
+    lost = metrics.counter(
+      "countersign_deliveries_dropped_total", "Overdue deliveries whose event the ledger does not keep any more.")
     dead = metrics.counter(
       "countersign_dead_deliveries_total", "Messages that went to the queue of the dead, by reason.",
       labels: ["reason"], known: BurialReason.allCases.map { [$0.rawValue] })

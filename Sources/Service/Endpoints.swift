@@ -2,6 +2,7 @@ public import AMQP
 public import Configuration
 public import Domain
 public import Messaging
+public import Postgres
 public import Redis
 
 extension AMQPEndpoint {
@@ -23,6 +24,18 @@ extension RedisEndpoint {
     timeout = settings.timeout
     connections = settings.connections
     probeKey = settings.prefix + "probe"
+  }
+}
+
+extension PostgresEndpoint {
+  /// The ledger of the configuration.
+  ///
+  /// - Parameter name: shown in PostgreSQL's list of sessions.
+  /// - Throws: `PostgresEndpoint.InvalidURL`, which the configuration's reader has reported before.
+  public init(_ settings: LedgerSettings, name: String = "countersign") throws {
+    try self.init(url: settings.url, password: settings.password, caFile: settings.caFile)
+    replyTimeout = settings.replyTimeout
+    applicationName = name
   }
 }
 

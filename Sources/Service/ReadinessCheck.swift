@@ -1,4 +1,5 @@
 public import EventLoop
+public import Postgres
 public import Redis
 
 /// One line of `/readyz`: a server or a part that a role works with, and its trouble.
@@ -14,7 +15,12 @@ public struct ReadinessCheck {
     self.init(name, isNeeded: true) { isReady() ? nil : "" }
   }
 
-  private init(_ name: String, isNeeded: Bool, trouble: @escaping @LoopActor () -> String?) {
+  /// Creates a check of something whose trouble has a name.
+  ///
+  /// - Parameters:
+  ///   - isNeeded: whether the role is not ready during the trouble.
+  ///   - trouble: `nil` when there is none.
+  public init(_ name: String, isNeeded: Bool = true, trouble: @escaping @LoopActor () -> String?) {
     self.name = name
     self.isNeeded = isNeeded
     self.trouble = trouble
@@ -25,6 +31,13 @@ public struct ReadinessCheck {
   /// - Parameter isNeeded: whether the role is not ready without Redis.
   public static func redis(_ client: RedisClient, isNeeded: Bool = true) -> ReadinessCheck {
     ReadinessCheck("redis", isNeeded: isNeeded) { client.trouble }
+  }
+
+  /// Checks whether the ledger answers. If it does not, the line names the error.
+  ///
+  /// - Parameter isNeeded: whether the role is not ready without the ledger.
+  public static func ledger(_ client: PostgresClient, isNeeded: Bool = true) -> ReadinessCheck {
+    ReadinessCheck("ledger", isNeeded: isNeeded) { client.failure.map { "\($0)" } }
   }
 
   /// Asks for the result: whether the role can do its work, and a line for a person.

@@ -1,7 +1,9 @@
 public import AMQP
 import Configuration
 import EventLoop
+import Ledger
 import Observability
+public import Postgres
 public import Redis
 
 extension RoleContext {
@@ -38,6 +40,23 @@ extension RoleContext {
         setRefusal(nil)
         self.log.info("Redis takes writes again")
       }
+    }
+  }
+
+  /// Returns a client of the ledger. The context logs and counts the changes of its connections.
+  ///
+  /// - Parameter onChange: called after each change, for a role that does other work while the ledger is away.
+  /// - Throws: `PostgresEndpoint.InvalidURL` without a usable `ledger.url`.
+  public func makeLedger(onChange: @escaping @LoopActor () -> Void = {}) throws -> PostgresClient {
+    let log = ConnectionLog(self, "ledger")
+    var endpoint = try PostgresEndpoint(settings.ledger, name: "countersign \(role)")
+    endpoint.sessionSettings = Commits.sessionSettings
+    return PostgresClient(endpoint, connections: settings.ledger.connections) { change in
+      switch change {
+      case .connected: log.connected()
+      case .lost(let error, let delay): log.ended(error, delay)
+      }
+      onChange()
     }
   }
 

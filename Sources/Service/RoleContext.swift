@@ -6,6 +6,8 @@ public import Observability
 /// The settings and parts that every role shares.
 @LoopActor
 public final class RoleContext {
+  /// The name of the role.
+  public let role: String
   public let settings: Settings
   public let log: Log
   public let metrics: Metrics
@@ -26,6 +28,7 @@ public final class RoleContext {
 
   /// Creates the context of one role.
   public init(role: String, settings: Settings, publishers: Publishers, faults: TestFaults = TestFaults()) {
+    self.role = role
     self.settings = settings
     self.publishers = publishers
     self.faults = faults

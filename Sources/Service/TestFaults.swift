@@ -6,11 +6,19 @@ public struct TestFaults: Sendable {
   public let clockOffsetMilliseconds: Int64
   /// A worker crashes when it runs a job of this transaction: `COUNTERSIGN_TEST_CRASH_TRANSACTION`.
   public let crashTransaction: String?
+  /// A worker crashes after the commit of a job of this transaction, before it publishes the event:
+  /// `COUNTERSIGN_TEST_CRASH_AFTER_COMMIT`.
+  public let crashAfterCommit: String?
+  /// A worker crashes when the broker has confirmed the event of a job of this transaction, before it ends the claim:
+  /// `COUNTERSIGN_TEST_CRASH_AFTER_PUBLISH`.
+  public let crashAfterPublish: String?
 
   /// Reads the faults from the environment of this process.
   public init() {
     let environment = ProcessInfo.processInfo.environment
     clockOffsetMilliseconds = (Int64(environment["COUNTERSIGN_TEST_CLOCK_OFFSET_SECONDS"] ?? "") ?? 0) * 1000
     crashTransaction = environment["COUNTERSIGN_TEST_CRASH_TRANSACTION"]
+    crashAfterCommit = environment["COUNTERSIGN_TEST_CRASH_AFTER_COMMIT"]
+    crashAfterPublish = environment["COUNTERSIGN_TEST_CRASH_AFTER_PUBLISH"]
   }
 }

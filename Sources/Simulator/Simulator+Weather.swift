@@ -13,6 +13,10 @@ extension Simulator {
     case interrupted
     /// The simulator signs payloads under another root with the same names.
     case forged
+    /// Apple has refunded the subscription.
+    case refunded
+    /// The subscription has been renewed: its present period ends so many days later.
+    case renewed(days: Int64)
     /// The index of subscriptions is behind: Get All Subscription Statuses does not know the transaction (4040010).
     case behind
     /// Get All Subscription Statuses knows the customer, but names no subscription.
@@ -47,10 +51,17 @@ extension StoreDecision {
     case .interrupted: isCutOff = true
     case .behind: if endpoint == .subscriptions { answer = .failure(.transactionIdNotFound) }
     case .unnamed:
-      guard endpoint == .subscriptions, case .purchase(var purchase, let seal) = answer else { return }
-      purchase.subscription = nil
-      answer = .purchase(purchase, seal)
+      if endpoint == .subscriptions { change { $0.subscription = nil } }
+    case .refunded: change { $0.refund(now: now) }
+    case .renewed(let days): change { $0.renew(days: days) }
     case .forged: if case .purchase(let purchase, _) = answer { answer = .purchase(purchase, .foreignRoot) }
     }
+  }
+
+  private mutating func change(_ change: (inout StorePurchase) -> Void) {
+    guard case .purchase(var purchase, let seal) = answer else { return }
+    change(&purchase)
+    answer = .purchase(purchase, seal)
+    isUsual = false
   }
 }

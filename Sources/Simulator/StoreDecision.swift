@@ -31,6 +31,8 @@ struct StoreDecision: Equatable, Sendable {
   var delay: Duration = .zero
   /// The simulator resets the connection after half the body.
   var isCutOff = false
+  /// Whether the purchase is the one that the scenario alone gives, so that a kept answer may serve.
+  var isUsual = true
 
   /// Decides by the scenario of the transaction.
   init(_ question: StoreQuestion) {

@@ -51,6 +51,29 @@ struct StorePurchase: Equatable, Sendable {
     self.subscription = subscription
   }
 
+  /// Refunds the subscription in full.
+  mutating func refund(now: Int64) {
+    guard var subscription else { return }
+    subscription.latest.refund(at: now)
+    subscription.status = .revoked
+    subscription.renewal = Self.renewal(of: subscription.latest, willRenew: false)
+    take(subscription)
+  }
+
+  /// Moves the end of the subscription's period.
+  mutating func renew(days: Int64) {
+    guard var subscription else { return }
+    subscription.latest.expiresDate = subscription.latest.expiresDate.map { $0 + days * millisecondsPerDay }
+    subscription.renewal.renewalDate = subscription.latest.expiresDate
+    take(subscription)
+  }
+
+  private mutating func take(_ new: Subscription) {
+    if asked.transactionId == new.latest.transactionId { asked = new.latest }
+    history[history.count - 1] = new.latest
+    subscription = new
+  }
+
   private static func subscribed(_ question: StoreQuestion) -> StorePurchase {
     var status = SubscriptionStatus.active
     var latest = monthly(question, expiresInDays: 20)
@@ -63,10 +86,7 @@ struct StorePurchase: Equatable, Sendable {
       renewal.expirationIntent = 1
     case .refunded:
       status = .revoked
-      latest.revocationDate = question.day(-1)
-      latest.revocationReason = 0
-      latest.revocationType = "REFUND_FULL"
-      latest.revocationPercentage = 100_000
+      latest.refund(at: question.day(-1))
       renewal = Self.renewal(of: latest, willRenew: false)
     case .gracePeriod:
       status = .gracePeriod
@@ -148,4 +168,13 @@ struct StorePurchase: Equatable, Sendable {
   private static func lineItem(_ transactionId: String) -> String { "2\(transactionId)" }
 
   private static func appTransaction(_ transactionId: String) -> String { "704\(transactionId)" }
+}
+
+extension TransactionPayload {
+  fileprivate mutating func refund(at time: Int64) {
+    revocationDate = time
+    revocationReason = 0
+    revocationType = "REFUND_FULL"
+    revocationPercentage = 100_000
+  }
 }

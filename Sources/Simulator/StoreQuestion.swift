@@ -21,4 +21,4 @@ struct StoreQuestion: Equatable, Sendable {
   func day(_ days: Int64) -> Int64 { now - now % millisecondsPerDay + days * millisecondsPerDay }
 }
 
-private let millisecondsPerDay: Int64 = 86_400_000
+let millisecondsPerDay: Int64 = 86_400_000

@@ -140,6 +140,7 @@ final class StoreService {
     guard case .purchase(let purchase, let seal) = decision.answer else {
       return try renderer.response(decision.answer, now: question.now) ?? HTTP2Response(status: 500)
     }
+    guard decision.isUsual else { return StoreRenderer.json(try renderer.body(purchase, seal, question)) }
     let key = SignedAnswers.Key(
       purchase: SignedAnswers.Purchase(question), endpoint: question.endpoint, statuses: question.statuses, seal: seal)
     if let body = signed.body(key, now: question.now) { return StoreRenderer.json(body) }

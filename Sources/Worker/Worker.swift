@@ -7,8 +7,10 @@ import HTTP
 import HTTP2
 import HTTPClient
 import HTTPServer
+import Ledger
 import Messaging
 import Observability
+import Postgres
 import Redis
 public import Service
 import Store
@@ -23,6 +25,9 @@ public final class Worker: Role {
   private let metrics: WorkerMetrics
 
   private let redis: RedisClient
+  private let ledger: PostgresClient
+  private let commits: Commits
+  private let reevaluation: Reevaluation
   private let client: HTTP2Client
   private var dependencies: JobRun.Dependencies!
   private var consumer: AMQPConsumer!
@@ -33,10 +38,15 @@ public final class Worker: Role {
   private var renewal: LoopTimer?
   private var sweepTimer: LoopTimer?
   private var sweeping: Task<Void, Never>?
+  private var outboxTimer: LoopTimer?
+  /// Whether this build can work with the ledger's schema.
+  private var hasSchema = false
+  private var publishing: Task<Void, Never>?
 
   /// Creates a worker that is not started.
   ///
-  /// - Throws: `TrustedRoots.Unreadable` when a configured root is no certificate.
+  /// - Throws: `TrustedRoots.Unreadable` when a configured root is no certificate; `PostgresEndpoint.InvalidURL`
+  ///   without a usable `ledger.url`.
   public init(_ context: RoleContext) throws {
     let settings = context.settings
     self.context = context
@@ -63,25 +73,52 @@ public final class Worker: Role {
     apiConfiguration.timeout = settings.appStore.timeout
     apiConfiguration.maxResponseBytes = settings.appStore.maxResponseBytes
     let roots = settings.appStore.rootFiles
-    metrics = WorkerMetrics(context.metrics) { [runs] in Double(runs.count) }
+    let metrics = WorkerMetrics(context.metrics) { [runs] in Double(runs.count) }
+    self.metrics = metrics
+    let pausing = Pausing()
+    ledger = try context.makeLedger { pausing.handler?() }
+    reevaluation = Reevaluation(ledger, now: { context.now() })
+    commits = Commits(
+      ledger,
+      Commits.Settings(
+        connections: settings.ledger.connections, now: { context.now() },
+        withWebhooks: { Set(context.publishers.all.lazy.filter { !$0.webhooks.isEmpty }.map(\.id)) },
+        onFailure: { error in
+          metrics.commitFailures.count()
+          context.log.warning("a commit failed", ["cause": .failure(error)])
+        },
+        onCommit: { metrics.commits.observe(Double($0)) }))
     let verification = PurchaseVerification.Dependencies(
       api: AppStoreServerAPI(apiConfiguration, client: client, now: context.now),
       verifier: SignedDataVerifier(roots: roots.isEmpty ? .apple : try TrustedRoots(files: roots)),
       budget: store, now: context.now, metrics: metrics)
     dependencies = JobRun.Dependencies(
-      settings: settings.worker, topology: topology, store: store, broker: publisher,
+      settings: settings.worker, topology: topology, store: store, ledger: commits, broker: publisher,
       publishers: { context.publishers }, places: { [unowned self] in places(of: $0) },
       verify: { run in
         await PurchaseVerification(
           of: run.job, attempt: run.attempt, at: run.places, route: run.lease.route, grant: run.lease.call,
           with: verification, run.log)?.finding()
       },
-      clock: context.clock, log: context.log, metrics: metrics, crashTransaction: context.faults.crashTransaction)
+      clock: context.clock, log: context.log, metrics: metrics, faults: context.faults)
     consumer = AMQPConsumer(
       AMQPEndpoint(settings.rabbitmq), name: "countersign worker consumes", queue: topology.jobs,
       prefetch: settings.worker.concurrency, onChange: context.observer(of: "consume"), declare: declare,
       handler: { [weak self] in self?.receive($0) })
     losses.handler = { [weak self] in self?.tellAgain() }
+    pausing.handler = { [weak self] in self?.followLedger() }
+  }
+
+  /// The handler of the ledger's changes. The ledger's client needs it before the worker is complete.
+  @LoopActor
+  private final class Pausing {
+    var handler: (@LoopActor () -> Void)?
+  }
+
+  /// While the ledger is away, a worker takes no more jobs. Its running jobs wait for the ledger.
+  private func followLedger() {
+    guard !runs.isClosed else { return }
+    if ledger.isReady, hasSchema { consumer.resume() } else { consumer.pause() }
   }
 
   /// The handler of lost connections. The publisher needs it before the worker is complete.
@@ -95,21 +132,35 @@ public final class Worker: Role {
     let health = HealthEndpoints(
       metrics: context.metrics,
       checks: [
-        .redis(redis), ReadinessCheck("rabbitmq publish") { [publisher] in publisher.isReady },
+        .redis(redis), .ledger(ledger), ReadinessCheck("rabbitmq publish") { [publisher] in publisher.isReady },
         ReadinessCheck("rabbitmq consume") { [weak self] in self?.consumer.isReady ?? false },
         ReadinessCheck("not stopping") { [runs] in !runs.isClosed },
       ])
     server = try health.serve(at: settings.listen, context.log)
     redis.start()
+    ledger.start()
     publisher.start()
+    consumer.pause()
     consumer.start()
+    try await context.checkSchema(ledger) { [weak self] in
+      self?.hasSchema = true
+      self?.followLedger()
+    }
     let renewal = LoopTimer { [weak self] in self?.dependencies.leases.renewAll() }
     renewal.start(after: settings.leaseDuration / 3, every: settings.leaseDuration / 3)
     self.renewal = renewal
     let sweepTimer = LoopTimer { [weak self] in self?.sweep() }
     sweepTimer.start(after: settings.sweepInterval * Double.random(in: 0.5...1), every: settings.sweepInterval)
     self.sweepTimer = sweepTimer
+    let outboxTimer = LoopTimer { [weak self] in self?.lookIntoOutbox() }
+    outboxTimer.start(after: Self.outboxInterval * Double.random(in: 0.5...1), every: Self.outboxInterval)
+    self.outboxTimer = outboxTimer
   }
+
+  /// How often a worker looks for events that nobody has published.
+  private static let outboxInterval: Duration = .seconds(2)
+  /// After this long an event in the outbox is published again.
+  private static let outboxPatience: Duration = .seconds(5)
 
   /// Stops the worker.
   ///
@@ -119,12 +170,20 @@ public final class Worker: Role {
     runs.close()
     sweepTimer?.close()
     sweepTimer = nil
+    outboxTimer?.close()
+    outboxTimer = nil
     await consumer.cancel()
+    // Without the ledger nothing can be finished: the jobs go back to the broker.
+    if !ledger.isReady { commits.stop() }
     let cancelled = await runs.finish(within: grace)
     if cancelled > 0 { context.log.warning("the grace period was too short", ["cancelled": .int(Int64(cancelled))]) }
+    commits.stop()
     sweeping?.cancel()
+    await publishing?.value
     await consumer.stop()
     await publisher.stop()
+    await commits.flushConfirmed()
+    await ledger.stop()
     renewal?.close()
     renewal = nil
     client.close()
@@ -149,6 +208,29 @@ public final class Worker: Role {
     let all = AppPlace.all(of: publisher, budgetScale: context.settings.appStore.budgetScale)
     places[publisher.id] = all
     return all
+  }
+
+  /// Publishes events that nobody has published, and takes the published ones out of the outbox.
+  private func lookIntoOutbox() {
+    guard publishing == nil, !runs.isClosed, ledger.isReady else { return }
+    publishing = Task { @LoopActor in
+      await commits.flushConfirmed()
+      await publishOverdue()
+      publishing = nil
+    }
+  }
+
+  private func publishOverdue() async {
+    guard publisher.isReady else { return }
+    do {
+      let events = try await Outbox(ledger).takeOverdue(olderThan: Self.outboxPatience, limit: 500)
+      guard !events.isEmpty else { return }
+      context.log.warning("publishing from the outbox", ["events": .int(Int64(events.count))])
+      metrics.outbox.add(Double(events.count))
+      dependencies.outlet.publish(events)
+    } catch {
+      context.log.warning("the outbox could not be read", ["cause": .failure(error)])
+    }
   }
 
   /// Publishes the events again that the broker may have lost together with the connection.
@@ -179,7 +261,45 @@ public final class Worker: Role {
       log: context.log)
     sweeping = Task { @LoopActor in
       metrics.swept.add(Double(await sweep.run()))
+      await sweepLedger()
+      await deleteOldest()
+      await reevaluate()
       sweeping = nil
+    }
+  }
+
+  /// Tells the entitlements that changed rules of a publisher change.
+  private func reevaluate() async {
+    guard ledger.isReady else { return }
+    do {
+      try await reevaluation.run(context.publishers) { [dependencies] in dependencies!.outlet.publish($0) }
+    } catch {
+      context.log.warning("changed rules could not be evaluated to the end", ["cause": .failure(error)])
+    }
+  }
+
+  /// Deletes what the ledger need not remember any more. A full batch is followed by another one at the next sweep.
+  private func deleteOldest() async {
+    guard ledger.isReady else { return }
+    do {
+      _ = try await Retention(ledger).deleteOldest(
+        synchronizations: context.settings.worker.statusRetention, events: context.settings.notifier.logRetention,
+        limit: 10_000)
+    } catch {
+      context.log.warning("old rows could not be deleted", ["cause": .failure(error)])
+    }
+  }
+
+  /// Enqueues jobs again that waited for long, and that neither the broker nor Redis has any more.
+  private func sweepLedger() async {
+    guard ledger.isReady else { return }
+    do {
+      let overdue = context.settings.worker.sweepAfter
+      let jobs = try await WaitingSynchronizations(ledger).takeOverdue(by: overdue, limit: 500)
+      for job in jobs { try await publisher.publish(JobMessage.message(job, attempt: 1, queue: topology.jobs)) }
+      metrics.swept.add(Double(jobs.count))
+    } catch {
+      context.log.warning("sweep of the ledger failed", ["cause": .failure(error)])
     }
   }
 }

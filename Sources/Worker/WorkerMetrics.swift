@@ -22,6 +22,9 @@ final class WorkerMetrics {
   let swept: Counter
   let covered: Counter
   let redeliveries: Counter
+  let commits: Histogram
+  let commitFailures: Counter
+  let outbox: Counter
 
   init(_ metrics: Metrics, inFlight: @escaping @LoopActor () -> Double) {
     metrics.gauge("countersign_jobs_in_flight", "Jobs that run now.", read: inFlight)
@@ -51,11 +54,19 @@ final class WorkerMetrics {
       "countersign_budget_waits_total", "Calls put off because the budget was used up or Apple had forbidden more.")
     events = metrics.counter("countersign_events_published_total", "Events that the broker confirmed.")
     stale = metrics.counter(
-      "countersign_stale_runs_total", "Runs without effect, because a later lease had been given out.")
+      "countersign_stale_runs_total", "Runs without effect, because their lease had ended.")
     swept = metrics.counter("countersign_swept_jobs_total", "Jobs enqueued again by the sweep.")
     covered = metrics.counter(
       "countersign_covered_runs_total", "Runs that needed no call, because a verified answer was a moment old.")
     redeliveries = metrics.counter(
       "countersign_redeliveries_total", "Deliveries that the broker marked as given out before.")
+    commits = metrics.histogram(
+      "countersign_commit_synchronizations", "Synchronizations that one commit of the ledger finalizes.",
+      buckets: [1, 2, 5, 10, 25, 50, 100, 200])
+    commitFailures = metrics.counter(
+      "countersign_commit_failures_total", "Commits of the ledger that failed and ran again, or ended one by one.")
+    outbox = metrics.counter(
+      "countersign_outbox_events_total",
+      "Events that a sweep took out of the outbox, because nobody had published them.")
   }
 }

@@ -71,7 +71,8 @@ struct CallTests {
       // A purchase that gives no access may give some by now, so no earlier answer covers it.
       #expect(calls.made["1010000000001"]?.count == 6)
       let versions = await fleet.finished([]).filter { $0.synchronizationId.hasSuffix("1000000000001") }.map(\.version)
-      #expect(versions.count == 3 && versions == versions.sorted() && Set(versions).count == 3)
+      // The purchase has not changed since the first commit.
+      #expect(versions == [1, 1, 1])
       let status = try await fleet.status("c1000000000001")
       #expect(status?.offerId == "S1")
     }

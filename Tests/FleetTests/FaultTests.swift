@@ -101,8 +101,8 @@ struct FaultTests {
       fleet.simulator.localWeather["1000000000001"] = [.slow(.seconds(4))]
       try fleet.start("worker-2")
       // The broker still counts the job as the sleeper's. The sweep, or the end of the sleeper's connection, brings it
-      // to the other worker. The sleeper wakes while the other one waits for Apple: only the fencing number knows
-      // which of them is late.
+      // to the other worker. The sleeper wakes while the other one waits for Apple: it knows by its own clock that its
+      // lease has ended.
       try await eventually("the other one has it in hand") { calls == 2 }
       fleet.roles["worker-1"]?.process.send(SIGCONT)
       _ = await fleet.finished(["slow"])
@@ -110,7 +110,8 @@ struct FaultTests {
         try await fleet.metric("worker-1", "countersign_jobs_in_flight") == 0
       }
       #expect(
-        fleet.log("worker-1").contains("a later lease was given out"), "it had something in hand that came too late")
+        fleet.log("worker-1").contains("the lease has ended"), "it had something in hand that came too late")
+      #expect(try await fleet.metric("worker-1", "countersign_stale_runs_total") == 1)
       try await check(["slow"], at: fleet)
     }
   }
@@ -139,12 +140,12 @@ struct FaultTests {
       try await servers.start(.redis)
       let events = await fleet.finished(ids)
       #expect(Set(events.map(\.result)) == ["PURCHASE_SYNCHRONIZED"])
-      // The transaction can be registered again. Its version grows although Redis has forgotten the last one.
+      // The transaction can be registered again. The ledger has its version.
       _ = try await fleet.putCustomer(7)
       let last = try #require(events.last { $0.synchronizationId == "s1" })
       #expect(try await fleet.register("100000001001", id: "again").status == 202)
       let again = await fleet.finished(["again"]).last { $0.synchronizationId == "again" }
-      #expect(try #require(again).version > last.version)
+      #expect(try #require(again).version >= last.version)
     }
   }
 
@@ -243,11 +244,11 @@ struct FaultTests {
       let poison: [(body: String, reason: String)] = [
         ("not JSON", "the body is not JSON"), ("{}", "is missing"),
         (
-          "{\"format\":0,\"synchronizationId\":\"s\",\"publisherId\":1,\"customerId\":1,\"transactionId\":\"1\",\"registeredAt\":1}",
+          "{\"format\":0,\"synchronizationId\":\"s\",\"publisherId\":1,\"customerId\":\"1\",\"transactionId\":\"1\",\"registeredAt\":1}",
           "format 0"
         ),
         (
-          "{\"format\":1,\"synchronizationId\":\"s\",\"publisherId\":1,\"customerId\":1,\"transactionId\":\"1/../2\",\"registeredAt\":1}",
+          "{\"format\":1,\"synchronizationId\":\"s\",\"publisherId\":1,\"customerId\":\"1\",\"transactionId\":\"1/../2\",\"registeredAt\":1}",
           "transactionId"
         ),
       ]

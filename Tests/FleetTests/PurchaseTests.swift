@@ -92,23 +92,22 @@ struct PurchaseTests {
     }
   }
 
-  @Test func `a purchase from the sandbox gives access only to whom the publisher lets, and has no other owner`()
-    async throws
-  {
+  @Test func `a purchase from the sandbox gives access only to whom the publisher lets`() async throws {
     let reuse = ["COUNTERSIGN_WORKER_ANSWER_REUSE_SECONDS": "60"]
     try await RunningFleet.with(["gateway-1", "worker-1"], overrides: reuse) { (fleet) async throws in
       let transaction = "1210000000001"
-      // The recent answer covers the third registration, whose customer must not get its access.
-      for (id, customer) in [("a", 7), ("b", RunningFleet.sandboxCustomer), ("c", 7)] {
+      // The recent answer covers the other registrations, and one of their customers must not get its access.
+      for (id, customer) in [("a", RunningFleet.sandboxCustomer), ("b", RunningFleet.sandboxCustomer), ("c", 7)] {
         let answer = try await fleet.register(
           transaction, customer: customer, publisher: RunningFleet.openPublisher, id: id)
         #expect(answer.status == 202)
         _ = await fleet.finished([id])
       }
+      #expect(try await fleet.metric("worker-1", "countersign_covered_runs_total") == 2)
       let events = await fleet.finished(["a", "b", "c"])
-      #expect(events.map(\.result) == ["SANDBOX_NOT_ALLOWED", "PURCHASE_SYNCHRONIZED", "SANDBOX_NOT_ALLOWED"])
-      #expect(events.map(\.accessGranted) == [false, true, false])
-      #expect(events.map(\.offerId) == [nil, "S1", nil])
+      #expect(events.map(\.result) == ["PURCHASE_SYNCHRONIZED", "PURCHASE_SYNCHRONIZED", "SANDBOX_NOT_ALLOWED"])
+      #expect(events.map(\.accessGranted) == [true, true, false])
+      #expect(events.map(\.offerId) == ["S1", "S1", nil])
       #expect(events.map(\.environment) == ["Sandbox", "Sandbox", "Sandbox"])
       let refused = try await fleet.status("c", publisher: RunningFleet.openPublisher)
       #expect(refused?.result == "SANDBOX_NOT_ALLOWED" && refused?.environment == "Sandbox")
@@ -134,8 +133,10 @@ struct PurchaseTests {
         events.map(\.result) == [
           "PURCHASE_SYNCHRONIZED", "PURCHASE_OWNED_BY_ANOTHER_CUSTOMER", "PURCHASE_SYNCHRONIZED",
         ])
-      #expect(events[0].version < events[1].version)
-      #expect(events[1].version < events[2].version)
+      // Another customer's registration changes the purchase only if Apple has signed something new.
+      #expect(events[0].version >= 1)
+      #expect(events[0].version <= events[1].version)
+      #expect(events[1].version <= events[2].version)
       let second = try #require(try await fleet.status("second"))
       #expect(second.accessGranted == false)
       #expect(second.offerId == nil)
@@ -146,6 +147,42 @@ struct PurchaseTests {
       let long = String(repeating: "x", count: 256)
       #expect(try await fleet.register("1000000000011", customer: 7, id: long).status == 202)
       #expect(await fleet.finished([long]).last?.result == "PURCHASE_SYNCHRONIZED")
+    }
+  }
+
+  @Test func `a customer's id is a text, and its events have it`() async throws {
+    try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
+      let (id, headers) = ("user/é|7", fleet.headers(RunningFleet.publisher))
+      #expect(try await fleet.putCustomer(id, #"{"email":"a@example.com"}"#).status == 201)
+      let read = try await fleet.send("GET", fleet.url("/customers/user%2F%C3%A9%7C7"), headers)
+      #expect(String(decoding: read.body, as: UTF8.self) == #"{"customerId":"\#(id)","email":"a@example.com"}"#)
+      let body = #"{"customerId":"\#(id)","transactionId":"1000000000031"}"#
+      let bearer = [
+        ("Authorization", "Bearer \(jwt(claim: "\"\(id)\"", publisher: RunningFleet.publisher))"),
+        ("Content-Type", "application/json"),
+      ]
+      let answer = try await fleet.send(
+        "POST", fleet.url("/purchases"), bearer + [("Correlation-Id", "text")], body)
+      #expect(answer.status == 202)
+      // Another spelling of the same letters is another customer, whom nobody has put.
+      let twin = try await fleet.send(
+        "POST", fleet.url("/purchases"), headers, body.replacing("é", with: "e\u{301}"))
+      #expect(twin.status == 422)
+      // The same number, once as a number and once as a text: one customer.
+      #expect(try await fleet.register("1000000000032", customer: 7, id: "number").status == 202)
+      _ = await fleet.finished(["number"])
+      let again = try await fleet.send(
+        "POST", fleet.url("/purchases"), headers + [("Correlation-Id", "digits")],
+        #"{"customerId":"7","transactionId":"1000000000032"}"#)
+      #expect(again.status == 202)
+      let events = await fleet.finished(["text", "digits"])
+      #expect(events.map(\.result) == Array(repeating: "PURCHASE_SYNCHRONIZED", count: 3))
+      for event in events {
+        let told = String(decoding: event.body, as: UTF8.self)
+        let isText = event.synchronizationId == "text"
+        #expect(told.contains(isText ? #","customerId":"\#(id)","# : #","cleengCustomerId":7,"customerId":"7","#))
+        #expect(told.contains("cleengCustomerId") != isText)
+      }
     }
   }
 
@@ -229,7 +266,7 @@ struct PurchaseTests {
       try await check("GET", "/nowhere", headers, nil, 404, "REQ0100")
       try await check("GET", purchases + "/synchronizations/none", headers, nil, 404, "REQ0100")
       try await check("GET", purchases + "/synchronizations/%20", headers, nil, 400, "REQ0003")
-      try await check("PUT", "/customers/abc", headers, "{}", 400, "REQ0003")
+      try await check("PUT", "/customers/a%01b", headers, "{}", 400, "REQ0003")
       try await check("GET", "/customers/99", headers, nil, 404, "REQ0100")
       let method = try await fleet.send("DELETE", fleet.url(purchases), headers)
       #expect(method.header("allow") == "POST")
@@ -237,7 +274,7 @@ struct PurchaseTests {
       let put = try await fleet.send("PUT", fleet.url("/customers/9"), headers, "{\"email\":\"a@example.com\"}")
       #expect(put.status == 201)
       #expect(try await fleet.putCustomer(9).status == 200)
-      #expect(try await fleet.send("DELETE", fleet.url("/customers/9"), headers).status == 204)
+      #expect(try await fleet.send("DELETE", fleet.url("/customers/9"), headers).status == 200)
       #expect(try await fleet.send("DELETE", fleet.url("/customers/9"), headers).status == 404)
     }
   }

@@ -109,7 +109,7 @@ struct RefusalTests {
         #expect(refused.status == 503)
         #expect(String(decoding: refused.body, as: UTF8.self).contains("Nothing was kept of this request."))
         let job =
-          #"{"format":1,"synchronizationId":"s","publisherId":1001,"customerId":7,"transactionId":"1000000000002","#
+          #"{"format":1,"synchronizationId":"s","publisherId":1001,"customerId":"7","transactionId":"1000000000002","#
           + #""registeredAt":1}"#
         try await fleet.send([
           AMQPMessage(exchange: "", routingKey: fleet.topology.jobs, messageID: "s", body: Array(job.utf8))

@@ -182,7 +182,8 @@ struct WebhookAPITests {
           #expect(refused.status == 400 && refused.text("code") == "REQ0003", "\(method) \(topic)")
           #expect(
             refused.text("detail")
-              == "topic: is not known; expected inappPurchaseSyncResult or webhookEndpointDisabled")
+              == "topic: is not known; expected inappPurchaseSyncResult or entitlementsChanged "
+              + "or webhookEndpointDisabled")
         }
       }
       #expect(try await api.send("PUT", path, "{}").text("detail") == "expected a JSON array of endpoints")

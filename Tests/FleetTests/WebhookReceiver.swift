@@ -1,8 +1,11 @@
 import AMQP
+import Domain
 import EventLoop
 import HTTPServer
 import Harness
+import Ledger
 import Messaging
+import Postgres
 
 /// The server of a publisher's backend. It has an endpoint at every path, and a test decides what each one does.
 @LoopActor
@@ -71,16 +74,41 @@ final class WebhookReceiver {
 }
 
 extension RunningFleet {
-  /// Publishes events of the first publisher, as a worker does.
+  /// Writes events of the first publisher to the ledger and publishes them, as a worker does.
   func publish(_ ids: [String], topic: String = "inappPurchaseSyncResult") async throws {
+    try await send(try await commit(ids, topic: topic))
+  }
+
+  /// Writes events to the ledger.
+  ///
+  /// - Returns: the messages that publish them.
+  func commit(_ ids: [String], topic: String = "inappPurchaseSyncResult") async throws -> [AMQPMessage] {
     let publisher = Self.publisher
-    try await send(
-      ids.map { id in
-        let body = #"{"broadcasterId":\#(publisher),"data":{"synchronizationId":"\#(id)"},"topic":"\#(topic)"}"#
-        return AMQPMessage(
-          exchange: topology.events, routingKey: "\(topic).\(publisher)", messageID: id, type: topic,
-          headers: ["version": 1], body: Array(body.utf8))
-      })
+    let events = ids.map { id in
+      let body = #"{"broadcasterId":\#(publisher),"data":{"synchronizationId":"\#(id)"},"topic":"\#(topic)"}"#
+      return Domain.Event(
+        id: id, publisherId: publisher, topic: topic, version: 1, time: unixMilliseconds(), body: Array(body.utf8))
+    }
+    try await withLedger { ledger in
+      _ = try await ledger.run([Domain.Event.insert(events), Domain.Event.insertDeliveries(events)])
+    }
+    return events.map { EventMessage.message($0, exchange: topology.events) }
+  }
+
+  /// Runs a body with a client of the fleet's database.
+  func withLedger<R>(_ body: @LoopActor (PostgresClient) async throws -> R) async throws -> R {
+    let url = TestServers.current!.ledgerURL(database: database)
+    let ledger = PostgresClient(try PostgresEndpoint(url: url, password: nil, caFile: nil), connections: 1)
+    ledger.start()
+    do {
+      try await eventually("the test reaches the ledger") { ledger.isReady }
+      let value = try await body(ledger)
+      await ledger.stop()
+      return value
+    } catch {
+      await ledger.stop()
+      throw error
+    }
   }
 
   /// Publishes messages over a connection of their own.

@@ -5,6 +5,7 @@ import sys
 
 from fleet import Failure, benchmarks
 from fleet.build import build
+from fleet.ledger_benchmark import ledger
 from fleet.measured import OPTIONS
 from fleet.table import show
 
@@ -15,6 +16,8 @@ BENCHMARKS = {
     "verify": (benchmarks.verify, "verifications of transactions, next to openssl speed", 0, (12, 6)),
     "worker": (
         benchmarks.worker, "whole synchronizations, next to the same without Apple and signatures", 20_000, (16, 60)),
+    "ledger": (ledger, "commits, bytes and reads of the ledger, next to the same without Apple and HTTP", 20_000,
+               (20, 100)),
     "throughput": (benchmarks.throughput, "jobs a second with an Apple that takes 200 ms", 20_000, (20, 20)),
     "gateway": (benchmarks.gateway, "registrations, next to the same without HTTP", 40_000, (15, 20)),
     "latency": (benchmarks.latency, "from the 202 to the event, in an idle fleet", 0, (20, 3)),
@@ -72,6 +75,8 @@ def main():
                         help="growth: the length of the long queue; %(default)s by default")
     parser.add_argument("--minutes", type=int, help="growth: only a steady load for so many minutes")
     parser.add_argument("--count", type=int, help="verify: only so many distinct transactions, and the memory")
+    parser.add_argument("--rows", type=int, default=0,
+                        help="ledger: also beside so many purchases made by SQL, for example 10000000; needs disk")
     options = parser.parse_args()
     names = [options.what] if isinstance(options.what, str) else options.what
     if "all" in names:

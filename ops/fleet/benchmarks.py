@@ -66,11 +66,12 @@ def verify_many(count):
 
 
 def worker_run(measured, simulator, jobs):
-    """Runs floor, P-256 and worker in turns; returns the means."""
+    """Runs floor, P-256 and worker in turns with an empty ledger; returns the means."""
     first, turns = 1000, []
+    measured.new_ledger()
     for _ in range(TURNS):
-        measured.fill(jobs)
-        floor = measured.benchmark("floor", "--count", jobs, "--prefetch", 1000)
+        measured.fill(first + jobs)
+        floor = measured.floor(jobs, 1000, first)
         measured.fill(first + jobs)
         measured.sign_ahead(first + jobs)
         verification = 1e6 / openssl_verifications()
@@ -120,8 +121,9 @@ def throughput(options):
         measured.declare()
         print(f"throughput: Apple at 200 ms, {options.jobs:,} subscriptions a run, at most 2,000 in flight")
         for run in range(1, options.runs + 1):
+            measured.new_ledger()
             measured.fill(options.jobs)
-            floor = measured.benchmark("floor", "--count", options.jobs, "--prefetch", 2000)
+            floor = measured.floor(options.jobs, 2000)
             # The measurement begins when all places are taken, and ends while there are still jobs for all of them.
             # So it does not wait for a first or a last answer.
             measured.fill(options.jobs + 4000)
@@ -131,7 +133,8 @@ def throughput(options):
             rows.append((row["perSecond"], floor["perSecond"], verification))
             print(f"{run:3}   floor {floor['perSecond']:,.0f} jobs/s   worker {row['perSecond']:,.0f} jobs/s   "
                   f"{row['residentMiB']:.0f} MiB   CPU a job: worker {row['processorMicroseconds']:.0f} µs, RabbitMQ "
-                  f"{row['rabbitmq']:.0f}, Redis {row['redis']:.0f}, simulator {row['simulator']:.0f}", flush=True)
+                  f"{row['rabbitmq']:.0f}, Redis {row['redis']:.0f}, PostgreSQL {row['postgres']:.0f}, simulator "
+                  f"{row['simulator']:.0f}", flush=True)
     rate, floor, verification = median_of(rows)
     ratio = rate / GO_JOBS_PER_SECOND
     scaled = GO_JOBS_PER_SECOND * 83 / verification

@@ -9,6 +9,7 @@ import sys
 
 from fleet import ROOT, Failure
 from fleet.build import build
+from fleet.postgres import Postgres
 from fleet.processes import Processes, Stopped
 
 COLUMNS = ["scenario", "faults", "attempted", "accepted", "409", "503", "refused", "unanswered", "finalized", "events",
@@ -50,9 +51,11 @@ def markdown(rows, options, seed):
     """The table of docs/internals/faults.md."""
     redis = version(["redis-server", "--version"]).split("v=")[-1].split()[0]
     rabbitmq = version(["dpkg-query", "-W", "-f", "${Version}", "rabbitmq-server"])
+    postgres = version([Postgres.tool("postgres"), "--version"]).split(") ")[-1].split()[0]
     commit = version(["git", "-C", ROOT, "describe", "--always", "--dirty"])
-    head = (f"{datetime.date.today()}, RabbitMQ {rabbitmq}, Redis {redis} (appendfsync always), "
-            f"{os.cpu_count()} cores, {'debug' if options.quick else 'release'} build of {commit}, "
+    kind = "debug" if options.quick else "release"
+    head = (f"{datetime.date.today()}, RabbitMQ {rabbitmq}, Redis {redis} (appendfsync everysec), "
+            f"PostgreSQL {postgres}, {os.cpu_count()} cores, {kind} build of {commit}, "
             f"`{again(options, seed, options.scenarios)}`:\n")
     table = [COLUMNS, ["---", *["---:"] * (len(COLUMNS) - 2), "---"], *(cells(row) for row in rows)]
     return head + "\n" + "\n".join("| " + " | ".join(row) + " |" for row in table) + "\n"
@@ -61,7 +64,7 @@ def markdown(rows, options, seed):
 def run(options, products, seed, expected):
     rows = []
     with Processes(ROOT / ".countersign" / "chaos") as processes:
-        print("Starting RabbitMQ and Redis …", flush=True)
+        print("Starting RabbitMQ, Redis and PostgreSQL …", flush=True)
         processes.forget_servers()
         (processes.folder / "rows.jsonl").unlink(missing_ok=True)
         processes.start_servers()
@@ -107,10 +110,10 @@ def main():
         prog="ops/chaos", description="Breaks whole fleets and checks every promise.",
         epilog="The exit status is 0 when every promise held, 1 when one did not, and 2 for a mistake in the call.")
     parser.add_argument("scenarios", nargs="*",
-                        help="the scenarios to run, 30 to 60 seconds each; by default all, in about 20 minutes")
+                        help="the scenarios to run, 30 to 60 seconds each; by default all, in about 25 minutes")
     parser.add_argument("--quick", action="store_true",
                         help="300 registrations over 60 transactions, 100 a second, shorter outages, the debug build: "
-                        "all in under 5 minutes")
+                        "all in about 10 minutes")
     parser.add_argument("--seed", type=int,
                         help="chooses the sequence of faults; their number and their moments depend on the machine")
     parser.add_argument("--registrations", type=int, help="the least registrations of each scenario; 5000 by default")

@@ -8,6 +8,8 @@ from fleet.configuration import CUSTOMER, PUBLISHER
 from fleet.processes import wait_until
 
 TOPIC = "inappPurchaseSyncResult"
+# A customer who has not bought anything.
+OTHER = "customer-without-purchase"
 ACTIVE, SLOW = "1000000000000001", "1330000000000001"
 SECONDS = 30
 
@@ -25,6 +27,8 @@ class Check:
         self.expect(self.call("PUT", f"/customers/{CUSTOMER}", {}), (200, 201), None)
         print(f"Customer {CUSTOMER} is known. One purchase:", flush=True)
         self.purchase()
+        self.entitlement()
+        self.owned()
         self.conflict()
         self.refusal()
         for reason in self.system.processes.deaths():
@@ -95,7 +99,36 @@ class Check:
         if not found.get("offerId"):
             raise Failure(f"{where} should name the offer in offerId, but is {found}")
 
+    def entitlement(self):
+        """Reads what the ledger says about the customer now."""
+        offer = self.seen["the finalized status"][1]["offerId"]
+        path = f"/customers/{CUSTOMER}/entitlements/{offer}"
+        answer = self.call("GET", path)
+        self.expect(answer, (200,), None)
+        if answer[1].get("accessGranted") is not True:
+            raise Failure(f"GET {path} should grant access, but answered {answer[1]}")
+        until, rule = answer[1].get("expiresAt"), answer[1].get("rule")
+        print(f"  the ledger's entitlement: {offer} until {until}, {rule}", flush=True)
+
     # -- refusals
+
+    def owned(self):
+        """Registers the same purchase for another customer, who must not get it."""
+        self.expect(self.call("PUT", f"/customers/{OTHER}", {}), (200, 201), None)
+        status, answer = self.call("POST", "/storekit2/purchases", {"customerId": OTHER, "transactionId": ACTIVE})
+        self.expect((status, answer), (202,), None)
+        path = f"/storekit2/purchases/synchronizations/{answer['synchronizationId']}"
+
+        def result():
+            status, answer = self.call("GET", path)
+            self.expect((status, answer), (200,), None)
+            return answer if answer.get("status") == "finalized" else None
+
+        found = wait_until("the other customer's registration to be finalized", result, SECONDS)
+        wanted = "PURCHASE_OWNED_BY_ANOTHER_CUSTOMER"
+        if found.get("result") != wanted or found.get("accessGranted") is not False:
+            raise Failure(f"{self.last} should refuse with {wanted}, but is {found}")
+        print(f"  another customer who registers the same purchase is refused: {wanted}", flush=True)
 
     def conflict(self):
         body = {"cleengCustomerId": CUSTOMER, "transactionId": SLOW}

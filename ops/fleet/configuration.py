@@ -16,8 +16,8 @@ SIMULATED_APP = {
 }
 
 PRIVATE = tuple(f"COUNTERSIGN_{name}" for name in (
-    "RABBITMQ", "REDIS", "PUBLISHERS", "SIMULATOR", "APP_STORE", "GATEWAY_LISTEN", "WORKER_LISTEN", "NOTIFIER_LISTEN",
-    "TEST", "FIXTURES"))
+    "RABBITMQ", "REDIS", "LEDGER", "PUBLISHERS", "SIMULATOR", "APP_STORE", "GATEWAY_LISTEN", "WORKER_LISTEN",
+    "NOTIFIER_LISTEN", "TEST", "FIXTURES"))
 
 
 class Configuration:
@@ -26,7 +26,7 @@ class Configuration:
     def __init__(self, folder, servers, listen):
         """
         folder: the folder for the files
-        servers: the addresses of RabbitMQ and Redis, as ops/servers prints them
+        servers: the addresses of RabbitMQ, Redis and PostgreSQL, as ops/servers prints them
         listen: an address and port for each of gateway, worker 1, worker 2, notifier, simulator and receiver
         """
         self.folder = folder
@@ -35,6 +35,7 @@ class Configuration:
         self.webhook_secret_file = folder / "webhook.secret"
         self.rabbitmq = servers["COUNTERSIGN_RABBITMQ_URL"]
         self.redis = servers["COUNTERSIGN_REDIS_URL"]
+        self.ledger = servers["COUNTERSIGN_LEDGER_URL"]
         self.listen = listen
         self.publisher_token = secrets.token_urlsafe(32)
         self.customer_token_secret = secrets.token_urlsafe(32)
@@ -60,6 +61,7 @@ class Configuration:
         return {
             "rabbitmq": {"url": self.rabbitmq},
             "redis": {"url": self.redis},
+            "ledger": {"url": self.ledger},
             "publishers": {"folder": "publishers"},
             "appStore": {
                 "productionURL": f"{app_store}/production",
@@ -124,6 +126,8 @@ class Configuration:
             "SIMULATOR_URL": f"https://{self.listen['simulator']}",
             "SIMULATOR_CA": str(self.tls_authority),
             "AMQP_URL": self.rabbitmq,
+            "REDIS_URL": self.redis,
+            "DATABASE_URL": self.ledger,
             "PUBLISHER_ID": str(PUBLISHER),
             "PUBLISHER_TOKEN": self.publisher_token,
             "CUSTOMER_TOKEN_SECRET": self.customer_token_secret,

@@ -10,8 +10,9 @@ import time
 
 from fleet import ROOT, Failure
 from fleet.configuration import PUBLISHER, SIMULATED_APP, Configuration
+from fleet.ledger import MeasuredLedger
 from fleet.processes import Processes, stat, wait_until
-from fleet.system import simulator_is_ready
+from fleet.system import migrate, simulator_is_ready
 
 # The same options as the image's: the static Swift library needs less memory, and its calls no lookup. The build has a
 # folder of its own, because the programs of ops/chaos cannot be built with these options.
@@ -84,6 +85,7 @@ class Measured:
         self.filled = 0
         self.configuration = None
         self.running = {}
+        self.ledger = None
 
     def __enter__(self):
         self.processes.__enter__()
@@ -97,10 +99,30 @@ class Measured:
         self.write_publishers()
         with open(self.processes.folder / "ports.json") as file:
             self.ports = json.load(file)
+        self.ledger = MeasuredLedger(self.processes.folder, self.ports["postgres"])
+        migrate(PRODUCTS / "countersign", self.configuration)
         return self
 
+    def new_ledger(self, keeps=False):
+        """Lets all roles that start from now on use a new, migrated database.
+
+        It drops the one before, or `keeps` it.
+        """
+        self.use_ledger(self.ledger.create(keeps))
+        migrate(PRODUCTS / "countersign", self.configuration)
+
+    def use_ledger(self, database):
+        self.ledger.database = database
+        self.configuration.ledger = self.ledger.url
+        self.configuration.file.write_text(json.dumps(self.configuration.settings(), indent=2) + "\n")
+
     def write_publishers(self):
-        """Writes nine more publishers without webhooks, because one publisher has at most a thousand endpoints."""
+        """Writes nine more publishers without webhooks, because one publisher has at most a thousand endpoints.
+
+        Each registration brings its own customer, so the example's publisher has open customers.
+        """
+        example = self.configuration.publisher() | {"customers": "open"}
+        (self.configuration.folder / "publishers" / "example.json").write_text(json.dumps(example, indent=2) + "\n")
         for number in range(1, 10):
             publisher = self.configuration.publisher() | {
                 "publisherId": PUBLISHER + number, "webhooks": [], "tokenHashes": [f"{number:064x}"]}
@@ -173,7 +195,8 @@ class Measured:
         return resident_mib(process.pid, "VmRSS")
 
     def arguments(self, name):
-        return [name, "--rabbitmq", self.ports["rabbitmq"], "--redis", self.ports["redis"]]
+        return [name, "--rabbitmq", self.ports["rabbitmq"], "--redis", self.ports["redis"], "--ledger",
+                self.ledger.url]
 
     def benchmark(self, name, *arguments):
         return run_program(*self.arguments(name), *arguments)
@@ -191,20 +214,24 @@ class Measured:
         """Starts and stops a worker, which declares the queues that the benchmarks use."""
         self.stop(self.start("worker 1"))
 
-    def fill(self, count, *arguments, progress=False, concurrency=500):
-        """Puts jobs into the queue as a gateway does; returns the measurements."""
+    def fill(self, count, *arguments, progress=False, concurrency=500, first=None):
+        """Puts jobs into the queue as a gateway does; returns the measurements.
+
+        `first` is the number of the first job, by default one that no job has had.
+        """
         part = 100_000 if progress else count
         for done in range(0, count, part):
             result = self.benchmark(
-                "fill", "--count", min(part, count - done), "--from", self.numbers(part), "--concurrency", concurrency,
-                *arguments)
+                "fill", "--count", min(part, count - done), "--from",
+                self.numbers(part) if first is None else first + done, "--concurrency", concurrency, *arguments)
             if progress:
                 print(f"  {min(done + part, count):,} of {count:,} queued, {result['perSecond']:,.0f}/s", flush=True)
         return result
 
     def empty(self):
-        """Deletes the queued jobs and their records in Redis."""
+        """Deletes the queued jobs, their records in Redis, and all rows of the ledger."""
         self.benchmark("delete")
+        self.ledger.empty()
         self.declare()
 
     def start_filling(self, count, rate):
@@ -236,6 +263,7 @@ class Measured:
                        failed=workers[0].ended, every=0.1)
             # The start is no job's cost. The few jobs that ran meanwhile do not count either.
             start, used, done = time.monotonic(), sum(map(self.processor_seconds, workers)), self.told(names)
+            ledger = self.ledger.written()
             others = self.others()
             most = {"mostInFlight": 0, "mostConnections": 0}
             port = int(self.configuration.listen["simulator"].rpartition(":")[2])
@@ -250,9 +278,10 @@ class Measured:
             seconds, left = time.monotonic() - start, self.told(names) - done
             used = sum(map(self.processor_seconds, workers)) - used
             others = {name: (now - others[name]) / left * 1e6 for name, now in self.others().items()}
-            return others | {"jobs": left, "perSecond": left / seconds, "processorMicroseconds": used / left * 1e6,
-                    "residentMiB": max(resident_mib(worker.pid) for worker in workers),
-                    "calls": self.sum(names, "countersign_apple_call_duration_seconds_count") / (done + left)} | most
+            figures = {"jobs": left, "perSecond": left / seconds, "processorMicroseconds": used / left * 1e6,
+                       "residentMiB": max(resident_mib(worker.pid) for worker in workers),
+                       "calls": self.sum(names, "countersign_apple_call_duration_seconds_count") / (done + left)}
+            return others | self.ledger.written_since(ledger, left) | figures | most
         finally:
             self.processes.stop(workers)
 
@@ -260,7 +289,33 @@ class Measured:
         """The processor time of the servers and of the simulator."""
         pids = {name: int((self.processes.folder / f"{name}.pid").read_text()) for name in ("rabbitmq", "redis")}
         return {name: sum(map(processor_seconds, family(pid))) for name, pid in
-                (pids | {"simulator": self.running["simulator"].pid}).items()}
+                (pids | {"simulator": self.running["simulator"].pid}).items()} | {"postgres": self.ledger_seconds()}
+
+    def ledger_seconds(self):
+        """The processor time of all processes of PostgreSQL, those that have ended too."""
+        first, *rest = family(self.ledger.pid())
+        return sum(map(int, stat(first)[11:15])) / TICKS + sum(map(processor_seconds, rest))
+
+    def floor(self, jobs, prefetch, first=0):
+        """Runs so many of the queued jobs without Apple and without cryptography, after `first` that do not count."""
+        arguments = [PRODUCTS / "Benchmarks", *self.arguments("floor"), "--count", jobs, "--first", first, "--prefetch",
+                     prefetch]
+        with subprocess.Popen(
+                [str(word) for word in arguments], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                text=True) as program:
+            marks, result = [], ""
+            for line in program.stdout:
+                if line.strip() == "begin":
+                    ledger = self.ledger.written()
+                    marks.append(self.ledger_seconds())
+                elif line.strip() == "end":
+                    marks.append(self.ledger_seconds())
+                    written = self.ledger.written_since(ledger, jobs)
+                else:
+                    result = line
+        if program.returncode != 0:
+            raise Failure(f"the floor ended with status {program.returncode}; its message is above")
+        return json.loads(result) | {"postgres": (marks[1] - marks[0]) / jobs * 1e6} | written
 
     def bursts(self, rounds, overrides):
         """Gives one worker a thousand jobs again and again; returns the CPU of a job, and the memory.
@@ -297,7 +352,8 @@ class Measured:
         return seconds
 
     def told(self, names=("worker 1",)):
-        return self.sum(names, "countersign_events_published_total")
+        """The jobs whose event the broker has confirmed. A job may have more events than its own."""
+        return self.sum(names, "countersign_synchronization_age_seconds_count")
 
     def sum(self, names, metric):
         return sum(self.metric(name, metric) for name in names)

@@ -5,7 +5,6 @@ import fcntl
 import json
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import time
@@ -168,7 +167,7 @@ class Processes:
     # -- the servers
 
     def start_servers(self):
-        """Starts RabbitMQ and Redis and returns their addresses."""
+        """Starts RabbitMQ, Redis and PostgreSQL and returns their addresses."""
         command = [ROOT / "ops" / "servers", "start", self.folder]
         with subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -184,11 +183,11 @@ class Processes:
                     raise
         if starter.returncode != 0:
             raise Failure(errors.strip() or f"ops/servers start ended with status {starter.returncode}")
-        self.servers = [Server(name, self.folder) for name in ("rabbitmq", "redis")]
+        self.servers = [Server(name, self.folder) for name in ("rabbitmq", "redis", "postgres")]
         return dict(line.split("=", 1) for line in addresses.splitlines())
 
     def server_addresses(self):
-        """The addresses of RabbitMQ and Redis, even before they start."""
+        """The addresses of RabbitMQ, Redis and PostgreSQL, even before they start."""
         run = subprocess.run(
             [ROOT / "ops" / "servers", "addresses", self.folder], stdin=subprocess.DEVNULL, capture_output=True,
             text=True)
@@ -198,9 +197,11 @@ class Processes:
 
     def forget_servers(self):
         """Deletes the data of stopped servers, so that the next start is a first one."""
-        for name in ("rabbitmq-data", "redis-data"):
-            shutil.rmtree(self.folder / name, ignore_errors=True)
-        (self.folder / "ports.json").unlink(missing_ok=True)
+        if (self.folder / "ports.json").exists():
+            # The data of PostgreSQL may be elsewhere.
+            subprocess.run([ROOT / "ops" / "servers", "wipe", self.folder], stdin=subprocess.DEVNULL)
+        for name in ("ports.json", "postgres.password"):
+            (self.folder / name).unlink(missing_ok=True)
 
     def stop_servers(self):
         """Stops the servers, even those of an earlier run."""

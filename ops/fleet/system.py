@@ -1,6 +1,7 @@
 """The whole system on this machine: servers, simulator, roles, receiver."""
 import contextlib
 import http.client
+import json
 import os
 import pathlib
 import re
@@ -43,11 +44,13 @@ class System:
         self.configuration = Configuration(self.folder / "config", self.processes.server_addresses(), listen)
         self.configuration.write()
         check_variables(self.configuration)
-        with Step("RabbitMQ and Redis"):
+        with Step("RabbitMQ, Redis and PostgreSQL"):
             self.processes.start_servers()
         self.client_file.write_text("".join(
             f"{key}={shlex.quote(value)}\n" for key, value in self.configuration.client(self.received).items()))
         self.client_file.chmod(0o600)
+        with Step("the ledger's schema"):
+            migrate(COUNTERSIGN, self.configuration)
         with Step("the simulator and the webhook receiver"):
             simulator = self.role("simulator")
             receiver = self.receiver()
@@ -113,7 +116,8 @@ class System:
 
     def table(self):
         rows = [("what", "address", "pid", "log")]
-        addresses = {"rabbitmq": self.configuration.rabbitmq, "redis": self.configuration.redis}
+        addresses = {"rabbitmq": self.configuration.rabbitmq, "redis": self.configuration.redis,
+                     "postgres": re.sub(r"//.*@", "//", self.configuration.ledger)}
         rows += [(each.name, addresses[each.name], str(each.pid), shown(each.log)) for each in self.processes.servers]
         rows += [(each.name, each.address, str(each.pid), shown(each.log)) for each in self.processes.all]
         widths = [max(len(row[column]) for row in rows) for column in range(3)]
@@ -142,6 +146,15 @@ def simulator_is_ready(configuration):
     return authority.exists() and subprocess.run(
         ["curl", "--silent", "--fail", "--http2", "--noproxy", "*", "--max-time", "2", "--cacert", authority,
          "--output", "/dev/null", f"https://{configuration.listen['simulator']}/livez"]).returncode == 0
+
+
+def migrate(program, configuration):
+    """Brings the ledger's schema up to the build of a program."""
+    run = subprocess.run(
+        [program, "migrate", "--config", configuration.file], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        env=configuration.environment({}))
+    if run.returncode != 0:
+        raise Failure(f"countersign migrate ended with status {run.returncode}:\n{run.stdout}{run.stderr}".rstrip())
 
 
 def choose_addresses(environment, may_move):
@@ -207,7 +220,7 @@ def check_variables(configuration):
         folder = pathlib.Path(scratch)
         (folder / "publishers").mkdir()
         (folder / "publishers" / "any.json").write_text('{"publisherId": 1}')
-        (folder / "countersign.json").write_text("{}")
+        (folder / "countersign.json").write_text(json.dumps({"ledger": {"url": configuration.ledger}}))
         run = subprocess.run(
             [COUNTERSIGN, "check-config", "--config", folder / "countersign.json"], stdin=subprocess.DEVNULL,
             capture_output=True, text=True, env=configuration.environment({}))

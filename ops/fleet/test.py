@@ -122,8 +122,8 @@ def test(arguments, parts):
     if only_contract:
         return 0
     with Processes(ROOT / ".countersign" / "test") as processes:
-        with parts.part("RabbitMQ and Redis, started"):
-            print("Starting RabbitMQ and Redis …", flush=True)
+        with parts.part("RabbitMQ, Redis and PostgreSQL, started"):
+            print("Starting RabbitMQ, Redis and PostgreSQL …", flush=True)
             processes.forget_servers()
             servers = processes.start_servers()
         environment = building | {
@@ -131,6 +131,7 @@ def test(arguments, parts):
             "COUNTERSIGN_TEST_SERVERS": str(processes.folder),
             "COUNTERSIGN_TEST_RABBITMQ_URL": servers["COUNTERSIGN_RABBITMQ_URL"],
             "COUNTERSIGN_TEST_REDIS_URL": servers["COUNTERSIGN_REDIS_URL"],
+            "COUNTERSIGN_TEST_LEDGER_URL": servers["COUNTERSIGN_LEDGER_URL"],
         }
         if options:
             environment["LSAN_OPTIONS"] = f"suppressions={ROOT / 'ops' / 'sanitizers' / 'leaks.txt'}"

@@ -14,32 +14,47 @@ public final class SignedDataVerifier: Sendable {
 
   /// Verifies a transaction.
   public func transaction(_ jws: String, expecting apps: AcceptedApps) -> Verdict<TransactionPayload> {
-    Verdict { () throws(Rejection) in try verified(jws, expecting: apps) }
+    Verdict { () throws(Rejection) in try verified(jws, expecting: apps).payload }
+  }
+
+  /// Verifies a transaction, and returns it with the bytes that Apple signed.
+  public func signedTransaction(
+    _ jws: String, expecting apps: AcceptedApps
+  ) -> Verdict<Verified<TransactionPayload>> {
+    Verdict { () throws(Rejection) in Verified(try verified(jws, expecting: apps)) }
   }
 
   /// Verifies renewal information alone. It names no app; only ``renewalInfo(_:belongingTo:)`` ties it to an app.
   public func renewalInfo(_ jws: String, expecting apps: AcceptedApps) -> Verdict<RenewalInfoPayload> {
-    Verdict { () throws(Rejection) in try verified(jws, expecting: apps) }
+    Verdict { () throws(Rejection) in try verified(jws, expecting: apps).payload }
   }
 
   /// Verifies renewal information, and checks that it concerns the purchase of an accepted transaction.
   public func renewalInfo(
     _ jws: String, belongingTo transaction: TransactionPayload
   ) -> Verdict<RenewalInfoPayload> {
-    Verdict { () throws(Rejection) in try related(jws, to: transaction) }
+    Verdict { () throws(Rejection) in try related(jws, to: transaction).payload }
+  }
+
+  /// Verifies renewal information that concerns the purchase of an accepted transaction, and returns it with the bytes
+  /// that Apple signed.
+  public func signedRenewalInfo(
+    _ jws: String, belongingTo transaction: TransactionPayload
+  ) -> Verdict<Verified<RenewalInfoPayload>> {
+    Verdict { () throws(Rejection) in Verified(try related(jws, to: transaction)) }
   }
 
   /// Verifies a notification and all texts that are nested in it.
   public func notification(_ jws: String, expecting apps: AcceptedApps) -> Verdict<VerifiedNotification> {
     Verdict { () throws(Rejection) in
-      let payload: NotificationPayload = try verified(jws, expecting: apps)
+      let payload: NotificationPayload = try verified(jws, expecting: apps).payload
       return try nested(in: payload, expecting: apps)
     }
   }
 
   /// Verifies an app transaction.
   public func appTransaction(_ jws: String, expecting apps: AcceptedApps) -> Verdict<AppTransactionPayload> {
-    Verdict { () throws(Rejection) in try verified(jws, expecting: apps) }
+    Verdict { () throws(Rejection) in try verified(jws, expecting: apps).payload }
   }
 
   /// Returns the kind that a signed text seems to have, without verifying it.
@@ -52,9 +67,12 @@ public final class SignedDataVerifier: Sendable {
     try? JSONText(JSONWebSignature(jws).payload).decoded()
   }
 
+  /// A verified payload beside the parts of its text.
+  typealias Checked<Payload> = (payload: Payload, jws: JSONWebSignature)
+
   private func verified<Payload: SignedPayload>(
     _ text: String, expecting apps: AcceptedApps
-  ) throws(Rejection) -> Payload {
+  ) throws(Rejection) -> Checked<Payload> {
     let jws = try JSONWebSignature(text)
     let payload: Payload = try authentic(jws, allowingUnsigned: apps.includesUnsignedEnvironments)
     // The decoded payload usually tells its kind. If it does not, the verifier asks for the names of all fields, which
@@ -63,7 +81,7 @@ public final class SignedDataVerifier: Sendable {
       throw Rejection(.kindMismatch, "this is not a \(Payload.kind.rawValue)")
     }
     try apps.check(payload.origin)
-    return payload
+    return (payload, jws)
   }
 
   /// Checks signature and chain and decodes the payload, in the order in which an attacker's data costs least.
@@ -92,12 +110,14 @@ public final class SignedDataVerifier: Sendable {
     return payload
   }
 
-  private func related(_ jws: String, to transaction: TransactionPayload) throws(Rejection) -> RenewalInfoPayload {
+  private func related(
+    _ jws: String, to transaction: TransactionPayload
+  ) throws(Rejection) -> Checked<RenewalInfoPayload> {
     guard let environment = transaction.environment, let purchase = transaction.originalTransactionId else {
       throw Rejection(.unrelated, "the transaction lacks its environment or its original id")
     }
-    let renewalInfo: RenewalInfoPayload = try verified(jws, expecting: .anyApp(in: [environment]))
-    guard renewalInfo.originalTransactionId?.exact == purchase.exact else {
+    let renewalInfo: Checked<RenewalInfoPayload> = try verified(jws, expecting: .anyApp(in: [environment]))
+    guard renewalInfo.payload.originalTransactionId?.exact == purchase.exact else {
       throw Rejection(.unrelated, "the renewal information is about another purchase than the transaction")
     }
     return renewalInfo
@@ -109,15 +129,15 @@ public final class SignedDataVerifier: Sendable {
     var result = VerifiedNotification(payload: payload)
     let origin = payload.origin
     if let text = payload.data?.signedTransactionInfo {
-      let transaction: TransactionPayload = try verified(text, expecting: apps)
+      let transaction: TransactionPayload = try verified(text, expecting: apps).payload
       try Self.check(transaction.origin, isFrom: origin)
       result.transaction = transaction
     }
     if let text = payload.data?.signedRenewalInfo {
       if let transaction = result.transaction {
-        result.renewalInfo = try related(text, to: transaction)
+        result.renewalInfo = try related(text, to: transaction).payload
       } else {
-        let renewalInfo: RenewalInfoPayload = try verified(text, expecting: apps)
+        let renewalInfo: RenewalInfoPayload = try verified(text, expecting: apps).payload
         guard renewalInfo.environment == origin.environment else {
           throw Rejection(.unrelated, "the nested renewal information is from another environment")
         }
@@ -125,7 +145,7 @@ public final class SignedDataVerifier: Sendable {
       }
     }
     if let text = payload.appData?.signedAppTransactionInfo {
-      let appTransaction: AppTransactionPayload = try verified(text, expecting: apps)
+      let appTransaction: AppTransactionPayload = try verified(text, expecting: apps).payload
       try Self.check(appTransaction.origin, isFrom: origin)
       result.appTransaction = appTransaction
     }

@@ -17,16 +17,11 @@ public struct AccessRules: Sendable {
   /// Whether purchases of an environment count. Production always counts; any other needs ``allowsSandbox``.
   public func allow(environment: String) -> Bool { allowsSandbox || environment.utf8.elementsEqual("Production".utf8) }
 
-  /// Whether this customer may still get an outcome that gave access a moment ago, perhaps to another customer.
-  public func allow(_ granted: Outcome) -> Bool {
-    guard let offer = granted.offerId, let environment = granted.environment else { return false }
-    return offers.contains(offer) && allow(environment: environment)
-  }
 }
 
 extension Publisher {
   /// The rules of the publisher for one customer.
-  public func accessRules(for customer: Int64) -> AccessRules {
+  public func accessRules(for customer: String) -> AccessRules {
     AccessRules(offers: offers, allowsSandbox: sandboxAccess.allows(customer))
   }
 }

@@ -1,12 +1,30 @@
+import Formats
+
 /// A publisher's user.
 public struct Customer: Sendable, Equatable {
-  /// `cleengCustomerId` on the wire.
-  public let id: Int64
+  /// The publisher's own text, see ``CustomerId``.
+  public let id: String
+  /// As the publisher wrote it. No two customers of a publisher have addresses that differ only in the case of ASCII
+  /// letters.
   public let email: String?
+  /// The UUID, in lower case, by which the app names the customer to Apple; see ``AppAccountToken``.
+  public let appAccountToken: String?
 
   /// Creates a customer.
-  public init(id: Int64, email: String? = nil) {
+  public init(id: String, email: String? = nil, appAccountToken: String? = nil) {
     self.id = id
     self.email = email
+    self.appAccountToken = appAccountToken
+  }
+
+  /// The text by which an e-mail address is found: ASCII letters are in lower case, and everything else stays.
+  public static func emailKey(_ email: String) -> String {
+    let upper = UInt8(ascii: "A")...UInt8(ascii: "Z")
+    return String(decoding: email.utf8.map { upper.contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
+  }
+
+  public static func == (one: Customer, other: Customer) -> Bool {
+    one.id.exact == other.id.exact && one.email?.exact == other.email?.exact
+      && one.appAccountToken?.exact == other.appAccountToken?.exact
   }
 }

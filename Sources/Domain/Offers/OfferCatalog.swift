@@ -41,6 +41,11 @@ public struct OfferCatalog: Sendable {
     ambiguousProductIds = ambiguous.sorted().map(\.text)
   }
 
+  /// The products with the offers that they give access to, in the order of the products' bytes.
+  var products: [(id: String, offer: Offer)] {
+    byProduct.sorted { $0.key < $1.key }.map { (id: $0.key.text, offer: $0.value) }
+  }
+
   /// Returns the offer that a product gives access to.
   public func offer(forProduct productId: String) -> Offer? { byProduct[productId.exact] }
 }

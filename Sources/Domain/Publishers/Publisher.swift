@@ -19,13 +19,19 @@ public final class Publisher: Sendable {
   public let offers: OfferCatalog
   /// Which customers get access for purchases from Apple's sandbox.
   public let sandboxAccess: SandboxAccess
+  /// Who may become the owner of a purchase.
+  public let ownership: OwnershipPolicy
+  /// Whether the publisher's purchases are being moved here from another system. Until that is done, the gateway
+  /// refuses transfers.
+  public let isMigrating: Bool
   /// The endpoints that receive its events.
   public let webhooks: [WebhookEndpoint]
 
   /// Creates a publisher.
   public init(
     id: Int64, customers: CustomerPolicy, tokenHashes: [[UInt8]], customerTokens: CustomerTokenPolicy?, apps: [App],
-    offers: OfferCatalog, sandboxAccess: SandboxAccess = .nobody, webhooks: [WebhookEndpoint]
+    offers: OfferCatalog, sandboxAccess: SandboxAccess = .nobody, ownership: OwnershipPolicy = OwnershipPolicy(),
+    isMigrating: Bool = false, webhooks: [WebhookEndpoint]
   ) {
     self.id = id
     self.customers = customers
@@ -34,6 +40,8 @@ public final class Publisher: Sendable {
     self.apps = apps
     self.offers = offers
     self.sandboxAccess = sandboxAccess
+    self.ownership = ownership
+    self.isMigrating = isMigrating
     self.webhooks = webhooks
   }
 

@@ -6,20 +6,18 @@ public import Formats
 public enum SandboxAccess: Sendable, Equatable {
   case nobody
   case everybody
-  /// The listed customers, each id as a text.
+  /// The listed customers, by their ids.
   case customers(Set<ExactText>)
 
   /// Lists customers by their ids.
-  public static func customers(_ ids: [Int64]) -> SandboxAccess { .customers(Set(ids.map(Self.text))) }
+  public static func customers(_ ids: [String]) -> SandboxAccess { .customers(Set(ids.map(\.exact))) }
 
   /// Whether a customer has this access.
-  public func allows(_ customer: Int64) -> Bool {
+  public func allows(_ customer: String) -> Bool {
     switch self {
     case .nobody: false
     case .everybody: true
-    case .customers(let ids): ids.contains(Self.text(customer))
+    case .customers(let ids): ids.contains(customer.exact)
     }
   }
-
-  private static func text(_ id: Int64) -> ExactText { String(id).exact }
 }

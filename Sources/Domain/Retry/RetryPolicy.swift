@@ -14,8 +14,8 @@ public struct RetryPolicy: Sendable {
 
 /// The result of an attempt to verify.
 public enum AttemptOutcome: Sendable, Equatable {
-  /// Apple's signed data is verified and states this purchase.
-  case verified(VerifiedPurchase)
+  /// Apple's signed data is verified and states a purchase.
+  case verified
   /// Apple's answer is final and gives nothing.
   case rejected(SynchronizationResult)
   /// Apple knows the transaction in no app and no environment of the publisher.
@@ -41,6 +41,7 @@ public enum RetryCause: String, Sendable, CaseIterable {
   case suspect
   case busy
   case storeUnavailable = "store_unavailable"
+  case ledgerUnavailable = "ledger_unavailable"
   case brokerUnavailable = "broker_unavailable"
   case tryLater = "try_later"
   case publisherUnknown = "publisher_unknown"
@@ -50,7 +51,10 @@ public enum RetryCause: String, Sendable, CaseIterable {
 
 /// The step after an attempt.
 public enum NextStep: Sendable, Equatable {
-  case conclude(Outcome)
+  /// Let the ledger decide on the evidence.
+  case decide
+  /// End the synchronization without evidence.
+  case conclude(SynchronizationResult)
   /// Delay the job for so long and acknowledge this delivery.
   case retry(attempt: Int, after: Duration, RetryCause)
 
@@ -58,18 +62,13 @@ public enum NextStep: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - attempt: the number of the last attempt, from 1.
-  ///   - now: milliseconds since 1970.
-  public static func after(
-    _ outcome: AttemptOutcome, attempt: Int, policy: RetryPolicy, rules: AccessRules, now: Int64
-  ) -> NextStep {
+  public static func after(_ outcome: AttemptOutcome, attempt: Int, policy: RetryPolicy) -> NextStep {
     switch outcome {
-    case .verified(let purchase):
-      return .conclude(Entitlement.outcome(of: purchase, rules: rules, now: now))
-    case .rejected(let result):
-      return .conclude(Outcome(result))
+    case .verified: return .decide
+    case .rejected(let result): return .conclude(result)
     case .unknownTransaction:
       guard attempt <= min(policy.notFoundRetries, policy.schedule.count) else {
-        return .conclude(Outcome(.transactionIdNotFound))
+        return .conclude(.transactionIdNotFound)
       }
       return again(attempt, policy, .notFoundYet)
     case .failed(let cause):
@@ -80,7 +79,7 @@ public enum NextStep: Sendable, Equatable {
   }
 
   private static func again(_ attempt: Int, _ policy: RetryPolicy, _ cause: RetryCause) -> NextStep {
-    guard attempt <= policy.schedule.count else { return .conclude(Outcome(.internalError)) }
+    guard attempt <= policy.schedule.count else { return .conclude(.internalError) }
     return .retry(attempt: attempt + 1, after: policy.schedule[attempt - 1], cause)
   }
 }

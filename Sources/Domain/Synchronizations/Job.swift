@@ -8,8 +8,11 @@ public struct Job: Sendable, Equatable {
   public private(set) var format = Job.currentFormat
   public let synchronizationId: String
   public let publisherId: Int64
-  public let customerId: Int64
+  public let customerId: String
   public let transactionId: String
+  public let kind: Kind
+  /// Whether the registration carried the signed transaction, verified: it proves the purchase (`ownership.proof`).
+  public let provesBySignedTransaction: Bool
   /// The customer's IP address, if the client gave one.
   public let ipAddress: String?
   /// When the gateway accepted it, in milliseconds since 1970.
@@ -17,15 +20,26 @@ public struct Job: Sendable, Equatable {
   /// The trace that the work continues.
   public let traceparent: String?
 
+  /// What a synchronization does with the purchase.
+  public enum Kind: String, Sendable, CaseIterable {
+    /// Verifies it for its customer.
+    case registration
+    /// Moves it to its customer.
+    case transfer
+  }
+
   /// Creates a job.
   public init(
-    synchronizationId: String, publisherId: Int64, customerId: Int64, transactionId: String, ipAddress: String? = nil,
+    synchronizationId: String, publisherId: Int64, customerId: String, transactionId: String,
+    kind: Kind = .registration, provesBySignedTransaction: Bool = false, ipAddress: String? = nil,
     registeredAt: Int64, traceparent: String? = nil
   ) {
     self.synchronizationId = synchronizationId
     self.publisherId = publisherId
     self.customerId = customerId
     self.transactionId = transactionId
+    self.kind = kind
+    self.provesBySignedTransaction = provesBySignedTransaction
     self.ipAddress = ipAddress
     self.registeredAt = registeredAt
     self.traceparent = traceparent
@@ -56,8 +70,14 @@ public struct Job: Sendable, Equatable {
     format = Int(version)
     synchronizationId = try members.requiredString("synchronizationId")
     publisherId = try members.requiredInt64("publisherId")
-    customerId = try members.requiredInt64("customerId")
+    customerId = try members.requiredString("customerId")
     transactionId = try members.requiredString("transactionId")
+    guard let kind = Kind(rawValue: try members.string("kind") ?? Kind.registration.rawValue) else {
+      // A newer process knows more kinds.
+      throw NewerFormat(format: version + 1)
+    }
+    self.kind = kind
+    provesBySignedTransaction = try members.bool("provesBySignedTransaction") ?? false
     ipAddress = try members.string("ipAddress")
     registeredAt = try members.requiredInt64("registeredAt")
     traceparent = try members.string("traceparent")
@@ -72,6 +92,7 @@ public struct Job: Sendable, Equatable {
     if synchronizationId.isEmpty || synchronizationId.utf8.count > 256 {
       return "synchronizationId is not 1 to 256 bytes"
     }
+    if !CustomerId.isValid(customerId) { return "customerId is not 1 to \(CustomerId.longest) bytes" }
     return nil
   }
 
@@ -86,6 +107,8 @@ public struct Job: Sendable, Equatable {
       writer.member("customerId", customerId)
       writer.member("format", Int64(format))
       writer.member("ipAddress", ipAddress)
+      writer.member("kind", kind == .registration ? nil : kind.rawValue)
+      writer.member("provesBySignedTransaction", provesBySignedTransaction ? true : nil)
       writer.member("publisherId", publisherId)
       writer.member("registeredAt", registeredAt)
       writer.member("synchronizationId", synchronizationId)

@@ -26,17 +26,21 @@ public struct SynchronizationResult: ExactRawValue, Sendable {
   public static let verificationFailed = Self("VERIFICATION_FAILED")
   /// The purchase is from Apple's sandbox, and the publisher does not give this customer access for it.
   public static let sandboxNotAllowed = Self("SANDBOX_NOT_ALLOWED")
+  /// The publisher erased the customer after the registration.
+  public static let customerErased = Self("CUSTOMER_ERASED")
   /// Every attempt failed, and each cause might have passed.
   public static let internalError = Self("INTERNAL_ERROR")
 
   /// Every result that this version gives.
-  public static let known: [Self] = [
-    .purchaseSynchronized, .receivedExpiredPurchase, .transactionIdNotFound, .purchaseRevoked, .offerNotFound,
-    .purchaseOwnedByAnotherCustomer, .appMismatch, .verificationFailed, .sandboxNotAllowed, .internalError,
-  ]
+  public static let known: [Self] =
+    [
+      .purchaseSynchronized, .receivedExpiredPurchase, .transactionIdNotFound, .purchaseRevoked, .offerNotFound,
+      .purchaseOwnedByAnotherCustomer, .appMismatch, .verificationFailed, .sandboxNotAllowed, .internalError,
+      .customerErased,
+    ] + ofOwnership
 }
 
-/// The outcome of a synchronization, before the store looks for another customer who owns the purchase.
+/// The outcome of a finalized synchronization.
 public struct Outcome: Sendable, Equatable {
   public var result: SynchronizationResult
   /// Whether the customer may access the offer.
@@ -47,16 +51,19 @@ public struct Outcome: Sendable, Equatable {
   public var originalTransactionId: String?
   /// The environment of the verified data, `Production` or `Sandbox`.
   public var environment: String?
+  /// The consumable that the transaction bought; `nil` for other products, and without access to the facts.
+  public var consumable: ConsumableGrant?
 
   /// Creates an outcome.
   public init(
     _ result: SynchronizationResult, accessGranted: Bool = false, offerId: String? = nil,
-    originalTransactionId: String? = nil, environment: String? = nil
+    originalTransactionId: String? = nil, environment: String? = nil, consumable: ConsumableGrant? = nil
   ) {
     self.result = result
     self.accessGranted = accessGranted
     self.offerId = offerId
     self.originalTransactionId = originalTransactionId
     self.environment = environment
+    self.consumable = consumable
   }
 }

@@ -6,22 +6,23 @@ public struct Synchronization: Sendable, Equatable {
   /// The synchronization's name; the client's `Correlation-Id`, if the client sent one.
   public let id: String
   public let publisherId: Int64
-  /// `cleengCustomerId` on the wire.
-  public let customerId: Int64
+  public let customerId: String
   public let transactionId: String
+  public let kind: Job.Kind
   public var status: Status
   /// Its result, once finalized.
   public var conclusion: Conclusion?
 
   /// Creates a synchronization.
   public init(
-    id: String, publisherId: Int64, customerId: Int64, transactionId: String, status: Status,
-    conclusion: Conclusion? = nil
+    id: String, publisherId: Int64, customerId: String, transactionId: String, kind: Job.Kind = .registration,
+    status: Status, conclusion: Conclusion? = nil
   ) {
     self.id = id
     self.publisherId = publisherId
     self.customerId = customerId
     self.transactionId = transactionId
+    self.kind = kind
     self.status = status
     self.conclusion = conclusion
   }
@@ -31,7 +32,7 @@ public struct Synchronization: Sendable, Equatable {
 public struct Conclusion: Sendable, Equatable {
   /// The outcome that took effect.
   public var outcome: Outcome
-  /// The fencing number of the run that finalized it: it grows with every synchronization of the transaction.
+  /// The version of the purchase after the commit; 0 without a purchase.
   public var version: Int64
   /// Milliseconds since 1970.
   public var finalizedAt: Int64

@@ -78,8 +78,10 @@ struct Authenticator {
     if let start = claims["nbf"], (start.date ?? .max) > now + Self.leeway {
       throw .invalidCredential("nbf: the customer's token is not valid yet; now is \(now), in seconds since 1970.")
     }
-    guard let customerId = claims[policy.customerClaim.exact]?.number else {
-      throw .invalidCredential("\(policy.customerClaim): the customer's token needs the customer's id, a whole number.")
+    guard let customerId = claims[policy.customerClaim.exact]?.customerId else {
+      throw .invalidCredential(
+        "\(policy.customerClaim): the customer's token needs the customer's id, a text of 1 to \(CustomerId.longest) bytes "
+          + "or a whole number from 1.")
     }
     return Caller(publisher: publisher, customerId: customerId)
   }
@@ -97,22 +99,26 @@ struct Authenticator {
     let crit: [String]?
   }
 
-  /// A claim, as far as the gateway reads it: a number, or a text that spells one.
+  /// A claim, as far as the gateway reads it: a number, or a text.
   private struct Claim: Decodable {
-    /// An id: a whole number.
+    /// An id of a publisher: a whole number, or a text that spells one.
     let number: Int64?
+    /// An id of a customer: a text, or a whole number from 1.
+    let customerId: String?
     /// A date in seconds since 1970, which may have a fraction (RFC 7519, section 2).
     let date: Int64?
 
     init(from decoder: any Decoder) throws {
       let container = try decoder.singleValueContainer()
       if let number = try? container.decode(Int64.self) {
-        (self.number, date) = (number, number)
+        (self.number, customerId, date) = (number, CustomerId.text(number), number)
       } else if let number = try? container.decode(Double.self), number.magnitude < 9e15 {
-        (self.number, date) = (number == number.rounded() ? Int64(number) : nil, Int64(number))
+        self.number = number == number.rounded() ? Int64(number) : nil
+        (customerId, date) = (self.number.flatMap(CustomerId.text), Int64(number))
       } else {
-        number = (try? container.decode(String.self)).flatMap { Int64($0) }
-        date = number
+        let text = try? container.decode(String.self)
+        number = text.flatMap { Int64($0) }
+        (customerId, date) = (text.flatMap { CustomerId.isValid($0) ? $0 : nil }, number)
       }
     }
   }

@@ -9,31 +9,62 @@ func requestedCustomer(_ id: String, _ request: HTTPServerRequest) throws(Proble
   guard !request.body.isEmpty else { return Customer(id: id) }
   try requireJSON(request)
   let body: CustomerBody = try decodedBody(request)
-  if let email = body.email {
-    // The gateway only stores the address and never writes to it. So an at sign between two texts is enough.
-    let parts = email.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
-    guard email.unicodeScalars.count <= 254, parts.count == 2, parts.allSatisfy({ !$0.isEmpty }) else {
-      throw .invalidBody("email: expected an address of at most 254 characters")
-    }
+  if let email = body.email { try require(email: email) { .invalidBody($0) } }
+  var token: String?
+  if let text = body.appAccountToken {
+    token = AppAccountToken.canonical(text)
+    guard token != nil else { throw .invalidBody("appAccountToken: expected a UUID with hyphens") }
   }
-  return Customer(id: id, email: body.email)
+  return Customer(id: id, email: body.email, appAccountToken: token)
 }
 
 /// Reads a customer's id from a path.
-func customerId(_ text: String) throws(Problem) -> Int64 {
-  guard let id = Int64(text), id >= 1, String(id) == text else {
-    throw .invalidPath("customer id: expected a number from 1")
-  }
-  return id
+func customerId(_ text: String) throws(Problem) -> String {
+  guard CustomerId.isValid(text) else { throw .invalidPath("customerId: \(CustomerId.expectation)") }
+  return text
 }
 
-/// A customer in a body. Only an answer has the id.
+/// Reads the address that a client looks for.
+///
+/// - Throws: ``Problem``: 400 REQ0002.
+func requestedEmail(_ request: HTTPServerRequest) throws(Problem) -> String {
+  try requireOnly(["email"], request)
+  guard let email = request.query("email") else { throw .invalidQuery("email: is missing") }
+  try require(email: email) { .invalidQuery($0) }
+  return email
+}
+
+/// Refuses parameters of the query that are not known, and those that are there twice.
+func requireOnly(_ known: [String], _ request: HTTPServerRequest) throws(Problem) {
+  var seen: Set<String> = []
+  for (name, _) in request.query {
+    guard known.contains(name) else {
+      throw .invalidQuery("\(name.prefix(100)): is not known; expected \(known.joined(separator: ", "))")
+    }
+    guard seen.insert(name).inserted else { throw .invalidQuery("\(name): is there twice") }
+  }
+}
+
+/// Refuses a text that is no address. The gateway only stores the address and never writes to it. So an at sign between
+/// two texts is enough.
+private func require(email: String, _ problem: (String) -> Problem) throws(Problem) {
+  let parts = email.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+  guard email.unicodeScalars.count <= 254, parts.count == 2, parts.allSatisfy({ !$0.isEmpty }),
+    !email.utf8.contains(0)
+  else { throw problem("email: expected an address of at most 254 characters") }
+}
+
+/// A customer in a body. Only an answer has the ids.
 struct CustomerBody: Codable {
-  var id: Int64?
+  var appAccountToken: String?
+  var cleengCustomerId: Int64?
+  var customerId: String?
   var email: String?
 
   init(_ customer: Customer) {
-    id = customer.id
+    appAccountToken = customer.appAccountToken
+    cleengCustomerId = CustomerId.number(customer.id)
+    customerId = customer.id
     email = customer.email
   }
 }

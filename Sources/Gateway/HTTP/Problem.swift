@@ -1,5 +1,8 @@
+import Formats
 import FoundationEssentials
 import HTTPServer
+import Ledger
+import Postgres
 import Redis
 import Store
 
@@ -46,10 +49,12 @@ struct Problem: Error, Sendable, Equatable {
     let shown = path.joined(separator: "/").prefix(100)
     return .notFound("The API has no path /\(shown). All of its paths are in docs/reference/openapi.yaml.")
   }
-  static func unknownCustomer(_ id: Int64) -> Problem {
+  static func unknownCustomer(_ id: String) -> Problem {
     Problem(
       422, "SK2C0100", "Unable to find customer",
-      detail: "The customer \(id) is not known: PUT /customers/\(id) with the publisher's token, then register again.")
+      detail:
+        "The customer \(id) is not known: PUT /customers/\(PercentCoding.encoded(id)) with the publisher's token, "
+        + "then send the request again.")
   }
   static let notActivated = Problem(500, "SK2C0004", "StoreKit2 integration not activated")
   static func locked(instance: String?) -> Problem {
@@ -93,6 +98,10 @@ struct Problem: Error, Sendable, Equatable {
   ///
   /// While Redis is unreachable or busy, the client must come again. An error in an answer of Redis is our own mistake.
   static func store(_ error: any Error) -> Problem {
+    if let error = error as? PostgresError { return .ledger(error) }
+    if error is UnreadableRecord {
+      return .unavailable("A newer version of the server keeps this record; another one will answer.")
+    }
     if let error = error as? RedisError, error.isNewerRecord {
       return .unavailable("A newer version of the server keeps this record; another one will answer.")
     }

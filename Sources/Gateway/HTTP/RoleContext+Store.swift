@@ -1,6 +1,6 @@
 import EventLoop
-import Ledger
 import Observability
+import Postgres
 import Service
 
 extension RoleContext {
@@ -12,8 +12,9 @@ extension RoleContext {
       return try await ask()
     } catch let problem as Problem {
       throw problem
-    } catch is WebhookEndpointStore.Contention {
-      throw .unavailable("The endpoint is changed by many at once.")
+    } catch let error as PostgresError {
+      log.warning("ledger failed", ["cause": .failure(error)])
+      throw .ledger(error)
     } catch {
       log.warning("store failed", ["cause": .failure(error)])
       throw .store(error)

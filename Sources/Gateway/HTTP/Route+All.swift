@@ -19,9 +19,25 @@ extension Route {
     Route(
       .get, "/storekit2/purchases/synchronizations/{synchronizationId}", under: "storekit2", "status",
       .publisherOrCustomer(Gateway.status)),
-    customer(.put, Gateway.putCustomer),
-    customer(.get, Gateway.readCustomer),
-    customer(.delete, Gateway.deleteCustomer),
+    Route(
+      .post, "/storekit2/purchases/transfers", under: "storekit2", "transfer", .publisher(Gateway.transfer)),
+    customers("entitlements", "entitlements", PurchaseAPI.entitlements),
+    customers("entitlements/{offerId}", "entitlements", PurchaseAPI.entitlement),
+    customers("purchases", "purchases", PurchaseAPI.list),
+    Route(
+      .get, "/purchases/{originalTransactionId}", under: "storekit2", "purchase",
+      .publisherOrCustomer(PurchaseAPI.read)),
+    Route(
+      .post, "/purchases/{originalTransactionId}/release", under: "storekit2", "release",
+      .publisher(PurchaseAPI.release)),
+    customer(.put, "/{customerId}", CustomerAPI.put),
+    customer(.get, "/{customerId}", CustomerAPI.read),
+    customer(.delete, "/{customerId}", CustomerAPI.delete),
+    customer(.get, "", CustomerAPI.find),
+    customer(.get, "/{customerId}/export", CustomerAPI.export),
+    Route(
+      .get, "/audit", under: "storekit2", "audit",
+      .publisher { gateway, call throws(Problem) in try await gateway.audit(for: call.caller).list(call) }),
   ]
 
   private static let webhooks = [
@@ -51,11 +67,22 @@ extension Route {
 
   fileprivate typealias GatewayMethod =
     @LoopActor @Sendable (Gateway) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
+  fileprivate typealias CustomerMethod =
+    @LoopActor @Sendable (CustomerAPI) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
+  fileprivate typealias PurchaseMethod =
+    @LoopActor @Sendable (PurchaseAPI) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
   fileprivate typealias WebhookMethod =
     @LoopActor @Sendable (WebhookAPI) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
 
-  private static func customer(_ method: Method, _ answer: @escaping GatewayMethod) -> Route {
-    Route(method, "/customers/{cleengCustomerId}", under: "storekit2", "customer", .publisher(answer))
+  private static func customer(_ method: Method, _ path: String, _ answer: @escaping CustomerMethod) -> Route {
+    Route(
+      method, "/customers" + path, under: "storekit2", "customer",
+      .publisher { gateway, call throws(Problem) in try await answer(gateway.customers(for: call.caller))(call) })
+  }
+
+  /// What a customer has.
+  private static func customers(_ path: String, _ label: String, _ answer: @escaping PurchaseMethod) -> Route {
+    Route(.get, "/customers/{customerId}/" + path, under: "storekit2", label, .publisherOrCustomer(answer))
   }
 
   private static func webhook(
@@ -77,6 +104,15 @@ extension Route.Access {
 
   fileprivate static func publisher(_ answer: @escaping Route.GatewayMethod) -> Self {
     .publisher { gateway, call throws(Problem) in try await answer(gateway)(call) }
+  }
+
+  fileprivate static func publisherOrCustomer(_ answer: @escaping Route.PurchaseMethod) -> Self {
+    .publisherOrCustomer { gateway, call throws(Problem) in try await answer(gateway.purchases(for: call.caller))(call)
+    }
+  }
+
+  fileprivate static func publisher(_ answer: @escaping Route.PurchaseMethod) -> Self {
+    .publisher { gateway, call throws(Problem) in try await answer(gateway.purchases(for: call.caller))(call) }
   }
 
   fileprivate static func publisher(_ answer: @escaping Route.WebhookMethod) -> Self {

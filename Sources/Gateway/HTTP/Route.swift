@@ -28,7 +28,7 @@ struct Route: Sendable {
 
   /// A value in a path. docs/reference/openapi.yaml uses the same names.
   enum Parameter: String {
-    case synchronizationId, cleengCustomerId, topic, endpointId, eventId
+    case synchronizationId, customerId, offerId, originalTransactionId, topic, endpointId, eventId
   }
 
   let method: Method
@@ -83,9 +83,11 @@ struct Route: Sendable {
     _ method: String, _ path: [String]
   ) throws(Problem) -> (route: Route, values: [Parameter: String]) {
     let wanted = method == "HEAD" ? "GET" : method
+    // A path that names a route word by word is no value of another route.
+    let matching = all.compactMap { route in route.values(in: path).map { (route: route, values: $0) } }
+    let fewest = matching.map(\.values.count).min()
     var allowed: [String] = []
-    for route in all {
-      guard let values = route.values(in: path) else { continue }
+    for (route, values) in matching where values.count == fewest {
       if route.method.rawValue == wanted { return (route, values) }
       allowed += route.method == .get ? ["GET", "HEAD"] : [route.method.rawValue]
     }

@@ -2,6 +2,11 @@ import AMQP
 import Redis
 
 extension Problem {
+  /// A `Correlation-Id` that is used already.
+  static var idInUse: Problem {
+    .invalidHeaders("Correlation-Id: names a synchronization of another purchase; use a new one")
+  }
+
   /// A refused registration that left nothing behind.
   ///
   /// - Parameter isOnlyOne: whether the gateway itself made the synchronization's id. A `Correlation-Id` of the client

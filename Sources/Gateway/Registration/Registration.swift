@@ -1,12 +1,15 @@
 import AMQP
+import AppStore
 import Configuration
 import Crypto
 import Domain
 import EventLoop
 import Formats
 import HTTPServer
+import Ledger
 import Messaging
 import Observability
+import Postgres
 import Redis
 import Service
 import Store
@@ -28,6 +31,9 @@ import Store
 struct Registration {
   let context: RoleContext
   let store: PurchaseStore
+  let customers: CustomerStore
+  let synchronizations: SynchronizationReader
+  let verifier: SignedDataVerifier
   let publisher: AMQPPublisher
   let topology: Topology
 
@@ -37,24 +43,48 @@ struct Registration {
     case problem(Problem)
   }
 
-  func register(_ request: RegistrationRequest, by caller: Caller, trace: TraceParent) async -> Answer {
+  /// Accepts a synchronization.
+  ///
+  /// - Parameter kind: what it does with the purchase. A transfer goes the same way as a registration.
+  func register(
+    _ request: RegistrationRequest, _ kind: Job.Kind = .registration, by caller: Caller, trace: TraceParent
+  ) async -> Answer {
     guard caller.mayActFor(request.customerId) else {
-      return .problem(.forbidden("The token acts for another customer than cleengCustomerId."))
+      return .problem(.forbidden("The token acts for another customer than the request names."))
     }
     guard !caller.publisher.apps.isEmpty else { return .problem(.notActivated) }
+    guard kind != .transfer || !caller.publisher.isMigrating else { return .problem(.migrating) }
     guard publisher.isReady else {
       return .problem(.nothingKept("The message broker cannot take jobs now.", isOnlyOne: request.correlationId == nil))
     }
+    if let signed = request.signedTransaction {
+      do throws(Problem) {
+        try SignedTransactionProof.check(
+          signed, of: request.transactionId, publisher: caller.publisher, verifier: verifier)
+      } catch {
+        return .problem(error)
+      }
+    }
     let job = Job(
       synchronizationId: request.correlationId ?? newSynchronizationId(), publisherId: caller.publisher.id,
-      customerId: request.customerId, transactionId: request.transactionId, ipAddress: request.ipAddress,
+      customerId: request.customerId, transactionId: request.transactionId, kind: kind,
+      provesBySignedTransaction: request.signedTransaction != nil, ipAddress: request.ipAddress,
       registeredAt: context.now(), traceparent: trace.description)
 
-    let claim: ClaimAnswer
+    var mustBeKnown = false
+    if request.correlationId != nil {
+      switch await earlier(job) {
+      case .unknown: break
+      case .accepted: return .accepted(job.synchronizationId)
+      case .inUse: return .problem(.idInUse)
+      // Redis may know the id all the same.
+      case .unreachable: mustBeKnown = true
+      }
+    }
+    var claim: ClaimAnswer
     do {
-      claim = try await store.claim(
-        job, checksCustomer: caller.publisher.customers == .registered,
-        sweepAfter: context.settings.worker.sweepAfter)
+      claim = try await self.claim(
+        job, checksCustomer: caller.publisher.customers == .registered, mustBeKnown: mustBeKnown)
     } catch {
       log(of: job, trace).warning("claim failed", ["cause": .failure(error)])
       return .problem(refusal(of: job, error, isOnlyOne: request.correlationId == nil))
@@ -63,11 +93,13 @@ struct Registration {
     case .claimed: break
     case .replayed: return .accepted(job.synchronizationId)
     case .unknownCustomer: return .problem(.unknownCustomer(job.customerId))
-    case .idInUse:
-      return .problem(.invalidHeaders("Correlation-Id: names a synchronization of another purchase; use a new one"))
+    case .idInUse: return .problem(.idInUse)
+    case .unknownId:
+      return .problem(
+        .nothingKept("The ledger cannot say now whether the Correlation-Id is new.", isOnlyOne: false))
     case .held(let holder):
       let isOwn = caller.mayActFor(holder.customerId)
-      return .problem(.locked(instance: isOwn ? statusPath(holder.synchronizationId) : nil))
+      return .problem(.locked(kind, by: holder.kind, instance: isOwn ? statusPath(holder.synchronizationId) : nil))
     }
 
     do {
@@ -92,7 +124,8 @@ struct Registration {
       log(of: job, trace).warning("prolong failed", ["cause": .failure(error)])
       return .problem(.unknownOutcome("The store did not confirm the claim.", of: job.synchronizationId))
     }
-    log(of: job, trace).info("registered", ["customerId": .int(job.customerId)])
+    let done = kind == .transfer ? "transfer accepted" : "registered"
+    log(of: job, trace).info(done, ["customerId": .string(job.customerId)])
     return .accepted(job.synchronizationId)
   }
 
@@ -106,6 +139,12 @@ struct Registration {
 
   /// The answer to the client after a failed claim.
   private func refusal(of job: Job, _ error: any Error, isOnlyOne: Bool) -> Problem {
+    if let error = error as? PostgresError {
+      // Redis has no copy of the customer, and only the ledger could say more.
+      let problem = Problem.ledger(error)
+      return problem.status == 503
+        ? .nothingKept("The ledger cannot say whether the customer is known.", isOnlyOne: isOnlyOne) : problem
+    }
     guard let error = error as? RedisError, error.provesAbsence else {
       // The script may have run. Then the claim expires, but the sweep may enqueue the open synchronization before.
       return .unknownOutcome("The store did not answer.", of: job.synchronizationId)

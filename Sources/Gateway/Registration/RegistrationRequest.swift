@@ -7,9 +7,11 @@ import JSON
 
 /// A checked registration, as the client sent it.
 struct RegistrationRequest: Equatable {
-  let customerId: Int64
+  let customerId: String
   let transactionId: String
   let ipAddress: String?
+  /// The transaction as Apple signed it, if the client sent it: not verified yet.
+  let signedTransaction: String?
   /// The client's id for the synchronization, if the client sent one.
   let correlationId: String?
 
@@ -18,13 +20,21 @@ struct RegistrationRequest: Equatable {
   /// - Throws: ``Problem``: 415, 400 REQ0001 or 400 REQ0004, with the expected form.
   init(_ request: HTTPServerRequest) throws(Problem) {
     try requireJSON(request)
-    (customerId, transactionId, ipAddress) = try readJSON(of: request) { text in
+    var nullName: String?
+    let (number, text, transactionId, ipAddress, signed) = try readJSON(of: request) { text in
       let body = try JSONObject(text)
+      if body.isNull("cleengCustomerId") { nullName = "cleengCustomerId" }
+      if body.isNull("customerId") { nullName = "customerId" }
       return try (
-        body.requiredInt64("cleengCustomerId"), body.requiredString("transactionId"), body.string("ipAddress")
+        body.int64("cleengCustomerId"), body.string("customerId"), body.requiredString("transactionId"),
+        body.string("ipAddress"), body.string("signedTransaction")
       )
     }
-    guard customerId >= 1 else { throw .invalidBody("cleengCustomerId: expected a number from 1") }
+    if let nullName, number != nil || text != nil {
+      throw .invalidBody("\(nullName): is null; leave it out, or name the customer")
+    }
+    customerId = try requestedCustomerId(number, text)
+    (self.transactionId, self.ipAddress, signedTransaction) = (transactionId, ipAddress, signed)
     guard TransactionIdentifier.isValid(transactionId) else {
       throw .invalidBody("transactionId: expected 1 to \(TransactionIdentifier.longest) digits")
     }
@@ -38,6 +48,23 @@ struct RegistrationRequest: Equatable {
     if let correlationId, !Job.isSynchronizationId(correlationId) {
       throw .invalidHeaders("Correlation-Id: expected 1 to 256 visible ASCII characters")
     }
+  }
+}
+
+/// Takes the customer's id from a body, which names the customer by a number or by a text.
+///
+/// - Throws: ``Problem``: 400 REQ0001 for none and for both.
+func requestedCustomerId(_ number: Int64?, _ text: String?) throws(Problem) -> String {
+  switch (number, text) {
+  case (nil, nil):
+    throw .invalidBody("cleengCustomerId: is missing; send cleengCustomerId, a whole number, or customerId, a text")
+  case (.some, .some): throw .invalidBody("customerId: send either cleengCustomerId or customerId, not both")
+  case (let number?, nil):
+    guard let id = CustomerId.text(number) else { throw .invalidBody("cleengCustomerId: expected a number from 1") }
+    return id
+  case (nil, let text?):
+    guard CustomerId.isValid(text) else { throw .invalidBody("customerId: \(CustomerId.expectation)") }
+    return text
   }
 }
 

@@ -12,6 +12,11 @@ struct StatusAnswer: Encodable, Equatable {
   let result: String?
   let originalTransactionId: String?
   let version: Int64?
+  // A consumable tells what to credit, and whether this synchronization is the first that grants it.
+  let productId: String?
+  let quantity: Int32?
+  let type: String?
+  let firstGrant: Bool?
 
   init(_ synchronization: Synchronization) {
     let conclusion = synchronization.conclusion
@@ -24,6 +29,11 @@ struct StatusAnswer: Encodable, Equatable {
     result = conclusion?.outcome.result.rawValue
     originalTransactionId = conclusion?.outcome.originalTransactionId
     version = conclusion?.version
+    let consumable = conclusion?.outcome.consumable
+    productId = consumable?.productId
+    quantity = consumable?.quantity
+    type = consumable.map { _ in ProductKind.consumable.rawValue }
+    firstGrant = consumable?.isFirstGrant
   }
 
   /// The answer. Until the synchronization is finalized, it says when to ask again.

@@ -121,7 +121,7 @@ struct EndpointRequest: Equatable {
     let key: [UInt8]
     if let given = try secret(reader, format, signature) { key = given } else { key = try newKey(format) }
     var endpoint = WebhookEndpoint(
-      id: id, url: url, topics: [PurchaseEvent.topic], format: format, signature: signature,
+      id: id, url: url, topics: [EventTopic.synchronizationResult], format: format, signature: signature,
       secrets: [.init(key: key)])
     guard format == .fovea || request.acceptsSelfSigned != true else {
       throw reader.problem("acceptsSelfSigned", selfSignedNeedsFovea)

@@ -38,7 +38,7 @@ extension WebhookAPI {
     _ request: HTTPServerRequest
   ) throws(Problem) -> (page: PageRequest, outcome: DeliveryAttempt.Outcome?) {
     let page = try PageRequest(request, others: ["outcome"])
-    guard page.cursor.map(DeliveryStore.isCursor) ?? true else {
+    guard page.cursor.map(DeliveryLedger.isCursor) ?? true else {
       throw .invalidQuery("cursor: expected one of an answer")
     }
     guard let text = request.query("outcome") else { return (page, nil) }

@@ -32,12 +32,10 @@ extension WebhookAPI {
       }
       envelope.member("topic", EventMessage.testTopic)
     }
-    var headers = CloudEventsAttributes.headers(
-      id: event, publisher: publisher.id, topic: EventMessage.testTopic, at: now)
-    headers["traceparent"] = .string(TraceParent().description)
-    guard let delivery = try? Delivery(eventId: event, endpointId: id, headers: headers, body: body) else {
-      throw .internalError
-    }
+    let record = Event(
+      id: event, publisherId: publisher.id, topic: EventMessage.testTopic, traceparent: TraceParent().description,
+      time: now, body: body)
+    let delivery = try await context.asking { try await deliveries.test(record, at: id) }
     try await publish(delivery)
     context.log.info("test event published", fields(id))
     return accepted(Replayed(eventId: event, endpointId: id))
@@ -50,11 +48,11 @@ extension WebhookAPI {
     guard WebhookEndpoint.isId(event) else { throw Self.unknownEvent }
     try await takeReplays(1)
     let round = try random()
-    let kept = try await context.asking {
-      try await deliveries.event(publisher: publisher.id, id: event, to: id, round: round)
+    let again = try await context.asking {
+      try await deliveries.resend(publisher: publisher.id, event: event, to: id, round: round)
     }
-    guard let kept else { throw Self.unknownEvent }
-    try await publish(kept)
+    guard let again else { throw Self.unknownEvent }
+    try await publish(again)
     context.log.info("event sent again", fields(id))
     return accepted(Replayed(eventId: event, endpointId: id))
   }
@@ -77,16 +75,19 @@ extension WebhookAPI {
     let now = owed.prefix(Self.recoveredAtOnce)
     // A request takes one replay for each hundred events. So a request of the maximum size takes all replays that a
     // publisher may ask for at once.
-    try await takeReplays(max(1, now.count * DeliveryStore.replaysAtOnce / Self.recoveredAtOnce))
+    try await takeReplays(max(1, now.count * DeliveryPacing.replaysAtOnce / Self.recoveredAtOnce))
     for start in stride(from: 0, to: now.count, by: Self.batch) {
-      let tasks = now[start..<min(start + Self.batch, now.count)].map { event in
-        Task { @LoopActor in try await recover(event.eventId, givenUpAt: event.time, to: id) }
+      let some = Array(now[start..<min(start + Self.batch, now.count)])
+      let again = try await context.asking {
+        try await deliveries.recover(some, publisher: publisher.id, endpoint: id, isFirst: start == 0)
       }
+      let tasks = again.map { delivery in Task { @LoopActor in try await publish(delivery) } }
       // Wait for all tasks before throwing the first failure: no task may continue after the answer.
       var failure: (any Error)?
       for task in tasks {
         do {
-          if try await task.value { recovered += 1 }
+          try await task.value
+          recovered += 1
         } catch {
           failure = error
         }
@@ -98,23 +99,12 @@ extension WebhookAPI {
     return jsonResponse(202, Recovered(recovered: recovered, continueSince: more))
   }
 
-  /// - Returns: whether Countersign still keeps the event.
-  private func recover(_ event: String, givenUpAt time: Int64, to id: String) async throws(Problem) -> Bool {
-    let kept = try await context.asking {
-      try await deliveries.event(
-        publisher: publisher.id, id: event, to: id, round: Delivery.roundOfRecovery(givenUpAt: time))
-    }
-    guard let kept else { return false }
-    try await publish(kept)
-    return true
-  }
-
-  /// Limits a publisher's rate: its replays take the notifiers' time, and memory in Redis.
+  /// Limits a publisher's rate: its replays take the notifiers' time, and space in the ledger.
   private func takeReplays(_ count: Int) async throws(Problem) {
-    let wait = try await context.asking { try await deliveries.takeReplays(count, publisher: publisher.id) }
+    let wait = try await context.asking { try await pacing.takeReplays(count, publisher: publisher.id) }
     guard let wait else { return }
     throw .tooManyRequests(
-      "Events are sent again at a rate of \(DeliveryStore.replaysPerSecond) a second; a hundred that are recovered "
+      "Events are sent again at a rate of \(DeliveryPacing.replaysPerSecond) a second; a hundred that are recovered "
         + "count as one.", retryAfter: Int((wait.wholeMilliseconds + 999) / 1000))
   }
 

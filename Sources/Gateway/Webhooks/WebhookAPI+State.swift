@@ -32,12 +32,9 @@ extension WebhookAPI {
     try requireOwn(id)
     let reader = try BodyReader(try optionalJSONBody(call.request), knows: ["overlapSeconds", "secret"])
     let overlap = try reader.integer("overlapSeconds", 0...604_800) ?? 86_400
-    // All rounds of the change use one key: a lost round leaves nothing behind.
-    var drawn: [UInt8]?
     let endpoint = try await changed(id) { endpoint, now in
       let given = try EndpointRequest.newSecret(reader, of: endpoint)
-      let key = try given ?? drawn ?? newKey(endpoint.format)
-      if given == nil { drawn = key }
+      let key = try given ?? newKey(endpoint.format)
       guard endpoint.rotate(to: key, overlap: overlap * 1000, now: now) else {
         throw Problem.conflict(
           "\(WebhookEndpoint.maxOldSecrets) old secrets still sign; wait until one expires, or end them with "

@@ -16,7 +16,8 @@ import Service
 struct WebhookAPI {
   let context: RoleContext
   let store: WebhookEndpointStore
-  let deliveries: DeliveryStore
+  let deliveries: DeliveryLedger
+  let pacing: DeliveryPacing
   /// Puts deliveries into the notifiers' queue.
   let queue: AMQPPublisher
   let topology: Topology
@@ -82,19 +83,19 @@ struct WebhookAPI {
     return found
   }
 
-  /// Drops the logs of deleted endpoints. If Redis is away, a log stays and expires by itself.
+  /// Drops the limits of deleted endpoints. If Redis is away, they stay and expire by themselves.
   func forget(_ ids: [String]) async {
     for id in ids {
       do {
-        try await deliveries.forget(publisher: publisher.id, endpoint: id)
+        try await pacing.forget(publisher: publisher.id, endpoint: id)
       } catch {
-        context.log.warning("log of a deleted endpoint stays", fields(id))
+        context.log.warning("limits of a deleted endpoint stay", fields(id))
       }
     }
   }
 
   func changed(
-    _ id: String, _ body: (inout WebhookEndpoint, Int64) throws -> Void
+    _ id: String, _ body: @LoopActor (inout WebhookEndpoint, Int64) throws -> Void
   ) async throws(Problem) -> WebhookEndpoint {
     let endpoint = try await context.asking { try await store.change(publisher.id, id, body) }
     guard let endpoint else { throw Self.unknownEndpoint }

@@ -1,60 +1,118 @@
 import AMQP
 import Domain
 import EventLoop
+import Glibc
+import Ledger
 import Messaging
+import Postgres
 import Store
 
-/// A worker without Apple and without cryptography: the same messages, confirms, acknowledgements and Redis commands.
+/// A worker without Apple and without cryptography: the same messages, confirms, acknowledgements, Redis commands and
+/// commits of the ledger.
 @LoopActor
 struct FloorBenchmark {
   let backend: Backend
+  private let evidence = BenchmarkEvidence()
+  private let ledger: PostgresClient
+  private let commits: Commits
+  /// As many as a worker has by default.
+  private static let connections = 2
 
-  func run(count: Int, prefetch: Int) async throws -> [String: Double] {
+  init(backend: Backend) throws {
+    self.backend = backend
+    var endpoint = try PostgresEndpoint(url: backend.place.ledger, password: nil, caFile: nil)
+    endpoint.applicationName = "countersign floor"
+    endpoint.sessionSettings = Commits.sessionSettings
+    ledger = PostgresClient(endpoint, connections: Self.connections)
+    // The publisher's file names a webhook endpoint, as the configuration of `ops/bench` does.
+    commits = Commits(
+      ledger,
+      Commits.Settings(
+        connections: Self.connections, now: { unixMilliseconds() }, withWebhooks: { [Backend.publisher] }))
+  }
+
+  /// Prints a line when the measurement begins and when it ends, for the caller's own measurements.
+  ///
+  /// - Parameter first: so many jobs do not count, because what a process does only once is no job's cost.
+  func run(count: Int, first: Int, prefetch: Int) async throws -> [String: Double] {
     try await backend.open()
+    ledger.start()
+    for _ in 0..<500 where !ledger.isReady { try await EventLoop.sleep(for: .milliseconds(20)) }
+    if let failure = ledger.failure { throw failure }
     let done = LoopSignal()
+    let unconfirmed = Unconfirmed()
     var finished = 0
     var failure: (any Error)?
     var start: Usage?
     let consumer = backend.jobs(prefetch: prefetch) { received in
-      if start == nil { start = Usage() }
       Task { @LoopActor in
-        do { try await run(received) } catch { failure = error }
+        do { try await run(received, unconfirmed) } catch { failure = error }
         finished += 1
-        if finished == count || failure != nil { done.notify() }
+        if finished == first { start = begin() }
+        if finished == first + count || failure != nil { done.notify() }
       }
     }
+    if first == 0 { start = begin() }
     consumer.start()
-    while finished < count, failure == nil {
+    while finished < first + count, failure == nil {
       let before = finished
       await done.wait(atMost: .seconds(60))
-      if finished == before { failure = Unexpected(description: "\(finished) of \(count) jobs came, and no more") }
+      if finished == before {
+        failure = Unexpected(description: "\(finished) of \(first + count) jobs came, and no more")
+      }
     }
     let end = Usage()
+    say("end")
+    for _ in 0..<500 where unconfirmed.count > 0 { try await EventLoop.sleep(for: .milliseconds(20)) }
+    await commits.flushConfirmed()
     await consumer.stop()
+    await ledger.stop()
     await backend.close()
-    if let failure { throw failure }
+    if let failure = failure ?? unconfirmed.failure { throw failure }
     guard let start else { throw Unexpected(description: "no job came") }
     return start.until(end, jobs: count)
   }
 
-  private func run(_ received: AMQPConsumer.Received) async throws {
+  private func begin() -> Usage {
+    say("begin")
+    return Usage()
+  }
+
+  private func say(_ word: String) { _ = write(STDOUT_FILENO, word + "\n", word.utf8.count + 1) }
+
+  private func run(_ received: AMQPConsumer.Received, _ unconfirmed: Unconfirmed) async throws {
     let (job, _) = try JobMessage.read(received.delivery)
     let answer = try await backend.store.takeLease(
       job, for: .seconds(60), sweepAfter: Backend.sweepAfter, places: Backend.places)
     guard case .taken(let lease) = answer else { throw Unexpected(description: "\(job.synchronizationId): \(answer)") }
-    let outcome = Outcome(
-      .purchaseSynchronized, accessGranted: true, offerId: "S1", originalTransactionId: job.transactionId,
-      environment: "Production")
-    let finalized = try await backend.store.finalize(
-      job, lease, outcome, retention: .seconds(3600), sweepAfter: Backend.sweepAfter,
-      route: Backend.places[0].name, reuse: .seconds(3))
-    guard case .finalized(let synchronization) = finalized,
-      let event = PurchaseEvent(
-        of: synchronization,
-        id: EventMessage.id(publisher: synchronization.publisherId, synchronization: synchronization.id))
-    else { throw Unexpected(description: "\(job.synchronizationId) is stale") }
-    try await backend.publisher.publishSurely(EventMessage.message(event, exchange: backend.topology.events))
+    let finalized = try await commits.finalize(evidence.finalization(job))
+    guard finalized.synchronization.conclusion?.outcome.accessGranted == true, !finalized.events.isEmpty else {
+      throw Unexpected(description: "\(job.synchronizationId): \(finalized)")
+    }
+    for event in finalized.events { publish(event, unconfirmed) }
+    try await backend.store.conclude(Concluded(job: job, fence: lease.fence, route: Backend.places[0].name))
     received.acknowledge()
-    try await backend.store.told(job)
+  }
+
+  /// Publishes an event. As in a worker, its job does not wait for the confirm.
+  private func publish(_ event: Event, _ unconfirmed: Unconfirmed) {
+    unconfirmed.count += 1
+    Task.immediate { @LoopActor in
+      do {
+        try await backend.publisher.publish(
+          EventMessage.message(event, exchange: backend.topology.events), timeout: .seconds(60))
+        commits.confirm([event.id])
+      } catch {
+        unconfirmed.failure = error
+      }
+      unconfirmed.count -= 1
+    }
+  }
+
+  /// The events that wait for their confirm.
+  @LoopActor
+  private final class Unconfirmed {
+    var count = 0
+    var failure: (any Error)?
   }
 }

@@ -7,7 +7,7 @@ import Messaging
 @LoopActor
 struct LatencyBenchmark {
   let backend: Backend
-  let requests: RegistrationRequests
+  let requests: GatewayRequests
 
   func run(count: Int, from first: Int) async throws -> [String: Double] {
     try await backend.open()
@@ -34,11 +34,11 @@ struct LatencyBenchmark {
       let job = Backend.job(first + 20 + number)
       let status = try await withCheckedThrowingContinuation { waiter in
         answer = waiter
-        connection.send(requests.request(first + 20 + number))
+        connection.send(requests.registration(first + 20 + number))
       }
       let accepted = ContinuousClock.now
       guard status == 202 else { throw Unexpected(description: "a registration was answered with \(status)") }
-      let event = EventMessage.id(publisher: job.publisherId, synchronization: job.synchronizationId)
+      let event = Event.id(of: job)
       while arrivals[event] == nil {
         await arrived.wait(atMost: .seconds(30))
         if ContinuousClock.now - accepted > .seconds(30) { throw Unexpected(description: "no event of \(event) came") }

@@ -25,10 +25,17 @@ func runBenchmark(_ arguments: Arguments) async -> Int32 {
     Backend(
       Backend.Place(
         rabbitmq: count("--rabbitmq", 5672), redis: count("--redis", 6379),
-        prefix: arguments.text("--prefix") ?? "countersign"))
+        prefix: arguments.text("--prefix") ?? "countersign", ledger: arguments.text("--ledger") ?? ""))
   }
-  func requests() -> RegistrationRequests {
-    RegistrationRequests(port: count("--gateway", 8080), token: arguments.text("--token") ?? "")
+  func requests() -> GatewayRequests {
+    GatewayRequests(port: count("--gateway", 8080), token: arguments.text("--token") ?? "")
+  }
+  /// Customers in a random order, the same in each run.
+  func customers() -> [Int] {
+    var random = SteadyRandom()
+    let first = count("--from", 0)
+    let all = first..<first + count("--of", 10_000)
+    return (0..<count("--count", 10_000)).map { _ in Int.random(in: all, using: &random) }
   }
   do {
     let result: [String: Double]
@@ -37,7 +44,7 @@ func runBenchmark(_ arguments: Arguments) async -> Int32 {
       result = try VerifyBenchmark().run(
         seconds: arguments.number("--seconds", default: 3), count: count("--count", 1e12))
     case "fill":
-      result = try await FillBenchmark(backend: backend()).run(
+      result = try await FillBenchmark(backend: backend(), round: count("--round", 1)).run(
         count: count("--count", 10_000), from: count("--from", 0), concurrency: count("--concurrency", 500),
         perSecond: arguments.number("--rate", default: 0))
     case "delete":
@@ -45,11 +52,22 @@ func runBenchmark(_ arguments: Arguments) async -> Int32 {
       result = [:]
     case "floor":
       result = try await FloorBenchmark(backend: backend()).run(
-        count: count("--count", 10_000), prefetch: count("--prefetch", 1000))
+        count: count("--count", 10_000), first: count("--first", 0), prefetch: count("--prefetch", 1000))
     case "register":
-      result = try await RegisterBenchmark(requests: requests()).run(
-        count: count("--count", 10_000), from: count("--from", 0), connections: count("--connections", 64),
-        perSecond: arguments.number("--rate", default: 0))
+      let first = count("--from", 0)
+      let requests = requests()
+      result = try await GatewayBenchmark(port: requests.port, expected: 202).run(
+        (first..<first + count("--count", 10_000)).map(requests.registration),
+        connections: count("--connections", 64), perSecond: arguments.number("--rate", default: 0))
+    case "read":
+      let requests = requests()
+      result = try await GatewayBenchmark(port: requests.port, expected: 200).run(
+        customers().map(requests.entitlements), connections: count("--connections", 64), perSecond: 0)
+    case "statement":
+      result = try StatementBenchmark(
+        url: arguments.text("--ledger") ?? "", sql: arguments.text("--sql") ?? "",
+        connections: count("--ledger-connections", 2), inFlight: count("--connections", 64)
+      ).run(customers())
     case "latency":
       result = try await LatencyBenchmark(backend: backend(), requests: requests()).run(
         count: count("--count", 300), from: count("--from", 0))
@@ -69,8 +87,8 @@ func runBenchmark(_ arguments: Arguments) async -> Int32 {
         count("--count", 10_000), receiver: count("--receiver", 0), concurrency: count("--concurrency", 100))
     default:
       throw Unexpected(
-        description: "benchmarks: verify, fill, delete, floor, register, latency, receive, endpoints, events, "
-          + "consume, post")
+        description: "benchmarks: verify, fill, delete, floor, register, read, statement, latency, receive, "
+          + "endpoints, events, consume, post")
     }
     let members = result.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }
     print("{" + members.joined(separator: ",") + "}")

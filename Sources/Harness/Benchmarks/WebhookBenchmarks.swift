@@ -5,7 +5,7 @@ import HTTP
 import HTTPClient
 import Ledger
 import Messaging
-import Redis
+import Postgres
 
 /// The parts of the notifier's benchmark: endpoints, events for them, and the floors of both its sides.
 @LoopActor
@@ -28,8 +28,8 @@ struct WebhookBenchmarks {
   func makeEndpoints(
     _ count: Int, from first: Int, receiver: Int, path: String, bad: Bool
   ) async throws -> [String: Double] {
-    try await backend.open()
-    let store = WebhookEndpointStore(backend.redis, prefix: Backend.keyPrefix)
+    let ledger = try await openLedger()
+    let store = WebhookEndpointStore(ledger)
     for number in first..<first + count {
       let publisher = Self.publisher(of: number)
       let port = bad && number % 10 == 1 ? 1 : receiver
@@ -40,8 +40,32 @@ struct WebhookBenchmarks {
       _ = try await store.delete(publisher, endpoint.id)
       _ = try await store.create(publisher, endpoint)
     }
-    await backend.close()
+    await ledger.stop()
     return [:]
+  }
+
+  /// Connects to the ledger of the run.
+  private func openLedger() async throws -> PostgresClient {
+    let ledger = PostgresClient(try PostgresEndpoint(url: backend.place.ledger, password: nil, caFile: nil))
+    ledger.start()
+    for _ in 0..<500 where !ledger.isReady { try await EventLoop.sleep(for: .milliseconds(20)) }
+    if let failure = ledger.failure { throw failure }
+    return ledger
+  }
+
+  /// Writes events as the commits of workers do.
+  private func write(_ messages: [AMQPMessage], of endpoints: [Int]) async throws {
+    let ledger = try await openLedger()
+    let events = zip(messages, endpoints).map { message, endpoint in
+      Event(
+        id: message.messageID, publisherId: Self.publisher(of: endpoint), topic: "t\(endpoint)", version: 1,
+        time: unixMilliseconds(), body: message.body)
+    }
+    for start in stride(from: 0, to: events.count, by: 500) {
+      let some = Array(events[start..<min(start + 500, events.count)])
+      _ = try await ledger.run([Event.insert(some), Event.insertDeliveries(some)])
+    }
+    await ledger.stop()
   }
 
   /// Publishes events to some endpoints in turn, as fast as the broker takes them or at a rate.
@@ -49,6 +73,8 @@ struct WebhookBenchmarks {
     _ count: Int, from first: Int, endpoints: Range<Int>, perSecond: Double
   ) async throws -> [String: Double] {
     try await backend.open()
+    let targets = (0..<count).map { endpoints.lowerBound + ($0 * 7) % endpoints.count }
+    try await write((0..<count).map { message(first + $0, targets[$0]) }, of: targets)
     let start = Usage()
     var failure: (any Error)?
     var next = 0
@@ -60,7 +86,7 @@ struct WebhookBenchmarks {
             next += 1
             _ = try await start.due(number, perSecond: perSecond)
             try await backend.publisher.publish(
-              message(first + number, endpoints.lowerBound + (number * 7) % endpoints.count), timeout: .seconds(60))
+              message(first + number, targets[number]), timeout: .seconds(60))
           }
         } catch { failure = error }
       }
@@ -76,7 +102,7 @@ struct WebhookBenchmarks {
     let publisher = Self.publisher(of: endpoint)
     let body = """
       {"broadcasterId":\(publisher),"topic":"t\(endpoint)","data":{"synchronizationId":"bench-\(number)",\
-      "transactionId":"1000000000000001","cleengCustomerId":987654321,"accessGranted":true,\
+      "transactionId":"1000000000000001","cleengCustomerId":987654321,"customerId":"987654321","accessGranted":true,\
       "result":"PURCHASE_SYNCHRONIZED","offerId":"S123123123_US","originalTransactionId":"1000000000000001",\
       "at":\(unixMilliseconds())}}
       """

@@ -24,8 +24,10 @@ extension Chaos {
 
   /// Registers a purchase and notes the answer.
   @discardableResult
-  func register(_ id: String, _ transaction: String, _ gateway: String?) async -> History.Answer {
-    let registration = await attempt(id, transaction, gateway)
+  func register(
+    _ id: String, _ transaction: String, _ gateway: String?, customer: Int? = nil
+  ) async -> History.Answer {
+    let registration = await attempt(id, transaction, gateway, customer: customer)
     history.registrations.append(registration)
     return registration.answer
   }
@@ -66,10 +68,12 @@ extension Chaos {
     }
   }
 
-  private func attempt(_ id: String, _ transaction: String, _ gateway: String?) async -> History.Registration {
+  private func attempt(
+    _ id: String, _ transaction: String, _ gateway: String?, customer: Int? = nil
+  ) async -> History.Registration {
     // A purchase belongs to the first customer who registers it. One of ten registrations names another customer.
     let regular = transaction.utf8.reduce(0) { ($0 * 31 + Int($1)) % 50 } + 1
-    let customer = Int.random(in: 0..<10, using: &loadRandom) == 0 ? regular + 50 : regular
+    let customer = customer ?? (Int.random(in: 0..<10, using: &loadRandom) == 0 ? regular + 50 : regular)
     let sentAt = unixMilliseconds()
     let answer = await answer(id, transaction, customer, gateway)
     return History.Registration(

@@ -17,11 +17,19 @@ extension Chaos {
   func collect() {
     for event in fleet.events.all[eventsRead...] {
       eventsRead += 1
-      history.events.append(
-        History.Event(
-          at: unixMilliseconds(), id: event.id, synchronizationId: event.synchronizationId, version: event.version,
-          result: event.result, offer: event.accessGranted ? event.offerId ?? "an offer without a name" : nil))
+      let seen = History.Event(
+        at: unixMilliseconds(), id: event.id, synchronizationId: event.synchronizationId, version: event.version,
+        result: event.result, offer: event.accessGranted ? event.offerId ?? "an offer without a name" : nil,
+        body: event.body)
+      history.events.append(seen)
+      told[event.synchronizationId] = seen
       readStatus(behind: event)
+      if isSampled { readLedger(behind: event) }
+    }
+    for change in fleet.changes.all[changesRead...] {
+      changesRead += 1
+      history.changes.append(change)
+      if isSampled { readLedger(behind: change) }
     }
     for webhook in fleet.webhooks.all[webhooksRead...] {
       webhooksRead += 1
@@ -30,7 +38,7 @@ extension Chaos {
       history.webhooks.append(
         History.Event(
           at: unixMilliseconds(), id: webhook.id, synchronizationId: told.synchronizationId, version: 0,
-          result: told.result))
+          result: told.result, body: webhook.body))
     }
   }
 
@@ -43,9 +51,8 @@ extension Chaos {
           let answer = try? await self.fleet.statusAnswer(
             event.synchronizationId, publisher: RunningFleet.openPublisher, gateway: gateway)
         else { return }
-        let isForgotten = answer.code == 404 && self.forgetsStatuses
         if answer.code == 200 { self.history.statusReads += 1 }
-        guard answer.code == 200 || answer.code == 404, !isForgotten else { return }
+        guard answer.code == 200 || answer.code == 404 else { return }
         if answer.body?.status != "finalized" || (answer.body?.version ?? 0) < event.version {
           self.history.staleReads.append(event.synchronizationId)
         }
@@ -62,9 +69,8 @@ extension Chaos {
     while ContinuousClock.now - quietSince < .seconds(60 + sweepAfter) {
       collect()
       let accepted = Set((history.accepted + history.lastRegistrations).map(\.id))
-      let told = Set(history.events.map(\.synchronizationId))
       let delivered = Set(history.webhooks.map(\.synchronizationId))
-      if accepted.isSubset(of: told), accepted.isSubset(of: delivered) { return }
+      if accepted.allSatisfy({ told[$0] != nil }), accepted.isSubset(of: delivered) { return }
       if eventsRead + webhooksRead != seen {
         seen = eventsRead + webhooksRead
         quietSince = .now
@@ -90,10 +96,13 @@ extension Chaos {
     for reader in readers { await reader.value }
   }
 
-  /// Reads in the workers' logs which jobs the sweep enqueued again, and which results the fencing number refused.
+  /// A line of a worker's log about a result that it dropped.
+  static let staleRun = "\"cause\":\"the lease has ended\""
+
+  /// Reads in the workers' logs which jobs the sweep enqueued again, and which results they dropped.
   func readLogs() {
     history.handedBack = fleet.logged("\"event\":\"handed back\"").count
-    history.staleRuns = fleet.logged("\"cause\":\"a later lease was given out\"").count
+    history.staleRuns = fleet.logged(Self.staleRun).count
     struct Line: Decodable {
       let time: String
       let synchronizationId: String

@@ -26,8 +26,8 @@ final class Chaos {
   let size: Size
   /// After how many seconds the sweep looks for synchronizations that no queue holds any more.
   let sweepAfter: Double
-  /// Whether the scenario makes Redis forget.
-  let forgetsStatuses: Bool
+  /// Whether a customer who was granted access may lose it.
+  let mayLoseAccess: Bool
   /// The random numbers of the faults. The load and the reading have their own, so their timing cannot change the
   /// sequence.
   var random: SeededRandom
@@ -41,11 +41,14 @@ final class Chaos {
   var statusReads: [Task<Void, Never>] = []
   var webhooksRead = 0
   var eventsRead = 0
+  var changesRead = 0
+  /// The last event of each synchronization that was told.
+  var told: [String: History.Event] = [:]
 
   private init(_ fleet: RunningFleet, _ scenario: Scenario, _ size: Size, seed: UInt64) {
     self.fleet = fleet
-    forgetsStatuses = scenario.expectations.forgetsStatuses
     self.size = size
+    mayLoseAccess = scenario.mayLoseAccess
     sweepAfter = scenario.sweepAfter(size)
     random = SeededRandom(seed: seed)
     loadRandom = SeededRandom(seed: seed ^ 0x10ad)
@@ -56,14 +59,28 @@ final class Chaos {
   static func run(
     _ scenario: Scenario, size: Size, seed: UInt64
   ) async throws -> (history: History, verdict: Verdict, folder: String) {
+    if scenario.needsStandby { try await TestServers.current!.start(.standby) }
+    do {
+      let result = try await runFleet(scenario, size: size, seed: seed)
+      if scenario.needsStandby { try await TestServers.current!.forgetStandby() }
+      return result
+    } catch {
+      if scenario.needsStandby { try await TestServers.current!.forgetStandby() }
+      throw error
+    }
+  }
+
+  private static func runFleet(
+    _ scenario: Scenario, size: Size, seed: UInt64
+  ) async throws -> (history: History, verdict: Verdict, folder: String) {
     var result: (History, Verdict, String)!
     let environment = Scenario.patient.merging(scenario.environment) { $1 }.merging([
       "COUNTERSIGN_WORKER_SWEEP_AFTER_SECONDS": "\(scenario.sweepAfter(size))"
     ]) { $1 }
     try await RunningFleet.with(
-      roles, overrides: environment, throughProxies: scenario.needsNetwork,
+      roles, overrides: environment, throughProxies: scenario.needsNetwork, hasStandby: scenario.needsStandby,
       prepare: { fleet in
-        // This publisher accepts customers without a PUT, so a wiped Redis refuses nobody.
+        // This publisher accepts customers without a PUT, so the load needs none.
         try fleet.writePublisher(
           RunningFleet.openPublisher,
           """
@@ -114,6 +131,7 @@ final class Chaos {
       await load.value
       await reading.value
       for server in [TestServers.Server.rabbitmq, .redis] { try await TestServers.current!.start(server) }
+      if !scenario.needsStandby { try await TestServers.current!.start(.postgres) }
       try await scenario.heal(self)
       throw error
     }
@@ -124,9 +142,11 @@ final class Chaos {
     reading.cancel()
     await reading.value
     for read in statusReads { await read.value }
+    await readEntitlements()
     collect()
     await readStatuses()
     readLogs()
+    history.ledgerDifferences = try await fleet.ledgerDifferences()
     for name in Self.roles { await readMetrics(name) }
     fleet.simulator.onCall = { _ in }
   }
@@ -135,7 +155,7 @@ final class Chaos {
 
   /// Whether every accepted registration has its event.
   var isAllTold: Bool {
-    Set(history.accepted.map(\.id)).isSubset(of: Set(history.events.map(\.synchronizationId)))
+    history.accepted.allSatisfy { told[$0.id] != nil }
   }
 
   /// Notes a fault and the part that it hit.

@@ -28,6 +28,11 @@ struct Deserved: Equatable {
     }
   }
 
+  /// The original transaction of a transaction. Only the simulator's scenario 105 has purchases of two transactions.
+  static func purchase(of transaction: String) -> String {
+    transaction.hasPrefix("1059") && transaction.utf8.count > 4 ? "105" + transaction.dropFirst(4) : transaction
+  }
+
   /// What every other customer deserves.
   static let ofAnother = Deserved("PURCHASE_OWNED_BY_ANOTHER_CUSTOMER")
 }

@@ -1,3 +1,5 @@
+import Harness
+
 /// Everything that the checker saw of one run from the outside.
 struct History {
   /// A gateway's answer to a registration.
@@ -30,12 +32,14 @@ struct History {
     let at: Int64
     let id: String
     let synchronizationId: String
-    /// 0 for a webhook, which has no version.
+    /// The version of the purchase; 0 without a purchase. A webhook has none.
     let version: Int64
     let result: String
     /// The offer that the customer may access. `nil` without access, and for a webhook: its signature proves its
     /// content.
     var offer: String?
+    /// The message.
+    var body: [UInt8] = []
   }
 
   struct Status {
@@ -59,6 +63,14 @@ struct History {
   var lastRegistrations: [Registration] = []
   var events: [Event] = []
   var webhooks: [Event] = []
+  /// The changes of entitlements, in the order of their arrival.
+  var changes: [RunningFleet.EntitlementChange] = []
+  /// The entitlements of each customer at the end.
+  var entitlements: [String: RunningFleet.Entitlements] = [:]
+  /// What in the ledger does not follow from the evidence that it keeps.
+  var ledgerDifferences: [String] = []
+  /// Customers whose entitlements could not be read at the end.
+  var unreadEntitlements: [String] = []
   /// Deliveries whose signature was wrong.
   var forgedWebhooks = 0
   /// The last status of each synchronization that a gateway accepted or an event told; no entry if no gateway knows
@@ -66,7 +78,9 @@ struct History {
   var statuses: [String: Status] = [:]
   /// Successful reads of a status behind an event.
   var statusReads = 0
-  /// Synchronizations whose status was older than an event that the checker had seen.
+  /// Successful reads of a purchase, or of a customer's entitlements, behind an event.
+  var ledgerReads = 0
+  /// What was read behind an event, and was older than it.
   var staleReads: [String] = []
   /// Transactions that could not be registered again at the end, with the answer.
   var stillClaimed: [String: String] = [:]
@@ -82,14 +96,12 @@ struct History {
   var redeliveries = 0
   /// Deliveries that a process had taken and gave back.
   var handedBack = 0
-  /// Runs whose result the fencing number refused, because a later lease had been given out.
+  /// Runs whose result the worker dropped, because its lease had ended.
   var staleRuns = 0
   /// How often a worker had to wait for Apple's budget.
   var budgetWaits = 0
   /// Transactions whose claim outlived their last synchronization for a moment, though every client had its answer.
   var lingeringClaims: [String] = []
-  /// When Redis was last up again after a wipe, in milliseconds since 1970.
-  var wipedAt: Int64?
   /// The roles whose metrics could not be read.
   var unreadMetrics: [String] = []
 

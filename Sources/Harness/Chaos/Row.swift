@@ -20,6 +20,7 @@ struct Row: Encodable {
   /// How many registrations got each answer.
   var answers: [String: Int] = [:]
   var statusReads = 0
+  var ledgerReads = 0
   var redeliveries = 0
   /// The faults, in order.
   var faultsInjected: [String] = []
@@ -39,6 +40,7 @@ struct Row: Encodable {
       faults = history.faults.count
       faultsInjected = history.faults
       statusReads = history.statusReads
+      ledgerReads = history.ledgerReads
       redeliveries = history.redeliveries
       (attempted, accepted, finalized) = (verdict.attempted, verdict.accepted, verdict.finalized)
       (events, webhooks) = (verdict.events, verdict.webhooks)

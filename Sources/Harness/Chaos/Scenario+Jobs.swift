@@ -13,7 +13,7 @@ extension Scenario {
       try await channel.enableConfirms()
       let bodies = [
         "not JSON", "{}", "[]", "{\"format\":0,\"synchronizationId\":\"s\"}",
-        "{\"format\":1,\"synchronizationId\":\"s\",\"publisherId\":1,\"customerId\":1,\"transactionId\":\"1/2\","
+        "{\"format\":1,\"synchronizationId\":\"s\",\"publisherId\":1,\"customerId\":\"1\",\"transactionId\":\"1/2\","
           + "\"registeredAt\":1}",
       ]
       var buried = 0

@@ -73,8 +73,8 @@ extension Scenario {
 }
 
 extension Chaos {
-  /// How many results the fencing number has refused so far.
-  fileprivate var refusedLateResults: Int { fleet.logged("\"cause\":\"a later lease was given out\"").count }
+  /// How many results workers have dropped so far, because their leases had ended.
+  fileprivate var refusedLateResults: Int { fleet.logged(Chaos.staleRun).count }
 
   /// Stops a worker that waits for forged answers of Apple. Wakes it while other workers run the same jobs and wait
   /// for genuine answers.
@@ -104,6 +104,6 @@ extension Chaos {
   }
 
   private func areTold(_ ids: some Sequence<String>) -> Bool {
-    Set(ids).isSubset(of: Set(history.events.map(\.synchronizationId)))
+    ids.allSatisfy { told[$0] != nil }
   }
 }

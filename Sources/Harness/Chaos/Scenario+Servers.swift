@@ -35,7 +35,7 @@ extension Scenario {
     },
     Scenario(
       name: "redis-wipe", what: "Redis killed, its data deleted",
-      expectations: Verdict.Expectations(forgetsStatuses: true)
+      expectations: Verdict.Expectations(forgetsClaims: true)
     ) { chaos in
       try await chaos.breakServer(.redis, "wipe") {
         try await $0.kill(.redis)
@@ -70,7 +70,6 @@ extension Chaos {
       try await down(servers)
       try await pause(0.1...1)
       try await servers.start(server)
-      if server == .redis, forgetsStatuses { history.wipedAt = unixMilliseconds() }
       // After a start, a broker needs a moment to restore its queues. The next fault waits until the fleet is whole.
       for name in Chaos.roles { try await fleet.ready(name) }
       try await fleet.subscribed()

@@ -9,9 +9,13 @@ struct Scenario {
   var environment: [String: String] = [:]
   /// Whether a proxy stands between every two parts.
   var needsNetwork = false
+  /// Whether the ledger has a synchronous standby.
+  var needsStandby = false
   /// The least time during which registrations come, in seconds; not in a quick run.
   var leastSeconds = 0.0
   var expectations = Verdict.Expectations()
+  /// Whether a customer who was granted access may lose it.
+  var mayLoseAccess = false
   /// Breaks parts as long as registrations come.
   let inject: @LoopActor (Chaos) async throws -> Void
   /// Repairs the parts that are still broken.
@@ -49,7 +53,7 @@ struct Scenario {
     "COUNTERSIGN_WORKER_ANSWER_REUSE_SECONDS": "0",
   ]
 
-  static let all: [Scenario] = processes + servers + [network] + apple + jobs
+  static let all: [Scenario] = processes + servers + ledger + [network] + apple + jobs
 }
 
 /// A part that did not do what the scenario needs.

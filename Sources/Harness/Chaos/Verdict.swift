@@ -6,8 +6,8 @@ struct Verdict {
     var result: String?
     /// The possible results of synchronizations whose id begins with the key, instead.
     var exceptions: [String: Set<String>] = [:]
-    /// The scenario wipes Redis: the statuses of finalized synchronizations are gone, and so are the claims.
-    var forgetsStatuses = false
+    /// The scenario wipes Redis: the claims are gone. So two synchronizations of one transaction may run at once.
+    var forgetsClaims = false
     /// The scenario wipes RabbitMQ: the events in the subscribers' queues are gone. One witness of two is enough.
     var losesQueues = false
     /// No request may fail except with a refused connection. The fleet tells and delivers nothing twice, and nothing
@@ -15,10 +15,12 @@ struct Verdict {
     var isGraceful = false
     /// The scenario breaks nothing on purpose.
     var isUndisturbed = false
-    /// At least one run must have come too late, and the fencing number must have refused it.
+    /// At least one run must have come too late, and its worker must have dropped its result.
     var needsStaleRun = false
     /// The load must have used up the budget at some time.
     var needsBudgetWait = false
+    /// At least one synchronization must have waited so many milliseconds.
+    var leastDelay: Int64 = 0
     /// The fleet may lose jobs on the way; the sweep brings them back.
     var allowsSweep = false
     /// The calls that one app may make to one endpoint in a second; in the sandbox it is a tenth.
@@ -52,8 +54,8 @@ struct Verdict {
 
   var holds: Bool { lost.isEmpty && duplicated.isEmpty && stale == 0 && problems.isEmpty }
 
-  private let history: History
-  private let expectations: Expectations
+  let history: History
+  let expectations: Expectations
   private let told: [String: [History.Event]]
   private let delivered: [String: [History.Event]]
 
@@ -69,6 +71,7 @@ struct Verdict {
     judgeEffects()
     judgeResults()
     judgeOrder()
+    judgeSteps()
     judgeAnswers()
     judgeFaults()
     judgeCalls()
@@ -102,10 +105,8 @@ struct Verdict {
     if !isWitnessed { lost.append(id) }
     if delivered[id] == nil, !expectations.losesQueues { problems.append("\(id) has no webhook") }
     guard let status = history.statuses[id] else {
-      // The event is the only witness of a forgotten synchronization. One finalized after the wipe has a status again.
-      let isForgotten = (told[id]?.map(\.at).min() ?? .max) <= (history.wipedAt ?? .min)
-      if !isForgotten { problems.append("\(id) has no status") }
-      return isForgotten
+      problems.append("\(id) has no status")
+      return false
     }
     if !status.isFinalized { problems.append("\(id) is not finalized") }
     return status.isFinalized
@@ -113,7 +114,7 @@ struct Verdict {
 
   // MARK: Once
 
-  /// Every synchronization has one event id, one version and one result, however often and by whichever process it is
+  /// Every synchronization has one event id and one event, byte for byte, however often and by whichever process it is
   /// told. This also holds if its client got no answer.
   private mutating func judgeEffects() {
     var owners: [String: String] = [:]
@@ -125,6 +126,9 @@ struct Verdict {
         if let other = owners.updateValue(id, forKey: event) {
           duplicated.append("\(id) and \(other) have one event id")
         }
+      }
+      if Set(events.map(\.body)).count > 1 || Set(webhooks.map(\.body)).count > 1 {
+        duplicated.append("\(id): several events under one id")
       }
       let versions = Set(events.map(\.version))
       if versions.count > 1 { duplicated.append("\(id): took effect more than once") }
@@ -154,26 +158,28 @@ struct Verdict {
     let all = history.registrations + history.lastRegistrations
     // By then every fault has ended.
     let last = Set(history.lastRegistrations.map(\.id))
-    for (transaction, registrations) in Dictionary(grouping: all, by: \.transaction) {
+    for (_, registrations) in Dictionary(grouping: all, by: { Deserved.purchase(of: $0.transaction) }) {
       let known = registrations.compactMap { registration in
         told[registration.id]?.first.map { (registration: registration, event: $0) }
       }
       let first = known.filter { $0.event.offer != nil }.min { $0.event.version < $1.event.version }
+      if first == nil, !expectations.losesQueues,
+        let refused = known.first(where: { $0.event.result == Deserved.ofAnother.result })
+      {
+        problems.append("\(refused.registration.id): owned by another customer, and nobody was told that it owns it")
+      }
       for (registration, event) in known {
         let id = registration.id
         if let allowed = expectations.exceptions.first(where: { id.hasPrefix($0.key) })?.value {
           if !allowed.contains(event.result) { problems.append("\(id): \(event.result)") }
           continue
         }
-        var deserved = Deserved.of(transaction)
+        var deserved = Deserved.of(registration.transaction)
         if let result = expectations.result, deserved.result != "TRANSACTION_ID_NOT_FOUND", !last.contains(id) {
           deserved = Deserved(result)
         }
         var allowed = [deserved]
-        if deserved.offer != nil, expectations.forgetsStatuses {
-          // A wiped Redis has forgotten the owners as well: the next customer to register owns the purchase.
-          allowed.append(.ofAnother)
-        } else if deserved.offer != nil, registration.customer != first?.registration.customer {
+        if deserved.offer != nil, registration.customer != first?.registration.customer {
           allowed = [.ofAnother]
         }
         if !allowed.contains(Deserved(event.result, event.offer)) {
@@ -183,33 +189,37 @@ struct Verdict {
     }
   }
 
-  // MARK: Fencing numbers
+  // MARK: Versions
 
-  /// A version belongs to one synchronization, and versions of a transaction grow with its synchronizations.
+  /// The versions of a purchase never fall: a later synchronization reads the purchase at that version or later. One
+  /// without a purchase has version 0.
   private mutating func judgeOrder() {
     let all = history.accepted + history.lastRegistrations
-    for (_, registrations) in Dictionary(grouping: all, by: \.transaction) {
+    for (_, registrations) in Dictionary(grouping: all, by: { Deserved.purchase(of: $0.transaction) }) {
       let known = registrations.compactMap { registration in
-        told[registration.id]?.first.map { (registration, $0.version, endOf(registration, $0)) }
+        told[registration.id]?.first.map { (registration: registration, event: $0) }
       }
-      var used: [Int64: String] = [:]
-      for (registration, version, _) in known {
-        if let other = used.updateValue(registration.id, forKey: version) {
-          duplicated.append("\(registration.id) and \(other) have one version")
+      for (registration, event) in known {
+        let before = known.first {
+          $0.event.version > event.version
+            && end(of: $0.registration, $0.event, for: registration) < registration.sentAt
         }
-        if let (before, _, _) = known.first(where: { $0.2 < registration.sentAt && $0.1 > version }) {
-          problems.append("\(registration.id) has a smaller version than \(before.id) before it")
+        if let before {
+          problems.append("\(registration.id) has a smaller version than \(before.registration.id) before it")
         }
       }
     }
   }
 
-  /// The time from which a later registration must get a greater version.
+  /// The time from which a later registration must get no smaller version.
   ///
-  /// As long as no claim is forgotten, a gateway could only accept it after this one's end. Otherwise only a client
-  /// that has seen this one's event may rely on the order.
-  private func endOf(_ registration: History.Registration, _ event: History.Event) -> Int64 {
-    expectations.forgetsStatuses ? event.at : registration.answeredAt
+  /// As long as no claim is forgotten, a gateway could only accept another one of the transaction after this one's
+  /// end. Otherwise only a client that has seen this one's event may rely on the order.
+  private func end(
+    of registration: History.Registration, _ event: History.Event, for later: History.Registration
+  ) -> Int64 {
+    let isClaimed = !expectations.forgetsClaims && registration.transaction == later.transaction
+    return isClaimed ? registration.answeredAt : event.at
   }
 
   // MARK: Answers and faults
@@ -233,8 +243,10 @@ struct Verdict {
     if history.faults.isEmpty, !expectations.isUndisturbed { problems.append("nothing was broken") }
     if history.staleRuns == 0, expectations.needsStaleRun { problems.append("no late result was there to be refused") }
     if history.budgetWaits == 0, expectations.needsBudgetWait { problems.append("the budget was never used up") }
+    if longestDelay < expectations.leastDelay { problems.append("nothing waited \(expectations.leastDelay) ms") }
     for role in history.unreadMetrics { problems.append("the metrics of \(role) could not be read") }
     if history.statusReads == 0 { problems.append("no status was read behind an event") }
+    if history.ledgerReads == 0 { problems.append("no purchase was read behind an event") }
   }
 
   // MARK: Apple's budget

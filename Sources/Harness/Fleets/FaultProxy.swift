@@ -12,6 +12,8 @@ public final class FaultProxy {
     case stalled
     /// So many bytes a second go through, in each direction of each connection.
     case slow(bytesPerSecond: Int)
+    /// Everything that the server answers comes so much later.
+    case late(Duration)
     /// The proxy resets all connections, and new ones too.
     case cut
   }
@@ -80,6 +82,9 @@ private final class ProxyLink {
   private let far: ProxyEnd
   private weak var proxy: FaultProxy?
   private var timer: LoopTimer?
+  /// Bytes of the server that are on their way, with the times of their arrival.
+  private var late: [(due: ContinuousClock.Instant, bytes: [UInt8])] = []
+  private var lateTimer: LoopTimer?
   private var isClosed = false
 
   init(_ near: Int32, _ far: Int32, proxy: FaultProxy) throws {
@@ -94,6 +99,7 @@ private final class ProxyLink {
       throw error
     }
     timer = LoopTimer { [weak self] in self?.share() }
+    lateTimer = LoopTimer { [weak self] in self?.arrive() }
     modeChanged()
   }
 
@@ -136,9 +142,36 @@ private final class ProxyLink {
       if count < 0, errno == EAGAIN || errno == EINTR { return }
       guard count > 0 else { return count == 0 ? finish() : reset() }
       if end.allowance != .max { end.allowance -= count }
-      other.pending = Array(bytes.prefix(count))
-      if !other.flush() { return reset() }
+      if let delay = delay(from: end) {
+        send(Array(bytes.prefix(count)), after: delay)
+      } else {
+        other.pending = Array(bytes.prefix(count))
+        if !other.flush() { return reset() }
+      }
     }
+    rewatch()
+  }
+
+  /// How long the bytes of a side are on their way; `nil` for no time. No byte overtakes another.
+  private func delay(from end: ProxyEnd) -> Duration? {
+    guard end === far else { return nil }
+    if case .late(let delay) = proxy?.mode { return delay }
+    return late.isEmpty ? nil : .zero
+  }
+
+  private func send(_ bytes: [UInt8], after delay: Duration) {
+    let due = max(ContinuousClock.now + delay, late.last?.due ?? .now)
+    late.append((due, bytes))
+    if late.count == 1 { lateTimer?.start(after: delay) }
+  }
+
+  private func arrive() {
+    guard !isClosed else { return }
+    while near.pending.isEmpty, let first = late.first, first.due <= .now {
+      near.pending = late.removeFirst().bytes
+      if !near.flush() { return reset() }
+    }
+    if let next = late.first { lateTimer?.start(after: max(.milliseconds(1), next.due - .now)) }
     rewatch()
   }
 
@@ -152,6 +185,7 @@ private final class ProxyLink {
     guard !isClosed else { return }
     isClosed = true
     timer?.close()
+    lateTimer?.close()
     for end in [near, far] {
       end.watcher?.close()
       close(end.descriptor)

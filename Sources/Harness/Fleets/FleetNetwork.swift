@@ -20,10 +20,13 @@ public final class FleetNetwork {
   }
 
   private let simulator: Int
+  /// The fleet's database in the ledger.
+  private let database: String
   private var proxies: [Link: FaultProxy] = [:]
 
-  init(simulator: Int, receiver: Int) throws {
+  init(simulator: Int, receiver: Int, database: String) throws {
     self.simulator = simulator
+    self.database = database
     // All notifiers use one address.
     proxies[Link("notifiers", "receiver")] = try FaultProxy(to: receiver)
   }
@@ -47,7 +50,9 @@ public final class FleetNetwork {
     }
     var environment = [
       "COUNTERSIGN_RABBITMQ_URL":
-        "amqp://guest:guest@127.0.0.1:\(try port(to: "rabbitmq", servers.rabbitmq.port))/%2F"
+        "amqp://guest:guest@127.0.0.1:\(try port(to: "rabbitmq", servers.rabbitmq.port))/%2F",
+      "COUNTERSIGN_LEDGER_URL":
+        servers.ledgerURL(database: database, ports: [try port(to: "postgres", servers.postgres)]),
     ]
     if !name.hasPrefix("notifier") {
       environment["COUNTERSIGN_REDIS_URL"] = "redis://127.0.0.1:\(try port(to: "redis", servers.redis.port))/0"

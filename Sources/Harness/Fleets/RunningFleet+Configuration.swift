@@ -13,6 +13,7 @@ extension RunningFleet {
       {
         "rabbitmq": {"url": "amqp://guest:guest@\(servers.rabbitmq)/%2F", "prefix": "\(prefix)"},
         "redis": {"url": "redis://\(servers.redis)/0", "prefix": "\(prefix):"},
+        "ledger": {"url": "\(servers.ledgerURL(database: database, ports: ledgerPorts))"},
         "appStore": {
           "productionURL": "https://127.0.0.1:\(simulator.port)/production",
           "sandboxURL": "https://127.0.0.1:\(simulator.port)/sandbox",

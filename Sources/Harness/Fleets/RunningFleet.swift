@@ -1,6 +1,7 @@
 import AMQP
 import Crypto
 public import EventLoop
+import Formats
 import FoundationEssentials
 import Glibc
 public import HTTP
@@ -30,6 +31,10 @@ public final class RunningFleet {
     public let accessGranted: Bool
     public let environment: String?
     public let offerId: String?
+    public let customerId: String
+    /// The purchase; `nil` when none was found.
+    public let originalTransactionId: String?
+    public let isConsumable: Bool
   }
 
   /// A request that the webhook endpoint got, with a good signature.
@@ -46,9 +51,13 @@ public final class RunningFleet {
   }
 
   public let prefix: String
+  /// The name of its database in the ledger.
+  public nonisolated var database: String { prefix }
   public let folder: String
   public let topology: Topology
   public let events = Mailbox<Event>()
+  /// The changes of entitlements, as the subscriber got them.
+  public let changes = Mailbox<EntitlementChange>()
   public let webhooks = Mailbox<Webhook>()
   /// What the webhook endpoint answers, by the number of the request from 1.
   public var webhookStatus: @LoopActor (Int) -> Int = { _ in 200 }
@@ -65,6 +74,7 @@ public final class RunningFleet {
   private var subscriber: AMQPConsumer!
   private let secret: [UInt8]
   private let overrides: [String: String]
+  let hasStandby: Bool
   /// Whether configuration and logs stay after the fleet has closed, so that a person can look for the cause.
   public var keepsFolder = false
   /// The proxies between the parts; `nil` without `throughProxies`.
@@ -76,15 +86,18 @@ public final class RunningFleet {
   ///   - names: the roles to start, each a role's name and a number.
   ///   - overrides: environment variables for the roles.
   ///   - throughProxies: whether a ``FaultProxy`` stands between every two parts.
+  ///   - hasStandby: whether the URL of the ledger names its standby too.
   ///   - prepare: called before the roles start.
   public static func with(
     _ names: [String] = ["gateway-1", "gateway-2", "worker-1", "worker-2", "notifier-1", "notifier-2"],
-    overrides: [String: String] = [:], throughProxies: Bool = false,
+    overrides: [String: String] = [:], throughProxies: Bool = false, hasStandby: Bool = false,
     prepare: @LoopActor (RunningFleet) throws -> Void = { _ in },
     _ body: @LoopActor (RunningFleet) async throws -> Void
   ) async throws {
-    let fleet = try await RunningFleet(overrides: overrides, throughProxies: throughProxies)
+    let fleet = try await RunningFleet(
+      overrides: overrides, throughProxies: throughProxies, hasStandby: hasStandby)
     do {
+      try await fleet.createLedger()
       try prepare(fleet)
       for name in names { try fleet.start(name) }
       for name in names { try await fleet.ready(name) }
@@ -98,8 +111,9 @@ public final class RunningFleet {
     await fleet.close()
   }
 
-  private init(overrides: [String: String], throughProxies: Bool) async throws {
+  private init(overrides: [String: String], throughProxies: Bool, hasStandby: Bool) async throws {
     self.overrides = overrides
+    self.hasStandby = hasStandby
     prefix = "test-\(UInt32.random(in: 0...UInt32.max))"
     folder = FileManager.default.temporaryDirectory.path + "/countersign-\(prefix)"
     try FileManager.default.createDirectory(atPath: folder + "/publishers", withIntermediateDirectories: true)
@@ -119,7 +133,9 @@ public final class RunningFleet {
     try await simulator.start()
     topology = Topology(prefix: prefix)
     receiver = try HTTPServer(HTTPServer.Configuration()) { [weak self] in self?.receive($0) ?? .text(503, "") }
-    if throughProxies { network = try FleetNetwork(simulator: simulator.port, receiver: receiver.port) }
+    if throughProxies {
+      network = try FleetNetwork(simulator: simulator.port, receiver: receiver.port, database: database)
+    }
     webhookURL = "http://127.0.0.1:\(network?.port(FleetNetwork.Link("notifiers", "receiver")) ?? receiver.port)/hook"
     try writeConfiguration(secret: secret)
     let (topology, queue) = (topology, prefix + ".subscriber")
@@ -128,7 +144,9 @@ public final class RunningFleet {
       declare: { channel in
         try await topology.declare(on: channel)
         try await channel.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
-        try await channel.bindQueue(queue, to: topology.events, routingKey: "inappPurchaseSyncResult.*")
+        for topic in ["inappPurchaseSyncResult", EntitlementChange.topic] {
+          try await channel.bindQueue(queue, to: topology.events, routingKey: topic + ".*")
+        }
       },
       handler: { [weak self] in self?.receive($0) })
     subscriber.start()
@@ -145,6 +163,7 @@ public final class RunningFleet {
     client.close()
     freshClient.close()
     await deleteQueues()
+    await dropLedger()
     if !keepsFolder { try? FileManager.default.removeItem(atPath: folder) }
   }
 
@@ -254,6 +273,7 @@ public final class RunningFleet {
   private func receive(_ received: AMQPConsumer.Received) {
     received.acknowledge()
     let delivery = received.delivery
+    if let change = EntitlementChange(delivery) { return changes.put(change) }
     guard let envelope = try? JSONDecoder().decode(Envelope.self, from: Data(delivery.body)) else { return }
     events.put(
       Event(
@@ -261,7 +281,8 @@ public final class RunningFleet {
         traceparent: delivery.properties.headers["traceparent"]?.string ?? "",
         body: delivery.body, synchronizationId: envelope.data.synchronizationId, result: envelope.data.result,
         accessGranted: envelope.data.accessGranted, environment: envelope.data.environment,
-        offerId: envelope.data.offerId))
+        offerId: envelope.data.offerId, customerId: envelope.data.customerId,
+        originalTransactionId: envelope.data.originalTransactionId, isConsumable: envelope.data.type != nil))
   }
 
   fileprivate struct Envelope: Decodable {
@@ -272,6 +293,9 @@ public final class RunningFleet {
       let accessGranted: Bool
       let environment: String?
       let offerId: String?
+      let customerId: String
+      let originalTransactionId: String?
+      let type: String?
     }
   }
 
@@ -315,8 +339,11 @@ public final class RunningFleet {
   }
 
   /// Puts a customer of the first publisher.
-  public func putCustomer(_ id: Int64) async throws -> HTTPClientResponse {
-    try await send("PUT", url("/customers/\(id)"), headers(Self.publisher), "{}")
+  public func putCustomer(_ id: Int64) async throws -> HTTPClientResponse { try await putCustomer(String(id)) }
+
+  /// Puts a customer of the first publisher, whose id is any text.
+  public func putCustomer(_ id: String, _ body: String = "{}") async throws -> HTTPClientResponse {
+    try await send("PUT", url("/customers/\(PercentCoding.encoded(id))"), headers(Self.publisher), body)
   }
 
   /// Registers a purchase.

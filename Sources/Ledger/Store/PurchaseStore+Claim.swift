@@ -13,9 +13,14 @@ extension PurchaseStore {
   /// Only this script makes the decision behind a 409.
   ///
   /// - Parameters:
-  ///   - checksCustomer: whether an unknown customer is refused.
+  ///   - checksCustomer: whether a customer without a copy in Redis is refused. Only the ledger knows whether the
+  ///     publisher has put such a customer.
+  ///   - mustBeKnown: whether a synchronization that Redis does not know is refused: the ledger may know it, and could
+  ///     not be asked.
   ///   - sweepAfter: when the sweep may look at the synchronization.
-  public func claim(_ job: Job, checksCustomer: Bool, sweepAfter: Duration) async throws -> ClaimAnswer {
+  public func claim(
+    _ job: Job, checksCustomer: Bool, mustBeKnown: Bool = false, sweepAfter: Duration
+  ) async throws -> ClaimAnswer {
     let reply =
       try await redis.run(
         .claim,
@@ -29,11 +34,13 @@ extension PurchaseStore {
           "claim": job.claim.encoded, "duration": String(Self.unconfirmedClaim.wholeMilliseconds),
           "checksCustomer": checksCustomer ? "1" : "0",
           "member": keys.member(job.publisherId, job.synchronizationId),
-          "sweepAfter": String(sweepAfter.wholeMilliseconds), "customer": String(job.customerId),
+          "sweepAfter": String(sweepAfter.wholeMilliseconds), "customer": job.customerId,
           "transaction": job.transactionId, "job": encoded(job), "traceparent": job.traceparent ?? "",
+          "kind": job.kind.rawValue, "mustBeKnown": mustBeKnown ? "1" : "0",
         ]
       ).array ?? []
     switch reply.first?.string {
+    case "unknown id": return .unknownId
     case "claimed": return .claimed
     case "held": return .held(by: reply[1].string.flatMap(Claim.init) ?? job.claim)
     case "customer": return .unknownCustomer
@@ -76,6 +83,12 @@ extension PurchaseStore {
     ).integer == 1
   }
 
+  /// Ends a claim whose synchronization is finalized: its worker died before it could.
+  public func endClaim(_ claim: Claim, _ publisher: Int64, transaction: String) async throws {
+    _ = try await redis.run(
+      .endClaim, keys: ["claimKey": keys.claim(publisher, transaction)], arguments: ["claim": claim.encoded])
+  }
+
   func encoded(_ job: Job) -> String { String(decoding: job.encoded, as: UTF8.self) }
 
   func unexpected(_ reply: [RESPValue], _ script: String) -> RedisError {
@@ -88,6 +101,7 @@ extension RedisScript {
     "claim", functions: [.clock, .newer], keys: ["claimKey", "synchronizationKey", "openKey", "customerKey"],
     arguments: [
       "claim", "duration", "checksCustomer", "member", "sweepAfter", "customer", "transaction", "job", "traceparent",
+      "kind", "mustBeKnown",
     ],
     """
     local known = redis.call('HMGET', synchronizationKey, 'transaction', 'customer', 'status', 'recordVersion')
@@ -100,19 +114,26 @@ extension RedisScript {
       redis.call('HSET', synchronizationKey, 'repeated', 1)
       return {'held', claim}
     end
+    if mustBeKnown == '1' then return {'unknown id'} end
     if checksCustomer == '1' then
-      local record = redis.call('HMGET', customerKey, 'id', 'recordVersion')
-      refusal = newer(customerKey, record[2])
+      local copy = redis.call('GET', customerKey)
+      refusal = newerText(customerKey, copy)
       if refusal then return refusal end
-      if not record[1] then return {'customer'} end
+      if copy ~= '\(PurchaseStore.registered)' then return {'customer'} end
     end
     local holder = redis.call('GET', claimKey)
     if holder then return newerText(claimKey, holder) or {'held', holder} end
     redis.call('SET', claimKey, claim, 'PX', duration)
     redis.call('HSET', synchronizationKey, 'transaction', transaction, 'customer', customer, 'status', 'processing',
-      'job', job, 'traceparent', traceparent)
+      'job', job, 'traceparent', traceparent, 'kind', kind)
     redis.call('ZADD', openKey, clock() + sweepAfter, member)
     return {'claimed'}
+    """)
+
+  fileprivate static let endClaim = RedisScript(
+    "end claim", keys: ["claimKey"], arguments: ["claim"],
+    """
+    return redis.call('GET', claimKey) == claim and redis.call('DEL', claimKey) or 0
     """)
 
   fileprivate static let prolongClaim = RedisScript(

@@ -1,50 +1,33 @@
-public import Domain
 import EventLoop
 import Redis
 
+/// Copies of what the ledger knows about customers. A gateway refills them from the ledger, table `customers`.
+///
+/// They let registrations of known customers go on while the ledger is away. They expire after some time.
 extension PurchaseStore {
-  /// Puts a customer in place of the earlier record.
-  ///
-  /// - Returns: whether the customer is new.
-  public func putCustomer(_ publisher: Int64, _ customer: Customer) async throws -> Bool {
-    let key = keys.customer(publisher, customer.id)
-    let reply = try await redis.run(
-      .putCustomer, keys: ["customerKey": key],
-      arguments: ["id": String(customer.id), "email": customer.email ?? ""])
-    return reply.integer == 1
+  /// How long a copy holds after the gateway last heard of the customer from the ledger.
+  static let customerCopy: Duration = .seconds(3600)
+
+  /// Notes that the publisher has put the customer.
+  public func noteRegistered(_ publisher: Int64, _ id: String) async throws {
+    _ = try await redis.send(copy(publisher, id, Self.registered))
   }
 
-  /// Reads a customer; `nil` when unknown.
-  public func customer(_ publisher: Int64, _ id: Int64) async throws -> Customer? {
-    let key = keys.customer(publisher, id)
-    let fields = try await redis.send(["HGETALL", key]).hash
-    try RecordVersion.check(fields, key: key, "read customer")
-    guard fields["id"] != nil else { return nil }
-    return Customer(id: id, email: fields["email"].flatMap { $0.isEmpty ? nil : $0 })
+  /// Notes that the ledger says so, unless there is a note already.
+  public func noteStillRegistered(_ publisher: Int64, _ id: String) async throws {
+    _ = try await redis.send(copy(publisher, id, Self.registered) + ["NX"])
   }
 
-  /// Deletes a customer.
-  ///
-  /// - Returns: whether there was one.
-  public func deleteCustomer(_ publisher: Int64, _ id: Int64) async throws -> Bool {
-    try await redis.run(.deleteCustomer, keys: ["customerKey": keys.customer(publisher, id)]).integer == 1
+  /// Notes that the customer is about to be erased. So no gateway notes as registered what it read before.
+  public func noteErased(_ publisher: Int64, _ id: String) async throws {
+    _ = try await redis.send(copy(publisher, id, Self.erased))
   }
-}
 
-extension RedisScript {
-  fileprivate static let putCustomer = RedisScript(
-    "put customer", functions: [.newer], keys: ["customerKey"], arguments: ["id", "email"],
-    """
-    local refusal = newer(customerKey, redis.call('HGET', customerKey, 'recordVersion'))
-    if refusal then return refusal end
-    local isNew = redis.call('DEL', customerKey) == 0
-    redis.call('HSET', customerKey, 'id', id, 'email', email)
-    return isNew and 1 or 0
-    """)
+  private func copy(_ publisher: Int64, _ id: String, _ value: String) -> [String] {
+    ["SET", keys.customer(publisher, id), value, "PX", String(Self.customerCopy.wholeMilliseconds)]
+  }
 
-  fileprivate static let deleteCustomer = RedisScript(
-    "delete customer", functions: [.newer], keys: ["customerKey"],
-    """
-    return newer(customerKey, redis.call('HGET', customerKey, 'recordVersion')) or redis.call('DEL', customerKey)
-    """)
+  /// The value of a copy that says: registered.
+  nonisolated static let registered = "registered"
+  private static let erased = "erased"
 }

@@ -16,13 +16,13 @@ public struct Lease: Sendable, Equatable {
   public let crashes: Int
   /// The first call that the run may make.
   public let call: CallGrant?
-  /// The outcome of a verified answer of a moment ago. The run needs no call.
-  public let covered: Outcome?
+  /// The purchase about which Apple has spoken a moment ago. The run needs no call.
+  public let covered: CoveredPurchase?
 
   /// Creates a lease.
   public init(
     fence: Int64, route: String?, takenAt: Int64? = nil, crashes: Int = 0, call: CallGrant? = nil,
-    covered: Outcome? = nil
+    covered: CoveredPurchase? = nil
   ) {
     self.fence = fence
     self.route = route
@@ -40,8 +40,8 @@ public indirect enum LeaseAnswer: Sendable, Equatable {
   case busy(Duration)
   /// No worker may ask Apple before this long.
   case wait(Duration)
-  /// The synchronization is finalized. Only its event may still be unpublished.
-  case finalized(Synchronization)
+  /// The synchronization is finalized. The outbox has its event.
+  case finalized
   /// The job's synchronizationId has become that of another registration. The gateway has promised nothing for this
   /// one.
   case foreign
@@ -80,8 +80,9 @@ extension PurchaseStore {
       arguments: [
         "duration": String(duration.wholeMilliseconds), "claim": job.claim.encoded,
         "member": keys.member(publisher, job.synchronizationId), "sweepAfter": String(sweepAfter.wholeMilliseconds),
-        "customer": String(job.customerId), "transaction": transaction, "job": encoded(job),
-        "traceparent": job.traceparent ?? "", "wasRedelivered": wasRedelivered ? "1" : "0",
+        "customer": job.customerId, "transaction": transaction, "job": encoded(job),
+        "traceparent": job.traceparent ?? "", "kind": job.kind.rawValue,
+        "wasRedelivered": wasRedelivered ? "1" : "0",
       ],
       moreArguments: places.flatMap { place in place.budgets.flatMap { [place.name, $0.endpoint, $0.rate] } })
   }
@@ -99,11 +100,7 @@ extension PurchaseStore {
           covered: covered(reply)))
     case "wait": return .wait(.milliseconds(max(1, reply[1].integer ?? 1000)))
     case "busy": return .busy(.milliseconds(max(1, reply[1].integer ?? 1000)))
-    case "finalized":
-      guard
-        let done = Synchronization(publisher: job.publisherId, id: job.synchronizationId, fields: reply[1].hash)
-      else { throw unexpected(reply, "take lease") }
-      return .finalized(done)
+    case "finalized": return .finalized
     case "foreign": return .foreign
     default: throw unexpected(reply, "take lease")
     }
@@ -116,13 +113,9 @@ extension PurchaseStore {
     return CallGrant(place: place, endpoint: endpoint)
   }
 
-  private func covered(_ reply: [RESPValue]) -> Outcome? {
-    guard reply.count > 9, let offer = reply[7].string, let original = reply[8].string,
-      let environment = reply[9].string
-    else { return nil }
-    return Outcome(
-      .purchaseSynchronized, accessGranted: true, offerId: offer, originalTransactionId: original,
-      environment: environment)
+  private func covered(_ reply: [RESPValue]) -> CoveredPurchase? {
+    guard reply.count > 8, let original = reply[7].string, let environment = reply[8].string else { return nil }
+    return CoveredPurchase(originalTransactionId: original, environment: environment)
   }
 
   /// Makes leases last longer, and keeps the sweep away from running jobs.
@@ -180,7 +173,8 @@ extension RedisScript {
     "take lease", functions: [.pace, .grant, .newer, .readRecord, .writeRecord],
     keys: ["transactionKey", "synchronizationKey", "claimKey", "openKey", "budgetsKey"],
     arguments: [
-      "duration", "claim", "member", "sweepAfter", "customer", "transaction", "job", "traceparent", "wasRedelivered",
+      "duration", "claim", "member", "sweepAfter", "customer", "transaction", "job", "traceparent", "kind",
+      "wasRedelivered",
     ],
     moreArguments: "firstBudget",
     """
@@ -188,7 +182,7 @@ extension RedisScript {
     local function restore(status, holder)
       if not status then
         redis.call('HSET', synchronizationKey, 'transaction', transaction, 'customer', customer, 'status', 'processing',
-          'job', job, 'traceparent', traceparent)
+          'job', job, 'traceparent', traceparent, 'kind', kind)
       end
       if not holder then
         redis.call('SET', claimKey, claim)
@@ -227,17 +221,17 @@ extension RedisScript {
       if redis.call('GET', claimKey) == claim then redis.call('DEL', claimKey) end
       return {'foreign'}
     end
-    if status == 'finalized' then return {'finalized', redis.call('HGETALL', synchronizationKey)} end
+    if status == 'finalized' then return {'finalized'} end
     local now = redis.call('TIME')
     local micros = now[1] * 1000000 + now[2]
     local millis = math.floor(micros / 1000)
     local kept = redis.call('MGET', transactionKey, claimKey)
     refusal = newerText(transactionKey, kept[1]) or newerText(claimKey, kept[2])
     if refusal then return refusal end
-    local last, untilWhen, freshUntil, offer, original, environment, route = readRecord(kept[1])
+    local last, untilWhen, freshUntil, original, environment, route = readRecord(kept[1])
     if tonumber(untilWhen) > millis then return {'busy', untilWhen - millis} end
     local isFresh = tonumber(freshUntil) > millis
-    if not isFresh then freshUntil, offer, original, environment = '0', '', '', '' end
+    if not isFresh then freshUntil, original, environment = '0', '', '' end
     restore(status, kept[2])
     local due = millis + sweepAfter
     local place, endpoint, wait = '', '', 0
@@ -252,13 +246,13 @@ extension RedisScript {
     local fence = time
     if tonumber(last) >= micros then fence = string.format('%.0f', last + 1) end
     redis.call('SET', transactionKey,
-      writeRecord(fence, millis + duration, freshUntil, offer, original, environment, route))
+      writeRecord(fence, millis + duration, freshUntil, original, environment, route))
     local crashes = tonumber(known[4] or 0)
     if wasRedelivered == '1' and known[5] then crashes = crashes + 1 end
     redis.call('HSET', synchronizationKey, 'fence', fence, 'held', 1, 'crashes', crashes)
     redis.call('ZADD', openKey, due, member)
     local answer = {'taken', fence, route, string.sub(time, 1, -4), crashes, place, endpoint}
-    if isFresh then answer[8], answer[9], answer[10] = offer, original, environment end
+    if isFresh then answer[8], answer[9] = original, environment end
     return answer
     """)
 
@@ -294,10 +288,10 @@ extension RedisScript {
     local state = redis.call('HMGET', synchronizationKey, 'status', 'recordVersion')
     local refusal = newerText(transactionKey, kept) or newer(synchronizationKey, state[2])
     if refusal then return refusal end
-    local last, _, freshUntil, offer, original, environment, route = readRecord(kept)
+    local last, _, freshUntil, original, environment, route = readRecord(kept)
     if last ~= fence then return 0 end
     if newRoute ~= '' then route = newRoute end
-    redis.call('SET', transactionKey, writeRecord(fence, '0', freshUntil, offer, original, environment, route), 'PX',
+    redis.call('SET', transactionKey, writeRecord(fence, '0', freshUntil, original, environment, route), 'PX',
       routeRetention)
     local status = state[1]
     if not status or status == 'finalized' then return 0 end

@@ -2,26 +2,30 @@ public import Domain
 public import EventLoop
 public import Redis
 
-/// The fleet's records in Redis. Each change of state is one script, so it happens whole or not at all.
+/// What the fleet coordinates in Redis. Each change of state is one script, so it happens whole or not at all.
 ///
 /// Every method throws `RedisError`. After an error the script may have run or not. Every script may run again.
 @LoopActor
 public final class PurchaseStore {
   let redis: RedisClient
   let keys: Keys
-  let told: ToldBatch
+  let concluding: ConcludeBatch
 
   /// Creates a store over a client, with the configured prefix of all keys.
   public init(_ redis: RedisClient, prefix: String) {
     self.redis = redis
     keys = Keys(prefix: prefix)
-    told = ToldBatch(redis, open: keys.open)
+    concluding = ConcludeBatch(redis, keys)
   }
 
   /// Whether Redis can answer now.
   public var isReady: Bool { redis.isReady }
 
-  /// Reads a synchronization; `nil` when there is none, or none any more.
+  /// Takes a finalized synchronization out of Redis. The claim, the open entry and the lease go in one step.
+  public func conclude(_ concluded: Concluded) async throws { try await concluding.add(concluded) }
+
+  /// Reads a synchronization; `nil` when there is none, or none any more. It has no conclusion: only the ledger has the
+  /// result.
   public func synchronization(_ publisher: Int64, _ id: String) async throws -> Synchronization? {
     let key = keys.synchronization(publisher, id)
     let fields = try await redis.send(["HGETALL", key]).hash
@@ -33,17 +37,11 @@ public final class PurchaseStore {
 extension Synchronization {
   /// Reads a synchronization from the fields of its hash.
   init?(publisher: Int64, id: String, fields: [String: String]) {
-    guard let customer = fields["customer"].flatMap({ Int64($0) }), let transaction = fields["transaction"],
+    guard let customer = fields["customer"], let transaction = fields["transaction"],
       let status = fields["status"].flatMap(Status.init)
     else { return nil }
-    self.init(id: id, publisherId: publisher, customerId: customer, transactionId: transaction, status: status)
-    guard status == .finalized, let result = fields["result"] else { return }
-    func text(_ field: String) -> String? { fields[field].flatMap { $0.isEmpty ? nil : $0 } }
-    conclusion = Conclusion(
-      outcome: Outcome(
-        SynchronizationResult(rawValue: result), accessGranted: fields["granted"] == "1", offerId: text("offer"),
-        originalTransactionId: text("original"), environment: text("environment")),
-      version: fields["version"].flatMap { Int64($0) } ?? 0,
-      finalizedAt: fields["finalizedAt"].flatMap { Int64($0) } ?? 0, traceparent: text("traceparent"))
+    self.init(
+      id: id, publisherId: publisher, customerId: customer, transactionId: transaction,
+      kind: fields["kind"].flatMap(Job.Kind.init(rawValue:)) ?? .registration, status: status)
   }
 }

@@ -49,7 +49,7 @@ extension LuaFunction {
           .. '\(RecordVersion.advice)')
       end
     end
-    local function newerText(key, text) return newer(key, text and string.match(text, '^v(%d+)')) end
+    local function newerText(key, text) return newer(key, text and string.match(text, '^v(%d+)\\031')) end
     """)
 }
 

@@ -1,4 +1,5 @@
 public import AMQP
+public import Domain
 import FoundationEssentials
 import JSON
 import Messaging
@@ -52,7 +53,8 @@ public struct Delivery: Sendable, Equatable {
   /// - Throws: ``Malformed``.
   public init(_ message: AMQPDelivery) throws(Malformed) {
     let headers = message.properties.headers
-    guard let id = message.properties.messageID, !id.isEmpty, !id.contains(".") else {
+    guard let id = message.properties.messageID, !id.isEmpty, !id.contains(where: { $0 == "." || $0 == "\0" })
+    else {
       throw Malformed(reason: "the message has no usable id")
     }
     // The event's own headers stay with it. A broker's headers do not.
@@ -98,6 +100,15 @@ public struct Delivery: Sendable, Equatable {
     parks = 0
   }
 
+  /// Creates the first attempt of a round to deliver an event of the ledger.
+  ///
+  /// - Throws: ``Malformed`` when its body is no envelope.
+  public init(_ event: Event, endpointId: String?, round: String = "") throws(Malformed) {
+    try self.init(
+      eventId: event.id, endpointId: endpointId, round: round, headers: EventMessage.headers(of: event),
+      body: event.body)
+  }
+
   /// The event's version; `nil` when it has none.
   public var version: Int64? { headers[EventMessage.versionHeader]?.int }
   /// When the event happened, in the form of RFC 3339; `nil` when no header tells it.
@@ -122,11 +133,7 @@ public struct Delivery: Sendable, Equatable {
   /// The round that recovers an event for an endpoint. A second request meanwhile gets the same round.
   ///
   /// - Parameter time: when a notifier gave the event up, in milliseconds since 1970.
-  public static func roundOfRecovery(givenUpAt time: Int64) -> String { "\(recovery)\(time)" }
-  private static let recovery = "recover-"
-
-  /// Whether somebody has asked for just this event. Then an earlier delivery does not count.
-  var isAskedByName: Bool { !round.isEmpty && !round.hasPrefix(Self.recovery) }
+  static func roundOfRecovery(givenUpAt time: Int64) -> String { "recover-\(time)" }
 
   private struct Envelope: Decodable {
     let broadcasterId: Int64

@@ -1,38 +1,34 @@
 public import Domain
 import EventLoop
-import Redis
-import Store
+import Formats
+import Messaging
+import Postgres
 
 extension WebhookEndpointStore {
   /// Reads the health of endpoints, of the API and of files alike, in the order of the ids.
   public func health(_ publisher: Int64, _ ids: [String]) async throws -> [EndpointHealth] {
     guard !ids.isEmpty else { return [] }
-    let reply = try await redis.run(
-      .readHealth, moreKeys: ids.map { keys.webhookHealth(publisher, $0) })
-    guard let found = reply.array, found.count == ids.count else {
-      throw RedisError.malformed("read health", "not as many as were asked for")
-    }
-    return try found.map { values in
-      guard let values = values.array, values.count == EndpointHealth.fields.count else {
-        throw RedisError.malformed("read health", "no list of fields")
-      }
-      return EndpointHealth(fields: values.map(\.string))
-    }
+    let rows = try await ledger.run(PostgresQuery(.readHealth, [.int64(publisher), .texts(ids)]))
+    var found: [ExactText: EndpointHealth] = [:]
+    for row in rows { found[(row.text(0) ?? "").exact] = try EndpointHealth(row) }
+    return ids.map { found[$0.exact] ?? EndpointHealth() }
   }
 
   /// Lets an endpoint get events again, for any reason that disabled it. The endpoint gets the whole time to recover.
   ///
-  /// - Parameter isConfigured: whether the endpoint is in the publisher's file. Such an endpoint need not be in Redis.
+  /// - Parameter isConfigured: whether the endpoint is in the publisher's file. Such an endpoint is not in the ledger.
   /// - Returns: whether there is such an endpoint.
   public func enable(_ publisher: Int64, _ id: String, isConfigured: Bool = false) async throws -> Bool {
-    try await redis.run(
-      .enableEndpoint,
-      keys: [
-        "webhookKey": keys.webhook(publisher, id), "healthKey": keys.webhookHealth(publisher, id),
-        "versionKey": keys.webhooksVersion(publisher),
-      ],
-      arguments: ["isConfigured": isConfigured ? "1" : "0"]
-    ).flag("enable endpoint")
+    try await changing(publisher) { transaction, _ in
+      if !isConfigured { guard try await self.exists(publisher, id, transaction) else { return false } }
+      let rows = try await transaction.query(PostgresQuery(.enableEndpoint, [.int64(publisher), .text(id)]))
+      if rows.affected > 0 {
+        _ = try await transaction.query([
+          self.raiseRevision(publisher), AuditEntry.insert([.endpoint(.enabled, id, of: publisher)]),
+        ])
+      }
+      return true
+    }
   }
 
   /// Disables an endpoint at the publisher's request. An endpoint that is already disabled keeps its reason and its
@@ -40,75 +36,87 @@ extension WebhookEndpointStore {
   ///
   /// - Returns: whether there is such an endpoint.
   public func disable(_ publisher: Int64, _ id: String) async throws -> Bool {
-    try await redis.run(
-      .disableEndpoint,
-      keys: [
-        "webhookKey": keys.webhook(publisher, id), "healthKey": keys.webhookHealth(publisher, id),
-        "versionKey": keys.webhooksVersion(publisher),
-      ],
-      arguments: ["reason": EndpointHealth.Reason.request.rawValue]
-    ).flag("disable endpoint")
+    try await changing(publisher) { transaction, now in
+      guard try await self.exists(publisher, id, transaction) else { return false }
+      let disabled = EndpointHealth.Disabled(reason: .request, at: now)
+      let rows = try await transaction.query(self.disabling(publisher, id, disabled))
+      if rows.affected > 0 {
+        _ = try await transaction.query([
+          self.raiseRevision(publisher), AuditEntry.insert([.endpoint(.disabled, id, of: publisher)]),
+        ])
+      }
+      return true
+    }
+  }
+
+  /// Disables an endpoint because of its answers. The same commit writes the event about it, into the outbox too.
+  ///
+  /// - Returns: the event; `nil` if the endpoint is disabled already, enabled again or deleted meanwhile.
+  public func disable(
+    _ publisher: Int64, _ endpoint: WebhookEndpoint, _ reason: EndpointHealth.Reason
+  ) async throws -> Event? {
+    try await changing(publisher) { transaction, now in
+      if endpoint.source != .configuration {
+        guard try await self.exists(publisher, endpoint.id, transaction) else { return nil }
+      }
+      let id = endpoint.id
+      let found = try await transaction.query(PostgresQuery(.readHealth, [.int64(publisher), .texts([id])]))
+      let health = try found.first.map { try EndpointHealth($0) } ?? EndpointHealth()
+      // Somebody has enabled it since, or it has answered well.
+      guard health.disabled == nil, reason == .gone || health.failingSince != nil else { return nil }
+      let disabled = EndpointHealth.Disabled(reason: reason, at: now)
+      let event = Event(endpoint, of: publisher, disabled, failingSince: health.failingSince)
+      _ = try await transaction.query([
+        self.disabling(publisher, id, disabled), self.raiseRevision(publisher), Event.insert([event]),
+        Event.insertIntoOutbox([event]), Event.insertDeliveries([event]),
+      ])
+      return event
+    }
+  }
+
+  private func exists(_ publisher: Int64, _ id: String, _ transaction: PostgresTransaction) async throws -> Bool {
+    try await !transaction.query(PostgresQuery(.hasEndpoint, [.int64(publisher), .text(id)])).isEmpty
+  }
+
+  private func disabling(_ publisher: Int64, _ id: String, _ disabled: EndpointHealth.Disabled) -> PostgresQuery {
+    PostgresQuery(
+      .disableEndpoint, [.int64(publisher), .text(id), .time(disabled.at), .text(disabled.reason.rawValue)])
   }
 }
 
 extension EndpointHealth {
-  /// The fields of its hash, in this order.
-  static let fields = ["disabled_reason", "disabled_at", "failing_since"]
-
-  /// Reads the values of ``fields``.
-  init(fields values: [String?]) {
-    self.init()
-    if let reason = values[0].flatMap(Reason.init) {
-      disabled = Disabled(reason: reason, at: values[1].flatMap { Int64($0) } ?? 0)
+  /// - Throws: ``UnreadableRecord`` for an unknown reason: an endpoint that looked enabled would get events.
+  init(_ row: PostgresRow) throws(UnreadableRecord) {
+    self.init(failingSince: row.time(1))
+    guard let at = row.time(2) else { return }
+    guard let reason = row.text(3).flatMap(Reason.init) else {
+      throw UnreadableRecord("the health of endpoint \(row.text(0) ?? "")")
     }
-    failingSince = values[2].flatMap { Int64($0) }
+    disabled = Disabled(reason: reason, at: at)
   }
 }
 
-extension RedisScript {
-  fileprivate static let readHealth = RedisScript(
-    "read health", functions: [.newer], moreKeys: "firstHealth",
+extension PostgresStatement {
+  fileprivate static let readHealth = PostgresStatement(
+    "read health",
     """
-    local found = {}
-    for index = firstHealth, #KEYS do
-      local values = redis.call('HMGET', KEYS[index], 'disabled_reason', 'disabled_at', 'failing_since',
-        'recordVersion')
-      local refusal = newer(KEYS[index], table.remove(values))
-      if refusal then return refusal end
-      found[#found + 1] = values
-    end
-    return found
+    SELECT endpoint_id, failing_since, disabled_at, disabled_reason FROM webhook_health
+    WHERE publisher_id = $1 AND endpoint_id = ANY($2::text[])
     """)
 
-  fileprivate static let enableEndpoint = RedisScript(
-    "enable endpoint", functions: [.clock, .newer], keys: ["webhookKey", "healthKey", "versionKey"],
-    arguments: ["isConfigured"],
-    """
-    if isConfigured ~= '1' and redis.call('EXISTS', webhookKey) == 0 then return 0 end
-    local health = redis.call('HMGET', healthKey, 'disabled_reason', 'recordVersion')
-    local refusal = newer(healthKey, health[2])
-    if refusal then return refusal end
-    if health[1] then
-      redis.call('DEL', healthKey)
-      local _, micros = clock()
-      redis.call('SET', versionKey, string.format('%.0f', micros))
-    end
-    return 1
-    """)
+  fileprivate static let hasEndpoint = PostgresStatement(
+    "has endpoint", "SELECT 1 FROM webhook_endpoints WHERE publisher_id = $1 AND id = $2")
 
-  fileprivate static let disableEndpoint = RedisScript(
-    "disable endpoint", functions: [.clock, .newer], keys: ["webhookKey", "healthKey", "versionKey"],
-    arguments: ["reason"],
+  fileprivate static let enableEndpoint = PostgresStatement(
+    "enable endpoint",
+    "DELETE FROM webhook_health WHERE publisher_id = $1 AND endpoint_id = $2 AND disabled_at IS NOT NULL")
+
+  fileprivate static let disableEndpoint = PostgresStatement(
+    "disable endpoint",
     """
-    if redis.call('EXISTS', webhookKey) == 0 then return 0 end
-    local health = redis.call('HMGET', healthKey, 'disabled_reason', 'recordVersion')
-    local refusal = newer(healthKey, health[2])
-    if refusal then return refusal end
-    if not health[1] then
-      local now, micros = clock()
-      redis.call('HSET', healthKey, 'disabled_reason', reason, 'disabled_at', now)
-      redis.call('SET', versionKey, string.format('%.0f', micros))
-    end
-    return 1
+    INSERT INTO webhook_health (publisher_id, endpoint_id, disabled_at, disabled_reason) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (publisher_id, endpoint_id)
+      DO UPDATE SET disabled_at = excluded.disabled_at, disabled_reason = excluded.disabled_reason
+      WHERE webhook_health.disabled_at IS NULL
     """)
 }

@@ -1,26 +1,23 @@
 public import Domain
 public import EventLoop
 public import Formats
-public import Redis
-import Store
+public import Postgres
 
-/// The webhook endpoints that publishers manage over the API, in Redis. The endpoints of their files are not here.
+/// The webhook endpoints that publishers manage over the API, in the ledger. The endpoints of their files are not here,
+/// but the health of both kinds is.
 ///
-/// Each change is one script, so it happens whole or not at all. Every method throws `RedisError`. After an error the
-/// script may have run or not. Every script may run again.
+/// Each change is one transaction. It locks the publisher's revision first, so the changes of one publisher come one
+/// after the other. Every change by a token writes its entry of the audit in the same commit. Every method throws
+/// `PostgresError`, and ``UnreadableRecord`` for a row of a newer process.
 @LoopActor
 public final class WebhookEndpointStore {
   /// The most endpoints that one publisher may have here.
   public nonisolated static let limit = 1000
 
-  let redis: RedisClient
-  let keys: Keys
+  let ledger: PostgresClient
 
-  /// Creates a store over a client, with the configured prefix of all keys.
-  public init(_ redis: RedisClient, prefix: String) {
-    self.redis = redis
-    keys = Keys(prefix: prefix)
-  }
+  /// Creates a store over a client.
+  public init(_ ledger: PostgresClient) { self.ledger = ledger }
 
   /// A publisher's endpoints at one moment.
   public struct Snapshot: Sendable, Equatable {
@@ -37,18 +34,6 @@ public final class WebhookEndpointStore {
       self.disabled = disabled
       self.version = version
     }
-
-    /// Reads the reply of a script; `nil` means that nothing has changed.
-    static func read(_ reply: RESPValue) throws(RedisError) -> Snapshot? {
-      if reply == .null { return nil }
-      guard let parts = reply.array, parts.count == 3, let version = parts[0].string, let found = parts[1].array,
-        let disabled = parts[2].array
-      else { throw .malformed("read endpoints", "neither a snapshot nor nothing") }
-      return Snapshot(
-        endpoints: try WebhookRecord.readAll(found, "read endpoints"),
-        disabled: Set(disabled.compactMap { $0.string?.exact }),
-        version: version)
-    }
   }
 
   /// Reads a publisher's endpoints.
@@ -61,20 +46,26 @@ public final class WebhookEndpointStore {
   public func endpoints(
     _ publisher: Int64, since version: String? = nil, configured: [String] = []
   ) async throws -> Snapshot? {
-    let reply = try await redis.run(
-      .readEndpoints, keys: ["webhooksKey": keys.webhooks(publisher), "versionKey": keys.webhooksVersion(publisher)],
-      arguments: [
-        "prefix": keys.webhookPrefix(publisher), "healthPrefix": keys.webhookHealthPrefix(publisher),
-        "knownVersion": version ?? "none",
-      ],
-      moreArguments: configured)
-    return try Snapshot.read(reply)
+    // The revision is read first. So if somebody changes an endpoint between the statements, the snapshot has an old
+    // version, and the next call reads again.
+    let known = PostgresParameter.int64(version.flatMap { Int64($0) })
+    let rows = try await ledger.run([
+      PostgresQuery(.readRevision, [.int64(publisher)]),
+      PostgresQuery(.readChangedEndpoints, [.int64(publisher), known]),
+      PostgresQuery(.readDisabled, [.int64(publisher), known]),
+    ])
+    let revision = String(rows[0].first?.int64(0) ?? 0)
+    guard revision != version else { return nil }
+    let endpoints = try rows[1].map { row throws(UnreadableRecord) in try WebhookRow(row).endpoint }
+    let ids = Set(endpoints.map(\.id.exact)).union(configured.map(\.exact))
+    let disabled = Set(rows[2].compactMap { $0.text(0)?.exact })
+    return Snapshot(endpoints: endpoints, disabled: disabled.intersection(ids), version: revision)
   }
 
   /// Reads an endpoint; `nil` when there is none.
   public func endpoint(_ publisher: Int64, _ id: String) async throws -> WebhookEndpoint? {
-    let reply = try await redis.send(["HGETALL", keys.webhook(publisher, id)])
-    return try WebhookRecord.read(id, reply, "read endpoint")?.endpoint
+    let rows = try await ledger.run(PostgresQuery(.readEndpoint, [.int64(publisher), .text(id)]))
+    return try rows.first.map { try WebhookRow($0).endpoint }
   }
 
   /// The result of creating an endpoint.
@@ -83,90 +74,107 @@ public final class WebhookEndpointStore {
     case created(WebhookEndpoint)
     /// The publisher has ``limit`` endpoints.
     case full
-
-    /// Reads the reply of a script: the time of the creation, or 0.
-    static func read(_ reply: RESPValue, _ endpoint: WebhookEndpoint) throws(RedisError) -> Creation {
-      guard let now = reply.integer, now >= 0 else { throw .malformed("create endpoint", "no time") }
-      if now == 0 { return .full }
-      var endpoint = endpoint
-      (endpoint.createdAt, endpoint.updatedAt) = (now, now)
-      return .created(endpoint)
-    }
   }
 
-  /// Stores a new endpoint and sets its times.
+  /// Stores a new endpoint and sets its times. If it is there already, it stays as it is.
   public func create(_ publisher: Int64, _ endpoint: WebhookEndpoint) async throws -> Creation {
-    let reply = try await redis.run(
-      .createEndpoint,
-      keys: [
-        "webhooksKey": keys.webhooks(publisher), "webhookKey": keys.webhook(publisher, endpoint.id),
-        "versionKey": keys.webhooksVersion(publisher), "healthKey": keys.webhookHealth(publisher, endpoint.id),
-      ],
-      arguments: ["limit": String(Self.limit), "id": endpoint.id], moreArguments: WebhookRecord.fields(endpoint))
-    return try Creation.read(reply, endpoint)
+    try await changing(publisher) { transaction, now in
+      let rows = try await transaction.query([
+        PostgresQuery(.readEndpoint, [.int64(publisher), .text(endpoint.id)]),
+        PostgresQuery(.countEndpoints, [.int64(publisher)]),
+      ])
+      if let known = rows[0].first { return .created(try WebhookRow(known).endpoint) }
+      guard rows[1][0].int64(0) ?? 0 < Self.limit else { return .full }
+      var new = endpoint
+      (new.createdAt, new.updatedAt) = (now, now)
+      _ = try await transaction.query([
+        PostgresQuery(.insertEndpoint, WebhookRow(new).parameters(publisher)), self.raiseRevision(publisher),
+        AuditEntry.insert([.created(new, of: publisher)]),
+      ])
+      return .created(new)
+    }
   }
 
   /// Deletes an endpoint and its health. A delivery of its missed events ends with the next attempt.
   ///
   /// - Returns: whether there was one.
   public func delete(_ publisher: Int64, _ id: String) async throws -> Bool {
-    try await redis.run(
-      .deleteEndpoint,
-      keys: [
-        "webhooksKey": keys.webhooks(publisher), "webhookKey": keys.webhook(publisher, id),
-        "versionKey": keys.webhooksVersion(publisher), "healthKey": keys.webhookHealth(publisher, id),
-      ],
-      arguments: ["id": id]
-    ).flag("delete endpoint")
+    try await changing(publisher) { transaction, _ in
+      let rows = try await transaction.query(self.deletion(publisher, [id]))
+      guard rows[0].affected > 0 else { return false }
+      _ = try await transaction.query([
+        self.raiseRevision(publisher), AuditEntry.insert([.endpoint(.deleted, id, of: publisher)]),
+      ])
+      return true
+    }
   }
+
+  /// Deletes the rows of endpoints and of their health; the first result counts the endpoints.
+  func deletion(_ publisher: Int64, _ ids: [String]) -> [PostgresQuery] {
+    [.deleteEndpoints, .deleteHealth].map { PostgresQuery($0, [.int64(publisher), .texts(ids)]) }
+  }
+
+  /// Runs a transaction that nobody else changes this publisher's endpoints in.
+  ///
+  /// - Parameter body: gets the ledger's time in milliseconds since 1970.
+  func changing<Result>(
+    _ publisher: Int64, _ body: @LoopActor (PostgresTransaction, Int64) async throws -> Result
+  ) async throws -> Result {
+    try await ledger.transaction { transaction in
+      let rows = try await transaction.query(PostgresQuery(.lockRevision, [.int64(publisher)]))
+      return try await body(transaction, rows[0].time(0) ?? 0)
+    }
+  }
+
+  /// Names a new state of the publisher's endpoints.
+  func raiseRevision(_ publisher: Int64) -> PostgresQuery { PostgresQuery(.raiseRevision, [.int64(publisher)]) }
 }
 
-extension RedisScript {
-  fileprivate static let readEndpoints = RedisScript(
-    "read endpoints", keys: ["webhooksKey", "versionKey"], arguments: ["prefix", "healthPrefix", "knownVersion"],
-    moreArguments: "firstConfigured",
+extension PostgresStatement {
+  static let readEndpoint = PostgresStatement(
+    "read endpoint", "SELECT \(WebhookRow.columns) FROM webhook_endpoints WHERE publisher_id = $1 AND id = $2")
+
+  static let lockRevision = PostgresStatement(
+    "lock revision",
     """
-    local version = redis.call('GET', versionKey) or ''
-    if version == knownVersion then return false end
-    local found, disabled = {}, {}
-    local function look(id)
-      if redis.call('HEXISTS', healthPrefix .. id, 'disabled_reason') == 1 then disabled[#disabled + 1] = id end
-    end
-    for _, id in ipairs(redis.call('ZRANGE', webhooksKey, 0, -1)) do
-      found[#found + 1] = {id, redis.call('HGETALL', prefix .. id)}
-      look(id)
-    end
-    for index = firstConfigured, #ARGV do look(ARGV[index]) end
-    return {version, found, disabled}
+    INSERT INTO webhook_revisions (publisher_id, revision) VALUES ($1, 0)
+    ON CONFLICT (publisher_id) DO UPDATE SET revision = webhook_revisions.revision
+    RETURNING date_trunc('milliseconds', clock_timestamp())
     """)
 
-  /// If this script runs again, it finds its own work: no id is drawn twice.
-  fileprivate static let createEndpoint = RedisScript(
-    "create endpoint", functions: [.clock], keys: ["webhooksKey", "webhookKey", "versionKey", "healthKey"],
-    arguments: ["limit", "id"], moreArguments: "firstField",
+  /// A revision is a time in microseconds. So a ledger that was restored from a backup gives no revision twice.
+  static let raiseRevision = PostgresStatement(
+    "raise revision",
     """
-    local known = redis.call('ZSCORE', webhooksKey, id)
-    if known then return tonumber(known) end
-    if redis.call('ZCARD', webhooksKey) >= tonumber(limit) then return 0 end
-    local now, micros = clock()
-    redis.call('HSET', webhookKey, 'created_at', now, 'updated_at', now, 'revision', 1, unpack(ARGV, firstField))
-    redis.call('ZADD', webhooksKey, now, id)
-    redis.call('DEL', healthKey)
-    redis.call('SET', versionKey, string.format('%.0f', micros))
-    return now
+    UPDATE webhook_revisions
+    SET revision = greatest(revision + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+    WHERE publisher_id = $1
     """)
 
-  fileprivate static let deleteEndpoint = RedisScript(
-    "delete endpoint", functions: [.clock, .newer], keys: ["webhooksKey", "webhookKey", "versionKey", "healthKey"],
-    arguments: ["id"],
+  fileprivate static let readRevision = PostgresStatement(
+    "read revision", "SELECT revision FROM webhook_revisions WHERE publisher_id = $1")
+
+  /// The condition of a statement that reads nothing if the caller has seen the present revision, `$2`.
+  private static let isNewer = """
+    coalesce((SELECT revision FROM webhook_revisions WHERE publisher_id = $1), 0) IS DISTINCT FROM $2::bigint
     """
-    local refusal = newer(webhookKey, redis.call('HGET', webhookKey, 'recordVersion'))
-    if refusal then return refusal end
-    redis.call('DEL', healthKey)
-    redis.call('DEL', webhookKey)
-    local count = redis.call('ZREM', webhooksKey, id)
-    local _, micros = clock()
-    if count == 1 then redis.call('SET', versionKey, string.format('%.0f', micros)) end
-    return count
+
+  fileprivate static let readChangedEndpoints = PostgresStatement(
+    "read changed endpoints",
+    """
+    SELECT \(WebhookRow.columns) FROM webhook_endpoints WHERE publisher_id = $1 AND \(isNewer) ORDER BY created_at, id
     """)
+
+  fileprivate static let readDisabled = PostgresStatement(
+    "read disabled",
+    "SELECT endpoint_id FROM webhook_health WHERE publisher_id = $1 AND disabled_at IS NOT NULL AND \(isNewer)")
+
+  fileprivate static let countEndpoints = PostgresStatement(
+    "count endpoints", "SELECT count(*) FROM webhook_endpoints WHERE publisher_id = $1")
+
+  fileprivate static let deleteEndpoints = PostgresStatement(
+    "delete endpoints", "DELETE FROM webhook_endpoints WHERE publisher_id = $1 AND id = ANY($2::text[])")
+
+  fileprivate static let deleteHealth = PostgresStatement(
+    "delete health", "DELETE FROM webhook_health WHERE publisher_id = $1 AND endpoint_id = ANY($2::text[])")
 }

@@ -89,6 +89,7 @@ final class DeliveryRun {
     var later = delivery
     later.due = now + Int64(DeliveryDelay.parking(delivery.parks).wholeMilliseconds)
     later.parks += 1
+    note(delivery, later.due)
     return await notifier.enqueue(later, now: now, context.log)
   }
 
@@ -96,12 +97,14 @@ final class DeliveryRun {
   ///
   /// - Returns: whether this message owes nothing to any of them any more.
   private func deliver(_ delivery: Delivery, to endpoints: [EndpointDirectory.Entry]) async -> Bool {
-    if endpoints.count == 1 { return await EndpointRun(notifier, delivery, endpoints[0]).run() }
+    let ids = endpoints.map(\.endpoint.id)
+    if endpoints.isEmpty { return await record(DeliveryChange(delivery, endpoints: [], .seen)) }
+    if endpoints.count == 1 { return await EndpointRun(notifier, delivery, endpoints[0], among: ids).run() }
     guard endpoints.count <= Self.mostAtOnce else { return await spread(delivery, to: endpoints) }
     // These are tasks and not a task group: the children of a group would start on another thread. This run awaits them
     // at once and cancels them with itself.
     let attempts = endpoints.map { endpoint in
-      Task { @LoopActor in await EndpointRun(notifier, delivery, endpoint).run() }
+      Task { @LoopActor in await EndpointRun(notifier, delivery, endpoint, among: ids).run() }
     }
     return await withTaskCancellationHandler {
       var isSettled = true
@@ -114,6 +117,8 @@ final class DeliveryRun {
 
   /// Makes a message for each endpoint. So the prefetch limits the memory, however many endpoints there are.
   private func spread(_ delivery: Delivery, to endpoints: [EndpointDirectory.Entry]) async -> Bool {
+    let ids = endpoints.map(\.endpoint.id)
+    guard await record(DeliveryChange(delivery, endpoints: ids, .seen)) else { return false }
     for start in stride(from: 0, to: endpoints.count, by: 100) {
       let copies = endpoints[start..<min(start + 100, endpoints.count)].map { entry in
         var copy = delivery
@@ -149,7 +154,8 @@ final class DeliveryRun {
     let schedule = context.settings.notifier.retrySchedule
     guard delivery.misses < schedule.count else {
       let message = delivery.message(queue: notifier.topology.deadDeliveries, reason: cause)
-      return await notifier.bury(message, .publisherUnknown, log)
+      guard await notifier.bury(message, .publisherUnknown, log) else { return false }
+      return await record(DeliveryChange(delivery, at: delivery.endpointId ?? "", .dropped))
     }
     let delay = schedule[delivery.misses]
     notifier.metrics.putOff.count(PutOffCause.publisher.rawValue)
@@ -158,6 +164,7 @@ final class DeliveryRun {
     var next = delivery
     next.misses += 1
     next.due = now + Int64(delay.wholeMilliseconds)
+    note(delivery, next.due)
     return await notifier.enqueue(next, now: now, log)
   }
 
@@ -165,6 +172,25 @@ final class DeliveryRun {
     let log = context.log.with(["eventId": .string(delivery.eventId), "endpoint": .string(endpoint)])
     let message = delivery.message(
       queue: notifier.topology.deadDeliveries, reason: "endpoint \(endpoint) is not there")
-    return await notifier.bury(message, .endpointGone, log)
+    guard await notifier.bury(message, .endpointGone, log) else { return false }
+    return await record(DeliveryChange(delivery, at: endpoint, .dropped))
+  }
+
+  /// Notes when the delivery is due, so that no sweep takes it for lost before.
+  private func note(_ delivery: Delivery, _ due: Int64?) {
+    guard let due else { return }
+    notifier.recorder.note(DeliveryChange(delivery, at: delivery.endpointId ?? "", .postponed(until: due)))
+  }
+
+  /// - Returns: whether the ledger has the change.
+  private func record(_ change: DeliveryChange) async -> Bool {
+    do {
+      _ = try await notifier.recorder.record(change)
+      return true
+    } catch {
+      context.log.error(
+        "the ledger did not take a record", ["eventId": .string(change.eventId), "cause": .failure(error)])
+      return false
+    }
   }
 }

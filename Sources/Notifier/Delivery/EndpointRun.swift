@@ -6,27 +6,29 @@ import Formats
 import Ledger
 import Messaging
 import Observability
-import Redis
+import Postgres
 import Service
-import Store
 
 /// Makes one attempt to deliver an event to one endpoint, or puts it off, and records the outcome.
 ///
-/// The order makes a crash harmless at every step. First the run makes the attempt, then it writes the record to Redis,
-/// then it publishes the message that follows. At last the caller acknowledges. If another run gets the message again,
-/// it finds the record and does the rest.
+/// The order makes a crash harmless at every step. First the run makes the attempt, then it writes the record to the
+/// ledger, then it publishes the message that follows. At last the caller acknowledges. If another run gets the message
+/// again, it finds the record and does the rest.
 @LoopActor
 final class EndpointRun {
   let notifier: Notifier
   let delivery: Delivery
   let endpoint: WebhookEndpoint
-  /// Whether the endpoint was disabled at the last reading. It counts only while Redis does not answer.
+  /// Whether the endpoint was disabled at the last reading.
   let wasDisabled: Bool
+  /// The ids of all endpoints that get the event, if the message is for all of them; `nil` if it is for one.
+  let all: [String]?
   let log: Log
 
   var context: RoleContext { notifier.context }
 
-  init(_ notifier: Notifier, _ delivery: Delivery, _ entry: EndpointDirectory.Entry) {
+  init(_ notifier: Notifier, _ delivery: Delivery, _ entry: EndpointDirectory.Entry, among all: [String]? = nil) {
+    self.all = all
     let endpoint = entry.endpoint
     self.notifier = notifier
     self.delivery = delivery
@@ -53,67 +55,126 @@ final class EndpointRun {
   }
 
   private func begin(_ pass: Lanes.Pass) async -> Bool {
-    let beginning: AttemptBeginning
-    let start = ContinuousClock.now
+    if notifier.unrecorded.contains(UnrecordedAttempt(delivery, at: endpoint.id)) {
+      notifier.lanes.abort(pass)
+      return await putOff(DeliveryDelay.parking(delivery.parks), .copy)
+    }
+    // The slot comes before the question. So a run that waited for the slot of a copy sees what became of that.
+    var slot = wasDisabled ? Slot.none : await takeSlot()
+    if let refusal = slot.refusal { return await putOff(pass, refusal) }
+    let state: DeliveryState
     do {
-      beginning = try await notifier.store.begin(delivery, to: endpoint, lease: AttemptsUnderWay.lease)
-    } catch let error as RedisError where error.isNewerRecord {
-      log.warning("a newer notifier keeps the record of the attempt", ["cause": .failure(error)])
-      notifier.lanes.abort(pass)
-      return await putOff(DeliveryDelay.parking(delivery.parks), .newerFormat)
+      state = try await notifier.deliveries.state(of: delivery, at: endpoint)
     } catch {
-      // Without Redis the notifier still delivers, unless the endpoint was disabled or has a rate. Two promises then
-      // suffer: each process counts `maxConcurrency` by itself, and the notifier misses a deletion of the last second.
-      log.warning("Redis could not be asked for the attempt", ["cause": .failure(error)])
-      if endpoint.maxPerSecond == nil, !wasDisabled { return await attempt(pass) }
-      notifier.lanes.abort(pass)
-      return await putOff(DeliveryDelay.parking(delivery.parks), .store)
+      // Without the ledger the notifier still delivers, unless the endpoint was disabled. It misses a deletion or a
+      // disabling of the last second, and the end of an attempt that another notifier has made.
+      log.warning("the ledger could not be asked for the delivery", ["cause": .failure(error)])
+      guard !wasDisabled, (error as? PostgresError)?.advice != .ourMistake else {
+        notifier.lanes.abort(pass)
+        if slot == .taken { release() }
+        return await putOff(DeliveryDelay.parking(delivery.parks), .store)
+      }
+      state = .open
     }
-    // A late answer carries an old time.
-    if ContinuousClock.now - start < .seconds(1), let correction = context.clock.learn(beginning.now) {
-      log.warning("the clock was set by Redis'", ["correctionSeconds": .double(Double(correction) / 1000)])
+    if state == .open {
+      if wasDisabled {
+        slot = await takeSlot()
+        if let refusal = slot.refusal { return await putOff(pass, refusal) }
+      }
+      return await attempt(pass, hasSlot: slot == .taken)
     }
-    if beginning.permission == .go { return await attempt(pass) }
-    var parking = DeliveryDelay.parking(delivery.parks)
-    if beginning.permission == .full {
-      parking = notifier.lanes.abortForOthers(pass, limit: endpoint.maxConcurrency)
-    } else {
-      notifier.lanes.abort(pass)
-    }
-    guard await announce(beginning.unannounced) else { return false }
-    switch beginning.permission {
-    case .go, .superseded: return true
-    case .full: return await putOff(parking, .concurrency, waited: pass.waited + parking)
-    case .underWay: return await putOff(parking, .copy)
-    case .planned(let time): return await putOff(time, .rate, isPlanned: true, waited: pass.waited + time)
+    notifier.lanes.abort(pass)
+    if slot == .taken { release() }
+    switch state {
+    case .open, .superseded: return true
     case .made(let outcome, let nextAt):
       log.info("made before", ["outcome": .string(outcome.rawValue)])
       return await follow(outcome, nextAt, reason: "attempt \(delivery.attempt) was the last")
     case .disabled: return await skip()
-    case .gone: return await bury(.endpointGone, "endpoint \(endpoint.id) was deleted")
+    case .gone:
+      guard await bury(.endpointGone, "endpoint \(endpoint.id) was deleted") else { return false }
+      return await record(.dropped) != nil
     }
   }
 
-  private func attempt(_ pass: Lanes.Pass) async -> Bool {
+  /// The answer to the question for a slot.
+  private enum Slot: Equatable {
+    /// The run has not asked, or Redis is away and the endpoint has no rate.
+    case none
+    case taken
+    case refused(AttemptSlot)
+    /// Redis is away, and the endpoint has a rate.
+    case unknown
+
+    var refusal: Slot? { self == .none || self == .taken ? nil : self }
+  }
+
+  private func takeSlot() async -> Slot {
+    let start = ContinuousClock.now
+    do {
+      let (slot, now) = try await notifier.pacing.take(delivery, at: endpoint, lease: AttemptsUnderWay.lease)
+      // A late answer carries an old time.
+      if ContinuousClock.now - start < .seconds(1), let correction = context.clock.learn(now) {
+        log.warning("the clock was set by Redis'", ["correctionSeconds": .double(Double(correction) / 1000)])
+      }
+      return slot == .taken ? .taken : .refused(slot)
+    } catch {
+      // Without Redis each process counts `maxConcurrency` by itself.
+      log.warning("Redis could not be asked for the attempt", ["cause": .failure(error)])
+      return endpoint.maxPerSecond == nil ? .none : .unknown
+    }
+  }
+
+  private func putOff(_ pass: Lanes.Pass, _ refusal: Slot) async -> Bool {
+    if refusal == .refused(.full) {
+      let parking = notifier.lanes.abortForOthers(pass, limit: endpoint.maxConcurrency)
+      return await putOff(parking, .concurrency, waited: pass.waited + parking)
+    }
+    notifier.lanes.abort(pass)
+    let parking = DeliveryDelay.parking(delivery.parks)
+    switch refusal {
+    case .refused(.planned(let time)):
+      return await putOff(time, .rate, isPlanned: true, waited: pass.waited + time)
+    case .refused: return await putOff(parking, .copy)
+    case .none, .taken, .unknown: return await putOff(parking, .store)
+    }
+  }
+
+  /// Gives the slot back. Nobody waits for that: a slot that stays ends with its lease.
+  private func release() {
+    let (pacing, delivery, id) = (notifier.pacing, delivery, endpoint.id)
+    Task.immediate { @LoopActor in try? await pacing.release(delivery, at: id) }
+  }
+
+  private func attempt(_ pass: Lanes.Pass, hasSlot: Bool) async -> Bool {
     let number = notifier.underWay.add(delivery, endpoint: endpoint.id)
     let attempt = await WebhookAttempt(notifier, delivery, endpoint, waited: pass.waited).send()
     notifier.underWay.remove(number)
     notifier.lanes.end(pass, ranOutOfTime: attempt.ranOutOfTime)
+    // While the ledger is away, the slot would only keep others waiting. Otherwise it goes after the record, so that no
+    // copy of the message makes the same attempt in between.
+    var holdsSlot = hasSlot
+    if !notifier.ledger.isReady { giveBack(&holdsSlot) }
+    defer { giveBack(&holdsSlot) }
     let verdict = attempt.verdict(
       number: delivery.attempt, jitter: Double.random(in: 0.8...1.2),
       schedule: endpoint.retry.schedule(standard: context.settings.notifier.retrySchedule))
-    if Task.isCancelled, verdict != .delivered {
-      // The notifier stops. The endpoint did not fail.
-      try? await notifier.store.release(delivery, to: endpoint.id)
-      return false
-    }
+    // If the notifier stops, the endpoint did not fail.
+    if Task.isCancelled, verdict != .delivered { return false }
     notifier.metrics.attempts.count(verdict.outcome.rawValue)
+    let now = context.now()
     var nextAt: Int64?
-    if case .again(let delay, _) = verdict { nextAt = context.now() + Int64(delay.wholeMilliseconds) }
-    guard await record(attempt.record(delivery, endpoint, verdict, nextAt), isGone: verdict == .gone) else {
-      return false
-    }
+    if case .again(let delay, _) = verdict { nextAt = now + Int64(delay.wholeMilliseconds) }
+    let record = attempt.record(delivery, endpoint, verdict, nextAt, at: now)
+    guard let health = await self.record(record) else { return false }
+    giveBack(&holdsSlot)
+    await disableIfNeeded(verdict, failingSince: health.failingSince)
     return await follow(verdict.outcome, nextAt, reason: verdict.error ?? "")
+  }
+
+  private func giveBack(_ holdsSlot: inout Bool) {
+    if holdsSlot { release() }
+    holdsSlot = false
   }
 
   /// Records a skipped attempt. The endpoint is owed the event until its publisher asks for it.
@@ -122,33 +183,57 @@ final class EndpointRun {
     let skipped = DeliveryAttempt(
       eventId: delivery.eventId, endpointId: endpoint.id, topic: delivery.topic, version: delivery.version,
       number: delivery.attempt, time: context.now(), error: "the endpoint is disabled", outcome: .skipped)
-    // Without the record, nobody would deliver the event later. So the notifier skips it once more, later.
-    return await record(skipped, isGone: false, mustBeKept: true)
-      ? await follow(.skipped, nil, reason: "") : await putOff(DeliveryDelay.parking(delivery.parks), .store)
+    return await record(skipped) != nil ? await follow(.skipped, nil, reason: "") : false
   }
 
-  /// Records an attempt. If the attempt disabled the endpoint, publishes the event about that.
+  private struct Health {
+    /// Since when every attempt at the endpoint has failed; `nil` when the last one succeeded.
+    let failingSince: Int64?
+  }
+
+  private func record(_ attempt: DeliveryAttempt) async -> Health? {
+    let name = UnrecordedAttempt(delivery, at: endpoint.id)
+    notifier.unrecorded.insert(name)
+    defer { notifier.unrecorded.remove(name) }
+    return await record(.attempted(attempt, isConfigured: endpoint.source == .configuration))
+  }
+
+  /// Waits until the ledger has a change.
   ///
-  /// - Returns: whether the run may go on to the next step.
-  private func record(_ attempt: DeliveryAttempt, isGone: Bool, mustBeKept: Bool = false) async -> Bool {
-    let settings = context.settings.notifier
+  /// - Returns: `nil` if the ledger refused it, or the notifier stops: then the message must not go.
+  private func record(_ kind: DeliveryChange.Kind) async -> Health? {
     do {
-      let unannounced = try await notifier.store.finish(
-        delivery, to: endpoint, attempt, isGone: isGone, disableAfter: settings.disableAfter,
-        retention: settings.logRetention)
-      return await announce(unannounced)
+      let change = DeliveryChange(delivery, at: endpoint.id, endpoints: all, kind)
+      return Health(failingSince: try await notifier.recorder.record(change))
     } catch {
-      // This line has all fields of the log of attempts, except the endpoint's answer.
-      log.warning(
-        "the end of the attempt is not recorded",
-        [
-          "outcome": .string(attempt.outcome.rawValue), "status": .int(Int64(attempt.status ?? 0)),
-          "durationMilliseconds": .int(attempt.durationMilliseconds), "error": .string(attempt.error ?? ""),
-          "nextAt": .string(attempt.nextAt.map(rfc3339) ?? ""), "cause": .failure(error),
-        ])
-      if mustBeKept { return false }
-      notifier.metrics.unrecorded.count()
-      return true
+      log.error("the ledger did not take a record", ["cause": .failure(error)])
+      return nil
+    }
+  }
+
+  /// Disables an endpoint that is gone or has failed for too long.
+  ///
+  /// The commit writes the event about it, into the outbox too. If it fails, the next attempt at the endpoint tries it
+  /// again.
+  private func disableIfNeeded(_ verdict: AttemptVerdict, failingSince: Int64?) async {
+    guard verdict != .delivered else { return }
+    let reason: EndpointHealth.Reason
+    if verdict == .gone {
+      reason = .gone
+    } else {
+      let longest = Int64(context.settings.notifier.disableAfter.wholeMilliseconds)
+      guard let failingSince, context.now() - failingSince >= longest else { return }
+      reason = .failing
+    }
+    do {
+      guard let event = try await notifier.endpoints.disable(delivery.publisherId, endpoint, reason) else { return }
+      log.error("endpoint disabled", ["reason": .string(reason.rawValue)])
+      notifier.metrics.disabled.count(reason.rawValue)
+      let message = EventMessage.message(event, exchange: notifier.topology.events)
+      guard await notifier.publish(message, log) else { return }
+      _ = try await notifier.ledger.run(Event.confirmed([event.id]))
+    } catch {
+      log.warning("the endpoint could not be disabled, or its event not noted", ["cause": .failure(error)])
     }
   }
 
@@ -193,6 +278,13 @@ final class EndpointRun {
     later.waited += Int64(waited.wholeMilliseconds)
     later.parks += isPlanned ? 0 : 1
     log.debug("delivery put off", ["cause": .string(cause.rawValue), "delaySeconds": .double(time.inSeconds)])
+    let postponed = DeliveryChange.Kind.postponed(until: later.due ?? now)
+    if all == nil {
+      notifier.recorder.note(DeliveryChange(delivery, at: endpoint.id, postponed))
+    } else {
+      // From now on the event waits for each endpoint apart.
+      guard await record(postponed) != nil else { return false }
+    }
     return await notifier.enqueue(later, now: now, log)
   }
 
@@ -204,21 +296,5 @@ final class EndpointRun {
     addressed.isPlanned = false
     addressed.misses = 0
     return addressed
-  }
-
-  /// Publishes the event of a disabled endpoint, also if another run disabled it and then died.
-  ///
-  /// - Returns: whether the broker has the event, or there is no event to publish.
-  private func announce(_ health: EndpointHealth?) async -> Bool {
-    guard let health, let disabled = health.disabled else { return true }
-    let message = EventMessage.disabled(
-      endpoint, of: delivery.publisherId, disabled, failingSince: health.failingSince,
-      exchange: notifier.topology.events)
-    guard await notifier.publish(message, log) else { return false }
-    log.error("endpoint disabled", ["reason": .string(disabled.reason.rawValue)])
-    notifier.metrics.disabled.count(disabled.reason.rawValue)
-    // If this fails, a later run publishes the event again, with the same id.
-    try? await notifier.store.announced(publisher: delivery.publisherId, endpoint: endpoint.id)
-    return true
   }
 }

@@ -1,5 +1,4 @@
-import Redis
-import Store
+import Ledger
 
 /// The reason why a delivery goes back to wait without an attempt.
 enum PutOffCause: String, CaseIterable {
@@ -13,7 +12,7 @@ enum PutOffCause: String, CaseIterable {
   case rate
   /// Another process makes the same attempt now.
   case copy
-  /// Redis cannot be reached.
+  /// Redis or the ledger cannot be reached.
   case store
   /// The publisher is in no file yet.
   case publisher
@@ -21,5 +20,5 @@ enum PutOffCause: String, CaseIterable {
   case newerFormat = "newer_format"
 
   /// Sorts an error of the store.
-  init(_ error: any Error) { self = (error as? RedisError)?.isNewerRecord == true ? .newerFormat : .store }
+  init(_ error: any Error) { self = error is UnreadableRecord ? .newerFormat : .store }
 }

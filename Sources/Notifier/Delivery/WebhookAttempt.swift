@@ -32,13 +32,14 @@ final class WebhookAttempt {
 
     /// Makes the attempt's record for the log of attempts.
     func record(
-      _ delivery: Delivery, _ endpoint: WebhookEndpoint, _ verdict: AttemptVerdict, _ nextAt: Int64?
+      _ delivery: Delivery, _ endpoint: WebhookEndpoint, _ verdict: AttemptVerdict, _ nextAt: Int64?,
+      at now: Int64
     ) -> DeliveryAttempt {
       let filter = SecretFilter(endpoint)
       let text = String(decoding: filter.clean(answer, limit: DeliveryAttempt.keptAnswerBytes), as: UTF8.self)
       return DeliveryAttempt(
         eventId: delivery.eventId, endpointId: endpoint.id, topic: delivery.topic, version: delivery.version,
-        number: delivery.attempt, time: 0, status: status, durationMilliseconds: Int64(duration.wholeMilliseconds),
+        number: delivery.attempt, time: now, status: status, durationMilliseconds: Int64(duration.wholeMilliseconds),
         error: verdict.error.map(filter.clean), answer: text.isEmpty ? nil : text, outcome: verdict.outcome,
         nextAt: nextAt)
     }

@@ -4,11 +4,11 @@ import EventLoop
 import Formats
 import Ledger
 
-/// The endpoints of each publisher: those in its file, and those of the API. The directory asks Redis for them at most
-/// once a second.
+/// The endpoints of each publisher: those in its file, and those of the API. The directory asks the ledger for them at
+/// most once a second.
 ///
-/// An endpoint may be deleted or disabled in between. The script that begins an attempt notices that. While Redis is
-/// away, the directory keeps its last answer about the endpoints of the API and about disabled endpoints.
+/// An endpoint may be deleted or disabled in between. The question before an attempt notices that. While the ledger
+/// is away, the directory keeps its last answer about the endpoints of the API and about disabled endpoints.
 @LoopActor
 final class EndpointDirectory {
   /// The maximum age of an answer.
@@ -38,17 +38,18 @@ final class EndpointDirectory {
 
   /// Returns the endpoints of a publisher that get the events of a topic.
   ///
-  /// - Throws: `RedisError` if Redis is away and never answered for this publisher.
+  /// - Throws: `PostgresError` if the ledger is away and never answered for this publisher.
   func endpoints(of publisher: Publisher, topic: String) async throws -> [Entry] {
     try await index(of: publisher).endpoints(topic: topic)
   }
 
   /// Returns one endpoint, even one that was created a moment ago; `nil` if there is no such endpoint.
   ///
-  /// - Throws: `RedisError` if Redis is away and the directory does not know the endpoint: it may exist all the same.
+  /// - Throws: `PostgresError` if the ledger is away and the directory does not know the endpoint: it may exist all the
+  ///   same.
   func endpoint(_ id: String, of publisher: Publisher) async throws -> Entry? {
     if let configured = publisher.webhooks.first(where: { $0.id.exact == id.exact }) {
-      // The file has the endpoint, whatever Redis says. Redis only knows its health.
+      // The file has the endpoint, whatever the ledger says. The ledger only knows its health.
       return (try? await index(of: publisher))?.endpoint(id)
         ?? Entry(WebhookEndpoint(configured), wasDisabled: false)
     }

@@ -10,7 +10,7 @@ struct EndpointIndex {
   /// An endpoint at the time of the reading. All of its deliveries share it.
   final class Entry: Sendable {
     let endpoint: WebhookEndpoint
-    /// Whether it was disabled then. This counts only while Redis does not answer.
+    /// Whether it was disabled then. This counts only while the ledger does not answer.
     let wasDisabled: Bool
 
     init(_ endpoint: WebhookEndpoint, wasDisabled: Bool) {

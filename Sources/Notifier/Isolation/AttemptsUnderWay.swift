@@ -16,12 +16,12 @@ final class AttemptsUnderWay {
     let start: ContinuousClock.Instant
   }
 
-  private let store: DeliveryStore
+  private let pacing: DeliveryPacing
   private var attempts: [Int: Attempt] = [:]
   private var next = 0
   private var timer: LoopTimer?
 
-  init(_ store: DeliveryStore) { self.store = store }
+  init(_ pacing: DeliveryPacing) { self.pacing = pacing }
 
   /// Begins to renew the slots.
   func start() {
@@ -54,7 +54,7 @@ final class AttemptsUnderWay {
     // Nobody waits for this. The next renewal repeats one that failed. A slot that was lost meanwhile does no harm:
     // at most one attempt more is under way.
     Task { @LoopActor in
-      try? await store.renew(long.map { ($0.delivery, $0.endpoint) }, lease: Self.lease)
+      try? await pacing.renew(long.map { ($0.delivery, $0.endpoint) }, lease: Self.lease)
     }
   }
 }

@@ -15,7 +15,7 @@ struct EventContent {
   /// The members of the event's `data`. A test event has none of these members.
   struct Fields: Decodable {
     var accessGranted: Bool?
-    var cleengCustomerId: Int64?
+    var customerId: String?
     var environment: String?
     var offerId: String?
     var originalTransactionId: String?
@@ -27,7 +27,7 @@ struct EventContent {
   init?(_ delivery: Delivery) {
     struct Envelope: Decodable { let data: Fields }
     isTest = delivery.topic == EventMessage.testTopic
-    guard isTest || delivery.topic == PurchaseEvent.topic else { return nil }
+    guard isTest || delivery.topic == EventTopic.synchronizationResult else { return nil }
     let envelope = try? JSONText(delivery.body).decoded(as: Envelope.self)
     guard let data = envelope?.data ?? (isTest ? Fields() : nil) else { return nil }
     self.data = data

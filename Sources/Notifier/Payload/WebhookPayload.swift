@@ -52,7 +52,7 @@ struct WebhookPayload: Equatable {
     return JSONWriter.object { update in
       update.member("type", "purchases.updated")
       update.member("password", password)
-      update.member("applicationUsername", event.data.cleengCustomerId.map { String($0) })
+      update.member("applicationUsername", event.data.customerId)
       update.member("purchases") { purchases in
         guard let product = event.data.offerId else { return }
         purchases.string(product)
@@ -85,7 +85,7 @@ struct WebhookPayload: Equatable {
       writer.member("original_transaction_id", event.data.originalTransactionId)
       writer.member("transaction_id", event.data.transactionId)
       writer.member("environment", event.isSandbox.map { $0 ? "sandbox" : "production" })
-      writer.member("user_id", event.data.cleengCustomerId.map { String($0) })
+      writer.member("user_id", event.data.customerId)
       writer.member("result", event.data.result)
       if let access = event.data.accessGranted { writer.member("access_granted", access) }
     }

@@ -52,6 +52,9 @@ public struct JSONObject: ~Copyable {
     }
   }
 
+  /// Whether the object has a member that is `null`.
+  public func isNull(_ key: StaticString) -> Bool { node(of: key).map { document.nodes[$0].kind == .null } ?? false }
+
   /// Returns a value of any type.
   public func value<Value: Decodable>(_ key: StaticString, as type: Value.Type = Value.self) throws -> Value? {
     try take(key) { try Value(from: $0) }

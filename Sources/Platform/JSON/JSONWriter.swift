@@ -25,6 +25,22 @@ public struct JSONWriter: Sendable {
     isBehindMember = true
   }
 
+  /// Writes a member that is an array of objects.
+  public mutating func member<Element>(
+    _ name: StaticString, _ elements: some Sequence<Element>, _ members: (Element, inout JSONWriter) -> Void
+  ) {
+    key(name)
+    bytes.append(UInt8(ascii: "["))
+    var isBehindElement = false
+    for element in elements {
+      if isBehindElement { bytes.append(UInt8(ascii: ",")) }
+      isBehindElement = true
+      braces { members(element, &$0) }
+    }
+    bytes.append(UInt8(ascii: "]"))
+    isBehindMember = true
+  }
+
   /// Writes a text; `nil` leaves the member out.
   public mutating func member(_ name: StaticString, _ text: String?) {
     guard let text else { return }
@@ -44,6 +60,24 @@ public struct JSONWriter: Sendable {
     guard let flag else { return }
     key(name)
     raw(flag ? "true" : "false")
+  }
+
+  /// Writes a member whose value is JSON already; `nil` leaves the member out.
+  public mutating func member(_ name: StaticString, json: [UInt8]?) {
+    guard let json else { return }
+    key(name)
+    raw(json)
+  }
+
+  /// Writes a member that is an array of values that are JSON already.
+  public mutating func member(_ name: StaticString, array: [[UInt8]]) {
+    key(name)
+    bytes.append(UInt8(ascii: "["))
+    for (index, value) in array.enumerated() {
+      if index > 0 { bytes.append(UInt8(ascii: ",")) }
+      raw(value)
+    }
+    bytes.append(UInt8(ascii: "]"))
   }
 
   /// Writes a text with its quotes.

@@ -18,14 +18,14 @@ public struct ConfigurationLoader: Sendable {
 
   /// Reads the settings.
   ///
-  /// - Parameter users: the roles whose files the loader checks too.
+  /// - Parameter users: the commands whose own needs the loader checks too.
   /// - Throws: ``ConfigurationError`` with every mistake.
-  public func settings(filesOf users: Set<FileUser> = []) throws -> Settings {
+  public func settings(for users: Set<SettingsUser> = []) throws -> Settings {
     let reader = SettingsReader(
       source: file, root: try document(file), environment: environment, folder: folder(of: file))
     let settings = Settings(reader)
     reader.noteUnknownKeys()
-    reader.noteUnusableFiles(of: settings, for: users)
+    reader.noteUnusableParts(of: settings, for: users)
     guard reader.mistakes.isEmpty else { throw ConfigurationError(mistakes: reader.mistakes) }
     return settings
   }

@@ -16,6 +16,10 @@ public struct NotifierSettings: Sendable {
   public var disableAfter: Duration
   /// How long a client can read attempts and events, and ask for them again.
   public var logRetention: Duration
+  /// How often a notifier looks for deliveries that no queue holds.
+  public var sweepInterval: Duration
+  /// How long after its time a delivery counts as lost, if no delivery waits in the queue.
+  public var sweepAfter: Duration
   /// Whether endpoints may be `http://`; for development.
   public var allowsInsecureEndpoints: Bool
   /// The addresses that are allowed besides the public internet.
@@ -42,6 +46,11 @@ public struct NotifierSettings: Sendable {
     logRetention = reader.seconds(
       "notifier.logRetentionSeconds", 2_592_000, 60...31_536_000,
       "How long attempts can be read, and events sent again.")
+    sweepInterval = reader.seconds(
+      "notifier.sweepIntervalSeconds", 30, 0.1...3600, "How often due deliveries are looked through.")
+    sweepAfter = reader.seconds(
+      "notifier.sweepAfterSeconds", 60, 0.1...86_400,
+      "How long after its time a delivery that no queue seems to hold is enqueued again.")
     allowsInsecureEndpoints = reader.bool(
       "notifier.allowsInsecureEndpoints", false,
       "Whether endpoints may be `http://`; for development. Also decides what URLs the gateway takes.")

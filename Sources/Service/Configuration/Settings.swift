@@ -5,6 +5,7 @@ import Formats
 public struct Settings: Sendable {
   public var rabbitmq: RabbitMQSettings
   public var redis: RedisSettings
+  public var ledger: LedgerSettings
   public var appStore: AppStoreSettings
   public var gateway: GatewaySettings
   public var worker: WorkerSettings
@@ -23,6 +24,7 @@ public struct Settings: Sendable {
   init(_ reader: SettingsReader) {
     rabbitmq = RabbitMQSettings(reader)
     redis = RedisSettings(reader)
+    ledger = LedgerSettings(reader)
     publishersFolder = reader.path("publishers.folder", "publishers", "Folder with one JSON file per publisher.")
     appStore = AppStoreSettings(reader)
     gateway = GatewaySettings(reader)

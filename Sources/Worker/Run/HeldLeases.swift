@@ -29,7 +29,7 @@ final class HeldLeases {
 
   /// Renews every lease in hand.
   ///
-  /// A run that has lost its lease goes on: the fencing number decides at the end.
+  /// A run that has lost its lease goes on. At its end it drops its result if the lease has ended by its own clock.
   func renewAll() {
     let held = Array(holders.values)
     for start in stride(from: 0, to: held.count, by: Self.renewedAtOnce) {
@@ -41,10 +41,12 @@ final class HeldLeases {
   }
 
   private func renew(_ runs: [JobRun]) async {
+    let start = ContinuousClock.now
     do {
       let areOurs = try await store.renewLeases(
         runs.map { (job: $0.job, lease: $0.lease) }, for: settings.leaseDuration, sweepAfter: settings.sweepAfter)
       // A run that has ended meanwhile has lost nothing.
+      for (run, isOurs) in zip(runs, areOurs) where isOurs { run.leaseEnd = start + settings.leaseDuration }
       for (run, isOurs) in zip(runs, areOurs) where !isOurs && holders[ObjectIdentifier(run)] != nil {
         log.warning("lease lost", ["transactionId": .string(run.job.transactionId)])
       }

@@ -19,11 +19,7 @@ protocol JobStore {
   func release(
     _ job: Job, _ lease: Lease, isRetrying: Bool, sweepAfter: Duration, route: String?, isRun: Bool
   ) async throws
-  func finalize(
-    _ job: Job, _ lease: Lease, _ outcome: Outcome, retention: Duration, sweepAfter: Duration, route: String?,
-    reuse: Duration
-  ) async throws -> FinalizeAnswer
-  func told(_ job: Job) async throws
+  func conclude(_ concluded: Concluded) async throws
 }
 
 extension PurchaseStore: JobStore {}
@@ -31,11 +27,14 @@ extension PurchaseStore: JobStore {}
 /// The part of the broker that a run uses.
 @LoopActor
 protocol JobBroker {
+  /// Publishes a message once, and returns when the broker has confirmed it.
+  func publish(_ message: AMQPMessage) async throws
   /// Publishes a message, and tries again until the broker confirms it.
   func publishSurely(_ message: AMQPMessage) async throws
 }
 
 extension AMQPPublisher: JobBroker {
+  func publish(_ message: AMQPMessage) async throws { try await publish(message, timeout: .seconds(30)) }
   func publishSurely(_ message: AMQPMessage) async throws { try await publishSurely(message, patience: .seconds(600)) }
 }
 
@@ -58,6 +57,7 @@ extension JobRun {
     let policy: RetryPolicy
     let topology: Topology
     let store: any JobStore
+    let ledger: any JobLedger
     let broker: any JobBroker
     /// The publishers in the present configuration.
     let publishers: @LoopActor () -> Publishers
@@ -68,22 +68,23 @@ extension JobRun {
     let clock: FleetClock
     let log: Log
     let metrics: WorkerMetrics
-    /// The transaction whose run ends the process, for tests.
-    let crashTransaction: String?
+    let faults: TestFaults
     let suspects = Suspects()
     let leases: HeldLeases
     let recentEvents = RecentEvents()
+    let outlet: EventOutlet
 
     init(
-      settings: WorkerSettings, topology: Topology, store: any JobStore, broker: any JobBroker,
+      settings: WorkerSettings, topology: Topology, store: any JobStore, ledger: any JobLedger, broker: any JobBroker,
       publishers: @escaping @LoopActor () -> Publishers, places: @escaping @LoopActor (Publisher) -> [AppPlace],
       verify: @escaping @LoopActor (JobRun) async -> PurchaseVerification.Finding?, clock: FleetClock, log: Log,
-      metrics: WorkerMetrics, crashTransaction: String? = nil
+      metrics: WorkerMetrics, faults: TestFaults = TestFaults()
     ) {
       self.settings = settings
       policy = RetryPolicy(settings)
       self.topology = topology
       self.store = store
+      self.ledger = ledger
       self.broker = broker
       self.publishers = publishers
       self.places = places
@@ -91,8 +92,9 @@ extension JobRun {
       self.clock = clock
       self.log = log
       self.metrics = metrics
-      self.crashTransaction = crashTransaction
+      self.faults = faults
       leases = HeldLeases(store, settings, log)
+      outlet = EventOutlet(broker, ledger, exchange: topology.events, log, metrics, recentEvents)
     }
   }
 }

@@ -34,7 +34,7 @@ extension JobRun {
 
   /// Gives up a job whose runs never end: puts a copy into the dead-letter queue, and finalizes the synchronization.
   private func giveUp() async {
-    // The copy may have to wait for the broker. The lease must not end meanwhile.
+    // The copy may have to wait for the broker, and the commit for the ledger. The lease must not end meanwhile.
     dependencies.leases.hold(self)
     let reason = "\(lease.crashes) runs in a row did not end: it seems to kill its worker"
     log.error("given up", ["reason": .string(reason)])
@@ -46,7 +46,6 @@ extension JobRun {
       // Without the copy, the result, the event and the log still tell about the job.
       log.error("a delivery could not be buried", ["cause": .failure(error)])
     }
-    dependencies.leases.letGo(self)
-    await finalize(Outcome(.internalError), lastingRoute())
+    await finalize(.concluded(.internalError), lastingRoute())
   }
 }

@@ -24,8 +24,11 @@ final class JobRun {
   let log: Log
   /// Whether no other job may run now.
   var isAlone = false
-  /// The publisher's rules for the customer, from the time when the worker asked Apple.
-  private var rules = AccessRules.none
+  /// The publisher as it was when the worker asked Apple. If somebody is replacing its file when Apple answers, the
+  /// publisher has not given up its offers.
+  private var publisherThen: Publisher?
+  /// When the lease ends, by this process' own clock.
+  var leaseEnd = ContinuousClock.now
 
   init(_ received: any JobDelivery, with dependencies: Dependencies) throws(JobMessage.Unreadable) {
     (job, attempt) = try JobMessage.read(received.delivery)
@@ -55,34 +58,42 @@ final class JobRun {
       guard await becomeAlone() else { return }
     }
     dependencies.leases.hold(self)
-    if job.transactionId == dependencies.crashTransaction { abort() }
+    if job.transactionId == dependencies.faults.crashTransaction { abort() }
 
-    // 2. Apple's verified answer, or the outcome of an answer of a moment ago.
-    if let covered = coveredOutcome() { return await finalize(covered, lastingRoute()) }
-    noteRules()
+    // 2. Apple's verified answer. A transfer needs none, nor does a purchase about which Apple spoke a moment ago.
+    publisherThen = publisher
+    if let known = knownPurchase() { return await finalize(known, lastingRoute()) }
+    if await wasFinalized() { return }
     let finding = await dependencies.verify(self) ?? nowhereToAsk()
     if Task.isCancelled, case .failed = finding.outcome {
       // The worker stops and has broken off the call. That is no failure of the job.
-      return await handBack(finding)
+      return await handBack(finding.route?.text)
     }
 
     // 3. The decision, and its effect.
     await follow(finding)
   }
 
-  /// The outcome of an answer of a moment ago, unless the publisher has given the offer up since.
-  private func coveredOutcome() -> Outcome? {
-    guard let covered = lease.covered, let publisher,
-      publisher.accessRules(for: job.customerId).allow(covered)
-    else { return nil }
-    dependencies.leases.letGo(self)
+  /// The finding that needs no call; `nil` when Apple must be asked.
+  private func knownPurchase() -> Finalization.Finding? {
+    if job.kind == .transfer { return .known(nil) }
+    guard let covered = lease.covered else { return nil }
     dependencies.metrics.covered.count()
-    return covered
+    return .known(
+      PurchaseKey(
+        publisherId: job.publisherId, environment: covered.environment,
+        originalTransactionId: covered.originalTransactionId))
   }
 
-  /// Keeps the present rules. If somebody is replacing the publisher's file when Apple answers, the publisher has not
-  /// given up its offers.
-  private func noteRules() { rules = publisher?.accessRules(for: job.customerId) ?? rules }
+  /// Whether a run before this one has finalized the synchronization and died before it acknowledged the job. Then the
+  /// job is off the queue.
+  private func wasFinalized() async -> Bool {
+    guard JobMessage.wasRedelivered(received.delivery), let done = try? await dependencies.ledger.find(job) else {
+      return false
+    }
+    await end(done, lastingRoute(), nil)
+    return true
+  }
 
   private func nowhereToAsk() -> PurchaseVerification.Finding {
     guard publisher != nil else {
@@ -129,13 +140,14 @@ final class JobRun {
       log.warning("the clock was set by Redis'", ["correctionSeconds": .double(Double(correction) / 1000)])
     }
     self.lease = lease
+    leaseEnd = start + dependencies.settings.leaseDuration
   }
 
   /// Handles an answer that is no lease: the job leaves the queue.
   private func leave(_ answer: LeaseAnswer) async {
     switch answer {
     case .taken: break
-    case .finalized(let synchronization): await tell(synchronization)
+    case .finalized: received.acknowledge()
     case .foreign: await dependencies.bury(received, "its synchronizationId has become another registration's")
     case .wait(let wait):
       dependencies.metrics.budgetWaits.count()
@@ -148,16 +160,20 @@ final class JobRun {
 
   /// Does the next step after a finding.
   private func follow(_ finding: PurchaseVerification.Finding) async {
-    // From here on the next write ends the lease. A renewal must not bring it back.
-    dependencies.leases.letGo(self)
-    switch nextStep(after: finding.outcome) {
-    case .conclude(let conclusion): await finalize(conclusion, lastingRoute(after: finding), reuse: reuse(of: finding))
-    case .retry(let next, let wait, let cause): await retry(next, wait, cause, route(after: finding))
+    switch NextStep.after(finding.outcome, attempt: attempt, policy: dependencies.policy) {
+    case .decide: await finalize(evidence(of: finding), lastingRoute(after: finding), fresh: fresh(finding))
+    case .conclude(let result): await finalize(.concluded(result), lastingRoute(after: finding))
+    case .retry(let next, let wait, let cause):
+      // The next write ends the lease. A renewal must not bring it back.
+      dependencies.leases.letGo(self)
+      await retry(next, wait, cause, route(after: finding))
     }
   }
 
-  private func nextStep(after outcome: AttemptOutcome) -> NextStep {
-    NextStep.after(outcome, attempt: attempt, policy: dependencies.policy, rules: rules, now: now)
+  @inline(never)
+  private func evidence(of finding: PurchaseVerification.Finding) -> Finalization.Finding {
+    guard let key = finding.purchase?.key else { return .concluded(.internalError) }
+    return .evidence(key, finding.evidence)
   }
 
   /// The place where Apple knows the transaction, for later jobs.
@@ -171,10 +187,14 @@ final class JobRun {
     finding.route?.text ?? lastingRoute()
   }
 
-  /// How long the next registrations of the transaction need no call to Apple.
-  private func reuse(of finding: PurchaseVerification.Finding) -> Duration {
-    guard finding.isFresh, case .verified(let purchase) = finding.outcome else { return .zero }
-    return Entitlement.reuse(of: purchase, atMost: dependencies.settings.answerReuse, now: now)
+  /// The purchase for the next registrations of the transaction, which need no call for a while.
+  @inline(never)
+  private func fresh(_ finding: PurchaseVerification.Finding) -> Concluded.Fresh? {
+    guard finding.isFresh, let purchase = finding.purchase else { return nil }
+    return Concluded.Fresh(
+      CoveredPurchase(
+        originalTransactionId: purchase.key.originalTransactionId, environment: purchase.key.environment),
+      for: Access.reuse(of: purchase, atMost: dependencies.settings.answerReuse, now: now))
   }
 
   private func retry(_ next: Int, _ wait: Duration, _ cause: RetryCause, _ route: String?) async {
@@ -182,87 +202,97 @@ final class JobRun {
     // The sweep must not overtake the job: it would begin again with the first attempt, beside this one.
     let latest = wait + JobDelay.tolerance(of: wait)
     await release(isRetrying: next > attempt, after: latest, isRun: next > attempt, route: route)
+    await keepInLedger(latest)
     if next > attempt {
       log.info("retrying", ["cause": .string(cause.rawValue), "delaySeconds": .double(wait.inSeconds)])
     }
     await delay(next, wait, cause)
   }
 
-  /// Finalizes the synchronization. The fencing number decides whether this run's finding takes effect.
-  func finalize(_ outcome: Outcome, _ route: String?, reuse: Duration = .zero) async {
-    switch await write(outcome, route, reuse) {
-    case .success(.finalized(let synchronization)):
-      note(synchronization.conclusion)
-      await tell(synchronization)
-    case .success(.stale):
-      noteStale("a later lease was given out")
-      // The later lease may belong to another synchronization. This one must still come to its end.
-      await delay(attempt, .seconds(1), .busy, hasRun: true)
-    case .failure(let refusal): await delay(attempt, refusal.wait, refusal.cause, hasRun: true)
+  /// Finalizes the synchronization: the ledger decides on the merged purchase.
+  ///
+  /// The lease keeps two runs from doing the same work. If it has ended by this process' own clock, another run may be
+  /// under way, and this finding is dropped. Correctness does not need that: a synchronization finalizes once.
+  func finalize(
+    _ finding: Finalization.Finding, _ route: String?, fresh: Concluded.Fresh? = nil
+  ) async {
+    guard ContinuousClock.now < leaseEnd else {
+      dependencies.leases.letGo(self)
+      log.warning("the result is stale", ["cause": .string("the lease has ended"), "fence": .int(lease.fence)])
+      dependencies.metrics.stale.count()
+      return await delay(attempt, .seconds(1), .busy, hasRun: true)
+    }
+    switch await commit(finding) {
+    case .success(let done):
+      note(done.synchronization.conclusion)
+      await end(done, route, fresh)
+    case .failure(let error):
+      dependencies.leases.letGo(self)
+      if error is CancellationError { return await handBack(route) }
+      // Without the release the next run would wait for the end of this lease.
+      await release(isRetrying: false, after: .seconds(5), route: route)
+      await delay(attempt, .seconds(5), .ledgerUnavailable, hasRun: true)
     }
   }
 
-  /// Writes an outcome. After a failure the worker does not know whether it took effect.
-  private func write(
-    _ outcome: Outcome, _ route: String?, _ reuse: Duration
-  ) async -> Result<FinalizeAnswer, StoreRefusal> {
+  /// Commits. If the ledger cannot take this finding, ends the synchronization without it.
+  private func commit(_ finding: Finalization.Finding) async -> Result<Finalized, any Error> {
     do {
-      let answer = try await dependencies.store.finalize(
-        job, lease, outcome, retention: dependencies.settings.statusRetention,
-        sweepAfter: dependencies.settings.sweepAfter, route: route, reuse: reuse)
-      return .success(answer)
+      return .success(try await dependencies.ledger.finalize(Finalization(job, finding, publisher: publisherThen)))
+    } catch let error as CancellationError {
+      return .failure(error)
     } catch {
-      log.warning("finalize failed", ["cause": .failure(error)])
-      return .failure(StoreRefusal(error))
+      log.error("the ledger refuses the finding", ["cause": .failure(error)])
+    }
+    do {
+      let without = Finalization(job, .concluded(.internalError), publisher: publisherThen)
+      return .success(try await dependencies.ledger.finalize(without))
+    } catch {
+      log.error("the ledger refuses the synchronization", ["cause": .failure(error)])
+      return .failure(error)
     }
   }
 
   private func note(_ conclusion: Conclusion?) {
-    if let conclusion, conclusion.version != lease.fence { return noteStale("another run has finalized") }
-    let result = conclusion?.outcome
+    let outcome = conclusion?.outcome
     log.info(
       "finalized",
       [
-        "result": .string(result?.result.rawValue ?? ""), "accessGranted": .bool(result?.accessGranted ?? false),
-        "version": .int(lease.fence),
+        "result": .string(outcome?.result.rawValue ?? ""), "accessGranted": .bool(outcome?.accessGranted ?? false),
+        "version": .int(conclusion?.version ?? 0),
       ])
-    dependencies.metrics.results.count(result?.result.rawValue ?? "")
+    dependencies.metrics.results.count(outcome?.result.rawValue ?? "")
   }
 
-  private func noteStale(_ cause: String) {
-    log.warning("the result is stale", ["cause": .string(cause), "fence": .int(lease.fence)])
-    dependencies.metrics.stale.count()
-  }
-
-  /// Publishes the event of a finalized synchronization, the same each time, and takes the job off the queue.
-  private func tell(_ synchronization: Synchronization) async {
-    let id = EventMessage.id(publisher: synchronization.publisherId, synchronization: synchronization.id)
-    guard let event = PurchaseEvent(of: synchronization, id: id) else {
-      log.error("a finalized synchronization has no conclusion")
-      return await dependencies.bury(received, "finalized without a conclusion")
+  /// Takes a finalized synchronization out of Redis and off the queue, and publishes its events.
+  private func end(_ done: Finalized, _ route: String?, _ fresh: Concluded.Fresh?) async {
+    dependencies.leases.letGo(self)
+    let faults = dependencies.faults
+    if job.transactionId == faults.crashAfterCommit { abort() }
+    if job.transactionId == faults.crashAfterPublish { return dependencies.outlet.publish(done.events) { abort() } }
+    dependencies.outlet.publish(done.events) { [dependencies, job] in
+      let age = max(0, dependencies.clock.now() - job.registeredAt)
+      dependencies.metrics.age.observe(Double(age) / 1000)
     }
-    await tell(event)
-  }
-
-  private func tell(_ event: PurchaseEvent) async {
     do {
-      try await dependencies.broker.publishSurely(EventMessage.message(event, exchange: dependencies.topology.events))
-      dependencies.recentEvents.add(event)
+      try await dependencies.store.conclude(Concluded(job: job, fence: lease.fence, route: route, fresh: fresh))
     } catch {
-      log.error("the event could not be published", ["cause": .failure(error)])
-      return await delay(attempt, .seconds(5), .brokerUnavailable)
-    }
-    dependencies.metrics.events.count()
-    dependencies.metrics.age.observe(seconds(since: job.registeredAt))
-    do {
-      try await dependencies.store.told(job)
-    } catch {
-      // The sweep will publish the same event again.
-      log.debug("told failed", ["cause": .failure(error)])
+      // The sweep will find the open entry, and its job the finalized synchronization.
+      log.debug("conclude failed", ["cause": .failure(error)])
     }
     // The acknowledgement comes last: for each one the broker sends the next job. So no more jobs are in flight than
     // the configuration allows.
     received.acknowledge()
+  }
+
+  /// Keeps a job that waits for long in the ledger too: Redis and the broker may each lose it meanwhile.
+  private func keepInLedger(_ wait: Duration) async {
+    guard wait > .seconds(30) else { return }
+    do {
+      try await dependencies.ledger.postpone(job, until: now + Int64(wait.wholeMilliseconds))
+    } catch {
+      log.warning("the ledger does not keep the waiting job", ["cause": .failure(error)])
+    }
   }
 
   // MARK: Ways off the queue
@@ -306,9 +336,9 @@ final class JobRun {
     }
   }
 
-  private func handBack(_ finding: PurchaseVerification.Finding) async {
+  private func handBack(_ route: String?) async {
     dependencies.leases.letGo(self)
-    await release(isRetrying: false, after: .zero, isRun: false, route: finding.route?.text)
+    await release(isRetrying: false, after: .zero, isRun: false, route: route)
     log.info("handed back")
     received.requeue()
   }

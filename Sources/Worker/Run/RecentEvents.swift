@@ -15,11 +15,11 @@ final class RecentEvents {
   /// delivery.
   static let most = 4096
 
-  private var events: [(confirmedAt: ContinuousClock.Instant, event: PurchaseEvent)] = []
+  private var events: [(confirmedAt: ContinuousClock.Instant, event: Event)] = []
   private var first = 0
 
   /// Notes an event that the broker has just confirmed.
-  func add(_ event: PurchaseEvent, at now: ContinuousClock.Instant = .now) {
+  func add(_ event: Event, at now: ContinuousClock.Instant = .now) {
     while first < events.count, events.count - first >= Self.most || events[first].confirmedAt < now - Self.kept {
       first += 1
     }
@@ -31,7 +31,7 @@ final class RecentEvents {
   }
 
   /// Takes the events that the broker may have lost together with a connection that has just ended.
-  func take(at now: ContinuousClock.Instant = .now) -> [PurchaseEvent] {
+  func take(at now: ContinuousClock.Instant = .now) -> [Event] {
     defer { (events, first) = ([], 0) }
     return events[first...].filter { $0.confirmedAt >= now - Self.kept }.map(\.event)
   }

@@ -18,23 +18,26 @@ extension PurchaseVerification {
   ///
   /// An object: its forty fields would take memory in every suspended function that passes them.
   final class Transaction {
-    let payload: TransactionPayload
+    let signed: Verified<TransactionPayload>
     let original: String
 
-    init(_ payload: TransactionPayload, _ original: String) { (self.payload, self.original) = (payload, original) }
+    init(_ signed: Verified<TransactionPayload>, _ original: String) {
+      (self.signed, self.original) = (signed, original)
+    }
   }
 
   func judge() throws(Obstacle) -> Judgement {
-    let transaction = try checked(
-      dependencies.verifier.transaction(answers.transaction ?? "", expecting: place.accepted))
+    let signed = try checked(
+      dependencies.verifier.signedTransaction(answers.transaction ?? "", expecting: place.accepted))
+    let transaction = signed.payload
     guard transaction.transactionId?.exact == transactionId.exact, let original = transaction.originalTransactionId
     else {
       throw reject("Apple answered about another transaction")
     }
     guard transaction.type == .autoRenewable, !isCurrent(transaction) else {
-      return .proven(try purchase(transaction))
+      return .proven(try purchase([try evidence(signed)]))
     }
-    return .doubtful(Transaction(transaction, original))
+    return .doubtful(Transaction(signed, original))
   }
 
   /// Whether a subscription's transaction proves access by itself.
@@ -63,45 +66,52 @@ extension PurchaseVerification {
   }
 
   /// The purchase by its latest transaction. After a renewal or an upgrade this is not the registered one.
+  ///
+  /// - Parameter registered: the registered transaction, if Apple has told it too.
   func latest(
-    _ entry: SubscriptionStatusesResponse.LastTransaction, of original: String
+    _ entry: SubscriptionStatusesResponse.LastTransaction, of original: String, beside registered: Transaction? = nil
   ) throws(Obstacle) -> Finding? {
     guard let signed = entry.signedTransactionInfo else { return nil }
-    let latest = try checked(dependencies.verifier.transaction(signed, expecting: place.accepted))
-    guard latest.originalTransactionId?.exact == original.exact else {
+    let latest = try checked(dependencies.verifier.signedTransaction(signed, expecting: place.accepted))
+    guard latest.payload.originalTransactionId?.exact == original.exact else {
       throw reject("the latest transaction belongs to another purchase")
     }
-    var grace: Int64?
-    if let signed = entry.signedRenewalInfo {
-      grace = try checked(dependencies.verifier.renewalInfo(signed, belongingTo: latest)).gracePeriodExpiresDate
+    var evidence = [try evidence(latest)]
+    if let registered, registered.signed.payload.transactionId?.exact != latest.payload.transactionId?.exact {
+      evidence.append(try self.evidence(registered.signed))
     }
-    return try purchase(latest, grace: grace, isReportedRevoked: entry.status == .revoked)
+    if let signed = entry.signedRenewalInfo {
+      let renewal = try checked(dependencies.verifier.signedRenewalInfo(signed, belongingTo: latest.payload))
+      do throws(EvidenceDefect) {
+        evidence.append(try Evidence(renewal, status: entry.status, source: .serverAPI))
+      } catch {
+        throw reject(error.description)
+      }
+    } else if entry.status == .revoked {
+      // The status is not signed, and has its date from the renewal information.
+      throw tryLater()
+    }
+    return try purchase(evidence)
   }
 
-  /// The purchase that a verified transaction describes.
-  func purchase(
-    _ transaction: TransactionPayload, grace: Int64? = nil, isReportedRevoked: Bool = false
-  ) throws(Obstacle) -> Finding {
-    guard let original = transaction.originalTransactionId, let product = transaction.productId,
-      let environment = transaction.environment, let date = transaction.purchaseDate
-    else { throw reject("the transaction lacks a field that decides") }
-    let kind: VerifiedPurchase.Kind
-    switch transaction.type {
-    case .some(.autoRenewable): kind = .autoRenewable
-    case .some(.nonRenewing): kind = .nonRenewing
-    case .some(.nonConsumable): kind = .nonConsumable
-    case .some(.consumable): kind = .consumable
-    // The effect of an unknown type of product is unknown, so it gives no access.
-    default: throw reject("the product's type is unknown")
+  /// A transaction as evidence. The effect of an unknown type of product is unknown, so it is none.
+  func evidence(_ signed: Verified<TransactionPayload>) throws(Obstacle) -> Evidence {
+    do throws(EvidenceDefect) {
+      return try Evidence(signed, source: .serverAPI)
+    } catch {
+      throw reject(error.description)
     }
-    let purchase = VerifiedPurchase(
-      kind: kind, originalTransactionId: original, productId: product, environment: environment.rawValue,
-      purchaseDate: date, expiresDate: transaction.expiresDate, gracePeriodExpiresDate: grace,
-      revocationDate: transaction.revocationDate, isReportedRevoked: isReportedRevoked)
-    let only = kind == .autoRenewable ? nil : AppStoreEndpoint.transactionInfo.rawValue
+  }
+
+  /// The purchase that verified evidence describes. The first piece names it.
+  func purchase(_ evidence: [Evidence]) throws(Obstacle) -> Finding {
+    guard let key = evidence.first?.key(of: publisherId), let purchase = Purchase(key, folding: evidence) else {
+      throw reject("Apple's answer describes no purchase")
+    }
+    let only = purchase.deciding.kind == .autoRenewable ? nil : AppStoreEndpoint.transactionInfo.rawValue
     return Finding(
-      outcome: .verified(purchase), route: Route(place: place.call.name, endpoint: only),
-      isFresh: answers.earlierStatusesAt == nil)
+      outcome: .verified, evidence: evidence, purchase: purchase,
+      route: Route(place: place.call.name, endpoint: only), isFresh: answers.earlierStatusesAt == nil)
   }
 
   private func checked<Payload>(_ verdict: Verdict<Payload>) throws(Obstacle) -> Payload {

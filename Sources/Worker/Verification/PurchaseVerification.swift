@@ -13,6 +13,7 @@ import Store
 @LoopActor
 final class PurchaseVerification {
   let dependencies: Dependencies
+  let publisherId: Int64
   let transactionId: String
   let log: Log
   /// The place that the verification asks now.
@@ -29,12 +30,20 @@ final class PurchaseVerification {
   /// The outcome of an attempt, and the place where Apple knew the transaction.
   final class Finding: Sendable {
     let outcome: AttemptOutcome
+    /// What Apple has signed about the purchase; empty unless the outcome is `verified`.
+    let evidence: [Evidence]
+    /// The fold of this evidence alone.
+    let purchase: Purchase?
     let route: Route?
     /// Whether this run got the statuses behind the outcome, if any. Then the outcome covers other registrations, too.
     let isFresh: Bool
 
-    init(outcome: AttemptOutcome, route: Route? = nil, isFresh: Bool = true) {
-      (self.outcome, self.route, self.isFresh) = (outcome, route, isFresh)
+    init(
+      outcome: AttemptOutcome, evidence: [Evidence] = [], purchase: Purchase? = nil, route: Route? = nil,
+      isFresh: Bool = true
+    ) {
+      (self.outcome, self.evidence, self.purchase) = (outcome, evidence, purchase)
+      (self.route, self.isFresh) = (route, isFresh)
     }
   }
 
@@ -63,6 +72,7 @@ final class PurchaseVerification {
       } ?? KeptAnswers(of: job.synchronizationId, attempt: attempt)
     (place, original, self.answers) = (first, route?.original, answers)
     self.places = places.filter { $0 !== first && !answers.hasPassed($0.call.name) }[...]
+    publisherId = job.publisherId
     transactionId = job.transactionId
     self.grant = grant
     self.dependencies = dependencies
@@ -211,17 +221,17 @@ final class PurchaseVerification {
     _ transaction: Transaction, _ statuses: KeptAnswers.Statuses
   ) throws(Obstacle) -> Finding? {
     if let entry = statuses.first(where: { $0.originalTransactionId?.exact == transaction.original.exact }),
-      let latest = try latest(entry, of: transaction.original)
+      let latest = try latest(entry, of: transaction.original, beside: transaction)
     {
       return hasEndedSince(latest) ? nil : latest
     }
     // The transaction does not show the purchases after an upgrade.
-    return transaction.payload.isUpgraded == true ? nil : try purchase(transaction.payload)
+    return transaction.signed.payload.isUpgraded == true ? nil : try purchase([try evidence(transaction.signed)])
   }
 
   /// Whether a subscription has ended since an earlier run got its statuses, so that Apple may have renewed it.
   private func hasEndedSince(_ finding: Finding) -> Bool {
-    guard let then = answers.earlierStatusesAt, case .verified(let purchase) = finding.outcome else { return false }
-    return Entitlement.hasEnded(purchase, since: then, now: dependencies.now())
+    guard let then = answers.earlierStatusesAt, let purchase = finding.purchase else { return false }
+    return purchase.hasEnded(since: then, now: dependencies.now())
   }
 }

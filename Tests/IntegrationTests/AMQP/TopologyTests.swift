@@ -25,7 +25,7 @@ struct TopologyTests {
     try await channel.consume(topology.jobs, tag: "c") { received.put($0) }
 
     let job = Job(
-      synchronizationId: "s", publisherId: 1, customerId: 2, transactionId: "3", registeredAt: 4, traceparent: nil)
+      synchronizationId: "s", publisherId: 1, customerId: "2", transactionId: "3", registeredAt: 4, traceparent: nil)
     var round = 0
     for _ in 0..<4 {
       for tier in topology.delays {

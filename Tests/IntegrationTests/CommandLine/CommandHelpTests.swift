@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 @LoopActor
 struct CommandHelpTests {
-  @Test(arguments: ["gateway", "worker", "notifier", "simulator", "check-config", "verify"])
+  @Test(arguments: ["gateway", "worker", "notifier", "simulator", "check-config", "verify", "migrate"])
   func explainsItself(command: String) async throws {
     for arguments in [["--help"], ["--config", "/nowhere", "-h"]] {
       let output = FileManager.default.temporaryDirectory.appending(path: "countersign-help-\(UUID().uuidString)")

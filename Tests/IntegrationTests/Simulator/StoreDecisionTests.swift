@@ -38,6 +38,29 @@ struct StoreDecisionTests {
     #expect((0...3).map { StoreDecision(question("1341", earlierCalls: $0)).isCutOff } == [true, true, false, false])
   }
 
+  @Test func refundsAndRenewals() throws {
+    struct NoPurchase: Error {}
+    func purchase(_ weather: Simulator.Weather) throws -> StorePurchase {
+      var decision = StoreDecision(question("1001"))
+      #expect(decision.isUsual)
+      decision.suffer(weather, .subscriptions, now: now)
+      // A kept answer would show the purchase as it was.
+      #expect(!decision.isUsual)
+      guard case .purchase(let purchase, .genuine) = decision.answer else { throw NoPurchase() }
+      let subscription = try #require(purchase.subscription)
+      #expect(purchase.asked == subscription.latest && purchase.history == [subscription.latest])
+      return purchase
+    }
+    let usual = StorePurchase(question("1001"))
+    let refunded = try purchase(.refunded)
+    #expect(refunded.asked.revocationDate == now && refunded.subscription?.status == .revoked)
+    #expect(refunded.subscription?.renewal.autoRenewStatus == 0)
+    let renewed = try purchase(.renewed(days: 30))
+    #expect(renewed.asked.expiresDate == usual.asked.expiresDate.map { $0 + 30 * day })
+    #expect(renewed.subscription?.renewal.renewalDate == renewed.asked.expiresDate)
+    #expect(renewed.subscription?.status == .active)
+  }
+
   @Test func environmentsChooseTheAnswer() {
     #expect(StoreDecision(question("1211")).answer == .failure(.transactionIdNotFound))
     #expect(StoreDecision(question("1221")).answer == .unauthorized)

@@ -21,6 +21,7 @@ struct VerdictTests {
       History.Registration(id: "c", transaction: "100", sentAt: 1, answeredAt: 2, answer: .conflict))
     history.faults = ["something"]
     history.statusReads = 1
+    history.ledgerReads = 1
     return history
   }
 
@@ -48,6 +49,12 @@ struct VerdictTests {
     #expect(verdict.longestDelay == 290)
     // At least once: the same event again does no harm.
     #expect(self.verdict { $0.events.append(self.event("a", version: 1)) }.holds)
+    // A synchronization without news about its purchase has the version of the one before it.
+    let same = self.verdict {
+      $0.events[1] = self.event("b", at: 2300, version: 1)
+      $0.statuses["b"] = History.Status(isFinalized: true, version: 1, result: "PURCHASE_SYNCHRONIZED", offer: "S1")
+    }
+    #expect(same.holds)
   }
 
   @Test func nothingToJudge() {
@@ -75,8 +82,13 @@ struct VerdictTests {
     #expect(!verdict { $0.events.append(self.event("a", version: 7)) }.duplicated.isEmpty)
     #expect(!verdict { $0.events.append(self.event("a", version: 1, result: "PURCHASE_REVOKED")) }.holds)
     #expect(!verdict { $0.webhooks.append(self.event("a", version: 0, event: "other")) }.duplicated.isEmpty)
-    #expect(!verdict { $0.events[1] = self.event("b", version: 1) }.duplicated.isEmpty)
+    #expect(!verdict { $0.events[1] = self.event("b", version: 1) }.holds)
     #expect(!verdict { $0.events[1] = self.event("b", version: 2, event: "e-a") }.duplicated.isEmpty)
+    let otherBytes: (inout History) -> Void = {
+      $0.events.append(self.event("a", version: 1))
+      $0.events[2].body = [1]
+    }
+    #expect(!verdict(Verdict.Expectations(), otherBytes).duplicated.isEmpty)
     let once = Verdict.Expectations(isGraceful: true)
     #expect(!verdict(once) { $0.events.append(self.event("a", version: 1)) }.holds)
     #expect(!verdict(once) { $0.webhooks.append(self.event("a", version: 0)) }.holds)
@@ -104,24 +116,9 @@ struct VerdictTests {
     #expect(!verdict { $0.statuses["a"] = History.Status(isFinalized: true, version: 9, result: "") }.holds)
     let other = History.Status(isFinalized: true, version: 1, result: "PURCHASE_REVOKED")
     #expect(!verdict { $0.statuses["a"] = other }.duplicated.isEmpty)
-    let forgetful = Verdict.Expectations(forgetsStatuses: true)
-    let forgotten = verdict(forgetful) {
-      $0.statuses["a"] = nil
-      $0.wipedAt = 1300
-    }
-    #expect(forgotten.holds && forgotten.finalized == 2)
-    // A synchronization finalized after the last wipe has a status.
-    #expect(
-      !verdict(forgetful) {
-        $0.statuses["b"] = nil
-        $0.wipedAt = 1300
-      }.holds)
-    let lost = verdict(forgetful) {
-      $0.statuses["a"] = nil
-      $0.wipedAt = 1300
-      $0.events.removeFirst()
-    }
-    #expect(lost.lost == ["a"] && lost.finalized == 1)
+    // Redis has no finalized status to forget.
+    let forgotten = verdict(Verdict.Expectations(forgetsClaims: true)) { $0.statuses["a"] = nil }
+    #expect(!forgotten.holds && forgotten.finalized == 1)
   }
 
   @Test func outOfOrder() {
@@ -131,13 +128,32 @@ struct VerdictTests {
     }
     #expect(!verdict(Verdict.Expectations(), swapped).holds)
     // Without claims, only a client that has seen an event may rely on the order.
-    let forgetful = Verdict.Expectations(forgetsStatuses: true)
+    let forgetful = Verdict.Expectations(forgetsClaims: true)
     #expect(verdict(forgetful, swapped).holds)
     #expect(
       !verdict(forgetful) {
         $0.events[0] = self.event("a", at: 1999, version: 2)
         $0.events[1] = self.event("b", version: 1)
         ($0.statuses["a"], $0.statuses["b"]) = ($0.statuses["b"], $0.statuses["a"])
+      }.holds)
+    // No claim separates two transactions of one purchase.
+    let others: (inout History) -> Void = {
+      swapped(&$0)
+      for (number, transaction) in ["1057", "10597"].enumerated() {
+        let old = $0.registrations[number]
+        $0.registrations[number] = History.Registration(
+          id: old.id, transaction: transaction, customer: 7, sentAt: old.sentAt, answeredAt: old.answeredAt,
+          answer: .accepted)
+        $0.events[number].offer = "S2"
+        $0.statuses[old.id]!.offer = "S2"
+      }
+    }
+    #expect(verdict(Verdict.Expectations(), others).holds)
+    #expect(
+      !verdict {
+        others(&$0)
+        $0.events[0] = self.event("a", at: 1999, version: 2)
+        $0.events[0].offer = "S2"
       }.holds)
   }
 
@@ -181,11 +197,15 @@ struct VerdictTests {
     let tight = Verdict.Expectations(needsBudgetWait: true)
     #expect(!verdict(tight).holds)
     #expect(verdict(tight) { $0.budgetWaits = 1 }.holds)
+    #expect(
+      verdict(Verdict.Expectations(leastDelay: 290)).holds && !verdict(Verdict.Expectations(leastDelay: 291)).holds)
   }
 
   @Test func unseen() {
     // An unread number is not a zero.
     #expect(!verdict { $0.statusReads = 0 }.holds)
+    #expect(!verdict { $0.ledgerReads = 0 }.holds)
+    #expect(!verdict { $0.ledgerDifferences = ["a purchase without evidence"] }.holds)
     #expect(!verdict { $0.unreadMetrics = ["worker-1"] }.holds)
     #expect(!verdict { $0.lingeringClaims = ["100"] }.holds)
   }
@@ -230,9 +250,23 @@ struct VerdictTests {
     }
     #expect(!verdict(Verdict.Expectations(), another).holds)
     #expect(verdict(Verdict.Expectations(), refused).holds)
-    // Redis has forgotten the owners with everything else.
-    let forgetful = Verdict.Expectations(forgetsStatuses: true)
-    #expect(verdict(forgetful, another).holds && verdict(forgetful, refused).holds)
+    // Redis has no owners to forget.
+    let forgetful = Verdict.Expectations(forgetsClaims: true)
+    #expect(!verdict(forgetful, another).holds && verdict(forgetful, refused).holds)
+    // Somebody owns a purchase that belongs to another customer.
+    let nobody: (inout History) -> Void = {
+      for number in 0..<2 {
+        let old = $0.registrations[number]
+        $0.registrations[number] = History.Registration(
+          id: old.id, transaction: number == 0 ? "1057" : "10597", customer: old.customer + number,
+          sentAt: old.sentAt, answeredAt: old.answeredAt, answer: .accepted)
+        let result = "PURCHASE_OWNED_BY_ANOTHER_CUSTOMER"
+        $0.events[number] = self.event(old.id, at: 2300, version: 2, result: result)
+        $0.webhooks[number] = self.event(old.id, version: 0, result: result)
+        $0.statuses[old.id] = History.Status(isFinalized: true, version: 2, result: result)
+      }
+    }
+    #expect(!verdict(Verdict.Expectations(), nobody).holds)
   }
 
   @Test func answers() {

@@ -31,9 +31,11 @@ final class ConfigurationFolder {
   }
 
   /// Returns the mistakes in the settings, each as `source: key: problem` without the folder.
-  func mistakes(_ text: String, _ environment: [String: String] = [:]) throws -> [String] {
+  func mistakes(_ text: String, _ environment: [String: String] = [:], for users: Set<SettingsUser> = []) throws
+    -> [String]
+  {
     try write(text, to: "countersign.json")
-    return mistakes { _ = try self.loader(environment).settings() }
+    return mistakes { _ = try self.loader(environment).settings(for: users) }
   }
 
   func publishers() throws -> Publishers { try loader().publishers(in: path + "/publishers") }

@@ -21,13 +21,17 @@ struct ConfigurationReferenceTests {
   @Test func keysOfSomeCases() {
     let (settings, publisher) = ConfigurationLoader.reference()
     let keys = settings.map(\.key)
-    for key in ["rabbitmq.passwordFile", "redis.passwordFile", "appStore.caFile", "notifier.caFile", "simulator.apps"] {
+    for key in [
+      "rabbitmq.passwordFile", "redis.passwordFile", "ledger.passwordFile", "appStore.caFile", "notifier.caFile",
+      "simulator.apps",
+    ] {
       #expect(keys.contains(key))
     }
     #expect(
       publisher[""]?.map(\.key) == [
         "publisherId", "customers", "tokenHashes", "customerTokens.algorithm", "customerTokens.customerClaim",
-        "customerTokens.secretFile", "customerTokens.publicKeyFile", "sandboxAccess",
+        "customerTokens.secretFile", "customerTokens.publicKeyFile", "sandboxAccess", "ownership.proof",
+        "ownership.tokenNamespace", "ownership.restore", "migrating",
       ])
     #expect(
       publisher["apps"]?.map(\.key).sorted()

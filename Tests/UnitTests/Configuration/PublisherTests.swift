@@ -42,6 +42,8 @@ struct PublisherTests {
     #expect(publisher.apps.isEmpty)
     #expect(publisher.webhooks.isEmpty)
     #expect(publisher.sandboxAccess == .nobody)
+    #expect(publisher.ownership == OwnershipPolicy(proof: .none, restore: .refuse))
+    #expect(!publisher.isMigrating)
   }
 
   @Test func everything() throws {
@@ -83,15 +85,43 @@ struct PublisherTests {
   @Test func sandboxAccess() throws {
     #expect(try publisher(#""sandboxAccess": "nobody""#).sandboxAccess == .nobody)
     #expect(try publisher(#""sandboxAccess": "everybody""#).sandboxAccess == .everybody)
-    #expect(try publisher(#""sandboxAccess": []"#).sandboxAccess == .customers([Int64]()))
-    let listed = try publisher(#""sandboxAccess": [7, 9223372036854775807]"#).sandboxAccess
-    #expect(listed == .customers([7, .max]))
-    for wrong in ["\"some\"", "[0]", "[-1]", "[1.5]", "[\"7\"]", "[7, null]", "7", "true", "{}"] {
+    #expect(try publisher(#""sandboxAccess": []"#).sandboxAccess == .customers([String]()))
+    let listed = try publisher(#""sandboxAccess": [7, 9223372036854775807, "7", "review-1"]"#).sandboxAccess
+    #expect(listed == .customers(["7", "9223372036854775807", "review-1"]))
+    for wrong in ["\"some\"", "[0]", "[-1]", "[1.5]", "[\"\"]", "[7, null]", "7", "true", "{}"] {
       let mistakes = try mistakes("\"sandboxAccess\": \(wrong)")
       #expect(mistakes.count == 1, "\(wrong)")
       #expect(mistakes.first?.contains("sandboxAccess") == true)
       #expect(mistakes.first?.contains("expected nobody, everybody or a list of customers") == true)
     }
+  }
+
+  @Test func ownership() throws {
+    func policy(_ members: String) throws -> OwnershipPolicy { try publisher(#""ownership": {\#(members)}"#).ownership }
+    #expect(try policy(#""proof": "none", "restore": "refuse""#) == OwnershipPolicy())
+    #expect(
+      try policy(#""proof": "signedTransaction", "restore": "transfer""#)
+        == OwnershipPolicy(proof: .signedTransaction, restore: .transfer))
+    #expect(
+      try policy(#""proof": "appAccountToken", "restore": "transferIfInactive""#)
+        == OwnershipPolicy(proof: .appAccountToken(derivation: nil), restore: .transferIfInactive))
+    let namespace = "6BA7B810-9DAD-11D1-80B4-00C04FD430C8"
+    let derived = try policy(#""proof": "appAccountToken", "tokenNamespace": "\#(namespace)""#).proof
+    let bytes = try #require(Hex.decode("6ba7b8109dad11d180b400c04fd430c8"))
+    #expect(derived == .appAccountToken(derivation: .uuidV5(namespace: bytes)))
+    #expect(try publisher(#""migrating": true"#).isMigrating)
+  }
+
+  @Test(arguments: [
+    ("ownership.proof", #""ownership": {"proof": "token"}"#),
+    ("ownership.restore", #""ownership": {"restore": "yes"}"#),
+    ("ownership.tokenNamespace", #""ownership": {"tokenNamespace": "example.com"}"#),
+    ("ownership.tokenNamespace", #""ownership": {"tokenNamespace": 7}"#), ("migrating", #""migrating": "true""#),
+  ])
+  func wrongOwnership(key: String, members: String) throws {
+    let mistakes = try mistakes(members)
+    #expect(mistakes.count == 1)
+    #expect(mistakes.first?.hasPrefix("publishers/a.json: \(key): ") == true)
   }
 
   @Test func publicKeys() throws {
@@ -138,7 +168,8 @@ struct PublisherTests {
   func otherTopics(topics: String) throws {
     try folder.write("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3", to: "publishers/webhook.secret")
     let webhook = #"{"id": "w", "url": "https://h/x", "secretFile": "webhook.secret", "topics": \#(topics)}"#
-    let expected = "expected a list of inappPurchaseSyncResult, webhookEndpointDisabled, none of them twice"
+    let expected =
+      "expected a list of inappPurchaseSyncResult, entitlementsChanged, webhookEndpointDisabled, none of them twice"
     #expect(
       try mistakes(#""webhooks": [\#(webhook)]"#) == ["publishers/a.json: webhooks[0]: topics: \(expected)"])
   }

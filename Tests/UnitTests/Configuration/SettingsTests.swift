@@ -189,11 +189,11 @@ struct SettingsTests {
 
   // MARK: Files
 
-  private func fileMistakes(_ text: String, _ users: Set<FileUser>, _ environment: [String: String] = [:]) throws
+  private func fileMistakes(_ text: String, _ users: Set<SettingsUser>, _ environment: [String: String] = [:]) throws
     -> [String]
   {
-    try folder.write(text, to: "countersign.json")
-    return folder.mistakes { _ = try folder.loader(environment).settings(filesOf: users) }
+    let ledger = ["COUNTERSIGN_LEDGER_URL": "postgresql://u@h/d"]
+    return try folder.mistakes(text, ledger.merging(environment) { $1 }, for: users)
   }
 
   @Test func filesThatRolesNeed() throws {
@@ -205,7 +205,7 @@ struct SettingsTests {
     func text(_ roots: String, _ apple: String, _ endpoints: String) -> String {
       #"{"appStore": {"rootFiles": \#(roots), "caFile": "\#(apple)"}, "notifier": {"caFile": "\#(endpoints)"}}"#
     }
-    let all = Set(FileUser.allCases)
+    let all = Set(SettingsUser.allCases)
     #expect(try fileMistakes(text(#"["good.pem", "good.der"]"#, "good.pem", "good.pem"), all) == [])
     let missing = text(#"["good.pem", "nope.der"]"#, "nope.pem", "nowhere/nope.pem")
     #expect(

@@ -38,14 +38,16 @@ struct MetricsReferenceTests {
     return metrics
   }
 
+  private static let ledger = #"{"ledger": {"url": "postgresql://countersign@localhost/countersign"}}"#
+
   /// The metrics of a role that is created but not started, each as `name type`.
   private func registered(by section: String) throws -> Set<String> {
-    let context = RoleContext(role: section, settings: try folder.settings(), publishers: Publishers([]))
+    let context = RoleContext(role: section, settings: try folder.settings(Self.ledger), publishers: Publishers([]))
     let role: any Role =
       switch section {
-      case "Gateway": Gateway(context)
+      case "Gateway": try Gateway(context)
       case "Worker": try Worker(context)
-      default: Notifier(context)
+      default: try Notifier(context)
       }
     return withExtendedLifetime(role) {
       let lines = context.metrics.text().split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }

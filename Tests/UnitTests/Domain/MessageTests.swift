@@ -5,17 +5,20 @@ import Testing
 /// The text of a claim in Redis.
 struct ClaimTests {
   @Test(arguments: ["a", "", "|", "a|b||c", "7|8", "é|ü"]) func roundTrip(id: String) {
-    for customer in [1, 42, Int64.max, -1] {
+    for customer in ["1", "42", "|", "a|b", "1|2|3", "é", "v2", String(repeating: "x", count: 256)] {
       let claim = Claim(synchronizationId: id, customerId: customer)
       #expect(Claim(encoded: claim.encoded) == claim)
     }
   }
 
   @Test func encoded() {
-    #expect(Claim(synchronizationId: "a|b", customerId: 42).encoded == "42|a|b")
+    #expect(Claim(synchronizationId: "a|b", customerId: "42").encoded == "2|42|a|b")
+    #expect(Claim(synchronizationId: "b", customerId: "é|").encoded == "3|é||b")
   }
 
-  @Test(arguments: ["", "42", "|a", "x|a", " 42|a", "4 2|a", "9223372036854775808|a"])
+  @Test(arguments: [
+    "", "42", "|a", "x|a", " 2|42|a", "2|42", "2|421|a", "1|42|a", "3|42|", "9223372036854775808|a", "1|é|a",
+  ])
   func malformed(text: String) {
     #expect(Claim(encoded: text) == nil)
   }
@@ -25,7 +28,8 @@ struct ClaimTests {
 struct JobTests {
   private func job(id: String = "sync-1", transaction: String = "2000000000000001") -> Job {
     Job(
-      synchronizationId: id, publisherId: 7, customerId: 42, transactionId: transaction, registeredAt: 1_700_000_000_000
+      synchronizationId: id, publisherId: 7, customerId: "42", transactionId: transaction,
+      registeredAt: 1_700_000_000_000
     )
   }
 
@@ -48,6 +52,11 @@ struct JobTests {
     #expect(job(id: String(repeating: "é", count: 129)).defect == "synchronizationId is not 1 to 256 bytes")
   }
 
+  @Test(arguments: ["", "a\u{1F}b", String(repeating: "é", count: 129)]) func badCustomerId(id: String) {
+    let job = Job(synchronizationId: "a", publisherId: 7, customerId: id, transactionId: "1", registeredAt: 0)
+    #expect(job.defect == "customerId is not 1 to 256 bytes")
+  }
+
   private func body(format: Int64) -> [UInt8] {
     let text = String(decoding: job().encoded, as: UTF8.self)
     return Array(text.replacing(#""format":1"#, with: #""format":\#(format)"#).utf8)
@@ -66,7 +75,8 @@ struct JobTests {
 
   @Test func jsonRoundTrip() throws {
     let full = Job(
-      synchronizationId: "a|\"\\/\u{1}é", publisherId: .max, customerId: 1, transactionId: "1", ipAddress: "192.0.2.1",
+      synchronizationId: "a|\"\\/\u{1}é", publisherId: .max, customerId: "1", transactionId: "1",
+      ipAddress: "192.0.2.1",
       registeredAt: 0, traceparent: "00-x")
     for job in [full, job()] {
       #expect(try Job(JSONText(job.encoded)) == job)
@@ -78,7 +88,7 @@ struct JobTests {
   @Test func wireForm() throws {
     let text = String(decoding: job().encoded, as: UTF8.self)
     #expect(
-      text == #"{"customerId":42,"format":1,"publisherId":7,"registeredAt":1700000000000,"#
+      text == #"{"customerId":"42","format":1,"publisherId":7,"registeredAt":1700000000000,"#
         + #""synchronizationId":"sync-1","transactionId":"2000000000000001"}"#)
   }
 }
@@ -87,7 +97,7 @@ struct JobTests {
 struct PurchaseEventTests {
   private func finalized(_ outcome: Outcome, traceparent: String? = nil) -> Synchronization {
     Synchronization(
-      id: "sync/1", publisherId: 7, customerId: 42, transactionId: "100", status: .finalized,
+      id: "sync/1", publisherId: 7, customerId: "42", transactionId: "100", status: .finalized,
       conclusion: Conclusion(outcome: outcome, version: 3, finalizedAt: 1_700_000_000_000, traceparent: traceparent))
   }
 
@@ -97,13 +107,15 @@ struct PurchaseEventTests {
         .purchaseSynchronized, accessGranted: true, offerId: "S1_US", originalTransactionId: "99",
         environment: "Sandbox"),
       traceparent: "00-trace")
-    let event = try #require(PurchaseEvent(of: synchronization, id: "evt_1"))
+    let event = try #require(Event(of: synchronization))
     #expect(
       String(decoding: event.body, as: UTF8.self)
-        == #"{"broadcasterId":7,"data":{"accessGranted":true,"cleengCustomerId":42,"environment":"Sandbox","#
+        == #"{"broadcasterId":7,"data":{"accessGranted":true,"cleengCustomerId":42,"customerId":"42","environment":"Sandbox","#
         + #""offerId":"S1_US","originalTransactionId":"99","result":"PURCHASE_SYNCHRONIZED","synchronizationId":"sync/1","#
         + #""transactionId":"100"},"topic":"inappPurchaseSyncResult"}"#)
-    #expect(event.id == "evt_1")
+    #expect(event.id == "evt_5f5a3fa1e79145e3ab7fa66b48d202ca")
+    #expect(event.topic == "inappPurchaseSyncResult")
+    #expect(event.customerId == "42")
     #expect(event.publisherId == 7)
     #expect(event.version == 3)
     #expect(event.time == 1_700_000_000_000)
@@ -111,22 +123,65 @@ struct PurchaseEventTests {
   }
 
   @Test func absentFieldsAreAbsent() throws {
-    let event = try #require(PurchaseEvent(of: finalized(Outcome(.internalError)), id: "evt_1"))
+    let event = try #require(Event(of: finalized(Outcome(.internalError))))
     #expect(
       String(decoding: event.body, as: UTF8.self)
-        == #"{"broadcasterId":7,"data":{"accessGranted":false,"cleengCustomerId":42,"result":"INTERNAL_ERROR","#
+        == #"{"broadcasterId":7,"data":{"accessGranted":false,"cleengCustomerId":42,"customerId":"42","result":"INTERNAL_ERROR","#
         + #""synchronizationId":"sync/1","transactionId":"100"},"topic":"inappPurchaseSyncResult"}"#)
     #expect(event.traceparent == nil)
   }
 
+  @Test func `an id that is no number has no cleengCustomerId`() throws {
+    let synchronization = Synchronization(
+      id: "s", publisherId: 7, customerId: "user \"1\"", transactionId: "100", status: .finalized,
+      conclusion: Conclusion(outcome: Outcome(.internalError), version: 3, finalizedAt: 1))
+    let event = try #require(Event(of: synchronization))
+    #expect(
+      String(decoding: event.body, as: UTF8.self)
+        == #"{"broadcasterId":7,"data":{"accessGranted":false,"customerId":"user \"1\"","result":"INTERNAL_ERROR","#
+        + #""synchronizationId":"s","transactionId":"100"},"topic":"inappPurchaseSyncResult"}"#)
+  }
+
+  @Test func `the id is a hash of the synchronization's whole key`() {
+    func id(_ publisher: Int64, _ synchronization: String, _ transaction: String, _ customer: String) -> String {
+      Event.id(
+        of: Job(
+          synchronizationId: synchronization, publisherId: publisher, customerId: customer, transactionId: transaction,
+          registeredAt: 1))
+    }
+    let ids = [
+      id(7, "a", "1", "2"), id(8, "a", "1", "2"), id(7, "b", "1", "2"), id(7, "a", "12", ""), id(7, "a", "1", "3"),
+    ]
+    #expect(Set(ids).count == ids.count)
+    for id in ids {
+      #expect(id.utf8.count == 36)
+      #expect(!id.contains("."))
+    }
+  }
+
+  @Test func `a consumable's event says what to credit, and whether to credit it now`() throws {
+    let event = try #require(
+      Event(
+        of: finalized(
+          Outcome(
+            .purchaseSynchronized, accessGranted: true, originalTransactionId: "100",
+            consumable: ConsumableGrant(productId: "coins", quantity: 2, isFirstGrant: true)))))
+    #expect(
+      String(decoding: event.body, as: UTF8.self)
+        == #"{"broadcasterId":7,"data":{"accessGranted":true,"cleengCustomerId":42,"customerId":"42","firstGrant":true,"#
+        + #""originalTransactionId":"100","productId":"coins","quantity":2,"result":"PURCHASE_SYNCHRONIZED","#
+        + #""synchronizationId":"sync/1","transactionId":"100","type":"Consumable"},"topic":"inappPurchaseSyncResult"}"#
+    )
+  }
+
   @Test func sameSynchronizationMakesTheSameEvent() throws {
     let synchronization = finalized(Outcome(.purchaseRevoked, originalTransactionId: "99"))
-    let first = try #require(PurchaseEvent(of: synchronization, id: "evt_1"))
-    for _ in 1...20 { #expect(PurchaseEvent(of: synchronization, id: "evt_1") == first) }
+    let first = try #require(Event(of: synchronization))
+    for _ in 1...20 { #expect(Event(of: synchronization) == first) }
   }
 
   @Test func noEventBeforeTheEnd() {
-    let open = Synchronization(id: "a", publisherId: 1, customerId: 1, transactionId: "1", status: .retrying)
-    #expect(PurchaseEvent(of: open, id: "evt_1") == nil)
+    let open = Synchronization(id: "a", publisherId: 1, customerId: "1", transactionId: "1", status: .retrying)
+    #expect(Event(of: open) == nil)
   }
 }

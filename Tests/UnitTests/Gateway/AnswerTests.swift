@@ -1,4 +1,5 @@
 import Domain
+import Formats
 import HTTPServer
 import Redis
 import Testing
@@ -56,7 +57,7 @@ struct ProblemTests {
   @Test func documentedCodes() {
     let problems: [(Problem, Int, String)] = [
       (.invalidBody(""), 400, "REQ0001"), (.invalidPath(""), 400, "REQ0003"), (.invalidHeaders(""), 400, "REQ0004"),
-      (.notFound(""), 404, "REQ0100"), (.unknownCustomer(1), 422, "SK2C0100"), (.notActivated, 500, "SK2C0004"),
+      (.notFound(""), 404, "REQ0100"), (.unknownCustomer("1"), 422, "SK2C0100"), (.notActivated, 500, "SK2C0004"),
       (.locked(instance: nil), 409, "SK2C0101"), (.internalError, 500, "S0001"), (.forbidden(""), 403, "AUTH0003"),
       (.missingCredential, 401, "AUTH0001"), (.invalidCredential(""), 401, "AUTH0002"), (.tooLarge(1), 413, "REQ0413"),
       (.unsupportedMediaType, 415, "REQ0415"), (.unavailable(""), 503, "S0503"),
@@ -83,7 +84,7 @@ struct StatusAnswerTests {
     let conclusion = outcome.map { Conclusion(outcome: $0, version: 3, finalizedAt: 1, traceparent: "hidden") }
     return StatusAnswer(
       Synchronization(
-        id: "sync/1", publisherId: 7, customerId: 42, transactionId: "100", status: status, conclusion: conclusion)
+        id: "sync/1", publisherId: 7, customerId: "42", transactionId: "100", status: status, conclusion: conclusion)
     ).response
   }
 
@@ -127,46 +128,5 @@ struct StatusPathTests {
   ])
   func encoding(id: String, encoded: String) {
     #expect(statusPath(id) == "/storekit2/purchases/synchronizations/" + encoded)
-  }
-}
-
-/// Customers in paths and bodies.
-struct CustomerRequestTests {
-  private func customer(_ id: String, _ body: String, type: String = "application/json") -> Result<Customer, Problem> {
-    let request = HTTPServerRequest(
-      method: "PUT", path: [], headers: [("Content-Type", type)], body: Array(body.utf8))
-    return Result { () throws(Problem) in try requestedCustomer(id, request) }
-  }
-
-  private func code(_ result: Result<Customer, Problem>) -> String? {
-    if case .failure(let problem) = result { problem.code } else { nil }
-  }
-
-  @Test func taken() throws {
-    #expect(try customer("5", "").get() == Customer(id: 5))
-    #expect(try customer("5", "", type: "text/plain").get() == Customer(id: 5))
-    #expect(try customer("5", "{}").get() == Customer(id: 5))
-    #expect(try customer("5", #"{"email":"a@b"}"#).get() == Customer(id: 5, email: "a@b"))
-    #expect(try customer("5", #"{"email":null}"#).get() == Customer(id: 5))
-    let long = String(repeating: "ü", count: 252) + "@b"
-    #expect(try customer("5", #"{"email":"\#(long)"}"#).get() == Customer(id: 5, email: long))
-    #expect(code(customer("5", #"{"email":"ü\#(long)"}"#)) == "REQ0001")
-    #expect(try customer("9223372036854775807", "").get() == Customer(id: .max))
-  }
-
-  @Test(arguments: ["", "0", "-1", "+5", "05", "5 ", "x", "1.0", "9223372036854775808"]) func wrongId(id: String) {
-    #expect(code(customer(id, "")) == "REQ0003")
-  }
-
-  @Test(arguments: ["", "a", "@b", "a@", "a@b@c", "a@" + String(repeating: "b", count: 253)]) func wrongEmail(
-    email: String
-  ) {
-    #expect(code(customer("5", #"{"email":"\#(email)"}"#)) == "REQ0001")
-  }
-
-  @Test func wrongBody() {
-    #expect(code(customer("5", "x")) == "REQ0001")
-    #expect(code(customer("5", #"{"email":5}"#)) == "REQ0001")
-    #expect(code(customer("5", "{}", type: "text/plain")) == "REQ0415")
   }
 }

@@ -30,7 +30,7 @@ struct EndpointRequestTests {
   }
 
   private static let topics =
-    "topics: expected a list of inappPurchaseSyncResult, webhookEndpointDisabled, none of them twice"
+    "topics: expected a list of inappPurchaseSyncResult, entitlementsChanged, webhookEndpointDisabled, none of them twice"
 
   @Test func `an url is enough`() throws {
     #expect(

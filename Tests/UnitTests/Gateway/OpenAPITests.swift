@@ -77,9 +77,13 @@ struct OpenAPITests {
     #expect(members(RetryPolicyAnswer(.never)) == documented("WebhookRetryPolicy"))
     let attempt = DeliveryAttempt(eventId: "e", endpointId: "a", topic: "t", number: 1, time: 0, outcome: .failed)
     #expect(members(AttemptAnswer(attempt)) == documented("WebhookAttempt"))
-    #expect(members(CustomerBody(Customer(id: 1))) == documented("Customer"))
+    #expect(members(CustomerBody(Customer(id: "1"))) == documented("Customer"))
+    #expect(members(ErasureAnswer(Erasure())) == documented("Erasure"))
+    #expect(
+      members(ErasureAnswer(Erasure()).erased)
+        == Set(file.keys("components", "schemas", "Erasure", "properties", "erased", "properties")))
     let status = StatusAnswer(
-      Synchronization(id: "s", publisherId: 1, customerId: 1, transactionId: "1", status: .processing))
+      Synchronization(id: "s", publisherId: 1, customerId: "1", transactionId: "1", status: .processing))
     #expect(members(status) == documented("Synchronization"))
   }
 
@@ -98,7 +102,7 @@ struct OpenAPITests {
 
   private func payload(_ format: WebhookEndpoint.Format) throws -> JSONValue {
     let body = """
-      {"broadcasterId":7,"data":{"accessGranted":true,"cleengCustomerId":42,"environment":"Sandbox","offerId":"S1",\
+      {"broadcasterId":7,"data":{"accessGranted":true,"cleengCustomerId":42,"customerId":"42","environment":"Sandbox","offerId":"S1",\
       "originalTransactionId":"99","result":"PURCHASE_SYNCHRONIZED","synchronizationId":"s","transactionId":"100"},\
       "topic":"inappPurchaseSyncResult"}
       """

@@ -1,3 +1,4 @@
+import Formats
 import HTTPServer
 import Testing
 
@@ -32,7 +33,7 @@ struct RegistrationRequestTests {
 
   @Test func least() throws {
     let request = try read(Self.good).get()
-    #expect(request.customerId == 42)
+    #expect(request.customerId == "42")
     #expect(request.transactionId == "100")
     #expect(request.ipAddress == nil)
     #expect(request.correlationId == nil)
@@ -43,7 +44,7 @@ struct RegistrationRequestTests {
     let body =
       #"{"cleengCustomerId":9223372036854775807,"transactionId":"\#(digits)","ipAddress":"192.0.2.255","more":[{}]}"#
     let request = try read(body, correlation: "a|b!~").get()
-    #expect(request.customerId == .max)
+    #expect(request.customerId == "9223372036854775807")
     #expect(request.transactionId == digits)
     #expect(request.ipAddress == "192.0.2.255")
     #expect(request.correlationId == "a|b!~")
@@ -57,7 +58,7 @@ struct RegistrationRequestTests {
     "application/json", "Application/JSON", "application/json; charset=utf-8", " application/json ;x=y",
   ])
   func contentTypes(type: String) throws {
-    #expect(try read(Self.good, type: type).get().customerId == 42)
+    #expect(try read(Self.good, type: type).get().customerId == "42")
   }
 
   @Test func longestCorrelationId() throws {
@@ -121,14 +122,19 @@ struct RegistrationRequestTests {
   }
 
   @Test(arguments: [
-    ("{}", "cleengCustomerId: is missing"),
-    (#"{"transactionId":"1"}"#, "cleengCustomerId: is missing"),
+    ("{}", "transactionId: is missing"), (#"{"transactionId":"1"}"#, noCustomer),
+    (#"{"cleengCustomerId":null,"customerId":null,"transactionId":"1"}"#, noCustomer),
+    (
+      #"{"cleengCustomerId":1,"customerId":null,"transactionId":"1"}"#,
+      "customerId: is null; leave it out, or name the customer"
+    ),
     (#"{"cleengCustomerId":1}"#, "transactionId: is missing"),
-    (#"{"CleengCustomerId":1,"transactionId":"1"}"#, "cleengCustomerId: is missing"),
+    (#"{"CleengCustomerId":1,"CustomerId":"1","transactionId":"1"}"#, noCustomer),
     (#"{"cleengCustomerId":"1","transactionId":"1"}"#, "cleengCustomerId: expected a whole number"),
     (#"{"cleengCustomerId":true,"transactionId":"1"}"#, "cleengCustomerId: expected a whole number"),
-    (#"{"cleengCustomerId":null,"transactionId":"1"}"#, "cleengCustomerId: expected a whole number"),
+    (#"{"cleengCustomerId":null,"transactionId":"1"}"#, noCustomer),
     (#"{"cleengCustomerId":{},"transactionId":"1"}"#, "cleengCustomerId: expected a whole number"),
+    (#"{"customerId":1,"transactionId":"1"}"#, "customerId: expected a text"),
     (#"{"cleengCustomerId":1,"transactionId":1}"#, "transactionId: expected a text"),
     (#"{"cleengCustomerId":1,"transactionId":null}"#, "transactionId: expected a text"),
     (#"{"cleengCustomerId":1,"transactionId":["1"]}"#, "transactionId: expected a text"),
@@ -139,6 +145,32 @@ struct RegistrationRequestTests {
   ])
   func wrongMembers(body: String, detail: String) {
     #expect(refusal(read(body)) == .invalidBody(detail))
+  }
+
+  private static let noCustomer =
+    "cleengCustomerId: is missing; send cleengCustomerId, a whole number, or customerId, a text"
+
+  // MARK: Customers by their texts
+
+  @Test(arguments: ["42", "042", "-1", "a|b/c d", "é", "e\u{301}", "v2", String(repeating: "é", count: 128)])
+  func `a text names a customer, byte for byte`(id: String) throws {
+    let request = try read(#"{"customerId":"\#(id)","transactionId":"100"}"#).get()
+    #expect(request.customerId.exact == id.exact)
+  }
+
+  @Test func `a number names the customer with the same decimal text`() throws {
+    #expect(try read(Self.good).get() == read(#"{"customerId":"42","transactionId":"100"}"#).get())
+  }
+
+  @Test(arguments: ["", "a\\u0000b", "\\n", "\u{7F}", "\u{85}", String(repeating: "x", count: 257)])
+  func `a text that can name no customer is refused`(id: String) {
+    let problem = refusal(read(#"{"customerId":"\#(id)","transactionId":"1"}"#))
+    #expect(problem == .invalidBody("customerId: expected a text of 1 to 256 bytes without control characters"))
+  }
+
+  @Test(arguments: ["42", "43"]) func `a body names its customer once`(id: String) {
+    let problem = refusal(read(#"{"cleengCustomerId":42,"customerId":"\#(id)","transactionId":"1"}"#))
+    #expect(problem == .invalidBody("customerId: send either cleengCustomerId or customerId, not both"))
   }
 
   private static let numbersThatAreNoIds = ["1.5", "-0.5", "9223372036854775808", "1e30", "1e999"]

@@ -31,8 +31,29 @@ struct RouteTests {
     try expect("GET", prefix + ["purchases", "synchronizations", "a/b"], status, [.synchronizationId: "a/b"])
     try expect("HEAD", prefix + ["purchases", "synchronizations", "x"], status, [.synchronizationId: "x"])
     for method in ["GET", "HEAD", "PUT", "DELETE"] {
-      try expect(method, prefix + ["customers", "5"], "/customers/{cleengCustomerId}", [.cleengCustomerId: "5"])
+      try expect(method, prefix + ["customers", "5"], "/customers/{customerId}", [.customerId: "5"])
     }
+    try expect("GET", prefix + ["customers"], "/customers")
+    try expect("GET", prefix + ["customers", "a/b", "export"], "/customers/{customerId}/export", [.customerId: "a/b"])
+    try expect("GET", prefix + ["audit"], "/audit")
+  }
+
+  @Test(arguments: [[], ["storekit2"]]) func `purchases and what they give`(prefix: [String]) throws {
+    try expect("POST", prefix + ["purchases", "transfers"], "/storekit2/purchases/transfers")
+    let entitlements = "/customers/{customerId}/entitlements"
+    try expect("GET", prefix + ["customers", "a/b", "entitlements"], entitlements, [.customerId: "a/b"])
+    try expect(
+      "HEAD", prefix + ["customers", "5", "entitlements", "S1"], entitlements + "/{offerId}",
+      [.customerId: "5", .offerId: "S1"])
+    try expect(
+      "GET", prefix + ["customers", "5", "purchases"], "/customers/{customerId}/purchases", [.customerId: "5"])
+    let purchase = "/purchases/{originalTransactionId}"
+    try expect("GET", prefix + ["purchases", "100"], purchase, [.originalTransactionId: "100"])
+    try expect(
+      "POST", prefix + ["purchases", "100", "release"], purchase + "/release", [.originalTransactionId: "100"])
+    // No transaction is called so.
+    #expect(refusal("GET", prefix + ["purchases", "transfers"])?.headers == ["Allow": "POST"])
+    #expect(refusal("POST", prefix + ["purchases", "100"])?.headers == ["Allow": "GET, HEAD"])
   }
 
   @Test(arguments: [[], ["3.1"]]) func webhooks(prefix: [String]) throws {
@@ -64,16 +85,19 @@ struct RouteTests {
     #expect(Set(operations).count == operations.count)
     #expect(
       Set(Route.all.map(\.label)) == [
-        "register", "status", "customer", "health", "webhook_subscriptions", "webhook_endpoints",
-        "webhook_endpoints_enable", "webhook_endpoints_disable", "webhook_endpoints_rotate_secret",
+        "register", "status", "transfer", "entitlements", "purchases", "purchase", "release", "customer", "audit",
+        "health", "webhook_subscriptions", "webhook_endpoints", "webhook_endpoints_enable",
+        "webhook_endpoints_disable", "webhook_endpoints_rotate_secret",
         "webhook_endpoints_test", "webhook_endpoints_recover", "webhook_attempts", "webhook_deliveries_resend",
       ])
   }
 
   @Test(arguments: [
-    [], ["storekit2"], ["storekit2", "storekit2", "purchases"], ["Purchases"], ["purchases", "x"], ["purchases", ""],
-    ["purchases", "synchronizations"], ["purchases", "synchronizations", "a", "b"], ["purchases", "other", "a"],
-    ["customers"], ["customers", "5", "x"], ["livez", "x"], ["synchronizations", "a"], ["purchases/synchronizations/a"],
+    [], ["storekit2"], ["storekit2", "storekit2", "purchases"], ["Purchases"], ["purchases", "a", "x"],
+    ["purchases", "a", "release", "x"], ["customers", "5", "entitlements", "a", "b"],
+    ["purchases", "synchronizations", "a", "b"], ["purchases", "other", "a"],
+    ["customers", "5", "x"], ["customers", "5", "export", "x"], ["audit", "1"], ["livez", "x"],
+    ["synchronizations", "a"], ["purchases/synchronizations/a"],
     ["storekit2", "livez"], ["storekit2", "metrics"], ["storekit2", "webhook_endpoints"], ["3.1", "purchases"],
     ["3.1"], ["3.1", "3.1", "webhook_endpoints"], ["webhook_subscriptions"], ["webhook_endpoints", "a", "other"],
     ["webhook_endpoints", "a", "rotateSecret"],
@@ -91,6 +115,8 @@ struct RouteTests {
     ("GET", ["purchases"], "POST"), ("post", ["purchases"], "POST"), ("HEAD", ["storekit2", "purchases"], "POST"),
     ("POST", ["purchases", "synchronizations", "a"], "GET, HEAD"),
     ("DELETE", ["storekit2", "purchases", "synchronizations", "a"], "GET, HEAD"),
+    ("POST", ["customers"], "GET, HEAD"), ("DELETE", ["audit"], "GET, HEAD"),
+    ("PUT", ["customers", "5", "export"], "GET, HEAD"),
     ("POST", ["customers", "5"], "DELETE, GET, HEAD, PUT"), ("PATCH", ["customers", "5"], "DELETE, GET, HEAD, PUT"),
     ("DELETE", ["webhook_endpoints"], "GET, HEAD, POST"), ("POST", ["webhook_subscriptions", "t"], "GET, HEAD, PUT"),
     ("PUT", ["3.1", "webhook_endpoints", "a"], "DELETE, GET, HEAD, PATCH"),

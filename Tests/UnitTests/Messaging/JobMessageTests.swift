@@ -7,7 +7,7 @@ import Testing
 /// Jobs on the wire.
 struct JobMessageTests {
   private let job = Job(
-    synchronizationId: "sync-1", publisherId: 7, customerId: 42, transactionId: "100", registeredAt: 5,
+    synchronizationId: "sync-1", publisherId: 7, customerId: "42", transactionId: "100", registeredAt: 5,
     traceparent: "00-t")
 
   private func delivery(
@@ -42,7 +42,7 @@ struct JobMessageTests {
     #expect(message.headers == ["countersign-attempt": 3, "traceparent": "00-t"])
     #expect(
       String(decoding: message.body, as: UTF8.self)
-        == #"{"customerId":42,"format":1,"publisherId":7,"registeredAt":5,"synchronizationId":"sync-1","#
+        == #"{"customerId":"42","format":1,"publisherId":7,"registeredAt":5,"synchronizationId":"sync-1","#
         + #""traceparent":"00-t","transactionId":"100"}"#)
   }
 
@@ -68,15 +68,15 @@ struct JobMessageTests {
     ("", "not a job: the body is not JSON"), ("x", "not a job: the body is not JSON"),
     ("{}", "not a job: format is missing"), (#"{"format":"1"}"#, "not a job: format has another type"),
     (
-      #"{"format":1,"synchronizationId":null,"publisherId":7,"customerId":42,"transactionId":"1","registeredAt":5}"#,
+      #"{"format":1,"synchronizationId":null,"publisherId":7,"customerId":"42","transactionId":"1","registeredAt":5}"#,
       "not a job: synchronizationId has another type"
     ),
     (
-      #"{"format":0,"synchronizationId":"a","publisherId":7,"customerId":42,"transactionId":"1","registeredAt":5}"#,
+      #"{"format":0,"synchronizationId":"a","publisherId":7,"customerId":"42","transactionId":"1","registeredAt":5}"#,
       "format 0, expected 1"
     ),
     (
-      #"{"format":1,"synchronizationId":"a","publisherId":7,"customerId":42,"transactionId":"x","registeredAt":5}"#,
+      #"{"format":1,"synchronizationId":"a","publisherId":7,"customerId":"42","transactionId":"x","registeredAt":5}"#,
       "transactionId is not 1 to 32 digits"
     ),
   ])
@@ -178,19 +178,19 @@ struct EventMessageTests {
   @Test func message() throws {
     for traceparent in [nil, "00-t"] {
       let synchronization = Synchronization(
-        id: "sync-1", publisherId: 7, customerId: 42, transactionId: "100", status: .finalized,
+        id: "sync-1", publisherId: 7, customerId: "42", transactionId: "100", status: .finalized,
         conclusion: Conclusion(
           outcome: Outcome(.internalError), version: 3, finalizedAt: 1_700_000_000_050, traceparent: traceparent))
-      let event = try #require(PurchaseEvent(of: synchronization, id: "evt_1"))
+      let event = try #require(Event(of: synchronization))
       let message = EventMessage.message(event, exchange: "cs.events")
       #expect(message.exchange == "cs.events")
       #expect(message.routingKey == "inappPurchaseSyncResult.7")
-      #expect(message.messageID == "evt_1")
+      #expect(message.messageID == event.id)
       #expect(message.type == "inappPurchaseSyncResult")
       #expect(message.contentType == "application/json")
       #expect(message.body == event.body)
       var expected: [String: AMQPValue] = [
-        "cloudEvents_specversion": "1.0", "cloudEvents_id": "evt_1", "cloudEvents_source": "/countersign/7",
+        "cloudEvents_specversion": "1.0", "cloudEvents_id": .string(event.id), "cloudEvents_source": "/countersign/7",
         "cloudEvents_type": "inappPurchaseSyncResult", "cloudEvents_time": "2023-11-14T22:13:20.050Z", "version": 3,
       ]
       expected["traceparent"] = traceparent.map(AMQPValue.string)

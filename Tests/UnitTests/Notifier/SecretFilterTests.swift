@@ -72,12 +72,13 @@ struct SecretFilterTests {
     ending.status = 500
     ending.answer = Array((String(repeating: "x", count: 1015) + #"{"password":"a-secret-of-mine"}"#).utf8)
     let verdict = AttemptVerdict.abandoned("failed with a-secret-of-mine")
-    let record = ending.record(delivery, endpoint(["a-secret-of-mine"]), verdict, nil)
+    let record = ending.record(delivery, endpoint(["a-secret-of-mine"]), verdict, nil, at: 5)
     #expect(record.error == "failed with [secret]")
     #expect(record.answer?.utf8.count == 1024)
     #expect(record.answer?.hasSuffix(#"{"passwor"#) == true)
     ending.answer = Array(#"{"password":"a-secret-of-mine"}"#.utf8)
     #expect(
-      ending.record(delivery, endpoint(["a-secret-of-mine"]), verdict, nil).answer == #"{"password":"[secret]"}"#)
+      ending.record(delivery, endpoint(["a-secret-of-mine"]), verdict, nil, at: 5).answer == #"{"password":"[secret]"}"#
+    )
   }
 }

@@ -11,7 +11,7 @@ import Testing
 /// The body for an event, by format.
 struct WebhookPayloadTests {
   private static let body = """
-    {"broadcasterId":7,"data":{"accessGranted":true,"cleengCustomerId":42,"environment":"Sandbox","offerId":"S1",\
+    {"broadcasterId":7,"data":{"accessGranted":true,"cleengCustomerId":42,"customerId":"42","environment":"Sandbox","offerId":"S1",\
     "originalTransactionId":"99","result":"PURCHASE_SYNCHRONIZED","synchronizationId":"s","transactionId":"100"},\
     "topic":"inappPurchaseSyncResult"}
     """

@@ -141,8 +141,8 @@ final class AppleByValue: FleetBudget {
     return .http(200, String(decoding: try JSONEncoder().encode(answer), as: UTF8.self))
   }
 
-  /// Renewal information with the end of a grace period.
-  func grace(until end: Int64, of original: String = "100") throws -> String {
+  /// Renewal information, perhaps with the end of a grace period.
+  func renewal(of original: String = "100", graceUntil end: Int64? = nil) throws -> String {
     var payload = RenewalInfoPayload()
     payload.originalTransactionId = original
     payload.gracePeriodExpiresDate = end
@@ -180,7 +180,7 @@ final class AppleByValue: FleetBudget {
     }
     let dependencies = PurchaseVerification.Dependencies(
       api: api, verifier: try authority.verifier(), budget: self, now: now, metrics: metrics)
-    let job = Job(synchronizationId: "s", publisherId: 7, customerId: 42, transactionId: "100", registeredAt: 0)
+    let job = Job(synchronizationId: "s", publisherId: 7, customerId: "42", transactionId: "100", registeredAt: 0)
     let verification = PurchaseVerification(
       of: job, attempt: attempt, at: AppPlace.all(of: publisher, budgetScale: 1), route: route?.text, grant: grant,
       with: dependencies, Log(level: .error))

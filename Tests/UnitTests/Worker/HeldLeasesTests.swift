@@ -1,7 +1,6 @@
-import AMQP
+import Configuration
 import Domain
 import EventLoop
-import Messaging
 import Testing
 
 @testable import Worker
@@ -13,9 +12,8 @@ struct HeldLeasesTests {
     let bench = try JobRunBench()
     let runs = try (0..<250).map { number in
       let job = Job(
-        synchronizationId: "\(number)", publisherId: 1, customerId: 7, transactionId: "100", registeredAt: 1)
-      let message = JobMessage.message(job, attempt: 1, queue: "cs.jobs")
-      return try JobRun(DeliveryByValue(message.body, message.headers), with: bench.dependencies)
+        synchronizationId: "\(number)", publisherId: 1, customerId: "7", transactionId: "100", registeredAt: 1)
+      return try JobRun(JobRunBench.delivery(of: job), with: bench.dependencies)
     }
     for run in runs { bench.dependencies.leases.hold(run) }
     bench.dependencies.leases.renewAll()
@@ -28,10 +26,25 @@ struct HeldLeasesTests {
     #expect(bench.store.renewed.last == "0")
   }
 
+  @Test func `a renewed lease lasts longer by the run's own clock, and one that is lost does not`() async throws {
+    let bench = try JobRunBench()
+    bench.store.lost = ["lost"]
+    let runs = try ["kept", "lost"].map { id in
+      let job = Job(
+        synchronizationId: id, publisherId: 1, customerId: "7", transactionId: "100", registeredAt: 1)
+      return try JobRun(JobRunBench.delivery(of: job), with: bench.dependencies)
+    }
+    let ends = runs.map(\.leaseEnd)
+    for run in runs { bench.dependencies.leases.hold(run) }
+    bench.dependencies.leases.renewAll()
+    #expect(runs[0].leaseEnd >= ends[0] + bench.dependencies.settings.leaseDuration)
+    #expect(runs[1].leaseEnd == ends[1])
+  }
+
   @Test func `a run holds its lease while it asks Apple, and neither before nor after`() async throws {
     let bench = try JobRunBench()
     bench.findings = [JobRunBench.finding()]
-    bench.whileAsking = {
+    bench.whileAsking = { _ in
       bench.dependencies.leases.renewAll()
       #expect(bench.store.renewed == ["s"])
     }

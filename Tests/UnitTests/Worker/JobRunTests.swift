@@ -17,39 +17,26 @@ struct JobRunTests {
 
   // MARK: Apple's answer
 
-  @Test func `a purchase that is active is finalized, told, and only then acknowledged`() async {
-    bench.findings = [JobRunBench.finding()]
-    let delivery = await bench.run()
-    #expect(bench.store.finalized == [JobRunBench.granted])
-    #expect(bench.store.routes == ["app|Production"])
-    #expect(bench.store.reuse == [.seconds(3)])
-    #expect(bench.broker.queues == ["cs.events"])
-    #expect(bench.broker.messages.first?.headers["version"] == 5)
-    #expect(bench.store.told == [JobRunBench.job])
-    #expect(delivery.fate == .acknowledged)
-    #expect(bench.count("countersign_results_total", #"{result="PURCHASE_SYNCHRONIZED"}"#) == 1)
+  @Test func `a purchase that has ended gives no access, and covers no other registration`() async {
+    bench.findings = [JobRunBench.finding(expiresDate: JobRunBench.now)]
+    await bench.run()
+    #expect(
+      bench.ledger.outcomes
+        == [Outcome(.receivedExpiredPurchase, originalTransactionId: "99", environment: "Production")])
+    #expect(bench.store.concluded.map(\.fresh) == [nil])
   }
 
   @Test func `an answer that was kept from an earlier run covers no other registration`() async {
     bench.findings = [JobRunBench.finding(isFresh: false)]
     await bench.run()
-    #expect(bench.store.finalized == [JobRunBench.granted])
-    #expect(bench.store.reuse == [.zero])
-  }
-
-  @Test func `a purchase that has ended gives no access`() async {
-    bench.findings = [JobRunBench.finding(expiresDate: JobRunBench.now)]
-    await bench.run()
-    #expect(
-      bench.store.finalized
-        == [Outcome(.receivedExpiredPurchase, originalTransactionId: "99", environment: "Production")])
-    #expect(bench.store.reuse == [.zero])
+    #expect(bench.ledger.outcomes == [JobRunBench.granted])
+    #expect(bench.store.concluded.map(\.fresh) == [nil])
   }
 
   @Test func `what Apple rejects is finalized at once`() async {
     bench.findings = [PurchaseVerification.Finding(outcome: .rejected(.appMismatch))]
     await bench.run()
-    #expect(bench.store.finalized == [Outcome(.appMismatch)])
+    #expect(bench.ledger.outcomes == [Outcome(.appMismatch)])
   }
 
   @Test func `a failure waits for its turn in the schedule, as the next attempt`() async {
@@ -65,25 +52,36 @@ struct JobRunTests {
         "countersign-attempt": 3, "countersign-due": .int(JobRunBench.now + 32_000), "traceparent": "00-t",
       ])
     #expect(delivery.fate == .acknowledged)
-    #expect(bench.store.finalized.isEmpty)
+    #expect(bench.ledger.outcomes.isEmpty)
+    // The job waits for more than 30 seconds, so the ledger keeps it too.
+    #expect(bench.ledger.postponed == [JobRunBench.now + 34_100])
     #expect(bench.count("countersign_job_retries_total", #"{cause="network"}"#) == 1)
+  }
+
+  @Test func `a job that waits for long is delayed, also when the ledger does not keep it`() async {
+    bench.ledger.failure = LedgerByValue.refused
+    bench.findings = [PurchaseVerification.Finding(outcome: .failed(.network))]
+    let delivery = await bench.run(attempt: 2)
+    #expect(bench.broker.queues == ["cs.jobs.delay.30000"])
+    #expect(delivery.fate == .acknowledged)
   }
 
   @Test func `the last failure is finalized as an error of ours`() async {
     bench.findings = [PurchaseVerification.Finding(outcome: .failed(.network))]
     await bench.run(attempt: 3)
-    #expect(bench.store.finalized == [Outcome(.internalError)])
+    #expect(bench.ledger.outcomes == [Outcome(.internalError)])
     #expect(bench.broker.queues == ["cs.events"])
+    #expect(bench.ledger.postponed.isEmpty)
   }
 
   @Test func `a transaction that Apple does not know is asked for again, and then not found`() async {
     bench.findings = [PurchaseVerification.Finding(outcome: .unknownTransaction)]
     await bench.run()
     #expect(bench.broker.queues == ["cs.jobs.delay.1000"])
-    #expect(bench.store.finalized.isEmpty)
+    #expect(bench.ledger.outcomes.isEmpty)
     bench.findings = [PurchaseVerification.Finding(outcome: .unknownTransaction)]
     await bench.run(attempt: 2)
-    #expect(bench.store.finalized == [Outcome(.transactionIdNotFound)])
+    #expect(bench.ledger.outcomes == [Outcome(.transactionIdNotFound)])
   }
 
   @Test func `a call that was not made is no attempt, and proves nothing about a crash`() async {
@@ -94,56 +92,65 @@ struct JobRunTests {
     #expect(bench.broker.messages.first?.headers["countersign-attempt"] == 2)
     #expect(bench.broker.messages.first?.headers["countersign-redelivered"] == true)
     #expect(delivery.fate == .acknowledged)
+    // The ledger keeps only jobs that wait for more than 30 seconds.
+    #expect(bench.ledger.postponed.isEmpty)
   }
 
-  @Test func `an answer of a moment ago needs no call, as long as the offer is sold`() async throws {
-    bench.store.leases = [.success(.taken(Lease(fence: 6, route: nil, covered: JobRunBench.granted)))]
-    await bench.run()
+  @Test func `a purchase about which Apple spoke a moment ago needs no call, and the ledger decides`() async {
+    for environment in ["Production", "Sandbox"] {
+      let covered = CoveredPurchase(originalTransactionId: "99", environment: environment)
+      bench.store.leases = [.success(.taken(Lease(fence: 6, route: "app|\(environment)", covered: covered)))]
+      bench.ledger.purchases = [JobRunBench.purchase(in: environment)]
+      await bench.run()
+    }
     #expect(bench.asked == 0)
-    #expect(bench.store.finalized == [JobRunBench.granted])
-    #expect(bench.store.reuse == [.zero])
-
-    var gone = JobRunBench.granted
-    gone.offerId = "S2"
-    bench.store.leases = [.success(.taken(Lease(fence: 7, route: nil, covered: gone)))]
-    bench.findings = [JobRunBench.finding()]
-    await bench.run()
-    #expect(bench.asked == 1)
-    #expect(bench.store.finalized == [JobRunBench.granted, JobRunBench.granted])
+    #expect(bench.ledger.keys == [JobRunBench.key, JobRunBench.key(in: "Sandbox")])
+    #expect(
+      bench.ledger.outcomes == [
+        JobRunBench.granted,
+        Outcome(.sandboxNotAllowed, originalTransactionId: "99", environment: "Sandbox"),
+      ])
+    // A covered result makes nothing last longer: only a call does.
+    #expect(
+      bench.store.concluded == [
+        Concluded(job: JobRunBench.job, fence: 6, route: "app|Production"),
+        Concluded(job: JobRunBench.job, fence: 6, route: "app|Sandbox"),
+      ])
+    #expect(bench.count("countersign_covered_runs_total") == 2)
   }
 
-  @Test func `an answer of a moment ago about the sandbox covers nobody whose publisher does not allow it`() async {
-    var sandbox = JobRunBench.granted
-    sandbox.environment = "Sandbox"
-    bench.store.leases = [.success(.taken(Lease(fence: 6, route: nil, covered: sandbox)))]
-    bench.findings = [PurchaseVerification.Finding(outcome: .rejected(.appMismatch))]
-    await bench.run()
-    #expect(bench.asked == 1)
-    #expect(bench.store.finalized == [Outcome(.appMismatch)])
+  @Test func `a transfer needs no call: the ledger knows the purchase by its transaction, or nobody does`() async {
+    let transfer = Job(
+      synchronizationId: "s", publisherId: 1, customerId: "7", transactionId: "100", kind: .transfer,
+      registeredAt: JobRunBench.now)
+    await bench.run(transfer)
+    bench.ledger.purchases = [JobRunBench.purchase()]
+    await bench.run(transfer)
+    #expect(bench.asked == 0)
+    #expect(bench.ledger.keys == [nil, nil])
+    #expect(bench.ledger.outcomes.map(\.result) == [.purchaseNotFound, .purchaseOwnershipTransferred])
+    #expect(bench.count("countersign_covered_runs_total") == 0)
   }
 
   @Test func `without an app Apple knows nothing, and without a publisher nobody knows yet`() async {
     await bench.run()
     #expect(bench.count("countersign_job_retries_total", #"{cause="not_found_yet"}"#) == 1)
     let stranger = Job(
-      synchronizationId: "s", publisherId: 2, customerId: 7, transactionId: "100", registeredAt: JobRunBench.now)
+      synchronizationId: "s", publisherId: 2, customerId: "7", transactionId: "100", registeredAt: JobRunBench.now)
     await bench.run(stranger)
     #expect(bench.count("countersign_job_retries_total", #"{cause="publisher_unknown"}"#) == 1)
-    #expect(bench.store.finalized.isEmpty)
+    #expect(bench.ledger.outcomes.isEmpty)
   }
 
   // MARK: The lease
 
-  @Test func `a finalized synchronization is told again with the same event, and nothing else`() async {
-    let done = StoreByValue.synchronization(of: JobRunBench.job, JobRunBench.granted, version: 3)
-    bench.store.leases = [.success(.finalized(done))]
-    let delivery = await bench.run()
+  @Test func `a synchronization that Redis knows as finalized is acknowledged: the outbox has its event`() async {
+    bench.store.leases = [.success(.finalized)]
+    let delivery = await bench.run(wasRedelivered: true)
     #expect(bench.asked == 0)
-    #expect(bench.store.finalized.isEmpty)
-    #expect(bench.broker.queues == ["cs.events"])
-    #expect(bench.broker.messages.first?.messageID == EventMessage.id(publisher: 1, synchronization: "s"))
-    #expect(bench.broker.messages.first?.headers["version"] == 3)
-    #expect(bench.store.told == [JobRunBench.job])
+    #expect(bench.ledger.requests.isEmpty)
+    #expect(bench.broker.messages.isEmpty)
+    #expect(bench.store.concluded.isEmpty)
     #expect(delivery.fate == .acknowledged)
   }
 
@@ -194,54 +201,6 @@ struct JobRunTests {
     #expect(bench.count("countersign_job_retries_total", "{cause=\"\(cause)\"}") == 1)
   }
 
-  // MARK: The result
-
-  @Test func `a stale result has no effect, and its job comes back`() async {
-    bench.findings = [JobRunBench.finding()]
-    bench.store.finalization = .success(.stale)
-    let delivery = await bench.run(attempt: 2, wasRedelivered: true)
-    #expect(bench.broker.queues == ["cs.jobs.delay.1000"])
-    #expect(bench.broker.messages.first?.headers["countersign-attempt"] == 2)
-    #expect(bench.broker.messages.first?.headers["countersign-redelivered"] == nil)
-    #expect(bench.store.told.isEmpty)
-    #expect(delivery.fate == .acknowledged)
-    #expect(bench.count("countersign_stale_runs_total") == 1)
-  }
-
-  @Test func `the event is that of the run that has finalized`() async {
-    bench.findings = [JobRunBench.finding()]
-    let refused = Outcome(.purchaseRevoked, originalTransactionId: "99", environment: "Production")
-    bench.store.finalization = .success(
-      .finalized(StoreByValue.synchronization(of: JobRunBench.job, refused, version: 9)))
-    let delivery = await bench.run()
-    #expect(bench.broker.messages.first?.headers["version"] == 9)
-    let body = String(decoding: bench.broker.messages.first?.body ?? [], as: UTF8.self)
-    #expect(body.contains("PURCHASE_REVOKED"))
-    #expect(bench.count("countersign_stale_runs_total") == 1)
-    #expect(delivery.fate == .acknowledged)
-  }
-
-  @Test(arguments: [
-    (StoreByValue.unreachable, "cs.jobs.delay.1000"), (StoreByValue.newer, "cs.jobs.delay.5000"),
-  ])
-  func `a result that Redis does not take is found out again`(error: RedisError, queue: String) async {
-    bench.findings = [JobRunBench.finding()]
-    bench.store.finalization = .failure(error)
-    let delivery = await bench.run(attempt: 2)
-    #expect(bench.broker.queues == [queue])
-    #expect(bench.broker.messages.first?.headers["countersign-attempt"] == 2)
-    #expect(bench.store.told.isEmpty)
-    #expect(delivery.fate == .acknowledged)
-  }
-
-  @Test func `a broker that takes nothing gets its message back, later`() async {
-    bench.broker.failure = AMQPError(.timeout, operation: "publish", target: "broker", cause: "no confirm")
-    bench.findings = [JobRunBench.finding()]
-    let delivery = await bench.run()
-    #expect(bench.store.told.isEmpty)
-    #expect(delivery.fate == .requeuedLater)
-  }
-
   @Test func `a worker that stops hands back the job whose call was broken off`() async {
     bench.findings = [PurchaseVerification.Finding(outcome: .failed(.network), route: Route(place: "a|b"))]
     let stopping = Task { @LoopActor in
@@ -271,7 +230,7 @@ struct JobRunTests {
   @Test func `a job that is due runs`() async {
     bench.findings = [JobRunBench.finding()]
     await bench.run(due: JobRunBench.now)
-    #expect(bench.store.finalized == [JobRunBench.granted])
+    #expect(bench.ledger.outcomes == [JobRunBench.granted])
   }
 
   // MARK: No job for this worker
@@ -285,7 +244,7 @@ struct JobRunTests {
   }
 
   @Test func `what cannot be buried or put off stays in the queue`() async {
-    bench.broker.failure = AMQPError(.timeout, operation: "publish", target: "broker", cause: "no confirm")
+    bench.broker.failure = BrokerByValue.noConfirm
     for body in ["{", #"{"format":2}"#] {
       let delivery = DeliveryByValue(Array(body.utf8), [:])
       await JobRun.work(on: delivery, with: bench.dependencies)

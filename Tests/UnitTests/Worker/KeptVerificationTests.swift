@@ -10,9 +10,9 @@ import Testing
 struct KeptVerificationTests {
   private let now = AppleByValue.now
 
-  /// The outcome's purchase, if the outcome is verified.
-  private func purchase(_ finding: PurchaseVerification.Finding) -> VerifiedPurchase? {
-    if case .verified(let purchase) = finding.outcome { purchase } else { nil }
+  /// The transaction that decides, if the outcome is verified.
+  private func deciding(_ finding: PurchaseVerification.Finding) -> TransactionFacts? {
+    finding.outcome == .verified ? finding.purchase?.deciding : nil
   }
 
   @Test func `the transaction is kept while the statuses have no budget`() async throws {
@@ -27,7 +27,7 @@ struct KeptVerificationTests {
     #expect(route.endpoint == "subscription-statuses" && route.original == "100")
     apple.spent = []
     let found = try await apple.find(route: route)
-    #expect(purchase(found)?.expiresDate == now + AppleByValue.day)
+    #expect(deciding(found)?.expiresDate == now + AppleByValue.day)
     #expect(found.isFresh)
     #expect(apple.calls == [.info(.production), .statuses(.production)])
     // The answer is too old: the worker asks for it again.
@@ -52,7 +52,7 @@ struct KeptVerificationTests {
     let apple = try AppleByValue()
     let route = try await keptStatuses(apple, expiring: now + 1000)
     let found = try await apple.find(route: route, later: 999)
-    #expect(purchase(found)?.expiresDate == now + 1000)
+    #expect(deciding(found)?.expiresDate == now + 1000)
     #expect(!found.isFresh)
     #expect(apple.calls == [.statuses(.production), .info(.production)])
   }
@@ -63,7 +63,7 @@ struct KeptVerificationTests {
     apple.answers[.statuses(.production)] = try apple.status(
       .active, of: "7", latest: apple.signed("102", of: "7") { $0.expiresDate = now + 5000 })
     let found = try await apple.find(route: route, later: 1000)
-    #expect(purchase(found)?.expiresDate == now + 5000)
+    #expect(deciding(found)?.expiresDate == now + 5000)
     #expect(found.isFresh)
     #expect(apple.calls == [.statuses(.production), .info(.production), .statuses(.production)])
   }
@@ -82,7 +82,7 @@ struct KeptVerificationTests {
     #expect(found.route == Route(place: "com.example|Production"))
     // The next attempt asks for both.
     let next = try await apple.find(route: found.route, attempt: 2)
-    #expect(purchase(next) != nil)
+    #expect(deciding(next) != nil)
   }
 
   @Test func `a failed call keeps what the other one has told`() async throws {
@@ -93,7 +93,7 @@ struct KeptVerificationTests {
     #expect(failed.outcome == .failed(.appleError))
     apple.answers[.statuses(.production)] = try apple.status(.active, latest: apple.signed("101"))
     let found = try await apple.find(route: failed.route, attempt: 2)
-    #expect(purchase(found) != nil)
+    #expect(deciding(found) != nil)
     #expect(apple.calls == [.info(.production), .statuses(.production), .statuses(.production)])
   }
 

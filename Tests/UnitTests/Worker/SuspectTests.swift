@@ -22,7 +22,7 @@ struct SuspectTests {
     await bench.run(wasRedelivered: true)
     #expect(bench.store.askedForLease == [true])
     #expect(bench.store.released.isEmpty)
-    #expect(bench.store.finalized == [JobRunBench.granted])
+    #expect(bench.ledger.outcomes == [JobRunBench.granted])
   }
 
   @Test(arguments: 2...5) func `a suspect gives its lease back, and runs alone with a new one`(crashes: Int) async {
@@ -31,7 +31,7 @@ struct SuspectTests {
     let delivery = await bench.run(wasRedelivered: true)
     #expect(bench.store.askedForLease == [true, true])
     #expect(bench.store.released == [.init(isRetrying: false, isRun: false, sweepAfter: .seconds(120))])
-    #expect(bench.store.finalized == [JobRunBench.granted])
+    #expect(bench.ledger.outcomes == [JobRunBench.granted])
     #expect(delivery.fate == .acknowledged)
     // No run waits for it any more.
     #expect(bench.dependencies.suspects.enterAtOnce())
@@ -58,8 +58,8 @@ struct SuspectTests {
     #expect(await first.value.fate == .acknowledged)
     #expect(await second.value.fate == .acknowledged)
     #expect(bench.asked == 1)
-    #expect(bench.store.finalized == [JobRunBench.granted])
-    #expect(bench.broker.queues == ["cs.events", "cs.jobs.delay.5000"])
+    #expect(bench.ledger.outcomes == [JobRunBench.granted])
+    #expect(bench.broker.queues == ["cs.events", "cs.events", "cs.jobs.delay.5000"])
     #expect(bench.broker.messages.last?.headers["countersign-attempt"] == 2)
     #expect(bench.count("countersign_job_retries_total", #"{cause="suspect"}"#) == 1)
     #expect(bench.dependencies.suspects.enterAtOnce())
@@ -73,8 +73,8 @@ struct SuspectTests {
     #expect(
       bench.broker.messages.first?.headers["countersign-reason"]
         == "6 runs in a row did not end: it seems to kill its worker")
-    #expect(bench.store.finalized == [Outcome(.internalError)])
-    #expect(bench.store.routes == ["a|b"])
+    #expect(bench.ledger.outcomes == [Outcome(.internalError)])
+    #expect(bench.store.concluded.map(\.route) == ["a|b"])
     #expect(bench.count("countersign_dead_jobs_total") == 1)
     #expect(delivery.fate == .acknowledged)
   }

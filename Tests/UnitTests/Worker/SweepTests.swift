@@ -21,7 +21,7 @@ struct SweepTests {
   private let trace = Trace()
 
   private func job(_ id: String) -> Job {
-    Job(synchronizationId: id, publisherId: 1, customerId: 7, transactionId: "100", registeredAt: 1)
+    Job(synchronizationId: id, publisherId: 1, customerId: "7", transactionId: "100", registeredAt: 1)
   }
 
   private func sweep(

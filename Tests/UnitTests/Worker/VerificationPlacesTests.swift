@@ -13,7 +13,7 @@ struct VerificationPlacesTests {
   private let other = "com.other"
 
   private func environment(_ finding: PurchaseVerification.Finding) -> String? {
-    if case .verified(let purchase) = finding.outcome { purchase.environment } else { nil }
+    finding.outcome == .verified ? finding.purchase?.key.environment : nil
   }
 
   // MARK: One place after the other

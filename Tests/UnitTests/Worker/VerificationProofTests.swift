@@ -12,14 +12,35 @@ struct VerificationProofTests {
   private let now = AppleByValue.now
   private let day = AppleByValue.day
 
-  private func subscription(
-    _ change: (inout VerifiedPurchase) -> Void = { _ in }
-  ) -> AttemptOutcome {
-    var purchase = VerifiedPurchase(
-      kind: .autoRenewable, originalTransactionId: "100", productId: "monthly", environment: "Production",
-      purchaseDate: now - day, expiresDate: now + day)
-    change(&purchase)
-    return .verified(purchase)
+  /// What a purchase says that decides about access.
+  private struct Description: Equatable {
+    var kind = ProductKind.autoRenewable
+    var originalTransactionId = "100"
+    var productId = "monthly"
+    var environment = "Production"
+    var purchaseDate = AppleByValue.now - AppleByValue.day
+    var expiresDate: Int64? = AppleByValue.now + AppleByValue.day
+    var graceExpiresDate: Int64?
+    var revocationDate: Int64?
+    var isReportedRevoked = false
+  }
+
+  /// The description of a finding's purchase; `nil` unless it is verified.
+  private func description(_ finding: PurchaseVerification.Finding) -> Description? {
+    guard finding.outcome == .verified, let purchase = finding.purchase else { return nil }
+    let deciding = purchase.deciding
+    return Description(
+      kind: deciding.kind, originalTransactionId: purchase.key.originalTransactionId, productId: deciding.productId,
+      environment: purchase.key.environment, purchaseDate: deciding.purchaseDate, expiresDate: deciding.expiresDate,
+      graceExpiresDate: purchase.presentRenewal?.graceExpiresDate, revocationDate: deciding.revocationDate,
+      isReportedRevoked: purchase.isReportedRevoked)
+  }
+
+  /// The active subscription that ``AppleByValue`` signs.
+  private func subscription(_ change: (inout Description) -> Void = { _ in }) -> Description {
+    var subscription = Description()
+    change(&subscription)
+    return subscription
   }
 
   // MARK: Enough alone
@@ -28,25 +49,26 @@ struct VerificationProofTests {
     let apple = try AppleByValue()
     apple.answers[.info(.production)] = .info(try apple.signed())
     let finding = try await apple.find()
-    #expect(finding.outcome == subscription())
+    #expect(description(finding) == subscription())
     #expect(finding.route == Route(place: "com.example|Production"))
     #expect(finding.isFresh)
     #expect(apple.calls == [.info(.production)])
   }
 
   @Test(arguments: [
-    (ProductType.nonConsumable, VerifiedPurchase.Kind.nonConsumable), (.consumable, .consumable),
+    (ProductType.nonConsumable, ProductKind.nonConsumable), (.consumable, .consumable),
     (.nonRenewing, .nonRenewing),
   ])
   func `what is no subscription takes one call, also when it was refunded`(
-    type: ProductType, kind: VerifiedPurchase.Kind
+    type: ProductType, kind: ProductKind
   ) async throws {
     for revoked in [nil, now - 1] {
       let apple = try AppleByValue()
       apple.answers[.info(.production)] = .info(
         try apple.signed { ($0.type, $0.expiresDate, $0.revocationDate) = (type, nil, revoked) })
       let finding = try await apple.find()
-      #expect(finding.outcome == subscription { ($0.kind, $0.expiresDate, $0.revocationDate) = (kind, nil, revoked) })
+      #expect(
+        description(finding) == subscription { ($0.kind, $0.expiresDate, $0.revocationDate) = (kind, nil, revoked) })
       // The statuses never know such a purchase.
       #expect(finding.route == Route(place: "com.example|Production", endpoint: "transaction-info"))
       #expect(apple.calls == [.info(.production)])
@@ -60,12 +82,12 @@ struct VerificationProofTests {
     apple.answers[.info(.production)] = .info(try apple.signed { $0.expiresDate = now })
     apple.answers[.statuses(.production)] = try apple.status(.active, latest: apple.signed("101"))
     let renewed = try await apple.find()
-    #expect(renewed.outcome == subscription())
+    #expect(description(renewed) == subscription())
     #expect(renewed.isFresh)
     #expect(apple.calls == [.info(.production), .statuses(.production)])
     apple.answers[.statuses(.production)] = try apple.status(
       .expired, latest: apple.signed { $0.expiresDate = now })
-    #expect(try await apple.find().outcome == subscription { $0.expiresDate = now })
+    #expect(description(try await apple.find()) == subscription { $0.expiresDate = now })
   }
 
   @Test func `an upgraded transaction gives what the upgrade gives, and nothing while Apple does not tell`()
@@ -75,7 +97,7 @@ struct VerificationProofTests {
     apple.answers[.info(.production)] = .info(try apple.signed { $0.isUpgraded = true })
     apple.answers[.statuses(.production)] = try apple.status(
       .active, latest: apple.signed("101") { $0.productId = "yearly" })
-    #expect(try await apple.find().outcome == subscription { $0.productId = "yearly" })
+    #expect(description(try await apple.find()) == subscription { $0.productId = "yearly" })
     // Without an entry, with another's entry, with an entry without a transaction, and without any subscription.
     let silent: [AppleByValue.Answer] = [
       .http(200, "{\"data\":[]}"), try apple.status(.active, of: "7", latest: apple.signed("8", of: "7")),
@@ -94,21 +116,30 @@ struct VerificationProofTests {
     let apple = try AppleByValue()
     let revoked = try apple.signed { $0.revocationDate = now - 5 }
     apple.answers[.info(.production)] = .info(revoked)
-    apple.answers[.statuses(.production)] = try apple.status(.revoked, latest: revoked)
+    apple.answers[.statuses(.production)] = try apple.status(.revoked, latest: revoked, renewal: apple.renewal())
     #expect(
-      try await apple.find().outcome
+      description(try await apple.find())
         == subscription { ($0.revocationDate, $0.isReportedRevoked) = (now - 5, true) })
     // The statuses name no subscription: the signed transaction decides.
     apple.answers[.statuses(.production)] = .http(200, "{\"data\":[]}")
-    #expect(try await apple.find().outcome == subscription { $0.revocationDate = now - 5 })
+    #expect(description(try await apple.find()) == subscription { $0.revocationDate = now - 5 })
     // Only the status says so. It can take access away.
     apple.answers[.info(.production)] = .info(try apple.signed { $0.expiresDate = now - 1 })
-    apple.answers[.statuses(.production)] = try apple.status(.revoked, latest: apple.signed())
-    #expect(try await apple.find().outcome == subscription { $0.isReportedRevoked = true })
+    apple.answers[.statuses(.production)] = try apple.status(
+      .revoked, latest: apple.signed(), renewal: apple.renewal())
+    #expect(description(try await apple.find()) == subscription { $0.isReportedRevoked = true })
     // The status cannot give access: an "active" beside an expired transaction is an expired one.
     apple.answers[.statuses(.production)] = try apple.status(
       .active, latest: apple.signed { $0.expiresDate = now - 1 })
-    #expect(try await apple.find().outcome == subscription { $0.expiresDate = now - 1 })
+    #expect(description(try await apple.find()) == subscription { $0.expiresDate = now - 1 })
+  }
+
+  /// The status takes its date from the renewal info. Without that nobody can tell whether it is news.
+  @Test func `a status of revoked without renewal info is asked for again`() async throws {
+    let apple = try AppleByValue()
+    apple.answers[.info(.production)] = .info(try apple.signed { $0.expiresDate = now - 1 })
+    apple.answers[.statuses(.production)] = try apple.status(.revoked, latest: apple.signed())
+    #expect(try await apple.find().outcome == .failed(.tryLater))
   }
 
   @Test func `an expired subscription without any statuses is asked about again`() async throws {
@@ -118,20 +149,20 @@ struct VerificationProofTests {
     apple.answers[.statuses(.production)] = .code(.transactionIdNotFound)
     #expect(try await apple.find().outcome == .failed(.tryLater))
     apple.answers[.statuses(.production)] = .http(200, "{\"data\":[]}")
-    #expect(try await apple.find().outcome == subscription { $0.expiresDate = now })
+    #expect(description(try await apple.find()) == subscription { $0.expiresDate = now })
   }
 
   @Test func `a grace period counts by its own signature`() async throws {
     let apple = try AppleByValue()
     let expired = try apple.signed { $0.expiresDate = now - 1 }
     apple.answers[.info(.production)] = .info(expired)
-    let grace = try apple.grace(until: now + 5)
+    let grace = try apple.renewal(graceUntil: now + 5)
     apple.answers[.statuses(.production)] = try apple.status(.gracePeriod, latest: expired, renewal: grace)
     #expect(
-      try await apple.find().outcome
-        == subscription { ($0.expiresDate, $0.gracePeriodExpiresDate) = (now - 1, now + 5) })
+      description(try await apple.find())
+        == subscription { ($0.expiresDate, $0.graceExpiresDate) = (now - 1, now + 5) })
     // The renewal info of another purchase, and a changed one.
-    for wrong in [try apple.grace(until: now + 5, of: "7"), grace.dropLast(4) + "AAAA"] {
+    for wrong in [try apple.renewal(of: "7", graceUntil: now + 5), grace.dropLast(4) + "AAAA"] {
       apple.answers[.statuses(.production)] = try apple.status(
         .gracePeriod, latest: expired, renewal: String(wrong))
       #expect(try await apple.find().outcome == .rejected(.verificationFailed))
@@ -144,10 +175,10 @@ struct VerificationProofTests {
     let apple = try AppleByValue()
     apple.spent = [.info(.production)]
     apple.answers[.statuses(.production)] = try apple.status(.active, latest: apple.signed("101"))
-    #expect(try await apple.find().outcome == subscription())
+    #expect(description(try await apple.find()) == subscription())
     // They name it as the latest transaction, and another one as the original.
     apple.answers[.statuses(.production)] = try apple.status(.active, of: "7", latest: apple.signed("100", of: "7"))
-    #expect(try await apple.find().outcome == subscription { $0.originalTransactionId = "7" })
+    #expect(description(try await apple.find()) == subscription { $0.originalTransactionId = "7" })
     #expect(apple.calls == [.statuses(.production), .statuses(.production)])
     // The claim of an unverified text only chooses the entry.
     apple.answers[.statuses(.production)] = try apple.status(

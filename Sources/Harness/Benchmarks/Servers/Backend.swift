@@ -14,13 +14,14 @@ final class Backend {
     let rabbitmq: Int
     let redis: Int
     let prefix: String
+    /// The URL of the ledger's database; empty for a run that needs none.
+    var ledger = ""
 
     var broker: AMQPEndpoint { AMQPEndpoint(host: "127.0.0.1", port: rabbitmq) }
     var store: RedisEndpoint { RedisEndpoint(host: "127.0.0.1", port: redis) }
   }
 
-  static let publisher: Int64 = 1001
-  static let customer: Int64 = 987_654_321
+  nonisolated static let publisher: Int64 = 1001
   /// The key prefix of the default configuration: the roles find what a benchmark fills in.
   static let keyPrefix = "cs:"
   static let sweepAfter = Duration.seconds(3600)
@@ -50,15 +51,12 @@ final class Backend {
       })
   }
 
-  /// Connects to both servers, and creates the customer of all jobs.
+  /// Connects to both servers.
   func open() async throws {
     redis.start()
     publisher.start()
     for _ in 0..<500 {
-      if redis.isReady, publisher.isReady {
-        _ = try await store.putCustomer(Self.publisher, Customer(id: Self.customer))
-        return
-      }
+      if redis.isReady, publisher.isReady { return }
       try await EventLoop.sleep(for: .milliseconds(20))
     }
     throw Unexpected(description: "no connection to RabbitMQ at \(place.rabbitmq) and Redis at \(place.redis)")
@@ -98,12 +96,18 @@ final class Backend {
       }, handler: handler)
   }
 
-  /// The job of a number: each number has its own active subscription.
-  static func job(_ number: Int) -> Job {
+  /// The job of a number: each number has its own active subscription and its own customer, because a commit locks its
+  /// customers.
+  ///
+  /// - Parameter round: the number of the registration of this subscription, from 1.
+  static func job(_ number: Int, round: Int = 1) -> Job {
     Job(
-      synchronizationId: "bench-\(number)", publisherId: publisher, customerId: customer,
-      transactionId: "100\(10_000_000_000 + number)", registeredAt: unixMilliseconds())
+      synchronizationId: round == 1 ? "bench-\(number)" : "bench-\(number)-\(round)", publisherId: publisher,
+      customerId: customer(number), transactionId: "100\(10_000_000_000 + number)", registeredAt: unixMilliseconds())
   }
+
+  /// The customer of a number.
+  nonisolated static func customer(_ number: Int) -> String { "customer-\(number)" }
 }
 
 /// The time and the processor time that a process has used so far.

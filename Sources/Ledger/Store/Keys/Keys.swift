@@ -24,25 +24,8 @@ public struct Keys: Sendable {
   public func member(_ publisher: Int64, _ id: String) -> String { "\(publisher):\(id)" }
   /// The part before a member in the key of its synchronization.
   public var synchronizationPrefix: String { prefix + "sync:" }
-  /// Hash: a customer.
-  public func customer(_ publisher: Int64, _ id: Int64) -> String { "\(prefix)customer:\(publisher):\(id)" }
-  /// Hash: a webhook endpoint of the API.
-  public func webhook(_ publisher: Int64, _ id: String) -> String { webhookPrefix(publisher) + id }
-  /// The part before an endpoint's id in its key.
-  public func webhookPrefix(_ publisher: Int64) -> String { "\(prefix)webhook:\(publisher):" }
-  /// Sorted set: the ids of a publisher's endpoints, by the time of their creation.
-  public func webhooks(_ publisher: Int64) -> String { "\(prefix)webhooks:\(publisher)" }
-  /// String: when a publisher's endpoints last changed, in microseconds.
-  public func webhooksVersion(_ publisher: Int64) -> String { "\(prefix)webhooks-version:\(publisher)" }
-  /// Hash: the health of an endpoint after its last attempts, and whether it is disabled.
-  public func webhookHealth(_ publisher: Int64, _ id: String) -> String { webhookHealthPrefix(publisher) + id }
-  /// The part before an endpoint's id in the key of its health.
-  public func webhookHealthPrefix(_ publisher: Int64) -> String { "\(prefix)webhook-health:\(publisher):" }
-  /// String: the customer who owns a purchase. Ids of the sandbox are a number space of their own, so the key names
-  /// the environment.
-  public func owner(_ publisher: Int64, _ environment: String, _ original: String) -> String {
-    "\(prefix)owner:\(publisher):\(environment):\(original)"
-  }
+  /// String with expiry: a copy of whether the publisher has put a customer. The ledger has the truth.
+  public func customer(_ publisher: Int64, _ id: String) -> String { "\(prefix)customer:\(publisher):\(id)" }
   /// Hash: for each app, environment and endpoint the bucket of its budget, and until when Apple has forbidden calls.
   public var budgets: String { "\(prefix)budgets" }
 }

@@ -32,6 +32,9 @@ public final class AMQPConsumer {
 
   private let session: AMQPSession
   private let tag: String
+  private let consume: @LoopActor (AMQPChannel) async throws -> Void
+  /// The cancellation or the return that is under way.
+  private var change: Task<Void, Never>?
   /// Whether a new connection may consume again.
   private let demand: Demand
 
@@ -54,6 +57,15 @@ public final class AMQPConsumer {
   ) {
     let tag = name
     let demand = Demand()
+    let consume: @LoopActor (AMQPChannel) async throws -> Void = { channel in
+      try await channel.setPrefetch(prefetch)
+      try await channel.consume(queue, tag: tag) { [unowned channel] delivery in
+        // The handler also gets deliveries that were under way at the cancellation. Otherwise the broker would
+        // deliver them to another consumer.
+        handler(Received(delivery, channel))
+      }
+    }
+    self.consume = consume
     self.tag = tag
     self.demand = demand
     session = AMQPSession(
@@ -61,13 +73,8 @@ public final class AMQPConsumer {
       setUp: { connection in
         let channel = try await connection.openChannel()
         try await declare(channel)
-        try await channel.setPrefetch(prefetch)
         guard !demand.isCancelled else { return channel }
-        try await channel.consume(queue, tag: tag) { [unowned channel] delivery in
-          // The handler also gets deliveries that were under way at the cancellation. Otherwise the broker would
-          // deliver them to another consumer.
-          handler(Received(delivery, channel))
-        }
+        try await consume(channel)
         return channel
       })
   }
@@ -92,6 +99,37 @@ public final class AMQPConsumer {
     // the answer to one more call. So this consumer handles them, and no other consumer gets them.
     try? await channel.setPrefetch(1)
     limit.close()
+  }
+
+  /// Takes no deliveries until ``resume()``, for example while another server is away.
+  public func pause() {
+    guard !demand.isCancelled else { return }
+    demand.isCancelled = true
+    next { [self] in await cancel() }
+  }
+
+  /// Takes deliveries again.
+  public func resume() {
+    guard demand.isCancelled else { return }
+    demand.isCancelled = false
+    next { [self] in
+      guard !demand.isCancelled, let channel = session.channel else { return }
+      do {
+        try await consume(channel)
+      } catch {
+        // A new connection consumes by itself.
+        channel.connection.end(.channelClosed, "consume again", "\(error)")
+      }
+    }
+  }
+
+  /// Runs one change after the other.
+  private func next(_ work: @escaping @LoopActor () async -> Void) {
+    let before = change
+    change = Task { @LoopActor in
+      await before?.value
+      await work()
+    }
   }
 
   /// Closes the channel, so that the broker has every acknowledgement, and then the connection.

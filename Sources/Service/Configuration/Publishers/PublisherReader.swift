@@ -28,6 +28,8 @@ struct PublisherReader {
       apps: apps.compactMap(app),
       offers: OfferCatalog(offers.map(offer)),
       sandboxAccess: sandboxAccess(),
+      ownership: ownership(),
+      isMigrating: isMigrating(),
       webhooks: webhooks.map(webhook))
   }
 
@@ -77,7 +79,8 @@ struct PublisherReader {
   private func sandboxAccess() -> SandboxAccess {
     // No environment variable overrides a key of a publisher's file, so the form needs no text.
     let form = Form<SandboxAccess>(
-      expected: "nobody, everybody or a list of customers, each a whole number from 1", json: Self.sandboxAccess,
+      expected: "nobody, everybody or a list of customers, each a text or a whole number from 1",
+      json: Self.sandboxAccess,
       text: { _ in nil })
     let access = reader.read(
       "sandboxAccess", SandboxAccess.nobody, "`nobody`",
@@ -91,10 +94,15 @@ struct PublisherReader {
     case .string("nobody"): return .nobody
     case .string("everybody"): return .everybody
     case .array(let elements):
-      var ids: [Int64] = []
+      var ids: [String] = []
       for element in elements {
-        guard case .integer(let id) = element, id > 0 else { return nil }
-        ids.append(id)
+        switch element {
+        case .string(let id) where CustomerId.isValid(id): ids.append(id)
+        case .integer(let number):
+          guard let id = CustomerId.text(number) else { return nil }
+          ids.append(id)
+        default: return nil
+        }
       }
       return .customers(ids)
     default: return nil
@@ -161,7 +169,7 @@ struct PublisherReader {
       }
     }
     let id = reader.string("id", nil, "Name of the endpoint, unique for the publisher.")
-    let topics = reader.strings("topics", [PurchaseEvent.topic], "Topics that are delivered.")
+    let topics = reader.strings("topics", [EventTopic.synchronizationResult], "Topics that are delivered.")
     if topics.isEmpty || Set(topics).count < topics.count || !Set(topics).isSubset(of: EventTopic.all) {
       reader.note("topics", EventTopic.expectation)
     }

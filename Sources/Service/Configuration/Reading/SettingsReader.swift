@@ -37,13 +37,14 @@ final class SettingsReader {
     return read(key, fallback, fallback.map { "`\($0)`" }, meaning, form) ?? ""
   }
 
-  func optionalString(_ key: String, _ meaning: String, isSecret: Bool = false) -> String? {
+  /// - Parameter shown: the default as a person would write it.
+  func optionalString(_ key: String, _ meaning: String, isSecret: Bool = false, shown: String = "none") -> String? {
     let form = Form<String>(expected: "a string", isSecret: isSecret) { value in
       if case .string(let text) = value { text } else { nil }
     } text: {
       $0
     }
-    return read(key, "", "none", meaning, form).flatMap { $0.isEmpty ? nil : $0 }
+    return read(key, "", shown, meaning, form).flatMap { $0.isEmpty ? nil : $0 }
   }
 
   func int(_ key: String, _ fallback: Int64?, _ range: ClosedRange<Int64>, _ meaning: String) -> Int64 {

@@ -1,0 +1,28 @@
+public import Domain
+
+extension TransactionFacts {
+  /// Takes the facts out of a verified transaction.
+  ///
+  /// - Parameter payloadSHA256: of the decoded payload.
+  /// - Throws: when a field is missing that decides about access, or when the effect of the product's type is unknown.
+  public init(_ payload: TransactionPayload, payloadSHA256: [UInt8]) throws(EvidenceDefect) {
+    guard let id = payload.transactionId, let original = payload.originalTransactionId, let bundle = payload.bundleId,
+      let product = payload.productId, let environment = payload.environment, let bought = payload.purchaseDate,
+      let signed = payload.signedDate
+    else { throw .fieldMissing }
+    guard let kind = payload.type.flatMap({ ProductKind(rawValue: $0.rawValue) }) else { throw .kindUnknown }
+    try EvidenceDefect.check(
+      dates: [bought, payload.expiresDate, payload.revocationDate, signed],
+      texts: [
+        id, original, bundle, product, environment.rawValue, payload.inAppOwnershipType?.rawValue, payload.currency,
+      ])
+    self.init(
+      transactionId: id, originalTransactionId: original, bundleId: bundle, productId: product, kind: kind,
+      environment: environment.rawValue, purchaseDate: bought, expiresDate: payload.expiresDate,
+      revocationDate: payload.revocationDate, revocationReason: payload.revocationReason?.rawValue,
+      isUpgraded: payload.isUpgraded ?? false, ownershipType: payload.inAppOwnershipType?.rawValue,
+      quantity: payload.quantity, price: payload.price, currency: payload.currency,
+      appAccountToken: payload.appAccountToken.flatMap(AppAccountToken.canonical), signedDate: signed,
+      payloadSHA256: payloadSHA256)
+  }
+}

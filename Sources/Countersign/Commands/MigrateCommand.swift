@@ -1,0 +1,65 @@
+import Configuration
+import EventLoop
+import Glibc
+import Ledger
+import Postgres
+import Service
+
+/// `countersign migrate`: brings the ledger's schema up to this build, or only says what is missing.
+enum MigrateCommand {
+  @LoopActor
+  static func run(_ arguments: [String]) async -> Int32 {
+    let settings: LedgerSettings
+    var endpoint: PostgresEndpoint
+    do {
+      // The command does not read the publishers' files: they may need keys that are not there yet.
+      let loader = try ConfigurationLoader(arguments.filter { $0 != "--check" }, command: "migrate")
+      settings = try loader.settings(for: [.migrate]).ledger
+      endpoint = try PostgresEndpoint(settings)
+    } catch {
+      complain("\(error)")
+      return 2
+    }
+    // An index over many rows takes its time.
+    endpoint.replyTimeout = .seconds(86_400)
+    endpoint.applicationName = "countersign migrate"
+    let (changes, change) = AsyncStream.makeStream(of: Void.self)
+    let client = PostgresClient(endpoint, connections: 1) { _ in change.yield() }
+    client.start()
+    // Otherwise the first lines would say that there is no connection yet.
+    for await _ in changes { break }
+    let status = await arguments.contains("--check") ? check(client) : migrate(client)
+    await client.stop()
+    return status
+  }
+
+  @LoopActor
+  private static func migrate(_ client: PostgresClient) async -> Int32 {
+    do {
+      try await Migration(client, tell: say).run()
+      return 0
+    } catch {
+      complain("countersign migrate: \(error)")
+      return 1
+    }
+  }
+
+  @LoopActor
+  private static func check(_ client: PostgresClient) async -> Int32 {
+    do {
+      try await SchemaCheck(client).pass(within: .seconds(30))
+      say("the schema has every step of this build")
+      return 0
+    } catch {
+      complain("countersign migrate: \(error)")
+      return 1
+    }
+  }
+
+  /// Writes a line to standard output at once, also into a file or a pipe.
+  @LoopActor
+  private static func say(_ line: String) {
+    let bytes = Array((line + "\n").utf8)
+    _ = write(STDOUT_FILENO, bytes, bytes.count)
+  }
+}

@@ -1,0 +1,48 @@
+public import Formats
+
+/// The rule that decided about access: the answer to "why?". An open set.
+public struct AccessRule: ExactRawValue, Sendable {
+  public let rawValue: String
+
+  /// Creates a rule from its name.
+  public init(rawValue: String) { self.rawValue = rawValue }
+  private init(_ name: String) { rawValue = name }
+
+  // Access.
+
+  /// The period of the subscription is not over.
+  public static let subscriptionActive = Self("subscriptionActive")
+  /// The period is over, Apple tries again to charge, and the grace period is not over.
+  public static let gracePeriod = Self("gracePeriod")
+  /// The days of a non-renewing product are not over, or the offer sets none.
+  public static let passActive = Self("passActive")
+  /// A non-consumable product.
+  public static let ownedForever = Self("ownedForever")
+  /// A consumable product.
+  public static let consumable = Self("consumable")
+
+  // No access.
+
+  /// The subscription or the pass is over.
+  public static let expired = Self("expired")
+  /// The period is over, and Apple tries again to charge; there is no grace period, or it is over.
+  public static let billingRetry = Self("billingRetry")
+  /// Apple signed that it took the transaction back.
+  public static let revoked = Self("revoked")
+  /// Apple's status, which is not signed, says that the purchase is revoked.
+  public static let reportedRevoked = Self("reportedRevoked")
+  /// The customer upgraded to another product, whose transaction is not known yet.
+  public static let upgraded = Self("upgraded")
+  /// No offer of the publisher has the product.
+  public static let offerUnknown = Self("offerUnknown")
+  /// The publisher does not allow purchases of the environment for the customer.
+  public static let sandboxNotAllowed = Self("sandboxNotAllowed")
+  /// The customer has no purchase for the offer.
+  public static let noPurchase = Self("noPurchase")
+
+  /// Every rule that this version gives.
+  public static let known: [Self] = [
+    .subscriptionActive, .gracePeriod, .passActive, .ownedForever, .consumable, .expired, .billingRetry, .revoked,
+    .reportedRevoked, .upgraded, .offerUnknown, .sandboxNotAllowed, .noPurchase,
+  ]
+}

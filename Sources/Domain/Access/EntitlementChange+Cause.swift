@@ -1,0 +1,15 @@
+extension EntitlementChange {
+  /// Why the ledger compared a customer's entitlements with those told last. An open set for its readers.
+  public enum Cause: String, Sendable, CaseIterable {
+    /// The customer registered a purchase.
+    case registration
+    /// The purchase has another owner.
+    case transfer
+    /// Apple signed something new about a purchase.
+    case evidence
+    /// The publisher released a purchase, so that nobody owns it.
+    case release
+    /// The publisher's offers, or its rules for the sandbox, changed.
+    case rules
+  }
+}

@@ -1,0 +1,20 @@
+import Crypto
+import Formats
+
+extension Publisher {
+  /// SHA-256 of what decides about access: the offers, and the customers with access for the sandbox. Equal rules have
+  /// equal hashes, in whichever order the publisher's file lists them.
+  public var rulesSHA256: [UInt8] {
+    var parts = ["1"]
+    for product in offers.products {
+      parts += [product.id, product.offer.id, product.offer.accessDays.map(String.init) ?? ""]
+    }
+    switch sandboxAccess {
+    case .nobody: parts.append("nobody")
+    case .everybody: parts.append("everybody")
+    case .customers(let ids): parts += ["customers"] + ids.sorted().map(\.text)
+    }
+    // Each part begins with its length, so that no two rules have the same text.
+    return SHA256.hash(Array(parts.map { "\($0.utf8.count):\($0)" }.joined().utf8))
+  }
+}

@@ -1,0 +1,135 @@
+import Formats
+
+extension CommitState {
+  /// Finalizes a synchronization: evidence, owner, access, result, and the events about them.
+  ///
+  /// - Returns: the finalized synchronization, and the events to publish, in their order.
+  public mutating func finalize(_ request: Finalization) -> Finalized {
+    let (job, firstEvent) = (request.job, changes.events.count)
+    var isNews = false
+    if case .evidence(let key, let pieces) = request.finding { isNews = merge(pieces, into: key) }
+    let before = purchase(of: request)
+    let outcome =
+      if isErased(request) {
+        Outcome(
+          .customerErased, originalTransactionId: before?.key.originalTransactionId,
+          environment: before?.key.environment)
+      } else {
+        before.map { decide($0, request) } ?? outcomeWithoutPurchase(request)
+      }
+    if let key = before?.key {
+      if isNews || purchases[key]?.owner != before?.owner { touch(key) }
+      changes.offers[key] = purchases[key].flatMap { offer(of: $0, request) }
+    }
+    let now = before.flatMap { purchases[$0.key] }
+    let synchronization = Synchronization(
+      id: job.synchronizationId, publisherId: job.publisherId, customerId: job.customerId,
+      transactionId: job.transactionId, kind: job.kind, status: .finalized,
+      conclusion: Conclusion(
+        outcome: outcome, version: now?.version ?? 0, finalizedAt: self.now, traceparent: job.traceparent))
+    changes.synchronizations.append(synchronization)
+    if let event = Event(of: synchronization) { changes.events.append(event) }
+    tell(before?.owner, now?.owner, request)
+    return Finalized(synchronization: synchronization, events: Array(changes.events[firstEvent...]))
+  }
+
+  /// Tells the changed entitlements of the owner before and of the owner after.
+  private mutating func tell(_ before: Owner?, _ after: Owner?, _ request: Finalization) {
+    let owners = [before, after].compactMap { $0?.customerId }
+    for (number, id) in owners.enumerated() where number == 0 || id.exact != owners[0].exact {
+      let cause: EntitlementChange.Cause =
+        if let before, after?.is(before.customerId) != true {
+          .transfer
+        } else if request.job.kind == .registration, id.exact == request.job.customerId.exact {
+          .registration
+        } else {
+          .evidence
+        }
+      tellEntitlements(
+        of: CustomerKey(publisherId: request.job.publisherId, id: id), rules: request.rules(for: id), cause,
+        traceparent: request.job.traceparent)
+    }
+  }
+
+  private func offer(of purchase: Purchase, _ request: Finalization) -> String? {
+    request.publisher?.offers.offer(forProduct: purchase.deciding.productId)?.id
+  }
+
+  // MARK: The decision
+
+  private func outcomeWithoutPurchase(_ request: Finalization) -> Outcome {
+    switch request.finding {
+    case .concluded(let result): Outcome(result)
+    case .known where request.job.kind == .transfer: Outcome(.purchaseNotFound)
+    // A covered run found the purchase in Redis, and the ledger has lost it since. That cannot be.
+    case .known, .evidence: Outcome(.internalError)
+    }
+  }
+
+  /// Whether the customer was erased after the registration. An erased customer may come back and register again.
+  private func isErased(_ request: Finalization) -> Bool {
+    customers[request.customerKey]?.erasedAt.map { request.job.registeredAt <= $0 } ?? false
+  }
+
+  private mutating func decide(_ purchase: Purchase, _ request: Finalization) -> Outcome {
+    let (customer, job) = (request.customerKey, request.job)
+    let about = Outcome(
+      .internalError, originalTransactionId: purchase.key.originalTransactionId, environment: purchase.key.environment)
+    func refused(_ result: SynchronizationResult) -> Outcome {
+      var outcome = about
+      outcome.result = result
+      return outcome
+    }
+    if case .concluded(let result) = request.finding, !result.yieldsToEvidence { return refused(result) }
+    let access = Access.of(purchase, rules: request.rules(for: customer.id), now: now)
+    if job.kind == .transfer {
+      let decision = TransferDecision.decide(purchase, to: customer.id, givesAccess: access.isGranted)
+      if decision == .transferred { give(purchase.key, to: customer, .transfer) }
+      return .of(access, purchase, decision)
+    }
+    let decision = OwnershipDecision.decide(
+      purchase, customerId: customer.id, appAccountToken: customers[customer]?.appAccountToken,
+      provesBySignedTransaction: job.provesBySignedTransaction,
+      policy: request.publisher?.ownership ?? OwnershipPolicy(),
+      givesAccess: ownerHasAccess(purchase, request))
+    if case .take(let cause) = decision { give(purchase.key, to: customer, cause) }
+    var outcome = Outcome.of(access, purchase, decision)
+    outcome.consumable = consumable(of: purchase, request, isGranted: outcome.accessGranted)
+    return outcome
+  }
+
+  private func ownerHasAccess(_ purchase: Purchase, _ request: Finalization) -> Bool {
+    guard let owner = purchase.owner else { return false }
+    return Access.of(purchase, rules: request.rules(for: owner.customerId), now: now).isGranted
+  }
+
+  /// What a consumable's event tells besides.
+  private mutating func consumable(
+    of purchase: Purchase, _ request: Finalization, isGranted: Bool
+  ) -> ConsumableGrant? {
+    guard let facts = purchase.transactions[request.job.transactionId.exact], facts.kind == .consumable else {
+      return nil
+    }
+    let isFirst = isGranted && grantFirst(facts.transactionId, of: purchase.key)
+    return ConsumableGrant(productId: facts.productId, quantity: facts.quantity ?? 1, isFirstGrant: isFirst)
+  }
+}
+
+extension SynchronizationResult {
+  /// Whether the ledger's evidence of the purchase counts for more. Apple may not know the transaction yet, although it
+  /// has told us about it.
+  fileprivate var yieldsToEvidence: Bool { self == .transactionIdNotFound }
+}
+
+/// A finalized synchronization with the events that its commit tells.
+public struct Finalized: Sendable, Equatable {
+  public let synchronization: Synchronization
+  /// In their order. They are in the outbox until the broker has confirmed them.
+  public let events: [Event]
+
+  /// Creates a result.
+  public init(synchronization: Synchronization, events: [Event]) {
+    self.synchronization = synchronization
+    self.events = events
+  }
+}

@@ -1,0 +1,25 @@
+extension CommitState {
+  /// Takes a purchase from its owner, and tells the owner's changed entitlements. Evidence and first grants stay.
+  ///
+  /// - Parameter publisher: the purchase's.
+  /// - Returns: the owner before; `nil` if nobody owned the purchase. Then nothing changes.
+  @discardableResult
+  public mutating func release(
+    _ key: PurchaseKey, publisher: Publisher, traceparent: String? = nil
+  ) -> Owner? {
+    guard let purchase = purchases[key], let owner = purchase.owner else { return nil }
+    free(key)
+    touch(key)
+    changes.offers[key] = publisher.offers.offer(forProduct: purchase.deciding.productId)?.id
+    tellEntitlements(
+      of: CustomerKey(publisherId: key.publisherId, id: owner.customerId),
+      rules: publisher.accessRules(for: owner.customerId), .release, traceparent: traceparent)
+    return owner
+  }
+
+  /// Tells what changed in a customer's entitlements because the publisher changed its rules, or because time has
+  /// passed.
+  public mutating func reevaluate(_ customer: CustomerKey, publisher: Publisher) {
+    tellEntitlements(of: customer, rules: publisher.accessRules(for: customer.id), .rules, traceparent: nil)
+  }
+}

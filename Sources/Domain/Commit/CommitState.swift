@@ -1,0 +1,215 @@
+public import Formats
+
+/// What a commit has read under its locks, and what it will write: the state machine behind every change of a
+/// purchase's owner and of access (design.md, order and uniqueness).
+///
+/// The jobs of a batch change it one after the other. So two jobs about one purchase see each other's effect.
+public struct CommitState: Sendable {
+  /// The locked purchases.
+  public private(set) var purchases: [PurchaseKey: Purchase]
+  /// When each transaction was first granted, in milliseconds since 1970.
+  public private(set) var firstGrants: [PurchaseKey: [ExactText: Int64]]
+  /// The locked customers.
+  public private(set) var customers: [CustomerKey: CustomerRecord]
+  /// What the commit writes.
+  public internal(set) var changes = Changes()
+  /// Milliseconds since 1970.
+  public let now: Int64
+  /// Numbers for new ownerships that are left.
+  public private(set) var subscriptionIds: [Int64]
+  private let known: Set<PurchaseKey>
+  private var byTransaction: [TransactionKey: PurchaseKey] = [:]
+  private var owned: [CustomerKey: Set<PurchaseKey>] = [:]
+
+  /// A transaction of a publisher's, in whichever environment.
+  private struct TransactionKey: Hashable {
+    let publisherId: Int64
+    let id: ExactText
+  }
+
+  /// The rows that a commit writes.
+  public struct Changes: Sendable {
+    /// Purchases without a row.
+    public var newPurchases: Set<PurchaseKey> = []
+    /// Purchases with a row.
+    public var changedPurchases: Set<PurchaseKey> = []
+    /// The offer that each touched purchase gives, by the present offers.
+    public var offers: [PurchaseKey: String] = [:]
+    /// Transactions with new facts.
+    public var transactions: [PurchaseKey: Set<ExactText>] = [:]
+    public var evidence: [(purchase: PurchaseKey, piece: Evidence)] = []
+    public var customers: Set<CustomerKey> = []
+    public var begunOwnerships: [Ownership] = []
+    /// The subscriptionIds of ownerships that end.
+    public var endedOwnerships: [Int64] = []
+    public var synchronizations: [Synchronization] = []
+    public var events: [Event] = []
+  }
+
+  /// A period in which a customer owns a purchase.
+  public struct Ownership: Sendable, Equatable {
+    public let subscriptionId: Int64
+    public let purchase: PurchaseKey
+    public let customerId: String
+    public let cause: OwnershipCause
+
+    /// Creates a period.
+    public init(subscriptionId: Int64, purchase: PurchaseKey, customerId: String, cause: OwnershipCause) {
+      self.subscriptionId = subscriptionId
+      self.purchase = purchase
+      self.customerId = customerId
+      self.cause = cause
+    }
+  }
+
+  /// Creates the state of what was read.
+  ///
+  /// - Parameters:
+  ///   - subscriptionIds: one for each finalization of the batch.
+  ///   - now: milliseconds since 1970.
+  public init(
+    purchases: [Purchase], firstGrants: [PurchaseKey: [ExactText: Int64]] = [:],
+    customers: [CustomerKey: CustomerRecord], subscriptionIds: [Int64], now: Int64
+  ) {
+    self.firstGrants = firstGrants
+    self.purchases = Dictionary(uniqueKeysWithValues: purchases.map { ($0.key, $0) })
+    self.customers = customers
+    self.subscriptionIds = subscriptionIds
+    self.now = now
+    known = Set(purchases.map(\.key))
+    // Production comes before the sandbox.
+    for purchase in purchases.sorted(by: { $0.key < $1.key }) {
+      for id in purchase.transactions.keys { note(id, of: purchase.key) }
+      if let owner = purchase.owner { owned[purchase.key.customer(owner.customerId), default: []].insert(purchase.key) }
+    }
+  }
+
+  // MARK: The purchase of a finding
+
+  /// The purchase that a finding is about: the one that it names, or the one that has the job's transaction.
+  func purchase(of request: Finalization) -> Purchase? {
+    let key =
+      request.purchaseKey
+      ?? byTransaction[TransactionKey(publisherId: request.job.publisherId, id: request.job.transactionId.exact)]
+    return key.flatMap { purchases[$0] }
+  }
+
+  // MARK: Changes
+
+  /// Adds evidence to its purchase. The ledger keeps older evidence too; it only changes nothing.
+  ///
+  /// Pieces about another purchase do not count. Nor does a renewal info, as long as no transaction of its purchase is
+  /// known: Apple sends both together.
+  ///
+  /// - Returns: whether it brought news.
+  mutating func merge(_ pieces: [Evidence], into key: PurchaseKey) -> Bool {
+    let new = pieces.filter { $0.key(of: key.publisherId) == key && purchases[key]?.holds($0) != true }
+    guard !new.isEmpty else { return false }
+    var news = new
+    if purchases[key] == nil {
+      guard let purchase = Purchase(key, folding: new) else { return false }
+      purchases[key] = purchase
+    } else {
+      news = new.filter { purchases[key]?.merge($0) == true }
+    }
+    changes.evidence += new.map { (key, $0) }
+    for case .transaction(let facts) in news.map(\.facts) {
+      changes.transactions[key, default: []].insert(facts.transactionId.exact)
+      note(facts.transactionId.exact, of: key)
+    }
+    return !news.isEmpty
+  }
+
+  /// Notes which purchase has a transaction.
+  private mutating func note(_ transaction: ExactText, of key: PurchaseKey) {
+    let name = TransactionKey(publisherId: key.publisherId, id: transaction)
+    if byTransaction[name] == nil { byTransaction[name] = key }
+  }
+
+  /// Raises a purchase's version, and writes the purchase.
+  mutating func touch(_ key: PurchaseKey) {
+    purchases[key]?.version += 1
+    if known.contains(key) { changes.changedPurchases.insert(key) } else { changes.newPurchases.insert(key) }
+  }
+
+  /// Gives a purchase to a customer. The ownership before it ends.
+  ///
+  /// From then on the ledger has a row of the customer, whose lock guards the customer's purchases.
+  mutating func give(_ key: PurchaseKey, to customer: CustomerKey, _ cause: OwnershipCause) {
+    if let owner = purchases[key]?.owner {
+      changes.endedOwnerships.append(owner.subscriptionId)
+      owned[key.customer(owner.customerId)]?.remove(key)
+    }
+    let id = subscriptionIds.removeLast()
+    purchases[key]?.owner = Owner(customerId: customer.id, subscriptionId: id)
+    owned[customer, default: []].insert(key)
+    welcome(customer)
+    changes.begunOwnerships.append(
+      Ownership(subscriptionId: id, purchase: key, customerId: customer.id, cause: cause))
+  }
+
+  /// Makes a customer known. The versions of a customer who comes back after an erasure are greater than all before it:
+  /// they name events.
+  private mutating func welcome(_ customer: CustomerKey) {
+    var record = customers[customer] ?? CustomerRecord()
+    let version = max(record.version, record.erasedAt ?? 0)
+    guard !record.isKnown || version != record.version else { return }
+    record.version = version
+    customers[customer] = record
+    changes.customers.insert(customer)
+  }
+
+  /// Takes a purchase from its owner. Nobody owns it afterwards.
+  mutating func free(_ key: PurchaseKey) {
+    guard let owner = purchases[key]?.owner else { return }
+    changes.endedOwnerships.append(owner.subscriptionId)
+    owned[key.customer(owner.customerId)]?.remove(key)
+    purchases[key]?.owner = nil
+  }
+
+  /// Notes the first grant of a transaction.
+  ///
+  /// - Returns: whether this is the first one.
+  mutating func grantFirst(_ transaction: String, of key: PurchaseKey) -> Bool {
+    guard firstGrants[key]?[transaction.exact] == nil else { return false }
+    firstGrants[key, default: [:]][transaction.exact] = now
+    changes.transactions[key, default: []].insert(transaction.exact)
+    return true
+  }
+
+  /// Compares a customer's entitlements with those told last, and tells the changes.
+  mutating func tellEntitlements(
+    of customer: CustomerKey, rules: AccessRules, _ cause: EntitlementChange.Cause, traceparent: String?
+  ) {
+    guard var record = customers[customer] else { return }
+    var all = record.others.filter { purchases[$0.key] == nil }
+    for key in owned[customer] ?? [] { if let purchase = purchases[key] { all.append(purchase) } }
+    let present = Entitlements.of(purchases: all, rules: rules, now: now)
+    let differences = EntitlementChange.between(told: record.told, now: present)
+    guard !differences.isEmpty else { return }
+    record.version += 1
+    record.told = present.map(\.told)
+    customers[customer] = record
+    changes.customers.insert(customer)
+    changes.events += differences.map {
+      Event(
+        of: $0, customer: customer, version: record.version, cause: cause, time: now, traceparent: traceparent)
+    }
+  }
+}
+
+extension PurchaseKey {
+  /// A customer of the purchase's publisher.
+  func customer(_ id: String) -> CustomerKey { CustomerKey(publisherId: publisherId, id: id) }
+}
+
+extension Purchase {
+  /// Whether the purchase holds just this piece, so that the ledger has it already.
+  fileprivate func holds(_ piece: Evidence) -> Bool {
+    switch piece.facts {
+    case .transaction(let facts): transactions[facts.transactionId.exact]?.payloadSHA256 == facts.payloadSHA256
+    case .renewalInfo(let facts, let reported):
+      renewal?.payloadSHA256 == facts.payloadSHA256 && (reported == nil || reported == status)
+    }
+  }
+}

@@ -1,0 +1,28 @@
+/// A customer as a commit reads it under its lock.
+public struct CustomerRecord: Sendable, Equatable {
+  /// Whether the ledger has a row of the customer.
+  public var isKnown: Bool
+  /// The customerVersion; it grows with every commit that changes an entitlement.
+  public var version: Int64
+  /// The entitlements that were told last.
+  public var told: [ToldEntitlement]
+  /// The UUID that the publisher has set for the customer, lower case.
+  public var appAccountToken: String?
+  /// The time since which the customer is erased, in milliseconds since 1970; `nil` for all others.
+  public var erasedAt: Int64?
+  /// The customer's purchases that the commit has not locked.
+  public var others: [Purchase]
+
+  /// Creates a record; without arguments that of a customer whom the ledger does not know.
+  public init(
+    isKnown: Bool = false, version: Int64 = 0, told: [ToldEntitlement] = [], appAccountToken: String? = nil,
+    erasedAt: Int64? = nil, others: [Purchase] = []
+  ) {
+    self.isKnown = isKnown
+    self.version = version
+    self.told = told
+    self.appAccountToken = appAccountToken
+    self.erasedAt = erasedAt
+    self.others = others
+  }
+}

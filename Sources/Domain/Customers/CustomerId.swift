@@ -1,0 +1,30 @@
+import Formats
+
+/// The rules for a customer's id: the publisher's own text of 1 to 256 bytes in UTF-8.
+///
+/// Ids are compared by their bytes: `7` and `07` are two customers.
+public enum CustomerId {
+  /// The most bytes of an id.
+  public static let longest = 256
+  /// The rule as a text for people.
+  public static let expectation = "expected a text of 1 to \(longest) bytes without control characters"
+  /// How the text begins that stands in the ledger for an erased customer's id. No customer's id begins so.
+  public static let erasedPrefix = "erased:"
+
+  /// Whether a text can name a customer. Control characters cannot: a database refuses some of them, and people see
+  /// none.
+  public static func isValid(_ text: String) -> Bool {
+    guard (1...longest).contains(text.utf8.count), !text.utf8.starts(with: erasedPrefix.utf8) else { return false }
+    return text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+  }
+
+  /// The id of a customer whom a caller names by a number; `nil` for a number that names none.
+  public static func text(_ number: Int64) -> String? { number >= 1 ? String(number) : nil }
+
+  /// The number on the wire, `cleengCustomerId`, of a customer whose id is a decimal number from 1 without a sign and
+  /// without leading zeros; `nil` for any other id.
+  public static func number(_ text: String) -> Int64? {
+    guard text.isASCIIDigits(1...19), text.utf8.first != UInt8(ascii: "0") else { return nil }
+    return Int64(text)
+  }
+}

@@ -1,0 +1,50 @@
+import JSON
+
+extension Event {
+  /// The event of a finalized synchronization; `nil` while it is not finalized.
+  public init?(of synchronization: Synchronization) {
+    guard let conclusion = synchronization.conclusion else { return nil }
+    let outcome = conclusion.outcome
+    self.init(
+      of: [synchronization.id, synchronization.transactionId, synchronization.customerId],
+      publisherId: synchronization.publisherId, customerId: synchronization.customerId,
+      topic: EventTopic.synchronizationResult, version: conclusion.version, time: conclusion.finalizedAt,
+      traceparent: conclusion.traceparent
+    ) { data in
+      data.member("accessGranted", outcome.accessGranted)
+      data.customer(synchronization.customerId)
+      data.member("environment", outcome.environment)
+      data.member("firstGrant", outcome.consumable?.isFirstGrant)
+      data.member("offerId", outcome.offerId)
+      data.member("originalTransactionId", outcome.originalTransactionId)
+      data.member("productId", outcome.consumable?.productId)
+      data.member("quantity", outcome.consumable.map { Int64($0.quantity) })
+      data.member("result", outcome.result.rawValue)
+      data.member("synchronizationId", synchronization.id)
+      data.member("transactionId", synchronization.transactionId)
+      data.member("type", outcome.consumable.map { _ in ProductKind.consumable.rawValue })
+    }
+  }
+
+  /// The event of a changed entitlement.
+  ///
+  /// - Parameters:
+  ///   - version: the customerVersion that the change has made.
+  ///   - cause: why the ledger looked; ``EntitlementChange/Cause``.
+  init(
+    of change: EntitlementChange, customer: CustomerKey, version: Int64, cause: EntitlementChange.Cause, time: Int64,
+    traceparent: String?
+  ) {
+    self.init(
+      of: [customer.id, String(version), change.offerId], publisherId: customer.publisherId, customerId: customer.id,
+      topic: EventTopic.entitlementsChanged, version: version, time: time, traceparent: traceparent
+    ) { data in
+      if let after = change.after { data.member("after") { after.tell(to: &$0) } }
+      if let before = change.before { data.member("before") { before.tell(to: &$0) } }
+      data.member("cause", cause.rawValue)
+      data.customer(customer.id)
+      data.member("customerVersion", version)
+      data.member("offerId", change.offerId)
+    }
+  }
+}

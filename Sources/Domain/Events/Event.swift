@@ -1,0 +1,76 @@
+import Crypto
+import Formats
+import JSON
+
+/// A message that tells a change. However often it is published, it has the same bytes and the same id.
+public struct Event: Sendable, Equatable {
+  /// The same for every publish; consumers drop repeats by it.
+  public let id: String
+  public let publisherId: Int64
+  /// The customer that it is about; `nil` for an event about no customer, and after the customer's erasure.
+  public let customerId: String?
+  /// One of ``EventTopic``.
+  public let topic: String
+  /// Grows with every change of what the event tells; `nil` for events without a version.
+  public let version: Int64?
+  /// When it happened, in milliseconds since 1970.
+  public let time: Int64
+  /// The trace to continue.
+  public let traceparent: String?
+  /// The documented envelope `{broadcasterId, data, topic}`, as JSON.
+  public let body: [UInt8]
+
+  /// Creates an event.
+  public init(
+    id: String, publisherId: Int64, customerId: String? = nil, topic: String, version: Int64? = nil,
+    traceparent: String? = nil, time: Int64, body: [UInt8]
+  ) {
+    self.id = id
+    self.publisherId = publisherId
+    self.customerId = customerId
+    self.topic = topic
+    self.version = version
+    self.time = time
+    self.traceparent = traceparent
+    self.body = body
+  }
+
+  /// Creates an event with its envelope.
+  ///
+  /// - Parameter parts: name the change. The id is their hash: a client may choose the id of a synchronization, but
+  ///   nobody may choose a webhook id (Standard Webhooks 1.0.0).
+  init(
+    of parts: [String], publisherId: Int64, customerId: String?, topic: String, version: Int64?, time: Int64,
+    traceparent: String?, data: (inout JSONWriter) -> Void
+  ) {
+    self.init(
+      id: Self.id(publisherId, topic, parts), publisherId: publisherId, customerId: customerId,
+      topic: topic, version: version, traceparent: traceparent, time: time,
+      body: JSONWriter.object { envelope in
+        envelope.member("broadcasterId", publisherId)
+        envelope.member("data", data)
+        envelope.member("topic", topic)
+      })
+  }
+}
+
+extension Event {
+  /// The id of the event of a job's synchronization.
+  public static func id(of job: Job) -> String {
+    id(job.publisherId, EventTopic.synchronizationResult, [job.synchronizationId, job.transactionId, job.customerId])
+  }
+
+  static func id(_ publisherId: Int64, _ topic: String, _ parts: [String]) -> String {
+    // Each part begins with its length, so that no two changes have the same text.
+    let name = ([String(publisherId), topic] + parts).map { "\($0.utf8.count):\($0)" }.joined()
+    return "evt_" + Hex.encode(SHA256.hash(Array(name.utf8))[..<16])
+  }
+}
+
+extension JSONWriter {
+  /// Writes the members that name a customer: `cleengCustomerId`, where the id is a number, and `customerId`.
+  mutating func customer(_ id: String) {
+    member("cleengCustomerId", CustomerId.number(id))
+    member("customerId", id)
+  }
+}

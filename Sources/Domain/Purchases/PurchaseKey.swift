@@ -1,0 +1,40 @@
+import Formats
+
+/// The name of a purchase: the unit of order and of ownership.
+///
+/// Two keys are equal if their texts have the same bytes. A commit locks its purchases in the order of their keys.
+public struct PurchaseKey: Sendable {
+  public let publisherId: Int64
+  /// `Production` or `Sandbox`.
+  public let environment: String
+  public let originalTransactionId: String
+
+  /// Creates a key.
+  public init(publisherId: Int64, environment: String, originalTransactionId: String) {
+    self.publisherId = publisherId
+    self.environment = environment
+    self.originalTransactionId = originalTransactionId
+  }
+}
+
+extension PurchaseKey: Hashable {
+  public static func == (one: PurchaseKey, other: PurchaseKey) -> Bool {
+    one.publisherId == other.publisherId && one.originalTransactionId.exact == other.originalTransactionId.exact
+      && one.environment.exact == other.environment.exact
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(publisherId)
+    hasher.combine(environment.exact)
+    hasher.combine(originalTransactionId.exact)
+  }
+}
+
+extension PurchaseKey: Comparable {
+  /// The order of `ORDER BY publisher_id, environment, original_transaction_id` with `COLLATE "C"`.
+  public static func < (one: PurchaseKey, other: PurchaseKey) -> Bool {
+    if one.publisherId != other.publisherId { return one.publisherId < other.publisherId }
+    if one.environment.exact != other.environment.exact { return one.environment.exact < other.environment.exact }
+    return one.originalTransactionId.exact < other.originalTransactionId.exact
+  }
+}

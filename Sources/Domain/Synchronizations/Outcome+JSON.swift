@@ -1,0 +1,35 @@
+public import JSON
+
+/// The outcome as the ledger keeps it.
+extension Outcome {
+  /// The outcome as JSON; the same outcome has the same bytes.
+  public var encoded: [UInt8] {
+    JSONWriter.object { writer in
+      writer.member("accessGranted", accessGranted)
+      writer.member("environment", environment)
+      writer.member("firstGrant", consumable?.isFirstGrant)
+      writer.member("offerId", offerId)
+      writer.member("originalTransactionId", originalTransactionId)
+      writer.member("productId", consumable?.productId)
+      writer.member("quantity", consumable.map { Int64($0.quantity) })
+      writer.member("result", result.rawValue)
+    }
+  }
+
+  /// Reads an outcome.
+  ///
+  /// - Throws: `DecodingError` when a member is missing or has another type.
+  public init(_ text: JSONText) throws {
+    let members = try JSONObject(text)
+    self.init(
+      SynchronizationResult(rawValue: try members.requiredString("result")),
+      accessGranted: try members.bool("accessGranted") ?? false, offerId: try members.string("offerId"),
+      originalTransactionId: try members.string("originalTransactionId"),
+      environment: try members.string("environment"))
+    if let product = try members.string("productId"), let quantity = try members.int32("quantity"),
+      let isFirst = try members.bool("firstGrant")
+    {
+      consumable = ConsumableGrant(productId: product, quantity: quantity, isFirstGrant: isFirst)
+    }
+  }
+}

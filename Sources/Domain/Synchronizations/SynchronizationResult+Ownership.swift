@@ -1,0 +1,18 @@
+extension SynchronizationResult {
+  /// The publisher asks for a proof of ownership, and the registration has none.
+  public static let ownershipNotProven = Self(rawValue: "OWNERSHIP_NOT_PROVEN")
+  /// The customer became the owner of the purchase.
+  public static let purchaseOwnershipTransferred = Self(rawValue: "PURCHASE_OWNERSHIP_TRANSFERRED")
+  /// The customer owned the purchase before the transfer.
+  public static let purchaseOwnershipUnchanged = Self(rawValue: "PURCHASE_OWNERSHIP_UNCHANGED")
+  /// The purchase gives no access, so it cannot be transferred.
+  public static let purchaseNotActive = Self(rawValue: "PURCHASE_NOT_ACTIVE")
+  /// The publisher has no purchase with this transaction.
+  public static let purchaseNotFound = Self(rawValue: "PURCHASE_NOT_FOUND")
+
+  /// The results about the owner of a purchase.
+  public static let ofOwnership: [Self] = [
+    .ownershipNotProven, .purchaseOwnershipTransferred, .purchaseOwnershipUnchanged, .purchaseNotActive,
+    .purchaseNotFound,
+  ]
+}

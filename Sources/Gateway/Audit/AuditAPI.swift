@@ -1,0 +1,52 @@
+import Domain
+import EventLoop
+import Formats
+import HTTPServer
+import JSON
+import Ledger
+import Service
+
+/// Answers a publisher's requests about its audit log.
+@LoopActor
+struct AuditAPI {
+  let context: RoleContext
+  let log: AuditLog
+  let publisher: Publisher
+
+  func list(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+    let request = try AuditRequest(call.request)
+    let page = try await context.asking {
+      try await log.entries(publisher.id, before: request.before, limit: request.limit)
+    }
+    let body = JSONWriter.object { answer in
+      answer.member("entries", array: page.entries)
+      answer.member("nextBefore", page.nextBefore)
+    }
+    return HTTPServerResponse(
+      status: 200, headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")], body: body)
+  }
+}
+
+/// The part of the audit log that the client asks for.
+struct AuditRequest: Equatable {
+  /// The maximum number of entries.
+  let limit: Int
+  /// Only entries with smaller numbers; `nil` begins with the newest.
+  let before: Int64?
+
+  /// Reads `limit` and `before`, and refuses every unknown parameter.
+  ///
+  /// - Throws: ``Problem``: 400 REQ0002.
+  init(_ request: HTTPServerRequest) throws(Problem) {
+    try requireOnly(["limit", "before"], request)
+    func number(_ name: String, _ range: ClosedRange<Int64>) throws(Problem) -> Int64? {
+      guard let text = request.query(name) else { return nil }
+      guard text.isASCIIDigits(1...19), let number = Int64(text), String(number) == text, range.contains(number) else {
+        throw .invalidQuery("\(name): expected a whole number from \(range.lowerBound) to \(range.upperBound)")
+      }
+      return number
+    }
+    limit = Int(try number("limit", 1...250) ?? 50)
+    before = try number("before", 1...Int64.max)
+  }
+}

@@ -1,0 +1,87 @@
+import Domain
+import Formats
+import HTTPServer
+import JSON
+import Ledger
+
+/// A customer's entitlements at a time, as JSON. The members stand in the order of their names.
+struct EntitlementsAnswer {
+  let customerId: String
+  let customerVersion: Int64
+  /// Milliseconds since 1970.
+  let asOf: Int64
+  let entitlements: [OfferEntitlement]
+
+  /// Computes the entitlements: access is never stored.
+  init(_ customer: CustomerKey, _ found: CustomerPurchases, _ publisher: Publisher, now: Int64) {
+    customerId = customer.id
+    customerVersion = found.version
+    asOf = now
+    entitlements = Entitlements.of(
+      purchases: found.purchases, rules: publisher.accessRules(for: customer.id), now: now)
+  }
+
+  /// All entitlements.
+  var list: [UInt8] {
+    JSONWriter.object { writer in
+      writer.time("asOf", asOf)
+      writer.customer(customerId)
+      writer.member("customerVersion", customerVersion)
+      writer.member("entitlements", entitlements) { entitlement, writer in
+        writer.member("accessGranted", entitlement.accessGranted)
+        writer.member("billingProblem", entitlement.billingProblem)
+        Self.write(entitlement, to: &writer)
+      }
+    }
+  }
+
+  /// The entitlement to one offer of the publisher. Without a purchase for it, there is no access.
+  func one(_ offerId: String) -> [UInt8] {
+    let entitlement = entitlements.first { $0.offerId.exact == offerId.exact }
+    return JSONWriter.object { writer in
+      writer.member("accessGranted", entitlement?.accessGranted ?? false)
+      writer.time("asOf", asOf)
+      writer.member("billingProblem", entitlement?.billingProblem ?? false)
+      writer.customer(customerId)
+      writer.member("customerVersion", customerVersion)
+      if let entitlement { return Self.write(entitlement, to: &writer) }
+      writer.member("offerId", offerId)
+      writer.member("rule", AccessRule.noPurchase.rawValue)
+    }
+  }
+
+  /// Writes the members behind the customer's.
+  private static func write(_ entitlement: OfferEntitlement, to writer: inout JSONWriter) {
+    writer.member("environment", entitlement.environment)
+    writer.time("expiresAt", entitlement.expiresAt)
+    writer.member("offerId", entitlement.offerId)
+    writer.member("purchase") { writer in
+      writer.member("environment", entitlement.purchase.environment)
+      writer.member("originalTransactionId", entitlement.purchase.originalTransactionId)
+      writer.member("version", entitlement.version)
+    }
+    writer.member("rule", entitlement.rule.rawValue)
+    writer.member("willRenew", entitlement.willRenew)
+  }
+}
+
+extension JSONWriter {
+  /// Writes the members that name a customer: `cleengCustomerId`, where the id is a number, and `customerId`.
+  mutating func customer(_ id: String) {
+    member("cleengCustomerId", CustomerId.number(id))
+    member("customerId", id)
+  }
+
+  /// Writes a time after RFC 3339, which knows the years to 9999; `nil` leaves the member out.
+  ///
+  /// - Parameter milliseconds: since 1970. A date comes from outside, and may be a silly one.
+  mutating func time(_ name: StaticString, _ milliseconds: Int64?) {
+    member(name, milliseconds.map { rfc3339(milliseconds: min(max($0, 0), 253_402_300_799_999)) })
+  }
+}
+
+/// Makes an answer whose body is written already.
+func jsonResponse(_ status: Int, written body: [UInt8]) -> HTTPServerResponse {
+  HTTPServerResponse(
+    status: status, headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")], body: body)
+}

@@ -1,0 +1,44 @@
+import AMQP
+import Configuration
+import Domain
+import EventLoop
+import HTTPServer
+import Ledger
+import Messaging
+import Observability
+import Postgres
+import Service
+
+extension PurchaseAPI {
+  func release(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+    let key = try await record(call[.originalTransactionId], try environments(call.request)).purchase.key
+    let trace = call.request.header("traceparent").flatMap { TraceParent($0)?.child() } ?? TraceParent()
+    let events = try await context.asking {
+      try await PurchaseRelease(ledger).release(
+        key, publisher: caller.publisher, now: context.now(), traceparent: trace.description)
+    }
+    guard let events else { throw Self.unknownPurchase }
+    context.log.info(
+      "released",
+      [
+        "publisherId": .int(key.publisherId), "originalTransactionId": .string(key.originalTransactionId),
+        "environment": .string(key.environment), "traceId": .string(trace.traceId),
+      ])
+    if !events.isEmpty { Task.immediate { @LoopActor in await publish(events) } }
+    return answer(try await record(key.originalTransactionId, [key.environment]))
+  }
+
+  /// Publishes the events of a commit at once. If that fails, a worker publishes them some seconds later.
+  private func publish(_ events: [Event]) async {
+    guard self.events.isReady else { return }
+    do {
+      for event in events {
+        try await self.events.publish(
+          EventMessage.message(event, exchange: topology.events), timeout: context.settings.gateway.publishTimeout)
+      }
+      _ = try await ledger.run(Event.confirmed(events.map(\.id)))
+    } catch {
+      context.log.warning("event stays in the outbox", ["cause": .failure(error)])
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import Domain
+import EventLoop
+import Formats
+import Ledger
+import Observability
+import Service
+import Store
+
+/// What the ledger knows of earlier registrations, after Redis has forgotten them.
+extension Registration {
+  /// What the ledger says about the id that a client has chosen.
+  enum Earlier {
+    /// It is new.
+    case unknown
+    /// The same registration was accepted before.
+    case accepted
+    /// It names another synchronization.
+    case inUse
+    /// The ledger does not answer.
+    case unreachable
+  }
+
+  /// Looks for a synchronization with the job's id.
+  func earlier(_ job: Job) async -> Earlier {
+    do {
+      let known = try await synchronizations.synchronizations(job.publisherId, job.synchronizationId)
+      if known.isEmpty { return .unknown }
+      let isSame = known.contains {
+        $0.transactionId.exact == job.transactionId.exact && $0.customerId.exact == job.customerId.exact
+          && $0.kind == job.kind
+      }
+      return isSame ? .accepted : .inUse
+    } catch {
+      context.log.warning("the ledger could not be asked for an id", ["cause": .failure(error)])
+      return .unreachable
+    }
+  }
+
+  /// Takes over a claim whose synchronization is finalized: its worker died before it could end the claim.
+  ///
+  /// - Returns: whether another claim makes sense.
+  func takeOver(_ holder: Claim, of job: Job) async -> Bool {
+    guard holder.synchronizationId.exact != job.synchronizationId.exact else { return false }
+    do {
+      let known = try await synchronizations.synchronizations(job.publisherId, holder.synchronizationId)
+      let isFinalized = known.contains {
+        $0.status == .finalized && $0.transactionId.exact == job.transactionId.exact
+      }
+      guard isFinalized else { return false }
+      try await store.endClaim(holder, job.publisherId, transaction: job.transactionId)
+      context.log.info(
+        "took over a claim",
+        ["synchronizationId": .string(holder.synchronizationId), "transactionId": .string(job.transactionId)])
+      return true
+    } catch {
+      return false
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import AppStore
+import Domain
+import Formats
+
+/// A signed transaction in a registration: the app had it, so its customer has the purchase (`ownership.proof`).
+enum SignedTransactionProof {
+  /// Checks a signed transaction.
+  ///
+  /// - Parameters:
+  ///   - transactionId: the registered transaction. A transaction of another purchase proves nothing.
+  ///   - publisher: its apps, in their environments, are accepted.
+  /// - Throws: ``Problem``: 400 REQ0001 with the reason.
+  static func check(
+    _ signed: String, of transactionId: String, publisher: Publisher, verifier: SignedDataVerifier
+  ) throws(Problem) {
+    let apps = AcceptedApps(
+      publisher.apps.map { app in
+        AcceptedApps.App(
+          bundleId: app.bundleId, appAppleId: app.appAppleId,
+          environments: Set(app.environments.map { AppStoreEnvironment(rawValue: $0) }))
+      })
+    switch verifier.transaction(signed, expecting: apps) {
+    case .accepted(let payload):
+      guard payload.transactionId?.exact == transactionId.exact else {
+        throw .invalidBody("signedTransaction: is another transaction than transactionId names")
+      }
+    case .rejected(let rejection):
+      throw .invalidBody("signedTransaction: \(rejection)")
+    case .tryLater:
+      throw .unavailable("The signed transaction cannot be verified now.")
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import Configuration
+import Domain
+import EventLoop
+import FoundationEssentials
+import Ledger
+import Postgres
+
+extension RunningFleet {
+  /// Creates the fleet's database with the schema of this build.
+  func createLedger() async throws {
+    try await TestServers.current!.createDatabase(database)
+    let log = folder + "/migrate.log"
+    let migration = try ChildProcess(
+      Repository.products + "/countersign", ["migrate", "--config", folder + "/countersign.json"],
+      environment: ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("COUNTERSIGN_") }, output: log)
+    let status = await migration.ended()
+    guard status == 0 else {
+      let text = (try? Data(contentsOf: URL(filePath: log))).map { String(decoding: $0, as: UTF8.self) } ?? ""
+      throw ChildProcess.Failure(description: "countersign migrate ended with \(status): \(text)")
+    }
+  }
+
+  /// Deletes the fleet's database. If the server is away, it keeps it until somebody deletes the server's data.
+  func dropLedger() async { try? await TestServers.current!.dropDatabase(database) }
+
+  /// The hosts of the ledger; `nil` for its server alone.
+  var ledgerPorts: [Int]? { hasStandby ? [TestServers.current!.postgres, TestServers.current!.standby] : nil }
+
+  /// Checks the ledger of a fleet at rest: what it holds follows from the kept evidence, owners and offers.
+  ///
+  /// - Returns: one line for each difference.
+  public func ledgerDifferences() async throws -> [String] {
+    let loader = ConfigurationLoader(file: folder + "/countersign.json", environment: [:])
+    let settings = try loader.settings()
+    let publishers = try loader.publishers(
+      in: settings.publishersFolder, addresses: settings.notifier.webhookAddress)
+    let url = TestServers.current!.ledgerURL(database: database, ports: ledgerPorts)
+    let client = PostgresClient(try PostgresEndpoint(url: url, password: nil, caFile: nil), connections: 1)
+    client.start()
+    do {
+      try await eventually("the checker reaches the ledger") { client.isReady }
+      let differences = try await LedgerCheck.differences(
+        in: client, publishers: publishers.all, now: unixMilliseconds())
+      await client.stop()
+      return differences
+    } catch {
+      await client.stop()
+      throw error
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import JSON
+public import Postgres
+
+/// A change that a token made. The commit of the change writes it.
+public struct AuditEntry: Sendable, Equatable {
+  /// Whose token it was.
+  public enum Actor: String, Sendable {
+    case publisher
+    case customer
+  }
+
+  public let publisherId: Int64
+  public let actor: Actor
+  /// What was changed and how, such as `endpoint.created`.
+  public let action: String
+  /// The id of the changed thing.
+  public let subject: String
+  /// A JSON object without secrets and personal data.
+  public let detail: [UInt8]
+
+  /// Creates an entry.
+  public init(
+    publisherId: Int64, actor: Actor, action: String, subject: String, detail: [UInt8] = Array("{}".utf8)
+  ) {
+    self.publisherId = publisherId
+    self.actor = actor
+    self.action = action
+    self.subject = subject
+    self.detail = detail
+  }
+
+  /// Writes entries, in their order.
+  public static func insert(_ entries: [AuditEntry]) -> PostgresQuery {
+    PostgresQuery(
+      insertStatement,
+      [
+        .int64s(entries.map(\.publisherId)), .texts(entries.map(\.actor.rawValue)), .texts(entries.map(\.action)),
+        .texts(entries.map(\.subject)), .bytes(entries.map(\.detail)),
+      ])
+  }
+
+  private static let insertStatement = PostgresStatement(
+    "insert audit",
+    """
+    INSERT INTO audit (publisher_id, actor, action, subject, detail)
+    SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bytea[])
+    """)
+}

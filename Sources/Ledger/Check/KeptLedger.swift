@@ -1,0 +1,133 @@
+import Crypto
+public import Domain
+import EventLoop
+public import Postgres
+
+/// Everything that the ledger keeps about purchases at one moment, as its rows have it: for checks.
+public struct KeptLedger: Sendable {
+  /// A row of `purchases`. Its only transaction is the deciding one.
+  public struct KeptPurchase: Sendable {
+    public var purchase: Purchase
+    public var offerId: String?
+  }
+
+  /// A row of `transactions`.
+  public struct KeptTransaction: Sendable {
+    public var purchase: PurchaseKey
+    public var facts: TransactionFacts
+    public var firstGrantedAt: Int64?
+  }
+
+  /// A row of `evidence`, with its chain.
+  public struct KeptEvidence: Sendable {
+    public var purchase: PurchaseKey
+    /// `transaction` or `renewalInfo`.
+    public var kind: String
+    public var payloadSHA256: [UInt8]
+    public var payload: [UInt8]
+    /// Apple's unsigned status beside it.
+    public var status: Int32?
+    /// The text that Apple signed; `nil` if its certificates are not kept.
+    public var jws: String?
+  }
+
+  /// A row of `customers`.
+  public struct KeptCustomer: Sendable {
+    public var key: CustomerKey
+    public var version: Int64
+    public var told: [ToldEntitlement]
+  }
+
+  /// A row of `ownerships` that has not ended.
+  public struct KeptOwnership: Sendable {
+    public var purchase: PurchaseKey
+    public var owner: Owner
+  }
+
+  public var purchases: [KeptPurchase] = []
+  public var transactions: [KeptTransaction] = []
+  public var evidence: [KeptEvidence] = []
+  public var customers: [KeptCustomer] = []
+  public var ownerships: [KeptOwnership] = []
+  /// The events about changed entitlements.
+  public var events: [Event] = []
+
+  /// Reads a whole ledger, which must fit into memory.
+  ///
+  /// - Throws: `PostgresError`, or the name of a row that cannot be read.
+  @LoopActor
+  public static func read(_ postgres: PostgresClient) async throws -> KeptLedger {
+    let rows = try await postgres.transaction { transaction in
+      _ = try await transaction.query(PostgresQuery(.oneMoment))
+      return try await transaction.query(
+        [.allPurchases, .allTransactions, .allEvidence, .allCustomers, .runningOwnerships, .allChanges].map {
+          PostgresQuery($0)
+        })
+    }
+    var ledger = KeptLedger()
+    ledger.purchases = try rows[0].map {
+      KeptPurchase(purchase: try PurchaseRow.purchase($0), offerId: $0.text(PurchaseRow.width))
+    }
+    ledger.transactions = try rows[1].map {
+      let (key, facts, firstGrantedAt) = try TransactionRow.facts($0)
+      return KeptTransaction(purchase: key, facts: facts, firstGrantedAt: firstGrantedAt)
+    }
+    ledger.evidence = rows[2].map { row in
+      let payload = row.bytes(5) ?? []
+      let jws = row.text(8).map {
+        "\($0).\(Base64URL.encode(payload)).\(Base64URL.encode(row.bytes(6) ?? []))"
+      }
+      return KeptEvidence(
+        purchase: PurchaseRow.key(row), kind: row.text(3) ?? "", payloadSHA256: row.bytes(4) ?? [], payload: payload,
+        status: row.int32(7), jws: jws)
+    }
+    ledger.customers = try rows[3].map {
+      let (key, record) = try CustomerRow.record($0)
+      return KeptCustomer(key: key, version: record.version, told: record.told)
+    }
+    ledger.ownerships = rows[4].map {
+      KeptOwnership(
+        purchase: PurchaseRow.key($0), owner: Owner(customerId: $0.text(3) ?? "", subscriptionId: $0.int64(4) ?? 0))
+    }
+    ledger.events = rows[5].map { Event($0) }
+    return ledger
+  }
+}
+
+extension PostgresStatement {
+  /// All statements of the transaction see one moment.
+  fileprivate static let oneMoment = PostgresStatement(
+    "check at one moment", "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+
+  fileprivate static let allPurchases = PostgresStatement(
+    "all purchases", "SELECT \(PurchaseRow.columns("p")), p.offer_id FROM purchases p")
+
+  fileprivate static let allTransactions = PostgresStatement(
+    "all transactions", "SELECT \(TransactionRow.columns("t")) FROM transactions t")
+
+  fileprivate static let allEvidence = PostgresStatement(
+    "all evidence",
+    """
+    SELECT e.publisher_id, e.environment, e.original_transaction_id, e.kind, e.payload_sha256, e.payload, e.signature,
+      e.status, convert_from(c.header, 'UTF8')
+    FROM evidence e LEFT JOIN certificate_chains c ON c.sha256 = e.header_sha256
+    """)
+
+  fileprivate static let allCustomers = PostgresStatement(
+    "all customers", "SELECT \(CustomerRow.columns("c")) FROM customers c")
+
+  fileprivate static let runningOwnerships = PostgresStatement(
+    "running ownerships",
+    """
+    SELECT publisher_id, environment, original_transaction_id, customer_id, subscription_id FROM ownerships
+    WHERE ended_at IS NULL
+    """)
+
+  fileprivate static let allChanges = PostgresStatement(
+    "all changes of entitlements",
+    """
+    SELECT \(Event.columns) FROM events
+    WHERE topic = '\(EventTopic.entitlementsChanged)' AND customer_id IS NOT NULL
+    ORDER BY publisher_id, customer_id, version
+    """)
+}

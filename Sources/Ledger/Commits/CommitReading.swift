@@ -1,0 +1,187 @@
+import Crypto
+import Domain
+import Formats
+import Postgres
+
+/// The first trip of a commit: locks the purchases, then the customers, each in key order, and reads what the decision
+/// needs.
+///
+/// Each statement sees what others have committed while the statement before it waited for a lock (READ COMMITTED).
+struct CommitReading {
+  private let requests: [Finalization]
+  /// The jobs that the commit keeps for later. Their rows are locked, too.
+  private let waiting: [Job]
+  private let purchaseKeys: [PurchaseKey]
+  private let customerKeys: [CustomerKey]
+
+  init(_ requests: [Finalization], waiting: [Job]) {
+    self.requests = requests
+    self.waiting = waiting
+    purchaseKeys = Set(requests.compactMap(\.purchaseKey)).sorted()
+    customerKeys = Set(requests.map(\.customerKey)).sorted()
+  }
+
+  /// The statements, in the order of ``read(_:now:subscriptionIds:)``.
+  var queries: [PostgresQuery] {
+    // Without a purchase, the transaction may name one.
+    let unnamed = requests.filter { $0.purchaseKey == nil }
+    let keys: [PostgresParameter] = [
+      .int64s(purchaseKeys.map(\.publisherId)), .texts(purchaseKeys.map(\.environment)),
+      .texts(purchaseKeys.map(\.originalTransactionId)), .int64s(unnamed.map(\.job.publisherId)),
+      .texts(unnamed.map(\.job.transactionId)),
+    ]
+    let customers: [PostgresParameter] = [
+      .int64s(customerKeys.map(\.publisherId)), .texts(customerKeys.map(\.id)),
+    ]
+    let jobs = requests.map(\.job) + waiting
+    return [
+      PostgresQuery(.lockPurchases, keys),
+      PostgresQuery(.readTransactions, keys),
+      PostgresQuery(.lockCustomers, customers + keys),
+      PostgresQuery(.readOwned, customers + keys),
+      PostgresQuery(
+        .readErased,
+        [
+          .int64s(customerKeys.map(\.publisherId)), .bytes(customerKeys.map { ErasedCustomer.sha256(of: $0) }),
+        ]),
+      PostgresQuery(
+        .lockSynchronizations,
+        [
+          .int64s(jobs.map(\.publisherId)), .texts(jobs.map(\.synchronizationId)), .texts(jobs.map(\.transactionId)),
+        ]),
+    ]
+  }
+
+  /// The rows of ``queries``, as values.
+  struct Found {
+    var state: CommitState
+    /// The synchronizations that have a row already.
+    var synchronizations: [SynchronizationKey: KeptSynchronization]
+
+    /// The synchronization of a key, if it is finalized; also after its customer's erasure.
+    func finalized(_ key: SynchronizationKey) -> KeptSynchronization? {
+      if synchronizations.isEmpty { return nil }
+      let kept = [synchronizations[key], synchronizations[key.erased]]
+      return kept.lazy.compactMap(\.self).first { $0.synchronization.status == .finalized }
+    }
+  }
+
+  /// Reads the rows.
+  ///
+  /// - Parameters:
+  ///   - now: milliseconds since 1970.
+  ///   - subscriptionIds: one for each request.
+  func read(_ rows: [PostgresRows], now: Int64, subscriptionIds: [Int64]) throws -> Found {
+    var transactions: [PurchaseKey: [TransactionFacts]] = [:]
+    var firstGrants: [PurchaseKey: [ExactText: Int64]] = [:]
+    for row in rows[1] {
+      let (key, facts, firstGrantedAt) = try TransactionRow.facts(row)
+      transactions[key, default: []].append(facts)
+      if let firstGrantedAt { firstGrants[key, default: [:]][facts.transactionId.exact] = firstGrantedAt }
+    }
+    let purchases = try Dictionary(
+      uniqueKeysWithValues: rows[0].map { row in
+        let purchase = try PurchaseRow.purchase(row, transactions[PurchaseRow.key(row)] ?? [])
+        return (purchase.key, purchase)
+      })
+    var customers = Dictionary(uniqueKeysWithValues: customerKeys.map { ($0, CustomerRecord()) })
+    for row in rows[2] {
+      let (key, record) = try CustomerRow.record(row)
+      customers[key] = record
+    }
+    for row in rows[3] {
+      let purchase = try PurchaseRow.purchase(row)
+      guard let owner = purchase.owner, purchases[purchase.key] == nil else { continue }
+      let customer = CustomerKey(publisherId: purchase.key.publisherId, id: owner.customerId)
+      customers[customer, default: CustomerRecord()].others.append(purchase)
+    }
+    let erased = Dictionary(
+      uniqueKeysWithValues: rows[4].map { row in
+        (ErasedCustomer(publisherId: row.int64(0) ?? 0, sha256: row.bytes(1) ?? []), row.time(2) ?? 0)
+      })
+    if !erased.isEmpty {
+      for key in customerKeys { customers[key]?.erasedAt = erased[ErasedCustomer(key)] }
+    }
+    var synchronizations: [SynchronizationKey: KeptSynchronization] = [:]
+    for row in rows[5] {
+      let kept = try KeptSynchronization(row)
+      synchronizations[kept.key] = kept
+    }
+    return Found(
+      state: CommitState(
+        purchases: Array(purchases.values), firstGrants: firstGrants, customers: customers,
+        subscriptionIds: subscriptionIds, now: now),
+      synchronizations: synchronizations)
+  }
+}
+
+extension PostgresStatement {
+  /// The keys of the purchases: the named ones, and those that have a named transaction.
+  ///
+  /// - Parameter first: the number of the first of its five parameters.
+  private static func keys(_ first: Int) -> String {
+    """
+    (SELECT * FROM unnest($\(first)::bigint[], $\(first + 1)::text[], $\(first + 2)::text[])
+       AS named (publisher_id, environment, original_transaction_id)
+     UNION
+     SELECT t.publisher_id, t.environment, t.original_transaction_id
+       FROM unnest($\(first + 3)::bigint[], $\(first + 4)::text[]) AS n (publisher_id, transaction_id)
+       JOIN transactions t USING (publisher_id, transaction_id))
+    """
+  }
+
+  fileprivate static let lockPurchases = PostgresStatement(
+    "lock purchases",
+    """
+    SELECT \(PurchaseRow.columns("p")) FROM \(keys(1)) k
+      JOIN purchases p USING (publisher_id, environment, original_transaction_id)
+    ORDER BY p.publisher_id, p.environment, p.original_transaction_id FOR NO KEY UPDATE OF p
+    """)
+
+  fileprivate static let readTransactions = PostgresStatement(
+    "read transactions",
+    """
+    SELECT \(TransactionRow.columns("t")) FROM \(keys(1)) k
+      JOIN transactions t USING (publisher_id, environment, original_transaction_id)
+    """)
+
+  /// The customers of the jobs, and the owners of the purchases.
+  private static let concerned = """
+    (SELECT * FROM unnest($1::bigint[], $2::text[]) AS named (publisher_id, customer_id)
+     UNION
+     SELECT p.publisher_id, p.customer_id FROM \(keys(3)) k
+       JOIN purchases p USING (publisher_id, environment, original_transaction_id) WHERE p.customer_id IS NOT NULL)
+    """
+
+  fileprivate static let lockCustomers = PostgresStatement(
+    "lock customers",
+    """
+    SELECT \(CustomerRow.columns("c")) FROM \(concerned) n
+      JOIN customers c ON c.publisher_id = n.publisher_id AND c.id = n.customer_id
+    ORDER BY c.publisher_id, c.id FOR NO KEY UPDATE OF c
+    """)
+
+  fileprivate static let readOwned = PostgresStatement(
+    "read owned",
+    """
+    SELECT \(PurchaseRow.columns("p")) FROM \(concerned) n
+      JOIN purchases p ON p.publisher_id = n.publisher_id AND p.customer_id = n.customer_id
+        AND p.kind <> 'Consumable'
+    """)
+
+  fileprivate static let readErased = PostgresStatement(
+    "read erased",
+    """
+    SELECT e.publisher_id, e.id_sha256, e.erased_at FROM unnest($1::bigint[], $2::bytea[]) AS n (publisher_id, id_sha256)
+      JOIN erased_customers e USING (publisher_id, id_sha256)
+    """)
+
+  fileprivate static let lockSynchronizations = PostgresStatement(
+    "lock synchronizations",
+    """
+    SELECT \(KeptSynchronization.columns("s"))
+    FROM (SELECT DISTINCT * FROM unnest($1::bigint[], $2::text[], $3::text[]) AS n (publisher_id, id, transaction_id)) n
+      JOIN synchronizations s USING (publisher_id, id, transaction_id)
+    ORDER BY s.publisher_id, s.id, s.transaction_id, s.customer_id FOR NO KEY UPDATE OF s
+    """)
+}

@@ -1,0 +1,94 @@
+import Crypto
+import Domain
+import Formats
+import Postgres
+
+/// The second trip of a commit: writes what the decision has changed. All keys are sorted, so that two workers never
+/// wait for each other in a circle.
+struct CommitWriting {
+  private let state: CommitState
+  /// The synchronizations that have a row already, because they waited for more than 30 s.
+  private let waiting: Set<SynchronizationKey>
+  /// The publishers whose files name webhook endpoints.
+  private let withWebhooks: Set<Int64>
+  private let postponed: [SynchronizationRow.Waiting]
+  private let confirmed: [String]
+
+  /// - Parameters:
+  ///   - waiting: the synchronizations that have a row already.
+  ///   - postponed: the synchronizations that wait from now on.
+  ///   - knownChains: the chains that the ledger has.
+  init(
+    _ state: CommitState, waiting: Set<SynchronizationKey>, postponed: [SynchronizationRow.Waiting],
+    knownChains: Set<[UInt8]>, withWebhooks: Set<Int64>, confirmed: [String]
+  ) {
+    self.state = state
+    self.waiting = waiting
+    self.postponed = postponed
+    evidence = EvidenceRow.rows(state.changes.evidence, receivedAt: state.now, knownChains: knownChains)
+    chains = Set(evidence.chains.map(\.sha256))
+    self.withWebhooks = withWebhooks
+    self.confirmed = confirmed
+  }
+
+  /// The chains that it writes.
+  let chains: Set<[UInt8]>
+  private let evidence: (pieces: [EvidenceRow.Piece], chains: [EvidenceRow.Chain])
+
+  /// The statements that have something to write.
+  var queries: [PostgresQuery] {
+    var queries: [PostgresQuery] = []
+    let changes = state.changes
+    func add(_ statement: PostgresStatement, _ count: Int, _ parameters: () -> [PostgresParameter]) {
+      if count > 0 { queries.append(PostgresQuery(statement, parameters())) }
+    }
+    let (new, changed) = (purchases(changes.newPurchases), purchases(changes.changedPurchases))
+    add(PurchaseRow.insert, new.count) { PurchaseRow.arrays(new, offers: changes.offers) }
+    add(PurchaseRow.update, changed.count) { PurchaseRow.arrays(changed, offers: changes.offers) }
+    let transactions = transactions
+    add(TransactionRow.upsert, transactions.count) { TransactionRow.arrays(transactions) }
+    add(EvidenceRow.insertChains, evidence.chains.count) { EvidenceRow.arrays(evidence.chains) }
+    add(EvidenceRow.insert, evidence.pieces.count) { EvidenceRow.arrays(evidence.pieces) }
+    let customers = changes.customers.sorted().compactMap { key in state.customers[key].map { (key: key, record: $0) } }
+    let (known, unknown) = (customers.filter(\.record.isKnown), customers.filter { !$0.record.isKnown })
+    add(CustomerRow.insert, unknown.count) { CustomerRow.arrays(unknown) }
+    add(CustomerRow.update, known.count) { CustomerRow.arrays(known) }
+    // An ownership may begin and end in one commit.
+    add(OwnershipRow.begin, changes.begunOwnerships.count) {
+      OwnershipRow.arrays(changes.begunOwnerships, at: state.now)
+    }
+    add(OwnershipRow.end, changes.endedOwnerships.count) {
+      [.int64s(changes.endedOwnerships.sorted()), .time(state.now)]
+    }
+    let finalized = SynchronizationRow.split(changes.synchronizations, waiting)
+    add(SynchronizationRow.insert, finalized.new.count) { SynchronizationRow.arrays(finalized.new) }
+    add(SynchronizationRow.update, finalized.waiting.count) { SynchronizationRow.updates(finalized.waiting) }
+    let postponed = SynchronizationRow.Waiting.sorted(postponed)
+    add(SynchronizationRow.wait, postponed.count) { SynchronizationRow.arrays(postponed) }
+    let events = changes.events.sorted { $0.id.exact < $1.id.exact }
+    if !events.isEmpty { queries.append(Event.insert(events)) }
+    add(OutboxRow.insert, events.count) { [.texts(events.map(\.id))] }
+    add(OutboxRow.insertDeliveries, events.count) {
+      let publishers = events.map(\.publisherId)
+      return [.texts(events.map(\.id)), .int64s(publishers), .bools(publishers.map { withWebhooks.contains($0) })]
+    }
+    if !confirmed.isEmpty { queries.append(Event.confirmed(confirmed)) }
+    return queries
+  }
+
+  private func purchases(_ keys: Set<PurchaseKey>) -> [Purchase] { keys.sorted().compactMap { state.purchases[$0] } }
+
+  /// In the order of the primary key.
+  private var transactions: [(key: PurchaseKey, facts: TransactionFacts, firstGrantedAt: Int64?)] {
+    state.changes.transactions.flatMap { key, ids in
+      ids.compactMap { id in
+        state.purchases[key]?.transactions[id].map {
+          (key: key, facts: $0, firstGrantedAt: state.firstGrants[key]?[id])
+        }
+      }
+    }.sorted { one, other in
+      (one.key.publisherId, one.facts.transactionId.exact, one.key.environment.exact)
+        < (other.key.publisherId, other.facts.transactionId.exact, other.key.environment.exact)
+    }
+  }
+}

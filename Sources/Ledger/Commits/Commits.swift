@@ -1,0 +1,320 @@
+public import Domain
+public import EventLoop
+import Formats
+public import Postgres
+
+/// The commits that finalize synchronizations: everything that waits when a connection is free goes into one
+/// transaction (decision 0022).
+///
+/// A commit may run again after any failure: a synchronization finalizes once, because it is a key of the ledger.
+@LoopActor
+public final class Commits {
+  /// The settings of a session in which commits run: its statements find rows by their keys alone.
+  ///
+  /// A connection plans its statements once. On the tables of a new ledger, PostgreSQL chooses plans that read them
+  /// whole, and keeps these plans until it has analyzed the tables, while they grow. With 20,000 purchases the
+  /// statements of a batch of 100 then take 31 ms instead of 4 ms.
+  public nonisolated static let sessionSettings: [(name: String, value: String)] = [
+    ("enable_hashjoin", "off"), ("enable_mergejoin", "off"), ("enable_seqscan", "off"),
+  ]
+
+  private let postgres: PostgresClient
+  private let settings: Settings
+  private var waiting: [Entry] = []
+  private var running = 0
+  private lazy var startLater = EndOfTurn { [weak self] in self?.startBatches() }
+  private var knownChains: Set<[UInt8]> = []
+  private var subscriptionIds: [Int64] = []
+  private var confirmed: [String] = []
+
+  /// What a commit needs to know of its process.
+  public struct Settings {
+    /// The most finalizations of one commit.
+    public var mostAtOnce = 200
+    /// The commits that run at the same time: one for each connection.
+    public var connections: Int
+    /// Tells milliseconds since 1970.
+    public var now: @LoopActor () -> Int64
+    /// The publishers whose files name webhook endpoints.
+    public var withWebhooks: @LoopActor () -> Set<Int64>
+    /// The commit calls this with each failure, before it tries again or gives up.
+    public var onFailure: @LoopActor (any Error) -> Void
+    /// The commit calls this with the number of its finalizations.
+    public var onCommit: @LoopActor (Int) -> Void
+
+    /// Creates settings.
+    public init(
+      connections: Int, now: @escaping @LoopActor () -> Int64,
+      withWebhooks: @escaping @LoopActor () -> Set<Int64> = { [] },
+      onFailure: @escaping @LoopActor (any Error) -> Void = { _ in },
+      onCommit: @escaping @LoopActor (Int) -> Void = { _ in }
+    ) {
+      self.connections = connections
+      self.now = now
+      self.withWebhooks = withWebhooks
+      self.onFailure = onFailure
+      self.onCommit = onCommit
+    }
+  }
+
+  private struct Entry {
+    let work: Work
+    var tries = 0
+
+    func end(throwing error: any Error) {
+      switch work {
+      case .finalize(_, let waiter): waiter.resume(throwing: error)
+      case .postpone(_, let waiter): waiter.resume(throwing: error)
+      }
+    }
+  }
+
+  private enum Work {
+    case finalize(Finalization, CheckedContinuation<Finalized, any Error>)
+    case postpone(SynchronizationRow.Waiting, CheckedContinuation<Void, any Error>)
+  }
+
+  /// A conflict with another worker passes at once. More conflicts in a row than this are something else.
+  private static let mostConflicts = 20
+
+  /// Creates the commits of a worker.
+  public init(_ postgres: PostgresClient, _ settings: Settings) {
+    self.postgres = postgres
+    self.settings = settings
+  }
+
+  /// Finalizes a synchronization; returns after the commit.
+  ///
+  /// While the ledger is away, it waits.
+  ///
+  /// - Throws: `PostgresError` or another error when this finalization alone makes its commit fail; `CancellationError`
+  ///   after ``stop()``.
+  public func finalize(_ request: Finalization) async throws -> Finalized {
+    try await withCheckedThrowingContinuation { add(.finalize(request, $0)) }
+  }
+
+  /// Keeps a job that waits for long, so that the loss of Redis and of the broker's messages cannot lose it; returns
+  /// after the commit. A finalized synchronization stays finalized.
+  ///
+  /// - Parameter due: its next run, in milliseconds since 1970.
+  /// - Throws: as ``finalize(_:)``.
+  public func postpone(_ job: Job, until due: Int64) async throws {
+    try await withCheckedThrowingContinuation {
+      add(.postpone(SynchronizationRow.Waiting(job, until: due), $0))
+    }
+  }
+
+  /// Returns what an earlier run has finalized, with the event if the broker has not confirmed it; `nil` if the
+  /// synchronization is not finalized.
+  ///
+  /// - Throws: `PostgresError`.
+  public func find(_ job: Job) async throws -> Finalized? {
+    let key = SynchronizationKey(job)
+    let rows = try await postgres.run([
+      PostgresQuery(
+        SynchronizationRow.find,
+        [
+          .int64(key.publisherId), .text(key.id.text), .text(key.transactionId.text),
+          .texts([key.customerId.text, key.erased.customerId.text]),
+        ]), PostgresQuery(OutboxRow.read, [.texts([Event.id(of: job)])]),
+    ])
+    guard let row = rows[0].first else { return nil }
+    return Finalized(
+      synchronization: try KeptSynchronization(row).synchronization, events: rows[1].map { Event($0) })
+  }
+
+  private func add(_ work: Work) {
+    let entry = Entry(work: work)
+    guard !isStopped else { return entry.end(throwing: CancellationError()) }
+    waiting.append(entry)
+    startLater.plan()
+  }
+
+  /// Notes events that the broker has confirmed. The next commit takes them out of the outbox.
+  public func confirm(_ eventIds: [String]) { confirmed += eventIds }
+
+  /// Takes the confirmed events out of the outbox when no commit comes.
+  public func flushConfirmed() async {
+    guard !confirmed.isEmpty, postgres.isReady else { return }
+    let ids = takeConfirmed()
+    do {
+      _ = try await postgres.run(Event.confirmed(ids))
+    } catch {
+      confirmed += ids
+    }
+  }
+
+  /// Lets every waiting finalization fail. Their jobs go back to the broker.
+  public func stop() {
+    isStopped = true
+    for entry in waiting { entry.end(throwing: CancellationError()) }
+    waiting.removeAll()
+  }
+  private var isStopped = false
+
+  // MARK: Batches
+
+  private func startBatches() {
+    while running < settings.connections, !waiting.isEmpty {
+      let batch = Array(waiting.prefix(settings.mostAtOnce))
+      waiting.removeFirst(batch.count)
+      running += 1
+      Task.immediate { @LoopActor in
+        await run(batch)
+        running -= 1
+        startBatches()
+      }
+    }
+  }
+
+  private func run(_ batch: [Entry]) async {
+    do {
+      var results = try await commit(batch)[...]
+      settings.onCommit(batch.count)
+      for entry in batch {
+        switch entry.work {
+        case .finalize(_, let waiter): waiter.resume(returning: results.removeFirst())
+        case .postpone(_, let waiter): waiter.resume()
+        }
+      }
+    } catch {
+      settings.onFailure(error)
+      await recover(batch, error)
+    }
+  }
+
+  private func recover(_ batch: [Entry], _ error: any Error) async {
+    let again = batch.map { entry in
+      var entry = entry
+      entry.tries += 1
+      return entry
+    }
+    switch CommitFailure(error) {
+    case .conflict where again.allSatisfy({ $0.tries <= Self.mostConflicts }): return await run(again)
+    case .passing:
+      // The ledger may be away. The jobs wait here with their leases.
+      do {
+        try await EventLoop.sleep(for: .milliseconds(Int.random(in: 200...600)))
+      } catch {
+        return fail(batch, error)
+      }
+      return isStopped ? fail(batch, CancellationError()) : await run(batch)
+    case .conflict, .mistake: break
+    }
+    // One of them makes the commit fail. The halves commit alone.
+    guard batch.count > 1 else { return fail(batch, error) }
+    await run(Array(batch[..<(batch.count / 2)]))
+    await run(Array(batch[(batch.count / 2)...]))
+  }
+
+  private func fail(_ batch: [Entry], _ error: any Error) {
+    for entry in batch { entry.end(throwing: error) }
+  }
+
+  // MARK: One commit
+
+  /// - Returns: the results of the finalizations.
+  private func commit(_ batch: [Entry]) async throws -> [Finalized] {
+    var (requests, postponed): ([Finalization], [SynchronizationRow.Waiting]) = ([], [])
+    for entry in batch {
+      switch entry.work {
+      case .finalize(let request, _): requests.append(request)
+      case .postpone(let job, _): postponed.append(job)
+      }
+    }
+    let confirmed = takeConfirmed()
+    do {
+      let done = try await decideAndWrite(requests, postponed, confirmed)
+      knownChains.formUnion(done.chains)
+      return try await completed(done)
+    } catch {
+      self.confirmed += confirmed
+      throw error
+    }
+  }
+
+  private struct Done {
+    var results: [Finalized] = []
+    /// The events of synchronizations that an earlier commit has finalized, by their place in the batch.
+    var earlier: [Int: String] = [:]
+    var chains: Set<[UInt8]> = []
+  }
+
+  private func decideAndWrite(
+    _ requests: [Finalization], _ postponed: [SynchronizationRow.Waiting], _ confirmed: [String]
+  ) async throws -> Done {
+    let reading = CommitReading(requests, waiting: postponed.map(\.job))
+    // Another batch may begin while this one waits. A failed commit may have used its numbers: nobody else gets them.
+    var ids = Array(subscriptionIds.suffix(requests.count))
+    subscriptionIds.removeLast(ids.count)
+    let missing = Int64(requests.count - ids.count)
+    var queries = reading.queries
+    if missing > 0 { queries.append(OwnershipRow.nextBlocks(for: missing)) }
+    let reads = queries
+    return try await postgres.transaction { [self] transaction in
+      var rows = try await transaction.query(reads)
+      if missing > 0 { ids += OwnershipRow.numbers(rows.removeLast()) }
+      var found = try reading.read(rows, now: settings.now(), subscriptionIds: ids)
+      let done = decide(requests, &found)
+      subscriptionIds += found.state.subscriptionIds
+      let writing = CommitWriting(
+        found.state, waiting: Set(found.synchronizations.keys), postponed: postponed, knownChains: knownChains,
+        withWebhooks: settings.withWebhooks(), confirmed: confirmed)
+      _ = try await transaction.commit(writing.queries)
+      return Done(results: done.results, earlier: done.earlier, chains: writing.chains)
+    }
+  }
+
+  private func decide(_ requests: [Finalization], _ found: inout CommitReading.Found) -> Done {
+    var done = Done()
+    var seen: [SynchronizationKey: Finalized] = [:]
+    for (place, request) in requests.enumerated() {
+      let key = SynchronizationKey(request.job)
+      if let kept = found.finalized(key) {
+        done.earlier[place] = kept.eventId
+        done.results.append(Finalized(synchronization: kept.synchronization, events: []))
+      } else {
+        // Two copies of a job may meet in one batch.
+        let result = seen[key] ?? found.state.finalize(request)
+        seen[key] = result
+        done.results.append(result)
+      }
+    }
+    return done
+  }
+
+  /// Adds the events of synchronizations that were finalized before, if the broker has not confirmed them.
+  private func completed(_ done: Done) async throws -> [Finalized] {
+    guard !done.earlier.isEmpty else { return done.results }
+    let rows = try await postgres.run(PostgresQuery(OutboxRow.read, [.texts(Array(done.earlier.values))]))
+    let events = Dictionary(rows.map { Event($0) }.map { ($0.id, $0) }) { one, _ in one }
+    var results = done.results
+    for (place, id) in done.earlier {
+      results[place] = Finalized(synchronization: results[place].synchronization, events: events[id].map { [$0] } ?? [])
+    }
+    return results
+  }
+
+  private func takeConfirmed() -> [String] {
+    defer { confirmed.removeAll() }
+    return confirmed
+  }
+}
+
+/// What a failed commit means for its batch.
+enum CommitFailure {
+  /// Another worker has inserted one of the rows: the same batch finds it.
+  case conflict
+  /// The ledger is away or busy. Whether the commit took effect is unknown.
+  case passing
+  /// Something in the batch cannot be committed.
+  case mistake
+
+  init(_ error: any Error) {
+    switch error {
+    case let error as PostgresError where error.code == .server(sqlState: "23505"): self = .conflict
+    case let error as PostgresError where error.advice != .ourMistake: self = .passing
+    default: self = .mistake
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import Crypto
+import Domain
+import Postgres
+
+/// The columns of `customers` that a commit reads and writes.
+enum CustomerRow {
+  /// The columns of a row of `table`.
+  static func columns(_ table: String) -> String {
+    ["publisher_id", "id", "version", "told", "app_account_token"].map { "\(table).\($0)" }.joined(separator: ", ")
+  }
+
+  /// Reads a customer.
+  static func record(_ row: PostgresRow) throws -> (CustomerKey, CustomerRecord) {
+    guard let publisher = row.int64(0), let id = row.text(1), let version = row.int64(2), let told = row.bytes(3),
+      let entitlements = try? ToldEntitlement.list(from: told)
+    else { throw UnreadableRecord("customer \(row.text(1) ?? "")") }
+    return (
+      CustomerKey(publisherId: publisher, id: id),
+      CustomerRecord(isKnown: true, version: version, told: entitlements, appAccountToken: row.uuid(4))
+    )
+  }
+
+  /// A customer whom two workers meet at the same time makes one of them fail, and its batch runs again.
+  static let insert = PostgresStatement(
+    "insert customers",
+    """
+    INSERT INTO customers (publisher_id, id, is_registered, version, told)
+    SELECT n.publisher_id, n.id, false, n.version, n.told
+    FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bytea[]) AS n (publisher_id, id, version, told)
+    """)
+
+  /// The rows are locked.
+  static let update = PostgresStatement(
+    "update customers",
+    """
+    UPDATE customers c SET version = n.version, told = n.told, updated_at = now()
+    FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bytea[]) AS n (publisher_id, id, version, told)
+    WHERE c.publisher_id = n.publisher_id AND c.id = n.id
+    """)
+
+  /// The parameters of both.
+  static func arrays(_ rows: [(key: CustomerKey, record: CustomerRecord)]) -> [PostgresParameter] {
+    [
+      .int64s(rows.map(\.key.publisherId)), .texts(rows.map(\.key.id)), .int64s(rows.map(\.record.version)),
+      .bytes(rows.map { ToldEntitlement.json(of: $0.record.told) }),
+    ]
+  }
+}
+
+/// An erased customer. Only the hash of the id stays, so that a running job does not bring the customer back.
+struct ErasedCustomer: Hashable {
+  let publisherId: Int64
+  let sha256: [UInt8]
+
+  init(publisherId: Int64, sha256: [UInt8]) { (self.publisherId, self.sha256) = (publisherId, sha256) }
+  init(_ key: CustomerKey) { self.init(publisherId: key.publisherId, sha256: Self.sha256(of: key)) }
+
+  static func sha256(of key: CustomerKey) -> [UInt8] { SHA256.hash(Array(key.id.utf8)) }
+
+  /// Stands for the customer's id in rows that stay.
+  static func standIn(for key: CustomerKey) -> String { CustomerId.erasedPrefix + Hex.encode(sha256(of: key)[..<16]) }
+}

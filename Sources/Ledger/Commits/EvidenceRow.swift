@@ -1,0 +1,110 @@
+import Crypto
+import Domain
+import Formats
+import Postgres
+
+/// The columns of `evidence` and `certificate_chains`.
+enum EvidenceRow {
+  /// One piece with the purchase that it is about.
+  struct Piece {
+    let key: PurchaseKey
+    let evidence: Evidence
+    let headerSHA256: [UInt8]
+    let receivedAt: Int64
+  }
+
+  /// A JWS header with its certificates. All texts of one chain have the same header.
+  struct Chain {
+    let sha256: [UInt8]
+    let header: [UInt8]
+  }
+
+  /// The rows, in the order of their primary keys, each key once. Of two statuses beside one renewal info, the greater
+  /// one counts, as in ``Domain/ReportedStatus``.
+  static func rows(
+    _ evidence: [(purchase: PurchaseKey, piece: Evidence)], receivedAt: Int64, knownChains: Set<[UInt8]>
+  ) -> (pieces: [Piece], chains: [Chain]) {
+    var chains: [[UInt8]: [UInt8]] = [:]
+    var hashes: [[UInt8]: [UInt8]] = [:]
+    let pieces = evidence.map { key, piece in
+      let hash = hashes[piece.signedHeader] ?? SHA256.hash(piece.signedHeader)
+      hashes[piece.signedHeader] = hash
+      if !knownChains.contains(hash) { chains[hash] = piece.signedHeader }
+      return Piece(key: key, evidence: piece, headerSHA256: hash, receivedAt: receivedAt)
+    }
+    var rows: [Piece] = []
+    for piece in pieces.sorted(by: isBefore) where rows.last.map({ isOtherKey($0, piece) }) ?? true {
+      rows.append(piece)
+    }
+    return (
+      rows,
+      chains.map { Chain(sha256: $0.key, header: $0.value) }.sorted { $0.sha256.lexicographicallyPrecedes($1.sha256) }
+    )
+  }
+
+  /// The order of the primary key; of pieces with one key, the greater status comes first.
+  private static func isBefore(_ one: Piece, _ other: Piece) -> Bool {
+    if isOtherKey(one, other) { return isLesserKey(one, other) }
+    return (one.evidence.reportedStatus?.code ?? -1) > (other.evidence.reportedStatus?.code ?? -1)
+  }
+
+  private static func isOtherKey(_ one: Piece, _ other: Piece) -> Bool {
+    one.key != other.key || one.evidence.payloadSHA256 != other.evidence.payloadSHA256
+  }
+
+  private static func isLesserKey(_ one: Piece, _ other: Piece) -> Bool {
+    guard one.key == other.key else { return one.key < other.key }
+    return one.evidence.payloadSHA256.lexicographicallyPrecedes(other.evidence.payloadSHA256)
+  }
+
+  static func arrays(_ pieces: [Piece]) -> [PostgresParameter] {
+    [
+      .int64s(pieces.map(\.key.publisherId)), .texts(pieces.map(\.key.environment)),
+      .texts(pieces.map(\.key.originalTransactionId)), .bytes(pieces.map(\.evidence.payloadSHA256)),
+      .texts(pieces.map(\.evidence.kind)), .times(pieces.map(\.evidence.signedDate)),
+      .texts(pieces.map(\.evidence.source.rawValue)), .times(pieces.map(\.receivedAt)),
+      .bytes(pieces.map(\.headerSHA256)), .bytes(pieces.map(\.evidence.payload)),
+      .bytes(pieces.map(\.evidence.signature)), .int32s(pieces.map(\.evidence.reportedStatus?.code)),
+    ]
+  }
+
+  static func arrays(_ chains: [Chain]) -> [PostgresParameter] {
+    [.bytes(chains.map(\.sha256)), .bytes(chains.map(\.header))]
+  }
+
+  /// The same piece may come again, from another worker too, and perhaps with a status of Apple's that was not beside
+  /// it before.
+  static let insert = PostgresStatement(
+    "insert evidence",
+    """
+    INSERT INTO evidence AS e (publisher_id, environment, original_transaction_id, payload_sha256, kind, signed_date, source,
+      received_at, header_sha256, payload, signature, status)
+    SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bytea[], $5::text[], $6::timestamptz[], $7::text[],
+      $8::timestamptz[], $9::bytea[], $10::bytea[], $11::bytea[], $12::integer[])
+    ON CONFLICT (publisher_id, environment, original_transaction_id, payload_sha256) DO UPDATE
+      SET status = excluded.status WHERE excluded.status > coalesce(e.status, -1)
+    """)
+
+  static let insertChains = PostgresStatement(
+    "insert chains",
+    """
+    INSERT INTO certificate_chains (sha256, header) SELECT * FROM unnest($1::bytea[], $2::bytea[])
+    ON CONFLICT DO NOTHING
+    """)
+}
+
+extension Evidence {
+  /// The name of its kind.
+  fileprivate var kind: String {
+    switch facts {
+    case .transaction: "transaction"
+    case .renewalInfo: "renewalInfo"
+    }
+  }
+
+  /// Apple's unsigned status beside it.
+  fileprivate var reportedStatus: ReportedStatus? {
+    guard case .renewalInfo(_, let status) = facts else { return nil }
+    return status
+  }
+}

@@ -1,0 +1,47 @@
+import Domain
+import Postgres
+
+/// The statements about `outbox`: events that the broker has not confirmed.
+enum OutboxRow {
+  static let insert = PostgresStatement(
+    "insert outbox", "INSERT INTO outbox (event_id) SELECT * FROM unnest($1::text[])")
+
+  /// Owes each event to the endpoints of its publisher, if it has any: in its file ($3) or in the ledger.
+  static let insertDeliveries = PostgresStatement(
+    "insert deliveries",
+    """
+    INSERT INTO deliveries (event_id, endpoint_id, publisher_id, due_at)
+    SELECT n.event_id, '', n.publisher_id, now()
+    FROM unnest($1::text[], $2::bigint[], $3::boolean[]) AS n (event_id, publisher_id, is_configured)
+    WHERE n.is_configured OR EXISTS (SELECT FROM webhook_endpoints w WHERE w.publisher_id = n.publisher_id)
+    """)
+
+  /// Two processes may have published one event. They lock its rows in one order.
+  static let delete = PostgresStatement(
+    "delete outbox",
+    """
+    DELETE FROM outbox WHERE event_id IN (
+      SELECT o.event_id FROM unnest($1::text[]) AS n (event_id) JOIN outbox o USING (event_id)
+      ORDER BY o.event_id FOR UPDATE OF o)
+    """)
+
+  /// Takes events that wait for too long, and gives them a new time, so that one sweep has each of them at a time.
+  static let take = PostgresStatement(
+    "take outbox",
+    """
+    WITH due AS (
+      SELECT event_id FROM outbox WHERE created_at < now() - $1 * interval '1 millisecond'
+      ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED),
+    taken AS (UPDATE outbox o SET created_at = now() FROM due WHERE o.event_id = due.event_id RETURNING o.event_id)
+    SELECT \(Event.columns("e"))
+    FROM taken JOIN events e ON e.id = taken.event_id
+    """)
+
+  /// Reads events that are still in the outbox.
+  static let read = PostgresStatement(
+    "read outbox",
+    """
+    SELECT \(Event.columns("e"))
+    FROM unnest($1::text[]) AS n (event_id) JOIN outbox o USING (event_id) JOIN events e ON e.id = o.event_id
+    """)
+}

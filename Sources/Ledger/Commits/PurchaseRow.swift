@@ -1,0 +1,112 @@
+import Domain
+import Formats
+import Postgres
+
+/// The columns of `purchases`, read and written.
+enum PurchaseRow {
+  /// The names that ``purchase(_:)`` reads, in its order.
+  private static let names = [
+    "publisher_id", "environment", "original_transaction_id", "customer_id", "subscription_id", "version", "bundle_id",
+    "product_id", "kind", "transaction_id", "purchase_date", "expires_date", "revocation_date", "is_upgraded",
+    "ownership_type", "quantity", "price", "currency", "app_account_token", "signed_date", "payload_sha256",
+    "renewal_signed_date", "renewal_sha256", "will_renew", "next_product_id", "grace_expires_date",
+    "is_in_billing_retry", "expiration_intent", "status", "status_date",
+  ]
+
+  /// The number of the names.
+  static let width = names.count
+
+  /// The columns of a row of `table`.
+  static func columns(_ table: String) -> String { names.map { "\(table).\($0)" }.joined(separator: ", ") }
+
+  /// Reads a purchase.
+  ///
+  /// - Parameter others: its transactions; they know more than the purchase's row. Without them the purchase has its
+  ///   deciding transaction only, which is enough to decide about access.
+  static func purchase(_ row: PostgresRow, _ others: [TransactionFacts] = []) throws -> Purchase {
+    guard let publisher = row.int64(0), let environment = row.text(1), let original = row.text(2),
+      let version = row.int64(5), let bundle = row.text(6), let product = row.text(7),
+      let kind = row.text(8).flatMap(ProductKind.init(rawValue:)), let transaction = row.text(9),
+      let purchaseDate = row.time(10),
+      let isUpgraded = row.bool(13), let signedDate = row.time(19), let hash = row.bytes(20)
+    else { throw UnreadableRecord("purchase \(row.text(2) ?? "")") }
+    let facts = TransactionFacts(
+      transactionId: transaction, originalTransactionId: original, bundleId: bundle, productId: product, kind: kind,
+      environment: environment, purchaseDate: purchaseDate, expiresDate: row.time(11), revocationDate: row.time(12),
+      isUpgraded: isUpgraded, ownershipType: row.text(14), quantity: row.int32(15), price: row.int64(16),
+      currency: row.text(17), appAccountToken: row.uuid(18), signedDate: signedDate, payloadSHA256: hash)
+    var owner: Owner?
+    if let customer = row.text(3), let subscription = row.int64(4) {
+      owner = Owner(customerId: customer, subscriptionId: subscription)
+    }
+    var renewal: RenewalFacts?
+    if let date = row.time(21), let hash = row.bytes(22) {
+      renewal = RenewalFacts(
+        originalTransactionId: original, environment: environment, willRenew: row.bool(23), nextProductId: row.text(24),
+        graceExpiresDate: row.time(25), isInBillingRetry: row.bool(26), expirationIntent: row.int32(27),
+        signedDate: date, payloadSHA256: hash)
+    }
+    var status: ReportedStatus?
+    if let code = row.int32(28), let date = row.time(29) { status = ReportedStatus(code: code, date: date) }
+    let key = PurchaseKey(publisherId: publisher, environment: environment, originalTransactionId: original)
+    guard
+      let purchase = Purchase(
+        key, transactions: others + [facts], renewal: renewal, status: status, owner: owner, version: version)
+    else { throw UnreadableRecord("purchase \(original)") }
+    return purchase
+  }
+
+  /// The key in a row of a purchase.
+  static func key(_ row: PostgresRow) -> PurchaseKey {
+    PurchaseKey(
+      publisherId: row.int64(0) ?? 0, environment: row.text(1) ?? "", originalTransactionId: row.text(2) ?? "")
+  }
+
+  /// The columns of some purchases as arrays, in the order of ``names``, and the offers behind them.
+  static func arrays(_ purchases: [Purchase], offers: [PurchaseKey: String]) -> [PostgresParameter] {
+    let deciding = purchases.map(\.deciding)
+    let renewals = purchases.map(\.renewal)
+    return [
+      .int64s(purchases.map(\.key.publisherId)), .texts(purchases.map(\.key.environment)),
+      .texts(purchases.map(\.key.originalTransactionId)), .texts(purchases.map(\.owner?.customerId)),
+      .int64s(purchases.map(\.owner?.subscriptionId)), .int64s(purchases.map(\.version)),
+      .texts(deciding.map(\.bundleId)), .texts(deciding.map(\.productId)), .texts(deciding.map(\.kind.rawValue)),
+      .texts(deciding.map(\.transactionId)), .times(deciding.map(\.purchaseDate)), .times(deciding.map(\.expiresDate)),
+      .times(deciding.map(\.revocationDate)), .bools(deciding.map(\.isUpgraded)), .texts(deciding.map(\.ownershipType)),
+      .int32s(deciding.map(\.quantity)), .int64s(deciding.map(\.price)), .texts(deciding.map(\.currency)),
+      .uuids(deciding.map(\.appAccountToken)), .times(deciding.map(\.signedDate)),
+      .bytes(deciding.map(\.payloadSHA256)), .times(renewals.map { $0?.signedDate }),
+      .bytes(renewals.map { $0?.payloadSHA256 }), .bools(renewals.map { $0?.willRenew }),
+      .texts(renewals.map { $0?.nextProductId }), .times(renewals.map { $0?.graceExpiresDate }),
+      .bools(renewals.map { $0?.isInBillingRetry }), .int32s(renewals.map { $0?.expirationIntent }),
+      .int32s(purchases.map { $0.status?.code }), .times(purchases.map { $0.status?.date }),
+      .texts(purchases.map { offers[$0.key] }),
+    ]
+  }
+
+  private static let types = [
+    "bigint", "text", "text", "text", "bigint", "bigint", "text", "text", "text", "text", "timestamptz", "timestamptz",
+    "timestamptz", "boolean", "text", "integer", "bigint", "text", "uuid", "timestamptz", "bytea", "timestamptz",
+    "bytea", "boolean", "text", "timestamptz", "boolean", "integer", "integer", "timestamptz", "text",
+  ]
+  private static let written = names + ["offer_id"]
+
+  /// The arrays as a table `n` with the columns' names.
+  private static let source =
+    "unnest(\(types.enumerated().map { "$\($0 + 1)::\($1)[]" }.joined(separator: ", "))) AS n "
+    + "(\(written.joined(separator: ", ")))"
+
+  /// Two workers may insert one purchase at the same time. The second one fails, and its batch runs again.
+  static let insert = PostgresStatement(
+    "insert purchases",
+    "INSERT INTO purchases (\(written.joined(separator: ", "))) SELECT * FROM \(source)")
+
+  /// The rows are locked.
+  static let update = PostgresStatement(
+    "update purchases",
+    """
+    UPDATE purchases p SET updated_at = now(), \(written[3...].map { "\($0) = n.\($0)" }.joined(separator: ", "))
+    FROM \(source) WHERE p.publisher_id = n.publisher_id AND p.environment = n.environment
+      AND p.original_transaction_id = n.original_transaction_id
+    """)
+}

@@ -1,0 +1,188 @@
+import Domain
+import EventLoop
+import Postgres
+
+/// What an erasure did, in numbers of rows.
+public struct Erasure: Sendable, Equatable {
+  /// Purchases that lost their owner.
+  public var purchases = 0
+  /// Periods of ownership that lost their customer.
+  public var ownerships = 0
+  /// Finalized synchronizations that lost their customer.
+  public var synchronizations = 0
+  /// Synchronizations under way: they lost the customer's address, and will finalize without an owner.
+  public var openSynchronizations = 0
+  /// Deleted events.
+  public var events = 0
+  /// Events that stay until they are delivered. They are no longer found by the customer.
+  public var undeliveredEvents = 0
+  /// Attempts to deliver events whose answers were deleted.
+  public var answers = 0
+  /// Rows of the audit log that lost the customer's id.
+  public var auditEntries = 0
+
+  /// Creates an erasure that did nothing.
+  public init() {}
+}
+
+extension CustomerStore {
+  /// Erases a person: the customer, and every link from purchases, synchronizations and events to it.
+  ///
+  /// The commit locks the purchases before the customer, as a finalization does. A worker that finalizes a job of the
+  /// customer's later finds the row in `erased_customers`.
+  ///
+  /// - Parameter now: the time of the erasure, in milliseconds since 1970. Registrations until then have no owner.
+  /// - Returns: `nil` when the ledger knows nothing about the customer.
+  public func erase(_ publisher: Int64, _ id: String, now: Int64) async throws -> Erasure? {
+    var attempt = 1
+    while true {
+      do {
+        return try await postgres.transaction { try await Self.erase(publisher, id, now: now, in: $0) }
+      } catch is NothingKnown {
+        return nil
+      } catch let error as PostgresError where attempt < Self.mostAttempts && error.isConflict {
+        // Another commit was in the way, and this one is rolled back.
+        attempt += 1
+      }
+    }
+  }
+
+  /// A conflict with another commit passes at once.
+  private static let mostAttempts = 5
+
+  private static func erase(
+    _ publisher: Int64, _ id: String, now: Int64, in transaction: PostgresTransaction
+  ) async throws -> Erasure {
+    let customer: [PostgresParameter] = [.int64(publisher), .text(id)]
+    let key = CustomerKey(publisherId: publisher, id: id)
+    let standIn = ErasedCustomer.standIn(for: key)
+    let wasKnown =
+      try await transaction.query([
+        PostgresQuery(.lockPurchases, customer), PostgresQuery(.claimPerson, customer),
+        PostgresQuery(.lockPerson, customer),
+      ])[1].affected == 0
+    let rows = try await transaction.query([
+      PostgresQuery(.disown, customer), PostgresQuery(.endOwnerships, customer + [.time(now)]),
+      PostgresQuery(.forgetOpen, customer + [.text(standIn)]),
+      PostgresQuery(.forgetFinalized, customer + [.text(standIn)]), PostgresQuery(.deleteRepeated, customer),
+      PostgresQuery(.forgetAnswers, customer), PostgresQuery(.deleteEvents, customer),
+      PostgresQuery(.forgetEvents, customer), PostgresQuery(.forgetAudit, customer + [.text(standIn)]),
+    ]).map(\.affected)
+    guard wasKnown || rows.contains(where: { $0 > 0 }) else { throw NothingKnown() }
+    _ = try await transaction.query([
+      PostgresQuery(.deleteCustomer, customer),
+      PostgresQuery(.noteErasure, [.int64(publisher), .bytes(ErasedCustomer.sha256(of: key)), .time(now)]),
+      AuditEntry.insert([
+        AuditEntry(publisherId: publisher, actor: .publisher, action: "customer.erased", subject: standIn)
+      ]),
+    ])
+    var erasure = Erasure()
+    (erasure.purchases, erasure.ownerships) = (rows[0], rows[1])
+    (erasure.openSynchronizations, erasure.synchronizations) = (rows[2], rows[3] + rows[4])
+    (erasure.answers, erasure.events, erasure.undeliveredEvents) = (rows[5], rows[6], rows[7])
+    erasure.auditEntries = rows[8]
+    return erasure
+  }
+
+  /// Rolls a transaction back that has found nothing.
+  private struct NothingKnown: Error {}
+}
+
+extension PostgresError {
+  /// Whether PostgreSQL rolled a transaction back because of another one.
+  fileprivate var isConflict: Bool {
+    if case .server = code { advice == .runAgain } else { false }
+  }
+}
+
+extension PostgresStatement {
+  /// In the order of the key, as a finalization locks them.
+  fileprivate static let lockPurchases = PostgresStatement(
+    "lock a customer's purchases",
+    """
+    SELECT 1 FROM purchases WHERE publisher_id = $1 AND customer_id = $2
+    ORDER BY environment, original_transaction_id FOR NO KEY UPDATE
+    """)
+
+  /// A finalization that brings the customer at this moment waits for the erasure, or the erasure for it.
+  fileprivate static let claimPerson = PostgresStatement(
+    "claim an erased customer",
+    "INSERT INTO customers (publisher_id, id, is_registered) VALUES ($1, $2, false) ON CONFLICT DO NOTHING")
+
+  fileprivate static let lockPerson = PostgresStatement(
+    "lock an erased customer", "SELECT 1 FROM customers WHERE publisher_id = $1 AND id = $2 FOR UPDATE")
+
+  fileprivate static let disown = PostgresStatement(
+    "disown purchases",
+    """
+    UPDATE purchases SET customer_id = NULL, subscription_id = NULL, version = version + 1, updated_at = now()
+    WHERE publisher_id = $1 AND customer_id = $2
+    """)
+
+  fileprivate static let endOwnerships = PostgresStatement(
+    "end ownerships of a customer",
+    """
+    UPDATE ownerships SET customer_id = NULL, ended_at = coalesce(ended_at, $3)
+    WHERE publisher_id = $1 AND customer_id = $2
+    """)
+
+  /// The customer's id is part of the key. After a second erasure of one id, a row of the first one may have the key.
+  private static let hasNoTwin = """
+    NOT EXISTS (
+      SELECT 1 FROM synchronizations AS twin
+      WHERE twin.publisher_id = $1 AND twin.id = mine.id AND twin.transaction_id = mine.transaction_id
+        AND twin.customer_id = $3)
+    """
+
+  /// The job stays, since it was accepted. Its run finds that the customer is erased.
+  fileprivate static let forgetOpen = PostgresStatement(
+    "forget open synchronizations",
+    """
+    UPDATE synchronizations AS mine
+    SET customer_id = $3, job = convert_to((convert_from(job, 'UTF8')::jsonb - 'ipAddress')::text, 'UTF8')
+    WHERE publisher_id = $1 AND customer_id = $2 AND status <> 'finalized' AND \(hasNoTwin)
+    """)
+
+  fileprivate static let forgetFinalized = PostgresStatement(
+    "forget finalized synchronizations",
+    """
+    UPDATE synchronizations AS mine SET customer_id = $3, job = NULL
+    WHERE publisher_id = $1 AND customer_id = $2 AND status = 'finalized' AND \(hasNoTwin)
+    """)
+
+  fileprivate static let deleteRepeated = PostgresStatement(
+    "delete repeated synchronizations", "DELETE FROM synchronizations WHERE publisher_id = $1 AND customer_id = $2")
+
+  fileprivate static let forgetAnswers = PostgresStatement(
+    "forget answers",
+    """
+    UPDATE attempts SET answer = NULL WHERE answer IS NOT NULL AND event_id IN (
+      SELECT id FROM events WHERE publisher_id = $1 AND customer_id = $2)
+    """)
+
+  fileprivate static let deleteEvents = PostgresStatement(
+    "delete events",
+    """
+    DELETE FROM events WHERE publisher_id = $1 AND customer_id = $2
+      AND NOT EXISTS (SELECT 1 FROM outbox WHERE event_id = events.id)
+      AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = events.id)
+    """)
+
+  fileprivate static let forgetEvents = PostgresStatement(
+    "forget events", "UPDATE events SET customer_id = NULL WHERE publisher_id = $1 AND customer_id = $2")
+
+  fileprivate static let forgetAudit = PostgresStatement(
+    "forget audit",
+    "UPDATE audit SET subject = $3 WHERE publisher_id = $1 AND subject = $2 AND action LIKE 'customer.%'")
+
+  fileprivate static let deleteCustomer = PostgresStatement(
+    "delete customer", "DELETE FROM customers WHERE publisher_id = $1 AND id = $2")
+
+  fileprivate static let noteErasure = PostgresStatement(
+    "note erasure",
+    """
+    INSERT INTO erased_customers (publisher_id, id_sha256, erased_at) VALUES ($1, $2, $3)
+    ON CONFLICT (publisher_id, id_sha256) DO UPDATE
+    SET erased_at = greatest(erased_customers.erased_at, excluded.erased_at)
+    """)
+}

@@ -1,0 +1,115 @@
+public import Domain
+public import EventLoop
+import JSON
+public import Postgres
+
+/// The publishers' customers in the ledger. Every change writes its row of the audit log in the same commit.
+///
+/// Every method throws `PostgresError`. After `connectionLost` and `timeout` nobody knows whether a change was made;
+/// the caller may ask for it again.
+@LoopActor
+public final class CustomerStore {
+  let postgres: PostgresClient
+
+  /// Creates a store over a client.
+  public init(_ postgres: PostgresClient) { self.postgres = postgres }
+
+  /// The answer to a put.
+  public enum PutAnswer: Sendable, Equatable {
+    /// The publisher had not put the customer before.
+    case created
+    /// The customer is in place of the earlier record.
+    case replaced
+    /// Another customer of the publisher has the e-mail address.
+    case emailInUse
+  }
+
+  /// Puts a customer in place of the earlier record.
+  public func put(_ publisher: Int64, _ customer: Customer) async throws -> PutAnswer {
+    do {
+      return try await postgres.transaction { transaction in
+        let old = try await transaction.query(
+          PostgresQuery(.lockCustomer, [.int64(publisher), .text(customer.id)])
+        ).first.map { (Customer($0), isRegistered: $0.bool(3) ?? false) }
+        let isNew = old?.isRegistered != true
+        let changed = Self.changes(old?.0 ?? Customer(id: customer.id), customer)
+        guard isNew || !changed.isEmpty else { return .replaced }
+        let detail = JSONWriter.object { detail in
+          detail.member("changed", array: changed.map { Array("\"\($0)\"".utf8) })
+          detail.member("created", isNew)
+        }
+        _ = try await transaction.query([
+          PostgresQuery(
+            .putCustomer,
+            [
+              .int64(publisher), .text(customer.id), .text(customer.email),
+              .text(customer.email.map(Customer.emailKey)), .uuid(customer.appAccountToken),
+            ]),
+          AuditEntry.insert([
+            AuditEntry(
+              publisherId: publisher, actor: .publisher, action: "customer.put", subject: customer.id, detail: detail)
+          ]),
+        ])
+        return isNew ? .created : .replaced
+      }
+    } catch let error as PostgresError where error.constraint == "customers_email" {
+      return .emailInUse
+    }
+  }
+
+  /// Reads a customer; `nil` when unknown. A registration may have brought it, and not the publisher.
+  public func customer(_ publisher: Int64, _ id: String) async throws -> Customer? {
+    try await postgres.run(PostgresQuery(.readCustomer, [.int64(publisher), .text(id)])).first.map(Customer.init)
+  }
+
+  /// Finds the customer with an e-mail address. The case of ASCII letters does not count.
+  public func customer(_ publisher: Int64, email: String) async throws -> Customer? {
+    let key = Customer.emailKey(email)
+    return try await postgres.run(PostgresQuery(.findCustomer, [.int64(publisher), .text(key)])).first
+      .map(Customer.init)
+  }
+
+  /// Whether the publisher has put the customer.
+  public func isRegistered(_ publisher: Int64, _ id: String) async throws -> Bool {
+    try await postgres.run(PostgresQuery(.readCustomer, [.int64(publisher), .text(id)])).first?.bool(3) ?? false
+  }
+
+  /// The names of the members in which two records of a customer differ.
+  private static func changes(_ old: Customer, _ new: Customer) -> [String] {
+    var names: [String] = []
+    if old.appAccountToken != new.appAccountToken { names.append("appAccountToken") }
+    if old != Customer(id: old.id, email: new.email, appAccountToken: old.appAccountToken) { names.append("email") }
+    return names
+  }
+}
+
+extension Customer {
+  /// The columns in the order in which ``init(_:)`` reads them; the fourth is no part of the customer.
+  fileprivate static let columns = "id, email, app_account_token, is_registered"
+
+  /// Reads a row.
+  fileprivate init(_ row: PostgresRow) {
+    self.init(id: row.text(0) ?? "", email: row.text(1), appAccountToken: row.uuid(2))
+  }
+}
+
+extension PostgresStatement {
+  fileprivate static let lockCustomer = PostgresStatement(
+    "lock customer",
+    "SELECT \(Customer.columns) FROM customers WHERE publisher_id = $1 AND id = $2 FOR NO KEY UPDATE")
+
+  fileprivate static let readCustomer = PostgresStatement(
+    "read customer", "SELECT \(Customer.columns) FROM customers WHERE publisher_id = $1 AND id = $2")
+
+  fileprivate static let findCustomer = PostgresStatement(
+    "find customer", "SELECT \(Customer.columns) FROM customers WHERE publisher_id = $1 AND email_key = $2")
+
+  fileprivate static let putCustomer = PostgresStatement(
+    "put customer",
+    """
+    INSERT INTO customers (publisher_id, id, is_registered, email, email_key, app_account_token)
+    VALUES ($1, $2, true, $3, $4, $5)
+    ON CONFLICT (publisher_id, id) DO UPDATE SET is_registered = true, email = excluded.email,
+      email_key = excluded.email_key, app_account_token = excluded.app_account_token, updated_at = now()
+    """)
+}

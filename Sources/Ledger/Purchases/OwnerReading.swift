@@ -1,0 +1,57 @@
+import Domain
+import Postgres
+
+/// The first trip of a commit that takes a purchase from its owner: locks the purchase, then the owner, as the commits
+/// of the workers do, and reads what the decision needs.
+struct OwnerReading {
+  let key: PurchaseKey
+
+  /// The statements, in the order of ``read(_:now:)``.
+  var queries: [PostgresQuery] {
+    let parameters: [PostgresParameter] = [
+      .int64(key.publisherId), .text(key.environment), .text(key.originalTransactionId),
+    ]
+    return [
+      PostgresQuery(.lockPurchase, parameters), PostgresQuery(.lockOwner, parameters),
+      PostgresQuery(.readOwnedByOwner, parameters),
+    ]
+  }
+
+  /// Reads the rows; `nil` if there is no such purchase.
+  func read(_ rows: [PostgresRows], now: Int64) throws -> CommitState? {
+    guard let row = rows[0].first else { return nil }
+    let purchase = try PurchaseRow.purchase(row)
+    var customers: [CustomerKey: CustomerRecord] = [:]
+    if let owner = purchase.owner {
+      var record = try rows[1].first.map(CustomerRow.record)?.1 ?? CustomerRecord()
+      record.others = try rows[2].map { try PurchaseRow.purchase($0) }.filter { $0.key != key }
+      customers[CustomerKey(publisherId: key.publisherId, id: owner.customerId)] = record
+    }
+    return CommitState(purchases: [purchase], customers: customers, subscriptionIds: [], now: now)
+  }
+}
+
+extension PostgresStatement {
+  private static let named =
+    "p.publisher_id = $1 AND p.environment = $2 AND p.original_transaction_id = $3"
+
+  fileprivate static let lockPurchase = PostgresStatement(
+    "lock purchase",
+    "SELECT \(PurchaseRow.columns("p")) FROM purchases p WHERE \(named) FOR NO KEY UPDATE")
+
+  fileprivate static let lockOwner = PostgresStatement(
+    "lock owner",
+    """
+    SELECT \(CustomerRow.columns("c")) FROM purchases p
+      JOIN customers c ON c.publisher_id = p.publisher_id AND c.id = p.customer_id
+    WHERE \(named) FOR NO KEY UPDATE OF c
+    """)
+
+  fileprivate static let readOwnedByOwner = PostgresStatement(
+    "read owned by owner",
+    """
+    SELECT \(PurchaseRow.columns("o")) FROM purchases p
+      JOIN purchases o ON o.publisher_id = p.publisher_id AND o.customer_id = p.customer_id AND o.kind <> 'Consumable'
+    WHERE \(named)
+    """)
+}

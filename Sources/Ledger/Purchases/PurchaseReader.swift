@@ -1,0 +1,134 @@
+public import Domain
+public import EventLoop
+import Formats
+public import Postgres
+
+/// Reads purchases for answers, without locks. Each method is one trip, and throws `PostgresError`, or
+/// `UnreadableRecord` for a row that this code cannot read.
+@LoopActor
+public struct PurchaseReader {
+  private let postgres: PostgresClient
+
+  /// Creates a reader.
+  public init(_ postgres: PostgresClient) { self.postgres = postgres }
+
+  /// The place of a purchase in the list of a customer's purchases.
+  public struct Place: Sendable, Equatable {
+    public let environment: String
+    public let originalTransactionId: String
+
+    /// Creates a place.
+    public init(environment: String, originalTransactionId: String) {
+      self.environment = environment
+      self.originalTransactionId = originalTransactionId
+    }
+  }
+
+  /// Reads the purchases that decide about a customer's entitlements: all but consumables.
+  public func holdings(of customer: CustomerKey) async throws -> CustomerPurchases {
+    try Self.customer(
+      await postgres.run(PostgresQuery(.readHoldings, [.int64(customer.publisherId), .text(customer.id)])))
+  }
+
+  /// Reads a page of a customer's purchases, in the order of environment and originalTransactionId.
+  ///
+  /// - Parameter place: where the page before it ended; `nil` for the first page.
+  public func purchases(
+    of customer: CustomerKey, after place: Place? = nil, limit: Int
+  ) async throws -> CustomerPurchases {
+    try Self.customer(
+      await postgres.run(
+        PostgresQuery(
+          .readPage,
+          [
+            .int64(customer.publisherId), .text(customer.id), .text(place?.environment ?? ""),
+            .text(place?.originalTransactionId ?? ""), .int64(Int64(limit)),
+          ])))
+  }
+
+  /// Reads a purchase; `nil` if the publisher has none of the name.
+  ///
+  /// - Parameter environments: in which the purchase may be. If it is in more than one of them, the first one counts.
+  public func purchase(
+    _ publisherId: Int64, _ originalTransactionId: String, in environments: [String]
+  ) async throws -> PurchaseRecord? {
+    let parameters: [PostgresParameter] = [
+      .int64(publisherId), .texts(environments), .text(originalTransactionId),
+    ]
+    let rows = try await postgres.run([
+      PostgresQuery(.readPurchase, parameters), PostgresQuery(.readTransactions, parameters),
+      PostgresQuery(.readOwnerships, parameters),
+    ])
+    let keys = rows[0].map(PurchaseRow.key)
+    let found = environments.lazy.compactMap { name in keys.firstIndex { $0.environment.exact == name.exact } }.first
+    guard let found else { return nil }
+    let transactions = try rows[1].map(TransactionRow.facts).filter { $0.0 == keys[found] }
+    return PurchaseRecord(
+      try PurchaseRow.purchase(rows[0][found], transactions.map(\.1)),
+      firstGrants: transactions.reduce(into: [:]) { $0[$1.1.transactionId.exact] = $1.firstGrantedAt },
+      ownerships: try rows[2].filter { $0.text(0)?.exact == keys[found].environment.exact }.map(OwnershipPeriod.init))
+  }
+
+  /// Reads the rows of a customer: at least one, whose purchase may be missing.
+  private static func customer(_ rows: PostgresRows) throws -> CustomerPurchases {
+    let purchases = try rows.filter { $0.int64(0) != nil }.map { try PurchaseRow.purchase($0) }
+    let version = rows.first?.int64(PurchaseRow.width)
+    // A customer who owns something is known, also if no entitlement was told yet.
+    return CustomerPurchases(
+      isKnown: version != nil || !purchases.isEmpty, version: version ?? 0, purchases: purchases)
+  }
+}
+
+extension OwnershipPeriod {
+  fileprivate init(_ row: PostgresRow) throws {
+    guard let subscription = row.int64(1), let began = row.time(3), let cause = row.text(5) else {
+      throw UnreadableRecord("ownership \(row.int64(1) ?? 0)")
+    }
+    self.init(
+      subscriptionId: subscription, customerId: row.text(2), beganAt: began, endedAt: row.time(4), cause: cause)
+  }
+}
+
+extension PostgresStatement {
+  fileprivate static let readHoldings = PostgresStatement(
+    "read holdings",
+    """
+    SELECT \(PurchaseRow.columns("p")), c.version FROM (SELECT) one
+      LEFT JOIN customers c ON c.publisher_id = $1 AND c.id = $2
+      LEFT JOIN purchases p ON p.publisher_id = $1 AND p.customer_id = $2 AND p.kind <> 'Consumable'
+    """)
+
+  fileprivate static let readPage = PostgresStatement(
+    "read page of purchases",
+    """
+    SELECT \(PurchaseRow.columns("p")), c.version FROM (SELECT) one
+      LEFT JOIN customers c ON c.publisher_id = $1 AND c.id = $2
+      LEFT JOIN (
+        SELECT * FROM purchases WHERE publisher_id = $1 AND customer_id = $2
+          AND (environment, original_transaction_id) > ($3, $4)
+        ORDER BY environment, original_transaction_id LIMIT $5) p ON true
+    ORDER BY p.environment, p.original_transaction_id
+    """)
+
+  fileprivate static let readPurchase = PostgresStatement(
+    "read purchase",
+    """
+    SELECT \(PurchaseRow.columns("p")) FROM purchases p
+    WHERE p.publisher_id = $1 AND p.environment = ANY($2) AND p.original_transaction_id = $3
+    """)
+
+  fileprivate static let readTransactions = PostgresStatement(
+    "read transactions of purchase",
+    """
+    SELECT \(TransactionRow.columns("t")) FROM transactions t
+    WHERE t.publisher_id = $1 AND t.environment = ANY($2) AND t.original_transaction_id = $3
+    """)
+
+  fileprivate static let readOwnerships = PostgresStatement(
+    "read ownerships of purchase",
+    """
+    SELECT o.environment, o.subscription_id, o.customer_id, o.began_at, o.ended_at, o.cause FROM ownerships o
+    WHERE o.publisher_id = $1 AND o.environment = ANY($2) AND o.original_transaction_id = $3
+    ORDER BY o.began_at, o.ended_at, o.subscription_id
+    """)
+}

@@ -1,0 +1,41 @@
+public import Domain
+public import Formats
+
+/// A purchase with everything that an answer about it tells.
+public struct PurchaseRecord: Sendable, Equatable {
+  /// The purchase with all its transactions.
+  public var purchase: Purchase
+  /// When each transaction was first granted, in milliseconds since 1970.
+  public var firstGrants: [ExactText: Int64]
+  /// The periods of ownership, in their order. The last one may still run.
+  public var ownerships: [OwnershipPeriod]
+
+  /// Creates a record.
+  public init(_ purchase: Purchase, firstGrants: [ExactText: Int64] = [:], ownerships: [OwnershipPeriod] = []) {
+    self.purchase = purchase
+    self.firstGrants = firstGrants
+    self.ownerships = ownerships
+  }
+}
+
+/// A period in which a customer owned a purchase. Times are milliseconds since 1970.
+public struct OwnershipPeriod: Sendable, Equatable {
+  /// The number of the period, for systems that know a purchase by a number.
+  public let subscriptionId: Int64
+  /// `nil` after the erasure of the customer.
+  public let customerId: String?
+  public let beganAt: Int64
+  /// `nil` while the period runs.
+  public let endedAt: Int64?
+  /// Why it began: see `OwnershipCause`. An open set.
+  public let cause: String
+
+  /// Creates a period.
+  public init(subscriptionId: Int64, customerId: String?, beganAt: Int64, endedAt: Int64?, cause: String) {
+    self.subscriptionId = subscriptionId
+    self.customerId = customerId
+    self.beganAt = beganAt
+    self.endedAt = endedAt
+    self.cause = cause
+  }
+}

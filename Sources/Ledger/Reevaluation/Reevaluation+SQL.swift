@@ -1,0 +1,51 @@
+import Postgres
+
+extension PostgresStatement {
+  static let readRules = PostgresStatement(
+    "read rules",
+    """
+    SELECT publisher_id, rules_sha256, evaluated_through IS NOT NULL FROM publisher_rules WHERE publisher_id = ANY($1)
+    """)
+
+  /// Begins with the first customer, unless another worker has changed the row since this one looked ($3).
+  static let beginEvaluation = PostgresStatement(
+    "begin evaluation",
+    """
+    INSERT INTO publisher_rules AS r (publisher_id, rules_sha256, evaluated_through) VALUES ($1, $2, '')
+    ON CONFLICT (publisher_id) DO UPDATE SET rules_sha256 = excluded.rules_sha256, evaluated_through = ''
+      WHERE r.rules_sha256 = $3
+    """)
+
+  /// One worker evaluates at a time: the others skip the locked row.
+  static let lockRules = PostgresStatement(
+    "lock rules",
+    """
+    SELECT evaluated_through FROM publisher_rules
+    WHERE publisher_id = $1 AND rules_sha256 = $2 AND evaluated_through IS NOT NULL FOR UPDATE SKIP LOCKED
+    """)
+
+  static let noteProgress = PostgresStatement(
+    "note progress", "UPDATE publisher_rules SET evaluated_through = $2 WHERE publisher_id = $1")
+
+  static let nextOwners = PostgresStatement(
+    "next owners",
+    """
+    SELECT DISTINCT customer_id FROM purchases WHERE publisher_id = $1 AND customer_id > $2
+    ORDER BY customer_id LIMIT 100
+    """)
+
+  static let lockOwners = PostgresStatement(
+    "lock owners",
+    """
+    SELECT \(CustomerRow.columns("c")) FROM unnest($2::text[]) AS n (id)
+      JOIN customers c ON c.publisher_id = $1 AND c.id = n.id
+    ORDER BY c.id FOR NO KEY UPDATE OF c
+    """)
+
+  static let readOwnedByOwners = PostgresStatement(
+    "read owned by owners",
+    """
+    SELECT \(PurchaseRow.columns("p")) FROM unnest($2::text[]) AS n (id)
+      JOIN purchases p ON p.publisher_id = $1 AND p.customer_id = n.id AND p.kind <> 'Consumable'
+    """)
+}

@@ -1,0 +1,108 @@
+public import Domain
+public import EventLoop
+import Formats
+public import Postgres
+
+/// Tells the entitlements that change because a publisher changed its offers or `sandboxAccess`.
+///
+/// Answers follow the present rules at once. Events follow here: some worker walks through the publisher's customers
+/// who own purchases, in the order of their ids. Each batch is one commit, which also notes how far it got. So another
+/// worker can go on after a crash, and tells nothing twice.
+@LoopActor
+public final class Reevaluation {
+  private let postgres: PostgresClient
+  private let now: @LoopActor () -> Int64
+  private var watch = RulesWatch()
+
+  /// Creates the re-evaluation of a worker.
+  ///
+  /// - Parameter now: tells milliseconds since 1970.
+  public init(_ postgres: PostgresClient, now: @escaping @LoopActor () -> Int64) {
+    self.postgres = postgres
+    self.now = now
+  }
+
+  /// Looks at each publisher's rules, and evaluates the customers of those that changed. A worker calls it again and
+  /// again, not more often than it reads the publishers' files.
+  ///
+  /// - Parameter publish: publishes the events of a commit, which are in the outbox.
+  /// - Throws: `PostgresError`, or the error of `publish`. The next call goes on.
+  public func run(_ publishers: Publishers, publish: @LoopActor ([Event]) async throws -> Void) async throws {
+    let kept = try await keptRules(publishers)
+    for publisher in publishers.all {
+      let (own, rules) = (publisher.rulesSHA256, kept[publisher.id])
+      switch watch.look(publisher.id, own: own, kept: rules?.sha256, isOpen: rules?.isOpen ?? false) {
+      case .nothing: continue
+      case .begin:
+        _ = try await postgres.run(
+          PostgresQuery(.beginEvaluation, [.int64(publisher.id), .bytes(own), .bytes(rules?.sha256)]))
+      case .proceed: break
+      }
+      while let events = try await evaluateBatch(of: publisher, own) {
+        if !events.isEmpty { try await publish(events) }
+        try Task.checkCancellation()
+      }
+    }
+  }
+
+  private struct KeptRules {
+    let sha256: [UInt8]
+    let isOpen: Bool
+  }
+
+  private func keptRules(_ publishers: Publishers) async throws -> [Int64: KeptRules] {
+    let rows = try await postgres.run(PostgresQuery(.readRules, [.int64s(publishers.all.map(\.id))]))
+    return rows.reduce(into: [:]) { kept, row in
+      guard let publisher = row.int64(0), let hash = row.bytes(1) else { return }
+      kept[publisher] = KeptRules(sha256: hash, isOpen: row.bool(2) ?? false)
+    }
+  }
+
+  /// Evaluates the next customers.
+  ///
+  /// - Returns: the events to publish; `nil` when the evaluation is finished, or when another worker has it.
+  private func evaluateBatch(of publisher: Publisher, _ rules: [UInt8]) async throws -> [Event]? {
+    let id = publisher.id
+    return try await postgres.repeatingConflicts { [now] transaction -> [Event]? in
+      let place = try await transaction.query(PostgresQuery(.lockRules, [.int64(id), .bytes(rules)]))
+      guard let through = place.first?.text(0) else { return nil }
+      let customers = try await transaction.query(PostgresQuery(.nextOwners, [.int64(id), .text(through)]))
+        .compactMap { $0.text(0) }
+      guard let last = customers.last else {
+        _ = try await transaction.query(PostgresQuery(.noteProgress, [.int64(id), .text(nil)]))
+        return nil
+      }
+      let parameters: [PostgresParameter] = [.int64(id), .texts(customers)]
+      let rows = try await transaction.query([
+        PostgresQuery(.lockOwners, parameters), PostgresQuery(.readOwnedByOwners, parameters),
+      ])
+      var state = CommitState(
+        purchases: [], customers: try Self.records(rows, customers.map { CustomerKey(publisherId: id, id: $0) }),
+        subscriptionIds: [], now: now())
+      for customer in customers { state.reevaluate(CustomerKey(publisherId: id, id: customer), publisher: publisher) }
+      let writing = CommitWriting(
+        state, waiting: [], postponed: [], knownChains: [], withWebhooks: publisher.webhooks.isEmpty ? [] : [id],
+        confirmed: [])
+      _ = try await transaction.query(
+        writing.queries + [PostgresQuery(.noteProgress, [.int64(id), .text(last)])])
+      return state.changes.events
+    }
+  }
+
+  /// Reads the customers with their purchases. A customer to whom nothing was told yet has no row.
+  private static func records(
+    _ rows: [PostgresRows], _ customers: [CustomerKey]
+  ) throws -> [CustomerKey: CustomerRecord] {
+    var records = Dictionary(uniqueKeysWithValues: customers.map { ($0, CustomerRecord()) })
+    for row in rows[0] {
+      let (key, record) = try CustomerRow.record(row)
+      records[key] = record
+    }
+    for row in rows[1] {
+      let purchase = try PurchaseRow.purchase(row)
+      guard let owner = purchase.owner else { continue }
+      records[CustomerKey(publisherId: purchase.key.publisherId, id: owner.customerId)]?.others.append(purchase)
+    }
+    return records
+  }
+}

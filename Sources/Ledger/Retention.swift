@@ -1,0 +1,54 @@
+public import EventLoop
+public import Postgres
+
+/// Deletes what the ledger need not remember any more: finalized synchronizations, and events that nobody is owed.
+///
+/// Purchases, evidence, owners and the audit log stay.
+@LoopActor
+public struct Retention {
+  private let postgres: PostgresClient
+
+  /// Creates a retention over a client.
+  public init(_ postgres: PostgresClient) { self.postgres = postgres }
+
+  /// Deletes the oldest rows, a limited number of each kind. Several processes may do it at the same time.
+  ///
+  /// - Parameters:
+  ///   - synchronizations: how long a finalized status is kept.
+  ///   - events: how long an event is kept.
+  /// - Returns: how many rows it deleted.
+  /// - Throws: `PostgresError`.
+  public func deleteOldest(synchronizations: Duration, events: Duration, limit: Int) async throws -> Int {
+    // Each one commits alone: neither waits for the locks of the other.
+    let one = try await postgres.run(
+      PostgresQuery(
+        .deleteSynchronizations, [.int64(Int64(synchronizations.wholeMilliseconds)), .int64(Int64(limit))]))
+    let other = try await postgres.run(
+      PostgresQuery(.deleteEvents, [.int64(Int64(events.wholeMilliseconds)), .int64(Int64(limit))]))
+    return one.affected + other.affected
+  }
+}
+
+extension PostgresStatement {
+  fileprivate static let deleteSynchronizations = PostgresStatement(
+    "delete old synchronizations",
+    """
+    WITH old AS (
+      SELECT publisher_id, id, transaction_id, customer_id FROM synchronizations
+      WHERE finalized_at < now() - $1 * interval '1 millisecond' LIMIT $2 FOR UPDATE SKIP LOCKED)
+    DELETE FROM synchronizations s USING old
+    WHERE s.publisher_id = old.publisher_id AND s.id = old.id AND s.transaction_id = old.transaction_id
+      AND s.customer_id = old.customer_id
+    """)
+
+  fileprivate static let deleteEvents = PostgresStatement(
+    "delete old events",
+    """
+    WITH old AS (
+      SELECT e.id FROM events e WHERE e.time < now() - $1 * interval '1 millisecond'
+        AND NOT EXISTS (SELECT FROM outbox o WHERE o.event_id = e.id)
+        AND NOT EXISTS (SELECT FROM deliveries d WHERE d.event_id = e.id)
+      LIMIT $2 FOR UPDATE SKIP LOCKED)
+    DELETE FROM events e USING old WHERE e.id = old.id
+    """)
+}

@@ -1,0 +1,119 @@
+import Domain
+import EventLoop
+import Redis
+
+/// Takes finalized synchronizations out of Redis: claim, open entry and lease in one step.
+///
+/// One script takes all of a turn of the loop. A script for a single one costs Redis more for the call than for the
+/// work.
+@LoopActor
+final class ConcludeBatch {
+  private struct Entry {
+    let concluded: Concluded
+    let waiter: CheckedContinuation<Void, any Error>
+  }
+
+  /// While Redis runs a script, all other clients wait.
+  private static let most = 100
+  /// How long Redis still says that a synchronization is finalized. Until then the gateway need not ask the ledger
+  /// about a repeated registration.
+  static let copyLasts: Duration = .seconds(600)
+
+  private let redis: RedisClient
+  private let keys: Keys
+  private var entries: [Entry] = []
+  private lazy var sendLater = EndOfTurn { [weak self] in self?.sendAll() }
+
+  init(_ redis: RedisClient, _ keys: Keys) {
+    self.redis = redis
+    self.keys = keys
+  }
+
+  /// Returns when Redis has run the script.
+  func add(_ concluded: Concluded) async throws {
+    try await withCheckedThrowingContinuation { waiter in
+      entries.append(Entry(concluded: concluded, waiter: waiter))
+      sendLater.plan()
+    }
+  }
+
+  private func sendAll() {
+    let all = entries
+    entries.removeAll()
+    for start in stride(from: 0, to: all.count, by: Self.most) {
+      let some = Array(all[start..<min(start + Self.most, all.count)])
+      Task.immediate { @LoopActor in await send(some) }
+    }
+  }
+
+  private func send(_ entries: [Entry]) async {
+    do {
+      _ = try await redis.run(call(entries.map(\.concluded)))
+      for entry in entries { entry.waiter.resume() }
+    } catch {
+      for entry in entries { entry.waiter.resume(throwing: error) }
+    }
+  }
+
+  private func call(_ all: [Concluded]) -> RedisScript.Call {
+    RedisScript.conclude.call(
+      keys: ["openKey": keys.open],
+      moreKeys: all.flatMap { concluded in
+        let job = concluded.job
+        return [
+          keys.transaction(job.publisherId, job.transactionId),
+          keys.synchronization(job.publisherId, job.synchronizationId), keys.claim(job.publisherId, job.transactionId),
+        ]
+      },
+      arguments: [
+        "copyLasts": String(Self.copyLasts.wholeMilliseconds),
+        "routeRetention": String(PurchaseStore.routeRetention.wholeMilliseconds),
+      ],
+      moreArguments: all.flatMap { concluded in
+        let (job, fresh) = (concluded.job, concluded.fresh)
+        return [
+          String(concluded.fence), job.claim.encoded, keys.member(job.publisherId, job.synchronizationId),
+          concluded.route ?? "", String(fresh?.duration.wholeMilliseconds ?? 0),
+          fresh?.purchase.originalTransactionId ?? "", fresh?.purchase.environment ?? "",
+        ]
+      })
+  }
+}
+
+extension RedisScript {
+  /// A record that a newer process wrote stays as it is: that process, or the sweep of one, takes it out.
+  fileprivate static let conclude = RedisScript(
+    "conclude", functions: [.clock, .readRecord, .writeRecord], keys: ["openKey"], moreKeys: "firstKey",
+    arguments: ["copyLasts", "routeRetention"], moreArguments: "firstArgument",
+    """
+    local millis = clock()
+    local members = {}
+    local function endLease(key, fence, newRoute, reuse, newOriginal, newEnvironment)
+      local kept = redis.call('GET', key)
+      if not kept or string.match(kept, '^v%d') then return end
+      local last, _, freshUntil, original, environment, route = readRecord(kept)
+      if last ~= fence then return end
+      if newRoute ~= '' then route = newRoute end
+      if reuse ~= '0' then freshUntil, original, environment = millis + reuse, newOriginal, newEnvironment end
+      redis.call('SET', key, writeRecord(fence, '0', freshUntil, original, environment, route), 'PX', routeRetention)
+    end
+    for number = 0, (#KEYS - firstKey + 1) / 3 - 1 do
+      local key, argument = firstKey + 3 * number, firstArgument + 7 * number
+      local synchronizationKey, claimKey = KEYS[key + 1], KEYS[key + 2]
+      local state = redis.call('HMGET', synchronizationKey, 'status', 'recordVersion')
+      if (state[2] or '1') == '1' then
+        endLease(KEYS[key], ARGV[argument], ARGV[argument + 3], ARGV[argument + 4], ARGV[argument + 5],
+          ARGV[argument + 6])
+        if state[1] then
+          redis.call('HSET', synchronizationKey, 'status', 'finalized')
+          redis.call('HDEL', synchronizationKey, 'job', 'fence', 'held', 'crashes', 'repeated')
+          redis.call('PEXPIRE', synchronizationKey, copyLasts)
+        end
+        if redis.call('GET', claimKey) == ARGV[argument + 1] then redis.call('DEL', claimKey) end
+        members[#members + 1] = ARGV[argument + 2]
+      end
+    end
+    if #members > 0 then redis.call('ZREM', openKey, unpack(members)) end
+    return #members
+    """)
+}

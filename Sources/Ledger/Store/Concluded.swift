@@ -1,0 +1,48 @@
+public import Domain
+
+/// A job whose synchronization the ledger has finalized, on its way out of Redis.
+public struct Concluded: Sendable, Equatable {
+  public let job: Job
+  /// The fencing number of the run's lease.
+  public let fence: Int64
+  /// Where Apple knows the transaction, for later jobs; `nil` keeps what is known.
+  public let route: String?
+  /// The purchase whose state Apple has just told, for registrations that need no call; `nil` keeps what is known.
+  public let fresh: Fresh?
+
+  /// Creates a conclusion.
+  public init(job: Job, fence: Int64, route: String? = nil, fresh: Fresh? = nil) {
+    self.job = job
+    self.fence = fence
+    self.route = route
+    self.fresh = fresh
+  }
+
+  /// A purchase that needs no call to Apple for a while.
+  public struct Fresh: Sendable, Equatable {
+    public let purchase: CoveredPurchase
+    public let duration: Duration
+
+    /// Creates a value; `nil` when the duration is zero or Redis cannot hold the purchase.
+    public init?(_ purchase: CoveredPurchase, for duration: Duration) {
+      guard duration > .zero, purchase.isStorable else { return nil }
+      self.purchase = purchase
+      self.duration = duration
+    }
+  }
+}
+
+/// A purchase about which Apple has spoken a moment ago.
+public struct CoveredPurchase: Sendable, Equatable {
+  public let originalTransactionId: String
+  public let environment: String
+
+  /// Names a purchase.
+  public init(originalTransactionId: String, environment: String) {
+    self.originalTransactionId = originalTransactionId
+    self.environment = environment
+  }
+
+  /// Whether the record of a transaction can hold it.
+  var isStorable: Bool { !originalTransactionId.utf8.contains(31) && !environment.utf8.contains(31) }
+}

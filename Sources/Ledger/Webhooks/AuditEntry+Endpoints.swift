@@ -1,0 +1,38 @@
+import Domain
+import JSON
+
+extension AuditEntry {
+  /// What a publisher can do to its endpoints and their events.
+  enum EndpointAction: String {
+    case created = "endpoint.created"
+    case changed = "endpoint.changed"
+    case deleted = "endpoint.deleted"
+    case enabled = "endpoint.enabled"
+    case disabled = "endpoint.disabled"
+    case tested = "endpoint.tested"
+    case resent = "event.resent"
+    case recovered = "events.recovered"
+  }
+
+  /// The change of an endpoint, or a request to send it events.
+  static func endpoint(
+    _ action: EndpointAction, _ id: String, of publisher: Int64, _ detail: (inout JSONWriter) -> Void = { _ in }
+  ) -> AuditEntry {
+    AuditEntry(
+      publisherId: publisher, actor: .publisher, action: action.rawValue, subject: id,
+      detail: JSONWriter.object(detail))
+  }
+
+  /// A new endpoint. Its URL stays out: some receivers have a secret in it.
+  static func created(_ endpoint: WebhookEndpoint, of publisher: Int64) -> AuditEntry {
+    .endpoint(.created, endpoint.id, of: publisher) { detail in
+      detail.member("source", endpoint.source.rawValue)
+      detail.member("topics", endpoint.topics.joined(separator: " "))
+    }
+  }
+
+  /// A changed endpoint, with the names of the members that have another value now.
+  static func changed(_ id: String, _ members: [String], of publisher: Int64) -> AuditEntry {
+    .endpoint(.changed, id, of: publisher) { $0.member("members", members.joined(separator: " ")) }
+  }
+}

@@ -1,0 +1,181 @@
+import Domain
+import Formats
+import Postgres
+
+extension DeliveryBatch {
+  /// The queries of the commit. Only the last one returns rows: since when the failing endpoints have failed.
+  var queries: [PostgresQuery] {
+    var queries: [PostgresQuery] = []
+    func add(_ statement: PostgresStatement, _ isNeeded: Bool, _ parameters: @autoclosure () -> [PostgresParameter]) {
+      if isNeeded { queries.append(PostgresQuery(statement, parameters())) }
+    }
+    // A notifier that got the same event and looked first has split it already. So only the one that takes the row of
+    // the whole event writes the rows of its deliveries.
+    add(.deleteSeen, !seen.isEmpty && opened.isEmpty, [.texts(seen)])
+    add(.splitSeen, !opened.isEmpty, [.texts(seen)] + Self.columns(opened))
+    add(.advance, !advanced.isEmpty, Self.keys(advanced.map(\.0)) + Self.times(advanced.map(\.1)))
+    add(
+      .postpone, !postponed.isEmpty, Self.keys(postponed.map(\.0)) + [.times(postponed.map(\.1))])
+    add(
+      .deleteDelivered, !delivered.isEmpty,
+      [.texts(delivered.map(\.event.text)), .texts(delivered.map(\.endpoint.text))])
+    add(.deleteEnded, !ended.isEmpty, Self.keys(ended))
+    add(
+      .recover, !healthy.isEmpty, [.int64s(healthy.map(\.publisher)), .texts(healthy.map(\.id.text))])
+    add(isRepeated ? .insertAttemptsAgain : .insertAttempts, !log.isEmpty, Self.columns(log))
+    add(
+      .fail, !failing.isEmpty,
+      [
+        .int64s(failing.map(\.0.publisher)), .texts(failing.map(\.0.id.text)), .times(failing.map(\.since)),
+        .bools(failing.map(\.isConfigured)),
+      ])
+    add(
+      .readFailing, !failing.isEmpty,
+      [.int64s(failing.map(\.0.publisher)), .texts(failing.map(\.0.id.text))])
+    return queries
+  }
+
+  private static func keys(_ keys: [Key]) -> [PostgresParameter] {
+    [.texts(keys.map(\.event.text)), .texts(keys.map(\.endpoint.text)), .texts(keys.map(\.round.text))]
+  }
+
+  private static func times(_ next: [Next]) -> [PostgresParameter] {
+    [.int32s(next.map { Int32(clamping: $0.attempt) }), .times(next.map(\.dueAt))]
+  }
+
+  private static func columns(_ rows: [(Key, Next)]) -> [PostgresParameter] {
+    [
+      .texts(rows.map(\.0.event.text)), .texts(rows.map(\.0.endpoint.text)), .int64s(rows.map(\.1.publisher)),
+    ] + times(rows.map(\.1))
+  }
+
+  private static func columns(_ log: [(change: DeliveryChange, attempt: DeliveryAttempt)]) -> [PostgresParameter] {
+    [
+      .times(log.map(\.attempt.time)), .int64s(log.map(\.change.publisherId)), .texts(log.map(\.change.endpointId)),
+      .texts(log.map(\.change.eventId)), .texts(log.map(\.change.round)),
+      .texts(log.map { printable($0.attempt.topic) }),
+      .int64s(log.map(\.attempt.version)), .int32s(log.map { Int32(clamping: $0.attempt.number) }),
+      .int32s(log.map { $0.attempt.status.map { Int32(clamping: $0) } }),
+      .int64s(log.map(\.attempt.durationMilliseconds)), .texts(log.map { $0.attempt.error.map(printable) }),
+      .texts(log.map { $0.attempt.answer.map(printable) }), .texts(log.map(\.attempt.outcome.rawValue)),
+      .times(log.map(\.attempt.nextAt)),
+    ]
+  }
+
+  /// PostgreSQL keeps no NUL in a text, and an endpoint may answer with one.
+  private static func printable(_ text: String) -> String {
+    guard text.utf8.contains(0) else { return text }
+    return String(String.UnicodeScalarView(text.unicodeScalars.map { $0 == "\0" ? "\u{FFFD}" : $0 }))
+  }
+}
+
+extension PostgresStatement {
+  fileprivate static let deleteSeen = PostgresStatement(
+    "delete seen", "DELETE FROM deliveries WHERE event_id = ANY($1::text[]) AND endpoint_id = '' AND round = ''")
+
+  fileprivate static let splitSeen = PostgresStatement(
+    "split seen",
+    """
+    WITH seen AS (
+      DELETE FROM deliveries WHERE event_id = ANY($1::text[]) AND endpoint_id = '' AND round = '' RETURNING event_id)
+    INSERT INTO deliveries (event_id, endpoint_id, round, publisher_id, attempt, due_at)
+    SELECT event, endpoint, '', publisher, attempt, coalesce(due, now())
+    FROM unnest($2::text[], $3::text[], $4::bigint[], $5::integer[], $6::timestamptz[])
+      AS next (event, endpoint, publisher, attempt, due)
+    WHERE event IN (SELECT event_id FROM seen)
+    ON CONFLICT (event_id, endpoint_id, round) DO NOTHING
+    """)
+
+  /// A delivery that was delivered meanwhile, or is further on, stays as it is.
+  fileprivate static let advance = PostgresStatement(
+    "advance deliveries",
+    """
+    UPDATE deliveries AS kept SET attempt = next.attempt, due_at = coalesce(next.due, now())
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::integer[], $5::timestamptz[])
+      AS next (event, endpoint, round, attempt, due)
+    WHERE kept.event_id = next.event AND kept.endpoint_id = next.endpoint AND kept.round = next.round
+      AND kept.attempt < next.attempt
+    """)
+
+  fileprivate static let postpone = PostgresStatement(
+    "postpone deliveries",
+    """
+    UPDATE deliveries AS kept SET due_at = next.due
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[]) AS next (event, endpoint, round, due)
+    WHERE kept.event_id = next.event AND kept.endpoint_id = next.endpoint AND kept.round = next.round
+      AND kept.due_at < next.due
+    """)
+
+  /// A delivered event ends every round that began before it. A round that begins later writes its row later.
+  fileprivate static let deleteDelivered = PostgresStatement(
+    "delete delivered",
+    """
+    DELETE FROM deliveries AS kept USING unnest($1::text[], $2::text[]) AS ended (event, endpoint)
+    WHERE kept.event_id = ended.event AND kept.endpoint_id = ended.endpoint
+    """)
+
+  fileprivate static let deleteEnded = PostgresStatement(
+    "delete ended",
+    """
+    DELETE FROM deliveries AS kept USING unnest($1::text[], $2::text[], $3::text[]) AS ended (event, endpoint, round)
+    WHERE kept.event_id = ended.event AND kept.endpoint_id = ended.endpoint AND kept.round = ended.round
+    """)
+
+  fileprivate static let recover = PostgresStatement(
+    "endpoints succeed",
+    """
+    UPDATE webhook_health AS kept SET failing_since = NULL
+    FROM unnest($1::bigint[], $2::text[]) AS healthy (publisher, endpoint)
+    WHERE kept.publisher_id = healthy.publisher AND kept.endpoint_id = healthy.endpoint
+      AND kept.failing_since IS NOT NULL
+    """)
+
+  private static let insertion = """
+    INSERT INTO attempts (at, publisher_id, endpoint_id, event_id, round, topic, version, number, status, duration_ms,
+      error, answer, outcome, next_at)
+    SELECT
+      greatest(least(ended, date_trunc('milliseconds', now())), date_trunc('milliseconds', now()) - interval '1 hour'),
+      publisher, endpoint, event, round, topic, version, number, status, duration, error, answer, outcome, next
+    FROM unnest($1::timestamptz[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[],
+        $8::integer[], $9::integer[], $10::bigint[], $11::text[], $12::text[], $13::text[], $14::timestamptz[])
+      AS new (ended, publisher, endpoint, event, round, topic, version, number, status, duration, error, answer,
+        outcome, next)
+    """
+
+  /// The time is a notifier's. A later time than the ledger's, or one that is older than an hour, counts as that limit:
+  /// there may be no partition for it.
+  fileprivate static let insertAttempts = PostgresStatement("insert attempts", insertion)
+
+  fileprivate static let insertAttemptsAgain = PostgresStatement(
+    "insert attempts again",
+    insertion + """
+
+      WHERE NOT EXISTS (
+        SELECT 1 FROM attempts AS known
+        WHERE known.event_id = event AND known.endpoint_id = endpoint AND known.round = new.round
+          AND known.number = new.number AND known.at >= now() - interval '1 day')
+      """)
+
+  /// Nothing is written about a deleted endpoint.
+  fileprivate static let fail = PostgresStatement(
+    "endpoints fail",
+    """
+    INSERT INTO webhook_health (publisher_id, endpoint_id, failing_since)
+    SELECT publisher, endpoint, least(since, now())
+    FROM unnest($1::bigint[], $2::text[], $3::timestamptz[], $4::boolean[])
+      AS failing (publisher, endpoint, since, is_configured)
+    WHERE is_configured
+      OR EXISTS (SELECT 1 FROM webhook_endpoints AS known WHERE known.publisher_id = publisher AND known.id = endpoint)
+    ON CONFLICT (publisher_id, endpoint_id) DO UPDATE SET failing_since = excluded.failing_since
+      WHERE webhook_health.failing_since IS NULL
+    """)
+
+  fileprivate static let readFailing = PostgresStatement(
+    "read failing",
+    """
+    SELECT kept.publisher_id, kept.endpoint_id, kept.failing_since
+    FROM unnest($1::bigint[], $2::text[]) AS failing (publisher, endpoint)
+    JOIN webhook_health AS kept ON kept.publisher_id = failing.publisher AND kept.endpoint_id = failing.endpoint
+    WHERE kept.failing_since IS NOT NULL
+    """)
+}

@@ -1,0 +1,39 @@
+public import Domain
+
+/// What a notifier has to note about a delivery.
+public struct DeliveryChange: Sendable, Equatable {
+  /// The kinds of change.
+  public enum Kind: Sendable, Equatable {
+    /// The notifier has looked which endpoints get the event.
+    case seen
+    /// An attempt has ended, or the notifier skipped it.
+    ///
+    /// - Parameters:
+    ///   - at: when, in milliseconds since 1970.
+    ///   - isConfigured: whether the endpoint is in the publisher's file.
+    case attempted(DeliveryAttempt, isConfigured: Bool)
+    /// The attempt waits until this time, in milliseconds since 1970.
+    case postponed(until: Int64)
+    /// No further attempt follows, and none was made.
+    case dropped
+  }
+
+  public let eventId: String
+  public let round: String
+  public let publisherId: Int64
+  /// Empty for an event of which nobody knows the endpoints yet.
+  public let endpointId: String
+  /// All endpoints that get the event, if the message went to all of them; `nil` if it went to one.
+  public let endpoints: [String]?
+  public let kind: Kind
+
+  /// Creates a change.
+  public init(_ delivery: Delivery, at endpoint: String = "", endpoints: [String]? = nil, _ kind: Kind) {
+    eventId = delivery.eventId
+    round = delivery.round
+    publisherId = delivery.publisherId
+    endpointId = endpoint
+    self.endpoints = endpoints
+    self.kind = kind
+  }
+}

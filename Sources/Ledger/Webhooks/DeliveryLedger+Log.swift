@@ -1,0 +1,149 @@
+public import Domain
+import EventLoop
+import Formats
+import Postgres
+
+/// Some attempts of a log, the newest first.
+public struct AttemptPage: Sendable, Equatable {
+  public var attempts: [DeliveryAttempt]
+  /// The start of the next page; `nil` when this was the last one.
+  ///
+  /// A page with a filter may be short, or empty, and still not be the last one.
+  public var next: String?
+
+  /// Creates a page.
+  public init(attempts: [DeliveryAttempt], next: String?) {
+    self.attempts = attempts
+    self.next = next
+  }
+}
+
+/// The place of an attempt in a log: its time in milliseconds, and its number.
+struct AttemptCursor: Equatable {
+  let at: Int64
+  let id: Int64
+
+  /// A place before the newest attempt.
+  static let start = AttemptCursor(at: .max, id: .max)
+
+  init(at: Int64, id: Int64) { (self.at, self.id) = (at, id) }
+
+  /// Reads a cursor that ``text`` wrote; `nil` for any other text.
+  init?(_ text: String) {
+    let words = text.split(separator: "-", omittingEmptySubsequences: false)
+    // The pattern of docs/reference/openapi.yaml: no time begins with a zero, nor lies beyond PostgreSQL's.
+    guard words.count == 2, words[0].isASCIIDigits(1...15), words[0].first != "0", words[1].isASCIIDigits(1...19),
+      let at = Int64(words[0])
+    else { return nil }
+    let id = Int64(words[1]) ?? .max
+    self.init(at: at, id: id)
+  }
+
+  var text: String { "\(at)-\(id)" }
+}
+
+extension DeliveryLedger {
+  /// How many attempts a page with a filter looks at, so that a rare outcome does not keep the ledger busy.
+  private static let window = 1000
+
+  /// Reads the log of an endpoint.
+  ///
+  /// - Parameters:
+  ///   - limit: the most attempts to return.
+  ///   - cursor: ``AttemptPage/next`` of the page before; `nil` for the newest. ``isCursor(_:)`` must accept it.
+  ///   - outcome: returns only attempts with this outcome.
+  public func attempts(
+    publisher: Int64, endpoint: String, limit: Int, cursor: String? = nil, outcome: DeliveryAttempt.Outcome? = nil
+  ) async throws -> AttemptPage {
+    let start = Self.start(cursor)
+    let place: [PostgresParameter] = [.int64(publisher), .text(endpoint), .time(start.at), .int64(start.id)]
+    let found = PostgresQuery(
+      .readEndpointLog, place + [.text(outcome?.rawValue), .int64(Int64(limit) + 1), .int64(Int64(Self.window))])
+    guard outcome != nil else { return Self.page(try await client.run(found), limit) }
+    let rows = try await client.run([
+      found, PostgresQuery(.readWindowEnd, place + [.int64(Int64(Self.window) - 1)]),
+    ])
+    var page = Self.page(rows[0], limit)
+    if page.next == nil, let end = rows[1].first {
+      page.next = AttemptCursor(at: end.time(0) ?? 0, id: end.int64(1) ?? 0).text
+    }
+    return page
+  }
+
+  /// Reads the log of an event, over all endpoints.
+  ///
+  /// - Parameters: as for an endpoint's log.
+  public func attempts(
+    publisher: Int64, event: String, limit: Int, cursor: String? = nil, outcome: DeliveryAttempt.Outcome? = nil
+  ) async throws -> AttemptPage {
+    let start = Self.start(cursor)
+    let rows = try await client.run(
+      PostgresQuery(
+        .readEventLog,
+        [
+          .int64(publisher), .text(event), .time(start.at), .int64(start.id), .text(outcome?.rawValue),
+          .int64(Int64(limit) + 1),
+        ]))
+    return Self.page(rows, limit)
+  }
+
+  /// Whether a text that a client sent can be a cursor: two numbers with a hyphen between them.
+  public nonisolated static func isCursor(_ text: String) -> Bool { AttemptCursor(text) != nil }
+
+  private static func start(_ cursor: String?) -> AttemptCursor { cursor.flatMap(AttemptCursor.init) ?? .start }
+
+  private static func page(_ rows: PostgresRows, _ limit: Int) -> AttemptPage {
+    let shown = rows.prefix(limit)
+    let last = rows.count > limit ? shown.last : nil
+    return AttemptPage(
+      attempts: shown.compactMap(DeliveryAttempt.init),
+      next: last.map { AttemptCursor(at: $0.time(0) ?? 0, id: $0.int64(1) ?? 0).text })
+  }
+}
+
+extension DeliveryAttempt {
+  /// The columns in the order in which ``init(_:)`` reads them.
+  fileprivate static let columns = """
+    at, id, event_id, endpoint_id, topic, version, number, status, duration_ms, error, answer, outcome, next_at
+    """
+
+  /// Reads a row; `nil` for an outcome of a newer notifier.
+  fileprivate init?(_ row: PostgresRow) {
+    guard let outcome = row.text(11).flatMap(Outcome.init) else { return nil }
+    self.init(
+      eventId: row.text(2) ?? "", endpointId: row.text(3) ?? "", topic: row.text(4) ?? "", version: row.int64(5),
+      number: Int(row.int64(6) ?? 1), time: row.time(0) ?? 0, status: row.int64(7).map { Int($0) },
+      durationMilliseconds: row.int64(8) ?? 0, error: row.text(9), answer: row.text(10), outcome: outcome,
+      nextAt: row.time(12))
+  }
+}
+
+extension PostgresStatement {
+  /// The condition on the time lets PostgreSQL leave out whole days.
+  private static let behind = "at <= $3::timestamptz AND (at, id) < ($3::timestamptz, $4::bigint)"
+
+  fileprivate static let readEndpointLog = PostgresStatement(
+    "read log of an endpoint",
+    """
+    SELECT \(DeliveryAttempt.columns) FROM (
+      SELECT * FROM attempts WHERE publisher_id = $1 AND endpoint_id = $2 AND \(behind)
+      ORDER BY at DESC, id DESC LIMIT $7) AS newest
+    WHERE $5::text IS NULL OR outcome = $5
+    ORDER BY at DESC, id DESC LIMIT $6
+    """)
+
+  fileprivate static let readWindowEnd = PostgresStatement(
+    "read end of a window",
+    """
+    SELECT at, id FROM attempts WHERE publisher_id = $1 AND endpoint_id = $2 AND \(behind)
+    ORDER BY at DESC, id DESC OFFSET $5 LIMIT 1
+    """)
+
+  fileprivate static let readEventLog = PostgresStatement(
+    "read log of an event",
+    """
+    SELECT \(DeliveryAttempt.columns) FROM attempts
+    WHERE event_id = $2 AND publisher_id = $1 AND \(behind) AND ($5::text IS NULL OR outcome = $5)
+    ORDER BY at DESC, id DESC LIMIT $6
+    """)
+}

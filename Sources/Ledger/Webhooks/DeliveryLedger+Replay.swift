@@ -1,0 +1,117 @@
+public import Domain
+import EventLoop
+import Formats
+import JSON
+import Postgres
+
+extension DeliveryLedger {
+  /// An event that an endpoint has missed.
+  public struct Owed: Sendable, Equatable {
+    public let eventId: String
+    /// When a notifier gave it up last, in milliseconds since 1970.
+    public let time: Int64
+
+    /// Creates it.
+    public init(eventId: String, time: Int64) {
+      self.eventId = eventId
+      self.time = time
+    }
+  }
+
+  /// Writes a new event for one endpoint, and its delivery.
+  ///
+  /// - Returns: the delivery to publish.
+  /// - Throws: `Delivery.Malformed` besides.
+  public func test(_ event: Event, at endpoint: String) async throws -> Delivery {
+    let delivery = try Delivery(event, endpointId: endpoint)
+    _ = try await client.run([
+      Event.insert([event]), begin([event.id], rounds: [""], event.publisherId, endpoint),
+      AuditEntry.insert([
+        .endpoint(.tested, endpoint, of: event.publisherId) { $0.member("eventId", event.id) }
+      ]),
+    ])
+    return delivery
+  }
+
+  /// Begins another round of deliveries of an event to an endpoint, whatever came of earlier ones.
+  ///
+  /// - Parameter round: a new name.
+  /// - Returns: the delivery to publish; `nil` when the ledger does not keep the event, or not any more.
+  public func resend(publisher: Int64, event id: String, to endpoint: String, round: String) async throws -> Delivery? {
+    guard let event = try await client.run(Event.read([id])).first.map({ Event($0) }),
+      event.publisherId == publisher
+    else { return nil }
+    let delivery = try Delivery(event, endpointId: endpoint, round: round)
+    _ = try await client.run([
+      begin([id], rounds: [round], publisher, endpoint),
+      AuditEntry.insert([.endpoint(.resent, endpoint, of: publisher) { $0.member("eventId", id) }]),
+    ])
+    return delivery
+  }
+
+  /// Returns the events that an endpoint has missed, the oldest first.
+  ///
+  /// No notifier sends them by itself. Each stays in the list until it is delivered.
+  ///
+  /// - Parameter since: only events given up at this time or later, in milliseconds since 1970.
+  public func owed(
+    publisher: Int64, endpoint: String, since: Int64, limit: Int = 100_000
+  ) async throws -> [Owed] {
+    let rows = try await client.run(
+      PostgresQuery(.readOwed, [.int64(publisher), .text(endpoint), .time(since), .int64(Int64(limit))]))
+    return rows.map { Owed(eventId: $0.text(0) ?? "", time: $0.time(1) ?? 0) }
+  }
+
+  /// Begins a round for each missed event. The time at which an event was given up names its round. So if a client asks
+  /// twice, the notifier attempts the event once.
+  ///
+  /// - Parameter isFirst: whether the request begins here; then the audit gets an entry.
+  /// - Returns: the deliveries to publish.
+  public func recover(
+    _ owed: [Owed], publisher: Int64, endpoint: String, isFirst: Bool
+  ) async throws -> [Delivery] {
+    guard !owed.isEmpty else { return [] }
+    let rounds = owed.map { Delivery.roundOfRecovery(givenUpAt: $0.time) }
+    var queries = [
+      Event.read(owed.map(\.eventId)), begin(owed.map(\.eventId), rounds: rounds, publisher, endpoint),
+    ]
+    if isFirst { queries.append(AuditEntry.insert([.endpoint(.recovered, endpoint, of: publisher)])) }
+    let events = try await client.run(queries)[0].map { Event($0) }
+    let found = Dictionary(events.map { ($0.id.exact, $0) }) { first, _ in first }
+    return zip(owed, rounds).compactMap { owed, round in
+      found[owed.eventId.exact].flatMap { try? Delivery($0, endpointId: endpoint, round: round) }
+    }
+  }
+
+  private func begin(
+    _ events: [String], rounds: [String], _ publisher: Int64, _ endpoint: String
+  ) -> PostgresQuery {
+    let sorted = zip(events, rounds).sorted { ($0.0.exact, $0.1.exact) < ($1.0.exact, $1.1.exact) }
+    return PostgresQuery(
+      .beginRounds, [.texts(sorted.map(\.0)), .texts(sorted.map(\.1)), .int64(publisher), .text(endpoint)])
+  }
+}
+
+extension PostgresStatement {
+  fileprivate static let beginRounds = PostgresStatement(
+    "begin rounds",
+    """
+    INSERT INTO deliveries (event_id, endpoint_id, round, publisher_id, due_at)
+    SELECT event, $4, name, $3, now() FROM unnest($1::text[], $2::text[]) AS new (event, name)
+    ON CONFLICT (event_id, endpoint_id, round) DO NOTHING
+    """)
+
+  /// An event that was delivered once, in whatever round, is not missed.
+  fileprivate static let readOwed = PostgresStatement(
+    "read owed events",
+    """
+    SELECT event_id, max(at) FROM attempts AS given_up
+    WHERE publisher_id = $1 AND endpoint_id = $2 AND at >= $3 AND outcome IN ('abandoned', 'skipped')
+      AND EXISTS (SELECT 1 FROM events WHERE id = given_up.event_id AND publisher_id = $1)
+      AND NOT EXISTS (
+        SELECT 1 FROM attempts AS delivered
+        WHERE delivered.event_id = given_up.event_id AND delivered.endpoint_id = given_up.endpoint_id
+          AND delivered.outcome = 'delivered')
+    GROUP BY event_id ORDER BY max(at), event_id LIMIT $4
+    """)
+}

@@ -1,0 +1,141 @@
+public import Domain
+public import EventLoop
+import Formats
+public import Postgres
+
+/// What the ledger knows about deliveries: which are unfinished, their attempts, and the events for replays.
+///
+/// Every method throws `PostgresError`.
+@LoopActor
+public final class DeliveryLedger {
+  let client: PostgresClient
+
+  private struct Question {
+    let delivery: Delivery
+    let endpoint: WebhookEndpoint
+    let waiter: CheckedContinuation<DeliveryState, any Error>
+  }
+
+  /// The most questions of one trip.
+  private static let most = 200
+
+  private var questions: [Question] = []
+  private lazy var askLater = EndOfTurn { [weak self] in self?.askAll() }
+
+  /// Creates it over a client.
+  public init(_ client: PostgresClient) { self.client = client }
+
+  /// Whether the ledger answers.
+  public var isReady: Bool { client.isReady }
+
+  /// Asks what is to be done about a delivery. One trip asks for all deliveries of a turn of the loop.
+  public func state(of delivery: Delivery, at endpoint: WebhookEndpoint) async throws -> DeliveryState {
+    try await withCheckedThrowingContinuation { waiter in
+      questions.append(Question(delivery: delivery, endpoint: endpoint, waiter: waiter))
+      askLater.plan()
+    }
+  }
+
+  private func askAll() {
+    let all = questions
+    questions.removeAll()
+    for start in stride(from: 0, to: all.count, by: Self.most) {
+      let some = Array(all[start..<min(start + Self.most, all.count)])
+      Task.immediate { @LoopActor in await ask(some) }
+    }
+  }
+
+  private func ask(_ some: [Question]) async {
+    do {
+      let facts = try await facts(some)
+      for (question, facts) in zip(some, facts) { question.waiter.resume(returning: DeliveryState(facts)) }
+    } catch {
+      for question in some { question.waiter.resume(throwing: error) }
+    }
+  }
+
+  private func facts(_ some: [Question]) async throws -> [DeliveryState.Facts] {
+    var facts = some.map { DeliveryState.Facts(attempt: $0.delivery.attempt) }
+    let endpoints = Set(
+      some.map { DeliveryBatch.Endpoint(publisher: $0.delivery.publisherId, id: $0.endpoint.id.exact) }
+    ).sorted()
+    let rows = try await client.run([
+      PostgresQuery(.readDeliveries, Self.keys(some, Array(some.indices))),
+      PostgresQuery(
+        .readStates, [.int64s(endpoints.map(\.publisher)), .texts(endpoints.map(\.id.text))]),
+    ])
+    for row in rows[0] {
+      let index = Int(row.int64(0) ?? 0)
+      if row.bool(1) ?? false {
+        facts[index].isUnseen = true
+      } else {
+        facts[index].row = (Int(row.int64(2) ?? 1), row.time(3) ?? 0)
+      }
+    }
+    var states: [DeliveryBatch.Endpoint: (isThere: Bool, isDisabled: Bool)] = [:]
+    for row in rows[1] {
+      states[.init(publisher: row.int64(0) ?? 0, id: (row.text(1) ?? "").exact)] =
+        (row.bool(2) ?? false, row.bool(3) ?? false)
+    }
+    for (index, question) in some.enumerated() {
+      let state = states[.init(publisher: question.delivery.publisherId, id: question.endpoint.id.exact)]
+      facts[index].hasEndpoint = question.endpoint.source == .configuration || state?.isThere ?? false
+      facts[index].isDisabled = state?.isDisabled ?? false
+    }
+    // These are old copies of messages, or messages of a notifier that died: rare, and the log is large.
+    let missing = some.indices.filter { facts[$0].row == nil && !facts[$0].isUnseen }
+    if missing.isEmpty { return facts }
+    for row in try await client.run(PostgresQuery(.readPast, Self.keys(some, missing))) {
+      let index = Int(row.int64(0) ?? 0)
+      facts[index].isKnownEvent = row.bool(1) ?? false
+      if let number = row.int64(2), let outcome = row.text(3).flatMap(DeliveryAttempt.Outcome.init) {
+        facts[index].logged = (Int(number), outcome, row.time(4))
+      }
+    }
+    return facts
+  }
+
+  private static func keys(_ some: [Question], _ indices: [Int]) -> [PostgresParameter] {
+    let deliveries = indices.map { some[$0].delivery }
+    return [
+      .int32s(indices.map { Int32($0) }), .texts(deliveries.map(\.eventId)),
+      .texts(indices.map { some[$0].endpoint.id }), .texts(deliveries.map(\.round)),
+      .int32s(deliveries.map { Int32(clamping: $0.attempt) }),
+    ]
+  }
+}
+
+extension PostgresStatement {
+  /// The row of the delivery itself, and in the first round that of the whole event.
+  fileprivate static let readDeliveries = PostgresStatement(
+    "read deliveries",
+    """
+    SELECT number, kept.endpoint_id = '', kept.attempt, kept.due_at
+    FROM unnest($1::integer[], $2::text[], $3::text[], $4::text[], $5::integer[])
+      AS asked (number, event, endpoint, round, attempt)
+    JOIN deliveries AS kept
+      ON kept.event_id = event AND kept.endpoint_id = ANY(ARRAY['', endpoint]) AND kept.round = asked.round
+    """)
+
+  fileprivate static let readStates = PostgresStatement(
+    "read states of endpoints",
+    """
+    SELECT publisher, endpoint, known.id IS NOT NULL, health.disabled_at IS NOT NULL
+    FROM unnest($1::bigint[], $2::text[]) AS asked (publisher, endpoint)
+    LEFT JOIN webhook_endpoints AS known ON known.publisher_id = publisher AND known.id = endpoint
+    LEFT JOIN webhook_health AS health ON health.publisher_id = publisher AND health.endpoint_id = endpoint
+    """)
+
+  fileprivate static let readPast = PostgresStatement(
+    "read past attempts",
+    """
+    SELECT asked.number, EXISTS (SELECT 1 FROM events WHERE id = event), last.number, last.outcome, last.next_at
+    FROM unnest($1::integer[], $2::text[], $3::text[], $4::text[], $5::integer[])
+      AS asked (number, event, endpoint, round, attempt)
+    LEFT JOIN LATERAL (
+      SELECT number, outcome, next_at FROM attempts
+      WHERE event_id = event AND endpoint_id = endpoint AND attempts.round = asked.round
+        AND attempts.number >= asked.attempt
+      ORDER BY number DESC, at DESC LIMIT 1) AS last ON true
+    """)
+}

@@ -1,0 +1,40 @@
+import EventLoop
+import Formats
+import Ledger
+import Observability
+import Postgres
+
+/// An attempt that has ended and that the ledger does not have yet.
+struct UnrecordedAttempt: Hashable {
+  let event: ExactText
+  let endpoint: ExactText
+  let round: ExactText
+  let attempt: Int
+
+  init(_ delivery: Delivery, at endpoint: String) {
+    event = delivery.eventId.exact
+    self.endpoint = endpoint.exact
+    round = delivery.round.exact
+    attempt = delivery.attempt
+  }
+}
+
+/// The failures to write records: one line in the log for each outage, not one for each try.
+@LoopActor
+final class RecordFailures {
+  /// Called when the log of attempts has no place for today.
+  var onMissingPartition: (@LoopActor () -> Void)?
+
+  private let log: Log
+  private var last: String?
+
+  init(_ log: Log) { self.log = log }
+
+  func add(_ error: PostgresError) {
+    if error.isMissingPartition { onMissingPartition?() }
+    let text = "\(error)"
+    guard text != last else { return }
+    last = text
+    log.warning("ends of attempts could not be recorded", ["cause": .failure(error)])
+  }
+}

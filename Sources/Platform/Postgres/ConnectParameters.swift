@@ -1,0 +1,42 @@
+import EventLoop
+
+/// The parameters of libpq for one attempt at one address.
+enum ConnectParameters {
+  /// The parameters. libpq would look up the others by itself.
+  ///
+  /// - Parameter libraryVersion: see ``LibraryVersion``.
+  static func parameters(
+    _ endpoint: PostgresEndpoint, host: String, port: Int, address: String, libraryVersion: Int32
+  ) -> [(name: String, value: String)] {
+    var parameters = [
+      // libpq looks up no name if it has the address. The name is for the check of the certificate.
+      ("host", host), ("hostaddr", address), ("port", String(port)),
+      ("dbname", endpoint.database), ("user", endpoint.user), ("password", endpoint.password ?? ""),
+      // A file that cannot exist: libpq reads no passwords of its own, and complains about /dev/null on stderr.
+      ("passfile", "/dev/null/none"),
+      ("application_name", endpoint.applicationName), ("client_encoding", "UTF8"), ("options", options(endpoint)),
+      ("target_session_attrs", "read-write"),
+      // Kerberos would read files.
+      ("gssencmode", "disable"),
+      // An idle connection to a host that is gone ends within a minute.
+      ("keepalives_idle", "30"), ("keepalives_interval", "10"), ("keepalives_count", "3"),
+      ("tcp_user_timeout", String(endpoint.replyTimeout.wholeMilliseconds)),
+    ]
+    if let caFile = endpoint.caFile {
+      parameters += [("sslmode", "verify-full"), ("sslrootcert", caFile), ("channel_binding", "require")]
+    } else {
+      parameters.append(("sslmode", LibraryVersion.isSafeWithTLS(libraryVersion) ? "prefer" : "disable"))
+    }
+    return parameters
+  }
+
+  /// The settings of the session.
+  ///
+  /// Just-in-time compilation never pays for statements as short as ours. The server rolls back for a process that
+  /// stands still in the middle of a transaction, so that its locks do not hold up others.
+  private static func options(_ endpoint: PostgresEndpoint) -> String {
+    "-c timezone=UTC -c jit=off -c idle_in_transaction_session_timeout=10s"
+      + " -c lock_timeout=\(endpoint.lockTimeout.wholeMilliseconds)ms"
+      + endpoint.sessionSettings.map { " -c \($0.name)=\($0.value)" }.joined()
+  }
+}

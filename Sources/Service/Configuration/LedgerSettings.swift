@@ -1,0 +1,58 @@
+/// The ledger's address: PostgreSQL, which remembers every purchase.
+public struct LedgerSettings: Sendable {
+  /// `postgresql://user@host:port,host2:port2/database`, perhaps with a password; empty when the file names none.
+  public var url: String
+  /// The password of the file that `ledger.passwordFile` names; it comes before one in the URL.
+  public var password: String?
+  /// PEM file with the authorities for PostgreSQL's TLS; `nil` means that nobody checks who the server is.
+  public var caFile: String?
+  /// Connections of one process.
+  public var connections: Int
+  /// Time for the answer to a batch of statements.
+  public var replyTimeout: Duration
+
+  static let key = "ledger.url"
+  static let form = "a URL of the form postgresql://user:password@host:port,host2:port2/database"
+
+  init(_ reader: SettingsReader) {
+    url =
+      reader.optionalString(
+        Self.key,
+        "PostgreSQL URL: `postgresql://user:password@host:port,host2:port2/database`; the process uses the host that "
+          + "takes writes. Only the simulator needs none.", isSecret: true, shown: "required") ?? ""
+    if !url.isEmpty, !Self.isUsable(url) { reader.note(Self.key, "expected \(Self.form)") }
+    password = reader.secret(
+      "ledger.passwordFile", isRequired: false, "File with the password, instead of one in the URL.")
+    caFile = reader.optionalPath(
+      "ledger.caFile",
+      "PEM file of certificate authorities. With it, the process demands TLS and checks the server's name; without it, "
+        + "it encrypts if the server can, and checks nothing.")
+    connections = Int(reader.int("ledger.connections", 2, 1...64, "Connections of one process."))
+    replyTimeout = reader.seconds(
+      "ledger.replyTimeoutSeconds", 5, 0.1...300,
+      "A connection whose answer takes longer is closed, and its statements run again.")
+  }
+
+  /// The URL for a person: three asterisks stand for a password.
+  public var shownURL: String {
+    guard let start = url.firstRange(of: "://")?.upperBound,
+      let at = url[start...].prefix(while: { $0 != "/" }).lastIndex(of: "@"),
+      let colon = url[start..<at].firstIndex(of: ":")
+    else { return url }
+    return url[..<colon] + ":***" + url[at...]
+  }
+
+  /// Whether the URL names a user, a database and hosts with possible ports.
+  static func isUsable(_ url: String) -> Bool {
+    guard let start = ["postgresql://", "postgres://"].first(where: url.hasPrefix) else { return false }
+    let rest = url.dropFirst(start.count)
+    let authority = rest.prefix { $0 != "/" }
+    let (user, hosts) =
+      authority.lastIndex(of: "@").map { (authority[...$0], authority[authority.index(after: $0)...]) }
+      ?? ("", authority)
+    return hosts.split(separator: ",", omittingEmptySubsequences: false).allSatisfy { host in
+      guard let server = ServerURL(start + user + host + rest.dropFirst(authority.count)) else { return false }
+      return server.user?.isEmpty == false && !server.path.isEmpty && !server.path.contains("/")
+    }
+  }
+}

@@ -1,0 +1,37 @@
+import Crypto
+import FoundationEssentials
+
+extension SettingsReader {
+  /// Notes what commands miss: the ledger's address, and files that would make each of their calls fail.
+  func noteUnusableParts(of settings: Settings, for users: Set<SettingsUser>) {
+    if !users.isEmpty {
+      if settings.ledger.url.isEmpty { note(LedgerSettings.key, "is missing, expected \(LedgerSettings.form)") }
+      if let file = settings.ledger.caFile { noteAuthorities("ledger.caFile", file) }
+    }
+    if users.contains(.worker) {
+      for file in settings.appStore.rootFiles { noteRoots(file) }
+      if let file = settings.appStore.caFile { noteAuthorities("appStore.caFile", file) }
+    }
+    if users.contains(.notifier), let file = settings.notifier.caFile { noteAuthorities("notifier.caFile", file) }
+  }
+
+  private func noteRoots(_ file: String) {
+    let key = "appStore.rootFiles"
+    guard let data = try? Data(contentsOf: URL(filePath: file)) else {
+      return note(key, "the file \(file) cannot be read")
+    }
+    if (try? Certificate.all(in: Array(data))) == nil {
+      note(key, "the file \(file) is neither a DER nor a PEM certificate")
+    }
+  }
+
+  private func noteAuthorities(_ key: String, _ file: String) {
+    guard (try? Data(contentsOf: URL(filePath: file))) != nil else {
+      return note(key, "the file \(file) cannot be read")
+    }
+    // This is how the role itself will read the file.
+    if (try? TLSClientContext(caFile: file, applicationProtocols: ["h2"])) == nil {
+      note(key, "the file \(file) holds no certificate in PEM")
+    }
+  }
+}

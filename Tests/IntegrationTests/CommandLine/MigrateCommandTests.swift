@@ -1,0 +1,47 @@
+import EventLoop
+import FoundationEssentials
+import Harness
+import Postgres
+import TestSupport
+import Testing
+
+/// `countersign migrate` as a process: its lines and its exit statuses.
+@Suite(
+  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(30))
+)
+@LoopActor
+struct MigrateCommandTests {
+  private func migrate(_ arguments: String..., url: String?) async throws -> (status: Int32, text: String) {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "countersign-migrate-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try Data("{}".utf8).write(to: URL(filePath: folder + "/c.json"))
+    let process = try ChildProcess(
+      Repository.products + "/countersign", ["migrate", "--config", folder + "/c.json"] + arguments,
+      environment: url.map { ["COUNTERSIGN_LEDGER_URL": $0] } ?? [:], output: folder + "/output")
+    let status = await process.ended()
+    return (status, String(decoding: try Data(contentsOf: URL(filePath: folder + "/output")), as: UTF8.self))
+  }
+
+  @Test func `it says what is missing, applies it, and then has nothing to do`() async throws {
+    try await LedgerDatabase.with { endpoint in
+      let url = TestServers.current!.ledgerURL(database: endpoint.database)
+      let done = "the schema has every step of this build\n"
+      let missing = try await migrate("--check", url: url)
+      #expect(missing.status == 1)
+      #expect(missing.text.hasSuffix("lacks step 1 (ledger): run `countersign migrate`\n"), "\(missing)")
+      let first = try await migrate(url: url)
+      #expect(first.status == 0 && first.text == "step 1 (ledger) applied\n" + done)
+      for again in [try await migrate(url: url), try await migrate("--check", url: url)] {
+        #expect(again.status == 0 && again.text == done)
+      }
+    }
+  }
+
+  @Test func `a mistake in the settings ends with 2`() async throws {
+    let missing = try await migrate(url: nil)
+    #expect(missing.status == 2 && missing.text.contains("ledger.url: is missing"), "\(missing)")
+    let wrong = try await migrate("--cheque", url: TestServers.current!.ledgerURL(database: "countersign"))
+    #expect(wrong.status == 2 && wrong.text.contains("unusable argument --cheque"), "\(wrong)")
+  }
+}

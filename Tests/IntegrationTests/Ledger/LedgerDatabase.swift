@@ -1,0 +1,54 @@
+import EventLoop
+import Harness
+import Postgres
+
+/// A database of its own for one test.
+@LoopActor
+enum LedgerDatabase {
+  /// Creates an empty database, runs a body, and deletes the database, also when the body throws.
+  static func with(_ body: @LoopActor (PostgresEndpoint) async throws -> Void) async throws {
+    let servers = TestServers.current!
+    let name = "test-\(UInt64.random(in: 0...UInt64.max))"
+    try await servers.createDatabase(name)
+    do {
+      try await body(endpoint(servers.ledgerURL(database: name)))
+    } catch {
+      try await servers.dropDatabase(name)
+      throw error
+    }
+    try await servers.dropDatabase(name)
+  }
+
+  /// An endpoint of the tests: all of them share few cores, so a late reply has not met a failed server.
+  static func endpoint(_ url: String) throws -> PostgresEndpoint {
+    var endpoint = try PostgresEndpoint(url: url, password: nil, caFile: nil)
+    endpoint.connectTimeout = .seconds(300)
+    endpoint.replyTimeout = .seconds(300)
+    return endpoint
+  }
+
+  /// Starts a client, waits until it is ready, runs a body, and stops the client.
+  static func client<R>(
+    _ endpoint: PostgresEndpoint, _ body: @LoopActor (PostgresClient) async throws -> R
+  ) async throws -> R {
+    let client = PostgresClient(endpoint, connections: 1)
+    client.start()
+    do {
+      try await eventually("the client is ready") { client.isReady }
+      let value = try await body(client)
+      await client.stop()
+      return value
+    } catch {
+      await client.stop()
+      throw error
+    }
+  }
+}
+
+extension PostgresClient {
+  /// Runs one statement without parameters. Its hash is its name, since a name is short.
+  @discardableResult
+  func run(_ sql: String) async throws -> PostgresRows {
+    try await run(PostgresQuery(PostgresStatement("test \(sql.hashValue)", sql)))
+  }
+}

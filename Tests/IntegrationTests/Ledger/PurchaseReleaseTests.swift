@@ -1,0 +1,67 @@
+import Domain
+import EventLoop
+import Harness
+import Ledger
+import Postgres
+import TestSupport
+import Testing
+
+/// Releases as commits of the ledger.
+@Suite(.enabled(if: TestServers.current != nil, "\(TestServers.hint)"), .sharingServers)
+@LoopActor
+struct PurchaseReleaseTests {
+  private typealias Given = LedgerOfPurchases
+
+  @Test func `one commit frees the purchase, tells the owner and writes the audit row`() async throws {
+    try await Given.with { ledger in
+      try await ledger.register("100", for: "ann")
+      let reader = PurchaseReader(ledger.postgres)
+      let owner = try #require(try await reader.purchase(7, "100", in: ["Production"])?.purchase.owner)
+      let release = PurchaseRelease(ledger.postgres)
+      let released = try await release.release(
+        Given.key("100"), publisher: Given.publisher(), now: Given.now + 5, traceparent: "trace")
+      let events = try #require(released)
+      #expect(events.map(\.topic) == [EventTopic.entitlementsChanged])
+      #expect(events.map(\.version) == [2])
+      let record = try #require(try await reader.purchase(7, "100", in: ["Production"]))
+      #expect(record.purchase.owner == nil && record.purchase.version == 2)
+      #expect(record.ownerships.map(\.endedAt) == [Given.now + 5])
+      #expect(
+        try await reader.holdings(of: CustomerKey(publisherId: 7, id: "ann"))
+          == CustomerPurchases(isKnown: true, version: 2))
+      let stored = try await ledger.postgres.run(Event.read(events.map(\.id)))
+      #expect(stored.map { Event($0) } == events)
+      #expect(try await ledger.texts("SELECT event_id FROM outbox").contains(events[0].id))
+      #expect(try await ledger.texts("SELECT offer_id FROM purchases") == ["S1"])
+      #expect(
+        try await ledger.texts("SELECT actor || ' ' || action || ' ' || subject FROM audit")
+          == ["publisher purchase.released 100"])
+      #expect(
+        try await ledger.texts("SELECT convert_from(detail, 'UTF8') FROM audit")
+          == [#"{"environment":"Production","subscriptionId":\#(owner.subscriptionId)}"#])
+      _ = try await ledger.postgres.run(Event.confirmed(events.map(\.id)))
+      #expect(try await !ledger.texts("SELECT event_id FROM outbox").contains(events[0].id))
+      // The next customer gets it, under a new number.
+      try await ledger.register("100", for: "ben", as: "later")
+      let after = try #require(try await reader.purchase(7, "100", in: ["Production"]))
+      #expect(after.purchase.owner?.customerId == "ben" && after.purchase.version == 3)
+      #expect(after.purchase.owner?.subscriptionId != owner.subscriptionId)
+    }
+  }
+
+  @Test func `a second release changes nothing, and an unknown purchase is none`() async throws {
+    try await Given.with { ledger in
+      try await ledger.register("100", for: "ann")
+      let release = PurchaseRelease(ledger.postgres)
+      for expected in [1, 0] {
+        let events = try await release.release(Given.key("100"), publisher: Given.publisher(), now: Given.now)
+        #expect(events?.count == expected)
+      }
+      #expect(try await ledger.number("SELECT count(*) FROM audit") == 1)
+      #expect(try await ledger.number("SELECT version FROM purchases") == 2)
+      let unknown = try await release.release(
+        Given.key("100", in: "Sandbox"), publisher: Given.publisher(), now: Given.now)
+      #expect(unknown == nil)
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import Domain
+import EventLoop
+import Harness
+import Ledger
+import Postgres
+import TestSupport
+import Testing
+
+/// Changed offers of a publisher become events.
+@Suite(.enabled(if: TestServers.current != nil, "\(TestServers.hint)"), .sharingServers)
+@LoopActor
+struct ReevaluationTests {
+  private typealias Given = LedgerOfPurchases
+  private struct Crash: Error {}
+
+  private let before = Given.publisher(["S1": ["monthly"], "Y1": ["yearly"]])
+  /// The monthly product is of another offer now.
+  private let after = Given.publisher(["S2": ["monthly"], "Y1": ["yearly"]])
+
+  /// 120 customers with the monthly product, and one with the yearly one.
+  private func fill(_ ledger: LedgerOfPurchases) async throws {
+    let registrations = (1...120).map { number in
+      Task { @LoopActor in _ = try await ledger.register("\(number)", for: "c\(number)", publisher: before) }
+    }
+    for registration in registrations { try await registration.value }
+    try await ledger.register("900", for: "yearly", product: "yearly", publisher: before)
+  }
+
+  private func reevaluation(_ ledger: LedgerOfPurchases) -> Reevaluation {
+    Reevaluation(ledger.postgres, now: { Given.now + 1 })
+  }
+
+  /// Runs re-evaluations and returns their events.
+  private func events(
+    _ reevaluation: Reevaluation, _ publisher: Publisher, failingAfter limit: Int = .max
+  ) async throws -> [Event] {
+    var events: [Event] = []
+    try await reevaluation.run(Publishers([publisher])) { batch in
+      events += batch
+      if events.count >= limit { throw Crash() }
+    }
+    return events
+  }
+
+  @Test func `each changed customer is told once`() async throws {
+    try await Given.with { ledger in
+      try await fill(ledger)
+      let worker = reevaluation(ledger)
+      // The commits have told everything by these rules.
+      #expect(try await events(worker, before).isEmpty)
+      #expect(try await events(worker, before).isEmpty)
+      #expect(try await events(worker, after).isEmpty, "a difference must be there twice")
+      let told = try await events(worker, after)
+      // Each loses the offer S1 and gets S2.
+      #expect(told.count == 240)
+      #expect(Set(told.compactMap(\.customerId)) == Set((1...120).map { "c\($0)" }))
+      #expect(told.allSatisfy { $0.version == 2 && $0.topic == EventTopic.entitlementsChanged })
+      #expect(try await ledger.number("SELECT count(*) FROM events WHERE topic = 'entitlementsChanged'") == 121 + 240)
+      #expect(try await ledger.number("SELECT count(*) FROM outbox") == 242 + 240)
+      #expect(try await events(worker, after).isEmpty)
+      #expect(try await ledger.number("SELECT count(*) FROM publisher_rules WHERE evaluated_through IS NULL") == 1)
+    }
+  }
+
+  @Test func `a worker goes on where another one stopped`() async throws {
+    try await Given.with { ledger in
+      try await fill(ledger)
+      _ = try await events(reevaluation(ledger), before)
+      let first = reevaluation(ledger)
+      _ = try await events(first, after)
+      await #expect(throws: Crash.self) { _ = try await events(first, after, failingAfter: 1) }
+      // The first batch of 100 customers is committed.
+      #expect(try await ledger.number("SELECT count(*) FROM events WHERE version = 2") == 200)
+      #expect(try await ledger.texts("SELECT evaluated_through FROM publisher_rules").count == 1)
+      let rest = try await events(reevaluation(ledger), after)
+      #expect(rest.count == 40)
+      #expect(try await ledger.number("SELECT count(*) FROM events WHERE version = 2") == 240)
+      #expect(try await ledger.number("SELECT count(*) FROM customers WHERE version > 2") == 0)
+    }
+  }
+
+  @Test func `two workers do not do the same`() async throws {
+    try await Given.with { ledger in
+      try await fill(ledger)
+      _ = try await events(reevaluation(ledger), before)
+      let workers = [reevaluation(ledger), reevaluation(ledger)]
+      for worker in workers { _ = try await events(worker, after) }
+      let runs = workers.map { worker in Task { @LoopActor in try await events(worker, after).count } }
+      var counts = 0
+      for run in runs { counts += try await run.value }
+      // The second one may have skipped a batch of the first one's; a later look finishes.
+      let rest = try await events(reevaluation(ledger), after).count
+      #expect(counts + rest == 240)
+      #expect(try await ledger.number("SELECT count(*) FROM customers WHERE version > 2") == 0)
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import Crypto
+import EventLoop
+import FoundationEssentials
+import Harness
+import Postgres
+import TestSupport
+import Testing
+
+/// Turns TLS on at the server, so these tests need it alone.
+@Suite(
+  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .timeLimit(.minutes(30))
+)
+@LoopActor
+struct PostgresTLSTests {
+  private let authority: CertificateAuthority
+  private let folder = FileManager.default.temporaryDirectory.appending(
+    path: "postgres-tls-\(UInt64.random(in: 0 ... .max))", directoryHint: .isDirectory)
+
+  init() throws {
+    authority = try CertificateAuthority.root(commonName: "Authority of the tests", curve: .p256)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  private func file(_ authority: CertificateAuthority) throws -> String {
+    let path = folder.appending(path: "\(UInt64.random(in: 0 ... .max)).pem").path
+    try Data(authority.certificate.pem.utf8).write(to: URL(filePath: path))
+    return path
+  }
+
+  /// Gives the server a certificate for these names, and takes it away again.
+  private func withTLS(names: [String], _ body: @LoopActor (PostgresClient) async throws -> Void) async throws {
+    let key = try IssuingKey.generate(.p256)
+    let profile = CertificateProfile(commonName: names[0], use: .tlsServer(names: names))
+    let certificate = try authority.issue(profile, for: key)
+    try await PostgresTestServer.with(connections: 1) { admin in
+      func execute(_ sql: String) async throws {
+        _ = try await admin.run(PostgresQuery(PostgresStatement("tls\(sql.hashValue)", sql)))
+      }
+      // The server's own user must own the key. The folder is the data of the server.
+      for (name, pem) in [("countersign.crt", certificate.pem), ("countersign.key", key.pem)] {
+        let lines = "SELECT unnest(string_to_array('\(pem)', E'\\n'))"
+        try await execute("COPY (\(lines)) TO PROGRAM 'umask 077; cat > \(name)'")
+      }
+      let settings = [("ssl_cert_file", "countersign.crt"), ("ssl_key_file", "countersign.key"), ("ssl", "on")]
+      for (name, value) in settings { try await execute("ALTER SYSTEM SET \(name) = '\(value)'") }
+      try await execute("SELECT pg_reload_conf()")
+      let result = await Result { try await body(admin) }
+      for (name, _) in settings.reversed() { try await execute("ALTER SYSTEM RESET \(name)") }
+      try await execute("SELECT pg_reload_conf() -- again")
+      try await eventually("the end of TLS") { try await isEncrypted(false) }
+      try result.get()
+    }
+    try FileManager.default.removeItem(at: folder)
+  }
+
+  private let usesTLS = PostgresQuery("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
+
+  /// Whether a new session has this state.
+  private func isEncrypted(_ wanted: Bool) async throws -> Bool {
+    var isEncrypted: Bool?
+    try await PostgresTestServer.with(connections: 1) { isEncrypted = try await $0.run(usesTLS)[0].bool(0) }
+    return isEncrypted == wanted
+  }
+
+  private func refusal(_ change: (inout PostgresEndpoint) -> Void) async throws -> String {
+    var endpoint = PostgresTestServer.endpoint!
+    change(&endpoint)
+    let (stream, told) = AsyncStream.makeStream(of: String.self)
+    let client = PostgresClient(endpoint) { change in
+      if case .lost(let failure, _) = change { told.yield(failure.cause) }
+    }
+    client.start()
+    var changes = stream.makeAsyncIterator()
+    let cause = await changes.next()
+    await client.stop()
+    return try #require(cause)
+  }
+
+  @Test func `a server with the right certificate is used, and no other`() async throws {
+    try await withTLS(names: ["localhost"]) { _ in
+      try await eventually("TLS without a check") { try await isEncrypted(true) }
+      let own = try file(authority)
+      let port = PostgresTestServer.endpoint!.hosts[0].port
+      try await PostgresTestServer.with(connections: 1) {
+        $0.hosts = [("localhost", port)]
+        $0.caFile = own
+      } _: { postgres in
+        let value1 = try await postgres.run(usesTLS)[0].bool(0)
+        #expect(value1 == true)
+        // Results of many sizes: none may stay in the TLS layer.
+        for size in stride(from: 1, through: 70_000, by: 997) {
+          let rows = try await postgres.run(
+            PostgresQuery("SELECT repeat('x', $1)", [.int32(Int32(size))]))
+          #expect(rows[0].text(0)?.utf8.count == size)
+        }
+      }
+      let other = try file(try CertificateAuthority.root(commonName: "Another authority", curve: .p256))
+      let unknown = try await refusal {
+        $0.hosts = [("localhost", port)]
+        $0.caFile = other
+      }
+      #expect(unknown.contains("certificate verify failed"))
+      let misnamed = try await refusal {
+        $0.hosts = [("127.0.0.1", port)]
+        $0.caFile = own
+      }
+      #expect(misnamed.contains("does not match host name"))
+    }
+  }
+
+  @Test func `a server without TLS is refused when there is a file of authorities`() async throws {
+    let own = try file(authority)
+    let cause = try await refusal { $0.caFile = own }
+    #expect(cause.contains("SSL") || cause.contains("channel binding"))
+    try FileManager.default.removeItem(at: folder)
+  }
+}
+
+extension Result where Failure == any Error {
+  /// The outcome of an asynchronous call.
+  @LoopActor
+  fileprivate init(_ body: @LoopActor () async throws -> Success) async {
+    do { self = .success(try await body()) } catch { self = .failure(error) }
+  }
+}

@@ -1,0 +1,62 @@
+import EventLoop
+import Harness
+import Postgres
+
+/// The PostgreSQL of the tests, and its superuser.
+enum PostgresTestServer {
+  /// Where it is; `nil` when `ops/test` did not start the tests.
+  static let endpoint: PostgresEndpoint? = TestServers.current.flatMap {
+    var endpoint = try? PostgresEndpoint(url: $0.ledgerURL(database: "postgres"), password: nil, caFile: nil)
+    endpoint?.user = "postgres"
+    return endpoint
+  }
+
+  /// Runs `body` with a client that is ready, and stops the client.
+  @LoopActor
+  static func with(
+    connections: Int = 2, _ body: @LoopActor (PostgresClient) async throws -> Void
+  ) async throws {
+    try await with(connections: connections, { _ in }, body)
+  }
+
+  /// Does the same with another endpoint.
+  @LoopActor
+  static func with(
+    connections: Int = 2, _ change: (inout PostgresEndpoint) -> Void,
+    _ body: @LoopActor (PostgresClient) async throws -> Void
+  ) async throws {
+    // All tests share one loop and few cores: a caller that waits for its turn has not met a failed server.
+    var endpoint = Self.endpoint!
+    endpoint.connectTimeout = .seconds(300)
+    endpoint.replyTimeout = .seconds(300)
+    change(&endpoint)
+    let client = PostgresClient(endpoint, connections: connections)
+    client.start()
+    do {
+      try await eventually("a connection to PostgreSQL") { client.isReady }
+      try await body(client)
+    } catch {
+      await client.stop()
+      throw error
+    }
+    await client.stop()
+  }
+}
+
+extension PostgresQuery {
+  /// A query whose statement's name is the beginning of its text.
+  init(_ sql: String, _ parameters: [PostgresParameter] = []) {
+    self.init(PostgresStatement(String(decoding: sql.utf8.prefix(50), as: UTF8.self), sql), parameters)
+  }
+}
+
+/// The error that `body` throws; `nil` if it throws none, or another one.
+@LoopActor
+func postgresError<Value>(_ body: @LoopActor () async throws -> Value) async -> PostgresError? {
+  do {
+    _ = try await body()
+    return nil
+  } catch {
+    return error as? PostgresError
+  }
+}

@@ -1,0 +1,129 @@
+import EventLoop
+import Harness
+import Postgres
+import TestSupport
+import Testing
+
+@Suite(
+  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(30))
+)
+@LoopActor
+struct PostgresValueTests {
+  private func with(_ body: @LoopActor (PostgresClient) async throws -> Void) async throws {
+    try await PostgresTestServer.with(connections: 1, body)
+  }
+
+  @Test func `every type of value goes there and comes back`() async throws {
+    try await with { postgres in
+      let uuid = "01234567-89ab-cdef-0123-456789abcdef"
+      let rows = try await postgres.run(
+        PostgresQuery(
+          "SELECT $1, $2, $3, $4, $5, $6, $7, $8, $1::text, $4::text, $7::text, $8::text",
+          [
+            .int64(.min), .int32(.max), .int16(-2), .bool(true), .text("a\u{301} 𝄞"), .bytes([0, 255]),
+            .time(1_700_000_000_123), .uuid(uuid.uppercased()),
+          ]))
+      #expect(rows.count == 1 && rows.affected == 1)
+      let row = rows[0]
+      #expect(row.int64(0) == .min && row.int32(1) == .max && row.int16(2) == -2 && row.bool(3) == true)
+      #expect(row.int64(1) == Int64(Int32.max) && row.int64(2) == -2)
+      #expect(row.text(4).map { Array($0.utf8) } == Array("a\u{301} 𝄞".utf8))
+      #expect(row.bytes(5) == [0, 255])
+      #expect(row.time(6) == 1_700_000_000_123 && row.uuid(7) == uuid)
+      // PostgreSQL understands the values as we do.
+      #expect(row.text(8) == "-9223372036854775808" && row.text(9) == "true" && row.text(11) == uuid)
+      #expect(row.text(10) == "2023-11-14 22:13:20.123+00")
+    }
+  }
+
+  @Test func `NULL goes there and comes back as every type`() async throws {
+    try await with { postgres in
+      let row = try await postgres.run(
+        PostgresQuery(
+          "SELECT $1, $2, $3, $4, $5, $6, $7, $8",
+          [
+            .int64(nil), .int32(nil), .int16(nil), .bool(nil), .text(nil), .bytes(nil as [UInt8]?), .time(nil),
+            .uuid(nil),
+          ]))[0]
+      #expect(row.int64(0) == nil && row.int32(1) == nil && row.int16(2) == nil && row.bool(3) == nil)
+      #expect(row.text(4) == nil && row.bytes(5) == nil && row.time(6) == nil && row.uuid(7) == nil)
+    }
+  }
+
+  @Test func `an empty text and empty bytes are not NULL`() async throws {
+    try await with { postgres in
+      let row = try await postgres.run(PostgresQuery("SELECT $1, $2", [.text(""), .bytes([] as [UInt8])]))[0]
+      #expect(row.text(0) == "" && row.bytes(1) == [])
+    }
+  }
+
+  @Test func `arrays of every type become rows, with their NULLs`() async throws {
+    try await with { postgres in
+      let uuid = "01234567-89ab-cdef-0123-456789abcdef"
+      let rows = try await postgres.run(
+        PostgresQuery(
+          "SELECT * FROM unnest($1, $2, $3, $4, $5, $6, $7, $8)",
+          [
+            .int64s([1, nil]), .int32s([2, nil]), .int16s([3, nil]), .bools([true, nil]), .texts(["", nil]),
+            .bytes([[1, 2], nil]), .times([-1, nil]), .uuids([uuid, nil]),
+          ]))
+      #expect(rows.count == 2)
+      let (first, second) = (rows[0], rows[1])
+      #expect(first.int64(0) == 1 && first.int32(1) == 2 && first.int16(2) == 3 && first.bool(3) == true)
+      #expect(first.text(4) == "" && first.bytes(5) == [1, 2] && first.time(6) == -1 && first.uuid(7) == uuid)
+      #expect(second.int64(0) == nil && second.int32(1) == nil && second.int16(2) == nil && second.bool(3) == nil)
+      #expect(second.text(4) == nil && second.bytes(5) == nil && second.time(6) == nil && second.uuid(7) == nil)
+    }
+  }
+
+  @Test func `an array may be empty, and an array of texts can be read`() async throws {
+    try await with { postgres in
+      let row = try await postgres.run(
+        PostgresQuery(
+          "SELECT cardinality($1), $2, $3, NULL::text[]", [.int64s([]), .texts(["a", nil, "b,\""]), .texts([])]))[0]
+      #expect(row.int32(0) == 0)
+      #expect(row.texts(1) == ["a", "b,\""])
+      #expect(row.texts(2) == [])
+      #expect(row.texts(3) == nil)
+    }
+  }
+
+  @Test func `the ends of time and times before 2000 and 1970 are exact`() async throws {
+    try await with { postgres in
+      let times: [Int64] = [.min, -62_135_596_800_000, -1, 0, 946_684_799_999, 946_684_800_000, .max]
+      let rows = try await postgres.run(
+        PostgresQuery("SELECT t, t::text FROM unnest($1) WITH ORDINALITY AS x(t, n) ORDER BY n", [.times(times)]))
+      #expect(rows.map { $0.time(0) } == times)
+      #expect(
+        rows.map { $0.text(1) } == [
+          "-infinity", "0001-01-01 00:00:00+00", "1969-12-31 23:59:59.999+00", "1970-01-01 00:00:00+00",
+          "1999-12-31 23:59:59.999+00", "2000-01-01 00:00:00+00", "infinity",
+        ])
+    }
+  }
+
+  @Test func `jsonb comes back as its text`() async throws {
+    try await with { postgres in
+      let row = try await postgres.run(PostgresQuery("SELECT $1::jsonb, $1::json", [.text("{\"a\": [1]}")]))[0]
+      #expect(row.text(0) == "{\"a\": [1]}" && row.text(1) == "{\"a\": [1]}")
+    }
+  }
+
+  @Test(arguments: [
+    ("SELECT $1 || ''", PostgresParameter.text("a\0b"), "22021"),
+    ("SELECT $1 IS NULL", .uuid("01234567-89ab-cdef-0123-456789abcde"), "22P03"),
+    ("SELECT cardinality($1)", .uuids([nil, ""]), "22P03"),
+  ])
+  func `PostgreSQL refuses a value that is none, and says so`(
+    _ sql: String, _ value: PostgresParameter, _ state: String
+  ) async throws {
+    try await with { postgres in
+      let error = await postgresError { try await postgres.run(PostgresQuery(sql, [value])) }
+      #expect(error?.code == .server(sqlState: state))
+      #expect(error?.advice == .ourMistake)
+      #expect(error?.operation == sql)
+      let value1 = try await postgres.run(PostgresQuery("SELECT 1"))[0].int32(0)
+      #expect(value1 == 1)
+    }
+  }
+}

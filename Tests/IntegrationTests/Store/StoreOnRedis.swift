@@ -1,0 +1,72 @@
+import Domain
+import EventLoop
+import Harness
+import Redis
+import Store
+import TestSupport
+
+/// A `PurchaseStore` over the tests' Redis, under a prefix of its own.
+@LoopActor
+struct StoreOnRedis {
+  let store: PurchaseStore
+  let redis: RedisClient
+  let prefix: String
+
+  nonisolated static let hour = Duration.seconds(3600)
+
+  /// Runs a test and removes its keys.
+  static func with(_ body: @LoopActor (StoreOnRedis) async throws -> Void) async throws {
+    let redis = RedisClient(TestServers.current!.redis)
+    redis.start()
+    try await eventually("ready") { redis.isReady }
+    let prefix = "test-\(UInt64.random(in: 0...UInt64.max)):"
+    let test = StoreOnRedis(store: PurchaseStore(redis, prefix: prefix), redis: redis, prefix: prefix)
+    try await body(test)
+    try await test.wipe()
+    await redis.stop()
+  }
+
+  /// Removes every key, like a Redis that has lost its data.
+  func wipe() async throws {
+    for key in try await keys() { _ = try await redis.send(["DEL", key]) }
+  }
+
+  func keys() async throws -> [String] {
+    try await redis.send(["KEYS", prefix + "*"]).array?.compactMap(\.string) ?? []
+  }
+
+  nonisolated static func job(
+    _ id: String = "s", customer: String = "7", transaction: String = "100", publisher: Int64 = 1,
+    kind: Job.Kind = .registration
+  ) -> Job {
+    Job(
+      synchronizationId: id, publisherId: publisher, customerId: customer, transactionId: transaction, kind: kind,
+      registeredAt: 1, traceparent: "t")
+  }
+
+  /// The number of synchronizations that have not left Redis.
+  func openCount() async throws -> Int64? { try await redis.send(["ZCARD", prefix + "open"]).integer }
+
+  func claim(_ job: Job, mustBeKnown: Bool = false, sweepAfter: Duration = hour) async throws -> ClaimAnswer {
+    try await store.claim(job, checksCustomer: false, mustBeKnown: mustBeKnown, sweepAfter: sweepAfter)
+  }
+
+  func lease(_ job: Job, for duration: Duration = .seconds(60), places: [CallPlace] = []) async throws -> Lease {
+    let answer = try await store.takeLease(job, for: duration, sweepAfter: Self.hour, places: places)
+    guard case .taken(let lease) = answer else { throw NeverHappened(description: "the lease was not taken") }
+    return lease
+  }
+
+  /// Runs a job to its end.
+  func finish(_ job: Job) async throws {
+    try await store.conclude(Concluded(job: job, fence: try await lease(job).fence))
+  }
+
+  func renew(_ job: Job, _ lease: Lease, for duration: Duration, sweepAfter: Duration = hour) async throws -> Bool {
+    try await store.renewLeases([(job, lease)], for: duration, sweepAfter: sweepAfter)[0]
+  }
+
+  func release(_ job: Job, _ lease: Lease, isRetrying: Bool = false, route: String? = nil) async throws {
+    try await store.release(job, lease, isRetrying: isRetrying, sweepAfter: Self.hour, route: route)
+  }
+}

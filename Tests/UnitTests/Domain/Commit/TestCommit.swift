@@ -1,0 +1,100 @@
+import Domain
+import Formats
+import JSON
+
+/// Commits by value, of publisher 7. Times are days of ``TestPurchases``.
+struct TestCommit {
+  static let offers = OfferCatalog([
+    Offer(id: "S1", productIds: ["monthly", "yearly"]), Offer(id: "L1", productIds: ["lifetime"]),
+    Offer(id: "C1", productIds: ["coins"]),
+  ])
+
+  var state: CommitState
+  var publisher: Publisher?
+
+  /// - Parameter ownership: the publisher's policy.
+  init(
+    _ purchases: [Purchase] = [], _ customers: [String: CustomerRecord] = [:],
+    firstGrants: [PurchaseKey: [ExactText: Int64]] = [:], ownership: OwnershipPolicy = OwnershipPolicy(),
+    sandboxAccess: SandboxAccess = .nobody, now: Double = 10
+  ) {
+    state = CommitState(
+      purchases: purchases, firstGrants: firstGrants,
+      customers: Dictionary(uniqueKeysWithValues: customers.map { (Self.customer($0.key), $0.value) }),
+      subscriptionIds: Array((101...120).reversed()), now: TestPurchases.at(now))
+    publisher = Publisher(
+      id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: [], offers: Self.offers,
+      sandboxAccess: sandboxAccess, ownership: ownership, webhooks: [])
+  }
+
+  static func customer(_ id: String) -> CustomerKey { CustomerKey(publisherId: 7, id: id) }
+
+  static func job(
+    _ customer: String = "me", _ transaction: String = "1", _ kind: Job.Kind = .registration, id: String = "s1",
+    at registered: Double = 9, proves: Bool = false
+  ) -> Job {
+    Job(
+      synchronizationId: id, publisherId: 7, customerId: customer, transactionId: transaction, kind: kind,
+      provesBySignedTransaction: proves, registeredAt: TestPurchases.at(registered))
+  }
+
+  /// Finalizes a job that found evidence of these transactions.
+  mutating func evidence(_ job: Job, _ facts: TransactionFacts...) -> Finalized {
+    let key = TestPurchases.key(facts[0].originalTransactionId, in: facts[0].environment)
+    return finalize(job, .evidence(key, facts.map { TestPurchases.evidence(.transaction($0)) }))
+  }
+
+  mutating func finalize(_ finding: Finalization.Finding) -> Finalized { finalize(Self.job(), finding) }
+
+  mutating func finalize(_ job: Job, _ finding: Finalization.Finding) -> Finalized {
+    state.finalize(Finalization(job, finding, publisher: publisher))
+  }
+
+  subscript(customer: String) -> CustomerRecord { state.customers[Self.customer(customer)] ?? CustomerRecord() }
+  subscript(purchase key: PurchaseKey) -> Purchase? { state.purchases[key] }
+}
+
+extension Finalized {
+  var result: SynchronizationResult? { synchronization.conclusion?.outcome.result }
+  var outcome: Outcome? { synchronization.conclusion?.outcome }
+  var version: Int64? { synchronization.conclusion?.version }
+
+  /// The changed entitlements that it tells.
+  var changes: [ToldChange] {
+    events.filter { $0.topic == EventTopic.entitlementsChanged }.compactMap { try? ToldChange($0) }
+  }
+}
+
+/// The members of an event about a changed entitlement.
+struct ToldChange: Equatable {
+  var customer: String
+  var version: Int64
+  var offer: String
+  var cause: String
+  /// Whether there was access; `nil` if nothing was told.
+  var before: Bool?
+  var after: Bool?
+
+  init(_ customer: String, _ version: Int64, _ offer: String, _ cause: String, _ before: Bool?, _ after: Bool?) {
+    (self.customer, self.version, self.offer, self.cause) = (customer, version, offer, cause)
+    (self.before, self.after) = (before, after)
+  }
+
+  init(_ event: Event) throws {
+    let data = try JSONText(event.body).decoded(as: Envelope.self).data
+    self.init(
+      data.customerId, data.customerVersion, data.offerId, data.cause, data.before?.accessGranted,
+      data.after?.accessGranted)
+  }
+
+  private struct Envelope: Decodable { let data: Data }
+  private struct Data: Decodable {
+    let customerId: String
+    let customerVersion: Int64
+    let offerId: String
+    let cause: String
+    let before: State?
+    let after: State?
+  }
+  private struct State: Decodable { let accessGranted: Bool }
+}

@@ -1,0 +1,70 @@
+import Domain
+import Formats
+import Testing
+
+@testable import Ledger
+
+/// The rows that one commit writes for several changes.
+struct DeliveryBatchTests {
+  private func change(
+    _ event: String = "e", at endpoint: String = "a", among all: [String]? = nil, round: String = "",
+    _ kind: DeliveryChange.Kind
+  ) throws -> DeliveryChange {
+    let body = Array(#"{"broadcasterId":1,"topic":"t"}"#.utf8)
+    let delivery = try Delivery(eventId: event, endpointId: nil, round: round, headers: [:], body: body)
+    return DeliveryChange(delivery, at: endpoint, endpoints: all, kind)
+  }
+
+  private func ended(
+    _ outcome: DeliveryAttempt.Outcome, _ number: Int = 1, at time: Int64 = 5, next: Int64? = nil
+  ) -> DeliveryChange.Kind {
+    .attempted(
+      DeliveryAttempt(
+        eventId: "e", endpointId: "a", topic: "t", number: number, time: time, outcome: outcome, nextAt: next),
+      isConfigured: true)
+  }
+
+  private func names(_ keys: [DeliveryBatch.Key]) -> [String] {
+    keys.map { "\($0.event)/\($0.endpoint)/\($0.round)" }
+  }
+
+  @Test func `of an event that was seen, only what has not ended gets a row`() throws {
+    let all = ["d", "c", "b", "a"]
+    let batch = DeliveryBatch([
+      try change(at: "a", among: all, ended(.delivered)), try change(at: "b", among: all, ended(.failed, next: 77)),
+      try change(at: "c", among: all, .postponed(until: 88)), try change("f", at: "z", among: [], .seen),
+    ])
+    #expect(batch.seen == ["e", "f"])
+    #expect(names(batch.opened.map(\.0)) == ["e/b/", "e/c/", "e/d/"])
+    #expect(batch.opened.map(\.1.attempt) == [2, 1, 1])
+    #expect(batch.opened.map(\.1.dueAt) == [77, 88, nil])
+    #expect(batch.postponed.isEmpty)
+    #expect(names(batch.delivered) == ["e/a/"])
+  }
+
+  @Test func `a key stands once, with the furthest attempt`() throws {
+    let batch = DeliveryBatch([
+      try change(at: "a", ended(.failed, 2, next: 9)), try change(at: "a", ended(.failed, 1, next: 7)),
+      try change(at: "b", .postponed(until: 3)), try change(at: "b", .postponed(until: 2)),
+      try change(at: "c", round: "r", ended(.abandoned)), try change(at: "c", .dropped),
+      try change(at: "c", round: "r", ended(.skipped)),
+    ])
+    #expect(batch.advanced.map(\.1.attempt) == [3] && batch.advanced.map(\.1.dueAt) == [9])
+    #expect(batch.postponed.map(\.1) == [3])
+    #expect(names(batch.ended) == ["e/c/", "e/c/r"])
+    #expect(batch.log.count == 4)
+    #expect(batch.seen.isEmpty)
+  }
+
+  @Test func `the last attempt at an endpoint decides about its health`() throws {
+    let batch = DeliveryBatch([
+      try change(at: "a", ended(.failed, at: 1)), try change(at: "a", ended(.delivered, at: 2)),
+      try change(at: "b", ended(.delivered, at: 1)), try change(at: "b", ended(.failed, at: 2)),
+      try change(at: "b", ended(.failed, at: 3)), try change(at: "c", ended(.abandoned, at: 4)),
+      try change(at: "d", ended(.skipped, at: 5)),
+    ])
+    #expect(batch.healthy.map(\.id.text) == ["a", "b"])
+    #expect(batch.failing.map(\.0.id.text) == ["b", "c"])
+    #expect(batch.failing.map(\.since) == [2, 4])
+  }
+}

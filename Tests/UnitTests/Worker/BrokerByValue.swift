@@ -1,0 +1,59 @@
+import EventLoop
+
+@testable import AMQP
+@testable import Worker
+
+/// The broker as the list of its messages.
+@LoopActor
+final class BrokerByValue: JobBroker {
+  /// The error of every publish that must succeed.
+  var failure: AMQPError?
+  /// Whether the broker holds the confirms of events back until ``confirmAll(_:)``.
+  var holdsConfirms = false
+  private var unconfirmed: [CheckedContinuation<Void, any Error>] = []
+  private(set) var messages: [AMQPMessage] = []
+
+  nonisolated static let noConfirm = AMQPError(.timeout, operation: "publish", target: "broker", cause: "no confirm")
+
+  func publish(_ message: AMQPMessage) async throws {
+    messages.append(message)
+    if holdsConfirms { try await withCheckedThrowingContinuation { unconfirmed.append($0) } }
+  }
+
+  func publishSurely(_ message: AMQPMessage) async throws {
+    if let failure { throw failure }
+    messages.append(message)
+  }
+
+  /// Ends every wait for a confirm.
+  func confirmAll(_ result: Result<Void, any Error> = .success(())) {
+    for waiter in unconfirmed { waiter.resume(with: result) }
+    unconfirmed = []
+  }
+
+  /// The queue or exchange of each message.
+  var queues: [String] { messages.map { $0.exchange.isEmpty ? $0.routingKey : $0.exchange } }
+}
+
+/// A message of the queue, and its fate.
+@LoopActor
+final class DeliveryByValue: JobDelivery {
+  enum Fate: Equatable { case acknowledged, requeued, requeuedLater }
+
+  let delivery: AMQPDelivery
+  private(set) var fate: Fate?
+
+  init(_ body: [UInt8], _ headers: [String: AMQPValue], isRedelivered: Bool = false) {
+    var properties = AMQPProperties()
+    properties.messageID = "m"
+    properties.contentType = "application/json"
+    properties.type = "job"
+    properties.headers = headers
+    delivery = AMQPDelivery(
+      tag: 1, isRedelivered: isRedelivered, exchange: "", routingKey: "cs.jobs", properties: properties, body: body)
+  }
+
+  func acknowledge() { fate = .acknowledged }
+  func requeue() { fate = .requeued }
+  func requeueLater() async { fate = .requeuedLater }
+}

@@ -1,0 +1,72 @@
+import Domain
+import EventLoop
+import Redis
+import Store
+
+@testable import Worker
+
+/// Redis as a list of answers, with a record of the questions.
+@LoopActor
+final class StoreByValue: JobStore {
+  /// The answers to requests for a lease; the last one repeats.
+  var leases: [Result<LeaseAnswer, RedisError>] = [.success(.taken(Lease(fence: 5, route: nil)))]
+  /// The answer to the end of a finalized synchronization; `nil` takes it.
+  var conclusionFailure: RedisError?
+  /// Runs before Redis takes a finalized synchronization.
+  var whileConcluding: @LoopActor () -> Void = {}
+  /// The synchronizations whose leases others have.
+  var lost: Set<String> = []
+  /// Whether the store holds the next lease back until ``letGo()``.
+  var holdsNextLease = false
+  private var held: CheckedContinuation<Void, Never>?
+  private(set) var askedForLease: [Bool] = []
+  private(set) var concluded: [Concluded] = []
+  private(set) var released: [Release] = []
+  private(set) var renewed: [String] = []
+  /// How many leases each call renewed.
+  private(set) var renewals: [Int] = []
+
+  struct Release: Equatable {
+    let isRetrying: Bool
+    let isRun: Bool
+    let sweepAfter: Duration
+    var route: String?
+  }
+
+  nonisolated static let unreachable = RedisError(.unreachable, operation: "EVALSHA", target: "Redis", cause: "down")
+  nonisolated static let newer = RedisError(
+    .reply, operation: "script", target: "Redis", cause: "NEWER sync:1:s has version 2, and this process reads 1")
+
+  func takeLease(
+    _ job: Job, for duration: Duration, sweepAfter: Duration, wasRedelivered: Bool, places: [CallPlace]
+  ) async throws -> LeaseAnswer {
+    askedForLease.append(wasRedelivered)
+    if holdsNextLease {
+      holdsNextLease = false
+      await withCheckedContinuation { held = $0 }
+    }
+    return try (leases.count > 1 ? leases.removeFirst() : leases[0]).get()
+  }
+
+  func renewLeases(
+    _ held: [(job: Job, lease: Lease)], for duration: Duration, sweepAfter: Duration
+  ) async throws -> [Bool] {
+    renewed += held.map(\.job.synchronizationId)
+    renewals.append(held.count)
+    return held.map { !lost.contains($0.job.synchronizationId) }
+  }
+
+  func release(
+    _ job: Job, _ lease: Lease, isRetrying: Bool, sweepAfter: Duration, route: String?, isRun: Bool
+  ) async throws {
+    released.append(Release(isRetrying: isRetrying, isRun: isRun, sweepAfter: sweepAfter, route: route))
+  }
+
+  func conclude(_ concluded: Concluded) async throws {
+    whileConcluding()
+    if let conclusionFailure { throw conclusionFailure }
+    self.concluded.append(concluded)
+  }
+
+  func letGo() { held?.resume() }
+}
