@@ -7,7 +7,7 @@ import Testing
 
 /// A small version of every scenario of `ops/chaos`, with other random moments each time.
 @Suite(
-  .disabled("not yet green on the ledger: issue 18"), .breakingServers,
+  .breakingServers,
   .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor

