@@ -157,23 +157,24 @@ public final class Gateway: Role {
     let registration = Registration(
       context: context, store: store, customers: CustomerStore(ledger), synchronizations: synchronizations,
       verifier: verifier, publisher: publisher, topology: topology)
+    let counter = kind == .transfer ? metrics.transfers : metrics.registrations
     let answer: Registration.Answer
     do {
       answer = await registration.register(try RegistrationRequest(call.request), kind, by: call.caller, trace: trace)
     } catch {
-      if kind == .registration { metrics.registrations.count(error.code) }
+      counter.count(error.code)
       throw error
     }
     switch answer {
     case .accepted(let id):
-      if kind == .registration { metrics.registrations.count(GatewayMetrics.accepted) }
+      counter.count(GatewayMetrics.accepted)
       return HTTPServerResponse(
         status: 202,
         headers: [
           ("Content-Type", "application/json"), ("Cache-Control", "no-store"), ("Location", statusPath(id)),
         ], body: JSONWriter.object { $0.member("synchronizationId", id) })
     case .problem(let problem):
-      if kind == .registration { metrics.registrations.count(problem.code) }
+      counter.count(problem.code)
       throw problem
     }
   }

@@ -1,3 +1,4 @@
+import Domain
 import EventLoop
 import Observability
 
@@ -7,8 +8,9 @@ final class GatewayMetrics {
   let requests: Counter
   let latency: Histogram
   let registrations: Counter
+  let transfers: Counter
 
-  /// The code that counts an accepted registration.
+  /// The code that counts an accepted registration or transfer.
   static let accepted = "accepted"
 
   init(_ metrics: Metrics) {
@@ -21,6 +23,9 @@ final class GatewayMetrics {
     registrations = metrics.counter(
       "countersign_registrations_total", "Registrations by what they came to.", labels: ["code"],
       known: ([Self.accepted] + Self.refusals.map(\.code)).map { [$0] })
+    transfers = metrics.counter(
+      "countersign_transfers_total", "Transfers by what they came to.", labels: ["code"],
+      known: ([Self.accepted] + Self.transferRefusals.map(\.code)).map { [$0] })
   }
 
   /// Every status of the API.
@@ -32,5 +37,12 @@ final class GatewayMetrics {
   private static let refusals: [Problem] = [
     .invalidBody(""), .invalidHeaders(""), .tooLarge(0), .unsupportedMediaType, .forbidden(""), .notActivated,
     .unknownCustomer(""), .locked(instance: nil), .internalError, .unavailable(""),
+  ]
+
+  /// Every reason to refuse a transfer.
+  private static let transferRefusals: [Problem] = [
+    .invalidBody(""), .invalidHeaders(""), .tooLarge(0), .unsupportedMediaType, .forbidden(""), .notActivated,
+    .unknownCustomer(""), .migrating, .locked(.transfer, by: .registration, instance: nil),
+    .locked(.transfer, by: .transfer, instance: nil), .internalError, .unavailable(""),
   ]
 }

@@ -82,7 +82,7 @@ public final class Worker: Role {
       ledger,
       Commits.Settings(
         connections: settings.ledger.connections, now: { context.now() },
-        withWebhooks: { Set(context.publishers.all.lazy.filter { !$0.webhooks.isEmpty }.map(\.id)) },
+        configured: { Set(context.publishers.all.lazy.filter { !$0.webhooks.isEmpty }.map(\.id)) },
         onFailure: { error in
           metrics.commitFailures.count()
           context.log.warning("a commit failed", ["cause": .failure(error)])

@@ -90,7 +90,8 @@ extension RunningFleet {
         id: id, publisherId: publisher, topic: topic, version: 1, time: unixMilliseconds(), body: Array(body.utf8))
     }
     try await withLedger { ledger in
-      _ = try await ledger.run([Domain.Event.insert(events), Domain.Event.insertDeliveries(events)])
+      _ = try await ledger.run(
+        Domain.Event.tell(events, configured: [publisher]) + [Domain.Event.confirmed(ids)])
     }
     return events.map { EventMessage.message($0, exchange: topology.events) }
   }

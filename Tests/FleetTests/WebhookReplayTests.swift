@@ -162,6 +162,9 @@ struct WebhookReplayTests {
         #expect(request.request.header("countersign-version") == version.map { String($0) })
       }
 
+      try await eventually("they are in the log") {
+        try await api.send("GET", "webhook_endpoints/\(id)/attempts?outcome=delivered").list("attempts").count == 3
+      }
       // A deleted endpoint gets no more webhooks, and its log is gone.
       #expect(try await api.send("DELETE", "webhook_endpoints/\(id)").status == 204)
       let path = "webhook_events/\(events[0].id)"

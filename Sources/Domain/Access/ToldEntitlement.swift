@@ -36,6 +36,7 @@ public struct ToldEntitlement: Sendable, Equatable {
     writer.member("billingProblem", billingProblem)
     writer.member("environment", environment)
     writer.member("expiresAt", expiresAt.map { rfc3339(milliseconds: $0) })
+    writer.member("offerId", offerId)
     writer.member("willRenew", willRenew)
   }
 

@@ -84,7 +84,9 @@ extension CommitState {
     let access = Access.of(purchase, rules: request.rules(for: customer.id), now: now)
     if job.kind == .transfer {
       let decision = TransferDecision.decide(purchase, to: customer.id, givesAccess: access.isGranted)
-      if decision == .transferred { give(purchase.key, to: customer, .transfer) }
+      if decision == .transferred {
+        give(purchase.key, to: customer, .transfer, isByCustomer: job.isByCustomer)
+      }
       return .of(access, purchase, decision)
     }
     let decision = OwnershipDecision.decide(
@@ -92,7 +94,9 @@ extension CommitState {
       provesBySignedTransaction: job.provesBySignedTransaction,
       policy: request.publisher?.ownership ?? OwnershipPolicy(),
       givesAccess: ownerHasAccess(purchase, request))
-    if case .take(let cause) = decision { give(purchase.key, to: customer, cause) }
+    if case .take(let cause) = decision {
+      give(purchase.key, to: customer, cause, isByCustomer: job.isByCustomer)
+    }
     var outcome = Outcome.of(access, purchase, decision)
     outcome.consumable = consumable(of: purchase, request, isGranted: outcome.accessGranted)
     return outcome

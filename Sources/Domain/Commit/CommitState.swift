@@ -52,13 +52,19 @@ public struct CommitState: Sendable {
     public let purchase: PurchaseKey
     public let customerId: String
     public let cause: OwnershipCause
+    /// Whether the customer's own token asked for it, and not the publisher's.
+    public let isByCustomer: Bool
 
     /// Creates a period.
-    public init(subscriptionId: Int64, purchase: PurchaseKey, customerId: String, cause: OwnershipCause) {
+    public init(
+      subscriptionId: Int64, purchase: PurchaseKey, customerId: String, cause: OwnershipCause,
+      isByCustomer: Bool = false
+    ) {
       self.subscriptionId = subscriptionId
       self.purchase = purchase
       self.customerId = customerId
       self.cause = cause
+      self.isByCustomer = isByCustomer
     }
   }
 
@@ -135,7 +141,9 @@ public struct CommitState: Sendable {
   /// Gives a purchase to a customer. The ownership before it ends.
   ///
   /// From then on the ledger has a row of the customer, whose lock guards the customer's purchases.
-  mutating func give(_ key: PurchaseKey, to customer: CustomerKey, _ cause: OwnershipCause) {
+  mutating func give(
+    _ key: PurchaseKey, to customer: CustomerKey, _ cause: OwnershipCause, isByCustomer: Bool
+  ) {
     if let owner = purchases[key]?.owner {
       changes.endedOwnerships.append(owner.subscriptionId)
       owned[key.customer(owner.customerId)]?.remove(key)
@@ -145,7 +153,8 @@ public struct CommitState: Sendable {
     owned[customer, default: []].insert(key)
     welcome(customer)
     changes.begunOwnerships.append(
-      Ownership(subscriptionId: id, purchase: key, customerId: customer.id, cause: cause))
+      Ownership(
+        subscriptionId: id, purchase: key, customerId: customer.id, cause: cause, isByCustomer: isByCustomer))
   }
 
   /// Makes a customer known. The versions of a customer who comes back after an erasure are greater than all before it:

@@ -1,3 +1,4 @@
+import Formats
 import JSON
 
 extension Event {
@@ -45,6 +46,24 @@ extension Event {
       data.customer(customer.id)
       data.member("customerVersion", version)
       data.member("offerId", change.offerId)
+    }
+  }
+
+  /// The event that announces a disabled endpoint.
+  ///
+  /// - Parameter failingSince: since when every attempt has failed, in milliseconds since 1970.
+  public init(
+    _ endpoint: WebhookEndpoint, of publisher: Int64, _ disabled: EndpointHealth.Disabled, failingSince: Int64?
+  ) {
+    self.init(
+      of: [endpoint.id, String(disabled.at)], publisherId: publisher, customerId: nil,
+      topic: EventTopic.webhookEndpointDisabled, version: nil, time: disabled.at, traceparent: nil
+    ) { data in
+      data.member("disabledAt", rfc3339(milliseconds: disabled.at))
+      data.member("endpointId", endpoint.id)
+      data.member("failingSince", failingSince.map(rfc3339(milliseconds:)))
+      data.member("reason", disabled.reason.rawValue)
+      data.member("url", endpoint.url)
     }
   }
 }

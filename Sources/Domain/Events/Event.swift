@@ -60,6 +60,13 @@ extension Event {
     id(job.publisherId, EventTopic.synchronizationResult, [job.synchronizationId, job.transactionId, job.customerId])
   }
 
+  /// The id of the event of a synchronization, finalized or not.
+  public static func id(of synchronization: Synchronization) -> String {
+    id(
+      synchronization.publisherId, EventTopic.synchronizationResult,
+      [synchronization.id, synchronization.transactionId, synchronization.customerId])
+  }
+
   static func id(_ publisherId: Int64, _ topic: String, _ parts: [String]) -> String {
     // Each part begins with its length, so that no two changes have the same text.
     let name = ([String(publisherId), topic] + parts).map { "\($0.utf8.count):\($0)" }.joined()

@@ -13,6 +13,8 @@ public struct Job: Sendable, Equatable {
   public let kind: Kind
   /// Whether the registration carried the signed transaction, verified: it proves the purchase (`ownership.proof`).
   public let provesBySignedTransaction: Bool
+  /// Whether a customer's own token asked for it, and not the publisher's: the audit log names it.
+  public let isByCustomer: Bool
   /// The customer's IP address, if the client gave one.
   public let ipAddress: String?
   /// When the gateway accepted it, in milliseconds since 1970.
@@ -31,8 +33,8 @@ public struct Job: Sendable, Equatable {
   /// Creates a job.
   public init(
     synchronizationId: String, publisherId: Int64, customerId: String, transactionId: String,
-    kind: Kind = .registration, provesBySignedTransaction: Bool = false, ipAddress: String? = nil,
-    registeredAt: Int64, traceparent: String? = nil
+    kind: Kind = .registration, provesBySignedTransaction: Bool = false, isByCustomer: Bool = false,
+    ipAddress: String? = nil, registeredAt: Int64, traceparent: String? = nil
   ) {
     self.synchronizationId = synchronizationId
     self.publisherId = publisherId
@@ -40,6 +42,7 @@ public struct Job: Sendable, Equatable {
     self.transactionId = transactionId
     self.kind = kind
     self.provesBySignedTransaction = provesBySignedTransaction
+    self.isByCustomer = isByCustomer
     self.ipAddress = ipAddress
     self.registeredAt = registeredAt
     self.traceparent = traceparent
@@ -78,6 +81,7 @@ public struct Job: Sendable, Equatable {
     }
     self.kind = kind
     provesBySignedTransaction = try members.bool("provesBySignedTransaction") ?? false
+    isByCustomer = try members.bool("isByCustomer") ?? false
     ipAddress = try members.string("ipAddress")
     registeredAt = try members.requiredInt64("registeredAt")
     traceparent = try members.string("traceparent")
@@ -107,6 +111,7 @@ public struct Job: Sendable, Equatable {
       writer.member("customerId", customerId)
       writer.member("format", Int64(format))
       writer.member("ipAddress", ipAddress)
+      writer.member("isByCustomer", isByCustomer ? true : nil)
       writer.member("kind", kind == .registration ? nil : kind.rawValue)
       writer.member("provesBySignedTransaction", provesBySignedTransaction ? true : nil)
       writer.member("publisherId", publisherId)

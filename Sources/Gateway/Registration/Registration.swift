@@ -68,7 +68,8 @@ struct Registration {
     let job = Job(
       synchronizationId: request.correlationId ?? newSynchronizationId(), publisherId: caller.publisher.id,
       customerId: request.customerId, transactionId: request.transactionId, kind: kind,
-      provesBySignedTransaction: request.signedTransaction != nil, ipAddress: request.ipAddress,
+      provesBySignedTransaction: request.signedTransaction != nil, isByCustomer: caller.customerId != nil,
+      ipAddress: request.ipAddress,
       registeredAt: context.now(), traceparent: trace.description)
 
     var mustBeKnown = false

@@ -68,7 +68,7 @@ struct EndpointRequest: Equatable {
     guard let list = try reader.list("topics", expected) else { return nil }
     var topics: [String] = []
     for element in list {
-      guard case .string(let topic) = element, EventMessage.topics.contains(topic), !topics.contains(topic) else {
+      guard case .string(let topic) = element, EventTopic.all.contains(topic), !topics.contains(topic) else {
         throw reader.problem("topics", expected)
       }
       topics.append(topic)

@@ -30,10 +30,10 @@ extension WebhookAPI {
         data.member("endpointId", id)
         data.member("time", rfc3339(milliseconds: now))
       }
-      envelope.member("topic", EventMessage.testTopic)
+      envelope.member("topic", EventTopic.test)
     }
     let record = Event(
-      id: event, publisherId: publisher.id, topic: EventMessage.testTopic, traceparent: TraceParent().description,
+      id: event, publisherId: publisher.id, topic: EventTopic.test, traceparent: TraceParent().description,
       time: now, body: body)
     let delivery = try await context.asking { try await deliveries.test(record, at: id) }
     try await publish(delivery)

@@ -50,8 +50,8 @@ extension WebhookAPI {
   }
 
   private func require(_ topic: String) throws(Problem) {
-    guard EventMessage.topics.contains(topic) else {
-      throw .invalidPath("topic: is not known; expected \(EventMessage.topics.joined(separator: " or "))")
+    guard EventTopic.all.contains(topic) else {
+      throw .invalidPath("topic: is not known; expected \(EventTopic.all.joined(separator: " or "))")
     }
   }
 }

@@ -57,12 +57,16 @@ extension Chaos {
           history.lastRegistrations.append(registration)
           break
         }
-        guard registration.answer == .conflict, ContinuousClock.now < deadline else {
+        // A gateway may still be on its way back to a server.
+        let mayPass = registration.answer == .conflict || registration.answer == .unavailable
+        guard mayPass, ContinuousClock.now < deadline else {
           history.stillClaimed[transaction] = "\(registration.answer)"
           break
         }
-        if isLingering { history.lingeringClaims.append(transaction) }
-        isLingering = false
+        if registration.answer == .conflict {
+          if isLingering { history.lingeringClaims.append(transaction) }
+          isLingering = false
+        }
         try await EventLoop.sleep(for: .milliseconds(200))
       }
     }

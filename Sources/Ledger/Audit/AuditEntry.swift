@@ -1,3 +1,4 @@
+import Domain
 import JSON
 public import Postgres
 
@@ -27,6 +28,30 @@ public struct AuditEntry: Sendable, Equatable {
     self.action = action
     self.subject = subject
     self.detail = detail
+  }
+
+  /// A changed owner of a purchase. It tells the number of the period of ownership, and no customer.
+  static func owner(
+    _ action: String, of purchase: PurchaseKey, subscriptionId: Int64, by actor: Actor
+  ) -> AuditEntry {
+    AuditEntry(
+      publisherId: purchase.publisherId, actor: actor, action: action, subject: purchase.originalTransactionId,
+      detail: JSONWriter.object { writer in
+        writer.member("environment", purchase.environment)
+        writer.member("subscriptionId", subscriptionId)
+      })
+  }
+
+  /// A begun period of ownership.
+  init(_ begun: CommitState.Ownership) {
+    let action =
+      switch begun.cause {
+      case .registration: "purchase.registered"
+      case .transfer: "purchase.transferred"
+      case .restore: "purchase.restored"
+      }
+    self = .owner(
+      action, of: begun.purchase, subscriptionId: begun.subscriptionId, by: begun.isByCustomer ? .customer : .publisher)
   }
 
   /// Writes entries, in their order.

@@ -10,7 +10,7 @@ struct CommitWriting {
   /// The synchronizations that have a row already, because they waited for more than 30 s.
   private let waiting: Set<SynchronizationKey>
   /// The publishers whose files name webhook endpoints.
-  private let withWebhooks: Set<Int64>
+  private let configured: Set<Int64>
   private let postponed: [SynchronizationRow.Waiting]
   private let confirmed: [String]
 
@@ -20,14 +20,14 @@ struct CommitWriting {
   ///   - knownChains: the chains that the ledger has.
   init(
     _ state: CommitState, waiting: Set<SynchronizationKey>, postponed: [SynchronizationRow.Waiting],
-    knownChains: Set<[UInt8]>, withWebhooks: Set<Int64>, confirmed: [String]
+    knownChains: Set<[UInt8]>, configured: Set<Int64>, confirmed: [String]
   ) {
     self.state = state
     self.waiting = waiting
     self.postponed = postponed
     evidence = EvidenceRow.rows(state.changes.evidence, receivedAt: state.now, knownChains: knownChains)
     chains = Set(evidence.chains.map(\.sha256))
-    self.withWebhooks = withWebhooks
+    self.configured = configured
     self.confirmed = confirmed
   }
 
@@ -57,6 +57,10 @@ struct CommitWriting {
     add(OwnershipRow.begin, changes.begunOwnerships.count) {
       OwnershipRow.arrays(changes.begunOwnerships, at: state.now)
     }
+    if !changes.begunOwnerships.isEmpty {
+      let begun = changes.begunOwnerships.sorted { $0.subscriptionId < $1.subscriptionId }
+      queries.append(AuditEntry.insert(begun.map(AuditEntry.init)))
+    }
     add(OwnershipRow.end, changes.endedOwnerships.count) {
       [.int64s(changes.endedOwnerships.sorted()), .time(state.now)]
     }
@@ -65,13 +69,7 @@ struct CommitWriting {
     add(SynchronizationRow.update, finalized.waiting.count) { SynchronizationRow.updates(finalized.waiting) }
     let postponed = SynchronizationRow.Waiting.sorted(postponed)
     add(SynchronizationRow.wait, postponed.count) { SynchronizationRow.arrays(postponed) }
-    let events = changes.events.sorted { $0.id.exact < $1.id.exact }
-    if !events.isEmpty { queries.append(Event.insert(events)) }
-    add(OutboxRow.insert, events.count) { [.texts(events.map(\.id))] }
-    add(OutboxRow.insertDeliveries, events.count) {
-      let publishers = events.map(\.publisherId)
-      return [.texts(events.map(\.id)), .int64s(publishers), .bools(publishers.map { withWebhooks.contains($0) })]
-    }
+    if !changes.events.isEmpty { queries += Event.tell(changes.events, configured: configured) }
     if !confirmed.isEmpty { queries.append(Event.confirmed(confirmed)) }
     return queries
   }

@@ -36,7 +36,7 @@ public final class Commits {
     /// Tells milliseconds since 1970.
     public var now: @LoopActor () -> Int64
     /// The publishers whose files name webhook endpoints.
-    public var withWebhooks: @LoopActor () -> Set<Int64>
+    public var configured: @LoopActor () -> Set<Int64>
     /// The commit calls this with each failure, before it tries again or gives up.
     public var onFailure: @LoopActor (any Error) -> Void
     /// The commit calls this with the number of its finalizations.
@@ -45,13 +45,13 @@ public final class Commits {
     /// Creates settings.
     public init(
       connections: Int, now: @escaping @LoopActor () -> Int64,
-      withWebhooks: @escaping @LoopActor () -> Set<Int64> = { [] },
+      configured: @escaping @LoopActor () -> Set<Int64> = { [] },
       onFailure: @escaping @LoopActor (any Error) -> Void = { _ in },
       onCommit: @escaping @LoopActor (Int) -> Void = { _ in }
     ) {
       self.connections = connections
       self.now = now
-      self.withWebhooks = withWebhooks
+      self.configured = configured
       self.onFailure = onFailure
       self.onCommit = onCommit
     }
@@ -259,7 +259,7 @@ public final class Commits {
       subscriptionIds += found.state.subscriptionIds
       let writing = CommitWriting(
         found.state, waiting: Set(found.synchronizations.keys), postponed: postponed, knownChains: knownChains,
-        withWebhooks: settings.withWebhooks(), confirmed: confirmed)
+        configured: settings.configured(), confirmed: confirmed)
       _ = try await transaction.commit(writing.queries)
       return Done(results: done.results, earlier: done.earlier, chains: writing.chains)
     }

@@ -4,7 +4,7 @@ import Postgres
 /// The statements about `outbox`: events that the broker has not confirmed.
 enum OutboxRow {
   static let insert = PostgresStatement(
-    "insert outbox", "INSERT INTO outbox (event_id) SELECT * FROM unnest($1::text[])")
+    "insert outbox", "INSERT INTO outbox (event_id) SELECT * FROM unnest($1::text[]) ON CONFLICT (event_id) DO NOTHING")
 
   /// Owes each event to the endpoints of its publisher, if it has any: in its file ($3) or in the ledger.
   static let insertDeliveries = PostgresStatement(
@@ -14,6 +14,7 @@ enum OutboxRow {
     SELECT n.event_id, '', n.publisher_id, now()
     FROM unnest($1::text[], $2::bigint[], $3::boolean[]) AS n (event_id, publisher_id, is_configured)
     WHERE n.is_configured OR EXISTS (SELECT FROM webhook_endpoints w WHERE w.publisher_id = n.publisher_id)
+    ON CONFLICT (event_id, endpoint_id, round) DO NOTHING
     """)
 
   /// Two processes may have published one event. They lock its rows in one order.

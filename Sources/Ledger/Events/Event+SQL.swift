@@ -6,28 +6,31 @@ public import Postgres
 // any time, and it is the same each time.
 
 extension Event {
-  /// Writes events. An event that the ledger has stays as it is, so a repeated commit tells the same bytes.
-  public static func insert(_ events: [Event]) -> PostgresQuery {
+  /// Writes events: their rows, the outbox, and what is owed to the endpoints of their publishers.
+  ///
+  /// An event that the ledger has stays as it is, so a repeated commit tells the same bytes.
+  ///
+  /// - Parameter configured: the publishers whose files name webhook endpoints.
+  public static func tell(_ events: [Event], configured: Set<Int64>) -> [PostgresQuery] {
     let events = sorted(events)
-    return PostgresQuery(
+    let (ids, publishers) = (events.map(\.id), events.map(\.publisherId))
+    return [
+      insert(sorted: events), PostgresQuery(OutboxRow.insert, [.texts(ids)]),
+      PostgresQuery(
+        OutboxRow.insertDeliveries,
+        [.texts(ids), .int64s(publishers), .bools(publishers.map(configured.contains))]),
+    ]
+  }
+
+  /// Writes the rows of events, in the order of their ids.
+  static func insert(sorted events: [Event]) -> PostgresQuery {
+    PostgresQuery(
       .insertEvents,
       [
         .texts(events.map(\.id)), .int64s(events.map(\.publisherId)), .texts(events.map(\.customerId)),
         .texts(events.map(\.topic)), .int64s(events.map(\.version)), .texts(events.map(\.traceparent)),
         .times(events.map(\.time)), .bytes(events.map(\.body)),
       ])
-  }
-
-  /// Notes that the broker has not confirmed these events yet.
-  public static func insertIntoOutbox(_ events: [Event]) -> PostgresQuery {
-    PostgresQuery(.insertIntoOutbox, [.texts(sorted(events).map(\.id))])
-  }
-
-  /// Notes that no notifier has looked yet which endpoints get these events.
-  public static func insertDeliveries(_ events: [Event]) -> PostgresQuery {
-    let events = sorted(events)
-    return PostgresQuery(
-      .insertFirstDeliveries, [.texts(events.map(\.id)), .int64s(events.map(\.publisherId))])
   }
 
   /// Takes events out of the outbox that the broker has confirmed.
@@ -73,17 +76,6 @@ extension PostgresStatement {
     SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[],
       $7::timestamptz[], $8::bytea[])
     ON CONFLICT (id) DO NOTHING
-    """)
-
-  fileprivate static let insertIntoOutbox = PostgresStatement(
-    "insert into outbox", "INSERT INTO outbox (event_id) SELECT unnest($1::text[]) ON CONFLICT (event_id) DO NOTHING")
-
-  fileprivate static let insertFirstDeliveries = PostgresStatement(
-    "insert first deliveries",
-    """
-    INSERT INTO deliveries (event_id, endpoint_id, round, publisher_id, attempt, due_at)
-    SELECT event, '', '', publisher, 1, now() FROM unnest($1::text[], $2::bigint[]) AS new (event, publisher)
-    ON CONFLICT (event_id, endpoint_id, round) DO NOTHING
     """)
 
   fileprivate static let readEvents = PostgresStatement(

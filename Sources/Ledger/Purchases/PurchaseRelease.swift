@@ -1,6 +1,5 @@
 public import Domain
 public import EventLoop
-import JSON
 public import Postgres
 
 /// Takes a purchase from its owner, in one commit with the events and the audit row about it.
@@ -27,24 +26,13 @@ public struct PurchaseRelease {
       guard let owner = state.release(key, publisher: publisher, traceparent: traceparent) else { return [] }
       let writing = CommitWriting(
         state, waiting: [], postponed: [], knownChains: [],
-        withWebhooks: publisher.webhooks.isEmpty ? [] : [publisher.id],
+        configured: publisher.webhooks.isEmpty ? [] : [publisher.id],
         confirmed: [])
-      _ = try await transaction.query(writing.queries + [Self.audit(key, owner)])
+      let audit = AuditEntry.owner(
+        "purchase.released", of: key, subscriptionId: owner.subscriptionId, by: .publisher)
+      _ = try await transaction.commit(writing.queries + [AuditEntry.insert([audit])])
       return state.changes.events
     }
-  }
-
-  /// The audit tells the number of the period, and no customer.
-  private static func audit(_ key: PurchaseKey, _ owner: Owner) -> PostgresQuery {
-    AuditEntry.insert([
-      AuditEntry(
-        publisherId: key.publisherId, actor: .publisher, action: "purchase.released",
-        subject: key.originalTransactionId,
-        detail: JSONWriter.object { writer in
-          writer.member("environment", key.environment)
-          writer.member("subscriptionId", owner.subscriptionId)
-        })
-    ])
   }
 }
 

@@ -81,7 +81,7 @@ public final class Reevaluation {
         subscriptionIds: [], now: now())
       for customer in customers { state.reevaluate(CustomerKey(publisherId: id, id: customer), publisher: publisher) }
       let writing = CommitWriting(
-        state, waiting: [], postponed: [], knownChains: [], withWebhooks: publisher.webhooks.isEmpty ? [] : [id],
+        state, waiting: [], postponed: [], knownChains: [], configured: publisher.webhooks.isEmpty ? [] : [id],
         confirmed: [])
       _ = try await transaction.query(
         writing.queries + [PostgresQuery(.noteProgress, [.int64(id), .text(last)])])

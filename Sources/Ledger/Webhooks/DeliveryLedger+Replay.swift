@@ -25,7 +25,7 @@ extension DeliveryLedger {
   public func test(_ event: Event, at endpoint: String) async throws -> Delivery {
     let delivery = try Delivery(event, endpointId: endpoint)
     _ = try await client.run([
-      Event.insert([event]), begin([event.id], rounds: [""], event.publisherId, endpoint),
+      Event.insert(sorted: [event]), begin([event.id], rounds: [""], event.publisherId, endpoint),
       AuditEntry.insert([
         .endpoint(.tested, endpoint, of: event.publisherId) { $0.member("eventId", event.id) }
       ]),

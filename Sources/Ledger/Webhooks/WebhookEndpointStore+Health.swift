@@ -66,10 +66,8 @@ extension WebhookEndpointStore {
       guard health.disabled == nil, reason == .gone || health.failingSince != nil else { return nil }
       let disabled = EndpointHealth.Disabled(reason: reason, at: now)
       let event = Event(endpoint, of: publisher, disabled, failingSince: health.failingSince)
-      _ = try await transaction.query([
-        self.disabling(publisher, id, disabled), self.raiseRevision(publisher), Event.insert([event]),
-        Event.insertIntoOutbox([event]), Event.insertDeliveries([event]),
-      ])
+      let told = Event.tell([event], configured: endpoint.source == .configuration ? [publisher] : [])
+      _ = try await transaction.query([self.disabling(publisher, id, disabled), self.raiseRevision(publisher)] + told)
       return event
     }
   }

@@ -26,7 +26,7 @@ struct EventContent {
   /// Reads an event; `nil` if it is about something else, or does not have the documented shape.
   init?(_ delivery: Delivery) {
     struct Envelope: Decodable { let data: Fields }
-    isTest = delivery.topic == EventMessage.testTopic
+    isTest = delivery.topic == EventTopic.test
     guard isTest || delivery.topic == EventTopic.synchronizationResult else { return nil }
     let envelope = try? JSONText(delivery.body).decoded(as: Envelope.self)
     guard let data = envelope?.data ?? (isTest ? Fields() : nil) else { return nil }

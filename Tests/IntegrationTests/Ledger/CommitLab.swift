@@ -30,12 +30,12 @@ final class CommitLab {
 
   /// Runs a body with a new ledger, and checks the ledger then.
   static func with(
-    workers count: Int = 1, connections: Int = 2, withWebhooks: Set<Int64> = [], isChecked: Bool = true,
+    workers count: Int = 1, connections: Int = 2, configured: Set<Int64> = [], isChecked: Bool = true,
     _ body: @LoopActor (CommitLab) async throws -> Void
   ) async throws {
     try await LedgerDatabase.with { endpoint in
       try await LedgerDatabase.client(endpoint) { try await Migration($0) { _ in }.run() }
-      let lab = CommitLab(endpoint, count, connections, withWebhooks)
+      let lab = CommitLab(endpoint, count, connections, configured)
       do {
         for client in lab.clients {
           client.start()
@@ -54,7 +54,7 @@ final class CommitLab {
     }
   }
 
-  private init(_ endpoint: PostgresEndpoint, _ count: Int, _ connections: Int, _ withWebhooks: Set<Int64>) {
+  private init(_ endpoint: PostgresEndpoint, _ count: Int, _ connections: Int, _ configured: Set<Int64>) {
     self.endpoint = endpoint
     var session = endpoint
     session.sessionSettings = Commits.sessionSettings
@@ -63,7 +63,7 @@ final class CommitLab {
       Commits(
         client,
         Commits.Settings(
-          connections: connections, now: { Self.now }, withWebhooks: { withWebhooks },
+          connections: connections, now: { Self.now }, configured: { configured },
           onFailure: { failures.all.append($0) }))
     }
   }

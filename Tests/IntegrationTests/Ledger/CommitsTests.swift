@@ -16,7 +16,7 @@ import Testing
 @LoopActor
 struct CommitsTests {
   @Test func `a new purchase is in every table`() async throws {
-    try await CommitLab.with(withWebhooks: [7]) { lab in
+    try await CommitLab.with(configured: [7]) { lab in
       let request = try CommitLab.request("s1", "me", "1", of: "1")
       let done = try await lab.workers[0].finalize(request)
       #expect(done.result == .purchaseSynchronized && done.version == 1)

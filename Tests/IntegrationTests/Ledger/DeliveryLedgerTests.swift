@@ -33,7 +33,8 @@ struct DeliveryLedgerTests {
     @discardableResult
     func event(_ id: String = "evt_1", publisher: Int64 = 1) async throws -> Delivery {
       let event = DeliveryLedgerTests.event(id, publisher: publisher)
-      _ = try await ledger.run([Event.insert([event]), Event.insertDeliveries([event])])
+      _ = try await ledger.run(
+        Event.tell([event], configured: [event.publisherId]) + [Event.confirmed([event.id])])
       return try Delivery(event, endpointId: nil)
     }
 

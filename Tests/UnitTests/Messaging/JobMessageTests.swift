@@ -161,20 +161,6 @@ struct JobMessageTests {
 
 /// Events on the wire.
 struct EventMessageTests {
-  @Test func idsAreStableAndDistinct() {
-    // `printf 7/sync-1 | sha256sum`, the first 32 digits.
-    #expect(EventMessage.id(publisher: 7, synchronization: "sync-1") == "evt_1fe5d91256c50a63b7c5bb6f55437c8a")
-    let ids = [
-      EventMessage.id(publisher: 7, synchronization: "a"), EventMessage.id(publisher: 8, synchronization: "a"),
-      EventMessage.id(publisher: 7, synchronization: "b"), EventMessage.id(publisher: 7, synchronization: "a.b|c"),
-    ]
-    #expect(Set(ids).count == ids.count)
-    for id in ids {
-      #expect(id.utf8.count == 36)
-      #expect(!id.contains("."))
-    }
-  }
-
   @Test func message() throws {
     for traceparent in [nil, "00-t"] {
       let synchronization = Synchronization(
