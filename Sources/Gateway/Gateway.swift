@@ -30,6 +30,7 @@ public final class Gateway: Role {
   private let synchronizations: SynchronizationReader
   private let verifier: SignedDataVerifier
   private var server: HTTPServer?
+  private var clock: Task<Void, Never>?
 
   /// Creates a gateway without starting it.
   ///
@@ -68,6 +69,7 @@ public final class Gateway: Role {
     ledger.start()
     publisher.start()
     try await context.checkSchema(ledger)
+    clock = context.followClock { [store] in try await store.time() }
     let settings = context.settings.gateway
     var configuration = HTTPServer.Configuration()
     configuration.host = settings.listen.host
@@ -85,6 +87,7 @@ public final class Gateway: Role {
 
   public func stop(grace: Duration) async {
     await server?.close(grace: grace)
+    clock?.cancel()
     await publisher.stop()
     await redis.stop()
     await ledger.stop()

@@ -14,15 +14,16 @@ public struct Retention {
   /// Deletes the oldest rows, a limited number of each kind. Several processes may do it at the same time.
   ///
   /// - Parameters:
-  ///   - synchronizations: how long a finalized status is kept.
+  ///   - synchronizations: how long a finalized status is kept. It stays as long as its event: otherwise somebody who
+  ///     uses its id again gets an event with the id of the old one.
   ///   - events: how long an event is kept.
   /// - Returns: how many rows it deleted.
   /// - Throws: `PostgresError`.
   public func deleteOldest(synchronizations: Duration, events: Duration, limit: Int) async throws -> Int {
     // Each one commits alone: neither waits for the locks of the other.
+    let age = max(synchronizations, events)
     let one = try await postgres.run(
-      PostgresQuery(
-        .deleteSynchronizations, [.int64(Int64(synchronizations.wholeMilliseconds)), .int64(Int64(limit))]))
+      PostgresQuery(.deleteSynchronizations, [.int64(Int64(age.wholeMilliseconds)), .int64(Int64(limit))]))
     let other = try await postgres.run(
       PostgresQuery(.deleteEvents, [.int64(Int64(events.wholeMilliseconds)), .int64(Int64(limit))]))
     return one.affected + other.affected
@@ -35,7 +36,9 @@ extension PostgresStatement {
     """
     WITH old AS (
       SELECT publisher_id, id, transaction_id, customer_id FROM synchronizations
-      WHERE finalized_at < now() - $1 * interval '1 millisecond' LIMIT $2 FOR UPDATE SKIP LOCKED)
+      WHERE finalized_at < now() - $1 * interval '1 millisecond'
+        AND NOT EXISTS (SELECT FROM events e WHERE e.id = event_id)
+      LIMIT $2 FOR UPDATE SKIP LOCKED)
     DELETE FROM synchronizations s USING old
     WHERE s.publisher_id = old.publisher_id AND s.id = old.id AND s.transaction_id = old.transaction_id
       AND s.customer_id = old.customer_id

@@ -10,7 +10,7 @@ extension CommitState {
     if case .evidence(let key, let pieces) = request.finding { isNews = merge(pieces, into: key) }
     let before = purchase(of: request)
     let outcome =
-      if isErased(request) {
+      if isErased(job) {
         Outcome(
           .customerErased, originalTransactionId: before?.key.originalTransactionId,
           environment: before?.key.environment)
@@ -29,7 +29,8 @@ extension CommitState {
         outcome: outcome, version: now?.version ?? 0, finalizedAt: self.now, traceparent: job.traceparent))
     changes.synchronizations.append(synchronization)
     if let event = Event(of: synchronization) { changes.events.append(event) }
-    tell(before?.owner, now?.owner, request)
+    // Without the publisher's rules nobody can say what the owner has. What was told stays until somebody can.
+    if request.publisher != nil { tell(before?.owner, now?.owner, request) }
     return Finalized(synchronization: synchronization, events: Array(changes.events[firstEvent...]))
   }
 
@@ -66,9 +67,9 @@ extension CommitState {
     }
   }
 
-  /// Whether the customer was erased after the registration. An erased customer may come back and register again.
-  private func isErased(_ request: Finalization) -> Bool {
-    customers[request.customerKey]?.erasedAt.map { request.job.registeredAt <= $0 } ?? false
+  /// Whether the customer of a job was erased after the job was registered.
+  public func isErased(_ job: Job) -> Bool {
+    customers[CustomerKey(publisherId: job.publisherId, id: job.customerId)]?.isErased(for: job) ?? false
   }
 
   private mutating func decide(_ purchase: Purchase, _ request: Finalization) -> Outcome {
@@ -81,6 +82,8 @@ extension CommitState {
       return outcome
     }
     if case .concluded(let result) = request.finding, !result.yieldsToEvidence { return refused(result) }
+    // Nobody knows what the publisher asks of an owner.
+    guard let publisher = request.publisher else { return refused(.internalError) }
     let access = Access.of(purchase, rules: request.rules(for: customer.id), now: now)
     if job.kind == .transfer {
       let decision = TransferDecision.decide(purchase, to: customer.id, givesAccess: access.isGranted)
@@ -92,7 +95,7 @@ extension CommitState {
     let decision = OwnershipDecision.decide(
       purchase, customerId: customer.id, appAccountToken: customers[customer]?.appAccountToken,
       provesBySignedTransaction: job.provesBySignedTransaction,
-      policy: request.publisher?.ownership ?? OwnershipPolicy(),
+      policy: publisher.ownership,
       givesAccess: ownerHasAccess(purchase, request))
     if case .take(let cause) = decision {
       give(purchase.key, to: customer, cause, isByCustomer: job.isByCustomer)

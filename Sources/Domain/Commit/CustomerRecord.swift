@@ -13,6 +13,9 @@ public struct CustomerRecord: Sendable, Equatable {
   /// The customer's purchases that the commit has not locked.
   public var others: [Purchase]
 
+  /// Whether the customer was erased after a job was registered. An erased customer may come back and register again.
+  public func isErased(for job: Job) -> Bool { erasedAt.map { job.registeredAt <= $0 } ?? false }
+
   /// Creates a record; without arguments that of a customer whom the ledger does not know.
   public init(
     isKnown: Bool = false, version: Int64 = 0, told: [ToldEntitlement] = [], appAccountToken: String? = nil,

@@ -2,7 +2,8 @@
 public struct Finalization: Sendable {
   public let job: Job
   public let finding: Finding
-  /// The publisher at the time of the run; `nil` when its file is gone. Then nothing gives access.
+  /// The publisher at the time of the run; `nil` when its file is gone. Then the commit gives no access and no
+  /// purchase, and tells nothing about entitlements.
   public let publisher: Publisher?
 
   /// Creates a request to finalize a job.

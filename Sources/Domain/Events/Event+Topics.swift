@@ -8,7 +8,9 @@ extension Event {
     let outcome = conclusion.outcome
     self.init(
       of: [synchronization.id, synchronization.transactionId, synchronization.customerId],
-      publisherId: synchronization.publisherId, customerId: synchronization.customerId,
+      publisherId: synchronization.publisherId,
+      // The ledger does not find an erased customer again. The body names it: the publisher waits for this event.
+      customerId: outcome.result == .customerErased ? nil : synchronization.customerId,
       topic: EventTopic.synchronizationResult, version: conclusion.version, time: conclusion.finalizedAt,
       traceparent: conclusion.traceparent
     ) { data in

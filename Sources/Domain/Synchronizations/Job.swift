@@ -16,7 +16,7 @@ public struct Job: Sendable, Equatable {
   /// Whether a customer's own token asked for it, and not the publisher's: the audit log names it.
   public let isByCustomer: Bool
   /// The customer's IP address, if the client gave one.
-  public let ipAddress: String?
+  public private(set) var ipAddress: String?
   /// When the gateway accepted it, in milliseconds since 1970.
   public let registeredAt: Int64
   /// The trace that the work continues.
@@ -46,6 +46,13 @@ public struct Job: Sendable, Equatable {
     self.ipAddress = ipAddress
     self.registeredAt = registeredAt
     self.traceparent = traceparent
+  }
+
+  /// The job without the customer's address, as it stays after an erasure.
+  public var withoutAddress: Job {
+    var job = self
+    job.ipAddress = nil
+    return job
   }
 
   /// A job that a newer process wrote. This code knows nothing more about it: it can neither run it nor call it

@@ -18,7 +18,9 @@ struct CommitReading {
     self.requests = requests
     self.waiting = waiting
     purchaseKeys = Set(requests.compactMap(\.purchaseKey)).sorted()
-    customerKeys = Set(requests.map(\.customerKey)).sorted()
+    customerKeys = Set(
+      requests.map(\.customerKey) + waiting.map { CustomerKey(publisherId: $0.publisherId, id: $0.customerId) }
+    ).sorted()
   }
 
   /// The statements, in the order of ``read(_:now:subscriptionIds:)``.

@@ -52,6 +52,7 @@ struct CommitWriting {
     let customers = changes.customers.sorted().compactMap { key in state.customers[key].map { (key: key, record: $0) } }
     let (known, unknown) = (customers.filter(\.record.isKnown), customers.filter { !$0.record.isKnown })
     add(CustomerRow.insert, unknown.count) { CustomerRow.arrays(unknown) }
+    add(CustomerRow.refuseErased, unknown.count) { CustomerRow.erasures(unknown) }
     add(CustomerRow.update, known.count) { CustomerRow.arrays(known) }
     // An ownership may begin and end in one commit.
     add(OwnershipRow.begin, changes.begunOwnerships.count) {
@@ -67,8 +68,12 @@ struct CommitWriting {
     let finalized = SynchronizationRow.split(changes.synchronizations, waiting)
     add(SynchronizationRow.insert, finalized.new.count) { SynchronizationRow.arrays(finalized.new) }
     add(SynchronizationRow.update, finalized.waiting.count) { SynchronizationRow.updates(finalized.waiting) }
-    let postponed = SynchronizationRow.Waiting.sorted(postponed)
+    let postponed = SynchronizationRow.Waiting.sorted(
+      postponed.map { state.isErased($0.job) ? $0.withoutPerson : $0 })
     add(SynchronizationRow.wait, postponed.count) { SynchronizationRow.arrays(postponed) }
+    let named = ((finalized.new + finalized.waiting).compactMap(\.namedKey) + postponed.compactMap(\.namedKey))
+      .filter(waiting.contains).sorted()
+    add(SynchronizationRow.forget, named.count) { SynchronizationRow.keys(named) }
     if !changes.events.isEmpty { queries += Event.tell(changes.events, configured: configured) }
     if !confirmed.isEmpty { queries.append(Event.confirmed(confirmed)) }
     return queries

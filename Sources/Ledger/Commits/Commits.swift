@@ -312,7 +312,7 @@ enum CommitFailure {
 
   init(_ error: any Error) {
     switch error {
-    case let error as PostgresError where error.code == .server(sqlState: "23505"): self = .conflict
+    case let error as PostgresError where error.isConflict: self = .conflict
     case let error as PostgresError where error.advice != .ourMistake: self = .passing
     default: self = .mistake
     }

@@ -29,6 +29,27 @@ enum CustomerRow {
     FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bytea[]) AS n (publisher_id, id, version, told)
     """)
 
+  /// Fails when an erasure has committed since this commit has looked (the times in $4): the erasure found no row to
+  /// lock, and so this commit brings the customer back. The failure is that of a row that exists already. So the batch
+  /// runs again, and finds the erasure. It stands behind ``insert``, which waits for an erasure under way.
+  static let refuseErased = PostgresStatement(
+    "refuse erased customers",
+    """
+    INSERT INTO customers (publisher_id, id, is_registered)
+    SELECT n.publisher_id, n.id, false
+    FROM unnest($1::bigint[], $2::text[], $3::bytea[], $4::timestamptz[]) AS n (publisher_id, id, id_sha256, known)
+      JOIN erased_customers e USING (publisher_id, id_sha256)
+    WHERE e.erased_at IS DISTINCT FROM n.known
+    """)
+
+  /// The parameters of ``refuseErased``.
+  static func erasures(_ rows: [(key: CustomerKey, record: CustomerRecord)]) -> [PostgresParameter] {
+    [
+      .int64s(rows.map(\.key.publisherId)), .texts(rows.map(\.key.id)),
+      .bytes(rows.map { ErasedCustomer.sha256(of: $0.key) }), .times(rows.map(\.record.erasedAt)),
+    ]
+  }
+
   /// The rows are locked.
   static let update = PostgresStatement(
     "update customers",
@@ -47,7 +68,8 @@ enum CustomerRow {
   }
 }
 
-/// An erased customer. Only the hash of the id stays, so that a running job does not bring the customer back.
+/// An erased customer. Only a hash of the publisher's and the customer's id stays, so that a running job does not bring
+/// the customer back.
 struct ErasedCustomer: Hashable {
   let publisherId: Int64
   let sha256: [UInt8]
@@ -55,7 +77,7 @@ struct ErasedCustomer: Hashable {
   init(publisherId: Int64, sha256: [UInt8]) { (self.publisherId, self.sha256) = (publisherId, sha256) }
   init(_ key: CustomerKey) { self.init(publisherId: key.publisherId, sha256: Self.sha256(of: key)) }
 
-  static func sha256(of key: CustomerKey) -> [UInt8] { SHA256.hash(Array(key.id.utf8)) }
+  static func sha256(of key: CustomerKey) -> [UInt8] { SHA256.hash(Array("\(key.publisherId):\(key.id)".utf8)) }
 
   /// Stands for the customer's id in rows that stay.
   static func standIn(for key: CustomerKey) -> String { CustomerId.erasedPrefix + Hex.encode(sha256(of: key)[..<16]) }

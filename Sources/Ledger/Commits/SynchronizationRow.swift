@@ -9,18 +9,29 @@ enum SynchronizationRow {
     let key: SynchronizationKey
     /// The key that its row has now, if it has one.
     let waitingKey: SynchronizationKey?
+    /// The key with the id of a customer who is erased by now, unless the row itself has it.
+    let namedKey: SynchronizationKey?
     let synchronization: Synchronization
   }
 
   /// A synchronization that waits, with its job.
   struct Waiting {
-    let key: SynchronizationKey
-    let job: Job
+    private(set) var key: SynchronizationKey
+    private(set) var job: Job
     /// Milliseconds since 1970.
     let dueAt: Int64
+    /// The key with the id of a customer who is erased by now: a row that was written beside the erasure may have it.
+    private(set) var namedKey: SynchronizationKey?
 
     init(_ job: Job, until dueAt: Int64) {
       (key, self.job, self.dueAt) = (SynchronizationKey(job), job, dueAt)
+    }
+
+    /// The same as an erasure leaves it: the stand-in names the customer, and the job has no address.
+    var withoutPerson: Waiting {
+      var waiting = self
+      (waiting.key, waiting.namedKey, waiting.job) = (key.erased, key, job.withoutAddress)
+      return waiting
     }
 
     /// In the order of the keys. If a key is there twice, the last one counts.
@@ -40,7 +51,9 @@ enum SynchronizationRow {
       // A row that stays does not name an erased customer.
       let isErased = synchronization.conclusion?.outcome.result == .customerErased
       let waitingKey = waiting.isEmpty ? nil : [key.erased, key].first { waiting.contains($0) }
-      return Finalized(key: isErased ? key.erased : key, waitingKey: waitingKey, synchronization: synchronization)
+      return Finalized(
+        key: isErased ? key.erased : key, waitingKey: waitingKey,
+        namedKey: isErased && waitingKey != key ? key : nil, synchronization: synchronization)
     }.sorted { $0.key < $1.key }
     return (rows.filter { $0.waitingKey == nil }, rows.filter { $0.waitingKey != nil })
   }
@@ -122,6 +135,24 @@ enum SynchronizationRow {
       AND s.customer_id = due.customer_id
     RETURNING s.job
     """)
+
+  /// Deletes waiting synchronizations that still name an erased customer. The rows are locked.
+  static let forget = PostgresStatement(
+    "forget named synchronizations",
+    """
+    DELETE FROM synchronizations s
+    USING unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS n (publisher_id, id, transaction_id, customer_id)
+    WHERE s.publisher_id = n.publisher_id AND s.id = n.id AND s.transaction_id = n.transaction_id
+      AND s.customer_id = n.customer_id AND s.status <> 'finalized'
+    """)
+
+  /// The parameters of ``forget``.
+  static func keys(_ keys: [SynchronizationKey]) -> [PostgresParameter] {
+    [
+      .int64s(keys.map(\.publisherId)), .texts(keys.map(\.id.text)), .texts(keys.map(\.transactionId.text)),
+      .texts(keys.map(\.customerId.text)),
+    ]
+  }
 
   /// Keeps synchronizations that wait for more than 30 s: their jobs may get lost together with Redis' record.
   static let wait = PostgresStatement(

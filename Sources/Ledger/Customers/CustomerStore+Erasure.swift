@@ -32,27 +32,15 @@ extension CustomerStore {
   /// customer's later finds the row in `erased_customers`.
   ///
   /// - Parameter now: the time of the erasure, in milliseconds since 1970. Registrations until then have no owner.
-  /// - Returns: `nil` when the ledger knows nothing about the customer.
+  /// - Returns: `nil` when the ledger knows nothing about the customer. The erasure is noted all the same: a job of the
+  ///   customer's may be under way, and Redis and RabbitMQ alone know of it.
   public func erase(_ publisher: Int64, _ id: String, now: Int64) async throws -> Erasure? {
-    var attempt = 1
-    while true {
-      do {
-        return try await postgres.transaction { try await Self.erase(publisher, id, now: now, in: $0) }
-      } catch is NothingKnown {
-        return nil
-      } catch let error as PostgresError where attempt < Self.mostAttempts && error.isConflict {
-        // Another commit was in the way, and this one is rolled back.
-        attempt += 1
-      }
-    }
+    try await postgres.repeatingConflicts { try await Self.erase(publisher, id, now: now, in: $0) }
   }
-
-  /// A conflict with another commit passes at once.
-  private static let mostAttempts = 5
 
   private static func erase(
     _ publisher: Int64, _ id: String, now: Int64, in transaction: PostgresTransaction
-  ) async throws -> Erasure {
+  ) async throws -> Erasure? {
     let customer: [PostgresParameter] = [.int64(publisher), .text(id)]
     let key = CustomerKey(publisherId: publisher, id: id)
     let standIn = ErasedCustomer.standIn(for: key)
@@ -68,8 +56,7 @@ extension CustomerStore {
       PostgresQuery(.forgetAnswers, customer), PostgresQuery(.deleteEvents, customer),
       PostgresQuery(.forgetEvents, customer), PostgresQuery(.forgetAudit, customer + [.text(standIn)]),
     ]).map(\.affected)
-    guard wasKnown || rows.contains(where: { $0 > 0 }) else { throw NothingKnown() }
-    _ = try await transaction.query([
+    _ = try await transaction.commit([
       PostgresQuery(.deleteCustomer, customer),
       PostgresQuery(.noteErasure, [.int64(publisher), .bytes(ErasedCustomer.sha256(of: key)), .time(now)]),
       AuditEntry.insert([
@@ -81,17 +68,7 @@ extension CustomerStore {
     (erasure.openSynchronizations, erasure.synchronizations) = (rows[2], rows[3] + rows[4])
     (erasure.answers, erasure.events, erasure.undeliveredEvents) = (rows[5], rows[6], rows[7])
     erasure.auditEntries = rows[8]
-    return erasure
-  }
-
-  /// Rolls a transaction back that has found nothing.
-  private struct NothingKnown: Error {}
-}
-
-extension PostgresError {
-  /// Whether PostgreSQL rolled a transaction back because of another one.
-  fileprivate var isConflict: Bool {
-    if case .server = code { advice == .runAgain } else { false }
+    return wasKnown || rows.contains { $0 > 0 } ? erasure : nil
   }
 }
 

@@ -83,7 +83,7 @@ public final class Reevaluation {
       let writing = CommitWriting(
         state, waiting: [], postponed: [], knownChains: [], configured: publisher.webhooks.isEmpty ? [] : [id],
         confirmed: [])
-      _ = try await transaction.query(
+      _ = try await transaction.commit(
         writing.queries + [PostgresQuery(.noteProgress, [.int64(id), .text(last)])])
       return state.changes.events
     }

@@ -104,11 +104,11 @@ extension RedisScript {
       "kind", "mustBeKnown",
     ],
     """
-    local known = redis.call('HMGET', synchronizationKey, 'transaction', 'customer', 'status', 'recordVersion')
+    local known = redis.call('HMGET', synchronizationKey, 'transaction', 'customer', 'status', 'recordVersion', 'kind')
     local refusal = newer(synchronizationKey, known[4])
     if refusal then return refusal end
     if known[1] then
-      if known[1] ~= transaction or known[2] ~= customer then return {'in use'} end
+      if known[1] ~= transaction or known[2] ~= customer or known[5] ~= kind then return {'in use'} end
       if known[3] == 'finalized' then return {'replayed'} end
       -- The client takes this answer for settled: the first request must not take its claim back any more.
       redis.call('HSET', synchronizationKey, 'repeated', 1)

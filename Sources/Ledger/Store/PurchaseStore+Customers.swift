@@ -23,6 +23,15 @@ extension PurchaseStore {
     _ = try await redis.send(copy(publisher, id, Self.erased))
   }
 
+  /// Redis' clock, in milliseconds since 1970.
+  public func time() async throws -> Int64 {
+    let reply = try await redis.send(["TIME"])
+    guard let parts = reply.array, parts.count == 2, let seconds = parts[0].string.flatMap({ Int64($0) }),
+      let microseconds = parts[1].string.flatMap({ Int64($0) })
+    else { throw unexpected([reply], "TIME") }
+    return seconds * 1000 + microseconds / 1000
+  }
+
   private func copy(_ publisher: Int64, _ id: String, _ value: String) -> [String] {
     ["SET", keys.customer(publisher, id), value, "PX", String(Self.customerCopy.wholeMilliseconds)]
   }

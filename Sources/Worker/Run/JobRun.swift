@@ -24,8 +24,8 @@ final class JobRun {
   let log: Log
   /// Whether no other job may run now.
   var isAlone = false
-  /// The publisher as it was when the worker asked Apple. If somebody is replacing its file when Apple answers, the
-  /// publisher has not given up its offers.
+  /// The publisher as it was when the run began. If somebody is replacing its file when Apple answers, the publisher
+  /// has not given up its offers.
   private var publisherThen: Publisher?
   /// When the lease ends, by this process' own clock.
   var leaseEnd = ContinuousClock.now
@@ -54,6 +54,7 @@ final class JobRun {
   private func runBesideOthers() async {
     // 1. The lease: no other worker runs this transaction now. Later the fencing number proves it.
     guard await takeLease() else { return }
+    publisherThen = publisher
     if lease.crashes >= Suspects.aloneFrom {
       guard await becomeAlone() else { return }
     }
@@ -61,7 +62,6 @@ final class JobRun {
     if job.transactionId == dependencies.faults.crashTransaction { abort() }
 
     // 2. Apple's verified answer. A transfer needs none, nor does a purchase about which Apple spoke a moment ago.
-    publisherThen = publisher
     if let known = knownPurchase() { return await finalize(known, lastingRoute()) }
     if await wasFinalized() { return }
     let finding = await dependencies.verify(self) ?? nowhereToAsk()
@@ -76,6 +76,7 @@ final class JobRun {
 
   /// The finding that needs no call; `nil` when Apple must be asked.
   private func knownPurchase() -> Finalization.Finding? {
+    guard publisherThen != nil else { return nil }
     if job.kind == .transfer { return .known(nil) }
     guard let covered = lease.covered else { return nil }
     dependencies.metrics.covered.count()

@@ -150,7 +150,7 @@ struct CommitsTests {
       let request = try CommitLab.request("s1", "me", "1", of: "1")
       try await lab.workers[0].postpone(request.job, until: CommitLab.now)
       try await lab.clients[0].run(
-        "INSERT INTO erased_customers VALUES (7, sha256('me'), to_timestamp(\(CommitLab.now / 1000)))")
+        "INSERT INTO erased_customers VALUES (7, sha256('7:me'), to_timestamp(\(CommitLab.now / 1000)))")
       let done = try await lab.workers[0].finalize(request)
       #expect(done.result == .customerErased)
       let row = "SELECT concat_ws(' ', status, split_part(customer_id, ':', 1), result) FROM synchronizations"

@@ -83,6 +83,12 @@ struct PurchaseStoreTests {
         let job = StoreOnRedis.job("\(kind)", transaction: kind == .transfer ? "1" : "2", kind: kind)
         #expect(try await test.claim(job) == .claimed)
         #expect(try await test.claim(job) == .held(by: job.claim))
+        // The same id cannot name something else that was asked for.
+        for other in Job.Kind.allCases where other != kind {
+          let transaction = job.transactionId
+          #expect(
+            try await test.claim(StoreOnRedis.job("\(kind)", transaction: transaction, kind: other)) == .idInUse)
+        }
         #expect(job.claim.kind == kind)
         #expect(try await test.store.synchronization(1, "\(kind)")?.kind == kind)
         // A run restores it as it was.

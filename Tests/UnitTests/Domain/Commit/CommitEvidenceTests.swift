@@ -104,11 +104,25 @@ struct CommitEvidenceTests {
     #expect(commit.finalize(TestCommit.job("you", id: "s6"), .known(key)).version == 3)
   }
 
-  @Test func `without its publisher nothing gives access`() {
+  @Test func `without its publisher a commit gives no access and no purchase`() {
     var commit = TestCommit()
     commit.publisher = nil
-    #expect(commit.evidence(TestCommit.job(), active).result == .offerNotFound)
-    #expect(commit.state.changes.offers.isEmpty)
+    #expect(commit.evidence(TestCommit.job(), active).result == .internalError)
+    #expect(commit.state.changes.offers.isEmpty && commit.state.changes.begunOwnerships.isEmpty)
+    #expect(commit.finalize(TestCommit.job("me", "1", .transfer, id: "s2"), .known(key)).result == .internalError)
+    #expect(commit.state.changes.begunOwnerships.isEmpty)
+  }
+
+  @Test func `without its publisher a commit takes nothing from the owner`() {
+    var commit = TestCommit()
+    #expect(commit.evidence(TestCommit.job(), active).changes.count == 1)
+    commit.publisher = nil
+    // A job that is given up, and news about the purchase.
+    #expect(commit.finalize(TestCommit.job(id: "s2"), .concluded(.internalError)).changes.isEmpty)
+    #expect(
+      commit.evidence(TestCommit.job("me", "2", id: "s3"), TestPurchases.transaction("2", bought: 9, expires: 60))
+        .changes.isEmpty)
+    #expect(commit["me"].told.count == 1)
   }
 
   // MARK: Consumables
