@@ -7,7 +7,8 @@ public enum CustomerId {
   /// The most bytes of an id.
   public static let longest = 256
   /// The rule as a text for people.
-  public static let expectation = "expected a text of 1 to \(longest) bytes without control characters"
+  public static let expectation =
+    "expected a text of 1 to \(longest) bytes without control characters, which does not begin with \(erasedPrefix)"
   /// How the text begins that stands in the ledger for an erased customer's id. No customer's id begins so.
   public static let erasedPrefix = "erased:"
 

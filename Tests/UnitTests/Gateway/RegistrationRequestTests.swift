@@ -162,10 +162,11 @@ struct RegistrationRequestTests {
     #expect(try read(Self.good).get() == read(#"{"customerId":"42","transactionId":"100"}"#).get())
   }
 
-  @Test(arguments: ["", "a\\u0000b", "\\n", "\u{7F}", "\u{85}", String(repeating: "x", count: 257)])
+  @Test(arguments: ["", "a\\u0000b", "\\n", "\u{7F}", "\u{85}", "erased:42", String(repeating: "x", count: 257)])
   func `a text that can name no customer is refused`(id: String) {
     let problem = refusal(read(#"{"customerId":"\#(id)","transactionId":"1"}"#))
-    #expect(problem == .invalidBody("customerId: expected a text of 1 to 256 bytes without control characters"))
+    let rule = "expected a text of 1 to 256 bytes without control characters, which does not begin with erased:"
+    #expect(problem == .invalidBody("customerId: \(rule)"))
   }
 
   @Test(arguments: ["42", "43"]) func `a body names its customer once`(id: String) {
