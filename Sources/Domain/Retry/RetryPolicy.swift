@@ -42,7 +42,6 @@ public enum RetryCause: String, Sendable, CaseIterable {
   case busy
   case storeUnavailable = "store_unavailable"
   case ledgerUnavailable = "ledger_unavailable"
-  case brokerUnavailable = "broker_unavailable"
   case tryLater = "try_later"
   case publisherUnknown = "publisher_unknown"
   /// A newer version than this worker wrote the job, or a record in Redis.
