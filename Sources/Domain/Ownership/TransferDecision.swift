@@ -6,16 +6,13 @@ public enum TransferDecision: Sendable, Equatable {
   case unchanged
   /// The purchase gives no access now, so it cannot be transferred.
   case notActive
-  /// The publisher has no such purchase.
-  case notFound
 
   /// Decides.
   ///
   /// - Parameters:
   ///   - customerId: the customer who shall become the owner.
   ///   - givesAccess: whether the purchase would give that customer access now.
-  public static func decide(_ purchase: Purchase?, to customerId: String, givesAccess: Bool) -> TransferDecision {
-    guard let purchase else { return .notFound }
+  public static func decide(_ purchase: Purchase, to customerId: String, givesAccess: Bool) -> TransferDecision {
     // A transfer that runs a second time finds its own effect, even if the purchase has ended in between.
     if let owner = purchase.owner, owner.is(customerId) { return .unchanged }
     return givesAccess ? .transferred : .notActive
@@ -27,7 +24,6 @@ public enum TransferDecision: Sendable, Equatable {
     case .transferred: .purchaseOwnershipTransferred
     case .unchanged: .purchaseOwnershipUnchanged
     case .notActive: .purchaseNotActive
-    case .notFound: .purchaseNotFound
     }
   }
 }

@@ -13,24 +13,22 @@ extension Outcome {
 
   /// The outcome of a transfer.
   ///
-  /// - Parameters:
-  ///   - access: the access that the purchase gives the customer; `nil` if there is no purchase.
-  ///   - purchase: `nil` if there is none.
-  public static func of(_ access: Access?, _ purchase: Purchase?, _ decision: TransferDecision) -> Outcome {
+  /// - Parameter access: the access that the purchase gives the customer.
+  public static func of(_ access: Access, _ purchase: Purchase, _ decision: TransferDecision) -> Outcome {
     switch decision {
     case .transferred, .unchanged: outcome(decision.result, access, purchase)
-    case .notActive, .notFound: outcome(decision.result, nil, purchase)
+    case .notActive: outcome(decision.result, nil, purchase)
     }
   }
 
   /// - Parameter access: `nil` if the customer gets none.
   private static func outcome(
-    _ result: SynchronizationResult, _ access: Access?, _ purchase: Purchase?
+    _ result: SynchronizationResult, _ access: Access?, _ purchase: Purchase
   ) -> Outcome {
     let isGranted = access?.isGranted == true
     return Outcome(
       result, accessGranted: isGranted, offerId: isGranted ? access?.offerId : nil,
-      originalTransactionId: purchase?.key.originalTransactionId, environment: purchase?.key.environment)
+      originalTransactionId: purchase.key.originalTransactionId, environment: purchase.key.environment)
   }
 }
 

@@ -48,6 +48,5 @@ struct OutcomeTests {
     #expect(transfer(.unchanged, isGranted: true) == outcome(.purchaseOwnershipUnchanged, offer: "S1"))
     #expect(transfer(.unchanged, isGranted: false) == outcome(.purchaseOwnershipUnchanged))
     #expect(transfer(.notActive, isGranted: false) == outcome(.purchaseNotActive))
-    #expect(Outcome.of(nil, nil, .notFound) == Outcome(.purchaseNotFound))
   }
 }

@@ -1,7 +1,7 @@
 import Domain
 import Testing
 
-/// The four ends of a transfer.
+/// The three ends of a transfer of a known purchase.
 struct TransferDecisionTests {
   private func decide(owner: String?, givesAccess: Bool) -> TransferDecision {
     let purchase = TestPurchases.purchase(TestPurchases.transaction(), owner: owner)
@@ -20,17 +20,14 @@ struct TransferDecisionTests {
     #expect(decide(owner: "me", givesAccess: givesAccess) == .unchanged)
   }
 
-  @Test func `an unknown purchase is not found`() {
-    #expect(TransferDecision.decide(nil, to: "me", givesAccess: false) == .notFound)
-  }
-
   @Test func `each end has a documented result`() {
-    let ends: [TransferDecision] = [.transferred, .unchanged, .notActive, .notFound]
+    let ends: [TransferDecision] = [.transferred, .unchanged, .notActive]
     #expect(
       ends.map(\.result.rawValue) == [
-        "PURCHASE_OWNERSHIP_TRANSFERRED", "PURCHASE_OWNERSHIP_UNCHANGED", "PURCHASE_NOT_ACTIVE", "PURCHASE_NOT_FOUND",
+        "PURCHASE_OWNERSHIP_TRANSFERRED", "PURCHASE_OWNERSHIP_UNCHANGED", "PURCHASE_NOT_ACTIVE",
       ])
+    #expect(SynchronizationResult.purchaseNotFound.rawValue == "PURCHASE_NOT_FOUND")
     #expect(SynchronizationResult.ownershipNotProven.rawValue == "OWNERSHIP_NOT_PROVEN")
-    #expect(SynchronizationResult.ofOwnership == [.ownershipNotProven] + ends.map(\.result))
+    #expect(SynchronizationResult.ofOwnership == [.ownershipNotProven] + ends.map(\.result) + [.purchaseNotFound])
   }
 }
