@@ -53,7 +53,6 @@ extension PostgresParameter.Value {
     switch self {
     case .null: nil
     case .bool: 1
-    case .int16: 2
     case .int32: 4
     case .int64: 8
     case .text(let text): text.utf8.count
@@ -68,7 +67,6 @@ extension PostgresParameter.Value {
     switch self {
     case .null: break
     case .bool(let value): writer.append(value ? 1 as UInt8 : 0)
-    case .int16(let value): writer.append(value)
     case .int32(let value): writer.append(value)
     case .int64(let value): writer.append(value)
     case .text(let text): writer.append(text)

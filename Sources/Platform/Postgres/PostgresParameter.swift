@@ -3,7 +3,6 @@ public struct PostgresParameter: Sendable {
   /// A value. Only an array has its bytes already.
   enum Value: Sendable {
     case null
-    case int16(Int16)
     case int32(Int32)
     case int64(Int64)
     case bool(Bool)
@@ -31,8 +30,6 @@ public struct PostgresParameter: Sendable {
   public static func int64(_ value: Int64?) -> Self { Self(.int64, value.map(Value.int64)) }
   /// An `integer`.
   public static func int32(_ value: Int32?) -> Self { Self(.int32, value.map(Value.int32)) }
-  /// A `smallint`.
-  public static func int16(_ value: Int16?) -> Self { Self(.int16, value.map(Value.int16)) }
   /// A `boolean`.
   public static func bool(_ value: Bool?) -> Self { Self(.bool, value.map(Value.bool)) }
   /// A `text`. PostgreSQL refuses a text with a NUL character.
@@ -55,10 +52,6 @@ public struct PostgresParameter: Sendable {
   /// An `integer[]`.
   public static func int32s(_ values: [Int32?]) -> Self {
     Self(arrayOf: .int32, ArrayEncoding.integers(.int32, values) { $0 })
-  }
-  /// A `smallint[]`.
-  public static func int16s(_ values: [Int16?]) -> Self {
-    Self(arrayOf: .int16, ArrayEncoding.integers(.int16, values) { $0 })
   }
   /// A `boolean[]`.
   public static func bools(_ values: [Bool?]) -> Self {

@@ -30,9 +30,6 @@ final class PostgresResult: @unchecked Sendable {
   /// The command as PostgreSQL tells it, for example `COMMIT` or `UPDATE 3`.
   var command: String { String(cString: PQcmdStatus(handle)) }
 
-  /// The type of a column.
-  func type(_ column: Int32) -> UInt32 { PQftype(handle, column) }
-
   /// The bytes of a value; `nil` for NULL. They are valid as long as this object.
   func bytes(_ row: Int32, _ column: Int) -> UnsafeRawBufferPointer? {
     let columns = PQnfields(handle)

@@ -5,23 +5,19 @@ public struct PostgresRow: Sendable {
   let result: PostgresResult
   let row: Int32
 
-  /// A `bigint`, `integer` or `smallint`.
+  /// A `bigint` or `integer`.
   public func int64(_ column: Int) -> Int64? {
     bytes(column) { bytes in
       switch bytes.count {
       case 8: Int64(bigEndian: bytes.loadUnaligned(as: Int64.self))
       case 4: Int64(Int32(bigEndian: bytes.loadUnaligned(as: Int32.self)))
-      case 2: Int64(Int16(bigEndian: bytes.loadUnaligned(as: Int16.self)))
       default: preconditionFailure("column \(column) is not an integer")
       }
     }
   }
 
-  /// An `integer` or `smallint`.
+  /// An `integer`.
   public func int32(_ column: Int) -> Int32? { int64(column).map { Int32($0) } }
-
-  /// A `smallint`.
-  public func int16(_ column: Int) -> Int16? { int64(column).map { Int16($0) } }
 
   /// A `boolean`.
   public func bool(_ column: Int) -> Bool? {
@@ -31,14 +27,8 @@ public struct PostgresRow: Sendable {
     }
   }
 
-  /// A `text`, `varchar`, `name`, `json` or `jsonb`.
-  public func text(_ column: Int) -> String? {
-    bytes(column) { bytes in
-      // The binary form of jsonb is its text behind a version.
-      let hasVersion = result.type(Int32(truncatingIfNeeded: column)) == PostgresType.jsonb.rawValue
-      return String(decoding: hasVersion ? UnsafeRawBufferPointer(rebasing: bytes.dropFirst()) : bytes, as: UTF8.self)
-    }
-  }
+  /// A `text`, `varchar`, `name` or `json`.
+  public func text(_ column: Int) -> String? { bytes(column) { String(decoding: $0, as: UTF8.self) } }
 
   /// A `bytea`.
   public func bytes(_ column: Int) -> [UInt8]? { bytes(column) { [UInt8]($0) } }

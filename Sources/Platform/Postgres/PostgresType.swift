@@ -3,12 +3,10 @@ enum PostgresType: UInt32 {
   case bool = 16
   case bytes = 17
   case int64 = 20
-  case int16 = 21
   case int32 = 23
   case text = 25
   case time = 1184
   case uuid = 2950
-  case jsonb = 3802
 
   /// The type of arrays of this type.
   var array: UInt32 {
@@ -16,12 +14,10 @@ enum PostgresType: UInt32 {
     case .bool: 1000
     case .bytes: 1001
     case .int64: 1016
-    case .int16: 1005
     case .int32: 1007
     case .text: 1009
     case .time: 1185
     case .uuid: 2951
-    case .jsonb: 3807
     }
   }
 }
