@@ -33,15 +33,6 @@ public struct LedgerSettings: Sendable {
       "A connection whose answer takes longer is closed, and its statements run again.")
   }
 
-  /// The URL for a person: three asterisks stand for a password.
-  public var shownURL: String {
-    guard let start = url.firstRange(of: "://")?.upperBound,
-      let at = url[start...].prefix(while: { $0 != "/" }).lastIndex(of: "@"),
-      let colon = url[start..<at].firstIndex(of: ":")
-    else { return url }
-    return url[..<colon] + ":***" + url[at...]
-  }
-
   /// Whether the URL names a user, a database and hosts with possible ports.
   static func isUsable(_ url: String) -> Bool {
     guard let start = ["postgresql://", "postgres://"].first(where: url.hasPrefix) else { return false }

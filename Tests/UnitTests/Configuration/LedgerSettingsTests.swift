@@ -91,14 +91,4 @@ struct LedgerSettingsTests {
     #expect(mistakes.count == 3)
     #expect(mistakes.allSatisfy { !$0.contains(secret) }, "\(mistakes)")
   }
-
-  @Test(arguments: [
-    ("postgresql://u:p@h/d", "postgresql://u:***@h/d"),
-    ("postgresql://u:a:b@h:1,i:2/d", "postgresql://u:***@h:1,i:2/d"),
-    ("postgresql://u:a@b@h/d", "postgresql://u:***@h/d"), ("postgresql://u:@h/d", "postgresql://u:***@h/d"),
-    ("postgresql://u@h:1/d", "postgresql://u@h:1/d"), ("postgresql://u@h/d:e@f", "postgresql://u@h/d:e@f"),
-  ])
-  func shownURL(url: String, shown: String) throws {
-    #expect(try folder.settings(json(url)).ledger.shownURL == shown)
-  }
 }
