@@ -14,23 +14,16 @@ public struct LedgerCheck {
   private let ledger: KeptLedger
   private let publishers: [Int64: Publisher]
   private let now: Int64
-  private let verify: ((KeptLedger.KeptEvidence) -> String?)?
   /// One line for each difference; empty when all is well.
   public private(set) var differences: [String] = []
 
   /// Checks a ledger at rest.
   ///
-  /// - Parameters:
-  ///   - now: milliseconds since 1970.
-  ///   - verify: checks the signature of a piece of evidence, and returns what is wrong with it.
-  public init(
-    _ ledger: KeptLedger, publishers: [Publisher], now: Int64,
-    verify: ((KeptLedger.KeptEvidence) -> String?)? = nil
-  ) {
+  /// - Parameter now: milliseconds since 1970.
+  public init(_ ledger: KeptLedger, publishers: [Publisher], now: Int64) {
     self.ledger = ledger
     self.publishers = Dictionary(publishers.map { ($0.id, $0) }) { one, _ in one }
     self.now = now
-    self.verify = verify
     checkPurchases()
     checkOwners()
     checkEntitlements()
@@ -58,7 +51,6 @@ public struct LedgerCheck {
         found("evidence \(Hex.encode(kept.payloadSHA256)) of \(kept.purchase.name) cannot be read: \(error)")
       }
       if kept.jws == nil { found("evidence of \(kept.purchase.name) has no certificates") }
-      if let wrong = verify?(kept) { found("evidence of \(kept.purchase.name) is not Apple's: \(wrong)") }
     }
     let transactions = Dictionary(grouping: ledger.transactions, by: \.purchase)
     for kept in ledger.purchases {
