@@ -72,11 +72,11 @@ extension JSONWriter {
     member("customerId", id)
   }
 
-  /// Writes a time after RFC 3339, which knows the years to 9999; `nil` leaves the member out.
+  /// Writes a time after RFC 3339; `nil` leaves the member out.
   ///
-  /// - Parameter milliseconds: since 1970. A date comes from outside, and may be a silly one.
+  /// - Parameter milliseconds: since 1970.
   mutating func time(_ name: StaticString, _ milliseconds: Int64?) {
-    member(name, milliseconds.map { rfc3339(milliseconds: min(max($0, 0), 253_402_300_799_999)) })
+    member(name, milliseconds.map(rfc3339(milliseconds:)))
   }
 }
 
