@@ -22,8 +22,7 @@ struct AuditAPI {
       answer.member("entries", array: page.entries)
       answer.member("nextBefore", page.nextBefore)
     }
-    return HTTPServerResponse(
-      status: 200, headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")], body: body)
+    return jsonResponse(200, written: body)
   }
 }
 

@@ -28,7 +28,7 @@ struct CustomerAPI {
   func read(_ call: Call) async throws(Problem) -> HTTPServerResponse {
     let id = try customerId(call[.customerId])
     guard let customer = try await context.asking({ try await ledger.customer(publisher.id, id) }) else {
-      throw Self.unknown
+      throw .noCustomer
     }
     return jsonResponse(200, CustomerBody(customer))
   }
@@ -45,7 +45,7 @@ struct CustomerAPI {
     try await context.asking { try await copies.noteErased(publisher.id, id) }
     guard let erasure = try await context.asking({ try await ledger.erase(publisher.id, id, now: context.now()) })
     else {
-      throw Self.unknown
+      throw .noCustomer
     }
     context.log.info("customer erased", ["publisherId": .int(publisher.id)])
     return jsonResponse(200, ErasureAnswer(erasure))
@@ -54,13 +54,9 @@ struct CustomerAPI {
   func export(_ call: Call) async throws(Problem) -> HTTPServerResponse {
     let id = try customerId(call[.customerId])
     guard let document = try await context.asking({ try await ledger.export(publisher.id, id, now: context.now()) })
-    else { throw Self.unknown }
-    return HTTPServerResponse(
-      status: 200, headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")], body: document)
+    else { throw .noCustomer }
+    return jsonResponse(200, written: document)
   }
-
-  private static let unknown = Problem.notFound(
-    "The publisher has no such customer; PUT /customers/{customerId} creates one.")
 
   /// Notes a copy. Without it the next registration asks the ledger.
   private func noteRegistered(_ id: String) async {

@@ -1,6 +1,5 @@
 import Domain
 import Formats
-import HTTPServer
 import JSON
 import Ledger
 
@@ -78,10 +77,4 @@ extension JSONWriter {
   mutating func time(_ name: StaticString, _ milliseconds: Int64?) {
     member(name, milliseconds.map(rfc3339(milliseconds:)))
   }
-}
-
-/// Makes an answer whose body is written already.
-func jsonResponse(_ status: Int, written body: [UInt8]) -> HTTPServerResponse {
-  HTTPServerResponse(
-    status: status, headers: [("Content-Type", "application/json"), ("Cache-Control", "no-store")], body: body)
 }

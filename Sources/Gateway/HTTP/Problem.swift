@@ -1,5 +1,4 @@
 import Formats
-import FoundationEssentials
 import HTTPServer
 import Ledger
 import Postgres
@@ -45,6 +44,7 @@ struct Problem: Error, Sendable, Equatable {
   }
   static func invalidHeaders(_ detail: String) -> Problem { Problem(400, "REQ0004", "Invalid headers", detail: detail) }
   static func notFound(_ detail: String) -> Problem { Problem(404, "REQ0100", "Entity not found", detail: detail) }
+  static let noCustomer = notFound("The publisher has no such customer; PUT /customers/{customerId} creates one.")
   static func unknownPath(_ path: [String]) -> Problem {
     let shown = path.joined(separator: "/").prefix(100)
     return .notFound("The API has no path /\(shown). All of its paths are in docs/reference/openapi.yaml.")
@@ -135,14 +135,4 @@ struct Problem: Error, Sendable, Equatable {
     let code: String
     let message: String
   }
-}
-
-/// Makes an answer whose body is JSON.
-func jsonResponse(_ status: Int, _ value: some Encodable, type: String = "application/json") -> HTTPServerResponse {
-  let encoder = JSONEncoder()
-  encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-  // The encoder gets only strings, integers and Booleans here, so it cannot fail.
-  let body = (try? encoder.encode(value)).map { Array($0) } ?? Array("{}".utf8)
-  return HTTPServerResponse(
-    status: status, headers: [("Content-Type", type), ("Cache-Control", "no-store")], body: body)
 }

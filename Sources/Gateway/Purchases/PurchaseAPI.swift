@@ -56,17 +56,12 @@ struct PurchaseAPI {
 
   /// Refuses a customer whom the publisher should have registered.
   func require(_ found: CustomerPurchases) throws(Problem) {
-    guard found.isKnown || caller.publisher.customers == .open else {
-      throw .notFound("The publisher has no such customer; PUT /customers/{customerId} creates one.")
-    }
+    guard found.isKnown || caller.publisher.customers == .open else { throw .noCustomer }
   }
 
   /// The environments that a request may mean, the preferred one first.
   func environments(_ request: HTTPServerRequest) throws(Problem) -> [String] {
-    for (name, _) in request.query where name.exact != "environment".exact {
-      throw .invalidQuery("\(name.prefix(100)): is not known; expected environment")
-    }
-    guard request.query.count <= 1 else { throw .invalidQuery("environment: is there twice") }
+    try requireOnly(["environment"], request)
     guard let name = request.query("environment") else { return Self.allEnvironments }
     guard let known = Self.allEnvironments.first(where: { $0.exact == name.exact }) else {
       throw .invalidQuery("environment: expected \(Self.allEnvironments.joined(separator: " or "))")
