@@ -15,7 +15,7 @@ import Redis
 public import Service
 import Store
 
-/// The role that runs jobs: lease, Apple, decision, status, event, acknowledgement.
+/// The role that runs jobs: lease, Apple, commit, events, acknowledgement.
 @LoopActor
 public final class Worker: Role {
   private let context: RoleContext

@@ -4,7 +4,8 @@ import Harness
 import Simulator
 
 extension Scenario {
-  /// Rows 12 to 14: PostgreSQL restarts, dies, answers late, and moves to its standby.
+  /// PostgreSQL restarts, dies, answers late, and moves to its standby. Two changes of one purchase or customer come at
+  /// once.
   static let ledger: [Scenario] = [
     Scenario(name: "postgres-restart", what: "PostgreSQL restarted") { chaos in
       try await chaos.breakServer(.postgres, "restart") { try await $0.stop(.postgres) }

@@ -129,7 +129,7 @@ extension SchemaStep {
         publisher_id bigint NOT NULL,
         id text COLLATE "C" NOT NULL,
         transaction_id text COLLATE "C" NOT NULL,
-        customer_id text COLLATE "C" NOT NULL,    -- '' after the customer's erasure
+        customer_id text COLLATE "C" NOT NULL,    -- 'erased:' and a hash after the customer's erasure
         kind text COLLATE "C" NOT NULL,           -- registration, transfer
         status text COLLATE "C" NOT NULL,         -- retrying, finalized
         job bytea,                                -- while it is not finalized

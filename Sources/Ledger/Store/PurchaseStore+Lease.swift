@@ -4,7 +4,7 @@ import Redis
 
 /// A worker's right to run a synchronization now.
 public struct Lease: Sendable, Equatable {
-  /// Grows with every lease of the transaction, even after Redis has lost everything.
+  /// Names the lease: only its holder renews and ends it. It grows with every lease of the transaction.
   public let fence: Int64
   /// The known place of the transaction, a `Route` as its text.
   public let route: String?
@@ -40,7 +40,7 @@ public indirect enum LeaseAnswer: Sendable, Equatable {
   case busy(Duration)
   /// No worker may ask Apple before this long.
   case wait(Duration)
-  /// The synchronization is finalized. The outbox has its event.
+  /// The synchronization is finalized. The outbox has its event until the broker has confirmed it.
   case finalized
   /// The job's synchronizationId has become that of another registration. The gateway has promised nothing for this
   /// one.
@@ -120,8 +120,8 @@ extension PurchaseStore {
 
   /// Makes leases last longer, and keeps the sweep away from running jobs.
   ///
-  /// - Returns: false for a lease that has ended, or when another worker has a later one. The run may still finalize:
-  ///   the fencing number decides.
+  /// - Returns: false for a lease that has ended, or when another worker has a later one. The run may go on. At its end
+  ///   it drops its result if the lease has ended by its own clock.
   public func renewLeases(
     _ held: [(job: Job, lease: Lease)], for duration: Duration, sweepAfter: Duration
   ) async throws -> [Bool] {

@@ -22,7 +22,7 @@ public struct DueJobs: Sendable, Equatable {
 extension PurchaseStore {
   /// Returns the jobs of open synchronizations that are due, and delays the next look at each.
   ///
-  /// So of many workers only one gets each job. Finalized synchronizations whose event is unpublished are among them.
+  /// So of many workers only one gets each job.
   ///
   /// - Parameters:
   ///   - limit: the most jobs to return.

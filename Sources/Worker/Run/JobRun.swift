@@ -52,7 +52,7 @@ final class JobRun {
   }
 
   private func runBesideOthers() async {
-    // 1. The lease: no other worker runs this transaction now. Later the fencing number proves it.
+    // 1. The lease: no other worker runs this transaction now. The commit needs no proof of it.
     guard await takeLease() else { return }
     publisherThen = publisher
     if lease.crashes >= Suspects.aloneFrom {

@@ -4,8 +4,8 @@ import EventLoop
 /// The events that the broker has confirmed of late.
 ///
 /// A broker may be killed and lose its data between the confirm and the delivery to a consumer. Then no consumer has
-/// seen the event, but Redis has noted it as published. So the worker publishes an event again, with the same id, if
-/// the broker confirmed it shortly before a connection was lost.
+/// seen the event, but the ledger has taken it out of the outbox. So the worker publishes an event again, with the same
+/// id, if the broker confirmed it shortly before a connection was lost.
 @LoopActor
 final class RecentEvents {
   /// Longer than consumers need to come back to a broker that has just started again (`Backoff`), and to take the
