@@ -16,7 +16,6 @@ public struct AccessRules: Sendable {
 
   /// Whether purchases of an environment count. Production always counts; any other needs ``allowsSandbox``.
   public func allow(environment: String) -> Bool { allowsSandbox || environment.utf8.elementsEqual("Production".utf8) }
-
 }
 
 extension Publisher {

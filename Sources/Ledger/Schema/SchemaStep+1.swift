@@ -7,7 +7,7 @@ extension SchemaStep {
       CREATE TABLE customers (
         publisher_id bigint NOT NULL,
         id text COLLATE "C" NOT NULL,
-        is_registered boolean NOT NULL,           -- whether the publisher has PUT it; otherwise a registration brought it
+        is_registered boolean NOT NULL,           -- whether the publisher has PUT it; else a registration brought it
         email text,
         email_key text COLLATE "C",               -- the e-mail with ASCII letters in lower case
         app_account_token uuid,
@@ -27,7 +27,8 @@ extension SchemaStep {
         PRIMARY KEY (publisher_id, id_sha256)
       );
 
-      -- The fold of a purchase's evidence, and its owner. The columns from product_id on describe the deciding transaction.
+      -- The fold of a purchase's evidence, and its owner. The columns from product_id on describe the deciding
+      -- transaction.
       CREATE TABLE purchases (
         publisher_id bigint NOT NULL,
         environment text COLLATE "C" NOT NULL,
@@ -201,8 +202,8 @@ extension SchemaStep {
       );
       CREATE TABLE webhook_revisions (publisher_id bigint PRIMARY KEY, revision bigint NOT NULL);
 
-      -- The log of attempts, in one partition a day. Pages are read by (endpoint, at, id): the newest day comes first, and
-      -- a sequence gives numbers to several connections in blocks.
+      -- The log of attempts, in one partition a day. Pages are read by (endpoint, at, id): the newest day comes first,
+      -- and a sequence gives numbers to several connections in blocks.
       CREATE SEQUENCE attempt_ids CACHE 100;
       CREATE TABLE attempts (
         at timestamptz NOT NULL,
@@ -231,13 +232,17 @@ extension SchemaStep {
         publisher_id bigint NOT NULL,
         at timestamptz NOT NULL DEFAULT now(),
         actor text COLLATE "C" NOT NULL,              -- publisher, customer
-        action text COLLATE "C" NOT NULL,             -- customer.put, customer.erased, endpoint.created, purchase.transferred, …
+        action text COLLATE "C" NOT NULL,             -- customer.put, endpoint.created, purchase.transferred, …
         subject text COLLATE "C" NOT NULL,            -- the id that changed
         detail bytea NOT NULL                         -- JSON without personal data
       );
       CREATE INDEX audit_page ON audit (publisher_id, id DESC);
 
       -- What the present offers and rules of a publisher were when entitlements were last told (re-evaluation).
-      CREATE TABLE publisher_rules (publisher_id bigint PRIMARY KEY, rules_sha256 bytea NOT NULL, evaluated_through text COLLATE "C");
+      CREATE TABLE publisher_rules (
+        publisher_id bigint PRIMARY KEY,
+        rules_sha256 bytea NOT NULL,
+        evaluated_through text COLLATE "C"
+      );
       """)
 }

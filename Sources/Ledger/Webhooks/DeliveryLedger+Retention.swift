@@ -15,6 +15,7 @@ extension DeliveryLedger {
 
   /// Names the advisory lock of ``keepLog(for:)``.
   package static let lock: Int64 = 0x0061_7474_656d_7074
+
   /// Makes the partitions of the next days, and drops days whose attempts are too old.
   ///
   /// - Parameter retention: how long attempts stay, at least. A day goes as a whole.
