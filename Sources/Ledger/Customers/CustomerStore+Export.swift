@@ -138,11 +138,11 @@ private struct ExportPart: Sendable {
       .init("app_account_token", "appAccountToken", .uuid), .init("bundle_id", "bundleId"),
       .init("created_at", "createdAt", .time), .init("currency", "currency"),
       .init("expires_date", "expiresDate", .time), .init("grace_expires_date", "gracePeriodExpiresDate", .time),
-      .init("kind", "kind"), .init("next_product_id", "nextProductId"), .init("offer_id", "offerId"),
+      .init("next_product_id", "nextProductId"), .init("offer_id", "offerId"),
       .init("ownership_type", "ownershipType"), .init("price", "price", .number), .init("product_id", "productId"),
       .init("purchase_date", "purchaseDate", .time), .init("revocation_date", "revocationDate", .time),
       .init("subscription_id", "subscriptionId", .number), .init("transaction_id", "transactionId"),
-      .init("updated_at", "updatedAt", .time), .init("version", "version", .number),
+      .init("kind", "type"), .init("updated_at", "updatedAt", .time), .init("version", "version", .number),
       .init("will_renew", "willRenew", .flag),
     ]
 
@@ -150,11 +150,11 @@ private struct ExportPart: Sendable {
     keyColumns + [
       .init("app_account_token", "appAccountToken", .uuid), .init("bundle_id", "bundleId"),
       .init("currency", "currency"), .init("expires_date", "expiresDate", .time),
-      .init("first_granted_at", "firstGrantedAt", .time), .init("kind", "kind"),
-      .init("ownership_type", "ownershipType"), .init("price", "price", .number), .init("product_id", "productId"),
+      .init("first_granted_at", "firstGrantedAt", .time), .init("ownership_type", "ownershipType"),
+      .init("price", "price", .number), .init("product_id", "productId"),
       .init("purchase_date", "purchaseDate", .time), .init("quantity", "quantity", .number),
       .init("revocation_date", "revocationDate", .time), .init("revocation_reason", "revocationReason", .number),
-      .init("signed_date", "signedDate", .time), .init("transaction_id", "transactionId"),
+      .init("signed_date", "signedDate", .time), .init("transaction_id", "transactionId"), .init("kind", "type"),
     ]
 
   /// The key of a purchase's row, or of the purchase of a transaction's row.

@@ -258,6 +258,8 @@ struct ErasureTests {
       #expect(count(document, "purchases") == 2)
       for (place, number) in ["100", "101"].enumerated() {
         #expect(value(document, "purchases", place, "originalTransactionId") == .string(number))
+        #expect(value(document, "purchases", place, "type") == .string("Non-Consumable"))
+        #expect(value(document, "purchases", place, "transactions", 0, "type") == .string("Non-Consumable"))
         #expect(value(document, "purchases", place, "transactions", 0, "transactionId") == .string(number))
         #expect(value(document, "purchases", place, "transactions", 1) == .null)
       }
