@@ -95,10 +95,6 @@ public struct KeptLedger: Sendable {
 }
 
 extension PostgresStatement {
-  /// All statements of the transaction see one moment.
-  fileprivate static let oneMoment = PostgresStatement(
-    "check at one moment", "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-
   fileprivate static let allPurchases = PostgresStatement(
     "all purchases", "SELECT \(PurchaseRow.columns("p")), p.offer_id FROM purchases p")
 

@@ -13,8 +13,7 @@ extension CustomerStore {
   public func export(_ publisher: Int64, _ id: String, now: Int64) async throws -> [UInt8]? {
     let customer: [PostgresParameter] = [.int64(publisher), .text(id)]
     let rows = try await postgres.transaction { transaction in
-      // In a trip of its own: the preparation of a query takes a snapshot.
-      _ = try await transaction.query(PostgresQuery(.oneSnapshot))
+      _ = try await transaction.query(PostgresQuery(.oneMoment))
       return try await transaction.query(ExportPart.all.map { PostgresQuery($0.statement, customer) })
     }
     guard rows.contains(where: { !$0.isEmpty }) else { return nil }
@@ -159,9 +158,4 @@ private struct ExportPart: Sendable {
 
   /// The key of a purchase's row, or of the purchase of a transaction's row.
   static func purchaseKey(_ row: PostgresRow) -> ExactText { "\(row.text(0) ?? "")|\(row.text(1) ?? "")".exact }
-}
-
-extension PostgresStatement {
-  fileprivate static let oneSnapshot = PostgresStatement(
-    "export in one snapshot", "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 }
