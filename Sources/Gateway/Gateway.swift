@@ -171,11 +171,9 @@ public final class Gateway: Role {
     switch answer {
     case .accepted(let id):
       counter.count(GatewayMetrics.accepted)
-      return HTTPServerResponse(
-        status: 202,
-        headers: [
-          ("Content-Type", "application/json"), ("Cache-Control", "no-store"), ("Location", statusPath(id)),
-        ], body: JSONWriter.object { $0.member("synchronizationId", id) })
+      var response = jsonResponse(202, written: JSONWriter.object { $0.member("synchronizationId", id) })
+      response.headers.append(("Location", statusPath(id)))
+      return response
     case .problem(let problem):
       counter.count(problem.code)
       throw problem

@@ -11,11 +11,14 @@ import Service
 
 extension PurchaseAPI {
   func release(_ call: Call) async throws(Problem) -> HTTPServerResponse {
-    let key = try await record(call[.originalTransactionId], try environments(call.request)).purchase.key
+    let environments = try environments(call.request, beside: ["subscriptionId"])
+    let subscriptionId = try subscriptionId(call.request)
+    let key = try await record(call[.originalTransactionId], environments).purchase.key
     let trace = call.request.header("traceparent").flatMap { TraceParent($0)?.child() } ?? TraceParent()
     let events = try await context.asking {
       try await PurchaseRelease(ledger).release(
-        key, publisher: caller.publisher, now: context.now(), traceparent: trace.description)
+        key, publisher: caller.publisher, subscriptionId: subscriptionId, now: context.now(),
+        traceparent: trace.description)
     }
     guard let events else { throw Self.unknownPurchase }
     context.log.info(
@@ -26,6 +29,14 @@ extension PurchaseAPI {
       ])
     if !events.isEmpty { Task.immediate { @LoopActor in await publish(events) } }
     return answer(try await record(key.originalTransactionId, [key.environment]))
+  }
+
+  private func subscriptionId(_ request: HTTPServerRequest) throws(Problem) -> Int64? {
+    guard let text = request.query("subscriptionId") else { return nil }
+    guard let number = Int64(text), number > 0 else {
+      throw .invalidQuery("subscriptionId: expected the number of a period of ownership, as GET shows it")
+    }
+    return number
   }
 
   /// Publishes the events of a commit at once. If that fails, a worker publishes them some seconds later.

@@ -60,8 +60,10 @@ struct PurchaseAPI {
   }
 
   /// The environments that a request may mean, the preferred one first.
-  func environments(_ request: HTTPServerRequest) throws(Problem) -> [String] {
-    try requireOnly(["environment"], request)
+  ///
+  /// - Parameter parameters: further parameters that the request may have.
+  func environments(_ request: HTTPServerRequest, beside parameters: [String] = []) throws(Problem) -> [String] {
+    try requireOnly(["environment"] + parameters, request)
     guard let name = request.query("environment") else { return Self.allEnvironments }
     guard let known = Self.allEnvironments.first(where: { $0.exact == name.exact }) else {
       throw .invalidQuery("environment: expected \(Self.allEnvironments.joined(separator: " or "))")

@@ -14,15 +14,18 @@ public struct PurchaseRelease {
   ///
   /// - Parameters:
   ///   - publisher: the purchase's, with its present rules.
+  ///   - subscriptionId: the period of ownership that ends. If the purchase has another one by now, nothing changes: a
+  ///     repeated request does not take the purchase from its next owner.
   ///   - now: milliseconds since 1970.
   /// - Returns: the events to publish, which are in the outbox; `nil` if there is no such purchase.
   /// - Throws: `PostgresError`. It may run again after any failure.
   public func release(
-    _ key: PurchaseKey, publisher: Publisher, now: Int64, traceparent: String? = nil
+    _ key: PurchaseKey, publisher: Publisher, subscriptionId: Int64? = nil, now: Int64, traceparent: String? = nil
   ) async throws -> [Event]? {
     let reading = OwnerReading(key: key)
     return try await postgres.repeatingConflicts { transaction -> [Event]? in
       guard var state = try reading.read(try await transaction.query(reading.queries), now: now) else { return nil }
+      if let subscriptionId, state.purchases[key]?.owner?.subscriptionId != subscriptionId { return [] }
       guard let owner = state.release(key, publisher: publisher, traceparent: traceparent) else { return [] }
       let writing = CommitWriting(
         state, waiting: [], postponed: [], knownChains: [],

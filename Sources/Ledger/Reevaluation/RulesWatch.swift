@@ -9,6 +9,8 @@ struct RulesWatch {
     let kept: [UInt8]
   }
   private var last: [Int64: Difference] = [:]
+  /// The rules that this worker had at its last look.
+  private var before: [Int64: [UInt8]] = [:]
 
   /// What a worker does about a publisher.
   enum Step: Equatable {
@@ -26,9 +28,12 @@ struct RulesWatch {
   ///   - kept: the hash in the ledger; `nil` for a publisher that is new to it.
   ///   - isOpen: whether an evaluation with the kept rules is not finished.
   mutating func look(_ publisher: Int64, own: [UInt8], kept: [UInt8]?, isOpen: Bool) -> Step {
+    let hasChanged = before.updateValue(own, forKey: publisher).map { $0 != own } ?? false
     guard let kept else { return .begin }
     guard own != kept else {
       last[publisher] = nil
+      // Another worker was first. Until now this one may have told entitlements by the old rules.
+      if hasChanged { return .begin }
       return isOpen ? .proceed : .nothing
     }
     let difference = Difference(own: own, kept: kept)

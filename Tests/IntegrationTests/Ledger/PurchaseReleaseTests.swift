@@ -59,6 +59,16 @@ struct PurchaseReleaseTests {
       }
       #expect(try await ledger.number("SELECT count(*) FROM audit WHERE action = 'purchase.released'") == 1)
       #expect(try await ledger.number("SELECT version FROM purchases") == 2)
+      // A repetition that names the first period leaves the next owner alone.
+      try await ledger.register("100", for: "ben", as: "later")
+      let periods = try await PurchaseReader(ledger.postgres).purchase(7, "100", in: ["Production"])?.ownerships ?? []
+      let first = try #require(periods.map(\.subscriptionId).min())
+      let next = try #require(periods.map(\.subscriptionId).max())
+      for (period, expected) in [(first, 0), (next, 1)] {
+        let events = try await release.release(
+          Given.key("100"), publisher: Given.publisher(), subscriptionId: period, now: Given.now)
+        #expect(events?.count == expected)
+      }
       let unknown = try await release.release(
         Given.key("100", in: "Sandbox"), publisher: Given.publisher(), now: Given.now)
       #expect(unknown == nil)

@@ -25,13 +25,21 @@ struct RulesWatchTests {
     #expect(watch.look(7, own: new, kept: old, isOpen: true) == .begin)
   }
 
-  @Test func `a worker that reads the file later begins nothing`() {
+  @Test func `a worker that reads the file later begins again, because it told by the old rules`() {
+    for isOpen in [true, false] {
+      var watch = RulesWatch()
+      // Another worker has read the new file already.
+      #expect(watch.look(7, own: old, kept: new, isOpen: isOpen) == .nothing)
+      #expect(watch.look(7, own: new, kept: new, isOpen: isOpen) == .begin)
+      #expect(watch.look(7, own: new, kept: new, isOpen: true) == .proceed)
+      #expect(watch.look(7, own: new, kept: new, isOpen: false) == .nothing)
+    }
+  }
+
+  @Test func `two differences of which none was there twice in a row count as none`() {
     var watch = RulesWatch()
-    // Another worker has read the new file already.
-    #expect(watch.look(7, own: old, kept: new, isOpen: true) == .nothing)
-    #expect(watch.look(7, own: new, kept: new, isOpen: true) == .proceed)
-    // The differences before and after are two, and none was there twice in a row.
     #expect(watch.look(7, own: old, kept: new, isOpen: false) == .nothing)
+    #expect(watch.look(7, own: old, kept: [3], isOpen: false) == .nothing)
   }
 
   @Test func `another difference is a new one`() {
