@@ -94,7 +94,7 @@ extension CommitState {
     }
     let decision = OwnershipDecision.decide(
       purchase, customerId: customer.id, appAccountToken: customers[customer]?.appAccountToken,
-      provesBySignedTransaction: job.provesBySignedTransaction,
+      provesBySignedTransaction: job.signedPurchase == purchase.key,
       policy: publisher.ownership,
       givesAccess: ownerHasAccess(purchase, request))
     if case .take(let cause) = decision {

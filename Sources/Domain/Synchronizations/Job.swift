@@ -11,8 +11,9 @@ public struct Job: Sendable, Equatable {
   public let customerId: String
   public let transactionId: String
   public let kind: Kind
-  /// Whether the registration carried the signed transaction, verified: it proves the purchase (`ownership.proof`).
-  public let provesBySignedTransaction: Bool
+  /// The purchase of the signed transaction that the registration carried, verified: it proves this purchase
+  /// (`ownership.proof`).
+  public let signedPurchase: PurchaseKey?
   /// Whether a customer's own token asked for it, and not the publisher's: the audit log names it.
   public let isByCustomer: Bool
   /// The customer's IP address, if the client gave one.
@@ -33,7 +34,7 @@ public struct Job: Sendable, Equatable {
   /// Creates a job.
   public init(
     synchronizationId: String, publisherId: Int64, customerId: String, transactionId: String,
-    kind: Kind = .registration, provesBySignedTransaction: Bool = false, isByCustomer: Bool = false,
+    kind: Kind = .registration, signedPurchase: PurchaseKey? = nil, isByCustomer: Bool = false,
     ipAddress: String? = nil, registeredAt: Int64, traceparent: String? = nil
   ) {
     self.synchronizationId = synchronizationId
@@ -41,7 +42,7 @@ public struct Job: Sendable, Equatable {
     self.customerId = customerId
     self.transactionId = transactionId
     self.kind = kind
-    self.provesBySignedTransaction = provesBySignedTransaction
+    self.signedPurchase = signedPurchase
     self.isByCustomer = isByCustomer
     self.ipAddress = ipAddress
     self.registeredAt = registeredAt
@@ -87,7 +88,13 @@ public struct Job: Sendable, Equatable {
       throw NewerFormat(format: version + 1)
     }
     self.kind = kind
-    provesBySignedTransaction = try members.bool("provesBySignedTransaction") ?? false
+    if let environment = try members.string("signedEnvironment") {
+      signedPurchase = PurchaseKey(
+        publisherId: publisherId, environment: environment,
+        originalTransactionId: try members.requiredString("signedOriginalTransactionId"))
+    } else {
+      signedPurchase = nil
+    }
     isByCustomer = try members.bool("isByCustomer") ?? false
     ipAddress = try members.string("ipAddress")
     registeredAt = try members.requiredInt64("registeredAt")
@@ -120,9 +127,10 @@ public struct Job: Sendable, Equatable {
       writer.member("ipAddress", ipAddress)
       writer.member("isByCustomer", isByCustomer ? true : nil)
       writer.member("kind", kind == .registration ? nil : kind.rawValue)
-      writer.member("provesBySignedTransaction", provesBySignedTransaction ? true : nil)
       writer.member("publisherId", publisherId)
       writer.member("registeredAt", registeredAt)
+      writer.member("signedEnvironment", signedPurchase?.environment)
+      writer.member("signedOriginalTransactionId", signedPurchase?.originalTransactionId)
       writer.member("synchronizationId", synchronizationId)
       writer.member("traceparent", traceparent)
       writer.member("transactionId", transactionId)

@@ -57,9 +57,10 @@ struct Registration {
     guard publisher.isReady else {
       return .problem(.nothingKept("The message broker cannot take jobs now.", isOnlyOne: request.correlationId == nil))
     }
+    var signedPurchase: PurchaseKey?
     if let signed = request.signedTransaction {
       do throws(Problem) {
-        try SignedTransactionProof.check(
+        signedPurchase = try SignedTransactionProof.check(
           signed, of: request.transactionId, publisher: caller.publisher, verifier: verifier)
       } catch {
         return .problem(error)
@@ -68,8 +69,7 @@ struct Registration {
     let job = Job(
       synchronizationId: request.correlationId ?? newSynchronizationId(), publisherId: caller.publisher.id,
       customerId: request.customerId, transactionId: request.transactionId, kind: kind,
-      provesBySignedTransaction: request.signedTransaction != nil, isByCustomer: caller.customerId != nil,
-      ipAddress: request.ipAddress,
+      signedPurchase: signedPurchase, isByCustomer: caller.customerId != nil, ipAddress: request.ipAddress,
       registeredAt: context.now(), traceparent: trace.description)
 
     var mustBeKnown = false

@@ -9,10 +9,11 @@ enum SignedTransactionProof {
   /// - Parameters:
   ///   - transactionId: the registered transaction. A transaction of another purchase proves nothing.
   ///   - publisher: its apps, in their environments, are accepted.
+  /// - Returns: the purchase that it proves.
   /// - Throws: ``Problem``: 400 REQ0001 with the reason.
   static func check(
     _ signed: String, of transactionId: String, publisher: Publisher, verifier: SignedDataVerifier
-  ) throws(Problem) {
+  ) throws(Problem) -> PurchaseKey {
     let apps = AcceptedApps(
       publisher.apps.map { app in
         AcceptedApps.App(
@@ -24,6 +25,11 @@ enum SignedTransactionProof {
       guard payload.transactionId?.exact == transactionId.exact else {
         throw .invalidBody("signedTransaction: is another transaction than transactionId names")
       }
+      guard let environment = payload.environment, let original = payload.originalTransactionId else {
+        throw .invalidBody("signedTransaction: has no environment or no originalTransactionId")
+      }
+      return PurchaseKey(
+        publisherId: publisher.id, environment: environment.rawValue, originalTransactionId: original)
     case .rejected(let rejection):
       throw .invalidBody("signedTransaction: \(rejection)")
     case .tryLater:

@@ -24,14 +24,18 @@ enum EvidenceRow {
   static func rows(
     _ evidence: [(purchase: PurchaseKey, piece: Evidence)], receivedAt: Int64, knownChains: Set<[UInt8]>
   ) -> (pieces: [Piece], chains: [Chain]) {
-    var chains: [[UInt8]: [UInt8]] = [:]
-    var hashes: [[UInt8]: [UInt8]] = [:]
+    // Apple's headers have 4 KB, and nearly all are the same. To compare two costs less than a dictionary's hash.
+    var headers: [Chain] = []
     let pieces = evidence.map { key, piece in
-      let hash = hashes[piece.signedHeader] ?? SHA256.hash(piece.signedHeader)
-      hashes[piece.signedHeader] = hash
-      if !knownChains.contains(hash) { chains[hash] = piece.signedHeader }
-      return Piece(key: key, evidence: piece, headerSHA256: hash, receivedAt: receivedAt)
+      if let known = headers.first(where: { $0.header == piece.signedHeader }) {
+        return Piece(key: key, evidence: piece, headerSHA256: known.sha256, receivedAt: receivedAt)
+      }
+      let new = Chain(sha256: SHA256.hash(piece.signedHeader), header: piece.signedHeader)
+      headers.append(new)
+      return Piece(key: key, evidence: piece, headerSHA256: new.sha256, receivedAt: receivedAt)
     }
+    var chains: [[UInt8]: [UInt8]] = [:]
+    for chain in headers where !knownChains.contains(chain.sha256) { chains[chain.sha256] = chain.header }
     var rows: [Piece] = []
     for piece in pieces.sorted(by: isBefore) where rows.last.map({ isOtherKey($0, piece) }) ?? true {
       rows.append(piece)

@@ -34,7 +34,16 @@ public struct ExactText: Hashable, Sendable {
 
 extension ExactText: Comparable {
   public static func < (one: ExactText, other: ExactText) -> Bool {
-    one.text.utf8.lexicographicallyPrecedes(other.text.utf8)
+    one.text.utf8Span.span.withUnsafeBytes { one in
+      other.text.utf8Span.span.withUnsafeBytes { other in
+        let common = min(one.count, other.count)
+        guard common > 0, let first = one.baseAddress, let second = other.baseAddress else {
+          return one.count < other.count
+        }
+        let order = memcmp(first, second, common)
+        return order == 0 ? one.count < other.count : order < 0
+      }
+    }
   }
 }
 

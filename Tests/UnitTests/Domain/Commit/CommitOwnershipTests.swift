@@ -79,14 +79,17 @@ struct CommitOwnershipTests {
     #expect(commit.state.changes.newPurchases == [key] && done.version == 1)
   }
 
-  @Test(arguments: [true, false]) func `a signed transaction proves a purchase`(proves: Bool) {
+  /// One of another purchase, for example of the same id in the sandbox, proves nothing.
+  @Test(arguments: [TestPurchases.key("1"), TestPurchases.key("2"), TestPurchases.key("1", in: "Sandbox"), nil])
+  func `a signed transaction proves its purchase`(signed: PurchaseKey?) {
+    let proves = signed == key
     var commit = TestCommit(ownership: OwnershipPolicy(proof: .signedTransaction, restore: .transfer))
-    let done = commit.evidence(TestCommit.job(proves: proves), active)
+    let done = commit.evidence(TestCommit.job(proves: signed), active)
     #expect(done.result == (proves ? .purchaseSynchronized : .ownershipNotProven))
     var other = TestCommit(
       [TestPurchases.purchase(active, owner: "you")],
       ownership: OwnershipPolicy(proof: .signedTransaction, restore: .transfer))
-    let moved = other.finalize(TestCommit.job(proves: proves), .known(key))
+    let moved = other.finalize(TestCommit.job(proves: signed), .known(key))
     #expect(moved.result == (proves ? .purchaseSynchronized : .purchaseOwnedByAnotherCustomer))
   }
 

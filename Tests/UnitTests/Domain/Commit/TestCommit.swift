@@ -31,11 +31,11 @@ struct TestCommit {
 
   static func job(
     _ customer: String = "me", _ transaction: String = "1", _ kind: Job.Kind = .registration, id: String = "s1",
-    at registered: Double = 9, proves: Bool = false, isByCustomer: Bool = false
+    at registered: Double = 9, proves: PurchaseKey? = nil, isByCustomer: Bool = false
   ) -> Job {
     Job(
       synchronizationId: id, publisherId: 7, customerId: customer, transactionId: transaction, kind: kind,
-      provesBySignedTransaction: proves, isByCustomer: isByCustomer, registeredAt: TestPurchases.at(registered))
+      signedPurchase: proves, isByCustomer: isByCustomer, registeredAt: TestPurchases.at(registered))
   }
 
   /// Finalizes a job that found evidence of these transactions.
