@@ -28,6 +28,7 @@ public final class Gateway: Role {
   private let redis: RedisClient
   private let ledger: PostgresClient
   private let synchronizations: SynchronizationReader
+  private let holdings: Holdings
   private let verifier: SignedDataVerifier
   private var server: HTTPServer?
   private var clock: Task<Void, Never>?
@@ -44,6 +45,7 @@ public final class Gateway: Role {
     let ledger = try context.makeLedger()
     self.ledger = ledger
     synchronizations = SynchronizationReader(ledger)
+    holdings = Holdings(ledger)
     let store = PurchaseStore(redis, prefix: context.settings.redis.prefix)
     let topology = Topology(context.settings)
     let publisher = AMQPPublisher(
@@ -149,7 +151,8 @@ public final class Gateway: Role {
   }
 
   func purchases(for caller: Caller) -> PurchaseAPI {
-    PurchaseAPI(context: context, ledger: ledger, events: publisher, topology: topology, caller: caller)
+    PurchaseAPI(
+      context: context, ledger: ledger, holdings: holdings, events: publisher, topology: topology, caller: caller)
   }
 
   func register(_ call: Call) async throws(Problem) -> HTTPServerResponse { try await accept(call, .registration) }

@@ -20,7 +20,7 @@ extension PurchaseAPI {
 
   private func readEntitlements(_ call: Call) async throws(Problem) -> EntitlementsAnswer {
     let customer = try customer(call)
-    let found = try await context.asking { try await reader.holdings(of: customer) }
+    let found = try await context.asking { try await holdings.holdings(of: customer) }
     try require(found)
     return EntitlementsAnswer(customer, found, caller.publisher, now: context.now())
   }

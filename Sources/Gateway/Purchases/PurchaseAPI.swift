@@ -14,6 +14,7 @@ import Service
 struct PurchaseAPI {
   let context: RoleContext
   let ledger: PostgresClient
+  let holdings: Holdings
   /// Publishes the events of the gateway's own commits.
   let events: AMQPPublisher
   let topology: Topology

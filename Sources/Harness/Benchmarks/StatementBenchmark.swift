@@ -3,10 +3,11 @@ import Glibc
 
 /// Runs one prepared statement over bare libpq in pipeline mode: the floor of the reads through a gateway.
 ///
-/// Each statement is a transaction of its own, as in the gateway. Nothing looks into the rows.
+/// Each statement is a transaction of its own and asks for one customer; the gateway's asks for all of a turn of its
+/// loop. Nothing looks into the rows.
 struct StatementBenchmark {
   let url: String
-  /// Its parameters are a publisher and a customer.
+  /// Its parameters are arrays of publishers and customers.
   let sql: String
   let connections: Int
   /// The statements under way on all connections together.
@@ -32,8 +33,8 @@ struct StatementBenchmark {
     }
 
     func send(_ customer: String) throws {
-      let sent = customer.withCString { customer in
-        String(Backend.publisher).withCString { publisher in
+      let sent = "{\(customer)}".withCString { customer in
+        "{\(Backend.publisher)}".withCString { publisher in
           PQsendQueryPrepared(raw, "floor", 2, [publisher, customer], nil, nil, 1)
         }
       }

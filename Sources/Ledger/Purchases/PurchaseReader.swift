@@ -24,19 +24,13 @@ public struct PurchaseReader {
     }
   }
 
-  /// Reads the purchases that decide about a customer's entitlements: all but consumables.
-  public func holdings(of customer: CustomerKey) async throws -> CustomerPurchases {
-    try Self.customer(
-      await postgres.run(PostgresQuery(.readHoldings, [.int64(customer.publisherId), .text(customer.id)])))
-  }
-
   /// Reads a page of a customer's purchases, in the order of environment and originalTransactionId.
   ///
   /// - Parameter place: where the page before it ended; `nil` for the first page.
   public func purchases(
     of customer: CustomerKey, after place: Place? = nil, limit: Int
   ) async throws -> CustomerPurchases {
-    try Self.customer(
+    try CustomerPurchases(
       await postgres.run(
         PostgresQuery(
           .readPage,
@@ -69,14 +63,6 @@ public struct PurchaseReader {
       ownerships: try rows[2].filter { $0.text(0)?.exact == keys[found].environment.exact }.map(OwnershipPeriod.init))
   }
 
-  /// Reads the rows of a customer: at least one, whose purchase may be missing.
-  private static func customer(_ rows: PostgresRows) throws -> CustomerPurchases {
-    let purchases = try rows.filter { $0.int64(0) != nil }.map { try PurchaseRow.purchase($0) }
-    let version = rows.first?.int64(PurchaseRow.width)
-    // A customer who owns something is known, also if no entitlement was told yet.
-    return CustomerPurchases(
-      isKnown: version != nil || !purchases.isEmpty, version: version ?? 0, purchases: purchases)
-  }
 }
 
 extension OwnershipPeriod {
@@ -90,14 +76,6 @@ extension OwnershipPeriod {
 }
 
 extension PostgresStatement {
-  fileprivate static let readHoldings = PostgresStatement(
-    "read holdings",
-    """
-    SELECT \(PurchaseRow.columns("p")), c.version FROM (SELECT) one
-      LEFT JOIN customers c ON c.publisher_id = $1 AND c.id = $2
-      LEFT JOIN purchases p ON p.publisher_id = $1 AND p.customer_id = $2 AND p.kind <> 'Consumable'
-    """)
-
   fileprivate static let readPage = PostgresStatement(
     "read page of purchases",
     """

@@ -19,7 +19,7 @@ struct PurchaseReaderTests {
       try await ledger.register("101", for: "ann", in: "Sandbox")
       try await ledger.register("102", for: "ann", product: "coins", kind: .consumable)
       try await ledger.register("103", for: "ben")
-      let reader = PurchaseReader(ledger.postgres)
+      let reader = Holdings(ledger.postgres)
       let found = try await reader.holdings(of: customer("ann"))
       #expect(found.isKnown && found.version == 1)
       #expect(found.purchases.map(\.key).sorted() == [Given.key("100"), Given.key("101", in: "Sandbox")])
@@ -28,6 +28,14 @@ struct PurchaseReaderTests {
       #expect(try await reader.holdings(of: customer("Ann")) == CustomerPurchases(isKnown: false))
       let stranger = CustomerKey(publisherId: 8, id: "ann")
       #expect(try await reader.holdings(of: stranger) == CustomerPurchases(isKnown: false))
+      // One statement asks for all of a turn.
+      let asked = [customer("ben"), stranger, customer("ann"), customer("ben")].map { customer in
+        Task { @LoopActor in try await reader.holdings(of: customer).purchases.map(\.key.originalTransactionId).sorted()
+        }
+      }
+      var answers: [[String]] = []
+      for task in asked { answers.append(try await task.value) }
+      #expect(answers == [["103"], [], ["100", "101"], ["103"]])
     }
   }
 
@@ -36,7 +44,7 @@ struct PurchaseReaderTests {
       try await ledger.postgres.run("INSERT INTO customers (publisher_id, id, is_registered) VALUES (7, 'ann', true)")
       // Nothing was told about an expired purchase, so the customer has no row.
       try await ledger.register("100", for: "ben", endsIn: 0)
-      let reader = PurchaseReader(ledger.postgres)
+      let reader = Holdings(ledger.postgres)
       #expect(try await reader.holdings(of: customer("ann")) == CustomerPurchases(isKnown: true))
       let ben = try await reader.holdings(of: customer("ben"))
       #expect(ben.isKnown && ben.version == 0 && ben.purchases.map(\.key) == [Given.key("100")])

@@ -27,7 +27,7 @@ struct PurchaseReleaseTests {
       #expect(record.purchase.owner == nil && record.purchase.version == 2)
       #expect(record.ownerships.map(\.endedAt) == [Given.now + 5])
       #expect(
-        try await reader.holdings(of: CustomerKey(publisherId: 7, id: "ann"))
+        try await Holdings(ledger.postgres).holdings(of: CustomerKey(publisherId: 7, id: "ann"))
           == CustomerPurchases(isKnown: true, version: 2))
       let stored = try await ledger.postgres.run(Event.read(events.map(\.id)))
       #expect(stored.map { Event($0) } == events)
@@ -62,8 +62,8 @@ struct PurchaseReleaseTests {
       // A repetition that names the first period leaves the next owner alone.
       try await ledger.register("100", for: "ben", as: "later")
       let periods = try await PurchaseReader(ledger.postgres).purchase(7, "100", in: ["Production"])?.ownerships ?? []
-      let first = try #require(periods.map(\.subscriptionId).min())
-      let next = try #require(periods.map(\.subscriptionId).max())
+      let first = try #require(periods.first { $0.endedAt != nil }?.subscriptionId)
+      let next = try #require(periods.first { $0.endedAt == nil }?.subscriptionId)
       for (period, expected) in [(first, 0), (next, 1)] {
         let events = try await release.release(
           Given.key("100"), publisher: Given.publisher(), subscriptionId: period, now: Given.now)

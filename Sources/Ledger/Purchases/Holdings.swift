@@ -1,0 +1,85 @@
+public import Domain
+public import EventLoop
+public import Postgres
+
+/// Reads the purchases that decide about customers' entitlements. One statement asks for all customers of a turn of the
+/// loop: the Sync of a trip costs PostgreSQL as much as the search for one customer.
+@LoopActor
+public final class Holdings {
+  private struct Question {
+    let customer: CustomerKey
+    let waiter: CheckedContinuation<CustomerPurchases, any Error>
+  }
+
+  /// The most customers of one statement.
+  private static let most = 100
+
+  private let postgres: PostgresClient
+  private var questions: [Question] = []
+  private lazy var askLater = EndOfTurn { [weak self] in self?.askAll() }
+
+  /// Creates a reader over a client.
+  public init(_ postgres: PostgresClient) { self.postgres = postgres }
+
+  /// Reads a customer's purchases, all but consumables.
+  ///
+  /// - Throws: `PostgresError`, or ``UnreadableRecord`` for a row that this code cannot read.
+  public func holdings(of customer: CustomerKey) async throws -> CustomerPurchases {
+    try await withCheckedThrowingContinuation { waiter in
+      questions.append(Question(customer: customer, waiter: waiter))
+      askLater.plan()
+    }
+  }
+
+  private func askAll() {
+    let all = questions
+    questions.removeAll()
+    for start in stride(from: 0, to: all.count, by: Self.most) {
+      let some = Array(all[start..<min(start + Self.most, all.count)])
+      Task.immediate { @LoopActor in await ask(some) }
+    }
+  }
+
+  private func ask(_ some: [Question]) async {
+    do {
+      let rows = try await postgres.run(
+        PostgresQuery(
+          .readHoldings, [.int64s(some.map(\.customer.publisherId)), .texts(some.map(\.customer.id))]))
+      var found = some.map { _ in [PostgresRow]() }
+      for row in rows { found[Int(row.int64(PurchaseRow.width + 1) ?? 1) - 1].append(row) }
+      // An unreadable row is the failure of one customer.
+      for (question, rows) in zip(some, found) { question.waiter.resume(with: Result { try CustomerPurchases(rows) }) }
+    } catch {
+      for question in some { question.waiter.resume(throwing: error) }
+    }
+  }
+}
+
+extension CustomerPurchases {
+  /// Reads the rows of a customer: at least one, whose purchase may be missing. The customer's version stands behind
+  /// the purchase.
+  init(_ rows: some Sequence<PostgresRow>) throws {
+    var (version, purchases): (Int64?, [Purchase]) = (nil, [])
+    for row in rows {
+      version = row.int64(PurchaseRow.width)
+      if row.int64(0) != nil { purchases.append(try PurchaseRow.purchase(row)) }
+    }
+    // A customer who owns something is known, also if no entitlement was told yet.
+    self.init(isKnown: version != nil || !purchases.isEmpty, version: version ?? 0, purchases: purchases)
+  }
+}
+
+extension PostgresStatement {
+  /// Each customer is searched for by itself, whatever PostgreSQL believes about the tables' sizes.
+  fileprivate static let readHoldings = PostgresStatement(
+    "read holdings",
+    """
+    SELECT \(PurchaseRow.columns("p")), c.version, n.place
+    FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS n (publisher_id, customer_id, place)
+      LEFT JOIN LATERAL (
+        SELECT version FROM customers WHERE publisher_id = n.publisher_id AND id = n.customer_id OFFSET 0) c ON true
+      LEFT JOIN LATERAL (
+        SELECT * FROM purchases WHERE publisher_id = n.publisher_id AND customer_id = n.customer_id
+          AND kind <> 'Consumable' OFFSET 0) p ON true
+    """)
+}
