@@ -63,7 +63,8 @@ in {shown(system.client_file)}. Ctrl-C stops everything."""
 def watch(system):
     while True:
         for reason in system.processes.deaths():
-            print(f"\n{reason}\n  The others go on. Ctrl-C stops them; then run ops/run again.", flush=True)
+            print(f"\n{reason}\n  The others go on. Ctrl-C stops them; then run ops/run again."
+                  "\n  Or start it alone: ops/servers start .countersign/run NAME.", flush=True)
         time.sleep(0.2)
 
 

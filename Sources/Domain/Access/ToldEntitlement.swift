@@ -31,7 +31,7 @@ public struct ToldEntitlement: Sendable, Equatable {
   }
 
   /// Writes the members of the entitlement as events show them, in the order of their names.
-  func tell(to writer: inout JSONWriter) {
+  public func tell(to writer: inout JSONWriter) {
     writer.member("accessGranted", accessGranted)
     writer.member("billingProblem", billingProblem)
     writer.member("environment", environment)

@@ -45,7 +45,9 @@ struct CustomerAPI {
     try await context.asking { try await copies.noteErased(publisher.id, id) }
     guard let erasure = try await context.asking({ try await ledger.erase(publisher.id, id, now: context.now()) })
     else {
-      throw .noCustomer
+      throw .notFound(
+        "The ledger knows nothing about this customer. What was registered for it until now finalizes without an owner."
+      )
     }
     context.log.info("customer erased", ["publisherId": .int(publisher.id)])
     return jsonResponse(200, ErasureAnswer(erasure))

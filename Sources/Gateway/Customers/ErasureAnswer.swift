@@ -37,7 +37,7 @@ struct ErasureAnswer: Encodable, Equatable {
       kept.append(
         Kept(
           what: "results of synchronizations, without the customer",
-          why: "A repeated Correlation-Id must get the same result. They go after worker.statusRetentionSeconds."))
+          why: "A repeated Correlation-Id gets the same result. They go after worker.statusRetentionSeconds."))
     }
     if erasure.openSynchronizations > 0 {
       kept.append(
@@ -53,7 +53,7 @@ struct ErasureAnswer: Encodable, Equatable {
     }
     kept.append(
       Kept(
-        what: "the SHA-256 of the customer's id, and the time of the erasure",
+        what: "the SHA-256 of the publisher's and the customer's id, and the time of the erasure",
         why: "A registration from before the erasure must not bring the customer back."))
     kept.append(
       Kept(

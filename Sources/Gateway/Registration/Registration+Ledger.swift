@@ -25,10 +25,7 @@ extension Registration {
     do {
       let known = try await synchronizations.synchronizations(job.publisherId, job.synchronizationId)
       if known.isEmpty { return .unknown }
-      let isSame = known.contains {
-        $0.transactionId.exact == job.transactionId.exact && $0.customerId.exact == job.customerId.exact
-          && $0.kind == job.kind
-      }
+      let isSame = known.contains { SynchronizationReader.isSame($0, as: job) }
       return isSame ? .accepted : .inUse
     } catch {
       context.log.warning("the ledger could not be asked for an id", ["cause": .failure(error)])

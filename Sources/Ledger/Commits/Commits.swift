@@ -253,7 +253,7 @@ public final class Commits {
     let reads = queries
     return try await postgres.transaction { [self] transaction in
       var rows = try await transaction.query(reads)
-      if missing > 0 { ids += OwnershipRow.numbers(rows.removeLast()) }
+      if missing > 0 { ids = OwnershipRow.numbers(rows.removeLast()) + ids }
       var found = try reading.read(rows, now: settings.now(), subscriptionIds: ids)
       let done = decide(requests, &found)
       subscriptionIds += found.state.subscriptionIds

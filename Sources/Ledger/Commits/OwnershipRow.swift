@@ -34,9 +34,9 @@ enum OwnershipRow {
     PostgresQuery(nextBlocks, [.int64((count - 1) / blockSize + 1)])
   }
 
-  /// The numbers of ``nextBlocks(for:)``.
+  /// The numbers of ``nextBlocks(for:)``, the smallest one last: a commit takes them from the end.
   static func numbers(_ rows: PostgresRows) -> [Int64] {
-    rows.flatMap { row in row.int64(0).map { Array($0..<($0 + blockSize)) } ?? [] }
+    rows.flatMap { row in row.int64(0).map { Array($0..<($0 + blockSize)) } ?? [] }.sorted(by: >)
   }
 
   /// The sequence counts in hundreds, so that a worker rarely asks.

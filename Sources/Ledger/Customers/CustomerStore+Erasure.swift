@@ -56,19 +56,19 @@ extension CustomerStore {
       PostgresQuery(.forgetAnswers, customer), PostgresQuery(.deleteEvents, customer),
       PostgresQuery(.forgetEvents, customer), PostgresQuery(.forgetAudit, customer + [.text(standIn)]),
     ]).map(\.affected)
-    _ = try await transaction.commit([
-      PostgresQuery(.deleteCustomer, customer),
-      PostgresQuery(.noteErasure, [.int64(publisher), .bytes(ErasedCustomer.sha256(of: key)), .time(now)]),
-      AuditEntry.insert([
-        AuditEntry(publisherId: publisher, actor: .publisher, action: "customer.erased", subject: standIn)
-      ]),
-    ])
+    let isFound = wasKnown || rows.contains { $0 > 0 }
+    let entry = AuditEntry(publisherId: publisher, actor: .publisher, action: "customer.erased", subject: standIn)
+    _ = try await transaction.commit(
+      [
+        PostgresQuery(.deleteCustomer, customer),
+        PostgresQuery(.noteErasure, [.int64(publisher), .bytes(ErasedCustomer.sha256(of: key)), .time(now)]),
+      ] + (isFound ? [AuditEntry.insert([entry])] : []))
     var erasure = Erasure()
     (erasure.purchases, erasure.ownerships) = (rows[0], rows[1])
     (erasure.openSynchronizations, erasure.synchronizations) = (rows[2], rows[3] + rows[4])
     (erasure.answers, erasure.events, erasure.undeliveredEvents) = (rows[5], rows[6], rows[7])
     erasure.auditEntries = rows[8]
-    return wasKnown || rows.contains { $0 > 0 } ? erasure : nil
+    return isFound ? erasure : nil
   }
 }
 

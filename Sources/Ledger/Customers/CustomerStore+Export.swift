@@ -69,7 +69,7 @@ private struct ExportPart: Sendable {
       "customer",
       [
         .init("app_account_token", "appAccountToken", .uuid), .init("created_at", "createdAt", .time),
-        .init("version", "customerVersion", .number), .init("email", "email"), .init("told", "entitlements", .json),
+        .init("version", "customerVersion", .number), .init("email", "email"), .init("told", "entitlements", .told),
         .init("is_registered", "isRegistered", .flag), .init("updated_at", "updatedAt", .time),
       ],
       "FROM customers WHERE publisher_id = $1 AND id = $2"),

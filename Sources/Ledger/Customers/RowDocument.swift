@@ -1,3 +1,4 @@
+import Domain
 import Formats
 import JSON
 import Postgres
@@ -11,6 +12,8 @@ struct RowDocument: Sendable {
     case text, number, flag, time, uuid
     /// The column holds JSON, as bytes.
     case json
+    /// The column holds told entitlements. The document shows them as events do.
+    case told
   }
 
   /// A column and its member.
@@ -56,6 +59,9 @@ struct RowDocument: Sendable {
       case .time: writer.member(column.member, row.time(place).map(rfc3339(milliseconds:)))
       case .uuid: writer.member(column.member, row.uuid(place))
       case .json: writer.member(column.member, json: row.bytes(place))
+      case .told:
+        let told = row.bytes(place).flatMap { try? ToldEntitlement.list(from: $0) } ?? []
+        writer.member(column.member, array: told.map { entitlement in JSONWriter.object { entitlement.tell(to: &$0) } })
       }
     }
   }

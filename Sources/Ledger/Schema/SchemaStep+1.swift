@@ -123,6 +123,7 @@ extension SchemaStep {
         cause text COLLATE "C" NOT NULL           -- registration, transfer, restore
       );
       CREATE INDEX ownerships_purchase ON ownerships (publisher_id, environment, original_transaction_id, began_at);
+      CREATE INDEX ownerships_customer ON ownerships (publisher_id, customer_id);
       CREATE SEQUENCE subscription_ids INCREMENT BY 100;
 
       -- Finalized synchronizations, and those that wait for more than 30 s.
@@ -143,6 +144,8 @@ extension SchemaStep {
         PRIMARY KEY (publisher_id, id, transaction_id, customer_id)
       );
       CREATE INDEX synchronizations_due ON synchronizations (due_at) WHERE status <> 'finalized';
+      -- The indexes by customer are for erasures and exports.
+      CREATE INDEX synchronizations_customer ON synchronizations (publisher_id, customer_id);
       CREATE INDEX synchronizations_age ON synchronizations USING brin (finalized_at);
 
       -- Events as they are published. The outbox names those that the broker has not confirmed.
@@ -156,6 +159,7 @@ extension SchemaStep {
         time timestamptz NOT NULL,
         body bytea NOT NULL
       );
+      CREATE INDEX events_customer ON events (publisher_id, customer_id) WHERE customer_id IS NOT NULL;
       CREATE INDEX events_age ON events USING brin (time);
       CREATE TABLE outbox (event_id text COLLATE "C" PRIMARY KEY, created_at timestamptz NOT NULL DEFAULT now());
 
@@ -237,6 +241,7 @@ extension SchemaStep {
         detail bytea NOT NULL                         -- JSON without personal data
       );
       CREATE INDEX audit_page ON audit (publisher_id, id DESC);
+      CREATE INDEX audit_customer ON audit (publisher_id, subject) WHERE action LIKE 'customer.%';
 
       -- What the present offers and rules of a publisher were when entitlements were last told (re-evaluation).
       CREATE TABLE publisher_rules (

@@ -1,5 +1,6 @@
 public import Domain
 public import EventLoop
+import Formats
 public import Postgres
 
 /// Reads synchronizations of the ledger: the finalized ones, and those that wait for long.
@@ -22,6 +23,13 @@ public struct SynchronizationReader {
     let rows = try await postgres.run(PostgresQuery(.readSynchronizations, [.int64(publisher), .text(id)]))
     let all = try rows.map { try KeptSynchronization($0).synchronization }
     return all.filter { $0.status == .finalized } + all.filter { $0.status != .finalized }
+  }
+
+  /// Whether a synchronization is that of a job, also after the erasure of its customer.
+  public static func isSame(_ synchronization: Synchronization, as job: Job) -> Bool {
+    let customer = CustomerKey(publisherId: job.publisherId, id: job.customerId)
+    return synchronization.transactionId.exact == job.transactionId.exact && synchronization.kind == job.kind
+      && [customer.id.exact, ErasedCustomer.standIn(for: customer).exact].contains(synchronization.customerId.exact)
   }
 }
 

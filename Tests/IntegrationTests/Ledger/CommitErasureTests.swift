@@ -84,6 +84,34 @@ struct CommitErasureTests {
     }
   }
 
+  @Test func `an erasure and an export read no table whole`() async throws {
+    try await CommitLab.with(isChecked: false) { lab in
+      for (number, customer) in ["me", "you", "he"].enumerated() {
+        _ = try await lab.workers[0].finalize(
+          CommitLab.request("s\(number)", customer, "\(number)", of: "\(number)"))
+      }
+      for client in lab.clients { await client.stop() }
+      var session = lab.endpoint
+      session.sessionSettings = [("enable_seqscan", "off")]
+      try await LedgerDatabase.client(session) { (client) async throws in
+        let document = try await CustomerStore(client).export(7, "me", now: CommitLab.now)
+        let erasure = try await CustomerStore(client).erase(7, "me", now: CommitLab.now)
+        #expect(document != nil && erasure?.purchases == 1)
+      }
+      // A session tells its numbers when it ends.
+      try await LedgerDatabase.client(lab.endpoint) { (reader) async throws in
+        try await eventually("the numbers are told") {
+          try await reader.run("SELECT n_tup_del FROM pg_stat_user_tables WHERE relname = 'customers'")[0].int64(0) == 1
+        }
+        let scanned = try await reader.run(
+          "SELECT relname::text FROM pg_stat_user_tables WHERE seq_tup_read > 0 AND relname <> 'schema_steps' ORDER BY 1"
+        )
+        let names = scanned.map { $0.text(0) ?? "" }
+        #expect(names == [])
+      }
+    }
+  }
+
   @Test func `a synchronization stays as long as its event`() async throws {
     try await CommitLab.with { lab in
       _ = try await lab.workers[0].finalize(CommitLab.request("s1", "me", "1", of: "1"))

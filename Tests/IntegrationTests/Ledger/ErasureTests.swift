@@ -32,7 +32,10 @@ struct ErasureTests {
       _ = try await store.put(1, Customer(id: other, email: "other@example.com"))
       _ = try await store.put(2, Customer(id: id, email: "jo@example.com"))
       try await ledger.execute(
-        "UPDATE customers SET version = 3, told = '[{\"offerId\":\"S1\"}]' WHERE publisher_id = 1 AND id = '\(id)'")
+        """
+        UPDATE customers SET version = 3, told = '[{"accessGranted":true,"billingProblem":false,
+          "environment":"Production","expiresAt":\(now),"offerId":"S1"}]' WHERE publisher_id = 1 AND id = '\(id)'
+        """)
       for (publisher, customer, number) in [(1, id, 100), (1, id, 101), (1, other, 102), (2, id, 100)] {
         try await insert(ledger, publisher, customer, number)
       }
@@ -255,6 +258,8 @@ struct ErasureTests {
       #expect(value(document, "customer", "appAccountToken") == .string("0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9"))
       #expect(value(document, "customer", "customerVersion") == .integer(3))
       #expect(value(document, "customer", "entitlements", 0, "offerId") == .string("S1"))
+      let expiresAt = value(document, "customer", "entitlements", 0, "expiresAt")
+      #expect(expiresAt == .string(rfc3339(milliseconds: now)))
       #expect(count(document, "purchases") == 2)
       for (place, number) in ["100", "101"].enumerated() {
         #expect(value(document, "purchases", place, "originalTransactionId") == .string(number))
