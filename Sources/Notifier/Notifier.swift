@@ -137,6 +137,28 @@ public final class Notifier: Role {
     return await publish(delivery.message(queue: queue), log)
   }
 
+  /// Publishes a delivery apart for each of some endpoints, for at once.
+  ///
+  /// - Returns: whether the broker has all of them.
+  func spread(_ delivery: Delivery, to endpoints: [String], _ log: Log) async -> Bool {
+    for start in stride(from: 0, to: endpoints.count, by: 100) {
+      let copies = endpoints[start..<min(start + 100, endpoints.count)].map { endpoint in
+        var copy = delivery
+        copy.endpointId = endpoint
+        copy.due = nil
+        copy.isPlanned = false
+        copy.parks = 0
+        copy.misses = 0
+        return copy.message(queue: topology.deliveries)
+      }
+      let publishing = copies.map { copy in Task { @LoopActor in await publish(copy, log) } }
+      var isSpread = true
+      for task in publishing where await !task.value { isSpread = false }
+      guard isSpread else { return false }
+    }
+    return true
+  }
+
   /// Puts a message into the queue of the dead, where it waits for a person, and counts it.
   ///
   /// - Parameter message: a message to the queue of the dead; its header for the reason says what happened.

@@ -3,7 +3,8 @@ import Formats
 import Postgres
 
 extension DeliveryBatch {
-  /// The queries of the commit. Only the last one returns rows: since when the failing endpoints have failed.
+  /// The queries of the commit. If there are looks, the first one returns the rows that it wrote: event and endpoint.
+  /// If endpoints fail, the last one returns since when.
   var queries: [PostgresQuery] {
     var queries: [PostgresQuery] = []
     func add(_ statement: PostgresStatement, _ isNeeded: Bool, _ parameters: @autoclosure () -> [PostgresParameter]) {
@@ -11,8 +12,7 @@ extension DeliveryBatch {
     }
     // A notifier that got the same event and looked first has split it already. So only the one that takes the row of
     // the whole event writes the rows of its deliveries.
-    add(.deleteSeen, !seen.isEmpty && opened.isEmpty, [.texts(seen)])
-    add(.splitSeen, !opened.isEmpty, [.texts(seen)] + Self.columns(opened))
+    add(.splitSeen, !seen.isEmpty, Self.columns(seen) + Self.columns(opened))
     add(.advance, !advanced.isEmpty, Self.keys(advanced.map(\.0)) + Self.times(advanced.map(\.1)))
     add(
       .postpone, !postponed.isEmpty, Self.keys(postponed.map(\.0)) + [.times(postponed.map(\.1))])
@@ -43,6 +43,14 @@ extension DeliveryBatch {
     [.int32s(next.map { Int32(clamping: $0.attempt) }), .times(next.map(\.dueAt))]
   }
 
+  private static func columns(_ seen: [Seen]) -> [PostgresParameter] {
+    let known = seen.flatMap { look in look.endpoints.sorted().map { (event: look.event, endpoint: $0) } }
+    return [
+      .texts(seen.map(\.event.text)), .int64s(seen.map(\.publisher)), .texts(seen.map { printable($0.topic) }),
+      .int64s(seen.map(\.revision)), .texts(known.map(\.event.text)), .texts(known.map(\.endpoint.text)),
+    ]
+  }
+
   private static func columns(_ rows: [(Key, Next)]) -> [PostgresParameter] {
     [
       .texts(rows.map(\.0.event.text)), .texts(rows.map(\.0.endpoint.text)), .int64s(rows.map(\.1.publisher)),
@@ -70,20 +78,35 @@ extension DeliveryBatch {
 }
 
 extension PostgresStatement {
-  fileprivate static let deleteSeen = PostgresStatement(
-    "delete seen", "DELETE FROM deliveries WHERE event_id = ANY($1::text[]) AND endpoint_id = '' AND round = ''")
-
+  /// Turns the row of a whole event into rows of its deliveries.
+  ///
+  /// An endpoint may have come after the notifier read the list. Then the revision is another one, and the statement
+  /// adds the endpoints of the ledger that the notifier did not know. While the revision holds, it does not read them:
+  /// a publisher may have a thousand.
   fileprivate static let splitSeen = PostgresStatement(
     "split seen",
     """
     WITH seen AS (
-      DELETE FROM deliveries WHERE event_id = ANY($1::text[]) AND endpoint_id = '' AND round = '' RETURNING event_id)
+      DELETE FROM deliveries WHERE event_id = ANY($1::text[]) AND endpoint_id = '' AND round = '' RETURNING event_id),
+    outdated AS (
+      SELECT event, publisher, topic
+      FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[]) AS look (event, publisher, topic, revision)
+      WHERE event IN (SELECT event_id FROM seen)
+        AND coalesce((SELECT now.revision FROM webhook_revisions AS now WHERE now.publisher_id = publisher), 0)
+          IS DISTINCT FROM look.revision)
     INSERT INTO deliveries (event_id, endpoint_id, round, publisher_id, attempt, due_at)
     SELECT event, endpoint, '', publisher, attempt, coalesce(due, now())
-    FROM unnest($2::text[], $3::text[], $4::bigint[], $5::integer[], $6::timestamptz[])
+    FROM unnest($7::text[], $8::text[], $9::bigint[], $10::integer[], $11::timestamptz[])
       AS next (event, endpoint, publisher, attempt, due)
     WHERE event IN (SELECT event_id FROM seen)
+    UNION ALL
+    SELECT event, missed.id, '', publisher, 1, now()
+    FROM outdated JOIN webhook_endpoints AS missed ON missed.publisher_id = publisher AND topic = ANY(missed.topics)
+    WHERE NOT EXISTS (
+      SELECT 1 FROM unnest($5::text[], $6::text[]) AS known (event, endpoint)
+      WHERE known.event = outdated.event AND known.endpoint = missed.id)
     ON CONFLICT (event_id, endpoint_id, round) DO NOTHING
+    RETURNING event_id, endpoint_id
     """)
 
   /// A delivery that was delivered meanwhile, or is further on, stays as it is.

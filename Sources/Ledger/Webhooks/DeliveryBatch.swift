@@ -32,8 +32,19 @@ struct DeliveryBatch {
     var dueAt: Int64?
   }
 
+  /// A look at an event's endpoints, of one notifier or of several.
+  struct Seen: Equatable {
+    let event: ExactText
+    let publisher: Int64
+    let topic: String
+    /// The newest revision that one of them knew; `nil` if none is known.
+    var revision: Int64?
+    /// The endpoints that one of them knew.
+    var endpoints: Set<ExactText>
+  }
+
   /// The events whose endpoints are known now.
-  let seen: [String]
+  let seen: [Seen]
   /// The deliveries of those events that have not ended.
   let opened: [(Key, Next)]
   /// The deliveries whose attempt failed, and the next attempt of each.
@@ -64,7 +75,7 @@ struct DeliveryBatch {
       case .seen: break
       case .dropped: ended.insert(key)
       case .postponed(let time):
-        if change.endpoints == nil { postponed[key] = max(postponed[key] ?? .min, time) }
+        if change.look == nil { postponed[key] = max(postponed[key] ?? .min, time) }
         next[key] = Next(publisher: change.publisherId, attempt: 1, dueAt: time)
       case .attempted(let attempt, let isConfigured):
         log.append((change, attempt))
@@ -88,14 +99,22 @@ struct DeliveryBatch {
       }
     }
     var opened: [Key: Next] = [:]
+    var seen: [ExactText: Seen] = [:]
     for change in changes {
-      for endpoint in change.endpoints ?? [] {
+      guard let look = change.look else { continue }
+      let event = change.eventId.exact
+      var known =
+        seen[event] ?? Seen(event: event, publisher: change.publisherId, topic: change.topic, endpoints: [])
+      known.revision = [known.revision, look.revision].compactMap { $0 }.max()
+      known.endpoints.formUnion(look.endpoints.map(\.exact))
+      seen[event] = known
+      for endpoint in look.endpoints {
         let key = Key(event: change.eventId.exact, endpoint: endpoint.exact, round: "")
         guard !delivered.contains(key), !ended.contains(key) else { continue }
         opened[key] = next[key] ?? Next(publisher: change.publisherId, attempt: 1)
       }
     }
-    seen = Set(changes.filter { $0.endpoints != nil }.map(\.eventId.exact)).sorted().map(\.text)
+    self.seen = seen.values.sorted { $0.event < $1.event }
     self.opened = opened.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     self.advanced = advanced.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     self.postponed = postponed.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
@@ -107,5 +126,17 @@ struct DeliveryBatch {
       state.value.since.map { (state.key, since: $0, isConfigured: state.value.isConfigured) }
     }
     self.log = log
+  }
+
+  /// The endpoints that the looks missed, by event.
+  ///
+  /// - Parameter written: the events and endpoints of the rows that the commit has written for the looks.
+  func missed(_ written: [(event: ExactText, endpoint: ExactText)]) -> [ExactText: [String]] {
+    let known = Dictionary(uniqueKeysWithValues: seen.map { ($0.event, $0.endpoints) })
+    var missed: [ExactText: [String]] = [:]
+    for row in written where known[row.event]?.contains(row.endpoint) == false {
+      missed[row.event, default: []].append(row.endpoint.text)
+    }
+    return missed
   }
 }

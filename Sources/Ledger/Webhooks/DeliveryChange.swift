@@ -23,17 +23,19 @@ public struct DeliveryChange: Sendable, Equatable {
   public let publisherId: Int64
   /// Empty for an event of which nobody knows the endpoints yet.
   public let endpointId: String
-  /// All endpoints that get the event, if the message went to all of them; `nil` if it went to one.
-  public let endpoints: [String]?
+  public let topic: String
+  /// The endpoints that get the event, if the message went to all of them; `nil` if it went to one.
+  public let look: EndpointLook?
   public let kind: Kind
 
   /// Creates a change.
-  public init(_ delivery: Delivery, at endpoint: String = "", endpoints: [String]? = nil, _ kind: Kind) {
+  public init(_ delivery: Delivery, at endpoint: String = "", look: EndpointLook? = nil, _ kind: Kind) {
     eventId = delivery.eventId
     round = delivery.round
     publisherId = delivery.publisherId
     endpointId = endpoint
-    self.endpoints = endpoints
+    topic = delivery.topic
+    self.look = look
     self.kind = kind
   }
 }

@@ -9,7 +9,15 @@ public import Postgres
 /// ledger has them, so a caller that acknowledges its message after ``record(_:)`` loses nothing.
 @LoopActor
 public final class DeliveryRecorder {
-  private typealias Waiter = CheckedContinuation<Int64?, any Error>
+  private typealias Waiter = CheckedContinuation<Recorded, any Error>
+
+  /// The ledger's answer to a change.
+  public struct Recorded: Sendable, Equatable {
+    /// Since when every attempt at the endpoint has failed; `nil` when the last one succeeded.
+    public var failingSince: Int64?
+    /// The endpoints that the look at the event missed. Each has a row of its delivery now, and needs a message.
+    public var missed: [String] = []
+  }
 
   private struct Entry {
     let number: Int
@@ -51,10 +59,11 @@ public final class DeliveryRecorder {
 
   /// Returns when the ledger has the change.
   ///
-  /// - Returns: since when every attempt at the endpoint has failed; `nil` when the last one succeeded.
+  /// If several changes note a look at one event, the answer to one of them has the missed endpoints.
+  ///
   /// - Throws: `CancellationError` if the task is cancelled before the change is sent, and `PostgresError` if the
   ///   ledger refuses it.
-  public func record(_ change: DeliveryChange) async throws -> Int64? {
+  public func record(_ change: DeliveryChange) async throws -> Recorded {
     next += 1
     let number = next
     return try await withTaskCancellationHandler {
@@ -120,11 +129,17 @@ public final class DeliveryRecorder {
           failing[.init(publisher: row.int64(0) ?? 0, id: (row.text(1) ?? "").exact)] = row.time(2)
         }
       }
+      var missed: [ExactText: [String]] = [:]
+      if !batch.seen.isEmpty, let written = rows.first {
+        missed = batch.missed(written.map { (($0.text(0) ?? "").exact, ($0.text(1) ?? "").exact) })
+      }
       ended(some)
       for entry in some {
         let endpoint = DeliveryBatch.Endpoint(
           publisher: entry.change.publisherId, id: entry.change.endpointId.exact)
-        entry.waiter?.resume(returning: failing[endpoint])
+        var recorded = Recorded(failingSince: failing[endpoint])
+        if entry.change.look != nil { recorded.missed = missed.removeValue(forKey: entry.change.eventId.exact) ?? [] }
+        entry.waiter?.resume(returning: recorded)
       }
     } catch {
       let left = some.filter { !cancelled.contains($0.number) }

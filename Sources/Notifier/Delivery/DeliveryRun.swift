@@ -66,7 +66,7 @@ final class DeliveryRun {
   /// - Returns: whether the notifier may acknowledge the message.
   private func deliver(_ delivery: Delivery) async -> Bool {
     guard let publisher = context.publishers[delivery.publisherId] else { return await retryUnknown(delivery) }
-    let found: [EndpointDirectory.Entry]
+    let found: EndpointDirectory.Found
     do {
       if let id = delivery.endpointId {
         guard let endpoint = try await notifier.directory.endpoint(id, of: publisher) else {
@@ -96,15 +96,14 @@ final class DeliveryRun {
   /// Delivers to several endpoints at the same time, so that a slow one does not hold up the others.
   ///
   /// - Returns: whether this message owes nothing to any of them any more.
-  private func deliver(_ delivery: Delivery, to endpoints: [EndpointDirectory.Entry]) async -> Bool {
-    let ids = endpoints.map(\.endpoint.id)
-    if endpoints.isEmpty { return await record(DeliveryChange(delivery, endpoints: [], .seen)) }
-    if endpoints.count == 1 { return await EndpointRun(notifier, delivery, endpoints[0], among: ids).run() }
-    guard endpoints.count <= Self.mostAtOnce else { return await spread(delivery, to: endpoints) }
+  private func deliver(_ delivery: Delivery, to found: EndpointDirectory.Found) async -> Bool {
+    let (endpoints, look) = (found.entries, found.look)
+    if endpoints.count == 1 { return await EndpointRun(notifier, delivery, endpoints[0], among: look).run() }
+    guard 1...Self.mostAtOnce ~= endpoints.count else { return await spread(delivery, look) }
     // These are tasks and not a task group: the children of a group would start on another thread. This run awaits them
     // at once and cancels them with itself.
     let attempts = endpoints.map { endpoint in
-      Task { @LoopActor in await EndpointRun(notifier, delivery, endpoint, among: ids).run() }
+      Task { @LoopActor in await EndpointRun(notifier, delivery, endpoint, among: look).run() }
     }
     return await withTaskCancellationHandler {
       var isSettled = true
@@ -116,24 +115,9 @@ final class DeliveryRun {
   }
 
   /// Makes a message for each endpoint. So the prefetch limits the memory, however many endpoints there are.
-  private func spread(_ delivery: Delivery, to endpoints: [EndpointDirectory.Entry]) async -> Bool {
-    let ids = endpoints.map(\.endpoint.id)
-    guard await record(DeliveryChange(delivery, endpoints: ids, .seen)) else { return false }
-    for start in stride(from: 0, to: endpoints.count, by: 100) {
-      let copies = endpoints[start..<min(start + 100, endpoints.count)].map { entry in
-        var copy = delivery
-        copy.endpointId = entry.endpoint.id
-        copy.due = nil
-        copy.parks = 0
-        copy.misses = 0
-        return copy.message(queue: notifier.topology.deliveries)
-      }
-      let publishing = copies.map { copy in Task { @LoopActor in await notifier.publish(copy, context.log) } }
-      var isSpread = true
-      for task in publishing where await !task.value { isSpread = false }
-      guard isSpread else { return false }
-    }
-    return true
+  private func spread(_ delivery: Delivery, _ look: EndpointLook) async -> Bool {
+    guard let recorded = await record(DeliveryChange(delivery, look: look, .seen)) else { return false }
+    return await notifier.spread(delivery, to: look.endpoints + recorded.missed, context.log)
   }
 
   /// Acknowledges the message when everything that follows from it is recorded. Otherwise gives it back to the queue.
@@ -155,7 +139,7 @@ final class DeliveryRun {
     guard delivery.misses < schedule.count else {
       let message = delivery.message(queue: notifier.topology.deadDeliveries, reason: cause)
       guard await notifier.bury(message, .publisherUnknown, log) else { return false }
-      return await record(DeliveryChange(delivery, at: delivery.endpointId ?? "", .dropped))
+      return await record(DeliveryChange(delivery, at: delivery.endpointId ?? "", .dropped)) != nil
     }
     let delay = schedule[delivery.misses]
     notifier.metrics.putOff.count(PutOffCause.publisher.rawValue)
@@ -173,7 +157,7 @@ final class DeliveryRun {
     let message = delivery.message(
       queue: notifier.topology.deadDeliveries, reason: "endpoint \(endpoint) is not there")
     guard await notifier.bury(message, .endpointGone, log) else { return false }
-    return await record(DeliveryChange(delivery, at: endpoint, .dropped))
+    return await record(DeliveryChange(delivery, at: endpoint, .dropped)) != nil
   }
 
   /// Notes when the delivery is due, so that no sweep takes it for lost before.
@@ -182,15 +166,14 @@ final class DeliveryRun {
     notifier.recorder.note(DeliveryChange(delivery, at: delivery.endpointId ?? "", .postponed(until: due)))
   }
 
-  /// - Returns: whether the ledger has the change.
-  private func record(_ change: DeliveryChange) async -> Bool {
+  /// - Returns: `nil` if the ledger refused the change, or the notifier stops: then the message must not go.
+  private func record(_ change: DeliveryChange) async -> DeliveryRecorder.Recorded? {
     do {
-      _ = try await notifier.recorder.record(change)
-      return true
+      return try await notifier.recorder.record(change)
     } catch {
       context.log.error(
         "the ledger did not take a record", ["eventId": .string(change.eventId), "cause": .failure(error)])
-      return false
+      return nil
     }
   }
 }

@@ -21,14 +21,14 @@ final class EndpointRun {
   let endpoint: WebhookEndpoint
   /// Whether the endpoint was disabled at the last reading.
   let wasDisabled: Bool
-  /// The ids of all endpoints that get the event, if the message is for all of them; `nil` if it is for one.
-  let all: [String]?
+  /// The endpoints that get the event, if the message is for all of them; `nil` if it is for one.
+  let look: EndpointLook?
   let log: Log
 
   var context: RoleContext { notifier.context }
 
-  init(_ notifier: Notifier, _ delivery: Delivery, _ entry: EndpointDirectory.Entry, among all: [String]? = nil) {
-    self.all = all
+  init(_ notifier: Notifier, _ delivery: Delivery, _ entry: EndpointDirectory.Entry, among look: EndpointLook? = nil) {
+    self.look = look
     let endpoint = entry.endpoint
     self.notifier = notifier
     self.delivery = delivery
@@ -92,6 +92,8 @@ final class EndpointRun {
       return await follow(outcome, nextAt, reason: "attempt \(delivery.attempt) was the last")
     case .disabled: return await skip()
     case .gone:
+      // An event that nobody has looked at yet was not promised to an endpoint that is no longer there.
+      guard look == nil else { return await record(.dropped) != nil }
       guard await bury(.endpointGone, "endpoint \(endpoint.id) was deleted") else { return false }
       return await record(.dropped) != nil
     }
@@ -186,25 +188,20 @@ final class EndpointRun {
     return await record(skipped) != nil ? await follow(.skipped, nil, reason: "") : false
   }
 
-  private struct Health {
-    /// Since when every attempt at the endpoint has failed; `nil` when the last one succeeded.
-    let failingSince: Int64?
-  }
-
-  private func record(_ attempt: DeliveryAttempt) async -> Health? {
+  private func record(_ attempt: DeliveryAttempt) async -> DeliveryRecorder.Recorded? {
     let name = UnrecordedAttempt(delivery, at: endpoint.id)
     notifier.unrecorded.insert(name)
     defer { notifier.unrecorded.remove(name) }
     return await record(.attempted(attempt, isConfigured: endpoint.source == .configuration))
   }
 
-  /// Waits until the ledger has a change.
+  /// Waits until the ledger has a change, and the broker a message for each endpoint that the look missed.
   ///
   /// - Returns: `nil` if the ledger refused it, or the notifier stops: then the message must not go.
-  private func record(_ kind: DeliveryChange.Kind) async -> Health? {
+  private func record(_ kind: DeliveryChange.Kind) async -> DeliveryRecorder.Recorded? {
     do {
-      let change = DeliveryChange(delivery, at: endpoint.id, endpoints: all, kind)
-      return Health(failingSince: try await notifier.recorder.record(change))
+      let recorded = try await notifier.recorder.record(DeliveryChange(delivery, at: endpoint.id, look: look, kind))
+      return await notifier.spread(delivery, to: recorded.missed, log) ? recorded : nil
     } catch {
       log.error("the ledger did not take a record", ["cause": .failure(error)])
       return nil
@@ -279,7 +276,7 @@ final class EndpointRun {
     later.parks += isPlanned ? 0 : 1
     log.debug("delivery put off", ["cause": .string(cause.rawValue), "delaySeconds": .double(time.inSeconds)])
     let postponed = DeliveryChange.Kind.postponed(until: later.due ?? now)
-    if all == nil {
+    if look == nil {
       notifier.recorder.note(DeliveryChange(delivery, at: endpoint.id, postponed))
     } else {
       // From now on the event waits for each endpoint apart.

@@ -7,8 +7,9 @@ import Ledger
 /// The endpoints of each publisher: those in its file, and those of the API. The directory asks the ledger for them at
 /// most once a second.
 ///
-/// An endpoint may be deleted or disabled in between. The question before an attempt notices that. While the ledger
-/// is away, the directory keeps its last answer about the endpoints of the API and about disabled endpoints.
+/// An endpoint may be deleted or disabled in between. The question before an attempt notices that. An endpoint may be
+/// created in between. The commit that notes the look notices that, by the revision. While the ledger is away, the
+/// directory keeps its last answer about the endpoints of the API and about disabled endpoints.
 @LoopActor
 final class EndpointDirectory {
   /// The maximum age of an answer.
@@ -36,11 +37,22 @@ final class EndpointDirectory {
 
   init(_ read: @escaping Read) { readStore = read }
 
+  /// The endpoints that get the events of a topic.
+  struct Found {
+    let entries: [Entry]
+    /// The revision of the endpoints of the API at that time.
+    let revision: Int64?
+
+    /// What the ledger needs to know about this look.
+    var look: EndpointLook { EndpointLook(entries.map(\.endpoint.id), revision: revision) }
+  }
+
   /// Returns the endpoints of a publisher that get the events of a topic.
   ///
   /// - Throws: `PostgresError` if the ledger is away and never answered for this publisher.
-  func endpoints(of publisher: Publisher, topic: String) async throws -> [Entry] {
-    try await index(of: publisher).endpoints(topic: topic)
+  func endpoints(of publisher: Publisher, topic: String) async throws -> Found {
+    let index = try await index(of: publisher)
+    return Found(entries: index.endpoints(topic: topic), revision: index.revision)
   }
 
   /// Returns one endpoint, even one that was created a moment ago; `nil` if there is no such endpoint.

@@ -21,12 +21,15 @@ struct EndpointIndex {
 
   /// The endpoints of the publisher's file in this index.
   let configured: [Publisher.WebhookEndpoint]
+  /// The revision of the endpoints of the API; `nil` if it is not known.
+  let revision: Int64?
   private var byId: [ExactText: Entry] = [:]
   private var byTopic: [ExactText: [Entry]] = [:]
 
   /// - Parameter snapshot: the endpoints of the API, and the disabled ones of both kinds; `nil` if neither is known.
   init(_ configured: [Publisher.WebhookEndpoint], _ snapshot: WebhookEndpointStore.Snapshot?) {
     self.configured = configured
+    revision = snapshot.flatMap { Int64($0.version) }
     let disabled = snapshot?.disabled ?? []
     for endpoint in configured.map({ WebhookEndpoint($0) }) + (snapshot?.endpoints ?? []) {
       // If both have the same id, the endpoint of the file wins.

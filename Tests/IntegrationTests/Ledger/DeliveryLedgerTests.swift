@@ -48,8 +48,10 @@ struct DeliveryLedgerTests {
         eventId: delivery.eventId, endpointId: endpoint, topic: delivery.topic, version: delivery.version,
         number: delivery.attempt, time: time ?? unixMilliseconds(), durationMilliseconds: 12,
         error: outcome == .delivered ? nil : "status 500", answer: "Zoë\0", outcome: outcome, nextAt: nextAt)
-      return try await recorder.record(
-        DeliveryChange(delivery, at: endpoint, endpoints: all, .attempted(attempt, isConfigured: true)))
+      let look = all.map { EndpointLook($0, revision: 0) }
+      let recorded = try await recorder.record(
+        DeliveryChange(delivery, at: endpoint, look: look, .attempted(attempt, isConfigured: true)))
+      return recorded.failingSince
     }
 
     func state(_ delivery: Delivery, at endpoint: String = "main") async throws -> DeliveryState {
@@ -63,7 +65,7 @@ struct DeliveryLedgerTests {
     }
   }
 
-  private func with(_ body: @LoopActor (Bench) async throws -> Void) async throws {
+  static func with(_ body: @LoopActor (Bench) async throws -> Void) async throws {
     try await LedgerDatabase.migrated { (ledger) async throws in
       let bench = Bench(ledger)
       _ = try await bench.deliveries.keepLog(for: .seconds(86_400))
@@ -71,14 +73,14 @@ struct DeliveryLedgerTests {
     }
   }
 
-  private nonisolated static func event(_ id: String, publisher: Int64 = 1) -> Event {
+  nonisolated static func event(_ id: String, publisher: Int64 = 1) -> Event {
     let body = #"{"broadcasterId":\#(publisher),"topic":"t","data":{"name":"Zoë \"\u00e9\n"}}"#
     return Event(
       id: id, publisherId: publisher, topic: "t", version: 7, traceparent: "trace", time: 1_700_000_000_123,
       body: Array(body.utf8))
   }
 
-  private nonisolated static func endpoint(
+  nonisolated static func endpoint(
     _ id: String = "main", source: WebhookEndpoint.Source = .configuration
   ) -> WebhookEndpoint {
     WebhookEndpoint(id: id, url: "https://example.com", topics: ["t"], secrets: [], source: source)
@@ -92,7 +94,7 @@ struct DeliveryLedgerTests {
   }
 
   @Test func `the first attempt splits an event into the deliveries that its endpoints still miss`() async throws {
-    try await with { (bench) async throws in
+    try await Self.with { (bench) async throws in
       let delivery = try await bench.event()
       #expect(try await bench.rows() == ["evt_1///1"])
       #expect(try await bench.state(delivery) == .open)
@@ -111,9 +113,9 @@ struct DeliveryLedgerTests {
   }
 
   @Test func `an event without endpoints leaves nothing`() async throws {
-    try await with { (bench) async throws in
+    try await Self.with { (bench) async throws in
       let delivery = try await bench.event()
-      _ = try await bench.recorder.record(DeliveryChange(delivery, endpoints: [], .seen))
+      _ = try await bench.recorder.record(DeliveryChange(delivery, look: EndpointLook([], revision: 0), .seen))
       #expect(try await bench.rows().isEmpty)
       #expect(try await bench.state(delivery) == .superseded)
       // What the ledger does not know is delivered: an older state of it may have been restored.
@@ -122,7 +124,7 @@ struct DeliveryLedgerTests {
   }
 
   @Test func `two notifiers that finish the same delivery leave one state, and two lines in the log`() async throws {
-    try await with { (bench) async throws in
+    try await Self.with { (bench) async throws in
       let delivery = try await bench.event()
       let other = Bench(bench.ledger)
       let ends: [(Bench, String, DeliveryAttempt.Outcome)] = [
@@ -141,14 +143,14 @@ struct DeliveryLedgerTests {
   }
 
   @Test func `a put off delivery keeps its time, and a postponed event stays whole`() async throws {
-    try await with { (bench) async throws in
+    try await Self.with { (bench) async throws in
       let delivery = try await bench.event()
       let due = unixMilliseconds() + 3_600_000
       _ = try await bench.recorder.record(DeliveryChange(delivery, .postponed(until: due)))
       #expect(try await bench.rows() == ["evt_1///1"])
       #expect(try await bench.deliveries.overdue(by: .zero, limit: 9).deliveries.isEmpty)
       _ = try await bench.recorder.record(
-        DeliveryChange(delivery, at: "a", endpoints: ["a", "b"], .postponed(until: due)))
+        DeliveryChange(delivery, at: "a", look: EndpointLook(["a", "b"], revision: 0), .postponed(until: due)))
       #expect(try await bench.rows() == ["evt_1/a//1", "evt_1/b//1"])
       #expect(try await bench.deliveries.overdue(by: .zero, limit: 9).deliveries.map(\.endpointId) == ["b"])
       _ = try await bench.recorder.record(DeliveryChange(delivery, at: "a", .dropped))
@@ -157,7 +159,7 @@ struct DeliveryLedgerTests {
   }
 
   @Test func `what is delivered ends every round that began before it, and no later one`() async throws {
-    try await with { (bench) async throws in
+    try await Self.with { (bench) async throws in
       let delivery = try await bench.event()
       try await bench.end(delivery, among: ["main"], .failed, nextAt: 77)
       func resend(_ round: String) async throws -> Delivery {
@@ -183,7 +185,7 @@ struct DeliveryLedgerTests {
   }
 
   @Test func `an endpoint is owed what was given up, until it is delivered`() async throws {
-    try await with { (bench) async throws in
+    try await Self.with { (bench) async throws in
       for (id, outcome) in [
         ("evt_1", DeliveryAttempt.Outcome.abandoned), ("evt_2", .skipped), ("evt_3", .failed), ("evt_4", .delivered),
       ] { try await bench.end(try await bench.event(id), among: ["main"], outcome) }
@@ -212,7 +214,7 @@ struct DeliveryLedgerTests {
   }
 
   @Test func `a test event has its delivery at once`() async throws {
-    try await with { (bench) async throws in
+    try await Self.with { (bench) async throws in
       let delivery = try await bench.deliveries.test(Self.event("evt_t"), at: "main")
       #expect(delivery.endpointId == "main")
       #expect(try await bench.rows() == ["evt_t/main//1"])
@@ -221,7 +223,7 @@ struct DeliveryLedgerTests {
   }
 
   @Test func `the sweep finds every due delivery after the queue was wiped, once`() async throws {
-    try await with { (bench) async throws in
+    try await Self.with { (bench) async throws in
       for id in ["evt_1", "evt_2", "evt_3"] { try await bench.event(id) }
       let split = try await bench.event("evt_4")
       try await bench.end(split, at: "a", among: ["a", "b"], .failed, nextAt: unixMilliseconds() - 1)
@@ -252,7 +254,7 @@ struct DeliveryLedgerTests {
   }
 
   @Test func `the log is read page by page, the newest first`() async throws {
-    try await with { (bench) async throws in
+    try await Self.with { (bench) async throws in
       let start = unixMilliseconds() - 60_000
       for number in 1...5 {
         let delivery = try Delivery(Self.event("evt_\(number)"), endpointId: "main")
@@ -279,7 +281,7 @@ struct DeliveryLedgerTests {
   }
 
   @Test func `a filter looks at a thousand attempts, and the next page goes on behind them`() async throws {
-    try await with { (bench) async throws in
+    try await Self.with { (bench) async throws in
       try await bench.end(try Delivery(Self.event("evt_1"), endpointId: "main"), .delivered)
       try await bench.ledger.execute(
         """
@@ -306,7 +308,7 @@ struct DeliveryLedgerTests {
   }
 
   @Test func `an endpoint that only fails has failed since its first failure, one success starts anew`() async throws {
-    try await with { (bench) async throws in
+    try await Self.with { (bench) async throws in
       let hour: Int64 = 3_600_000
       let start = unixMilliseconds() - hour
       func end(_ id: String, _ outcome: DeliveryAttempt.Outcome, at time: Int64) async throws -> Int64? {
@@ -324,7 +326,7 @@ struct DeliveryLedgerTests {
   }
 
   @Test func `a disabled or deleted endpoint gets nothing, and nothing is noted about a deleted one`() async throws {
-    try await with { (bench) async throws in
+    try await Self.with { (bench) async throws in
       let delivery = try await bench.event()
       let own = Self.endpoint(source: .api)
       #expect(try await bench.deliveries.state(of: delivery, at: own) == .gone)
@@ -337,13 +339,13 @@ struct DeliveryLedgerTests {
         eventId: "evt_1", endpointId: "main", topic: "t", number: 1, time: unixMilliseconds(), outcome: .failed)
       let since = try await bench.recorder.record(
         DeliveryChange(delivery, at: "main", .attempted(attempt, isConfigured: false)))
-      #expect(since == nil)
+      #expect(since.failingSince == nil)
       #expect(try await bench.ledger.texts("SELECT endpoint_id FROM webhook_health").isEmpty)
     }
   }
 
   @Test func `the log has days ahead, and old days go`() async throws {
-    try await with { (bench) async throws in
+    try await Self.with { (bench) async throws in
       func days() async throws -> [String] {
         try await bench.ledger.texts(
           "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'attempts'::regclass ORDER BY 1")
@@ -379,7 +381,8 @@ struct DeliveryLedgerTests {
         eventId: "evt_1", endpointId: "main", topic: "t", number: 1, time: unixMilliseconds(), outcome: .delivered)
       let end = Task { @LoopActor in
         try await recorder.record(
-          DeliveryChange(delivery, at: "main", endpoints: ["main"], .attempted(attempt, isConfigured: true)))
+          DeliveryChange(
+            delivery, at: "main", look: EndpointLook(["main"], revision: 0), .attempted(attempt, isConfigured: true)))
       }
       try await eventually("it fails") { !failures.isEmpty }
       #expect(failures[0].isMissingPartition)
@@ -392,7 +395,7 @@ struct DeliveryLedgerTests {
   }
 
   @Test func `one end that the ledger refuses does not hold up the others`() async throws {
-    try await with { (bench) async throws in
+    try await Self.with { (bench) async throws in
       let good = try await bench.event("evt_1")
       let bad = try Delivery(Self.event("evt_2"), endpointId: "ma\0in")
       let tasks = [(good, "main"), (bad, "ma\0in"), (try await bench.event("evt_3"), "main")].map { delivery, id in

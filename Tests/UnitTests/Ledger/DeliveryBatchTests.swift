@@ -7,12 +7,12 @@ import Testing
 /// The rows that one commit writes for several changes.
 struct DeliveryBatchTests {
   private func change(
-    _ event: String = "e", at endpoint: String = "a", among all: [String]? = nil, round: String = "",
-    _ kind: DeliveryChange.Kind
+    _ event: String = "e", at endpoint: String = "a", among all: [String]? = nil, revision: Int64? = 7,
+    round: String = "", _ kind: DeliveryChange.Kind
   ) throws -> DeliveryChange {
     let body = Array(#"{"broadcasterId":1,"topic":"t"}"#.utf8)
     let delivery = try Delivery(eventId: event, endpointId: nil, round: round, headers: [:], body: body)
-    return DeliveryChange(delivery, at: endpoint, endpoints: all, kind)
+    return DeliveryChange(delivery, at: endpoint, look: all.map { EndpointLook($0, revision: revision) }, kind)
   }
 
   private func ended(
@@ -34,7 +34,7 @@ struct DeliveryBatchTests {
       try change(at: "a", among: all, ended(.delivered)), try change(at: "b", among: all, ended(.failed, next: 77)),
       try change(at: "c", among: all, .postponed(until: 88)), try change("f", at: "z", among: [], .seen),
     ])
-    #expect(batch.seen == ["e", "f"])
+    #expect(batch.seen.map(\.event.text) == ["e", "f"])
     #expect(names(batch.opened.map(\.0)) == ["e/b/", "e/c/", "e/d/"])
     #expect(batch.opened.map(\.1.attempt) == [2, 1, 1])
     #expect(batch.opened.map(\.1.dueAt) == [77, 88, nil])
@@ -66,5 +66,17 @@ struct DeliveryBatchTests {
     #expect(batch.healthy.map(\.id.text) == ["a", "b"])
     #expect(batch.failing.map(\.0.id.text) == ["b", "c"])
     #expect(batch.failing.map(\.since) == [2, 4])
+  }
+
+  @Test func `looks at one event are one, and tell which endpoints they missed`() throws {
+    let batch = DeliveryBatch([
+      try change(at: "a", among: ["a", "b"], revision: 7, ended(.delivered)),
+      try change(at: "b", among: ["b", "c"], revision: 9, ended(.failed)),
+      try change("f", at: "", among: [], revision: nil, .seen), try change("g", at: "z", ended(.failed)),
+    ])
+    #expect(batch.seen.map(\.revision) == [9, nil])
+    #expect(batch.seen.map(\.endpoints) == [["a".exact, "b".exact, "c".exact], []])
+    let written = [("e", "b"), ("e", "c"), ("e", "new"), ("f", "a")].map { (event: $0.exact, endpoint: $1.exact) }
+    #expect(batch.missed(written) == ["e".exact: ["new"], "f".exact: ["a"]])
   }
 }

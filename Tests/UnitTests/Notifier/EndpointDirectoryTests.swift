@@ -75,13 +75,14 @@ struct EndpointDirectoryTests {
     answers.next = .success(snapshot(["ep_a", "ep_b"], disabled: ["ep_b", "main"]))
     let directory = directory(answers)
     let found = try await directory.endpoints(of: publisher("main", "other"), topic: "t")
-    #expect(found.map(\.endpoint.id) == ["main", "other", "ep_a", "ep_b"])
-    #expect(found.map(\.wasDisabled) == [true, false, false, true])
+    #expect(found.entries.map(\.endpoint.id) == ["main", "other", "ep_a", "ep_b"])
+    #expect(found.entries.map(\.wasDisabled) == [true, false, false, true])
+    #expect(found.look == EndpointLook(["main", "other", "ep_a", "ep_b"], revision: 1))
     #expect(answers.asked[0].configured == ["main", "other"])
-    #expect(try await directory.endpoints(of: publisher("main", "other"), topic: "x").isEmpty)
+    #expect(try await directory.endpoints(of: publisher("main", "other"), topic: "x").entries.isEmpty)
     // Another file takes effect at once, even after an earlier reading.
     let fewer = try await directory.endpoints(of: publisher("main"), topic: "t")
-    #expect(fewer.map(\.endpoint.id) == ["main", "ep_a", "ep_b"])
+    #expect(fewer.entries.map(\.endpoint.id) == ["main", "ep_a", "ep_b"])
   }
 
   @Test func `a reading that began before an endpoint was made is not taken for an answer`() async throws {
@@ -108,6 +109,6 @@ struct EndpointDirectoryTests {
     let (directory, publisher) = (directory(answers), publisher("K", "\u{212A}"))
     #expect(try await directory.endpoint("K", of: publisher)?.wasDisabled == false)
     #expect(try await directory.endpoint("\u{212A}", of: publisher)?.wasDisabled == true)
-    #expect(try await directory.endpoints(of: publisher, topic: "t").count == 2)
+    #expect(try await directory.endpoints(of: publisher, topic: "t").entries.count == 2)
   }
 }
