@@ -81,9 +81,12 @@ extension RunningFleet {
 
   /// Writes events to the ledger.
   ///
+  /// - Parameter isConfigured: whether the worker knows the endpoints of the publisher's file.
   /// - Returns: the messages that publish them.
-  func commit(_ ids: [String], topic: String = "inappPurchaseSyncResult") async throws -> [AMQPMessage] {
-    let publisher = Self.publisher
+  func commit(
+    _ ids: [String], topic: String = "inappPurchaseSyncResult", of publisher: Int64 = RunningFleet.publisher,
+    isConfigured: Bool = true
+  ) async throws -> [AMQPMessage] {
     let events = ids.map { id in
       let body = #"{"broadcasterId":\#(publisher),"data":{"synchronizationId":"\#(id)"},"topic":"\#(topic)"}"#
       return Domain.Event(
@@ -91,7 +94,7 @@ extension RunningFleet {
     }
     try await withLedger { ledger in
       _ = try await ledger.run(
-        Domain.Event.tell(events, configured: [publisher]) + [Domain.Event.confirmed(ids)])
+        Domain.Event.tell(events, configured: isConfigured ? [publisher] : []) + [Domain.Event.confirmed(ids)])
     }
     return events.map { EventMessage.message($0, exchange: topology.events) }
   }

@@ -48,7 +48,10 @@ public final class DeliveryLedger {
   private func ask(_ some: [Question]) async {
     do {
       let facts = try await facts(some)
-      for (question, facts) in zip(some, facts) { question.waiter.resume(returning: DeliveryState(facts)) }
+      let states = facts.map { DeliveryState($0) }
+      let owed = some.indices.filter { states[$0] == .open && facts[$0].lacksRow }
+      if !owed.isEmpty { _ = try await client.run(owe(some, owed)) }
+      for (question, state) in zip(some, states) { question.waiter.resume(returning: state) }
     } catch {
       for question in some { question.waiter.resume(throwing: error) }
     }
@@ -91,8 +94,26 @@ public final class DeliveryLedger {
       if let number = row.int64(2), let outcome = row.text(3).flatMap(DeliveryAttempt.Outcome.init) {
         facts[index].logged = (Int(number), outcome, row.time(4))
       }
+      facts[index].wasDelivered = row.bool(5) ?? false
     }
     return facts
+  }
+
+  /// Writes rows for deliveries that have none.
+  private func owe(_ some: [Question], _ indices: [Int]) -> PostgresQuery {
+    // In the order of their keys, so that two notifiers write rows in one order.
+    let sorted = indices.map { index in
+      let (delivery, endpoint) = (some[index].delivery, some[index].endpoint.id)
+      let key = DeliveryBatch.Key(event: delivery.eventId.exact, endpoint: endpoint.exact, round: delivery.round.exact)
+      return (key: key, delivery: delivery)
+    }.sorted { $0.key < $1.key }
+    return PostgresQuery(
+      .oweDeliveries,
+      [
+        .texts(sorted.map(\.key.event.text)), .texts(sorted.map(\.key.endpoint.text)),
+        .texts(sorted.map(\.key.round.text)), .int64s(sorted.map(\.delivery.publisherId)),
+        .int32s(sorted.map { Int32(clamping: $0.delivery.attempt) }),
+      ])
   }
 
   private static func keys(_ some: [Question], _ indices: [Int]) -> [PostgresParameter] {
@@ -129,13 +150,30 @@ extension PostgresStatement {
   fileprivate static let readPast = PostgresStatement(
     "read past attempts",
     """
-    SELECT asked.number, EXISTS (SELECT 1 FROM events WHERE id = event), last.number, last.outcome, last.next_at
+    SELECT asked.number, EXISTS (SELECT 1 FROM events WHERE id = event), last.number, last.outcome, last.next_at,
+      EXISTS (
+        SELECT 1 FROM attempts AS other
+        WHERE other.event_id = event AND other.endpoint_id = endpoint AND other.outcome = 'delivered')
     FROM unnest($1::integer[], $2::text[], $3::text[], $4::text[], $5::integer[])
       AS asked (number, event, endpoint, round, attempt)
     LEFT JOIN LATERAL (
       SELECT number, outcome, next_at FROM attempts
       WHERE event_id = event AND endpoint_id = endpoint AND attempts.round = asked.round
-        AND attempts.number >= asked.attempt
       ORDER BY number DESC, at DESC LIMIT 1) AS last ON true
+    """)
+
+  /// Another notifier may have made the attempt since the question. Then the log has it.
+  fileprivate static let oweDeliveries = PostgresStatement(
+    "owe deliveries",
+    """
+    INSERT INTO deliveries (event_id, endpoint_id, round, publisher_id, attempt, due_at)
+    SELECT event, endpoint, owed.round, publisher, owed.attempt, now()
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::integer[])
+      AS owed (event, endpoint, round, publisher, attempt)
+    WHERE NOT EXISTS (
+      SELECT 1 FROM attempts AS made
+      WHERE made.event_id = event AND made.endpoint_id = endpoint AND made.round = owed.round
+        AND made.number >= owed.attempt)
+    ON CONFLICT (event_id, endpoint_id, round) DO NOTHING
     """)
 }

@@ -22,8 +22,10 @@ public enum DeliveryState: Sendable, Equatable {
     var row: (attempt: Int, dueAt: Int64)?
     /// Whether no notifier has noted yet which endpoints get the event.
     var isUnseen = false
-    /// The last attempt of the round in the log, from the message's own number on. Read only without a row.
+    /// The last attempt of the round in the log. Read only without a row.
     var logged: (number: Int, outcome: DeliveryAttempt.Outcome, nextAt: Int64?)?
+    /// Whether any round has delivered the event to this endpoint. Read only without a row.
+    var wasDelivered = false
     /// Whether the ledger has the event. Read only without a row.
     var isKnownEvent = false
     var hasEndpoint = true
@@ -33,8 +35,20 @@ public enum DeliveryState: Sendable, Equatable {
   /// Decides.
   ///
   /// A delivery has a row from the first look at its event until it ends. Without a row, a message may be an old copy.
-  /// Then the log tells whether a notifier died between its last record and the step that follows. An event that the
-  /// ledger does not know at all is delivered: the ledger may have been restored from a backup.
+  /// The log tells that: each end of a delivery is in it, and it also tells whether a notifier died between its last
+  /// record and the step that follows.
+  ///
+  /// So a missing row alone ends no delivery. Without a row and without an end in the log, the attempt is made:
+  ///
+  /// - The worker that made the event had an older file of the publisher, without endpoints. So its commit owed the
+  ///   event to nobody (``Facts/lacksRow``).
+  /// - A notifier put the message into the queue of the dead and dropped the row, because its own files lacked the
+  ///   publisher or the endpoint. Somebody has moved the message back.
+  /// - The ledger may have been restored from a backup, and does not know the event.
+  /// - The message is a copy that is older than the log. Events are kept no longer than the log, so this is rare.
+  /// - The endpoint is newer than the first look, and the message is a copy for all endpoints.
+  ///
+  /// In the last two cases, the endpoint gets one delivery more. That is what at least once allows.
   init(_ facts: Facts) {
     guard let made = Self.before(facts) else {
       self = !facts.hasEndpoint ? .gone : facts.isDisabled ? .disabled : .open
@@ -53,10 +67,21 @@ public enum DeliveryState: Sendable, Equatable {
     }
     if facts.isUnseen { return nil }
     if let logged = facts.logged {
-      // A failed attempt without a row: another round has delivered the event since.
-      if logged.number > facts.attempt || facts.isKnownEvent && logged.outcome == .failed { return .superseded }
-      return .made(logged.outcome, nextAt: logged.nextAt)
+      if logged.number > facts.attempt { return .superseded }
+      if logged.number == facts.attempt {
+        // A failed attempt without a row: another round has delivered the event since.
+        if facts.isKnownEvent, logged.outcome == .failed { return .superseded }
+        return .made(logged.outcome, nextAt: logged.nextAt)
+      }
+      // Only a failed attempt leads to this one.
+      if logged.outcome != .failed { return .superseded }
     }
-    return facts.isKnownEvent ? .superseded : nil
+    return facts.wasDelivered ? .superseded : nil
   }
+}
+
+extension DeliveryState.Facts {
+  /// Whether a delivery that is to be attempted needs a row first: a later attempt and the sweep rely on it. The sweep
+  /// cannot read an event that the ledger does not know.
+  var lacksRow: Bool { row == nil && !isUnseen && isKnownEvent }
 }

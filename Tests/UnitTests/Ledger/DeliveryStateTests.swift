@@ -21,7 +21,6 @@ struct DeliveryStateTests {
   @Test func `without a row the log and the event decide`() {
     #expect(state { $0.isUnseen = true } == .open)
     #expect(state { _ in } == .open)
-    #expect(state { $0.isKnownEvent = true } == .superseded)
     for outcome in [DeliveryAttempt.Outcome.delivered, .abandoned, .skipped] {
       let made = state { facts in
         facts.isKnownEvent = true
@@ -37,6 +36,38 @@ struct DeliveryStateTests {
     #expect(failed == .superseded)
     #expect(state { $0.logged = (2, .failed, 77) } == .made(.failed, nextAt: 77))
     #expect(state { $0.logged = (3, .failed, 77) } == .superseded)
+  }
+
+  @Test(arguments: [1, 2]) func `a missing row alone ends no delivery`(attempt: Int) {
+    #expect(state(attempt: attempt) { $0.isKnownEvent = true } == .open)
+    let delivered = state(attempt: attempt) { facts in
+      facts.isKnownEvent = true
+      facts.wasDelivered = true
+    }
+    #expect(delivered == .superseded)
+  }
+
+  @Test(arguments: [
+    (DeliveryAttempt.Outcome.failed, DeliveryState.open), (.abandoned, .superseded), (.skipped, .superseded),
+    (.delivered, .superseded),
+  ])
+  func `only a failed attempt leads to the next one`(last: DeliveryAttempt.Outcome, expected: DeliveryState) {
+    let next = state { facts in
+      facts.isKnownEvent = true
+      facts.logged = (1, last, 77)
+    }
+    #expect(next == expected)
+  }
+
+  @Test func `a delivery without a row needs one, if the ledger has its event`() {
+    var facts = DeliveryState.Facts()
+    #expect(!facts.lacksRow)
+    facts.isKnownEvent = true
+    #expect(facts.lacksRow)
+    facts.isUnseen = true
+    #expect(!facts.lacksRow)
+    (facts.isUnseen, facts.row) = (false, (1, 77))
+    #expect(!facts.lacksRow)
   }
 
   @Test func `a deleted or disabled endpoint gets no attempt, and the end of an earlier one still counts`() {
