@@ -1,7 +1,8 @@
 public import EventLoop
 public import Postgres
 
-/// Deletes what the ledger need not remember any more: finalized synchronizations, and events that nobody is owed.
+/// Deletes what the ledger need not remember any more: finalized synchronizations, and events that nobody is owed. The
+/// events of erased customers go at once, and the answers of their attempts with them.
 ///
 /// Purchases, evidence, owners and the audit log stay.
 @LoopActor
@@ -20,13 +21,14 @@ public struct Retention {
   /// - Returns: how many rows it deleted.
   /// - Throws: `PostgresError`.
   public func deleteOldest(synchronizations: Duration, events: Duration, limit: Int) async throws -> Int {
-    // Each one commits alone: neither waits for the locks of the other.
+    // Each one commits alone: none waits for the locks of another.
+    let erased = try await postgres.run(PostgresQuery(.deleteErasedEvents, [.int64(Int64(limit))]))
     let age = max(synchronizations, events)
     let one = try await postgres.run(
       PostgresQuery(.deleteSynchronizations, [.int64(Int64(age.wholeMilliseconds)), .int64(Int64(limit))]))
     let other = try await postgres.run(
       PostgresQuery(.deleteEvents, [.int64(Int64(events.wholeMilliseconds)), .int64(Int64(limit))]))
-    return one.affected + other.affected
+    return erased.affected + one.affected + other.affected
   }
 }
 
@@ -44,11 +46,26 @@ extension PostgresStatement {
       AND s.customer_id = old.customer_id
     """)
 
+  /// The commit that ends the last delivery writes its attempt too. So the answer is there when the delivery is gone.
+  fileprivate static let deleteErasedEvents = PostgresStatement(
+    "delete erased events",
+    """
+    WITH gone AS (
+      SELECT e.id FROM events e WHERE e.erased
+        AND NOT EXISTS (SELECT FROM outbox o WHERE o.event_id = e.id)
+        AND NOT EXISTS (SELECT FROM deliveries d WHERE d.event_id = e.id)
+      LIMIT $1 FOR UPDATE SKIP LOCKED),
+    answers AS (
+      UPDATE attempts a SET answer = NULL FROM gone WHERE a.event_id = gone.id AND a.answer IS NOT NULL)
+    DELETE FROM events e USING gone WHERE e.id = gone.id
+    """)
+
+  /// Not those of erased customers: their answers must go with them.
   fileprivate static let deleteEvents = PostgresStatement(
     "delete old events",
     """
     WITH old AS (
-      SELECT e.id FROM events e WHERE e.time < now() - $1 * interval '1 millisecond'
+      SELECT e.id FROM events e WHERE e.time < now() - $1 * interval '1 millisecond' AND NOT e.erased
         AND NOT EXISTS (SELECT FROM outbox o WHERE o.event_id = e.id)
         AND NOT EXISTS (SELECT FROM deliveries d WHERE d.event_id = e.id)
       LIMIT $2 FOR UPDATE SKIP LOCKED)

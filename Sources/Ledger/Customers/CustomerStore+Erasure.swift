@@ -145,8 +145,10 @@ extension PostgresStatement {
       AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = events.id)
     """)
 
+  /// ``Retention`` deletes them once nobody is owed them.
   fileprivate static let forgetEvents = PostgresStatement(
-    "forget events", "UPDATE events SET customer_id = NULL WHERE publisher_id = $1 AND customer_id = $2")
+    "forget events",
+    "UPDATE events SET customer_id = NULL, erased = true WHERE publisher_id = $1 AND customer_id = $2")
 
   fileprivate static let forgetAudit = PostgresStatement(
     "forget audit",

@@ -69,12 +69,14 @@ extension Event {
 }
 
 extension PostgresStatement {
+  /// The result of an erased customer has no customer here. It goes as soon as nobody is owed it.
   fileprivate static let insertEvents = PostgresStatement(
     "insert events",
     """
-    INSERT INTO events (\(Event.columns))
-    SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[],
-      $7::timestamptz[], $8::bytea[])
+    INSERT INTO events (\(Event.columns), erased)
+    SELECT n.*, n.customer_id IS NULL AND n.topic = '\(EventTopic.synchronizationResult)'
+    FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::timestamptz[],
+      $8::bytea[]) AS n (\(Event.columns))
     ON CONFLICT (id) DO NOTHING
     """)
 

@@ -157,9 +157,11 @@ extension SchemaStep {
         version bigint,
         traceparent text COLLATE "C",
         time timestamptz NOT NULL,
-        body bytea NOT NULL
+        body bytea NOT NULL,
+        erased boolean NOT NULL DEFAULT false     -- of an erased customer: it goes once nobody is owed it
       );
       CREATE INDEX events_customer ON events (publisher_id, customer_id) WHERE customer_id IS NOT NULL;
+      CREATE INDEX events_erased ON events (id) WHERE erased;
       CREATE INDEX events_age ON events USING brin (time);
       CREATE TABLE outbox (event_id text COLLATE "C" PRIMARY KEY, created_at timestamptz NOT NULL DEFAULT now());
 
