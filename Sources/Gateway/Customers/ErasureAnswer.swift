@@ -57,8 +57,8 @@ struct ErasureAnswer: Encodable, Equatable {
         why: "A registration from before the erasure must not bring the customer back."))
     kept.append(
       Kept(
-        what: "an entry of the audit log, without personal data", why: "It shows that the erasure took place, and when."
-      ))
+        what: "an entry of the audit log with a stand-in for the customer",
+        why: "It shows that the erasure took place, and when."))
     kept.append(
       Kept(
         what: "backups of the ledger, and what other services have received",
