@@ -105,9 +105,10 @@ final class Chaos {
   }
 
   private func run(_ scenario: Scenario) async throws {
-    fleet.simulator.onCall = { [unowned self] call in
+    // Workers may call until the fleet is closed, after the end of the scenario.
+    fleet.simulator.onCall = { [weak self] call in
       // A call with a refused token or a reset counts against Apple's limit as well.
-      history.calls.append(
+      self?.history.calls.append(
         History.Call(
           time: call.time, environment: call.environment, endpoint: call.endpoint, transaction: call.transactionId,
           retryAt: call.retryAt))
