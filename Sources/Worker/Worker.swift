@@ -85,7 +85,7 @@ public final class Worker: Role {
         configured: { Set(context.publishers.all.lazy.filter { !$0.webhooks.isEmpty }.map(\.id)) },
         onFailure: { error in
           metrics.commitFailures.count()
-          context.log.warning("a commit failed", ["cause": .failure(error)])
+          context.log.ledgerFailure("a commit failed", error)
         },
         onCommit: { metrics.commits.observe(Double($0)) }))
     let verification = PurchaseVerification.Dependencies(

@@ -13,7 +13,7 @@ extension RoleContext {
     } catch let problem as Problem {
       throw problem
     } catch let error as PostgresError {
-      log.warning("ledger failed", ["cause": .failure(error)])
+      log.ledgerFailure("ledger failed", error)
       throw .ledger(error)
     } catch {
       log.warning("store failed", ["cause": .failure(error)])

@@ -28,7 +28,7 @@ extension Registration {
       let isSame = known.contains { SynchronizationReader.isSame($0, as: job) }
       return isSame ? .accepted : .inUse
     } catch {
-      context.log.warning("the ledger could not be asked for an id", ["cause": .failure(error)])
+      context.log.ledgerFailure("the ledger could not be asked for an id", error)
       return .unreachable
     }
   }

@@ -1,0 +1,25 @@
+public import Observability
+import Postgres
+
+extension Log {
+  /// Logs a failure of the ledger.
+  ///
+  /// While the ledger is away, its connections say so once. Then the failure of each request is for debugging only: a
+  /// busy role has thousands of them a second.
+  ///
+  /// - Parameter event: what failed.
+  public func ledgerFailure(_ event: String, _ error: any Error) {
+    if let error = error as? PostgresError, error.isOfConnection {
+      debug(event, ["cause": .failure(error)])
+    } else {
+      warning(event, ["cause": .failure(error)])
+    }
+  }
+}
+
+extension PostgresError {
+  /// Whether the server itself said nothing.
+  fileprivate var isOfConnection: Bool {
+    if case .server = code { false } else { true }
+  }
+}
