@@ -21,7 +21,7 @@ public final class SignedDataVerifier: Sendable {
   public func signedTransaction(
     _ jws: String, expecting apps: AcceptedApps
   ) -> Verdict<Verified<TransactionPayload>> {
-    Verdict { () throws(Rejection) in Verified(try verified(jws, expecting: apps)) }
+    Verdict { () throws(Rejection) in Verified(try verified(jws, expecting: apps), sharing: signatures.cache) }
   }
 
   /// Verifies renewal information alone. It names no app; only ``renewalInfo(_:belongingTo:)`` ties it to an app.
@@ -41,7 +41,7 @@ public final class SignedDataVerifier: Sendable {
   public func signedRenewalInfo(
     _ jws: String, belongingTo transaction: TransactionPayload
   ) -> Verdict<Verified<RenewalInfoPayload>> {
-    Verdict { () throws(Rejection) in Verified(try related(jws, to: transaction)) }
+    Verdict { () throws(Rejection) in Verified(try related(jws, to: transaction), sharing: signatures.cache) }
   }
 
   /// Verifies a notification and all texts that are nested in it.

@@ -11,9 +11,11 @@ public struct Verified<Payload: Sendable>: Sendable {
   /// r‖s.
   public let signature: [UInt8]
 
-  init(_ checked: SignedDataVerifier.Checked<Payload>) {
+  /// - Parameter cache: has the header of whatever was verified a moment ago.
+  init(_ checked: SignedDataVerifier.Checked<Payload>, sharing cache: VerifiedChainCache) {
     payload = checked.payload
-    signedHeader = Array(checked.jws.signedHeader.dropLast())
+    let signed = checked.jws.signedHeader
+    signedHeader = cache.header(signed)?.withoutPoint ?? Array(signed.dropLast())
     json = checked.jws.payload
     signature = checked.jws.signature
   }

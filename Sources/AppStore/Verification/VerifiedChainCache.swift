@@ -21,6 +21,8 @@ final class VerifiedChainCache: @unchecked Sendable {
   /// A header as it was signed.
   struct Header: Sendable {
     let text: [UInt8]
+    /// The same without the point behind it. All evidence with this header shares these 4 KB.
+    let withoutPoint: [UInt8]
     /// The state of SHA-256 after the header.
     let midstate: SHA256Midstate
     let entry: Entry
@@ -70,7 +72,8 @@ final class VerifiedChainCache: @unchecked Sendable {
 
   /// Remembers a chain, and the header in which it was found, after both were verified.
   func insert(_ entry: Entry, for key: [UInt8], header text: ArraySlice<UInt8>) {
-    let header = Header(text: Array(text), midstate: SHA256Midstate(text), entry: entry)
+    let header = Header(
+      text: Array(text), withoutPoint: Array(text.dropLast()), midstate: SHA256Midstate(text), entry: entry)
     lock.withLock {
       clock += 1
       entries[key] = (entry, clock)
