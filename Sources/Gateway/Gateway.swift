@@ -30,6 +30,9 @@ public final class Gateway: Role {
   private let synchronizations: SynchronizationReader
   private let holdings: Holdings
   private let verifier: SignedDataVerifier
+  private let evidence: EvidenceIntake
+  private let waits: FinalizationWaits
+  private let replies: AMQPConsumer
   private var server: HTTPServer?
   private var clock: Task<Void, Never>?
 
@@ -40,7 +43,10 @@ public final class Gateway: Role {
   public init(_ context: RoleContext) throws {
     self.context = context
     let roots = context.settings.appStore.rootFiles
-    verifier = SignedDataVerifier(roots: roots.isEmpty ? .apple : try TrustedRoots(files: roots))
+    let configured = roots.isEmpty ? nil : try TrustedRoots(files: roots)
+    verifier = SignedDataVerifier(roots: configured ?? .apple)
+    let doors = context.settings.gateway.doors
+    evidence = EvidenceIntake(roots: configured, verifier, atOnce: doors.receiptsAtOnce)
     let redis = context.makeRedis()
     let ledger = try context.makeLedger()
     self.ledger = ledger
@@ -51,6 +57,12 @@ public final class Gateway: Role {
     let publisher = AMQPPublisher(
       AMQPEndpoint(context.settings.rabbitmq), name: "countersign gateway", onChange: context.observer(of: "publish"),
       declare: { try await topology.declare(on: $0) })
+    let waits = FinalizationWaits(name: newSynchronizationId(), most: doors.maxWaiting)
+    self.waits = waits
+    replies = AMQPConsumer(
+      AMQPEndpoint(context.settings.rabbitmq), name: "countersign gateway replies",
+      queue: topology.replies(to: waits.name), prefetch: 1000, onChange: context.observer(of: "replies"),
+      declare: { try await topology.declareReplies(to: waits.name, on: $0) }, handler: { waits.take($0) })
     self.redis = redis
     self.store = store
     endpoints = WebhookEndpointStore(ledger)
@@ -63,13 +75,14 @@ public final class Gateway: Role {
       checks: [
         .redis(redis), ReadinessCheck("rabbitmq") { publisher.isReady }, .ledger(ledger, isNeeded: false),
       ])
-    metrics = GatewayMetrics(context.metrics)
+    metrics = GatewayMetrics(context.metrics, waiting: { Double(waits.count) })
   }
 
   public func start() async throws {
     redis.start()
     ledger.start()
     publisher.start()
+    replies.start()
     try await context.checkSchema(ledger)
     clock = context.followClock { [store] in try await store.time() }
     let settings = context.settings.gateway
@@ -77,11 +90,16 @@ public final class Gateway: Role {
     configuration.host = settings.listen.host
     configuration.port = settings.listen.port
     configuration.maxBodyBytes = settings.maxBodyBytes
+    configuration.maxLargeBodyBytes = settings.doors.maxBodyBytes
+    configuration.hasLargeBody = { Route.door($0) != nil }
     configuration.maxHeaderBytes = settings.maxHeaderBytes
     configuration.maxConnections = settings.maxConnections
     configuration.idleTimeout = settings.idleTimeout
     let server = try HTTPServer(
-      configuration, tooLarge: { Problem.tooLarge(settings.maxBodyBytes).response },
+      configuration,
+      tooLarge: { path in
+        Route.door(path)?.tooLarge(settings.doors.maxBodyBytes) ?? Problem.tooLarge(settings.maxBodyBytes).response
+      },
       handler: { [weak self] in await self?.answer($0) ?? Problem.unavailable("The gateway is stopping.").response })
     self.server = server
     context.log.info("listening", ["address": .string("\(settings.listen.host):\(server.port)")])
@@ -91,6 +109,7 @@ public final class Gateway: Role {
     await server?.close(grace: grace)
     clock?.cancel()
     await publisher.stop()
+    await replies.stop()
     await redis.stop()
     await ledger.stop()
   }
@@ -120,6 +139,10 @@ public final class Gateway: Role {
     let admitsCustomers: Bool
     switch route.access {
     case .anyone(let answer): return answer(self, request)
+    case .door(let door, let answer):
+      let response = await answer(doorContext, DoorCall(request: request, values: values))
+      metrics.doors.count(door.rawValue, String(response.status))
+      return response
     case .publisherOrCustomer(let answer): (handler, admitsCustomers) = (answer, true)
     case .publisher(let answer): (handler, admitsCustomers) = (answer, false)
     }
@@ -152,7 +175,26 @@ public final class Gateway: Role {
 
   func purchases(for caller: Caller) -> PurchaseAPI {
     PurchaseAPI(
-      context: context, ledger: ledger, holdings: holdings, events: publisher, topology: topology, caller: caller)
+      context: context, ledger: ledger, holdings: holdings, outlet: outlet, caller: caller)
+  }
+
+  private var outlet: EventOutlet {
+    EventOutlet(context: context, ledger: ledger, broker: publisher, topology: topology)
+  }
+
+  private var registration: Registration {
+    Registration(
+      context: context, store: store, customers: CustomerStore(ledger), synchronizations: synchronizations,
+      verifier: verifier, publisher: publisher, topology: topology)
+  }
+
+  private var doorContext: DoorContext {
+    DoorContext(
+      context, evidence,
+      DoorRegistration(
+        context: context, registration: registration, waits: waits, replyTo: topology.replies(to: waits.name),
+        synchronizations: synchronizations),
+      ledger, holdings, outlet)
   }
 
   func register(_ call: Call) async throws(Problem) -> HTTPServerResponse { try await accept(call, .registration) }
@@ -160,9 +202,6 @@ public final class Gateway: Role {
   /// Accepts a synchronization.
   func accept(_ call: Call, _ kind: Job.Kind) async throws(Problem) -> HTTPServerResponse {
     let trace = call.request.header("traceparent").flatMap { TraceParent($0)?.child() } ?? TraceParent()
-    let registration = Registration(
-      context: context, store: store, customers: CustomerStore(ledger), synchronizations: synchronizations,
-      verifier: verifier, publisher: publisher, topology: topology)
     let counter = kind == .transfer ? metrics.transfers : metrics.registrations
     let answer: Registration.Answer
     do {

@@ -9,11 +9,17 @@ final class GatewayMetrics {
   let latency: Histogram
   let registrations: Counter
   let transfers: Counter
+  let doors: Counter
 
   /// The code that counts an accepted registration or transfer.
   static let accepted = "accepted"
 
-  init(_ metrics: Metrics) {
+  init(_ metrics: Metrics, waiting: @escaping @LoopActor () -> Double = { 0 }) {
+    metrics.gauge(
+      "countersign_door_requests_waiting", "Requests of doors that wait for results.", read: waiting)
+    doors = metrics.counter(
+      "countersign_door_requests_total", "Requests that doors answered.", labels: ["door", "status"],
+      known: Door.allCases.map { [$0.rawValue, "200"] })
     requests = metrics.counter(
       "countersign_http_requests_total", "Answered requests.", labels: ["route", "status"],
       known: Route.labels.flatMap { label in Self.statuses.map { [label, String($0)] } })
@@ -30,7 +36,7 @@ final class GatewayMetrics {
 
   /// Every status of the API.
   private static let statuses = [
-    200, 201, 202, 204, 400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 500, 503,
+    200, 201, 202, 204, 206, 400, 401, 402, 403, 404, 405, 409, 413, 415, 422, 429, 500, 503,
   ]
 
   /// Every reason to refuse a registration.

@@ -34,7 +34,10 @@ public struct Topology: Sendable {
   /// The queue in which a delivery waits for one of ``delays``.
   public func deliveryDelay(_ tier: Duration) -> String { "\(deliveries).delay.\(tier.wholeMilliseconds)" }
 
-  /// Every queue.
+  /// The queue of one gateway: workers tell it which synchronizations are finalized.
+  public func replies(to gateway: String) -> String { "\(prefix).gateway.\(gateway)" }
+
+  /// Every durable queue.
   public var queues: [String] {
     [jobs, deadJobs, deliveries, deadDeliveries] + delays.map(jobDelay) + delays.map(deliveryDelay)
   }
@@ -54,6 +57,16 @@ public struct Topology: Sendable {
       try await channel.declareQueue(jobDelay(tier), arguments: Self.delay(tier, then: jobs))
       try await channel.declareQueue(deliveryDelay(tier), arguments: Self.delay(tier, then: deliveries))
     }
+  }
+
+  /// Declares the queue of a gateway. It ends with the gateway's connection, and nothing in it is worth more than that.
+  ///
+  /// - Throws: `AMQPError` with code `channelClosed` while an earlier connection of the gateway still has it.
+  @LoopActor
+  public func declareReplies(to gateway: String, on channel: AMQPChannel) async throws {
+    try await channel.declareQueue(
+      replies(to: gateway),
+      arguments: ["x-queue-type": "classic", "x-max-length": 100_000, "x-overflow": "drop-head"], isExclusive: true)
   }
 
   private static let quorum: [String: AMQPValue] = ["x-queue-type": "quorum"]

@@ -1,3 +1,4 @@
+import Domain
 import EventLoop
 import Formats
 import HTTP
@@ -182,8 +183,7 @@ struct WebhookAPITests {
           #expect(refused.status == 400 && refused.text("code") == "REQ0003", "\(method) \(topic)")
           #expect(
             refused.text("detail")
-              == "topic: is not known; expected inappPurchaseSyncResult or entitlementsChanged "
-              + "or webhookEndpointDisabled")
+              == "topic: is not known; expected \(EventTopic.all.joined(separator: " or "))")
         }
       }
       #expect(try await api.send("PUT", path, "{}").text("detail") == "expected a JSON array of endpoints")

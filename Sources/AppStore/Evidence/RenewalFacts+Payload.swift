@@ -16,6 +16,7 @@ extension RenewalFacts {
       originalTransactionId: original, environment: environment.rawValue,
       willRenew: payload.autoRenewStatus.map { $0 == .on }, nextProductId: payload.autoRenewProductId,
       graceExpiresDate: payload.gracePeriodExpiresDate, isInBillingRetry: payload.isInBillingRetryPeriod,
-      expirationIntent: payload.expirationIntent?.rawValue, signedDate: signed, payloadSHA256: payloadSHA256)
+      expirationIntent: payload.expirationIntent?.rawValue,
+      priceIncreaseStatus: payload.priceIncreaseStatus?.rawValue, signedDate: signed, payloadSHA256: payloadSHA256)
   }
 }

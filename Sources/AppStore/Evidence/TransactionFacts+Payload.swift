@@ -12,16 +12,21 @@ extension TransactionFacts {
     else { throw .fieldMissing }
     guard let kind = payload.type.flatMap({ ProductKind(rawValue: $0.rawValue) }) else { throw .kindUnknown }
     try EvidenceDefect.check(
-      dates: [bought, payload.expiresDate, payload.revocationDate, signed],
+      dates: [bought, payload.originalPurchaseDate, payload.expiresDate, payload.revocationDate, signed],
       texts: [
         id, original, bundle, product, environment.rawValue, payload.inAppOwnershipType?.rawValue, payload.currency,
+        payload.offerIdentifier, payload.offerDiscountType?.rawValue, payload.storefront,
       ])
     self.init(
       transactionId: id, originalTransactionId: original, bundleId: bundle, productId: product, kind: kind,
-      environment: environment.rawValue, purchaseDate: bought, expiresDate: payload.expiresDate,
+      environment: environment.rawValue, purchaseDate: bought,
+      originalPurchaseDate: payload.originalPurchaseDate, expiresDate: payload.expiresDate,
       revocationDate: payload.revocationDate, revocationReason: payload.revocationReason?.rawValue,
       isUpgraded: payload.isUpgraded ?? false, ownershipType: payload.inAppOwnershipType?.rawValue,
       quantity: payload.quantity, price: payload.price, currency: payload.currency,
+      offerType: payload.offerType?.rawValue,
+      offerIdentifier: payload.offerIdentifier, offerDiscountType: payload.offerDiscountType?.rawValue,
+      storefront: payload.storefront,
       appAccountToken: payload.appAccountToken.flatMap(AppAccountToken.canonical), signedDate: signed,
       payloadSHA256: payloadSHA256)
   }

@@ -73,6 +73,11 @@ public struct Access: Sendable, Equatable {
       access.rule = deciding.kind == .consumable ? .consumable : .ownedForever
     }
     guard offer != nil else { return refused(.offerUnknown) }
+    if let until = purchase.provisionalUntil {
+      guard now < until else { return refused(.unconfirmed, since: until) }
+      access.expiresAt = min(access.expiresAt ?? .max, until)
+      access.rule = .provisional
+    }
     access.isGranted = true
     return access
   }

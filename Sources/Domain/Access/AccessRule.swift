@@ -21,6 +21,10 @@ public struct AccessRule: ExactRawValue, Sendable {
   /// A consumable product.
   public static let consumable = Self("consumable")
 
+  /// Apple signed the purchase, and has not answered since. The access lasts a day at most
+  /// (`grantWhileAppleIsAway`).
+  public static let provisional = Self("provisional")
+
   // No access.
 
   /// The subscription or the pass is over.
@@ -37,12 +41,15 @@ public struct AccessRule: ExactRawValue, Sendable {
   public static let offerUnknown = Self("offerUnknown")
   /// The publisher does not allow purchases of the environment for the customer.
   public static let sandboxNotAllowed = Self("sandboxNotAllowed")
+  /// The purchase gave access while Apple was away. Apple does not know it, or has not answered for too long.
+  public static let unconfirmed = Self("unconfirmed")
   /// The customer has no purchase for the offer.
   public static let noPurchase = Self("noPurchase")
 
   /// Every rule that this version gives.
   public static let known: [Self] = [
-    .subscriptionActive, .gracePeriod, .passActive, .ownedForever, .consumable, .expired, .billingRetry, .revoked,
-    .reportedRevoked, .upgraded, .offerUnknown, .sandboxNotAllowed, .noPurchase,
+    .subscriptionActive, .gracePeriod, .passActive, .ownedForever, .consumable, .provisional, .expired, .billingRetry,
+    .revoked,
+    .reportedRevoked, .upgraded, .offerUnknown, .sandboxNotAllowed, .unconfirmed, .noPurchase,
   ]
 }

@@ -35,7 +35,7 @@ public struct OfferEntitlement: Sendable, Equatable {
   public var told: ToldEntitlement {
     ToldEntitlement(
       offerId: offerId, accessGranted: accessGranted, expiresAt: expiresAt, willRenew: willRenew,
-      billingProblem: billingProblem, environment: environment)
+      billingProblem: billingProblem, environment: environment, isProvisional: rule == .provisional)
   }
 }
 

@@ -10,11 +10,13 @@ public struct ToldEntitlement: Sendable, Equatable {
   public var willRenew: Bool?
   public var billingProblem: Bool
   public var environment: String
+  /// `true` while Apple has not confirmed the purchase (`grantWhileAppleIsAway`); otherwise `nil`.
+  public var provisional: Bool?
 
   /// Creates an entitlement.
   public init(
     offerId: String, accessGranted: Bool, expiresAt: Int64? = nil, willRenew: Bool? = nil,
-    billingProblem: Bool = false, environment: String
+    billingProblem: Bool = false, environment: String, isProvisional: Bool = false
   ) {
     self.offerId = offerId
     self.accessGranted = accessGranted
@@ -22,12 +24,14 @@ public struct ToldEntitlement: Sendable, Equatable {
     self.willRenew = willRenew
     self.billingProblem = billingProblem
     self.environment = environment
+    provisional = isProvisional ? true : nil
   }
 
   public static func == (one: ToldEntitlement, other: ToldEntitlement) -> Bool {
     one.offerId.exact == other.offerId.exact && one.accessGranted == other.accessGranted
       && one.expiresAt == other.expiresAt && one.willRenew == other.willRenew
       && one.billingProblem == other.billingProblem && one.environment.exact == other.environment.exact
+      && one.provisional == other.provisional
   }
 
   /// Writes the members of the entitlement as events show them, in the order of their names.
@@ -37,6 +41,7 @@ public struct ToldEntitlement: Sendable, Equatable {
     writer.member("environment", environment)
     writer.member("expiresAt", expiresAt.map { rfc3339(milliseconds: $0) })
     writer.member("offerId", offerId)
+    writer.member("provisional", provisional)
     writer.member("willRenew", willRenew)
   }
 
@@ -47,6 +52,7 @@ public struct ToldEntitlement: Sendable, Equatable {
     writer.member("environment", environment)
     writer.member("expiresAt", expiresAt)
     writer.member("offerId", offerId)
+    writer.member("provisional", provisional)
     writer.member("willRenew", willRenew)
   }
 

@@ -6,8 +6,10 @@ extension CommitState {
   /// - Returns: the finalized synchronization, and the events to publish, in their order.
   public mutating func finalize(_ request: Finalization) -> Finalized {
     let (job, firstEvent) = (request.job, changes.events.count)
+    let known = purchase(of: request)
     var isNews = false
     if case .evidence(let key, let pieces) = request.finding { isNews = merge(pieces, into: key) }
+    if let known, settleProvision(of: known.key, request.finding) { isNews = true }
     let before = purchase(of: request)
     let outcome =
       if isErased(job) {
@@ -18,7 +20,8 @@ extension CommitState {
         before.map { decide($0, request) } ?? outcomeWithoutPurchase(request)
       }
     if let key = before?.key {
-      if isNews || purchases[key]?.owner != before?.owner { touch(key) }
+      if purchases[key]?.owner != before?.owner || purchases[key]?.attributes != before?.attributes { isNews = true }
+      if isNews { touch(key) }
       changes.offers[key] = purchases[key].flatMap { offer(of: $0, request) }
     }
     let now = before.flatMap { purchases[$0.key] }
@@ -30,7 +33,11 @@ extension CommitState {
     changes.synchronizations.append(synchronization)
     if let event = Event(of: synchronization) { changes.events.append(event) }
     // Without the publisher's rules nobody can say what the owner has. What was told stays until somebody can.
-    if request.publisher != nil { tell(before?.owner, now?.owner, request) }
+    if let publisher = request.publisher {
+      tell(before?.owner, now?.owner, request)
+      tellDoors(
+        known, now, publisher, job: job, outcome: outcome, isNews: isNews, traceparent: job.traceparent)
+    }
     return Finalized(synchronization: synchronization, events: Array(changes.events[firstEvent...]))
   }
 
@@ -81,10 +88,15 @@ extension CommitState {
       outcome.result = result
       return outcome
     }
-    if case .concluded(let result) = request.finding, !result.yieldsToEvidence { return refused(result) }
+    if case .concluded(let result) = request.finding,
+      !result.yieldsToEvidence || purchase.provisionalUntil != nil
+    {
+      return refused(result)
+    }
     // Nobody knows what the publisher asks of an owner.
     guard let publisher = request.publisher else { return refused(.internalError) }
     let access = Access.of(purchase, rules: request.rules(for: customer.id), now: now)
+    if job.isUnclaimed { return unclaimed(purchase, access, job) }
     if job.kind == .transfer {
       let decision = TransferDecision.decide(purchase, to: customer.id, givesAccess: access.isGranted)
       if decision == .transferred {
@@ -92,16 +104,28 @@ extension CommitState {
       }
       return .of(access, purchase, decision)
     }
+    if let wanted = job.requestedOfferId, let offer = access.offerId, offer.exact != wanted.exact {
+      return refused(.offerMismatch)
+    }
     let decision = OwnershipDecision.decide(
       purchase, customerId: customer.id, appAccountToken: customers[customer]?.appAccountToken,
       provesBySignedTransaction: job.signedPurchase == purchase.key,
-      policy: publisher.ownership,
+      policy: publisher.ownership(through: job.door),
       givesAccess: ownerHasAccess(purchase, request))
     if case .take(let cause) = decision {
       give(purchase.key, to: customer, cause, isByCustomer: job.isByCustomer)
     }
+    if decision.isOwner { note(job.attributes, on: purchase.key) }
     var outcome = Outcome.of(access, purchase, decision)
     outcome.consumable = consumable(of: purchase, request, isGranted: outcome.accessGranted)
+    return outcome
+  }
+
+  /// The outcome of a job whose caller named no user. Nobody gets the purchase.
+  private mutating func unclaimed(_ purchase: Purchase, _ access: Access, _ job: Job) -> Outcome {
+    if purchase.owner == nil { note(job.attributes, on: purchase.key) }
+    var outcome = Outcome.of(access, purchase, OwnershipDecision.refuse(.notProven))
+    if access.isGranted { outcome.result = .purchaseUnclaimed }
     return outcome
   }
 

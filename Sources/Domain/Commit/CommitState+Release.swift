@@ -14,6 +14,7 @@ extension CommitState {
     tellEntitlements(
       of: CustomerKey(publisherId: key.publisherId, id: owner.customerId),
       rules: publisher.accessRules(for: owner.customerId), .release, traceparent: traceparent)
+    tellDoors(purchase, purchases[key], publisher, traceparent: traceparent)
     return owner
   }
 

@@ -147,6 +147,7 @@ public struct CommitState: Sendable {
     if let owner = purchases[key]?.owner {
       changes.endedOwnerships.append(owner.subscriptionId)
       owned[key.customer(owner.customerId)]?.remove(key)
+      purchases[key]?.forgetPerson()
     }
     let id = subscriptionIds.removeLast()
     purchases[key]?.owner = Owner(customerId: customer.id, subscriptionId: id)
@@ -174,7 +175,17 @@ public struct CommitState: Sendable {
     changes.endedOwnerships.append(owner.subscriptionId)
     owned[key.customer(owner.customerId)]?.remove(key)
     purchases[key]?.owner = nil
+    purchases[key]?.forgetPerson()
   }
+
+  /// Notes what a client told about a purchase besides.
+  mutating func note(_ attributes: PurchaseAttributes?, on key: PurchaseKey) {
+    guard let attributes, !attributes.isEmpty else { return }
+    purchases[key]?.note(attributes)
+  }
+
+  /// Lets a purchase give access although Apple has not answered about it, or ends that; `nil` when Apple has answered.
+  mutating func provide(_ key: PurchaseKey, until: Int64?) { purchases[key]?.provisionalUntil = until }
 
   /// Notes the first grant of a transaction.
   ///
@@ -186,14 +197,18 @@ public struct CommitState: Sendable {
     return true
   }
 
+  /// The purchases of a locked customer, without the consumables that this commit does not touch.
+  func holdings(of customer: CustomerKey) -> [Purchase] {
+    let others = (customers[customer]?.others ?? []).filter { purchases[$0.key] == nil }
+    return others + (owned[customer] ?? []).sorted().compactMap { purchases[$0] }
+  }
+
   /// Compares a customer's entitlements with those told last, and tells the changes.
   mutating func tellEntitlements(
     of customer: CustomerKey, rules: AccessRules, _ cause: EntitlementChange.Cause, traceparent: String?
   ) {
     guard var record = customers[customer] else { return }
-    var all = record.others.filter { purchases[$0.key] == nil }
-    for key in owned[customer] ?? [] { if let purchase = purchases[key] { all.append(purchase) } }
-    let present = Entitlements.of(purchases: all, rules: rules, now: now)
+    let present = Entitlements.of(purchases: holdings(of: customer), rules: rules, now: now)
     let differences = EntitlementChange.between(told: record.told, now: present)
     guard !differences.isEmpty else { return }
     record.version += 1

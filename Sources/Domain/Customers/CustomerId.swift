@@ -12,6 +12,9 @@ public enum CustomerId {
   /// How the text begins that stands in the ledger for an erased customer's id. No customer's id begins so.
   public static let erasedPrefix = "erased:"
 
+  /// The customer of a job whose caller named no user: nobody. The purchase stays unclaimed.
+  public static let nobody = ""
+
   /// Whether a text can name a customer. Control characters cannot: a database refuses some of them, and people see
   /// none.
   public static func isValid(_ text: String) -> Bool {

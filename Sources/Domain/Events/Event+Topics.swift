@@ -15,7 +15,7 @@ extension Event {
       traceparent: conclusion.traceparent
     ) { data in
       data.member("accessGranted", outcome.accessGranted)
-      data.customer(synchronization.customerId)
+      if !synchronization.customerId.isEmpty { data.customer(synchronization.customerId) }
       data.member("environment", outcome.environment)
       data.member("firstGrant", outcome.consumable?.isFirstGrant)
       data.member("offerId", outcome.offerId)

@@ -8,8 +8,25 @@ public enum EventTopic {
   public static let webhookEndpointDisabled = "webhookEndpointDisabled"
   /// A publisher asked for an event, to see whether an endpoint works. It goes to that endpoint alone.
   public static let test = "test"
+  /// iaptic's: a customer's purchases changed, or were verified again.
+  public static let purchasesUpdated = "purchases.updated"
+  /// Mbaasy's: a purchase became known.
+  public static let inAppPurchaseCreated = "in_app_purchase.created"
+  /// Mbaasy's: a known purchase changed.
+  public static let inAppPurchaseUpdated = "in_app_purchase.updated"
+  /// Cleeng's, StoreKit 1: a payment was verified.
+  public static let validationSucceeded = "inappPurchaseValidationSucceeded"
+  /// Cleeng's, StoreKit 1: a payment was refused.
+  public static let validationFailed = "inappPurchaseValidationFailed"
+  /// Cleeng's, StoreKit 1: a customer's subscription began.
+  public static let subscriptionCreated = "subscriptionCreated"
+  /// Cleeng's, StoreKit 1: a customer's subscription ended, or moved to another customer.
+  public static let subscriptionTerminated = "subscriptionTerminated"
   /// Every topic that an endpoint can have.
-  public static let all = [synchronizationResult, entitlementsChanged, webhookEndpointDisabled]
+  public static let all = [
+    synchronizationResult, entitlementsChanged, webhookEndpointDisabled, purchasesUpdated, inAppPurchaseCreated,
+    inAppPurchaseUpdated, validationSucceeded, validationFailed, subscriptionCreated, subscriptionTerminated,
+  ]
   /// The rule for an endpoint's topics, as the text of a mistake.
   public static let expectation = "expected a list of \(all.joined(separator: ", ")), none of them twice"
 }

@@ -19,6 +19,9 @@ public enum OwnershipDecision: Sendable, Equatable {
   case take(OwnershipCause)
   case refuse(Refusal)
 
+  /// Whether the customer owns the purchase afterwards.
+  var isOwner: Bool { if case .refuse = self { false } else { true } }
+
   /// Decides. A purchase without an owner belongs to the first customer whose registration is verified and proven,
   /// also if it gives no access at that moment.
   ///

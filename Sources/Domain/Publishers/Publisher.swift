@@ -21,6 +21,8 @@ public final class Publisher: Sendable {
   public let sandboxAccess: SandboxAccess
   /// Who may become the owner of a purchase.
   public let ownership: OwnershipPolicy
+  /// The APIs of other vendors that it has opened.
+  public let doors: Doors
   /// Whether the publisher's purchases are being moved here from another system. Until that is done, the gateway
   /// refuses transfers.
   public let isMigrating: Bool
@@ -31,7 +33,7 @@ public final class Publisher: Sendable {
   public init(
     id: Int64, customers: CustomerPolicy, tokenHashes: [[UInt8]], customerTokens: CustomerTokenPolicy?, apps: [App],
     offers: OfferCatalog, sandboxAccess: SandboxAccess = .nobody, ownership: OwnershipPolicy = OwnershipPolicy(),
-    isMigrating: Bool = false, webhooks: [WebhookEndpoint]
+    doors: Doors = Doors(), isMigrating: Bool = false, webhooks: [WebhookEndpoint]
   ) {
     self.id = id
     self.customers = customers
@@ -41,6 +43,7 @@ public final class Publisher: Sendable {
     self.offers = offers
     self.sandboxAccess = sandboxAccess
     self.ownership = ownership
+    self.doors = doors
     self.isMigrating = isMigrating
     self.webhooks = webhooks
   }

@@ -17,8 +17,17 @@ public struct Purchase: Sendable, Equatable {
   public private(set) var deciding: TransactionFacts
   /// The customer who owns the purchase.
   public var owner: Owner?
+  /// What clients told beside the purchase; `nil` if nothing.
+  public var attributes: PurchaseAttributes?
+  /// Until when the purchase gives access although Apple has not answered about it, in milliseconds since 1970;
+  /// `nil` once Apple has. A time that has passed gives no access (`grantWhileAppleIsAway`).
+  public var provisionalUntil: Int64?
   /// The version of the purchase in the ledger. It grows with every commit that concerns the purchase.
   public var version: Int64
+  /// When the ledger got the purchase, in milliseconds since 1970; `nil` for a purchase that was not read from it.
+  public var createdAt: Int64?
+  /// When the ledger wrote the purchase last, in milliseconds since 1970; `nil` as for ``createdAt``.
+  public var updatedAt: Int64?
 
   /// Creates a purchase from what the ledger keeps; `nil` without a transaction.
   public init?(

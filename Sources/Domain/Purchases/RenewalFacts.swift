@@ -13,6 +13,8 @@ public struct RenewalFacts: Sendable, Equatable, SignedFacts {
   public var isInBillingRetry: Bool?
   /// Apple's number for the reason why the subscription expired.
   public var expirationIntent: Int32?
+  /// The customer's answer to a price increase: 0 not yet, 1 agreed.
+  public var priceIncreaseStatus: Int32?
   public var signedDate: Int64
   /// SHA-256 of the decoded payload.
   public var payloadSHA256: [UInt8]
@@ -20,7 +22,8 @@ public struct RenewalFacts: Sendable, Equatable, SignedFacts {
   /// Creates the facts.
   public init(
     originalTransactionId: String, environment: String, willRenew: Bool? = nil, nextProductId: String? = nil,
-    graceExpiresDate: Int64? = nil, isInBillingRetry: Bool? = nil, expirationIntent: Int32? = nil, signedDate: Int64,
+    graceExpiresDate: Int64? = nil, isInBillingRetry: Bool? = nil, expirationIntent: Int32? = nil,
+    priceIncreaseStatus: Int32? = nil, signedDate: Int64,
     payloadSHA256: [UInt8]
   ) {
     self.originalTransactionId = originalTransactionId
@@ -30,6 +33,7 @@ public struct RenewalFacts: Sendable, Equatable, SignedFacts {
     self.graceExpiresDate = graceExpiresDate
     self.isInBillingRetry = isInBillingRetry
     self.expirationIntent = expirationIntent
+    self.priceIncreaseStatus = priceIncreaseStatus
     self.signedDate = signedDate
     self.payloadSHA256 = payloadSHA256
   }

@@ -8,6 +8,8 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
   /// `Production` or `Sandbox`.
   public var environment: String
   public var purchaseDate: Int64
+  /// When the purchase began.
+  public var originalPurchaseDate: Int64?
   public var expiresDate: Int64?
   /// When Apple refunded the transaction, or took it back from a family member.
   public var revocationDate: Int64?
@@ -20,6 +22,14 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
   /// In thousandths of the currency.
   public var price: Int64?
   public var currency: String?
+  /// Apple's number for the type of offer: 1 introductory, 2 promotional, 3 offer code, 4 win-back.
+  public var offerType: Int32?
+  /// The offer's id or code.
+  public var offerIdentifier: String?
+  /// How the offer is paid, such as `FREE_TRIAL`; an open set.
+  public var offerDiscountType: String?
+  /// The country of the storefront: ISO 3166-1, three letters.
+  public var storefront: String?
   /// The UUID that the app gave for its customer, in lower case.
   public var appAccountToken: String?
   public var signedDate: Int64
@@ -29,9 +39,11 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
   /// Creates the facts.
   public init(
     transactionId: String, originalTransactionId: String, bundleId: String, productId: String, kind: ProductKind,
-    environment: String, purchaseDate: Int64, expiresDate: Int64? = nil, revocationDate: Int64? = nil,
+    environment: String, purchaseDate: Int64, originalPurchaseDate: Int64? = nil, expiresDate: Int64? = nil,
+    revocationDate: Int64? = nil,
     revocationReason: Int32? = nil, isUpgraded: Bool = false, ownershipType: String? = nil, quantity: Int32? = nil,
-    price: Int64? = nil, currency: String? = nil, appAccountToken: String? = nil, signedDate: Int64,
+    price: Int64? = nil, currency: String? = nil, offerType: Int32? = nil, offerIdentifier: String? = nil,
+    offerDiscountType: String? = nil, storefront: String? = nil, appAccountToken: String? = nil, signedDate: Int64,
     payloadSHA256: [UInt8]
   ) {
     self.transactionId = transactionId
@@ -41,6 +53,7 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
     self.kind = kind
     self.environment = environment
     self.purchaseDate = purchaseDate
+    self.originalPurchaseDate = originalPurchaseDate
     self.expiresDate = expiresDate
     self.revocationDate = revocationDate
     self.revocationReason = revocationReason
@@ -49,6 +62,10 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
     self.quantity = quantity
     self.price = price
     self.currency = currency
+    self.offerType = offerType
+    self.offerIdentifier = offerIdentifier
+    self.offerDiscountType = offerDiscountType
+    self.storefront = storefront
     self.appAccountToken = appAccountToken
     self.signedDate = signedDate
     self.payloadSHA256 = payloadSHA256

@@ -2,10 +2,11 @@ public import JSON
 
 /// Everything that a worker needs to run a synchronization. It is complete, so that a job survives the loss of Redis.
 public struct Job: Sendable, Equatable {
-  /// The version of the body that this code writes, and the newest version that it reads.
-  public static let currentFormat = 1
+  /// The newest version of the body that this code writes and reads.
+  public static let currentFormat = 2
 
-  public private(set) var format = Job.currentFormat
+  /// The version of the body: 2 for a job of a door, whose members older workers do not know, otherwise 1.
+  public private(set) var format: Int
   public let synchronizationId: String
   public let publisherId: Int64
   public let customerId: String
@@ -16,6 +17,14 @@ public struct Job: Sendable, Equatable {
   public let signedPurchase: PurchaseKey?
   /// Whether a customer's own token asked for it, and not the publisher's: the audit log names it.
   public let isByCustomer: Bool
+  /// The door that it came through; `nil` for our own API.
+  public let door: Door?
+  /// What the client told about the purchase besides.
+  public private(set) var attributes: PurchaseAttributes?
+  /// The offer that the client wants; the product must give it. `nil` takes the product's offer, whichever it is.
+  public let requestedOfferId: String?
+  /// The queue of the gateway that waits for the end of the synchronization; `nil` if none does.
+  public let replyTo: String?
   /// The customer's IP address, if the client gave one.
   public private(set) var ipAddress: String?
   /// When the gateway accepted it, in milliseconds since 1970.
@@ -35,8 +44,10 @@ public struct Job: Sendable, Equatable {
   public init(
     synchronizationId: String, publisherId: Int64, customerId: String, transactionId: String,
     kind: Kind = .registration, signedPurchase: PurchaseKey? = nil, isByCustomer: Bool = false,
+    door: Door? = nil, attributes: PurchaseAttributes? = nil, requestedOfferId: String? = nil, replyTo: String? = nil,
     ipAddress: String? = nil, registeredAt: Int64, traceparent: String? = nil
   ) {
+    format = door == nil ? 1 : 2
     self.synchronizationId = synchronizationId
     self.publisherId = publisherId
     self.customerId = customerId
@@ -44,15 +55,23 @@ public struct Job: Sendable, Equatable {
     self.kind = kind
     self.signedPurchase = signedPurchase
     self.isByCustomer = isByCustomer
+    self.door = door
+    self.attributes = attributes
+    self.requestedOfferId = requestedOfferId
+    self.replyTo = replyTo
     self.ipAddress = ipAddress
     self.registeredAt = registeredAt
     self.traceparent = traceparent
   }
 
-  /// The job without the customer's address, as it stays after an erasure.
+  /// Whether the caller named no user, so that the purchase stays unclaimed.
+  public var isUnclaimed: Bool { customerId.isEmpty }
+
+  /// The job without what the client told about the customer, as it stays after an erasure.
   public var withoutAddress: Job {
     var job = self
     job.ipAddress = nil
+    job.attributes = nil
     return job
   }
 
@@ -96,6 +115,13 @@ public struct Job: Sendable, Equatable {
       signedPurchase = nil
     }
     isByCustomer = try members.bool("isByCustomer") ?? false
+    let door = try members.string("door")
+    self.door = door.flatMap(Door.init)
+    // A newer process knows more doors, with other rules.
+    if door != nil, self.door == nil { throw NewerFormat(format: version + 1) }
+    attributes = try members.string("attributes").map { try PurchaseAttributes(JSONText(Array($0.utf8))) }
+    requestedOfferId = try members.string("requestedOfferId")
+    replyTo = try members.string("replyTo")
     ipAddress = try members.string("ipAddress")
     registeredAt = try members.requiredInt64("registeredAt")
     traceparent = try members.string("traceparent")
@@ -103,14 +129,16 @@ public struct Job: Sendable, Equatable {
 
   /// Why this code cannot run the job; `nil` when it can.
   public var defect: String? {
-    if format != Job.currentFormat { return "format \(format), expected \(Job.currentFormat)" }
+    if !(1...Job.currentFormat).contains(format) { return "format \(format), expected 1 to \(Job.currentFormat)" }
     if !TransactionIdentifier.isValid(transactionId) {
       return "transactionId is not 1 to \(TransactionIdentifier.longest) digits"
     }
     if synchronizationId.isEmpty || synchronizationId.utf8.count > 256 {
       return "synchronizationId is not 1 to 256 bytes"
     }
-    if !CustomerId.isValid(customerId) { return "customerId is not 1 to \(CustomerId.longest) bytes" }
+    if !(isUnclaimed && door != nil), !CustomerId.isValid(customerId) {
+      return "customerId is not 1 to \(CustomerId.longest) bytes"
+    }
     return nil
   }
 
@@ -122,13 +150,17 @@ public struct Job: Sendable, Equatable {
   /// The job as JSON, the same bytes each time.
   public var encoded: [UInt8] {
     JSONWriter.object { writer in
+      writer.member("attributes", attributes.map { String(decoding: $0.encoded, as: UTF8.self) })
       writer.member("customerId", customerId)
+      writer.member("door", door?.rawValue)
       writer.member("format", Int64(format))
       writer.member("ipAddress", ipAddress)
       writer.member("isByCustomer", isByCustomer ? true : nil)
       writer.member("kind", kind == .registration ? nil : kind.rawValue)
       writer.member("publisherId", publisherId)
       writer.member("registeredAt", registeredAt)
+      writer.member("replyTo", replyTo)
+      writer.member("requestedOfferId", requestedOfferId)
       writer.member("signedEnvironment", signedPurchase?.environment)
       writer.member("signedOriginalTransactionId", signedPurchase?.originalTransactionId)
       writer.member("synchronizationId", synchronizationId)

@@ -7,12 +7,16 @@ extension SynchronizationResult {
   public static let purchaseOwnershipUnchanged = Self(rawValue: "PURCHASE_OWNERSHIP_UNCHANGED")
   /// The purchase gives no access, so it cannot be transferred.
   public static let purchaseNotActive = Self(rawValue: "PURCHASE_NOT_ACTIVE")
+  /// The purchase is verified. The caller named no customer, so nobody owns it because of this synchronization.
+  public static let purchaseUnclaimed = Self(rawValue: "PURCHASE_UNCLAIMED")
+  /// The product gives another offer than the caller named.
+  public static let offerMismatch = Self(rawValue: "OFFER_MISMATCH")
   /// The publisher has no purchase with this transaction.
   public static let purchaseNotFound = Self(rawValue: "PURCHASE_NOT_FOUND")
 
   /// The results about the owner of a purchase.
   public static let ofOwnership: [Self] = [
     .ownershipNotProven, .purchaseOwnershipTransferred, .purchaseOwnershipUnchanged, .purchaseNotActive,
-    .purchaseNotFound,
+    .purchaseNotFound, .purchaseUnclaimed, .offerMismatch,
   ]
 }

@@ -5,7 +5,7 @@ extension Route {
   /// All routes of the API. The most frequent ones come first.
   ///
   /// docs/reference/openapi.yaml has the same paths and methods. A test compares the two.
-  static let all = purchases + webhooks + health
+  static let all = purchases + webhooks + doors + health
 
   /// The label of requests that match no route.
   static let unknownLabel = "unknown"

@@ -1,3 +1,4 @@
+import Domain
 import EventLoop
 import HTTPServer
 
@@ -20,6 +21,8 @@ struct Route: Sendable {
   enum Access: Sendable {
     /// Anyone, without a credential.
     case anyone(@LoopActor @Sendable (Gateway, HTTPServerRequest) -> HTTPServerResponse)
+    /// A door, which has its own credentials and its own form of errors.
+    case door(Door, @LoopActor @Sendable (DoorContext, DoorCall) async -> HTTPServerResponse)
     /// The publisher, or one of its customers.
     case publisherOrCustomer(Handler)
     /// The publisher only.
@@ -28,7 +31,7 @@ struct Route: Sendable {
 
   /// A value in a path. docs/reference/openapi.yaml uses the same names.
   enum Parameter: String {
-    case synchronizationId, customerId, offerId, originalTransactionId, topic, endpointId, eventId
+    case synchronizationId, customerId, applicationUsername, offerId, originalTransactionId, topic, endpointId, eventId
   }
 
   let method: Method

@@ -27,7 +27,7 @@ extension PurchaseAPI {
         "publisherId": .int(key.publisherId), "originalTransactionId": .string(key.originalTransactionId),
         "environment": .string(key.environment), "traceId": .string(trace.traceId),
       ])
-    if !events.isEmpty { Task.immediate { @LoopActor in await publish(events) } }
+    if !events.isEmpty { Task.immediate { @LoopActor in await outlet.publish(events) } }
     return answer(try await record(key.originalTransactionId, [key.environment]))
   }
 
@@ -37,19 +37,5 @@ extension PurchaseAPI {
       throw .invalidQuery("subscriptionId: expected the number of a period of ownership, as GET shows it")
     }
     return number
-  }
-
-  /// Publishes the events of a commit at once. If that fails, a worker publishes them some seconds later.
-  private func publish(_ events: [Event]) async {
-    guard self.events.isReady else { return }
-    do {
-      for event in events {
-        try await self.events.publish(
-          EventMessage.message(event, exchange: topology.events), timeout: context.settings.gateway.publishTimeout)
-      }
-      _ = try await ledger.run(Event.confirmed(events.map(\.id)))
-    } catch {
-      context.log.warning("event stays in the outbox", ["cause": .failure(error)])
-    }
   }
 }

@@ -1,11 +1,9 @@
-import AMQP
 import Domain
 import EventLoop
 import Formats
 import HTTPServer
 import JSON
 import Ledger
-import Messaging
 import Postgres
 import Service
 
@@ -16,8 +14,7 @@ struct PurchaseAPI {
   let ledger: PostgresClient
   let holdings: Holdings
   /// Publishes the events of the gateway's own commits.
-  let events: AMQPPublisher
-  let topology: Topology
+  let outlet: EventOutlet
   let caller: Caller
 
   var reader: PurchaseReader { PurchaseReader(ledger) }

@@ -10,13 +10,16 @@ extension Registration {
   /// Claims the job's transactionId. Where Redis alone cannot tell, asks the ledger: whether the publisher has put the
   /// customer, and whether the synchronization that holds the claim is finalized.
   ///
-  /// - Parameter mustBeKnown: as in `PurchaseStore.claim(_:checksCustomer:mustBeKnown:sweepAfter:)`.
+  /// - Parameter mustBeKnown: as in `PurchaseStore.claim(_:checksCustomer:mustBeKnown:isShared:sweepAfter:)`.
   /// - Throws: `RedisError`; `PostgresError`, and then nothing was claimed.
-  func claim(_ job: Job, checksCustomer: Bool, mustBeKnown: Bool) async throws -> ClaimAnswer {
+  func claim(
+    _ job: Job, checksCustomer: Bool, mustBeKnown: Bool, isShared: Bool = false
+  ) async throws -> ClaimAnswer {
     var (checksCustomer, mayTakeOver) = (checksCustomer, true)
     while true {
       let answer = try await store.claim(
-        job, checksCustomer: checksCustomer, mustBeKnown: mustBeKnown, sweepAfter: context.settings.worker.sweepAfter)
+        job, checksCustomer: checksCustomer, mustBeKnown: mustBeKnown, isShared: isShared,
+        sweepAfter: context.settings.worker.sweepAfter)
       switch answer {
       case .unknownCustomer where checksCustomer:
         guard try await customers.isRegistered(job.publisherId, job.customerId) else { return answer }

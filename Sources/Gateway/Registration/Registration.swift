@@ -82,13 +82,27 @@ struct Registration {
       case .unreachable: mustBeKnown = true
       }
     }
-    var claim: ClaimAnswer
+    return await enqueue(job, by: caller, trace, mustBeKnown: mustBeKnown, isOnlyOne: request.correlationId == nil)
+  }
+
+  /// Claims the job's transaction and publishes the job.
+  ///
+  /// - Parameters:
+  ///   - mustBeKnown: as in ``claim(_:checksCustomer:mustBeKnown:isShared:)``.
+  ///   - isOnlyOne: whether nobody can repeat this very registration, because its id is ours.
+  ///   - isShared: whether the job may be accepted while another one holds the transaction. It runs after that one.
+  func enqueue(
+    _ job: Job, by caller: Caller, _ trace: TraceParent, mustBeKnown: Bool = false, isOnlyOne: Bool = true,
+    isShared: Bool = false
+  ) async -> Answer {
+    let claim: ClaimAnswer
     do {
       claim = try await self.claim(
-        job, checksCustomer: caller.publisher.customers == .registered, mustBeKnown: mustBeKnown)
+        job, checksCustomer: caller.publisher.customers == .registered && !job.isUnclaimed, mustBeKnown: mustBeKnown,
+        isShared: isShared)
     } catch {
       log(of: job, trace).warning("claim failed", ["cause": .failure(error)])
-      return .problem(refusal(of: job, error, isOnlyOne: request.correlationId == nil))
+      return .problem(refusal(of: job, error, isOnlyOne: isOnlyOne))
     }
     switch claim {
     case .claimed: break
@@ -100,7 +114,7 @@ struct Registration {
         .nothingKept("The ledger cannot say now whether the Correlation-Id is new.", isOnlyOne: false))
     case .held(let holder):
       let isOwn = caller.mayActFor(holder.customerId)
-      return .problem(.locked(kind, by: holder.kind, instance: isOwn ? statusPath(holder.synchronizationId) : nil))
+      return .problem(.locked(job.kind, by: holder.kind, instance: isOwn ? statusPath(holder.synchronizationId) : nil))
     }
 
     do {
@@ -111,11 +125,11 @@ struct Registration {
       log.warning("publish failed", ["cause": .failure(error)])
       let isUndone = await undo(job, log)
       return .problem(
-        .notPublished(error, isUndone: isUndone, of: job.synchronizationId, isOnlyOne: request.correlationId == nil))
+        .notPublished(error, isUndone: isUndone, of: job.synchronizationId, isOnlyOne: isOnlyOne))
     }
 
     do {
-      guard try await store.prolongClaim(job) else {
+      guard try await store.prolongClaim(job) || isShared else {
         // Redis lost the claim. Or the broker took longer than the claim lasts, and another registration has it now.
         // The job runs, but the client has no promise.
         log(of: job, trace).warning("claim lost before it was confirmed")
@@ -125,7 +139,7 @@ struct Registration {
       log(of: job, trace).warning("prolong failed", ["cause": .failure(error)])
       return .problem(.unknownOutcome("The store did not confirm the claim.", of: job.synchronizationId))
     }
-    let done = kind == .transfer ? "transfer accepted" : "registered"
+    let done = job.kind == .transfer ? "transfer accepted" : "registered"
     log(of: job, trace).info(done, ["customerId": .string(job.customerId)])
     return .accepted(job.synchronizationId)
   }
@@ -169,7 +183,7 @@ struct Registration {
 }
 
 /// 128 random bits in hexadecimal.
-private func newSynchronizationId() -> String {
+func newSynchronizationId() -> String {
   var generator = SystemRandomNumberGenerator()
   let (high, low) = (generator.next() as UInt64, generator.next() as UInt64)
   return Hex.encode(withUnsafeBytes(of: (high, low)) { Array($0) })

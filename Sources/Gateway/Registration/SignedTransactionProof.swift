@@ -14,13 +14,7 @@ enum SignedTransactionProof {
   static func check(
     _ signed: String, of transactionId: String, publisher: Publisher, verifier: SignedDataVerifier
   ) throws(Problem) -> PurchaseKey {
-    let apps = AcceptedApps(
-      publisher.apps.map { app in
-        AcceptedApps.App(
-          bundleId: app.bundleId, appAppleId: app.appAppleId,
-          environments: Set(app.environments.map { AppStoreEnvironment(rawValue: $0) }))
-      })
-    switch verifier.transaction(signed, expecting: apps) {
+    switch verifier.transaction(signed, expecting: publisher.acceptedApps()) {
     case .accepted(let payload):
       guard payload.transactionId?.exact == transactionId.exact else {
         throw .invalidBody("signedTransaction: is another transaction than transactionId names")

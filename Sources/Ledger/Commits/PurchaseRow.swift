@@ -1,5 +1,6 @@
 import Domain
 import Formats
+import JSON
 import Postgres
 
 /// The columns of `purchases`, read and written.
@@ -10,14 +11,18 @@ enum PurchaseRow {
     "product_id", "kind", "transaction_id", "purchase_date", "expires_date", "revocation_date", "is_upgraded",
     "ownership_type", "quantity", "price", "currency", "app_account_token", "signed_date", "payload_sha256",
     "renewal_signed_date", "renewal_sha256", "will_renew", "next_product_id", "grace_expires_date",
-    "is_in_billing_retry", "expiration_intent", "status", "status_date",
+    "is_in_billing_retry", "expiration_intent", "status", "status_date", "original_purchase_date", "offer_type",
+    "offer_identifier", "offer_discount_type", "storefront", "price_increase_status", "attributes",
+    "provisional_until",
   ]
+  /// The columns that are only read; PostgreSQL writes them.
+  private static let times = ["created_at", "updated_at"]
 
   /// The number of the names.
-  static let width = names.count
+  static let width = names.count + times.count
 
   /// The columns of a row of `table`.
-  static func columns(_ table: String) -> String { names.map { "\(table).\($0)" }.joined(separator: ", ") }
+  static func columns(_ table: String) -> String { (names + times).map { "\(table).\($0)" }.joined(separator: ", ") }
 
   /// Reads a purchase.
   ///
@@ -32,9 +37,12 @@ enum PurchaseRow {
     else { throw UnreadableRecord("purchase \(row.text(2) ?? "")") }
     let facts = TransactionFacts(
       transactionId: transaction, originalTransactionId: original, bundleId: bundle, productId: product, kind: kind,
-      environment: environment, purchaseDate: purchaseDate, expiresDate: row.time(11), revocationDate: row.time(12),
-      isUpgraded: isUpgraded, ownershipType: row.text(14), quantity: row.int32(15), price: row.int64(16),
-      currency: row.text(17), appAccountToken: row.uuid(18), signedDate: signedDate, payloadSHA256: hash)
+      environment: environment, purchaseDate: purchaseDate, originalPurchaseDate: row.time(30),
+      expiresDate: row.time(11),
+      revocationDate: row.time(12), isUpgraded: isUpgraded, ownershipType: row.text(14), quantity: row.int32(15),
+      price: row.int64(16),
+      currency: row.text(17), offerType: row.int32(31), offerIdentifier: row.text(32), offerDiscountType: row.text(33),
+      storefront: row.text(34), appAccountToken: row.uuid(18), signedDate: signedDate, payloadSHA256: hash)
     var owner: Owner?
     if let customer = row.text(3), let subscription = row.int64(4) {
       owner = Owner(customerId: customer, subscriptionId: subscription)
@@ -44,15 +52,18 @@ enum PurchaseRow {
       renewal = RenewalFacts(
         originalTransactionId: original, environment: environment, willRenew: row.bool(23), nextProductId: row.text(24),
         graceExpiresDate: row.time(25), isInBillingRetry: row.bool(26), expirationIntent: row.int32(27),
-        signedDate: date, payloadSHA256: hash)
+        priceIncreaseStatus: row.int32(35), signedDate: date, payloadSHA256: hash)
     }
     var status: ReportedStatus?
     if let code = row.int32(28), let date = row.time(29) { status = ReportedStatus(code: code, date: date) }
     let key = PurchaseKey(publisherId: publisher, environment: environment, originalTransactionId: original)
     guard
-      let purchase = Purchase(
+      var purchase = Purchase(
         key, transactions: others + [facts], renewal: renewal, status: status, owner: owner, version: version)
     else { throw UnreadableRecord("purchase \(original)") }
+    purchase.attributes = try row.bytes(36).map { try PurchaseAttributes(JSONText($0)) }
+    purchase.provisionalUntil = row.time(37)
+    (purchase.createdAt, purchase.updatedAt) = (row.time(38), row.time(39))
     return purchase
   }
 
@@ -80,6 +91,10 @@ enum PurchaseRow {
       .texts(renewals.map { $0?.nextProductId }), .times(renewals.map { $0?.graceExpiresDate }),
       .bools(renewals.map { $0?.isInBillingRetry }), .int32s(renewals.map { $0?.expirationIntent }),
       .int32s(purchases.map { $0.status?.code }), .times(purchases.map { $0.status?.date }),
+      .times(deciding.map(\.originalPurchaseDate)), .int32s(deciding.map(\.offerType)),
+      .texts(deciding.map(\.offerIdentifier)), .texts(deciding.map(\.offerDiscountType)),
+      .texts(deciding.map(\.storefront)), .int32s(renewals.map { $0?.priceIncreaseStatus }),
+      .bytes(purchases.map { $0.attributes?.encoded }), .times(purchases.map(\.provisionalUntil)),
       .texts(purchases.map { offers[$0.key] }),
     ]
   }
@@ -87,7 +102,8 @@ enum PurchaseRow {
   private static let types = [
     "bigint", "text", "text", "text", "bigint", "bigint", "text", "text", "text", "text", "timestamptz", "timestamptz",
     "timestamptz", "boolean", "text", "integer", "bigint", "text", "uuid", "timestamptz", "bytea", "timestamptz",
-    "bytea", "boolean", "text", "timestamptz", "boolean", "integer", "integer", "timestamptz", "text",
+    "bytea", "boolean", "text", "timestamptz", "boolean", "integer", "integer", "timestamptz", "timestamptz", "integer",
+    "text", "text", "text", "integer", "bytea", "timestamptz", "text",
   ]
   private static let written = names + ["offer_id"]
 

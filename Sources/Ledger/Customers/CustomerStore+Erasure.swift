@@ -92,7 +92,7 @@ extension PostgresStatement {
   fileprivate static let disown = PostgresStatement(
     "disown purchases",
     """
-    UPDATE purchases SET customer_id = NULL, subscription_id = NULL, version = version + 1, updated_at = now()
+    UPDATE purchases SET customer_id = NULL, subscription_id = NULL, attributes = NULL, version = version + 1, updated_at = now()
     WHERE publisher_id = $1 AND customer_id = $2
     """)
 
@@ -116,7 +116,7 @@ extension PostgresStatement {
     "forget open synchronizations",
     """
     UPDATE synchronizations AS mine
-    SET customer_id = $3, job = convert_to((convert_from(job, 'UTF8')::jsonb - 'ipAddress')::text, 'UTF8')
+    SET customer_id = $3, job = convert_to((convert_from(job, 'UTF8')::jsonb - 'ipAddress' - 'attributes')::text, 'UTF8')
     WHERE publisher_id = $1 AND customer_id = $2 AND status <> 'finalized' AND \(hasNoTwin)
     """)
 

@@ -134,8 +134,8 @@ private struct ExportPart: Sendable {
 
   private static let purchaseColumns: [RowDocument.Column] =
     keyColumns + [
-      .init("app_account_token", "appAccountToken", .uuid), .init("bundle_id", "bundleId"),
-      .init("created_at", "createdAt", .time), .init("currency", "currency"),
+      .init("app_account_token", "appAccountToken", .uuid), .init("attributes", "attributes", .json),
+      .init("bundle_id", "bundleId"), .init("created_at", "createdAt", .time), .init("currency", "currency"),
       .init("expires_date", "expiresDate", .time), .init("grace_expires_date", "gracePeriodExpiresDate", .time),
       .init("next_product_id", "nextProductId"), .init("offer_id", "offerId"),
       .init("ownership_type", "ownershipType"), .init("price", "price", .number), .init("product_id", "productId"),

@@ -63,6 +63,39 @@ public struct PurchaseReader {
       ownerships: try rows[2].filter { $0.text(0)?.exact == keys[found].environment.exact }.map(OwnershipPeriod.init))
   }
 
+  /// Reads purchases with all their transactions, by their keys. An unknown key has none.
+  public func purchases(_ keys: [PurchaseKey]) async throws -> [PurchaseKey: Purchase] {
+    let parameters: [PostgresParameter] = [
+      .int64s(keys.map(\.publisherId)), .texts(keys.map(\.environment)), .texts(keys.map(\.originalTransactionId)),
+    ]
+    return try await read([
+      PostgresQuery(.readNamed, parameters), PostgresQuery(.readNamedTransactions, parameters),
+    ])
+  }
+
+  /// Reads a customer's purchases with all their transactions, consumables too.
+  ///
+  /// - Parameter limit: the most of them.
+  public func allPurchases(of customer: CustomerKey, limit: Int = 1000) async throws -> [Purchase] {
+    let parameters: [PostgresParameter] = [
+      .int64(customer.publisherId), .text(customer.id), .int64(Int64(limit)),
+    ]
+    return try await read([
+      PostgresQuery(.readOwned, parameters), PostgresQuery(.readOwnedTransactions, parameters),
+    ]).values.sorted { $0.key < $1.key }
+  }
+
+  /// Reads purchases, and then their transactions.
+  private func read(_ queries: [PostgresQuery]) async throws -> [PurchaseKey: Purchase] {
+    let rows = try await postgres.run(queries)
+    var transactions: [PurchaseKey: [TransactionFacts]] = [:]
+    for row in rows[1] {
+      let (key, facts, _) = try TransactionRow.facts(row)
+      transactions[key, default: []].append(facts)
+    }
+    let purchases = try rows[0].map { try PurchaseRow.purchase($0, transactions[PurchaseRow.key($0)] ?? []) }
+    return Dictionary(purchases.map { ($0.key, $0) }) { one, _ in one }
+  }
 }
 
 extension OwnershipPeriod {
@@ -86,6 +119,40 @@ extension PostgresStatement {
           AND (environment, original_transaction_id) > ($3, $4)
         ORDER BY environment, original_transaction_id LIMIT $5) p ON true
     ORDER BY p.environment, p.original_transaction_id
+    """)
+
+  private static let named = """
+    unnest($1::bigint[], $2::text[], $3::text[]) AS n (publisher_id, environment, original_transaction_id)
+    """
+
+  fileprivate static let readNamed = PostgresStatement(
+    "read named purchases",
+    """
+    SELECT \(PurchaseRow.columns("p")) FROM \(named)
+      JOIN purchases p USING (publisher_id, environment, original_transaction_id)
+    """)
+
+  fileprivate static let readNamedTransactions = PostgresStatement(
+    "read transactions of named purchases",
+    """
+    SELECT \(TransactionRow.columns("t")) FROM \(named)
+      JOIN transactions t USING (publisher_id, environment, original_transaction_id)
+    """)
+
+  fileprivate static let readOwned = PostgresStatement(
+    "read all purchases of customer",
+    """
+    SELECT \(PurchaseRow.columns("p")) FROM purchases p WHERE p.publisher_id = $1 AND p.customer_id = $2
+    ORDER BY p.purchase_date DESC LIMIT $3
+    """)
+
+  fileprivate static let readOwnedTransactions = PostgresStatement(
+    "read transactions of customer",
+    """
+    SELECT \(TransactionRow.columns("t")) FROM (
+      SELECT publisher_id, environment, original_transaction_id FROM purchases
+      WHERE publisher_id = $1 AND customer_id = $2 ORDER BY purchase_date DESC LIMIT $3) p
+      JOIN transactions t USING (publisher_id, environment, original_transaction_id)
     """)
 
   fileprivate static let readPurchase = PostgresStatement(

@@ -42,6 +42,7 @@ extension SchemaStep {
         transaction_id text COLLATE "C" NOT NULL, -- the deciding one
         offer_id text COLLATE "C",                -- at the last commit; the present offers decide
         purchase_date timestamptz NOT NULL,
+        original_purchase_date timestamptz,
         expires_date timestamptz,
         revocation_date timestamptz,
         is_upgraded boolean NOT NULL,
@@ -49,6 +50,10 @@ extension SchemaStep {
         quantity integer,
         price bigint,                             -- thousandths of the currency
         currency text COLLATE "C",
+        offer_type integer,                       -- Apple's: 1 introductory, 2 promotional, 3 code, 4 win-back
+        offer_identifier text COLLATE "C",
+        offer_discount_type text COLLATE "C",
+        storefront text COLLATE "C",
         app_account_token uuid,
         signed_date timestamptz NOT NULL,
         payload_sha256 bytea NOT NULL,
@@ -59,8 +64,11 @@ extension SchemaStep {
         grace_expires_date timestamptz,
         is_in_billing_retry boolean,
         expiration_intent integer,
+        price_increase_status integer,
         status integer,                           -- Apple's unsigned status, dated by the renewal info beside it
         status_date timestamptz,
+        attributes bytea,                         -- JSON: what clients told besides
+        provisional_until timestamptz,            -- until Apple answers: see grantWhileAppleIsAway
         created_at timestamptz NOT NULL DEFAULT now(),
         updated_at timestamptz NOT NULL DEFAULT now(),
         PRIMARY KEY (publisher_id, environment, original_transaction_id)
@@ -79,6 +87,7 @@ extension SchemaStep {
         product_id text COLLATE "C" NOT NULL,
         kind text COLLATE "C" NOT NULL,
         purchase_date timestamptz NOT NULL,
+        original_purchase_date timestamptz,
         expires_date timestamptz,
         revocation_date timestamptz,
         revocation_reason integer,
@@ -87,6 +96,10 @@ extension SchemaStep {
         quantity integer,
         price bigint,
         currency text COLLATE "C",
+        offer_type integer,
+        offer_identifier text COLLATE "C",
+        offer_discount_type text COLLATE "C",
+        storefront text COLLATE "C",
         app_account_token uuid,
         first_granted_at timestamptz,             -- set once for ever
         PRIMARY KEY (publisher_id, transaction_id, environment)

@@ -17,9 +17,11 @@ extension PurchaseStore {
   ///     publisher has put such a customer.
   ///   - mustBeKnown: whether a synchronization that Redis does not know is refused: the ledger may know it, and could
   ///     not be asked.
+  ///   - isShared: whether the synchronization is recorded even while another one holds the transactionId. It runs after
+  ///     that one.
   ///   - sweepAfter: when the sweep may look at the synchronization.
   public func claim(
-    _ job: Job, checksCustomer: Bool, mustBeKnown: Bool = false, sweepAfter: Duration
+    _ job: Job, checksCustomer: Bool, mustBeKnown: Bool = false, isShared: Bool = false, sweepAfter: Duration
   ) async throws -> ClaimAnswer {
     let reply =
       try await redis.run(
@@ -36,7 +38,7 @@ extension PurchaseStore {
           "member": keys.member(job.publisherId, job.synchronizationId),
           "sweepAfter": String(sweepAfter.wholeMilliseconds), "customer": job.customerId,
           "transaction": job.transactionId, "job": encoded(job), "traceparent": job.traceparent ?? "",
-          "kind": job.kind.rawValue, "mustBeKnown": mustBeKnown ? "1" : "0",
+          "kind": job.kind.rawValue, "mustBeKnown": mustBeKnown ? "1" : "0", "isShared": isShared ? "1" : "0",
         ]
       ).array ?? []
     switch reply.first?.string {
@@ -64,7 +66,7 @@ extension PurchaseStore {
     ).integer == 1
   }
 
-  /// Takes back the effect of ``claim(_:checksCustomer:mustBeKnown:sweepAfter:)``, unless a worker has begun already,
+  /// Takes back the effect of ``claim(_:checksCustomer:mustBeKnown:isShared:sweepAfter:)``, unless a worker has begun already,
   /// or the gateway told a repetition of the registration that it runs. In these cases the synchronization stays open,
   /// so that the sweep enqueues it.
   ///
@@ -101,7 +103,7 @@ extension RedisScript {
     "claim", functions: [.clock, .newer], keys: ["claimKey", "synchronizationKey", "openKey", "customerKey"],
     arguments: [
       "claim", "duration", "checksCustomer", "member", "sweepAfter", "customer", "transaction", "job", "traceparent",
-      "kind", "mustBeKnown",
+      "kind", "mustBeKnown", "isShared",
     ],
     """
     local known = redis.call('HMGET', synchronizationKey, 'transaction', 'customer', 'status', 'recordVersion', 'kind')
@@ -122,8 +124,12 @@ extension RedisScript {
       if copy ~= '\(PurchaseStore.registered)' then return {'customer'} end
     end
     local holder = redis.call('GET', claimKey)
-    if holder then return newerText(claimKey, holder) or {'held', holder} end
-    redis.call('SET', claimKey, claim, 'PX', duration)
+    if holder then
+      refusal = newerText(claimKey, holder)
+      if refusal or isShared == '0' then return refusal or {'held', holder} end
+    else
+      redis.call('SET', claimKey, claim, 'PX', duration)
+    end
     redis.call('HSET', synchronizationKey, 'transaction', transaction, 'customer', customer, 'status', 'processing',
       'job', job, 'traceparent', traceparent, 'kind', kind)
     redis.call('ZADD', openKey, clock() + sweepAfter, member)

@@ -25,6 +25,13 @@ public struct SynchronizationReader {
     return all.filter { $0.status == .finalized } + all.filter { $0.status != .finalized }
   }
 
+  /// Reads the outcomes of those of some synchronizations that are finalized, by their ids.
+  public func outcomes(_ publisher: Int64, _ ids: [String]) async throws -> [String: Outcome] {
+    let rows = try await postgres.run(PostgresQuery(.readOutcomes, [.int64(publisher), .texts(ids)]))
+    let found = try rows.map { try KeptSynchronization($0).synchronization }
+    return Dictionary(found.compactMap { one in one.conclusion.map { (one.id, $0.outcome) } }) { one, _ in one }
+  }
+
   /// Whether a synchronization is that of a job, also after the erasure of its customer.
   public static func isSame(_ synchronization: Synchronization, as job: Job) -> Bool {
     let customer = CustomerKey(publisherId: job.publisherId, id: job.customerId)
@@ -34,6 +41,13 @@ public struct SynchronizationReader {
 }
 
 extension PostgresStatement {
+  fileprivate static let readOutcomes = PostgresStatement(
+    "read outcomes",
+    """
+    SELECT \(KeptSynchronization.columns("s")) FROM synchronizations s
+    WHERE s.publisher_id = $1 AND s.id = ANY($2) AND s.status = 'finalized'
+    """)
+
   fileprivate static let readSynchronizations = PostgresStatement(
     "read synchronizations",
     "SELECT \(KeptSynchronization.columns("s")) FROM synchronizations s WHERE s.publisher_id = $1 AND s.id = $2")

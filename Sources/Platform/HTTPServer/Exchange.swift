@@ -14,6 +14,8 @@ final class Exchange {
   private(set) var headers: [(name: String, value: String)] = []
   var body: [UInt8] = []
   var received = 0
+  /// The most bytes that the body may have.
+  var maxBodyBytes = 0
   var response: HTTPServerResponse?
 
   init(connection: OpaquePointer, target: String) {

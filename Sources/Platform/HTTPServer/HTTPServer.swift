@@ -13,6 +13,12 @@ public final class HTTPServer {
     public var port = 0
     /// The most bytes of a body. The server answers 413 to a longer one.
     public var maxBodyBytes = 64 << 10
+    /// The most bytes of a body for the paths that ``hasLargeBody`` names.
+    public var maxLargeBodyBytes = 64 << 10
+    /// Whether a raw path may have a large body.
+    public var hasLargeBody: @LoopActor @Sendable (Substring) -> Bool = { _ in false }
+    /// The most bytes of all bodies in memory. The server answers 503 to a body that needs more.
+    public var maxBodyMemory = 256 << 20
     /// Memory for the request line and the header fields of one connection.
     ///
     /// The server answers 413, 414 or 431 if they need more. libmicrohttpd clears all of it for each request.
@@ -34,7 +40,8 @@ public final class HTTPServer {
 
   private let configuration: Configuration
   private let handler: Handler
-  private let tooLarge: @LoopActor () -> HTTPServerResponse
+  private let tooLarge: @LoopActor (Substring) -> HTTPServerResponse
+  private var bodyMemory = 0
   private var daemon: OpaquePointer?
   private var listener: Listener?
   private var connections = 0
@@ -65,11 +72,11 @@ public final class HTTPServer {
 
   /// Starts to listen and to answer.
   ///
-  /// - Parameter tooLarge: the answer to a body that is longer than the limit.
+  /// - Parameter tooLarge: the answer to a body that is longer than the limit of its raw path.
   /// - Throws: ``ListenError``.
   public init(
     _ configuration: Configuration,
-    tooLarge: @escaping @LoopActor () -> HTTPServerResponse = { .text(413, "too large\n") },
+    tooLarge: @escaping @LoopActor (Substring) -> HTTPServerResponse = { _ in .text(413, "too large\n") },
     handler: @escaping Handler
   ) throws {
     self.configuration = configuration
@@ -163,11 +170,12 @@ public final class HTTPServer {
   /// Takes the head of a request.
   fileprivate func begin(_ exchange: Exchange, _ method: String) {
     exchange.readHead(method: method)
+    exchange.maxBodyBytes =
+      configuration.hasLargeBody(exchange.rawPath) ? configuration.maxLargeBodyBytes : configuration.maxBodyBytes
     if exchange.headerBytes > configuration.maxHeaderBytes {
       exchange.refuseHead()
-    } else if let text = exchange.header("Content-Length"), let length = Int(text), length > configuration.maxBodyBytes
-    {
-      exchange.response = tooLarge()
+    } else if let text = exchange.header("Content-Length"), let length = Int(text), length > exchange.maxBodyBytes {
+      exchange.response = tooLarge(exchange.rawPath)
     }
   }
 
@@ -177,12 +185,23 @@ public final class HTTPServer {
   /// false closes the connection of a client that goes on and on.
   fileprivate func receive(_ piece: UnsafeRawBufferPointer, _ exchange: Exchange) -> Bool {
     exchange.received += piece.count
-    if exchange.received > configuration.maxBodyBytes {
-      exchange.response = tooLarge()
-    } else {
+    if exchange.received > exchange.maxBodyBytes {
+      drop(exchange)
+      exchange.response = tooLarge(exchange.rawPath)
+    } else if bodyMemory + piece.count > configuration.maxBodyMemory {
+      drop(exchange)
+      exchange.response = Self.comeAgain
+    } else if exchange.response == nil {
+      bodyMemory += piece.count
       exchange.body.append(contentsOf: piece)
     }
-    return exchange.received <= configuration.maxBodyBytes * 16
+    return exchange.received <= max(exchange.maxBodyBytes, configuration.maxBodyBytes * 16)
+  }
+
+  /// Forgets the body of an exchange.
+  fileprivate func drop(_ exchange: Exchange) {
+    bodyMemory -= exchange.body.count
+    exchange.body = []
   }
 
   /// libmicrohttpd calls it when the body is complete, and again when the answer is there.
@@ -288,12 +307,14 @@ private func onAccess(
 }
 
 private func onCompleted(
-  _: UnsafeMutableRawPointer?, _: OpaquePointer?, _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
+  _ context: UnsafeMutableRawPointer?, _: OpaquePointer?, _ request: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
   _ reason: MHD_RequestTerminationCode
 ) {
   guard let known = request!.pointee else { return }
   request!.pointee = nil
   let exchange = Unmanaged<Exchange>.fromOpaque(known).takeRetainedValue()
+  let server = context.map { Unmanaged<HTTPServer>.fromOpaque($0).takeUnretainedValue() }
+  LoopActor.assumeIsolated(with: (server, exchange)) { server, exchange in server?.drop(exchange) }
   // The socket is still open.
   if reason == .REQUEST_TERMINATED_WITH_ERROR { LoopActor.assumeIsolated { exchange.refuseCookies() } }
 }

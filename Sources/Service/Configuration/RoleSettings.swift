@@ -75,8 +75,10 @@ public struct GatewaySettings: Sendable {
   public var idleTimeout: Duration
   /// Time for the broker to confirm a job before the client gets a 503.
   public var publishTimeout: Duration
+  public var doors: DoorSettings
 
   init(_ reader: SettingsReader) {
+    doors = DoorSettings(reader)
     listen = ListenAddress(reader, "gateway.listen", "127.0.0.1:8080", "Address and port of the HTTP API.")
     maxBodyBytes = Int(
       reader.int("gateway.maxBodyBytes", 16384, 256...1_048_576, "A longer body is answered with 413."))

@@ -21,6 +21,15 @@ struct EventTests {
     }
   }
 
+  @Test func `the topics have their vendors' names`() {
+    #expect(
+      EventTopic.expectation == """
+        expected a list of inappPurchaseSyncResult, entitlementsChanged, webhookEndpointDisabled, purchases.updated, \
+        in_app_purchase.created, in_app_purchase.updated, inappPurchaseValidationSucceeded, \
+        inappPurchaseValidationFailed, subscriptionCreated, subscriptionTerminated, none of them twice
+        """)
+  }
+
   @Test func `a changed entitlement is told as documented`() {
     let before = ToldEntitlement(
       offerId: "S1", accessGranted: true, expiresAt: 1_700_000_000_000, willRenew: true, billingProblem: false,

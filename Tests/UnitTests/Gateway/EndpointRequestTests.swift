@@ -29,8 +29,7 @@ struct EndpointRequestTests {
     }
   }
 
-  private static let topics =
-    "topics: expected a list of inappPurchaseSyncResult, entitlementsChanged, webhookEndpointDisabled, none of them twice"
+  private static let topics = "topics: \(EventTopic.expectation)"
 
   @Test func `an url is enough`() throws {
     #expect(

@@ -16,15 +16,17 @@ extension AMQPChannel {
 
   /// Declares a durable queue, or only looks it up when `passive`. Returns how full the queue is.
   ///
+  /// - Parameter isExclusive: makes a queue that only this connection may consume, and that ends with it.
   /// - Throws: ``AMQPError`` with code `channelClosed` when it exists with other arguments, or not at all.
   @discardableResult
   public func declareQueue(
-    _ name: String, arguments: [String: AMQPValue] = [:], passive: Bool = false
+    _ name: String, arguments: [String: AMQPValue] = [:], passive: Bool = false, isExclusive: Bool = false
   ) async throws -> QueueDepth {
     var arena = ArgumentArena()
     var method = amqp_queue_declare_t()
     method.queue = arena.bytes(name)
-    method.durable = 1
+    method.durable = isExclusive ? 0 : 1
+    method.exclusive = isExclusive ? 1 : 0
     method.passive = passive ? 1 : 0
     method.arguments = arena.table(arguments)
     return try await call(

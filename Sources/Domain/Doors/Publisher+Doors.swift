@@ -1,0 +1,11 @@
+extension Publisher {
+  /// Who may become the owner of a purchase that came through a door, or through our own API.
+  public func ownership(through door: Door?) -> OwnershipPolicy {
+    door.flatMap { doors.policy(of: $0)?.ownership } ?? ownership
+  }
+}
+
+extension Doors {
+  /// Whether any door is open.
+  public var isAnyOpen: Bool { Door.allCases.contains { policy(of: $0) != nil } }
+}

@@ -1,0 +1,79 @@
+import Domain
+import EventLoop
+import Formats
+import HTTPServer
+import Ledger
+import Postgres
+import Service
+
+/// What a door's handlers work with.
+@LoopActor
+struct DoorContext {
+  let context: RoleContext
+  let evidence: EvidenceIntake
+  let registration: DoorRegistration
+  let ledger: PostgresClient
+  private let reader: Holdings
+  private let outlet: EventOutlet
+
+  init(
+    _ context: RoleContext, _ evidence: EvidenceIntake, _ registration: DoorRegistration, _ ledger: PostgresClient,
+    _ holdings: Holdings, _ outlet: EventOutlet
+  ) {
+    (self.context, self.evidence, self.registration, self.ledger) = (context, evidence, registration, ledger)
+    (reader, self.outlet) = (holdings, outlet)
+  }
+
+  /// Milliseconds since 1970.
+  var now: Int64 { context.now() }
+
+  // Each reading throws `PostgresError`, or `UnreadableRecord` for a row that this code cannot read.
+
+  /// Reads purchases with all their transactions. An unknown key has none.
+  func purchases(_ keys: [PurchaseKey]) async throws -> [PurchaseKey: Purchase] {
+    try await PurchaseReader(ledger).purchases(keys)
+  }
+
+  /// Reads all purchases of a customer with all their transactions.
+  func purchases(of customer: CustomerKey) async throws -> [Purchase] {
+    try await PurchaseReader(ledger).allPurchases(of: customer)
+  }
+
+  /// Reads the purchases that decide about a customer's entitlements.
+  func holdings(of customer: CustomerKey) async throws -> CustomerPurchases {
+    try await reader.holdings(of: customer)
+  }
+
+  /// Finds a customer by e-mail address.
+  func customer(_ publisher: Int64, email: String) async throws -> Customer? {
+    try await CustomerStore(ledger).customer(publisher, email: email)
+  }
+
+  /// Reads a customer; `nil` when unknown.
+  func customer(_ publisher: Int64, id: String) async throws -> Customer? {
+    try await CustomerStore(ledger).customer(publisher, id)
+  }
+
+  /// Tells events that no job's commit tells: writes them to the outbox, and publishes them.
+  ///
+  /// - Throws: `PostgresError`, and then nobody knows whether they will be told.
+  func tell(_ events: [Event]) async throws {
+    guard !events.isEmpty else { return }
+    let configured = Set(context.publishers.all.filter { !$0.webhooks.isEmpty }.map(\.id))
+    try await EventWriter(ledger).write(events, configured: configured)
+    Task.immediate { @LoopActor in await outlet.publish(events) }
+  }
+
+  /// Writes a row of the audit log.
+  func audit(_ entry: AuditEntry) async throws { _ = try await ledger.run(AuditEntry.insert([entry])) }
+}
+
+/// A request to a door.
+struct DoorCall {
+  let request: HTTPServerRequest
+  /// The values in the path.
+  let values: [Route.Parameter: String]
+
+  /// A value in the path. It is empty if the route's path does not have it.
+  subscript(parameter: Route.Parameter) -> String { values[parameter] ?? "" }
+}

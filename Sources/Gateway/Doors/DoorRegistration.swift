@@ -1,0 +1,162 @@
+import AMQP
+import Domain
+import EventLoop
+import Formats
+import Ledger
+import Observability
+import Service
+
+/// What a door asks for its caller.
+struct DoorRequest {
+  let publisher: Publisher
+  let door: Door
+  /// The customer with the door's prefix; `nil` leaves the purchases unclaimed.
+  var customerId: String?
+  /// Whether the customer's own token asks for it.
+  var isByCustomer = false
+  var attributes: PurchaseAttributes?
+  var ipAddress: String?
+  var requestedOfferId: String?
+  /// The request's `traceparent`.
+  var traceparent: String?
+}
+
+/// Why a door can accept nothing.
+enum DoorRefusal: Error {
+  /// The publisher registers its customers, and has not put this one.
+  case unknownCustomer
+  /// The publisher has no apps.
+  case notActivated
+  /// As many requests wait as may.
+  case tooManyWaiting
+  /// A server is away.
+  case unavailable(String)
+}
+
+/// What became of one purchase.
+struct DoorResult {
+  let purchase: LocalPurchase
+  let state: State
+
+  enum State: Equatable {
+    case finalized(Outcome)
+    /// The job is queued and confirmed. Apple has not answered yet; the result comes as an event.
+    case accepted
+    /// The job was not accepted, for this reason.
+    case failed(String)
+  }
+}
+
+/// Registers the purchases of local evidence, and waits for their results.
+///
+/// Each purchase becomes a job as in ``Registration``: the broker has confirmed it before anybody waits. So a client
+/// that hangs up loses nothing.
+@LoopActor
+struct DoorRegistration {
+  let context: RoleContext
+  let registration: Registration
+  let waits: FinalizationWaits
+  /// The queue that workers reply to.
+  let replyTo: String
+  let synchronizations: SynchronizationReader
+
+  /// How many jobs of one request are published at a time.
+  private static let atOnce = 16
+  /// The part of the time after which the ledger is read once: a reply may have got lost.
+  private static let lookAfter = 0.8
+
+  /// Registers purchases.
+  ///
+  /// - Parameter wait: how long the caller may wait for the results; `nil` waits for none.
+  /// - Throws: ``DoorRefusal`` when nothing was accepted.
+  func register(
+    _ purchases: [LocalPurchase], _ request: DoorRequest, wait limit: Duration?
+  ) async throws(DoorRefusal) -> [DoorResult] {
+    guard !request.publisher.apps.isEmpty else { throw .notActivated }
+    guard !purchases.isEmpty else { return [] }
+    let start = ContinuousClock.now
+    let trace = request.traceparent.flatMap { TraceParent($0)?.child() } ?? TraceParent()
+    let jobs = purchases.map { job(of: $0, request, trace, isAwaited: limit != nil) }
+    let ids = jobs.map(\.synchronizationId)
+    var wait: FinalizationWait?
+    if limit != nil {
+      guard let begun = waits.begin(ids) else { throw .tooManyWaiting }
+      wait = begun
+    }
+    defer { if wait != nil { waits.end(ids) } }
+    let failures = try await enqueue(jobs, request, trace)
+    for id in failures.keys { wait?.forget(id) }
+    if let wait, let limit { await untilFinalized(wait, request.publisher.id, start + limit) }
+    return zip(jobs, purchases).map { job, purchase in
+      let id = job.synchronizationId
+      if let failure = failures[id] { return DoorResult(purchase: purchase, state: .failed(failure)) }
+      return DoorResult(purchase: purchase, state: wait?.outcomes[id].map { .finalized($0) } ?? .accepted)
+    }
+  }
+
+  private func job(of purchase: LocalPurchase, _ request: DoorRequest, _ trace: TraceParent, isAwaited: Bool) -> Job {
+    Job(
+      synchronizationId: newSynchronizationId(), publisherId: request.publisher.id,
+      customerId: request.customerId ?? CustomerId.nobody, transactionId: purchase.transactionId,
+      // The caller had it as Apple signed it.
+      signedPurchase: purchase.key, isByCustomer: request.isByCustomer, door: request.door,
+      attributes: request.attributes, requestedOfferId: request.requestedOfferId, replyTo: isAwaited ? replyTo : nil,
+      ipAddress: request.ipAddress, registeredAt: context.now(), traceparent: trace.description)
+  }
+
+  // MARK: Accepting
+
+  /// Publishes the jobs.
+  ///
+  /// - Returns: why some of them were not accepted, by their ids.
+  private func enqueue(
+    _ jobs: [Job], _ request: DoorRequest, _ trace: TraceParent
+  ) async throws(DoorRefusal) -> [String: String] {
+    guard registration.publisher.isReady else { throw .unavailable("The message broker cannot take jobs now.") }
+    let caller = Caller(publisher: request.publisher, customerId: nil)
+    // The first one tells whether the customer is known at all.
+    var failures: [String: String] = [:]
+    if let problem = await enqueue(jobs[0], caller, trace) {
+      if problem.code == Problem.unknownCustomer("").code { throw .unknownCustomer }
+      failures[jobs[0].synchronizationId] = problem.detail ?? problem.message
+    }
+    // Groups of jobs go one after the other, so that a long receipt does not fill the broker's connection.
+    var rest = jobs.dropFirst()
+    while !rest.isEmpty {
+      let some = rest.prefix(Self.atOnce)
+      rest = rest.dropFirst(some.count)
+      let tasks = some.map { job in
+        (job.synchronizationId, Task.immediate { @LoopActor in await enqueue(job, caller, trace) })
+      }
+      for (id, task) in tasks {
+        if let problem = await task.value { failures[id] = problem.detail ?? problem.message }
+      }
+    }
+    if failures.count == jobs.count, let reason = failures[jobs[0].synchronizationId] { throw .unavailable(reason) }
+    return failures
+  }
+
+  /// - Returns: why the job was not accepted; `nil` when it was.
+  private func enqueue(_ job: Job, _ caller: Caller, _ trace: TraceParent) async -> Problem? {
+    switch await registration.enqueue(job, by: caller, trace, isShared: true) {
+    case .accepted: nil
+    case .problem(let problem): problem
+    }
+  }
+
+  // MARK: Waiting
+
+  private func untilFinalized(
+    _ wait: FinalizationWait, _ publisherId: Int64, _ end: ContinuousClock.Instant
+  ) async {
+    await wait.untilFinalized(atMost: (end - .now) * Self.lookAfter)
+    let missing = wait.missing
+    guard !missing.isEmpty else { return }
+    do {
+      for (id, outcome) in try await synchronizations.outcomes(publisherId, missing) { wait.note(id, outcome) }
+    } catch {
+      context.log.ledgerFailure("the ledger could not be asked for outcomes", error)
+    }
+    await wait.untilFinalized(atMost: end - .now)
+  }
+}

@@ -1,0 +1,91 @@
+import AMQP
+import Domain
+import EventLoop
+import Messaging
+
+/// The requests that wait for the end of their synchronizations. A worker tells each end to the gateway's own queue.
+///
+/// A waiting request costs an object, a timer and its suspended task. No thread waits, and nobody asks the ledger in
+/// the meantime.
+@LoopActor
+final class FinalizationWaits {
+  /// The part of the queue's name that is this gateway's own.
+  let name: String
+  /// The most requests that wait at a time.
+  private let most: Int
+  private var waits: [String: FinalizationWait] = [:]
+  /// How many requests wait now.
+  private(set) var count = 0
+
+  init(name: String, most: Int) {
+    self.name = name
+    self.most = most
+  }
+
+  /// Begins to listen for the ends of synchronizations; `nil` when as many requests wait as may.
+  func begin(_ ids: [String]) -> FinalizationWait? {
+    guard count < most else { return nil }
+    count += 1
+    let wait = FinalizationWait(ids)
+    for id in ids { waits[id] = wait }
+    return wait
+  }
+
+  /// Ends what ``begin(_:)`` has begun.
+  func end(_ ids: [String]) {
+    count -= 1
+    for id in ids { waits.removeValue(forKey: id) }
+  }
+
+  /// Takes a worker's reply. Nobody may wait any more: the client has got its answer, or is gone.
+  func take(_ received: AMQPConsumer.Received) {
+    if let (id, outcome) = ReplyMessage.read(received.delivery) { waits[id]?.note(id, outcome) }
+    received.acknowledge()
+  }
+}
+
+/// One request that waits for some synchronizations.
+@LoopActor
+final class FinalizationWait {
+  /// The outcomes that are known, by the ids of their synchronizations.
+  private(set) var outcomes: [String: Outcome] = [:]
+  private var pending: Set<String>
+  private var waiter: CheckedContinuation<Void, Never>?
+  private var timer: LoopTimer?
+
+  init(_ ids: [String]) { pending = Set(ids) }
+
+  /// The synchronizations whose end is not known.
+  var missing: [String] { pending.sorted() }
+
+  /// Does not wait for a synchronization any more.
+  func forget(_ id: String) { settle(id) }
+
+  /// Notes an outcome.
+  func note(_ id: String, _ outcome: Outcome) {
+    guard pending.contains(id) else { return }
+    outcomes[id] = outcome
+    settle(id)
+  }
+
+  private func settle(_ id: String) {
+    pending.remove(id)
+    if pending.isEmpty { wake() }
+  }
+
+  /// Returns when all outcomes are known, or after a time.
+  func untilFinalized(atMost limit: Duration) async {
+    guard !pending.isEmpty, limit > .zero else { return }
+    let timer = LoopTimer { [weak self] in self?.wake() }
+    timer.start(after: limit)
+    self.timer = timer
+    await withCheckedContinuation { waiter = $0 }
+  }
+
+  private func wake() {
+    timer?.close()
+    timer = nil
+    waiter?.resume()
+    waiter = nil
+  }
+}

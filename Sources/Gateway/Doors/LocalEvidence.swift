@@ -1,0 +1,112 @@
+import AppStore
+import Domain
+import Formats
+
+/// What a door's caller brought: verified here, and not yet by Apple's answer. It proves history, not the present.
+struct LocalEvidence {
+  enum Kind {
+    /// An app receipt, with the SHA-256 of its bytes.
+    case receipt(AppReceipt, sha256: [UInt8])
+    /// A transaction as Apple signed it, with its text.
+    case signedTransaction(TransactionPayload, jws: String)
+  }
+
+  let kind: Kind
+  let bundleId: String
+  /// `Production` or `Sandbox`.
+  let environment: String
+  /// When Apple made the receipt or signed the transaction, in milliseconds since 1970.
+  let createdAt: Int64
+  /// One for each purchase, the newest first.
+  let purchases: [LocalPurchase]
+}
+
+/// A purchase of local evidence, as its latest transaction there tells it. Dates are milliseconds since 1970.
+struct LocalPurchase: Equatable {
+  let key: PurchaseKey
+  let transactionId: String
+  let productId: String
+  var quantity: Int64?
+  var purchaseDate: Int64?
+  var expiresDate: Int64?
+  /// When Apple took the transaction back.
+  var cancellationDate: Int64?
+  /// All transactions of the purchase in the evidence.
+  var transactionIds: [String]
+}
+
+/// Why a door takes no evidence from a text.
+enum EvidenceRefusal: Error {
+  /// It is wrong, and stays wrong.
+  case rejected(Rejection)
+  case tooLarge
+  /// As many receipts are read as may be at a time.
+  case busy
+}
+
+extension LocalEvidence {
+  /// The most purchases of one receipt that are asked about: the newest ones.
+  static let mostPurchases = 200
+
+  /// Takes the purchases out of a verified receipt.
+  ///
+  /// - Throws: ``EvidenceRefusal`` for a receipt whose purchases have no ids or no products.
+  init(_ receipt: AppReceipt, sha256: [UInt8], publisherId: Int64) throws(EvidenceRefusal) {
+    // Receipts from before there was a sandbox type are from production.
+    let environment = (receipt.environment ?? .production).rawValue
+    var latest: [PurchaseKey: (entry: InAppReceipt, ids: [String])] = [:]
+    for entry in receipt.inApp {
+      guard let id = entry.transactionId, TransactionIdentifier.isValid(id), entry.productId != nil else {
+        throw .rejected(Rejection(.malformed, "a purchase in the receipt has no transaction id or no product id"))
+      }
+      let original = entry.originalTransactionId ?? id
+      guard TransactionIdentifier.isValid(original) else {
+        throw .rejected(Rejection(.malformed, "a purchase in the receipt has no valid original transaction id"))
+      }
+      let key = PurchaseKey(publisherId: publisherId, environment: environment, originalTransactionId: original)
+      let known = latest[key]
+      let isLatest = known.map { $0.entry.isEarlier(than: entry) } ?? true
+      latest[key] = (isLatest ? entry : known?.entry ?? entry, (known?.ids ?? []) + [id])
+    }
+    let purchases = latest.map { key, found in
+      LocalPurchase(
+        key: key, transactionId: found.entry.transactionId ?? "", productId: found.entry.productId ?? "",
+        quantity: found.entry.quantity, purchaseDate: found.entry.purchaseDate, expiresDate: found.entry.expiresDate,
+        cancellationDate: found.entry.cancellationDate, transactionIds: found.ids)
+    }.sorted { one, other in
+      let (date, otherDate) = (one.purchaseDate ?? 0, other.purchaseDate ?? 0)
+      return date != otherDate ? date > otherDate : one.key < other.key
+    }
+    self.init(
+      kind: .receipt(receipt, sha256: sha256), bundleId: receipt.bundleId, environment: environment,
+      createdAt: receipt.receiptCreationDate, purchases: Array(purchases.prefix(Self.mostPurchases)))
+  }
+
+  /// Takes the purchase out of a verified transaction.
+  ///
+  /// - Throws: ``EvidenceRefusal`` for a transaction that does not say enough.
+  init(_ payload: TransactionPayload, jws: String, publisherId: Int64) throws(EvidenceRefusal) {
+    guard let id = payload.transactionId, TransactionIdentifier.isValid(id),
+      let original = payload.originalTransactionId, TransactionIdentifier.isValid(original),
+      let environment = payload.environment?.rawValue, let product = payload.productId,
+      let bundle = payload.bundleId, let signed = payload.signedDate
+    else { throw .rejected(Rejection(.malformed, "the transaction lacks a field that names it")) }
+    let key = PurchaseKey(publisherId: publisherId, environment: environment, originalTransactionId: original)
+    self.init(
+      kind: .signedTransaction(payload, jws: jws), bundleId: bundle, environment: environment, createdAt: signed,
+      purchases: [
+        LocalPurchase(
+          key: key, transactionId: id, productId: product, quantity: payload.quantity.map(Int64.init),
+          purchaseDate: payload.purchaseDate, expiresDate: payload.expiresDate,
+          cancellationDate: payload.revocationDate, transactionIds: [id])
+      ])
+  }
+}
+
+extension InAppReceipt {
+  fileprivate func isEarlier(than other: InAppReceipt) -> Bool {
+    let (date, otherDate) = (purchaseDate ?? 0, other.purchaseDate ?? 0)
+    return date != otherDate
+      ? date < otherDate : (transactionId ?? "").exact < (other.transactionId ?? "").exact
+  }
+}

@@ -1,0 +1,30 @@
+import Domain
+import HTTPServer
+
+/// The routes of the doors.
+extension Route {
+  /// The paths of the vendors. They stand alone: no prefix of ours goes before them.
+  static let doors: [Route] = []
+
+  /// The door behind a raw path, if it is one of a door that takes receipts; `nil` for all others.
+  ///
+  /// The server asks before it has read the body, which may be large there.
+  static func door(_ path: Substring) -> Door? {
+    switch path {
+    case "/apple/payment": .cleeng
+    case "/v1/validate": .iaptic
+    case "/Client/RestoreIOSPurchases", "/Client/ValidateIOSReceipt": .playfab
+    case "/client/itunes_connect/receipts": .mbaasy
+    default: nil
+    }
+  }
+}
+
+extension Door {
+  /// The answer to a body that is longer than the limit, in the door's own form.
+  func tooLarge(_ limit: Int) -> HTTPServerResponse {
+    switch self {
+    case .cleeng, .iaptic, .playfab, .mbaasy: Problem.tooLarge(limit).response
+    }
+  }
+}

@@ -1,0 +1,17 @@
+import AppStore
+import Domain
+import Formats
+
+extension Publisher {
+  /// The publisher's apps in their environments, whose signed data it accepts.
+  ///
+  /// - Parameter bundleId: only this app; `nil` for all.
+  func acceptedApps(bundleId: String? = nil) -> AcceptedApps {
+    AcceptedApps(
+      apps.filter { app in bundleId.map { $0.exact == app.bundleId.exact } ?? true }.map { app in
+        AcceptedApps.App(
+          bundleId: app.bundleId, appAppleId: app.appAppleId,
+          environments: Set(app.environments.map { AppStoreEnvironment(rawValue: $0) }))
+      })
+  }
+}

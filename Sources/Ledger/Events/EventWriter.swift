@@ -1,0 +1,22 @@
+public import Domain
+public import EventLoop
+public import Postgres
+
+/// Writes events that no other commit tells.
+@LoopActor
+public struct EventWriter {
+  private let postgres: PostgresClient
+
+  /// Creates a writer.
+  public init(_ postgres: PostgresClient) { self.postgres = postgres }
+
+  /// Writes events and their outbox in one commit. A repeated call writes nothing more.
+  ///
+  /// - Parameter configured: the publishers whose files name webhook endpoints.
+  /// - Throws: `PostgresError`.
+  public func write(_ events: [Event], configured: Set<Int64>) async throws {
+    _ = try await postgres.repeatingConflicts { transaction in
+      try await transaction.commit(Event.tell(events, configured: configured))
+    }
+  }
+}

@@ -1,0 +1,30 @@
+public import AMQP
+public import Domain
+import JSON
+
+/// Tells the gateway of a waiting request that its synchronization is finalized.
+///
+/// It may get lost: the ledger has the outcome, and the request reads it before its limit.
+public enum ReplyMessage {
+  /// The name of the message's `type`.
+  static let type = "finalized"
+
+  /// Builds the message for the queue of a gateway.
+  public static func message(_ synchronizationId: String, _ outcome: Outcome, to queue: String) -> AMQPMessage {
+    AMQPMessage(
+      exchange: "", routingKey: queue, messageID: "reply_\(synchronizationId.prefix(200))", type: type,
+      body: JSONWriter.object { reply in
+        reply.member("outcome", String(decoding: outcome.encoded, as: UTF8.self))
+        reply.member("synchronizationId", synchronizationId)
+      })
+  }
+
+  /// Reads a delivery; `nil` for anything else, which a newer worker may send.
+  public static func read(_ delivery: AMQPDelivery) -> (synchronizationId: String, outcome: Outcome)? {
+    guard let members = try? JSONObject(JSONText(delivery.body)),
+      let id = try? members.requiredString("synchronizationId"),
+      let text = try? members.requiredString("outcome"), let outcome = try? Outcome(JSONText(Array(text.utf8)))
+    else { return nil }
+    return (id, outcome)
+  }
+}
