@@ -1,10 +1,12 @@
 """Writes a configuration for this machine: fresh secrets, private servers, the simulator in place of Apple."""
 import base64
 import hashlib
+import hmac
 import json
 import os
 import secrets
 import shutil
+import time
 
 PUBLISHER = 1001
 CUSTOMER = 987654321
@@ -15,9 +17,39 @@ SIMULATED_APP = {
     "keyId": "2X9R4HXF34",
 }
 
+# What the doors show of an offer stands beside what decides about access. The prices are those of the simulator.
+OFFERS = [
+    {
+        "offerId": "S123123123_US",
+        "productIds": ["com.example.app.monthly", "com.example.app.yearly"],
+        "tags": ["video"],
+        "displayName": "Video",
+        "itemClass": "subscriptions",
+        "catalogVersion": "5",
+        "coupons": ["SUMMER"],
+    },
+    {
+        "offerId": "A123123124_US",
+        "productIds": ["com.example.app.lifetime"],
+        "price": {"amount": 4999, "currency": "USD"},
+    },
+    {
+        "offerId": "R123123126_US",
+        "productIds": ["com.example.app.coins"],
+        "displayName": "A bag of coins",
+        "itemClass": "coins",
+        "price": {"amount": 199, "currency": "USD"},
+    },
+    {"offerId": "P123123125_US", "productIds": ["com.example.app.pass"], "accessDays": 30},
+]
+
 PRIVATE = tuple(f"COUNTERSIGN_{name}" for name in (
     "RABBITMQ", "REDIS", "LEDGER", "PUBLISHERS", "SIMULATOR", "APP_STORE", "GATEWAY_LISTEN", "WORKER_LISTEN",
     "NOTIFIER_LISTEN", "TEST", "FIXTURES"))
+
+
+def sha256(text):
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 class Configuration:
@@ -39,7 +71,20 @@ class Configuration:
         self.listen = listen
         self.publisher_token = secrets.token_urlsafe(32)
         self.customer_token_secret = secrets.token_urlsafe(32)
+        self.iaptic_api_key = secrets.token_urlsafe(32)
+        self.iaptic_secret_key = secrets.token_urlsafe(32)
+        self.mbaasy_client_token = secrets.token_urlsafe(32)
         self.webhook_secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
+
+    def customer_token(self, customer, seconds):
+        """A token of the publisher for one customer: a JWT that is signed with the configured secret."""
+        def part(data):
+            return base64.urlsafe_b64encode(data).rstrip(b"=")
+
+        claims = {"customerId": customer, "publisherId": PUBLISHER, "exp": int(time.time()) + seconds}
+        signed = b".".join(part(json.dumps(value).encode()) for value in ({"alg": "HS256", "typ": "JWT"}, claims))
+        signature = hmac.new(self.customer_token_secret.encode(), signed, hashlib.sha256).digest()
+        return (signed + b"." + part(signature)).decode()
 
     @property
     def tls_authority(self):
@@ -85,19 +130,30 @@ class Configuration:
         return {
             "publisherId": PUBLISHER,
             "customers": "registered",
-            "tokenHashes": [hashlib.sha256(self.publisher_token.encode()).hexdigest()],
+            "tokenHashes": [sha256(self.publisher_token)],
             "customerTokens": {"algorithm": "HS256", "secretFile": "../customer-token.secret"},
             "apps": [SIMULATED_APP | {
                 "privateKeyFile": str(self.simulator / f"AuthKey_{SIMULATED_APP['keyId']}.p8"),
                 "environments": ["Production", "Sandbox"],
             }],
             "sandboxAccess": "everybody",  # a purchase of the simulator's scenario 121 is from the sandbox
-            "offers": [
-                {"offerId": "S123123123_US", "productIds": ["com.example.app.monthly", "com.example.app.yearly"]},
-                {"offerId": "A123123124_US", "productIds": ["com.example.app.lifetime"]},
-                {"offerId": "R123123126_US", "productIds": ["com.example.app.coins"]},
-                {"offerId": "P123123125_US", "productIds": ["com.example.app.pass"], "accessDays": 30},
-            ],
+            "offers": OFFERS,
+            "doors": {
+                "cleeng": {"enabled": True},
+                "iaptic": {
+                    "enabled": True,
+                    "appName": SIMULATED_APP["bundleId"],
+                    "apiKeyHashes": [sha256(self.iaptic_api_key)],
+                    "secretKeyHashes": [sha256(self.iaptic_secret_key)],
+                },
+                "playfab": {"enabled": True},
+                "mbaasy": {
+                    "enabled": True,
+                    "clientTokens": [
+                        {"bundleId": SIMULATED_APP["bundleId"], "tokenHash": sha256(self.mbaasy_client_token)},
+                    ],
+                },
+            },
             "webhooks": [{
                 "id": "receiver",
                 "url": f"http://{self.listen['receiver']}/webhooks",
@@ -131,6 +187,11 @@ class Configuration:
             "PUBLISHER_ID": str(PUBLISHER),
             "PUBLISHER_TOKEN": self.publisher_token,
             "CUSTOMER_TOKEN_SECRET": self.customer_token_secret,
+            "IAPTIC_APP_NAME": SIMULATED_APP["bundleId"],
+            "IAPTIC_API_KEY": self.iaptic_api_key,
+            "IAPTIC_SECRET_KEY": self.iaptic_secret_key,
+            "PLAYFAB_SESSION_TICKET": self.customer_token(CUSTOMER, seconds=30 * 86_400),
+            "MBAASY_CLIENT_TOKEN": self.mbaasy_client_token,
             "WEBHOOK_SECRET": self.webhook_secret,
             "WEBHOOKS_RECEIVED": str(received),
         }

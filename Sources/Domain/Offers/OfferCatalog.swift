@@ -1,24 +1,9 @@
 import Formats
 
-/// What a customer gets access to, and the Apple products that give it.
-public struct Offer: Sendable, Equatable {
-  /// The offer's id, for example `S123123123_US`.
-  public let id: String
-  /// The ids of its Apple products.
-  public let productIds: [String]
-  /// Days of access from the purchase of a non-renewing product. Apple does not know its end; `nil` means no end.
-  public let accessDays: Int?
-
-  /// Creates an offer.
-  public init(id: String, productIds: [String], accessDays: Int? = nil) {
-    self.id = id
-    self.productIds = productIds
-    self.accessDays = accessDays
-  }
-}
-
 /// The offers of one publisher, found by product.
 public struct OfferCatalog: Sendable {
+  /// All of them, in the order of the publisher's file.
+  public let all: [Offer]
   private let byProduct: [ExactText: Offer]
   private let ids: Set<ExactText>
   /// Products that more than one offer names; a configuration mistake.
@@ -29,6 +14,7 @@ public struct OfferCatalog: Sendable {
 
   /// Creates a catalog. If two offers name one product, the first offer gets it.
   public init(_ offers: [Offer]) {
+    all = offers
     ids = Set(offers.map(\.id.exact))
     var byProduct: [ExactText: Offer] = [:]
     var ambiguous: Set<ExactText> = []

@@ -21,11 +21,13 @@ public final class Publisher: Sendable {
   public let sandboxAccess: SandboxAccess
   /// Who may become the owner of a purchase.
   public let ownership: OwnershipPolicy
-  /// The APIs of other vendors that it has opened.
-  public let doors: Doors
   /// Whether the publisher's purchases are being moved here from another system. Until that is done, the gateway
   /// refuses transfers.
   public let isMigrating: Bool
+  /// The vendors' contracts that it is served by.
+  public let doors: Doors
+  /// Access before Apple has answered; `nil` when only Apple's answer gives access.
+  public let grantWhileAppleIsAway: GrantWhileAppleIsAway?
   /// The endpoints that receive its events.
   public let webhooks: [WebhookEndpoint]
 
@@ -33,7 +35,8 @@ public final class Publisher: Sendable {
   public init(
     id: Int64, customers: CustomerPolicy, tokenHashes: [[UInt8]], customerTokens: CustomerTokenPolicy?, apps: [App],
     offers: OfferCatalog, sandboxAccess: SandboxAccess = .nobody, ownership: OwnershipPolicy = OwnershipPolicy(),
-    doors: Doors = Doors(), isMigrating: Bool = false, webhooks: [WebhookEndpoint]
+    isMigrating: Bool = false, doors: Doors = Doors(), grantWhileAppleIsAway: GrantWhileAppleIsAway? = nil,
+    webhooks: [WebhookEndpoint]
   ) {
     self.id = id
     self.customers = customers
@@ -43,8 +46,9 @@ public final class Publisher: Sendable {
     self.offers = offers
     self.sandboxAccess = sandboxAccess
     self.ownership = ownership
-    self.doors = doors
     self.isMigrating = isMigrating
+    self.doors = doors
+    self.grantWhileAppleIsAway = grantWhileAppleIsAway
     self.webhooks = webhooks
   }
 

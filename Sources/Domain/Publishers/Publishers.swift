@@ -1,44 +1,66 @@
-import Crypto
+import Formats
 
 /// All publishers of one folder, as of one reading.
 public struct Publishers: Sendable {
   /// In the order of their ids.
   public let all: [Publisher]
   private let byId: [Int64: Publisher]
-  /// The hashes of all tokens, one after the other, and the owner of each.
-  private let tokenHashes: [UInt8]
-  private let holders: [Publisher]
+  private let tokens: CredentialIndex<Publisher>
+  private let mbaasyTokens: CredentialIndex<(publisher: Publisher, bundleId: String)>
+  private let iapticApps: [ExactText: IapticApp]
 
-  /// Creates the set; ids are unique, and the hashes of tokens have ``SHA256/size`` bytes.
+  private struct IapticApp {
+    let apiKeys: CredentialIndex<Publisher>
+    let secretKeys: CredentialIndex<Publisher>
+  }
+
+  /// Creates the set; ids are unique, and the hashes of tokens and keys have `SHA256.size` bytes.
   public init(_ all: [Publisher]) {
-    precondition(all.allSatisfy { $0.tokenHashes.allSatisfy { $0.count == SHA256.size } })
     let all = all.sorted { $0.id < $1.id }
     self.all = all
     byId = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0) })
-    tokenHashes = all.flatMap { $0.tokenHashes.joined() }
-    holders = all.flatMap { publisher in publisher.tokenHashes.map { _ in publisher } }
+    tokens = CredentialIndex(
+      all.flatMap { publisher in publisher.tokenHashes.map { (hash: $0, holder: publisher) } })
+    mbaasyTokens = CredentialIndex(
+      all.flatMap { publisher in
+        (publisher.doors.mbaasy?.clientTokens ?? []).map {
+          (hash: $0.hash, holder: (publisher: publisher, bundleId: $0.bundleId))
+        }
+      })
+    let apps = all.compactMap { publisher in
+      publisher.doors.iaptic.map { door in
+        let app = IapticApp(
+          apiKeys: CredentialIndex(door.apiKeyHashes.map { (hash: $0, holder: publisher) }),
+          secretKeys: CredentialIndex(door.secretKeyHashes.map { (hash: $0, holder: publisher) }))
+        return (door.appName.exact, app)
+      }
+    }
+    iapticApps = Dictionary(apps) { first, _ in first }
   }
 
   /// Returns the publisher with an id.
   public subscript(id: Int64) -> Publisher? { byId[id] }
 
-  /// Returns the publisher that has a token with this SHA-256.
+  /// Returns the publisher that has a token with this SHA-256. The time does not depend on the token.
   ///
-  /// It compares the hash with all of them, in constant time and without an early end. So the time tells nothing about
-  /// a token that is nearly right.
+  /// - Precondition: the hash has `SHA256.size` bytes.
+  public func holder(ofTokenHash hash: [UInt8]) -> Publisher? { tokens.holder(of: hash) }
+
+  /// Returns the publisher that has this name of an app and a key with this SHA-256 at iaptic's door.
   ///
-  /// - Precondition: the hash has ``SHA256/size`` bytes.
-  public func holder(ofTokenHash hash: [UInt8]) -> Publisher? {
-    precondition(hash.count == SHA256.size)
-    var found: Int?
-    tokenHashes.withUnsafeBytes { known in
-      hash.withUnsafeBytes { hash in
-        for index in holders.indices {
-          let one = UnsafeRawBufferPointer(rebasing: known[index * SHA256.size..<(index + 1) * SHA256.size])
-          if constantTimeEqual(hash, one) { found = index }
-        }
-      }
-    }
-    return found.map { holders[$0] }
+  /// The time does not depend on the key. It may depend on the name, which every copy of the app shows.
+  ///
+  /// - Precondition: the hash has `SHA256.size` bytes.
+  public func holder(iapticAppName name: String, keyHash: [UInt8], isSecret: Bool) -> Publisher? {
+    guard let app = iapticApps[name.exact] else { return nil }
+    return (isSecret ? app.secretKeys : app.apiKeys).holder(of: keyHash)
+  }
+
+  /// Returns the publisher and the app that have a client token with this SHA-256 at Mbaasy's door. The time does not
+  /// depend on the token.
+  ///
+  /// - Precondition: the hash has `SHA256.size` bytes.
+  public func holder(ofMbaasyTokenHash hash: [UInt8]) -> (publisher: Publisher, bundleId: String)? {
+    mbaasyTokens.holder(of: hash)
   }
 }

@@ -56,7 +56,8 @@ extension RunningFleet {
       """
       "apps": [\(Self.app)], "offers": \(Self.offers), "sandboxAccess": "everybody",
       "customerTokens": {"algorithm": "HS256", "secretFile": "../jwt.secret"},
-      "webhooks": [{"id": "main", "url": "\(webhookURL)", "secretFile": "../webhook.secret"}]
+      "webhooks": [{"id": "main", "url": "\(webhookURL)", "secretFile": "../webhook.secret"}],
+      "doors": {\(hasDoors ? Self.doors : "")}
       """)
   }
 
@@ -75,10 +76,13 @@ extension RunningFleet {
     """
   }
 
-  /// The offers of every publisher.
+  /// The offers of every publisher. The prices are those of the simulator.
   public nonisolated static let offers = """
-    [{"offerId": "S1", "productIds": ["com.example.app.monthly"]},
-     {"offerId": "S2", "productIds": ["com.example.app.yearly"]},
+    [{"offerId": "S1", "productIds": ["com.example.app.monthly"], "tags": ["video", "sport"],
+      "displayName": "Video, by the month", "itemClass": "subscriptions", "catalogVersion": "5",
+      "price": {"amount": 999, "currency": "USD"}, "coupons": ["SUMMER"]},
+     {"offerId": "S2", "productIds": ["com.example.app.yearly"], "tags": ["video"],
+      "price": {"amount": 9999, "currency": "USD"}},
      {"offerId": "A1", "productIds": ["com.example.app.lifetime", "com.example.app.coins"]},
      {"offerId": "P1", "productIds": ["com.example.app.pass"], "accessDays": 30000}]
     """

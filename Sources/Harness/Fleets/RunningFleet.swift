@@ -75,6 +75,7 @@ public final class RunningFleet {
   private let secret: [UInt8]
   private let overrides: [String: String]
   let hasStandby: Bool
+  let hasDoors: Bool
   /// Whether configuration and logs stay after the fleet has closed, so that a person can look for the cause.
   public var keepsFolder = false
   /// The proxies between the parts; `nil` without `throughProxies`.
@@ -87,15 +88,16 @@ public final class RunningFleet {
   ///   - overrides: environment variables for the roles.
   ///   - throughProxies: whether a ``FaultProxy`` stands between every two parts.
   ///   - hasStandby: whether the URL of the ledger names its standby too.
+  ///   - hasDoors: whether ``publisher`` has opened the four doors. Each of them makes events of its own.
   ///   - prepare: called before the roles start.
   public static func with(
     _ names: [String] = ["gateway-1", "gateway-2", "worker-1", "worker-2", "notifier-1", "notifier-2"],
     overrides: [String: String] = [:], throughProxies: Bool = false, hasStandby: Bool = false,
-    prepare: @LoopActor (RunningFleet) throws -> Void = { _ in },
+    hasDoors: Bool = true, prepare: @LoopActor (RunningFleet) throws -> Void = { _ in },
     _ body: @LoopActor (RunningFleet) async throws -> Void
   ) async throws {
     let fleet = try await RunningFleet(
-      overrides: overrides, throughProxies: throughProxies, hasStandby: hasStandby)
+      overrides: overrides, throughProxies: throughProxies, hasStandby: hasStandby, hasDoors: hasDoors)
     do {
       try await fleet.createLedger()
       try prepare(fleet)
@@ -112,9 +114,12 @@ public final class RunningFleet {
     await fleet.close()
   }
 
-  private init(overrides: [String: String], throughProxies: Bool, hasStandby: Bool) async throws {
+  private init(
+    overrides: [String: String], throughProxies: Bool, hasStandby: Bool, hasDoors: Bool
+  ) async throws {
     self.overrides = overrides
     self.hasStandby = hasStandby
+    self.hasDoors = hasDoors
     prefix = "test-\(UInt32.random(in: 0...UInt32.max))"
     folder = FileManager.default.temporaryDirectory.path + "/countersign-\(prefix)"
     try FileManager.default.createDirectory(atPath: folder + "/publishers", withIntermediateDirectories: true)

@@ -67,13 +67,7 @@ public struct ConfigurationLoader: Sendable {
       let problem = "\(id) stands in more than one file: \(names.joined(separator: ", "))"
       mistakes.append(Mistake(source: folder, key: "publisherId", problem: problem))
     }
-    // If two publishers had the same token, one could act for the other.
-    let tokens = publishers.flatMap { publisher in publisher.tokenHashes.map { (hash: $0, publisher: publisher.id) } }
-    let holders = Dictionary(grouping: tokens, by: \.hash).values.map { Set($0.map(\.publisher)).sorted() }
-    for ids in Set(holders.filter { $0.count > 1 }).sorted(by: { $0.lexicographicallyPrecedes($1) }) {
-      let names = ids.map(String.init).joined(separator: " and ")
-      mistakes.append(Mistake(source: folder, key: "tokenHashes", problem: "publishers \(names) have one in common"))
-    }
+    mistakes += Self.sharedCredentials(of: publishers, folder)
     guard mistakes.isEmpty else { throw ConfigurationError(mistakes: mistakes) }
     return Publishers(publishers)
   }
@@ -101,6 +95,13 @@ public struct ConfigurationLoader: Sendable {
     }
     for product in publisher.offers.ambiguousProductIds {
       reader.note("offers", "product \"\(product)\" stands in two offers")
+    }
+    let bundleIds = Set(publisher.apps.map(\.bundleId.exact))
+    // An app with a mistake is missing here.
+    if publisher.apps.count == lists[0].count {
+      for token in publisher.doors.mbaasy?.clientTokens ?? [] where !bundleIds.contains(token.bundleId.exact) {
+        reader.note("doors.mbaasy.clientTokens", "no app has the bundleId \"\(token.bundleId)\"")
+      }
     }
     let mistakes = all.flatMap(\.mistakes)
     guard mistakes.isEmpty else { throw ConfigurationError(mistakes: mistakes) }

@@ -31,12 +31,25 @@ struct ConfigurationReferenceTests {
       publisher[""]?.map(\.key) == [
         "publisherId", "customers", "tokenHashes", "customerTokens.algorithm", "customerTokens.customerClaim",
         "customerTokens.secretFile", "customerTokens.publicKeyFile", "sandboxAccess", "ownership.proof",
-        "ownership.tokenNamespace", "ownership.restore", "migrating",
+        "ownership.tokenNamespace", "ownership.restore", "migrating", "doors.cleeng.enabled",
+        "doors.cleeng.customerPrefix", "doors.cleeng.ownership.proof", "doors.cleeng.ownership.tokenNamespace",
+        "doors.cleeng.ownership.restore", "doors.iaptic.enabled", "doors.iaptic.customerPrefix",
+        "doors.iaptic.ownership.proof", "doors.iaptic.ownership.tokenNamespace", "doors.iaptic.ownership.restore",
+        "doors.iaptic.appName", "doors.iaptic.apiKeyHashes", "doors.iaptic.secretKeyHashes", "doors.playfab.enabled",
+        "doors.playfab.customerPrefix", "doors.playfab.ownership.proof", "doors.playfab.ownership.tokenNamespace",
+        "doors.playfab.ownership.restore", "doors.mbaasy.enabled", "doors.mbaasy.customerPrefix",
+        "doors.mbaasy.ownership.proof", "doors.mbaasy.ownership.tokenNamespace", "doors.mbaasy.ownership.restore",
+        "doors.mbaasy.clientTokens", "doors.mbaasy.recheck", "grantWhileAppleIsAway.enabled",
+        "grantWhileAppleIsAway.maxEvidenceAgeSeconds", "grantWhileAppleIsAway.limitSeconds",
       ])
     #expect(
       publisher["apps"]?.map(\.key).sorted()
         == ["appAppleId", "bundleId", "environments", "issuerId", "keyId", "privateKeyFile", "released"])
-    #expect(publisher["offers"]?.map(\.key).sorted() == ["accessDays", "offerId", "productIds"])
+    #expect(
+      publisher["offers"]?.map(\.key).sorted() == [
+        "accessDays", "catalogVersion", "coupons", "displayName", "itemClass", "offerId", "price.amount",
+        "price.currency", "productIds", "tags",
+      ])
     #expect(publisher["webhooks"]?.map(\.key).sorted() == ["id", "secretFile", "topics", "url"])
   }
 

@@ -9,6 +9,7 @@ struct OfferCatalogTests {
       Offer(id: "C", productIds: ["y", "x"]),
     ])
     #expect(catalog.ambiguousProductIds == ["x", "y"])
+    #expect(catalog.all.map(\.id) == ["A", "B", "C"])
     #expect(catalog.offer(forProduct: "x")?.id == "A")
     #expect(catalog.offer(forProduct: "z")?.id == "B")
     #expect(catalog.offer(forProduct: "w") == nil)

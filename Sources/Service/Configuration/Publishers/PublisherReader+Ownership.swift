@@ -1,7 +1,17 @@
 import Domain
 
 extension PublisherReader {
-  private enum Proof: String, CaseIterable { case none, appAccountToken, signedTransaction }
+  private enum Proof: String, CaseIterable {
+    case none, appAccountToken, signedTransaction
+
+    init(_ proof: OwnershipPolicy.Proof) {
+      switch proof {
+      case .none: self = .none
+      case .appAccountToken: self = .appAccountToken
+      case .signedTransaction: self = .signedTransaction
+      }
+    }
+  }
 
   /// Who may become the owner of a purchase.
   func ownership() -> OwnershipPolicy {
@@ -10,7 +20,10 @@ extension PublisherReader {
       "What a customer must show to own a purchase. `none`: the id of a transaction; `appAccountToken`: Apple's "
         + "`appAccountToken` of the purchase is the customer's; `signedTransaction`: the request carries the "
         + "transaction as Apple signed it.")
-    let derivation = derivation()
+    let derivation = derivation(
+      "ownership.tokenNamespace",
+      "With proof `appAccountToken`: the UUID of the namespace in which the app makes `appAccountToken` from the "
+        + "customer's id, as a UUID of version 5. It counts for customers without an `appAccountToken` of their own.")
     let restore = reader.choice(
       "ownership.restore", OwnershipPolicy.Restore.refuse,
       "What happens when a customer registers a purchase that another customer owns. `refuse`: the owner stays; "
@@ -23,13 +36,37 @@ extension PublisherReader {
     }
   }
 
-  private func derivation() -> OwnershipPolicy.TokenDerivation? {
-    let key = "ownership.tokenNamespace"
-    let text = reader.optionalString(
-      key,
-      "With proof `appAccountToken`: the UUID of the namespace in which the app makes `appAccountToken` from the "
-        + "customer's id, as a UUID of version 5. It counts for customers without an `appAccountToken` of their own.")
-    guard let text else { return nil }
+  /// Who may become the owner of a purchase through a door.
+  ///
+  /// - Parameters:
+  ///   - own: the publisher's policy. If the door's keys are silent, its proof counts here too.
+  ///   - restore: what the door does when another customer owns the purchase.
+  func ownership(
+    of door: String, like own: OwnershipPolicy, restore: OwnershipPolicy.Restore
+  ) -> OwnershipPolicy {
+    let proof = reader.choice(
+      "\(door).ownership.proof", Proof(own.proof),
+      "As `ownership.proof`, for this door. A receipt counts as the transaction that Apple signed.",
+      shown: "`ownership.proof`")
+    let namespace = derivation(
+      "\(door).ownership.tokenNamespace", "As `ownership.tokenNamespace`, for this door.",
+      shown: "`ownership.tokenNamespace`")
+    let restore = reader.choice(
+      "\(door).ownership.restore", restore, "As `ownership.restore`, for this door.")
+    switch proof {
+    case .none: return OwnershipPolicy(proof: .none, restore: restore)
+    case .appAccountToken:
+      var derivation = namespace
+      if derivation == nil, case .appAccountToken(let given) = own.proof { derivation = given }
+      return OwnershipPolicy(proof: .appAccountToken(derivation: derivation), restore: restore)
+    case .signedTransaction: return OwnershipPolicy(proof: .signedTransaction, restore: restore)
+    }
+  }
+
+  private func derivation(
+    _ key: String, _ meaning: String, shown: String = "none"
+  ) -> OwnershipPolicy.TokenDerivation? {
+    guard let text = reader.optionalString(key, meaning, shown: shown) else { return nil }
     guard let namespace = AppAccountToken.bytes(of: text) else {
       reader.note(key, "expected a UUID, such as 6ba7b810-9dad-11d1-80b4-00c04fd430c8")
       return nil

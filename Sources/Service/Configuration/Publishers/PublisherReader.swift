@@ -18,32 +18,36 @@ struct PublisherReader {
 
   /// The publisher, or `nil` after mistakes.
   func publisher(apps: [SettingsReader], offers: [SettingsReader], webhooks: [SettingsReader]) -> Publisher {
-    Publisher(
-      id: reader.int("publisherId", nil, 1...999_999_999_999, "The publisher's number, `broadcasterId` on the wire."),
-      customers: reader.choice(
-        "customers", Publisher.CustomerPolicy.registered,
-        "`registered`: a customer must be put before a purchase can name it; `open`: any customer id is taken."),
-      tokenHashes: tokenHashes(),
-      customerTokens: customerTokens(),
-      apps: apps.compactMap(app),
-      offers: OfferCatalog(offers.map(offer)),
-      sandboxAccess: sandboxAccess(),
-      ownership: ownership(),
-      isMigrating: isMigrating(),
-      webhooks: webhooks.map(webhook))
+    let id = reader.int(
+      "publisherId", nil, 1...999_999_999_999, "The publisher's number, `broadcasterId` on the wire.")
+    let customers = reader.choice(
+      "customers", Publisher.CustomerPolicy.registered,
+      "`registered`: a customer must be put before a purchase can name it; `open`: any customer id is taken.")
+    let tokenHashes = hashes("tokenHashes", of: "token", "SHA-256 of each accepted publisher token, in hexadecimal.")
+    let customerTokens = customerTokens()
+    let sandboxAccess = sandboxAccess()
+    let ownership = ownership()
+    return Publisher(
+      id: id, customers: customers, tokenHashes: tokenHashes, customerTokens: customerTokens,
+      apps: apps.compactMap(app), offers: OfferCatalog(offers.map(offer)), sandboxAccess: sandboxAccess,
+      ownership: ownership, isMigrating: isMigrating(), doors: doors(ownership, customerTokens),
+      grantWhileAppleIsAway: grantWhileAppleIsAway(), webhooks: webhooks.map(webhook))
   }
 
-  private func tokenHashes() -> [[UInt8]] {
-    let key = "tokenHashes"
-    let meaning = "SHA-256 of each accepted publisher token, in hexadecimal."
-    return reader.strings(key, [], meaning, isSecret: true).enumerated().compactMap { index, text in
-      guard let hash = Hex.decode(text), hash.count == SHA256.size else {
-        // The mistake does not show the text: it may well be the token.
-        reader.note("\(key)[\(index)]", "expected 64 hexadecimal digits, the SHA-256 of a token and not the token")
-        return nil
-      }
-      return hash
+  /// Reads a list of hashes. The file never holds the secrets themselves.
+  func hashes(_ key: String, of secret: String, _ meaning: String) -> [[UInt8]] {
+    reader.strings(key, [], meaning, isSecret: true).enumerated().compactMap { index, text in
+      hash(text, "\(key)[\(index)]", of: secret)
     }
+  }
+
+  func hash(_ text: String, _ key: String, of secret: String) -> [UInt8]? {
+    guard let hash = Hex.decode(text), hash.count == SHA256.size else {
+      // The mistake does not show the text: it may well be the secret.
+      reader.note(key, "expected 64 hexadecimal digits, the SHA-256 of a \(secret) and not the \(secret)")
+      return nil
+    }
+    return hash
   }
 
   private func customerTokens() -> Publisher.CustomerTokenPolicy? {
@@ -144,15 +148,6 @@ struct PublisherReader {
     return Publisher.App(
       bundleId: bundleId, appAppleId: appAppleId == 0 ? nil : appAppleId, issuerId: issuerId, keyId: keyId,
       privateKey: key, environments: environments, isReleased: isReleased)
-  }
-
-  private func offer(_ reader: SettingsReader) -> Offer {
-    let days = reader.int(
-      "accessDays", 0, 0...36_500, "For non-renewing products: days of access from the purchase; 0 means no end.")
-    return Offer(
-      id: reader.string("offerId", nil, "The offer's id."),
-      productIds: reader.strings("productIds", nil, "Apple product ids that give access to the offer."),
-      accessDays: days == 0 ? nil : Int(days))
   }
 
   private func webhook(_ reader: SettingsReader) -> Publisher.WebhookEndpoint {

@@ -81,15 +81,17 @@ final class SettingsReader {
     return read(key, fallback, "`\(fallback)`", meaning, form) ?? fallback
   }
 
-  func choice<Choice: RawRepresentable & CaseIterable>(_ key: String, _ fallback: Choice, _ meaning: String) -> Choice
-  where Choice.RawValue == String {
+  /// - Parameter shown: the default as a person would write it, if it is not always the same.
+  func choice<Choice: RawRepresentable & CaseIterable>(
+    _ key: String, _ fallback: Choice, _ meaning: String, shown: String? = nil
+  ) -> Choice where Choice.RawValue == String {
     let expected = "one of " + Choice.allCases.map(\.rawValue).joined(separator: ", ")
     let form = Form<Choice>(expected: expected) {
       $0.string.flatMap(Choice.init(rawValue:))
     } text: {
       Choice(rawValue: $0)
     }
-    return read(key, fallback, "`\(fallback.rawValue)`", meaning, form) ?? fallback
+    return read(key, fallback, shown ?? "`\(fallback.rawValue)`", meaning, form) ?? fallback
   }
 
   /// A list. In an environment variable, commas separate its elements.

@@ -1,0 +1,51 @@
+/// What a customer gets access to, and the Apple products that give it.
+public struct Offer: Sendable, Equatable {
+  /// The offer's id, for example `S123123123_US`.
+  public let id: String
+  /// The ids of its Apple products.
+  public let productIds: [String]
+  /// Days of access from the purchase of a non-renewing product. Apple does not know its end; `nil` means no end.
+  public let accessDays: Int?
+  /// What the offer opens, in the publisher's own words.
+  public let tags: [String]
+  /// The name for people.
+  public let displayName: String?
+  /// The class of the item in the publisher's catalog.
+  public let itemClass: String?
+  /// The version of the publisher's catalog that has the offer.
+  public let catalogVersion: String?
+  /// The price that the publisher's catalog shows; Apple's price counts.
+  public let price: Price?
+  /// The coupons of generic campaigns that are valid for the offer.
+  public let coupons: [String]
+
+  /// Creates an offer.
+  public init(
+    id: String, productIds: [String], accessDays: Int? = nil, tags: [String] = [], displayName: String? = nil,
+    itemClass: String? = nil, catalogVersion: String? = nil, price: Price? = nil, coupons: [String] = []
+  ) {
+    self.id = id
+    self.productIds = productIds
+    self.accessDays = accessDays
+    self.tags = tags
+    self.displayName = displayName
+    self.itemClass = itemClass
+    self.catalogVersion = catalogVersion
+    self.price = price
+    self.coupons = coupons
+  }
+
+  /// An amount of money.
+  public struct Price: Sendable, Equatable {
+    /// In hundredths of the currency.
+    public let amount: Int64
+    /// The code after ISO 4217, for example `USD`.
+    public let currency: String
+
+    /// Creates a price.
+    public init(amount: Int64, currency: String) {
+      self.amount = amount
+      self.currency = currency
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import Domain
+import Formats
+
+extension PublisherReader {
+  /// One offer, with what the doors show of it.
+  func offer(_ reader: SettingsReader) -> Offer {
+    let days = reader.int(
+      "accessDays", 0, 0...36_500, "For non-renewing products: days of access from the purchase; 0 means no end.")
+    return Offer(
+      id: reader.string("offerId", nil, "The offer's id."),
+      productIds: reader.strings("productIds", nil, "Apple product ids that give access to the offer."),
+      accessDays: days == 0 ? nil : Int(days),
+      tags: distinct("tags", "What the offer opens, in your own words; doors show it.", reader),
+      displayName: reader.optionalString("displayName", "Name for people; doors show it."),
+      itemClass: reader.optionalString("itemClass", "Class of the item in your catalog; doors show it."),
+      catalogVersion: reader.optionalString(
+        "catalogVersion", "Version of your catalog that has the offer; a door's client may ask for one version."),
+      price: price(reader),
+      coupons: distinct("coupons", "Coupons of generic campaigns that are valid for the offer.", reader))
+  }
+
+  private func distinct(_ key: String, _ meaning: String, _ reader: SettingsReader) -> [String] {
+    let texts = reader.strings(key, [], meaning)
+    let isDistinct = Set(texts.map(\.exact)).count == texts.count
+    if !isDistinct { reader.note(key, "expected no text twice") }
+    return texts
+  }
+
+  private func price(_ reader: SettingsReader) -> Offer.Price? {
+    let before = reader.mistakes.count
+    let form = Form<Int64?>(number: "a whole number from 0 to 9999999999999") { number in
+      number == number.rounded() && (0...9_999_999_999_999).contains(number) ? Int64(number) : nil
+    }
+    let amount = reader.read(
+      "price.amount", .some(nil), "none", "Price in your catalog, in hundredths of the currency: `999` for 9.99.", form)
+    let currency = reader.optionalString("price.currency", "Currency of `price.amount`, a code of ISO 4217.")
+    if let currency, !Currency.isKnown(currency) {
+      reader.note("price.currency", "is \"\(currency)\", expected a code of ISO 4217, such as USD")
+    }
+    guard reader.mistakes.count == before else { return nil }
+    switch (amount ?? nil, currency) {
+    case (nil, nil): return nil
+    case (nil, _?):
+      reader.note("price.amount", "is missing, expected a whole number, since there is a price.currency")
+      return nil
+    case (_?, nil):
+      reader.note("price.currency", "is missing, expected a code of ISO 4217, since there is a price.amount")
+      return nil
+    case (let amount?, let currency?): return Offer.Price(amount: amount, currency: currency)
+    }
+  }
+}

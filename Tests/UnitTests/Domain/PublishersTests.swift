@@ -1,0 +1,67 @@
+import Domain
+import Testing
+
+/// Publishers found by what their doors' callers show.
+struct PublishersTests {
+  private static func hash(_ byte: UInt8) -> [UInt8] { Array(repeating: byte, count: 32) }
+
+  private static func publisher(_ id: Int64, _ doors: Doors = Doors()) -> Publisher {
+    Publisher(
+      id: id, customers: .open, tokenHashes: [hash(UInt8(id))], customerTokens: nil, apps: [], offers: OfferCatalog([]),
+      doors: doors, webhooks: [])
+  }
+
+  private let publishers = Publishers([
+    publisher(
+      9,
+      Doors(
+        iaptic: IapticDoor(appName: "Nine", apiKeyHashes: [hash(90), hash(91)], secretKeyHashes: [hash(92)]),
+        mbaasy: MbaasyDoor(clientTokens: [
+          .init(hash: hash(93), bundleId: "com.nine"), .init(hash: hash(94), bundleId: "com.nine.kids"),
+        ]))),
+    publisher(8, Doors(iaptic: IapticDoor(appName: "Kids", apiKeyHashes: [hash(80), hash(90)]))),
+    publisher(7),
+  ])
+
+  @Test func byTokens() {
+    #expect(publishers.all.map(\.id) == [7, 8, 9])
+    #expect(publishers.holder(ofTokenHash: Self.hash(8))?.id == 8)
+    #expect(publishers.holder(ofTokenHash: Self.hash(90)) == nil)
+  }
+
+  @Test func byNameAndKey() {
+    func holder(_ name: String, _ byte: UInt8, isSecret: Bool = false) -> Int64? {
+      publishers.holder(iapticAppName: name, keyHash: Self.hash(byte), isSecret: isSecret)?.id
+    }
+    #expect(holder("Nine", 90) == 9 && holder("Nine", 91) == 9 && holder("Kids", 80) == 8)
+    #expect(holder("Kids", 90) == 8, "two publishers may happen to have one key")
+    #expect(holder("Nine", 80) == nil && holder("Other", 90) == nil && holder("", 90) == nil)
+    #expect(holder("Nine", 92, isSecret: true) == 9)
+    #expect(holder("Nine", 92) == nil && holder("Nine", 90, isSecret: true) == nil, "each key has one use")
+    #expect(holder("\u{212A}ids", 80) == nil, "names are their bytes")
+  }
+
+  @Test func byClientTokens() {
+    let found = publishers.holder(ofMbaasyTokenHash: Self.hash(94))
+    #expect(found?.publisher.id == 9 && found?.bundleId == "com.nine.kids")
+    #expect(publishers.holder(ofMbaasyTokenHash: Self.hash(93))?.bundleId == "com.nine")
+    #expect(publishers.holder(ofMbaasyTokenHash: Self.hash(90)) == nil)
+  }
+
+  /// What a door shows must not make every entitlement be computed anew.
+  @Test func rulesAreOnlyAboutAccess() {
+    func rules(_ offer: Offer) -> [UInt8] {
+      Publisher(
+        id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: [], offers: OfferCatalog([offer]),
+        webhooks: []
+      ).rulesSHA256
+    }
+    let plain = rules(Offer(id: "S1", productIds: ["a"]))
+    #expect(
+      rules(
+        Offer(
+          id: "S1", productIds: ["a"], tags: ["x"], displayName: "N", itemClass: "c", catalogVersion: "5",
+          price: Offer.Price(amount: 1, currency: "USD"), coupons: ["C"])) == plain)
+    #expect(rules(Offer(id: "S1", productIds: ["a"], accessDays: 1)) != plain)
+  }
+}
