@@ -193,7 +193,8 @@ public final class Gateway: Role {
       context, evidence,
       DoorRegistration(
         context: context, registration: registration, waits: waits, replyTo: topology.replies(to: waits.name),
-        synchronizations: synchronizations),
+        synchronizations: synchronizations,
+        provision: Provision(context: context, store: store, ledger: ledger, outlet: outlet, verifier: verifier)),
       ledger, holdings, outlet)
   }
 

@@ -46,6 +46,9 @@ public enum RetryCause: String, Sendable, CaseIterable {
   case publisherUnknown = "publisher_unknown"
   /// A newer version than this worker wrote the job, or a record in Redis.
   case newerFormat = "newer_format"
+
+  /// Whether Apple has not answered, for a reason that is Apple's or the network's (`grantWhileAppleIsAway`).
+  public var isAppleAway: Bool { [.network, .timeout, .tls, .appleError, .malformedAnswer].contains(self) }
 }
 
 /// The step after an attempt.

@@ -17,6 +17,8 @@ struct DoorRequest {
   var attributes: PurchaseAttributes?
   var ipAddress: String?
   var requestedOfferId: String?
+  /// What the purchases are taken from. It may give access while Apple is away (`grantWhileAppleIsAway`).
+  var evidence: LocalEvidence?
   /// The request's `traceparent`.
   var traceparent: String?
 }
@@ -59,6 +61,7 @@ struct DoorRegistration {
   /// The queue that workers reply to.
   let replyTo: String
   let synchronizations: SynchronizationReader
+  let provision: Provision
 
   /// How many jobs of one request are published at a time.
   private static let atOnce = 16
@@ -87,6 +90,10 @@ struct DoorRegistration {
     let failures = try await enqueue(jobs, request, trace)
     for id in failures.keys { wait?.forget(id) }
     if let wait, let limit { await untilFinalized(wait, request.publisher.id, start + limit) }
+    let open = zip(jobs, purchases).filter { job, _ in
+      failures[job.synchronizationId] == nil && wait?.outcomes[job.synchronizationId] == nil
+    }
+    await provision.provide(open.map { (job: $0, purchase: $1) }, request)
     return zip(jobs, purchases).map { job, purchase in
       let id = job.synchronizationId
       if let failure = failures[id] { return DoorResult(purchase: purchase, state: .failed(failure)) }

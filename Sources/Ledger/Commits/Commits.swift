@@ -248,11 +248,13 @@ public final class Commits {
     var ids = Array(subscriptionIds.suffix(requests.count))
     subscriptionIds.removeLast(ids.count)
     let missing = Int64(requests.count - ids.count)
-    var queries = reading.queries
+    let denied = DeniedTransactions.concerned(requests)
+    var queries = (denied.isEmpty ? [] : [DeniedTransactions.lock(denied)]) + reading.queries
     if missing > 0 { queries.append(OwnershipRow.nextBlocks(for: missing)) }
     let reads = queries
     return try await postgres.transaction { [self] transaction in
       var rows = try await transaction.query(reads)
+      if !denied.isEmpty { rows.removeFirst() }
       if missing > 0 { ids = OwnershipRow.numbers(rows.removeLast()) + ids }
       var found = try reading.read(rows, now: settings.now(), subscriptionIds: ids)
       let done = decide(requests, &found)

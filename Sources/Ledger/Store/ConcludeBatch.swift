@@ -106,7 +106,7 @@ extension RedisScript {
           ARGV[argument + 6])
         if state[1] then
           redis.call('HSET', synchronizationKey, 'status', 'finalized')
-          redis.call('HDEL', synchronizationKey, 'job', 'fence', 'held', 'crashes', 'repeated')
+          redis.call('HDEL', synchronizationKey, 'job', 'fence', 'held', 'crashes', 'repeated', 'cause')
           redis.call('PEXPIRE', synchronizationKey, copyLasts)
         end
         if redis.call('GET', claimKey) == ARGV[argument + 1] then redis.call('DEL', claimKey) end

@@ -146,9 +146,11 @@ extension PurchaseStore {
   /// - Parameters:
   ///   - sweepAfter: when the sweep may look at the synchronization; must be longer than the delay.
   ///   - route: the route for the next run; `nil` leaves the present one.
+  ///   - cause: why the synchronization is retrying.
   ///   - isRun: whether the worker ran the job. A job that it set aside before keeps its count of crashes.
   public func release(
-    _ job: Job, _ lease: Lease, isRetrying: Bool, sweepAfter: Duration, route: String?, isRun: Bool = true
+    _ job: Job, _ lease: Lease, isRetrying: Bool, sweepAfter: Duration, route: String?,
+    cause: RetryCause? = nil, isRun: Bool = true
   ) async throws {
     let (publisher, transaction) = (job.publisherId, job.transactionId)
     _ = try await redis.run(
@@ -161,7 +163,7 @@ extension PurchaseStore {
         "fence": String(lease.fence), "newStatus": isRetrying ? "retrying" : "",
         "member": keys.member(publisher, job.synchronizationId), "sweepAfter": String(sweepAfter.wholeMilliseconds),
         "newRoute": route ?? "", "routeRetention": String(Self.routeRetention.wholeMilliseconds),
-        "isRun": isRun ? "1" : "0",
+        "isRun": isRun ? "1" : "0", "cause": cause?.rawValue ?? "",
       ])
   }
 
@@ -282,7 +284,7 @@ extension RedisScript {
   fileprivate static let release = RedisScript(
     "release", functions: [.clock, .newer, .readRecord, .writeRecord],
     keys: ["transactionKey", "synchronizationKey", "openKey"],
-    arguments: ["fence", "newStatus", "member", "sweepAfter", "newRoute", "routeRetention", "isRun"],
+    arguments: ["fence", "newStatus", "member", "sweepAfter", "newRoute", "routeRetention", "isRun", "cause"],
     """
     local kept = redis.call('GET', transactionKey)
     local state = redis.call('HMGET', synchronizationKey, 'status', 'recordVersion')
@@ -297,7 +299,7 @@ extension RedisScript {
     if not status or status == 'finalized' then return 0 end
     redis.call('HDEL', synchronizationKey, 'held')
     if isRun == '1' then redis.call('HDEL', synchronizationKey, 'crashes') end
-    if newStatus ~= '' then redis.call('HSET', synchronizationKey, 'status', newStatus) end
+    if newStatus ~= '' then redis.call('HSET', synchronizationKey, 'status', newStatus, 'cause', cause) end
     redis.call('ZADD', openKey, clock() + sweepAfter, member)
     return 1
     """)

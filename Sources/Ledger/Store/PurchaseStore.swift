@@ -32,6 +32,13 @@ public final class PurchaseStore {
     try RecordVersion.check(fields, key: key, "read synchronization")
     return Synchronization(publisher: publisher, id: id, fields: fields)
   }
+
+  /// Why a synchronization is retrying; `nil` for any other state.
+  public func retryCause(_ publisher: Int64, _ id: String) async throws -> RetryCause? {
+    let fields = try await redis.send(["HMGET", keys.synchronization(publisher, id), "status", "cause"]).array ?? []
+    guard fields.count == 2, fields[0].string == Synchronization.Status.retrying.rawValue else { return nil }
+    return fields[1].string.flatMap(RetryCause.init)
+  }
 }
 
 extension Synchronization {

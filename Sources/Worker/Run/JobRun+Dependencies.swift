@@ -17,7 +17,8 @@ protocol JobStore {
     _ held: [(job: Job, lease: Lease)], for duration: Duration, sweepAfter: Duration
   ) async throws -> [Bool]
   func release(
-    _ job: Job, _ lease: Lease, isRetrying: Bool, sweepAfter: Duration, route: String?, isRun: Bool
+    _ job: Job, _ lease: Lease, isRetrying: Bool, sweepAfter: Duration, route: String?, cause: RetryCause?,
+    isRun: Bool
   ) async throws
   func conclude(_ concluded: Concluded) async throws
 }

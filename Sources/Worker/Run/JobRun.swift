@@ -202,7 +202,7 @@ final class JobRun {
     // A run that the worker only postponed has proven nothing.
     // The sweep must not overtake the job: it would begin again with the first attempt, beside this one.
     let latest = wait + JobDelay.tolerance(of: wait)
-    await release(isRetrying: next > attempt, after: latest, isRun: next > attempt, route: route)
+    await release(isRetrying: next > attempt, after: latest, isRun: next > attempt, route: route, cause: cause)
     await keepInLedger(latest)
     if next > attempt {
       log.info("retrying", ["cause": .string(cause.rawValue), "delaySeconds": .double(wait.inSeconds)])
@@ -327,11 +327,11 @@ final class JobRun {
     }
   }
 
-  func release(isRetrying: Bool, after wait: Duration, isRun: Bool = true, route: String? = nil) async {
+  func release(isRetrying: Bool, after wait: Duration, isRun: Bool = true, route: String? = nil, cause: RetryCause? = nil) async {
     do {
       try await dependencies.store.release(
         job, lease, isRetrying: isRetrying, sweepAfter: dependencies.settings.sweepAfter + wait, route: route,
-        isRun: isRun)
+        cause: cause, isRun: isRun)
     } catch {
       // The lease ends by itself. The job waits longer than that at most once.
       log.warning("release failed", ["cause": .failure(error)])

@@ -1,0 +1,31 @@
+import Crypto
+import Domain
+import Postgres
+
+/// Orders Apple's denial of a transaction and a provisional grant for it.
+///
+/// No row may exist yet that both could lock. Without an order, a denial that read "no such purchase" could commit
+/// behind the grant, and nobody would withdraw the access.
+enum DeniedTransactions {
+  /// Locks the transactions of jobs until the end of the transaction. It must come before the purchases are read.
+  static func lock(_ jobs: [Job]) -> PostgresQuery {
+    PostgresQuery(statement, [.int64s(jobs.map(key).sorted())])
+  }
+
+  /// The finalizations that could meet a grant: Apple has given no evidence, and the publisher grants provisionally.
+  static func concerned(_ requests: [Finalization]) -> [Job] {
+    requests.filter { request in
+      guard case .concluded = request.finding else { return false }
+      return request.publisher?.grantWhileAppleIsAway != nil
+    }.map(\.job)
+  }
+
+  private static func key(_ job: Job) -> Int64 {
+    let hash = SHA256.hash(Array("\(job.publisherId)/\(job.transactionId)".utf8))
+    return hash.prefix(8).reduce(0) { $0 << 8 | Int64($1) }
+  }
+
+  private static let statement = PostgresStatement(
+    "lock denied transactions",
+    "SELECT pg_advisory_xact_lock(key) FROM (SELECT key FROM unnest($1::bigint[]) AS n (key) ORDER BY key) sorted")
+}
