@@ -8,12 +8,12 @@ import Formats
 ///
 /// Two simulators must not make the first start in one folder at the same time.
 struct SimulatorPKI {
-  /// Signs payloads as Apple does.
-  let genuine: PayloadSigner
+  /// Signs payloads and receipts as Apple does.
+  let genuine: StoreSigner
   /// Signs under another root with the same names.
-  let foreign: PayloadSigner
+  let foreign: StoreSigner
   /// Signs under the right root, without the marker extensions.
-  let unmarked: PayloadSigner
+  let unmarked: StoreSigner
   /// For the server: a certificate for the configured names. The same authority issues it anew at every start.
   let tls: TLSServerContext
   /// The public halves of the keys that sign bearer tokens, by key id.
@@ -27,14 +27,14 @@ struct SimulatorPKI {
     let root = try Self.authority("root", in: secrets) { try Self.makeRoot() }
     let intermediate = try Self.authority("intermediate", in: secrets) { try Self.makeIntermediate(root) }
     let leaf = try Self.authority("leaf", in: secrets) { try Self.makeLeaf(intermediate) }
-    genuine = try PayloadSigner(leaf: leaf, intermediate: intermediate, root: root)
+    genuine = try StoreSigner(leaf: leaf, intermediate: intermediate, root: root)
 
     let plainIntermediate = try Self.makeIntermediate(root, markers: [])
-    unmarked = try PayloadSigner(
+    unmarked = try StoreSigner(
       leaf: Self.makeLeaf(plainIntermediate, markers: []), intermediate: plainIntermediate, root: root)
     let foreignRoot = try Self.makeRoot()
     let foreignIntermediate = try Self.makeIntermediate(foreignRoot)
-    foreign = try PayloadSigner(
+    foreign = try StoreSigner(
       leaf: Self.makeLeaf(foreignIntermediate), intermediate: foreignIntermediate, root: foreignRoot)
 
     let tlsAuthority = try Self.authority("tls-ca", in: secrets) {

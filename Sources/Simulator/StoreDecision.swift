@@ -51,10 +51,7 @@ struct StoreDecision: Equatable, Sendable {
     case .failing: answer = .failure(.general)
     case .garbage: answer = .garbage
     case .oversized: answer = .oversized
-    case .tampered: answer = .purchase(StorePurchase(question), .tampered)
-    case .foreignRoot: answer = .purchase(StorePurchase(question), .foreignRoot)
-    case .missingMarkers: answer = .purchase(StorePurchase(question), .unmarked)
-    default: answer = .purchase(StorePurchase(question), .genuine)
+    default: answer = .purchase(StorePurchase(question), question.scenario.seal)
     }
     if question.scenario == .slow { delay = .seconds(3) }
     isCutOff = question.scenario == .interruptedTwice && question.earlierCalls < 2

@@ -81,12 +81,23 @@ struct StoreRenderer {
     return [SubscriptionsAnswer.Group(subscriptionGroupIdentifier: group, lastTransactions: [last])]
   }
 
-  private func sign(_ payload: [UInt8], _ seal: StoreDecision.Seal) throws -> String {
+  /// Returns the JWS of a payload.
+  func sign(_ payload: [UInt8], _ seal: StoreDecision.Seal) throws -> String {
     switch seal {
     case .genuine: return try pki.genuine.sign(payload)
     case .tampered: return try pki.genuine.signAndTamper(payload)
     case .foreignRoot: return try pki.foreign.sign(payload)
     case .unmarked: return try pki.unmarked.sign(payload)
+    }
+  }
+
+  /// Returns an app receipt in base64.
+  func receipt(_ receipt: StoreReceipt, _ seal: StoreDecision.Seal) throws -> String {
+    switch seal {
+    case .genuine: return try pki.genuine.receipt(receipt.content)
+    case .tampered: return try pki.genuine.tamperedReceipt(receipt.content)
+    case .foreignRoot: return try pki.foreign.receipt(receipt.content)
+    case .unmarked: return try pki.unmarked.receipt(receipt.content)
     }
   }
 }

@@ -20,6 +20,8 @@ enum StoreRoute: Equatable, Sendable {
   case metrics
   /// A request to sign answers now and serve them later.
   case signedAhead(Ahead)
+  /// A request for what an app would hold.
+  case mint(Mint)
   /// A call of the API.
   case store(StoreCall)
   /// No such resource.
@@ -50,13 +52,14 @@ enum StoreRoute: Equatable, Sendable {
   init(path: String) {
     let parts = path.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let segments = parts[0].split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
-    let query = parts.count == 2 ? String(parts[1]) : ""
+    let query = StoreCall.query(parts.count == 2 ? parts[1] : "")
     switch (segments.count, segments.first) {
     case (1, "livez"), (1, "readyz"): self = .liveness
     case (1, "metrics"): self = .metrics
     case (2, "simulator") where segments[1] == "calls": self = .calls
     case (7, "simulator") where segments[1] == "signed":
       self = Ahead(segments[2...]).map(StoreRoute.signedAhead) ?? .unknown
+    case (3, "simulator"): self = Mint(Array(segments[1...]), query: query).map(StoreRoute.mint) ?? .unknown
     default: self = StoreCall(segments, query: query).map(StoreRoute.store) ?? .unknown
     }
   }
@@ -76,7 +79,7 @@ struct StoreCall: Equatable, Sendable {
     var value: String
   }
 
-  fileprivate init?(_ segments: [String], query: String) {
+  fileprivate init?(_ segments: [String], query: [QueryItem]) {
     guard segments.count == 5, let environment = StoreEnvironment(rawValue: segments[0]), segments[1] == "inApps"
     else { return nil }
     switch (segments[2], segments[3]) {
@@ -88,7 +91,11 @@ struct StoreCall: Equatable, Sendable {
     }
     self.environment = environment
     transactionId = endpoint == .testNotification ? "" : segments[4]
-    self.query = query.split(separator: "&").map { item in
+    self.query = query
+  }
+
+  fileprivate static func query(_ text: Substring) -> [QueryItem] {
+    text.split(separator: "&").map { item in
       let sides = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       return QueryItem(name: String(sides[0]), value: sides.count == 2 ? String(sides[1]) : "")
     }

@@ -13,7 +13,7 @@ final class StoreService {
   /// Receives every call when the service decides it.
   var onCall: @LoopActor (Simulator.Call) -> Void = { _ in }
 
-  private let renderer: StoreRenderer
+  let renderer: StoreRenderer
   private let latency: Duration
   private let now: @LoopActor () -> Int64
   private var gate: TokenGate
@@ -56,6 +56,9 @@ final class StoreService {
           try await sign(ahead)
           return HTTP2Response(status: 204)
         }
+      case .mint(let mint):
+        guard let app = apps.first else { return HTTP2Response(status: 404) }
+        return try await only("GET", request) { try self.mint(mint, of: app, now: now()) }
       case .store(let call):
         let (response, delay) = try answer(call, request)
         // A cancelled wait means that the client has taken the call back: nobody reads the answer then.

@@ -61,7 +61,8 @@ struct PublisherDoorTests {
     let expected = DoorPolicy(
       customerPrefix: "p-", ownership: OwnershipPolicy(proof: .signedTransaction, restore: .transferIfInactive))
     let iaptic = try #require(
-      try doors(#""iaptic": {\#(Self.iaptic), "secretKeyHashes": ["\#(Hex.encode(Self.hash(2)))"], \#(policy)}"#).iaptic)
+      try doors(#""iaptic": {\#(Self.iaptic), "secretKeyHashes": ["\#(Hex.encode(Self.hash(2)))"], \#(policy)}"#).iaptic
+    )
     #expect(
       iaptic
         == IapticDoor(

@@ -29,7 +29,8 @@ extension PublisherReader {
   private func price(_ reader: SettingsReader) -> Offer.Price? {
     let before = reader.mistakes.count
     let form = Form<Int64?>(number: "a whole number from 0 to 9999999999999") { number in
-      number == number.rounded() && (0...9_999_999_999_999).contains(number) ? Int64(number) : nil
+      guard number == number.rounded(), (0...9_999_999_999_999).contains(number) else { return nil }
+      return Int64(number)
     }
     let amount = reader.read(
       "price.amount", .some(nil), "none", "Price in your catalog, in hundredths of the currency: `999` for 9.99.", form)

@@ -1,0 +1,64 @@
+import Formats
+import HTTP2Server
+
+/// What an app would hold: a signed transaction, or a receipt with some purchases.
+struct Mint: Equatable, Sendable {
+  /// The transactions; a signed transaction is about the first.
+  var transactionIds: [String]
+  var isReceipt: Bool
+  /// The age of the evidence in seconds.
+  var age: Int64 = 0
+
+  /// Reads `jws/transactionId` or `receipt/transactionId`, and `also` and `age` of the query.
+  init?(_ segments: [String], query: [StoreCall.QueryItem]) {
+    guard segments.count == 2, ["jws", "receipt"].contains(segments[0]) else { return nil }
+    isReceipt = segments[0] == "receipt"
+    transactionIds = [segments[1]]
+    for item in query {
+      switch item.name {
+      case "also" where isReceipt: transactionIds += item.value.split(separator: ",").map(String.init)
+      case "age": age = Int64(item.value).map { min(max($0, 0), Self.oldest) } ?? 0
+      default: break
+      }
+    }
+    guard transactionIds.allSatisfy({ $0.isASCIIDigits(1...20) }) else { return nil }
+  }
+
+  /// Half a day: the certificates of a new PKI are valid since yesterday.
+  private static let oldest: Int64 = 43_200
+}
+
+extension StoreService {
+  /// Mints evidence as the scenarios demand, whatever the API answers about them at present.
+  func mint(_ mint: Mint, of app: Simulator.App, now: Int64) throws -> HTTP2Response {
+    let now = now - mint.age * 1000
+    let questions = mint.transactionIds.map { id in
+      let scenario = Scenario(transactionId: id)
+      return StoreQuestion(
+        endpoint: .transactions, transactionId: id, environment: scenario.isSandbox ? .sandbox : .production,
+        app: app, now: now)
+    }
+    let purchases = questions.map(StorePurchase.init)
+    let seal = questions[0].scenario.seal
+    let text =
+      mint.isReceipt
+      ? try renderer.receipt(StoreReceipt(purchases: purchases, created: now), seal)
+      : try renderer.sign(purchases[0].asked.json, seal)
+    return HTTP2Response(status: 200, headers: [("content-type", "text/plain")], body: Array(text.utf8))
+  }
+}
+
+extension Scenario {
+  /// Whether only the sandbox knows the purchase.
+  fileprivate var isSandbox: Bool { self == .sandboxOnly || self == .unauthorizedInProduction }
+
+  /// How Apple's data about the purchase is signed.
+  var seal: StoreDecision.Seal {
+    switch self {
+    case .tampered: .tampered
+    case .foreignRoot: .foreignRoot
+    case .missingMarkers: .unmarked
+    default: .genuine
+    }
+  }
+}
