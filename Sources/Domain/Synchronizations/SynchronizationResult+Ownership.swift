@@ -17,6 +17,6 @@ extension SynchronizationResult {
   /// The results about the owner of a purchase.
   public static let ofOwnership: [Self] = [
     .ownershipNotProven, .purchaseOwnershipTransferred, .purchaseOwnershipUnchanged, .purchaseNotActive,
-    .purchaseNotFound, .purchaseUnclaimed, .offerMismatch,
+    .purchaseNotFound,
   ]
 }

@@ -56,7 +56,8 @@ struct Provision {
     _ job: Job, _ piece: Evidence, _ publisher: Publisher, _ rule: GrantWhileAppleIsAway
   ) async -> Bool {
     do {
-      guard try await store.retryCause(job.publisherId, job.synchronizationId)?.isAppleAway == true else { return false }
+      let cause = try await store.retryCause(job.publisherId, job.synchronizationId)
+      guard cause?.isAppleAway == true else { return false }
       let now = context.now()
       let events = try await ProvisionalGrant(ledger).grant(
         job, piece, until: now + Int64(rule.limit.wholeMilliseconds), publisher: publisher, now: now)

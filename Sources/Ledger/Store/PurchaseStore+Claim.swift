@@ -17,8 +17,8 @@ extension PurchaseStore {
   ///     publisher has put such a customer.
   ///   - mustBeKnown: whether a synchronization that Redis does not know is refused: the ledger may know it, and could
   ///     not be asked.
-  ///   - isShared: whether the synchronization is recorded even while another one holds the transactionId. It runs after
-  ///     that one.
+  ///   - isShared: whether the synchronization is recorded even while another one holds the transactionId. It runs
+  ///     after that one.
   ///   - sweepAfter: when the sweep may look at the synchronization.
   public func claim(
     _ job: Job, checksCustomer: Bool, mustBeKnown: Bool = false, isShared: Bool = false, sweepAfter: Duration
@@ -66,8 +66,8 @@ extension PurchaseStore {
     ).integer == 1
   }
 
-  /// Takes back the effect of ``claim(_:checksCustomer:mustBeKnown:isShared:sweepAfter:)``, unless a worker has begun already,
-  /// or the gateway told a repetition of the registration that it runs. In these cases the synchronization stays open,
+  /// Takes back the effect of ``claim(_:checksCustomer:mustBeKnown:isShared:sweepAfter:)``, unless a worker has begun
+  /// already, or the gateway told a repetition of the registration that it runs. In these cases the synchronization stays open,
   /// so that the sweep enqueues it.
   ///
   /// - Returns: whether the effect was taken back.

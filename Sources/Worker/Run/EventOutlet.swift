@@ -50,7 +50,8 @@ final class EventOutlet {
     }
   }
 
-  /// Tells the gateway that waits for a synchronization that it is finalized. A lost reply only costs that gateway time.
+  /// Tells the gateway that waits for a synchronization that it is finalized. A lost reply only costs that gateway
+  /// time.
   func reply(to job: Job, _ outcome: Outcome?) {
     guard let queue = job.replyTo, let outcome, underWay < Self.most else { return }
     underWay += 1

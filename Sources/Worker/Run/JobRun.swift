@@ -327,7 +327,9 @@ final class JobRun {
     }
   }
 
-  func release(isRetrying: Bool, after wait: Duration, isRun: Bool = true, route: String? = nil, cause: RetryCause? = nil) async {
+  func release(
+    isRetrying: Bool, after wait: Duration, isRun: Bool = true, route: String? = nil, cause: RetryCause? = nil
+  ) async {
     do {
       try await dependencies.store.release(
         job, lease, isRetrying: isRetrying, sweepAfter: dependencies.settings.sweepAfter + wait, route: route,

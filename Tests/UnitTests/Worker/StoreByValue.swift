@@ -57,7 +57,8 @@ final class StoreByValue: JobStore {
   }
 
   func release(
-    _ job: Job, _ lease: Lease, isRetrying: Bool, sweepAfter: Duration, route: String?, isRun: Bool
+    _ job: Job, _ lease: Lease, isRetrying: Bool, sweepAfter: Duration, route: String?, cause: RetryCause?,
+    isRun: Bool
   ) async throws {
     released.append(Release(isRetrying: isRetrying, isRun: isRun, sweepAfter: sweepAfter, route: route))
   }
