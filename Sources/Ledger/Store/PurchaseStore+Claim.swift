@@ -67,8 +67,8 @@ extension PurchaseStore {
   }
 
   /// Takes back the effect of ``claim(_:checksCustomer:mustBeKnown:isShared:sweepAfter:)``, unless a worker has begun
-  /// already, or the gateway told a repetition of the registration that it runs. In these cases the synchronization stays open,
-  /// so that the sweep enqueues it.
+  /// already, or the gateway told a repetition of the registration that it runs. In these cases the synchronization
+  /// stays open, so that the sweep enqueues it.
   ///
   /// - Returns: whether the effect was taken back.
   public func undoClaim(_ job: Job) async throws -> Bool {
