@@ -1,0 +1,53 @@
+import Domain
+import EventLoop
+import Testing
+
+@testable import Gateway
+
+/// Waiting for results, without a broker.
+@LoopActor
+struct FinalizationWaitTests {
+  private let outcome = Outcome(.purchaseSynchronized, accessGranted: true, offerId: "S1")
+
+  @Test func `a wait ends when all results are there`() async throws {
+    let waits = FinalizationWaits(name: "g", most: 1)
+    let wait = try #require(waits.begin(["a", "b"]))
+    let done = Task.immediate { @LoopActor in await wait.untilFinalized(atMost: .seconds(3600)) }
+    wait.note("a", outcome)
+    wait.note("c", outcome)
+    #expect(wait.missing == ["b"])
+    wait.note("b", outcome)
+    await done.value
+    #expect(wait.outcomes == ["a": outcome, "b": outcome])
+  }
+
+  @Test func `a result that comes before the wait counts`() async throws {
+    let wait = try #require(FinalizationWaits(name: "g", most: 1).begin(["a"]))
+    wait.note("a", outcome)
+    await wait.untilFinalized(atMost: .seconds(3600))
+    #expect(wait.outcomes["a"] == outcome)
+  }
+
+  @Test func `a job that was not accepted is not waited for`() async throws {
+    let wait = try #require(FinalizationWaits(name: "g", most: 1).begin(["a"]))
+    wait.forget("a")
+    await wait.untilFinalized(atMost: .seconds(3600))
+    #expect(wait.outcomes.isEmpty)
+  }
+
+  @Test func `a wait ends with its time`() async throws {
+    let wait = try #require(FinalizationWaits(name: "g", most: 1).begin(["a"]))
+    await wait.untilFinalized(atMost: .milliseconds(1))
+    #expect(wait.missing == ["a"])
+  }
+
+  @Test func `only some requests wait at a time`() throws {
+    let waits = FinalizationWaits(name: "g", most: 2)
+    _ = try #require(waits.begin(["a"]))
+    _ = try #require(waits.begin(["b"]))
+    #expect(waits.begin(["c"]) == nil)
+    #expect(waits.count == 2)
+    waits.end(["a"])
+    #expect(waits.begin(["c"]) != nil)
+  }
+}
