@@ -133,7 +133,10 @@ let package = Package(
       ]),
     executable(
       "Chaos", "Harness/Chaos",
-      ["AMQP", "EventLoop", "Formats", "HTTP", "Harness", "Messaging", "Observability", "Simulator"]),
+      [
+        "AMQP", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "Harness", "Messaging", "Observability",
+        "Simulator",
+      ]),
     executable(
       "Benchmarks", "Harness/Benchmarks",
       [

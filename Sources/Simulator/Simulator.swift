@@ -49,6 +49,18 @@ public final class Simulator {
     set { service.onCall = newValue }
   }
 
+  /// The signed transaction that an app would hold.
+  ///
+  /// - Throws: when it cannot be signed.
+  public func signedTransaction(_ id: String) throws -> String { try service.minted([id], isReceipt: false) }
+
+  /// The receipt, in base64, of an app with these purchases.
+  ///
+  /// - Throws: when it cannot be signed.
+  public func receipt(_ transactionIds: [String]) throws -> String {
+    try service.minted(transactionIds, isReceipt: true)
+  }
+
   /// Stops listening and ends every connection.
   public func close() async {
     server.close()

@@ -15,7 +15,7 @@ final class StoreService {
 
   let renderer: StoreRenderer
   private let latency: Duration
-  private let now: @LoopActor () -> Int64
+  let now: @LoopActor () -> Int64
   private var gate: TokenGate
   private var log = CallLog()
   private let metrics: Metrics
@@ -23,7 +23,7 @@ final class StoreService {
   /// The number of calls for a transaction, where it makes a difference.
   private var calls = RecentlyUsed<SignedAnswers.Purchase, Int>(capacity: 10_000)
   private var signed = SignedAnswers()
-  private let apps: [Simulator.App]
+  let apps: [Simulator.App]
 
   /// Creates a service; `now` returns UNIX milliseconds.
   init(_ configuration: Simulator.Configuration, pki: SimulatorPKI, now: @escaping @LoopActor () -> Int64) {

@@ -11,10 +11,14 @@ final class Chaos {
     var registrations = 5000
     var transactions = 1000
     var perSecond = 250.0
+    /// The calls of doors, and the purchases of each door.
+    var doorsPerSecond = 40.0
+    var doorTransactions = 50
     /// A small run is for every day: its outages are shorter, and it does not require that every fault happened.
     var isQuick = false
 
-    static let quick = Size(registrations: 300, transactions: 60, perSecond: 100, isQuick: true)
+    static let quick = Size(
+      registrations: 300, transactions: 60, perSecond: 100, doorsPerSecond: 20, doorTransactions: 8, isQuick: true)
   }
 
   static let gateways = ["gateway-1", "gateway-2"]
@@ -33,6 +37,7 @@ final class Chaos {
   var random: SeededRandom
   var loadRandom: SeededRandom
   var readRandom: SeededRandom
+  var doorRandom: SeededRandom
   var history = History()
   /// Whether registrations still come: the scenario injects faults during that time.
   private(set) var goesOn = false
@@ -53,6 +58,7 @@ final class Chaos {
     random = SeededRandom(seed: seed)
     loadRandom = SeededRandom(seed: seed ^ 0x10ad)
     readRandom = SeededRandom(seed: seed ^ 0x4ead)
+    doorRandom = SeededRandom(seed: seed ^ 0xd005)
   }
 
   /// Runs a scenario and judges its history. If the run fails or does not hold, the logs of all roles stay.
@@ -85,7 +91,7 @@ final class Chaos {
           RunningFleet.openPublisher,
           """
           "customers": "open", "apps": [\(RunningFleet.app)], "offers": \(RunningFleet.offers),
-          "sandboxAccess": "everybody",
+          "sandboxAccess": "everybody", \(scenario.hasDoors ? Chaos.doors : "")
           "webhooks": [{"id": "main", "url": "\(fleet.webhookURL)", "secretFile": "../webhook.secret"}]
           """)
       },
@@ -120,16 +126,19 @@ final class Chaos {
       await self.load(for: size.isQuick ? 0 : scenario.leastSeconds)
       self.goesOn = false
     }
+    let visiting = Task { @LoopActor in if scenario.hasDoors { await self.visitDoors() } }
     let reading = Task { @LoopActor in await self.readAlong() }
     do {
       try await scenario.inject(self)
       await load.value
+      await visiting.value
       try await scenario.heal(self)
     } catch {
       // The next scenario uses the same servers.
       load.cancel()
       reading.cancel()
       await load.value
+      await visiting.value
       await reading.value
       for server in [TestServers.Server.rabbitmq, .redis] { try await TestServers.current!.start(server) }
       if !scenario.needsStandby { try await TestServers.current!.start(.postgres) }
@@ -138,6 +147,7 @@ final class Chaos {
     }
     for name in Self.roles { try await fleet.ready(name) }
     try await settle()
+    if scenario.hasDoors { try await readDoors() }
     try await registerAgain()
     try await settle()
     reading.cancel()

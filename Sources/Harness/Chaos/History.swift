@@ -102,6 +102,12 @@ struct History {
   var budgetWaits = 0
   /// Transactions whose claim outlived their last synchronization for a moment, though every client had its answer.
   var lingeringClaims: [String] = []
+  /// The calls of the doors.
+  var doorVisits: [Chaos.DoorVisit] = []
+  /// What a door accepted and no event has told.
+  var unansweredDoors: [String] = []
+  /// The owners of the purchases that the doors promised, by transaction; empty for none.
+  var doorOwners: [String: String] = [:]
   /// The roles whose metrics could not be read.
   var unreadMetrics: [String] = []
 

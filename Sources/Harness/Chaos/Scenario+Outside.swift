@@ -32,8 +32,8 @@ extension Scenario {
   /// Row 8: what Apple does on a bad day.
   static let apple: [Scenario] = [
     Scenario(
-      name: "apple-down", what: "Apple unreachable, for two minutes", needsNetwork: true,
-      leastSeconds: 125,
+      name: "apple-down", what: "Apple unreachable, for two minutes, with four doors", needsNetwork: true,
+      leastSeconds: 125, expectations: Verdict.Expectations(hasDoors: true),
       inject: { chaos in
         guard let network = chaos.fleet.network else { return }
         try await chaos.pause(0.3...0.6)

@@ -13,8 +13,8 @@ extension Scenario {
       try await chaos.loadEnds()
     },
     Scenario(
-      name: "kill-one", what: "SIGKILL of any role, one at a time", environment: limited,
-      expectations: Verdict.Expectations(needsBudgetWait: true, callsPerSecond: tightBudget)
+      name: "kill-one", what: "SIGKILL of any role, one at a time, with four doors", environment: limited,
+      expectations: Verdict.Expectations(hasDoors: true, needsBudgetWait: true, callsPerSecond: tightBudget)
     ) { chaos in
       while chaos.goesOn {
         try await chaos.pause(0.3...1.2)

@@ -22,8 +22,8 @@ extension Scenario {
       }
     },
     Scenario(
-      name: "redis-restart", what: "Redis restarted", environment: limited,
-      expectations: Verdict.Expectations(needsBudgetWait: true, callsPerSecond: tightBudget)
+      name: "redis-restart", what: "Redis restarted, with four doors", environment: limited,
+      expectations: Verdict.Expectations(hasDoors: true, needsBudgetWait: true, callsPerSecond: tightBudget)
     ) { chaos in
       try await chaos.breakServer(.redis, "restart") { try await $0.stop(.redis) }
     },

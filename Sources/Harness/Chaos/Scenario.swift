@@ -11,6 +11,8 @@ struct Scenario {
   var needsNetwork = false
   /// Whether the ledger has a synchronous standby.
   var needsStandby = false
+  /// Whether the doors are open, and their clients come too.
+  var hasDoors: Bool { expectations.hasDoors }
   /// The least time during which registrations come, in seconds; not in a quick run.
   var leastSeconds = 0.0
   var expectations = Verdict.Expectations()

@@ -8,6 +8,8 @@ struct Verdict {
     var exceptions: [String: Set<String>] = [:]
     /// The scenario wipes Redis: the claims are gone. So two synchronizations of one transaction may run at once.
     var forgetsClaims = false
+    /// The doors' clients come, too.
+    var hasDoors = false
     /// The scenario wipes RabbitMQ: the events in the subscribers' queues are gone. One witness of two is enough.
     var losesQueues = false
     /// No request may fail except with a refused connection. The fleet tells and delivers nothing twice, and nothing
@@ -75,6 +77,7 @@ struct Verdict {
     judgeAnswers()
     judgeFaults()
     judgeCalls()
+    judgeDoors()
   }
 
   // MARK: Accepted means finalized, and told

@@ -31,8 +31,19 @@ struct Mint: Equatable, Sendable {
 extension StoreService {
   /// Mints evidence as the scenarios demand, whatever the API answers about them at present.
   func mint(_ mint: Mint, of app: Simulator.App, now: Int64) throws -> HTTP2Response {
-    let now = now - mint.age * 1000
-    let questions = mint.transactionIds.map { id in
+    let text = try minted(mint.transactionIds, isReceipt: mint.isReceipt, of: app, now: now - mint.age * 1000)
+    return HTTP2Response(status: 200, headers: [("content-type", "text/plain")], body: Array(text.utf8))
+  }
+
+  /// The evidence of the first app, as of now.
+  func minted(_ transactionIds: [String], isReceipt: Bool) throws -> String {
+    try minted(transactionIds, isReceipt: isReceipt, of: apps[0], now: now())
+  }
+
+  private func minted(
+    _ transactionIds: [String], isReceipt: Bool, of app: Simulator.App, now: Int64
+  ) throws -> String {
+    let questions = transactionIds.map { id in
       let scenario = Scenario(transactionId: id)
       return StoreQuestion(
         endpoint: .transactions, transactionId: id, environment: scenario.isSandbox ? .sandbox : .production,
@@ -40,11 +51,9 @@ extension StoreService {
     }
     let purchases = questions.map(StorePurchase.init)
     let seal = questions[0].scenario.seal
-    let text =
-      mint.isReceipt
+    return isReceipt
       ? try renderer.receipt(StoreReceipt(purchases: purchases, created: now), seal)
       : try renderer.sign(purchases[0].asked.json, seal)
-    return HTTP2Response(status: 200, headers: [("content-type", "text/plain")], body: Array(text.utf8))
   }
 }
 
