@@ -36,7 +36,8 @@ struct Authenticator {
     }
   }
 
-  private func publisher(_ token: String) throws(Problem) -> Caller {
+  /// Checks a publisher's token.
+  func publisher(_ token: String) throws(Problem) -> Caller {
     guard let found = publishers.holder(ofTokenHash: SHA256.hash(Array(token.utf8))) else {
       throw .invalidCredential(
         "X-Publisher-Token: is no publisher's. Send the text whose SHA-256 is in the publisher's tokenHashes, without spaces "
@@ -46,7 +47,7 @@ struct Authenticator {
   }
 
   /// Checks a JWT (RFC 7519): the publisher's pinned algorithm and key, `exp`, `nbf`, and the customer's claim.
-  private func customer(_ token: String) throws(Problem) -> Caller {
+  func customer(_ token: String) throws(Problem) -> Caller {
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3, token.utf8.count <= 8192,
       let header: Header = decoded(parts[0]), let claims: [ExactText: Claim] = decoded(parts[1]),

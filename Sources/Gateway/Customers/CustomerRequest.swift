@@ -45,13 +45,17 @@ func requireOnly(_ known: [String], _ request: HTTPServerRequest) throws(Problem
   }
 }
 
-/// Refuses a text that is no address. The gateway only stores the address and never writes to it. So an at sign between
-/// two texts is enough.
+/// Refuses a text that is no address.
 private func require(email: String, _ problem: (String) -> Problem) throws(Problem) {
-  let parts = email.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
-  guard email.unicodeScalars.count <= 254, parts.count == 2, parts.allSatisfy({ !$0.isEmpty }),
-    !email.utf8.contains(0)
-  else { throw problem("email: expected an address of at most 254 characters") }
+  guard isEmailAddress(email) else { throw problem("email: expected an address of at most 254 characters") }
+}
+
+/// Whether a text is an address. The gateway only stores the address and never writes to it. So an at sign between two
+/// texts is enough.
+func isEmailAddress(_ text: String) -> Bool {
+  let parts = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
+  return text.unicodeScalars.count <= 254 && parts.count == 2 && parts.allSatisfy { !$0.isEmpty }
+    && !text.utf8.contains(0)
 }
 
 /// A customer in a body. Only an answer has the ids.

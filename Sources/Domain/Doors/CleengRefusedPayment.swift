@@ -1,0 +1,51 @@
+import Crypto
+import Formats
+import JSON
+
+/// A payment at Cleeng's StoreKit 1 door that the gateway refuses, although its request is well formed.
+///
+/// Cleeng's contract answers it with 200, and tells the failure by a webhook. Nothing about it is verified, so the
+/// event repeats only what the request says. It does not repeat the e-mail address: nobody could erase it.
+public struct CleengRefusedPayment: Sendable {
+  public let publisherId: Int64
+  /// The customer; `nil` if the publisher has none with the address.
+  public let customerId: String?
+  public let offerId: String
+  /// The transaction that the request names.
+  public let transactionId: String?
+  /// SHA-256 of the receipt: it names the payment, together with the time.
+  public let receiptSHA256: [UInt8]
+  /// When it was refused, in milliseconds since 1970.
+  public let time: Int64
+  /// The trace of the request.
+  public let traceparent: String?
+
+  /// Creates a refused payment.
+  public init(
+    publisherId: Int64, customerId: String?, offerId: String, transactionId: String?, receiptSHA256: [UInt8],
+    time: Int64, traceparent: String? = nil
+  ) {
+    self.publisherId = publisherId
+    self.customerId = customerId
+    self.offerId = offerId
+    self.transactionId = transactionId
+    self.receiptSHA256 = receiptSHA256
+    self.time = time
+    self.traceparent = traceparent
+  }
+
+  /// The event that tells the failure.
+  public func event(_ failure: CleengFailure) -> Event {
+    Event(
+      of: [Hex.encode(receiptSHA256), transactionId ?? "", customerId ?? "", offerId, String(time)],
+      publisherId: publisherId, customerId: customerId, topic: EventTopic.validationFailed, version: nil, time: time,
+      traceparent: traceparent
+    ) { data in
+      data.cleengId("customerId", customerId)
+      data.member("inAppSpecificData") { $0.member("transactionId", transactionId) }
+      data.member("offerId", offerId)
+      data.member("paymentGateway", CleengEvents.gateway)
+      data.member("result", failure.rawValue)
+    }
+  }
+}

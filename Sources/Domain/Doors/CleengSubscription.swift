@@ -1,0 +1,65 @@
+import Formats
+public import JSON
+
+/// A customer's purchase as Cleeng shows a subscription: in its webhooks and in its answers.
+public struct CleengSubscription: Sendable {
+  /// The purchase.
+  public let purchase: Purchase
+  /// The access that it gives the customer.
+  public let access: Access
+  /// The customer.
+  public let customerId: String
+
+  /// Looks at a purchase.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  public init(_ purchase: Purchase, of customerId: String, publisher: Publisher, now: Int64) {
+    self.purchase = purchase
+    self.customerId = customerId
+    access = .of(purchase, rules: publisher.accessRules(for: customerId), now: now)
+  }
+
+  /// When the access ends, or has ended, in milliseconds since 1970; `nil` if there is no end or it is not known.
+  ///
+  /// In the grace period it is the end of the *period*, which has passed: Cleeng's clients decide by `accessGranted`.
+  public var expiresAt: Int64? { access.rule == .gracePeriod ? purchase.deciding.expiresDate : access.expiresAt }
+
+  /// Cleeng's word for the kind of the offer.
+  public var offerType: String {
+    switch purchase.deciding.kind {
+    case .autoRenewable: "subscription"
+    case .nonRenewing: "pass"
+    case .nonConsumable: "single"
+    case .consumable: "consumable"
+    }
+  }
+
+  /// Whether the customer uses the subscription without having paid.
+  ///
+  /// Apple does not tell the kind of discount of older transactions. There a price of 0 tells it.
+  public var isInTrial: Bool {
+    let deciding = purchase.deciding
+    guard access.isGranted, deciding.kind == .autoRenewable, deciding.offerType != nil else { return false }
+    return deciding.offerDiscountType.map { $0 == "FREE_TRIAL" } ?? (deciding.price == 0)
+  }
+
+  /// Writes `inAppSpecificData`: what Apple calls the purchase.
+  ///
+  /// - Parameter transactionId: the transaction that the message is about; `nil` names the one that decides.
+  func writeAppleData(to writer: inout JSONWriter, transactionId: String? = nil) {
+    writer.member("inAppSpecificData") { data in
+      data.member("environment", purchase.key.environment)
+      data.member("originalTransactionId", purchase.key.originalTransactionId)
+      data.member("productId", purchase.deciding.productId)
+      data.member("transactionId", transactionId ?? purchase.deciding.transactionId)
+    }
+  }
+}
+
+extension JSONWriter {
+  /// Writes a customer's id as Cleeng does: as a number where the text is one, else as the text.
+  public mutating func cleengId(_ name: StaticString, _ customerId: String?) {
+    guard let customerId else { return }
+    if let number = CustomerId.number(customerId) { member(name, number) } else { member(name, customerId) }
+  }
+}

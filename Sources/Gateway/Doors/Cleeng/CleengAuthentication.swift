@@ -1,0 +1,30 @@
+import Domain
+import EventLoop
+import HTTPServer
+import Service
+
+extension DoorContext {
+  /// Checks the credential of a request, and whether the publisher opens Cleeng's door.
+  ///
+  /// - Throws: ``Problem``: 401 and 400 as everywhere, 404 if the door is closed.
+  func cleengCaller(of request: HTTPServerRequest) throws(Problem) -> Caller {
+    let caller = try Authenticator(publishers: context.publishers, now: context.now() / 1000).caller(of: request)
+    guard caller.publisher.doors.cleeng != nil else { throw .closedCleengDoor }
+    return caller
+  }
+}
+
+extension Problem {
+  /// A request to a door that the publisher has not opened. For this publisher the path does not exist.
+  static let closedCleengDoor = Problem.notFound(
+    "The publisher does not serve this path: its file has no doors.cleeng with \"enabled\": true.")
+
+  /// A publisher's token on a path that needs to know the customer.
+  static let needsCustomer = Problem.forbidden(
+    "This path needs a customer's token. GET /3.1/entitlements/customer_id/{customerId}/offer_id/{offerId} takes the "
+      + "publisher's.")
+
+  /// A customer's token on a path of the publisher's.
+  static let needsPublisher = Problem.forbidden(
+    "This path needs the publisher's token, X-Publisher-Token. GET /entitlements/{offerId} takes a customer's.")
+}

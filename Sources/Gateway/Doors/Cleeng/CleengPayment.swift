@@ -1,0 +1,172 @@
+import AppStore
+import Crypto
+import Domain
+import EventLoop
+import Formats
+import HTTPServer
+import Observability
+import Service
+
+/// One payment: `POST /apple/payment`. The answer says that the request is well formed; a webhook tells the rest.
+///
+/// 1. The gateway verifies the receipt locally. If it is no receipt at all, the client gets 400, and nothing happens.
+/// 2. It finds the customer, the offer and the purchase. If that fails, an `inappPurchaseValidationFailed` event tells
+/// why, and the client gets its 200.
+/// 3. It registers this one purchase. Apple's answer decides about access, the ledger about the owner.
+@LoopActor
+struct CleengPayment {
+  let door: DoorContext
+  let caller: Caller
+  let request: CleengRequest
+  let trace: TraceParent
+
+  private var publisher: Publisher { caller.publisher }
+
+  /// Accepts the payment.
+  ///
+  /// - Throws: ``Problem``, and then nothing was kept, unless its text says otherwise.
+  func accept() async throws(Problem) {
+    guard !publisher.apps.isEmpty else { throw .notActivated }
+    let receipt = try await receipt()
+    guard let customer = try await customer() else { return try await refuse(.customerNotFound, of: nil) }
+    switch receipt {
+    case .failure(let refusal): try await refuse(refusal.failure, of: customer)
+    case .success(let evidence):
+      guard publisher.offers.contains(request.offerId) else { return try await refuse(.offerNotFound, of: customer) }
+      switch Self.purchase(in: evidence.purchases, request, publisher) {
+      case .failure(let refusal): try await refuse(refusal.failure, of: customer)
+      case .success(let purchase): try await register(purchase, for: customer)
+      }
+    }
+  }
+
+  // MARK: The receipt
+
+  /// A refusal that the client learns from an event.
+  struct Refusal: Error, Equatable {
+    let failure: CleengFailure
+  }
+
+  /// Verifies the receipt.
+  ///
+  /// - Throws: ``Problem``: 400 REQ0001 for a text that is no receipt, 413, 503.
+  private func receipt() async throws(Problem) -> Result<LocalEvidence, Refusal> {
+    do {
+      return .success(try await door.evidence.receipt(request.receiptData, publisher: publisher))
+    } catch {
+      switch error {
+      case .busy: throw .unavailable("The gateway verifies as many receipts as it can. Nothing was kept.")
+      case .tooLarge: throw .tooLarge(EvidenceIntake.longest)
+      case .rejected(let rejection):
+        guard let failure = CleengFailure(rejection.reason) else {
+          throw .invalidBody("receipt.receiptData: \(rejection.text)")
+        }
+        door.context.log.info(
+          "payment refused", ["publisherId": .int(publisher.id), "cause": .string(rejection.description)])
+        return .failure(Refusal(failure: failure))
+      }
+    }
+  }
+
+  /// The purchase of a receipt that the request means: the one with the named transaction. Without a name it is the
+  /// newest one whose product belongs to the named offer.
+  static func purchase(
+    in purchases: [LocalPurchase], _ request: CleengRequest, _ publisher: Publisher
+  ) -> Result<LocalPurchase, Refusal> {
+    if let named = request.transactionId {
+      let found = purchases.first { $0.transactionIds.contains { $0.exact == named.exact } }
+      return found.map { .success($0.named(named)) } ?? .failure(Refusal(failure: .transactionNotInReceipt))
+    }
+    guard !purchases.isEmpty else { return .failure(Refusal(failure: .transactionNotInReceipt)) }
+    let found = purchases.first {
+      publisher.offers.offer(forProduct: $0.productId)?.id.exact == request.offerId.exact
+    }
+    return found.map { .success($0) } ?? .failure(Refusal(failure: .offerMismatch))
+  }
+
+  // MARK: The customer
+
+  /// The customer who pays: that of the token, or the one with the e-mail address; `nil` if the publisher has none.
+  private func customer() async throws(Problem) -> String? {
+    let (context, id) = (door.context, publisher.id)
+    if let own = caller.customerId {
+      let known = try await context.asking { try await door.customer(id, id: own)?.email }
+      guard known.map({ Customer.emailKey($0).exact == Customer.emailKey(request.customerEmail).exact }) ?? true else {
+        throw .invalidBody("customerEmail: is not the address of the token's customer")
+      }
+      return own
+    }
+    let found = try await context.asking { try await door.customer(id, email: request.customerEmail) }
+    if let found { return found.id }
+    guard publisher.customers == .open else { return nil }
+    let prefix = publisher.doors.cleeng?.policy.customerPrefix ?? ""
+    let made = prefix + Customer.emailKey(request.customerEmail)
+    guard CustomerId.isValid(made) else { throw .invalidBody("customerEmail: as an id, \(CustomerId.expectation)") }
+    return made
+  }
+
+  // MARK: What happens
+
+  private func register(_ purchase: LocalPurchase, for customer: String) async throws(Problem) {
+    let results: [DoorResult]
+    do {
+      results = try await door.registration.register(
+        [purchase],
+        DoorRequest(
+          publisher: publisher, door: .cleeng, customerId: customer, isByCustomer: caller.customerId != nil,
+          attributes: coupon.map { PurchaseAttributes(couponCode: $0) }, ipAddress: request.ipAddress,
+          requestedOfferId: request.offerId, traceparent: trace.description),
+        wait: nil)
+    } catch {
+      switch error {
+      case .unknownCustomer: return try await refuse(.customerNotFound, of: customer)
+      case .notActivated: throw .notActivated
+      case .tooManyWaiting: throw .unavailable("Too many requests wait. Nothing was kept.")
+      case .unavailable(let detail): throw .unavailable(detail)
+      }
+    }
+    for case .failed(let detail) in results.map(\.state) { throw .unavailable(detail) }
+  }
+
+  /// The coupon, if it is of a campaign for the offer. An invalid one does not fail the payment.
+  private var coupon: String? {
+    guard let code = request.couponCode else { return nil }
+    let offer = publisher.offers.all.first { $0.id.exact == request.offerId.exact }
+    guard offer?.coupons.contains(where: { $0.exact == code.exact }) == true else {
+      door.context.log.info(
+        "coupon not known", ["publisherId": .int(publisher.id), "offerId": .string(request.offerId)])
+      return nil
+    }
+    return code
+  }
+
+  /// Tells a refusal by an event.
+  private func refuse(_ failure: CleengFailure, of customer: String?) async throws(Problem) {
+    let payment = CleengRefusedPayment(
+      publisherId: publisher.id, customerId: customer, offerId: request.offerId,
+      transactionId: request.transactionId, receiptSHA256: SHA256.hash(Array(request.receiptData.utf8)),
+      time: door.context.now(), traceparent: trace.description)
+    try await door.context.asking { try await door.tell([payment.event(failure)]) }
+  }
+}
+
+extension LocalPurchase {
+  /// The purchase by another one of its transactions: the client finds its payment in the webhook by this id.
+  fileprivate func named(_ transactionId: String) -> LocalPurchase {
+    LocalPurchase(
+      key: key, transactionId: transactionId, productId: productId, quantity: quantity, purchaseDate: purchaseDate,
+      expiresDate: expiresDate, cancellationDate: cancellationDate, transactionIds: transactionIds)
+  }
+}
+
+extension CleengFailure {
+  /// The failure of a receipt that was read and not accepted; `nil` if the text is no receipt at all.
+  init?(_ reason: Rejection.Reason) {
+    switch reason {
+    case .malformed, .kindMismatch, .transactionReceipt: return nil
+    case .bundleIdMismatch, .appAppleIdMismatch: self = .receiptOfAnotherApp
+    case .environmentMismatch: self = .environmentNotAccepted
+    default: self = .receiptNotValid
+    }
+  }
+}
