@@ -25,7 +25,7 @@ enum CleengEvents {
     if let job = change.job, job.door == .cleeng, let outcome = change.outcome {
       events.append(
         succeeded(change, job, outcome, publisher)
-          ?? failed(job, outcome, about: change.after, version: change.after.version, now: change.now))
+          ?? failed(job, outcome, about: change.after, now: change.now))
     }
     return events
   }
@@ -89,14 +89,12 @@ enum CleengEvents {
   /// The outcome of a payment that gives no access.
   ///
   /// - Parameter purchase: what the ledger knows; `nil` if it knows no purchase with the transaction.
-  static func failed(
-    _ job: Job, _ outcome: Outcome, about purchase: Purchase?, version: Int64, now: Int64
-  ) -> Event {
+  static func failed(_ job: Job, _ outcome: Outcome, about purchase: Purchase?, now: Int64) -> Event {
     Event(
       of: names(of: job), publisherId: job.publisherId,
       // As in the event of the synchronization: the ledger does not find an erased customer again.
       customerId: outcome.result == .customerErased ? nil : job.customerId,
-      topic: EventTopic.validationFailed, version: version, time: now, traceparent: job.traceparent
+      topic: EventTopic.validationFailed, version: purchase?.version ?? 0, time: now, traceparent: job.traceparent
     ) { data in
       data.member("couponCode", job.attributes?.couponCode)
       data.cleengId("customerId", job.customerId)

@@ -2,14 +2,17 @@
 enum DoorEvents {
   /// The events of a change, in the order in which they are published.
   static func of(_ change: PurchaseChange, _ publisher: Publisher) -> [Event] {
-    []
+    var events: [Event] = []
+    if let door = publisher.doors.cleeng { events += CleengEvents.of(change, door, publisher) }
+    return events
   }
 
   /// The events of a job that ended without a purchase.
   ///
   /// - Parameter now: milliseconds since 1970.
   static func ofFailure(_ job: Job, _ outcome: Outcome, _ publisher: Publisher, now: Int64) -> [Event] {
-    []
+    guard job.door == .cleeng, publisher.doors.cleeng != nil else { return [] }
+    return [CleengEvents.failed(job, outcome, about: nil, now: now)]
   }
 }
 

@@ -4,7 +4,7 @@ import HTTPServer
 /// The routes of the doors.
 extension Route {
   /// The paths of the vendors. They stand alone: no prefix of ours goes before them.
-  static let doors: [Route] = []
+  static let doors: [Route] = cleeng
 
   /// The door behind a raw path, if it is one of a door that takes receipts; `nil` for all others.
   ///
@@ -24,7 +24,8 @@ extension Door {
   /// The answer to a body that is longer than the limit, in the door's own form.
   func tooLarge(_ limit: Int) -> HTTPServerResponse {
     switch self {
-    case .cleeng, .iaptic, .playfab, .mbaasy: Problem.tooLarge(limit).response
+    case .cleeng: CleengAPI.tooLarge(limit: limit)
+    case .iaptic, .playfab, .mbaasy: Problem.tooLarge(limit).response
     }
   }
 }

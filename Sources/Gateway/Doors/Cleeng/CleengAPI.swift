@@ -40,7 +40,7 @@ enum CleengAPI {
   }
 
   /// The answer to a body over the limit.
-  static func tooLarge(limit: Int) -> HTTPServerResponse { CleengError.response(.tooLarge(limit)) }
+  nonisolated static func tooLarge(limit: Int) -> HTTPServerResponse { CleengError.response(.tooLarge(limit)) }
 
   private static func answer(
     _ handle: @LoopActor () async throws(Problem) -> HTTPServerResponse
