@@ -1,6 +1,7 @@
 import Domain
 import EventLoop
 import HTTPServer
+import Ledger
 import Observability
 import Service
 

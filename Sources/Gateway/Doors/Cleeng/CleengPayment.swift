@@ -35,7 +35,7 @@ struct CleengPayment {
       guard publisher.offers.contains(request.offerId) else { return try await refuse(.offerNotFound, of: customer) }
       switch Self.purchase(in: evidence.purchases, request, publisher) {
       case .failure(let refusal): try await refuse(refusal.failure, of: customer)
-      case .success(let purchase): try await register(purchase, for: customer)
+      case .success(let purchase): try await register(purchase, of: evidence, for: customer)
       }
     }
   }
@@ -70,12 +70,12 @@ struct CleengPayment {
 
   /// The purchase of a receipt that the request means: the one with the named transaction. Without a name it is the
   /// newest one whose product belongs to the named offer.
-  static func purchase(
+  nonisolated static func purchase(
     in purchases: [LocalPurchase], _ request: CleengRequest, _ publisher: Publisher
   ) -> Result<LocalPurchase, Refusal> {
     if let named = request.transactionId {
       let found = purchases.first { $0.transactionIds.contains { $0.exact == named.exact } }
-      return found.map { .success($0.named(named)) } ?? .failure(Refusal(failure: .transactionNotInReceipt))
+      return found.map { .success($0) } ?? .failure(Refusal(failure: .transactionNotInReceipt))
     }
     guard !purchases.isEmpty else { return .failure(Refusal(failure: .transactionNotInReceipt)) }
     let found = purchases.first {
@@ -101,13 +101,15 @@ struct CleengPayment {
     guard publisher.customers == .open else { return nil }
     let prefix = publisher.doors.cleeng?.policy.customerPrefix ?? ""
     let made = prefix + Customer.emailKey(request.customerEmail)
-    guard CustomerId.isValid(made) else { throw .invalidBody("customerEmail: as an id, \(CustomerId.expectation)") }
-    return made
+    // An address with control characters, or a very long one, names nobody.
+    return CustomerId.isValid(made) ? made : nil
   }
 
   // MARK: What happens
 
-  private func register(_ purchase: LocalPurchase, for customer: String) async throws(Problem) {
+  private func register(
+    _ purchase: LocalPurchase, of evidence: LocalEvidence, for customer: String
+  ) async throws(Problem) {
     let results: [DoorResult]
     do {
       results = try await door.registration.register(
@@ -115,7 +117,7 @@ struct CleengPayment {
         DoorRequest(
           publisher: publisher, door: .cleeng, customerId: customer, isByCustomer: caller.customerId != nil,
           attributes: coupon.map { PurchaseAttributes(couponCode: $0) }, ipAddress: request.ipAddress,
-          requestedOfferId: request.offerId, traceparent: trace.description),
+          requestedOfferId: request.offerId, evidence: evidence, traceparent: trace.description),
         wait: nil)
     } catch {
       switch error {
@@ -147,15 +149,6 @@ struct CleengPayment {
       transactionId: request.transactionId, receiptSHA256: SHA256.hash(Array(request.receiptData.utf8)),
       time: door.context.now(), traceparent: trace.description)
     try await door.context.asking { try await door.tell([payment.event(failure)]) }
-  }
-}
-
-extension LocalPurchase {
-  /// The purchase by another one of its transactions: the client finds its payment in the webhook by this id.
-  fileprivate func named(_ transactionId: String) -> LocalPurchase {
-    LocalPurchase(
-      key: key, transactionId: transactionId, productId: productId, quantity: quantity, purchaseDate: purchaseDate,
-      expiresDate: expiresDate, cancellationDate: cancellationDate, transactionIds: transactionIds)
   }
 }
 

@@ -3,6 +3,7 @@ import EventLoop
 import Formats
 import HTTPServer
 import JSON
+import Ledger
 import Service
 
 /// Cleeng's JSON-RPC API, as far as it is served: `getAccessibleTags`. The credentials stand in the parameters.
@@ -45,7 +46,7 @@ enum CleengRPC {
   }
 
   /// The members stand in Cleeng's order.
-  static func response(id: String?, _ result: Result<[String], CleengCall.Failure>) -> HTTPServerResponse {
+  nonisolated static func response(id: String?, _ result: Result<[String], CleengCall.Failure>) -> HTTPServerResponse {
     var status = 200
     let body = JSONWriter.object { writer in
       let null = Array("null".utf8)

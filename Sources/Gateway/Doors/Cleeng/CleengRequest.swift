@@ -13,7 +13,7 @@ struct CleengRequest: Equatable {
   let ipAddress: String?
   let couponCode: String?
 
-  /// The most bytes of an offer's id. It goes into jobs and events.
+  /// The most characters of an offer's id. It goes into events.
   static let longestOfferId = 256
 
   /// The devices that Cleeng knows. The device decides nothing here.
@@ -29,8 +29,8 @@ struct CleengRequest: Equatable {
     guard isEmailAddress(body.customerEmail) else {
       throw .invalidBody("customerEmail: expected an address of at most 254 characters")
     }
-    guard (1...Self.longestOfferId).contains(body.offerId.utf8.count), !body.offerId.utf8.contains(0) else {
-      throw .invalidBody("offerId: expected 1 to \(Self.longestOfferId) bytes")
+    guard (1...Self.longestOfferId).contains(body.offerId.unicodeScalars.count) else {
+      throw .invalidBody("offerId: expected 1 to \(Self.longestOfferId) characters")
     }
     guard !body.receipt.receiptData.isEmpty else { throw .invalidBody("receipt.receiptData: is empty") }
     if let id = body.receipt.transactionId, !TransactionIdentifier.isValid(id) {

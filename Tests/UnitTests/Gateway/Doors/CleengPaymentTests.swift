@@ -1,0 +1,58 @@
+import AppStore
+import Domain
+import HTTPServer
+import Testing
+
+@testable import Gateway
+
+/// Which purchase of a receipt a payment means, and what a receipt's rejection becomes.
+struct CleengPaymentTests {
+  private func purchase(_ id: String, _ product: String, _ transactions: [String]) -> LocalPurchase {
+    LocalPurchase(
+      key: TestPurchases.key(id), transactionId: transactions[0], productId: product, transactionIds: transactions)
+  }
+
+  private func chosen(
+    _ purchases: [LocalPurchase], transaction: String? = nil, offer: String = "S1"
+  ) throws -> Result<LocalPurchase, CleengPayment.Refusal> {
+    let id = transaction.map { #","transactionId":"\#($0)""# } ?? ""
+    let body = #"{"customerEmail":"a@b","offerId":"\#(offer)","receipt":{"receiptData":"MIIT"\#(id)}}"#
+    let request = try CleengRequest(
+      HTTPServerRequest(
+        method: "POST", path: [], headers: [("Content-Type", "application/json")], body: Array(body.utf8)),
+      isByCustomer: false)
+    return CleengPayment.purchase(in: purchases, request, CleengLab.publisher())
+  }
+
+  @Test func `a named transaction names its purchase`() throws {
+    let (one, two) = (purchase("1", "monthly", ["3", "1"]), purchase("2", "lifetime", ["2"]))
+    #expect(try chosen([two, one], transaction: "1") == .success(one))
+    #expect(try chosen([two, one], transaction: "2") == .success(two))
+    let missing = Result<LocalPurchase, _>.failure(CleengPayment.Refusal(failure: .transactionNotInReceipt))
+    #expect(try chosen([two, one], transaction: "4") == missing)
+    #expect(try chosen([], transaction: "1") == missing)
+    #expect(try chosen([]) == missing)
+  }
+
+  @Test func `otherwise it is the newest one of the offer`() throws {
+    // The newest purchase comes first.
+    let all = [
+      purchase("3", "lifetime", ["3"]), purchase("2", "yearly", ["2"]), purchase("1", "monthly", ["1"]),
+    ]
+    #expect(try chosen(all) == .success(all[1]))
+    #expect(try chosen(all, offer: "L1") == .success(all[0]))
+    #expect(try chosen(all, offer: "P1") == .failure(CleengPayment.Refusal(failure: .offerMismatch)))
+  }
+
+  @Test func `a receipt that was read and refused has a failure, and any other text has none`() {
+    let expected: [Rejection.Reason: CleengFailure] = [
+      .bundleIdMismatch: .receiptOfAnotherApp, .appAppleIdMismatch: .receiptOfAnotherApp,
+      .environmentMismatch: .environmentNotAccepted,
+    ]
+    let unread: [Rejection.Reason] = [.malformed, .kindMismatch, .transactionReceipt]
+    for reason in Rejection.Reason.known {
+      let failure = unread.contains(reason) ? nil : expected[reason] ?? .receiptNotValid
+      #expect(CleengFailure(reason) == failure, "\(reason.rawValue)")
+    }
+  }
+}
