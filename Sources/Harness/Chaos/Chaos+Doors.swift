@@ -5,6 +5,7 @@ import Formats
 import FoundationEssentials
 import HTTP
 import Harness
+import Simulator
 
 /// The clients of the doors: each speaks its vendor's contract, beside the registrations of our own API.
 extension Chaos {

@@ -74,7 +74,8 @@ extension PostgresStatement {
     "insert events",
     """
     INSERT INTO events (\(Event.columns), erased)
-    SELECT n.*, n.customer_id IS NULL AND n.topic = '\(EventTopic.synchronizationResult)'
+    SELECT n.*, n.customer_id IS NULL
+      AND n.topic IN ('\(EventTopic.synchronizationResult)', '\(EventTopic.validationFailed)')
     FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::timestamptz[],
       $8::bytea[]) AS n (\(Event.columns))
     ON CONFLICT (id) DO NOTHING
