@@ -1,4 +1,5 @@
 import Formats
+import JSON
 import Testing
 
 @testable import Domain

@@ -16,7 +16,8 @@ struct CleengSubscriptionTests {
 
   @Test func `the kind of product is the kind of offer`() {
     let kinds: [(ProductKind, String, String)] = [
-      (.autoRenewable, "monthly", "subscription"), (.nonRenewing, "pass", "pass"), (.nonConsumable, "lifetime", "single"),
+      (.autoRenewable, "monthly", "subscription"), (.nonRenewing, "pass", "pass"),
+      (.nonConsumable, "lifetime", "single"),
       (.consumable, "coins", "consumable"),
     ]
     #expect(kinds.count == ProductKind.allCases.count)

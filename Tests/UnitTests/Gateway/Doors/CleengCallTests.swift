@@ -1,5 +1,6 @@
 import Domain
 import Formats
+import HTTPServer
 import JSON
 import Testing
 

@@ -1,5 +1,6 @@
 import Domain
 import Formats
+import HTTPServer
 import JSON
 import Testing
 
@@ -64,7 +65,8 @@ struct CleengEntitlementTests {
         CustomerKey(publisherId: 7, id: "42"), purchases: purchases, publisher: Lab.publisher(),
         now: TestPurchases.at(10))
     }
-    #expect(tags(purchase("1", expires: 30), purchase("2", .nonConsumable, "lifetime")) == ["archive", "sport", "video"])
+    #expect(
+      tags(purchase("1", expires: 30), purchase("2", .nonConsumable, "lifetime")) == ["archive", "sport", "video"])
     #expect(tags(purchase("1", expires: 5)) == [])
     #expect(tags(grace) == ["sport", "video"])
     #expect(tags(purchase("1", .consumable, "coins"), purchase("2", .nonRenewing, "pass")) == [])
