@@ -6,6 +6,7 @@ import Harness
 import JSON
 import Messaging
 import Postgres
+import Simulator
 import TestSupport
 import Testing
 
@@ -19,7 +20,7 @@ struct CleengDoorTests {
 
   @Test func `a payment gives access, and another customer's payment moves it`() async throws {
     try await CleengClient.with(Self.roles) { client in
-      let receipt = try await client.fleet.minted("receipt/1000000000001")
+      let receipt = try client.fleet.simulator.receipt(["1000000000001"])
       let accepted = try await client.pay("a@example.com", receipt, more: #""couponCode":"SUMMER","#)
       #expect(accepted.status == 200)
       #expect(String(decoding: accepted.body, as: UTF8.self) == #"{"errors":[],"responseData":{"success":true}}"#)
@@ -68,7 +69,7 @@ struct CleengDoorTests {
     try await CleengClient.with(Self.roles) { client in
       for (number, payment) in transactions.enumerated() {
         let id = "\(payment.prefix)000000010\(number)"
-        let receipt = try await client.fleet.minted("receipt/\(id)")
+        let receipt = try client.fleet.simulator.receipt([id])
         let answer = try await client.pay("a@example.com", receipt, offer: payment.offer, transaction: id)
         #expect(answer.status == 200)
         let event = await client.events.wait(for: number + 1)[number]
@@ -77,7 +78,7 @@ struct CleengDoorTests {
         #expect(event.data.text("offerId") == payment.offer)
         #expect(event.data.number("customerId") == 7)
       }
-      let receipt = try await client.fleet.minted("receipt/1000000000201")
+      let receipt = try client.fleet.simulator.receipt(["1000000000201"])
       #expect(try await client.pay("a@example.com", receipt, transaction: "1").status == 200)
       #expect(try await client.pay("a@example.com", receipt, offer: "P1").status == 200)
       #expect(try await client.pay("nobody@example.com", receipt).status == 200)
@@ -103,7 +104,7 @@ struct CleengDoorTests {
     let prepare: @LoopActor (RunningFleet) throws -> Void = { try $0.writePublisher(1004, publisher) }
     try await CleengClient.with(Self.roles, prepare: prepare) { client in
       let headers = [("X-Publisher-Token", "token-1004"), ("Content-Type", "application/json")]
-      let receipt = try await client.fleet.minted("receipt/1000000000301")
+      let receipt = try client.fleet.simulator.receipt(["1000000000301"])
       #expect(try await client.pay("New@Example.com", receipt, headers: headers).status == 200)
       let created = await client.events.wait(for: 2)
       #expect(created.map { $0.data.text("customerId") } == ["sk1:new@example.com", "sk1:new@example.com"])
@@ -112,7 +113,7 @@ struct CleengDoorTests {
       let refused = await client.events.wait(for: 3)[2]
       #expect(refused.data.text("result") == "PurchaseOwnedByAnotherCustomer")
       // Its app is not accepted in the sandbox.
-      let sandbox = try await client.fleet.minted("receipt/1210000000301")
+      let sandbox = try client.fleet.simulator.receipt(["1210000000301"])
       #expect(try await client.pay("new@example.com", sandbox, headers: headers).status == 200)
       let other = await client.events.wait(for: 4)[3]
       #expect(other.data.text("result") == "EnvironmentNotAccepted")
@@ -121,8 +122,8 @@ struct CleengDoorTests {
 
   @Test func `a bad request gets an error, and leaves nothing`() async throws {
     try await CleengClient.with(Self.roles) { client in
-      let (fleet, good) = (client.fleet, try await client.fleet.minted("receipt/1000000000401"))
-      let signed = try await fleet.minted("jws/1000000000401")
+      let (fleet, good) = (client.fleet, try client.fleet.simulator.receipt(["1000000000401"]))
+      let signed = try fleet.simulator.signedTransaction("1000000000401")
       let before = try await client.traces()
       func check(
         _ answer: HTTPClientResponse, _ status: Int, _ code: String, _ line: Int = #line
