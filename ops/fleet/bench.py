@@ -5,6 +5,7 @@ import sys
 
 from fleet import Failure, benchmarks
 from fleet.build import build
+from fleet.door_benchmarks import doors, payments
 from fleet.ledger_benchmark import ledger
 from fleet.measured import OPTIONS
 from fleet.table import show
@@ -26,6 +27,8 @@ BENCHMARKS = {
                10_000, (125, 85)),
     "notifier": (benchmarks.notifier, "webhooks, next to libcurl and the broker alone; 10,000 endpoints; bad ones; "
                  "another publisher", 10_000, (185, 12)),
+    "doors": (doors, "callers that wait in one gateway, and what waiting adds", 0, (60, 12)),
+    "payments": (payments, "Cleeng's payments, 50 a second, with access at the first poll", 0, (110, 0)),
     "start": (benchmarks.start, "from exec to consuming", 0, (20, 0)),
 }
 
@@ -77,6 +80,8 @@ def main():
     parser.add_argument("--count", type=int, help="verify: only so many distinct transactions, and the memory")
     parser.add_argument("--rows", type=int, default=0,
                         help="ledger: also beside so many purchases made by SQL, for example 10000000; needs disk")
+    parser.add_argument("--seconds", type=int, default=60,
+                        help="payments: for so many seconds; %(default)s by default, 600 for the goal")
     options = parser.parse_args()
     names = [options.what] if isinstance(options.what, str) else options.what
     if "all" in names:

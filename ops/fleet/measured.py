@@ -125,7 +125,7 @@ class Measured:
         (self.configuration.folder / "publishers" / "example.json").write_text(json.dumps(example, indent=2) + "\n")
         for number in range(1, 10):
             publisher = self.configuration.publisher() | {
-                "publisherId": PUBLISHER + number, "webhooks": [], "tokenHashes": [f"{number:064x}"]}
+                "publisherId": PUBLISHER + number, "webhooks": [], "doors": {}, "tokenHashes": [f"{number:064x}"]}
             (self.configuration.folder / "publishers" / f"publisher{number}.json").write_text(json.dumps(publisher))
 
     def __exit__(self, *details):
