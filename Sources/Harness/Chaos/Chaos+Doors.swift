@@ -125,18 +125,32 @@ extension Chaos {
 
   /// The members of the four answers that tell what the caller got.
   private struct DoorBody: Decodable {
-    struct Data: Decodable {
+    struct Content: Decodable {
       struct Row: Decodable {}
       var collection: [Row]?
-      var Fulfillments: [Row]?
+      var fulfillments: [Row]?
+
+      private enum CodingKeys: String, CodingKey {
+        case collection
+        case fulfillments = "Fulfillments"
+      }
     }
-    struct Purchase: Decodable { var user_identifier: String? }
+    struct Purchase: Decodable {
+      var userIdentifier: String?
+
+      private enum CodingKeys: String, CodingKey { case userIdentifier = "user_identifier" }
+    }
 
     var ok: Bool?
     var code: Int?
     var errorCode: Int?
-    var data: Data?
-    var in_app_purchases: [Purchase]?
+    var data: Content?
+    var inAppPurchases: [Purchase]?
+
+    private enum CodingKeys: String, CodingKey {
+      case ok, code, errorCode, data
+      case inAppPurchases = "in_app_purchases"
+    }
   }
 
   private func read(_ door: Door, _ status: Int, _ body: DoorBody?) -> DoorAnswer {
@@ -147,7 +161,7 @@ extension Chaos {
       if body?.ok == true { return body?.data?.collection?.isEmpty == false ? .granted : .refused }
       // CONNECTION_FAILED and INTERNAL_ERROR ask the client to come again.
       return [6_778_002, 6_778_005].contains(body?.code ?? 0) ? .later : .refused
-    case (.playfab, 200): return body?.data?.Fulfillments?.isEmpty == false ? .granted : .refused
+    case (.playfab, 200): return body?.data?.fulfillments?.isEmpty == false ? .granted : .refused
     case (.playfab, 400):
       switch body?.errorCode {
       case 1022: return .refused
@@ -155,7 +169,7 @@ extension Chaos {
       default: return .unexpected("playfab \(body?.errorCode ?? 0)")
       }
     case (.mbaasy, 200):
-      let users = body?.in_app_purchases?.map(\.user_identifier) ?? []
+      let users = body?.inAppPurchases?.map(\.userIdentifier) ?? []
       return users.contains { $0 != nil } ? .granted : .refused
     case (.mbaasy, 206): return .accepted
     default: return .unexpected("\(door) \(status)")
