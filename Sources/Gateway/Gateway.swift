@@ -57,7 +57,9 @@ public final class Gateway: Role {
     let publisher = AMQPPublisher(
       AMQPEndpoint(context.settings.rabbitmq), name: "countersign gateway", onChange: context.observer(of: "publish"),
       declare: { try await topology.declare(on: $0) })
-    let waits = FinalizationWaits(name: newSynchronizationId(), most: doors.maxWaiting)
+    // Our own API keeps half of the connections.
+    let waits = FinalizationWaits(
+      name: newSynchronizationId(), most: min(doors.maxWaiting, context.settings.gateway.maxConnections / 2))
     self.waits = waits
     replies = AMQPConsumer(
       AMQPEndpoint(context.settings.rabbitmq), name: "countersign gateway replies",
@@ -92,6 +94,13 @@ public final class Gateway: Role {
     configuration.maxBodyBytes = settings.maxBodyBytes
     configuration.maxLargeBodyBytes = settings.doors.maxBodyBytes
     configuration.hasLargeBody = { Route.door($0) != nil }
+    configuration.refuseHead = { [context, metrics] head in
+      guard let door = Route.door(head.path),
+        let refusal = door.refusal(of: head, publishers: context.publishers, now: context.now())
+      else { return nil }
+      metrics.doors.count(door.rawValue, String(refusal.status))
+      return refusal
+    }
     configuration.maxHeaderBytes = settings.maxHeaderBytes
     configuration.maxConnections = settings.maxConnections
     configuration.idleTimeout = settings.idleTimeout

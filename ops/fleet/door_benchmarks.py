@@ -89,7 +89,8 @@ def doors(options):
     with Measured() as measured, tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         measured.simulator(0)
-        limits = {"COUNTERSIGN_GATEWAY_MAX_CONNECTIONS": str(WAITING + 100),
+        limits = {"COUNTERSIGN_GATEWAY_MAX_CONNECTIONS": str(WAITING * 3),
+                  "COUNTERSIGN_GATEWAY_DOORS_MAX_WAITING": str(WAITING * 3 // 2),
                   "COUNTERSIGN_GATEWAY_DOORS_IAPTIC_WAIT_SECONDS": "60"}
         gateway = measured.start("gateway", limits)
         print(f"doors: {WAITING:,} callers wait in one gateway, then answers one after the other", flush=True)

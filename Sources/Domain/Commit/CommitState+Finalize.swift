@@ -104,14 +104,16 @@ extension CommitState {
       }
       return .of(access, purchase, decision)
     }
-    if let wanted = job.requestedOfferId, let offer = access.offerId, offer.exact != wanted.exact {
-      return refused(.offerMismatch)
+    if let wanted = job.requestedOfferId, access.offerId?.exact != wanted.exact {
+      return refused(access.offerId == nil ? .offerNotFound : .offerMismatch)
     }
-    let decision = OwnershipDecision.decide(
+    var decision = OwnershipDecision.decide(
       purchase, customerId: customer.id, appAccountToken: customers[customer]?.appAccountToken,
       provesBySignedTransaction: job.signedPurchase == purchase.key,
       policy: publisher.ownership(through: job.door),
       givesAccess: ownerHasAccess(purchase, request))
+    // A receipt is kept for years. Through a door it moves only a purchase that gives its new owner access.
+    if case .take(.restore) = decision, job.door != nil, !access.isGranted { decision = .refuse(.ownedByAnother) }
     if case .take(let cause) = decision {
       give(purchase.key, to: customer, cause, isByCustomer: job.isByCustomer)
     }

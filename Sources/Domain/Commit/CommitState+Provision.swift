@@ -70,7 +70,7 @@ extension Publisher {
 
 extension SynchronizationResult {
   /// Whether Apple's answer says that the purchase is not what it seemed.
-  fileprivate var deniesPurchase: Bool {
+  public var deniesPurchase: Bool {
     [.transactionIdNotFound, .verificationFailed, .appMismatch].contains(self)
   }
 }

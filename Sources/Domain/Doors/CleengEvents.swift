@@ -142,7 +142,8 @@ enum CleengEvents {
   /// Writes whom a transfer took the purchase from.
   private static func writePrevious(_ change: PurchaseChange, to data: inout JSONWriter) {
     guard let owner = change.before?.owner, !change.keepsPeriod else { return }
-    data.cleengId("prevCustomerId", owner.customerId)
+    // A text may be an e-mail address, and an erasure of that customer would not find it here.
+    data.member("prevCustomerId", CustomerId.number(owner.customerId))
     data.member("prevSubscriptionId", owner.subscriptionId)
   }
 }

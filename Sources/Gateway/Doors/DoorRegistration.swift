@@ -63,8 +63,14 @@ struct DoorRegistration {
   let synchronizations: SynchronizationReader
   let provision: Provision
 
+  /// The most purchases of one request that are asked about: the newest ones.
+  static let mostPurchases = 200
   /// How many jobs of one request are published at a time.
   private static let atOnce = 16
+  /// How long a caller that waits for no result waits until its job is accepted.
+  private static let patience = Duration.seconds(5)
+  /// When a job is tried again whose transaction has enough jobs.
+  private static let pace = Duration.milliseconds(250)
   /// The part of the time after which the ledger is read once: a reply may have got lost.
   private static let lookAfter = 0.8
 
@@ -77,17 +83,18 @@ struct DoorRegistration {
   ) async throws(DoorRefusal) -> [DoorResult] {
     guard !request.publisher.apps.isEmpty else { throw .notActivated }
     guard !purchases.isEmpty else { return [] }
+    let purchases = purchases.prefix(Self.mostPurchases)
     let start = ContinuousClock.now
     let trace = request.traceparent.flatMap { TraceParent($0)?.child() } ?? TraceParent()
     let jobs = purchases.map { job(of: $0, request, trace, isAwaited: limit != nil) }
     let ids = jobs.map(\.synchronizationId)
     var wait: FinalizationWait?
     if limit != nil {
-      guard let begun = waits.begin(ids) else { throw .tooManyWaiting }
+      guard let begun = waits.begin(ids, of: request.publisher.id) else { throw .tooManyWaiting }
       wait = begun
     }
-    defer { if wait != nil { waits.end(ids) } }
-    let failures = try await enqueue(jobs, request, trace)
+    defer { if wait != nil { waits.end(ids, of: request.publisher.id) } }
+    let failures = try await enqueue(jobs, request, trace, until: start + (limit ?? Self.patience))
     for id in failures.keys { wait?.forget(id) }
     if let wait, let limit { await untilFinalized(wait, request.publisher.id, start + limit) }
     let open = zip(jobs, purchases).filter { job, _ in
@@ -117,13 +124,13 @@ struct DoorRegistration {
   ///
   /// - Returns: why some of them were not accepted, by their ids.
   private func enqueue(
-    _ jobs: [Job], _ request: DoorRequest, _ trace: TraceParent
+    _ jobs: [Job], _ request: DoorRequest, _ trace: TraceParent, until end: ContinuousClock.Instant
   ) async throws(DoorRefusal) -> [String: String] {
     guard registration.publisher.isReady else { throw .unavailable("The message broker cannot take jobs now.") }
     let caller = Caller(publisher: request.publisher, customerId: nil)
     // The first one tells whether the customer is known at all.
     var failures: [String: String] = [:]
-    if let problem = await enqueue(jobs[0], caller, trace) {
+    if let problem = await enqueue(jobs[0], caller, trace, until: end) {
       if problem.code == Problem.unknownCustomer("").code { throw .unknownCustomer }
       failures[jobs[0].synchronizationId] = problem.detail ?? problem.message
     }
@@ -133,10 +140,18 @@ struct DoorRegistration {
       let some = rest.prefix(Self.atOnce)
       rest = rest.dropFirst(some.count)
       let tasks = some.map { job in
-        (job.synchronizationId, Task.immediate { @LoopActor in await enqueue(job, caller, trace) })
+        (job.synchronizationId, Task.immediate { @LoopActor in await enqueue(job, caller, trace, until: end) })
       }
+      var failed = 0
       for (id, task) in tasks {
-        if let problem = await task.value { failures[id] = problem.detail ?? problem.message }
+        guard let problem = await task.value else { continue }
+        failures[id] = problem.detail ?? problem.message
+        failed += 1
+      }
+      // A server is away, and the caller waits.
+      guard failed < some.count else {
+        for job in rest { failures[job.synchronizationId] = "An earlier one could not be accepted." }
+        break
       }
     }
     if failures.count == jobs.count, let reason = failures[jobs[0].synchronizationId] { throw .unavailable(reason) }
@@ -144,10 +159,17 @@ struct DoorRegistration {
   }
 
   /// - Returns: why the job was not accepted; `nil` when it was.
-  private func enqueue(_ job: Job, _ caller: Caller, _ trace: TraceParent) async -> Problem? {
-    switch await registration.enqueue(job, by: caller, trace, isShared: true) {
-    case .accepted: nil
-    case .problem(let problem): problem
+  private func enqueue(
+    _ job: Job, _ caller: Caller, _ trace: TraceParent, until end: ContinuousClock.Instant
+  ) async -> Problem? {
+    while true {
+      switch await registration.enqueue(job, by: caller, trace, isShared: true) {
+      case .accepted: return nil
+      // The transaction has a job, and a further one a moment ago.
+      case .problem(let problem) where problem.status == 409 && .now + Self.pace < end:
+        guard (try? await EventLoop.sleep(for: Self.pace)) != nil else { return problem }
+      case .problem(let problem): return problem
+      }
     }
   }
 

@@ -14,26 +14,36 @@ final class FinalizationWaits {
   /// The most requests that wait at a time.
   private let most: Int
   private var waits: [String: FinalizationWait] = [:]
+  private var counts: [Int64: Int] = [:]
   /// How many requests wait now.
   private(set) var count = 0
+
+  /// The most synchronizations for each request that may wait, on average.
+  private static let idsEach = 8
 
   init(name: String, most: Int) {
     self.name = name
     self.most = most
   }
 
-  /// Begins to listen for the ends of synchronizations; `nil` when as many requests wait as may.
-  func begin(_ ids: [String]) -> FinalizationWait? {
-    guard count < most else { return nil }
+  /// Begins to listen for the ends of synchronizations; `nil` when as many requests wait as may. One publisher's may be
+  /// three of four.
+  func begin(_ ids: [String], of publisher: Int64) -> FinalizationWait? {
+    guard count < most, counts[publisher, default: 0] < max(1, most * 3 / 4),
+      waits.count + ids.count <= most * Self.idsEach + DoorRegistration.mostPurchases
+    else { return nil }
     count += 1
+    counts[publisher, default: 0] += 1
     let wait = FinalizationWait(ids)
     for id in ids { waits[id] = wait }
     return wait
   }
 
-  /// Ends what ``begin(_:)`` has begun.
-  func end(_ ids: [String]) {
+  /// Ends what ``begin(_:of:)`` has begun.
+  func end(_ ids: [String], of publisher: Int64) {
     count -= 1
+    counts[publisher, default: 1] -= 1
+    if counts[publisher] == 0 { counts[publisher] = nil }
     for id in ids { waits.removeValue(forKey: id) }
   }
 

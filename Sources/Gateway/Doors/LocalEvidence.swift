@@ -33,6 +33,9 @@ struct LocalPurchase: Equatable {
   var cancellationDate: Int64?
   /// All transactions of the purchase in the evidence.
   var transactionIds: [String]
+  /// Whether Apple signed the names of the purchase and of its environment. Old receipts leave them out, and then
+  /// nobody knows yet which purchase it is.
+  var isNamedBySigner = true
 }
 
 /// Why a door takes no evidence from a text.
@@ -45,9 +48,6 @@ enum EvidenceRefusal: Error {
 }
 
 extension LocalEvidence {
-  /// The most purchases of one receipt that are asked about: the newest ones.
-  static let mostPurchases = 200
-
   /// Takes the purchases out of a verified receipt.
   ///
   /// - Throws: ``EvidenceRefusal`` for a receipt whose purchases have no ids or no products.
@@ -72,14 +72,15 @@ extension LocalEvidence {
       LocalPurchase(
         key: key, transactionId: found.entry.transactionId ?? "", productId: found.entry.productId ?? "",
         quantity: found.entry.quantity, purchaseDate: found.entry.purchaseDate, expiresDate: found.entry.expiresDate,
-        cancellationDate: found.entry.cancellationDate, transactionIds: found.ids)
+        cancellationDate: found.entry.cancellationDate, transactionIds: found.ids,
+        isNamedBySigner: receipt.environment != nil && found.entry.originalTransactionId != nil)
     }.sorted { one, other in
       let (date, otherDate) = (one.purchaseDate ?? 0, other.purchaseDate ?? 0)
       return date != otherDate ? date > otherDate : one.key < other.key
     }
     self.init(
       kind: .receipt(receipt, sha256: sha256), bundleId: receipt.bundleId, environment: environment,
-      createdAt: receipt.receiptCreationDate, purchases: Array(purchases.prefix(Self.mostPurchases)))
+      createdAt: receipt.receiptCreationDate, purchases: purchases)
   }
 
   /// Takes the purchase out of a verified transaction.

@@ -21,7 +21,7 @@ struct Provision {
   let verifier: SignedDataVerifier
 
   /// When a request looks again after its answer, in seconds: the first run may have failed by then.
-  private static let looks: [Double] = [2, 5, 10, 20, 30]
+  private static let looks: [Double] = [2, 5, 10, 20, 30, 60, 120, 300, 600]
 
   /// Gives access to the purchases whose jobs have not ended.
   func provide(_ open: [(job: Job, purchase: LocalPurchase)], _ request: DoorRequest) async {
@@ -35,8 +35,8 @@ struct Provision {
     }
     guard !waiting.isEmpty else { return }
     // The client gets its answer now. It asks again, and finds what happened meanwhile.
-    let rest = waiting
-    Task.immediate { @LoopActor in await look(rest, request.publisher, rule) }
+    let (rest, publisher) = (waiting, request.publisher)
+    Task.immediate { @LoopActor in await look(rest, publisher, rule) }
   }
 
   private func look(
@@ -72,7 +72,7 @@ struct Provision {
       return true
     } catch {
       context.log.warning("no access while Apple is away", ["cause": .failure(error)])
-      return true
+      return false
     }
   }
 
@@ -98,7 +98,9 @@ struct Provision {
   /// A subscription's period as evidence. A receipt does not tell the types of products, and only a subscription has an
   /// end. So nothing else of a receipt gives access before Apple has answered.
   private func receiptPiece(of purchase: LocalPurchase, _ evidence: LocalEvidence, _ sha256: [UInt8]) -> Evidence? {
-    guard let bought = purchase.purchaseDate, let expires = purchase.expiresDate else { return nil }
+    guard purchase.isNamedBySigner, let bought = purchase.purchaseDate, let expires = purchase.expiresDate else {
+      return nil
+    }
     let payload = JSONWriter.object { writer in
       writer.member("bundleId", evidence.bundleId)
       writer.member("environment", purchase.key.environment)

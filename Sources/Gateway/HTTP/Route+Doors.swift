@@ -1,4 +1,5 @@
 import Domain
+import EventLoop
 import HTTPServer
 
 /// The routes of the doors.
@@ -9,6 +10,9 @@ extension Route {
   /// The door behind a raw path, if it is one of a door that takes receipts; `nil` for all others.
   ///
   /// The server asks before it has read the body, which may be large there.
+  static func door(_ path: [String]) -> Door? { door("/" + path.joined(separator: "/")[...]) }
+
+  /// The same of a raw path.
   static func door(_ path: Substring) -> Door? {
     switch path {
     case "/apple/payment": .cleeng
@@ -21,6 +25,20 @@ extension Route {
 }
 
 extension Door {
+  /// The answer to a head whose credential is missing or wrong; `nil` for a good one. So nobody without a credential
+  /// makes the gateway keep or read a large body.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  @LoopActor
+  func refusal(of head: HTTPServerRequest, publishers: Publishers, now: Int64) -> HTTPServerResponse? {
+    // Another method than POST has its own answer.
+    guard head.method == "POST" else { return nil }
+    switch self {
+    case .cleeng: return CleengAPI.refusal(of: head, publishers, now: now)
+    case .iaptic, .playfab, .mbaasy: return nil
+    }
+  }
+
   /// The answer to a body that is longer than the limit, in the door's own form.
   func tooLarge(_ limit: Int) -> HTTPServerResponse {
     switch self {

@@ -129,7 +129,7 @@ struct Registration {
     }
 
     do {
-      guard try await store.prolongClaim(job) || isShared else {
+      guard try await store.prolongClaim(job, isShared: isShared) else {
         // Redis lost the claim. Or the broker took longer than the claim lasts, and another registration has it now.
         // The job runs, but the client has no promise.
         log(of: job, trace).warning("claim lost before it was confirmed")

@@ -12,11 +12,12 @@ enum DeniedTransactions {
     PostgresQuery(statement, [.int64s(jobs.map(key).sorted())])
   }
 
-  /// The finalizations that could meet a grant: Apple has given no evidence, and the publisher grants provisionally.
+  /// The finalizations that could meet a grant: Apple's answer denies the transaction. The publisher's setting does not
+  /// count: the gateway may have read it before this worker.
   static func concerned(_ requests: [Finalization]) -> [Job] {
     requests.filter { request in
-      guard case .concluded = request.finding else { return false }
-      return request.publisher?.grantWhileAppleIsAway != nil
+      guard case .concluded(let result) = request.finding else { return false }
+      return result.deniesPurchase
     }.map(\.job)
   }
 

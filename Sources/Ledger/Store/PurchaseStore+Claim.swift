@@ -18,7 +18,7 @@ extension PurchaseStore {
   ///   - mustBeKnown: whether a synchronization that Redis does not know is refused: the ledger may know it, and could
   ///     not be asked.
   ///   - isShared: whether the synchronization is recorded even while another one holds the transactionId. It runs
-  ///     after that one.
+  ///     after that one. One a second is recorded so; the others are held.
   ///   - sweepAfter: when the sweep may look at the synchronization.
   public func claim(
     _ job: Job, checksCustomer: Bool, mustBeKnown: Bool = false, isShared: Bool = false, sweepAfter: Duration
@@ -29,7 +29,7 @@ extension PurchaseStore {
         keys: [
           "claimKey": keys.claim(job.publisherId, job.transactionId),
           "synchronizationKey": keys.synchronization(job.publisherId, job.synchronizationId),
-          "openKey": keys.open,
+          "openKey": keys.open, "sharedKey": keys.shared(job.publisherId, job.transactionId),
           "customerKey": keys.customer(job.publisherId, job.customerId),
         ],
         arguments: [
@@ -54,16 +54,19 @@ extension PurchaseStore {
 
   /// Makes the claim last until a worker finalizes the synchronization, however long the queue is.
   ///
+  /// - Parameter isShared: whether the registration also holds while another synchronization has the transactionId, as
+  ///   long as Redis has its record.
   /// - Returns: whether the registration holds: the claim is ours, or a fast worker has finalized already.
-  public func prolongClaim(_ job: Job) async throws -> Bool {
-    return try await redis.run(
+  public func prolongClaim(_ job: Job, isShared: Bool = false) async throws -> Bool {
+    let answer = try await redis.run(
       .prolongClaim,
       keys: [
         "claimKey": keys.claim(job.publisherId, job.transactionId),
         "synchronizationKey": keys.synchronization(job.publisherId, job.synchronizationId),
       ],
       arguments: ["claim": job.claim.encoded]
-    ).integer == 1
+    ).integer
+    return answer == 1 || isShared && answer == 2
   }
 
   /// Takes back the effect of ``claim(_:checksCustomer:mustBeKnown:isShared:sweepAfter:)``, unless a worker has begun
@@ -100,7 +103,8 @@ extension PurchaseStore {
 
 extension RedisScript {
   fileprivate static let claim = RedisScript(
-    "claim", functions: [.clock, .newer], keys: ["claimKey", "synchronizationKey", "openKey", "customerKey"],
+    "claim", functions: [.clock, .newer],
+    keys: ["claimKey", "synchronizationKey", "openKey", "sharedKey", "customerKey"],
     arguments: [
       "claim", "duration", "checksCustomer", "member", "sweepAfter", "customer", "transaction", "job", "traceparent",
       "kind", "mustBeKnown", "isShared",
@@ -126,7 +130,8 @@ extension RedisScript {
     local holder = redis.call('GET', claimKey)
     if holder then
       refusal = newerText(claimKey, holder)
-      if refusal or isShared == '0' then return refusal or {'held', holder} end
+      if refusal then return refusal end
+      if isShared == '0' or not redis.call('SET', sharedKey, 1, 'NX', 'PX', 1000) then return {'held', holder} end
     else
       redis.call('SET', claimKey, claim, 'PX', duration)
     end
@@ -150,7 +155,7 @@ extension RedisScript {
     if refusal then return refusal end
     if state[1] == 'finalized' then return 1 end
     local holder = redis.call('GET', claimKey)
-    if holder ~= claim then return newerText(claimKey, holder) or 0 end
+    if holder ~= claim then return newerText(claimKey, holder) or state[1] and 2 or 0 end
     redis.call('PERSIST', claimKey)
     return 1
     """)

@@ -14,6 +14,8 @@ final class Exchange {
   private(set) var headers: [(name: String, value: String)] = []
   var body: [UInt8] = []
   var received = 0
+  /// Whether the path may have a large body.
+  var isLarge = false
   /// The most bytes that the body may have.
   var maxBodyBytes = 0
   var response: HTTPServerResponse?

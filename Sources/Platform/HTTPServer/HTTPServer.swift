@@ -17,8 +17,10 @@ public final class HTTPServer {
     public var maxLargeBodyBytes = 64 << 10
     /// Whether a raw path may have a large body.
     public var hasLargeBody: @LoopActor @Sendable (Substring) -> Bool = { _ in false }
-    /// The most bytes of all bodies in memory. The server answers 503 to a body that needs more.
-    public var maxBodyMemory = 256 << 20
+    /// Refuses a request with a large body by its head alone, before the server keeps the body; `nil` admits it.
+    public var refuseHead: @LoopActor @Sendable (HTTPServerRequest) -> HTTPServerResponse? = { _ in nil }
+    /// The most bytes of all large bodies in memory. The server answers 503 to one that needs more.
+    public var maxLargeBodyMemory = 256 << 20
     /// Memory for the request line and the header fields of one connection.
     ///
     /// The server answers 413, 414 or 431 if they need more. libmicrohttpd clears all of it for each request.
@@ -41,7 +43,7 @@ public final class HTTPServer {
   private let configuration: Configuration
   private let handler: Handler
   private let tooLarge: @LoopActor (Substring) -> HTTPServerResponse
-  private var bodyMemory = 0
+  private var largeBodyMemory = 0
   private var daemon: OpaquePointer?
   private var listener: Listener?
   private var connections = 0
@@ -170,13 +172,21 @@ public final class HTTPServer {
   /// Takes the head of a request.
   fileprivate func begin(_ exchange: Exchange, _ method: String) {
     exchange.readHead(method: method)
-    exchange.maxBodyBytes =
-      configuration.hasLargeBody(exchange.rawPath) ? configuration.maxLargeBodyBytes : configuration.maxBodyBytes
+    exchange.isLarge = configuration.hasLargeBody(exchange.rawPath)
+    exchange.maxBodyBytes = exchange.isLarge ? configuration.maxLargeBodyBytes : configuration.maxBodyBytes
     if exchange.headerBytes > configuration.maxHeaderBytes {
       exchange.refuseHead()
     } else if let text = exchange.header("Content-Length"), let length = Int(text), length > exchange.maxBodyBytes {
       exchange.response = tooLarge(exchange.rawPath)
+    } else if exchange.isLarge, let head = request(of: exchange, body: []) {
+      exchange.response = configuration.refuseHead(head)
     }
+  }
+
+  /// The request of an exchange; `nil` if its path or its query is malformed.
+  private func request(of exchange: Exchange, body: [UInt8]) -> HTTPServerRequest? {
+    guard let path = pathSegments(exchange.rawPath), let query = queryParameters(exchange.rawQuery) else { return nil }
+    return HTTPServerRequest(method: exchange.method, path: path, query: query, headers: exchange.headers, body: body)
   }
 
   /// Takes a piece of the body.
@@ -188,11 +198,11 @@ public final class HTTPServer {
     if exchange.received > exchange.maxBodyBytes {
       drop(exchange)
       exchange.response = tooLarge(exchange.rawPath)
-    } else if bodyMemory + piece.count > configuration.maxBodyMemory {
+    } else if exchange.isLarge, largeBodyMemory + piece.count > configuration.maxLargeBodyMemory {
       drop(exchange)
       exchange.response = Self.comeAgain
     } else if exchange.response == nil {
-      bodyMemory += piece.count
+      if exchange.isLarge { largeBodyMemory += piece.count }
       exchange.body.append(contentsOf: piece)
     }
     return exchange.received <= max(exchange.maxBodyBytes, configuration.maxBodyBytes * 16)
@@ -200,7 +210,7 @@ public final class HTTPServer {
 
   /// Forgets the body of an exchange.
   fileprivate func drop(_ exchange: Exchange) {
-    bodyMemory -= exchange.body.count
+    if exchange.isLarge { largeBodyMemory -= exchange.body.count }
     exchange.body = []
   }
 

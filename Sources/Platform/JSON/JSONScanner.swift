@@ -48,6 +48,7 @@ struct JSONScanner {
 
   private mutating func scanValue(depth: Int) throws(JSONSyntaxError) {
     skipSpace()
+    guard nodes.count < Self.mostNodes else { throw failure }
     switch byte {
     case UInt8(ascii: "\""): try scanString()
     case UInt8(ascii: "{"): try scanObject(depth: depth)
@@ -58,6 +59,10 @@ struct JSONScanner {
     default: try scanNumber()
     }
   }
+
+  /// More values than any text of Apple's or of a client's has. A text of nothing but brackets costs twenty times its
+  /// own memory.
+  private static let mostNodes = 250_000
 
   private mutating func append(_ kind: JSONDocument.Node.Kind, from start: Int, to end: Int) {
     nodes.append(JSONDocument.Node(kind: kind, start: start, end: end, next: nodes.count + 1))

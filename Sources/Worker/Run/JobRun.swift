@@ -153,7 +153,8 @@ final class JobRun {
     case .wait(let wait):
       dependencies.metrics.budgetWaits.count()
       await delay(attempt, wait, .budget)
-    case .busy(let rest): await delay(attempt, rest, .busy)
+    // Most runs end long before their lease does, and somebody waits at a door.
+    case .busy(let rest): await delay(attempt, job.door == nil ? rest : min(rest, .seconds(1)), .busy)
     }
   }
 

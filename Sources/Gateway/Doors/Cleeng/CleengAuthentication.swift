@@ -8,9 +8,28 @@ extension DoorContext {
   ///
   /// - Throws: ``Problem``: 401 and 400 as everywhere, 404 if the door is closed.
   func cleengCaller(of request: HTTPServerRequest) throws(Problem) -> Caller {
-    let caller = try Authenticator(publishers: context.publishers, now: context.now() / 1000).caller(of: request)
+    try CleengAPI.caller(of: request, context.publishers, now: context.now())
+  }
+}
+
+extension CleengAPI {
+  /// - Parameter now: milliseconds since 1970.
+  fileprivate static func caller(
+    of request: HTTPServerRequest, _ publishers: Publishers, now: Int64
+  ) throws(Problem) -> Caller {
+    let caller = try Authenticator(publishers: publishers, now: now / 1000).caller(of: request)
     guard caller.publisher.doors.cleeng != nil else { throw .closedCleengDoor }
     return caller
+  }
+
+  /// The answer to a head with a wrong credential; `nil` for a good one.
+  static func refusal(of head: HTTPServerRequest, _ publishers: Publishers, now: Int64) -> HTTPServerResponse? {
+    do {
+      _ = try caller(of: head, publishers, now: now)
+      return nil
+    } catch {
+      return CleengError.response(error)
+    }
   }
 }
 

@@ -11,6 +11,10 @@ public struct Keys: Sendable {
   public func claim(_ publisher: Int64, _ transaction: String) -> String {
     "\(prefix)claim:\(publisher):\(transaction)"
   }
+  /// String with expiry: a second synchronization of a claimed transaction was recorded a moment ago.
+  public func shared(_ publisher: Int64, _ transaction: String) -> String {
+    "\(prefix)shared:\(publisher):\(transaction)"
+  }
   /// String: the last lease of a transaction, and the facts known about the transaction (`TransactionRecord`). It has
   /// an expiry while no worker has the lease.
   public func transaction(_ publisher: Int64, _ transaction: String) -> String {

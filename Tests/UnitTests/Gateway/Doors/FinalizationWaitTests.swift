@@ -11,7 +11,7 @@ struct FinalizationWaitTests {
 
   @Test func `a wait ends when all results are there`() async throws {
     let waits = FinalizationWaits(name: "g", most: 1)
-    let wait = try #require(waits.begin(["a", "b"]))
+    let wait = try #require(waits.begin(["a", "b"], of: 1))
     let done = Task.immediate { @LoopActor in await wait.untilFinalized(atMost: .seconds(3600)) }
     wait.note("a", outcome)
     wait.note("c", outcome)
@@ -22,32 +22,34 @@ struct FinalizationWaitTests {
   }
 
   @Test func `a result that comes before the wait counts`() async throws {
-    let wait = try #require(FinalizationWaits(name: "g", most: 1).begin(["a"]))
+    let wait = try #require(FinalizationWaits(name: "g", most: 1).begin(["a"], of: 1))
     wait.note("a", outcome)
     await wait.untilFinalized(atMost: .seconds(3600))
     #expect(wait.outcomes["a"] == outcome)
   }
 
   @Test func `a job that was not accepted is not waited for`() async throws {
-    let wait = try #require(FinalizationWaits(name: "g", most: 1).begin(["a"]))
+    let wait = try #require(FinalizationWaits(name: "g", most: 1).begin(["a"], of: 1))
     wait.forget("a")
     await wait.untilFinalized(atMost: .seconds(3600))
     #expect(wait.outcomes.isEmpty)
   }
 
   @Test func `a wait ends with its time`() async throws {
-    let wait = try #require(FinalizationWaits(name: "g", most: 1).begin(["a"]))
+    let wait = try #require(FinalizationWaits(name: "g", most: 1).begin(["a"], of: 1))
     await wait.untilFinalized(atMost: .milliseconds(1))
     #expect(wait.missing == ["a"])
   }
 
   @Test func `only some requests wait at a time`() throws {
-    let waits = FinalizationWaits(name: "g", most: 2)
-    _ = try #require(waits.begin(["a"]))
-    _ = try #require(waits.begin(["b"]))
-    #expect(waits.begin(["c"]) == nil)
-    #expect(waits.count == 2)
-    waits.end(["a"])
-    #expect(waits.begin(["c"]) != nil)
+    let waits = FinalizationWaits(name: "g", most: 4)
+    for id in ["a", "b", "c"] { _ = try #require(waits.begin([id], of: 1)) }
+    // The last place is another publisher's.
+    #expect(waits.begin(["d"], of: 1) == nil)
+    _ = try #require(waits.begin(["d"], of: 2))
+    #expect(waits.begin(["e"], of: 3) == nil)
+    #expect(waits.count == 4)
+    waits.end(["a"], of: 1)
+    #expect(waits.begin(["e"], of: 1) != nil)
   }
 }
