@@ -3,7 +3,7 @@ public import Formats
 /// Why a payment at Cleeng's StoreKit 1 door gives no access: `result` of `inappPurchaseValidationFailed`.
 ///
 /// Cleeng's own list is not public. This set is ours, and it is open.
-public struct CleengFailure: ExactRawValue, Sendable {
+public struct CleengFailure: ExactRawValue, Error {
   public let rawValue: String
 
   /// Creates a failure from its name.

@@ -30,11 +30,11 @@ struct CleengPayment {
     let receipt = try await receipt()
     guard let customer = try await customer() else { return try await refuse(.customerNotFound, of: nil) }
     switch receipt {
-    case .failure(let refusal): try await refuse(refusal.failure, of: customer)
+    case .failure(let failure): try await refuse(failure, of: customer)
     case .success(let evidence):
       guard publisher.offers.contains(request.offerId) else { return try await refuse(.offerNotFound, of: customer) }
       switch Self.purchase(in: evidence.purchases, request, publisher) {
-      case .failure(let refusal): try await refuse(refusal.failure, of: customer)
+      case .failure(let failure): try await refuse(failure, of: customer)
       case .success(let purchase): try await register(purchase, of: evidence, for: customer)
       }
     }
@@ -42,15 +42,10 @@ struct CleengPayment {
 
   // MARK: The receipt
 
-  /// A refusal that the client learns from an event.
-  struct Refusal: Error, Equatable {
-    let failure: CleengFailure
-  }
-
-  /// Verifies the receipt.
+  /// Verifies the receipt. The client learns a failure from an event.
   ///
   /// - Throws: ``Problem``: 400 REQ0001 for a text that is no receipt, 413, 503.
-  private func receipt() async throws(Problem) -> Result<LocalEvidence, Refusal> {
+  private func receipt() async throws(Problem) -> Result<LocalEvidence, CleengFailure> {
     do {
       return .success(try await door.evidence.receipt(request.receiptData, publisher: publisher))
     } catch {
@@ -63,7 +58,7 @@ struct CleengPayment {
         }
         door.context.log.info(
           "payment refused", ["publisherId": .int(publisher.id), "cause": .string(rejection.description)])
-        return .failure(Refusal(failure: failure))
+        return .failure(failure)
       }
     }
   }
@@ -72,16 +67,16 @@ struct CleengPayment {
   /// newest one whose product belongs to the named offer.
   nonisolated static func purchase(
     in purchases: [LocalPurchase], _ request: CleengRequest, _ publisher: Publisher
-  ) -> Result<LocalPurchase, Refusal> {
+  ) -> Result<LocalPurchase, CleengFailure> {
     if let named = request.transactionId {
       let found = purchases.first { $0.transactionIds.contains { $0.exact == named.exact } }
-      return found.map { .success($0) } ?? .failure(Refusal(failure: .transactionNotInReceipt))
+      return found.map { .success($0) } ?? .failure(.transactionNotInReceipt)
     }
-    guard !purchases.isEmpty else { return .failure(Refusal(failure: .transactionNotInReceipt)) }
+    guard !purchases.isEmpty else { return .failure(.transactionNotInReceipt) }
     let found = purchases.first {
       publisher.offers.offer(forProduct: $0.productId)?.id.exact == request.offerId.exact
     }
-    return found.map { .success($0) } ?? .failure(Refusal(failure: .offerMismatch))
+    return found.map { .success($0) } ?? .failure(.offerMismatch)
   }
 
   // MARK: The customer

@@ -14,7 +14,7 @@ struct CleengPaymentTests {
 
   private func chosen(
     _ purchases: [LocalPurchase], transaction: String? = nil, offer: String = "S1"
-  ) throws -> Result<LocalPurchase, CleengPayment.Refusal> {
+  ) throws -> Result<LocalPurchase, CleengFailure> {
     let id = transaction.map { #","transactionId":"\#($0)""# } ?? ""
     let body = #"{"customerEmail":"a@b","offerId":"\#(offer)","receipt":{"receiptData":"MIIT"\#(id)}}"#
     let request = try CleengRequest(
@@ -28,7 +28,7 @@ struct CleengPaymentTests {
     let (one, two) = (purchase("1", "monthly", ["3", "1"]), purchase("2", "lifetime", ["2"]))
     #expect(try chosen([two, one], transaction: "1") == .success(one))
     #expect(try chosen([two, one], transaction: "2") == .success(two))
-    let missing = Result<LocalPurchase, _>.failure(CleengPayment.Refusal(failure: .transactionNotInReceipt))
+    let missing = Result<LocalPurchase, CleengFailure>.failure(.transactionNotInReceipt)
     #expect(try chosen([two, one], transaction: "4") == missing)
     #expect(try chosen([], transaction: "1") == missing)
     #expect(try chosen([]) == missing)
@@ -41,7 +41,7 @@ struct CleengPaymentTests {
     ]
     #expect(try chosen(all) == .success(all[1]))
     #expect(try chosen(all, offer: "L1") == .success(all[0]))
-    #expect(try chosen(all, offer: "P1") == .failure(CleengPayment.Refusal(failure: .offerMismatch)))
+    #expect(try chosen(all, offer: "P1") == .failure(.offerMismatch))
   }
 
   @Test func `a receipt that was read and refused has a failure, and any other text has none`() {
