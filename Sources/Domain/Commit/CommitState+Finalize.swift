@@ -112,8 +112,13 @@ extension CommitState {
       provesBySignedTransaction: job.signedPurchase == purchase.key,
       policy: publisher.ownership(through: job.door),
       givesAccess: ownerHasAccess(purchase, request))
-    // A receipt is kept for years. Through a door it moves only a purchase that gives its new owner access.
-    if case .take(.restore) = decision, job.door != nil, !access.isGranted { decision = .refuse(.ownedByAnother) }
+    // A receipt is kept for years. Through a door it moves only what gives its new owner access, and lasts: a vendor's
+    // webhook would let the publisher credit a consumable again.
+    if case .take(.restore) = decision, job.door != nil,
+      !access.isGranted || purchase.deciding.kind == .consumable
+    {
+      decision = .refuse(.ownedByAnother)
+    }
     if case .take(let cause) = decision {
       give(purchase.key, to: customer, cause, isByCustomer: job.isByCustomer)
     }

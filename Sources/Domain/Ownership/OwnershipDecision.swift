@@ -43,8 +43,6 @@ public enum OwnershipDecision: Sendable, Equatable {
     case .signedTransaction: isProven = provesBySignedTransaction
     }
     guard purchase.owner != nil else { return isProven ? .take(.registration) : .refuse(.notProven) }
-    // Whoever restores a consumable would credit it once more.
-    guard purchase.deciding.kind != .consumable else { return .refuse(.ownedByAnother) }
     let mayMove =
       switch policy.restore {
       case .refuse: false

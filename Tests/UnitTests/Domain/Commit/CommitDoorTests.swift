@@ -76,6 +76,28 @@ struct CommitDoorTests {
     #expect(commit[purchase: key]?.owner?.customerId == "me")
   }
 
+  @Test func `a door moves nothing that gives no access, and no consumable`() {
+    for facts in [
+      TestPurchases.transaction(expires: 5), TestPurchases.transaction(expires: 30, revoked: 9),
+      TestPurchases.transaction("1", .consumable, "coins"), TestPurchases.transaction("1", .nonConsumable, "other"),
+    ] {
+      var commit = TestCommit([TestPurchases.purchase(facts, owner: "you", version: 3)])
+      commit.publisher = Publisher(
+        id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: [], offers: TestCommit.offers,
+        doors: Doors(cleeng: CleengDoor()), webhooks: [])
+      let done = commit.finalize(job("me", .cleeng), .known(key))
+      #expect(done.outcome?.accessGranted == false)
+      #expect(commit[purchase: key]?.owner?.customerId == "you")
+    }
+  }
+
+  @Test func `a payment for a product without an offer changes no owner`() {
+    var commit = TestCommit()
+    let done = commit.evidence(job("me", .cleeng, offer: "S1"), TestPurchases.transaction("1", .nonConsumable, "other"))
+    #expect(done.result == .offerNotFound)
+    #expect(commit[purchase: key]?.owner == nil)
+  }
+
   // MARK: What the client said besides
 
   @Test func `attributes stay with the purchase, and later ones count`() {
