@@ -83,6 +83,13 @@ final class Exchange {
 
   func header(_ name: String) -> String? { firstValue(of: name, in: headers) }
 
+  /// The numeric address of the peer; `nil` if it is not known.
+  var clientAddress: String? {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
+      countersign_mhd_peer(connection, text.baseAddress!) == 0 ? nil : String(cString: text.baseAddress!)
+    }
+  }
+
   fileprivate func add(_ name: String, _ value: String) { headers.append((name, value)) }
 }
 

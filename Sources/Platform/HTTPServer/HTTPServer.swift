@@ -224,7 +224,8 @@ public final class HTTPServer {
       return send(.text(400, "malformed query\n"), on: exchange.connection)
     }
     let request = HTTPServerRequest(
-      method: exchange.method, path: path, query: query, headers: exchange.headers, body: exchange.body)
+      method: exchange.method, path: path, query: query, headers: exchange.headers, body: exchange.body,
+      clientAddress: exchange.clientAddress)
     // In the very last run, a connection that was kept alive can still bring a request.
     if phase == .stopping { return send(Self.comeAgain, on: exchange.connection) }
     MHD_suspend_connection(exchange.connection)

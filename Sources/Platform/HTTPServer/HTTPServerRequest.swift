@@ -12,21 +12,27 @@ public struct HTTPServerRequest: Sendable {
   public let headers: [(name: String, value: String)]
   /// The body.
   public let body: [UInt8]
+  /// The numeric address of the socket's peer: the client, or a proxy before the server. `nil` if it is not known.
+  public let clientAddress: String?
 
   /// Creates a request, for tests.
   public init(
     method: String, path: [String], query: [(name: String, value: String)] = [],
-    headers: [(name: String, value: String)] = [], body: [UInt8] = []
+    headers: [(name: String, value: String)] = [], body: [UInt8] = [], clientAddress: String? = nil
   ) {
     self.method = method
     self.path = path
     self.query = query
     self.headers = headers
     self.body = body
+    self.clientAddress = clientAddress
   }
 
   /// Returns the first value of a header field. Capitals in the name make no difference.
   public func header(_ name: String) -> String? { firstValue(of: name, in: headers) }
+
+  /// Returns all values of a header field, in their order: a proxy may add a field beside one of the same name.
+  public func headers(_ name: String) -> [String] { headers.filter { isSameField($0.name, name) }.map(\.value) }
 
   /// Returns the first value of a parameter of the query.
   public func query(_ name: String) -> String? { query.first { $0.name.exact == name.exact }?.value }

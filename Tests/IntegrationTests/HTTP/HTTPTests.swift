@@ -58,6 +58,19 @@ struct HTTPTests {
     }
   }
 
+  /// The second server gets the client's IPv4 address mapped to IPv6.
+  @Test(arguments: ["127.0.0.1", "::"]) func `a request has the address of its client`(host: String) async throws {
+    var configuration = HTTPServer.Configuration()
+    configuration.host = host
+    let tell: HTTPServer.Handler = { .text(200, $0.clientAddress ?? "unknown") }
+    try await with(configuration, handler: tell) { client, base in
+      for _ in 0..<2 {
+        let answer = try await client.send(HTTPClientRequest("GET", base + "/"))
+        #expect(String(decoding: answer.body, as: UTF8.self) == "127.0.0.1")
+      }
+    }
+  }
+
   @Test func `nothing of a request is left for the next one`() async throws {
     try await with(handler: Self.echo) { client, base in
       for round in 0..<3 {
