@@ -99,7 +99,7 @@ let package = Package(
       "Gateway", "Gateway",
       [
         "AMQP", "AppStore", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTPServer", "JSON", "Ledger",
-        "Messaging", "Observability", "Postgres", "Redis", "Service", "Store",
+        "Messaging", "Observability", "Postgres", "Redis", "Service", "Store", "Transport",
       ]),
     library(
       "Worker", "Worker",

@@ -1,4 +1,5 @@
 import Formats
+import Glibc
 
 /// An IPv4 or IPv6 address, as its bytes.
 public struct NetworkAddress: Sendable, Hashable {
@@ -16,6 +17,16 @@ public struct NetworkAddress: Sendable, Hashable {
     let bytes = text.contains(":") ? Self.sixteen(String(text)) : Self.four(String(text))
     guard let bytes else { return nil }
     self.bytes = bytes
+  }
+
+  /// The address as people write it: `192.0.2.1`, or `2001:db8::1` (RFC 5952).
+  public var text: String {
+    withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
+      let family = bytes.count == 4 ? AF_INET : AF_INET6
+      // The buffer has room for every address, so this cannot fail.
+      _ = bytes.withUnsafeBytes { inet_ntop(family, $0.baseAddress, text.baseAddress, socklen_t(text.count)) }
+      return String(cString: text.baseAddress!)
+    }
   }
 
   private static func four(_ text: String) -> [UInt8]? {

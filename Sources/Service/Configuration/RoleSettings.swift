@@ -1,6 +1,6 @@
 import Domain
 import Formats
-import Transport
+public import Transport
 
 /// A numeric address and a port.
 public struct ListenAddress: Sendable, Equatable {
@@ -75,6 +75,8 @@ public struct GatewaySettings: Sendable {
   public var idleTimeout: Duration
   /// Time for the broker to confirm a job before the client gets a 503.
   public var publishTimeout: Duration
+  /// The proxies whose `X-Forwarded-For` names the client.
+  public var trustedProxies: [AddressBlock]
   public var doors: DoorSettings
 
   init(_ reader: SettingsReader) {
@@ -91,6 +93,16 @@ public struct GatewaySettings: Sendable {
       "gateway.idleTimeoutSeconds", 30, 1...3600, "A silent connection is closed after this.")
     publishTimeout = reader.seconds(
       "gateway.publishTimeoutSeconds", 5, 0.1...30, "Time for the broker to confirm a job before the answer is 503.")
+    let key = "gateway.trustedProxies"
+    trustedProxies = reader.strings(
+      key, [],
+      "Addresses and blocks, as `10.1.0.0/16`, of the proxies before the gateway; `X-Forwarded-For` of any other "
+        + "sender counts nothing."
+    ).compactMap { text in
+      let block = AddressBlock(text)
+      if block == nil { reader.note(key, "has \"\(text)\", expected an address, or a block such as 10.1.0.0/16") }
+      return block
+    }
   }
 }
 

@@ -26,6 +26,7 @@ struct SettingsTests {
     #expect(settings.appStore.caFile == nil)
     #expect(settings.gateway.listen.host == "127.0.0.1")
     #expect(settings.gateway.listen.port == 8080)
+    #expect(settings.gateway.trustedProxies.isEmpty)
     #expect(settings.worker.retrySchedule.prefix(3) == [.seconds(1), .seconds(5), .seconds(30)])
     #expect(settings.worker.retrySchedule.count == 28)
     #expect(!settings.notifier.allowsInsecureEndpoints)
@@ -43,6 +44,7 @@ struct SettingsTests {
         "rabbitmq": {"prefix": "cs", "heartbeatSeconds": 1.5},
         "redis": {"timeoutSeconds": 1.001},
         "appStore": {"rootFiles": ["a.pem", "/b.pem"], "caFile": "ca.pem", "productionURL": "https://localhost:8443/"},
+        "gateway": {"trustedProxies": ["10.2.0.0/16", "192.0.2.7"]},
         "worker": {"concurrency": 3, "retryScheduleSeconds": [0.2, 3]},
         "notifier": {"allowsInsecureEndpoints": true, "allowedNetworks": ["10.1.0.0/16", "::1"]},
         "simulator": {"apps": ["com.a:1:issuer:key", "com.b:2:issuer:key"]},
@@ -55,6 +57,7 @@ struct SettingsTests {
     #expect(settings.appStore.rootFiles == [folder.path + "/a.pem", "/b.pem"])
     #expect(settings.appStore.caFile == folder.path + "/ca.pem")
     #expect(settings.appStore.productionURL == "https://localhost:8443")
+    #expect(settings.gateway.trustedProxies == ["10.2.0.0/16", "192.0.2.7"].compactMap { AddressBlock($0) })
     #expect(settings.worker.concurrency == 3)
     #expect(settings.worker.retrySchedule == [.milliseconds(200), .seconds(3)])
     #expect(settings.notifier.allowsInsecureEndpoints)
@@ -93,7 +96,7 @@ struct SettingsTests {
         "rabbitmq": {"url": "http://rabbitmq", "heartbeatSeconds": 0},
         "redis": {"url": 5},
         "appStore": {"productionURL": "http://apple", "maxConnections": 4.5, "rootFiles": [1]},
-        "gateway": {"listen": "8080", "maxBodyBytes": 10, "publishTimeoutSeconds": "soon"},
+        "gateway": {"listen": "8080", "maxBodyBytes": 10, "publishTimeoutSeconds": "soon", "trustedProxies": ["lb"]},
         "worker": {"concurrency": true, "retryScheduleSeconds": [1, 0], "concurency": 5},
         "notifier": {"allowsInsecureEndpoints": 1, "retryScheduleSeconds": [], "allowedNetworks": ["10.1.0.0/8"]},
         "simulator": {"apps": ["a:b:c:d"]},
@@ -113,6 +116,7 @@ struct SettingsTests {
           + "0.0.0.0:8080",
         "countersign.json: gateway.maxBodyBytes: is 10, expected a whole number from 256 to 1048576",
         "countersign.json: gateway.publishTimeoutSeconds: is \"soon\", expected seconds from 0.1 to 30",
+        "countersign.json: gateway.trustedProxies: has \"lb\", expected an address, or a block such as 10.1.0.0/16",
         "countersign.json: worker.concurrency: is true, expected a whole number from 1 to 10000",
         "countersign.json: worker.retryScheduleSeconds: is an array, expected a list of seconds from 0.001 to 604800",
         "countersign.json: notifier.retryScheduleSeconds: is an array, expected a list of seconds from 0.001 to 604800",

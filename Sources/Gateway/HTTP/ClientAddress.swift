@@ -1,0 +1,67 @@
+import Formats
+import HTTPServer
+import Transport
+
+/// The address of the client behind a request: the socket's peer, or the address that a trusted proxy names.
+///
+/// Any client can send `X-Forwarded-For`. So the field counts only if the socket's peer is a listed proxy, and of its
+/// addresses only those that listed proxies have added.
+enum ClientAddress {
+  /// Returns the client's address; `nil` if it is not known.
+  static func of(_ request: HTTPServerRequest, behind proxies: [AddressBlock]) -> String? {
+    of(peer: request.clientAddress, forwardedFor: request.headers("X-Forwarded-For"), behind: proxies)
+  }
+
+  /// Returns the last address of the way that is not a listed proxy's. If all are listed proxies, it is the first one.
+  ///
+  /// - Parameter fields: the values of `X-Forwarded-For`, in their order. Each proxy adds the address of its own peer
+  ///   at the end.
+  static func of(peer: String?, forwardedFor fields: [String], behind proxies: [AddressBlock]) -> String? {
+    guard let peer = peer.flatMap(address) else { return nil }
+    func isProxy(_ address: NetworkAddress) -> Bool { proxies.contains { $0.contains(address) } }
+    var client = peer
+    let named = fields.joined(separator: ",").split(separator: ",").map { String($0).trimmed }.filter { !$0.isEmpty }
+    for text in named.reversed() {
+      guard isProxy(client) else { break }
+      // What is in front of a text that is no address may be anybody's. So nobody knows the client.
+      guard let next = address(text) else { return nil }
+      client = next
+    }
+    return client.text
+  }
+
+  /// Reads an address, which may have a port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`.
+  private static func address(_ text: String) -> NetworkAddress? {
+    var text = text
+    if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
+      guard isPort(text[end...].dropFirst()) else { return nil }
+      text = String(text[..<end].dropFirst())
+    } else if text.contains("."), text.count(where: { $0 == ":" }) == 1, let colon = text.firstIndex(of: ":") {
+      guard isPort(text[colon...]) else { return nil }
+      text = String(text[..<colon])
+    }
+    return NetworkAddress(text).map(\.unmapped)
+  }
+
+  /// Whether a text is nothing, or a colon and a port.
+  private static func isPort(_ text: Substring) -> Bool {
+    text.isEmpty || text.first == ":" && text.dropFirst().isASCIIDigits(1...5)
+  }
+}
+
+extension NetworkAddress {
+  private static let mapped = AddressBlock("::ffff:0:0/96")
+
+  /// The IPv4 address that an IPv6 address stands for; any other address as it is.
+  fileprivate var unmapped: NetworkAddress {
+    Self.mapped?.contains(self) == true ? NetworkAddress(bytes: bytes[12...]) ?? self : self
+  }
+}
+
+extension String {
+  /// The text without the spaces and tabs around it.
+  fileprivate var trimmed: String {
+    let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+    return String(drop(while: isSpace).reversed().drop(while: isSpace).reversed())
+  }
+}
