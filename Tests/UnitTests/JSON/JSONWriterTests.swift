@@ -29,4 +29,15 @@ struct JSONWriterTests {
       #expect(try JSONText(written).decoded(as: Read.self).text == text)
     }
   }
+
+  @Test(arguments: [
+    ("null", "null"), ("true", "true"), ("false", "false"), ("-12", "-12"), (" 1.5", "1.5"), ("1e30", "1e+30"),
+    ("1.0", "1"), ("\"a\\u0041\\n\"", #""aA\n""#), ("[ ]", "[]"), ("[1, [2]]", "[1,[2]]"), ("{ }", "{}"),
+    (#"{"b": 1, "a": {"d": null, "c": []}}"#, #"{"a":{"c":[],"d":null},"b":1}"#),
+  ])
+  func `a value has one form`(text: String, expected: String) throws {
+    let value = try JSONText(Array(text.utf8)).decoded(as: JSONValue.self)
+    #expect(String(decoding: value.json, as: UTF8.self) == expected)
+    #expect(try JSONText(value.json).decoded(as: JSONValue.self) == value)
+  }
 }
