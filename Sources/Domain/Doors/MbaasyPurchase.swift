@@ -1,0 +1,115 @@
+import Formats
+
+/// The In-App Purchase resource of Mbaasy's contract: what the ledger knows of a purchase, in the contract's words.
+///
+/// It depends on the purchase and on the publisher's file only, and not on the time. So it changes with news, and an
+/// event tells each change.
+public struct MbaasyPurchase: Sendable, Equatable {
+  public var id: String
+  public var appFamilyId: String
+  public var factId: String
+  public var version: Int64
+  public var appIdentifier: String
+  public var productId: String
+  public var quantity: Int64
+  /// `subscription`, `non_renewing_subscription`, `non_consumable` or `consumable`.
+  public var type: String
+  /// `production` or `sandbox`.
+  public var environment: String
+  /// Two letters.
+  public var countryCode: String?
+  public var currencyCode: String?
+  /// The customer's id without the door's prefix; `nil` for a purchase that no user of the door owns.
+  public var userIdentifier: String?
+  public var identifierForVendor: String?
+  /// `nil` if Apple has not said.
+  public var isAutoRenewing: Bool?
+  public var isInTrialPeriod: Bool
+  /// Whether Apple still tries to charge for the renewal.
+  public var isInGracePeriod: Bool
+  /// A JSON object.
+  public var metadata: [UInt8]?
+  public var entitlements: [String]
+  // Times are milliseconds since 1970.
+  public var purchasedAt: Int64
+  public var currentPeriodStartAt: Int64?
+  public var currentPeriodEndAt: Int64?
+  public var cancellation: MbaasyCancellation?
+  public var createdAt: Int64?
+  public var updatedAt: Int64?
+  public var lastSyncedAt: Int64?
+  /// Apple's id of the purchase.
+  public var uniqueIdentifier: String
+
+  /// Maps a purchase.
+  ///
+  /// - Parameter prefix: the prefix of the door's customers.
+  public init(_ purchase: Purchase, publisher: Publisher, prefix: String) {
+    let (key, deciding, renewal) = (purchase.key, purchase.deciding, purchase.presentRenewal)
+    let isSubscription = deciding.kind == .autoRenewable
+    id = MbaasyIdentifier.purchase(key)
+    appFamilyId = MbaasyIdentifier.app(deciding.bundleId, of: key.publisherId)
+    factId = MbaasyIdentifier.fact(key)
+    version = purchase.version
+    appIdentifier = deciding.bundleId
+    productId = deciding.productId
+    quantity = Int64(deciding.quantity ?? 1)
+    type = Self.type(of: deciding.kind)
+    environment = key.environment.lowercased()
+    let given = purchase.attributes
+    countryCode = given?.countryCode ?? deciding.storefront.flatMap(CountryCode.alpha2)
+    currencyCode = deciding.currency
+    userIdentifier = purchase.owner.flatMap { Self.user($0.customerId, prefix) }
+    identifierForVendor = given?.identifierForVendor
+    isAutoRenewing = isSubscription ? renewal?.willRenew : false
+    isInTrialPeriod = isSubscription && Self.isTrial(deciding)
+    isInGracePeriod =
+      isSubscription && deciding.revocationDate == nil
+      && (renewal?.isInBillingRetry == true || renewal?.graceExpiresDate != nil)
+    metadata = given?.metadata
+    entitlements = Self.entitlements(of: deciding.productId, in: publisher.offers)
+    let firstPurchase = purchase.transactions.values.map(\.purchaseDate).min()
+    purchasedAt = deciding.originalPurchaseDate ?? firstPurchase ?? deciding.purchaseDate
+    currentPeriodStartAt = isSubscription ? deciding.purchaseDate : nil
+    currentPeriodEndAt = isSubscription ? deciding.expiresDate : nil
+    cancellation = .of(purchase)
+    (createdAt, updatedAt) = (purchase.createdAt, purchase.updatedAt)
+    lastSyncedAt =
+      purchase.provisionalUntil == nil ? max(deciding.signedDate, purchase.renewal?.signedDate ?? .min) : nil
+    uniqueIdentifier = key.originalTransactionId
+  }
+
+  /// The purchase without anything that only its owner may know. The country is Apple's, not the one that the owner's
+  /// app gave.
+  public static func withoutOwner(_ purchase: Purchase, publisher: Publisher) -> MbaasyPurchase {
+    var purchase = purchase
+    (purchase.owner, purchase.attributes) = (nil, nil)
+    return MbaasyPurchase(purchase, publisher: publisher, prefix: "")
+  }
+
+  private static func type(of kind: ProductKind) -> String {
+    switch kind {
+    case .autoRenewable: "subscription"
+    case .nonRenewing: "non_renewing_subscription"
+    case .nonConsumable: "non_consumable"
+    case .consumable: "consumable"
+    }
+  }
+
+  /// Apple tells how an offer is paid. It did not always, so a first offer without a price is a trial, too.
+  private static func isTrial(_ facts: TransactionFacts) -> Bool {
+    if let discount = facts.offerDiscountType { return discount == "FREE_TRIAL" }
+    return facts.offerType == 1 && facts.price == 0
+  }
+
+  /// The tags of the product's offer, or its id if it has no tags.
+  private static func entitlements(of productId: String, in offers: OfferCatalog) -> [String] {
+    guard let offer = offers.offer(forProduct: productId) else { return [] }
+    return offer.tags.isEmpty ? [offer.id] : offer.tags
+  }
+
+  private static func user(_ customerId: String, _ prefix: String) -> String? {
+    guard customerId.utf8.starts(with: prefix.utf8) else { return nil }
+    return String(decoding: customerId.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
+  }
+}

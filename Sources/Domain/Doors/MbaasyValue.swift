@@ -1,0 +1,55 @@
+import Formats
+public import JSON
+
+/// A value of a member in Mbaasy's contract, which writes `null` where there is none.
+public enum MbaasyValue: Sendable {
+  case text(String?)
+  case texts([String])
+  case number(Int64)
+  case flag(Bool?)
+  /// Milliseconds since 1970, as `{"utc":"2018-02-26 10:35:47 UTC","ms":1519641347834}`.
+  case time(Int64?)
+  /// Apple's id of a purchase: a number, as the contract's example shows it, if every reader of JSON keeps its digits;
+  /// otherwise a text.
+  case identifier(String)
+  /// A value that is JSON already.
+  case json([UInt8]?)
+
+  /// The value as JSON.
+  public var json: [UInt8] {
+    switch self {
+    case .text(let text?): JSONWriter.text(text)
+    case .texts(let texts): Array("[".utf8) + texts.map(JSONWriter.text).joined(separator: ",".utf8) + Array("]".utf8)
+    case .number(let number): Array(String(number).utf8)
+    case .flag(let flag?): Array((flag ? "true" : "false").utf8)
+    case .time(let time?): Self.timestamp(time)
+    case .identifier(let id): Self.exactNumber(id).map { MbaasyValue.number($0).json } ?? JSONWriter.text(id)
+    case .json(let json?): json
+    case .text(nil), .flag(nil), .time(nil), .json(nil): Array("null".utf8)
+    }
+  }
+
+  private static func timestamp(_ milliseconds: Int64) -> [UInt8] {
+    let text = rfc3339(milliseconds: milliseconds)
+    return JSONWriter.object { time in
+      time.member("utc", "\(text.prefix(10)) \(text.dropFirst(11).prefix(8)) UTC")
+      time.member("ms", milliseconds)
+    }
+  }
+
+  private static func exactNumber(_ text: String) -> Int64? {
+    // Many readers keep numbers as a `Double`.
+    CustomerId.number(text).flatMap { $0 < 1 << 53 ? $0 : nil }
+  }
+}
+
+extension JSONWriter {
+  /// Writes a member in the form of Mbaasy's contract.
+  public mutating func member(_ name: StaticString, _ value: MbaasyValue) { member(name, json: value.json) }
+
+  fileprivate static func text(_ text: String) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.string(text)
+    return writer.bytes
+  }
+}
