@@ -8,6 +8,7 @@ import re
 import schemathesis
 
 NUMBERS = itertools.count(1)
+MBAASY = "/client/itunes_connect/receipts"
 # A receipt whose signer nobody trusts: Cleeng's contract answers it 200, since it is one.
 RECEIPT = base64.b64encode(
     (pathlib.Path(__file__).resolve().parents[2] / "Tests" / "Fixtures" / "authority" / "receipt.der").read_bytes()
@@ -28,3 +29,17 @@ def before_call(context, case, kwargs):
     receipt = case.body.get("receipt") if isinstance(case.body, dict) else None
     if isinstance(receipt, dict) and isinstance(receipt.get("receiptData"), str) and receipt["receiptData"]:
         receipt["receiptData"] = RECEIPT
+    if isinstance(receipt, str) and receipt and case.path == MBAASY:
+        case.body["receipt"] = os.environ["SIMULATED_RECEIPT"]
+
+
+@schemathesis.auth().apply_to(path=MBAASY)
+class MbaasyClientToken:
+    """An app of Mbaasy's has a token of its own."""
+
+    def get(self, case, context):
+        return os.environ["MBAASY_CLIENT_TOKEN"]
+
+    def set(self, case, data, context):
+        case.headers = case.headers or {}
+        case.headers["Authorization"] = f"Bearer {data}"

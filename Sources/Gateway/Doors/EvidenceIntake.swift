@@ -1,5 +1,4 @@
 import AppStore
-import Crypto
 import Domain
 import EventLoop
 import Formats
@@ -48,7 +47,7 @@ final class EvidenceIntake {
     }
     let (verifier, apps) = (receipts, publisher.acceptedApps(bundleId: bundleId))
     let work: @Sendable () -> (Verdict<AppReceipt>, [UInt8]) = {
-      (verifier.receipt(base64, expecting: apps), SHA256.hash(Array(base64.utf8.filter { $0 > 0x20 })))
+      (verifier.receipt(base64, expecting: apps), LocalEvidence.sha256(ofReceipt: base64))
     }
     guard let (verdict, sha256) = try? await EventLoop.offload(work) else { throw .busy }
     let receipt = try Self.accepted(verdict)

@@ -1,11 +1,12 @@
 import AppStore
+import Crypto
 import Domain
 import Formats
 
 /// What a door's caller brought: verified here, and not yet by Apple's answer. It proves history, not the present.
 struct LocalEvidence {
   enum Kind {
-    /// An app receipt, with the SHA-256 of its bytes.
+    /// An app receipt, with the SHA-256 of its text.
     case receipt(AppReceipt, sha256: [UInt8])
     /// A transaction as Apple signed it, with its text.
     case signedTransaction(TransactionPayload, jws: String)
@@ -48,6 +49,12 @@ enum EvidenceRefusal: Error {
 }
 
 extension LocalEvidence {
+  /// The SHA-256 of a receipt's text without line breaks and spaces, by which doors name the receipt.
+  static func sha256(ofReceipt base64: String) -> [UInt8] { SHA256.hash(base64.utf8.filter { $0 > 0x20 }) }
+
+  /// The SHA-256 of the receipt; `nil` for a signed transaction.
+  var sha256: [UInt8]? { if case .receipt(_, let sha256) = kind { sha256 } else { nil } }
+
   /// Takes the purchases out of a verified receipt.
   ///
   /// - Throws: ``EvidenceRefusal`` for a receipt whose purchases have no ids or no products.

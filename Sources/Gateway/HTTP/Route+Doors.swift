@@ -5,7 +5,7 @@ import HTTPServer
 /// The routes of the doors.
 extension Route {
   /// The paths of the vendors. They stand alone: no prefix of ours goes before them.
-  static let doors: [Route] = cleeng
+  static let doors: [Route] = cleeng + mbaasy
 
   /// The door behind a raw path, if it is one of a door that takes receipts; `nil` for all others.
   ///
@@ -35,7 +35,8 @@ extension Door {
     guard head.method == "POST" else { return nil }
     switch self {
     case .cleeng: return CleengAPI.refusal(of: head, publishers, now: now)
-    case .iaptic, .playfab, .mbaasy: return nil
+    case .mbaasy: return MbaasyAPI.refusal(of: head, publishers)
+    case .iaptic, .playfab: return nil
     }
   }
 
@@ -43,7 +44,8 @@ extension Door {
   func tooLarge(_ limit: Int) -> HTTPServerResponse {
     switch self {
     case .cleeng: CleengAPI.tooLarge(limit: limit)
-    case .iaptic, .playfab, .mbaasy: Problem.tooLarge(limit).response
+    case .mbaasy: MbaasyAPI.tooLarge(limit: limit)
+    case .iaptic, .playfab: Problem.tooLarge(limit).response
     }
   }
 }

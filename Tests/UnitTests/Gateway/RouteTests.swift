@@ -89,7 +89,7 @@ struct RouteTests {
         "health", "webhook_subscriptions", "webhook_endpoints", "webhook_endpoints_enable",
         "webhook_endpoints_disable", "webhook_endpoints_rotate_secret",
         "webhook_endpoints_test", "webhook_endpoints_recover", "webhook_attempts", "webhook_deliveries_resend",
-        "cleeng_payment", "cleeng_entitlement", "cleeng_json_rpc",
+        "cleeng_payment", "cleeng_entitlement", "cleeng_json_rpc", "mbaasy_receipts",
       ])
   }
 

@@ -1,0 +1,111 @@
+import AppStore
+import Configuration
+import Crypto
+import Domain
+import EventLoop
+import HTTPServer
+import JSON
+import Ledger
+import Service
+
+/// The upload of one receipt, from the request to its answer.
+@LoopActor
+struct MbaasyUpload {
+  private let door: DoorContext
+  private let caller: MbaasyAuthentication
+  private let request: MbaasyRequest
+  /// The customer's id with the door's prefix; `nil` if the app named no user.
+  private let customer: String?
+  /// The address that is kept with the purchases.
+  private let address: String?
+  private let traceparent: String?
+
+  /// Checks the credential and the payload.
+  ///
+  /// - Throws: ``MbaasyError``: 401, 422.
+  init(_ door: DoorContext, _ call: HTTPServerRequest) throws(MbaasyError) {
+    self.door = door
+    caller = try MbaasyAuthentication(call, door.context.publishers)
+    let prefix = caller.door.policy.customerPrefix
+    request = try MbaasyRequest(call.body, prefix: prefix)
+    customer = request.userIdentifier.map { prefix + $0 }
+    address =
+      switch request.address {
+      case .ofClient: ClientAddress.of(call, behind: door.context.settings.gateway.trustedProxies)
+      case .named(let text): text
+      case .notKept: nil
+      }
+    traceparent = call.header("traceparent")
+  }
+
+  /// Verifies the receipt, registers its purchases, waits for Apple, and shows what the ledger knows then.
+  func answer() async throws(MbaasyError) -> HTTPServerResponse {
+    let evidence: LocalEvidence
+    do {
+      evidence = try await door.evidence.receipt(
+        request.receipt, publisher: caller.publisher, bundleId: caller.bundleId)
+    } catch {
+      guard case .rejected(let rejection) = error, rejection.isForgery else { throw MbaasyError(error) }
+      return try await forged(rejection)
+    }
+    let purchases = Array(evidence.purchases.prefix(DoorRegistration.mostPurchases))
+    let verdict = try await registered(purchases)
+    var answer = MbaasyAnswer(
+      request, of: caller, sha256: evidence.sha256 ?? [], ipAddress: address, createdAt: evidence.createdAt)
+    (answer.bundleId, answer.environment) = (evidence.bundleId, evidence.environment.lowercased())
+    answer.purchases = try await known(purchases.map(\.key), verdict)
+    return answer.response(verdict == .validated ? 200 : 206)
+  }
+
+  /// Registers the purchases of a receipt, and waits for Apple's answers.
+  private func registered(_ purchases: [LocalPurchase]) async throws(MbaasyError) -> MbaasyVerdict {
+    let attributes = PurchaseAttributes(
+      countryCode: request.countryCode, identifierForVendor: request.identifierForVendor, ipAddress: address,
+      metadata: request.metadata)
+    let results: [DoorResult]
+    do {
+      results = try await door.registration.register(
+        purchases,
+        DoorRequest(
+          publisher: caller.publisher, door: .mbaasy, customerId: customer, attributes: attributes,
+          ipAddress: address, traceparent: traceparent),
+        wait: door.context.settings.gateway.doors.mbaasyWait)
+    } catch {
+      throw MbaasyError(error)
+    }
+    return try MbaasyVerdict(results.map { MbaasyVerdict.Part($0.state) })
+  }
+
+  /// The purchases of the receipt that the ledger knows, as the customer may see them.
+  private func known(_ keys: [PurchaseKey], _ verdict: MbaasyVerdict) async throws(MbaasyError) -> [MbaasyPurchase] {
+    do {
+      let found = try await door.context.asking { try await door.purchases(keys) }
+      return keys.compactMap { found[$0] }.map { MbaasyPurchase($0, shownTo: customer, caller) }
+    } catch {
+      // The jobs are queued, and the client must not take them for lost.
+      guard verdict == .validated else { return [] }
+      throw .unavailable("The receipt is validated, and its purchases cannot be read now; send it again.")
+    }
+  }
+
+  /// Keeps an attempted fraud, and tells the app.
+  private func forged(_ rejection: Rejection) async throws(MbaasyError) -> HTTPServerResponse {
+    let sha256 = LocalEvidence.sha256(ofReceipt: request.receipt)
+    // The entry names the receipt by its hash, and no customer. The client token is the publisher's.
+    let entry = AuditEntry(
+      publisherId: caller.publisher.id, actor: .publisher, action: "receipt.forged", subject: Hex.encode(sha256),
+      detail: JSONWriter.object { detail in
+        detail.member("bundleId", caller.bundleId)
+        detail.member("door", Door.mbaasy.rawValue)
+        detail.member("reason", rejection.reason.rawValue)
+      })
+    do {
+      try await door.context.asking { try await door.audit(entry) }
+    } catch {
+      throw .unavailable("The ledger cannot be used now; send the receipt again.")
+    }
+    var answer = MbaasyAnswer(request, of: caller, sha256: sha256, ipAddress: address, createdAt: door.now)
+    answer.fraudReason = rejection.text
+    return answer.response(402)
+  }
+}
