@@ -157,7 +157,7 @@ def check_as_strangers(parts):
             with parts.part("a fleet, started"):
                 system.start()
             with parts.part("ops/examples"):
-                for example in ("client.py", "webhooks.py", "cleeng_sk1.py"):
+                for example in ("client.py", "webhooks.py", "cleeng_sk1.py", "mbaasy.py"):
                     check(f"the contract with ops/examples/{example}", [EXAMPLES / example, system.client_file])
             with parts.part("docs/reference/openapi.yaml, with Schemathesis"):
                 check_contract(system)
