@@ -59,7 +59,7 @@ enum StoreRoute: Equatable, Sendable {
     case (2, "simulator") where segments[1] == "calls": self = .calls
     case (7, "simulator") where segments[1] == "signed":
       self = Ahead(segments[2...]).map(StoreRoute.signedAhead) ?? .unknown
-    case (3, "simulator"): self = Mint(Array(segments[1...]), query: query).map(StoreRoute.mint) ?? .unknown
+    case (2...3, "simulator"): self = Mint(Array(segments[1...]), query: query).map(StoreRoute.mint) ?? .unknown
     default: self = StoreCall(segments, query: query).map(StoreRoute.store) ?? .unknown
     }
   }

@@ -46,10 +46,12 @@ def check_contract(system):
     """Runs Schemathesis against a gateway of its own beside a running system, whose servers it shares."""
     with Step("a gateway for Schemathesis"):
         gateway = start_gateway(system)
+    client = system.configuration.client(system.received)
     print(f"Checking the gateway against {shown(OPENAPI)} …", flush=True)
     command = [
         ENVIRONMENT / "bin" / "schemathesis", "run", OPENAPI, "--url", gateway.address,
-        "--header", f"X-Publisher-Token: {system.configuration.publisher_token}",
+        "--header", f"X-Publisher-Token: {client['PUBLISHER_TOKEN']}",
+        "--header", f"X-Authorization: {client['PLAYFAB_SESSION_TICKET']}",
         # The run brings its own credential, and two at once are refused.
         "--generation-with-security-parameters", "false",
         # What every role serves for its operator has no inputs, and /readyz answers 503 where it should.
@@ -60,6 +62,8 @@ def check_contract(system):
     ]
     # Without a proxy, and from a folder where it finds no configuration of somebody else's.
     environment = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
+    # The hooks let the simulator mint receipts.
+    environment |= client
     environment["SCHEMATHESIS_HOOKS"] = "hooks"
     environment["PYTHONPATH"] = str(ROOT / "ops" / "contract")
     environment["PYTHONDONTWRITEBYTECODE"] = "1"

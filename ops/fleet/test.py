@@ -13,6 +13,7 @@ from fleet.build import build
 from fleet.contract import check_contract, prepare
 from fleet.lines import check_lines, is_script
 from fleet.processes import Processes, Stopped
+from fleet.run import put_customer
 from fleet.system import System
 
 EXAMPLE = ROOT / "ops" / "config" / "countersign.json"
@@ -156,8 +157,10 @@ def check_as_strangers(parts):
         try:
             with parts.part("a fleet, started"):
                 system.start()
+                # PLAYFAB_SESSION_TICKET names this customer.
+                put_customer(system.configuration)
             with parts.part("ops/examples"):
-                for example in ("client.py", "webhooks.py", "cleeng_sk1.py", "mbaasy.py"):
+                for example in ("client.py", "webhooks.py", "cleeng_sk1.py", "mbaasy.py", "playfab.py"):
                     check(f"the contract with ops/examples/{example}", [EXAMPLES / example, system.client_file])
             with parts.part("docs/reference/openapi.yaml, with Schemathesis"):
                 check_contract(system)

@@ -10,7 +10,7 @@ import Formats
 @LoopActor
 final class EvidenceIntake {
   /// The most bytes of a receipt or a signed transaction.
-  static let longest = 2 << 20
+  nonisolated static let longest = 2 << 20
   /// The most bytes of the receipts that wait.
   private static let mostWaiting = 64 << 20
 

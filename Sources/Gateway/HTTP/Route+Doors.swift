@@ -5,7 +5,7 @@ import HTTPServer
 /// The routes of the doors.
 extension Route {
   /// The paths of the vendors. They stand alone: no prefix of ours goes before them.
-  static let doors: [Route] = cleeng + mbaasy
+  static let doors: [Route] = cleeng + mbaasy + playfab
 
   /// The door behind a raw path, if it is one of a door that takes receipts; `nil` for all others.
   ///
@@ -36,7 +36,8 @@ extension Door {
     switch self {
     case .cleeng: return CleengAPI.refusal(of: head, publishers, now: now)
     case .mbaasy: return MbaasyAPI.refusal(of: head, publishers)
-    case .iaptic, .playfab: return nil
+    case .playfab: return PlayFabAPI.refusal(of: head, publishers, now: now)
+    case .iaptic: return nil
     }
   }
 
@@ -45,7 +46,8 @@ extension Door {
     switch self {
     case .cleeng: CleengAPI.tooLarge(limit: limit)
     case .mbaasy: MbaasyAPI.tooLarge(limit: limit)
-    case .iaptic, .playfab: Problem.tooLarge(limit).response
+    case .playfab: PlayFabAPI.tooLarge(limit: limit)
+    case .iaptic: Problem.tooLarge(limit).response
     }
   }
 }

@@ -2,18 +2,18 @@ import Formats
 
 /// The app receipt that an app with some purchases holds, before it is signed.
 struct StoreReceipt {
-  /// The purchases. The first one decides about app and environment.
+  /// The transaction that decides about app and environment. It need not be in the receipt.
+  let origin: TransactionPayload
   let purchases: [StorePurchase]
   /// UNIX milliseconds.
   let created: Int64
 
   /// The signed content: a set of attributes as in Apple's "Receipt Fields".
   var content: [UInt8] {
-    guard let first = purchases.first?.asked else { return DER.set([]) }
     let start = purchases.map(\.asked.originalPurchaseDate).min() ?? created
     var attributes = Self.attribute(
-      0, DER.text(first.environment == StoreEnvironment.production.name ? "Production" : "ProductionSandbox"))
-    attributes += Self.attribute(2, DER.text(first.bundleId))
+      0, DER.text(origin.environment == StoreEnvironment.production.name ? "Production" : "ProductionSandbox"))
+    attributes += Self.attribute(2, DER.text(origin.bundleId))
     attributes += Self.attribute(3, DER.text("1"))
     attributes += Self.attribute(12, Self.date(created))
     // A purchase with two transactions has both in the receipt, under one original id.

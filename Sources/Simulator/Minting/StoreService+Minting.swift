@@ -3,17 +3,20 @@ import HTTP2Server
 
 /// What an app would hold: a signed transaction, or a receipt with some purchases.
 struct Mint: Equatable, Sendable {
-  /// The transactions; a signed transaction is about the first.
+  /// The transactions; a signed transaction is about the first. A receipt may have none.
   var transactionIds: [String]
   var isReceipt: Bool
   /// The age of the evidence in seconds.
   var age: Int64 = 0
 
-  /// Reads `jws/transactionId` or `receipt/transactionId`, and `also` and `age` of the query.
+  /// Reads `jws/transactionId`, `receipt/transactionId` or `receipt`, and `also` and `age` of the query.
   init?(_ segments: [String], query: [StoreCall.QueryItem]) {
-    guard segments.count == 2, ["jws", "receipt"].contains(segments[0]) else { return nil }
+    switch (segments.first, segments.count) {
+    case ("jws", 2), ("receipt", 2), ("receipt", 1): break
+    default: return nil
+    }
     isReceipt = segments[0] == "receipt"
-    transactionIds = [segments[1]]
+    transactionIds = Array(segments[1...])
     for item in query {
       switch item.name {
       case "also" where isReceipt: transactionIds += item.value.split(separator: ",").map(String.init)
@@ -49,11 +52,15 @@ extension StoreService {
         endpoint: .transactions, transactionId: id, environment: scenario.isSandbox ? .sandbox : .production,
         app: app, now: now)
     }
+    // Nobody has bought anything in an app without purchases, but the app is there.
+    let first =
+      questions.first
+      ?? StoreQuestion(
+        endpoint: .transactions, transactionId: Scenario.active.prefix, environment: .production, app: app, now: now)
+    let (origin, seal) = (StorePurchase(first).asked, first.scenario.seal)
+    guard isReceipt else { return try renderer.sign(origin.json, seal) }
     let purchases = questions.map(StorePurchase.init)
-    let seal = questions[0].scenario.seal
-    return isReceipt
-      ? try renderer.receipt(StoreReceipt(purchases: purchases, created: now), seal)
-      : try renderer.sign(purchases[0].asked.json, seal)
+    return try renderer.receipt(StoreReceipt(origin: origin, purchases: purchases, created: now), seal)
   }
 }
 

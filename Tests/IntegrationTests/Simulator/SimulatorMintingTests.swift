@@ -91,7 +91,12 @@ struct SimulatorMintingTests {
       #expect(receipt.inApp.compactMap(\.transactionId) == ["1000000000001"] + ids)
       let age = unixMilliseconds() - receipt.receiptCreationDate
       #expect(age >= 7_200_000 && age < 10_800_000)
-      for path in ["jws/abc", "jws/", "receipt/", "receipt/1x", "receipt/1001?also=7,x", "jws/123456789012345678901"] {
+      let empty = try #require(
+        verifier.receipt(try await simulator.minted("receipt"), expecting: Self.apps).payload)
+      #expect(empty.inApp.isEmpty && empty.environment == .production)
+      for path in [
+        "jws", "jws/abc", "jws/", "receipt/", "receipt/1x", "receipt/1001?also=7,x", "jws/123456789012345678901",
+      ] {
         #expect(try await simulator.status("/simulator/\(path)") == 404, "\(path)")
       }
       #expect(try await simulator.status("/simulator/jws/1001", "POST") == 405)

@@ -1,0 +1,165 @@
+import AppStore
+import Configuration
+import Domain
+import EventLoop
+import HTTPServer
+import Service
+
+/// PlayFab's client API for purchases of the App Store (docs/compatibility/playfab.md).
+///
+/// A request goes this way: the ticket names the customer, the body holds evidence, the evidence names purchases. Those
+/// of the catalog become jobs, the answer waits for their results, and then it shows the purchases of the ledger.
+@LoopActor
+struct PlayFabAPI {
+  let door: DoorContext
+  let caller: PlayFabCaller
+  let traceparent: String?
+
+  /// `POST /Client/RestoreIOSPurchases`.
+  static func restore(_ door: DoorContext, _ call: DoorCall) async -> HTTPServerResponse {
+    await answer(door, call) { api async throws(PlayFabError) in
+      try await api.restore(PlayFabRestoreRequest(call.request))
+    }
+  }
+
+  /// `POST /Client/ValidateIOSReceipt`.
+  static func validate(_ door: DoorContext, _ call: DoorCall) async -> HTTPServerResponse {
+    await answer(door, call) { api async throws(PlayFabError) in
+      [try await api.validate(PlayFabValidateRequest(call.request))]
+    }
+  }
+
+  /// The answer to a body over the limit. Nobody has read it, so nobody knows how the client wants its errors.
+  nonisolated static func tooLarge(limit: Int) -> HTTPServerResponse {
+    PlayFabError.tooLarge(limit).response(asSuccess: false)
+  }
+
+  /// The answer to a head with a wrong session ticket; `nil` for a good one.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  static func refusal(of head: HTTPServerRequest, _ publishers: Publishers, now: Int64) -> HTTPServerResponse? {
+    do throws(PlayFabError) {
+      _ = try PlayFabCaller(head, publishers, now: now)
+      return nil
+    } catch {
+      return error.response(to: head)
+    }
+  }
+
+  private static func answer(
+    _ door: DoorContext, _ call: DoorCall,
+    _ body: @LoopActor (PlayFabAPI) async throws(PlayFabError) -> [PlayFabFulfillment]
+  ) async -> HTTPServerResponse {
+    do throws(PlayFabError) {
+      let caller = try PlayFabCaller(call.request, door.context.publishers, now: door.now)
+      let api = PlayFabAPI(door: door, caller: caller, traceparent: call.request.header("traceparent"))
+      return PlayFabAnswer.fulfilled(try await body(api))
+    } catch {
+      return error.response(to: call.request)
+    }
+  }
+
+  // MARK: The two requests
+
+  private func restore(_ request: PlayFabRestoreRequest) async throws(PlayFabError) -> [PlayFabFulfillment] {
+    let evidence = try await receipt(request.receiptData)
+    guard !evidence.purchases.isEmpty else { throw .noInAppItems }
+    let catalog = PlayFabCatalog(offers: caller.publisher.offers, version: request.catalogVersion)
+    let wanted = evidence.purchases.filter { catalog.offer(forProduct: $0.productId) != nil }
+    guard !wanted.isEmpty else { throw .noMatchingCatalogItem(catalog.version) }
+    let verdicts = try await register(wanted, of: evidence, catalog)
+    return try PlayFabVerdict.restored(verdicts).map { item in
+      PlayFabFulfillment(item: item, price: .restored(catalog: item.offer.price, apple: item.applePrice))
+    }
+  }
+
+  private func validate(_ request: PlayFabValidateRequest) async throws(PlayFabError) -> PlayFabFulfillment {
+    let evidence =
+      switch request.evidence {
+      case .receipt(let text): try await receipt(text)
+      case .signedTransaction(let text): try signedTransaction(text)
+      }
+    guard let purchase = evidence.purchases.first else { throw .noInAppItems }
+    guard evidence.purchases.count == 1 else { throw .multipleInAppItems }
+    let catalog = PlayFabCatalog(offers: caller.publisher.offers, version: request.catalogVersion)
+    guard let offer = catalog.offer(forProduct: purchase.productId) else {
+      throw .noMatchingCatalogItem(catalog.version)
+    }
+    let price = PlayFabPrice(amount: request.purchasePrice, currency: request.currencyCode)
+    try price.check(catalog: offer.price, apple: evidence.price, quantity: purchase.quantity ?? 1)
+    let verdicts = try await register([purchase], of: evidence, catalog)
+    guard let item = try verdicts.first?.single() else { throw .unavailable("The purchase was not accepted.") }
+    return PlayFabFulfillment(
+      item: item,
+      price: price.recorded(catalog: item.offer.price, apple: item.applePrice, quantity: item.quantity))
+  }
+
+  // MARK: Evidence
+
+  private func receipt(_ text: String) async throws(PlayFabError) -> LocalEvidence {
+    do throws(EvidenceRefusal) {
+      return try await door.evidence.receipt(text, publisher: caller.publisher)
+    } catch {
+      throw PlayFabError(error, in: "ReceiptData")
+    }
+  }
+
+  private func signedTransaction(_ text: String) throws(PlayFabError) -> LocalEvidence {
+    do throws(EvidenceRefusal) {
+      return try door.evidence.signedTransaction(text, publisher: caller.publisher)
+    } catch {
+      throw PlayFabError(error, in: "JwsReceiptData")
+    }
+  }
+
+  // MARK: Register and await
+
+  private func register(
+    _ purchases: [LocalPurchase], of evidence: LocalEvidence, _ catalog: PlayFabCatalog
+  ) async throws(PlayFabError) -> [PlayFabVerdict] {
+    let request = DoorRequest(
+      publisher: caller.publisher, door: .playfab, customerId: caller.customerId, isByCustomer: true,
+      evidence: evidence, traceparent: traceparent)
+    let results: [DoorResult]
+    do throws(DoorRefusal) {
+      results = try await door.registration.register(
+        purchases, request, wait: door.context.settings.gateway.doors.playfabWait)
+    } catch {
+      throw PlayFabError(error)
+    }
+    let known: [PurchaseKey: Purchase]
+    do {
+      known = try await door.purchases(results.map(\.key))
+    } catch {
+      door.context.log.ledgerFailure("the purchases of a PlayFab request could not be read", error)
+      throw .unavailable("The purchases are registered, and cannot be read now; send the request again.")
+    }
+    let rules = caller.publisher.accessRules(for: caller.customerId)
+    return results.map { result in
+      let purchase = known[result.key]
+      let item = purchase.flatMap {
+        PlayFabItem($0, of: caller.customerId, catalog, rules: rules, now: door.now)
+      }
+      return PlayFabVerdict(result.state, purchase, item, catalog)
+    }
+  }
+}
+
+extension DoorResult {
+  /// The purchase in the ledger. An old receipt does not name it exactly, but Apple's answer does.
+  fileprivate var key: PurchaseKey {
+    guard case .finalized(let outcome) = state, let environment = outcome.environment,
+      let original = outcome.originalTransactionId
+    else { return purchase.key }
+    return PurchaseKey(
+      publisherId: purchase.key.publisherId, environment: environment, originalTransactionId: original)
+  }
+}
+
+extension LocalEvidence {
+  /// The price that Apple signed; `nil` for a receipt, which has none.
+  fileprivate var price: Offer.Price? {
+    guard case .signedTransaction(let payload, _) = kind else { return nil }
+    return Offer.Price(thousandths: payload.price, currency: payload.currency)
+  }
+}

@@ -1,0 +1,29 @@
+import Domain
+import HTTPServer
+
+/// The customer for whom a client of PlayFab's API acts.
+struct PlayFabCaller {
+  let publisher: Publisher
+  /// The customer's id, with the door's prefix.
+  let customerId: String
+
+  /// Checks `X-Authorization`. The session ticket is the publisher's customer token: there is no login of PlayFab's.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  init(_ request: HTTPServerRequest, _ publishers: Publishers, now: Int64) throws(PlayFabError) {
+    guard let ticket = request.header("X-Authorization"), !ticket.isEmpty else { throw .notAuthenticated }
+    let caller: Caller
+    do {
+      caller = try Authenticator(publishers: publishers, now: now / 1000).customer(ticket)
+    } catch {
+      throw .invalidSessionTicket(error.detail ?? error.message)
+    }
+    publisher = caller.publisher
+    guard let policy = publisher.doors.policy(of: .playfab) else { throw .closed }
+    // Otherwise every receipt would be of a foreign app.
+    guard !publisher.apps.isEmpty else { throw .notActivated }
+    customerId = policy.customerPrefix + (caller.customerId ?? "")
+    // The prefix may make the id too long.
+    guard CustomerId.isValid(customerId) else { throw .accountNotFound }
+  }
+}

@@ -1,0 +1,208 @@
+import EventLoop
+import FoundationEssentials
+import HTTP
+import Harness
+import JSON
+import Postgres
+import TestSupport
+import Testing
+
+/// PlayFab's contract at a whole fleet.
+@Suite(
+  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .timeLimit(.minutes(60)))
+@LoopActor
+struct PlayFabDoorTests {
+  private static let roles = ["gateway-1", "worker-1"]
+
+  @Test func `a purchase is validated, and belongs to its customer`() async throws {
+    try await PlayFabClient.with(Self.roles) { client in
+      let jws = try await client.fleet.minted("jws/1000000000001")
+      let bought = try await client.validate(jws: jws, price: 999, "USD")
+      #expect(bought.status == 200 && bought.code == 200 && bought.error == nil)
+      let fulfillment = try #require(bought.fulfillments.first)
+      #expect(fulfillment.recordedPriceSource == "Request")
+      #expect(fulfillment.recordedTransactionCurrency == "USD" && fulfillment.recordedTransactionTotal == 999)
+      let item = try #require(fulfillment.fulfilledItems.first)
+      #expect(item.itemId == "com.example.app.monthly" && item.itemClass == "subscriptions")
+      #expect(item.displayName == "Video, by the month" && item.catalogVersion == "5")
+      #expect(item.unitPrice == 999 && item.unitCurrency == "USD" && item.remainingUses == nil)
+      #expect(item.expiration?.hasSuffix("T00:00:00.000Z") == true && item.purchaseDate != nil)
+      #expect(item.itemInstanceId.count == 16)
+      #expect(try await client.fleet.entitlements("7").body?.entitlements.map(\.offerId) == ["S1"])
+
+      // A receipt with the same purchase shows the same item.
+      let receipt = try await client.fleet.minted("receipt/1000000000001")
+      let again = try await client.validate(receipt: receipt, price: 999, "USD")
+      #expect(again.fulfillments.first?.fulfilledItems == [item])
+      let restored = try await client.restore(receipt)
+      #expect(restored.fulfillments.first?.fulfilledItems == [item])
+      #expect(restored.fulfillments.first?.recordedPriceSource == "Catalog")
+
+      // It is nobody else's.
+      let taken = try await client.validate(jws: jws, price: 999, customer: 8)
+      #expect(taken.status == 400 && taken.name == "SubscriptionAlreadyTaken 1340")
+      #expect(try await client.restore(receipt, customer: 8).name == "ReceiptAlreadyUsed 1022")
+      let lifetime = try await client.fleet.minted("jws/1100000000001")
+      #expect(try await client.validate(jws: lifetime, price: 4999).error == nil)
+      #expect(try await client.validate(jws: lifetime, price: 4999, customer: 8).name == "ReceiptAlreadyUsed 1022")
+      #expect(try await client.fleet.entitlements("8").body?.entitlements.isEmpty == true)
+      #expect(try await client.fleet.ledgerDifferences() == [])
+    }
+  }
+
+  @Test func `a consumable is granted once`() async throws {
+    try await PlayFabClient.with(Self.roles) { client in
+      let jws = try await client.fleet.minted("jws/1110000000002")
+      let first = try await client.validate(jws: jws, price: 199, "USD")
+      #expect(first.fulfillments.first?.fulfilledItems.map(\.remainingUses) == [1])
+      #expect(first.fulfillments.first?.fulfilledItems.map(\.usesIncrementedBy) == [1])
+      #expect(try await client.validate(jws: jws, price: 199, "USD").name == "ReceiptAlreadyUsed 1022")
+      #expect(try await client.validate(jws: jws, price: 199, customer: 8).name == "ReceiptAlreadyUsed 1022")
+      // A restore is no error, and grants nothing a second time.
+      let receipt = try await client.fleet.minted("receipt/1110000000002?also=1110000000003")
+      let restored = try await client.restore(receipt)
+      #expect(restored.error == nil)
+      #expect(restored.fulfillments.compactMap(\.fulfilledItems.first?.remainingUses) == [1])
+      #expect(try await client.restore(receipt).fulfillments.isEmpty)
+      #expect(try await client.restore(receipt).status == 200)
+    }
+  }
+
+  @Test func `a restore looks at every purchase of the receipt`() async throws {
+    try await PlayFabClient.with(Self.roles) { client in
+      let others = ["101", "102", "103", "105", "110", "112", "120"].map { "\($0)0000000004" }
+      let receipt = try await client.fleet.minted("receipt/1000000000004?also=\(others.joined(separator: ","))")
+      let restored = try await client.restore(receipt)
+      let items = restored.fulfillments.flatMap(\.fulfilledItems)
+      let expected = ["lifetime", "monthly", "monthly", "pass", "yearly"].map { "com.example.app.\($0)" }
+      #expect(items.map(\.itemId).sorted() == expected)
+      #expect(Set(items.map(\.itemInstanceId)).count == items.count)
+      #expect(try await client.restore(receipt).fulfillments.flatMap(\.fulfilledItems) == items)
+
+      let version = try await client.restore(receipt, version: "5")
+      #expect(version.fulfillments.flatMap(\.fulfilledItems).map(\.catalogVersion) == ["5", "5"])
+      #expect(try await client.restore(receipt, version: "6").name == "NoMatchingCatalogItemForReceipt 1178")
+      // Nothing of it is valid any more, and that is no error.
+      let over = try await client.restore(try await client.fleet.minted("receipt/1010000000005?also=1020000000005"))
+      #expect(over.status == 200 && over.fulfillments.isEmpty)
+    }
+  }
+
+  @Test func `Apple's verdict has PlayFab's codes`() async throws {
+    try await PlayFabClient.with(Self.roles) { client in
+      for (id, name) in [
+        ("1200000000006", "InvalidReceipt 1021"), ("1010000000006", "InvalidReceipt 1021"),
+        ("1020000000006", "InvalidReceipt 1021"), ("1440000000006", "InvalidReceipt 1021"),
+        ("1450000000006", "DownstreamServiceUnavailable 1127"),
+      ] {
+        let answer = try await client.validate(jws: try await client.fleet.minted("jws/\(id)"), price: 999, "USD")
+        #expect(answer.status == 400 && answer.name == name, "\(id): \(answer.name)")
+      }
+      let unknown = try await client.restore(try await client.fleet.minted("receipt/1200000000007"))
+      #expect(unknown.name == "InvalidReceipt 1021")
+      let entitlements = try #require(try await client.fleet.entitlements("7").body).entitlements
+      #expect(entitlements.allSatisfy { !$0.told.accessGranted })
+    }
+  }
+
+  @Test func `a bad request gets PlayFab's error, and leaves nothing`() async throws {
+    try await PlayFabClient.with(Self.roles, prepare: PlayFabClient.otherPublishers) { client in
+      let fleet = client.fleet
+      let receipt = try await fleet.minted("receipt/1000000000008")
+      let jws = try await fleet.minted("jws/1000000000008")
+      func check(
+        _ answer: PlayFabClient.Answer, _ status: Int, _ name: String, _ line: Int = #line
+      ) {
+        #expect(answer.status == status && answer.code == status && answer.name == name, "line \(line): \(answer.text)")
+      }
+      // The ticket.
+      check(try await client.send("RestoreIOSPurchases", "{}", ticket: nil), 401, "NotAuthenticated 1074")
+      check(try await client.send("RestoreIOSPurchases", "{}", ticket: "x"), 401, "InvalidSessionTicket 1100")
+      check(try await client.restore(receipt, customer: 9), 400, "AccountNotFound 1001")
+      check(try await client.restore(receipt, publisher: PlayFabClient.closed), 400, "NotAuthorized 1089")
+      check(try await client.restore(receipt, publisher: PlayFabClient.withoutApps), 400, "TitleNotActivated 1035")
+      // The body.
+      check(try await client.send("ValidateIOSReceipt", "{}", type: "text/plain"), 400, "InvalidContentType 1144")
+      check(try await client.send("ValidateIOSReceipt", "{"), 400, "InvalidJSONContent 1200")
+      check(try await client.send("ValidateIOSReceipt", "{}"), 400, "InvalidParams 1000")
+      check(try await client.send("RestoreIOSPurchases", #"{"ReceiptData":7}"#), 400, "InvalidParams 1000")
+      let huge = String(repeating: "A", count: 4 << 20)
+      check(try await client.restore(huge), 413, "InvalidRequest 1071")
+      // The receipt.
+      for (path, name) in [
+        ("140", "InvalidReceipt 1021"), ("141", "InvalidReceipt 1021"), ("142", "InvalidReceipt 1021"),
+        ("143", "InvalidBundleID 1098"),
+      ] {
+        check(try await client.restore(try await fleet.minted("receipt/\(path)0000000008")), 400, name)
+        check(try await client.validate(jws: try await fleet.minted("jws/\(path)0000000008"), price: 999), 400, name)
+      }
+      check(try await client.restore("TUlJVA=="), 400, "InvalidReceipt 1021")
+      check(try await client.restore(jws), 400, "InvalidReceipt 1021")
+      check(try await client.validate(jws: receipt, price: 999), 400, "InvalidReceipt 1021")
+      let two = try await fleet.minted("receipt/1000000000008?also=1100000000008")
+      check(try await client.validate(receipt: two, price: 999), 400, "ReceiptContainsMultipleInAppItems 1097")
+      let sandbox = try await fleet.minted("jws/1210000000008")
+      check(
+        try await client.validate(jws: sandbox, price: 999, publisher: PlayFabClient.production), 400,
+        "InvalidEnvironmentForReceipt 1300")
+      // The catalog and the price.
+      check(try await client.restore(receipt, version: "6"), 400, "NoMatchingCatalogItemForReceipt 1178")
+      check(
+        try await client.restore(receipt, publisher: PlayFabClient.production), 400,
+        "NoMatchingCatalogItemForReceipt 1178")
+      check(try await client.validate(jws: jws, price: 999, "EUR"), 400, "InvalidCurrencyCode 1179")
+      check(try await client.validate(receipt: receipt, price: 999, "XYZ"), 400, "InvalidCurrencyCode 1179")
+      check(try await client.validate(receipt: receipt, price: 998, "USD"), 400, "InvalidParams 1000")
+
+      // Every error can also come with HTTP 200.
+      let hidden = try await client.send("RestoreIOSPurchases", "{}", ticket: nil, asSuccess: true)
+      #expect(hidden.status == 200 && hidden.code == 401 && hidden.name == "NotAuthenticated 1074")
+
+      // Jobs run in their order, so a job of an earlier request would have left its row by now.
+      #expect(try await client.validate(jws: jws, price: 999).error == nil)
+      for table in ["purchases", "synchronizations", "ownerships"] {
+        #expect(try await client.count(table) == 1, "\(table)")
+      }
+    }
+  }
+
+  @Test func `a receipt without purchases, and a purchase of the sandbox`() async throws {
+    try await PlayFabClient.with(Self.roles, prepare: PlayFabClient.otherPublishers) { client in
+      let empty = try await client.fleet.minted("receipt")
+      #expect(try await client.restore(empty).name == "ReceiptDoesNotContainInAppItems 1096")
+      #expect(try await client.validate(receipt: empty, price: 1).name == "ReceiptDoesNotContainInAppItems 1096")
+      let sandbox = try await client.fleet.minted("jws/1210000000009")
+      let refused = try await client.validate(jws: sandbox, price: 999, publisher: PlayFabClient.withoutSandbox)
+      #expect(refused.name == "InvalidEnvironmentForReceipt 1300")
+      // The purchase does not name the customer, and the publisher asks for that.
+      let jws = try await client.fleet.minted("jws/1000000000009")
+      let unproven = try await client.validate(jws: jws, price: 999, publisher: PlayFabClient.withProof)
+      #expect(unproven.name == "NotAuthorized 1089")
+    }
+  }
+
+  @Test func `a client that Apple keeps waiting loses nothing`() async throws {
+    let limits = [
+      "COUNTERSIGN_GATEWAY_DOORS_PLAYFAB_WAIT_SECONDS": "2", "COUNTERSIGN_GATEWAY_DOORS_MAX_WAITING": "1",
+    ]
+    try await PlayFabClient.with(["gateway-1"], overrides: limits) { client in
+      let jws = try await client.fleet.minted("jws/1000000000010")
+      let first = Task { @LoopActor in try await client.validate(jws: jws, price: 999) }
+      try await eventually("the first request waits") {
+        try await client.fleet.metric("gateway-1", "countersign_door_requests_waiting") == 1
+      }
+      let second = try await client.validate(jws: jws, price: 999)
+      #expect(second.status == 429 && second.name == "APIConcurrentRequestLimitExceeded 1342")
+      let answer = try await first.value
+      #expect(answer.status == 400 && answer.name == "DownstreamServiceUnavailable 1127")
+      // The worker that comes now finds the job.
+      try client.fleet.start("worker-1")
+      try await client.fleet.ready("worker-1")
+      try await eventually("the purchase is the customer's") {
+        try await client.fleet.entitlements("7").body?.entitlements.map(\.offerId) == ["S1"]
+      }
+      #expect(try await client.validate(jws: jws, price: 999).error == nil)
+    }
+  }
+}
