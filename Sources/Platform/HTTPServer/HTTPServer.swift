@@ -186,7 +186,9 @@ public final class HTTPServer {
   /// The request of an exchange; `nil` if its path or its query is malformed.
   private func request(of exchange: Exchange, body: [UInt8]) -> HTTPServerRequest? {
     guard let path = pathSegments(exchange.rawPath), let query = queryParameters(exchange.rawQuery) else { return nil }
-    return HTTPServerRequest(method: exchange.method, path: path, query: query, headers: exchange.headers, body: body)
+    return HTTPServerRequest(
+      method: exchange.method, path: path, query: query, headers: exchange.headers, body: body,
+      clientAddress: exchange.clientAddress)
   }
 
   /// Takes a piece of the body.

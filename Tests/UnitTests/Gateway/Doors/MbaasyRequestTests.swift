@@ -140,6 +140,15 @@ struct MbaasyRequestTests {
     #expect(try caller(("Authorization", "Bearer two")).get().bundleId == "com.example.two")
   }
 
+  @Test func `a wrong token is refused by the head alone`() {
+    func refusal(_ token: String) -> Int? {
+      let head = HTTPServerRequest(method: "POST", path: [], headers: [("Authorization", "Bearer \(token)")])
+      return MbaasyAPI.refusal(of: head, publishers)?.status
+    }
+    #expect(refusal("one") == nil)
+    #expect(refusal("three") == 401)
+  }
+
   @Test func `without a right token the answer is 401`() {
     let wrong = [
       caller(), caller(("X-Publisher-Token", "publisher")), caller(("Authorization", "one")),
