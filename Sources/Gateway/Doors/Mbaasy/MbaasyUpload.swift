@@ -49,7 +49,7 @@ struct MbaasyUpload {
       return try await forged(rejection)
     }
     let purchases = Array(evidence.purchases.prefix(DoorRegistration.mostPurchases))
-    let verdict = try await registered(purchases)
+    let verdict = try await registered(purchases, of: evidence)
     var answer = MbaasyAnswer(
       request, of: caller, sha256: evidence.sha256 ?? [], ipAddress: address, createdAt: evidence.createdAt)
     (answer.bundleId, answer.environment) = (evidence.bundleId, evidence.environment.lowercased())
@@ -58,7 +58,9 @@ struct MbaasyUpload {
   }
 
   /// Registers the purchases of a receipt, and waits for Apple's answers.
-  private func registered(_ purchases: [LocalPurchase]) async throws(MbaasyError) -> MbaasyVerdict {
+  private func registered(
+    _ purchases: [LocalPurchase], of evidence: LocalEvidence
+  ) async throws(MbaasyError) -> MbaasyVerdict {
     let attributes = PurchaseAttributes(
       countryCode: request.countryCode, identifierForVendor: request.identifierForVendor, ipAddress: address,
       metadata: request.metadata)
@@ -68,7 +70,7 @@ struct MbaasyUpload {
         purchases,
         DoorRequest(
           publisher: caller.publisher, door: .mbaasy, customerId: customer, attributes: attributes,
-          ipAddress: address, traceparent: traceparent),
+          ipAddress: address, evidence: evidence, traceparent: traceparent),
         wait: door.context.settings.gateway.doors.mbaasyWait)
     } catch {
       throw MbaasyError(error)
