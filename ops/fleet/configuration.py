@@ -87,6 +87,11 @@ class Configuration:
         return (signed + b"." + part(signature)).decode()
 
     @property
+    def iaptic_credential(self):
+        """What a backend sends to iaptic's door: the app's name and its secret key."""
+        return f"{SIMULATED_APP['bundleId']}:{self.iaptic_secret_key}"
+
+    @property
     def tls_authority(self):
         return self.simulator / "tls-ca.pem"
 

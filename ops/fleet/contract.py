@@ -67,6 +67,7 @@ def check_contract(system):
     environment["SCHEMATHESIS_HOOKS"] = "hooks"
     environment["PYTHONPATH"] = str(ROOT / "ops" / "contract")
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    environment["IAPTIC_CREDENTIAL"] = system.configuration.iaptic_credential
     environment["MBAASY_CLIENT_TOKEN"] = system.configuration.mbaasy_client_token
     environment["SIMULATED_RECEIPT"] = receipt(system)
     log = system.folder / "schemathesis.log"

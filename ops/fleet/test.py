@@ -160,7 +160,7 @@ def check_as_strangers(parts):
                 # PLAYFAB_SESSION_TICKET names this customer.
                 put_customer(system.configuration)
             with parts.part("ops/examples"):
-                for example in ("client.py", "webhooks.py", "cleeng_sk1.py", "mbaasy.py", "playfab.py"):
+                for example in ("client.py", "webhooks.py", "cleeng_sk1.py", "mbaasy.py", "playfab.py", "iaptic.py"):
                     check(f"the contract with ops/examples/{example}", [EXAMPLES / example, system.client_file])
             with parts.part("docs/reference/openapi.yaml, with Schemathesis"):
                 check_contract(system)

@@ -4,6 +4,7 @@ enum DoorEvents {
   static func of(_ change: PurchaseChange, _ publisher: Publisher) -> [Event] {
     var events: [Event] = []
     if let door = publisher.doors.cleeng { events += CleengEvents.of(change, door, publisher) }
+    if let door = publisher.doors.iaptic { events += IapticEvents.of(change, door, publisher) }
     if let door = publisher.doors.mbaasy { events += MbaasyEvents.of(change, door, publisher) }
     return events
   }

@@ -9,7 +9,9 @@ public enum AppAccountToken {
   }
 
   /// Whether a token names nobody: the UUID of zeros, which apps send that have no customer at hand.
-  static func isNil(_ token: String) -> Bool { token.utf8.allSatisfy { $0 == UInt8(ascii: "0") || $0 == hyphen } }
+  public static func isNil(_ token: String) -> Bool {
+    token.utf8.allSatisfy { $0 == UInt8(ascii: "0") || $0 == hyphen }
+  }
 
   /// Returns the UUID of version 5 (RFC 9562, section 5.5) of a customer's id in a namespace.
   ///

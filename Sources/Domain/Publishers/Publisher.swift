@@ -119,18 +119,23 @@ public final class Publisher: Sendable {
     /// The Standard Webhooks secret, decoded.
     public let secret: [UInt8]
     public let topics: [String]
+    /// The only environment whose purchases it hears about; `nil` for both.
+    public let environment: WebhookEnvironment?
 
     /// Creates an endpoint of a publisher's file.
-    public init(id: String, url: String, secret: [UInt8], topics: [String]) {
+    public init(
+      id: String, url: String, secret: [UInt8], topics: [String], environment: WebhookEnvironment? = nil
+    ) {
       self.id = id
       self.url = url
       self.secret = secret
       self.topics = topics
+      self.environment = environment
     }
 
     public static func == (one: WebhookEndpoint, other: WebhookEndpoint) -> Bool {
       one.id.exact == other.id.exact && one.url.exact == other.url.exact && one.secret == other.secret
-        && one.topics.map(\.exact) == other.topics.map(\.exact)
+        && one.topics.map(\.exact) == other.topics.map(\.exact) && one.environment == other.environment
     }
   }
 }

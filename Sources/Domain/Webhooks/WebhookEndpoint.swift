@@ -18,6 +18,8 @@ public struct WebhookEndpoint: Sendable, Equatable {
   public var maxPerSecond: Int?
   /// Whether the notifier accepts a self-signed certificate; only with format `fovea`, whose contract says so.
   public var acceptsSelfSigned: Bool
+  /// The only environment whose purchases it hears about; `nil` for both. It gets every event about no purchase.
+  public var environment: WebhookEnvironment?
   /// The filter of the documented form of subscriptions. It is stored and shown; no event names a payment method yet.
   public var paymentMethodId: Int64?
   public var source: Source
@@ -41,9 +43,9 @@ public struct WebhookEndpoint: Sendable, Equatable {
   public enum Format: String, Sendable, CaseIterable {
     /// The event as services read it from the broker: `{broadcasterId, topic, data}`.
     case cleeng
-    /// `purchases.updated` with `password`, as Fovea.Billing (iaptic) sends.
+    /// The `data` of `purchases.updated` with `password`, as Fovea.Billing (iaptic) sends.
     case fovea
-    /// `in_app_purchase.created` and `.updated` with `X-SHA256-Digest`, as Mbaasy sends.
+    /// The `data` of `in_app_purchase.created` and `.updated` with `X-SHA256-Digest`, as Mbaasy sends.
     case mbaasy
   }
 
@@ -83,8 +85,8 @@ public struct WebhookEndpoint: Sendable, Equatable {
   public init(
     id: String, url: String, name: String = "", topics: [String], format: Format = .cleeng, signature: Signature = .v1,
     secrets: [Secret], retry: Retry = .standard, maxConcurrency: Int = 10, maxPerSecond: Int? = nil,
-    acceptsSelfSigned: Bool = false, paymentMethodId: Int64? = nil, source: Source = .api, createdAt: Int64 = 0,
-    updatedAt: Int64 = 0
+    acceptsSelfSigned: Bool = false, environment: WebhookEnvironment? = nil, paymentMethodId: Int64? = nil,
+    source: Source = .api, createdAt: Int64 = 0, updatedAt: Int64 = 0
   ) {
     self.id = id
     self.url = url
@@ -97,6 +99,7 @@ public struct WebhookEndpoint: Sendable, Equatable {
     self.maxConcurrency = maxConcurrency
     self.maxPerSecond = maxPerSecond
     self.acceptsSelfSigned = acceptsSelfSigned
+    self.environment = environment
     self.paymentMethodId = paymentMethodId
     self.source = source
     self.createdAt = createdAt

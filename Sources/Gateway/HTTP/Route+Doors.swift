@@ -5,7 +5,7 @@ import HTTPServer
 /// The routes of the doors.
 extension Route {
   /// The paths of the vendors. They stand alone: no prefix of ours goes before them.
-  static let doors: [Route] = cleeng + mbaasy + playfab
+  static let doors: [Route] = cleeng + iaptic + mbaasy + playfab
 
   /// The door behind a raw path, if it is one of a door that takes receipts; `nil` for all others.
   ///
@@ -37,7 +37,7 @@ extension Door {
     case .cleeng: return CleengAPI.refusal(of: head, publishers, now: now)
     case .mbaasy: return MbaasyAPI.refusal(of: head, publishers)
     case .playfab: return PlayFabAPI.refusal(of: head, publishers, now: now)
-    case .iaptic: return nil
+    case .iaptic: return IapticAPI.refusal(of: head, publishers)
     }
   }
 
@@ -47,7 +47,7 @@ extension Door {
     case .cleeng: CleengAPI.tooLarge(limit: limit)
     case .mbaasy: MbaasyAPI.tooLarge(limit: limit)
     case .playfab: PlayFabAPI.tooLarge(limit: limit)
-    case .iaptic: Problem.tooLarge(limit).response
+    case .iaptic: IapticAPI.tooLarge(limit: limit)
     }
   }
 }

@@ -11,6 +11,7 @@ struct EndpointAnswer: Encodable, Equatable {
   let url: String
   let name: String
   let topics: [String]
+  let environment: String?
   let format: String
   let signature: String
   let retryPolicy: RetryPolicyAnswer
@@ -37,6 +38,7 @@ struct EndpointAnswer: Encodable, Equatable {
     url = endpoint.url
     name = endpoint.name
     topics = endpoint.topics
+    environment = endpoint.environment?.rawValue
     format = endpoint.format.rawValue
     signature = endpoint.signature.rawValue
     retryPolicy = RetryPolicyAnswer(endpoint.retry)

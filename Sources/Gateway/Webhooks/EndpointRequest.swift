@@ -15,6 +15,7 @@ struct EndpointRequest: Equatable {
   var maxConcurrency: Int?
   var maxPerSecond: Limit?
   var acceptsSelfSigned: Bool?
+  var environment: Filter?
 
   /// A limit that the publisher can remove.
   enum Limit: Equatable {
@@ -22,9 +23,15 @@ struct EndpointRequest: Equatable {
     case perSecond(Int)
   }
 
+  /// A filter that the publisher can remove.
+  enum Filter: Equatable {
+    case none
+    case only(WebhookEnvironment)
+  }
+
   /// The members of a body that changes an endpoint.
   static let names = [
-    "url", "name", "topics", "retryPolicy", "maxConcurrency", "maxPerSecond", "acceptsSelfSigned",
+    "url", "name", "topics", "environment", "retryPolicy", "maxConcurrency", "maxPerSecond", "acceptsSelfSigned",
   ]
   /// The members that only the creation of an endpoint accepts.
   static let chosenOnce = ["format", "signature", "secret"]
@@ -61,6 +68,12 @@ struct EndpointRequest: Equatable {
       maxPerSecond = try reader.integer("maxPerSecond", 1...10_000).map { .perSecond(Int($0)) }
     }
     acceptsSelfSigned = try reader.flag("acceptsSelfSigned")
+    if reader.isNull("environment") {
+      environment = Filter.none
+    } else {
+      let only: WebhookEnvironment? = try reader.choice("environment")
+      environment = only.map { .only($0) }
+    }
   }
 
   private static func topics(_ reader: BodyReader) throws(Problem) -> [String]? {
@@ -95,6 +108,11 @@ struct EndpointRequest: Equatable {
     case .some(.none): endpoint.maxPerSecond = nil
     case nil: break
     }
+    switch environment {
+    case .only(let environment): endpoint.environment = environment
+    case .some(.none): endpoint.environment = nil
+    case nil: break
+    }
     endpoint.acceptsSelfSigned = acceptsSelfSigned ?? endpoint.acceptsSelfSigned
     if endpoint.acceptsSelfSigned, endpoint.format != .fovea {
       throw .conflict("acceptsSelfSigned: \(Self.selfSignedNeedsFovea)")
@@ -121,13 +139,21 @@ struct EndpointRequest: Equatable {
     let key: [UInt8]
     if let given = try secret(reader, format, signature) { key = given } else { key = try newKey(format) }
     var endpoint = WebhookEndpoint(
-      id: id, url: url, topics: [EventTopic.synchronizationResult], format: format, signature: signature,
-      secrets: [.init(key: key)])
+      id: id, url: url, topics: topics(of: format), format: format, signature: signature, secrets: [.init(key: key)])
     guard format == .fovea || request.acceptsSelfSigned != true else {
       throw reader.problem("acceptsSelfSigned", selfSignedNeedsFovea)
     }
     try request.apply(to: &endpoint)
     return endpoint
+  }
+
+  /// The topics of an endpoint whose publisher names none: those that the format has a shape for.
+  private static func topics(of format: WebhookEndpoint.Format) -> [String] {
+    switch format {
+    case .cleeng: [EventTopic.synchronizationResult]
+    case .fovea: [EventTopic.purchasesUpdated]
+    case .mbaasy: [EventTopic.inAppPurchaseCreated, EventTopic.inAppPurchaseUpdated]
+    }
   }
 
   private static let selfSignedNeedsFovea = "goes with format fovea only, whose contract says so"

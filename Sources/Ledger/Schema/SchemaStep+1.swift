@@ -209,6 +209,7 @@ extension SchemaStep {
         put_key text COLLATE "C",
         created_at timestamptz NOT NULL,
         updated_at timestamptz NOT NULL,
+        environment text COLLATE "C",                 -- the only one whose purchases it hears about
         PRIMARY KEY (publisher_id, id)
       );
       CREATE TABLE webhook_health (

@@ -12,7 +12,9 @@ extension DeliveryBatch {
     }
     // A notifier that got the same event and looked first has split it already. So only the one that takes the row of
     // the whole event writes the rows of its deliveries.
-    add(.splitSeen, !seen.isEmpty, Self.columns(seen) + Self.columns(opened))
+    add(
+      .splitSeen, !seen.isEmpty,
+      Self.columns(seen) + Self.columns(opened) + [.texts(seen.map { $0.environment?.rawValue })])
     add(.advance, !advanced.isEmpty, Self.keys(advanced.map(\.0)) + Self.times(advanced.map(\.1)))
     add(
       .postpone, !postponed.isEmpty, Self.keys(postponed.map(\.0)) + [.times(postponed.map(\.1))])
@@ -89,8 +91,9 @@ extension PostgresStatement {
     WITH seen AS (
       DELETE FROM deliveries WHERE event_id = ANY($1::text[]) AND endpoint_id = '' AND round = '' RETURNING event_id),
     outdated AS (
-      SELECT event, publisher, topic
-      FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[]) AS look (event, publisher, topic, revision)
+      SELECT event, publisher, topic, environment
+      FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[], $12::text[])
+        AS look (event, publisher, topic, revision, environment)
       WHERE event IN (SELECT event_id FROM seen)
         AND coalesce((SELECT now.revision FROM webhook_revisions AS now WHERE now.publisher_id = publisher), 0)
           IS DISTINCT FROM look.revision)
@@ -102,6 +105,7 @@ extension PostgresStatement {
     UNION ALL
     SELECT event, missed.id, '', publisher, 1, now()
     FROM outdated JOIN webhook_endpoints AS missed ON missed.publisher_id = publisher AND topic = ANY(missed.topics)
+      AND coalesce(missed.environment = outdated.environment, true)
     WHERE NOT EXISTS (
       SELECT 1 FROM unnest($5::text[], $6::text[]) AS known (event, endpoint)
       WHERE known.event = outdated.event AND known.endpoint = missed.id)

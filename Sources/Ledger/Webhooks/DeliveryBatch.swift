@@ -37,6 +37,8 @@ struct DeliveryBatch {
     let event: ExactText
     let publisher: Int64
     let topic: String
+    /// The environment of the event's purchase.
+    let environment: WebhookEnvironment?
     /// The newest revision that one of them knew; `nil` if none is known.
     var revision: Int64?
     /// The endpoints that one of them knew.
@@ -104,7 +106,10 @@ struct DeliveryBatch {
       guard let look = change.look else { continue }
       let event = change.eventId.exact
       var known =
-        seen[event] ?? Seen(event: event, publisher: change.publisherId, topic: change.topic, endpoints: [])
+        seen[event]
+        ?? Seen(
+          event: event, publisher: change.publisherId, topic: change.topic, environment: look.environment,
+          endpoints: [])
       known.revision = [known.revision, look.revision].compactMap { $0 }.max()
       known.endpoints.formUnion(look.endpoints.map(\.exact))
       seen[event] = known

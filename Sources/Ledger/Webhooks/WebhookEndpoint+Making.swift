@@ -12,6 +12,6 @@ extension WebhookEndpoint {
   public init(_ configured: Publisher.WebhookEndpoint) {
     self.init(
       id: configured.id, url: configured.url, topics: configured.topics, secrets: [Secret(key: configured.secret)],
-      source: .configuration)
+      environment: configured.environment, source: .configuration)
   }
 }

@@ -20,7 +20,7 @@ struct WebhookRow: Equatable {
   /// The columns in the order in which ``init(_:)`` reads them.
   static let columns = """
     id, url, name, topics, format, signature, secrets, retry, payment_method_id, max_concurrency, max_per_second, \
-    accepts_self_signed, source, put_key, created_at, updated_at
+    accepts_self_signed, source, put_key, created_at, updated_at, environment
     """
 
   /// - Throws: ``UnreadableRecord``. A caller that took such an endpoint for a missing one would lose its events.
@@ -30,6 +30,9 @@ struct WebhookRow: Equatable {
       guard let value else { throw UnreadableRecord("the \(name) of endpoint \(id)") }
       return value
     }
+    let environment = try row.text(16).map { name throws(UnreadableRecord) in
+      try value("environment", WebhookEnvironment(rawValue: name))
+    }
     endpoint = WebhookEndpoint(
       id: id, url: try value("url", row.text(1)), name: row.text(2) ?? "", topics: row.texts(3) ?? [],
       format: try value("format", row.text(4).flatMap(WebhookEndpoint.Format.init)),
@@ -37,7 +40,7 @@ struct WebhookRow: Equatable {
       secrets: try value("secrets", row.bytes(6).flatMap(Self.secrets)),
       retry: try value("retry", row.text(7).flatMap(Self.retry)),
       maxConcurrency: Int(try value("max_concurrency", row.int64(9))), maxPerSecond: row.int64(10).map { Int($0) },
-      acceptsSelfSigned: row.bool(11) ?? false, paymentMethodId: row.int64(8),
+      acceptsSelfSigned: row.bool(11) ?? false, environment: environment, paymentMethodId: row.int64(8),
       source: try value("source", row.text(12).flatMap(WebhookEndpoint.Source.init)),
       createdAt: try value("created_at", row.time(14)), updatedAt: try value("updated_at", row.time(15)))
     putKey = row.text(13)
@@ -51,7 +54,7 @@ struct WebhookRow: Equatable {
       .bytes(Self.text(endpoint.secrets)), .text(Self.text(endpoint.retry)), .int64(endpoint.paymentMethodId),
       .int32(Int32(clamping: endpoint.maxConcurrency)), .int32(endpoint.maxPerSecond.map { Int32(clamping: $0) }),
       .bool(endpoint.acceptsSelfSigned), .text(endpoint.source.rawValue), .text(putKey), .time(endpoint.createdAt),
-      .time(endpoint.updatedAt),
+      .time(endpoint.updatedAt), .text(endpoint.environment?.rawValue),
     ]
   }
 
@@ -71,6 +74,7 @@ struct WebhookRow: Equatable {
     compare("signature", old.signature == new.signature)
     compare("secrets", old.secrets == new.secrets)
     compare("retry", old.retry == new.retry)
+    compare("environment", old.environment == new.environment)
     compare("paymentMethodId", old.paymentMethodId == new.paymentMethodId)
     compare("maxConcurrency", old.maxConcurrency == new.maxConcurrency)
     compare("maxPerSecond", old.maxPerSecond == new.maxPerSecond)
@@ -122,14 +126,14 @@ extension PostgresStatement {
     "insert endpoint",
     """
     INSERT INTO webhook_endpoints (publisher_id, \(WebhookRow.columns), revision)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, 1)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, 1)
     """)
 
   static let updateEndpoint = PostgresStatement(
     "update endpoint",
     """
     UPDATE webhook_endpoints SET (publisher_id, \(WebhookRow.columns), revision)
-      = ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, revision + 1)
+      = ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, revision + 1)
     WHERE publisher_id = $1 AND id = $2
     """)
 }

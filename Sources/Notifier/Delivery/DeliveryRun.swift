@@ -74,7 +74,8 @@ final class DeliveryRun {
         }
         return await EndpointRun(notifier, delivery, endpoint).run()
       }
-      found = try await notifier.directory.endpoints(of: publisher, topic: delivery.topic)
+      found = try await notifier.directory.endpoints(
+        of: publisher, topic: delivery.topic, environment: delivery.environment)
     } catch {
       return await putOff(delivery, error)
     }

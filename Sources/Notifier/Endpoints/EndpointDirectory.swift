@@ -42,17 +42,26 @@ final class EndpointDirectory {
     let entries: [Entry]
     /// The revision of the endpoints of the API at that time.
     let revision: Int64?
+    /// The environment of the event's purchase.
+    let environment: WebhookEnvironment?
 
     /// What the ledger needs to know about this look.
-    var look: EndpointLook { EndpointLook(entries.map(\.endpoint.id), revision: revision) }
+    var look: EndpointLook {
+      EndpointLook(entries.map(\.endpoint.id), revision: revision, environment: environment)
+    }
   }
 
   /// Returns the endpoints of a publisher that get the events of a topic.
   ///
+  /// - Parameter environment: that of the event's purchase; `nil` for an event about no purchase.
   /// - Throws: `PostgresError` if the ledger is away and never answered for this publisher.
-  func endpoints(of publisher: Publisher, topic: String) async throws -> Found {
+  func endpoints(
+    of publisher: Publisher, topic: String, environment: WebhookEnvironment? = nil
+  ) async throws -> Found {
     let index = try await index(of: publisher)
-    return Found(entries: index.endpoints(topic: topic), revision: index.revision)
+    return Found(
+      entries: index.endpoints(topic: topic, environment: environment), revision: index.revision,
+      environment: environment)
   }
 
   /// Returns one endpoint, even one that was created a moment ago; `nil` if there is no such endpoint.

@@ -45,5 +45,11 @@ struct EndpointIndex {
 
   /// Returns the endpoints that get the events of a topic: first those of the publisher's file, then the others in the
   /// order of creation.
-  func endpoints(topic: String) -> [Entry] { byTopic[topic.exact] ?? [] }
+  ///
+  /// - Parameter environment: that of the event's purchase; `nil` for an event about no purchase.
+  func endpoints(topic: String, environment: WebhookEnvironment?) -> [Entry] {
+    let all = byTopic[topic.exact] ?? []
+    guard let environment else { return all }
+    return all.filter { $0.endpoint.environment ?? environment == environment }
+  }
 }

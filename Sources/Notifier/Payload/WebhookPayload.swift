@@ -1,13 +1,14 @@
 import Crypto
 import Domain
+import Formats
 import JSON
 import Ledger
 
 /// The request body of an event, in the endpoint's format.
 ///
-/// The notifier fills the shapes of other vendors from the event. It leaves out every member that the event does not
-/// know. If a format has no shape for an event, such as the one about a disabled endpoint, the notifier posts the event
-/// unchanged.
+/// The events of a vendor's door have the vendor's body as their `data`, and the notifier posts just that in the
+/// vendor's format. If a format has no shape for an event, such as the one about a disabled endpoint, the notifier
+/// posts the event unchanged.
 struct WebhookPayload: Equatable {
   let body: [UInt8]
   /// The headers of the format. The headers of Standard Webhooks come in addition.
@@ -23,80 +24,62 @@ struct WebhookPayload: Equatable {
   ///
   /// - Parameter keys: the endpoint's keys that sign now, the newest first.
   init(_ delivery: Delivery, _ endpoint: WebhookEndpoint, keys: [[UInt8]]) {
-    let event = endpoint.format == .cleeng ? nil : EventContent(delivery)
-    switch (endpoint.format, event) {
+    // The private half of a key is no password, and no key of a digest.
+    let key = endpoint.signature == .v1 ? keys.first : nil
+    let content = endpoint.format == .cleeng ? nil : EventContent(delivery, endpoint.format)
+    switch (endpoint.format, content) {
     case (.cleeng, _), (_, nil):
       body = delivery.body
-    case (.fovea, let event?):
-      // The private half of a key is no password.
-      let password = endpoint.signature == .v1 ? keys.first.map { WebhookSecret.text($0, .fovea) } : nil
-      body = Self.fovea(event, password: password)
-    case (.mbaasy, let event?):
-      body = Self.mbaasy(event)
-      headers = keys.prefix(endpoint.signature == .v1 ? 1 : 0).map { key in
-        Header(name: "X-SHA256-Digest", value: Hex.encode(HMACSHA256.authenticate(body, key: key)))
-      }
+    case (.fovea, let content?):
+      body = Self.fovea(content, password: key.map { WebhookSecret.text($0, .fovea) })
+    case (.mbaasy, let content?):
+      body = Self.mbaasy(content, delivery)
+      guard let key else { return }
+      headers = [Header(name: "X-SHA256-Digest", value: Hex.encode(HMACSHA256.authenticate(body, key: key)))]
     }
   }
 
-  /// `purchases.updated` of Fovea.Billing (iaptic). The offer stands in for the product, which the event does not name.
-  private static func fovea(_ event: EventContent, password: String?) -> [UInt8] {
-    guard !event.isTest else {
+  /// The body of Fovea.Billing (iaptic), which has the account's secret in it.
+  private static func fovea(_ content: EventContent, password: String?) -> [UInt8] {
+    switch content {
+    case .test:
       return JSONWriter.object { test in
         test.member("type", "test")
         test.member("password", password)
       }
+    case .body(let data):
+      guard let password else { return data }
+      let secret = JSONWriter.object { $0.member("password", password) }
+      let isEmpty = data.dropFirst().first { $0 > UInt8(ascii: " ") } == UInt8(ascii: "}")
+      return secret.dropLast() + (isEmpty ? [] : [UInt8(ascii: ",")]) + data.dropFirst()
     }
-    let purchaseId = event.data.originalTransactionId.map { "apple:\($0)" }
-    let transactionId = event.data.transactionId.map { "apple:\($0)" }
-    return JSONWriter.object { update in
-      update.member("type", "purchases.updated")
-      update.member("password", password)
-      update.member("applicationUsername", event.data.customerId)
-      update.member("purchases") { purchases in
-        guard let product = event.data.offerId else { return }
-        purchases.string(product)
-        purchases.raw(":")
-        purchases.raw(
-          JSONWriter.object { purchase in
-            purchase.member("productId", product)
-            purchase.member("platform", "apple")
-            if let isSandbox = event.isSandbox { purchase.member("sandbox", isSandbox) }
-            purchase.member("purchaseId", purchaseId)
-            purchase.member("transactionId", transactionId)
-            if let isExpired = event.isExpired { purchase.member("isExpired", isExpired) }
-          })
-      }
-      update.member("notification") { notification in
-        notification.member("reason", event.foveaReason)
-        notification.member("id", event.id)
-        notification.member("date", event.time)
-        notification.member("productId", event.data.offerId)
-        notification.member("purchaseId", purchaseId)
-        notification.member("transactionId", transactionId)
+  }
+
+  /// The body of Mbaasy. A test event is an update of nothing.
+  private static func mbaasy(_ content: EventContent, _ delivery: Delivery) -> [UInt8] {
+    switch content {
+    case .body(let data): return data
+    case .test:
+      return JSONWriter.object { update in
+        update.member("id", uuid(delivery.eventId))
+        update.member("type", "in_app_purchase")
+        update.member("name", EventTopic.inAppPurchaseUpdated)
+        for name: StaticString in ["data", "previous_attributes", "new_attributes"] { update.member(name) { _ in } }
+        update.member("created_at", delivery.time)
       }
     }
   }
 
-  /// `in_app_purchase.updated` of Mbaasy. The event does not know the earlier attributes.
-  private static func mbaasy(_ event: EventContent) -> [UInt8] {
-    func attributes(_ writer: inout JSONWriter) {
-      writer.member("product_id", event.data.offerId)
-      writer.member("original_transaction_id", event.data.originalTransactionId)
-      writer.member("transaction_id", event.data.transactionId)
-      writer.member("environment", event.isSandbox.map { $0 ? "sandbox" : "production" })
-      writer.member("user_id", event.data.customerId)
-      writer.member("result", event.data.result)
-      if let access = event.data.accessGranted { writer.member("access_granted", access) }
+  /// An event's id in the form of a UUID, if it has 128 bits.
+  private static func uuid(_ id: String) -> String {
+    let digits = Array(id.utf8.drop { $0 != UInt8(ascii: "_") }.dropFirst())
+    guard digits.count == 32, digits.allSatisfy(\.isLowercaseHexDigit) else { return id }
+    var parts: [String] = []
+    var rest = digits[...]
+    for length in [8, 4, 4, 4, 12] {
+      parts.append(String(decoding: rest.prefix(length), as: UTF8.self))
+      rest = rest.dropFirst(length)
     }
-    return JSONWriter.object { update in
-      update.member("id", event.uuid)
-      update.member("type", "in_app_purchase")
-      update.member("name", "in_app_purchase.updated")
-      update.member("data", attributes)
-      update.member("previous_attributes") { _ in }
-      update.member("new_attributes", attributes)
-      update.member("created_at", event.time)
-    }
+    return parts.joined(separator: "-")
   }
 }

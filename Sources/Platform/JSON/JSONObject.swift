@@ -55,6 +55,12 @@ public struct JSONObject: ~Copyable {
   /// Whether the object has a member that is `null`.
   public func isNull(_ key: StaticString) -> Bool { node(of: key).map { document.nodes[$0].kind == .null } ?? false }
 
+  /// Returns the bytes of a member that is an object, as the text has them; `nil` for any other member.
+  public func objectText(_ key: StaticString) -> [UInt8]? {
+    guard let node = node(of: key), document.nodes[node].kind == .object else { return nil }
+    return Array(document.bytes[document.nodes[node].start..<document.nodes[node].end])
+  }
+
   /// Returns a value of any type.
   public func value<Value: Decodable>(_ key: StaticString, as type: Value.Type = Value.self) throws -> Value? {
     try take(key) { try Value(from: $0) }

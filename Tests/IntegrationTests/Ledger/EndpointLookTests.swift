@@ -14,8 +14,12 @@ import Testing
 struct EndpointLookTests {
   private typealias Bench = DeliveryLedgerTests.Bench
 
-  private func create(_ id: String, _ bench: Bench, topics: [String] = ["t"], publisher: Int64 = 1) async throws {
-    let endpoint = WebhookEndpoint(id: id, url: "https://example.com", topics: topics, secrets: [], source: .api)
+  private func create(
+    _ id: String, _ bench: Bench, topics: [String] = ["t"], environment: WebhookEnvironment? = nil,
+    publisher: Int64 = 1
+  ) async throws {
+    let endpoint = WebhookEndpoint(
+      id: id, url: "https://example.com", topics: topics, secrets: [], environment: environment, source: .api)
     _ = try await bench.endpoints.create(publisher, endpoint)
   }
 
@@ -56,6 +60,22 @@ struct EndpointLookTests {
       // The event was looked at. Whoever looks later changes nothing.
       #expect(try await end(second, at: "ep_a", old, bench) == [])
       #expect(try await bench.rows() == ["evt_1/ep_a//1", "evt_2/ep_b//1"])
+    }
+  }
+
+  @Test func `an endpoint for the other environment was not missed`() async throws {
+    try await DeliveryLedgerTests.with { (bench) async throws in
+      try await create("ep_both", bench)
+      try await create("ep_production", bench, environment: .production)
+      try await create("ep_sandbox", bench, environment: .sandbox)
+      let first = try await bench.event("evt_1")
+      let old = EndpointLook([], revision: 0, environment: .sandbox)
+      let missed = try await bench.recorder.record(DeliveryChange(first, look: old, .seen)).missed
+      #expect(missed.sorted() == ["ep_both", "ep_sandbox"])
+      // An event about no purchase goes to all of them.
+      let second = try await bench.event("evt_2")
+      let unknown = EndpointLook([], revision: 0)
+      #expect(try await bench.recorder.record(DeliveryChange(second, look: unknown, .seen)).missed.count == 3)
     }
   }
 

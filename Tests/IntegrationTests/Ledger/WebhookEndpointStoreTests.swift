@@ -43,7 +43,7 @@ struct WebhookEndpointStoreTests {
         format: .mbaasy, signature: .v1,
         secrets: [.init(key: [0, 255]), .init(key: [1], expiresAt: 1_795_237_635_563)],
         retry: .schedule([.seconds(1), .milliseconds(1500)]), maxConcurrency: 3, maxPerSecond: 7,
-        acceptsSelfSigned: true, paymentMethodId: 12)
+        acceptsSelfSigned: true, environment: .sandbox, paymentMethodId: 12)
       let kept = try await created(store, full)
       #expect(kept.createdAt > 1_600_000_000_000 && kept.updatedAt == kept.createdAt)
       #expect(try await store.endpoint(1, "ep_full") == kept)

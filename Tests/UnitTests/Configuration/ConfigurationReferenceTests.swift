@@ -50,7 +50,7 @@ struct ConfigurationReferenceTests {
         "accessDays", "catalogVersion", "coupons", "displayName", "itemClass", "offerId", "price.amount",
         "price.currency", "productIds", "tags",
       ])
-    #expect(publisher["webhooks"]?.map(\.key).sorted() == ["id", "secretFile", "topics", "url"])
+    #expect(publisher["webhooks"]?.map(\.key).sorted() == ["environment", "id", "secretFile", "topics", "url"])
   }
 
   @Test func everyKeyHasItsOwnVariable() {

@@ -42,7 +42,7 @@ struct EndpointRequestTests {
     let endpoint = try created(
       #"{"url":"https://example.com","name":"Ünser","topics":["webhookEndpointDisabled","inappPurchaseSyncResult"],"format":"fovea","signature":"v1","#
         + #""secret":"0123456789abcdef","retryPolicy":{"scheduleSeconds":[1,2.5,604800]},"maxConcurrency":1000,"#
-        + #""maxPerSecond":5,"acceptsSelfSigned":true}"#)
+        + #""maxPerSecond":5,"acceptsSelfSigned":true,"environment":"Sandbox"}"#)
     #expect(
       endpoint
         == WebhookEndpoint(
@@ -50,15 +50,24 @@ struct EndpointRequestTests {
           topics: ["webhookEndpointDisabled", "inappPurchaseSyncResult"], format: .fovea,
           secrets: [.init(key: Array("0123456789abcdef".utf8))],
           retry: .schedule([.seconds(1), .milliseconds(2500), .seconds(604_800)]), maxConcurrency: 1000,
-          maxPerSecond: 5, acceptsSelfSigned: true))
+          maxPerSecond: 5, acceptsSelfSigned: true, environment: .sandbox))
+  }
+
+  /// A format is of use only for the events that it has a shape for.
+  @Test(arguments: [
+    ("cleeng", ["inappPurchaseSyncResult"]), ("fovea", ["purchases.updated"]),
+    ("mbaasy", ["in_app_purchase.created", "in_app_purchase.updated"]),
+  ])
+  func `the format chooses the topics of an endpoint that names none`(format: String, topics: [String]) throws {
+    #expect(try created(#"{"url":"https://example.com","format":"\#(format)"}"#).topics == topics)
   }
 
   @Test(arguments: [
     ("[]", "expected a JSON object"), ("{}", "url: is missing"),
     (
       #"{"url":"https://e.com","uri":1,"zz":2}"#,
-      "uri: is not known; expected url, name, topics, retryPolicy, maxConcurrency, maxPerSecond, acceptsSelfSigned, "
-        + "format, signature, secret"
+      "uri: is not known; expected url, name, topics, environment, retryPolicy, maxConcurrency, maxPerSecond, "
+        + "acceptsSelfSigned, format, signature, secret"
     ),
     (#"{"url":5}"#, "url: expected a text"), (#"{"url":null}"#, "url: expected a text"),
     (#"{"url":"ftp://e.com"}"#, "url: expected an https:// URL"),
@@ -100,6 +109,7 @@ struct EndpointRequestTests {
     (#"{"url":"https://e.com","maxConcurrency":0}"#, "maxConcurrency: expected a whole number from 1 to 1000"),
     (#"{"url":"https://e.com","maxConcurrency":1.5}"#, "maxConcurrency: expected a whole number from 1 to 1000"),
     (#"{"url":"https://e.com","maxPerSecond":10001}"#, "maxPerSecond: expected a whole number from 1 to 10000"),
+    (#"{"url":"https://e.com","environment":"sandbox"}"#, "environment: expected one of Production, Sandbox"),
     (#"{"url":"https://e.com","acceptsSelfSigned":1}"#, "acceptsSelfSigned: expected true or false"),
     (
       #"{"url":"https://e.com","acceptsSelfSigned":true}"#,
@@ -118,24 +128,25 @@ struct EndpointRequestTests {
   @Test func `changes leave alone what they do not name`() throws {
     let old = WebhookEndpoint(
       id: "ep_1", url: "https://example.com", name: "n", topics: ["t"], secrets: [.init(key: [1])], retry: .never,
-      maxConcurrency: 4, maxPerSecond: 9)
+      maxConcurrency: 4, maxPerSecond: 9, environment: .production)
     var endpoint = old
     try EndpointRequest(changes: value("{}"), address).apply(to: &endpoint)
     #expect(endpoint == old)
     try EndpointRequest(
       changes: value(
-        #"{"maxPerSecond":null,"retryPolicy":{},"name":"","url":"https://b.com","topics":["webhookEndpointDisabled"]}"#),
+        #"{"maxPerSecond":null,"environment":null,"retryPolicy":{},"name":"","url":"https://b.com","#
+          + #""topics":["webhookEndpointDisabled"]}"#),
       address
     ).apply(to: &endpoint)
     var expected = old
     (expected.maxPerSecond, expected.retry, expected.name) = (nil, .standard, "")
-    (expected.url, expected.topics) = ("https://b.com", ["webhookEndpointDisabled"])
+    (expected.url, expected.topics, expected.environment) = ("https://b.com", ["webhookEndpointDisabled"], nil)
     #expect(endpoint == expected)
   }
 
   @Test func `what was chosen at the start stays`() throws {
     let changed =
-      "url, name, topics, retryPolicy, maxConcurrency, maxPerSecond, acceptsSelfSigned"
+      "url, name, topics, environment, retryPolicy, maxConcurrency, maxPerSecond, acceptsSelfSigned"
     for (body, expected) in [
       (
         #"{"format":"cleeng"}"#,

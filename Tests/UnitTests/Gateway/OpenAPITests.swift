@@ -1,10 +1,11 @@
 import AMQP
-import Domain
 import Formats
+import HTTPServer
 import JSON
 import Ledger
 import Testing
 
+@testable import Domain
 @testable import Gateway
 @testable import Notifier
 
@@ -101,16 +102,23 @@ struct OpenAPITests {
 
   // MARK: Webhooks
 
-  private func payload(_ format: WebhookEndpoint.Format) throws -> JSONValue {
-    let body = """
-      {"broadcasterId":7,"data":{"accessGranted":true,"cleengCustomerId":42,"customerId":"42","environment":"Sandbox","offerId":"S1",\
-      "originalTransactionId":"99","result":"PURCHASE_SYNCHRONIZED","synchronizationId":"s","transactionId":"100"},\
-      "topic":"inappPurchaseSyncResult"}
-      """
+  private func payload(_ format: WebhookEndpoint.Format, _ body: [UInt8]) throws -> JSONValue {
     let headers: [String: AMQPValue] = ["cloudEvents_time": "2026-11-21T18:00:00.000Z"]
-    let delivery = try Delivery(eventId: "evt_1", endpointId: nil, headers: headers, body: Array(body.utf8))
+    let delivery = try Delivery(eventId: "evt_1", endpointId: nil, headers: headers, body: body)
     let endpoint = WebhookEndpoint(id: "e", url: "u", topics: [], format: format, secrets: [])
     return try JSONText(WebhookPayload(delivery, endpoint, keys: [Array("0123456789abcdef".utf8)]).body).decoded()
+  }
+
+  /// A purchase of iaptic's with every member.
+  private var iapticPurchase: Purchase {
+    var first = TestPurchases.transaction("1", expires: 30)
+    first.originalPurchaseDate = TestPurchases.at(0)
+    var facts = TestPurchases.transaction("2", bought: 30, expires: 60)
+    (facts.originalPurchaseDate, facts.quantity, facts.price) = (TestPurchases.at(0), 1, 9990)
+    (facts.currency, facts.offerIdentifier) = ("USD", "SUMMER")
+    var renewal = TestPurchases.renewal(willRenew: false, signed: 31)
+    renewal.priceIncreaseStatus = 1
+    return TestPurchases.purchase(first, facts, renewal: renewal, owner: "alice")
   }
 
   /// The names of the members at a path.
@@ -128,15 +136,34 @@ struct OpenAPITests {
     func documented(_ path: String...) -> Set<String> {
       Set(file.keys(["components", "schemas"] + path + ["properties"]))
     }
-    let fovea = try payload(.fovea)
+    let after = iapticPurchase
+    let before = Purchase(
+      after.key, transactions: after.transactions.values, renewal: TestPurchases.renewal(willRenew: true, signed: 30),
+      owner: after.owner)
+    let publisher = Publisher(
+      id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: [], offers: OfferCatalog([]), webhooks: [])
+    let change = PurchaseChange(
+      before: before, after: after, holdings: [after], now: TestPurchases.at(32))
+    let events = IapticEvents.of(change, IapticDoor(appName: "a", apiKeyHashes: []), publisher)
+    let fovea = try payload(.fovea, try #require(events.first).body)
     #expect(names(fovea) == documented("FoveaWebhook"))
-    #expect(
-      names(fovea, "purchases", "S1")
-        == documented("FoveaWebhook", "properties", "purchases", "additionalProperties"))
-    #expect(names(fovea, "notification") == documented("FoveaWebhook", "properties", "notification"))
-    let mbaasy = try payload(.mbaasy)
+    #expect(names(fovea, "purchases", "apple:monthly") == documented("IapticPurchases", "additionalProperties"))
+    #expect(names(fovea, "notification") == documented("IapticNotification"))
+    let mbaasy = try payload(.mbaasy, Array(#"{"broadcasterId":7,"data":{},"topic":"test"}"#.utf8))
     #expect(names(mbaasy) == documented("MbaasyWebhook"))
-    for name in ["data", "new_attributes"] { #expect(names(mbaasy, name) == documented("MbaasyAttributes")) }
-    #expect(names(mbaasy, "previous_attributes") == [])
+  }
+
+  @Test func `iaptic's answers have the members that are documented`() throws {
+    let file = try OpenAPIFile()
+    let rules = AccessRules(offers: OfferCatalog([]), allowsSandbox: true)
+    var shown = try #require(IapticPurchase.of(iapticPurchase, rules: rules, now: TestPurchases.at(32)).first)
+    shown.renewalIntentChangeDate = nil
+    let element: JSONValue = try JSONText(JSONWriter.object { shown.tell(to: &$0) }).decoded()
+    let path = ["components", "schemas", "IapticValidated", "properties", "data", "properties"]
+    #expect(names(element) == Set(file.keys(path + ["collection", "items", "properties"])))
+    let failure: JSONValue = try JSONText(IapticError.silent.response(hasTextCode: false).body).decoded()
+    #expect(names(failure) == Set(file.keys(["components", "schemas", "IapticFailure", "properties"])))
+    let read: JSONValue = try JSONText(IapticReadError.unknownUser.response.body).decoded()
+    #expect(names(read) == Set(file.keys(["components", "schemas", "IapticReadFailure", "properties"])))
   }
 }

@@ -85,6 +85,24 @@ struct EndpointDirectoryTests {
     #expect(fewer.entries.map(\.endpoint.id) == ["main", "ep_a", "ep_b"])
   }
 
+  @Test func `an endpoint with an environment does not hear about purchases of the other`() async throws {
+    let answers = Answers()
+    let endpoints = [nil, WebhookEnvironment.production, .sandbox].map { environment in
+      WebhookEndpoint(
+        id: environment?.rawValue ?? "both", url: "u", topics: ["t"], secrets: [], environment: environment)
+    }
+    answers.next = .success(WebhookEndpointStore.Snapshot(endpoints: endpoints, disabled: [], version: "1"))
+    let directory = directory(answers)
+    func ids(_ environment: WebhookEnvironment?) async throws -> [String] {
+      try await directory.endpoints(of: publisher("file"), topic: "t", environment: environment).look.endpoints
+    }
+    #expect(try await ids(.production) == ["file", "both", "Production"])
+    #expect(try await ids(.sandbox) == ["file", "both", "Sandbox"])
+    #expect(try await ids(nil) == ["file", "both", "Production", "Sandbox"])
+    let look = try await directory.endpoints(of: publisher(), topic: "t", environment: .sandbox).look
+    #expect(look.environment == .sandbox)
+  }
+
   @Test func `a reading that began before an endpoint was made is not taken for an answer`() async throws {
     let answers = Answers()
     let gate = LoopSignal()

@@ -168,6 +168,13 @@ struct PublisherReader {
     if topics.isEmpty || Set(topics).count < topics.count || !Set(topics).isSubset(of: EventTopic.all) {
       reader.note("topics", EventTopic.expectation)
     }
-    return Publisher.WebhookEndpoint(id: id, url: url, secret: secret, topics: topics)
+    let environment = reader.optionalString(
+      "environment", "The only environment whose purchases it hears about: `Production` or `Sandbox`.", shown: "both")
+    if let environment, WebhookEnvironment(rawValue: environment) == nil {
+      reader.note("environment", "is \"\(environment)\", expected one of Production, Sandbox")
+    }
+    return Publisher.WebhookEndpoint(
+      id: id, url: url, secret: secret, topics: topics,
+      environment: environment.flatMap(WebhookEnvironment.init(rawValue:)))
   }
 }

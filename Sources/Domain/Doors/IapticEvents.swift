@@ -1,0 +1,128 @@
+import Formats
+import JSON
+
+/// The events of iaptic's door: `purchases.updated`, with the body that iaptic's webhooks have, but without `password`.
+enum IapticEvents {
+  /// Returns the events about a change: for the customer who owns the purchase, and for the one who lost it.
+  static func of(_ change: PurchaseChange, _ door: IapticDoor, _ publisher: Publisher) -> [Event] {
+    var events: [Event] = []
+    if let owner = change.previousOwner {
+      let left = change.previousHoldings.flatMap { shown($0, owner, publisher, change.now) }
+      events += event(Told(owner, .other, "lost", left), change, door)
+    }
+    if let owner = change.after.owner, let reason = reason(of: change) {
+      let others = change.holdings.filter { $0.key != change.after.key }
+      let purchases = others.flatMap { shown($0, owner, publisher, change.now) } + changed(change, owner, publisher)
+      events += event(Told(owner, reason, "", purchases), change, door)
+    }
+    return events
+  }
+
+  /// What one customer is told.
+  private struct Told {
+    let customerId: String
+    let reason: IapticReason
+    /// Part of the event's id: the commit of a transfer tells two customers.
+    let part: String
+    let purchases: [IapticPurchase]
+
+    init(_ owner: Owner, _ reason: IapticReason, _ part: String, _ purchases: [IapticPurchase]) {
+      (customerId, self.reason, self.part, self.purchases) = (owner.customerId, reason, part, purchases)
+    }
+  }
+
+  private static func event(_ told: Told, _ change: PurchaseChange, _ door: IapticDoor) -> [Event] {
+    guard let user = door.user(of: told.customerId) else { return [] }
+    let (key, deciding, topic) = (change.after.key, change.after.deciding, EventTopic.purchasesUpdated)
+    let version = change.after.version
+    let parts = [
+      key.environment, key.originalTransactionId, String(version), change.job?.synchronizationId ?? "", told.part,
+    ]
+    let purchases = told.purchases.map { purchase in
+      var purchase = purchase
+      purchase.entitledUsers = [user]
+      return purchase
+    }
+    return [
+      Event(
+        of: parts, publisherId: key.publisherId, customerId: told.customerId, topic: topic, version: version,
+        time: change.now, traceparent: change.traceparent
+      ) { data in
+        data.member("type", topic)
+        data.member("applicationUsername", user)
+        data.member("purchases", json: IapticPurchase.collection(purchases))
+        data.member("notification") { notification in
+          notification.member("reason", told.reason.rawValue)
+          notification.member("id", Event.id(key.publisherId, topic, parts))
+          notification.member("date", rfc3339(milliseconds: change.now))
+          notification.member("productId", IapticPurchase.prefixed(deciding.productId))
+          notification.member("purchaseId", IapticPurchase.prefixed(key.originalTransactionId))
+          notification.member("transactionId", IapticPurchase.prefixed(deciding.transactionId))
+        }
+      }
+    ]
+  }
+
+  // MARK: The reason
+
+  /// Why the owner is told; `nil` if there is nothing to tell.
+  static func reason(of change: PurchaseChange) -> IapticReason? {
+    if let job = change.job, job.kind == .registration, change.outcome?.result.isOfVerifiedPurchase == true,
+      change.after.owner?.is(job.customerId) == true
+    {
+      return reasonOfNews(change) == nil ? .receiptRefreshed : .receiptValidated
+    }
+    return reasonOfNews(change)
+  }
+
+  /// What a receiver sees of the news; `nil` if nothing. Apple signs the same facts anew whenever it is asked.
+  private static func reasonOfNews(_ change: PurchaseChange) -> IapticReason? {
+    guard change.isNews else { return nil }
+    guard let before = change.before else { return IapticReason.of(before: nil, after: change.after, now: change.now) }
+    if before.owner != change.after.owner { return .other }
+    let reason = IapticReason.of(before: before, after: change.after, now: change.now)
+    func shown(_ purchase: Purchase) -> [IapticPurchase] {
+      IapticPurchase.of(purchase, rules: .none, now: change.now)
+    }
+    return reason == .other && shown(before) == shown(change.after) ? nil : reason
+  }
+
+  // MARK: The purchases
+
+  private static func shown(
+    _ purchase: Purchase, _ owner: Owner, _ publisher: Publisher, _ now: Int64
+  ) -> [IapticPurchase] {
+    IapticPurchase.of(purchase, rules: publisher.accessRules(for: owner.customerId), now: now)
+  }
+
+  /// The changed purchase, with the time at which the customer changed the intent to renew, if that is the change.
+  private static func changed(_ change: PurchaseChange, _ owner: Owner, _ publisher: Publisher) -> [IapticPurchase] {
+    var purchases = shown(change.after, owner, publisher, change.now)
+    if let new = change.after.presentRenewal, let willRenew = new.willRenew,
+      let before = change.before?.presentRenewal?.willRenew, before != willRenew, !purchases.isEmpty
+    {
+      purchases[0].renewalIntentChangeDate = new.signedDate
+    }
+    return purchases
+  }
+}
+
+extension IapticDoor {
+  /// The `applicationUsername` of a customer; `nil` for a customer of another door.
+  public func user(of customerId: String) -> String? {
+    let prefix = policy.customerPrefix.utf8
+    guard customerId.utf8.starts(with: prefix), customerId.utf8.count > prefix.count else { return nil }
+    return String(customerId.utf8.dropFirst(prefix.count))
+  }
+}
+
+extension SynchronizationResult {
+  /// Whether the purchase was verified for the customer who asked.
+  fileprivate var isOfVerifiedPurchase: Bool {
+    let results: [Self] = [
+      .purchaseSynchronized, .receivedExpiredPurchase, .purchaseRevoked, .offerNotFound, .sandboxNotAllowed,
+      .offerMismatch,
+    ]
+    return results.contains(self)
+  }
+}

@@ -1,0 +1,94 @@
+import Formats
+public import JSON
+
+extension IapticPurchase {
+  /// Returns the last purchase of each product, in the order of the products.
+  public static func lastOfEachProduct(_ purchases: [IapticPurchase]) -> [IapticPurchase] {
+    var last: [ExactText: IapticPurchase] = [:]
+    for purchase in purchases {
+      let known = last[purchase.productId.exact]
+      if known.map({ $0.isBefore(purchase) }) ?? true { last[purchase.productId.exact] = purchase }
+    }
+    return last.sorted { $0.key < $1.key }.map(\.value)
+  }
+
+  /// A running purchase comes after one that is over, then the later one after the earlier one.
+  private func isBefore(_ other: IapticPurchase) -> Bool {
+    if isExpired != other.isExpired { return isExpired }
+    if lastDate != other.lastDate { return lastDate < other.lastDate }
+    return purchaseId.exact < other.purchaseId.exact
+  }
+
+  /// Writes the Purchases Collection of webhooks and of `/v2`: an object with the products' ids as names.
+  public static func collection(_ purchases: [IapticPurchase]) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.raw("{")
+    for (number, purchase) in lastOfEachProduct(purchases).enumerated() {
+      if number > 0 { writer.raw(",") }
+      writer.string(prefixed(purchase.productId))
+      writer.raw(":")
+      writer.raw(purchase.encoded)
+    }
+    writer.raw("}")
+    return writer.bytes
+  }
+
+  /// An id as webhooks and `/v2` write it: with the name of its platform.
+  public static func prefixed(_ id: String) -> String { "apple:" + id }
+
+  /// The purchase of webhooks and of `/v2`, with dates after ISO 8601.
+  var encoded: [UInt8] {
+    JSONWriter.object { purchase in
+      purchase.member("productId", Self.prefixed(productId))
+      purchase.member("platform", "apple")
+      purchase.member("sandbox", isSandbox)
+      purchase.member("purchaseId", Self.prefixed(purchaseId))
+      purchase.member("transactionId", Self.prefixed(transactionId))
+      purchase.member("purchaseDate", rfc3339(milliseconds: purchaseDate))
+      purchase.member("lastRenewalDate", lastRenewalDate.map(rfc3339(milliseconds:)))
+      purchase.member("expirationDate", expirationDate.map(rfc3339(milliseconds:)))
+      purchase.member("renewalIntentChangeDate", renewalIntentChangeDate.map(rfc3339(milliseconds:)))
+      writeState(to: &purchase)
+      purchase.member("isPending", false)
+      purchase.member("amountMicros", amountMicros)
+      purchase.member("currency", currency)
+      purchase.member("isSharedPurchase", isShared)
+      let users = entitledUsers.map { user in
+        var writer = JSONWriter()
+        writer.string(user)
+        return writer.bytes
+      }
+      purchase.member("entitledUsers", array: users)
+    }
+  }
+
+  /// Writes the members of an element of `collection` in the answer to `/v1/validate`: plain ids, and dates in
+  /// milliseconds since 1970.
+  public func tell(to purchase: inout JSONWriter) {
+    purchase.member("id", productId)
+    purchase.member("platform", "ios-appstore")
+    purchase.member("purchaseId", purchaseId)
+    purchase.member("transactionId", transactionId)
+    purchase.member("purchaseDate", purchaseDate)
+    purchase.member("lastRenewalDate", lastRenewalDate)
+    purchase.member("expiryDate", expirationDate)
+    purchase.member("renewalIntentChangeDate", renewalIntentChangeDate)
+    writeState(to: &purchase)
+  }
+
+  /// Writes the members that all answers have alike.
+  private func writeState(to purchase: inout JSONWriter) {
+    purchase.member("isExpired", isExpired)
+    purchase.member("renewalIntent", renewalIntent?.rawValue)
+    purchase.member("cancelationReason", cancelationReason.rawValue)
+    purchase.member("isBillingRetryPeriod", isBillingRetryPeriod)
+    purchase.member("isTrialPeriod", isTrialPeriod)
+    purchase.member("isIntroPeriod", isIntroPeriod)
+    purchase.member("discountId", discountId)
+    purchase.member("priceConsentStatus", priceConsentStatus?.rawValue)
+    // The device finishes a transaction. The ledger neither acknowledges nor consumes.
+    purchase.member("isAcknowledged", true)
+    purchase.member("isConsumed", false)
+    purchase.member("quantity", quantity.map(Int64.init))
+  }
+}

@@ -1,0 +1,155 @@
+import Formats
+
+/// A purchase as iaptic shows it: the last transaction of one product.
+///
+/// An Apple purchase may have several products, one after the other. Then the deciding product has what the renewal
+/// info says, and the others are replaced.
+public struct IapticPurchase: Sendable, Equatable {
+  /// Apple's product id.
+  public var productId: String
+  /// Apple's `originalTransactionId`.
+  public var purchaseId: String
+  /// The last transaction of the product.
+  public var transactionId: String
+  /// Whether the purchase is from Apple's sandbox.
+  public var isSandbox: Bool
+  /// When the customer bought first, in milliseconds since 1970, as all dates here are.
+  public var purchaseDate: Int64
+  /// When the subscription renewed last; `nil` if it never did.
+  public var lastRenewalDate: Int64?
+  /// When the access ends, or has ended: with the period, its grace period, the pass or a refund.
+  public var expirationDate: Int64?
+  public var isExpired = false
+  public var renewalIntent: RenewalIntent?
+  /// When the customer changed the intent, if this is known.
+  public var renewalIntentChangeDate: Int64?
+  public var cancelationReason = IapticCancelationReason.none
+  public var isBillingRetryPeriod = false
+  public var isTrialPeriod = false
+  public var isIntroPeriod = false
+  /// The offer that the customer redeemed.
+  public var discountId: String?
+  public var priceConsentStatus: PriceConsentStatus?
+  public var quantity: Int32?
+  /// In millionths of the currency.
+  public var amountMicros: Int64?
+  public var currency: String?
+  /// Whether a member of the family bought it.
+  public var isShared = false
+  /// The publisher's customers who may use it: its owner.
+  public var entitledUsers: [String] = []
+
+  /// Whether a subscription renews at the end of its period.
+  public enum RenewalIntent: String, Sendable {
+    case renew = "Renew"
+    case lapse = "Lapse"
+  }
+
+  /// The customer's answer to a raised price.
+  public enum PriceConsentStatus: String, Sendable {
+    case notified = "Notified"
+    case agreed = "Agreed"
+  }
+
+  /// The time by which purchases of one product are compared.
+  var lastDate: Int64 { lastRenewalDate ?? purchaseDate }
+
+  /// What every transaction of a purchase tells, as its product's last one.
+  private init(_ facts: TransactionFacts, of purchase: Purchase) {
+    let began = facts.originalPurchaseDate ?? purchase.transactions.values.map(\.purchaseDate).min()
+    productId = facts.productId
+    purchaseId = purchase.key.originalTransactionId
+    transactionId = facts.transactionId
+    isSandbox = !purchase.key.environment.utf8.elementsEqual("Production".utf8)
+    purchaseDate = began ?? facts.purchaseDate
+    let isFirst = facts.transactionId.exact == purchaseId.exact
+    let hasRenewed = facts.kind == .autoRenewable && !isFirst && facts.purchaseDate > purchaseDate
+    lastRenewalDate = hasRenewed ? facts.purchaseDate : nil
+    let isFree = facts.offerDiscountType?.utf8.elementsEqual("FREE_TRIAL".utf8) ?? false
+    isTrialPeriod = isFree
+    isIntroPeriod = facts.offerType == 1 && !isFree
+    discountId = facts.offerIdentifier
+    quantity = facts.quantity
+    amountMicros = facts.price.flatMap { price in
+      let (micros, overflows) = price.multipliedReportingOverflow(by: 1000)
+      return overflows ? nil : micros
+    }
+    currency = facts.currency
+    isShared = facts.isShared
+  }
+
+  /// Shows a purchase: the deciding product first, then those before it.
+  ///
+  /// Nothing is shown of a purchase that Apple did not confirm.
+  ///
+  /// - Parameters:
+  ///   - rules: those for the purchase's owner.
+  ///   - now: milliseconds since 1970.
+  public static func of(_ purchase: Purchase, rules: AccessRules, now: Int64) -> [IapticPurchase] {
+    if let until = purchase.provisionalUntil, until <= now { return [] }
+    let deciding = purchase.deciding
+    var last: [ExactText: TransactionFacts] = [:]
+    for facts in purchase.transactions.values where facts.productId.exact != deciding.productId.exact {
+      let known = last[facts.productId.exact]
+      if known.map({ ($0.purchaseDate, $0.transactionId.exact) < (facts.purchaseDate, facts.transactionId.exact) })
+        ?? true
+      {
+        last[facts.productId.exact] = facts
+      }
+    }
+    let replaced = last.sorted { $0.key < $1.key }.map { Self(replaced: $0.value, of: purchase) }
+    return [Self(deciding: purchase, rules: rules, now: now)] + replaced
+  }
+
+  private init(deciding purchase: Purchase, rules: AccessRules, now: Int64) {
+    let (facts, renewal) = (purchase.deciding, purchase.presentRenewal)
+    self.init(facts, of: purchase)
+    (expirationDate, isExpired) = Self.end(of: purchase, rules: rules, now: now)
+    // Until Apple answers, nobody knows more than that.
+    if let until = purchase.provisionalUntil { expirationDate = min(expirationDate ?? until, until) }
+    cancelationReason = .of(purchase, now: now)
+    guard facts.kind == .autoRenewable, let renewal else { return }
+    renewalIntent = renewal.willRenew.map { $0 ? .renew : .lapse }
+    // Apple's last word about the retry may be older than the period that the customer has paid since.
+    isBillingRetryPeriod = renewal.isInBillingRetry == true && now >= facts.expiresDate ?? .min
+    switch renewal.priceIncreaseStatus {
+    case 0: priceConsentStatus = .notified
+    case 1: priceConsentStatus = .agreed
+    default: break
+    }
+  }
+
+  /// The last transaction of a product that another product of the purchase took the place of.
+  private init(replaced facts: TransactionFacts, of purchase: Purchase) {
+    self.init(facts, of: purchase)
+    isExpired = true
+    if let date = facts.revocationDate {
+      (expirationDate, cancelationReason) = (date, .ofRevoked(facts))
+    } else {
+      // A period that an upgrade cut short ended when the next product began.
+      let next = purchase.deciding.purchaseDate
+      expirationDate = facts.expiresDate.map { facts.purchaseDate < next ? min($0, next) : $0 }
+      cancelationReason = .systemReplaced
+    }
+  }
+
+  /// When the access ends or has ended, and whether it has. Apple's data decides, and for a pass the publisher's offer.
+  private static func end(
+    of purchase: Purchase, rules: AccessRules, now: Int64
+  ) -> (date: Int64?, isPast: Bool) {
+    let facts = purchase.deciding
+    if let date = facts.revocationDate { return (date, true) }
+    if purchase.isReportedRevoked {
+      return ([purchase.status?.date, facts.expiresDate].compactMap { $0 }.min(), true)
+    }
+    if let end = purchase.endOfSubscription {
+      if facts.isUpgraded { return (min(end == .min ? facts.signedDate : end, facts.signedDate), true) }
+      return (end == .min ? nil : end, end <= now)
+    }
+    guard facts.kind == .nonRenewing, let days = rules.offers.offer(forProduct: facts.productId)?.accessDays else {
+      return (nil, false)
+    }
+    let end = facts.purchaseDate.adding(Int64(days) * .millisecondsOfDay)
+    return (end, end <= now)
+  }
+}

@@ -1,0 +1,127 @@
+import AppStore
+import Configuration
+import Domain
+import EventLoop
+import Formats
+import HTTPServer
+import JSON
+import Service
+
+/// Answers as the receipt validator of iaptic (Fovea.Billing) does: docs/compatibility/iaptic.md.
+@LoopActor
+enum IapticAPI {
+  /// `POST /v1/validate`.
+  static func validate(_ door: DoorContext, _ call: DoorCall) async -> HTTPServerResponse {
+    var body: JSONValue?
+    do throws(IapticError) {
+      // The credential comes first: a large body costs more to read than to send.
+      let (publisher, policy) = try validator(call.request, door.context.publishers)
+      body = try? JSONText(call.request.body).decoded(as: JSONValue.self)
+      guard let body else { throw IapticError.invalidPayload("The body is not JSON.") }
+      let request = try IapticRequest(body)
+      let answer = try await validate(request, publisher, policy, door, traceparent: call.request.header("traceparent"))
+      return jsonResponse(200, written: try answer.body())
+    } catch {
+      return error.response(hasTextCode: IapticRequest.hasTextCode(body))
+    }
+  }
+
+  /// The answer to a head with a wrong credential; `nil` for a good one. Nobody knows which client sent it.
+  static func refusal(of head: HTTPServerRequest, _ publishers: Publishers) -> HTTPServerResponse? {
+    do throws(IapticError) {
+      _ = try validator(head, publishers)
+      return nil
+    } catch {
+      return error.response(hasTextCode: false)
+    }
+  }
+
+  private static func validator(
+    _ request: HTTPServerRequest, _ publishers: Publishers
+  ) throws(IapticError) -> (Publisher, DoorPolicy) {
+    guard let credential = IapticCredential(request) else { throw .missingCredential }
+    guard let publisher = credential.validator(publishers), let policy = publisher.doors.iaptic?.policy else {
+      throw .wrongCredential
+    }
+    return (publisher, policy)
+  }
+
+  /// The answer to a body that is too long to be read. Nobody knows which client sent it.
+  nonisolated static func tooLarge(limit: Int) -> HTTPServerResponse {
+    IapticError.invalidPayload("The body is too large. The limit is \(limit) bytes.").response(hasTextCode: false)
+  }
+
+  private static func validate(
+    _ request: IapticRequest, _ publisher: Publisher, _ policy: DoorPolicy, _ door: DoorContext, traceparent: String?
+  ) async throws(IapticError) -> IapticAnswer {
+    let customer = request.user.map { policy.customerPrefix + $0 }
+    if let customer, !CustomerId.isValid(customer) {
+      throw .invalidPayload("additionalData.applicationUsername: \(CustomerId.expectation)")
+    }
+    let evidence = try await evidence(request, publisher, door)
+    if request.isContradicted(by: evidence) { throw .otherToken }
+    let results: [DoorResult]
+    do {
+      results = try await door.registration.register(
+        evidence.purchases,
+        DoorRequest(
+          publisher: publisher, door: .iaptic, customerId: customer, evidence: evidence, traceparent: traceparent),
+        wait: door.context.settings.gateway.doors.iapticWait)
+    } catch {
+      throw .of(error)
+    }
+    let purchases = try await asking(door) { try await door.purchases(evidence.purchases.map(\.key)) }
+    var answer = IapticAnswer(
+      evidence: evidence, results: results, purchases: purchases, publisher: publisher, customerId: customer,
+      token: request.token, now: door.now)
+    if let customer, let token = request.token, request.isProven(by: evidence), policy.takesTokensAsProof {
+      answer.others = try await others(
+        of: CustomerKey(publisherId: publisher.id, id: customer), token: token, beside: evidence, door)
+    }
+    return answer
+  }
+
+  private static func evidence(
+    _ request: IapticRequest, _ publisher: Publisher, _ door: DoorContext
+  ) async throws(IapticError) -> LocalEvidence {
+    do {
+      switch request.proof {
+      case .receipt(let base64): return try await door.evidence.receipt(base64, publisher: publisher)
+      case .signedTransaction(let jws): return try door.evidence.signedTransaction(jws, publisher: publisher)
+      }
+    } catch {
+      throw .of(error)
+    }
+  }
+
+  /// The customer's other purchases of the app with the same token.
+  ///
+  /// With StoreKit 2 the plugin sends only its last transaction, and takes the answer for everything that the user has.
+  /// The key of the request is public, and the app chooses the token of a purchase. So the answer tells more than the
+  /// request has only if the publisher takes such a token for the proof of who the user is.
+  private static func others(
+    of customer: CustomerKey, token: String, beside evidence: LocalEvidence, _ door: DoorContext
+  ) async throws(IapticError) -> [Purchase] {
+    let known = Set(evidence.purchases.map(\.key))
+    return try await asking(door) { try await door.purchases(of: customer) }.filter { purchase in
+      !known.contains(purchase.key) && purchase.key.environment.exact == evidence.environment.exact
+        && purchase.deciding.bundleId.exact == evidence.bundleId.exact
+        && purchase.deciding.appAccountToken?.exact == token.exact
+    }
+  }
+
+  private static func asking<Value>(
+    _ door: DoorContext, _ ask: () async throws -> Value
+  ) async throws(IapticError) -> Value {
+    do {
+      return try await door.context.asking(ask)
+    } catch {
+      throw .connectionFailed(error.detail ?? error.message)
+    }
+  }
+}
+
+extension DoorPolicy {
+  /// Whether an `appAccountToken` proves who a customer is.
+  fileprivate var takesTokensAsProof: Bool { if case .appAccountToken = ownership.proof { true } else { false } }
+}

@@ -1,0 +1,125 @@
+import AppStore
+import Domain
+import Formats
+import JSON
+
+/// A request to `/v1/validate`, as the Cordova plugin and the Swift client send it.
+///
+/// Both send much that only serves statistics, such as prices and the device. The door reads past it.
+struct IapticRequest: Equatable {
+  /// What Apple signed.
+  enum Proof: Equatable {
+    /// An app receipt in base64.
+    case receipt(String)
+    /// A transaction as a JWS.
+    case signedTransaction(String)
+  }
+
+  let proof: Proof
+  /// `applicationUsername`; `nil` if the app knows no user.
+  let user: String?
+  /// The UUID that the app gave to Apple as `appAccountToken`; `nil` if the app obfuscates otherwise, or not at all.
+  let token: String?
+
+  /// Whether the client reads `code` of an error as a text. A body that nobody can read is the plugin's.
+  static func hasTextCode(_ body: JSONValue?) -> Bool {
+    guard case .string(let plugin)? = body?.member("device")?.member("plugin") else { return false }
+    return plugin.utf8.starts(with: "iaptic-storekit2".utf8)
+  }
+
+  /// - Throws: ``IapticError``.
+  init(_ body: JSONValue) throws(IapticError) {
+    guard case .object = body else { throw .invalidPayload("expected a JSON object") }
+    for name in ["id", "type"] { _ = try Self.text(body, name) }
+    guard let transaction = body.member("transaction"), case .object = transaction else {
+      throw .invalidPayload("transaction: expected an object")
+    }
+    proof = try Self.proof(transaction)
+    let more = body.member("additionalData") ?? .null
+    switch more {
+    case .object, .null: break
+    default: throw .invalidPayload("additionalData: expected an object")
+    }
+    user = try Self.user(more)
+    token = try Self.text(more, "obfuscatedUsername", at: "additionalData.").flatMap(Self.token)
+  }
+
+  private static func proof(_ transaction: JSONValue) throws(IapticError) -> Proof {
+    let place = "transaction."
+    _ = try text(transaction, "id", at: place)
+    switch try text(transaction, "type", at: place) {
+    case "ios-appstore"?:
+      guard let receipt = try text(transaction, "appStoreReceipt", at: place), !receipt.isEmpty else {
+        throw .needMoreData("transaction.appStoreReceipt: is missing")
+      }
+      return .receipt(receipt)
+    case "apple-sk2"?:
+      guard let jws = try text(transaction, "jwsRepresentation", at: place), !jws.isEmpty else {
+        throw .needMoreData("transaction.jwsRepresentation: is missing")
+      }
+      return .signedTransaction(jws)
+    case nil: throw .invalidPayload("transaction.type: is missing")
+    case let type?:
+      throw .invalidPayload(
+        "transaction.type: is \"\(type.prefix(40))\"; this server verifies ios-appstore and apple-sk2")
+    }
+  }
+
+  /// The plugin sends a number if the app's user is one.
+  private static func user(_ more: JSONValue) throws(IapticError) -> String? {
+    switch more.member("applicationUsername") {
+    case nil, .null?: return nil
+    case .integer(let number)?: return String(number)
+    case .string(let text)?: return text.isEmpty ? nil : text
+    default: throw .invalidPayload("additionalData.applicationUsername: expected a text or a whole number")
+    }
+  }
+
+  private static func text(
+    _ value: JSONValue, _ name: String, at place: String = ""
+  ) throws(IapticError) -> String? {
+    switch value.member(name) {
+    case nil, .null?: return nil
+    case .string(let text)?: return text
+    default: throw .invalidPayload("\(place)\(name): expected a text")
+    }
+  }
+
+  /// The UUID behind an obfuscated name. The plugin makes it of the MD5 of the name, and may send the digest itself.
+  private static func token(_ text: String) -> String? {
+    if let uuid = AppAccountToken.canonical(text) { return uuid }
+    let digest = Array(text.lowercased().utf8)
+    guard digest.count == 32, digest.allSatisfy(\.isLowercaseHexDigit) else { return nil }
+    func part(_ range: Range<Int>) -> String { String(decoding: digest[range], as: UTF8.self) }
+    return "\(part(0..<8))-\(part(8..<12))-3\(part(13..<16))-8\(part(17..<20))-\(part(20..<32))"
+  }
+}
+
+extension IapticRequest {
+  /// Whether Apple signed that the transaction is another user's.
+  func isContradicted(by evidence: LocalEvidence) -> Bool {
+    guard let token, let signed = evidence.appAccountToken else { return false }
+    return signed.exact != token.exact
+  }
+
+  /// Whether Apple signed that the transaction is this user's.
+  func isProven(by evidence: LocalEvidence) -> Bool {
+    guard let token, let signed = evidence.appAccountToken else { return false }
+    return signed.exact == token.exact
+  }
+}
+
+extension LocalEvidence {
+  /// The `appAccountToken` of a signed transaction; `nil` if it names nobody. A receipt has none.
+  fileprivate var appAccountToken: String? {
+    guard case .signedTransaction(let payload, _) = kind else { return nil }
+    return payload.appAccountToken.flatMap(AppAccountToken.canonical).flatMap { AppAccountToken.isNil($0) ? nil : $0 }
+  }
+}
+
+extension JSONValue {
+  /// A member of an object; `nil` for any other value.
+  fileprivate func member(_ name: String) -> JSONValue? {
+    if case .object(let members) = self { members[name.exact] } else { nil }
+  }
+}
