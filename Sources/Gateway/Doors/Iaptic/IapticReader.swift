@@ -94,6 +94,8 @@ enum IapticCustomersRequest: Equatable {
 
   /// - Throws: ``IapticReadError``.
   init(_ request: HTTPServerRequest) throws(IapticReadError) {
+    let skip = try Self.number(request, "skip", 0...Self.mostSkipped) ?? 0
+    let limit = try Self.number(request, "limit", 1...Self.most) ?? Self.most
     if let list = request.query("applicationUsername") {
       // The official client escapes each name by itself, since it may have a comma. Others send the names as they are.
       let users = list.split(separator: ",").map { PercentCoding.decoded($0) ?? String($0) }
@@ -103,9 +105,7 @@ enum IapticCustomersRequest: Equatable {
       self = .named(users)
       return
     }
-    self = .page(
-      skip: try Self.number(request, "skip", 0...Self.mostSkipped) ?? 0,
-      limit: try Self.number(request, "limit", 1...Self.most) ?? Self.most)
+    self = .page(skip: skip, limit: limit)
   }
 
   private static func number(
