@@ -44,10 +44,11 @@ extension Chaos {
     var pending: [Task<Void, Never>] = []
     var number = 0
     while goesOn {
-      let door = Door.allCases[number % Door.allCases.count]
+      let index = number % Door.allCases.count
+      let door = Door.allCases[index]
       let place = number / Door.allCases.count % size.doorTransactions
       // Each door has purchases of its own: what a door refuses another one may move.
-      let transaction = "1005\(door.rawValue.utf8.count)\(1_000_000 + place)"
+      let transaction = "1005\(index)\(1_000_000 + place)"
       // One of five calls comes from another customer.
       let customer = "\(door.rawValue)-\(place)\(Int.random(in: 0..<5, using: &doorRandom) == 0 ? "-other" : "")"
       let gateway = usable.sorted().randomElement(using: &doorRandom)

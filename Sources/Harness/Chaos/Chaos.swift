@@ -85,6 +85,8 @@ final class Chaos {
     ]) { $1 }
     try await RunningFleet.with(
       roles, overrides: environment, throughProxies: scenario.needsNetwork, hasStandby: scenario.needsStandby,
+      // No two publishers have one credential, and the load's publisher has the doors.
+      hasDoors: false,
       prepare: { fleet in
         // This publisher accepts customers without a PUT, so the load needs none.
         try fleet.writePublisher(

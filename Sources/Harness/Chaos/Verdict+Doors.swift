@@ -6,7 +6,8 @@ extension Verdict {
     guard expectations.hasDoors else { return }
     let visits = history.doorVisits
     for door in Door.allCases where !visits.contains(where: { $0.door == door && $0.answer.isPromise }) {
-      problems.append("\(door.rawValue) never gave or accepted anything")
+      let answers = visits.filter { $0.door == door }.reduce(into: [:]) { $0["\($1.answer)", default: 0] += 1 }
+      problems.append("\(door.rawValue) never gave or accepted anything: \(answers)")
     }
     for visit in visits {
       if case .unexpected(let what) = visit.answer { problems.append("a door answered \(what)") }
