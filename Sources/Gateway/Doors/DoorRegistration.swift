@@ -49,6 +49,17 @@ struct DoorResult {
   }
 }
 
+extension DoorResult {
+  /// The purchase in the ledger. An old receipt does not name it exactly, but Apple's answer does.
+  var key: PurchaseKey {
+    guard case .finalized(let outcome) = state, let environment = outcome.environment,
+      let original = outcome.originalTransactionId
+    else { return purchase.key }
+    return PurchaseKey(
+      publisherId: purchase.key.publisherId, environment: environment, originalTransactionId: original)
+  }
+}
+
 /// Registers the purchases of local evidence, and waits for their results.
 ///
 /// Each purchase becomes a job as in ``Registration``: the broker has confirmed it before anybody waits. So a client

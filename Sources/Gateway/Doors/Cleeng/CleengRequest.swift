@@ -42,14 +42,16 @@ struct CleengRequest: Equatable {
     guard body.appType.map(Self.appTypes.contains) ?? true else {
       throw .invalidBody("appType: expected \(Self.appTypes.joined(separator: " or "))")
     }
-    guard body.ipAddress.map(isIPAddress) ?? true else {
+    // Middleware without an address sends an empty one.
+    let address = body.ipAddress.flatMap { $0.isEmpty ? nil : $0 }
+    guard address.map(isIPAddress) ?? true else {
       throw .invalidBody("ipAddress: expected an IPv4 or IPv6 address")
     }
     customerEmail = body.customerEmail
     offerId = body.offerId
     receiptData = body.receipt.receiptData
     transactionId = body.receipt.transactionId
-    ipAddress = body.ipAddress
+    ipAddress = address
     couponCode = body.couponCode
   }
 

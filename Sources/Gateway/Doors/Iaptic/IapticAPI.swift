@@ -26,13 +26,15 @@ enum IapticAPI {
     }
   }
 
-  /// The answer to a head with a wrong credential; `nil` for a good one. Nobody knows which client sent it.
+  /// The answer to a head with a wrong credential; `nil` for a good one. The body that names the
+  /// client has not been read.
   static func refusal(of head: HTTPServerRequest, _ publishers: Publishers) -> HTTPServerResponse? {
     do throws(IapticError) {
       _ = try validator(head, publishers)
       return nil
     } catch {
-      return error.response(hasTextCode: false)
+      // The Swift client sends Basic, and the plugin names its key in the query.
+      return error.response(hasTextCode: head.header("Authorization") != nil)
     }
   }
 
@@ -70,7 +72,7 @@ enum IapticAPI {
     } catch {
       throw .of(error)
     }
-    let purchases = try await asking(door) { try await door.purchases(evidence.purchases.map(\.key)) }
+    let purchases = try await asking(door) { try await door.purchases(results.map(\.key)) }
     var answer = IapticAnswer(
       evidence: evidence, results: results, purchases: purchases, publisher: publisher, customerId: customer,
       token: request.token, now: door.now)

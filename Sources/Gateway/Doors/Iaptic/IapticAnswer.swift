@@ -71,7 +71,7 @@ struct IapticAnswer {
   private var rules: AccessRules { publisher.accessRules(for: customerId ?? CustomerId.nobody) }
 
   private func standing(of result: DoorResult) -> Standing {
-    let known = purchases[result.purchase.key]
+    let known = purchases[result.key]
     guard case .finalized(let outcome) = result.state else {
       guard let known, refusal(of: known) == nil else { return .pending }
       return .shown(known, isCurrent: false)

@@ -49,24 +49,24 @@ struct MbaasyUpload {
       return try await forged(rejection)
     }
     let purchases = Array(evidence.purchases.prefix(DoorRegistration.mostPurchases))
-    let verdict = try await registered(purchases, of: evidence)
+    let results = try await registered(purchases, of: evidence)
+    let verdict = try MbaasyVerdict(results.map { MbaasyVerdict.Part($0.state) })
     var answer = MbaasyAnswer(
       request, of: caller, sha256: evidence.sha256 ?? [], ipAddress: address, createdAt: evidence.createdAt)
     (answer.bundleId, answer.environment) = (evidence.bundleId, evidence.environment.lowercased())
-    answer.purchases = try await known(purchases.map(\.key), verdict)
+    answer.purchases = try await known(results.map(\.key), verdict)
     return answer.response(verdict == .validated ? 200 : 206)
   }
 
   /// Registers the purchases of a receipt, and waits for Apple's answers.
   private func registered(
     _ purchases: [LocalPurchase], of evidence: LocalEvidence
-  ) async throws(MbaasyError) -> MbaasyVerdict {
+  ) async throws(MbaasyError) -> [DoorResult] {
     let attributes = PurchaseAttributes(
       countryCode: request.countryCode, identifierForVendor: request.identifierForVendor, ipAddress: address,
       metadata: request.metadata)
-    let results: [DoorResult]
     do {
-      results = try await door.registration.register(
+      return try await door.registration.register(
         purchases,
         DoorRequest(
           publisher: caller.publisher, door: .mbaasy, customerId: customer, attributes: attributes,
@@ -75,7 +75,6 @@ struct MbaasyUpload {
     } catch {
       throw MbaasyError(error)
     }
-    return try MbaasyVerdict(results.map { MbaasyVerdict.Part($0.state) })
   }
 
   /// The purchases of the receipt that the ledger knows, as the customer may see them.

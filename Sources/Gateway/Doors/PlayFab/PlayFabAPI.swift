@@ -145,17 +145,6 @@ struct PlayFabAPI {
   }
 }
 
-extension DoorResult {
-  /// The purchase in the ledger. An old receipt does not name it exactly, but Apple's answer does.
-  fileprivate var key: PurchaseKey {
-    guard case .finalized(let outcome) = state, let environment = outcome.environment,
-      let original = outcome.originalTransactionId
-    else { return purchase.key }
-    return PurchaseKey(
-      publisherId: purchase.key.publisherId, environment: environment, originalTransactionId: original)
-  }
-}
-
 extension LocalEvidence {
   /// The price that Apple signed; `nil` for a receipt, which has none.
   fileprivate var price: Offer.Price? {
