@@ -99,7 +99,7 @@ public final class Gateway: Role {
         let refusal = door.refusal(of: head, publishers: context.publishers, now: context.now())
       else { return nil }
       metrics.doors.count(door.rawValue, String(refusal.status))
-      return refusal
+      return CrossOrigin.admitted(refusal)
     }
     configuration.maxHeaderBytes = settings.maxHeaderBytes
     configuration.maxConnections = settings.maxConnections
@@ -107,7 +107,8 @@ public final class Gateway: Role {
     let server = try HTTPServer(
       configuration,
       tooLarge: { path in
-        Route.door(path)?.tooLarge(settings.doors.maxBodyBytes) ?? Problem.tooLarge(settings.maxBodyBytes).response
+        Route.door(path).map { CrossOrigin.admitted($0.tooLarge(settings.doors.maxBodyBytes)) }
+          ?? Problem.tooLarge(settings.maxBodyBytes).response
       },
       handler: { [weak self] in await self?.answer($0) ?? Problem.unavailable("The gateway is stopping.").response })
     self.server = server
@@ -129,6 +130,7 @@ public final class Gateway: Role {
     let start = ContinuousClock.now
     var label = Route.unknownLabel
     let response: HTTPServerResponse
+    if let preflight = CrossOrigin.preflight(request) { return preflight }
     do {
       let (route, values) = try Route.find(request.method, request.path)
       label = route.label
@@ -151,7 +153,7 @@ public final class Gateway: Role {
     case .door(let door, let answer):
       let response = await answer(doorContext, DoorCall(request: request, values: values))
       metrics.doors.count(door.rawValue, String(response.status))
-      return response
+      return CrossOrigin.admitted(response)
     case .publisherOrCustomer(let answer): (handler, admitsCustomers) = (answer, true)
     case .publisher(let answer): (handler, admitsCustomers) = (answer, false)
     }

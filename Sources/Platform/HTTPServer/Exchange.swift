@@ -19,6 +19,8 @@ final class Exchange {
   /// The most bytes that the body may have.
   var maxBodyBytes = 0
   var response: HTTPServerResponse?
+  /// The answer that the head alone has brought. It goes out behind the body.
+  var refusal: HTTPServerResponse?
 
   init(connection: OpaquePointer, target: String) {
     self.connection = connection

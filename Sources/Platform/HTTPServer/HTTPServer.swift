@@ -179,7 +179,8 @@ public final class HTTPServer {
     } else if let text = exchange.header("Content-Length"), let length = Int(text), length > exchange.maxBodyBytes {
       exchange.response = tooLarge(exchange.rawPath)
     } else if exchange.isLarge, let head = request(of: exchange, body: []) {
-      exchange.response = configuration.refuseHead(head)
+      // The body goes by unread: a client that still sends would lose an answer before its end.
+      exchange.refusal = configuration.refuseHead(head)
     }
   }
 
@@ -200,10 +201,12 @@ public final class HTTPServer {
     if exchange.received > exchange.maxBodyBytes {
       drop(exchange)
       exchange.response = tooLarge(exchange.rawPath)
-    } else if exchange.isLarge, largeBodyMemory + piece.count > configuration.maxLargeBodyMemory {
+    } else if exchange.isLarge, exchange.refusal == nil,
+      largeBodyMemory + piece.count > configuration.maxLargeBodyMemory
+    {
       drop(exchange)
       exchange.response = Self.comeAgain
-    } else if exchange.response == nil {
+    } else if exchange.response == nil, exchange.refusal == nil {
       if exchange.isLarge { largeBodyMemory += piece.count }
       exchange.body.append(contentsOf: piece)
     }
@@ -218,7 +221,7 @@ public final class HTTPServer {
 
   /// libmicrohttpd calls it when the body is complete, and again when the answer is there.
   fileprivate func answer(_ exchange: Exchange) -> MHD_Result {
-    if let response = exchange.response { return send(response, on: exchange.connection) }
+    if let response = exchange.response ?? exchange.refusal { return send(response, on: exchange.connection) }
     guard let path = pathSegments(exchange.rawPath) else {
       return send(.text(400, "malformed path\n"), on: exchange.connection)
     }

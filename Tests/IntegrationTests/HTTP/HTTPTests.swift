@@ -139,6 +139,31 @@ struct HTTPTests {
     }
   }
 
+  @Test func `a refused head has its answer behind a large body, which nobody keeps`() async throws {
+    var configuration = HTTPServer.Configuration()
+    configuration.maxBodyBytes = 1000
+    configuration.maxLargeBodyBytes = 1 << 20
+    configuration.maxLargeBodyMemory = 600_000
+    configuration.hasLargeBody = { $0 == "/large" }
+    configuration.refuseHead = { $0.header("X-Key") == "good" ? nil : .text(401, "no") }
+    try await with(configuration, handler: Self.echo) { client, base in
+      func post(_ path: String, _ count: Int, key: String) async throws -> Int {
+        let request = HTTPClientRequest(
+          "POST", base + path, headers: [("X-Key", key)], body: Array(repeating: 1, count: count),
+          timeout: .seconds(120))
+        return try await client.send(request).status
+      }
+      var statuses: [Int] = []
+      for (path, count, key) in [
+        ("/large", 1_000_000, "bad"), ("/large", 1_000_000, "bad"), ("/large", 500_000, "good"),
+        ("/large", 700_000, "good"), ("/large", 500_000, "good"), ("/large", 1_100_000, "good"),
+        // Small bodies have no part in that memory.
+        ("/small", 1000, "bad"), ("/small", 1001, "good"),
+      ] { statuses.append(try await post(path, count, key: key)) }
+      #expect(statuses == [401, 401, 207, 503, 207, 413, 207, 413])
+    }
+  }
+
   @Test func `a malformed escape is a 400`() async throws {
     try await with(handler: Self.echo) { client, base in
       for path in ["/%zz", "/%ff", "/%+1", "/%4", "/?a=%zz", "/?%ff=a"] {
