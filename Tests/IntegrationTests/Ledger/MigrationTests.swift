@@ -63,7 +63,8 @@ struct MigrationTests {
       async let two = migrate(endpoint, steps)
       async let three = migrate(endpoint, steps)
       let lines = try await one + two + three
-      #expect(lines.filter { $0.hasSuffix("applied") } == all + ["step \(steps.count) (madeUp) applied"])
+      // One of them may apply the first step, and another one the second.
+      #expect(lines.filter { $0.hasSuffix("applied") }.sorted() == all + ["step \(steps.count) (madeUp) applied"])
       #expect(lines.count { $0 == done } == 3)
     }
   }
