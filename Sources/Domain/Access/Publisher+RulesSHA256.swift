@@ -14,7 +14,6 @@ extension Publisher {
     case .everybody: parts.append("everybody")
     case .customers(let ids): parts += ["customers"] + ids.sorted().map(\.text)
     }
-    // Each part begins with its length, so that no two rules have the same text.
-    return SHA256.hash(Array(parts.map { "\($0.utf8.count):\($0)" }.joined().utf8))
+    return SHA256.hash(Array(parts.lengthPrefixed.utf8))
   }
 }

@@ -1,3 +1,5 @@
+import Formats
+
 /// The UUIDs by which Mbaasy's contract names things that have no UUID here.
 ///
 /// They are UUIDs of version 5, made of the thing's own name. So every process makes the same one, and no table of them
@@ -36,8 +38,6 @@ public enum MbaasyIdentifier {
   }
 
   private static func uuid(_ kind: String, _ parts: [String]) -> String {
-    // Each part begins with its length, so that no two things have the same name.
-    let name = ([kind] + parts).map { "\($0.utf8.count):\($0)" }.joined()
-    return AppAccountToken.derived(from: name, in: namespace)
+    AppAccountToken.derived(from: ([kind] + parts).lengthPrefixed, in: namespace)
   }
 }

@@ -68,8 +68,7 @@ extension Event {
   }
 
   static func id(_ publisherId: Int64, _ topic: String, _ parts: [String]) -> String {
-    // Each part begins with its length, so that no two changes have the same text.
-    let name = ([String(publisherId), topic] + parts).map { "\($0.utf8.count):\($0)" }.joined()
+    let name = ([String(publisherId), topic] + parts).lengthPrefixed
     return "evt_" + Hex.encode(SHA256.hash(Array(name.utf8))[..<16])
   }
 }

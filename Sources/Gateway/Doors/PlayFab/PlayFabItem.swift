@@ -39,8 +39,6 @@ struct PlayFabItem: Equatable {
   /// Names the item for ever: the same purchase of the same product is the same item, however often it renews.
   static func instanceId(_ key: PurchaseKey, _ productId: String) -> String {
     let parts = [String(key.publisherId), key.environment, key.originalTransactionId, productId]
-    // Each part begins with its length, so that no two items have the same text.
-    let text = parts.map { "\($0.utf8.count):\($0)" }.joined()
-    return Hex.encode(Array(SHA256.hash(Array(text.utf8)).prefix(8))).uppercased()
+    return Hex.encode(Array(SHA256.hash(Array(parts.lengthPrefixed.utf8)).prefix(8))).uppercased()
   }
 }
