@@ -32,7 +32,7 @@ enum IapticEvents {
   }
 
   private static func event(_ told: Told, _ change: PurchaseChange, _ door: IapticDoor) -> [Event] {
-    guard let user = door.user(of: told.customerId) else { return [] }
+    guard let user = door.policy.user(of: told.customerId) else { return [] }
     let (key, deciding, topic) = (change.after.key, change.after.deciding, EventTopic.purchasesUpdated)
     let version = change.after.version
     let parts = [
@@ -104,15 +104,6 @@ enum IapticEvents {
       purchases[0].renewalIntentChangeDate = new.signedDate
     }
     return purchases
-  }
-}
-
-extension IapticDoor {
-  /// The `applicationUsername` of a customer; `nil` for a customer of another door.
-  public func user(of customerId: String) -> String? {
-    let prefix = policy.customerPrefix.utf8
-    guard customerId.utf8.starts(with: prefix), customerId.utf8.count > prefix.count else { return nil }
-    return String(customerId.utf8.dropFirst(prefix.count))
   }
 }
 

@@ -5,15 +5,14 @@ import JSON
 enum MbaasyEvents {
   /// Returns the event of a change; none if no attribute has changed.
   static func of(_ change: PurchaseChange, _ door: MbaasyDoor, _ publisher: Publisher) -> [Event] {
-    let prefix = door.policy.customerPrefix
-    var after = MbaasyPurchase(change.after, publisher: publisher, prefix: prefix)
+    var after = MbaasyPurchase(change.after, publisher: publisher, policy: door.policy)
     // The ledger writes these times with the commit.
     after.createdAt = after.createdAt ?? change.now
     after.updatedAt = change.now
     guard let known = change.before else {
       return [event(of: change, EventTopic.inAppPurchaseCreated, after, was: [], is: told(after.members))]
     }
-    let before = MbaasyPurchase(named(known, in: change), publisher: publisher, prefix: prefix)
+    let before = MbaasyPurchase(named(known, in: change), publisher: publisher, policy: door.policy)
     let changed = zip(before.members, after.members).filter { $0.json != $1.json }
     guard changed.contains(where: { $0.0.kind == .attribute }) else { return [] }
     return [

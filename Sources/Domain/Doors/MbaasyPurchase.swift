@@ -43,8 +43,8 @@ public struct MbaasyPurchase: Sendable, Equatable {
 
   /// Maps a purchase.
   ///
-  /// - Parameter prefix: the prefix of the door's customers.
-  public init(_ purchase: Purchase, publisher: Publisher, prefix: String) {
+  /// - Parameter policy: the door's, which names its users.
+  public init(_ purchase: Purchase, publisher: Publisher, policy: DoorPolicy) {
     let (key, deciding, renewal) = (purchase.key, purchase.deciding, purchase.presentRenewal)
     let isSubscription = deciding.kind == .autoRenewable
     id = MbaasyIdentifier.purchase(key)
@@ -59,7 +59,7 @@ public struct MbaasyPurchase: Sendable, Equatable {
     let given = purchase.attributes
     countryCode = given?.countryCode ?? deciding.storefront.flatMap(CountryCode.alpha2)
     currencyCode = deciding.currency
-    userIdentifier = purchase.owner.flatMap { Self.user($0.customerId, prefix) }
+    userIdentifier = purchase.owner.flatMap { policy.user(of: $0.customerId) }
     identifierForVendor = given?.identifierForVendor
     isAutoRenewing = isSubscription ? renewal?.willRenew : false
     isInTrialPeriod = isSubscription && Self.isTrial(deciding)
@@ -84,7 +84,7 @@ public struct MbaasyPurchase: Sendable, Equatable {
   public static func withoutOwner(_ purchase: Purchase, publisher: Publisher) -> MbaasyPurchase {
     var purchase = purchase
     (purchase.owner, purchase.attributes) = (nil, nil)
-    return MbaasyPurchase(purchase, publisher: publisher, prefix: "")
+    return MbaasyPurchase(purchase, publisher: publisher, policy: DoorPolicy())
   }
 
   private static func type(of kind: ProductKind) -> String {
@@ -106,10 +106,5 @@ public struct MbaasyPurchase: Sendable, Equatable {
   private static func entitlements(of productId: String, in offers: OfferCatalog) -> [String] {
     guard let offer = offers.offer(forProduct: productId) else { return [] }
     return offer.tags.isEmpty ? [offer.id] : offer.tags
-  }
-
-  private static func user(_ customerId: String, _ prefix: String) -> String? {
-    guard customerId.utf8.starts(with: prefix.utf8) else { return nil }
-    return String(decoding: customerId.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
   }
 }

@@ -30,6 +30,8 @@ public struct Doors: Sendable {
 /// What a publisher decides for every door.
 public struct DoorPolicy: Sendable, Equatable {
   /// Stands before the vendor's name of a user, and both together are the customer's id.
+  ///
+  /// The customer of a verified token is the publisher's own, so nothing stands before that id.
   public var customerPrefix: String
   /// Who may take a purchase through this door.
   public var ownership: OwnershipPolicy
@@ -38,6 +40,16 @@ public struct DoorPolicy: Sendable, Equatable {
   public init(customerPrefix: String = "", ownership: OwnershipPolicy = OwnershipPolicy()) {
     self.customerPrefix = customerPrefix
     self.ownership = ownership
+  }
+
+  /// The customer's id of a vendor's user.
+  public func customerId(of user: String) -> String { customerPrefix + user }
+
+  /// The vendor's name of a customer; `nil` for a customer who came another way.
+  public func user(of customerId: String) -> String? {
+    let prefix = customerPrefix.utf8
+    guard customerId.utf8.starts(with: prefix), customerId.utf8.count > prefix.count else { return nil }
+    return String(customerId.utf8.dropFirst(prefix.count))
   }
 }
 

@@ -36,7 +36,7 @@ struct ConfigurationReferenceTests {
         "doors.cleeng.ownership.restore", "doors.iaptic.enabled", "doors.iaptic.customerPrefix",
         "doors.iaptic.ownership.proof", "doors.iaptic.ownership.tokenNamespace", "doors.iaptic.ownership.restore",
         "doors.iaptic.appName", "doors.iaptic.apiKeyHashes", "doors.iaptic.secretKeyHashes", "doors.playfab.enabled",
-        "doors.playfab.customerPrefix", "doors.playfab.ownership.proof", "doors.playfab.ownership.tokenNamespace",
+        "doors.playfab.ownership.proof", "doors.playfab.ownership.tokenNamespace",
         "doors.playfab.ownership.restore", "doors.mbaasy.enabled", "doors.mbaasy.customerPrefix",
         "doors.mbaasy.ownership.proof", "doors.mbaasy.ownership.tokenNamespace", "doors.mbaasy.ownership.restore",
         "doors.mbaasy.clientTokens", "doors.mbaasy.recheck", "grantWhileAppleIsAway.enabled",

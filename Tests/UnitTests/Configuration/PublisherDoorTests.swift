@@ -151,7 +151,12 @@ struct PublisherDoorTests {
     (#""cleeng": {"ownership": {"restore": "yes"}}"#, "doors.cleeng.ownership.restore: is \"yes\""),
     (#""cleeng": {"ownership": {"proof": "token"}}"#, "doors.cleeng.ownership.proof: is \"token\""),
     (#""playfab": {"ownership": {"tokenNamespace": "x"}}"#, "doors.playfab.ownership.tokenNamespace: expected a UUID"),
-    (#""playfab": {"customerPrefix": "erased:"}"#, "doors.playfab.customerPrefix: expected at most 64 bytes"),
+    (
+      #""iaptic": {"ownership": {"restore": "transferIfInactive"}}"#,
+      "doors.iaptic.ownership.restore: is transferIfInactive, which would move nothing at a door"
+    ),
+    (#""cleeng": {"customerPrefix": "erased:"}"#, "doors.cleeng.customerPrefix: expected at most 64 bytes"),
+    (#""playfab": {"customerPrefix": "p-"}"#, "doors.playfab.customerPrefix: is no key of this file"),
     (#""playfab": {"appName": "x"}"#, "doors.playfab.appName: is no key of this file"),
     (#""google": {"enabled": true}"#, "doors.google.enabled: is no key of this file"),
   ])

@@ -94,10 +94,9 @@ struct CleengPayment {
     let found = try await context.asking { try await door.customer(id, email: request.customerEmail) }
     if let found { return found.id }
     guard publisher.customers == .open else { return nil }
-    let prefix = publisher.doors.cleeng?.policy.customerPrefix ?? ""
-    let made = prefix + Customer.emailKey(request.customerEmail)
+    let user = Customer.emailKey(request.customerEmail)
     // An address with control characters, or a very long one, names nobody.
-    return CustomerId.isValid(made) ? made : nil
+    return publisher.doors.cleeng.map { $0.policy.customerId(of: user) }.flatMap { CustomerId.isValid($0) ? $0 : nil }
   }
 
   // MARK: What happens

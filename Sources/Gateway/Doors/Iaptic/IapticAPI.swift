@@ -56,7 +56,7 @@ enum IapticAPI {
   private static func validate(
     _ request: IapticRequest, _ publisher: Publisher, _ policy: DoorPolicy, _ door: DoorContext, traceparent: String?
   ) async throws(IapticError) -> IapticAnswer {
-    let customer = request.user.map { policy.customerPrefix + $0 }
+    let customer = request.user.map(policy.customerId)
     if let customer, !CustomerId.isValid(customer) {
       throw .invalidPayload("additionalData.applicationUsername: \(CustomerId.expectation)")
     }

@@ -22,7 +22,7 @@ struct IapticReader {
   typealias Row = (user: String, found: CustomerPurchases)
 
   /// The customer's id of a user.
-  func id(of user: String) -> String { policy.customerPrefix + user }
+  func id(of user: String) -> String { policy.customerId(of: user) }
 
   /// - Throws: ``IapticReadError``, as every function here does.
   func customer(_ user: String) throws(IapticReadError) -> CustomerKey {
@@ -66,8 +66,9 @@ struct IapticReader {
       }
       var rows: [Row] = []
       for (customer, task) in zip(customers, tasks) {
-        let user = String(customer.id.utf8.dropFirst(policy.customerPrefix.utf8.count)) ?? customer.id
-        rows.append((user, try await task.value))
+        let found = try await task.value
+        // The prefix alone is the id of no user.
+        if let user = policy.user(of: customer.id) { rows.append((user, found)) }
       }
       return rows
     }

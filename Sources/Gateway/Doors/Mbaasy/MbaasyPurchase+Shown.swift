@@ -9,7 +9,7 @@ extension MbaasyPurchase {
     let isOwn = purchase.owner.map { owner in customer.map(owner.is) ?? false } ?? true
     self =
       isOwn
-      ? MbaasyPurchase(purchase, publisher: caller.publisher, prefix: caller.door.policy.customerPrefix)
+      ? MbaasyPurchase(purchase, publisher: caller.publisher, policy: caller.door.policy)
       : .withoutOwner(purchase, publisher: caller.publisher)
   }
 }

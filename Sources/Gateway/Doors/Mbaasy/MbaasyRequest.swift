@@ -31,9 +31,9 @@ struct MbaasyRequest: Equatable {
 
   /// Reads a body; ignores members that the contract does not know.
   ///
-  /// - Parameter prefix: the prefix of the door's customers, which counts for the length of a customer's id.
+  /// - Parameter policy: the door's. Its prefix counts for the length of a customer's id.
   /// - Throws: ``MbaasyError``: 422 with all mistakes.
-  init(_ body: [UInt8], prefix: String) throws(MbaasyError) {
+  init(_ body: [UInt8], _ policy: DoorPolicy) throws(MbaasyError) {
     var reader = MbaasyReader(try Self.members(of: body))
     receipt = reader.text(.receipt) { $0.isEmpty ? "is empty" : nil } ?? ""
     if !reader.has(.receipt) { reader.note(.receipt, "is missing") }
@@ -48,8 +48,8 @@ struct MbaasyRequest: Equatable {
     }
     userIdentifier = reader.text(.userIdentifier) {
       if $0.isEmpty { return "is empty" }
-      return CustomerId.isValid(prefix + $0)
-        ? nil : "is not 1 to \(CustomerId.longest - prefix.utf8.count) bytes without control characters"
+      return CustomerId.isValid(policy.customerId(of: $0))
+        ? nil : "is not 1 to \(CustomerId.longest - policy.customerPrefix.utf8.count) bytes without control characters"
     }
     address = reader.address()
     metadata = reader.metadata()

@@ -26,9 +26,9 @@ struct MbaasyUpload {
   init(_ door: DoorContext, _ call: HTTPServerRequest) throws(MbaasyError) {
     self.door = door
     caller = try MbaasyAuthentication(call, door.context.publishers)
-    let prefix = caller.door.policy.customerPrefix
-    request = try MbaasyRequest(call.body, prefix: prefix)
-    customer = request.userIdentifier.map { prefix + $0 }
+    let policy = caller.door.policy
+    request = try MbaasyRequest(call.body, policy)
+    customer = request.userIdentifier.map(policy.customerId)
     address =
       switch request.address {
       case .ofClient: ClientAddress.of(call, behind: door.context.settings.gateway.trustedProxies)

@@ -4,7 +4,7 @@ import HTTPServer
 /// The customer for whom a client of PlayFab's API acts.
 struct PlayFabCaller {
   let publisher: Publisher
-  /// The customer's id, with the door's prefix.
+  /// The publisher's own id of the customer, as the token has it: no prefix stands before it.
   let customerId: String
 
   /// Checks `X-Authorization`. The session ticket is the publisher's customer token: there is no login of PlayFab's.
@@ -19,11 +19,10 @@ struct PlayFabCaller {
       throw .invalidSessionTicket(error.detail ?? error.message)
     }
     publisher = caller.publisher
-    guard let policy = publisher.doors.policy(of: .playfab) else { throw .closed }
+    guard publisher.doors.playfab != nil else { throw .closed }
     // Otherwise every receipt would be of a foreign app.
     guard !publisher.apps.isEmpty else { throw .notActivated }
-    customerId = policy.customerPrefix + (caller.customerId ?? "")
-    // The prefix may make the id too long.
-    guard CustomerId.isValid(customerId) else { throw .accountNotFound }
+    guard let customer = caller.customerId else { throw .accountNotFound }
+    customerId = customer
   }
 }

@@ -39,7 +39,8 @@ extension PublisherReader {
 
   private func playfab(_ own: OwnershipPolicy, _ tokens: Publisher.CustomerTokenPolicy?) -> PlayFabDoor? {
     let isOpen = isOpen("doors.playfab", "PlayFab's client API, `/Client/RestoreIOSPurchases`")
-    let policy = policy("doors.playfab", own)
+    // The customer of a session ticket is the publisher's own, so no prefix stands before that id.
+    let policy = DoorPolicy(ownership: ownership(of: "doors.playfab", like: own, restore: .refuse))
     guard isOpen else { return nil }
     if tokens == nil {
       reader.note("doors.playfab.enabled", "needs customerTokens, since a session ticket is a customer's token")

@@ -152,7 +152,7 @@ struct IapticEventsTests {
     #expect(try member(told[0], "applicationUsername") == "alice")
     // A customer of another door.
     #expect(events(nil, owned, prefix: "ia:").isEmpty)
-    #expect(door("ia:").user(of: "ia:") == nil)
+    #expect(door("ia:").policy.user(of: "ia:") == nil)
   }
 
   @Test func `a commit tells the event if the door is open`() {

@@ -13,7 +13,7 @@ struct MbaasyPurchaseTests {
     ]), webhooks: [])
 
   private func mapped(_ purchase: Purchase, prefix: String = "") -> MbaasyPurchase {
-    MbaasyPurchase(purchase, publisher: Self.publisher, prefix: prefix)
+    MbaasyPurchase(purchase, publisher: Self.publisher, policy: DoorPolicy(customerPrefix: prefix))
   }
 
   private func mapped(

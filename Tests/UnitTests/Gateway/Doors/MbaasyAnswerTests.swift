@@ -115,7 +115,9 @@ struct MbaasyAnswerTests {
         policy: DoorPolicy(customerPrefix: "mb:"), clientTokens: []), bundleId: "com.example")
   }
 
-  private func request(_ body: String) throws -> MbaasyRequest { try MbaasyRequest(Array(body.utf8), prefix: "mb:") }
+  private func request(_ body: String) throws -> MbaasyRequest {
+    try MbaasyRequest(Array(body.utf8), DoorPolicy(customerPrefix: "mb:"))
+  }
 
   @Test func `a validated receipt`() throws {
     let request = try request(

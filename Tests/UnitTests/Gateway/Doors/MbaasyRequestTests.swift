@@ -8,7 +8,7 @@ import Testing
 /// Uploads of receipts as Mbaasy's clients send them, and the mistakes that are told by field.
 struct MbaasyRequestTests {
   private func request(_ body: String, prefix: String = "") -> Result<MbaasyRequest, MbaasyError> {
-    Result { () throws(MbaasyError) in try MbaasyRequest(Array(body.utf8), prefix: prefix) }
+    Result { () throws(MbaasyError) in try MbaasyRequest(Array(body.utf8), DoorPolicy(customerPrefix: prefix)) }
   }
 
   /// The answer's body.

@@ -154,7 +154,7 @@ struct PlayFabAuthenticationTests {
   @Test func theTicketNamesTheCustomer() throws {
     let plain = try caller(Self.ticket(7)).get()
     #expect(plain.publisher.id == 7 && plain.customerId == "42")
-    #expect(try caller(Self.ticket(8, "max"), header: "x-authorization").get().customerId == "pf-max")
+    #expect(try caller(Self.ticket(8, "max"), header: "x-authorization").get().customerId == "max")
   }
 
   /// The server asks before it keeps a large body.
@@ -176,7 +176,6 @@ struct PlayFabAuthenticationTests {
     #expect(refusal(caller(Self.ticket(7), header: "Authorization")) == .notAuthenticated)
     #expect(refusal(caller(Self.ticket(9))) == .closed)
     #expect(refusal(caller(Self.ticket(10))) == .notActivated)
-    #expect(refusal(caller(Self.ticket(8, String(repeating: "x", count: 254)))) == .accountNotFound)
     for wrong in [
       "ticket", Self.ticket(7) + "x", Self.ticket(6), Self.ticket(7, exp: Self.now - 60), Self.ticket(7, ""),
     ] {
