@@ -30,8 +30,7 @@ public struct Access: Sendable, Equatable {
 
   /// Decides about a purchase, whoever owns it.
   ///
-  /// Only signed dates give access. A subscription is good until it expires or until its grace period ends. In billing
-  /// retry without grace it is not good (Apple: App Store Server API, `status`). If the publisher does not allow it
+  /// The purchase must run (``PurchaseTerm``), and an offer must have its product. If the publisher does not allow it
   /// for the customer, a purchase from the sandbox gives nothing, whatever else is true of it.
   ///
   /// - Parameter now: milliseconds since 1970.
@@ -40,46 +39,25 @@ public struct Access: Sendable, Equatable {
     let offer = rules.offers.offer(forProduct: deciding.productId)
     var access = Access(
       isGranted: false, offerId: offer?.id, environment: purchase.key.environment, productId: deciding.productId,
-      rule: .expired)
-    func refused(_ rule: AccessRule, since end: Int64? = nil) -> Access {
-      access.rule = rule
-      access.expiresAt = end
+      rule: .sandboxNotAllowed)
+    guard rules.allow(environment: access.environment) else { return access }
+    if deciding.kind == .autoRenewable { access.willRenew = purchase.presentRenewal?.willRenew }
+    let term = PurchaseTerm.of(purchase, offers: rules.offers, now: now)
+    access.billingProblem = term.billingProblem
+    guard offer != nil || !(term.isRunning || term.rule == .unconfirmed) else {
+      access.rule = .offerUnknown
       return access
     }
-    guard rules.allow(environment: access.environment) else { return refused(.sandboxNotAllowed) }
-    if deciding.kind == .autoRenewable { access.willRenew = purchase.presentRenewal?.willRenew }
-    if let date = deciding.revocationDate { return refused(.revoked, since: date) }
-    if purchase.isReportedRevoked { return refused(.reportedRevoked) }
-    let isInRetry = purchase.presentRenewal?.isInBillingRetry == true
-    if let end = purchase.endOfSubscription {
-      let isPaid = now < deciding.expiresDate ?? .min
-      guard now < end else {
-        access.billingProblem = isInRetry
-        return refused(isInRetry ? .billingRetry : .expired, since: end == .min ? nil : end)
-      }
-      if deciding.isUpgraded { return refused(.upgraded) }
-      access.billingProblem = !isPaid
-      access.expiresAt = end
-      access.rule = isPaid ? .subscriptionActive : .gracePeriod
-    } else if deciding.kind == .nonRenewing {
-      access.rule = .passActive
-      // Apple knows no end of a non-renewing product; the publisher's offer sets it.
-      if let days = offer?.accessDays {
-        let end = deciding.purchaseDate.adding(Int64(days) * .millisecondsOfDay)
-        guard now < end else { return refused(.expired, since: end) }
-        access.expiresAt = end
-      }
-    } else {
-      access.rule = deciding.kind == .consumable ? .consumable : .ownedForever
-    }
-    guard offer != nil else { return refused(.offerUnknown) }
-    if let until = purchase.provisionalUntil {
-      guard now < until else { return refused(.unconfirmed, since: until) }
-      access.expiresAt = min(access.expiresAt ?? .max, until)
-      access.rule = .provisional
-    }
-    access.isGranted = true
+    access.isGranted = term.isRunning
+    access.rule = term.rule
+    // Apple signs no date for these two.
+    access.expiresAt = [.reportedRevoked, .upgraded].contains(term.rule) ? nil : term.end
     return access
+  }
+
+  /// The end of the access to `purchase` without a grace period; `nil` if there is no end or it is not known.
+  public func paidUntil(_ purchase: Purchase) -> Int64? {
+    rule == .gracePeriod ? purchase.deciding.expiresDate : expiresAt
   }
 
   /// Returns how long the answer about a purchase may serve further registrations: no longer than the access that it

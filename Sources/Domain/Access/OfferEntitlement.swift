@@ -53,12 +53,28 @@ public enum Entitlements {
   ///   - now: milliseconds since 1970.
   public static func of(purchases: [Purchase], rules: AccessRules, now: Int64) -> [OfferEntitlement] {
     var best: [ExactText: Candidate] = [:]
-    for purchase in purchases where purchase.deciding.kind != .consumable {
-      let candidate = Candidate(purchase: purchase, access: .of(purchase, rules: rules, now: now))
+    for candidate in candidates(purchases, rules, now) {
       guard let offer = candidate.access.offerId?.exact else { continue }
       if best[offer].map(candidate.isBetter) ?? true { best[offer] = candidate }
     }
     return best.sorted { $0.key < $1.key }.map { $0.value.entitlement(to: $0.key.text) }
+  }
+
+  /// Returns until when a customer has paid for an offer, in milliseconds since 1970: the latest end of a purchase that
+  /// gives access to it, without grace periods. If none gives access, it is the latest end of all.
+  ///
+  /// In a grace period it may have passed, although the customer has access. `nil` means no end, or no purchase.
+  public static func paidUntil(_ offerId: String, purchases: [Purchase], rules: AccessRules, now: Int64) -> Int64? {
+    let all = candidates(purchases, rules, now).filter { $0.access.offerId?.exact == offerId.exact }
+    let granting = all.filter(\.access.isGranted)
+    let ends = (granting.isEmpty ? all : granting).map { $0.access.paidUntil($0.purchase) }
+    // An access without an end is later than every other.
+    return !granting.isEmpty && ends.contains(nil) ? nil : ends.compactMap(\.self).max()
+  }
+
+  private static func candidates(_ purchases: [Purchase], _ rules: AccessRules, _ now: Int64) -> [Candidate] {
+    purchases.filter { $0.deciding.kind != .consumable }
+      .map { Candidate(purchase: $0, access: .of($0, rules: rules, now: now)) }
   }
 
   private struct Candidate {

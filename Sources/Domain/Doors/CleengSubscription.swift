@@ -22,7 +22,7 @@ public struct CleengSubscription: Sendable {
   /// When the access ends, or has ended, in milliseconds since 1970; `nil` if there is no end or it is not known.
   ///
   /// In the grace period it is the end of the *period*, which has passed: Cleeng's clients decide by `accessGranted`.
-  public var expiresAt: Int64? { access.rule == .gracePeriod ? purchase.deciding.expiresDate : access.expiresAt }
+  public var expiresAt: Int64? { access.paidUntil(purchase) }
 
   /// Cleeng's word for the kind of the offer.
   public var offerType: String {
@@ -35,13 +35,7 @@ public struct CleengSubscription: Sendable {
   }
 
   /// Whether the customer uses the subscription without having paid.
-  ///
-  /// Apple does not tell the kind of discount of older transactions. There a price of 0 tells it.
-  public var isInTrial: Bool {
-    let deciding = purchase.deciding
-    guard access.isGranted, deciding.kind == .autoRenewable, deciding.offerType != nil else { return false }
-    return deciding.offerDiscountType.map { $0 == "FREE_TRIAL" } ?? (deciding.price == 0)
-  }
+  public var isInTrial: Bool { access.isGranted && purchase.deciding.isTrial }
 
   /// Writes `inAppSpecificData`: what Apple calls the purchase.
   ///

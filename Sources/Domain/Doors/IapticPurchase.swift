@@ -19,6 +19,7 @@ public struct IapticPurchase: Sendable, Equatable {
   public var lastRenewalDate: Int64?
   /// When the access ends, or has ended: with the period, its grace period, the pass or a refund.
   public var expirationDate: Int64?
+  /// Whether it gives the customer nothing: its term is over, or the publisher does not allow the sandbox it is from.
   public var isExpired = false
   public var renewalIntent: RenewalIntent?
   /// When the customer changed the intent, if this is known.
@@ -65,9 +66,8 @@ public struct IapticPurchase: Sendable, Equatable {
     let isFirst = facts.transactionId.exact == purchaseId.exact
     let hasRenewed = facts.kind == .autoRenewable && !isFirst && facts.purchaseDate > purchaseDate
     lastRenewalDate = hasRenewed ? facts.purchaseDate : nil
-    let isFree = facts.offerDiscountType?.utf8.elementsEqual("FREE_TRIAL".utf8) ?? false
-    isTrialPeriod = isFree
-    isIntroPeriod = facts.offerType == 1 && !isFree
+    isTrialPeriod = facts.isTrial
+    isIntroPeriod = facts.offerType == 1 && !isTrialPeriod
     discountId = facts.offerIdentifier
     quantity = facts.quantity
     amountMicros = facts.price.flatMap { price in
@@ -104,9 +104,10 @@ public struct IapticPurchase: Sendable, Equatable {
   private init(deciding purchase: Purchase, rules: AccessRules, now: Int64) {
     let (facts, renewal) = (purchase.deciding, purchase.presentRenewal)
     self.init(facts, of: purchase)
-    (expirationDate, isExpired) = Self.end(of: purchase, rules: rules, now: now)
-    // Until Apple answers, nobody knows more than that.
-    if let until = purchase.provisionalUntil { expirationDate = min(expirationDate ?? until, until) }
+    // The contract speaks of products, so a product needs no offer here.
+    let term = PurchaseTerm.of(purchase, offers: rules.offers, now: now)
+    expirationDate = term.end
+    isExpired = !term.isRunning || !rules.allow(environment: purchase.key.environment)
     cancelationReason = .of(purchase, now: now)
     guard facts.kind == .autoRenewable, let renewal else { return }
     renewalIntent = renewal.willRenew.map { $0 ? .renew : .lapse }
@@ -131,25 +132,5 @@ public struct IapticPurchase: Sendable, Equatable {
       expirationDate = facts.expiresDate.map { facts.purchaseDate < next ? min($0, next) : $0 }
       cancelationReason = .systemReplaced
     }
-  }
-
-  /// When the access ends or has ended, and whether it has. Apple's data decides, and for a pass the publisher's offer.
-  private static func end(
-    of purchase: Purchase, rules: AccessRules, now: Int64
-  ) -> (date: Int64?, isPast: Bool) {
-    let facts = purchase.deciding
-    if let date = facts.revocationDate { return (date, true) }
-    if purchase.isReportedRevoked {
-      return ([purchase.status?.date, facts.expiresDate].compactMap { $0 }.min(), true)
-    }
-    if let end = purchase.endOfSubscription {
-      if facts.isUpgraded { return (min(end == .min ? facts.signedDate : end, facts.signedDate), true) }
-      return (end == .min ? nil : end, end <= now)
-    }
-    guard facts.kind == .nonRenewing, let days = rules.offers.offer(forProduct: facts.productId)?.accessDays else {
-      return (nil, false)
-    }
-    let end = facts.purchaseDate.adding(Int64(days) * .millisecondsOfDay)
-    return (end, end <= now)
   }
 }

@@ -62,7 +62,7 @@ public struct MbaasyPurchase: Sendable, Equatable {
     userIdentifier = purchase.owner.flatMap { policy.user(of: $0.customerId) }
     identifierForVendor = given?.identifierForVendor
     isAutoRenewing = isSubscription ? renewal?.willRenew : false
-    isInTrialPeriod = isSubscription && Self.isTrial(deciding)
+    isInTrialPeriod = deciding.isTrial
     isInGracePeriod =
       isSubscription && deciding.revocationDate == nil
       && (renewal?.isInBillingRetry == true || renewal?.graceExpiresDate != nil)
@@ -94,12 +94,6 @@ public struct MbaasyPurchase: Sendable, Equatable {
     case .nonConsumable: "non_consumable"
     case .consumable: "consumable"
     }
-  }
-
-  /// Apple tells how an offer is paid. It did not always, so a first offer without a price is a trial, too.
-  private static func isTrial(_ facts: TransactionFacts) -> Bool {
-    if let discount = facts.offerDiscountType { return discount == "FREE_TRIAL" }
-    return facts.offerType == 1 && facts.price == 0
   }
 
   /// The tags of the product's offer, or its id if it has no tags.

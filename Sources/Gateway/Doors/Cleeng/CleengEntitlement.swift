@@ -16,32 +16,21 @@ struct CleengEntitlement: Equatable {
   init(_ customer: CustomerKey, offerId: String, purchases: [Purchase], publisher: Publisher, now: Int64) {
     customerId = customer.id
     self.offerId = offerId
-    let all = Self.lasting(purchases, of: customer, publisher, now).filter { $0.access.offerId?.exact == offerId.exact }
-    let granting = all.filter(\.access.isGranted)
-    accessGranted = !granting.isEmpty
-    if accessGranted {
-      // An access without an end is later than every other.
-      let ends = granting.map(\.expiresAt)
-      expiresAt = ends.contains(nil) ? nil : ends.compactMap(\.self).max()
-    } else {
-      expiresAt = all.compactMap(\.expiresAt).max()
-    }
+    let rules = publisher.accessRules(for: customer.id)
+    let entitlement = Entitlements.of(purchases: purchases, rules: rules, now: now)
+      .first { $0.offerId.exact == offerId.exact }
+    accessGranted = entitlement?.accessGranted ?? false
+    expiresAt = Entitlements.paidUntil(offerId, purchases: purchases, rules: rules, now: now)
   }
 
   /// The tags of all offers that the customer may use now, each once, in the order of their bytes.
   static func tags(
     _ customer: CustomerKey, purchases: [Purchase], publisher: Publisher, now: Int64
   ) -> [String] {
-    let offers = lasting(purchases, of: customer, publisher, now).filter(\.access.isGranted)
-      .compactMap { publisher.offers.offer(forProduct: $0.purchase.deciding.productId) }
-    return Set(offers.flatMap { $0.tags.map(\.exact) }).sorted().map(\.text)
-  }
-
-  /// A consumable gives no lasting access: its event tells the publisher to credit it, and then it is used up.
-  private static func lasting(
-    _ purchases: [Purchase], of customer: CustomerKey, _ publisher: Publisher, _ now: Int64
-  ) -> [CleengSubscription] {
-    purchases.filter { $0.deciding.kind != .consumable }
-      .map { CleengSubscription($0, of: customer.id, publisher: publisher, now: now) }
+    let rules = publisher.accessRules(for: customer.id)
+    let entitled = Entitlements.of(purchases: purchases, rules: rules, now: now).filter(\.accessGranted)
+    let ids = Set(entitled.map(\.offerId.exact))
+    let tags = publisher.offers.all.filter { ids.contains($0.id.exact) }.flatMap { $0.tags.map(\.exact) }
+    return Set(tags).sorted().map(\.text)
   }
 }

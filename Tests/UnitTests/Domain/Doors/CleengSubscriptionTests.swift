@@ -58,7 +58,7 @@ struct CleengSubscriptionTests {
     #expect(!isInTrial(1, nil))
     #expect(!isInTrial(1, nil, price: nil))
     #expect(!isInTrial(1, "PAY_UP_FRONT", price: 0))
-    #expect(!isInTrial(nil, "FREE_TRIAL"))
+    #expect(isInTrial(nil, "FREE_TRIAL"))
     #expect(!isInTrial(nil, nil, price: 0))
     #expect(!isInTrial(1, "FREE_TRIAL", expires: 5))
     #expect(!isInTrial(1, "FREE_TRIAL", .nonConsumable))

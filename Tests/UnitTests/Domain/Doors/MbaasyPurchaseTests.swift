@@ -92,7 +92,7 @@ struct MbaasyPurchaseTests {
     #expect(!mapped { $0.offerDiscountType = "PAY_UP_FRONT" }.isInTrialPeriod)
     #expect(mapped { ($0.offerType, $0.price) = (1, 0) }.isInTrialPeriod)
     #expect(!mapped { ($0.offerType, $0.price) = (1, 990) }.isInTrialPeriod)
-    #expect(!mapped { ($0.offerType, $0.price) = (2, 0) }.isInTrialPeriod)
+    #expect(mapped { ($0.offerType, $0.price) = (2, 0) }.isInTrialPeriod)
     #expect(!mapped { ($0.offerType, $0.price, $0.offerDiscountType) = (1, 0, "PAY_AS_YOU_GO") }.isInTrialPeriod)
     #expect(!mapped { $0.price = 0 }.isInTrialPeriod)
   }
