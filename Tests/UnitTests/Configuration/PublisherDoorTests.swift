@@ -57,9 +57,9 @@ struct PublisherDoorTests {
 
   @Test func everything() throws {
     let policy =
-      #""customerPrefix": "p-", "ownership": {"proof": "signedTransaction", "restore": "transferIfInactive"}"#
+      #""customerPrefix": "p-", "ownership": {"proof": "signedTransaction", "restore": "transfer"}"#
     let expected = DoorPolicy(
-      customerPrefix: "p-", ownership: OwnershipPolicy(proof: .signedTransaction, restore: .transferIfInactive))
+      customerPrefix: "p-", ownership: OwnershipPolicy(proof: .signedTransaction, restore: .transfer))
     let iaptic = try #require(
       try doors(#""iaptic": {\#(Self.iaptic), "secretKeyHashes": ["\#(Hex.encode(Self.hash(2)))"], \#(policy)}"#).iaptic
     )

@@ -51,8 +51,14 @@ extension PublisherReader {
     let namespace = derivation(
       "\(door).ownership.tokenNamespace", "As `ownership.tokenNamespace`, for this door.",
       shown: "`ownership.tokenNamespace`")
-    let restore = reader.choice(
-      "\(door).ownership.restore", restore, "As `ownership.restore`, for this door.")
+    let restoreKey = "\(door).ownership.restore"
+    let restore = reader.choice(restoreKey, restore, "As `ownership.restore`, for this door: `refuse` or `transfer`.")
+    if restore == .transferIfInactive {
+      reader.note(
+        restoreKey,
+        "is transferIfInactive, which would move nothing at a door: a door moves only purchases that give access; "
+          + "expected transfer, or refuse")
+    }
     switch proof {
     case .none: return OwnershipPolicy(proof: .none, restore: restore)
     case .appAccountToken:
