@@ -92,16 +92,16 @@ struct WebhookReplayTests {
       let delivered = try await api.send("GET", "webhook_endpoints/main/attempts?outcome=delivered")
       #expect(delivered.list("attempts").map { $0.text("eventId") } == [event.id])
       #expect(delivered.list("attempts").first?.number("attempt") == 1)
-      // A delivery comes at least once: on a busy machine an attempt may be made again before it is noted.
-      let before = fleet.webhooks.all.count
-      #expect(before >= 5)
+      // Four attempts failed. However often the client asked, one recovered the event: nothing died, and the ledger
+      // has answered, so there is no reason for another one.
+      #expect(fleet.webhooks.all.count == 5)
       #expect(try await api.send("GET", "webhook_endpoints/main")["failingSince"] == nil)
 
       let again = try await api.send("POST", "webhook_events/\(event.id)/deliveries/main/resend")
       #expect(again.status == 202 && again.text("eventId") == event.id)
       #expect(again.headers.header("location") == "/3.1/webhook_events/\(event.id)/attempts")
-      let all = await fleet.webhooks.wait(for: before + 1)
-      #expect(all[before].id == event.id && all[before].isVerified && all[before].body == event.body)
+      let all = await fleet.webhooks.wait(for: 6)
+      #expect(all[5].id == event.id && all[5].isVerified && all[5].body == event.body)
       #expect(try await api.send("POST", "webhook_events/evt_0/deliveries/main/resend").status == 404)
       #expect(try await api.send("POST", "webhook_events/\(event.id)/deliveries/nobody/resend").status == 404)
     }

@@ -63,7 +63,7 @@ extension DeliveryLedger {
   }
 
   /// Begins a round for each missed event. The time at which an event was given up names its round. So if a client asks
-  /// twice, the notifier attempts the event once.
+  /// twice, the notifier attempts the event once. An event that was delivered since the list was read gets no round.
   ///
   /// - Parameter isFirst: whether the request begins here; then the audit gets an entry.
   /// - Returns: the deliveries to publish.
@@ -72,11 +72,19 @@ extension DeliveryLedger {
   ) async throws -> [Delivery] {
     guard !owed.isEmpty else { return [] }
     let rounds = owed.map { Delivery.roundOfRecovery(givenUpAt: $0.time) }
+    let ids = owed.map(\.eventId)
     var queries = [
-      Event.read(owed.map(\.eventId)), begin(owed.map(\.eventId), rounds: rounds, publisher, endpoint),
+      begin(ids, rounds: rounds, publisher, endpoint),
+      // The list may be older than a delivery of the same round. That has taken the round's row away, and the row that
+      // this request has written in its place would lead to another attempt.
+      PostgresQuery(.endDelivered, [.texts(ids), .text(endpoint)]),
     ]
     if isFirst { queries.append(AuditEntry.insert([.endpoint(.recovered, endpoint, of: publisher)])) }
-    let events = try await client.run(queries)[0].map { Event($0) }
+    queries.append(PostgresQuery(.readOpenRounds, [.texts(ids), .texts(rounds), .text(endpoint)]))
+    queries.append(Event.read(ids))
+    let answers = try await client.run(queries)
+    let open = Set(answers[queries.count - 2].compactMap { $0.text(0)?.exact })
+    let events = answers[queries.count - 1].map { Event($0) }.filter { open.contains($0.id.exact) }
     let found = Dictionary(events.map { ($0.id.exact, $0) }) { first, _ in first }
     return zip(owed, rounds).compactMap { owed, round in
       found[owed.eventId.exact].flatMap { try? Delivery($0, endpointId: endpoint, round: round) }
@@ -99,6 +107,26 @@ extension PostgresStatement {
     INSERT INTO deliveries (event_id, endpoint_id, round, publisher_id, due_at)
     SELECT event, $4, name, $3, now() FROM unnest($1::text[], $2::text[]) AS new (event, name)
     ON CONFLICT (event_id, endpoint_id, round) DO NOTHING
+    """)
+
+  /// A statement of its own: it sees the deliveries for whose rows the one before it has waited.
+  fileprivate static let endDelivered = PostgresStatement(
+    "end delivered rounds",
+    """
+    DELETE FROM deliveries AS kept USING unnest($1::text[]) AS ended (event)
+    WHERE kept.event_id = ended.event AND kept.endpoint_id = $2
+      AND EXISTS (
+        SELECT 1 FROM attempts AS delivered
+        WHERE delivered.event_id = kept.event_id AND delivered.endpoint_id = kept.endpoint_id
+          AND delivered.outcome = 'delivered')
+      AND kept.round LIKE 'recover-%'
+    """)
+
+  fileprivate static let readOpenRounds = PostgresStatement(
+    "read open rounds",
+    """
+    SELECT kept.event_id FROM unnest($1::text[], $2::text[]) AS begun (event, round)
+    JOIN deliveries AS kept ON kept.event_id = event AND kept.endpoint_id = $3 AND kept.round = begun.round
     """)
 
   /// An event that was delivered once, in whatever round, is not missed.

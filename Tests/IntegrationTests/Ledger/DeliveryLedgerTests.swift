@@ -212,6 +212,22 @@ struct DeliveryLedgerTests {
     }
   }
 
+  /// A client asks twice. The notifier delivers the event after the second request has read what is owed.
+  @Test func `what was delivered since the list was read is not recovered again`() async throws {
+    try await Self.with { (bench) async throws in
+      for id in ["evt_1", "evt_2"] { try await bench.end(try await bench.event(id), among: ["main"], .abandoned) }
+      let owed = try await bench.deliveries.owed(publisher: 1, endpoint: "main", since: 0)
+      let first = try await bench.deliveries.recover(owed, publisher: 1, endpoint: "main", isFirst: true)
+      #expect(first.map(\.eventId) == owed.map(\.eventId))
+      try await bench.end(first[0], .delivered)
+      let again = try await bench.deliveries.recover(owed, publisher: 1, endpoint: "main", isFirst: true)
+      #expect(again.map(\.eventId) == [owed[1].eventId])
+      #expect(try await bench.rows() == ["\(owed[1].eventId)/main/\(first[1].round)/1"])
+      // A copy of the first request's message finds the end in the log.
+      #expect(try await bench.state(first[0]) == .made(.delivered, nextAt: nil))
+    }
+  }
+
   @Test func `a test event has its delivery at once`() async throws {
     try await Self.with { (bench) async throws in
       let delivery = try await bench.deliveries.test(Self.event("evt_t"), at: "main")
