@@ -150,7 +150,7 @@ public final class Gateway: Role {
     let admitsCustomers: Bool
     switch route.access {
     case .anyone(let answer): return answer(self, request)
-    case .door(let door, let answer):
+    case .door(let door, takesReceipts: _, let answer):
       let response = await answer(doorContext, DoorCall(request: request, values: values))
       metrics.doors.count(door.rawValue, String(response.status))
       return CrossOrigin.admitted(response)

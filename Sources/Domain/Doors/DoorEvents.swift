@@ -36,7 +36,7 @@ extension CommitState {
     func holdings(of owner: Owner?) -> [Purchase] {
       owner.map { self.holdings(of: after.key.customer($0.customerId)) } ?? []
     }
-    let lost = before?.owner.flatMap { after.owner?.is($0.customerId) == true ? nil : $0 }
+    let lost = PurchaseChange.previousOwner(before, after)
     changes.events += DoorEvents.of(
       PurchaseChange(
         before: before, after: after, job: job, outcome: outcome, isNews: isNews, holdings: holdings(of: after.owner),

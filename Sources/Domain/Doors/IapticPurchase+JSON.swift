@@ -53,12 +53,7 @@ extension IapticPurchase {
       purchase.member("amountMicros", amountMicros)
       purchase.member("currency", currency)
       purchase.member("isSharedPurchase", isShared)
-      let users = entitledUsers.map { user in
-        var writer = JSONWriter()
-        writer.string(user)
-        return writer.bytes
-      }
-      purchase.member("entitledUsers", array: users)
+      purchase.member("entitledUsers", array: entitledUsers.map(JSONWriter.text))
     }
   }
 

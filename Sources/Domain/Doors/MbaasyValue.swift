@@ -46,10 +46,4 @@ public enum MbaasyValue: Sendable {
 extension JSONWriter {
   /// Writes a member in the form of Mbaasy's contract.
   public mutating func member(_ name: StaticString, _ value: MbaasyValue) { member(name, json: value.json) }
-
-  fileprivate static func text(_ text: String) -> [UInt8] {
-    var writer = JSONWriter()
-    writer.string(text)
-    return writer.bytes
-  }
 }

@@ -34,7 +34,10 @@ public struct PurchaseChange: Sendable {
   }
 
   /// The owner who lost the purchase with this change.
-  public var previousOwner: Owner? {
+  public var previousOwner: Owner? { Self.previousOwner(before, after) }
+
+  /// The owner who loses a purchase that changes so.
+  static func previousOwner(_ before: Purchase?, _ after: Purchase) -> Owner? {
     guard let owner = before?.owner, after.owner?.is(owner.customerId) != true else { return nil }
     return owner
   }

@@ -1,5 +1,6 @@
 import Domain
 import EventLoop
+import Formats
 import HTTPServer
 
 /// The routes of the doors.
@@ -13,13 +14,13 @@ extension Route {
   static func door(_ path: [String]) -> Door? { door("/" + path.joined(separator: "/")[...]) }
 
   /// The same of a raw path.
-  static func door(_ path: Substring) -> Door? {
-    switch path {
-    case "/apple/payment": .cleeng
-    case "/v1/validate": .iaptic
-    case "/Client/RestoreIOSPurchases", "/Client/ValidateIOSReceipt": .playfab
-    case "/client/itunes_connect/receipts": .mbaasy
-    default: nil
+  static func door(_ path: Substring) -> Door? { receiptDoors[String(path).exact] }
+
+  /// The doors that take receipts, by their paths.
+  private static let receiptDoors: [ExactText: Door] = {
+    let pairs = doors.compactMap { route -> (ExactText, Door)? in
+      guard case .door(let door, takesReceipts: true, _) = route.access else { return nil }
+      return (route.path.exact, door)
     }
   }
 }

@@ -22,7 +22,10 @@ struct Route: Sendable {
     /// Anyone, without a credential.
     case anyone(@LoopActor @Sendable (Gateway, HTTPServerRequest) -> HTTPServerResponse)
     /// A door, which has its own credentials and its own form of errors.
-    case door(Door, @LoopActor @Sendable (DoorContext, DoorCall) async -> HTTPServerResponse)
+    ///
+    /// `takesReceipts` says whether the body may be as long as a receipt.
+    case door(
+      Door, takesReceipts: Bool = false, @LoopActor @Sendable (DoorContext, DoorCall) async -> HTTPServerResponse)
     /// The publisher, or one of its customers.
     case publisherOrCustomer(Handler)
     /// The publisher only.

@@ -12,16 +12,15 @@ enum EventContent {
 
   /// Reads an event; `nil` if the format has no shape for it.
   init?(_ delivery: Delivery, _ format: WebhookEndpoint.Format) {
+    // The event itself is of Cleeng's form.
+    if format == .cleeng { return nil }
     if delivery.topic.exact == EventTopic.test.exact {
       self = .test
       return
     }
-    let topics: [String] =
-      switch format {
-      case .cleeng: []
-      case .fovea: [EventTopic.purchasesUpdated]
-      case .mbaasy: [EventTopic.inAppPurchaseCreated, EventTopic.inAppPurchaseUpdated]
-      }
+    let topics =
+      format == .fovea
+      ? [EventTopic.purchasesUpdated] : [EventTopic.inAppPurchaseCreated, EventTopic.inAppPurchaseUpdated]
     guard topics.contains(where: { $0.exact == delivery.topic.exact }),
       let text = try? JSONText(delivery.body), let envelope = try? JSONObject(text),
       let data = envelope.objectText("data")

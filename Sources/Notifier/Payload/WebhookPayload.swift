@@ -26,8 +26,7 @@ struct WebhookPayload: Equatable {
   init(_ delivery: Delivery, _ endpoint: WebhookEndpoint, keys: [[UInt8]]) {
     // The private half of a key is no password, and no key of a digest.
     let key = endpoint.signature == .v1 ? keys.first : nil
-    let content = endpoint.format == .cleeng ? nil : EventContent(delivery, endpoint.format)
-    switch (endpoint.format, content) {
+    switch (endpoint.format, EventContent(delivery, endpoint.format)) {
     case (.cleeng, _), (_, nil):
       body = delivery.body
     case (.fovea, let content?):

@@ -18,6 +18,13 @@ public struct JSONWriter: Sendable {
     return writer.bytes
   }
 
+  /// Returns a text as JSON.
+  public static func text(_ text: String) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.string(text)
+    return writer.bytes
+  }
+
   /// Writes a member that is an object.
   public mutating func member(_ name: StaticString, _ members: (inout JSONWriter) -> Void) {
     key(name)

@@ -43,11 +43,4 @@ enum CleengAnswer {
   private static func seconds(_ milliseconds: Int64?) -> [UInt8] {
     Array((milliseconds.map { String($0 / 1000) } ?? "null").utf8)
   }
-
-  /// A text as JSON.
-  static func quoted(_ text: String) -> [UInt8] {
-    var writer = JSONWriter()
-    writer.string(text)
-    return writer.bytes
-  }
 }

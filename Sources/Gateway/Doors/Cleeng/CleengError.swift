@@ -18,7 +18,7 @@ enum CleengError {
     response.body = JSONWriter.object { writer in
       writer.member("code", problem.code)
       writer.member("detail", problem.detail)
-      writer.member("errors", array: [CleengAnswer.quoted(message)])
+      writer.member("errors", array: [JSONWriter.text(message)])
       writer.member("instance", problem.instance)
       writer.member("message", message)
       writer.member("status", Int64(problem.status))

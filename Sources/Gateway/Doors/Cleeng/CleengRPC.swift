@@ -52,13 +52,13 @@ enum CleengRPC {
       let null = Array("null".utf8)
       switch result {
       case .success(let tags):
-        writer.member("result") { $0.member("tags", array: tags.map(CleengAnswer.quoted)) }
-        writer.member("id", json: id.map(CleengAnswer.quoted) ?? null)
+        writer.member("result") { $0.member("tags", array: tags.map(JSONWriter.text)) }
+        writer.member("id", json: id.map(JSONWriter.text) ?? null)
         writer.member("error", json: null)
       case .failure(let failure):
         status = failure == .unavailable ? 503 : 200
         writer.member("result", json: null)
-        writer.member("id", json: id.map(CleengAnswer.quoted) ?? null)
+        writer.member("id", json: id.map(JSONWriter.text) ?? null)
         writer.member("error") { error in
           error.member("code", failure.code)
           error.member("message", failure.message)

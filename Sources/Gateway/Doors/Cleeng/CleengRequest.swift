@@ -1,6 +1,6 @@
 import Domain
-import Glibc
 import HTTPServer
+import Transport
 
 /// A checked payment, as the client sent it. Members that the contract does not name are ignored.
 struct CleengRequest: Equatable {
@@ -44,7 +44,7 @@ struct CleengRequest: Equatable {
     }
     // Middleware without an address sends an empty one.
     let address = body.ipAddress.flatMap { $0.isEmpty ? nil : $0 }
-    guard address.map(isIPAddress) ?? true else {
+    guard address == nil || address.flatMap({ NetworkAddress($0) }) != nil else {
       throw .invalidBody("ipAddress: expected an IPv4 or IPv6 address")
     }
     customerEmail = body.customerEmail
@@ -68,11 +68,4 @@ struct CleengRequest: Equatable {
     let receiptData: String
     let transactionId: String?
   }
-}
-
-/// Whether a text is an address of a machine.
-private func isIPAddress(_ text: String) -> Bool {
-  var (short, long) = (in_addr(), in6_addr())
-  guard !text.utf8.contains(0) else { return false }
-  return inet_pton(AF_INET, text, &short) == 1 || inet_pton(AF_INET6, text, &long) == 1
 }

@@ -4,7 +4,7 @@ import HTTPServer
 extension Route {
   /// The paths of Cleeng's StoreKit 1 contract. Cleeng serves them from several hosts.
   static let cleeng = [
-    Route(.post, "/apple/payment", under: nil, "cleeng_payment", .door(.cleeng, CleengAPI.pay)),
+    Route(.post, "/apple/payment", under: nil, "cleeng_payment", .door(.cleeng, takesReceipts: true, CleengAPI.pay)),
     Route(.get, "/entitlements/{offerId}", under: nil, "cleeng_entitlement", .door(.cleeng, CleengAPI.entitlement)),
     Route(
       .get, "/3.1/entitlements/customer_id/{customerId}/offer_id/{offerId}", under: "3.1", "cleeng_entitlement",

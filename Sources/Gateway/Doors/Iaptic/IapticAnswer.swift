@@ -59,7 +59,7 @@ struct IapticAnswer {
         data.member("latest_receipt", true)
         data.member("transaction", nativeTransaction)
         data.member("collection", all.flatMap { IapticPurchase.of($0, rules: rules, now: now) }) { $0.tell(to: &$1) }
-        data.member("ineligible_for_intro_price", array: ineligible(all).map(Self.quoted))
+        data.member("ineligible_for_intro_price", array: ineligible(all).map(JSONWriter.text))
         data.member("warning", warning)
         data.member("date", rfc3339(milliseconds: now))
       }
@@ -128,11 +128,5 @@ struct IapticAnswer {
       native.member("originalTransactionId", payload.originalTransactionId)
       native.member("environment", payload.environment?.rawValue)
     }
-  }
-
-  private static func quoted(_ text: String) -> [UInt8] {
-    var writer = JSONWriter()
-    writer.string(text)
-    return writer.bytes
   }
 }

@@ -7,12 +7,10 @@ import JSON
 /// The plugin reads the body of a 200 only, so every answer of the validator has that status. `status` in the body says
 /// what the status would be.
 struct IapticError: Error, Equatable {
-  /// The validator's codes. Two of them never come: a purchase that is expired or used up is shown, and is no error.
+  /// The validator's codes. 6778003 (expired) and 6778004 (consumed) never come: such a purchase is shown.
   enum Code: Int64, CaseIterable {
     case invalidPayload = 6_778_001
     case connectionFailed = 6_778_002
-    case purchaseExpired = 6_778_003
-    case purchaseConsumed = 6_778_004
     case internalError = 6_778_005
     case needMoreData = 6_778_006
   }

@@ -40,11 +40,7 @@ struct IapticSubscriber {
       info.member("lapsedSubscriber", subscription.isExpired)
       info.member("renewalIntent", subscription.renewalIntent?.rawValue)
     }
-    let ids = purchases.map(\.purchaseId.exact).sorted().map { id in
-      var writer = JSONWriter()
-      writer.string(IapticPurchase.prefixed(id.text))
-      return writer.bytes
-    }
+    let ids = purchases.map(\.purchaseId.exact).sorted().map { JSONWriter.text(IapticPurchase.prefixed($0.text)) }
     row.member("receiptIds", array: ids)
   }
 }

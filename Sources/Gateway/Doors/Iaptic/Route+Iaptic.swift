@@ -3,7 +3,8 @@ import Domain
 extension Route {
   /// The paths of iaptic's door.
   static let iaptic = [
-    Route(.post, "/v1/validate", under: nil, "iaptic_validate", .door(.iaptic, IapticAPI.validate)),
+    Route(
+      .post, "/v1/validate", under: nil, "iaptic_validate", .door(.iaptic, takesReceipts: true, IapticAPI.validate)),
     Route(
       .get, "/v2/customers/{applicationUsername}/purchases", under: nil, "iaptic_purchases",
       .door(.iaptic, IapticAPI.purchases)),

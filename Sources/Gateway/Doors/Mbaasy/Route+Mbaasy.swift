@@ -2,6 +2,8 @@ import Domain
 
 extension Route {
   static let mbaasy = [
-    Route(.post, "/client/itunes_connect/receipts", under: nil, "mbaasy_receipts", .door(.mbaasy, MbaasyAPI.upload))
+    Route(
+      .post, "/client/itunes_connect/receipts", under: nil, "mbaasy_receipts",
+      .door(.mbaasy, takesReceipts: true, MbaasyAPI.upload))
   ]
 }

@@ -88,5 +88,8 @@ extension PlayFabVerdict {
   }
 
   /// The numbers of errors, the most useful first: what passes, what is another's, what the publisher can change.
-  private static let order: [Int64] = [1123, 1127, 1022, 1340, 1001, 1089, 1300, 1098, 1178, 1021]
+  private static let order: [Int64] = [
+    PlayFabError.unavailable(""), .appleIsSilent, .receiptAlreadyUsed(""), .subscriptionAlreadyTaken, .accountNotFound,
+    .notProven, .invalidEnvironment(""), .invalidBundleID(""), .noMatchingCatalogItem(nil), .invalidReceipt(""),
+  ].map(\.number)
 }

@@ -4,8 +4,10 @@ import Domain
 extension Route {
   static let playfab = [
     Route(
-      .post, "/Client/RestoreIOSPurchases", under: nil, "playfab_restore", .door(.playfab, PlayFabAPI.restore)),
+      .post, "/Client/RestoreIOSPurchases", under: nil, "playfab_restore",
+      .door(.playfab, takesReceipts: true, PlayFabAPI.restore)),
     Route(
-      .post, "/Client/ValidateIOSReceipt", under: nil, "playfab_validate", .door(.playfab, PlayFabAPI.validate)),
+      .post, "/Client/ValidateIOSReceipt", under: nil, "playfab_validate",
+      .door(.playfab, takesReceipts: true, PlayFabAPI.validate)),
   ]
 }
