@@ -100,7 +100,7 @@ extension CommitState {
     if job.kind == .transfer {
       let decision = TransferDecision.decide(purchase, to: customer.id, givesAccess: access.isGranted)
       if decision == .transferred {
-        give(purchase.key, to: customer, .transfer, isByCustomer: job.isByCustomer)
+        give(purchase.key, to: customer, .transfer, by: job.asker)
       }
       return .of(access, purchase, decision)
     }
@@ -120,7 +120,7 @@ extension CommitState {
       decision = .refuse(.ownedByAnother)
     }
     if case .take(let cause) = decision {
-      give(purchase.key, to: customer, cause, isByCustomer: job.isByCustomer)
+      give(purchase.key, to: customer, cause, by: job.asker)
     }
     if decision.isOwner { note(job.attributes, on: purchase.key) }
     var outcome = Outcome.of(access, purchase, decision)

@@ -32,7 +32,7 @@ extension CommitState {
     switch decision {
     case .keep: break
     case .take(.registration):
-      trial.give(key, to: customer, .registration, isByCustomer: job.isByCustomer)
+      trial.give(key, to: customer, .registration, by: job.asker)
     case .take, .refuse: return false
     }
     trial.note(job.attributes, on: key)

@@ -52,19 +52,19 @@ public struct CommitState: Sendable {
     public let purchase: PurchaseKey
     public let customerId: String
     public let cause: OwnershipCause
-    /// Whether the customer's own token asked for it, and not the publisher's.
-    public let isByCustomer: Bool
+    /// Whose credential asked for it.
+    public let asker: Job.Asker
 
     /// Creates a period.
     public init(
       subscriptionId: Int64, purchase: PurchaseKey, customerId: String, cause: OwnershipCause,
-      isByCustomer: Bool = false
+      asker: Job.Asker = .publisher
     ) {
       self.subscriptionId = subscriptionId
       self.purchase = purchase
       self.customerId = customerId
       self.cause = cause
-      self.isByCustomer = isByCustomer
+      self.asker = asker
     }
   }
 
@@ -142,7 +142,7 @@ public struct CommitState: Sendable {
   ///
   /// From then on the ledger has a row of the customer, whose lock guards the customer's purchases.
   mutating func give(
-    _ key: PurchaseKey, to customer: CustomerKey, _ cause: OwnershipCause, isByCustomer: Bool
+    _ key: PurchaseKey, to customer: CustomerKey, _ cause: OwnershipCause, by asker: Job.Asker
   ) {
     if let owner = purchases[key]?.owner {
       changes.endedOwnerships.append(owner.subscriptionId)
@@ -154,8 +154,7 @@ public struct CommitState: Sendable {
     owned[customer, default: []].insert(key)
     welcome(customer)
     changes.begunOwnerships.append(
-      Ownership(
-        subscriptionId: id, purchase: key, customerId: customer.id, cause: cause, isByCustomer: isByCustomer))
+      Ownership(subscriptionId: id, purchase: key, customerId: customer.id, cause: cause, asker: asker))
   }
 
   /// Makes a customer known. The versions of a customer who comes back after an erasure are greater than all before it:

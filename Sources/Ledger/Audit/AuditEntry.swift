@@ -8,6 +8,16 @@ public struct AuditEntry: Sendable, Equatable {
   public enum Actor: String, Sendable {
     case publisher
     case customer
+    /// The key of an app, at a door.
+    case app
+
+    init(_ asker: Job.Asker) {
+      switch asker {
+      case .publisher: self = .publisher
+      case .customer: self = .customer
+      case .app: self = .app
+      }
+    }
   }
 
   public let publisherId: Int64
@@ -51,7 +61,7 @@ public struct AuditEntry: Sendable, Equatable {
       case .restore: "purchase.restored"
       }
     self = .owner(
-      action, of: begun.purchase, subscriptionId: begun.subscriptionId, by: begun.isByCustomer ? .customer : .publisher)
+      action, of: begun.purchase, subscriptionId: begun.subscriptionId, by: Actor(begun.asker))
   }
 
   /// Writes entries, in their order.

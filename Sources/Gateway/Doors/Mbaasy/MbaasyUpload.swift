@@ -92,9 +92,9 @@ struct MbaasyUpload {
   /// Keeps an attempted fraud, and tells the app.
   private func forged(_ rejection: Rejection) async throws(MbaasyError) -> HTTPServerResponse {
     let sha256 = LocalEvidence.sha256(ofReceipt: request.receipt)
-    // The entry names the receipt by its hash, and no customer. The client token is the publisher's.
+    // The entry names the receipt by its hash, and no customer.
     let entry = AuditEntry(
-      publisherId: caller.publisher.id, actor: .publisher, action: "receipt.forged", subject: Hex.encode(sha256),
+      publisherId: caller.publisher.id, actor: .app, action: "receipt.forged", subject: Hex.encode(sha256),
       detail: JSONWriter.object { detail in
         detail.member("bundleId", caller.bundleId)
         detail.member("door", Door.mbaasy.rawValue)

@@ -104,7 +104,7 @@ struct CommitOwnershipTests {
     #expect(done.version == 5)
     #expect(commit[purchase: key]?.owner?.customerId == "me")
     #expect(commit.state.changes.begunOwnerships.map(\.cause) == [.transfer])
-    #expect(commit.state.changes.begunOwnerships.map(\.isByCustomer) == [false])
+    #expect(commit.state.changes.begunOwnerships.map(\.asker) == [.publisher])
     #expect(commit.state.changes.endedOwnerships == (owner == nil ? [] : [1]))
   }
 
