@@ -136,7 +136,7 @@ public final class Gateway: Role {
       label = route.label
       response = try await answer(route, values, request)
     } catch {
-      response = error.response
+      response = Route.refusal(error, of: request)
     }
     metrics.requests.count(label, String(response.status))
     metrics.latency.observe((ContinuousClock.now - start).inSeconds, label)

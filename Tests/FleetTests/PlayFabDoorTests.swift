@@ -155,6 +155,12 @@ struct PlayFabDoorTests {
       check(try await client.validate(receipt: receipt, price: 999, "XYZ"), 400, "InvalidCurrencyCode 1179")
       check(try await client.validate(receipt: receipt, price: 998, "USD"), 400, "InvalidParams 1000")
 
+      // The method.
+      check(try await client.send("GetPlayerProfile", "{}"), 404, "InvalidRequest 1071")
+      let got = try await fleet.send("GET", fleet.url("/Client/RestoreIOSPurchases"), [], "")
+      check(try PlayFabClient.Answer(got), 405, "InvalidRequest 1071")
+      #expect(got.header("allow") == "POST")
+
       // Every error can also come with HTTP 200.
       let hidden = try await client.send("RestoreIOSPurchases", "{}", ticket: nil, asSuccess: true)
       #expect(hidden.status == 200 && hidden.code == 401 && hidden.name == "NotAuthenticated 1074")
@@ -179,6 +185,23 @@ struct PlayFabDoorTests {
       let jws = try await client.fleet.minted("jws/1000000000009")
       let unproven = try await client.validate(jws: jws, price: 999, publisher: PlayFabClient.withProof)
       #expect(unproven.name == "NotAuthorized 1089")
+    }
+  }
+
+  @Test func `a server that is away is told as such, and nothing is kept`() async throws {
+    let servers = try #require(TestServers.current)
+    try await PlayFabClient.with(Self.roles) { client in
+      let jws = try await client.fleet.minted("jws/1000000000011")
+      try await servers.stop(.rabbitmq)
+      let answer = try await client.validate(jws: jws, price: 999)
+      #expect(answer.status == 503 && answer.code == 503 && answer.name == "ServiceUnavailable 1123")
+      let receipt = try await client.fleet.minted("receipt/1000000000011")
+      #expect(try await client.restore(receipt).name == "ServiceUnavailable 1123")
+      #expect(try await client.count("purchases") == 0)
+      try await servers.start(.rabbitmq)
+      try await eventually("the door is open again") {
+        try await client.validate(jws: jws, price: 999).error == nil
+      }
     }
   }
 

@@ -22,6 +22,14 @@ extension Route {
       guard case .door(let door, takesReceipts: true, _) = route.access else { return nil }
       return (route.path.exact, door)
     }
+    return Dictionary(uniqueKeysWithValues: pairs)
+  }()
+
+  /// The answer to a request that no route takes, in the form of the door whose name space its path is in.
+  static func refusal(_ problem: Problem, of request: HTTPServerRequest) -> HTTPServerResponse {
+    // All methods of PlayFab's client API begin so.
+    guard request.path.first?.exact == "Client".exact else { return problem.response }
+    return CrossOrigin.admitted(PlayFabAPI.unknownMethod(problem, request))
   }
 }
 

@@ -34,6 +34,13 @@ struct PlayFabAPI {
     PlayFabError.tooLarge(limit).response(asSuccess: false)
   }
 
+  /// The answer to a method that is not there, or not by this verb of HTTP.
+  nonisolated static func unknownMethod(_ problem: Problem, _ request: HTTPServerRequest) -> HTTPServerResponse {
+    var response = PlayFabError.unknownMethod(problem).response(to: request)
+    if let allowed = problem.headers["Allow"] { response.headers.append(("Allow", allowed)) }
+    return response
+  }
+
   /// The answer to a head with a wrong session ticket; `nil` for a good one.
   ///
   /// - Parameter now: milliseconds since 1970.

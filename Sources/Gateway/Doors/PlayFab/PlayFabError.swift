@@ -48,6 +48,10 @@ struct PlayFabError: Error, Equatable {
   static func tooLarge(_ limit: Int) -> PlayFabError {
     PlayFabError("InvalidRequest", 1071, "The body has more than \(limit) bytes.", code: 413)
   }
+  /// The error of a path without a method, or of another verb than POST.
+  static func unknownMethod(_ problem: Problem) -> PlayFabError {
+    PlayFabError("InvalidRequest", 1071, problem.detail ?? problem.message, code: problem.status)
+  }
   static let closed = PlayFabError("NotAuthorized", 1089, "The publisher has not opened this API (doors.playfab).")
   static let notActivated = PlayFabError("TitleNotActivated", 1035, "The publisher has no apps yet.")
   static let accountNotFound = PlayFabError(
@@ -145,6 +149,8 @@ extension PlayFabError {
   private static func status(of code: Int) -> String {
     switch code {
     case 401: "Unauthorized"
+    case 404: "NotFound"
+    case 405: "MethodNotAllowed"
     case 413: "RequestEntityTooLarge"
     case 429: "TooManyRequests"
     case 503: "ServiceUnavailable"
