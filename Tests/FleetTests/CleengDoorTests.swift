@@ -185,12 +185,14 @@ struct CleengDoorTests {
       #expect(try await code("no", customer) == 3)
       #expect(try await code(publisher, "no") == 1)
       #expect(try await code(RunningFleet.tokens[RunningFleet.openPublisher]!, customer) == 5)
-      let other = try await client.fleet.send(
-        "POST", client.fleet.url("/3.1/json-rpc"), [], #"{"method":"getOffers","params":{},"id":"x"}"#)
-      #expect(other.status == 200)
-      #expect(
-        String(decoding: other.body, as: UTF8.self)
-          == #"{"result":null,"id":"x","error":{"code":-32601,"message":"Method not found"},"jsonrpc":"2.0"}"#)
+      for path in ["/3.1/json-rpc", "/3.0/json-rpc"] {
+        let other = try await client.fleet.send(
+          "POST", client.fleet.url(path), [], #"{"method":"getOffers","params":{},"id":"x"}"#)
+        #expect(other.status == 200)
+        #expect(
+          String(decoding: other.body, as: UTF8.self)
+            == #"{"result":null,"id":"x","error":{"code":-32601,"message":"Method not found"},"jsonrpc":"2.0"}"#)
+      }
     }
   }
 }

@@ -10,5 +10,7 @@ extension Route {
       .get, "/3.1/entitlements/customer_id/{customerId}/offer_id/{offerId}", under: "3.1", "cleeng_entitlement",
       .door(.cleeng, CleengAPI.customersEntitlement)),
     Route(.post, "/3.1/json-rpc", under: "3.1", "cleeng_json_rpc", .door(.cleeng, CleengRPC.answer)),
+    // Cleeng's SDKs still call the version before.
+    Route(.post, "/3.0/json-rpc", under: nil, "cleeng_json_rpc", .door(.cleeng, CleengRPC.answer)),
   ]
 }
