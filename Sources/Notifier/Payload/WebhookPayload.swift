@@ -60,25 +60,12 @@ struct WebhookPayload: Equatable {
     case .body(let data): return data
     case .test:
       return JSONWriter.object { update in
-        update.member("id", uuid(delivery.eventId))
+        update.member("id", MbaasyIdentifier.event(delivery.eventId))
         update.member("type", "in_app_purchase")
         update.member("name", EventTopic.inAppPurchaseUpdated)
         for name: StaticString in ["data", "previous_attributes", "new_attributes"] { update.member(name) { _ in } }
-        update.member("created_at", delivery.time)
+        update.member("created_at", MbaasyValue.time(delivery.time.flatMap(milliseconds(rfc3339:))))
       }
     }
-  }
-
-  /// An event's id in the form of a UUID, if it has 128 bits.
-  private static func uuid(_ id: String) -> String {
-    let digits = Array(id.utf8.drop { $0 != UInt8(ascii: "_") }.dropFirst())
-    guard digits.count == 32, digits.allSatisfy(\.isLowercaseHexDigit) else { return id }
-    var parts: [String] = []
-    var rest = digits[...]
-    for length in [8, 4, 4, 4, 12] {
-      parts.append(String(decoding: rest.prefix(length), as: UTF8.self))
-      rest = rest.dropFirst(length)
-    }
-    return parts.joined(separator: "-")
   }
 }

@@ -66,8 +66,9 @@ struct WebhookPayloadTests {
     let mbaasy = try payload(.mbaasy, body)
     #expect(
       text(mbaasy) == """
-        {"id":"01234567-89ab-cdef-0123-456789abcdef","type":"in_app_purchase","name":"in_app_purchase.updated",\
-        "data":{},"previous_attributes":{},"new_attributes":{},"created_at":"2026-11-21T18:00:00.000Z"}
+        {"id":"\(MbaasyIdentifier.event("evt_0123456789abcdef0123456789abcdef"))","type":"in_app_purchase",\
+        "name":"in_app_purchase.updated","data":{},"previous_attributes":{},"new_attributes":{},\
+        "created_at":{"utc":"2026-11-21 18:00:00 UTC","ms":1795284000000}}
         """)
     #expect(mbaasy.headers.map(\.name) == ["X-SHA256-Digest"])
     #expect(try text(payload(.cleeng, body)) == body)
