@@ -21,7 +21,8 @@ enum CleengEvents {
 
   /// Returns the events of a change, in their order.
   static func of(_ change: PurchaseChange, _ door: CleengDoor, _ publisher: Publisher) -> [Event] {
-    var events = [terminated(change, publisher), created(change, publisher)].compactMap(\.self)
+    var events = [terminated(change, publisher), withdrawn(change, publisher), created(change, publisher)]
+      .compactMap(\.self)
     if let job = change.job, job.door == .cleeng, let outcome = change.outcome {
       events.append(
         succeeded(change, job, outcome, publisher)
@@ -42,6 +43,27 @@ enum CleengEvents {
       data.member("active", false)
       // The customer's access ends now, although the period that was paid goes on.
       write(subscription, until: subscription.access.isGranted ? change.now : subscription.expiresAt, to: &data)
+      data.member("paymentGateway", gateway)
+      data.member("subscriptionId", owner.subscriptionId)
+    }
+  }
+
+  /// The end of access that the customer had while Apple was away, and that Apple has not confirmed. The customer stays
+  /// the owner, but `subscriptionCreated` has told a subscription that there is not.
+  private static func withdrawn(_ change: PurchaseChange, _ publisher: Publisher) -> Event? {
+    guard let before = change.before, let owner = change.after.owner, change.keepsPeriod, before.isSubscription else {
+      return nil
+    }
+    func subscription(_ purchase: Purchase) -> CleengSubscription {
+      CleengSubscription(purchase, of: owner.customerId, publisher: publisher, now: change.now)
+    }
+    let now = subscription(change.after)
+    guard subscription(before).access.rule == .provisional, now.access.rule == .unconfirmed else { return nil }
+    // The end of the ownership has an event of its own.
+    let names = [String(owner.subscriptionId), "unconfirmed", String(change.after.version)]
+    return event(EventTopic.subscriptionTerminated, names, change, of: owner) { data in
+      data.member("active", false)
+      write(now, until: now.expiresAt, to: &data)
       data.member("paymentGateway", gateway)
       data.member("subscriptionId", owner.subscriptionId)
     }

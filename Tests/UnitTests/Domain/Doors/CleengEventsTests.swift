@@ -239,4 +239,31 @@ struct CleengEventsTests {
     let later = Lab.events(nil, Lab.subscription("42", 3), Lab.job(door: nil), .purchaseSynchronized)
     #expect(later[0].topic == first[1].topic && later[0].id != first[1].id)
   }
+
+  // MARK: Access while Apple is away
+
+  @Test func `a provision that Apple does not confirm is told as terminated, once`() {
+    var given = CleengLab.subscription("42", version: 1)
+    given.provisionalUntil = TestPurchases.at(11)
+    var withdrawn = CleengLab.subscription("42", version: 2)
+    withdrawn.provisionalUntil = TestPurchases.at(10)
+    #expect(CleengLab.events(nil, given).map(\.topic) == [EventTopic.subscriptionCreated])
+    let told = CleengLab.events(given, withdrawn, CleengLab.job(), .transactionIdNotFound)
+    #expect(told.map(\.topic) == [EventTopic.subscriptionTerminated, EventTopic.validationFailed])
+    #expect(CleengLab[told.first, "active"] == .bool(false))
+    #expect(CleengLab[told.first, "expirationDate"] == .string("2023-11-24T22:13:20.000Z"))
+    #expect(CleengLab.events(withdrawn, withdrawn).isEmpty)
+    // The end of the ownership is another event.
+    let ended = CleengLab.events(withdrawn, CleengLab.subscription(nil, version: 3))
+    #expect(ended.map(\.topic) == [EventTopic.subscriptionTerminated] && ended.first?.id != told.first?.id)
+  }
+
+  @Test func `a provision that Apple confirms is told by the payment only`() {
+    var given = CleengLab.subscription("42", version: 1)
+    given.provisionalUntil = TestPurchases.at(11)
+    let confirmed = CleengLab.subscription("42", version: 2)
+    #expect(CleengLab.events(given, confirmed).isEmpty)
+    let told = CleengLab.events(given, confirmed, CleengLab.job(), .purchaseSynchronized)
+    #expect(told.map(\.topic) == [EventTopic.validationSucceeded])
+  }
 }
