@@ -32,6 +32,7 @@ public final class Gateway: Role {
   private let verifier: SignedDataVerifier
   private let evidence: EvidenceIntake
   private let waits: FinalizationWaits
+  private let forgeries = ForgeryLog()
   private let replies: AMQPConsumer
   private var server: HTTPServer?
   private var clock: Task<Void, Never>?
@@ -206,7 +207,7 @@ public final class Gateway: Role {
         context: context, registration: registration, waits: waits, replyTo: topology.replies(to: waits.name),
         synchronizations: synchronizations,
         provision: Provision(context: context, store: store, ledger: ledger, outlet: outlet, verifier: verifier)),
-      ledger, holdings, outlet)
+      ledger, holdings, outlet, forgeries)
   }
 
   func register(_ call: Call) async throws(Problem) -> HTTPServerResponse { try await accept(call, .registration) }

@@ -15,13 +15,14 @@ struct DoorContext {
   let ledger: PostgresClient
   private let reader: Holdings
   private let outlet: EventOutlet
+  private let forgeries: ForgeryLog
 
   init(
     _ context: RoleContext, _ evidence: EvidenceIntake, _ registration: DoorRegistration, _ ledger: PostgresClient,
-    _ holdings: Holdings, _ outlet: EventOutlet
+    _ holdings: Holdings, _ outlet: EventOutlet, _ forgeries: ForgeryLog
   ) {
     (self.context, self.evidence, self.registration, self.ledger) = (context, evidence, registration, ledger)
-    (reader, self.outlet) = (holdings, outlet)
+    (reader, self.outlet, self.forgeries) = (holdings, outlet, forgeries)
   }
 
   /// Milliseconds since 1970.
@@ -64,8 +65,17 @@ struct DoorContext {
     Task.immediate { @LoopActor in await outlet.publish(events) }
   }
 
-  /// Writes a row of the audit log.
-  func audit(_ entry: AuditEntry) async throws { _ = try await ledger.run(AuditEntry.insert([entry])) }
+  /// Writes a row of the audit log about a forged receipt, unless it has enough of them.
+  func auditForgery(_ sha256: [UInt8], of app: ForgeryAllowance.App, _ entry: AuditEntry) async throws {
+    guard forgeries.allowance.admits(sha256, of: app, now: now) else { return }
+    _ = try await ledger.run(AuditEntry.insert([entry]))
+  }
+}
+
+/// The forged receipts that the audit log has from this gateway.
+@LoopActor
+final class ForgeryLog {
+  var allowance = ForgeryAllowance()
 }
 
 /// A request to a door.

@@ -3,6 +3,7 @@ import Configuration
 import Crypto
 import Domain
 import EventLoop
+import Formats
 import HTTPServer
 import JSON
 import Ledger
@@ -101,7 +102,8 @@ struct MbaasyUpload {
         detail.member("reason", rejection.reason.rawValue)
       })
     do {
-      try await door.context.asking { try await door.audit(entry) }
+      let app = ForgeryAllowance.App(publisherId: caller.publisher.id, bundleId: caller.bundleId.exact)
+      try await door.context.asking { try await door.auditForgery(sha256, of: app, entry) }
     } catch {
       throw .unavailable("The ledger cannot be used now; send the receipt again.")
     }
