@@ -65,6 +65,9 @@ class Configuration:
         self.simulator = folder.parent / "simulator"
         self.file = folder / "countersign.json"
         self.webhook_secret_file = folder / "webhook.secret"
+        # The secrets of endpoints with a vendor's format, for ops/receiver.
+        self.iaptic_password_file = folder / "iaptic.password"
+        self.mbaasy_hmac_key_file = folder / "mbaasy.key"
         self.rabbitmq = servers["COUNTERSIGN_RABBITMQ_URL"]
         self.redis = servers["COUNTERSIGN_REDIS_URL"]
         self.ledger = servers["COUNTERSIGN_LEDGER_URL"]
@@ -74,6 +77,7 @@ class Configuration:
         self.iaptic_api_key = secrets.token_urlsafe(32)
         self.iaptic_secret_key = secrets.token_urlsafe(32)
         self.mbaasy_client_token = secrets.token_urlsafe(32)
+        self.mbaasy_hmac_key = secrets.token_urlsafe(32)
         self.webhook_secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
 
     def customer_token(self, customer, seconds):
@@ -105,6 +109,8 @@ class Configuration:
         (self.folder / "publishers" / "example.json").write_text(json.dumps(self.publisher(), indent=2) + "\n")
         (self.folder / "customer-token.secret").write_text(self.customer_token_secret + "\n")
         self.webhook_secret_file.write_text(self.webhook_secret + "\n")
+        self.iaptic_password_file.write_text(self.iaptic_secret_key + "\n")
+        self.mbaasy_hmac_key_file.write_text(self.mbaasy_hmac_key + "\n")
 
     def settings(self):
         app_store = f"https://{self.listen['simulator']}"
@@ -197,6 +203,8 @@ class Configuration:
             "IAPTIC_SECRET_KEY": self.iaptic_secret_key,
             "PLAYFAB_SESSION_TICKET": self.customer_token(CUSTOMER, seconds=30 * 86_400),
             "MBAASY_CLIENT_TOKEN": self.mbaasy_client_token,
+            "MBAASY_HMAC_KEY": self.mbaasy_hmac_key,
+            "RECEIVER_URL": f"http://{self.listen['receiver']}",
             "WEBHOOK_SECRET": self.webhook_secret,
             "WEBHOOKS_RECEIVED": str(received),
         }

@@ -73,7 +73,8 @@ class System:
         listen = self.configuration.listen["receiver"]
         process = self.processes.start("receiver", [
             ROOT / "ops" / "receiver", "--listen", listen, "--secret-file", self.configuration.webhook_secret_file,
-            "--received", self.received])
+            "--mbaasy-secret-file", self.configuration.mbaasy_hmac_key_file,
+            "--iaptic-secret-file", self.configuration.iaptic_password_file, "--received", self.received])
         process.address = f"http://{listen}"
         return process
 
