@@ -14,10 +14,7 @@ import hashlib
 import hmac
 import http.server
 import json
-import os
-import pathlib
 import random
-import shlex
 import subprocess
 import sys
 import threading
@@ -32,16 +29,6 @@ TOPICS = ("inappPurchaseValidationSucceeded", "inappPurchaseValidationFailed", "
 # An app polls every 5 seconds. A test is in a hurry.
 POLL_SECONDS = 0.2
 PATIENCE_SECONDS = 60
-
-
-def settings():
-    path = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else client.ROOT / ".countersign" / "run" / "env"
-    try:
-        lines = [line.partition("=") for line in path.read_text().splitlines()]
-    except OSError as error:
-        sys.exit(f"cleeng_sk1: {path} cannot be read ({error.strerror}); is ops/run running?")
-    values = {name: " ".join(shlex.split(value)) for name, _, value in lines}
-    return values | {name: os.environ[name] for name in values if os.environ.get(name)}
 
 
 class Webhooks(http.server.ThreadingHTTPServer):
@@ -245,7 +232,7 @@ def main():
         print(__doc__)
         return
     client.bring_libraries()
-    cleeng = Cleeng(settings())
+    cleeng = Cleeng(client.every_setting())
     cleeng.subscribe([f"http://127.0.0.1:{cleeng.webhooks.server_port}/webhooks"])
     try:
         for part in (a_payment_and_a_transfer, failures, refusals):

@@ -56,19 +56,23 @@ def skip(reason):
     sys.exit(0)
 
 
-def settings():
+def every_setting():
+    """The values of the file that ops/run writes. Variables of the same names override them."""
     path = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / ".countersign" / "run" / "env"
+    try:
+        lines = [line.partition("=") for line in path.read_text().splitlines()]
+    except OSError as error:
+        sys.exit(f"{pathlib.Path(sys.argv[0]).stem}: {path} cannot be read ({error.strerror}); is ops/run running?")
+    values = {name: " ".join(shlex.split(value)) for name, _, value in lines}
+    return values | {name: os.environ[name] for name in values if os.environ.get(name)}
+
+
+def settings():
+    """The values that this client needs: from the environment if it has them all, else from the file."""
     names = ("API_URL", "AMQP_URL", "PUBLISHER_ID", "PUBLISHER_TOKEN", "CUSTOMER_TOKEN_SECRET", "WEBHOOK_SECRET",
              "WEBHOOKS_RECEIVED")
-    values = {}
-    try:
-        for line in path.read_text().splitlines():
-            key, _, value = line.partition("=")
-            values[key] = " ".join(shlex.split(value))
-    except OSError as error:
-        if not all(name in os.environ for name in names):
-            sys.exit(f"client: {path} cannot be read ({error.strerror}); is ops/run running?")
-    return {name: os.environ.get(name) or values[name] for name in names}
+    values = os.environ if all(os.environ.get(name) for name in names) else every_setting()
+    return {name: values[name] for name in names}
 
 
 class Client:

@@ -13,10 +13,7 @@ import base64
 import hashlib
 import http.server
 import json
-import os
-import pathlib
 import random
-import shlex
 import subprocess
 import sys
 import threading
@@ -31,16 +28,6 @@ SWIFT = "iaptic-storekit2/1.0.0"
 SECRET = "0b7b4d0e-6a0f-4a53-8f0f-2f8d1c5b7e11"
 INVALID_PAYLOAD, NEED_MORE_DATA = 6778001, 6778006
 PATIENCE_SECONDS = 60
-
-
-def settings():
-    path = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else client.ROOT / ".countersign" / "run" / "env"
-    try:
-        lines = [line.partition("=") for line in path.read_text().splitlines()]
-    except OSError as error:
-        sys.exit(f"iaptic: {path} cannot be read ({error.strerror}); is ops/run running?")
-    values = {name: " ".join(shlex.split(value)) for name, _, value in lines}
-    return values | {name: os.environ[name] for name in values if os.environ.get(name)}
 
 
 class Backend(http.server.ThreadingHTTPServer):
@@ -301,7 +288,7 @@ def main():
         print(__doc__)
         return
     client.bring_libraries()
-    iaptic = Iaptic(settings())
+    iaptic = Iaptic(client.every_setting())
     for part in (the_plugin, the_swift_client, the_backend, refusals):
         print(f"{part.__name__.replace('_', ' ').capitalize()}:", flush=True)
         part(iaptic)

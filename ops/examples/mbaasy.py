@@ -15,10 +15,7 @@ import hashlib
 import hmac
 import http.server
 import json
-import os
-import pathlib
 import random
-import shlex
 import subprocess
 import sys
 import threading
@@ -30,16 +27,6 @@ from client import expect
 
 PATIENCE_SECONDS = 30
 HMAC_KEY = "an-hmac-key-of-the-console"
-
-
-def settings():
-    path = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else client.ROOT / ".countersign" / "run" / "env"
-    try:
-        lines = [line.partition("=") for line in path.read_text().splitlines()]
-    except OSError as error:
-        sys.exit(f"mbaasy: {path} cannot be read ({error.strerror}); is ops/run running?")
-    values = {name: " ".join(shlex.split(value)) for name, _, value in lines}
-    return values | {name: os.environ[name] for name in values if os.environ.get(name)}
 
 
 class Backend(http.server.ThreadingHTTPServer):
@@ -227,7 +214,7 @@ def main():
         print(__doc__)
         return
     client.bring_libraries()
-    app, backend = App(settings()), Backend()
+    app, backend = App(client.every_setting()), Backend()
     app.console("PUT", f"/customers/{app.user}", {})
     endpoint = app.console("POST", "/3.1/webhook_endpoints", {
         "url": f"http://127.0.0.1:{backend.server_port}/mbaasy", "format": "mbaasy", "secret": HMAC_KEY,

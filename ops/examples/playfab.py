@@ -8,25 +8,12 @@ receipts that an app would get from StoreKit. Start ops/run in one terminal and 
 
 For ENV_FILE and the libraries, see ops/examples/client.py.
 """
-import os
-import pathlib
 import random
-import shlex
 import subprocess
 import sys
 
 import client
 from client import expect
-
-
-def settings():
-    path = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else client.ROOT / ".countersign" / "run" / "env"
-    try:
-        lines = [line.partition("=") for line in path.read_text().splitlines()]
-    except OSError as error:
-        sys.exit(f"playfab: {path} cannot be read ({error.strerror}); is ops/run running?")
-    values = {name: " ".join(shlex.split(value)) for name, _, value in lines}
-    return values | {name: os.environ[name] for name in values if os.environ.get(name)}
 
 
 class Game:
@@ -142,7 +129,7 @@ def main():
         print(__doc__)
         return
     client.bring_libraries()
-    game = Game(settings())
+    game = Game(client.every_setting())
     for part in (purchases, refusals):
         print(f"{part.__name__.capitalize()}:", flush=True)
         part(game)
