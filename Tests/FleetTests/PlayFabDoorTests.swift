@@ -157,7 +157,7 @@ struct PlayFabDoorTests {
 
       // The method.
       check(try await client.send("GetPlayerProfile", "{}"), 404, "InvalidRequest 1071")
-      let got = try await fleet.send("GET", fleet.url("/Client/RestoreIOSPurchases"), [], "")
+      let got = try await fleet.send("GET", fleet.url("/Client/RestoreIOSPurchases"))
       check(try PlayFabClient.Answer(got), 405, "InvalidRequest 1071")
       #expect(got.header("allow") == "POST")
 
