@@ -95,9 +95,12 @@ public final class Gateway: Role {
     configuration.maxBodyBytes = settings.maxBodyBytes
     configuration.maxLargeBodyBytes = settings.doors.maxBodyBytes
     configuration.hasLargeBody = { Route.door($0) != nil }
+    var pace = DoorPace()
+    let started = ContinuousClock.now
     configuration.refuseHead = { [context, metrics] head in
       guard let door = Route.door(head.path),
-        let refusal = door.refusal(of: head, publishers: context.publishers, now: context.now())
+        let refusal = door.admission(of: head, publishers: context.publishers, now: context.now())?
+          .refusal(&pace, now: ContinuousClock.now - started)
       else { return nil }
       metrics.doors.count(door.rawValue, String(refusal.status))
       return CrossOrigin.admitted(refusal)

@@ -35,11 +35,16 @@ public struct DoorPolicy: Sendable, Equatable {
   public var customerPrefix: String
   /// Who may take a purchase through this door.
   public var ownership: OwnershipPolicy
+  /// How many receipts a second one credential may send to one gateway; `nil` if it may send any number.
+  public var maxRequestsPerSecond: Int?
 
   /// Creates a policy.
-  public init(customerPrefix: String = "", ownership: OwnershipPolicy = OwnershipPolicy()) {
+  public init(
+    customerPrefix: String = "", ownership: OwnershipPolicy = OwnershipPolicy(), maxRequestsPerSecond: Int? = nil
+  ) {
     self.customerPrefix = customerPrefix
     self.ownership = ownership
+    self.maxRequestsPerSecond = maxRequestsPerSecond
   }
 
   /// The customer's id of a vendor's user.

@@ -34,19 +34,19 @@ extension Route {
 }
 
 extension Door {
-  /// The answer to a head whose credential is missing or wrong; `nil` for a good one. So nobody without a credential
-  /// makes the gateway keep or read a large body.
+  /// Whether a head may go on to its body: not without a right credential, and not too fast. So nobody without a
+  /// credential makes the gateway keep or read a large body.
   ///
   /// - Parameter now: milliseconds since 1970.
   @LoopActor
-  func refusal(of head: HTTPServerRequest, publishers: Publishers, now: Int64) -> HTTPServerResponse? {
+  func admission(of head: HTTPServerRequest, publishers: Publishers, now: Int64) -> DoorAdmission? {
     // Another method than POST has its own answer.
     guard head.method == "POST" else { return nil }
     switch self {
-    case .cleeng: return CleengAPI.refusal(of: head, publishers, now: now)
-    case .mbaasy: return MbaasyAPI.refusal(of: head, publishers)
-    case .playfab: return PlayFabAPI.refusal(of: head, publishers, now: now)
-    case .iaptic: return IapticAPI.refusal(of: head, publishers)
+    case .cleeng: return CleengAPI.admission(of: head, publishers, now: now)
+    case .mbaasy: return MbaasyAPI.admission(of: head, publishers)
+    case .playfab: return PlayFabAPI.admission(of: head, publishers, now: now)
+    case .iaptic: return IapticAPI.admission(of: head, publishers)
     }
   }
 

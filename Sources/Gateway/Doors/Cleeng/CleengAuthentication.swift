@@ -22,13 +22,17 @@ extension CleengAPI {
     return caller
   }
 
-  /// The answer to a head with a wrong credential; `nil` for a good one.
-  static func refusal(of head: HTTPServerRequest, _ publishers: Publishers, now: Int64) -> HTTPServerResponse? {
+  /// Whether a payment's head may go on.
+  static func admission(of head: HTTPServerRequest, _ publishers: Publishers, now: Int64) -> DoorAdmission {
     do {
-      _ = try caller(of: head, publishers, now: now)
-      return nil
+      let caller = try caller(of: head, publishers, now: now)
+      return .admitted(
+        DoorPace.Credential(caller.publisher, .cleeng, caller.customerId ?? ""),
+        perSecond: caller.publisher.doors.cleeng?.policy.maxRequestsPerSecond,
+        tooFast: CleengError.response(
+          .tooManyRequests("This credential sends more than doors.cleeng.maxRequestsPerSecond allows.", retryAfter: 1)))
     } catch {
-      return CleengError.response(error)
+      return .refused(CleengError.response(error))
     }
   }
 }

@@ -26,15 +26,19 @@ enum IapticAPI {
     }
   }
 
-  /// The answer to a head with a wrong credential; `nil` for a good one. The body that names the
-  /// client has not been read.
-  static func refusal(of head: HTTPServerRequest, _ publishers: Publishers) -> HTTPServerResponse? {
+  /// Whether a head may go on. The body that names the client has not been read.
+  static func admission(of head: HTTPServerRequest, _ publishers: Publishers) -> DoorAdmission {
+    // The Swift client sends Basic, and the plugin names its key in the query.
+    let hasTextCode = head.header("Authorization") != nil
     do throws(IapticError) {
-      _ = try validator(head, publishers)
-      return nil
+      let (publisher, policy) = try validator(head, publishers)
+      // A backend must not wait for those who took the public key out of the app.
+      let isBackend = IapticCredential(head)?.reader(publishers) != nil
+      return .admitted(
+        DoorPace.Credential(publisher, .iaptic, isBackend ? "backend" : "app"),
+        perSecond: policy.maxRequestsPerSecond, tooFast: IapticError.tooFast.response(hasTextCode: hasTextCode))
     } catch {
-      // The Swift client sends Basic, and the plugin names its key in the query.
-      return error.response(hasTextCode: head.header("Authorization") != nil)
+      return .refused(error.response(hasTextCode: hasTextCode))
     }
   }
 

@@ -44,6 +44,9 @@ struct IapticError: Error, Equatable {
   static let sandboxNotAllowed = invalidPayload(
     "The purchase is from Apple's sandbox, which gives this user no access.")
   static let unconfirmed = invalidPayload("Apple has not confirmed the purchase.")
+  static let tooFast = IapticError(
+    .connectionFailed, status: 429, "The key sends more than doors.iaptic.maxRequestsPerSecond allows. Try again later."
+  )
   static let silent = connectionFailed("Apple has not answered yet. The work goes on; send the request again.")
 
   /// The error of a synchronization's result; `nil` if the purchase may be shown.

@@ -14,13 +14,15 @@ enum MbaasyAPI {
     }
   }
 
-  /// The answer to a head without a right client token; `nil` for a good one.
-  nonisolated static func refusal(of head: HTTPServerRequest, _ publishers: Publishers) -> HTTPServerResponse? {
+  /// Whether a head may go on.
+  nonisolated static func admission(of head: HTTPServerRequest, _ publishers: Publishers) -> DoorAdmission {
     do {
-      _ = try MbaasyAuthentication(head, publishers)
-      return nil
+      let caller = try MbaasyAuthentication(head, publishers)
+      return .admitted(
+        DoorPace.Credential(caller.publisher, .mbaasy, caller.bundleId),
+        perSecond: caller.door.policy.maxRequestsPerSecond, tooFast: MbaasyError.tooFast.response)
     } catch {
-      return error.response
+      return .refused(error.response)
     }
   }
 

@@ -49,6 +49,9 @@ struct MbaasyError: Error, Equatable {
   /// The fleet cannot take the receipt now, and has kept nothing that the client could rely on.
   static func unavailable(_ text: String) -> MbaasyError { MbaasyError(503, .base, text, retryAfter: 2) }
 
+  /// The app's copies together send more than the publisher allows.
+  static let tooFast = MbaasyError(429, .base, "comes too fast: see doors.mbaasy.maxRequestsPerSecond", retryAfter: 1)
+
   static let internalError = MbaasyError(500, .base, "an error of the server; see its log")
 
   static func tooLarge(_ limit: Int) -> MbaasyError { MbaasyError(413, .base, "is longer than \(limit) bytes") }

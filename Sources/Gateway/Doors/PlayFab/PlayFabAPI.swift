@@ -41,15 +41,18 @@ struct PlayFabAPI {
     return response
   }
 
-  /// The answer to a head with a wrong session ticket; `nil` for a good one.
+  /// Whether a head may go on.
   ///
   /// - Parameter now: milliseconds since 1970.
-  static func refusal(of head: HTTPServerRequest, _ publishers: Publishers, now: Int64) -> HTTPServerResponse? {
+  static func admission(of head: HTTPServerRequest, _ publishers: Publishers, now: Int64) -> DoorAdmission {
     do throws(PlayFabError) {
-      _ = try PlayFabCaller(head, publishers, now: now)
-      return nil
+      let caller = try PlayFabCaller(head, publishers, now: now)
+      return .admitted(
+        DoorPace.Credential(caller.publisher, .playfab, caller.customerId),
+        perSecond: caller.publisher.doors.playfab?.policy.maxRequestsPerSecond,
+        tooFast: PlayFabError.tooFast.response(to: head))
     } catch {
-      return error.response(to: head)
+      return .refused(error.response(to: head))
     }
   }
 

@@ -93,6 +93,9 @@ struct PlayFabError: Error, Equatable {
   static func unavailable(_ message: String) -> PlayFabError {
     PlayFabError("ServiceUnavailable", 1123, message, code: 503)
   }
+  static let tooFast = PlayFabError(
+    "APIClientRequestRateLimitExceeded", 1199,
+    "The session ticket sends more than doors.playfab.maxRequestsPerSecond allows.", code: 429)
   static let tooManyWaiting = PlayFabError(
     "APIConcurrentRequestLimitExceeded", 1342, "Too many requests wait here now; send it again.", code: 429)
 }

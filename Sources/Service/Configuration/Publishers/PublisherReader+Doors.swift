@@ -40,7 +40,8 @@ extension PublisherReader {
   private func playfab(_ own: OwnershipPolicy, _ tokens: Publisher.CustomerTokenPolicy?) -> PlayFabDoor? {
     let isOpen = isOpen("doors.playfab", "PlayFab's client API, `/Client/RestoreIOSPurchases`")
     // The customer of a session ticket is the publisher's own, so no prefix stands before that id.
-    let policy = DoorPolicy(ownership: ownership(of: "doors.playfab", like: own, restore: .refuse))
+    let ownership = ownership(of: "doors.playfab", like: own, restore: .refuse)
+    let policy = DoorPolicy(ownership: ownership, maxRequestsPerSecond: maxRequestsPerSecond("doors.playfab"))
     guard isOpen else { return nil }
     if tokens == nil {
       reader.note("doors.playfab.enabled", "needs customerTokens, since a session ticket is a customer's token")
@@ -78,7 +79,17 @@ extension PublisherReader {
       reader.note(
         key, "expected at most \(Self.longestPrefix) bytes with which the id of a customer may begin")
     }
-    return DoorPolicy(customerPrefix: prefix, ownership: ownership(of: door, like: own, restore: restore))
+    let ownership = ownership(of: door, like: own, restore: restore)
+    return DoorPolicy(
+      customerPrefix: prefix, ownership: ownership, maxRequestsPerSecond: maxRequestsPerSecond(door))
+  }
+
+  private func maxRequestsPerSecond(_ door: String) -> Int? {
+    let limit = reader.int(
+      "\(door).maxRequestsPerSecond", 0, 0...10_000,
+      "How many receipts a second one credential may send to one gateway. All copies of an app have one key. 0: no limit."
+    )
+    return limit == 0 ? nil : Int(limit)
   }
 
   /// The rest of a customer's id is for the user's name.

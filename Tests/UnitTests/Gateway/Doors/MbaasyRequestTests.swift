@@ -143,7 +143,8 @@ struct MbaasyRequestTests {
   @Test func `a wrong token is refused by the head alone`() {
     func refusal(_ token: String) -> Int? {
       let head = HTTPServerRequest(method: "POST", path: [], headers: [("Authorization", "Bearer \(token)")])
-      return MbaasyAPI.refusal(of: head, publishers)?.status
+      var pace = DoorPace()
+      return MbaasyAPI.admission(of: head, publishers).refusal(&pace, now: .zero)?.status
     }
     #expect(refusal("one") == nil)
     #expect(refusal("three") == 401)

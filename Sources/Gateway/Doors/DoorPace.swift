@@ -1,0 +1,60 @@
+import Domain
+import Formats
+import HTTPServer
+
+/// How fast each credential sends receipts to this gateway's doors (`doors.DOOR.maxRequestsPerSecond`).
+///
+/// Each request may become a job and a call to Apple, and anybody can take an app's key out of the app. The gateway
+/// counts by itself: a question to Redis before each body would cost more than it saves.
+struct DoorPace {
+  /// Who sends.
+  struct Credential: Hashable {
+    let publisherId: Int64
+    let door: Door
+    /// The customer, the app or the kind of key; empty for the publisher's token.
+    let holder: ExactText
+
+    init(_ publisher: Publisher, _ door: Door, _ holder: String = "") {
+      (publisherId, self.door, self.holder) = (publisher.id, door, holder.exact)
+    }
+  }
+
+  /// From so many credentials on, the gateway forgets those that have been silent for a second.
+  private static let many = 10_000
+  private static let second = Duration.seconds(1)
+
+  /// When each credential will have used up no part of its rate, as time since the first request.
+  private var used: [Credential: Duration] = [:]
+  /// How many credentials the gateway remembers.
+  var count: Int { used.count }
+
+  /// Whether a request may go on. A credential may send the requests of a second at once.
+  ///
+  /// This is the generic cell rate algorithm.
+  ///
+  /// - Parameter now: the time of a clock that is never set back.
+  mutating func admits(_ credential: Credential, perSecond: Int, now: Duration) -> Bool {
+    let after = max(used[credential] ?? now, now) + Self.second / max(1, perSecond)
+    guard after - now <= Self.second else { return false }
+    if used.count >= Self.many { used = used.filter { $0.value > now } }
+    used[credential] = after
+    return true
+  }
+}
+
+/// Whether a request's head may go on to its body.
+enum DoorAdmission {
+  case refused(HTTPServerResponse)
+  /// - Parameter tooFast: the answer, in the door's own form, to a credential that sends too fast.
+  case admitted(DoorPace.Credential, perSecond: Int?, tooFast: HTTPServerResponse)
+
+  /// The answer that ends the request here; `nil` if it may go on.
+  func refusal(_ pace: inout DoorPace, now: Duration) -> HTTPServerResponse? {
+    switch self {
+    case .refused(let response): return response
+    case .admitted(let credential, let perSecond?, let tooFast):
+      return pace.admits(credential, perSecond: perSecond, now: now) ? nil : tooFast
+    case .admitted(_, nil, _): return nil
+    }
+  }
+}
