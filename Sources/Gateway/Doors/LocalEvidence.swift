@@ -44,7 +44,7 @@ enum EvidenceRefusal: Error {
   /// It is wrong, and stays wrong.
   case rejected(Rejection)
   case tooLarge
-  /// As many receipts are read as may be at a time.
+  /// As many texts wait to be read as may.
   case busy
 }
 

@@ -89,7 +89,7 @@ enum IapticAPI {
     do {
       switch request.proof {
       case .receipt(let base64): return try await door.evidence.receipt(base64, publisher: publisher)
-      case .signedTransaction(let jws): return try door.evidence.signedTransaction(jws, publisher: publisher)
+      case .signedTransaction(let jws): return try await door.evidence.signedTransaction(jws, publisher: publisher)
       }
     } catch {
       throw .of(error)

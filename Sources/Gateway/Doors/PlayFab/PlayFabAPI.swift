@@ -77,7 +77,7 @@ struct PlayFabAPI {
     let evidence =
       switch request.evidence {
       case .receipt(let text): try await receipt(text)
-      case .signedTransaction(let text): try signedTransaction(text)
+      case .signedTransaction(let text): try await signedTransaction(text)
       }
     guard let purchase = evidence.purchases.first else { throw .noInAppItems }
     guard evidence.purchases.count == 1 else { throw .multipleInAppItems }
@@ -104,9 +104,9 @@ struct PlayFabAPI {
     }
   }
 
-  private func signedTransaction(_ text: String) throws(PlayFabError) -> LocalEvidence {
+  private func signedTransaction(_ text: String) async throws(PlayFabError) -> LocalEvidence {
     do throws(EvidenceRefusal) {
-      return try door.evidence.signedTransaction(text, publisher: caller.publisher)
+      return try await door.evidence.signedTransaction(text, publisher: caller.publisher)
     } catch {
       throw PlayFabError(error, in: "JwsReceiptData")
     }
