@@ -62,7 +62,9 @@ final class EvidenceIntake {
       size <= Self.longestOnLoop
       ? verifier.transaction(jws, expecting: apps)
       : try await inLine(size) { verifier.transaction(jws, expecting: apps) }
-    return try LocalEvidence(Self.accepted(verdict), jws: jws, publisherId: publisher.id)
+    // Nobody else needs the text again, and many requests may wait.
+    let kept = publisher.grantWhileAppleIsAway == nil ? nil : jws
+    return try LocalEvidence(Self.accepted(verdict), jws: kept, publisherId: publisher.id)
   }
 
   /// Does work on a thread of the pool, when it is this text's turn.

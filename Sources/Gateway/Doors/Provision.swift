@@ -108,7 +108,7 @@ struct Provision {
     switch evidence.kind {
     case .signedTransaction(_, let jws):
       // The text was verified when it came in. This reads its parts again.
-      guard let apps = context.publishers[purchase.key.publisherId]?.acceptedApps(),
+      guard let jws, let apps = context.publishers[purchase.key.publisherId]?.acceptedApps(),
         case .accepted(let signed) = verifier.signedTransaction(jws, expecting: apps)
       else { return nil }
       return try? Evidence(signed, source: .client)

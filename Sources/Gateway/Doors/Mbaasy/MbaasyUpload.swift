@@ -13,7 +13,7 @@ import Service
 struct MbaasyUpload {
   private let door: DoorContext
   private let caller: MbaasyAuthentication
-  private let request: MbaasyRequest
+  private var request: MbaasyRequest
   /// The customer's id with the door's prefix; `nil` if the app named no user.
   private let customer: String?
   /// The address that is kept with the purchases.
@@ -27,6 +27,7 @@ struct MbaasyUpload {
     self.door = door
     caller = try MbaasyAuthentication(call, door.context.publishers)
     let prefix = caller.door.policy.customerPrefix
+    defer { call.forgetBody() }
     request = try MbaasyRequest(call.body, prefix: prefix)
     customer = request.userIdentifier.map { prefix + $0 }
     address =
@@ -39,7 +40,7 @@ struct MbaasyUpload {
   }
 
   /// Verifies the receipt, registers its purchases, waits for Apple, and shows what the ledger knows then.
-  func answer() async throws(MbaasyError) -> HTTPServerResponse {
+  mutating func answer() async throws(MbaasyError) -> HTTPServerResponse {
     let evidence: LocalEvidence
     do {
       evidence = try await door.evidence.receipt(
@@ -48,6 +49,7 @@ struct MbaasyUpload {
       guard case .rejected(let rejection) = error, rejection.isForgery else { throw MbaasyError(error) }
       return try await forged(rejection)
     }
+    request.forgetReceipt()
     let purchases = Array(evidence.purchases.prefix(DoorRegistration.mostPurchases))
     let results = try await registered(purchases, of: evidence)
     let verdict = try MbaasyVerdict(results.map { MbaasyVerdict.Part($0.state) })
