@@ -25,6 +25,7 @@ public final class Gateway: Role {
   private let topology: Topology
   private let healthEndpoints: HealthEndpoints
   private let metrics: GatewayMetrics
+  private let looks: ProvisionLooks
   private let redis: RedisClient
   private let ledger: PostgresClient
   private let synchronizations: SynchronizationReader
@@ -79,6 +80,7 @@ public final class Gateway: Role {
         .redis(redis), ReadinessCheck("rabbitmq") { publisher.isReady }, .ledger(ledger, isNeeded: false),
       ])
     metrics = GatewayMetrics(context.metrics, waiting: { Double(waits.count) })
+    looks = ProvisionLooks(metrics.provisions)
   }
 
   public func start() async throws {
@@ -209,7 +211,8 @@ public final class Gateway: Role {
       DoorRegistration(
         context: context, registration: registration, waits: waits, replyTo: topology.replies(to: waits.name),
         synchronizations: synchronizations,
-        provision: Provision(context: context, store: store, ledger: ledger, outlet: outlet, verifier: verifier)),
+        provision: Provision(
+          context: context, store: store, ledger: ledger, outlet: outlet, verifier: verifier, looks: looks)),
       ledger, holdings, outlet, forgeries)
   }
 
@@ -232,7 +235,7 @@ public final class Gateway: Role {
       var response = jsonResponse(202, written: JSONWriter.object { $0.member("synchronizationId", id) })
       response.headers.append(("Location", statusPath(id)))
       return response
-    case .problem(let problem):
+    case .refused(_, let problem):
       counter.count(problem.code)
       throw problem
     }

@@ -10,9 +10,15 @@ final class GatewayMetrics {
   let registrations: Counter
   let transfers: Counter
   let doors: Counter
+  let provisions: Counter
 
   /// The code that counts an accepted registration or transfer.
   static let accepted = "accepted"
+
+  /// The outcome that counts access that was given while Apple is away.
+  nonisolated static let granted = "granted"
+  /// The outcome that counts requests whose jobs are not looked at, because enough are.
+  nonisolated static let notLookedAt = "not_looked_at"
 
   init(_ metrics: Metrics, waiting: @escaping @LoopActor () -> Double = { 0 }) {
     metrics.gauge(
@@ -20,6 +26,9 @@ final class GatewayMetrics {
     doors = metrics.counter(
       "countersign_door_requests_total", "Requests that doors answered.", labels: ["door", "status"],
       known: Door.allCases.map { [$0.rawValue, "200"] })
+    provisions = metrics.counter(
+      "countersign_door_provisions_total", "Access that was given while Apple is away, and requests without a look.",
+      labels: ["outcome"], known: [Self.granted, Self.notLookedAt].map { [$0] })
     requests = metrics.counter(
       "countersign_http_requests_total", "Answered requests.", labels: ["route", "status"],
       known: Route.labels.flatMap { label in Self.statuses.map { [label, String($0)] } })

@@ -198,6 +198,8 @@ struct IapticDoorTests {
 @LoopActor
 struct IapticClient {
   let fleet: RunningFleet
+  /// Whether each request has a connection of its own. On a kept one, libcurl sends a request again that got no answer.
+  var isFresh = false
 
   /// An answer with its decoded JSON.
   struct Answer {
@@ -229,7 +231,7 @@ struct IapticClient {
   ) async throws -> Answer {
     let response = try await fleet.send(
       "POST", fleet.url("/v1/validate" + (query ?? Self.query)),
-      [("Content-Type", "application/json;charset=UTF-8")] + headers, body)
+      [("Content-Type", "application/json;charset=UTF-8")] + headers, body, freshly: isFresh)
     return Answer(status: response.status, body: try JSONText(response.body).decoded())
   }
 

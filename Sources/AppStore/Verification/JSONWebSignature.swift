@@ -6,7 +6,7 @@ import JSON
 /// A compact JWS, taken apart. Only its form has been checked.
 struct JSONWebSignature: Sendable {
   /// The parser refuses a longer text unread. A notification with its nested texts has about 20 KiB.
-  static let maxLength = 1 << 20
+  static let maxLength = 2 << 20
 
   /// The fields of the header. ``header()`` only returns a header in the form that Apple writes.
   struct Header: Decodable {

@@ -107,11 +107,13 @@ struct DoorRegistration {
     defer { if wait != nil { waits.end(ids, of: request.publisher.id) } }
     let failures = try await enqueue(jobs, request, trace, until: start + (limit ?? Self.patience))
     for id in failures.keys { wait?.forget(id) }
-    if let wait, let limit { await untilFinalized(wait, request.publisher.id, start + limit) }
-    let open = zip(jobs, purchases).filter { job, _ in
-      failures[job.synchronizationId] == nil && wait?.outcomes[job.synchronizationId] == nil
+    let accepted = zip(jobs, purchases).map { (job: $0, purchase: $1) }
+      .filter { failures[$0.job.synchronizationId] == nil }
+    if let wait, let limit {
+      await untilFinalized(wait, accepted, request, start + limit)
+    } else {
+      provision.begin(accepted, request, isAwaited: false)
     }
-    await provision.provide(open.map { (job: $0, purchase: $1) }, request)
     return zip(jobs, purchases).map { job, purchase in
       let id = job.synchronizationId
       if let failure = failures[id] { return DoorResult(purchase: purchase, state: .failed(failure)) }
@@ -141,8 +143,8 @@ struct DoorRegistration {
     let caller = Caller(publisher: request.publisher, customerId: nil)
     // The first one tells whether the customer is known at all.
     var failures: [String: String] = [:]
-    if let problem = await enqueue(jobs[0], caller, trace, until: end) {
-      if problem.code == Problem.unknownCustomer("").code { throw .unknownCustomer }
+    if let (refusal, problem) = await enqueue(jobs[0], caller, trace, until: end) {
+      if refusal == .unknownCustomer { throw .unknownCustomer }
       failures[jobs[0].synchronizationId] = problem.detail ?? problem.message
     }
     // Groups of jobs go one after the other, so that a long receipt does not fill the broker's connection.
@@ -155,13 +157,13 @@ struct DoorRegistration {
       }
       var failed = 0
       for (id, task) in tasks {
-        guard let problem = await task.value else { continue }
+        guard let (_, problem) = await task.value else { continue }
         failures[id] = problem.detail ?? problem.message
         failed += 1
       }
-      // A server is away, and the caller waits.
-      guard failed < some.count else {
-        for job in rest { failures[job.synchronizationId] = "An earlier one could not be accepted." }
+      // A server is away or slow, and the caller waits.
+      guard failed < some.count, .now < end else {
+        for job in rest { failures[job.synchronizationId] = "An earlier one could not be accepted in time." }
         break
       }
     }
@@ -172,31 +174,47 @@ struct DoorRegistration {
   /// - Returns: why the job was not accepted; `nil` when it was.
   private func enqueue(
     _ job: Job, _ caller: Caller, _ trace: TraceParent, until end: ContinuousClock.Instant
-  ) async -> Problem? {
+  ) async -> (Registration.Refusal, Problem)? {
     while true {
       switch await registration.enqueue(job, by: caller, trace, isShared: true) {
       case .accepted: return nil
       // The transaction has a job, and a further one a moment ago.
-      case .problem(let problem) where problem.status == 409 && .now + Self.pace < end:
-        guard (try? await EventLoop.sleep(for: Self.pace)) != nil else { return problem }
-      case .problem(let problem): return problem
+      case .refused(.held, let problem) where .now + Self.pace < end:
+        guard (try? await EventLoop.sleep(for: Self.pace)) != nil else { return (.held, problem) }
+      case .refused(let refusal, let problem): return (refusal, problem)
       }
     }
   }
 
   // MARK: Waiting
 
+  /// Waits for the results, until the caller's time has passed.
+  ///
+  /// The looks at the ledger and at Apple's absence run beside the wait. A slow server cannot make the caller wait
+  /// longer, and what is late goes on after the answer.
   private func untilFinalized(
-    _ wait: FinalizationWait, _ publisherId: Int64, _ end: ContinuousClock.Instant
+    _ wait: FinalizationWait, _ accepted: [(job: Job, purchase: LocalPurchase)], _ request: DoorRequest,
+    _ end: ContinuousClock.Instant
   ) async {
     await wait.untilFinalized(atMost: (end - .now) * Self.lookAfter)
-    let missing = wait.missing
-    guard !missing.isEmpty else { return }
+    guard !wait.missing.isEmpty else { return }
+    Task.immediate { @LoopActor in await look(wait, accepted, request) }
+    await wait.untilFinalized(atMost: end - .now)
+  }
+
+  /// Reads the ledger once, because a reply may have got lost. The other jobs may give access while Apple is away.
+  private func look(
+    _ wait: FinalizationWait, _ accepted: [(job: Job, purchase: LocalPurchase)], _ request: DoorRequest
+  ) async {
     do {
-      for (id, outcome) in try await synchronizations.outcomes(publisherId, missing) { wait.note(id, outcome) }
+      for (id, outcome) in try await synchronizations.outcomes(request.publisher.id, wait.missing) {
+        wait.note(id, outcome)
+      }
     } catch {
       context.log.ledgerFailure("the ledger could not be asked for outcomes", error)
     }
-    await wait.untilFinalized(atMost: end - .now)
+    let missing = Set(wait.missing.map(\.exact))
+    let open = accepted.filter { missing.contains($0.job.synchronizationId.exact) }
+    provision.begin(open, request, isAwaited: true) { wait.forget($0.synchronizationId) }
   }
 }

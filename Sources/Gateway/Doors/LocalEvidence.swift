@@ -8,8 +8,8 @@ struct LocalEvidence {
   enum Kind {
     /// An app receipt, with the SHA-256 of its text.
     case receipt(AppReceipt, sha256: [UInt8])
-    /// A transaction as Apple signed it, with its text.
-    case signedTransaction(TransactionPayload, jws: String)
+    /// A transaction as Apple signed it, with its text if that may give access while Apple is away.
+    case signedTransaction(TransactionPayload, jws: String?)
   }
 
   let kind: Kind
@@ -44,7 +44,7 @@ enum EvidenceRefusal: Error {
   /// It is wrong, and stays wrong.
   case rejected(Rejection)
   case tooLarge
-  /// As many receipts are read as may be at a time.
+  /// As many texts wait to be read as may.
   case busy
 }
 
@@ -93,7 +93,7 @@ extension LocalEvidence {
   /// Takes the purchase out of a verified transaction.
   ///
   /// - Throws: ``EvidenceRefusal`` for a transaction that does not say enough.
-  init(_ payload: TransactionPayload, jws: String, publisherId: Int64) throws(EvidenceRefusal) {
+  init(_ payload: TransactionPayload, jws: String?, publisherId: Int64) throws(EvidenceRefusal) {
     guard let id = payload.transactionId, TransactionIdentifier.isValid(id),
       let original = payload.originalTransactionId, TransactionIdentifier.isValid(original),
       let environment = payload.environment?.rawValue, let product = payload.productId,

@@ -12,6 +12,8 @@ import Store
 
 /// Gives access while Apple is away: on evidence that is verified here, for a time, and only if a run has failed for a
 /// reason that is Apple's or the network's.
+///
+/// ``ProvisionRules`` decides. The looks run beside the request: none of them holds its answer.
 @LoopActor
 struct Provision {
   let context: RoleContext
@@ -19,66 +21,85 @@ struct Provision {
   let ledger: PostgresClient
   let outlet: EventOutlet
   let verifier: SignedDataVerifier
+  let looks: ProvisionLooks
 
-  /// When a request looks again after its answer, in seconds: the first run may have failed by then.
-  private static let looks: [Double] = [2, 5, 10, 20, 30, 60, 120, 300, 600]
+  /// A job, and the evidence that may give access to its purchase.
+  private typealias Waiting = (job: Job, piece: Evidence)
 
-  /// Gives access to the purchases whose jobs have not ended.
-  func provide(_ open: [(job: Job, purchase: LocalPurchase)], _ request: DoorRequest) async {
-    guard !open.isEmpty, let rule = request.publisher.grantWhileAppleIsAway, let evidence = request.evidence,
-      request.customerId != nil, isFresh(evidence, rule)
+  /// Begins to look at jobs that have not ended, and returns at once.
+  ///
+  /// - Parameters:
+  ///   - isAwaited: whether the caller still waits for its answer.
+  ///   - onGrant: called for each job whose customer got access.
+  func begin(
+    _ open: [(job: Job, purchase: LocalPurchase)], _ request: DoorRequest, isAwaited: Bool,
+    onGrant: @escaping @LoopActor (Job) -> Void = { _ in }
+  ) {
+    guard !open.isEmpty, request.customerId != nil, let evidence = request.evidence,
+      let rule = request.publisher.grantWhileAppleIsAway
     else { return }
-    var waiting: [(Job, Evidence)] = []
-    for (job, purchase) in open {
-      guard let piece = piece(of: purchase, evidence) else { continue }
-      if await !provide(job, piece, request.publisher, rule) { waiting.append((job, piece)) }
+    let rules = ProvisionRules(rule, evidenceCreatedAt: evidence.createdAt)
+    guard rules.isFresh(at: context.now()) else { return }
+    let waiting: [Waiting] = open.compactMap { job, purchase in
+      piece(of: purchase, evidence).map { (job: job, piece: $0) }
     }
-    guard !waiting.isEmpty else { return }
-    // The client gets its answer now. It asks again, and finds what happened meanwhile.
-    let (rest, publisher) = (waiting, request.publisher)
-    Task.immediate { @LoopActor in await look(rest, publisher, rule) }
+    guard !waiting.isEmpty, looks.begin(waiting.count, of: request.publisher.id) else { return }
+    let publisher = request.publisher
+    Task.immediate { @LoopActor in
+      await look(waiting, publisher, rules, ProvisionRules.pauses(isAwaited: isAwaited), onGrant)
+      looks.end(waiting.count, of: publisher.id)
+    }
   }
 
   private func look(
-    _ waiting: [(Job, Evidence)], _ publisher: Publisher, _ rule: GrantWhileAppleIsAway
+    _ jobs: [Waiting], _ publisher: Publisher, _ rules: ProvisionRules, _ pauses: [Duration],
+    _ onGrant: @LoopActor (Job) -> Void
   ) async {
-    var waiting = waiting
-    for seconds in Self.looks where !waiting.isEmpty {
-      guard (try? await EventLoop.sleep(for: .seconds(seconds))) != nil else { return }
-      var rest: [(Job, Evidence)] = []
-      for (job, piece) in waiting where await !provide(job, piece, publisher, rule) { rest.append((job, piece)) }
+    var waiting = jobs
+    for pause in pauses where !waiting.isEmpty {
+      if pause > .zero { guard (try? await EventLoop.sleep(for: pause)) != nil else { return } }
+      var rest: [Waiting] = []
+      for (job, piece) in waiting {
+        switch await look(at: job, piece, publisher, rules) {
+        case .granted: onGrant(job)
+        case .again: rest.append((job, piece))
+        case .over: break
+        }
+      }
       waiting = rest
     }
   }
 
-  /// - Returns: whether there is nothing more to do for the job.
-  private func provide(
-    _ job: Job, _ piece: Evidence, _ publisher: Publisher, _ rule: GrantWhileAppleIsAway
-  ) async -> Bool {
+  private enum Found { case granted, again, over }
+
+  /// Looks at one job once.
+  private func look(
+    at job: Job, _ piece: Evidence, _ publisher: Publisher, _ rules: ProvisionRules
+  ) async -> Found {
     do {
-      let cause = try await store.retryCause(job.publisherId, job.synchronizationId)
-      guard cause?.isAppleAway == true else { return false }
+      let (status, cause) = try await store.progress(job.publisherId, job.synchronizationId)
       let now = context.now()
-      let events = try await ProvisionalGrant(ledger).grant(
-        job, piece, until: now + Int64(rule.limit.wholeMilliseconds), publisher: publisher, now: now)
-      guard let events else { return true }
+      let until: Int64
+      switch rules.step(status, cause, now: now) {
+      case .wait: return .again
+      case .end: return .over
+      case .grant(let end): until = end
+      }
+      let events = try await ProvisionalGrant(ledger).grant(job, piece, until: until, publisher: publisher, now: now)
+      guard let events else { return .over }
       context.log.info(
         "access while Apple is away",
         [
           "publisherId": .int(job.publisherId), "synchronizationId": .string(job.synchronizationId),
           "transactionId": .string(job.transactionId),
         ])
+      looks.noteGrant()
       await outlet.publish(events)
-      return true
+      return .granted
     } catch {
       context.log.warning("no access while Apple is away", ["cause": .failure(error)])
-      return false
+      return .again
     }
-  }
-
-  private func isFresh(_ evidence: LocalEvidence, _ rule: GrantWhileAppleIsAway) -> Bool {
-    let age = context.now() - evidence.createdAt
-    return age <= Int64(rule.maxEvidenceAge.wholeMilliseconds)
   }
 
   // MARK: Evidence
@@ -87,31 +108,33 @@ struct Provision {
     switch evidence.kind {
     case .signedTransaction(_, let jws):
       // The text was verified when it came in. This reads its parts again.
-      guard let apps = context.publishers[purchase.key.publisherId]?.acceptedApps(),
+      guard let jws, let apps = context.publishers[purchase.key.publisherId]?.acceptedApps(),
         case .accepted(let signed) = verifier.signedTransaction(jws, expecting: apps)
       else { return nil }
       return try? Evidence(signed, source: .client)
-    case .receipt(_, let sha256): return receiptPiece(of: purchase, evidence, sha256)
+    case .receipt(_, let sha256): return purchase.evidence(of: evidence, sha256)
     }
   }
+}
 
-  /// A subscription's period as evidence. A receipt does not tell the types of products, and only a subscription has an
-  /// end. So nothing else of a receipt gives access before Apple has answered.
-  private func receiptPiece(of purchase: LocalPurchase, _ evidence: LocalEvidence, _ sha256: [UInt8]) -> Evidence? {
-    guard purchase.isNamedBySigner, let bought = purchase.purchaseDate, let expires = purchase.expiresDate else {
-      return nil
-    }
+extension LocalPurchase {
+  /// The subscription's period as evidence; `nil` if this purchase of a receipt gives no access before Apple has
+  /// answered.
+  func evidence(of receipt: LocalEvidence, _ sha256: [UInt8]) -> Evidence? {
+    let period = ReceiptPeriod(
+      purchaseDate: purchaseDate, expiresDate: expiresDate, isNamedBySigner: isNamedBySigner)
+    guard let period else { return nil }
     let payload = JSONWriter.object { writer in
-      writer.member("bundleId", evidence.bundleId)
-      writer.member("environment", purchase.key.environment)
-      writer.member("expiresDate", expires)
-      writer.member("originalTransactionId", purchase.key.originalTransactionId)
-      writer.member("productId", purchase.productId)
-      writer.member("purchaseDate", bought)
+      writer.member("bundleId", receipt.bundleId)
+      writer.member("environment", key.environment)
+      writer.member("expiresDate", period.end)
+      writer.member("originalTransactionId", key.originalTransactionId)
+      writer.member("productId", productId)
+      writer.member("purchaseDate", period.start)
       writer.member("receiptSha256", Hex.encode(sha256))
-      writer.member("revocationDate", purchase.cancellationDate)
-      writer.member("signedDate", evidence.createdAt)
-      writer.member("transactionId", purchase.transactionId)
+      writer.member("revocationDate", cancellationDate)
+      writer.member("signedDate", receipt.createdAt)
+      writer.member("transactionId", transactionId)
       writer.member("type", ProductKind.autoRenewable.rawValue)
     }
     guard let json = try? JSONText(payload), let read = try? TransactionPayload(json),

@@ -39,8 +39,22 @@ struct Registration {
 
   /// The outcome of a registration.
   enum Answer: Equatable {
+    /// Its id.
     case accepted(String)
-    case problem(Problem)
+    /// Why not, and the answer to the client of our own API.
+    case refused(Refusal, Problem)
+
+    /// A refusal that no caller tells from others.
+    static func problem(_ problem: Problem) -> Answer { .refused(.other, problem) }
+  }
+
+  /// The cause of a refusal, as far as a caller acts on it.
+  enum Refusal: Equatable {
+    /// The publisher registers its customers, and has not put this one.
+    case unknownCustomer
+    /// The transaction has as many jobs as it may have now.
+    case held
+    case other
   }
 
   /// Accepts a synchronization.
@@ -107,14 +121,15 @@ struct Registration {
     switch claim {
     case .claimed: break
     case .replayed: return .accepted(job.synchronizationId)
-    case .unknownCustomer: return .problem(.unknownCustomer(job.customerId))
+    case .unknownCustomer: return .refused(.unknownCustomer, .unknownCustomer(job.customerId))
     case .idInUse: return .problem(.idInUse)
     case .unknownId:
       return .problem(
         .nothingKept("The ledger cannot say now whether the Correlation-Id is new.", isOnlyOne: false))
     case .held(let holder):
       let isOwn = caller.mayActFor(holder.customerId)
-      return .problem(.locked(job.kind, by: holder.kind, instance: isOwn ? statusPath(holder.synchronizationId) : nil))
+      return .refused(
+        .held, .locked(job.kind, by: holder.kind, instance: isOwn ? statusPath(holder.synchronizationId) : nil))
     }
 
     do {

@@ -33,11 +33,15 @@ public final class PurchaseStore {
     return Synchronization(publisher: publisher, id: id, fields: fields)
   }
 
-  /// Why a synchronization is retrying; `nil` for any other state.
-  public func retryCause(_ publisher: Int64, _ id: String) async throws -> RetryCause? {
+  /// The state of a synchronization, and why it is retrying; no status if the store does not know it.
+  public func progress(
+    _ publisher: Int64, _ id: String
+  ) async throws -> (status: Synchronization.Status?, cause: RetryCause?) {
     let fields = try await redis.send(["HMGET", keys.synchronization(publisher, id), "status", "cause"]).array ?? []
-    guard fields.count == 2, fields[0].string == Synchronization.Status.retrying.rawValue else { return nil }
-    return fields[1].string.flatMap(RetryCause.init)
+    guard fields.count == 2 else { return (nil, nil) }
+    return (
+      fields[0].string.flatMap(Synchronization.Status.init(rawValue:)), fields[1].string.flatMap(RetryCause.init)
+    )
   }
 }
 

@@ -12,7 +12,10 @@ final class Exchange {
   private(set) var isBegun = false
   private(set) var method = ""
   private(set) var headers: [(name: String, value: String)] = []
+  /// The body, as far as it has arrived. The request takes it.
   var body: [UInt8] = []
+  /// The bytes of the body that count for the memory of all large bodies.
+  var countedBytes = 0
   var received = 0
   /// Whether the path may have a large body.
   var isLarge = false

@@ -207,7 +207,10 @@ public final class HTTPServer {
       drop(exchange)
       exchange.response = Self.comeAgain
     } else if exchange.response == nil, exchange.refusal == nil {
-      if exchange.isLarge { largeBodyMemory += piece.count }
+      if exchange.isLarge {
+        largeBodyMemory += piece.count
+        exchange.countedBytes += piece.count
+      }
       exchange.body.append(contentsOf: piece)
     }
     return exchange.received <= max(exchange.maxBodyBytes, configuration.maxBodyBytes * 16)
@@ -215,7 +218,8 @@ public final class HTTPServer {
 
   /// Forgets the body of an exchange.
   fileprivate func drop(_ exchange: Exchange) {
-    if exchange.isLarge { largeBodyMemory -= exchange.body.count }
+    largeBodyMemory -= exchange.countedBytes
+    exchange.countedBytes = 0
     exchange.body = []
   }
 
@@ -228,9 +232,16 @@ public final class HTTPServer {
     guard let query = queryParameters(exchange.rawQuery) else {
       return send(.text(400, "malformed query\n"), on: exchange.connection)
     }
+    var onForget: (@LoopActor @Sendable () -> Void)?
+    if exchange.isLarge {
+      onForget = { [weak self, weak exchange] in
+        if let exchange { self?.drop(exchange) }
+      }
+    }
     let request = HTTPServerRequest(
       method: exchange.method, path: path, query: query, headers: exchange.headers, body: exchange.body,
-      clientAddress: exchange.clientAddress)
+      clientAddress: exchange.clientAddress, onForget: onForget)
+    exchange.body = []
     // In the very last run, a connection that was kept alive can still bring a request.
     if phase == .stopping { return send(Self.comeAgain, on: exchange.connection) }
     MHD_suspend_connection(exchange.connection)

@@ -1,3 +1,4 @@
+import EventLoop
 import Formats
 
 /// One request, complete in memory.
@@ -10,10 +11,12 @@ public struct HTTPServerRequest: Sendable {
   public let query: [(name: String, value: String)]
   /// Header fields as sent.
   public let headers: [(name: String, value: String)]
-  /// The body.
-  public let body: [UInt8]
+  /// The body; empty after ``forgetBody()``.
+  public var body: [UInt8] { content?.bytes ?? [] }
   /// The numeric address of the socket's peer: the client, or a proxy before the server. `nil` if it is not known.
   public let clientAddress: String?
+  /// All copies of the request share it. A request without a body has none.
+  private let content: RequestBody?
 
   /// Creates a request, for tests.
   public init(
@@ -24,9 +27,24 @@ public struct HTTPServerRequest: Sendable {
     self.path = path
     self.query = query
     self.headers = headers
-    self.body = body
     self.clientAddress = clientAddress
+    content = body.isEmpty ? nil : RequestBody(body)
   }
+
+  /// Creates a request of a server.
+  ///
+  /// - Parameter onForget: called when the handler forgets the body.
+  init(
+    method: String, path: [String], query: [(name: String, value: String)], headers: [(name: String, value: String)],
+    body: [UInt8], clientAddress: String?, onForget: (@LoopActor @Sendable () -> Void)?
+  ) {
+    (self.method, self.path, self.query, self.headers) = (method, path, query, headers)
+    self.clientAddress = clientAddress
+    content = body.isEmpty ? nil : RequestBody(body, onForget: onForget)
+  }
+
+  /// Forgets the body. A handler that has read it and waits for long keeps no memory for it then.
+  @LoopActor public func forgetBody() { content?.forget() }
 
   /// Returns the first value of a header field. Capitals in the name make no difference.
   public func header(_ name: String) -> String? { firstValue(of: name, in: headers) }

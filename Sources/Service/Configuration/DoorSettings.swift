@@ -2,7 +2,7 @@
 public struct DoorSettings: Sendable {
   /// The most bytes of a body with a receipt.
   public var maxBodyBytes: Int
-  /// How many receipts are read at a time.
+  /// How many receipts and long signed transactions are read at a time.
   public var receiptsAtOnce: Int
   /// How many requests wait for results at a time.
   public var maxWaiting: Int
@@ -15,7 +15,10 @@ public struct DoorSettings: Sendable {
     maxBodyBytes = Int(
       reader.int(
         "gateway.doors.maxBodyBytes", 3 << 20, 16384...(8 << 20), "A longer body with a receipt is refused."))
-    receiptsAtOnce = Int(reader.int("gateway.doors.receiptsAtOnce", 2, 1...4, "Receipts that are read at a time."))
+    receiptsAtOnce = Int(
+      reader.int(
+        "gateway.doors.receiptsAtOnce", 2, 1...4,
+        "Receipts and long signed transactions that are read at a time."))
     maxWaiting = Int(
       reader.int(
         "gateway.doors.maxWaiting", 10_000, 1...100_000,

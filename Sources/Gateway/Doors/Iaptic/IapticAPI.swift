@@ -12,18 +12,36 @@ import Service
 enum IapticAPI {
   /// `POST /v1/validate`.
   static func validate(_ door: DoorContext, _ call: DoorCall) async -> HTTPServerResponse {
-    var body: JSONValue?
+    var hasTextCode = false
     do throws(IapticError) {
       // The credential comes first: a large body costs more to read than to send.
       let (publisher, policy) = try validator(call.request, door.context.publishers)
-      body = try? JSONText(call.request.body).decoded(as: JSONValue.self)
-      guard let body else { throw IapticError.invalidPayload("The body is not JSON.") }
-      let request = try IapticRequest(body)
-      let answer = try await validate(request, publisher, policy, door, traceparent: call.request.header("traceparent"))
+      let (user, evidence) = try await read(call.request, publisher, door, &hasTextCode)
+      let answer = try await validate(
+        evidence, of: user, publisher, policy, door, traceparent: call.request.header("traceparent"))
       return jsonResponse(200, written: try answer.body())
     } catch {
-      return error.response(hasTextCode: IapticRequest.hasTextCode(body))
+      return error.response(hasTextCode: hasTextCode)
     }
+  }
+
+  /// Reads what the client sent, and keeps nothing else of it: the request may wait for long then.
+  private static func read(
+    _ request: HTTPServerRequest, _ publisher: Publisher, _ door: DoorContext, _ hasTextCode: inout Bool
+  ) async throws(IapticError) -> (IapticUser, LocalEvidence) {
+    let parsed = try parsed(request, &hasTextCode)
+    return (parsed.user, try await evidence(parsed, publisher, door))
+  }
+
+  private static func parsed(
+    _ request: HTTPServerRequest, _ hasTextCode: inout Bool
+  ) throws(IapticError) -> IapticRequest {
+    defer { request.forgetBody() }
+    guard let body = try? JSONText(request.body).decoded(as: JSONValue.self) else {
+      throw .invalidPayload("The body is not JSON.")
+    }
+    hasTextCode = IapticRequest.hasTextCode(body)
+    return try IapticRequest(body)
   }
 
   /// Whether a head may go on. The body that names the client has not been read.
@@ -58,14 +76,14 @@ enum IapticAPI {
   }
 
   private static func validate(
-    _ request: IapticRequest, _ publisher: Publisher, _ policy: DoorPolicy, _ door: DoorContext, traceparent: String?
+    _ evidence: LocalEvidence, of user: IapticUser, _ publisher: Publisher, _ policy: DoorPolicy, _ door: DoorContext,
+    traceparent: String?
   ) async throws(IapticError) -> IapticAnswer {
-    let customer = request.user.map(policy.customerId)
+    let customer = user.name.map(policy.customerId)
     if let customer, !CustomerId.isValid(customer) {
       throw .invalidPayload("additionalData.applicationUsername: \(CustomerId.expectation)")
     }
-    let evidence = try await evidence(request, publisher, door)
-    if request.isContradicted(by: evidence) { throw .otherToken }
+    if user.isContradicted(by: evidence) { throw .otherToken }
     let results: [DoorResult]
     do {
       results = try await door.registration.register(
@@ -79,8 +97,8 @@ enum IapticAPI {
     let purchases = try await asking(door) { try await door.purchases(results.map(\.key)) }
     var answer = IapticAnswer(
       evidence: evidence, results: results, purchases: purchases, publisher: publisher, customerId: customer,
-      token: request.token, now: door.now)
-    if let customer, let token = request.token, request.isProven(by: evidence), policy.takesTokensAsProof {
+      token: user.token, now: door.now)
+    if let customer, let token = user.token, user.isProven(by: evidence), policy.takesTokensAsProof {
       answer.others = try await others(
         of: CustomerKey(publisherId: publisher.id, id: customer), token: token, beside: evidence, door)
     }
@@ -93,7 +111,7 @@ enum IapticAPI {
     do {
       switch request.proof {
       case .receipt(let base64): return try await door.evidence.receipt(base64, publisher: publisher)
-      case .signedTransaction(let jws): return try door.evidence.signedTransaction(jws, publisher: publisher)
+      case .signedTransaction(let jws): return try await door.evidence.signedTransaction(jws, publisher: publisher)
       }
     } catch {
       throw .of(error)

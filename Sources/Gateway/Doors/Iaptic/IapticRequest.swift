@@ -16,10 +16,7 @@ struct IapticRequest: Equatable {
   }
 
   let proof: Proof
-  /// `applicationUsername`; `nil` if the app knows no user.
-  let user: String?
-  /// The UUID that the app gave to Apple as `appAccountToken`; `nil` if the app obfuscates otherwise, or not at all.
-  let token: String?
+  let user: IapticUser
 
   /// Whether the client reads `code` of an error as a text. A body that nobody can read is the plugin's.
   static func hasTextCode(_ body: JSONValue?) -> Bool {
@@ -40,8 +37,9 @@ struct IapticRequest: Equatable {
     case .object, .null: break
     default: throw .invalidPayload("additionalData: expected an object")
     }
-    user = try Self.user(more)
-    token = try Self.text(more, "obfuscatedUsername", at: "additionalData.").flatMap(Self.token)
+    user = IapticUser(
+      name: try Self.user(more),
+      token: try Self.text(more, "obfuscatedUsername", at: "additionalData.").flatMap(Self.token))
   }
 
   private static func proof(_ transaction: JSONValue) throws(IapticError) -> Proof {
@@ -95,7 +93,13 @@ struct IapticRequest: Equatable {
   }
 }
 
-extension IapticRequest {
+/// The user whom a request names.
+struct IapticUser: Equatable {
+  /// `applicationUsername`; `nil` if the app knows no user.
+  let name: String?
+  /// The UUID that the app gave to Apple as `appAccountToken`; `nil` if the app obfuscates otherwise, or not at all.
+  let token: String?
+
   /// Whether Apple signed that the transaction is another user's.
   func isContradicted(by evidence: LocalEvidence) -> Bool {
     guard let token, let signed = evidence.appAccountToken else { return false }

@@ -8,7 +8,8 @@ enum MbaasyAPI {
   /// `POST /client/itunes_connect/receipts`: an app uploads its receipt.
   static func upload(_ door: DoorContext, _ call: DoorCall) async -> HTTPServerResponse {
     do {
-      return try await MbaasyUpload(door, call.request).answer()
+      var upload = try MbaasyUpload(door, call.request)
+      return try await upload.answer()
     } catch {
       return error.response
     }

@@ -19,7 +19,8 @@ struct MbaasyRequest: Equatable {
   /// The most characters of `identifier_for_vendor`.
   static let longestIdentifier = 256
 
-  let receipt: String
+  /// Empty once it is read.
+  private(set) var receipt: String
   /// Two letters in capitals.
   let countryCode: String?
   let identifierForVendor: String?
@@ -55,6 +56,9 @@ struct MbaasyRequest: Equatable {
     metadata = reader.metadata()
     guard reader.mistakes.isEmpty else { throw .invalid(reader.mistakes) }
   }
+
+  /// Forgets the receipt: many requests may wait.
+  mutating func forgetReceipt() { receipt = "" }
 
   private static func members(of body: [UInt8]) throws(MbaasyError) -> [ExactText: JSONValue] {
     let value: JSONValue

@@ -14,7 +14,7 @@ import Service
 struct MbaasyUpload {
   private let door: DoorContext
   private let caller: MbaasyAuthentication
-  private let request: MbaasyRequest
+  private var request: MbaasyRequest
   /// The customer's id with the door's prefix; `nil` if the app named no user.
   private let customer: String?
   /// The address that is kept with the purchases.
@@ -28,6 +28,7 @@ struct MbaasyUpload {
     self.door = door
     caller = try MbaasyAuthentication(call, door.context.publishers)
     let policy = caller.door.policy
+    defer { call.forgetBody() }
     request = try MbaasyRequest(call.body, policy)
     customer = request.userIdentifier.map(policy.customerId)
     address =
@@ -40,7 +41,7 @@ struct MbaasyUpload {
   }
 
   /// Verifies the receipt, registers its purchases, waits for Apple, and shows what the ledger knows then.
-  func answer() async throws(MbaasyError) -> HTTPServerResponse {
+  mutating func answer() async throws(MbaasyError) -> HTTPServerResponse {
     let evidence: LocalEvidence
     do {
       evidence = try await door.evidence.receipt(
@@ -49,6 +50,7 @@ struct MbaasyUpload {
       guard case .rejected(let rejection) = error, rejection.isForgery else { throw MbaasyError(error) }
       return try await forged(rejection)
     }
+    request.forgetReceipt()
     let purchases = Array(evidence.purchases.prefix(DoorRegistration.mostPurchases))
     let results = try await registered(purchases, of: evidence)
     let verdict = try MbaasyVerdict(results.map { MbaasyVerdict.Part($0.state) })

@@ -18,14 +18,14 @@ struct PlayFabAPI {
   /// `POST /Client/RestoreIOSPurchases`.
   static func restore(_ door: DoorContext, _ call: DoorCall) async -> HTTPServerResponse {
     await answer(door, call) { api async throws(PlayFabError) in
-      try await api.restore(PlayFabRestoreRequest(call.request))
+      try await api.restore(call.request)
     }
   }
 
   /// `POST /Client/ValidateIOSReceipt`.
   static func validate(_ door: DoorContext, _ call: DoorCall) async -> HTTPServerResponse {
     await answer(door, call) { api async throws(PlayFabError) in
-      [try await api.validate(PlayFabValidateRequest(call.request))]
+      [try await api.validate(call.request)]
     }
   }
 
@@ -71,10 +71,9 @@ struct PlayFabAPI {
 
   // MARK: The two requests
 
-  private func restore(_ request: PlayFabRestoreRequest) async throws(PlayFabError) -> [PlayFabFulfillment] {
-    let evidence = try await receipt(request.receiptData)
+  private func restore(_ request: HTTPServerRequest) async throws(PlayFabError) -> [PlayFabFulfillment] {
+    let (evidence, catalog) = try await read(restoring: request)
     guard !evidence.purchases.isEmpty else { throw .noInAppItems }
-    let catalog = PlayFabCatalog(offers: caller.publisher.offers, version: request.catalogVersion)
     let wanted = evidence.purchases.filter { catalog.offer(forProduct: $0.productId) != nil }
     guard !wanted.isEmpty else { throw .noMatchingCatalogItem(catalog.version) }
     let verdicts = try await register(wanted, of: evidence, catalog)
@@ -83,19 +82,13 @@ struct PlayFabAPI {
     }
   }
 
-  private func validate(_ request: PlayFabValidateRequest) async throws(PlayFabError) -> PlayFabFulfillment {
-    let evidence =
-      switch request.evidence {
-      case .receipt(let text): try await receipt(text)
-      case .signedTransaction(let text): try signedTransaction(text)
-      }
+  private func validate(_ request: HTTPServerRequest) async throws(PlayFabError) -> PlayFabFulfillment {
+    let (evidence, price, catalog) = try await read(validating: request)
     guard let purchase = evidence.purchases.first else { throw .noInAppItems }
     guard evidence.purchases.count == 1 else { throw .multipleInAppItems }
-    let catalog = PlayFabCatalog(offers: caller.publisher.offers, version: request.catalogVersion)
     guard let offer = catalog.offer(forProduct: purchase.productId) else {
       throw .noMatchingCatalogItem(catalog.version)
     }
-    let price = PlayFabPrice(amount: request.purchasePrice, currency: request.currencyCode)
     try price.check(catalog: offer.price, apple: evidence.price, quantity: purchase.quantity ?? 1)
     let verdicts = try await register([purchase], of: evidence, catalog)
     guard let item = try verdicts.first?.single() else { throw .unavailable("The purchase was not accepted.") }
@@ -106,6 +99,31 @@ struct PlayFabAPI {
 
   // MARK: Evidence
 
+  // Both read what the client sent, and keep nothing else of it: the request may wait for long then.
+
+  private func read(
+    restoring request: HTTPServerRequest
+  ) async throws(PlayFabError) -> (LocalEvidence, PlayFabCatalog) {
+    defer { request.forgetBody() }
+    let body = try PlayFabRestoreRequest(request)
+    let catalog = PlayFabCatalog(offers: caller.publisher.offers, version: body.catalogVersion)
+    return (try await receipt(body.receiptData), catalog)
+  }
+
+  private func read(
+    validating request: HTTPServerRequest
+  ) async throws(PlayFabError) -> (LocalEvidence, PlayFabPrice, PlayFabCatalog) {
+    defer { request.forgetBody() }
+    let body = try PlayFabValidateRequest(request)
+    let evidence =
+      switch body.evidence {
+      case .receipt(let text): try await receipt(text)
+      case .signedTransaction(let text): try await signedTransaction(text)
+      }
+    let catalog = PlayFabCatalog(offers: caller.publisher.offers, version: body.catalogVersion)
+    return (evidence, PlayFabPrice(amount: body.purchasePrice, currency: body.currencyCode), catalog)
+  }
+
   private func receipt(_ text: String) async throws(PlayFabError) -> LocalEvidence {
     do throws(EvidenceRefusal) {
       return try await door.evidence.receipt(text, publisher: caller.publisher)
@@ -114,9 +132,9 @@ struct PlayFabAPI {
     }
   }
 
-  private func signedTransaction(_ text: String) throws(PlayFabError) -> LocalEvidence {
+  private func signedTransaction(_ text: String) async throws(PlayFabError) -> LocalEvidence {
     do throws(EvidenceRefusal) {
-      return try door.evidence.signedTransaction(text, publisher: caller.publisher)
+      return try await door.evidence.signedTransaction(text, publisher: caller.publisher)
     } catch {
       throw PlayFabError(error, in: "JwsReceiptData")
     }

@@ -205,4 +205,23 @@ struct IapticAnswerTests {
         """)
     #expect(row([purchase(expires: -1)]).contains(#""activeSubscriber":false,"lapsedSubscriber":true"#))
   }
+
+  @Test func `a receipt that names no purchase is answered with the one that Apple named`() throws {
+    // The receipt has no original id, so its evidence takes the renewal 9 for the purchase. Apple says that it is 1.
+    var outcome = Outcome(.purchaseSynchronized, accessGranted: true, offerId: "S1")
+    (outcome.environment, outcome.originalTransactionId) = ("Production", "1")
+    var unnamed = local("9")
+    unnamed.isNamedBySigner = false
+    let result = DoorResult(purchase: unnamed, state: .finalized(outcome))
+    let answer = IapticAnswer(
+      evidence: evidence([unnamed]), results: [result],
+      purchases: [PurchaseKey(publisherId: 7, environment: "Production", originalTransactionId: "1"): purchase("1")],
+      publisher: publisher, customerId: "alice", token: nil, now: Self.now)
+    let shown = try data(answer)
+    guard case .array(let collection)? = shown["collection".exact], case .object(let only)? = collection.first else {
+      Issue.record("nothing is shown")
+      return
+    }
+    #expect(collection.count == 1 && only["purchaseId".exact] == .string("1"))
+  }
 }

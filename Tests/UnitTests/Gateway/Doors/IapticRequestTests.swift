@@ -32,8 +32,8 @@ struct IapticRequestTests {
        "additionalData":{"applicationUsername":"alice","obfuscatedUsername":"6384E2B2-184B-3F8A-8CDE-D5AE9FD41C4F"},
        "device":{"plugin":"cordova-plugin-purchase/13.12.0","platform":"ios","isVirtual":false}}
       """)
-    #expect(found.proof == .receipt("TUlJ") && found.user == "alice")
-    #expect(found.token == "6384e2b2-184b-3f8a-8cde-d5ae9fd41c4f")
+    #expect(found.proof == .receipt("TUlJ") && found.user.name == "alice")
+    #expect(found.user.token == "6384e2b2-184b-3f8a-8cde-d5ae9fd41c4f")
   }
 
   @Test func `a transaction as the Swift client sends it`() throws {
@@ -43,7 +43,7 @@ struct IapticRequestTests {
        "additionalData":{"applicationUsername":""},"device":{"plugin":"iaptic-storekit2/1.0.0"}}
       """
     let found = try request(text)
-    #expect(found.proof == .signedTransaction("a.b.c") && found.user == nil && found.token == nil)
+    #expect(found.proof == .signedTransaction("a.b.c") && found.user.name == nil && found.user.token == nil)
     #expect(IapticRequest.hasTextCode(try value(text)))
     #expect(!IapticRequest.hasTextCode(try value(#"{"device":{"plugin":"cordova-plugin-purchase/13"}}"#)))
     #expect(!IapticRequest.hasTextCode(try value(#"{"device":7}"#)) && !IapticRequest.hasTextCode(nil))
@@ -54,7 +54,7 @@ struct IapticRequestTests {
   ])
   func `users`(more: String, user: String?) throws {
     let transaction = #"{"type":"apple-sk2","jwsRepresentation":"x"}"#
-    #expect(try request(#"{"transaction":\#(transaction),"additionalData":\#(more)}"#).user == user)
+    #expect(try request(#"{"transaction":\#(transaction),"additionalData":\#(more)}"#).user.name == user)
   }
 
   /// The plugin's UUID of `alice` is made of the MD5 of that name.
@@ -68,7 +68,7 @@ struct IapticRequestTests {
       """
       {"transaction":{"type":"apple-sk2","jwsRepresentation":"x"},"additionalData":{"obfuscatedUsername":"\(text)"}}
       """)
-    #expect(found.token == token)
+    #expect(found.user.token == token)
   }
 
   @Test(
@@ -126,13 +126,13 @@ struct IapticRequestTests {
     let own = "6384e2b2-184b-3bf5-8ecc-f10ca7a6563c"
     let other = "6384e2b2-184b-3bf5-8ecc-f10ca7a6563d"
     let named = try request(#"{"obfuscatedUsername":"\#(own)"}"#)
-    #expect(named.isProven(by: evidence(own.uppercased())) && !named.isContradicted(by: evidence(own)))
-    #expect(!named.isProven(by: evidence(other)) && named.isContradicted(by: evidence(other)))
+    #expect(named.user.isProven(by: evidence(own.uppercased())) && !named.user.isContradicted(by: evidence(own)))
+    #expect(!named.user.isProven(by: evidence(other)) && named.user.isContradicted(by: evidence(other)))
     for nobody in [nil, "00000000-0000-0000-0000-000000000000", "no uuid"] {
-      #expect(!named.isProven(by: evidence(nobody)) && !named.isContradicted(by: evidence(nobody)))
+      #expect(!named.user.isProven(by: evidence(nobody)) && !named.user.isContradicted(by: evidence(nobody)))
     }
     let unnamed = try request("{}")
-    #expect(!unnamed.isProven(by: evidence(own)) && !unnamed.isContradicted(by: evidence(own)))
+    #expect(!unnamed.user.isProven(by: evidence(own)) && !unnamed.user.isContradicted(by: evidence(own)))
   }
 
   // MARK: The credential

@@ -64,4 +64,51 @@ struct LocalEvidenceTests {
     #expect(found.purchases.map(\.transactionId) == ["2"])
     #expect(found.environment == "Sandbox" && found.createdAt == 5)
   }
+
+  // MARK: Access while Apple is away
+
+  private func subscription(_ original: String?) -> InAppReceipt {
+    var entry = entry("2", original, bought: 3)
+    entry.expiresDate = 4
+    return entry
+  }
+
+  @Test func `a subscription's period is evidence, dated by the receipt`() throws {
+    let found = try evidence(receipt([subscription("1")]))
+    let piece = try #require(found.purchases[0].evidence(of: found, [1]))
+    guard case .transaction(let facts) = piece.facts else {
+      Issue.record("no transaction")
+      return
+    }
+    #expect(facts.originalTransactionId == "1" && facts.transactionId == "2" && facts.kind == .autoRenewable)
+    #expect(facts.purchaseDate == 3 && facts.expiresDate == 4 && facts.signedDate == 9)
+    #expect(piece.source == .receipt && piece.signature.isEmpty)
+  }
+
+  @Test func `a purchase that the receipt does not name exactly, or without an end, is none`() throws {
+    let cases = [
+      receipt([subscription(nil)]), receipt([subscription("1")], type: nil), receipt([entry("2", "1", bought: 3)]),
+    ]
+    for receipt in cases {
+      let found = try evidence(receipt)
+      #expect(found.purchases.count == 1)
+      #expect(found.purchases[0].evidence(of: found, [1]) == nil)
+    }
+  }
+
+  // MARK: The purchase that Apple names
+
+  @Test func `the answer looks for the purchase that Apple named`() throws {
+    // Without an original id, the evidence takes the transaction for the purchase. It may be a renewal.
+    let purchase = try evidence(receipt([subscription(nil)], type: nil)).purchases[0]
+    #expect(purchase.key.originalTransactionId == "2" && !purchase.isNamedBySigner)
+    var outcome = Outcome(.purchaseSynchronized, accessGranted: true, offerId: "S1")
+    (outcome.environment, outcome.originalTransactionId) = ("Sandbox", "1")
+    let named = PurchaseKey(publisherId: 7, environment: "Sandbox", originalTransactionId: "1")
+    #expect(DoorResult(purchase: purchase, state: .finalized(outcome)).key == named)
+    #expect(DoorResult(purchase: purchase, state: .accepted).key == purchase.key)
+    #expect(DoorResult(purchase: purchase, state: .failed("")).key == purchase.key)
+    outcome.originalTransactionId = nil
+    #expect(DoorResult(purchase: purchase, state: .finalized(outcome)).key == purchase.key)
+  }
 }
