@@ -72,7 +72,7 @@ extension Chaos {
       let (path, headers, body) = try request(door, transaction, customer, receipt)
       let response = try await fleet.send(
         "POST", fleet.url(path, gateway: gateway), headers + [("Content-Type", "application/json")], body,
-        timeout: .seconds(40))
+        timeout: .seconds(40), freshly: true)
       return read(door, response.status, try? JSONDecoder().decode(DoorBody.self, from: Data(response.body)))
     } catch let error as HTTPClientError {
       return error.code == .unreachable ? .later : .unknown

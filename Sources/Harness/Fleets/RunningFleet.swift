@@ -129,6 +129,8 @@ public final class RunningFleet {
     configuration.maxConnectionsPerHost = 50
     client = HTTPClient(configuration)
     configuration.keepsConnections = false
+    // A request that waits at a door must not keep others from their connections.
+    configuration.maxConnectionsPerHost = 2000
     freshClient = HTTPClient(configuration)
     simulator = try Simulator(
       Simulator.Configuration(
