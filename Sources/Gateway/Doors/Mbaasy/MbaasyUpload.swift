@@ -84,7 +84,10 @@ struct MbaasyUpload {
   private func known(_ keys: [PurchaseKey], _ verdict: MbaasyVerdict) async throws(MbaasyError) -> [MbaasyPurchase] {
     do {
       let found = try await door.context.asking { try await door.purchases(keys) }
-      return keys.compactMap { found[$0] }.map { MbaasyPurchase($0, shownTo: customer, caller) }
+      // A purchase that gave access while Apple was away, and that Apple did not confirm, is as one that Apple does not
+      // know.
+      return keys.compactMap { found[$0] }.filter { $0.provisionalUntil.map { door.now < $0 } ?? true }
+        .map { MbaasyPurchase($0, shownTo: customer, caller) }
     } catch {
       // The jobs are queued, and the client must not take them for lost.
       guard verdict == .validated else { return [] }
