@@ -84,10 +84,7 @@ struct MbaasyUpload {
   private func known(_ keys: [PurchaseKey], _ verdict: MbaasyVerdict) async throws(MbaasyError) -> [MbaasyPurchase] {
     do {
       let found = try await door.context.asking { try await door.purchases(keys) }
-      // A purchase that gave access while Apple was away, and that Apple did not confirm, is as one that Apple does not
-      // know.
-      return keys.compactMap { found[$0] }.filter { $0.provisionalUntil.map { door.now < $0 } ?? true }
-        .map { MbaasyPurchase($0, shownTo: customer, caller) }
+      return MbaasyPurchase.shown(keys.compactMap { found[$0] }, to: customer, caller, now: door.now)
     } catch {
       // The jobs are queued, and the client must not take them for lost.
       guard verdict == .validated else { return [] }
