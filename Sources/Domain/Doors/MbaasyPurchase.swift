@@ -71,7 +71,10 @@ public struct MbaasyPurchase: Sendable, Equatable {
     let firstPurchase = purchase.transactions.values.map(\.purchaseDate).min()
     purchasedAt = deciding.originalPurchaseDate ?? firstPurchase ?? deciding.purchaseDate
     currentPeriodStartAt = isSubscription ? deciding.purchaseDate : nil
-    currentPeriodEndAt = isSubscription ? deciding.expiresDate : nil
+    // Access that Apple has not confirmed ends of itself, or when it is withdrawn, and the contract has no other word
+    // for it. Apple's answer brings the true end.
+    let paidUntil = isSubscription ? deciding.expiresDate : nil
+    currentPeriodEndAt = purchase.provisionalUntil.map { min($0, paidUntil ?? .max) } ?? paidUntil
     cancellation = .of(purchase)
     (createdAt, updatedAt) = (purchase.createdAt, purchase.updatedAt)
     lastSyncedAt =

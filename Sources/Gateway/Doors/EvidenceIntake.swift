@@ -16,7 +16,8 @@ final class EvidenceIntake {
   nonisolated static let longest = 2 << 20
   /// The most bytes of a signed transaction that the loop verifies itself. Apple's have 3 to 6 KB.
   nonisolated static let longestOnLoop = 16 << 10
-  /// The most bytes of the texts that wait.
+  /// The most bytes of the texts that wait. One publisher's may be three of four: the key of an app is in each copy of
+  /// it, and whoever fills the line with it must not keep out all publishers.
   private static let mostWaiting = 64 << 20
 
   private let signedData: SignedDataVerifier
@@ -24,6 +25,8 @@ final class EvidenceIntake {
   private let atOnce: Int
   private var reading = 0
   private var waitingBytes = 0
+  /// The bytes of each publisher's texts that wait.
+  private var publishersBytes: [Int64: Int] = [:]
   private var line: [CheckedContinuation<Void, Never>] = []
 
   /// - Parameters:
@@ -44,7 +47,7 @@ final class EvidenceIntake {
     let size = base64.utf8.count
     guard size <= Self.longest / 3 * 4 + 4096 else { throw .tooLarge }
     let (verifier, apps) = (receipts, publisher.acceptedApps(bundleId: bundleId))
-    let (verdict, sha256) = try await inLine(size) {
+    let (verdict, sha256) = try await inLine(size, of: publisher.id) {
       (verifier.receipt(base64, expecting: apps), LocalEvidence.sha256(ofReceipt: base64))
     }
     let receipt = try Self.accepted(verdict)
@@ -61,7 +64,7 @@ final class EvidenceIntake {
     let verdict =
       size <= Self.longestOnLoop
       ? verifier.transaction(jws, expecting: apps)
-      : try await inLine(size) { verifier.transaction(jws, expecting: apps) }
+      : try await inLine(size, of: publisher.id) { verifier.transaction(jws, expecting: apps) }
     // Nobody else needs the text again, and many requests may wait.
     let kept = publisher.grantWhileAppleIsAway == nil ? nil : jws
     return try LocalEvidence(Self.accepted(verdict), jws: kept, publisherId: publisher.id)
@@ -72,13 +75,17 @@ final class EvidenceIntake {
   /// - Parameter size: the bytes of the text.
   /// - Throws: ``EvidenceRefusal/busy`` when enough texts wait.
   private func inLine<Value: Sendable>(
-    _ size: Int, _ work: @escaping @Sendable () -> Value
+    _ size: Int, of publisher: Int64, _ work: @escaping @Sendable () -> Value
   ) async throws(EvidenceRefusal) -> Value {
-    guard waitingBytes + size <= Self.mostWaiting else { throw .busy }
+    let own = publishersBytes[publisher, default: 0] + size
+    guard waitingBytes + size <= Self.mostWaiting, own <= Self.mostWaiting * 3 / 4 else { throw .busy }
     waitingBytes += size
+    publishersBytes[publisher] = own
     if reading < atOnce { reading += 1 } else { await withCheckedContinuation { line.append($0) } }
     defer {
       waitingBytes -= size
+      publishersBytes[publisher, default: size] -= size
+      if publishersBytes[publisher] == 0 { publishersBytes[publisher] = nil }
       if line.isEmpty { reading -= 1 } else { line.removeFirst().resume() }
     }
     guard let value = try? await EventLoop.offload(work) else { throw .busy }

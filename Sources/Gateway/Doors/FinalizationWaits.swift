@@ -18,6 +18,9 @@ final class FinalizationWaits {
   /// How many requests wait now.
   private(set) var count = 0
 
+  /// How many synchronizations each publisher's requests wait for.
+  private var idCounts: [Int64: Int] = [:]
+
   /// The most synchronizations for each request that may wait, on average.
   private static let idsEach = 8
 
@@ -26,14 +29,17 @@ final class FinalizationWaits {
     self.most = most
   }
 
-  /// Begins to listen for the ends of synchronizations; `nil` when as many requests wait as may. One publisher's may be
-  /// three of four.
+  /// Begins to listen for the ends of synchronizations; `nil` when as many requests wait as may, or for as many
+  /// synchronizations. One publisher's may be three of four of both: a few long receipts must not take all places.
   func begin(_ ids: [String], of publisher: Int64) -> FinalizationWait? {
+    let mostIds = most * Self.idsEach
     guard count < most, counts[publisher, default: 0] < max(1, most * 3 / 4),
-      waits.count + ids.count <= most * Self.idsEach + DoorRegistration.mostPurchases
+      waits.count + ids.count <= mostIds + DoorRegistration.mostPurchases,
+      idCounts[publisher, default: 0] + ids.count <= mostIds * 3 / 4 + DoorRegistration.mostPurchases
     else { return nil }
     count += 1
     counts[publisher, default: 0] += 1
+    idCounts[publisher, default: 0] += ids.count
     let wait = FinalizationWait(ids)
     for id in ids { waits[id] = wait }
     return wait
@@ -43,7 +49,8 @@ final class FinalizationWaits {
   func end(_ ids: [String], of publisher: Int64) {
     count -= 1
     counts[publisher, default: 1] -= 1
-    if counts[publisher] == 0 { counts[publisher] = nil }
+    idCounts[publisher, default: ids.count] -= ids.count
+    if counts[publisher] == 0 { (counts[publisher], idCounts[publisher]) = (nil, nil) }
     for id in ids { waits.removeValue(forKey: id) }
   }
 

@@ -8,13 +8,14 @@ extension Route {
   /// The paths of the vendors. They stand alone: no prefix of ours goes before them.
   static let doors: [Route] = cleeng + iaptic + mbaasy + playfab
 
-  /// The door behind a raw path, if it is one of a door that takes receipts; `nil` for all others.
+  /// The door behind a path, if it is one of a door that takes receipts; `nil` for all others.
   ///
   /// The server asks before it has read the body, which may be large there.
-  static func door(_ path: [String]) -> Door? { door("/" + path.joined(separator: "/")[...]) }
+  static func door(_ path: [String]) -> Door? { receiptDoors["/\(path.joined(separator: "/"))".exact] }
 
-  /// The same of a raw path.
-  static func door(_ path: Substring) -> Door? { receiptDoors[String(path).exact] }
+  /// The same of a raw path. Clients may write a path in several ways, such as with a slash at its end, and all of them
+  /// find the route. So all of them have the door's limits.
+  static func door(_ path: Substring) -> Door? { pathSegments(path).flatMap { door($0) } }
 
   /// The doors that take receipts, by their paths.
   private static let receiptDoors: [ExactText: Door] = {

@@ -15,7 +15,7 @@ public final class HTTPServer {
     public var maxBodyBytes = 64 << 10
     /// The most bytes of a body for the paths that ``hasLargeBody`` names.
     public var maxLargeBodyBytes = 64 << 10
-    /// Whether a raw path may have a large body.
+    /// Whether a raw path may have a large body. Only a POST may: the other methods have nothing to send there.
     public var hasLargeBody: @LoopActor @Sendable (Substring) -> Bool = { _ in false }
     /// Refuses a request with a large body by its head alone, before the server keeps the body; `nil` admits it.
     public var refuseHead: @LoopActor @Sendable (HTTPServerRequest) -> HTTPServerResponse? = { _ in nil }
@@ -172,7 +172,7 @@ public final class HTTPServer {
   /// Takes the head of a request.
   fileprivate func begin(_ exchange: Exchange, _ method: String) {
     exchange.readHead(method: method)
-    exchange.isLarge = configuration.hasLargeBody(exchange.rawPath)
+    exchange.isLarge = method == "POST" && configuration.hasLargeBody(exchange.rawPath)
     exchange.maxBodyBytes = exchange.isLarge ? configuration.maxLargeBodyBytes : configuration.maxBodyBytes
     if exchange.headerBytes > configuration.maxHeaderBytes {
       exchange.refuseHead()

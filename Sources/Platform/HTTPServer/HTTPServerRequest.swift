@@ -72,7 +72,7 @@ func isSameField(_ name: String, _ other: String) -> Bool {
 }
 
 /// Splits a raw path into decoded segments; `nil` when an escape is malformed or not UTF-8.
-func pathSegments(_ raw: Substring) -> [String]? {
+public func pathSegments(_ raw: Substring) -> [String]? {
   var segments: [String] = []
   for part in raw.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: true) {
     guard let segment = PercentCoding.decoded(Substring(part)) else { return nil }

@@ -147,9 +147,9 @@ struct HTTPTests {
     configuration.hasLargeBody = { $0 == "/large" }
     configuration.refuseHead = { $0.header("X-Key") == "good" ? nil : .text(401, "no") }
     try await with(configuration, handler: Self.echo) { client, base in
-      func post(_ path: String, _ count: Int, key: String) async throws -> Int {
+      func post(_ path: String, _ count: Int, key: String, by method: String = "POST") async throws -> Int {
         let request = HTTPClientRequest(
-          "POST", base + path, headers: [("X-Key", key)], body: Array(repeating: 1, count: count),
+          method, base + path, headers: [("X-Key", key)], body: Array(repeating: 1, count: count),
           timeout: .seconds(120))
         return try await client.send(request).status
       }
@@ -161,6 +161,9 @@ struct HTTPTests {
         ("/small", 1000, "bad"), ("/small", 1001, "good"),
       ] { statuses.append(try await post(path, count, key: key)) }
       #expect(statuses == [401, 401, 207, 503, 207, 413, 207, 413])
+      // The head of another method is not checked, so its body is never large.
+      #expect(try await post("/large", 1000, key: "bad", by: "PUT") == 207)
+      #expect(try await post("/large", 1001, key: "bad", by: "PUT") == 413)
     }
   }
 

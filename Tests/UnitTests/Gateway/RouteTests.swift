@@ -1,6 +1,8 @@
 import HTTPServer
 import Testing
 
+import enum Domain.Door
+
 @testable import Gateway
 
 /// Paths and methods.
@@ -23,6 +25,19 @@ struct RouteTests {
     #expect(found.route.path == template, sourceLocation: location)
     #expect(found.route.method.rawValue == (method == "HEAD" ? "GET" : method), sourceLocation: location)
     #expect(found.values == values, sourceLocation: location)
+  }
+
+  @Test(arguments: ["/v1/validate", "/v1/validate/", "//v1//validate", "/v1/%76alidate", "/v1/validat%65/"])
+  func `every way to write a receipt's path has the door's limits`(path: String) throws {
+    let segments = try #require(pathSegments(path[...]))
+    try expect("POST", segments, "/v1/validate")
+    #expect(Route.door(path[...]) == .iaptic)
+    #expect(Route.door(segments) == .iaptic)
+  }
+
+  @Test(arguments: ["/v2/customers", "/storekit2/purchases", "/", "", "/v1", "/v1/validate/x", "/v1/%zz"])
+  func `other paths take no receipts`(path: String) {
+    #expect(Route.door(path[...]) == nil)
   }
 
   @Test(arguments: [[], ["storekit2"]]) func withAndWithoutPrefix(prefix: [String]) throws {

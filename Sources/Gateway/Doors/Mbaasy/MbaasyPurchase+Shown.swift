@@ -1,6 +1,19 @@
 import Domain
 
 extension MbaasyPurchase {
+  /// The purchases of a receipt, as an app may see them that acts for a customer.
+  ///
+  /// A purchase that gave access while Apple was away, and that Apple has not confirmed, is missing, as one that Apple
+  /// does not know.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  static func shown(
+    _ purchases: [Purchase], to customer: String?, _ caller: MbaasyAuthentication, now: Int64
+  ) -> [MbaasyPurchase] {
+    purchases.filter { $0.provisionalUntil.map { now < $0 } ?? true }
+      .map { MbaasyPurchase($0, shownTo: customer, caller) }
+  }
+
   /// The purchase as an app may see it that acts for a customer.
   ///
   /// Any device with a receipt may upload it, also a device of another user. So the answer tells the owner, and what

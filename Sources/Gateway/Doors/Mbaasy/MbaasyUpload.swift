@@ -84,7 +84,7 @@ struct MbaasyUpload {
   private func known(_ keys: [PurchaseKey], _ verdict: MbaasyVerdict) async throws(MbaasyError) -> [MbaasyPurchase] {
     do {
       let found = try await door.context.asking { try await door.purchases(keys) }
-      return keys.compactMap { found[$0] }.map { MbaasyPurchase($0, shownTo: customer, caller) }
+      return MbaasyPurchase.shown(keys.compactMap { found[$0] }, to: customer, caller, now: door.now)
     } catch {
       // The jobs are queued, and the client must not take them for lost.
       guard verdict == .validated else { return [] }

@@ -76,6 +76,28 @@ struct MbaasyEventsTests {
     #expect(body.newAttributes == body.data.filter { !["version", "versions", "last_synced_at"].contains($0.key) })
   }
 
+  @Test func `access while Apple is away ends with it, and its withdrawal is an update`() throws {
+    var given = purchase()
+    given.provisionalUntil = TestPurchases.at(10)
+    let created = try Body(try #require(events(nil, given).first))
+    #expect(try created.data["current_period_end_at"] == time(10))
+    var withdrawn = purchase(version: 2)
+    withdrawn.provisionalUntil = TestPurchases.at(9)
+    let update = try Body(try #require(events(given, withdrawn).first))
+    #expect(try update.previousAttributes["current_period_end_at"] == time(10))
+    #expect(try update.newAttributes["current_period_end_at"] == time(9))
+    // The answer that confirms it brings the end of the period.
+    let confirmed = try Body(try #require(events(given, purchase(version: 2)).first))
+    #expect(try confirmed.newAttributes["current_period_end_at"] == time(30))
+  }
+
+  @Test func `a product without a period has an end while Apple is away`() throws {
+    var given = purchase { ($0.kind, $0.expiresDate) = (.nonConsumable, nil) }
+    #expect(try Body(try #require(events(nil, given).first)).data["current_period_end_at"] == .null)
+    given.provisionalUntil = TestPurchases.at(10)
+    #expect(try Body(try #require(events(nil, given).first)).data["current_period_end_at"] == time(10))
+  }
+
   @Test func `an update names the changed attributes only`() throws {
     let before = purchase()
     let after = purchase(version: 2) { ($0.purchaseDate, $0.expiresDate) = (TestPurchases.at(0), TestPurchases.at(60)) }

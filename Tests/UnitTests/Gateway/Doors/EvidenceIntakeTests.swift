@@ -11,6 +11,7 @@ import Testing
 @LoopActor
 struct EvidenceIntakeTests {
   private let publisher: Publisher
+  private let other: Publisher
   private let authority: TestAuthority
   private let intake: EvidenceIntake
 
@@ -18,9 +19,12 @@ struct EvidenceIntakeTests {
     let app = Publisher.App(
       bundleId: "com.example", appAppleId: 1, issuerId: "i", keyId: "k", privateKey: try P256PrivateKey.generate(),
       environments: ["Sandbox"])
-    publisher = Publisher(
-      id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: [app], offers: OfferCatalog([]),
-      webhooks: [])
+    func publisher(_ id: Int64) -> Publisher {
+      Publisher(
+        id: id, customers: .open, tokenHashes: [], customerTokens: nil, apps: [app], offers: OfferCatalog([]),
+        webhooks: [])
+    }
+    (self.publisher, other) = (publisher(7), publisher(8))
     authority = try TestAuthority()
     intake = EvidenceIntake(roots: nil, try authority.verifier(), atOnce: 1)
   }
@@ -36,14 +40,16 @@ struct EvidenceIntakeTests {
   }
 
   /// Why a text is not read, by its name; `nil` if it is.
-  private func refusal(jws: String) async -> String? {
+  private func refusal(jws: String, of publisher: Publisher? = nil) async -> String? {
     await refusal { () async throws(EvidenceRefusal) in
-      try await intake.signedTransaction(jws, publisher: publisher)
+      try await intake.signedTransaction(jws, publisher: publisher ?? self.publisher)
     }
   }
 
-  private func refusal(receipt: String) async -> String? {
-    await refusal { () async throws(EvidenceRefusal) in try await intake.receipt(receipt, publisher: publisher) }
+  private func refusal(receipt: String, of publisher: Publisher? = nil) async -> String? {
+    await refusal { () async throws(EvidenceRefusal) in
+      try await intake.receipt(receipt, publisher: publisher ?? self.publisher)
+    }
   }
 
   private func refusal(
@@ -77,11 +83,14 @@ struct EvidenceIntakeTests {
 
   @Test func `long texts wait in a line with an end, and short transactions pass it`() async throws {
     let long = String(repeating: "A", count: EvidenceIntake.longest)
-    // 64 MiB may wait.
-    let waiting = (0..<32).map { _ in Task.immediate { @LoopActor in await refusal(jws: long) } }
+    // 64 MiB may wait, three of four of them one publisher's.
+    var waiting = (0..<24).map { _ in Task.immediate { @LoopActor in await refusal(jws: long) } }
     #expect(await refusal(jws: long) == "busy")
     // A receipt has the same line.
     #expect(await refusal(receipt: "AAAA") == "busy")
+    // The rest of it is another publisher's.
+    waiting += (0..<8).map { _ in Task.immediate { @LoopActor in await refusal(jws: long, of: other) } }
+    #expect(await refusal(receipt: "AAAA", of: other) == "busy")
     let short = try await intake.signedTransaction(signed(filler: 0), publisher: publisher)
     #expect(short.purchases.count == 1)
     for task in waiting { #expect(await task.value == "malformed") }

@@ -192,6 +192,15 @@ struct MbaasyAnswerTests {
 
   // MARK: What a customer sees
 
+  @Test func `a purchase that Apple has not confirmed is missing once its access is over`() {
+    func count(_ until: Double?) -> Int {
+      var purchase = TestPurchases.purchase(TestPurchases.transaction(expires: 30), owner: "mb:anna")
+      purchase.provisionalUntil = until.map { TestPurchases.at($0) }
+      return MbaasyPurchase.shown([purchase], to: "mb:anna", caller, now: TestPurchases.at(10)).count
+    }
+    #expect([nil, 11, 10, 9].map(count) == [1, 1, 0, 0])
+  }
+
   @Test func `only the owner sees the owner, and what the owner's app gave`() {
     func shown(_ owner: String?, to customer: String?) -> MbaasyPurchase {
       var purchase = TestPurchases.purchase(TestPurchases.transaction(), owner: owner)
