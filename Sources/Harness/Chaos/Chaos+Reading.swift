@@ -54,7 +54,8 @@ extension Chaos {
         if answer.code == 200 { self.history.statusReads += 1 }
         guard answer.code == 200 || answer.code == 404 else { return }
         if answer.body?.status != "finalized" || (answer.body?.version ?? 0) < event.version {
-          self.history.staleReads.append(event.synchronizationId)
+          let found = answer.body.map { "\($0.status), version \($0.version ?? 0)" } ?? "\(answer.code)"
+          self.history.staleReads.append("\(event.synchronizationId): \(found) behind version \(event.version)")
         }
       })
   }

@@ -69,6 +69,7 @@ struct Verdict {
     attempted = history.registrations.count
     accepted = history.accepted.count
     stale = history.staleReads.count
+    for read in history.staleReads.prefix(5) { problems.append("a stale answer about \(read)") }
     judgePromises()
     judgeEffects()
     judgeResults()
