@@ -47,8 +47,7 @@ extension Chaos {
       let index = number % Door.allCases.count
       let door = Door.allCases[index]
       let place = number / Door.allCases.count % size.doorTransactions
-      // Each door has purchases of its own: what a door refuses another one may move.
-      let transaction = "1005\(index)\(1_000_000 + place)"
+      let transaction = Self.transaction(of: door, place)
       // One of five calls comes from another customer.
       let customer = "\(door.rawValue)-\(place)\(Int.random(in: 0..<5, using: &doorRandom) == 0 ? "-other" : "")"
       let gateway = usable.sorted().randomElement(using: &doorRandom)
@@ -57,6 +56,16 @@ extension Chaos {
       try? await EventLoop.sleep(for: .seconds(1 / size.doorsPerSecond))
     }
     for task in pending { await task.value }
+  }
+
+  /// A purchase of a door. Each door has its own: what one refuses another one may move.
+  private static func transaction(of door: Door, _ place: Int) -> String {
+    "1005\(Door.allCases.firstIndex(of: door) ?? 0)\(1_000_000 + place)"
+  }
+
+  /// Whether another customer's payment may take the purchase away.
+  static func mayMove(_ transaction: String) -> Bool {
+    transaction.hasPrefix(self.transaction(of: .cleeng, 0).prefix(5))
   }
 
   private func visit(_ door: Door, _ transaction: String, _ customer: String, _ gateway: String?) async {

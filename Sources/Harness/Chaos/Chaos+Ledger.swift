@@ -13,10 +13,14 @@ extension Chaos {
       try await self.fleet.purchase(
         purchase, environment: environment, publisher: RunningFleet.openPublisher, gateway: gateway)
     } isBehind: {
-      $0.version < event.version || event.accessGranted && $0.customerId != event.customerId
+      // A later version may have another owner: Cleeng's door moves purchases.
+      $0.version < event.version
+        || $0.version == event.version && event.accessGranted && $0.customerId != event.customerId
     }
     // A consumable is no entitlement.
-    guard event.accessGranted, let offer = event.offerId, !event.isConsumable, !mayLoseAccess else { return }
+    guard event.accessGranted, let offer = event.offerId, !event.isConsumable, !mayLoseAccess,
+      !Self.mayMove(purchase)
+    else { return }
     readEntitlements(behind: "\(event.synchronizationId) of version \(event.version)", of: event.customerId) { found in
       let entitlement = found.entitlements.first { $0.offerId == offer }
       guard let entitlement, entitlement.told.accessGranted else { return true }
