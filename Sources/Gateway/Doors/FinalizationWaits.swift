@@ -11,29 +11,25 @@ import Messaging
 final class FinalizationWaits {
   /// The part of the queue's name that is this gateway's own.
   let name: String
-  /// The most requests that wait at a time.
-  private let most: Int
   private var waits: [String: FinalizationWait] = [:]
-  private var counts: [Int64: Int] = [:]
+  private var requests: PublisherLimit
+  private let mostIds: Int
   /// How many requests wait now.
-  private(set) var count = 0
+  var count: Int { requests.count }
 
   /// The most synchronizations for each request that may wait, on average.
   private static let idsEach = 8
 
+  /// - Parameter most: the most requests that wait at a time.
   init(name: String, most: Int) {
     self.name = name
-    self.most = most
+    requests = PublisherLimit(most: most)
+    mostIds = most * Self.idsEach + DoorRegistration.mostPurchases
   }
 
-  /// Begins to listen for the ends of synchronizations; `nil` when as many requests wait as may. One publisher's may be
-  /// three of four.
+  /// Begins to listen for the ends of synchronizations; `nil` when as many requests wait as may.
   func begin(_ ids: [String], of publisher: Int64) -> FinalizationWait? {
-    guard count < most, counts[publisher, default: 0] < max(1, most * 3 / 4),
-      waits.count + ids.count <= most * Self.idsEach + DoorRegistration.mostPurchases
-    else { return nil }
-    count += 1
-    counts[publisher, default: 0] += 1
+    guard waits.count + ids.count <= mostIds, requests.begin(of: publisher) else { return nil }
     let wait = FinalizationWait(ids)
     for id in ids { waits[id] = wait }
     return wait
@@ -41,9 +37,7 @@ final class FinalizationWaits {
 
   /// Ends what ``begin(_:of:)`` has begun.
   func end(_ ids: [String], of publisher: Int64) {
-    count -= 1
-    counts[publisher, default: 1] -= 1
-    if counts[publisher] == 0 { counts[publisher] = nil }
+    requests.end(of: publisher)
     for id in ids { waits.removeValue(forKey: id) }
   }
 
