@@ -33,7 +33,7 @@ public final class Gateway: Role {
   private let verifier: SignedDataVerifier
   private let evidence: EvidenceIntake
   private let waits: FinalizationWaits
-  private let forgeries = ForgeryLog()
+  private let forgeries = ForgeryAllowance()
   private let replies: AMQPConsumer
   private var server: HTTPServer?
   private var clock: Task<Void, Never>?
@@ -96,15 +96,15 @@ public final class Gateway: Role {
     configuration.port = settings.listen.port
     configuration.maxBodyBytes = settings.maxBodyBytes
     configuration.maxLargeBodyBytes = settings.doors.maxBodyBytes
-    configuration.hasLargeBody = { Route.door($0) != nil }
+    configuration.hasLargeBody = { Route.receiptDoor(ofRaw: $0) != nil }
     var pace = DoorPace()
     let started = ContinuousClock.now
     configuration.refuseHead = { [context, metrics] head in
-      guard let door = Route.door(head.path),
-        let refusal = door.admission(of: head, publishers: context.publishers, now: context.now())?
+      guard let found = Route.receiptDoor(of: head.path),
+        let refusal = found.door.admission(of: head, publishers: context.publishers, now: context.now())?
           .refusal(&pace, now: ContinuousClock.now - started)
       else { return nil }
-      metrics.doors.count(door.rawValue, String(refusal.status))
+      metrics.count(refusal, by: found.door, found.label)
       return CrossOrigin.admitted(refusal)
     }
     configuration.maxHeaderBytes = settings.maxHeaderBytes
@@ -112,9 +112,14 @@ public final class Gateway: Role {
     configuration.idleTimeout = settings.idleTimeout
     let server = try HTTPServer(
       configuration,
-      tooLarge: { path in
-        Route.door(path).map { CrossOrigin.admitted($0.tooLarge(settings.doors.maxBodyBytes)) }
-          ?? Problem.tooLarge(settings.maxBodyBytes).response
+      refuseBody: { [metrics] path, reason in
+        guard let found = Route.receiptDoor(ofRaw: path) else {
+          // The bodies of our own API are never large, so there is always room.
+          return Problem.tooLarge(settings.maxBodyBytes).response
+        }
+        let refusal = found.door.refusal(of: reason, limit: settings.doors.maxBodyBytes)
+        metrics.count(refusal, by: found.door, found.label)
+        return CrossOrigin.admitted(refusal)
       },
       handler: { [weak self] in await self?.answer($0) ?? Problem.unavailable("The gateway is stopping.").response })
     self.server = server
@@ -212,7 +217,7 @@ public final class Gateway: Role {
         context: context, registration: registration, waits: waits, replyTo: topology.replies(to: waits.name),
         synchronizations: synchronizations,
         provision: Provision(
-          context: context, store: store, ledger: ledger, outlet: outlet, verifier: verifier, looks: looks)),
+          context: context, store: store, ledger: ledger, outlet: outlet, looks: looks)),
       ledger, holdings, outlet, forgeries)
   }
 
@@ -220,7 +225,7 @@ public final class Gateway: Role {
 
   /// Accepts a synchronization.
   func accept(_ call: Call, _ kind: Job.Kind) async throws(Problem) -> HTTPServerResponse {
-    let trace = call.request.header("traceparent").flatMap { TraceParent($0)?.child() } ?? TraceParent()
+    let trace = TraceParent(continuing: call.request.header("traceparent"))
     let counter = kind == .transfer ? metrics.transfers : metrics.registrations
     let answer: Registration.Answer
     do {

@@ -1,5 +1,6 @@
 import Domain
 import EventLoop
+import HTTPServer
 import Observability
 
 /// The metrics of a gateway.
@@ -25,7 +26,7 @@ final class GatewayMetrics {
       "countersign_door_requests_waiting", "Requests of doors that wait for results.", read: waiting)
     doors = metrics.counter(
       "countersign_door_requests_total", "Requests that doors answered.", labels: ["door", "status"],
-      known: Door.allCases.map { [$0.rawValue, "200"] })
+      known: Door.allCases.flatMap { door in Self.statuses.map { [door.rawValue, String($0)] } })
     provisions = metrics.counter(
       "countersign_door_provisions_total", "Access that was given while Apple is away, and requests without a look.",
       labels: ["outcome"], known: [Self.granted, Self.notLookedAt].map { [$0] })
@@ -41,6 +42,12 @@ final class GatewayMetrics {
     transfers = metrics.counter(
       "countersign_transfers_total", "Transfers by what they came to.", labels: ["code"],
       known: ([Self.accepted] + Self.transferRefusals.map(\.code)).map { [$0] })
+  }
+
+  /// Counts the answer of a door to a request that no handler has seen.
+  func count(_ refusal: HTTPServerResponse, by door: Door, _ route: String) {
+    requests.count(route, String(refusal.status))
+    doors.count(door.rawValue, String(refusal.status))
   }
 
   /// Every status of the API.

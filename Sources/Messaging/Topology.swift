@@ -5,7 +5,8 @@ import EventLoop
 /// The exchanges and queues of the fleet. Each argument is explicit, since brokers from 3.10 to 4.x have other
 /// defaults.
 ///
-/// Every role declares all of it on every connection: the first role creates it, and a wiped broker gets it back.
+/// Every role declares all of it on every connection: the first role creates it, and a wiped broker gets it back. Only
+/// the queue of a gateway is that gateway's own.
 public struct Topology: Sendable {
   /// The first part of all names.
   public let prefix: String

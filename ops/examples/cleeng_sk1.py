@@ -9,15 +9,9 @@ would get from StoreKit. Start ops/run in one terminal and this in another:
 
 For ENV_FILE and the libraries, see ops/examples/client.py.
 """
-import base64
-import hashlib
-import hmac
-import http.server
 import json
 import random
-import subprocess
 import sys
-import threading
 import time
 
 import client
@@ -31,44 +25,30 @@ POLL_SECONDS = 0.2
 PATIENCE_SECONDS = 60
 
 
-class Webhooks(http.server.ThreadingHTTPServer):
+class Webhooks(client.Receiver):
     """Collects the webhooks."""
-    daemon_threads = True
 
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
         self.received = {}
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        super().__init__()
+
+    def accept(self, path, headers, body):
+        self.received[headers["webhook-id"]] = json.loads(body)
+        return 200
 
     def wait(self, what, customer, topics):
         """The data of one webhook of each topic about a customer; they are not looked at again."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while time.monotonic() < deadline:
+        def find():
             found = {}
             for identifier, body in list(self.received.items()):
                 if body["data"].get("customerId") == customer and body["topic"] in topics:
                     found.setdefault(body["topic"], (identifier, body["data"]))
-            if set(found) == set(topics):
-                for identifier, _ in found.values():
-                    del self.received[identifier]
-                return {topic: data for topic, (_, data) in found.items()}
-            time.sleep(0.02)
-        expect(f"webhooks of {what} within {PATIENCE_SECONDS} seconds", False, list(self.received.values()))
-        return None
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["content-length"]))
-        self.server.received[self.headers["webhook-id"]] = json.loads(body)
-        self.send_response(200)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_):
-        pass
+            if set(found) != set(topics):
+                return None
+            for identifier, _ in found.values():
+                del self.received[identifier]
+            return {topic: data for topic, (_, data) in found.items()}
+        return self.until(f"webhooks of {what}", find)
 
 
 class Cleeng:
@@ -80,7 +60,6 @@ class Cleeng:
         self.webhooks = Webhooks()
         self.publisher = {"X-Publisher-Token": values["PUBLISHER_TOKEN"]}
         self.first = random.randrange(10**9, 10**10)
-        self.number = 0
 
     def call(self, method, path, body=None, headers=None):
         return self.session.request(
@@ -98,13 +77,7 @@ class Cleeng:
         return number, email
 
     def bearer(self, customer):
-        def part(value):
-            return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=")
-        claims = {"customerId": customer, "publisherId": int(self.values["PUBLISHER_ID"]),
-                  "exp": int(time.time()) + 600}
-        signed = part({"alg": "HS256", "typ": "JWT"}) + b"." + part(claims)
-        signature = hmac.digest(self.values["CUSTOMER_TOKEN_SECRET"].encode(), signed, hashlib.sha256)
-        return (signed + b"." + base64.urlsafe_b64encode(signature).rstrip(b"=")).decode()
+        return client.customer_token(self.values, customer)
 
     def subscribe(self, urls):
         for topic in TOPICS:
@@ -113,15 +86,8 @@ class Cleeng:
 
     def receipt(self, scenario):
         """A transaction of a scenario of the simulator, and a receipt with it."""
-        self.number += 1
-        transaction = f"{scenario}{random.randrange(10**11):011d}{self.number:02d}"
-        # The simulator speaks HTTP/2 only, as Apple's servers do.
-        run = subprocess.run(
-            ["curl", "--silent", "--fail", "--http2", "--noproxy", "*", "--max-time", "10", "--cacert",
-             self.values["SIMULATOR_CA"], f"{self.values['SIMULATOR_URL']}/simulator/receipt/{transaction}"],
-            capture_output=True, text=True)
-        expect("a receipt of the simulator", run.returncode == 0, run.stderr)
-        return transaction, run.stdout
+        transaction = client.new_transaction(scenario)
+        return transaction, client.minted(self.values, f"receipt/{transaction}")
 
     # -- the contract
 
@@ -233,7 +199,7 @@ def main():
         return
     client.bring_libraries()
     cleeng = Cleeng(client.every_setting())
-    cleeng.subscribe([f"http://127.0.0.1:{cleeng.webhooks.server_port}/webhooks"])
+    cleeng.subscribe([cleeng.webhooks.url("webhooks")])
     try:
         for part in (a_payment_and_a_transfer, failures, refusals):
             print(f"{part.__name__.replace('_', ' ').capitalize()}:", flush=True)

@@ -7,12 +7,15 @@ Webhooks library. Start ops/run in one terminal and this in another:
     ops/examples/client.py [ENV_FILE]
 
 ops/run writes ENV_FILE, .countersign/run/env by default. Variables of the same names override it. The client installs
-the libraries into .countersign/venv. Without PyPI it prints a message and skips the run.
+the libraries into .countersign/venv. Without PyPI it prints a message and skips the run. The other examples use its
+parts: the settings, the customer's token, new transactions, and a web server for webhooks.
 """
 import base64
 import hashlib
 import hmac
+import http.server
 import importlib.util
+import itertools
 import json
 import os
 import pathlib
@@ -20,11 +23,15 @@ import random
 import shlex
 import subprocess
 import sys
+import threading
 import time
 
 LIBRARIES = ("requests", "pika", "standardwebhooks")
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 TOPIC = "inappPurchaseSyncResult"
+# The example that runs.
+NAME = pathlib.Path(sys.argv[0]).stem
+NUMBERS = itertools.count(1)
 
 
 def bring_libraries():
@@ -52,7 +59,7 @@ def bring_libraries():
 
 
 def skip(reason):
-    print(f"client: skipped: {reason}", file=sys.stderr)
+    print(f"{NAME}: skipped: {reason}", file=sys.stderr)
     sys.exit(0)
 
 
@@ -62,7 +69,7 @@ def every_setting():
     try:
         lines = [line.partition("=") for line in path.read_text().splitlines()]
     except OSError as error:
-        sys.exit(f"{pathlib.Path(sys.argv[0]).stem}: {path} cannot be read ({error.strerror}); is ops/run running?")
+        sys.exit(f"{NAME}: {path} cannot be read ({error.strerror}); is ops/run running?")
     values = {name: " ".join(shlex.split(value)) for name, _, value in lines}
     return values | {name: os.environ[name] for name in values if os.environ.get(name)}
 
@@ -75,6 +82,70 @@ def settings():
     return {name: values[name] for name in names}
 
 
+def new_transaction(scenario):
+    """The id of a transaction that nobody has used. The simulator knows it by its first three digits."""
+    return f"{scenario}{random.randrange(10**11):011d}{next(NUMBERS):02d}"
+
+
+def minted(values, path):
+    """What StoreKit would give an app. The simulator speaks HTTP/2 only, as Apple's servers do."""
+    run = subprocess.run(
+        ["curl", "--silent", "--show-error", "--fail", "--http2", "--noproxy", "*", "--max-time", "10", "--cacert",
+         values["SIMULATOR_CA"], f"{values['SIMULATOR_URL']}/simulator/{path}"], capture_output=True, text=True)
+    expect(f"{path} from the simulator", run.returncode == 0, run.stderr)
+    return run.stdout.strip()
+
+
+def customer_token(values, customer):
+    """The token that the publisher gives to a customer's app: a JWT with HS256."""
+    def encoded(value):
+        return base64.urlsafe_b64encode(value).rstrip(b"=")
+    signed = b".".join(encoded(json.dumps(part).encode()) for part in (
+        {"alg": "HS256", "typ": "JWT"},
+        {"customerId": customer, "publisherId": int(values["PUBLISHER_ID"]), "exp": int(time.time()) + 600}))
+    signature = encoded(hmac.digest(values["CUSTOMER_TOKEN_SECRET"].encode(), signed, hashlib.sha256))
+    return f"{signed.decode()}.{signature.decode()}"
+
+
+class Receiver(http.server.ThreadingHTTPServer):
+    """A web server that gets webhooks. A subclass keeps them: accept() takes one, and returns the status to answer."""
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def url(self, path):
+        return f"http://127.0.0.1:{self.server_port}/{path}"
+
+    def accept(self, path, headers, body):
+        raise NotImplementedError
+
+    def until(self, what, find, seconds=60):
+        """What find() returns, as soon as it returns something."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            found = find()
+            if found is not None:
+                return found
+            time.sleep(0.02)
+        expect(f"{what} within {seconds} seconds", False, vars(self).get("received"))
+        return None
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(self.server.accept(self.path.strip("/"), self.headers, body))
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
 class Client:
     def __init__(self, values):
         import requests
@@ -83,7 +154,6 @@ class Client:
         self.session.trust_env = False
         self.backend = {"X-Publisher-Token": values["PUBLISHER_TOKEN"]}
         self.customer = random.randrange(10**9, 10**10)
-        self.number = 0
 
     # -- HTTP
 
@@ -91,10 +161,6 @@ class Client:
         return self.session.request(
             method, self.values["API_URL"] + path, json=body, headers=self.backend if headers is None else headers,
             timeout=10)
-
-    def transaction(self, scenario):
-        self.number += 1
-        return f"{scenario}{random.randrange(10**11):011d}{self.number:02d}"
 
     def register(self, transaction, customer=None, headers=None):
         body = {
@@ -115,14 +181,7 @@ class Client:
         expect(f"{identifier} finalized within {seconds} seconds", False, answer.json())
 
     def customer_token(self, customer):
-        def encoded(value):
-            return base64.urlsafe_b64encode(value).rstrip(b"=")
-        signed = b".".join(encoded(json.dumps(part).encode()) for part in (
-            {"alg": "HS256", "typ": "JWT"},
-            {"customerId": customer, "publisherId": int(self.values["PUBLISHER_ID"]), "exp": int(time.time()) + 600}))
-        key = self.values["CUSTOMER_TOKEN_SECRET"].encode()
-        signature = encoded(hmac.digest(key, signed, hashlib.sha256))
-        return {"Authorization": f"Bearer {(signed + b'.' + signature).decode()}"}
+        return {"Authorization": f"Bearer {customer_token(self.values, customer)}"}
 
     # -- AMQP
 
@@ -161,7 +220,7 @@ class Client:
 def expect(what, is_so, found):
     if not is_so:
         text = f"{found.status_code} {dict(found.headers)} {found.text}" if hasattr(found, "status_code") else found
-        sys.exit(f"client: expected: {what}; found: {text}")
+        sys.exit(f"{NAME}: expected: {what}; found: {text}")
 
 
 def expect_problem(what, answer, status, code):
@@ -177,7 +236,7 @@ def expect_problem(what, answer, status, code):
 def one_purchase(client):
     identifier = f"order-{random.randrange(10**12)}"
     trace = f"00-{random.getrandbits(128) | 1:032x}-{random.getrandbits(64) | 1:016x}-01"
-    transaction = client.transaction("100")
+    transaction = new_transaction("100")
     answer = client.register(
         transaction, headers=client.backend | {"Correlation-Id": identifier, "traceparent": trace})
     expect("registered: 202", answer.status_code == 202, answer)
@@ -225,13 +284,13 @@ def one_purchase(client):
 
 def other_results(client):
     for scenario, result in (("101", "RECEIVED_EXPIRED_PURCHASE"), ("102", "PURCHASE_REVOKED")):
-        identifier = client.register(client.transaction(scenario)).json()["synchronizationId"]
+        identifier = client.register(new_transaction(scenario)).json()["synchronizationId"]
         status = client.finalized(identifier)
         expect(f"{result} without access", status["result"] == result and status["accessGranted"] is False
                and "offerId" not in status, status)
         print(f"  {scenario}…: {result}", flush=True)
     # The configuration of ops/run gives every customer access for purchases from the sandbox.
-    identifier = client.register(client.transaction("121")).json()["synchronizationId"]
+    identifier = client.register(new_transaction("121")).json()["synchronizationId"]
     status = client.finalized(identifier)
     expect("access in the sandbox", status["accessGranted"] is True and status["environment"] == "Sandbox", status)
     print(f"  121…: {status['result']}, environment {status['environment']}", flush=True)
@@ -241,11 +300,11 @@ def a_customer(client):
     other = client.customer + 1
     expect("PUT of another customer: 201", client.call("PUT", f"/customers/{other}", {}).status_code == 201, other)
     token = client.customer_token(client.customer)
-    identifier = client.register(client.transaction("100"), headers=token).json()["synchronizationId"]
+    identifier = client.register(new_transaction("100"), headers=token).json()["synchronizationId"]
     client.finalized(identifier, headers=token)
     print("  registered and polled with a customer's token", flush=True)
     expect_problem(
-        "a token for another customer", client.register(client.transaction("100"), other, token), 403, "AUTH0003")
+        "a token for another customer", client.register(new_transaction("100"), other, token), 403, "AUTH0003")
     expect_problem(
         "another customer's synchronization",
         client.call(
@@ -257,14 +316,14 @@ def a_customer(client):
 
 
 def refusals(client):
-    slow = client.transaction("133")
+    slow = new_transaction("133")
     running = client.register(slow)
     expect("registered: 202", running.status_code == 202, running)
     conflict = client.register(slow)
     expect_problem("a transaction that is being synchronized", conflict, 409, "SK2C0101")
     expect("the running synchronization in instance",
            conflict.json().get("instance", "").endswith(running.json()["synchronizationId"]), conflict)
-    purchases, transaction = "/storekit2/purchases", client.transaction("100")
+    purchases, transaction = "/storekit2/purchases", new_transaction("100")
     good = {"cleengCustomerId": client.customer, "transactionId": transaction}
     expect_problem("a transactionId that is no number", client.register("abc"), 400, "REQ0001")
     expect_problem(

@@ -11,12 +11,9 @@ For ENV_FILE and the libraries, see ops/examples/client.py.
 """
 import base64
 import hashlib
-import http.server
 import json
 import random
-import subprocess
 import sys
-import threading
 import time
 
 import client
@@ -27,48 +24,31 @@ PLUGIN = "cordova-plugin-purchase/13.12.0"
 SWIFT = "iaptic-storekit2/1.0.0"
 SECRET = "0b7b4d0e-6a0f-4a53-8f0f-2f8d1c5b7e11"
 INVALID_PAYLOAD, NEED_MORE_DATA = 6778001, 6778006
-PATIENCE_SECONDS = 60
 
 
-class Backend(http.server.ThreadingHTTPServer):
+class Backend(client.Receiver):
     """Receives the webhooks, as iaptic's own example of a backend does."""
-    daemon_threads = True
 
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
         self.received = []
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        super().__init__()
 
-    def url(self, path):
-        return f"http://127.0.0.1:{self.server_address[1]}/{path}"
+    def accept(self, path, headers, body):
+        body = json.loads(body)
+        if body.get("password") != SECRET:
+            return 401
+        self.received.append((path, body))
+        return 200
 
     def wait(self, what, wanted):
         """The first webhook that a function wants, and that nobody has got yet."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while time.monotonic() < deadline:
+        def find():
             for entry in list(self.received):
                 if wanted(*entry):
                     self.received.remove(entry)
                     return entry[1]
-            time.sleep(0.02)
-        expect(f"the webhook of {what} within {PATIENCE_SECONDS} seconds", False, self.received)
-        return None
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        known = body.get("password") == SECRET
-        if known:
-            self.server.received.append((self.path.strip("/"), body))
-        self.send_response(200 if known else 401)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_):
-        pass
+            return None
+        return self.until(f"the webhook of {what}", find)
 
 
 class Iaptic:
@@ -79,7 +59,6 @@ class Iaptic:
         self.session.trust_env = False
         self.backend = Backend()
         self.first = random.randrange(10**9, 10**10)
-        self.number = 0
 
     # -- what is there before
 
@@ -101,18 +80,9 @@ class Iaptic:
         expect("the topic of the format", answer.json()["topics"] == ["purchases.updated"], answer)
         return answer.json()["id"]
 
-    def transaction(self, scenario):
-        self.number += 1
-        return f"{scenario}{random.randrange(10**11):011d}{self.number:02d}"
-
     def held(self, path):
-        """What an app would hold. The simulator speaks HTTP/2 only, as Apple's servers do."""
-        run = subprocess.run(
-            ["curl", "--silent", "--fail", "--http2", "--noproxy", "*", "--max-time", "10", "--cacert",
-             self.values["SIMULATOR_CA"], f"{self.values['SIMULATOR_URL']}/simulator/{path}"],
-            capture_output=True, text=True)
-        expect("signed data of the simulator", run.returncode == 0, run.stderr)
-        return run.stdout
+        """What an app would hold."""
+        return client.minted(self.values, path)
 
     # -- the contract
 
@@ -179,7 +149,7 @@ def failed(what, answer, code):
 
 def the_plugin(iaptic):
     user = iaptic.user("plugin")
-    monthly, lifetime = iaptic.transaction("100"), iaptic.transaction("110")
+    monthly, lifetime = client.new_transaction("100"), client.new_transaction("110")
     receipt = iaptic.held(f"receipt/{monthly}?also={lifetime}")
     answer = iaptic.plugin({"type": "ios-appstore", "id": monthly, "appStoreReceipt": receipt}, user)
     owned = {purchase["id"]: purchase for purchase in verified(answer)}
@@ -193,14 +163,14 @@ def the_plugin(iaptic):
            and int(answer["data"]["transaction"]["original_purchase_date_ms"]) > 0, answer)
     print(f"  a receipt with two purchases: {', '.join(sorted(owned))}", flush=True)
 
-    expired = iaptic.held(f"jws/{iaptic.transaction('101')}")
+    expired = iaptic.held(f"jws/{client.new_transaction('101')}")
     purchases = verified(iaptic.plugin({"type": "apple-sk2", "id": "x", "jwsRepresentation": expired}, user))
     expect("an expired purchase is ok", purchases[0]["isExpired"] is True, purchases)
-    refunded = iaptic.held(f"jws/{iaptic.transaction('102')}")
+    refunded = iaptic.held(f"jws/{client.new_transaction('102')}")
     purchases = verified(iaptic.plugin({"type": "apple-sk2", "id": "x", "jwsRepresentation": refunded}, user))
     expect("so is a refunded one", purchases[0]["isExpired"] is True
            and purchases[0]["cancelationReason"].startswith("Customer"), purchases)
-    grace = iaptic.held(f"jws/{iaptic.transaction('103')}")
+    grace = iaptic.held(f"jws/{client.new_transaction('103')}")
     purchases = verified(iaptic.plugin({"type": "apple-sk2", "id": "x", "jwsRepresentation": grace}, user))
     expect("one in its grace period runs", purchases[0]["isExpired"] is False
            and purchases[0]["isBillingRetryPeriod"] is True, purchases)
@@ -209,7 +179,7 @@ def the_plugin(iaptic):
 
 def the_swift_client(iaptic):
     user, other = iaptic.user("swift"), iaptic.user("other")
-    transaction = iaptic.transaction("100")
+    transaction = client.new_transaction("100")
     jws = iaptic.held(f"jws/{transaction}")
     expect("verified without a user", len(verified(iaptic.swift(jws))) == 1, transaction)
     purchases = verified(iaptic.swift(jws, user))
@@ -229,7 +199,7 @@ def the_backend(iaptic):
 
     bought = {}
     for scenario in ("100", "121"):
-        bought[scenario] = iaptic.transaction(scenario)
+        bought[scenario] = client.new_transaction(scenario)
         jws = iaptic.held(f"jws/{bought[scenario]}")
         verified(iaptic.plugin({"type": "apple-sk2", "id": "x", "jwsRepresentation": jws}, user))
         told = iaptic.backend.wait(scenario, lambda path, body: path == "all" and is_about(body, bought[scenario]))
@@ -266,9 +236,9 @@ def is_about(body, transaction):
 
 def refusals(iaptic):
     user = iaptic.user("refused")
-    good = {"type": "apple-sk2", "jwsRepresentation": iaptic.held(f"jws/{iaptic.transaction('100')}")}
+    good = {"type": "apple-sk2", "jwsRepresentation": iaptic.held(f"jws/{client.new_transaction('100')}")}
     for scenario, what in (("140", "tampered"), ("141", "of another root"), ("143", "of another app")):
-        transaction = iaptic.transaction(scenario)
+        transaction = client.new_transaction(scenario)
         for body in ({"type": "apple-sk2", "jwsRepresentation": iaptic.held(f"jws/{transaction}")},
                      {"type": "ios-appstore", "appStoreReceipt": iaptic.held(f"receipt/{transaction}")}):
             failed(f"{body['type']} {what}", iaptic.plugin(body, user), INVALID_PAYLOAD)

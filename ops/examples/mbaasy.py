@@ -13,59 +13,38 @@ import base64
 import datetime
 import hashlib
 import hmac
-import http.server
 import json
 import random
-import subprocess
 import sys
-import threading
-import time
 import uuid
 
 import client
 from client import expect
 
-PATIENCE_SECONDS = 30
 HMAC_KEY = "an-hmac-key-of-the-console"
 
 
-class Backend(http.server.ThreadingHTTPServer):
+class Backend(client.Receiver):
     """Collects the webhooks whose digest is right."""
-    daemon_threads = True
 
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
         self.events = {}
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        super().__init__()
+
+    def accept(self, path, headers, body):
+        digest = hmac.new(HMAC_KEY.encode(), body, hashlib.sha256).hexdigest()
+        if not hmac.compare_digest(digest, headers.get("X-SHA256-Digest", "")):
+            return 401
+        event = json.loads(body)
+        self.events[event["id"]] = event
+        return 200
 
     def wait(self, name, purchase):
         """The event of a purchase, by the id of its resource."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while time.monotonic() < deadline:
-            for event in list(self.events.values()):
-                if event["name"] == name and event["data"]["id"] == purchase:
-                    return event
-            time.sleep(0.02)
-        expect(f"{name} of {purchase} within {PATIENCE_SECONDS} seconds", False, list(self.events.values()))
-        return None
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["content-length"]))
-        digest = hmac.new(HMAC_KEY.encode(), body, hashlib.sha256).hexdigest()
-        is_right = hmac.compare_digest(digest, self.headers.get("X-SHA256-Digest", ""))
-        if is_right:
-            event = json.loads(body)
-            self.server.events[event["id"]] = event
-        self.send_response(200 if is_right else 401)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_):
-        pass
+        def find():
+            return next((event for event in list(self.events.values())
+                         if event["name"] == name and event["data"]["id"] == purchase), None)
+        return self.until(f"{name} of {purchase}", find)
 
 
 class App:
@@ -75,21 +54,12 @@ class App:
         self.session = requests.Session()
         self.session.trust_env = False
         self.user = f"user-{random.randrange(10**9)}"
-        self.number = 0
 
     def receipt(self, scenario, *also):
         """What StoreKit would give the app: a receipt with one new purchase of each scenario."""
-        first, *others = [self.transaction(each) for each in (scenario, *also)]
-        url = f"{self.values['SIMULATOR_URL']}/simulator/receipt/{first}?also={','.join(others)}"
-        run = subprocess.run(
-            ["curl", "--silent", "--show-error", "--fail", "--http2", "--noproxy", "*", "--cacert",
-             self.values["SIMULATOR_CA"], url.removesuffix("?also=")], capture_output=True, text=True)
-        expect("a receipt of the simulator", run.returncode == 0, run.stderr)
-        return run.stdout.strip()
-
-    def transaction(self, scenario):
-        self.number += 1
-        return f"{scenario}{random.randrange(10**11):011d}{self.number:02d}"
+        first, *others = [client.new_transaction(each) for each in (scenario, *also)]
+        more = f"?also={','.join(others)}" if others else ""
+        return client.minted(self.values, f"receipt/{first}{more}")
 
     def upload(self, token=None, **body):
         return self.session.post(
@@ -217,7 +187,7 @@ def main():
     app, backend = App(client.every_setting()), Backend()
     app.console("PUT", f"/customers/{app.user}", {})
     endpoint = app.console("POST", "/3.1/webhook_endpoints", {
-        "url": f"http://127.0.0.1:{backend.server_port}/mbaasy", "format": "mbaasy", "secret": HMAC_KEY,
+        "url": backend.url("mbaasy"), "format": "mbaasy", "secret": HMAC_KEY,
         "topics": ["in_app_purchase.created", "in_app_purchase.updated"]})
     for part in (validated, other_purchases, enqueued, refused):
         print(f"{part.__name__.replace('_', ' ').capitalize()}:", flush=True)

@@ -8,8 +8,6 @@ receipts that an app would get from StoreKit. Start ops/run in one terminal and 
 
 For ENV_FILE and the libraries, see ops/examples/client.py.
 """
-import random
-import subprocess
 import sys
 
 import client
@@ -22,7 +20,6 @@ class Game:
         self.values = values
         self.session = requests.Session()
         self.session.trust_env = False
-        self.number = random.randrange(10**10)
 
     def call(self, method, body, **headers):
         """Calls the API as a library of PlayFab does; returns the HTTP status and the body."""
@@ -38,17 +35,9 @@ class Game:
     def restore(self, receipt, **more):
         return self.call("RestoreIOSPurchases", {"ReceiptData": receipt, "CustomTags": {"build": "7"}} | more)
 
-    def transaction(self, scenario):
-        self.number += 1
-        return f"{scenario}{self.number:011d}"
-
     def minted(self, path):
-        """What StoreKit would give the app. The simulator speaks HTTP/2, which requests does not."""
-        run = subprocess.run(
-            ["curl", "--silent", "--show-error", "--fail", "--noproxy", "*", "--cacert", self.values["SIMULATOR_CA"],
-             f"{self.values['SIMULATOR_URL']}/simulator/{path}"], capture_output=True, text=True)
-        expect(f"{path} from the simulator", run.returncode == 0, run.stderr)
-        return run.stdout
+        """What StoreKit would give the app."""
+        return client.minted(self.values, path)
 
 
 def items(answer):
@@ -73,7 +62,7 @@ def expect_error(what, answer, name, number, status=400):
 
 
 def purchases(game):
-    subscription, coins = game.transaction("100"), game.transaction("111")
+    subscription, coins = client.new_transaction("100"), client.new_transaction("111")
     answer = game.validate(999, JwsReceiptData=game.minted(f"jws/{subscription}"))
     item = expect_items("a subscription, validated", answer, ["monthly"])[0]
     expect("its fields", item["ItemInstanceId"] and item["Expiration"] and item["ItemClass"] == "subscriptions"
@@ -86,7 +75,7 @@ def purchases(game):
     expect("one use", item["RemainingUses"] == item["UsesIncrementedBy"] == 1, item)
     expect_error("coins, validated twice", game.validate(199, JwsReceiptData=jws), "ReceiptAlreadyUsed", 1022)
 
-    lifetime, expired = game.transaction("110"), game.transaction("101")
+    lifetime, expired = client.new_transaction("110"), client.new_transaction("101")
     receipt = game.minted(f"receipt/{subscription}?also={coins},{lifetime},{expired}")
     restored = expect_items("a receipt with four purchases, restored", game.restore(receipt), ["monthly", "lifetime"])
     again = expect_items("restored again", game.restore(receipt), ["monthly", "lifetime"])
@@ -96,7 +85,7 @@ def purchases(game):
 
 
 def refusals(game):
-    transaction = game.transaction("100")
+    transaction = client.new_transaction("100")
     receipt = game.minted(f"receipt/{transaction}")
     body = {"ReceiptData": receipt}
     expect_error("no ticket", game.call("RestoreIOSPurchases", body, **{"X-Authorization": None}), "NotAuthenticated",
@@ -108,16 +97,16 @@ def refusals(game):
     expect("the same as a success", status == 200 and answer["code"] == 401 and answer["errorCode"] == 1074, answer)
     expect_error("no receipt", game.call("RestoreIOSPurchases", {}), "InvalidParams", 1000)
     expect_error("a text", game.restore("TUlJVA=="), "InvalidReceipt", 1021)
-    expect_error("a forged receipt", game.restore(game.minted(f"receipt/{game.transaction('141')}")), "InvalidReceipt",
-                 1021)
-    expect_error("another app's receipt", game.restore(game.minted(f"receipt/{game.transaction('143')}")),
-                 "InvalidBundleID", 1098)
-    expect_error("an unknown purchase", game.restore(game.minted(f"receipt/{game.transaction('120')}")),
-                 "InvalidReceipt", 1021)
+    forged = game.minted(f"receipt/{client.new_transaction('141')}")
+    expect_error("a forged receipt", game.restore(forged), "InvalidReceipt", 1021)
+    foreign = game.minted(f"receipt/{client.new_transaction('143')}")
+    expect_error("another app's receipt", game.restore(foreign), "InvalidBundleID", 1098)
+    unknown = game.minted(f"receipt/{client.new_transaction('120')}")
+    expect_error("an unknown purchase", game.restore(unknown), "InvalidReceipt", 1021)
     expect_error("an app without purchases", game.restore(game.minted("receipt")), "ReceiptDoesNotContainInAppItems",
                  1096)
     expect_error("another catalog", game.restore(receipt, CatalogVersion="6"), "NoMatchingCatalogItemForReceipt", 1178)
-    both = game.minted(f"receipt/{transaction}?also={game.transaction('110')}")
+    both = game.minted(f"receipt/{transaction}?also={client.new_transaction('110')}")
     expect_error("two purchases", game.validate(999, ReceiptData=both), "ReceiptContainsMultipleInAppItems", 1097)
     jws = game.minted(f"jws/{transaction}")
     expect_error("another currency", game.validate(999, "EUR", JwsReceiptData=jws), "InvalidCurrencyCode", 1179)

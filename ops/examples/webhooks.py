@@ -15,10 +15,8 @@ For ENV_FILE and the libraries, see ops/examples/client.py.
 import base64
 import hashlib
 import hmac
-import http.server
 import json
 import sys
-import threading
 import time
 
 import client
@@ -28,41 +26,21 @@ client.LIBRARIES += ("cryptography",)
 PATIENCE_SECONDS = 30
 
 
-class Receiver(http.server.ThreadingHTTPServer):
+class Receiver(client.Receiver):
     """Stores the webhooks that arrive, by their webhook-id."""
-    daemon_threads = True
 
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
         self.received = {}
         self.status = 200
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        super().__init__()
 
-    def url(self, name):
-        return f"http://127.0.0.1:{self.server_port}/{name}"
+    def accept(self, path, headers, body):
+        if self.status == 200:
+            self.received[headers["webhook-id"]] = ({name.lower(): value for name, value in headers.items()}, body)
+        return self.status
 
     def wait(self, event):
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while event not in self.received and time.monotonic() < deadline:
-            time.sleep(0.02)
-        expect(f"webhook {event} within {PATIENCE_SECONDS} seconds", event in self.received, None)
-        return self.received[event]
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["content-length"]))
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        if self.server.status == 200:
-            self.server.received[headers["webhook-id"]] = (headers, body)
-        self.send_response(self.server.status)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_):
-        pass
+        return self.until(f"webhook {event}", lambda: self.received.get(event))
 
 
 class Webhooks:

@@ -34,10 +34,11 @@ public struct PurchaseTerm: Sendable, Equatable {
     }
     let term = bought(purchase, offers, now)
     guard term.isRunning, let until = purchase.provisionalUntil else { return term }
-    let (isRunning, billingProblem) = (now < until, term.billingProblem)
+    guard !purchase.isUnconfirmed(at: now) else {
+      return over(.unconfirmed, since: until, billingProblem: term.billingProblem)
+    }
     return PurchaseTerm(
-      isRunning ? .provisional : .unconfirmed, isRunning: isRunning,
-      until: isRunning ? min(term.end ?? .max, until) : until, billingProblem: billingProblem)
+      .provisional, isRunning: true, until: min(term.end ?? .max, until), billingProblem: term.billingProblem)
   }
 
   /// The term for which the customer has bought.

@@ -20,7 +20,7 @@ enum CleengEvents {
   }
 
   /// Returns the events of a change, in their order.
-  static func of(_ change: PurchaseChange, _ door: CleengDoor, _ publisher: Publisher) -> [Event] {
+  static func of(_ change: PurchaseChange, _ publisher: Publisher) -> [Event] {
     var events = [terminated(change, publisher), withdrawn(change, publisher), created(change, publisher)]
       .compactMap(\.self)
     if let job = change.job, job.door == .cleeng, let outcome = change.outcome {
@@ -40,11 +40,9 @@ enum CleengEvents {
     }
     let subscription = CleengSubscription(purchase, of: owner.customerId, publisher: publisher, now: change.now)
     return event(EventTopic.subscriptionTerminated, [String(owner.subscriptionId)], change, of: owner) { data in
-      data.member("active", false)
       // The customer's access ends now, although the period that was paid goes on.
-      write(subscription, until: subscription.access.isGranted ? change.now : subscription.expiresAt, to: &data)
-      data.member("paymentGateway", gateway)
-      data.member("subscriptionId", owner.subscriptionId)
+      let end = subscription.access.isGranted ? change.now : subscription.expiresAt
+      writeEnded(subscription, at: end, of: owner, to: &data)
     }
   }
 
@@ -62,10 +60,7 @@ enum CleengEvents {
     // The end of the ownership has an event of its own.
     let names = [String(owner.subscriptionId), "unconfirmed", String(change.after.version)]
     return event(EventTopic.subscriptionTerminated, names, change, of: owner) { data in
-      data.member("active", false)
-      write(now, until: now.expiresAt, to: &data)
-      data.member("paymentGateway", gateway)
-      data.member("subscriptionId", owner.subscriptionId)
+      writeEnded(now, at: now.expiresAt, of: owner, to: &data)
     }
   }
 
@@ -159,6 +154,16 @@ enum CleengEvents {
     data.member("inTrial", subscription.isInTrial)
     data.member("offerId", subscription.access.offerId)
     data.member("offerType", subscription.offerType)
+  }
+
+  /// Writes the members of `subscriptionTerminated`.
+  private static func writeEnded(
+    _ subscription: CleengSubscription, at end: Int64?, of owner: Owner, to data: inout JSONWriter
+  ) {
+    data.member("active", false)
+    write(subscription, until: end, to: &data)
+    data.member("paymentGateway", gateway)
+    data.member("subscriptionId", owner.subscriptionId)
   }
 
   /// Writes whom a transfer took the purchase from.

@@ -13,6 +13,8 @@ public struct CleengRefusedPayment: Sendable {
   public let offerId: String
   /// The transaction that the request names.
   public let transactionId: String?
+  /// The coupon of the request; nobody has looked it up.
+  public let couponCode: String?
   /// SHA-256 of the receipt: it names the payment, together with the time.
   public let receiptSHA256: [UInt8]
   /// When it was refused, in milliseconds since 1970.
@@ -22,13 +24,14 @@ public struct CleengRefusedPayment: Sendable {
 
   /// Creates a refused payment.
   public init(
-    publisherId: Int64, customerId: String?, offerId: String, transactionId: String?, receiptSHA256: [UInt8],
-    time: Int64, traceparent: String? = nil
+    publisherId: Int64, customerId: String?, offerId: String, transactionId: String?, couponCode: String? = nil,
+    receiptSHA256: [UInt8], time: Int64, traceparent: String? = nil
   ) {
     self.publisherId = publisherId
     self.customerId = customerId
     self.offerId = offerId
     self.transactionId = transactionId
+    self.couponCode = couponCode
     self.receiptSHA256 = receiptSHA256
     self.time = time
     self.traceparent = traceparent
@@ -41,6 +44,7 @@ public struct CleengRefusedPayment: Sendable {
       publisherId: publisherId, customerId: customerId, topic: EventTopic.validationFailed, version: nil, time: time,
       traceparent: traceparent
     ) { data in
+      data.member("couponCode", couponCode)
       data.cleengId("customerId", customerId)
       data.member("inAppSpecificData") { $0.member("transactionId", transactionId) }
       data.member("offerId", offerId)

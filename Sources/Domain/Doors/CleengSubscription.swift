@@ -2,18 +2,18 @@ import Formats
 public import JSON
 
 /// A customer's purchase as Cleeng shows a subscription: in its webhooks and in its answers.
-public struct CleengSubscription: Sendable {
+struct CleengSubscription: Sendable {
   /// The purchase.
-  public let purchase: Purchase
+  let purchase: Purchase
   /// The access that it gives the customer.
-  public let access: Access
+  let access: Access
   /// The customer.
-  public let customerId: String
+  let customerId: String
 
   /// Looks at a purchase.
   ///
   /// - Parameter now: milliseconds since 1970.
-  public init(_ purchase: Purchase, of customerId: String, publisher: Publisher, now: Int64) {
+  init(_ purchase: Purchase, of customerId: String, publisher: Publisher, now: Int64) {
     self.purchase = purchase
     self.customerId = customerId
     access = .of(purchase, rules: publisher.accessRules(for: customerId), now: now)
@@ -22,10 +22,10 @@ public struct CleengSubscription: Sendable {
   /// When the access ends, or has ended, in milliseconds since 1970; `nil` if there is no end or it is not known.
   ///
   /// In the grace period it is the end of the *period*, which has passed: Cleeng's clients decide by `accessGranted`.
-  public var expiresAt: Int64? { access.paidUntil(purchase) }
+  var expiresAt: Int64? { access.paidUntil(purchase) }
 
   /// Cleeng's word for the kind of the offer.
-  public var offerType: String {
+  var offerType: String {
     switch purchase.deciding.kind {
     case .autoRenewable: "subscription"
     case .nonRenewing: "pass"
@@ -35,7 +35,7 @@ public struct CleengSubscription: Sendable {
   }
 
   /// Whether the customer uses the subscription without having paid.
-  public var isInTrial: Bool { access.isGranted && purchase.deciding.isTrial }
+  var isInTrial: Bool { access.isGranted && purchase.deciding.isTrial }
 
   /// Writes `inAppSpecificData`: what Apple calls the purchase.
   ///

@@ -3,7 +3,7 @@ enum DoorEvents {
   /// The events of a change, in the order in which they are published.
   static func of(_ change: PurchaseChange, _ publisher: Publisher) -> [Event] {
     var events: [Event] = []
-    if let door = publisher.doors.cleeng { events += CleengEvents.of(change, door, publisher) }
+    if publisher.doors.cleeng != nil { events += CleengEvents.of(change, publisher) }
     if let door = publisher.doors.iaptic { events += IapticEvents.of(change, door, publisher) }
     if let door = publisher.doors.mbaasy { events += MbaasyEvents.of(change, door, publisher) }
     return events

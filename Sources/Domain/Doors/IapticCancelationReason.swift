@@ -55,8 +55,3 @@ public enum IapticCancelationReason: String, Sendable, CaseIterable {
     }
   }
 }
-
-extension TransactionFacts {
-  /// Whether a member of the family bought it.
-  var isShared: Bool { ownershipType?.utf8.elementsEqual("FAMILY_SHARED".utf8) ?? false }
-}

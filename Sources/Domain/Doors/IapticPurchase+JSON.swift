@@ -21,16 +21,7 @@ extension IapticPurchase {
 
   /// Writes the Purchases Collection of webhooks and of `/v2`: an object with the products' ids as names.
   public static func collection(_ purchases: [IapticPurchase]) -> [UInt8] {
-    var writer = JSONWriter()
-    writer.raw("{")
-    for (number, purchase) in lastOfEachProduct(purchases).enumerated() {
-      if number > 0 { writer.raw(",") }
-      writer.string(prefixed(purchase.productId))
-      writer.raw(":")
-      writer.raw(purchase.encoded)
-    }
-    writer.raw("}")
-    return writer.bytes
+    JSONWriter.object(lastOfEachProduct(purchases).map { (prefixed($0.productId), $0.encoded) })
   }
 
   /// An id as webhooks and `/v2` write it: with the name of its platform.

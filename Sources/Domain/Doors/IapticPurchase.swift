@@ -86,7 +86,7 @@ public struct IapticPurchase: Sendable, Equatable {
   ///   - rules: those for the purchase's owner.
   ///   - now: milliseconds since 1970.
   public static func of(_ purchase: Purchase, rules: AccessRules, now: Int64) -> [IapticPurchase] {
-    if let until = purchase.provisionalUntil, until <= now { return [] }
+    guard !purchase.isUnconfirmed(at: now) else { return [] }
     let deciding = purchase.deciding
     var last: [ExactText: TransactionFacts] = [:]
     for facts in purchase.transactions.values where facts.productId.exact != deciding.productId.exact {

@@ -21,7 +21,7 @@ public struct MbaasyCancellation: Sendable, Equatable {
     if let date = deciding.revocationDate {
       // Apple gives a reason if the customer asked for the money back. A family's purchase ends without one, when the
       // family no longer shares it.
-      let isByUser = deciding.revocationReason != nil || deciding.ownershipType == "FAMILY_SHARED"
+      let isByUser = deciding.revocationReason != nil || deciding.isShared
       return MbaasyCancellation(by: isByUser ? .user : .unknown, at: date)
     }
     // Apple's status has no date of its own.

@@ -1,7 +1,7 @@
 /// When a subscription is looked at again although nobody asks, after Mbaasy's rule.
 ///
-/// It is always looked at after the end of each period, and every 24 hours while Apple tries to charge. Notifications
-/// do not tell every change, so three optional levels look more often.
+/// It is always looked at after the end of each period, and every 24 hours while Apple tries to charge, with or without
+/// a billing grace period. Notifications do not tell every change, so three optional levels look more often.
 public enum MbaasyRecheck {
   private static let day = Int64.millisecondsOfDay
 

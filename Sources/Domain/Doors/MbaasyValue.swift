@@ -19,13 +19,13 @@ public enum MbaasyValue: Sendable {
   public var json: [UInt8] {
     switch self {
     case .text(let text?): JSONWriter.text(text)
-    case .texts(let texts): Array("[".utf8) + texts.map(JSONWriter.text).joined(separator: ",".utf8) + Array("]".utf8)
+    case .texts(let texts): JSONWriter.array(texts.map(JSONWriter.text))
     case .number(let number): Array(String(number).utf8)
     case .flag(let flag?): Array((flag ? "true" : "false").utf8)
     case .time(let time?): Self.timestamp(time)
     case .identifier(let id): Self.exactNumber(id).map { MbaasyValue.number($0).json } ?? JSONWriter.text(id)
     case .json(let json?): json
-    case .text(nil), .flag(nil), .time(nil), .json(nil): Array("null".utf8)
+    case .text(nil), .flag(nil), .time(nil), .json(nil): JSONWriter.null
     }
   }
 

@@ -40,8 +40,7 @@ public struct ProvisionRules: Sendable, Equatable {
   public func step(_ status: Synchronization.Status?, _ cause: RetryCause?, now: Int64) -> Step {
     guard isFresh(at: now), status != .finalized else { return .end }
     guard status == .retrying, cause?.isAppleAway == true else { return .wait }
-    let (seconds, attoseconds) = rule.limit.components
-    return .grant(until: now + seconds * 1000 + attoseconds / 1_000_000_000_000_000)
+    return .grant(until: now + JobDelay.milliseconds(rule.limit))
   }
 
   /// The pauses before the looks.

@@ -56,7 +56,7 @@ public enum OwnershipDecision: Sendable, Equatable {
   /// purchase: Apple gives it no token of the member's.
   private static func proves(_ token: String?, _ purchase: Purchase) -> Bool {
     let deciding = purchase.deciding
-    guard deciding.ownershipType != "FAMILY_SHARED", let token = token.flatMap(AppAccountToken.canonical),
+    guard !deciding.isShared, let token = token.flatMap(AppAccountToken.canonical),
       let signed = deciding.appAccountToken.flatMap(AppAccountToken.canonical), !AppAccountToken.isNil(signed)
     else { return false }
     return signed.exact == token.exact

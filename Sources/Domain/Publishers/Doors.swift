@@ -126,7 +126,8 @@ public struct MbaasyDoor: Sendable, Equatable {
 
   /// How often a purchase is looked at while it runs.
   ///
-  /// It is always looked at after the end of each period, and every 24 hours in the billing grace period.
+  /// It is always looked at after the end of each period, and every 24 hours while Apple tries to charge, with or
+  /// without a billing grace period.
   public struct RecheckLevels: OptionSet, Sendable, Hashable {
     public let rawValue: UInt8
 

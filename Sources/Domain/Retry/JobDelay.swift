@@ -46,7 +46,7 @@ public struct JobDelay: Sendable, Equatable {
   }
 
   /// Whole milliseconds, rounded up.
-  private static func milliseconds(_ time: Duration) -> Int64 {
+  static func milliseconds(_ time: Duration) -> Int64 {
     let (seconds, attoseconds) = time.components
     return seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
   }

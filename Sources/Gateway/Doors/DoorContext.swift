@@ -15,11 +15,12 @@ struct DoorContext {
   let ledger: PostgresClient
   private let reader: Holdings
   private let outlet: EventOutlet
-  private let forgeries: ForgeryLog
+  /// The forged receipts that the audit log has from this gateway.
+  let forgeries: ForgeryAllowance
 
   init(
     _ context: RoleContext, _ evidence: EvidenceIntake, _ registration: DoorRegistration, _ ledger: PostgresClient,
-    _ holdings: Holdings, _ outlet: EventOutlet, _ forgeries: ForgeryLog
+    _ holdings: Holdings, _ outlet: EventOutlet, _ forgeries: ForgeryAllowance
   ) {
     (self.context, self.evidence, self.registration, self.ledger) = (context, evidence, registration, ledger)
     (reader, self.outlet, self.forgeries) = (holdings, outlet, forgeries)
@@ -64,18 +65,6 @@ struct DoorContext {
     try await EventWriter(ledger).write(events, configured: configured)
     Task.immediate { @LoopActor in await outlet.publish(events) }
   }
-
-  /// Writes a row of the audit log about a forged receipt, unless it has enough of them.
-  func auditForgery(_ sha256: [UInt8], of app: ForgeryAllowance.App, _ entry: AuditEntry) async throws {
-    guard forgeries.allowance.admits(sha256, of: app, now: now) else { return }
-    _ = try await ledger.run(AuditEntry.insert([entry]))
-  }
-}
-
-/// The forged receipts that the audit log has from this gateway.
-@LoopActor
-final class ForgeryLog {
-  var allowance = ForgeryAllowance()
 }
 
 /// A request to a door.

@@ -27,8 +27,6 @@ struct DoorRequest {
 enum DoorRefusal: Error {
   /// The publisher registers its customers, and has not put this one.
   case unknownCustomer
-  /// The publisher has no apps.
-  case notActivated
   /// As many requests wait as may.
   case tooManyWaiting
   /// A server is away.
@@ -92,11 +90,10 @@ struct DoorRegistration {
   func register(
     _ purchases: [LocalPurchase], _ request: DoorRequest, wait limit: Duration?
   ) async throws(DoorRefusal) -> [DoorResult] {
-    guard !request.publisher.apps.isEmpty else { throw .notActivated }
     guard !purchases.isEmpty else { return [] }
     let purchases = purchases.prefix(Self.mostPurchases)
     let start = ContinuousClock.now
-    let trace = request.traceparent.flatMap { TraceParent($0)?.child() } ?? TraceParent()
+    let trace = TraceParent(continuing: request.traceparent)
     let jobs = purchases.map { job(of: $0, request, trace, isAwaited: limit != nil) }
     let ids = jobs.map(\.synchronizationId)
     var wait: FinalizationWait?

@@ -38,36 +38,55 @@ final class EvidenceIntake {
     self.atOnce = atOnce
   }
 
+  /// Reads either.
+  func read(_ text: EvidenceText, publisher: Publisher) async throws(EvidenceRefusal) -> LocalEvidence {
+    switch text {
+    case .receipt(let base64): try await receipt(base64, publisher: publisher)
+    case .signedTransaction(let jws): try await signedTransaction(jws, publisher: publisher)
+    }
+  }
+
   /// Reads a receipt in base64.
   ///
   /// - Parameter bundleId: the only app that it may be of; `nil` takes any app of the publisher.
   func receipt(
     _ base64: String, publisher: Publisher, bundleId: String? = nil
   ) async throws(EvidenceRefusal) -> LocalEvidence {
+    guard !publisher.apps.isEmpty else { throw .notActivated }
     let size = base64.utf8.count
     guard size <= Self.longest / 3 * 4 + 4096 else { throw .tooLarge }
     let (verifier, apps) = (receipts, publisher.acceptedApps(bundleId: bundleId))
     let (verdict, sha256) = try await inLine(size, of: publisher.id) {
       (verifier.receipt(base64, expecting: apps), LocalEvidence.sha256(ofReceipt: base64))
     }
-    let receipt = try Self.accepted(verdict)
+    let receipt = try Self.accepted(verdict, sha256: sha256)
     return try LocalEvidence(receipt, sha256: sha256, publisherId: publisher.id)
   }
 
   /// Reads a signed transaction. A subscription's renewal is no other kind of evidence than its first period.
-  func signedTransaction(
-    _ jws: String, publisher: Publisher, bundleId: String? = nil
-  ) async throws(EvidenceRefusal) -> LocalEvidence {
+  func signedTransaction(_ jws: String, publisher: Publisher) async throws(EvidenceRefusal) -> LocalEvidence {
+    guard !publisher.apps.isEmpty else { throw .notActivated }
     let size = jws.utf8.count
     guard size <= Self.longest else { throw .tooLarge }
-    let (verifier, apps) = (signedData, publisher.acceptedApps(bundleId: bundleId))
-    let verdict =
+    let (verifier, apps) = (signedData, publisher.acceptedApps())
+    // Otherwise nobody needs the bytes again, and many requests may wait.
+    let keepsPiece = publisher.grantWhileAppleIsAway != nil
+    let (verdict, piece) =
       size <= Self.longestOnLoop
-      ? verifier.transaction(jws, expecting: apps)
-      : try await inLine(size, of: publisher.id) { verifier.transaction(jws, expecting: apps) }
-    // Nobody else needs the text again, and many requests may wait.
-    let kept = publisher.grantWhileAppleIsAway == nil ? nil : jws
-    return try LocalEvidence(Self.accepted(verdict), jws: kept, publisherId: publisher.id)
+      ? Self.verified(jws, verifier, apps, keepsPiece)
+      : try await inLine(size, of: publisher.id) { Self.verified(jws, verifier, apps, keepsPiece) }
+    return try LocalEvidence(Self.accepted(verdict), piece: piece, publisherId: publisher.id)
+  }
+
+  private nonisolated static func verified(
+    _ jws: String, _ verifier: SignedDataVerifier, _ apps: AcceptedApps, _ keepsPiece: Bool
+  ) -> (Verdict<TransactionPayload>, Evidence?) {
+    guard keepsPiece else { return (verifier.transaction(jws, expecting: apps), nil) }
+    switch verifier.signedTransaction(jws, expecting: apps) {
+    case .accepted(let signed): return (.accepted(signed.payload), try? Evidence(signed, source: .client))
+    case .rejected(let rejection): return (.rejected(rejection), nil)
+    case .tryLater(let rejection): return (.tryLater(rejection), nil)
+    }
   }
 
   /// Does work on a thread of the pool, when it is this text's turn.
@@ -92,10 +111,12 @@ final class EvidenceIntake {
     return value
   }
 
-  private static func accepted<Payload>(_ verdict: Verdict<Payload>) throws(EvidenceRefusal) -> Payload {
+  private static func accepted<Payload>(
+    _ verdict: Verdict<Payload>, sha256: [UInt8]? = nil
+  ) throws(EvidenceRefusal) -> Payload {
     switch verdict {
     case .accepted(let payload): return payload
-    case .rejected(let rejection): throw .rejected(rejection)
+    case .rejected(let rejection): throw .rejected(rejection, sha256: sha256)
     case .tryLater: throw .busy
     }
   }

@@ -11,35 +11,31 @@ import Messaging
 final class FinalizationWaits {
   /// The part of the queue's name that is this gateway's own.
   let name: String
-  /// The most requests that wait at a time.
-  private let most: Int
   private var waits: [String: FinalizationWait] = [:]
-  private var counts: [Int64: Int] = [:]
+  private var requests: PublisherLimit
+  private var synchronizations: PublisherLimit
   /// How many requests wait now.
-  private(set) var count = 0
-
-  /// How many synchronizations each publisher's requests wait for.
-  private var idCounts: [Int64: Int] = [:]
+  var count: Int { requests.count }
 
   /// The most synchronizations for each request that may wait, on average.
   private static let idsEach = 8
 
+  /// - Parameter most: the most requests that wait at a time.
   init(name: String, most: Int) {
     self.name = name
-    self.most = most
+    requests = PublisherLimit(most: most)
+    // Room for a longest receipt of each of two publishers, however few requests may wait.
+    synchronizations = PublisherLimit(most: most * Self.idsEach + 2 * DoorRegistration.mostPurchases)
   }
 
   /// Begins to listen for the ends of synchronizations; `nil` when as many requests wait as may, or for as many
   /// synchronizations. One publisher's may be three of four of both: a few long receipts must not take all places.
   func begin(_ ids: [String], of publisher: Int64) -> FinalizationWait? {
-    let mostIds = most * Self.idsEach
-    guard count < most, counts[publisher, default: 0] < max(1, most * 3 / 4),
-      waits.count + ids.count <= mostIds + DoorRegistration.mostPurchases,
-      idCounts[publisher, default: 0] + ids.count <= mostIds * 3 / 4 + DoorRegistration.mostPurchases
-    else { return nil }
-    count += 1
-    counts[publisher, default: 0] += 1
-    idCounts[publisher, default: 0] += ids.count
+    guard requests.begin(of: publisher) else { return nil }
+    guard synchronizations.begin(ids.count, of: publisher) else {
+      requests.end(of: publisher)
+      return nil
+    }
     let wait = FinalizationWait(ids)
     for id in ids { waits[id] = wait }
     return wait
@@ -47,10 +43,8 @@ final class FinalizationWaits {
 
   /// Ends what ``begin(_:of:)`` has begun.
   func end(_ ids: [String], of publisher: Int64) {
-    count -= 1
-    counts[publisher, default: 1] -= 1
-    idCounts[publisher, default: ids.count] -= ids.count
-    if counts[publisher] == 0 { (counts[publisher], idCounts[publisher]) = (nil, nil) }
+    requests.end(of: publisher)
+    synchronizations.end(ids.count, of: publisher)
     for id in ids { waits.removeValue(forKey: id) }
   }
 

@@ -8,8 +8,8 @@ struct LocalEvidence {
   enum Kind {
     /// An app receipt, with the SHA-256 of its text.
     case receipt(AppReceipt, sha256: [UInt8])
-    /// A transaction as Apple signed it, with its text if that may give access while Apple is away.
-    case signedTransaction(TransactionPayload, jws: String?)
+    /// A transaction, with all that Apple signed if that may give access while Apple is away.
+    case signedTransaction(TransactionPayload, piece: Evidence?)
   }
 
   let kind: Kind
@@ -42,7 +42,11 @@ struct LocalPurchase: Equatable {
 /// Why a door takes no evidence from a text.
 enum EvidenceRefusal: Error {
   /// It is wrong, and stays wrong.
-  case rejected(Rejection)
+  ///
+  /// - Parameter sha256: the receipt's, see ``LocalEvidence/sha256(ofReceipt:)``; `nil` of a signed transaction.
+  case rejected(Rejection, sha256: [UInt8]?)
+  /// The publisher has no apps, so every text would be of a foreign app.
+  case notActivated
   case tooLarge
   /// As many texts wait to be read as may.
   case busy
@@ -64,11 +68,13 @@ extension LocalEvidence {
     var latest: [PurchaseKey: (entry: InAppReceipt, ids: [String])] = [:]
     for entry in receipt.inApp {
       guard let id = entry.transactionId, TransactionIdentifier.isValid(id), entry.productId != nil else {
-        throw .rejected(Rejection(.malformed, "a purchase in the receipt has no transaction id or no product id"))
+        throw .rejected(
+          Rejection(.malformed, "a purchase in the receipt has no transaction id or no product id"), sha256: sha256)
       }
       let original = entry.originalTransactionId ?? id
       guard TransactionIdentifier.isValid(original) else {
-        throw .rejected(Rejection(.malformed, "a purchase in the receipt has no valid original transaction id"))
+        throw .rejected(
+          Rejection(.malformed, "a purchase in the receipt has no valid original transaction id"), sha256: sha256)
       }
       let key = PurchaseKey(publisherId: publisherId, environment: environment, originalTransactionId: original)
       let known = latest[key]
@@ -92,16 +98,17 @@ extension LocalEvidence {
 
   /// Takes the purchase out of a verified transaction.
   ///
+  /// - Parameter piece: all that Apple signed; `nil` if nobody needs it.
   /// - Throws: ``EvidenceRefusal`` for a transaction that does not say enough.
-  init(_ payload: TransactionPayload, jws: String?, publisherId: Int64) throws(EvidenceRefusal) {
+  init(_ payload: TransactionPayload, piece: Evidence? = nil, publisherId: Int64) throws(EvidenceRefusal) {
     guard let id = payload.transactionId, TransactionIdentifier.isValid(id),
       let original = payload.originalTransactionId, TransactionIdentifier.isValid(original),
       let environment = payload.environment?.rawValue, let product = payload.productId,
       let bundle = payload.bundleId, let signed = payload.signedDate
-    else { throw .rejected(Rejection(.malformed, "the transaction lacks a field that names it")) }
+    else { throw .rejected(Rejection(.malformed, "the transaction lacks a field that names it"), sha256: nil) }
     let key = PurchaseKey(publisherId: publisherId, environment: environment, originalTransactionId: original)
     self.init(
-      kind: .signedTransaction(payload, jws: jws), bundleId: bundle, environment: environment, createdAt: signed,
+      kind: .signedTransaction(payload, piece: piece), bundleId: bundle, environment: environment, createdAt: signed,
       purchases: [
         LocalPurchase(
           key: key, transactionId: id, productId: product, quantity: payload.quantity.map(Int64.init),

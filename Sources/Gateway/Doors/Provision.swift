@@ -1,9 +1,5 @@
-import AppStore
-import Crypto
 import Domain
 import EventLoop
-import Formats
-import JSON
 import Ledger
 import Observability
 import Postgres
@@ -20,7 +16,6 @@ struct Provision {
   let store: PurchaseStore
   let ledger: PostgresClient
   let outlet: EventOutlet
-  let verifier: SignedDataVerifier
   let looks: ProvisionLooks
 
   /// A job, and the evidence that may give access to its purchase.
@@ -41,7 +36,7 @@ struct Provision {
     let rules = ProvisionRules(rule, evidenceCreatedAt: evidence.createdAt)
     guard rules.isFresh(at: context.now()) else { return }
     let waiting: [Waiting] = open.compactMap { job, purchase in
-      piece(of: purchase, evidence).map { (job: job, piece: $0) }
+      evidence.piece(of: purchase).map { (job: job, piece: $0) }
     }
     guard !waiting.isEmpty, looks.begin(waiting.count, of: request.publisher.id) else { return }
     let publisher = request.publisher
@@ -100,46 +95,5 @@ struct Provision {
       context.log.warning("no access while Apple is away", ["cause": .failure(error)])
       return .again
     }
-  }
-
-  // MARK: Evidence
-
-  private func piece(of purchase: LocalPurchase, _ evidence: LocalEvidence) -> Evidence? {
-    switch evidence.kind {
-    case .signedTransaction(_, let jws):
-      // The text was verified when it came in. This reads its parts again.
-      guard let jws, let apps = context.publishers[purchase.key.publisherId]?.acceptedApps(),
-        case .accepted(let signed) = verifier.signedTransaction(jws, expecting: apps)
-      else { return nil }
-      return try? Evidence(signed, source: .client)
-    case .receipt(_, let sha256): return purchase.evidence(of: evidence, sha256)
-    }
-  }
-}
-
-extension LocalPurchase {
-  /// The subscription's period as evidence; `nil` if this purchase of a receipt gives no access before Apple has
-  /// answered.
-  func evidence(of receipt: LocalEvidence, _ sha256: [UInt8]) -> Evidence? {
-    let period = ReceiptPeriod(
-      purchaseDate: purchaseDate, expiresDate: expiresDate, isNamedBySigner: isNamedBySigner)
-    guard let period else { return nil }
-    let payload = JSONWriter.object { writer in
-      writer.member("bundleId", receipt.bundleId)
-      writer.member("environment", key.environment)
-      writer.member("expiresDate", period.end)
-      writer.member("originalTransactionId", key.originalTransactionId)
-      writer.member("productId", productId)
-      writer.member("purchaseDate", period.start)
-      writer.member("receiptSha256", Hex.encode(sha256))
-      writer.member("revocationDate", cancellationDate)
-      writer.member("signedDate", receipt.createdAt)
-      writer.member("transactionId", transactionId)
-      writer.member("type", ProductKind.autoRenewable.rawValue)
-    }
-    guard let json = try? JSONText(payload), let read = try? TransactionPayload(json),
-      let facts = try? TransactionFacts(read, payloadSHA256: SHA256.hash(payload))
-    else { return nil }
-    return Evidence(.transaction(facts), source: .receipt, signedHeader: [], payload: payload, signature: [])
   }
 }

@@ -8,7 +8,7 @@ final class ProvisionLooks {
   /// The most jobs at a time. Each keeps a few kilobytes of evidence.
   nonisolated static let most = 10_000
 
-  private var limit = LookLimit(most: most)
+  private var limit = PublisherLimit(most: most)
   private let outcomes: Counter
 
   /// - Parameter outcomes: counts grants, and requests that are not looked at.

@@ -5,23 +5,33 @@ import HTTPServer
 
 /// The routes of the doors.
 extension Route {
-  /// The paths of the vendors. They stand alone: no prefix of ours goes before them.
+  /// The paths of the vendors.
   static let doors: [Route] = cleeng + iaptic + mbaasy + playfab
 
-  /// The door behind a path, if it is one of a door that takes receipts; `nil` for all others.
+  /// A door that takes receipts, and the label of the route on which it does.
+  struct ReceiptDoor {
+    let door: Door
+    let label: String
+  }
+
+  /// The door that takes receipts at a path; `nil` for every other path.
   ///
   /// The server asks before it has read the body, which may be large there.
-  static func door(_ path: [String]) -> Door? { receiptDoors["/\(path.joined(separator: "/"))".exact] }
+  static func receiptDoor(of segments: [String]) -> ReceiptDoor? {
+    receiptDoors["/\(segments.joined(separator: "/"))".exact]
+  }
 
   /// The same of a raw path. Clients may write a path in several ways, such as with a slash at its end, and all of them
   /// find the route. So all of them have the door's limits.
-  static func door(_ path: Substring) -> Door? { pathSegments(path).flatMap { door($0) } }
+  static func receiptDoor(ofRaw path: Substring) -> ReceiptDoor? {
+    pathSegments(path).flatMap { receiptDoor(of: $0) }
+  }
 
-  /// The doors that take receipts, by their paths.
-  private static let receiptDoors: [ExactText: Door] = {
-    let pairs = doors.compactMap { route -> (ExactText, Door)? in
+  /// The doors that take receipts, by their paths. None of these paths has a prefix or a value.
+  private static let receiptDoors: [ExactText: ReceiptDoor] = {
+    let pairs = doors.compactMap { route -> (ExactText, ReceiptDoor)? in
       guard case .door(let door, takesReceipts: true, _) = route.access else { return nil }
-      return (route.path.exact, door)
+      return (route.path.exact, ReceiptDoor(door: door, label: route.label))
     }
     return Dictionary(uniqueKeysWithValues: pairs)
   }()
@@ -51,13 +61,19 @@ extension Door {
     }
   }
 
-  /// The answer to a body that is longer than the limit, in the door's own form.
-  func tooLarge(_ limit: Int) -> HTTPServerResponse {
-    switch self {
-    case .cleeng: CleengAPI.tooLarge(limit: limit)
-    case .mbaasy: MbaasyAPI.tooLarge(limit: limit)
-    case .playfab: PlayFabAPI.tooLarge(limit: limit)
-    case .iaptic: IapticAPI.tooLarge(limit: limit)
+  /// The answer to a body that the server does not take, in the door's own form.
+  ///
+  /// - Parameter limit: the most bytes of a body.
+  func refusal(of reason: HTTPServer.BodyRefusal, limit: Int) -> HTTPServerResponse {
+    switch (self, reason) {
+    case (.cleeng, .tooLong): CleengAPI.tooLarge(limit: limit)
+    case (.mbaasy, .tooLong): MbaasyAPI.tooLarge(limit: limit)
+    case (.playfab, .tooLong): PlayFabAPI.tooLarge(limit: limit)
+    case (.iaptic, .tooLong): IapticAPI.tooLarge(limit: limit)
+    case (.cleeng, .noRoom): CleengAPI.noRoom()
+    case (.mbaasy, .noRoom): MbaasyAPI.noRoom()
+    case (.playfab, .noRoom): PlayFabAPI.noRoom()
+    case (.iaptic, .noRoom): IapticAPI.noRoom()
     }
   }
 }

@@ -14,7 +14,7 @@ extension PurchaseAPI {
     let environments = try environments(call.request, beside: ["subscriptionId"])
     let subscriptionId = try subscriptionId(call.request)
     let key = try await record(call[.originalTransactionId], environments).purchase.key
-    let trace = call.request.header("traceparent").flatMap { TraceParent($0)?.child() } ?? TraceParent()
+    let trace = TraceParent(continuing: call.request.header("traceparent"))
     let events = try await context.asking {
       try await PurchaseRelease(ledger).release(
         key, publisher: caller.publisher, subscriptionId: subscriptionId, now: context.now(),

@@ -34,6 +34,14 @@ public final class HTTPServer {
     public init() {}
   }
 
+  /// Why the server does not take a body.
+  public enum BodyRefusal: Sendable {
+    /// It is longer than the limit of its path.
+    case tooLong
+    /// All large bodies together need too much memory now.
+    case noRoom
+  }
+
   /// Answers a request. The server calls it on the loop.
   public typealias Handler = @LoopActor (HTTPServerRequest) async -> HTTPServerResponse
 
@@ -42,7 +50,7 @@ public final class HTTPServer {
 
   private let configuration: Configuration
   private let handler: Handler
-  private let tooLarge: @LoopActor (Substring) -> HTTPServerResponse
+  private let refuseBody: @LoopActor (Substring, BodyRefusal) -> HTTPServerResponse
   private var largeBodyMemory = 0
   private var daemon: OpaquePointer?
   private var listener: Listener?
@@ -74,16 +82,17 @@ public final class HTTPServer {
 
   /// Starts to listen and to answer.
   ///
-  /// - Parameter tooLarge: the answer to a body that is longer than the limit of its raw path.
+  /// - Parameter refuseBody: the answer to a body that the server does not take, by its raw path. The server asks once
+  ///   for a request.
   /// - Throws: ``ListenError``.
   public init(
     _ configuration: Configuration,
-    tooLarge: @escaping @LoopActor (Substring) -> HTTPServerResponse = { _ in .text(413, "too large\n") },
+    refuseBody: @escaping @LoopActor (Substring, BodyRefusal) -> HTTPServerResponse = HTTPServer.refusal(of:_:),
     handler: @escaping Handler
   ) throws {
     self.configuration = configuration
     self.handler = handler
-    self.tooLarge = tooLarge
+    self.refuseBody = refuseBody
     // Unretained is right: `close`, which must be called, stops the daemon before the server ends.
     let own = Unmanaged.passUnretained(self).toOpaque()
     daemon = countersign_mhd_start(
@@ -177,7 +186,7 @@ public final class HTTPServer {
     if exchange.headerBytes > configuration.maxHeaderBytes {
       exchange.refuseHead()
     } else if let text = exchange.header("Content-Length"), let length = Int(text), length > exchange.maxBodyBytes {
-      exchange.response = tooLarge(exchange.rawPath)
+      exchange.response = refuseBody(exchange.rawPath, .tooLong)
     } else if exchange.isLarge, let head = request(of: exchange, body: []) {
       // The body goes by unread: a client that still sends would lose an answer before its end.
       exchange.refusal = configuration.refuseHead(head)
@@ -198,22 +207,26 @@ public final class HTTPServer {
   /// false closes the connection of a client that goes on and on.
   fileprivate func receive(_ piece: UnsafeRawBufferPointer, _ exchange: Exchange) -> Bool {
     exchange.received += piece.count
-    if exchange.received > exchange.maxBodyBytes {
-      drop(exchange)
-      exchange.response = tooLarge(exchange.rawPath)
-    } else if exchange.isLarge, exchange.refusal == nil,
-      largeBodyMemory + piece.count > configuration.maxLargeBodyMemory
-    {
-      drop(exchange)
-      exchange.response = Self.comeAgain
-    } else if exchange.response == nil, exchange.refusal == nil {
-      if exchange.isLarge {
-        largeBodyMemory += piece.count
-        exchange.countedBytes += piece.count
+    if exchange.response == nil, exchange.refusal == nil {
+      if exchange.received > exchange.maxBodyBytes {
+        drop(exchange)
+        exchange.response = refuseBody(exchange.rawPath, .tooLong)
+      } else if exchange.isLarge, largeBodyMemory + piece.count > configuration.maxLargeBodyMemory {
+        drop(exchange)
+        exchange.response = refuseBody(exchange.rawPath, .noRoom)
+      } else {
+        take(piece, exchange)
       }
-      exchange.body.append(contentsOf: piece)
     }
     return exchange.received <= max(exchange.maxBodyBytes, configuration.maxBodyBytes * 16)
+  }
+
+  private func take(_ piece: UnsafeRawBufferPointer, _ exchange: Exchange) {
+    if exchange.isLarge {
+      largeBodyMemory += piece.count
+      exchange.countedBytes += piece.count
+    }
+    exchange.body.append(contentsOf: piece)
   }
 
   /// Forgets the body of an exchange.
@@ -256,6 +269,14 @@ public final class HTTPServer {
       if running.isEmpty { idle.notify() }
     }
     return .YES
+  }
+
+  /// A plain answer to a body that the server does not take.
+  public static func refusal(of _: Substring, _ reason: BodyRefusal) -> HTTPServerResponse {
+    switch reason {
+    case .tooLong: .text(413, "too large\n")
+    case .noRoom: comeAgain
+    }
   }
 
   private static let comeAgain = HTTPServerResponse(status: 503, headers: [("Retry-After", "1")])

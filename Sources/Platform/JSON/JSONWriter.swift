@@ -18,6 +18,28 @@ public struct JSONWriter: Sendable {
     return writer.bytes
   }
 
+  /// Returns the text of an object whose names are known at run time only. The values are JSON already.
+  public static func object(_ members: some Sequence<(String, [UInt8])>) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.raw("{")
+    for (name, json) in members {
+      if writer.bytes.count > 1 { writer.raw(",") }
+      writer.string(name)
+      writer.raw(":")
+      writer.raw(json)
+    }
+    writer.raw("}")
+    return writer.bytes
+  }
+
+  /// Returns the text of an array. The elements are JSON already.
+  public static func array(_ elements: [[UInt8]]) -> [UInt8] {
+    Array("[".utf8) + elements.joined(separator: ",".utf8) + Array("]".utf8)
+  }
+
+  /// The text of `null`.
+  public static let null = Array("null".utf8)
+
   /// Returns a text as JSON.
   public static func text(_ text: String) -> [UInt8] {
     var writer = JSONWriter()

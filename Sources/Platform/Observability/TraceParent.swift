@@ -19,7 +19,7 @@ public struct TraceParent: Sendable, Equatable, CustomStringConvertible {
     flags = "00"
   }
 
-  /// Reads the header's value; `nil` when it is malformed. The caller then has to start a new trace.
+  /// Reads the header's value; `nil` when it is malformed.
   public init?(_ text: String) {
     let bytes = Array(text.utf8)
     // Version, trace, parent and flags have places that no version may change. A later version may add more after a
@@ -35,6 +35,9 @@ public struct TraceParent: Sendable, Equatable, CustomStringConvertible {
     func part(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
     (traceId, parentId, flags) = (part(3..<35), part(36..<52), part(53..<55))
   }
+
+  /// Continues the trace of a header's value. Without a value, or with a malformed one, a new trace starts.
+  public init(continuing text: String?) { self = text.flatMap { TraceParent($0)?.child() } ?? TraceParent() }
 
   private init(traceId: String, parentId: String, flags: String) {
     (self.traceId, self.parentId, self.flags) = (traceId, parentId, flags)

@@ -50,21 +50,6 @@ final class EventOutlet {
     }
   }
 
-  /// Tells the gateway that waits for a synchronization that it is finalized. A lost reply only costs that gateway
-  /// time.
-  func reply(to job: Job, _ outcome: Outcome?) {
-    guard let queue = job.replyTo, let outcome, underWay < Self.most else { return }
-    underWay += 1
-    Task.immediate { @LoopActor in
-      do {
-        try await broker.publish(ReplyMessage.message(job.synchronizationId, outcome, to: queue))
-      } catch {
-        log.debug("nobody waits for the reply", ["queue": .string(queue), "cause": .failure(error)])
-      }
-      underWay -= 1
-    }
-  }
-
   private func publish(_ event: Event, _ whenConfirmed: (@LoopActor () -> Void)?) async {
     do {
       try await broker.publish(EventMessage.message(event, exchange: exchange))

@@ -74,6 +74,7 @@ extension JobRun {
     let leases: HeldLeases
     let recentEvents = RecentEvents()
     let outlet: EventOutlet
+    let replies: ReplyOutlet
 
     init(
       settings: WorkerSettings, topology: Topology, store: any JobStore, ledger: any JobLedger, broker: any JobBroker,
@@ -95,6 +96,7 @@ extension JobRun {
       self.metrics = metrics
       self.faults = faults
       leases = HeldLeases(store, settings, log)
+      replies = ReplyOutlet(broker, log)
       outlet = EventOutlet(broker, ledger, exchange: topology.events, log, metrics, recentEvents)
     }
   }

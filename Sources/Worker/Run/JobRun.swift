@@ -276,7 +276,7 @@ final class JobRun {
       let age = max(0, dependencies.clock.now() - job.registeredAt)
       dependencies.metrics.age.observe(Double(age) / 1000)
     }
-    dependencies.outlet.reply(to: job, done.synchronization.conclusion?.outcome)
+    dependencies.replies.reply(to: job, done.synchronization.conclusion?.outcome)
     do {
       try await dependencies.store.conclude(Concluded(job: job, fence: lease.fence, route: route, fresh: fresh))
     } catch {

@@ -12,10 +12,12 @@ import Testing
 struct HTTPTests {
   /// Runs a body with a server and a client.
   private func with(
-    _ configuration: HTTPServer.Configuration = HTTPServer.Configuration(), handler: @escaping HTTPServer.Handler,
-    _ body: @LoopActor (HTTPClient, String) async throws -> Void
+    _ configuration: HTTPServer.Configuration = HTTPServer.Configuration(),
+    refuseBody: @escaping @LoopActor (Substring, HTTPServer.BodyRefusal) -> HTTPServerResponse = HTTPServer
+      .refusal(of:_:),
+    handler: @escaping HTTPServer.Handler, _ body: @LoopActor (HTTPClient, String) async throws -> Void
   ) async throws {
-    let server = try HTTPServer(configuration, handler: handler)
+    let server = try HTTPServer(configuration, refuseBody: refuseBody, handler: handler)
     var clientConfiguration = HTTPClientConfiguration.patient
     clientConfiguration.allowsPlainHTTP = true
     clientConfiguration.maxConnectionsPerHost = 20
@@ -165,6 +167,32 @@ struct HTTPTests {
       #expect(try await post("/large", 1000, key: "bad", by: "PUT") == 207)
       #expect(try await post("/large", 1001, key: "bad", by: "PUT") == 413)
     }
+  }
+
+  @Test func `a body that is not taken has its answer from its path, which is asked once`() async throws {
+    var configuration = HTTPServer.Configuration()
+    configuration.maxBodyBytes = 1000
+    configuration.maxLargeBodyBytes = 1 << 20
+    configuration.maxLargeBodyMemory = 600_000
+    configuration.hasLargeBody = { $0 == "/large" }
+    var asked: [String] = []
+    try await with(
+      configuration,
+      refuseBody: { path, reason in
+        asked.append("\(path) \(reason)")
+        return .text(reason == .noRoom ? 503 : 413, "no")
+      }, handler: Self.echo,
+      { client, base in
+        var statuses: [Int] = []
+        // Many pieces of the first body come after the refusal.
+        for (path, count) in [("/large", 1_000_000), ("/large", 500_000), ("/large", 1_100_000), ("/small", 1001)] {
+          let request = HTTPClientRequest(
+            "POST", base + path, body: Array(repeating: 1, count: count), timeout: .seconds(120))
+          statuses.append(try await client.send(request).status)
+        }
+        #expect(statuses == [503, 207, 413, 413])
+        #expect(asked == ["/large noRoom", "/large tooLong", "/small tooLong"])
+      })
   }
 
   @Test func `a body that its handler has forgotten makes room for others`() async throws {

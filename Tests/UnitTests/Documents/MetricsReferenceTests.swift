@@ -1,13 +1,14 @@
 import Domain
 import EventLoop
 import FoundationEssentials
-import Gateway
 import Harness
 import Notifier
 import Observability
 import Service
 import Testing
 import Worker
+
+@testable import Gateway
 
 /// Compares docs/reference/metrics.md with the metrics that each role registers.
 @LoopActor
@@ -21,10 +22,14 @@ struct MetricsReferenceTests {
     #expect(try documented(["Every role", section]) == registered(by: section))
   }
 
+  private func page() throws -> String {
+    let file = URL(filePath: Repository.root + "/docs/reference/metrics.md")
+    return String(decoding: try Data(contentsOf: file), as: UTF8.self)
+  }
+
   /// The metrics in the tables of these sections, each as `name type`.
   private func documented(_ titles: [String]) throws -> Set<String> {
-    let file = URL(filePath: Repository.root + "/docs/reference/metrics.md")
-    let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+    let text = try page()
     var metrics: Set<String> = []
     var title = ""
     for line in text.split(separator: "\n") {
@@ -36,6 +41,13 @@ struct MetricsReferenceTests {
       metrics.insert("\(name) \(type)")
     }
     return metrics
+  }
+
+  /// The page lists the labels behind "`route` is".
+  @Test func pageListsEveryRoute() throws {
+    let list = try #require(try page().firstMatch(of: /`route` is ([^.]+)\./))
+    let labels = list.1.matches(of: /`(\w+)`/).map { String($0.1) }
+    #expect(labels.sorted() == Route.labels)
   }
 
   private static let ledger = #"{"ledger": {"url": "postgresql://countersign@localhost/countersign"}}"#

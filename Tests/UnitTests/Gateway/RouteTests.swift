@@ -31,13 +31,13 @@ struct RouteTests {
   func `every way to write a receipt's path has the door's limits`(path: String) throws {
     let segments = try #require(pathSegments(path[...]))
     try expect("POST", segments, "/v1/validate")
-    #expect(Route.door(path[...]) == .iaptic)
-    #expect(Route.door(segments) == .iaptic)
+    #expect(Route.receiptDoor(ofRaw: path[...])?.door == .iaptic)
+    #expect(Route.receiptDoor(of: segments)?.door == .iaptic)
   }
 
   @Test(arguments: ["/v2/customers", "/storekit2/purchases", "/", "", "/v1", "/v1/validate/x", "/v1/%zz"])
   func `other paths take no receipts`(path: String) {
-    #expect(Route.door(path[...]) == nil)
+    #expect(Route.receiptDoor(ofRaw: path[...]) == nil)
   }
 
   @Test(arguments: [[], ["storekit2"]]) func withAndWithoutPrefix(prefix: [String]) throws {

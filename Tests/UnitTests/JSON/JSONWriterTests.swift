@@ -20,6 +20,13 @@ struct JSONWriterTests {
     #expect(JSONWriter.object { _ in } == Array("{}".utf8))
   }
 
+  @Test func `names that are known at run time`() {
+    let one = JSONWriter.array([JSONWriter.text("x"), JSONWriter.null])
+    let text = JSONWriter.object([("a\"b", one), ("c", JSONWriter.array([]))])
+    #expect(String(decoding: text, as: UTF8.self) == #"{"a\"b":["x",null],"c":[]}"#)
+    #expect(JSONWriter.object([(String, [UInt8])]()) == Array("{}".utf8))
+  }
+
   @Test func texts() throws {
     struct Read: Decodable { let text: String }
     let everyASCII = String(decoding: (0..<128).map { UInt8($0) }, as: UTF8.self)

@@ -45,6 +45,13 @@ struct TraceParentTests {
     #expect(TraceParent(child.description) == child)
   }
 
+  @Test func `a trace goes on, or a new one starts`() throws {
+    let trace = try #require(TraceParent(Self.good))
+    let next = TraceParent(continuing: Self.good)
+    #expect(next.traceId == trace.traceId && next.parentId != trace.parentId)
+    for text in [nil, "", "00-x"] { #expect(TraceParent(continuing: text).traceId != trace.traceId) }
+  }
+
   @Test func new() {
     let traces = (1...100).map { _ in TraceParent() }
     for trace in traces {

@@ -12,7 +12,7 @@ enum CleengAPI {
   static func pay(_ door: DoorContext, _ call: DoorCall) async -> HTTPServerResponse {
     await answer { () async throws(Problem) in
       let caller = try door.cleengCaller(of: call.request)
-      let trace = call.request.header("traceparent").flatMap { TraceParent($0)?.child() } ?? TraceParent()
+      let trace = TraceParent(continuing: call.request.header("traceparent"))
       let request = try CleengRequest(call.request, isByCustomer: caller.customerId != nil)
       try await CleengPayment(door: door, caller: caller, request: request, trace: trace).accept()
       return CleengAnswer.accepted
@@ -43,6 +43,11 @@ enum CleengAPI {
   /// The answer to a body over the limit.
   nonisolated static func tooLarge(limit: Int) -> HTTPServerResponse { CleengError.response(.tooLarge(limit)) }
 
+  /// The answer to a body for which the gateway has no room now.
+  nonisolated static func noRoom() -> HTTPServerResponse {
+    CleengError.response(.unavailable("Too many bodies wait here now. Nothing was kept."))
+  }
+
   private static func answer(
     _ handle: @LoopActor () async throws(Problem) -> HTTPServerResponse
   ) async -> HTTPServerResponse {
@@ -62,6 +67,6 @@ extension DoorContext {
     let key = CustomerKey(publisherId: publisher.id, id: customer)
     let found = try await context.asking { try await holdings(of: key) }
     return CleengEntitlement(
-      key, offerId: offer, purchases: found.purchases, publisher: publisher, now: context.now())
+      key, offerId: offer, purchases: found.purchases, publisher: publisher, now: now)
   }
 }

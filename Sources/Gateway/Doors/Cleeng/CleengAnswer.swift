@@ -41,6 +41,6 @@ enum CleengAnswer {
 
   /// A time in seconds since 1970; `null` without a time. Typed clients expect the member.
   private static func seconds(_ milliseconds: Int64?) -> [UInt8] {
-    Array((milliseconds.map { String($0 / 1000) } ?? "null").utf8)
+    milliseconds.map { Array(String($0 / 1000).utf8) } ?? JSONWriter.null
   }
 }

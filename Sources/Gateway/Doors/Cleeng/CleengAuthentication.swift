@@ -8,7 +8,7 @@ extension DoorContext {
   ///
   /// - Throws: ``Problem``: 401 and 400 as everywhere, 404 if the door is closed.
   func cleengCaller(of request: HTTPServerRequest) throws(Problem) -> Caller {
-    try CleengAPI.caller(of: request, context.publishers, now: context.now())
+    try CleengAPI.caller(of: request, context.publishers, now: now)
   }
 }
 

@@ -1,5 +1,4 @@
 import AppStore
-import Crypto
 import Domain
 import EventLoop
 import Formats
@@ -26,16 +25,17 @@ struct CleengPayment {
   ///
   /// - Throws: ``Problem``, and then nothing was kept, unless its text says otherwise.
   func accept() async throws(Problem) {
-    guard !publisher.apps.isEmpty else { throw .notActivated }
-    let receipt = try await receipt()
-    guard let customer = try await customer() else { return try await refuse(.customerNotFound, of: nil) }
+    let (receipt, sha256) = try await receipt()
+    guard let customer = try await customer() else { return try await refuse(.customerNotFound, of: nil, sha256) }
     switch receipt {
-    case .failure(let failure): try await refuse(failure, of: customer)
+    case .failure(let failure): try await refuse(failure, of: customer, sha256)
     case .success(let evidence):
-      guard publisher.offers.contains(request.offerId) else { return try await refuse(.offerNotFound, of: customer) }
+      guard let offer = publisher.offers.all.first(where: { $0.id.exact == request.offerId.exact }) else {
+        return try await refuse(.offerNotFound, of: customer, sha256)
+      }
       switch Self.purchase(in: evidence.purchases, request, publisher) {
-      case .failure(let failure): try await refuse(failure, of: customer)
-      case .success(let purchase): try await register(purchase, of: evidence, for: customer)
+      case .failure(let failure): try await refuse(failure, of: customer, sha256)
+      case .success(let purchase): try await register(purchase, of: evidence, offer, for: customer, sha256)
       }
     }
   }
@@ -44,21 +44,23 @@ struct CleengPayment {
 
   /// Verifies the receipt. The client learns a failure from an event.
   ///
-  /// - Throws: ``Problem``: 400 REQ0001 for a text that is no receipt, 413, 503.
-  private func receipt() async throws(Problem) -> Result<LocalEvidence, CleengFailure> {
+  /// - Throws: ``Problem``: 400 REQ0001 for a text that is no receipt, 413, 500 without an app, 503.
+  private func receipt() async throws(Problem) -> (Result<LocalEvidence, CleengFailure>, sha256: [UInt8]) {
     do {
-      return .success(try await door.evidence.receipt(request.receiptData, publisher: publisher))
+      let evidence = try await door.evidence.receipt(request.receiptData, publisher: publisher)
+      return (.success(evidence), evidence.sha256 ?? [])
     } catch {
       switch error {
+      case .notActivated: throw .notActivated
       case .busy: throw .unavailable("The gateway verifies as many receipts as it can. Nothing was kept.")
       case .tooLarge: throw .tooLarge(EvidenceIntake.longest)
-      case .rejected(let rejection):
+      case .rejected(let rejection, let sha256):
         guard let failure = CleengFailure(rejection.reason) else {
           throw .invalidBody("receipt.receiptData: \(rejection.text)")
         }
         door.context.log.info(
           "payment refused", ["publisherId": .int(publisher.id), "cause": .string(rejection.description)])
-        return .failure(failure)
+        return (.failure(failure), sha256 ?? [])
       }
     }
   }
@@ -102,7 +104,7 @@ struct CleengPayment {
   // MARK: What happens
 
   private func register(
-    _ purchase: LocalPurchase, of evidence: LocalEvidence, for customer: String
+    _ purchase: LocalPurchase, of evidence: LocalEvidence, _ offer: Offer, for customer: String, _ sha256: [UInt8]
   ) async throws(Problem) {
     let results: [DoorResult]
     do {
@@ -110,13 +112,12 @@ struct CleengPayment {
         [purchase],
         DoorRequest(
           publisher: publisher, door: .cleeng, customerId: customer, isByCustomer: caller.customerId != nil,
-          attributes: coupon.map { PurchaseAttributes(couponCode: $0) }, ipAddress: request.ipAddress,
+          attributes: coupon(for: offer).map { PurchaseAttributes(couponCode: $0) }, ipAddress: request.ipAddress,
           requestedOfferId: request.offerId, evidence: evidence, traceparent: trace.description),
         wait: nil)
     } catch {
       switch error {
-      case .unknownCustomer: return try await refuse(.customerNotFound, of: customer)
-      case .notActivated: throw .notActivated
+      case .unknownCustomer: return try await refuse(.customerNotFound, of: customer, sha256)
       case .tooManyWaiting: throw .unavailable("Too many requests wait. Nothing was kept.")
       case .unavailable(let detail): throw .unavailable(detail)
       }
@@ -125,23 +126,24 @@ struct CleengPayment {
   }
 
   /// The coupon, if it is of a campaign for the offer. An invalid one does not fail the payment.
-  private var coupon: String? {
+  private func coupon(for offer: Offer) -> String? {
     guard let code = request.couponCode else { return nil }
-    let offer = publisher.offers.all.first { $0.id.exact == request.offerId.exact }
-    guard offer?.coupons.contains(where: { $0.exact == code.exact }) == true else {
+    guard offer.coupons.contains(where: { $0.exact == code.exact }) else {
       door.context.log.info(
-        "coupon not known", ["publisherId": .int(publisher.id), "offerId": .string(request.offerId)])
+        "coupon not known", ["publisherId": .int(publisher.id), "offerId": .string(offer.id)])
       return nil
     }
     return code
   }
 
   /// Tells a refusal by an event.
-  private func refuse(_ failure: CleengFailure, of customer: String?) async throws(Problem) {
+  ///
+  /// - Parameter sha256: the receipt's.
+  private func refuse(_ failure: CleengFailure, of customer: String?, _ sha256: [UInt8]) async throws(Problem) {
     let payment = CleengRefusedPayment(
       publisherId: publisher.id, customerId: customer, offerId: request.offerId,
-      transactionId: request.transactionId, receiptSHA256: SHA256.hash(Array(request.receiptData.utf8)),
-      time: door.context.now(), traceparent: trace.description)
+      transactionId: request.transactionId, couponCode: request.couponCode, receiptSHA256: sha256, time: door.now,
+      traceparent: trace.description)
     try await door.context.asking { try await door.tell([payment.event(failure)]) }
   }
 }

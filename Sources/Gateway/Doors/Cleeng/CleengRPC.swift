@@ -30,12 +30,12 @@ enum CleengRPC {
     } catch {
       throw error.status == 503 ? .unavailable : .internalError
     }
-    return CleengEntitlement.tags(key, purchases: found, publisher: caller.publisher, now: door.context.now())
+    return CleengEntitlement.tags(key, purchases: found, publisher: caller.publisher, now: door.now)
   }
 
   /// Checks both tokens: the customer must be the publisher's.
   private static func caller(_ door: DoorContext, _ tokens: CleengCall.Tokens) throws(CleengCall.Failure) -> Caller {
-    let authenticator = Authenticator(publishers: door.context.publishers, now: door.context.now() / 1000)
+    let authenticator = Authenticator(publishers: door.context.publishers, now: door.now / 1000)
     let (publisher, customer): (Caller, Caller)
     do { publisher = try authenticator.publisher(tokens.publisher) } catch { throw .invalidPublisherToken }
     do { customer = try authenticator.customer(tokens.customer) } catch { throw .invalidCustomerToken }
@@ -49,16 +49,15 @@ enum CleengRPC {
   nonisolated static func response(id: String?, _ result: Result<[String], CleengCall.Failure>) -> HTTPServerResponse {
     var status = 200
     let body = JSONWriter.object { writer in
-      let null = Array("null".utf8)
       switch result {
       case .success(let tags):
         writer.member("result") { $0.member("tags", array: tags.map(JSONWriter.text)) }
-        writer.member("id", json: id.map(JSONWriter.text) ?? null)
-        writer.member("error", json: null)
+        writer.member("id", json: id.map(JSONWriter.text) ?? JSONWriter.null)
+        writer.member("error", json: JSONWriter.null)
       case .failure(let failure):
         status = failure == .unavailable ? 503 : 200
-        writer.member("result", json: null)
-        writer.member("id", json: id.map(JSONWriter.text) ?? null)
+        writer.member("result", json: JSONWriter.null)
+        writer.member("id", json: id.map(JSONWriter.text) ?? JSONWriter.null)
         writer.member("error") { error in
           error.member("code", failure.code)
           error.member("message", failure.message)

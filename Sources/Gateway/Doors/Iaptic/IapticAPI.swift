@@ -75,6 +75,11 @@ enum IapticAPI {
     IapticError.invalidPayload("The body is too large. The limit is \(limit) bytes.").response(hasTextCode: false)
   }
 
+  /// The answer to a body for which the gateway has no room now.
+  nonisolated static func noRoom() -> HTTPServerResponse {
+    IapticError.connectionFailed("Too many bodies wait here now. Send the request again.").response(hasTextCode: false)
+  }
+
   private static func validate(
     _ evidence: LocalEvidence, of user: IapticUser, _ publisher: Publisher, _ policy: DoorPolicy, _ door: DoorContext,
     traceparent: String?
@@ -109,10 +114,7 @@ enum IapticAPI {
     _ request: IapticRequest, _ publisher: Publisher, _ door: DoorContext
   ) async throws(IapticError) -> LocalEvidence {
     do {
-      switch request.proof {
-      case .receipt(let base64): return try await door.evidence.receipt(base64, publisher: publisher)
-      case .signedTransaction(let jws): return try await door.evidence.signedTransaction(jws, publisher: publisher)
-      }
+      return try await door.evidence.read(request.evidence, publisher: publisher)
     } catch {
       throw .of(error)
     }

@@ -70,7 +70,6 @@ struct IapticError: Error, Equatable {
     switch refusal {
     case .unknownCustomer:
       .invalidPayload("The applicationUsername is not known. The publisher must put the customer first.")
-    case .notActivated: .internalError("The publisher has no app.")
     case .tooManyWaiting: .connectionFailed("Too many requests wait for Apple. Send the request again.")
     case .unavailable(let reason): .connectionFailed(reason)
     }
@@ -79,7 +78,8 @@ struct IapticError: Error, Equatable {
   /// The error of evidence that the gateway does not take.
   static func of(_ refusal: EvidenceRefusal) -> IapticError {
     switch refusal {
-    case .rejected(let rejection): .invalidPayload("\(rejection)")
+    case .rejected(let rejection, _): .invalidPayload("\(rejection)")
+    case .notActivated: .internalError("The publisher has no app.")
     case .tooLarge: .invalidPayload("The receipt is too large.")
     case .busy: .connectionFailed("Too many receipts are read now. Send the request again.")
     }

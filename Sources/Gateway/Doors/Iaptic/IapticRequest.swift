@@ -8,14 +8,7 @@ import JSON
 /// Both send much that only serves statistics, such as prices and the device. The door reads past it.
 struct IapticRequest: Equatable {
   /// What Apple signed.
-  enum Proof: Equatable {
-    /// An app receipt in base64.
-    case receipt(String)
-    /// A transaction as a JWS.
-    case signedTransaction(String)
-  }
-
-  let proof: Proof
+  let evidence: EvidenceText
   let user: IapticUser
 
   /// Whether the client reads `code` of an error as a text. A body that nobody can read is the plugin's.
@@ -31,7 +24,7 @@ struct IapticRequest: Equatable {
     guard let transaction = body.member("transaction"), case .object = transaction else {
       throw .invalidPayload("transaction: expected an object")
     }
-    proof = try Self.proof(transaction)
+    evidence = try Self.evidence(transaction)
     let more = body.member("additionalData") ?? .null
     switch more {
     case .object, .null: break
@@ -42,7 +35,7 @@ struct IapticRequest: Equatable {
       token: try Self.text(more, "obfuscatedUsername", at: "additionalData.").flatMap(Self.token))
   }
 
-  private static func proof(_ transaction: JSONValue) throws(IapticError) -> Proof {
+  private static func evidence(_ transaction: JSONValue) throws(IapticError) -> EvidenceText {
     let place = "transaction."
     _ = try text(transaction, "id", at: place)
     switch try text(transaction, "type", at: place) {

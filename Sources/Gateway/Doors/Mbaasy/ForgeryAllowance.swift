@@ -1,10 +1,12 @@
+import EventLoop
 import Formats
 
 /// Which forged receipts the audit log keeps.
 ///
 /// Every copy of an app has its client token, so anybody can send forged receipts by the thousand. The log keeps ten
 /// different ones a minute for each app, from each gateway. The metric of the door's answers counts them all.
-struct ForgeryAllowance {
+@LoopActor
+final class ForgeryAllowance {
   /// The app whose token came with the receipts.
   struct App: Hashable {
     let publisherId: Int64
@@ -12,7 +14,7 @@ struct ForgeryAllowance {
   }
 
   /// The most receipts of an app that are kept in a minute.
-  static let most = 10
+  private static let most = 10
   private static let minute: Int64 = 60_000
 
   private struct Window {
@@ -27,7 +29,7 @@ struct ForgeryAllowance {
   /// - Parameters:
   ///   - sha256: the receipt's.
   ///   - now: milliseconds since 1970.
-  mutating func admits(_ sha256: [UInt8], of app: App, now: Int64) -> Bool {
+  func admits(_ sha256: [UInt8], of app: App, now: Int64) -> Bool {
     var window = windows[app] ?? Window(start: now)
     // A clock may be set back.
     if !(window.start..<window.start + Self.minute).contains(now) { window = Window(start: now) }

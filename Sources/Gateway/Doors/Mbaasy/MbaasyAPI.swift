@@ -29,4 +29,9 @@ enum MbaasyAPI {
 
   /// The answer to a body over the limit.
   nonisolated static func tooLarge(limit: Int) -> HTTPServerResponse { MbaasyError.tooLarge(limit).response }
+
+  /// The answer to a body for which the gateway has no room now.
+  nonisolated static func noRoom() -> HTTPServerResponse {
+    MbaasyError.unavailable("Too many receipts wait in the gateway; send this one again.").response
+  }
 }

@@ -6,7 +6,8 @@ extension MbaasyError {
   init(_ refusal: EvidenceRefusal) {
     self =
       switch refusal {
-      case .rejected(let rejection): .invalid(.receipt, "is not accepted: \(rejection.text)")
+      case .rejected(let rejection, _): .invalid(.receipt, "is not accepted: \(rejection.text)")
+      case .notActivated: .invalid(.receipt, "is of an app that the publisher has not set up")
       case .tooLarge: .invalid(.receipt, "is too long")
       case .busy: .unavailable("The gateway reads too many receipts at once; send this one again.")
       }
@@ -17,7 +18,6 @@ extension MbaasyError {
     self =
       switch refusal {
       case .unknownCustomer: .invalid(.userIdentifier, "is not known; the publisher must register the user first")
-      case .notActivated: .invalid(.receipt, "is of an app that the publisher has not set up")
       case .tooManyWaiting: .unavailable("Too many receipts wait for Apple; send this one again.")
       case .unavailable(let reason): .unavailable(reason)
       }

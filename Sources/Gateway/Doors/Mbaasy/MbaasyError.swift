@@ -65,18 +65,10 @@ struct MbaasyError: Error, Equatable {
   }
 
   private var body: [UInt8] {
-    var writer = JSONWriter()
-    writer.raw("{\"errors\":{")
     let fields = Field.allCases.filter { field in mistakes.contains { $0.field == field } }
-    for (index, field) in fields.enumerated() {
-      writer.raw("\(index == 0 ? "" : ",")\"\(field.rawValue)\":[")
-      for (place, mistake) in mistakes.filter({ $0.field == field }).enumerated() {
-        if place > 0 { writer.raw(UInt8(ascii: ",")) }
-        writer.string(mistake.text)
-      }
-      writer.raw(UInt8(ascii: "]"))
+    let texts = fields.map { field in
+      (field.rawValue, JSONWriter.array(mistakes.filter { $0.field == field }.map { JSONWriter.text($0.text) }))
     }
-    writer.raw("}}")
-    return writer.bytes
+    return JSONWriter.object { $0.member("errors", json: JSONWriter.object(texts)) }
   }
 }

@@ -7,6 +7,7 @@ import Formats
 import HTTPServer
 import JSON
 import Ledger
+import Postgres
 import Service
 
 /// The upload of one receipt, from the request to its answer.
@@ -47,12 +48,11 @@ struct MbaasyUpload {
       evidence = try await door.evidence.receipt(
         request.receipt, publisher: caller.publisher, bundleId: caller.bundleId)
     } catch {
-      guard case .rejected(let rejection) = error, rejection.isForgery else { throw MbaasyError(error) }
-      return try await forged(rejection)
+      guard case .rejected(let rejection, let sha256?) = error, rejection.isForgery else { throw MbaasyError(error) }
+      return try await forged(rejection, sha256)
     }
     request.forgetReceipt()
-    let purchases = Array(evidence.purchases.prefix(DoorRegistration.mostPurchases))
-    let results = try await registered(purchases, of: evidence)
+    let results = try await registered(evidence)
     let verdict = try MbaasyVerdict(results.map { MbaasyVerdict.Part($0.state) })
     var answer = MbaasyAnswer(
       request, of: caller, sha256: evidence.sha256 ?? [], ipAddress: address, createdAt: evidence.createdAt)
@@ -62,15 +62,13 @@ struct MbaasyUpload {
   }
 
   /// Registers the purchases of a receipt, and waits for Apple's answers.
-  private func registered(
-    _ purchases: [LocalPurchase], of evidence: LocalEvidence
-  ) async throws(MbaasyError) -> [DoorResult] {
+  private func registered(_ evidence: LocalEvidence) async throws(MbaasyError) -> [DoorResult] {
     let attributes = PurchaseAttributes(
       countryCode: request.countryCode, identifierForVendor: request.identifierForVendor, ipAddress: address,
       metadata: request.metadata)
     do {
       return try await door.registration.register(
-        purchases,
+        evidence.purchases,
         DoorRequest(
           publisher: caller.publisher, door: .mbaasy, customerId: customer, attributes: attributes,
           ipAddress: address, evidence: evidence, traceparent: traceparent),
@@ -93,8 +91,7 @@ struct MbaasyUpload {
   }
 
   /// Keeps an attempted fraud, and tells the app.
-  private func forged(_ rejection: Rejection) async throws(MbaasyError) -> HTTPServerResponse {
-    let sha256 = LocalEvidence.sha256(ofReceipt: request.receipt)
+  private func forged(_ rejection: Rejection, _ sha256: [UInt8]) async throws(MbaasyError) -> HTTPServerResponse {
     // The entry names the receipt by its hash, and no customer.
     let entry = AuditEntry(
       publisherId: caller.publisher.id, actor: .app, action: "receipt.forged", subject: Hex.encode(sha256),
@@ -105,12 +102,18 @@ struct MbaasyUpload {
       })
     do {
       let app = ForgeryAllowance.App(publisherId: caller.publisher.id, bundleId: caller.bundleId.exact)
-      try await door.context.asking { try await door.auditForgery(sha256, of: app, entry) }
+      try await door.context.asking { try await audit(entry, sha256, of: app) }
     } catch {
       throw .unavailable("The ledger cannot be used now; send the receipt again.")
     }
     var answer = MbaasyAnswer(request, of: caller, sha256: sha256, ipAddress: address, createdAt: door.now)
     answer.fraudReason = rejection.text
     return answer.response(402)
+  }
+
+  /// Writes a row of the audit log about a forged receipt, unless it has enough of them.
+  private func audit(_ entry: AuditEntry, _ sha256: [UInt8], of app: ForgeryAllowance.App) async throws {
+    guard door.forgeries.admits(sha256, of: app, now: door.now) else { return }
+    _ = try await door.ledger.run(AuditEntry.insert([entry]))
   }
 }

@@ -34,6 +34,11 @@ struct PlayFabAPI {
     PlayFabError.tooLarge(limit).response(asSuccess: false)
   }
 
+  /// The answer to a body for which the gateway has no room now.
+  nonisolated static func noRoom() -> HTTPServerResponse {
+    PlayFabError.unavailable("Too many bodies wait here now; send the request again.").response(asSuccess: false)
+  }
+
   /// The answer to a method that is not there, or not by this verb of HTTP.
   nonisolated static func unknownMethod(_ problem: Problem, _ request: HTTPServerRequest) -> HTTPServerResponse {
     var response = PlayFabError.unknownMethod(problem).response(to: request)
@@ -107,7 +112,7 @@ struct PlayFabAPI {
     defer { request.forgetBody() }
     let body = try PlayFabRestoreRequest(request)
     let catalog = PlayFabCatalog(offers: caller.publisher.offers, version: body.catalogVersion)
-    return (try await receipt(body.receiptData), catalog)
+    return (try await evidence(.receipt(body.receiptData)), catalog)
   }
 
   private func read(
@@ -115,28 +120,17 @@ struct PlayFabAPI {
   ) async throws(PlayFabError) -> (LocalEvidence, PlayFabPrice, PlayFabCatalog) {
     defer { request.forgetBody() }
     let body = try PlayFabValidateRequest(request)
-    let evidence =
-      switch body.evidence {
-      case .receipt(let text): try await receipt(text)
-      case .signedTransaction(let text): try await signedTransaction(text)
-      }
+    let evidence = try await evidence(body.evidence)
     let catalog = PlayFabCatalog(offers: caller.publisher.offers, version: body.catalogVersion)
     return (evidence, PlayFabPrice(amount: body.purchasePrice, currency: body.currencyCode), catalog)
   }
 
-  private func receipt(_ text: String) async throws(PlayFabError) -> LocalEvidence {
+  private func evidence(_ text: EvidenceText) async throws(PlayFabError) -> LocalEvidence {
     do throws(EvidenceRefusal) {
-      return try await door.evidence.receipt(text, publisher: caller.publisher)
+      return try await door.evidence.read(text, publisher: caller.publisher)
     } catch {
-      throw PlayFabError(error, in: "ReceiptData")
-    }
-  }
-
-  private func signedTransaction(_ text: String) async throws(PlayFabError) -> LocalEvidence {
-    do throws(EvidenceRefusal) {
-      return try await door.evidence.signedTransaction(text, publisher: caller.publisher)
-    } catch {
-      throw PlayFabError(error, in: "JwsReceiptData")
+      let isReceipt = if case .receipt = text { true } else { false }
+      throw PlayFabError(error, in: isReceipt ? "ReceiptData" : "JwsReceiptData")
     }
   }
 

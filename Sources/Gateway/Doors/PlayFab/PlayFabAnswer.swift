@@ -51,16 +51,6 @@ enum PlayFabAnswer {
 
   /// The mistakes of members: each member with a list of texts.
   static func details(_ details: [PlayFabError.Detail]) -> [UInt8] {
-    var json = JSONWriter()
-    json.raw(UInt8(ascii: "{"))
-    for (index, detail) in details.enumerated() {
-      if index > 0 { json.raw(UInt8(ascii: ",")) }
-      json.string(detail.member)
-      json.raw(":[")
-      json.string(detail.message)
-      json.raw("]")
-    }
-    json.raw(UInt8(ascii: "}"))
-    return json.bytes
+    JSONWriter.object(details.map { ($0.member, JSONWriter.array([JSONWriter.text($0.message)])) })
   }
 }

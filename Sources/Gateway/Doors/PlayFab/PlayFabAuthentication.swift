@@ -20,8 +20,6 @@ struct PlayFabCaller {
     }
     publisher = caller.publisher
     guard publisher.doors.playfab != nil else { throw .closed }
-    // Otherwise every receipt would be of a foreign app.
-    guard !publisher.apps.isEmpty else { throw .notActivated }
     guard let customer = caller.customerId else { throw .accountNotFound }
     customerId = customer
   }

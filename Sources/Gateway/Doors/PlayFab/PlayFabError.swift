@@ -106,7 +106,8 @@ extension PlayFabError {
     switch refusal {
     case .busy: self = .tooManyWaiting
     case .tooLarge: self = .invalidParams(member, "The field has more than \(EvidenceIntake.longest) bytes.")
-    case .rejected(let rejection):
+    case .notActivated: self = .notActivated
+    case .rejected(let rejection, _):
       switch rejection.reason {
       case .bundleIdMismatch, .appAppleIdMismatch: self = .invalidBundleID(rejection.text)
       case .environmentMismatch: self = .invalidEnvironment(rejection.text)
@@ -119,7 +120,6 @@ extension PlayFabError {
   init(_ refusal: DoorRefusal) {
     switch refusal {
     case .unknownCustomer: self = .accountNotFound
-    case .notActivated: self = .notActivated
     case .tooManyWaiting: self = .tooManyWaiting
     case .unavailable(let reason): self = .unavailable(reason)
     }

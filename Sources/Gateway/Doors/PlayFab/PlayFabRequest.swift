@@ -17,13 +17,7 @@ struct PlayFabRestoreRequest: Equatable {
 
 /// The body of `ValidateIOSReceipt`.
 struct PlayFabValidateRequest: Equatable {
-  /// What the app sent for evidence.
-  enum Evidence: Equatable {
-    case receipt(String)
-    case signedTransaction(String)
-  }
-
-  let evidence: Evidence
+  let evidence: EvidenceText
   /// What the customer paid, in hundredths of the currency.
   let purchasePrice: Int64
   let currencyCode: String?

@@ -148,21 +148,21 @@ struct CleengEventsTests {
     for result in SynchronizationResult.known + [SynchronizationResult(rawValue: "A_LATER_ONE")] {
       #expect(CleengFailure(result).rawValue == expected[result] ?? "InternalError", "\(result.rawValue)")
     }
-    let known = Set(CleengFailure.known.map(\.rawValue))
-    #expect(known.count == CleengFailure.known.count)
-    #expect(known.isSuperset(of: expected.values))
+    #expect(Set(CleengFailure.allCases.map(\.rawValue)).isSuperset(of: expected.values))
   }
 
   @Test func `the gateway's refusal repeats what the request said, and no address`() {
-    func event(_ customer: String?, _ transaction: String?, at time: Int64 = 1) -> Event {
+    func event(
+      _ customer: String?, _ transaction: String?, coupon: String? = nil, at time: Int64 = 1
+    ) -> Event {
       CleengRefusedPayment(
-        publisherId: 7, customerId: customer, offerId: "S1", transactionId: transaction, receiptSHA256: [1, 2],
-        time: time, traceparent: "t"
+        publisherId: 7, customerId: customer, offerId: "S1", transactionId: transaction, couponCode: coupon,
+        receiptSHA256: [1, 2], time: time, traceparent: "t"
       ).event(.receiptNotValid)
     }
     #expect(
-      Lab.text(event("42", "99")) == """
-        {"broadcasterId":7,"data":{"customerId":42,"inAppSpecificData":{"transactionId":"99"},"offerId":"S1",\
+      Lab.text(event("42", "99", coupon: "SUMMER")) == """
+        {"broadcasterId":7,"data":{"couponCode":"SUMMER","customerId":42,"inAppSpecificData":{"transactionId":"99"},"offerId":"S1",\
         "paymentGateway":"apple","result":"ReceiptNotValid"},"topic":"inappPurchaseValidationFailed"}
         """)
     #expect(

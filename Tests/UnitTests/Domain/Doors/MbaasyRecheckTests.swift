@@ -37,6 +37,14 @@ struct MbaasyRecheckTests {
     #expect(next(after: 364.5, isInRetry: true, signed: 364.5) == 365)
   }
 
+  /// In the grace period Apple tries to charge, too.
+  @Test func `a subscription in its grace period is looked at every day`() {
+    let purchase = TestPurchases.purchase(
+      TestPurchases.transaction(expires: 365), renewal: TestPurchases.renewal(grace: 381, isInRetry: true, signed: 365))
+    let next = MbaasyRecheck.next(after: TestPurchases.at(366), purchase, levels: [])
+    #expect(next == TestPurchases.at(367))
+  }
+
   @Test func `level 1 looks every 28 days`() {
     #expect(next(after: 0, [1]) == 28)
     #expect(next(after: 300, [1]) == 328)

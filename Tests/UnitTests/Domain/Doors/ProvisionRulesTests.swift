@@ -68,10 +68,10 @@ struct ReceiptPeriodTests {
   }
 }
 
-/// How many jobs a gateway looks at.
-struct LookLimitTests {
-  @Test func `only so many jobs are looked at, and the last quarter is another publisher's`() {
-    var limit = LookLimit(most: 8)
+/// How many things a gateway keeps for its publishers.
+struct PublisherLimitTests {
+  @Test func `only so many are kept, and the last quarter is another publisher's`() {
+    var limit = PublisherLimit(most: 8)
     let all = [limit.begin(5, of: 1), limit.begin(2, of: 1), limit.begin(1, of: 1)]
     #expect(all == [true, false, true])
     let others = [limit.begin(3, of: 2), limit.begin(2, of: 2), limit.begin(1, of: 3)]
@@ -80,10 +80,17 @@ struct LookLimitTests {
   }
 
   @Test func `what ends makes room again`() {
-    var limit = LookLimit(most: 8)
+    var limit = PublisherLimit(most: 8)
     #expect([limit.begin(6, of: 1), limit.begin(1, of: 1)] == [true, false])
     limit.end(6, of: 1)
-    #expect(limit == LookLimit(most: 8))
+    #expect(limit == PublisherLimit(most: 8))
     #expect([limit.begin(6, of: 1)] == [true])
+  }
+
+  @Test func `a single place is anybody's`() {
+    var limit = PublisherLimit(most: 1)
+    #expect([limit.begin(of: 1), limit.begin(of: 2)] == [true, false])
+    limit.end(of: 1)
+    #expect([limit.begin(of: 2)] == [true])
   }
 }

@@ -109,7 +109,7 @@ struct CleengEntitlementTests {
     #expect(CleengError.message(of: .internalError) == "Internal Server Error")
     let away = CleengError.response(.unavailable("x"))
     #expect(away.status == 503 && away.headers.contains { $0 == ("Retry-After", "2") })
-    let large = CleengAPI.tooLarge(limit: 10)
+    let large = Door.cleeng.refusal(of: .tooLong, limit: 10)
     #expect(large.status == 413)
   }
 }

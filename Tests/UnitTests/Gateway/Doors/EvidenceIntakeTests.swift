@@ -12,6 +12,8 @@ import Testing
 struct EvidenceIntakeTests {
   private let publisher: Publisher
   private let other: Publisher
+  /// A publisher who gives access while Apple is away.
+  private let generous: Publisher
   private let authority: TestAuthority
   private let intake: EvidenceIntake
 
@@ -19,14 +21,19 @@ struct EvidenceIntakeTests {
     let app = Publisher.App(
       bundleId: "com.example", appAppleId: 1, issuerId: "i", keyId: "k", privateKey: try P256PrivateKey.generate(),
       environments: ["Sandbox"])
-    func publisher(_ id: Int64) -> Publisher {
-      Publisher(
-        id: id, customers: .open, tokenHashes: [], customerTokens: nil, apps: [app], offers: OfferCatalog([]),
-        webhooks: [])
-    }
-    (self.publisher, other) = (publisher(7), publisher(8))
+    publisher = Self.publisher([app])
+    generous = Self.publisher([app], grant: GrantWhileAppleIsAway())
+    other = Self.publisher([app], id: 8)
     authority = try TestAuthority()
     intake = EvidenceIntake(roots: nil, try authority.verifier(), atOnce: 1)
+  }
+
+  private static func publisher(
+    _ apps: [Publisher.App], id: Int64 = 7, grant: GrantWhileAppleIsAway? = nil
+  ) -> Publisher {
+    Publisher(
+      id: id, customers: .open, tokenHashes: [], customerTokens: nil, apps: apps, offers: OfferCatalog([]),
+      grantWhileAppleIsAway: grant, webhooks: [])
   }
 
   /// A signed transaction with so many bytes of a member that nobody knows.
@@ -60,7 +67,8 @@ struct EvidenceIntakeTests {
       return nil
     } catch {
       switch error {
-      case .rejected(let rejection): return rejection.reason.rawValue
+      case .rejected(let rejection, _): return rejection.reason.rawValue
+      case .notActivated: return "not activated"
       case .tooLarge: return "too large"
       case .busy: return "busy"
       }
@@ -74,6 +82,47 @@ struct EvidenceIntakeTests {
       #expect(jws.utf8.count <= EvidenceIntake.longest)
       let found = try await intake.signedTransaction(jws, publisher: publisher)
       #expect(found.purchases.map(\.transactionId) == ["2"], "\(filler)")
+    }
+  }
+
+  @Test func `only a publisher who gives access while Apple is away keeps what Apple signed`() async throws {
+    for filler in [0, EvidenceIntake.longestOnLoop] {
+      let jws = try signed(filler: filler)
+      let plain = try await intake.signedTransaction(jws, publisher: publisher)
+      #expect(plain.piece(of: plain.purchases[0]) == nil)
+      let kept = try await intake.signedTransaction(jws, publisher: generous)
+      let piece = try #require(kept.piece(of: kept.purchases[0]))
+      let parts = [Base64URL.encode(piece.payload), Base64URL.encode(piece.signature)]
+      let text = "\(String(decoding: piece.signedHeader, as: UTF8.self)).\(parts.joined(separator: "."))"
+      #expect(piece.source == .client && text.exact == jws.exact)
+    }
+  }
+
+  @Test func `a publisher without an app is told so, whatever its client sends`() async throws {
+    let nobody = Self.publisher([])
+    let jws = try signed(filler: 0)
+    for text in [EvidenceText.signedTransaction(jws), .signedTransaction("x"), .receipt("x")] {
+      do throws(EvidenceRefusal) {
+        _ = try await intake.read(text, publisher: nobody)
+        Issue.record("it was read")
+      } catch {
+        let answer = IapticError.of(error)
+        #expect(answer == .internalError("The publisher has no app.") && answer.status == 500)
+        #expect(PlayFabError(error, in: "ReceiptData") == .notActivated && MbaasyError(error).status == 422)
+      }
+    }
+  }
+
+  @Test func `a rejected receipt has its hash, without white space`() async throws {
+    do throws(EvidenceRefusal) {
+      _ = try await intake.receipt("AA\nAA ", publisher: publisher)
+      Issue.record("it was read")
+    } catch {
+      guard case .rejected(_, let sha256) = error else {
+        Issue.record("\(error)")
+        return
+      }
+      #expect(sha256 == SHA256.hash(Array("AAAA".utf8)))
     }
   }
 

@@ -41,7 +41,7 @@ struct IapticAnswerTests {
     var payload = TransactionPayload()
     (payload.transactionId, payload.productId) = ("1", "monthly")
     return LocalEvidence(
-      kind: receipt.map { .receipt($0, sha256: []) } ?? .signedTransaction(payload, jws: "a.b.c"),
+      kind: receipt.map { .receipt($0, sha256: []) } ?? .signedTransaction(payload, piece: nil),
       bundleId: "com.example.app", environment: "Production", createdAt: 0, purchases: purchases)
   }
 

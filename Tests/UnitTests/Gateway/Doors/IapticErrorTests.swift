@@ -29,13 +29,13 @@ struct IapticErrorTests {
 
   @Test func `refusals`() {
     #expect(IapticError.of(DoorRefusal.unknownCustomer).code == .invalidPayload)
-    #expect(IapticError.of(DoorRefusal.notActivated).code == .internalError)
+    #expect(IapticError.of(EvidenceRefusal.notActivated).code == .internalError)
     #expect(IapticError.of(DoorRefusal.tooManyWaiting).code == .connectionFailed)
     #expect(IapticError.of(DoorRefusal.unavailable("away")) == .connectionFailed("away"))
     #expect(IapticError.of(EvidenceRefusal.tooLarge).code == .invalidPayload)
     #expect(IapticError.of(EvidenceRefusal.busy).code == .connectionFailed)
     #expect(
-      IapticError.of(EvidenceRefusal.rejected(Rejection(.signatureInvalid, "wrong")))
+      IapticError.of(EvidenceRefusal.rejected(Rejection(.signatureInvalid, "wrong"), sha256: nil))
         == .invalidPayload("signature_invalid: wrong"))
   }
 

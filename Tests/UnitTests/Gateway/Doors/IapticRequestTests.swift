@@ -32,7 +32,7 @@ struct IapticRequestTests {
        "additionalData":{"applicationUsername":"alice","obfuscatedUsername":"6384E2B2-184B-3F8A-8CDE-D5AE9FD41C4F"},
        "device":{"plugin":"cordova-plugin-purchase/13.12.0","platform":"ios","isVirtual":false}}
       """)
-    #expect(found.proof == .receipt("TUlJ") && found.user.name == "alice")
+    #expect(found.evidence == .receipt("TUlJ") && found.user.name == "alice")
     #expect(found.user.token == "6384e2b2-184b-3f8a-8cde-d5ae9fd41c4f")
   }
 
@@ -43,7 +43,7 @@ struct IapticRequestTests {
        "additionalData":{"applicationUsername":""},"device":{"plugin":"iaptic-storekit2/1.0.0"}}
       """
     let found = try request(text)
-    #expect(found.proof == .signedTransaction("a.b.c") && found.user.name == nil && found.user.token == nil)
+    #expect(found.evidence == .signedTransaction("a.b.c") && found.user.name == nil && found.user.token == nil)
     #expect(IapticRequest.hasTextCode(try value(text)))
     #expect(!IapticRequest.hasTextCode(try value(#"{"device":{"plugin":"cordova-plugin-purchase/13"}}"#)))
     #expect(!IapticRequest.hasTextCode(try value(#"{"device":7}"#)) && !IapticRequest.hasTextCode(nil))
@@ -117,7 +117,7 @@ struct IapticRequestTests {
       var payload = TransactionPayload()
       payload.appAccountToken = token
       return LocalEvidence(
-        kind: .signedTransaction(payload, jws: ""), bundleId: "", environment: "Production", createdAt: 0,
+        kind: .signedTransaction(payload, piece: nil), bundleId: "", environment: "Production", createdAt: 0,
         purchases: [])
     }
     func request(_ more: String) throws -> IapticRequest {

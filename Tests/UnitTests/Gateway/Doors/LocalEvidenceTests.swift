@@ -50,7 +50,12 @@ struct LocalEvidenceTests {
   @Test func `a purchase without ids is refused`() {
     let bad = [entry(nil), entry("x"), entry("1", "y"), entry("1", product: nil)]
     for entry in bad {
-      #expect(throws: EvidenceRefusal.self) { try evidence(receipt([entry])) }
+      let refusal = #expect(throws: EvidenceRefusal.self) { try evidence(receipt([entry])) }
+      guard case .rejected(let rejection, let sha256)? = refusal else {
+        Issue.record("not rejected")
+        continue
+      }
+      #expect(rejection.reason == .malformed && sha256 == [1])
     }
   }
 
@@ -58,11 +63,12 @@ struct LocalEvidenceTests {
     var payload = TransactionPayload()
     (payload.transactionId, payload.originalTransactionId) = ("2", "1")
     (payload.environment, payload.productId, payload.bundleId) = (.sandbox, "monthly", "com.example")
-    #expect(throws: EvidenceRefusal.self) { try LocalEvidence(payload, jws: "a.b.c", publisherId: 7) }
+    #expect(throws: EvidenceRefusal.self) { try LocalEvidence(payload, publisherId: 7) }
     payload.signedDate = 5
-    let found = try LocalEvidence(payload, jws: "a.b.c", publisherId: 7)
+    let found = try LocalEvidence(payload, publisherId: 7)
     #expect(found.purchases.map(\.transactionId) == ["2"])
     #expect(found.environment == "Sandbox" && found.createdAt == 5)
+    #expect(found.piece(of: found.purchases[0]) == nil)
   }
 
   // MARK: Access while Apple is away
@@ -75,7 +81,7 @@ struct LocalEvidenceTests {
 
   @Test func `a subscription's period is evidence, dated by the receipt`() throws {
     let found = try evidence(receipt([subscription("1")]))
-    let piece = try #require(found.purchases[0].evidence(of: found, [1]))
+    let piece = try #require(found.piece(of: found.purchases[0]))
     guard case .transaction(let facts) = piece.facts else {
       Issue.record("no transaction")
       return
@@ -92,7 +98,7 @@ struct LocalEvidenceTests {
     for receipt in cases {
       let found = try evidence(receipt)
       #expect(found.purchases.count == 1)
-      #expect(found.purchases[0].evidence(of: found, [1]) == nil)
+      #expect(found.piece(of: found.purchases[0]) == nil)
     }
   }
 

@@ -66,7 +66,7 @@ struct MbaasyAnswerTests {
     for reason in Rejection.Reason.known {
       let rejection = Rejection(reason, "a reason")
       #expect(rejection.isForgery == forgeries.contains(reason), "\(reason)")
-      let error = MbaasyError(EvidenceRefusal.rejected(rejection))
+      let error = MbaasyError(EvidenceRefusal.rejected(rejection, sha256: [1]))
       #expect(error.status == 422)
       #expect(body(error) == #"{"errors":{"receipt":["is not accepted: a reason"]}}"#)
     }
@@ -82,7 +82,8 @@ struct MbaasyAnswerTests {
     let refusals: [(MbaasyError, Int, String)] = [
       (MbaasyError(EvidenceRefusal.tooLarge), 422, "receipt"), (MbaasyError(EvidenceRefusal.busy), 503, "base"),
       (MbaasyError(DoorRefusal.unknownCustomer), 422, "user_identifier"),
-      (MbaasyError(DoorRefusal.notActivated), 422, "receipt"), (MbaasyError(DoorRefusal.tooManyWaiting), 503, "base"),
+      (MbaasyError(EvidenceRefusal.notActivated), 422, "receipt"),
+      (MbaasyError(DoorRefusal.tooManyWaiting), 503, "base"),
       (MbaasyError(DoorRefusal.unavailable("The broker is away.")), 503, "base"), (.tooLarge(1000), 413, "base"),
       (.unauthorized("is wrong"), 401, "authorization"),
     ]

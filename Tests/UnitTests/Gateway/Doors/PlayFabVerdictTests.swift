@@ -161,7 +161,7 @@ struct PlayFabVerdictTests {
     (.transactionReceipt, "InvalidReceipt 1021 400"),
   ])
   func rejections(reason: Rejection.Reason, expected: String) {
-    let error = PlayFabError(.rejected(Rejection(reason, "because")), in: "ReceiptData")
+    let error = PlayFabError(.rejected(Rejection(reason, "because"), sha256: nil), in: "ReceiptData")
     #expect("\(error.name) \(error.number) \(error.code)" == expected && error.message == "because")
   }
 
@@ -169,7 +169,7 @@ struct PlayFabVerdictTests {
     #expect(PlayFabError(.busy, in: "ReceiptData") == .tooManyWaiting)
     #expect(PlayFabError(.tooLarge, in: "JwsReceiptData").details.map(\.member) == ["JwsReceiptData"])
     #expect(PlayFabError(DoorRefusal.unknownCustomer) == .accountNotFound)
-    #expect(PlayFabError(DoorRefusal.notActivated) == .notActivated)
+    #expect(PlayFabError(.notActivated, in: "ReceiptData") == .notActivated)
     #expect(PlayFabError(DoorRefusal.tooManyWaiting).code == 429)
     #expect(PlayFabError(DoorRefusal.unavailable("away")).code == 503)
   }

@@ -1,0 +1,7 @@
+/// What a client sent for evidence, before anybody has read it.
+enum EvidenceText: Equatable {
+  /// An app receipt in base64.
+  case receipt(String)
+  /// A transaction as a JWS.
+  case signedTransaction(String)
+}

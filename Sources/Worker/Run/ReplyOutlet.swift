@@ -1,0 +1,38 @@
+import AMQP
+import Domain
+import EventLoop
+import Messaging
+import Observability
+
+/// Tells a gateway that the synchronization for which a request waits there is finalized.
+///
+/// A lost reply only costs that gateway time: it asks the ledger before the request's time is over.
+@LoopActor
+final class ReplyOutlet {
+  private let broker: any JobBroker
+  private let log: Log
+  /// How many replies wait for their confirm.
+  private(set) var underWay = 0
+
+  /// A broker that confirms nothing must not fill the memory. More replies than these are dropped.
+  static let most = 4096
+
+  init(_ broker: any JobBroker, _ log: Log) { (self.broker, self.log) = (broker, log) }
+
+  /// Sends the outcome to the queue that the job names; nothing if it names none.
+  func reply(to job: Job, _ outcome: Outcome?) {
+    guard let queue = job.replyTo, let outcome else { return }
+    guard underWay < Self.most else {
+      return log.debug("too many replies wait for the broker", ["queue": .string(queue)])
+    }
+    underWay += 1
+    Task.immediate { @LoopActor in
+      do {
+        try await broker.publish(ReplyMessage.message(job.synchronizationId, outcome, to: queue))
+      } catch {
+        log.debug("nobody waits for the reply", ["queue": .string(queue), "cause": .failure(error)])
+      }
+      underWay -= 1
+    }
+  }
+}
