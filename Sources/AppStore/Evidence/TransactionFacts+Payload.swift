@@ -16,18 +16,22 @@ extension TransactionFacts {
       texts: [
         id, original, bundle, product, environment.rawValue, payload.inAppOwnershipType?.rawValue, payload.currency,
         payload.offerIdentifier, payload.offerDiscountType?.rawValue, payload.storefront,
+        payload.revocationType?.rawValue, payload.previousOriginalTransactionId,
       ])
     self.init(
       transactionId: id, originalTransactionId: original, bundleId: bundle, productId: product, kind: kind,
       environment: environment.rawValue, purchaseDate: bought,
       originalPurchaseDate: payload.originalPurchaseDate, expiresDate: payload.expiresDate,
       revocationDate: payload.revocationDate, revocationReason: payload.revocationReason?.rawValue,
+      revocationType: payload.revocationType?.rawValue,
+      revocationPercentage: payload.revocationPercentage.map(Int32.init(clamping:)),
       isUpgraded: payload.isUpgraded ?? false, ownershipType: payload.inAppOwnershipType?.rawValue,
       quantity: payload.quantity, price: payload.price, currency: payload.currency,
       offerType: payload.offerType?.rawValue,
       offerIdentifier: payload.offerIdentifier, offerDiscountType: payload.offerDiscountType?.rawValue,
       storefront: payload.storefront,
-      appAccountToken: payload.appAccountToken.flatMap(AppAccountToken.canonical), signedDate: signed,
+      appAccountToken: payload.appAccountToken.flatMap(AppAccountToken.canonical),
+      previousOriginalTransactionId: payload.previousOriginalTransactionId, signedDate: signed,
       payloadSHA256: payloadSHA256)
   }
 }

@@ -1,3 +1,5 @@
+public import Domain
+
 /// The request for Get Notification History: a range and its filters.
 public struct NotificationHistoryRequest: Hashable, Sendable, Codable {
   /// The start of the range, in milliseconds since 1970; at most 180 days ago, 30 in the sandbox.
@@ -44,4 +46,10 @@ public struct SentNotification: Hashable, Sendable, Codable {
     /// `SUCCESS`, or the kind of failure.
     public var sendAttemptResult: String?
   }
+}
+
+/// The answer to the request for a test notification.
+public struct TestNotificationResponse: Hashable, Sendable, Codable {
+  /// Names the test when its status is asked for.
+  public var testNotificationToken: String?
 }

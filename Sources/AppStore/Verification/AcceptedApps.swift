@@ -22,27 +22,31 @@ public struct AcceptedApps: Hashable, Sendable {
     }
   }
 
-  private let apps: [ExactText: App]
+  /// The entries of each bundle id. Publishers with an app in common, or with a key per environment, make several.
+  private let apps: [ExactText: [App]]
+  /// The environments of all entries together.
+  private let listedEnvironments: Set<AppStoreEnvironment>
   /// The environments for apps that are not listed; `nil` accepts none of them.
   private let anyAppEnvironments: Set<AppStoreEnvironment>?
   private let anyAppAppleId: Int64?
+  /// Whether the list accepts an environment that Apple does not sign for.
+  let includesUnsignedEnvironments: Bool
 
-  /// Accepts the listed apps and no other app. If an app is listed twice, the environments of both entries are
-  /// accepted.
+  /// Accepts the listed apps and no other app. If an app is listed several times, one entry that accepts is enough.
   public init(_ apps: [App]) {
-    self.apps = Dictionary(apps.map { ($0.bundleId.exact, $0) }) { one, other in
-      App(
-        bundleId: one.bundleId, appAppleId: other.appAppleId ?? one.appAppleId,
-        environments: one.environments.union(other.environments))
-    }
+    self.apps = Dictionary(grouping: apps) { $0.bundleId.exact }
+    listedEnvironments = apps.reduce(into: []) { $0.formUnion($1.environments) }
     anyAppEnvironments = nil
     anyAppAppleId = nil
+    includesUnsignedEnvironments = listedEnvironments.contains { !$0.isSignedByApple }
   }
 
   private init(anyAppIn environments: Set<AppStoreEnvironment>, appAppleId: Int64?) {
     apps = [:]
+    listedEnvironments = []
     anyAppEnvironments = environments
     anyAppAppleId = appAppleId
+    includesUnsignedEnvironments = environments.contains { !$0.isSignedByApple }
   }
 
   /// Accepts every app. Use it to look at data by hand, never to grant access.
@@ -50,19 +54,16 @@ public struct AcceptedApps: Hashable, Sendable {
     AcceptedApps(anyAppIn: environments, appAppleId: appAppleId)
   }
 
-  /// Whether the list accepts an environment that Apple does not sign for.
-  var includesUnsignedEnvironments: Bool {
-    apps.values.contains { $0.environments.contains { !$0.isSignedByApple } }
-      || (anyAppEnvironments ?? []).contains { !$0.isSignedByApple }
-  }
+  /// Returns whether data of this origin is accepted.
+  public func accepts(_ origin: NotificationOrigin) -> Bool { (try? check(origin.payloadOrigin)) != nil }
 
   /// Checks the origin that a payload names, the app before the environment, as Apple's libraries do.
   func check(_ origin: PayloadOrigin) throws(Rejection) {
     guard let bundleId = origin.bundleId else {
       return try checkWithoutBundleId(origin)
     }
-    if let app = apps[bundleId.exact] {
-      try check(origin, appAppleId: app.appAppleId, isAppleIdRequired: true, environments: app.environments)
+    if let entries = apps[bundleId.exact] {
+      try check(origin, against: entries)
     } else if let environments = anyAppEnvironments {
       try check(origin, appAppleId: anyAppAppleId, isAppleIdRequired: anyAppAppleId != nil, environments: environments)
     } else {
@@ -70,10 +71,27 @@ public struct AcceptedApps: Hashable, Sendable {
     }
   }
 
+  private func check(_ origin: PayloadOrigin, against entries: [App]) throws(Rejection) {
+    if origin.environment == nil, origin.mayLackEnvironment {
+      // The data may be from either environment, so the app must be accepted in both, by whichever entries.
+      let environments = entries.reduce(into: Set<AppStoreEnvironment>()) { $0.formUnion($1.environments) }
+      return try Self.checkBothEnvironments(in: environments)
+    }
+    var first: Rejection?
+    for app in entries {
+      do throws(Rejection) {
+        return try check(
+          origin, appAppleId: app.appAppleId, isAppleIdRequired: true, environments: app.environments)
+      } catch {
+        first = first ?? error
+      }
+    }
+    if let first { throw first }
+  }
+
   private func checkWithoutBundleId(_ origin: PayloadOrigin) throws(Rejection) {
     guard origin.namesNoApp else { throw Rejection(.bundleIdMismatch, "there is no bundle id") }
-    let accepted = anyAppEnvironments ?? apps.values.reduce(into: []) { $0.formUnion($1.environments) }
-    try Self.check(origin.environment, in: accepted)
+    try Self.check(origin.environment, in: anyAppEnvironments ?? listedEnvironments)
   }
 
   private func check(
@@ -92,11 +110,14 @@ public struct AcceptedApps: Hashable, Sendable {
       }
     }
     if origin.environment == nil, origin.mayLackEnvironment {
-      // The data may be from either environment, so the app must be accepted in both.
-      for environment in [AppStoreEnvironment.production, .sandbox] { try Self.check(environment, in: environments) }
+      try Self.checkBothEnvironments(in: environments)
     } else {
       try Self.check(origin.environment, in: environments)
     }
+  }
+
+  private static func checkBothEnvironments(in accepted: Set<AppStoreEnvironment>) throws(Rejection) {
+    for environment in [AppStoreEnvironment.production, .sandbox] { try check(environment, in: accepted) }
   }
 
   private static func check(

@@ -69,11 +69,8 @@ extension NotificationPayload: SignedPayload {
         carriesAppAppleId: true)
     }
     if let token = externalPurchaseToken {
-      // Only the id of a token tells its environment.
-      let isSandbox = token.externalPurchaseId?.hasPrefix("SANDBOX") ?? false
       return PayloadOrigin(
-        bundleId: token.bundleId, appAppleId: token.appAppleId, environment: isSandbox ? .sandbox : .production,
-        carriesAppAppleId: true)
+        bundleId: token.bundleId, appAppleId: token.appAppleId, environment: token.environment, carriesAppAppleId: true)
     }
     return PayloadOrigin(
       bundleId: appData?.bundleId, appAppleId: appData?.appAppleId, environment: appData?.environment,

@@ -44,14 +44,6 @@ public final class SignedDataVerifier: Sendable {
     Verdict { () throws(Rejection) in Verified(try related(jws, to: transaction), sharing: signatures.cache) }
   }
 
-  /// Verifies a notification and all texts that are nested in it.
-  public func notification(_ jws: String, expecting apps: AcceptedApps) -> Verdict<VerifiedNotification> {
-    Verdict { () throws(Rejection) in
-      let payload: NotificationPayload = try verified(jws, expecting: apps).payload
-      return try nested(in: payload, expecting: apps)
-    }
-  }
-
   /// Verifies an app transaction.
   public func appTransaction(_ jws: String, expecting apps: AcceptedApps) -> Verdict<AppTransactionPayload> {
     Verdict { () throws(Rejection) in try verified(jws, expecting: apps).payload }
@@ -70,11 +62,14 @@ public final class SignedDataVerifier: Sendable {
   /// A verified payload beside the parts of its text.
   typealias Checked<Payload> = (payload: Payload, jws: JSONWebSignature)
 
-  private func verified<Payload: SignedPayload>(
-    _ text: String, expecting apps: AcceptedApps
+  /// Takes a text through every step but the comparison with other texts.
+  ///
+  /// - Parameter allowingUnsigned: whether data of Xcode passes, if `apps` lists that environment.
+  func verified<Payload: SignedPayload>(
+    _ text: String, expecting apps: AcceptedApps, allowingUnsigned: Bool = true
   ) throws(Rejection) -> Checked<Payload> {
     let jws = try JSONWebSignature(text)
-    let payload: Payload = try authentic(jws, allowingUnsigned: apps.includesUnsignedEnvironments)
+    let payload: Payload = try authentic(jws, allowingUnsigned: allowingUnsigned && apps.includesUnsignedEnvironments)
     // The decoded payload usually tells its kind. If it does not, the verifier asks for the names of all fields, which
     // costs a second reading.
     if !payload.hasOwnField, !Payload.kind.admits(fields: try jws.fields()) {
@@ -113,48 +108,22 @@ public final class SignedDataVerifier: Sendable {
   private func related(
     _ jws: String, to transaction: TransactionPayload
   ) throws(Rejection) -> Checked<RenewalInfoPayload> {
-    guard let environment = transaction.environment, let purchase = transaction.originalTransactionId else {
-      throw Rejection(.unrelated, "the transaction lacks its environment or its original id")
+    guard let environment = transaction.environment else {
+      throw Rejection(.unrelated, "the transaction lacks its environment")
     }
     let renewalInfo: Checked<RenewalInfoPayload> = try verified(jws, expecting: .anyApp(in: [environment]))
-    guard renewalInfo.payload.originalTransactionId?.exact == purchase.exact else {
-      throw Rejection(.unrelated, "the renewal information is about another purchase than the transaction")
-    }
+    try Self.check(renewalInfo.payload, isAboutThePurchaseOf: transaction)
     return renewalInfo
   }
 
-  private func nested(
-    in payload: NotificationPayload, expecting apps: AcceptedApps
-  ) throws(Rejection) -> VerifiedNotification {
-    var result = VerifiedNotification(payload: payload)
-    let origin = payload.origin
-    if let text = payload.data?.signedTransactionInfo {
-      let transaction: TransactionPayload = try verified(text, expecting: apps).payload
-      try Self.check(transaction.origin, isFrom: origin)
-      result.transaction = transaction
-    }
-    if let text = payload.data?.signedRenewalInfo {
-      if let transaction = result.transaction {
-        result.renewalInfo = try related(text, to: transaction).payload
-      } else {
-        let renewalInfo: RenewalInfoPayload = try verified(text, expecting: apps).payload
-        guard renewalInfo.environment == origin.environment else {
-          throw Rejection(.unrelated, "the nested renewal information is from another environment")
-        }
-        result.renewalInfo = renewalInfo
-      }
-    }
-    if let text = payload.appData?.signedAppTransactionInfo {
-      let appTransaction: AppTransactionPayload = try verified(text, expecting: apps).payload
-      try Self.check(appTransaction.origin, isFrom: origin)
-      result.appTransaction = appTransaction
-    }
-    return result
-  }
-
-  private static func check(_ nested: PayloadOrigin, isFrom outer: PayloadOrigin) throws(Rejection) {
-    guard nested.bundleId?.exact == outer.bundleId?.exact, nested.environment == outer.environment else {
-      throw Rejection(.unrelated, "the nested data is from another app or environment than the notification")
+  /// Checks that renewal information concerns the purchase of a transaction.
+  static func check(
+    _ renewalInfo: RenewalInfoPayload, isAboutThePurchaseOf transaction: TransactionPayload
+  ) throws(Rejection) {
+    guard let purchase = transaction.originalTransactionId, let other = renewalInfo.originalTransactionId,
+      purchase.exact == other.exact
+    else {
+      throw Rejection(.unrelated, "the renewal information is about another purchase than the transaction")
     }
   }
 }

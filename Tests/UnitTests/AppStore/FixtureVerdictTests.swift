@@ -1,4 +1,5 @@
 import Crypto
+import Domain
 import Foundation
 import JSON
 import TestSupport

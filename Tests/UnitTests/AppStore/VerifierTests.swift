@@ -1,4 +1,5 @@
 import Crypto
+import Domain
 import Formats
 import FoundationEssentials
 import Testing
@@ -277,29 +278,7 @@ struct VerifierTests {
     #expect(verdict.rejection?.reason == .environmentMismatch)
   }
 
-  @Test func appAppleId() throws {
-    let authority = try TestAuthority()
-    let verifier = try authority.verifier()
-    func reason(_ id: Int64?, _ environment: AppStoreEnvironment, configured: Int64? = 1234) throws
-      -> Rejection.Reason?
-    {
-      let text = try authority.sign(
-        notification {
-          $0.data?.appAppleId = id
-          $0.data?.environment = environment
-        })
-      let apps = AcceptedApps([AcceptedApps.App(bundleId: "com.example", appAppleId: configured)])
-      return verifier.notification(text, expecting: apps).rejection?.reason
-    }
-    #expect(try reason(1234, .production) == nil)
-    #expect(try reason(1235, .production) == .appAppleIdMismatch)
-    #expect(try reason(nil, .production) == .appAppleIdMismatch)
-    #expect(try reason(1234, .production, configured: nil) == .appAppleIdMismatch)
-    #expect(try reason(nil, .sandbox) == nil)
-    #expect(try reason(1235, .sandbox, configured: nil) == nil)
-  }
-
-  // MARK: Kinds and nested data
+  // MARK: Kinds
 
   @Test func kindsAreNotConfused() throws {
     let authority = try TestAuthority()
@@ -335,30 +314,6 @@ struct VerifierTests {
     #expect(try reason(renewalInfo(), transaction { $0.environment = nil }) == .unrelated)
   }
 
-  @Test func nestedData() throws {
-    let authority = try TestAuthority()
-    let verifier = try authority.verifier()
-    func verdict(_ transaction: String?, _ renewalInfo: String?) throws -> Verdict<VerifiedNotification> {
-      let text = try authority.sign(
-        notification {
-          $0.data?.signedTransactionInfo = transaction
-          $0.data?.signedRenewalInfo = renewalInfo
-        })
-      return verifier.notification(text, expecting: apps)
-    }
-    let good = try authority.sign(transaction())
-    let renewal = try authority.sign(renewalInfo())
-    let verified = try verdict(good, renewal).payload
-    #expect(verified?.transaction == transaction() && verified?.renewalInfo == renewalInfo())
-    #expect(try verdict(nil, renewal).payload?.renewalInfo == renewalInfo())
-    #expect(try verdict("x", nil).rejection?.reason == .malformed)
-    #expect(try verdict(good + "A", nil).rejection?.reason == .signatureInvalid)
-    #expect(try verdict(good, authority.sign(renewalInfo(of: "7"))).rejection?.reason == .unrelated)
-    let elsewhere = try authority.sign(transaction { $0.environment = .production })
-    #expect(try verdict(elsewhere, nil).rejection?.reason == .unrelated)
-    #expect(try verdict(TestAuthority().sign(transaction()), nil).rejection?.reason == .chainUntrusted)
-  }
-
   // MARK: Names that only look alike, and repeated members
 
   /// U+212A (KELVIN SIGN) equals `K` as a Swift `String`: otherwise another app could pass as this one.
@@ -380,18 +335,6 @@ struct VerifierTests {
     ])
     let text = try authority.sign(transaction { $0.bundleId = ours })
     #expect(verifier.transaction(text, expecting: both).payload?.bundleId?.exact == ours.exact)
-  }
-
-  @Test func `nested data is of the same app by its bytes`() throws {
-    let authority = try TestAuthority()
-    let apps = AcceptedApps(["K", "\u{212A}"].map { AcceptedApps.App(bundleId: $0) })
-    let nested = try authority.sign(transaction { $0.bundleId = "\u{212A}" })
-    let text = try authority.sign(
-      notification {
-        $0.data?.bundleId = "K"
-        $0.data?.signedTransactionInfo = nested
-      })
-    #expect(try authority.verifier().notification(text, expecting: apps).rejection?.reason == .unrelated)
   }
 
   @Test func `renewal information is of the same purchase by its bytes`() throws {

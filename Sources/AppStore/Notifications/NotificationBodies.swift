@@ -12,10 +12,10 @@ public struct NotificationData: Hashable, Sendable, Codable {
   public var signedTransactionInfo: String?
   /// The renewal information, signed.
   public var signedRenewalInfo: String?
-  /// The state of the subscription.
+  /// The state of the subscription when Apple sent this. Only a notification has Apple's signature on it.
   public var status: SubscriptionStatus?
   /// Why the customer wants the money back.
-  public var consumptionRequestReason: String?
+  public var consumptionRequestReason: ConsumptionRequestReason?
 
   /// Creates an empty value, for tests and fakes.
   public init() {}
@@ -39,21 +39,6 @@ public struct NotificationSummary: Hashable, Sendable, Codable {
   public var succeededCount: Int64?
   /// Subscriptions that were not extended.
   public var failedCount: Int64?
-
-  /// Creates an empty value, for tests and fakes.
-  public init() {}
-}
-
-/// A token for purchases outside the App Store.
-public struct ExternalPurchaseToken: Hashable, Sendable, Codable {
-  /// The token's id; in the sandbox it begins with `SANDBOX`.
-  public var externalPurchaseId: String?
-  /// When it was made, in milliseconds since 1970.
-  public var tokenCreationDate: Int64?
-  /// Apple's id of the app.
-  public var appAppleId: Int64?
-  /// The app.
-  public var bundleId: String?
 
   /// Creates an empty value, for tests and fakes.
   public init() {}

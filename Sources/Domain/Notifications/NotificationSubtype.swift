@@ -39,6 +39,8 @@ public struct NotificationSubtype: ExactRawValue, Sendable, Codable {
   public static let accepted = NotificationSubtype(rawValue: "ACCEPTED")
   /// A mass extension is complete.
   public static let summary = NotificationSubtype(rawValue: "SUMMARY")
+  /// The same, as the page of Apple's answer to a mass extension spells it.
+  public static let success = NotificationSubtype(rawValue: "SUCCESS")
   /// A mass extension failed for one subscription.
   public static let failure = NotificationSubtype(rawValue: "FAILURE")
   /// A token was not reported.

@@ -1,3 +1,5 @@
+public import Domain
+
 /// A signed App Store Server Notification, version 2. It has exactly one of the four bodies.
 public struct NotificationPayload: Hashable, Sendable, Codable {
   /// The event.

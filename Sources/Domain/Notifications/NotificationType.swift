@@ -53,6 +53,8 @@ public struct NotificationType: ExactRawValue, Sendable, Codable {
   public static let rescindConsent = NotificationType(rawValue: "RESCIND_CONSENT")
   /// The metadata of a subscription changed (Advanced Commerce).
   public static let metadataUpdate = NotificationType(rawValue: "METADATA_UPDATE")
-  /// A subscription migrated (Advanced Commerce).
+  /// A subscription migrated (Advanced Commerce), as Apple's library spells it.
   public static let migration = NotificationType(rawValue: "MIGRATION")
+  /// The same, as Apple's changelog spells it.
+  public static let migrate = NotificationType(rawValue: "MIGRATE")
 }

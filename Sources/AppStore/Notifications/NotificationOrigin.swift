@@ -1,0 +1,33 @@
+import Formats
+
+/// The app and the environment that a verified notification is from.
+public struct NotificationOrigin: Hashable, Sendable {
+  /// The app.
+  public let bundleId: String
+  /// Apple's id of the app; often missing in the sandbox.
+  public let appAppleId: Int64?
+  /// The environment.
+  public let environment: AppStoreEnvironment
+
+  /// Creates an origin.
+  public init(bundleId: String, appAppleId: Int64?, environment: AppStoreEnvironment) {
+    self.bundleId = bundleId
+    self.appAppleId = appAppleId
+    self.environment = environment
+  }
+
+  public static func == (one: NotificationOrigin, other: NotificationOrigin) -> Bool {
+    one.bundleId.exact == other.bundleId.exact && one.appAppleId == other.appAppleId
+      && one.environment == other.environment
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(bundleId.exact)
+    hasher.combine(appAppleId)
+    hasher.combine(environment)
+  }
+
+  var payloadOrigin: PayloadOrigin {
+    PayloadOrigin(bundleId: bundleId, appAppleId: appAppleId, environment: environment, carriesAppAppleId: true)
+  }
+}

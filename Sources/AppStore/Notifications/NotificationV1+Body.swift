@@ -1,0 +1,80 @@
+import Domain
+
+extension NotificationV1 {
+  /// The members of the body that make the hint.
+  struct Body: Decodable {
+    var environment: String?
+    var notificationType: String?
+    var password: String?
+    private var bid: String?
+    private var originalTransactionId: Identifier?
+    private var unifiedReceipt: UnifiedReceipt?
+    private var latestReceiptInfo: Lenient<Entry>?
+    private var latestExpiredReceiptInfo: Lenient<Entry>?
+
+    private enum CodingKeys: String, CodingKey {
+      case environment, password, bid
+      case notificationType = "notification_type"
+      case originalTransactionId = "original_transaction_id"
+      case unifiedReceipt = "unified_receipt"
+      case latestReceiptInfo = "latest_receipt_info"
+      case latestExpiredReceiptInfo = "latest_expired_receipt_info"
+    }
+
+    /// Bodies before 2021 name the app only beside the receipt's last transaction.
+    var bundleId: String? { bid ?? latestReceiptInfo?.value?.bid ?? latestExpiredReceiptInfo?.value?.bid }
+
+    /// The ids in the order of the body: first the purchase of the event itself, where Apple names it.
+    var purchases: [String] {
+      let named = [originalTransactionId, latestReceiptInfo?.value?.id, latestExpiredReceiptInfo?.value?.id]
+      let listed = [unifiedReceipt?.latestReceiptInfo, unifiedReceipt?.pendingRenewalInfo].compactMap { $0 }.joined()
+      var seen: Set<String> = []
+      let ids = (named + listed.map(\.id)).compactMap { $0?.text }
+      // Valid ids are ASCII digits: equal texts have equal bytes.
+      let distinct = ids.filter { TransactionIdentifier.isValid($0) && seen.insert($0).inserted }
+      return Array(distinct.prefix(NotificationV1.mostPurchases))
+    }
+  }
+
+  struct UnifiedReceipt: Decodable {
+    var latestReceiptInfo: [Entry]?
+    var pendingRenewalInfo: [Entry]?
+
+    private enum CodingKeys: String, CodingKey {
+      case latestReceiptInfo = "latest_receipt_info"
+      case pendingRenewalInfo = "pending_renewal_info"
+    }
+  }
+
+  /// A transaction, or a renewal.
+  struct Entry: Decodable {
+    var id: Identifier?
+    var bid: String?
+
+    private enum CodingKeys: String, CodingKey {
+      case bid
+      case id = "original_transaction_id"
+    }
+  }
+
+  /// An id. Apple writes a text; copies of old bodies have numbers.
+  struct Identifier: Decodable {
+    let text: String
+
+    init(from decoder: any Decoder) throws {
+      let value = try decoder.singleValueContainer()
+      if let number = try? value.decode(Int64.self) {
+        text = String(number)
+      } else {
+        text = try value.decode(String.self)
+      }
+    }
+  }
+
+  /// A value that may have another form: old bodies have an object where later ones may have a list or a text.
+  struct Lenient<Value: Decodable>: Decodable {
+    let value: Value?
+
+    init(from decoder: any Decoder) throws { value = try? Value(from: decoder) }
+  }
+}

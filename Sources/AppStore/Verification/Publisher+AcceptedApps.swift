@@ -1,0 +1,20 @@
+public import Domain
+import Formats
+
+extension Publisher {
+  /// The publisher's apps in their environments, whose signed data it accepts.
+  ///
+  /// - Parameter bundleId: only this app; `nil` for all.
+  public func acceptedApps(bundleId: String? = nil) -> AcceptedApps {
+    AcceptedApps(acceptedAppList.filter { app in bundleId.map { $0.exact == app.bundleId.exact } ?? true })
+  }
+
+  /// The same as a list.
+  public var acceptedAppList: [AcceptedApps.App] {
+    apps.map { app in
+      AcceptedApps.App(
+        bundleId: app.bundleId, appAppleId: app.appAppleId,
+        environments: Set(app.environments.map { AppStoreEnvironment(rawValue: $0) }))
+    }
+  }
+}
