@@ -116,12 +116,12 @@ let package = Package(
     library("HTTP2Server", "Simulator/HTTP2Server", ["Crypto", "EventLoop", "HTTP2"]),
     library(
       "Simulator", "Simulator", exclude: ["HTTP2Server"],
-      ["Crypto", "EventLoop", "Formats", "HTTP2Server", "JSON", "Observability"]),
+      ["Crypto", "EventLoop", "Formats", "HTTP", "HTTP2Server", "HTTPClient", "JSON", "Observability"]),
     executable(
       "Countersign", "Countersign",
       [
-        "AppStore", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "Gateway", "JSON", "Ledger",
-        "Notifier", "Observability", "Postgres", "Service", "Simulator", "Worker",
+        "AppStore", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "Gateway", "HTTP", "HTTP2",
+        "HTTPClient", "JSON", "Ledger", "Notifier", "Observability", "Postgres", "Service", "Simulator", "Worker",
       ]),
 
     // What runs whole fleets: for tests, for ops/chaos, and for ops/bench.

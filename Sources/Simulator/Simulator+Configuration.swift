@@ -19,6 +19,21 @@ extension Simulator {
     }
   }
 
+  /// Where the notifications of lives go, and in which version.
+  public struct Notifications: Sendable {
+    /// The URLs; each gets every notification.
+    public var urls: [String] = []
+    /// 2, or 1 for the unsigned form of old.
+    public var version = 2
+    /// The shared secret in notifications of version 1.
+    public var password: String?
+    /// A PEM file of certificate authorities for the URLs, instead of the system's.
+    public var caFile: String?
+
+    /// Creates settings without URLs.
+    public init() {}
+  }
+
   /// Address, files and apps of one simulator.
   public struct Configuration: Sendable {
     /// The address to listen on.
@@ -34,6 +49,10 @@ extension Simulator {
     public var apps: [App]
     /// An extra delay of every answer of the App Store Server API.
     public var latency: Duration
+    /// How long a month of a life takes; zero is real time.
+    public var lifeMonth: Duration = .seconds(60)
+    /// Where the notifications of lives go.
+    public var notifications = Notifications()
 
     /// Creates a configuration.
     public init(

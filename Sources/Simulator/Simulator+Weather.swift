@@ -51,7 +51,7 @@ extension StoreDecision {
     case .interrupted: isCutOff = true
     case .behind: if endpoint == .subscriptions { answer = .failure(.transactionIdNotFound) }
     case .unnamed:
-      if endpoint == .subscriptions { change { $0.subscription = nil } }
+      if endpoint == .subscriptions { change { ($0.subscription, $0.related) = (nil, []) } }
     case .refunded: change { $0.refund(now: now) }
     case .renewed(let days): change { $0.renew(days: days) }
     case .forged: if case .purchase(let purchase, _) = answer { answer = .purchase(purchase, .foreignRoot) }

@@ -18,9 +18,10 @@ public final class Simulator {
   public init(_ configuration: Configuration) throws {
     let pki = try SimulatorPKI(configuration)
     service = StoreService(configuration, pki: pki, now: unixMilliseconds)
-    server = HTTP2Server(
-      HTTP2Server.Configuration(host: configuration.host, port: configuration.port, tls: pki.tls)
-    ) { [service] in await service.answer($0) }
+    var http = HTTP2Server.Configuration(host: configuration.host, port: configuration.port, tls: pki.tls)
+    // One call may begin ten thousand lives.
+    http.maxRequestBytes = 16 << 20
+    server = HTTP2Server(http) { [service] in await service.answer($0) }
   }
 
   /// Binds the address and answers from now on; traps when called twice.
@@ -61,8 +62,15 @@ public final class Simulator {
     try service.minted(transactionIds, isReceipt: true)
   }
 
+  /// Makes a control call without HTTP: the same method, path and body as over it.
+  public func control(_ method: String, _ path: String, _ body: String = "") async -> (status: Int, body: [UInt8]) {
+    let answer = await service.answer(HTTP2Request(method: method, path: path, body: Array(body.utf8)))
+    return (answer.status, answer.body)
+  }
+
   /// Stops listening and ends every connection.
   public func close() async {
+    service.close()
     server.close()
   }
 }

@@ -4,8 +4,10 @@ struct StoreDecision: Equatable, Sendable {
   enum Answer: Equatable, Sendable {
     /// The purchase, in the form of the endpoint.
     case purchase(StorePurchase, Seal)
-    /// The token of a test notification.
-    case testNotification
+    /// 200 with JSON that is ready.
+    case body([UInt8])
+    /// 202 without a body.
+    case accepted
     /// An error with Apple's body.
     case failure(StoreFailure)
     /// 401 without JSON.
@@ -17,7 +19,7 @@ struct StoreDecision: Equatable, Sendable {
   }
 
   /// How payloads are signed.
-  enum Seal: Equatable, Sendable {
+  enum Seal: String, Equatable, Sendable {
     case genuine
     /// The payload is changed after its signature.
     case tampered
@@ -34,12 +36,14 @@ struct StoreDecision: Equatable, Sendable {
   /// Whether the purchase is the one that the scenario alone gives, so that a kept answer may serve.
   var isUsual = true
 
+  /// Takes an answer that does not come from a scenario.
+  init(_ answer: Answer) {
+    self.answer = answer
+    isUsual = false
+  }
+
   /// Decides by the scenario of the transaction.
   init(_ question: StoreQuestion) {
-    guard question.endpoint != .testNotification else {
-      answer = .testNotification
-      return
-    }
     let isProduction = question.environment == .production
     let isFirst = question.earlierCalls == 0
     switch question.scenario {

@@ -28,11 +28,18 @@ struct TransactionPayload: Equatable, Sendable {
   var price: Int64
   var currency = "USD"
   var appTransactionId: String
+  var appAccountToken: String?
+  var offerType: Int?
+  var offerIdentifier: String?
+  var offerDiscountType: String?
+  var offerPeriod: String?
+  var previousOriginalTransactionId: String?
 
   /// The signed payload. It is written member by member, because a slow simulator would measure itself instead of its
   /// clients.
   var json: [UInt8] {
     JSONWriter.object { json in
+      json.member("appAccountToken", appAccountToken)
       json.member("appTransactionId", appTransactionId)
       json.member("bundleId", bundleId)
       json.member("currency", currency)
@@ -40,8 +47,13 @@ struct TransactionPayload: Equatable, Sendable {
       json.member("expiresDate", expiresDate)
       json.member("inAppOwnershipType", inAppOwnershipType)
       json.member("isUpgraded", isUpgraded)
+      json.member("offerDiscountType", offerDiscountType)
+      json.member("offerIdentifier", offerIdentifier)
+      json.member("offerPeriod", offerPeriod)
+      json.member("offerType", offerType.map(Int64.init))
       json.member("originalPurchaseDate", originalPurchaseDate)
       json.member("originalTransactionId", originalTransactionId)
+      json.member("previousOriginalTransactionId", previousOriginalTransactionId)
       json.member("price", price)
       json.member("productId", productId)
       json.member("purchaseDate", purchaseDate)
@@ -78,4 +90,10 @@ struct RenewalPayload: Encodable, Equatable, Sendable {
   var renewalPrice: Int64?
   var currency = "USD"
   var appTransactionId: String
+  var priceIncreaseStatus: Int?
+  var offerType: Int?
+  var offerIdentifier: String?
+  var offerDiscountType: String?
+  var offerPeriod: String?
+  var appAccountToken: String?
 }

@@ -9,6 +9,16 @@ struct StorePurchase: Equatable, Sendable {
   var history: [TransactionPayload]
   /// The state of the subscription; `nil` for any other purchase.
   var subscription: Subscription?
+  /// The customer's other subscriptions.
+  var related: [Subscription] = []
+  /// Where the history stands, if it has pages.
+  var page: Page?
+
+  /// The place of a page of the history.
+  struct Page: Equatable, Sendable {
+    var revision: String
+    var hasMore: Bool
+  }
 
   /// The latest transaction of a subscription and its renewal info.
   struct Subscription: Equatable, Sendable {
@@ -45,7 +55,8 @@ struct StorePurchase: Equatable, Sendable {
     history = [only]
   }
 
-  private init(asked: TransactionPayload, history: [TransactionPayload], subscription: Subscription) {
+  /// Creates a purchase.
+  init(asked: TransactionPayload, history: [TransactionPayload], subscription: Subscription?) {
     self.asked = asked
     self.history = history
     self.subscription = subscription

@@ -22,19 +22,20 @@ struct StoreRenderer {
   func body(_ purchase: StorePurchase, _ seal: StoreDecision.Seal, _ question: StoreQuestion) throws -> [UInt8] {
     let app = question.app
     switch question.endpoint {
-    case .transactions, .testNotification:
-      let signed = try sign(purchase.asked.json, seal)
-      return JSONWriter.object { $0.member("signedTransactionInfo", signed) }
     case .history:
       return try encode(
         HistoryAnswer(
-          revision: "\(purchase.asked.originalTransactionId)_1", bundleId: app.bundleId, appAppleId: app.appAppleId,
+          revision: purchase.page?.revision ?? "\(purchase.asked.originalTransactionId)_1",
+          hasMore: purchase.page?.hasMore ?? false, bundleId: app.bundleId, appAppleId: app.appAppleId,
           environment: question.environment.name, signedTransactions: purchase.history.map { try sign($0.json, seal) }))
     case .subscriptions:
       return try encode(
         SubscriptionsAnswer(
           environment: question.environment.name, bundleId: app.bundleId, appAppleId: app.appAppleId,
           data: groups(purchase, seal, question)))
+    default:
+      let signed = try sign(purchase.asked.json, seal)
+      return JSONWriter.object { $0.member("signedTransactionInfo", signed) }
     }
   }
 
@@ -42,8 +43,8 @@ struct StoreRenderer {
   func response(_ answer: StoreDecision.Answer, now: Int64) throws -> HTTP2Response? {
     switch answer {
     case .purchase: return nil
-    case .testNotification:
-      return Self.json(try encode(["testNotificationToken": "simulated_\(now)"]))
+    case .body(let body): return Self.json(body)
+    case .accepted: return HTTP2Response(status: 202)
     case .failure(let failure):
       var response = Self.json(
         try encode(FailureAnswer(errorCode: failure.code, errorMessage: failure.message)), status: failure.status)
@@ -70,15 +71,17 @@ struct StoreRenderer {
   private func groups(
     _ purchase: StorePurchase, _ seal: StoreDecision.Seal, _ question: StoreQuestion
   ) throws -> [SubscriptionsAnswer.Group] {
-    guard let subscription = purchase.subscription else { return [] }
-    let status = subscription.status.rawValue
-    guard question.statuses.isEmpty || question.statuses.contains(status) else { return [] }
-    let last = SubscriptionsAnswer.LastTransaction(
-      originalTransactionId: subscription.latest.originalTransactionId, status: status,
-      signedTransactionInfo: try sign(subscription.latest.json, seal),
-      signedRenewalInfo: try sign(encode(subscription.renewal), seal))
-    let group = subscription.latest.subscriptionGroupIdentifier ?? ""
-    return [SubscriptionsAnswer.Group(subscriptionGroupIdentifier: group, lastTransactions: [last])]
+    let asked = ([purchase.subscription].compactMap(\.self) + purchase.related).filter {
+      question.statuses.isEmpty || question.statuses.contains($0.status.rawValue)
+    }
+    guard let group = asked.first?.latest.subscriptionGroupIdentifier else { return [] }
+    let last = try asked.map { subscription in
+      SubscriptionsAnswer.LastTransaction(
+        originalTransactionId: subscription.latest.originalTransactionId, status: subscription.status.rawValue,
+        signedTransactionInfo: try sign(subscription.latest.json, seal),
+        signedRenewalInfo: try sign(encode(subscription.renewal), seal))
+    }
+    return [SubscriptionsAnswer.Group(subscriptionGroupIdentifier: group, lastTransactions: last)]
   }
 
   /// Returns the JWS of a payload.
@@ -90,6 +93,12 @@ struct StoreRenderer {
     case .unmarked: return try pki.unmarked.sign(payload)
     }
   }
+
+  /// The signer of everything that is genuine.
+  var signer: StoreSigner { pki.genuine }
+
+  /// Signs a payload, and keeps what differs from other payloads.
+  func seal(_ payload: [UInt8]) throws -> SealedPayload { try pki.genuine.seal(payload) }
 
   /// Returns an app receipt in base64.
   func receipt(_ receipt: StoreReceipt, _ seal: StoreDecision.Seal) throws -> String {
@@ -109,7 +118,7 @@ private struct FailureAnswer: Encodable {
 
 private struct HistoryAnswer: Encodable {
   var revision: String
-  var hasMore = false
+  var hasMore: Bool
   var bundleId: String
   var appAppleId: Int64
   var environment: String

@@ -6,8 +6,22 @@ enum StoreEndpoint: String, CaseIterable, Sendable {
   case subscriptions
   case history
   case testNotification
+  case testStatus
+  case notificationHistory
+  case consumption
+  /// Version 1 of Send Consumption Information.
+  case oldConsumption
 
-  var method: String { self == .testNotification ? "POST" : "GET" }
+  var method: String {
+    switch self {
+    case .transactions, .subscriptions, .history, .testStatus: "GET"
+    case .testNotification, .notificationHistory: "POST"
+    case .consumption, .oldConsumption: "PUT"
+    }
+  }
+
+  /// Whether the answer is a purchase.
+  var asksForPurchase: Bool { self == .transactions || self == .subscriptions || self == .history }
 }
 
 /// The resource that a request line asks for.
@@ -22,6 +36,14 @@ enum StoreRoute: Equatable, Sendable {
   case signedAhead(Ahead)
   /// A request for what an app would hold.
   case mint(Mint)
+  /// A control call about lives.
+  case lives(LifeControl)
+  /// A control call about the time of lives.
+  case time
+  /// A request for a notification that nobody posts.
+  case forge(NotificationMint)
+  /// A control call about notifications.
+  case notifications(NotificationControl)
   /// A call of the API.
   case store(StoreCall)
   /// No such resource.
@@ -38,7 +60,7 @@ enum StoreRoute: Equatable, Sendable {
     fileprivate init?(_ segments: ArraySlice<String>) {
       let segments = Array(segments)
       guard segments.count == 5, let environment = StoreEnvironment(rawValue: segments[0]),
-        let endpoint = StoreEndpoint(rawValue: segments[1]), let first = Int64(segments[3]),
+        let endpoint = StoreEndpoint(rawValue: segments[1]), endpoint.asksForPurchase, let first = Int64(segments[3]),
         let count = Int64(segments[4]), 1...Int64.max / 2 ~= first, 1...1_000_000 ~= count
       else { return nil }
       self.environment = environment
@@ -59,6 +81,13 @@ enum StoreRoute: Equatable, Sendable {
     case (2, "simulator") where segments[1] == "calls": self = .calls
     case (7, "simulator") where segments[1] == "signed":
       self = Ahead(segments[2...]).map(StoreRoute.signedAhead) ?? .unknown
+    case (2...4, "simulator") where segments[1] == "lives":
+      self = LifeControl(Array(segments[2...]), query: query).map(StoreRoute.lives) ?? .unknown
+    case (2...3, "simulator") where segments[1] == "notifications":
+      self = NotificationControl(Array(segments[2...]), query: query).map(StoreRoute.notifications) ?? .unknown
+    case (2, "simulator") where segments[1] == "time" && query.isEmpty: self = .time
+    case (3, "simulator") where segments[1] == "notification":
+      self = NotificationMint(segments[2], query: query).map(StoreRoute.forge) ?? .unknown
     case (2...3, "simulator"): self = Mint(Array(segments[1...]), query: query).map(StoreRoute.mint) ?? .unknown
     default: self = StoreCall(segments, query: query).map(StoreRoute.store) ?? .unknown
     }
@@ -80,17 +109,22 @@ struct StoreCall: Equatable, Sendable {
   }
 
   fileprivate init?(_ segments: [String], query: [QueryItem]) {
-    guard segments.count == 5, let environment = StoreEnvironment(rawValue: segments[0]), segments[1] == "inApps"
+    guard 5...6 ~= segments.count, let environment = StoreEnvironment(rawValue: segments[0]), segments[1] == "inApps"
     else { return nil }
+    let isLong = segments.count == 6
     switch (segments[2], segments[3]) {
-    case ("v1", "transactions"): endpoint = .transactions
-    case ("v1", "subscriptions"): endpoint = .subscriptions
-    case ("v2", "history"): endpoint = .history
-    case ("v1", "notifications") where segments[4] == "test": endpoint = .testNotification
+    case ("v1", "transactions") where !isLong: endpoint = .transactions
+    case ("v1", "subscriptions") where !isLong: endpoint = .subscriptions
+    case ("v2", "history") where !isLong: endpoint = .history
+    case ("v1", "transactions") where segments[4] == "consumption": endpoint = .oldConsumption
+    case ("v2", "transactions") where isLong && segments[4] == "consumption": endpoint = .consumption
+    case ("v1", "notifications") where segments[4] == "test": endpoint = isLong ? .testStatus : .testNotification
+    case ("v1", "notifications") where !isLong && segments[4] == "history": endpoint = .notificationHistory
     default: return nil
     }
     self.environment = environment
-    transactionId = endpoint == .testNotification ? "" : segments[4]
+    let namesNothing = endpoint == .testNotification || endpoint == .notificationHistory
+    transactionId = namesNothing ? "" : segments[segments.count - 1]
     self.query = query
   }
 
@@ -103,15 +137,18 @@ struct StoreCall: Equatable, Sendable {
 
   /// The mistake in the parameters, if there is one.
   var failure: StoreFailure? {
-    guard endpoint != .testNotification else { return nil }
+    // The other endpoints check their parameters together with the body.
+    guard endpoint.asksForPurchase || endpoint == .consumption || endpoint == .oldConsumption else { return nil }
     guard transactionId.isASCIIDigits(1...20) else { return .invalidTransactionId }
     switch endpoint {
     case .transactions: return query.isEmpty ? nil : .badRequest
-    case .history: return query.allSatisfy { Self.historyFilters.contains($0.name) } ? nil : .badRequest
+    case .history:
+      do throws(StoreFailure) { _ = try LifeHistory(query) } catch { return error }
+      return nil
     case .subscriptions:
       guard query.allSatisfy({ $0.name == "status" }) else { return .badRequest }
       return query.allSatisfy { Int($0.value).map { 1...5 ~= $0 } == true } ? nil : .invalidStatus
-    case .testNotification: return nil
+    default: return nil
     }
   }
 
@@ -119,10 +156,4 @@ struct StoreCall: Equatable, Sendable {
   var statuses: Set<Int> {
     endpoint == .subscriptions ? Set(query.compactMap { Int($0.value) }) : []
   }
-
-  /// The simulator accepts and ignores these: the history of a simulated purchase fits on one page.
-  private static let historyFilters: Set<String> = [
-    "revision", "startDate", "endDate", "productId", "productType", "sort", "subscriptionGroupIdentifier",
-    "inAppOwnershipType", "revoked",
-  ]
 }

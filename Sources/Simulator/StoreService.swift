@@ -24,6 +24,9 @@ final class StoreService {
   private var calls = RecentlyUsed<SignedAnswers.Purchase, Int>(capacity: 10_000)
   private var signed = SignedAnswers()
   let apps: [Simulator.App]
+  let lives: Lives
+  let poster: NotificationPoster
+  let usualNotifications: NotificationSettings
 
   /// Creates a service; `now` returns UNIX milliseconds.
   init(_ configuration: Simulator.Configuration, pki: SimulatorPKI, now: @escaping @LoopActor () -> Int64) {
@@ -31,6 +34,13 @@ final class StoreService {
     latency = configuration.latency
     apps = configuration.apps
     self.now = now
+    let scale = LifeScale(monthMilliseconds: Int64(configuration.lifeMonth.wholeMilliseconds))
+    lives = Lives(scale: scale, now: now)
+    let notifications = configuration.notifications
+    usualNotifications = NotificationSettings(
+      urls: notifications.urls, version: notifications.version, password: notifications.password)
+    poster = NotificationPoster(
+      usualNotifications, scale: scale, signer: pki.genuine, caFile: notifications.caFile, now: now)
     gate = TokenGate(apps: configuration.apps, keys: pki.tokenKeys)
     metrics = Metrics()
     counter = metrics.counter(
@@ -39,6 +49,15 @@ final class StoreService {
       known: StoreEnvironment.allCases.flatMap { environment in
         StoreEndpoint.allCases.map { [environment.rawValue, $0.rawValue, "200"] }
       })
+    let posts = metrics.counter(
+      "countersign_simulator_posts_total", "Attempts to post a notification, by their result.", labels: ["result"],
+      known: SendResult.allCases.map { [$0.rawValue] })
+    poster.onAttempt = { posts.count($0.rawValue) }
+    metrics.gauge("countersign_simulator_posts_waiting", "Attempts to post that wait for their time.") { [poster] in
+      Double(poster.waiting)
+    }
+    metrics.gauge("countersign_simulator_lives", "Purchases that live.") { [lives] in Double(lives.count) }
+    lives.onChange = { [weak self] in self?.tell($0) }
   }
 
   func answer(_ request: HTTP2Request) async -> HTTP2Response {
@@ -59,6 +78,12 @@ final class StoreService {
       case .mint(let mint):
         guard let app = apps.first else { return HTTP2Response(status: 404) }
         return try await only("GET", request) { try self.mint(mint, of: app, now: now()) }
+      case .time: return time(request)
+      case .forge(let mint):
+        guard let app = apps.first else { return HTTP2Response(status: 404) }
+        return try await only("GET", request) { try self.mint(mint, of: app, now: now()) }
+      case .lives(let call): return await control(call, request)
+      case .notifications(let call): return control(call, request)
       case .store(let call):
         let (response, delay) = try answer(call, request)
         // A cancelled wait means that the client has taken the call back: nobody reads the answer then.
@@ -69,6 +94,12 @@ final class StoreService {
     } catch {
       return HTTP2Response(status: 500, headers: [("content-type", "text/plain")], body: Array("\(error)".utf8))
     }
+  }
+
+  /// Stops everything that happens by itself.
+  func close() {
+    lives.close()
+    poster.close()
   }
 
   private func only(
@@ -112,7 +143,8 @@ final class StoreService {
     }
 
     let question = question(call, app: app, time: time)
-    var decision = StoreDecision(question)
+    var decision =
+      decision(about: call, request, of: app, now: time) ?? decision(about: question, call) ?? StoreDecision(question)
     for weather in [weather] + (localWeather[call.transactionId] ?? []) {
       decision.suffer(weather, call.endpoint, now: time)
     }
@@ -121,10 +153,12 @@ final class StoreService {
     return (logged(response), latency + decision.delay)
   }
 
-  /// The mistake in the request itself, if any. Apple expects a client to name itself and to send no body with GET.
+  /// The mistake in the request itself, if any. Apple expects a client to name itself, to send no body with GET, and to
+  /// say that a body is JSON.
   private func failure(of request: HTTP2Request) -> StoreFailure? {
     let isNamed = request.header("user-agent") != nil || request.header("accept") != nil
-    return isNamed && (request.method != "GET" || request.body.isEmpty) ? nil : .badRequest
+    let isJSON = request.header("content-type")?.hasPrefix("application/json") == true
+    return isNamed && (request.body.isEmpty || request.method != "GET" && isJSON) ? nil : .badRequest
   }
 
   private func question(_ call: StoreCall, app: Simulator.App, time: Int64) -> StoreQuestion {

@@ -49,5 +49,10 @@ extension Simulator.Configuration {
         Simulator.App(bundleId: $0.bundleId, appAppleId: $0.appAppleId, issuerId: $0.issuerId, keyId: $0.keyId)
       },
       latency: settings.latency)
+    lifeMonth = settings.lifeMonth
+    notifications.urls = settings.notificationURLs
+    notifications.version = settings.notificationVersion
+    notifications.password = settings.notificationPassword
+    notifications.caFile = settings.notificationCAFile
   }
 }

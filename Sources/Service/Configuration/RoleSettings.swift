@@ -111,6 +111,10 @@ public struct WorkerSettings: Sendable {
   public var listen: ListenAddress
   /// Jobs that run at once; also the prefetch.
   public var concurrency: Int
+  /// Looks at purchases, without a waiting customer, that run at once.
+  public var timerConcurrency: Int
+  /// How often the Notification History of each app is read.
+  public var historyInterval: Duration
   public var leaseDuration: Duration
   /// Delay before each further attempt. After the last attempt the result is `INTERNAL_ERROR`.
   public var retrySchedule: [Duration]
@@ -129,6 +133,13 @@ public struct WorkerSettings: Sendable {
     listen = ListenAddress(
       reader, "worker.listen", "127.0.0.1:9101", "Address and port of /livez, /readyz and /metrics.")
     concurrency = Int(reader.int("worker.concurrency", 200, 1...10_000, "Jobs that run at once in one process."))
+    timerConcurrency = Int(
+      reader.int(
+        "worker.timerConcurrency", 100, 0...10_000,
+        "Looks at purchases whose timers are due that run at once in one process; 0 takes none."))
+    historyInterval = reader.seconds(
+      "worker.historyIntervalSeconds", 3600, 1...86_400,
+      "How often the Notification History of each app is read, for notifications that did not arrive.")
     leaseDuration = reader.seconds(
       "worker.leaseSeconds", 15, 0.5...600, "A worker that is silent for so long loses its jobs to another.")
     retrySchedule = reader.secondsList(
@@ -167,6 +178,15 @@ public struct SimulatorSettings: Sendable {
   public var apps: [App]
   /// The time that the simulator adds to every answer.
   public var latency: Duration
+  /// How long a month of a simulated purchase takes; zero is real time.
+  public var lifeMonth: Duration
+  /// Where the notifications of simulated purchases go.
+  public var notificationURLs: [String]
+  /// The version of these notifications.
+  public var notificationVersion: Int
+  /// The shared secret in notifications of version 1.
+  public var notificationPassword: String?
+  public var notificationCAFile: String?
 
   /// An app that the simulator knows.
   public struct App: Sendable, Equatable {
@@ -197,5 +217,21 @@ public struct SimulatorSettings: Sendable {
       return App(bundleId: words[0], appAppleId: appAppleId, issuerId: words[2], keyId: words[3])
     }
     latency = reader.seconds("simulator.latencySeconds", 0, 0...60, "Added to every answer.")
+    lifeMonth = reader.seconds(
+      "simulator.lives.monthSeconds", 60, 0...2_592_000,
+      "How long a month of a simulated purchase takes; 0 is real time.")
+    let urls = "simulator.notifications.urls"
+    notificationURLs = reader.strings(urls, [], "URLs that get the notifications of simulated purchases.")
+    for url in notificationURLs where ServerURL(url)?.scheme != "https" && ServerURL(url)?.scheme != "http" {
+      reader.note(urls, "has \"\(url)\", expected an http:// or https:// URL")
+    }
+    notificationVersion = Int(
+      reader.int(
+        "simulator.notifications.version", 2, 1...2, "Version of these notifications: 2, or 1 for the unsigned form."))
+    notificationPassword = reader.secret(
+      "simulator.notifications.passwordFile", isRequired: false,
+      "File with the shared secret in notifications of version 1.")
+    notificationCAFile = reader.optionalPath(
+      "simulator.notifications.caFile", "PEM file of certificate authorities for these URLs, instead of the system's.")
   }
 }

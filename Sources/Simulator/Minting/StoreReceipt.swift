@@ -37,8 +37,9 @@ struct StoreReceipt {
     }
     if let revoked = transaction.revocationDate { attributes += attribute(1712, date(revoked)) }
     if transaction.expiresDate != nil {
-      attributes += attribute(1713, DER.integer(0))
-      attributes += attribute(1719, DER.integer(0))
+      let (isIntroductory, isTrial) = (transaction.offerType == 1, transaction.offerDiscountType == "FREE_TRIAL")
+      attributes += attribute(1713, DER.integer(isTrial ? 1 : 0))
+      attributes += attribute(1719, DER.integer(isIntroductory && !isTrial ? 1 : 0))
     }
     return DER.set(attributes)
   }

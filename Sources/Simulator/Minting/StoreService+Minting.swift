@@ -49,7 +49,7 @@ extension StoreService {
     let questions = transactionIds.map { id in
       let scenario = Scenario(transactionId: id)
       return StoreQuestion(
-        endpoint: .transactions, transactionId: id, environment: scenario.isSandbox ? .sandbox : .production,
+        endpoint: .transactions, transactionId: id, environment: scenario.environmentOfPurchase,
         app: app, now: now)
     }
     // Nobody has bought anything in an app without purchases, but the app is there.
@@ -57,16 +57,19 @@ extension StoreService {
       questions.first
       ?? StoreQuestion(
         endpoint: .transactions, transactionId: Scenario.active.prefix, environment: .production, app: app, now: now)
-    let (origin, seal) = (StorePurchase(first).asked, first.scenario.seal)
+    let held = transactionIds.first.flatMap(heldPurchase)
+    let (origin, seal) = (held?.asked ?? StorePurchase(first).asked, held == nil ? first.scenario.seal : .genuine)
     guard isReceipt else { return try renderer.sign(origin.json, seal) }
-    let purchases = questions.map(StorePurchase.init)
+    let purchases = questions.map { heldPurchase($0.transactionId) ?? StorePurchase($0) }
     return try renderer.receipt(StoreReceipt(origin: origin, purchases: purchases, created: now), seal)
   }
 }
 
 extension Scenario {
-  /// Whether only the sandbox knows the purchase.
-  fileprivate var isSandbox: Bool { self == .sandboxOnly || self == .unauthorizedInProduction }
+  /// The environment that knows the purchase.
+  var environmentOfPurchase: StoreEnvironment {
+    self == .sandboxOnly || self == .unauthorizedInProduction ? .sandbox : .production
+  }
 
   /// How Apple's data about the purchase is signed.
   var seal: StoreDecision.Seal {

@@ -6,11 +6,14 @@ struct StoreSigner: Sendable {
   private let payloads: PayloadSigner
   private let leaf: CertificateAuthority
   private let issuers: [IssuedCertificate]
+  /// The first part of every JWS: it depends only on the chain.
+  let header: String
 
   init(leaf: CertificateAuthority, intermediate: CertificateAuthority, root: CertificateAuthority) throws {
     payloads = try PayloadSigner(leaf: leaf, intermediate: intermediate, root: root)
     self.leaf = leaf
     issuers = [intermediate.certificate, root.certificate]
+    header = String(try payloads.sign(Array("{}".utf8)).prefix { $0 != "." })
   }
 
   /// Returns the JWS of a payload.

@@ -22,9 +22,11 @@ final class RunningSimulator {
   let key: P256PrivateKey
   let simulator: Simulator
 
-  private init(folder: String) async throws {
+  private init(folder: String, month: Duration) async throws {
     self.folder = folder
-    simulator = try Simulator(Simulator.Configuration(folder: folder, apps: [Self.app, Self.otherApp]))
+    var settings = Simulator.Configuration(folder: folder, apps: [Self.app, Self.otherApp])
+    settings.lifeMonth = month
+    simulator = try Simulator(settings)
     try await simulator.start()
     var configuration = HTTPClientConfiguration.patient
     configuration.caFile = "\(folder)/tls-ca.pem"
@@ -39,10 +41,11 @@ final class RunningSimulator {
 
   /// Runs a test with a simulator in a folder of its own, or in the given one.
   static func with(
-    folder: String? = nil, _ body: @LoopActor (RunningSimulator) async throws -> Void
+    folder: String? = nil, month: Duration = .seconds(60),
+    _ body: @LoopActor (RunningSimulator) async throws -> Void
   ) async throws {
     let own = try folder ?? temporaryFolder()
-    let running = try await RunningSimulator(folder: own)
+    let running = try await RunningSimulator(folder: own, month: month)
     do {
       try await body(running)
     } catch {
