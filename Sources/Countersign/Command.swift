@@ -26,6 +26,9 @@ struct Command: Sendable {
     Command(
       name: "migrate", summary: "brings the ledger's schema up to this build; --check only says what is missing",
       arguments: "--config FILE [--check]", run: MigrateCommand.run),
+    Command(
+      name: "test-notification", summary: "lets Apple post a test, and tells whether it arrived",
+      arguments: TestNotificationCommand.usage, run: TestNotificationCommand.run),
     Command(name: "simulator", summary: "stands in for the App Store Server API", run: SimulatorCommand.run),
     Command(
       name: "verify", summary: "verifies signed data on the command line", arguments: nil, run: VerifyCommand.run),
@@ -50,7 +53,7 @@ struct Command: Sendable {
 
   static var usage: String {
     let lines = all.map { command in
-      "  " + command.name + String(repeating: " ", count: 14 - command.name.count) + command.summary
+      "  " + command.name + String(repeating: " ", count: 19 - command.name.count) + command.summary
     }
     return """
       usage: countersign COMMAND [ARGUMENTS]

@@ -35,6 +35,7 @@ public final class Gateway: Role {
   private let waits: FinalizationWaits
   private let forgeries = ForgeryAllowance()
   private let replies: AMQPConsumer
+  private let notifications: NotificationIntake
   private var server: HTTPServer?
   private var clock: Task<Void, Never>?
 
@@ -67,6 +68,7 @@ public final class Gateway: Role {
       AMQPEndpoint(context.settings.rabbitmq), name: "countersign gateway replies",
       queue: topology.replies(to: waits.name), prefetch: 1000, onChange: context.observer(of: "replies"),
       declare: { try await topology.declareReplies(to: waits.name, on: $0) }, handler: { waits.take($0) })
+    notifications = NotificationIntake(context, verifier, ledger, publisher, queue: topology.notifications)
     self.redis = redis
     self.store = store
     endpoints = WebhookEndpointStore(ledger)
@@ -96,7 +98,7 @@ public final class Gateway: Role {
     configuration.port = settings.listen.port
     configuration.maxBodyBytes = settings.maxBodyBytes
     configuration.maxLargeBodyBytes = settings.doors.maxBodyBytes
-    configuration.hasLargeBody = { Route.receiptDoor(ofRaw: $0) != nil }
+    configuration.hasLargeBody = { Route.hasLargeBody($0) }
     var pace = DoorPace()
     let started = ContinuousClock.now
     configuration.refuseHead = { [context, metrics] head in
@@ -165,6 +167,7 @@ public final class Gateway: Role {
       let response = await answer(doorContext, DoorCall(request: request, values: values))
       metrics.doors.count(door.rawValue, String(response.status))
       return CrossOrigin.admitted(response)
+    case .apple(let answer): return try await answer(notifications, DoorCall(request: request, values: values))
     case .publisherOrCustomer(let answer): (handler, admitsCustomers) = (answer, true)
     case .publisher(let answer): (handler, admitsCustomers) = (answer, false)
     }

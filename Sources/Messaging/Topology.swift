@@ -23,6 +23,8 @@ public struct Topology: Sendable {
   public var jobs: String { "\(prefix).jobs" }
   /// Jobs that no worker can run, each with its reason.
   public var deadJobs: String { "\(prefix).jobs.dead" }
+  /// Notifications of Apple's wait here for a worker. The ledger has them, too.
+  public var notifications: String { "\(prefix).notifications" }
   /// The topic exchange that services bind their queues to.
   public var events: String { "\(prefix).events" }
   /// Events wait here for a notifier.
@@ -40,7 +42,7 @@ public struct Topology: Sendable {
 
   /// Every durable queue.
   public var queues: [String] {
-    [jobs, deadJobs, deliveries, deadDeliveries] + delays.map(jobDelay) + delays.map(deliveryDelay)
+    [jobs, deadJobs, notifications, deliveries, deadDeliveries] + delays.map(jobDelay) + delays.map(deliveryDelay)
   }
 
   /// Declares everything.
@@ -52,6 +54,7 @@ public struct Topology: Sendable {
     try await channel.declareQueue(deadJobs, arguments: Self.quorum)
     try await channel.declareQueue(deadDeliveries, arguments: Self.quorum)
     try await channel.declareQueue(jobs, arguments: Self.work(deadLettersTo: deadJobs))
+    try await channel.declareQueue(notifications, arguments: Self.hints)
     try await channel.declareQueue(deliveries, arguments: Self.work(deadLettersTo: deadDeliveries))
     try await channel.bindQueue(deliveries, to: events, routingKey: "#")
     for tier in delays {
@@ -69,6 +72,11 @@ public struct Topology: Sendable {
       replies(to: gateway),
       arguments: ["x-queue-type": "classic", "x-max-length": 100_000, "x-overflow": "drop-head"], isExclusive: true)
   }
+
+  /// A queue whose messages may get lost, and whose oldest ones give way.
+  private static let hints: [String: AMQPValue] = [
+    "x-queue-type": "quorum", "x-max-length": 100_000, "x-overflow": "drop-head", "x-delivery-limit": 50,
+  ]
 
   private static let quorum: [String: AMQPValue] = ["x-queue-type": "quorum"]
 

@@ -31,6 +31,10 @@ public final class Worker: Role {
   private let client: HTTP2Client
   private var dependencies: JobRun.Dependencies!
   private var consumer: AMQPConsumer!
+  private var notifications: NotificationRuns!
+  private var notificationConsumer: AMQPConsumer!
+  private var timers: TimerRuns!
+  private var histories: HistoryRuns!
   private var server: HTTPServer?
   private let runs = RunningTasks()
   private var places: [Int64: [AppPlace]] = [:]
@@ -105,6 +109,24 @@ public final class Worker: Role {
       AMQPEndpoint(settings.rabbitmq), name: "countersign worker consumes", queue: topology.jobs,
       prefetch: settings.worker.concurrency, onChange: context.observer(of: "consume"), declare: declare,
       handler: { [weak self] in self?.receive($0) })
+    let notificationStore = NotificationStore(ledger)
+    notifications = NotificationRuns(
+      context, notificationStore, commits, dependencies.outlet, verification.verifier)
+    notificationConsumer = AMQPConsumer(
+      AMQPEndpoint(settings.rabbitmq), name: "countersign worker notifications", queue: topology.notifications,
+      prefetch: Self.notificationsAtOnce, onChange: context.observer(of: "notifications"), declare: declare,
+      handler: { [weak self] in self?.notifications.take($0) })
+    timers = TimerRuns(context, Timers(ledger), commits, dependencies.outlet, verification) { [unowned self] in
+      places(of: $0)
+    }
+    histories = HistoryRuns(
+      context, NotificationSources(ledger), notificationStore, notifications, verification
+    ) { [unowned self] in places(of: $0) }
+    let isReady: @LoopActor () -> Bool = { [weak self] in
+      self.map { $0.ledger.isReady && $0.hasSchema && $0.store.isReady } ?? false
+    }
+    timers.isReady = isReady
+    histories.isReady = isReady
     losses.handler = { [weak self] in self?.tellAgain() }
     pausing.handler = { [weak self] in self?.followLedger() }
   }
@@ -118,7 +140,9 @@ public final class Worker: Role {
   /// While the ledger is away, a worker takes no more jobs. Its running jobs wait for the ledger.
   private func followLedger() {
     guard !runs.isClosed else { return }
-    if ledger.isReady, hasSchema { consumer.resume() } else { consumer.pause() }
+    for consumer in [consumer, notificationConsumer] {
+      if ledger.isReady, hasSchema { consumer?.resume() } else { consumer?.pause() }
+    }
   }
 
   /// The handler of lost connections. The publisher needs it before the worker is complete.
@@ -142,6 +166,8 @@ public final class Worker: Role {
     publisher.start()
     consumer.pause()
     consumer.start()
+    notificationConsumer.pause()
+    notificationConsumer.start()
     try await context.checkSchema(ledger) { [weak self] in
       self?.hasSchema = true
       self?.followLedger()
@@ -153,10 +179,14 @@ public final class Worker: Role {
     sweepTimer.start(after: settings.sweepInterval * Double.random(in: 0.5...1), every: settings.sweepInterval)
     self.sweepTimer = sweepTimer
     let outboxTimer = LoopTimer { [weak self] in self?.lookIntoOutbox() }
+    timers.start()
+    histories.start()
     outboxTimer.start(after: Self.outboxInterval * Double.random(in: 0.5...1), every: Self.outboxInterval)
     self.outboxTimer = outboxTimer
   }
 
+  /// Notifications that one worker applies at once.
+  private static let notificationsAtOnce = 200
   /// How often a worker looks for events that nobody has published.
   private static let outboxInterval: Duration = .seconds(2)
   /// After this long an event in the outbox is published again.
@@ -173,14 +203,20 @@ public final class Worker: Role {
     outboxTimer?.close()
     outboxTimer = nil
     await consumer.cancel()
+    await notificationConsumer.cancel()
     // Without the ledger nothing can be finished: the jobs go back to the broker.
     if !ledger.isReady { commits.stop() }
     let cancelled = await runs.finish(within: grace)
+    // A reading waits for notifications to be applied, so it ends first.
+    await histories.stop(within: grace)
+    await notifications.stop(within: grace)
+    await timers.stop(within: grace)
     if cancelled > 0 { context.log.warning("the grace period was too short", ["cancelled": .int(Int64(cancelled))]) }
     commits.stop()
     sweeping?.cancel()
     await publishing?.value
     await consumer.stop()
+    await notificationConsumer.stop()
     await publisher.stop()
     await commits.flushConfirmed()
     await ledger.stop()
@@ -216,7 +252,19 @@ public final class Worker: Role {
     publishing = Task { @LoopActor in
       await commits.flushConfirmed()
       await publishOverdue()
+      await sweepNotifications()
       publishing = nil
+    }
+  }
+
+  /// Takes notifications that nobody has applied.
+  private func sweepNotifications() async {
+    guard hasSchema else { return }
+    do {
+      let count = try await notifications.sweep()
+      if count > 0 { context.log.warning("applying open notifications", ["notifications": .int(Int64(count))]) }
+    } catch {
+      context.log.ledgerFailure("open notifications could not be taken", error)
     }
   }
 

@@ -11,6 +11,8 @@ import schemathesis
 
 NUMBERS = itertools.count(1)
 MBAASY = "/client/itunes_connect/receipts"
+NOTIFICATIONS = (
+    "/apple/notifications", "/1.0/in_app/subscriptions/apple/status_update_notification/{publisherId}")
 # A receipt whose signer nobody trusts: Cleeng's contract answers it 200, since it is one.
 RECEIPT = base64.b64encode(
     (pathlib.Path(__file__).resolve().parents[2] / "Tests" / "Fixtures" / "authority" / "receipt.der").read_bytes()
@@ -33,6 +35,8 @@ def before_call(context, case, kwargs):
         receipt["receiptData"] = RECEIPT
     if case.path.startswith("/Client/"):
         play(case)
+    if case.path in NOTIFICATIONS:
+        notify(case)
     if isinstance(receipt, str) and receipt and case.path == MBAASY:
         case.body["receipt"] = minted("receipt/1000000000000077")
 
@@ -73,6 +77,15 @@ def play(case):
         case.body.pop("ReceiptData", None)
         case.body |= {"JwsReceiptData": minted("jws/1000000000000017"), "PurchasePrice": 999, "CurrencyCode": "USD"}
     case.body.pop("CatalogVersion", None)
+
+
+def notify(case):
+    """Gives a good request what Apple signs, and names the publisher of the run."""
+    if case.meta is None or case.meta.generation.mode.is_negative or not isinstance(case.body, dict):
+        return
+    case.body = {"signedPayload": minted("notification/1000000000000017?type=TEST")}
+    if "publisherId" in (case.path_parameters or {}):
+        case.path_parameters["publisherId"] = 1001
 
 
 @functools.cache

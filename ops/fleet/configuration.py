@@ -133,6 +133,7 @@ class Configuration:
                 "listen": self.listen["simulator"],
                 "folder": str(self.simulator),
                 "apps": [":".join(str(value) for value in SIMULATED_APP.values())],
+                "notifications": {"urls": [f"http://{self.listen['gateway']}/apple/notifications"]},
             },
             "shutdownGraceSeconds": 2,  # after Ctrl-C, nobody wants to wait for a job
         }

@@ -42,6 +42,10 @@ public struct Access: Sendable, Equatable {
       rule: .sandboxNotAllowed)
     guard rules.allow(environment: access.environment) else { return access }
     if deciding.kind == .autoRenewable { access.willRenew = purchase.presentRenewal?.willRenew }
+    if deciding.isShared, offer?.grantsFamilyShared == false {
+      access.rule = .familySharingRefused
+      return access
+    }
     let term = PurchaseTerm.of(purchase, offers: rules.offers, now: now)
     access.billingProblem = term.billingProblem
     guard offer != nil || !(term.isRunning || term.rule == .unconfirmed) else {

@@ -25,6 +25,9 @@ public struct AccessRule: ExactRawValue, Sendable {
   /// (`grantWhileAppleIsAway`).
   public static let provisional = Self("provisional")
 
+  /// Apple refunded the purchase, and the offer's refund policy lets the access last.
+  public static let keptAfterRefund = Self("keptAfterRefund")
+
   // No access.
 
   /// The subscription or the pass is over.
@@ -39,6 +42,8 @@ public struct AccessRule: ExactRawValue, Sendable {
   public static let upgraded = Self("upgraded")
   /// No offer of the publisher has the product.
   public static let offerUnknown = Self("offerUnknown")
+  /// A family member shares the purchase, and the offer does not allow that.
+  public static let familySharingRefused = Self("familySharingRefused")
   /// The publisher does not allow purchases of the environment for the customer.
   public static let sandboxNotAllowed = Self("sandboxNotAllowed")
   /// The purchase gave access while Apple was away. Apple does not know it, or has not answered for too long.
@@ -48,8 +53,8 @@ public struct AccessRule: ExactRawValue, Sendable {
 
   /// Every rule that this version gives.
   public static let known: [Self] = [
-    .subscriptionActive, .gracePeriod, .passActive, .ownedForever, .consumable, .provisional, .expired, .billingRetry,
-    .revoked,
-    .reportedRevoked, .upgraded, .offerUnknown, .sandboxNotAllowed, .unconfirmed, .noPurchase,
+    .subscriptionActive, .gracePeriod, .passActive, .ownedForever, .consumable, .provisional, .keptAfterRefund,
+    .expired, .billingRetry, .revoked, .reportedRevoked, .upgraded, .offerUnknown, .familySharingRefused,
+    .sandboxNotAllowed, .unconfirmed, .noPurchase,
   ]
 }

@@ -7,6 +7,8 @@ extension EntitlementChange {
     case transfer
     /// Apple signed something new about a purchase.
     case evidence
+    /// The access ended by the clock.
+    case time
     /// The publisher released a purchase, so that nobody owns it.
     case release
     /// The publisher's offers, or its rules for the sandbox, changed.

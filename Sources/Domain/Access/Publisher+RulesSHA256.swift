@@ -8,6 +8,9 @@ extension Publisher {
     var parts = ["1"]
     for product in offers.products {
       parts += [product.id, product.offer.id, product.offer.accessDays.map(String.init) ?? ""]
+      // The defaults leave no trace, so publishers without these settings are not evaluated anew.
+      if product.offer.refunds != .endAccess { parts.append("refunds:\(product.offer.refunds.rawValue)") }
+      if !product.offer.grantsFamilyShared { parts.append("familyShared:refuse") }
     }
     switch sandboxAccess {
     case .nobody: parts.append("nobody")

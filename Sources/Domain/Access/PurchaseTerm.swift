@@ -28,11 +28,14 @@ public struct PurchaseTerm: Sendable, Equatable {
   ///   - now: milliseconds since 1970.
   public static func of(_ purchase: Purchase, offers: OfferCatalog, now: Int64) -> PurchaseTerm {
     let deciding = purchase.deciding
-    if let date = deciding.revocationDate { return over(.revoked, since: date) }
-    if purchase.isReportedRevoked {
+    let offer = offers.offer(forProduct: deciding.productId)
+    let isKept = deciding.revocationDate != nil && offer.map { $0.keepsAccess(of: deciding) } ?? false
+    if let date = deciding.revocationDate, !isKept { return over(.revoked, since: date) }
+    if purchase.isReportedRevoked, !isKept {
       return over(.reportedRevoked, since: [purchase.status?.date, deciding.expiresDate].compactMap(\.self).min())
     }
-    let term = bought(purchase, offers, now)
+    var term = bought(purchase, offers, now)
+    if isKept, term.isRunning { term = PurchaseTerm(.keptAfterRefund, isRunning: true, until: term.end) }
     guard term.isRunning, let until = purchase.provisionalUntil else { return term }
     guard !purchase.isUnconfirmed(at: now) else {
       return over(.unconfirmed, since: until, billingProblem: term.billingProblem)
@@ -72,5 +75,18 @@ public struct PurchaseTerm: Sendable, Equatable {
 
   private static func over(_ rule: AccessRule, since end: Int64?, billingProblem: Bool = false) -> PurchaseTerm {
     PurchaseTerm(rule, isRunning: false, until: end, billingProblem: billingProblem)
+  }
+}
+
+extension Offer {
+  /// Whether a refunded transaction goes on to give access.
+  func keepsAccess(of transaction: TransactionFacts) -> Bool {
+    guard !transaction.isShared else { return false }
+    switch refunds {
+    case .endAccess: return false
+    case .reportOnly: return true
+    case .keepUntilPeriodEnd:
+      return transaction.kind == .autoRenewable || transaction.kind == .nonRenewing && accessDays != nil
+    }
   }
 }

@@ -11,18 +11,25 @@ extension CommitState {
     if case .evidence(let key, let pieces) = request.finding { isNews = merge(pieces, into: key) }
     if let known, settleProvision(of: known.key, request.finding) { isNews = true }
     let before = purchase(of: request)
+    var followers: [PurchaseKey] = []
+    // An upgrade's purchase belongs to the owner of the one before, whichever of them is registered first.
+    if let key = before?.key, request.publisher != nil { followers = handOn(key).filter { $0 != key } }
     let outcome =
       if isErased(job) {
         Outcome(
           .customerErased, originalTransactionId: before?.key.originalTransactionId,
           environment: before?.key.environment)
       } else {
-        before.map { decide($0, request) } ?? outcomeWithoutPurchase(request)
+        purchase(of: request).map { decide($0, request) } ?? outcomeWithoutPurchase(request)
       }
     if let key = before?.key {
+      if let publisher = request.publisher {
+        followers += handOn(key).filter { $0 != key }
+        if let known, let present = purchases[key], hasEnded(known, now: present, publisher) { isNews = true }
+      }
       if purchases[key]?.owner != before?.owner || purchases[key]?.attributes != before?.attributes { isNews = true }
       if isNews { touch(key) }
-      changes.offers[key] = purchases[key].flatMap { offer(of: $0, request) }
+      settle(key, request.publisher, before: known)
     }
     let now = before.flatMap { purchases[$0.key] }
     let synchronization = Synchronization(
@@ -35,8 +42,10 @@ extension CommitState {
     // Without the publisher's rules nobody can say what the owner has. What was told stays until somebody can.
     if let publisher = request.publisher {
       tell(before?.owner, now?.owner, request)
+      if let known, let now { tellUpdate(known, now, publisher, reason: nil, traceparent: job.traceparent) }
       tellDoors(
         known, now, publisher, job: job, outcome: outcome, isNews: isNews, traceparent: job.traceparent)
+      for key in followers { tellFollower(key, publisher, traceparent: job.traceparent) }
     }
     return Finalized(synchronization: synchronization, events: Array(changes.events[firstEvent...]))
   }
@@ -57,10 +66,6 @@ extension CommitState {
         of: CustomerKey(publisherId: request.job.publisherId, id: id), rules: request.rules(for: id), cause,
         traceparent: request.job.traceparent)
     }
-  }
-
-  private func offer(of purchase: Purchase, _ request: Finalization) -> String? {
-    request.publisher?.offers.offer(forProduct: purchase.deciding.productId)?.id
   }
 
   // MARK: The decision

@@ -21,7 +21,9 @@ extension CommitState {
       return false
     }
     var trial = self
-    guard trial.merge([piece], into: key), let purchase = trial.purchases[key], purchase.deciding.kind != .consumable
+    guard trial.merge([piece], into: key) else { return false }
+    _ = trial.handOn(key)
+    guard let purchase = trial.purchases[key], purchase.deciding.kind != .consumable
     else { return false }
     trial.provide(key, until: until)
     if let wanted = job.requestedOfferId, publisher.offer(of: purchase)?.exact != wanted.exact { return false }
@@ -40,7 +42,7 @@ extension CommitState {
       return false
     }
     trial.touch(key)
-    trial.changes.offers[key] = publisher.offer(of: provided)
+    trial.settle(key, publisher, before: nil)
     trial.tellEntitlements(of: customer, rules: rules, .registration, traceparent: job.traceparent)
     trial.tellDoors(known, trial.purchases[key], publisher, traceparent: job.traceparent)
     self = trial

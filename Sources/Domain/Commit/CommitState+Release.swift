@@ -10,7 +10,7 @@ extension CommitState {
     guard let purchase = purchases[key], let owner = purchase.owner else { return nil }
     free(key)
     touch(key)
-    changes.offers[key] = publisher.offers.offer(forProduct: purchase.deciding.productId)?.id
+    settle(key, publisher, before: nil)
     tellEntitlements(
       of: CustomerKey(publisherId: key.publisherId, id: owner.customerId),
       rules: publisher.accessRules(for: owner.customerId), .release, traceparent: traceparent)

@@ -18,6 +18,8 @@ public struct CommitState: Sendable {
   /// Numbers for new ownerships that are left.
   public private(set) var subscriptionIds: [Int64]
   private let known: Set<PurchaseKey>
+  /// The numbers that jobs may need.
+  private let reserved: Int
   private var byTransaction: [TransactionKey: PurchaseKey] = [:]
   private var owned: [CustomerKey: Set<PurchaseKey>] = [:]
 
@@ -35,6 +37,12 @@ public struct CommitState: Sendable {
     public var changedPurchases: Set<PurchaseKey> = []
     /// The offer that each touched purchase gives, by the present offers.
     public var offers: [PurchaseKey: String] = [:]
+    /// When each purchase must be looked at next, in milliseconds since 1970; a purchase without a time has no timer.
+    public var dueTimes: [PurchaseKey: Int64] = [:]
+    /// Purchases with a row of which only the timer changes.
+    public var lookedAt: Set<PurchaseKey> = []
+    /// The notifications that the commit has applied.
+    public var notifications: [AppliedNotification] = []
     /// Transactions with new facts.
     public var transactions: [PurchaseKey: Set<ExactText>] = [:]
     public var evidence: [(purchase: PurchaseKey, piece: Evidence)] = []
@@ -44,6 +52,21 @@ public struct CommitState: Sendable {
     public var endedOwnerships: [Int64] = []
     public var synchronizations: [Synchronization] = []
     public var events: [Event] = []
+  }
+
+  /// A notification that a commit has applied.
+  public struct AppliedNotification: Sendable, Equatable {
+    public let publisherId: Int64
+    public let uuid: String
+    /// Whether it brought news. A stale one, and a repeated one, changes nothing.
+    public let isNews: Bool
+
+    /// Creates a row.
+    public init(publisherId: Int64, uuid: String, isNews: Bool) {
+      self.publisherId = publisherId
+      self.uuid = uuid
+      self.isNews = isNews
+    }
   }
 
   /// A period in which a customer owns a purchase.
@@ -71,12 +94,15 @@ public struct CommitState: Sendable {
   /// Creates the state of what was read.
   ///
   /// - Parameters:
-  ///   - subscriptionIds: one for each finalization of the batch.
+  ///   - subscriptionIds: one for each finalization and update of the batch, and some more for purchases that follow
+  ///     their predecessor's owner.
+  ///   - reserved: how many of them finalizations may need.
   ///   - now: milliseconds since 1970.
   public init(
     purchases: [Purchase], firstGrants: [PurchaseKey: [ExactText: Int64]] = [:],
-    customers: [CustomerKey: CustomerRecord], subscriptionIds: [Int64], now: Int64
+    customers: [CustomerKey: CustomerRecord], subscriptionIds: [Int64], reserved: Int = 0, now: Int64
   ) {
+    self.reserved = reserved
     self.firstGrants = firstGrants
     self.purchases = Dictionary(uniqueKeysWithValues: purchases.map { ($0.key, $0) })
     self.customers = customers
@@ -135,8 +161,72 @@ public struct CommitState: Sendable {
   /// Raises a purchase's version, and writes the purchase.
   mutating func touch(_ key: PurchaseKey) {
     purchases[key]?.version += 1
+    purchases[key]?.updatedAt = now
     if known.contains(key) { changes.changedPurchases.insert(key) } else { changes.newPurchases.insert(key) }
+    changes.lookedAt.remove(key)
+    changes.lookedAt.remove(key)
   }
+
+  /// Notes that a purchase was looked at, and did not change. Only its timer is written.
+  mutating func look(_ key: PurchaseKey) {
+    if known.contains(key), !changes.changedPurchases.contains(key) { changes.lookedAt.insert(key) }
+  }
+
+  /// Notes that a notification is applied.
+  mutating func note(_ uuid: String, of publisherId: Int64, isNews: Bool) {
+    changes.notifications.append(AppliedNotification(publisherId: publisherId, uuid: uuid, isNews: isNews))
+  }
+
+  /// Notes what follows from a purchase and the present rules: its offer, and when it must be looked at next.
+  ///
+  /// - Parameters:
+  ///   - before: the purchase before the commit; `nil` if it was new.
+  ///   - isReversal: whether Apple said that it reversed a refund.
+  ///   - isConfirmed: whether Apple has just answered a look.
+  mutating func settle(
+    _ key: PurchaseKey, _ publisher: Publisher?, before: Purchase?, isReversal: Bool = false, isConfirmed: Bool = false
+  ) {
+    guard let purchase = purchases[key] else { return }
+    changes.offers[key] = publisher?.offers.offer(forProduct: purchase.deciding.productId)?.id
+    let isDoubtful = !isReversal && before.map { purchase.isDoubtful(after: $0) } ?? false
+    if isDoubtful {
+      purchases[key]?.recheckAt = now.adding(PurchaseTimer.doubt)
+    } else if isReversal || isConfirmed {
+      purchases[key]?.recheckAt = nil
+    }
+    // Without the publisher's file nobody knows the end of a pass. A month later somebody looks again.
+    let timer = publisher?.timer ?? PurchaseTimer(offers: OfferCatalog([]))
+    // A doubt stays until Apple has answered a look, whatever else comes meanwhile.
+    let recheck = purchases[key]?.recheckAt.map { max($0, now.adding(60_000)) }
+    changes.dueTimes[key] = [timer.next(after: now, purchase), recheck].compactMap(\.self).min()
+  }
+
+  /// Gives a purchase that nobody owns to the owner of the one whose place it took, in both directions: an upgrade may
+  /// begin a purchase under a new original transaction, and either one may reach the ledger first.
+  ///
+  /// - Returns: the purchases that have an owner now.
+  mutating func handOn(_ key: PurchaseKey) -> [PurchaseKey] {
+    var given: [PurchaseKey] = []
+    if let purchase = purchases[key], purchase.owner == nil, !purchase.hadOwner,
+      let before = purchase.predecessor.flatMap({ purchases[$0] }),
+      let owner = before.owner, mayGive
+    {
+      give(key, to: key.customer(owner.customerId), .upgrade, by: .publisher)
+      given.append(key)
+    }
+    guard let owner = purchases[key]?.owner else { return given }
+    for next in purchases.values.filter({ $0.predecessor == key && $0.owner == nil && !$0.hadOwner }).map(\.key)
+      .sorted() where mayGive
+    {
+      give(next, to: next.customer(owner.customerId), .upgrade, by: .publisher)
+      given.append(next)
+    }
+    return given
+  }
+
+  /// Whether a number is left for an ownership that no job asks for. A hand-on that finds none follows with the next
+  /// commit about one of the purchases.
+  var mayGive: Bool { subscriptionIds.count > reserved }
 
   /// Gives a purchase to a customer. The ownership before it ends.
   ///
@@ -151,6 +241,7 @@ public struct CommitState: Sendable {
     }
     let id = subscriptionIds.removeLast()
     purchases[key]?.owner = Owner(customerId: customer.id, subscriptionId: id)
+    purchases[key]?.hadOwner = true
     owned[customer, default: []].insert(key)
     welcome(customer)
     changes.begunOwnerships.append(

@@ -32,6 +32,12 @@ public struct Finalization: Sendable {
     }
   }
 
+  /// The purchases whose place the evidence's took.
+  public var predecessors: [PurchaseKey] {
+    guard case .evidence(let key, let pieces) = finding else { return [] }
+    return pieces.compactMap { $0.predecessor(of: key.publisherId) }
+  }
+
   /// The customer of the job.
   public var customerKey: CustomerKey { CustomerKey(publisherId: job.publisherId, id: job.customerId) }
 

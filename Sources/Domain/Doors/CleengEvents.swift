@@ -21,8 +21,9 @@ enum CleengEvents {
 
   /// Returns the events of a change, in their order.
   static func of(_ change: PurchaseChange, _ publisher: Publisher) -> [Event] {
-    var events = [terminated(change, publisher), withdrawn(change, publisher), created(change, publisher)]
-      .compactMap(\.self)
+    var events = [
+      terminated(change, publisher), ended(change, publisher), resumed(change, publisher), created(change, publisher),
+    ].compactMap(\.self)
     if let job = change.job, job.door == .cleeng, let outcome = change.outcome {
       events.append(
         succeeded(change, job, outcome, publisher)
@@ -46,21 +47,34 @@ enum CleengEvents {
     }
   }
 
-  /// The end of access that the customer had while Apple was away, and that Apple has not confirmed. The customer stays
-  /// the owner, but `subscriptionCreated` has told a subscription that there is not.
-  private static func withdrawn(_ change: PurchaseChange, _ publisher: Publisher) -> Event? {
+  /// The end of access while the customer stays the owner: the period is over, Apple gave the money back, or did not
+  /// confirm what it signed while it was away.
+  private static func ended(_ change: PurchaseChange, _ publisher: Publisher) -> Event? {
     guard let before = change.before, let owner = change.after.owner, change.keepsPeriod, before.isSubscription else {
       return nil
     }
-    func subscription(_ purchase: Purchase) -> CleengSubscription {
-      CleengSubscription(purchase, of: owner.customerId, publisher: publisher, now: change.now)
-    }
-    let now = subscription(change.after)
-    guard subscription(before).access.rule == .provisional, now.access.rule == .unconfirmed else { return nil }
+    let now = CleengSubscription(change.after, of: owner.customerId, publisher: publisher, now: change.now)
+    guard change.gaveAccess(before, to: owner, publisher), !now.access.isGranted else { return nil }
     // The end of the ownership has an event of its own.
-    let names = [String(owner.subscriptionId), "unconfirmed", String(change.after.version)]
+    let names = [String(owner.subscriptionId), "ended", String(change.after.version)]
     return event(EventTopic.subscriptionTerminated, names, change, of: owner) { data in
       writeEnded(now, at: now.expiresAt, of: owner, to: &data)
+    }
+  }
+
+  /// Access that came back without a registration: the customer paid again, or Apple took a refund back.
+  private static func resumed(_ change: PurchaseChange, _ publisher: Publisher) -> Event? {
+    guard let before = change.before, let owner = change.after.owner, change.keepsPeriod, before.isSubscription,
+      change.job == nil
+    else { return nil }
+    let now = CleengSubscription(change.after, of: owner.customerId, publisher: publisher, now: change.now)
+    guard !change.gaveAccess(before, to: owner, publisher), now.access.isGranted else { return nil }
+    let names = [String(owner.subscriptionId), "resumed", String(change.after.version)]
+    return event(EventTopic.subscriptionCreated, names, change, of: owner) { data in
+      data.member("active", true)
+      write(now, until: now.expiresAt, to: &data)
+      data.member("paymentGateway", gateway)
+      data.member("subscriptionId", owner.subscriptionId)
     }
   }
 
@@ -178,6 +192,13 @@ enum CleengEvents {
 extension PurchaseChange {
   /// Whether the period of ownership is the same as before the change, or nobody owned the purchase and nobody does.
   fileprivate var keepsPeriod: Bool { before?.owner?.subscriptionId == after.owner?.subscriptionId }
+
+  /// Whether the purchase gave its owner access when the ledger wrote it last. What has changed since, by the clock
+  /// too, has not been told.
+  fileprivate func gaveAccess(_ before: Purchase, to owner: Owner, _ publisher: Publisher) -> Bool {
+    let rules = publisher.accessRules(for: owner.customerId)
+    return Access.of(before, rules: rules, now: before.updatedAt ?? now).isGranted
+  }
 }
 
 extension Purchase {

@@ -107,7 +107,8 @@ public struct IapticPurchase: Sendable, Equatable {
     // The contract speaks of products, so a product needs no offer here.
     let term = PurchaseTerm.of(purchase, offers: rules.offers, now: now)
     expirationDate = term.end
-    isExpired = !term.isRunning || !rules.allow(environment: purchase.key.environment)
+    let access = Access.of(purchase, rules: rules, now: now)
+    isExpired = access.rule == .offerUnknown ? !term.isRunning : !access.isGranted
     cancelationReason = .of(purchase, now: now)
     guard facts.kind == .autoRenewable, let renewal else { return }
     renewalIntent = renewal.willRenew.map { $0 ? .renew : .lapse }

@@ -38,7 +38,10 @@ public enum IapticReason: String, Sendable, CaseIterable {
       return .enteredGracePeriod
     }
     if let end = new.expiresDate, end > old.expiresDate ?? .max { return .extended }
-    if isOver, newRenewal?.expirationIntent != nil, oldRenewal?.expirationIntent == nil { return .expired }
+    // The end may have passed since the ledger wrote the purchase last, although Apple says nothing.
+    let wasOver = before.updatedAt ?? now >= before.endOfSubscription ?? .max
+    let hasIntent = newRenewal?.expirationIntent != nil && oldRenewal?.expirationIntent == nil
+    if isOver, !wasOver || hasIntent { return .expired }
     if newRenewal?.willRenew == false, oldRenewal?.willRenew != false { return .willLapse }
     if newRenewal?.willRenew == true, oldRenewal?.willRenew == false { return .willAutoRenew }
     if newRenewal?.priceIncreaseStatus == 1, oldRenewal?.priceIncreaseStatus != 1 { return .priceChangeConfirmed }

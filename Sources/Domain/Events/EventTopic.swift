@@ -4,6 +4,8 @@ public enum EventTopic {
   public static let synchronizationResult = "inappPurchaseSyncResult"
   /// A customer's access to an offer changed.
   public static let entitlementsChanged = "entitlementsChanged"
+  /// A purchase that the ledger knew changed, or a notification brought one.
+  public static let purchaseUpdated = "purchaseUpdated"
   /// An endpoint was disabled.
   public static let webhookEndpointDisabled = "webhookEndpointDisabled"
   /// A publisher asked for an event, to see whether an endpoint works. It goes to that endpoint alone.
@@ -24,7 +26,8 @@ public enum EventTopic {
   public static let subscriptionTerminated = "subscriptionTerminated"
   /// Every topic that an endpoint can have.
   public static let all = [
-    synchronizationResult, entitlementsChanged, webhookEndpointDisabled, purchasesUpdated, inAppPurchaseCreated,
+    synchronizationResult, entitlementsChanged, purchaseUpdated, webhookEndpointDisabled,
+    purchasesUpdated, inAppPurchaseCreated,
     inAppPurchaseUpdated, validationSucceeded, validationFailed, subscriptionCreated, subscriptionTerminated,
   ]
   /// The rule for an endpoint's topics, as the text of a mistake.

@@ -18,11 +18,16 @@ public struct Offer: Sendable, Equatable {
   public let price: Price?
   /// The coupons of generic campaigns that are valid for the offer.
   public let coupons: [String]
+  /// What a refund does to the access.
+  public let refunds: RefundPolicy
+  /// Whether a purchase that a family member shares gives access.
+  public let grantsFamilyShared: Bool
 
   /// Creates an offer.
   public init(
     id: String, productIds: [String], accessDays: Int? = nil, tags: [String] = [], displayName: String? = nil,
-    itemClass: String? = nil, catalogVersion: String? = nil, price: Price? = nil, coupons: [String] = []
+    itemClass: String? = nil, catalogVersion: String? = nil, price: Price? = nil, coupons: [String] = [],
+    refunds: RefundPolicy = .endAccess, grantsFamilyShared: Bool = true
   ) {
     self.id = id
     self.productIds = productIds
@@ -33,6 +38,8 @@ public struct Offer: Sendable, Equatable {
     self.catalogVersion = catalogVersion
     self.price = price
     self.coupons = coupons
+    self.refunds = refunds
+    self.grantsFamilyShared = grantsFamilyShared
   }
 
   /// An amount of money.

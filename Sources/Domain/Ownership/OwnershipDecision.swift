@@ -1,7 +1,13 @@
 import Formats
 
 /// Why a period of ownership began.
-public enum OwnershipCause: String, Sendable, CaseIterable { case registration, transfer, restore }
+public enum OwnershipCause: String, Sendable, CaseIterable {
+  case registration, transfer, restore
+  /// Apple signed the customer's `appAccountToken`, and nobody had registered the purchase.
+  case appAccountToken
+  /// An upgrade took the place of another purchase of the customer's.
+  case upgrade
+}
 
 /// What a verified registration does to the owner of its purchase.
 public enum OwnershipDecision: Sendable, Equatable {

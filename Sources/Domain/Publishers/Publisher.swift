@@ -28,6 +28,8 @@ public final class Publisher: Sendable {
   public let doors: Doors
   /// Access before Apple has answered; `nil` when only Apple's answer gives access.
   public let grantWhileAppleIsAway: GrantWhileAppleIsAway?
+  /// What Apple's notifications do besides.
+  public let notifications: NotificationPolicy
   /// The endpoints that receive its events.
   public let webhooks: [WebhookEndpoint]
 
@@ -36,7 +38,7 @@ public final class Publisher: Sendable {
     id: Int64, customers: CustomerPolicy, tokenHashes: [[UInt8]], customerTokens: CustomerTokenPolicy?, apps: [App],
     offers: OfferCatalog, sandboxAccess: SandboxAccess = .nobody, ownership: OwnershipPolicy = OwnershipPolicy(),
     isMigrating: Bool = false, doors: Doors = Doors(), grantWhileAppleIsAway: GrantWhileAppleIsAway? = nil,
-    webhooks: [WebhookEndpoint]
+    notifications: NotificationPolicy = NotificationPolicy(), webhooks: [WebhookEndpoint]
   ) {
     self.id = id
     self.customers = customers
@@ -49,6 +51,7 @@ public final class Publisher: Sendable {
     self.isMigrating = isMigrating
     self.doors = doors
     self.grantWhileAppleIsAway = grantWhileAppleIsAway
+    self.notifications = notifications
     self.webhooks = webhooks
   }
 

@@ -22,12 +22,25 @@ public struct Purchase: Sendable, Equatable {
   /// Until when the purchase gives access although Apple has not answered about it, in milliseconds since 1970;
   /// `nil` once Apple has. A time that has passed gives no access (`grantWhileAppleIsAway`).
   public var provisionalUntil: Int64?
+  /// When Apple is asked again about evidence that may be wrong, in milliseconds since 1970; `nil` if none is in doubt.
+  public var recheckAt: Int64?
+  /// Whether anybody has owned the purchase. A released one follows nobody by itself.
+  public var hadOwner = false
   /// The version of the purchase in the ledger. It grows with every commit that concerns the purchase.
   public var version: Int64
   /// When the ledger got the purchase, in milliseconds since 1970; `nil` for a purchase that was not read from it.
   public var createdAt: Int64?
   /// When the ledger wrote the purchase last, in milliseconds since 1970; `nil` as for ``createdAt``.
   public var updatedAt: Int64?
+
+  /// The purchase whose place this one took with an upgrade; `nil` for nearly all.
+  public var predecessor: PurchaseKey? {
+    let named = transactions.values.lazy.compactMap(\.previousOriginalTransactionId)
+    guard let id = named.min(by: { $0.exact < $1.exact }), id.exact != key.originalTransactionId.exact else {
+      return nil
+    }
+    return PurchaseKey(publisherId: key.publisherId, environment: key.environment, originalTransactionId: id)
+  }
 
   /// Creates a purchase from what the ledger keeps; `nil` without a transaction.
   public init?(

@@ -14,6 +14,10 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
   /// When Apple refunded the transaction, or took it back from a family member.
   public var revocationDate: Int64?
   public var revocationReason: Int32?
+  /// How Apple took the transaction back, such as `REFUND_FULL` or `REFUND_PRORATED`; an open set.
+  public var revocationType: String?
+  /// The refunded part of the price, in thousandths of a percent.
+  public var revocationPercentage: Int32?
   /// Whether the customer upgraded to another product, so that another transaction took the place of this one.
   public var isUpgraded: Bool
   /// `PURCHASED` or `FAMILY_SHARED`; an open set.
@@ -32,6 +36,8 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
   public var storefront: String?
   /// The UUID that the app gave for its customer, in lower case.
   public var appAccountToken: String?
+  /// The purchase that this one took the place of, if an upgrade began it under a new original transaction.
+  public var previousOriginalTransactionId: String?
   public var signedDate: Int64
   /// SHA-256 of the decoded payload.
   public var payloadSHA256: [UInt8]
@@ -40,11 +46,11 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
   public init(
     transactionId: String, originalTransactionId: String, bundleId: String, productId: String, kind: ProductKind,
     environment: String, purchaseDate: Int64, originalPurchaseDate: Int64? = nil, expiresDate: Int64? = nil,
-    revocationDate: Int64? = nil,
-    revocationReason: Int32? = nil, isUpgraded: Bool = false, ownershipType: String? = nil, quantity: Int32? = nil,
+    revocationDate: Int64? = nil, revocationReason: Int32? = nil, revocationType: String? = nil,
+    revocationPercentage: Int32? = nil, isUpgraded: Bool = false, ownershipType: String? = nil, quantity: Int32? = nil,
     price: Int64? = nil, currency: String? = nil, offerType: Int32? = nil, offerIdentifier: String? = nil,
-    offerDiscountType: String? = nil, storefront: String? = nil, appAccountToken: String? = nil, signedDate: Int64,
-    payloadSHA256: [UInt8]
+    offerDiscountType: String? = nil, storefront: String? = nil, appAccountToken: String? = nil,
+    previousOriginalTransactionId: String? = nil, signedDate: Int64, payloadSHA256: [UInt8]
   ) {
     self.transactionId = transactionId
     self.originalTransactionId = originalTransactionId
@@ -57,6 +63,8 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
     self.expiresDate = expiresDate
     self.revocationDate = revocationDate
     self.revocationReason = revocationReason
+    self.revocationType = revocationType
+    self.revocationPercentage = revocationPercentage
     self.isUpgraded = isUpgraded
     self.ownershipType = ownershipType
     self.quantity = quantity
@@ -67,6 +75,7 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
     self.offerDiscountType = offerDiscountType
     self.storefront = storefront
     self.appAccountToken = appAccountToken
+    self.previousOriginalTransactionId = previousOriginalTransactionId
     self.signedDate = signedDate
     self.payloadSHA256 = payloadSHA256
   }

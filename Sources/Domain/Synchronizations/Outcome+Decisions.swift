@@ -39,6 +39,7 @@ extension Access {
     case .sandboxNotAllowed: .sandboxNotAllowed
     case .revoked, .reportedRevoked: .purchaseRevoked
     case .offerUnknown: .offerNotFound
+    case .familySharingRefused: .familySharingNotAllowed
     default: .receivedExpiredPurchase
     }
   }

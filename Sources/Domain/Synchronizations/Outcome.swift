@@ -36,7 +36,7 @@ public struct SynchronizationResult: ExactRawValue, Sendable {
     [
       .purchaseSynchronized, .receivedExpiredPurchase, .transactionIdNotFound, .purchaseRevoked, .offerNotFound,
       .purchaseOwnedByAnotherCustomer, .appMismatch, .verificationFailed, .sandboxNotAllowed, .internalError,
-      .customerErased, .purchaseUnclaimed, .offerMismatch,
+      .customerErased, .purchaseUnclaimed, .offerMismatch, .familySharingNotAllowed,
     ] + ofOwnership
 }
 

@@ -11,6 +11,8 @@ extension SynchronizationResult {
   public static let purchaseUnclaimed = Self(rawValue: "PURCHASE_UNCLAIMED")
   /// The product gives another offer than the caller named.
   public static let offerMismatch = Self(rawValue: "OFFER_MISMATCH")
+  /// A family member shares the purchase, and the publisher's offer does not allow that.
+  public static let familySharingNotAllowed = Self(rawValue: "FAMILY_SHARING_NOT_ALLOWED")
   /// The publisher has no purchase with this transaction.
   public static let purchaseNotFound = Self(rawValue: "PURCHASE_NOT_FOUND")
 

@@ -70,11 +70,4 @@ extension JSONWriter {
     member("cleengCustomerId", CustomerId.number(id))
     member("customerId", id)
   }
-
-  /// Writes a time after RFC 3339; `nil` leaves the member out.
-  ///
-  /// - Parameter milliseconds: since 1970.
-  mutating func time(_ name: StaticString, _ milliseconds: Int64?) {
-    member(name, milliseconds.map(rfc3339(milliseconds:)))
-  }
 }

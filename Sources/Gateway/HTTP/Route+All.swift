@@ -5,7 +5,7 @@ extension Route {
   /// All routes of the API. The most frequent ones come first.
   ///
   /// docs/reference/openapi.yaml has the same paths and methods. A test compares the two.
-  static let all = purchases + webhooks + doors + health
+  static let all = purchases + webhooks + doors + notifications + health
 
   /// The label of requests that match no route.
   static let unknownLabel = "unknown"
@@ -58,6 +58,16 @@ extension Route {
     webhook(
       .post, "webhook_events/{eventId}/deliveries/{endpointId}/resend", "webhook_deliveries_resend",
       WebhookAPI.resend),
+  ]
+
+  /// Where Apple posts its notifications: our own path, and Cleeng's.
+  static let notifications = [
+    Route(
+      .post, "/apple/notifications", under: nil, "notifications",
+      .apple { intake, call throws(Problem) in try await intake.take(call.request) }),
+    Route(
+      .post, "/1.0/in_app/subscriptions/apple/status_update_notification/{publisherId}", under: nil, "notifications",
+      .apple { intake, call throws(Problem) in try await intake.take(call.request, of: call[.publisherId]) }),
   ]
 
   /// The routes that every role serves, see `HealthEndpoints`.

@@ -21,6 +21,12 @@ extension Route {
     receiptDoors["/\(segments.joined(separator: "/"))".exact]
   }
 
+  /// Whether the body of a raw path may be large: a receipt, or a notification of Apple's.
+  static func hasLargeBody(_ path: Substring) -> Bool {
+    receiptDoor(ofRaw: path) != nil || path == "/apple/notifications"
+      || path.hasPrefix("/1.0/in_app/subscriptions/apple/status_update_notification/")
+  }
+
   /// The same of a raw path. Clients may write a path in several ways, such as with a slash at its end, and all of them
   /// find the route. So all of them have the door's limits.
   static func receiptDoor(ofRaw path: Substring) -> ReceiptDoor? {

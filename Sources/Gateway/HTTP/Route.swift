@@ -9,6 +9,10 @@ struct Route: Sendable {
   /// Answers a call.
   typealias Handler = @LoopActor @Sendable (Gateway, Call) async throws(Problem) -> HTTPServerResponse
 
+  /// Answers a notification of Apple's.
+  typealias NotificationHandler =
+    @LoopActor @Sendable (NotificationIntake, DoorCall) async throws(Problem) -> HTTPServerResponse
+
   enum Method: String {
     case get = "GET"
     case put = "PUT"
@@ -26,6 +30,8 @@ struct Route: Sendable {
     /// `takesReceipts` says whether the body may be as long as a receipt.
     case door(
       Door, takesReceipts: Bool = false, @LoopActor @Sendable (DoorContext, DoorCall) async -> HTTPServerResponse)
+    /// Apple, whose signature is the credential.
+    case apple(NotificationHandler)
     /// The publisher, or one of its customers.
     case publisherOrCustomer(Handler)
     /// The publisher only.
@@ -34,7 +40,8 @@ struct Route: Sendable {
 
   /// A value in a path. docs/reference/openapi.yaml uses the same names.
   enum Parameter: String {
-    case synchronizationId, customerId, applicationUsername, offerId, originalTransactionId, topic, endpointId, eventId
+    case synchronizationId, customerId, applicationUsername, offerId, originalTransactionId, topic, endpointId, eventId,
+      publisherId
   }
 
   let method: Method

@@ -33,43 +33,17 @@ struct PurchaseWriter {
   ///
   /// - Parameter record: what is known besides; `nil` for a purchase in a list.
   private func write(_ purchase: Purchase, _ record: PurchaseRecord?, to writer: inout JSONWriter) {
-    let (deciding, renewal, owner) = (purchase.deciding, purchase.renewal, purchase.owner)
-    if let owner {
-      let access = Access.of(purchase, rules: publisher.accessRules(for: owner.customerId), now: now)
-      writer.member("access") { Self.write(access, to: &$0) }
-    }
-    writer.member("appAccountToken", deciding.appAccountToken)
-    writer.member("bundleId", deciding.bundleId)
-    writer.member("cleengCustomerId", owner.flatMap { CustomerId.number($0.customerId) })
-    writer.member("currency", deciding.currency)
-    writer.member("customerId", owner?.customerId)
-    writer.member("environment", purchase.key.environment)
-    writer.member("expirationIntent", renewal?.expirationIntent.map(Int64.init))
-    writer.time("expiresDate", deciding.expiresDate)
-    writer.time("gracePeriodExpiresDate", renewal?.graceExpiresDate)
-    writer.member("isInBillingRetry", renewal?.isInBillingRetry)
-    writer.member("isUpgraded", deciding.isUpgraded)
-    writer.member("nextProductId", renewal?.nextProductId)
-    writer.member("offerId", publisher.offers.offer(forProduct: deciding.productId)?.id)
-    writer.member("originalTransactionId", purchase.key.originalTransactionId)
-    writer.member("ownershipType", deciding.ownershipType)
-    if let record { writer.member("ownerships", record.ownerships) { Self.write($0, to: &$1) } }
-    writer.member("price", deciding.price)
-    writer.member("productId", deciding.productId)
-    writer.time("purchaseDate", deciding.purchaseDate)
-    writer.member("quantity", deciding.quantity.map(Int64.init))
-    writer.time("revocationDate", deciding.revocationDate)
-    writer.time("signedDate", deciding.signedDate)
-    writer.member("subscriptionId", owner?.subscriptionId)
-    writer.member("transactionId", deciding.transactionId)
-    if let record {
-      writer.member("transactions", Self.latestFirst(purchase)) { facts, writer in
-        Self.write(facts, record.firstGrants[facts.transactionId.exact], to: &writer)
-      }
-    }
-    writer.member("type", deciding.kind.rawValue)
-    writer.member("version", purchase.version)
-    writer.member("willRenew", renewal?.willRenew)
+    PurchaseDocument(purchase, publisher, now: now).write(
+      to: &writer,
+      ownerships: { writer in
+        if let record { writer.member("ownerships", record.ownerships) { Self.write($0, to: &$1) } }
+      },
+      transactions: { writer in
+        guard let record else { return }
+        writer.member("transactions", Self.latestFirst(purchase)) { facts, writer in
+          Self.write(facts, record.firstGrants[facts.transactionId.exact], to: &writer)
+        }
+      })
   }
 
   private static func latestFirst(_ purchase: Purchase) -> [TransactionFacts] {
@@ -77,15 +51,6 @@ struct PurchaseWriter {
       one.purchaseDate != other.purchaseDate
         ? one.purchaseDate > other.purchaseDate : one.transactionId.exact > other.transactionId.exact
     }
-  }
-
-  private static func write(_ access: Access, to writer: inout JSONWriter) {
-    writer.member("accessGranted", access.isGranted)
-    writer.member("billingProblem", access.billingProblem)
-    writer.time("expiresAt", access.expiresAt)
-    writer.member("offerId", access.offerId)
-    writer.member("rule", access.rule.rawValue)
-    writer.member("willRenew", access.willRenew)
   }
 
   private static func write(_ facts: TransactionFacts, _ firstGrantedAt: Int64?, to writer: inout JSONWriter) {
@@ -101,7 +66,9 @@ struct PurchaseWriter {
     writer.time("purchaseDate", facts.purchaseDate)
     writer.member("quantity", facts.quantity.map(Int64.init))
     writer.time("revocationDate", facts.revocationDate)
+    writer.member("revocationPercentage", facts.revocationPercentage.map(Int64.init))
     writer.member("revocationReason", facts.revocationReason.map(Int64.init))
+    writer.member("revocationType", facts.revocationType)
     writer.time("signedDate", facts.signedDate)
     writer.member("transactionId", facts.transactionId)
     writer.member("type", facts.kind.rawValue)

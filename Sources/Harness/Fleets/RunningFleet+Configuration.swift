@@ -57,9 +57,13 @@ extension RunningFleet {
       "apps": [\(Self.app)], "offers": \(Self.offers), "sandboxAccess": "everybody",
       "customerTokens": {"algorithm": "HS256", "secretFile": "../jwt.secret"},
       "webhooks": [{"id": "main", "url": "\(webhookURL)", "secretFile": "../webhook.secret"}],
+      "notifications": {"sharedSecretHashes": ["\(Hex.encode(SHA256.hash(Array(Self.sharedSecret.utf8))))"]},
       "doors": {\(hasDoors ? Self.doors : "")}
       """)
   }
+
+  /// The publisher's shared secret of App Store Connect, which old notifications carry.
+  public nonisolated static let sharedSecret = "the shared secret"
 
   /// The only customer of the open publisher whose purchases from the sandbox give access.
   public nonisolated static let sandboxCustomer: Int64 = 8

@@ -34,15 +34,29 @@ extension RunningFleet {
     let settings = try loader.settings()
     let publishers = try loader.publishers(
       in: settings.publishersFolder, addresses: settings.notifier.webhookAddress)
+    return try await withLedger {
+      try await LedgerCheck.differences(in: $0, publishers: publishers.all, now: unixMilliseconds())
+    }
+  }
+
+  /// Counts rows of the ledger.
+  public func count(_ table: String) async throws -> Int64 {
+    try await withLedger { client in
+      let rows = try await client.run(
+        PostgresQuery(PostgresStatement("count \(table)", "SELECT count(*) FROM \(table)")))
+      return rows.first?.int64(0) ?? 0
+    }
+  }
+
+  private func withLedger<Result>(_ body: @LoopActor (PostgresClient) async throws -> Result) async throws -> Result {
     let url = TestServers.current!.ledgerURL(database: database, ports: ledgerPorts)
     let client = PostgresClient(try PostgresEndpoint(url: url, password: nil, caFile: nil), connections: 1)
     client.start()
     do {
       try await eventually("the checker reaches the ledger") { client.isReady }
-      let differences = try await LedgerCheck.differences(
-        in: client, publishers: publishers.all, now: unixMilliseconds())
+      let result = try await body(client)
       await client.stop()
-      return differences
+      return result
     } catch {
       await client.stop()
       throw error

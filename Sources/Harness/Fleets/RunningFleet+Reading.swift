@@ -42,7 +42,16 @@ extension RunningFleet {
   /// The answer about a purchase.
   public struct Purchase: Decodable, Sendable {
     public let customerId: String?
+    public let transactionId: String
     public let version: Int64
+    public let access: Access?
+
+    /// What the purchase gives its owner.
+    public struct Access: Decodable, Sendable {
+      public let accessGranted: Bool
+      public let rule: String
+      public let expiresAt: String?
+    }
   }
 
   /// The answer about a customer's entitlements.

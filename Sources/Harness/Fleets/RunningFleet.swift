@@ -89,15 +89,18 @@ public final class RunningFleet {
   ///   - throughProxies: whether a ``FaultProxy`` stands between every two parts.
   ///   - hasStandby: whether the URL of the ledger names its standby too.
   ///   - hasDoors: whether ``publisher`` has opened the four doors. Each of them makes events of its own.
+  ///   - lifeMonth: how long a month of the simulator's lives takes.
   ///   - prepare: called before the roles start.
   public static func with(
     _ names: [String] = ["gateway-1", "gateway-2", "worker-1", "worker-2", "notifier-1", "notifier-2"],
     overrides: [String: String] = [:], throughProxies: Bool = false, hasStandby: Bool = false,
-    hasDoors: Bool = true, prepare: @LoopActor (RunningFleet) throws -> Void = { _ in },
+    hasDoors: Bool = true, lifeMonth: Duration = .seconds(60),
+    prepare: @LoopActor (RunningFleet) throws -> Void = { _ in },
     _ body: @LoopActor (RunningFleet) async throws -> Void
   ) async throws {
     let fleet = try await RunningFleet(
-      overrides: overrides, throughProxies: throughProxies, hasStandby: hasStandby, hasDoors: hasDoors)
+      overrides: overrides, throughProxies: throughProxies, hasStandby: hasStandby, hasDoors: hasDoors,
+      lifeMonth: lifeMonth)
     do {
       try await fleet.createLedger()
       try prepare(fleet)
@@ -115,7 +118,7 @@ public final class RunningFleet {
   }
 
   private init(
-    overrides: [String: String], throughProxies: Bool, hasStandby: Bool, hasDoors: Bool
+    overrides: [String: String], throughProxies: Bool, hasStandby: Bool, hasDoors: Bool, lifeMonth: Duration
   ) async throws {
     self.overrides = overrides
     self.hasStandby = hasStandby
@@ -132,12 +135,13 @@ public final class RunningFleet {
     // A request that waits at a door must not keep others from their connections.
     configuration.maxConnectionsPerHost = 2000
     freshClient = HTTPClient(configuration)
-    simulator = try Simulator(
-      Simulator.Configuration(
-        folder: folder + "/simulator", tlsNames: ["127.0.0.1", "localhost"],
-        apps: [
-          Simulator.App(bundleId: "com.example.app", appAppleId: 1_234_567_890, issuerId: "issuer", keyId: "KEY1")
-        ]))
+    var simulated = Simulator.Configuration(
+      folder: folder + "/simulator", tlsNames: ["127.0.0.1", "localhost"],
+      apps: [
+        Simulator.App(bundleId: "com.example.app", appAppleId: 1_234_567_890, issuerId: "issuer", keyId: "KEY1")
+      ])
+    simulated.lifeMonth = lifeMonth
+    simulator = try Simulator(simulated)
     try await simulator.start()
     topology = Topology(prefix: prefix)
     receiver = try HTTPServer(HTTPServer.Configuration()) { [weak self] in self?.receive($0) ?? .text(503, "") }

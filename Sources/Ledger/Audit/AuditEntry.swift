@@ -8,6 +8,8 @@ public struct AuditEntry: Sendable, Equatable {
   public enum Actor: String, Sendable {
     case publisher
     case customer
+    /// Apple's notification.
+    case apple
     /// The key of an app, at a door.
     case app
 
@@ -59,9 +61,12 @@ public struct AuditEntry: Sendable, Equatable {
       case .registration: "purchase.registered"
       case .transfer: "purchase.transferred"
       case .restore: "purchase.restored"
+      case .appAccountToken: "purchase.claimed"
+      case .upgrade: "purchase.upgraded"
       }
+    let isByApple = begun.cause == .appAccountToken || begun.cause == .upgrade
     self = .owner(
-      action, of: begun.purchase, subscriptionId: begun.subscriptionId, by: Actor(begun.asker))
+      action, of: begun.purchase, subscriptionId: begun.subscriptionId, by: isByApple ? .apple : Actor(begun.asker))
   }
 
   /// Writes entries, in their order.

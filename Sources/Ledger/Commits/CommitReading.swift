@@ -9,15 +9,27 @@ import Postgres
 /// Each statement sees what others have committed while the statement before it waited for a lock (READ COMMITTED).
 struct CommitReading {
   private let requests: [Finalization]
+  private let updates: [PurchaseUpdate]
   /// The jobs that the commit keeps for later. Their rows are locked, too.
   private let waiting: [Job]
   private let purchaseKeys: [PurchaseKey]
   private let customerKeys: [CustomerKey]
+  /// The tokens by which purchases without an owner may name a customer.
+  private let tokens: [(publisherId: Int64, token: String)]
 
-  init(_ requests: [Finalization], waiting: [Job]) {
+  init(_ requests: [Finalization], updates: [PurchaseUpdate] = [], waiting: [Job]) {
     self.requests = requests
+    self.updates = updates
     self.waiting = waiting
-    purchaseKeys = Set(requests.compactMap(\.purchaseKey)).sorted()
+    purchaseKeys = Set(
+      requests.compactMap(\.purchaseKey) + requests.flatMap(\.predecessors) + updates.map(\.key)
+        + updates.flatMap(\.predecessors)
+    ).sorted()
+    tokens = updates.flatMap { update in
+      update.appAccountTokens.filter { !AppAccountToken.isNil($0) }.map {
+        (publisherId: update.key.publisherId, token: $0)
+      }
+    }
     customerKeys = Set(
       requests.map(\.customerKey) + waiting.map { CustomerKey(publisherId: $0.publisherId, id: $0.customerId) }
     ).sorted()
@@ -35,12 +47,13 @@ struct CommitReading {
     let customers: [PostgresParameter] = [
       .int64s(customerKeys.map(\.publisherId)), .texts(customerKeys.map(\.id)),
     ]
+    let named: [PostgresParameter] = [.int64s(tokens.map(\.publisherId)), .uuids(tokens.map(\.token))]
     let jobs = requests.map(\.job) + waiting
     return [
       PostgresQuery(.lockPurchases, keys),
       PostgresQuery(.readTransactions, keys),
-      PostgresQuery(.lockCustomers, customers + keys),
-      PostgresQuery(.readOwned, customers + keys),
+      PostgresQuery(.lockCustomers, customers + keys + named),
+      PostgresQuery(.readOwned, customers + keys + named),
       PostgresQuery(
         .readErased,
         [
@@ -68,11 +81,14 @@ struct CommitReading {
     }
   }
 
+  /// How many numbers of ownerships the decision may need. Each purchase may have a successor, too.
+  var numbers: Int { 2 * requests.count + purchaseKeys.count + updates.count }
+
   /// Reads the rows.
   ///
   /// - Parameters:
   ///   - now: milliseconds since 1970.
-  ///   - subscriptionIds: one for each request.
+  ///   - subscriptionIds: ``numbers`` of them.
   func read(_ rows: [PostgresRows], now: Int64, subscriptionIds: [Int64]) throws -> Found {
     var transactions: [PurchaseKey: [TransactionFacts]] = [:]
     var firstGrants: [PurchaseKey: [ExactText: Int64]] = [:]
@@ -112,13 +128,14 @@ struct CommitReading {
     return Found(
       state: CommitState(
         purchases: Array(purchases.values), firstGrants: firstGrants, customers: customers,
-        subscriptionIds: subscriptionIds, now: now),
+        subscriptionIds: subscriptionIds, reserved: requests.count, now: now),
       synchronizations: synchronizations)
   }
 }
 
 extension PostgresStatement {
-  /// The keys of the purchases: the named ones, and those that have a named transaction.
+  /// The keys of the purchases: the named ones, those that have a named transaction, and those that took the place of a
+  /// named one.
   ///
   /// - Parameter first: the number of the first of its five parameters.
   private static func keys(_ first: Int) -> String {
@@ -128,7 +145,13 @@ extension PostgresStatement {
      UNION
      SELECT t.publisher_id, t.environment, t.original_transaction_id
        FROM unnest($\(first + 3)::bigint[], $\(first + 4)::text[]) AS n (publisher_id, transaction_id)
-       JOIN transactions t USING (publisher_id, transaction_id))
+       JOIN transactions t USING (publisher_id, transaction_id)
+     UNION
+     SELECT t.publisher_id, t.environment, t.original_transaction_id
+       FROM unnest($\(first)::bigint[], $\(first + 1)::text[], $\(first + 2)::text[])
+         AS named (publisher_id, environment, id)
+       JOIN transactions t ON t.publisher_id = named.publisher_id AND t.environment = named.environment
+         AND t.previous_original_transaction_id = named.id)
     """
   }
 
@@ -147,12 +170,15 @@ extension PostgresStatement {
       JOIN transactions t USING (publisher_id, environment, original_transaction_id)
     """)
 
-  /// The customers of the jobs, and the owners of the purchases.
+  /// The customers of the jobs, the owners of the purchases, and those whose token Apple signed.
   private static let concerned = """
     (SELECT * FROM unnest($1::bigint[], $2::text[]) AS named (publisher_id, customer_id)
      UNION
      SELECT p.publisher_id, p.customer_id FROM \(keys(3)) k
-       JOIN purchases p USING (publisher_id, environment, original_transaction_id) WHERE p.customer_id IS NOT NULL)
+       JOIN purchases p USING (publisher_id, environment, original_transaction_id) WHERE p.customer_id IS NOT NULL
+     UNION
+     SELECT h.publisher_id, h.id FROM unnest($8::bigint[], $9::uuid[]) AS named (publisher_id, app_account_token)
+       JOIN customers h USING (publisher_id, app_account_token))
     """
 
   fileprivate static let lockCustomers = PostgresStatement(

@@ -43,8 +43,12 @@ struct CommitWriting {
       if count > 0 { queries.append(PostgresQuery(statement, parameters())) }
     }
     let (new, changed) = (purchases(changes.newPurchases), purchases(changes.changedPurchases))
-    add(PurchaseRow.insert, new.count) { PurchaseRow.arrays(new, offers: changes.offers) }
-    add(PurchaseRow.update, changed.count) { PurchaseRow.arrays(changed, offers: changes.offers) }
+    add(PurchaseRow.insert, new.count) { PurchaseRow.arrays(new, offers: changes.offers, dueTimes: changes.dueTimes) }
+    add(PurchaseRow.update, changed.count) {
+      PurchaseRow.arrays(changed, offers: changes.offers, dueTimes: changes.dueTimes)
+    }
+    let looked = changes.lookedAt.subtracting(changes.newPurchases).sorted()
+    add(PurchaseRow.look, looked.count) { PurchaseRow.looks(looked, dueTimes: changes.dueTimes) }
     let transactions = transactions
     add(TransactionRow.upsert, transactions.count) { TransactionRow.arrays(transactions) }
     add(EvidenceRow.insertChains, evidence.chains.count) { EvidenceRow.arrays(evidence.chains) }
@@ -75,6 +79,9 @@ struct CommitWriting {
       .filter(waiting.contains).sorted()
     add(SynchronizationRow.forget, named.count) { SynchronizationRow.keys(named) }
     if !changes.events.isEmpty { queries += Event.tell(changes.events, configured: configured) }
+    add(NotificationRow.apply, changes.notifications.count) {
+      NotificationRow.applied(changes.notifications, state.now)
+    }
     if !confirmed.isEmpty { queries.append(Event.confirmed(confirmed)) }
     return queries
   }

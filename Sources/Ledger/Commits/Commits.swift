@@ -64,6 +64,7 @@ public final class Commits {
     func end(throwing error: any Error) {
       switch work {
       case .finalize(_, let waiter): waiter.resume(throwing: error)
+      case .apply(_, let waiter): waiter.resume(throwing: error)
       case .postpone(_, let waiter): waiter.resume(throwing: error)
       }
     }
@@ -71,6 +72,7 @@ public final class Commits {
 
   private enum Work {
     case finalize(Finalization, CheckedContinuation<Finalized, any Error>)
+    case apply(PurchaseUpdate, CheckedContinuation<[Event], any Error>)
     case postpone(SynchronizationRow.Waiting, CheckedContinuation<Void, any Error>)
   }
 
@@ -91,6 +93,16 @@ public final class Commits {
   ///   after ``stop()``.
   public func finalize(_ request: Finalization) async throws -> Finalized {
     try await withCheckedThrowingContinuation { add(.finalize(request, $0)) }
+  }
+
+  /// Applies news about a purchase that no registration brought; returns the events to publish, after the commit. They
+  /// are in the outbox.
+  ///
+  /// While the ledger is away, it waits.
+  ///
+  /// - Throws: as ``finalize(_:)``.
+  public func apply(_ update: PurchaseUpdate) async throws -> [Event] {
+    try await withCheckedThrowingContinuation { add(.apply(update, $0)) }
   }
 
   /// Keeps a job that waits for long, so that the loss of Redis and of the broker's messages cannot lose it; returns
@@ -169,11 +181,13 @@ public final class Commits {
 
   private func run(_ batch: [Entry]) async {
     do {
-      var results = try await commit(batch)[...]
+      let done = try await commit(batch)
+      var (results, told) = (done.results[...], done.told[...])
       settings.onCommit(batch.count)
       for entry in batch {
         switch entry.work {
         case .finalize(_, let waiter): waiter.resume(returning: results.removeFirst())
+        case .apply(_, let waiter): waiter.resume(returning: told.removeFirst())
         case .postpone(_, let waiter): waiter.resume()
         }
       }
@@ -213,20 +227,22 @@ public final class Commits {
 
   // MARK: One commit
 
-  /// - Returns: the results of the finalizations.
-  private func commit(_ batch: [Entry]) async throws -> [Finalized] {
-    var (requests, postponed): ([Finalization], [SynchronizationRow.Waiting]) = ([], [])
+  private func commit(_ batch: [Entry]) async throws -> Done {
+    var (requests, updates): ([Finalization], [PurchaseUpdate]) = ([], [])
+    var postponed: [SynchronizationRow.Waiting] = []
     for entry in batch {
       switch entry.work {
       case .finalize(let request, _): requests.append(request)
+      case .apply(let update, _): updates.append(update)
       case .postpone(let job, _): postponed.append(job)
       }
     }
     let confirmed = takeConfirmed()
     do {
-      let done = try await decideAndWrite(requests, postponed, confirmed)
+      var done = try await decideAndWrite(requests, updates, postponed, confirmed)
       knownChains.formUnion(done.chains)
-      return try await completed(done)
+      done.results = try await completed(done)
+      return done
     } catch {
       self.confirmed += confirmed
       throw error
@@ -235,19 +251,22 @@ public final class Commits {
 
   private struct Done {
     var results: [Finalized] = []
+    /// The events of each update.
+    var told: [[Event]] = []
     /// The events of synchronizations that an earlier commit has finalized, by their place in the batch.
     var earlier: [Int: String] = [:]
     var chains: Set<[UInt8]> = []
   }
 
   private func decideAndWrite(
-    _ requests: [Finalization], _ postponed: [SynchronizationRow.Waiting], _ confirmed: [String]
+    _ requests: [Finalization], _ updates: [PurchaseUpdate], _ postponed: [SynchronizationRow.Waiting],
+    _ confirmed: [String]
   ) async throws -> Done {
-    let reading = CommitReading(requests, waiting: postponed.map(\.job))
+    let reading = CommitReading(requests, updates: updates, waiting: postponed.map(\.job))
     // Another batch may begin while this one waits. A failed commit may have used its numbers: nobody else gets them.
-    var ids = Array(subscriptionIds.suffix(requests.count))
+    var ids = Array(subscriptionIds.suffix(reading.numbers))
     subscriptionIds.removeLast(ids.count)
-    let missing = Int64(requests.count - ids.count)
+    let missing = Int64(reading.numbers - ids.count)
     let denied = DeniedTransactions.concerned(requests)
     var queries = (denied.isEmpty ? [] : [DeniedTransactions.lock(denied)]) + reading.queries
     if missing > 0 { queries.append(OwnershipRow.nextBlocks(for: missing)) }
@@ -257,13 +276,15 @@ public final class Commits {
       if !denied.isEmpty { rows.removeFirst() }
       if missing > 0 { ids = OwnershipRow.numbers(rows.removeLast()) + ids }
       var found = try reading.read(rows, now: settings.now(), subscriptionIds: ids)
-      let done = decide(requests, &found)
+      var done = decide(requests, &found)
+      done.told = updates.map { found.state.apply($0) }
       subscriptionIds += found.state.subscriptionIds
       let writing = CommitWriting(
         found.state, waiting: Set(found.synchronizations.keys), postponed: postponed, knownChains: knownChains,
         configured: settings.configured(), confirmed: confirmed)
       _ = try await transaction.commit(writing.queries)
-      return Done(results: done.results, earlier: done.earlier, chains: writing.chains)
+      done.chains = writing.chains
+      return done
     }
   }
 

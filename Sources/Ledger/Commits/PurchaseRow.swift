@@ -13,7 +13,8 @@ enum PurchaseRow {
     "renewal_signed_date", "renewal_sha256", "will_renew", "next_product_id", "grace_expires_date",
     "is_in_billing_retry", "expiration_intent", "status", "status_date", "original_purchase_date", "offer_type",
     "offer_identifier", "offer_discount_type", "storefront", "price_increase_status", "attributes",
-    "provisional_until",
+    "provisional_until", "revocation_type", "revocation_percentage", "previous_original_transaction_id",
+    "recheck_at", "had_owner",
   ]
   /// The columns that are only read; PostgreSQL writes them.
   private static let times = ["created_at", "updated_at"]
@@ -39,10 +40,12 @@ enum PurchaseRow {
       transactionId: transaction, originalTransactionId: original, bundleId: bundle, productId: product, kind: kind,
       environment: environment, purchaseDate: purchaseDate, originalPurchaseDate: row.time(30),
       expiresDate: row.time(11),
-      revocationDate: row.time(12), isUpgraded: isUpgraded, ownershipType: row.text(14), quantity: row.int32(15),
+      revocationDate: row.time(12), revocationType: row.text(38), revocationPercentage: row.int32(39),
+      isUpgraded: isUpgraded, ownershipType: row.text(14), quantity: row.int32(15),
       price: row.int64(16),
       currency: row.text(17), offerType: row.int32(31), offerIdentifier: row.text(32), offerDiscountType: row.text(33),
-      storefront: row.text(34), appAccountToken: row.uuid(18), signedDate: signedDate, payloadSHA256: hash)
+      storefront: row.text(34), appAccountToken: row.uuid(18),
+      previousOriginalTransactionId: row.text(40), signedDate: signedDate, payloadSHA256: hash)
     var owner: Owner?
     if let customer = row.text(3), let subscription = row.int64(4) {
       owner = Owner(customerId: customer, subscriptionId: subscription)
@@ -63,7 +66,8 @@ enum PurchaseRow {
     else { throw UnreadableRecord("purchase \(original)") }
     purchase.attributes = try row.bytes(36).map { try PurchaseAttributes(JSONText($0)) }
     purchase.provisionalUntil = row.time(37)
-    (purchase.createdAt, purchase.updatedAt) = (row.time(38), row.time(39))
+    (purchase.createdAt, purchase.updatedAt) = (row.time(43), row.time(44))
+    (purchase.recheckAt, purchase.hadOwner) = (row.time(41), row.bool(42) ?? false)
     return purchase
   }
 
@@ -73,8 +77,10 @@ enum PurchaseRow {
       publisherId: row.int64(0) ?? 0, environment: row.text(1) ?? "", originalTransactionId: row.text(2) ?? "")
   }
 
-  /// The columns of some purchases as arrays, in the order of ``names``, and the offers behind them.
-  static func arrays(_ purchases: [Purchase], offers: [PurchaseKey: String]) -> [PostgresParameter] {
+  /// The columns of some purchases as arrays, in the order of ``names``, with the offers and the timers behind them.
+  static func arrays(
+    _ purchases: [Purchase], offers: [PurchaseKey: String], dueTimes: [PurchaseKey: Int64]
+  ) -> [PostgresParameter] {
     let deciding = purchases.map(\.deciding)
     let renewals = purchases.map(\.renewal)
     return [
@@ -95,7 +101,11 @@ enum PurchaseRow {
       .texts(deciding.map(\.offerIdentifier)), .texts(deciding.map(\.offerDiscountType)),
       .texts(deciding.map(\.storefront)), .int32s(renewals.map { $0?.priceIncreaseStatus }),
       .bytes(purchases.map { $0.attributes?.encoded }), .times(purchases.map(\.provisionalUntil)),
-      .texts(purchases.map { offers[$0.key] }),
+      .texts(deciding.map(\.revocationType)), .int32s(deciding.map(\.revocationPercentage)),
+      .texts(deciding.map(\.previousOriginalTransactionId)),
+      .times(purchases.map(\.recheckAt)), .bools(purchases.map(\.hadOwner)),
+      .texts(purchases.map { offers[$0.key] }), .times(purchases.map { dueTimes[$0.key] }),
+      .times(purchases.map { $0.updatedAt ?? 0 }),
     ]
   }
 
@@ -103,9 +113,10 @@ enum PurchaseRow {
     "bigint", "text", "text", "text", "bigint", "bigint", "text", "text", "text", "text", "timestamptz", "timestamptz",
     "timestamptz", "boolean", "text", "integer", "bigint", "text", "uuid", "timestamptz", "bytea", "timestamptz",
     "bytea", "boolean", "text", "timestamptz", "boolean", "integer", "integer", "timestamptz", "timestamptz", "integer",
-    "text", "text", "text", "integer", "bytea", "timestamptz", "text",
+    "text", "text", "text", "integer", "bytea", "timestamptz", "text", "integer", "text",
+    "timestamptz", "boolean", "text", "timestamptz", "timestamptz",
   ]
-  private static let written = names + ["offer_id"]
+  private static let written = names + ["offer_id", "due_at", "updated_at"]
 
   /// The arrays as a table `n` with the columns' names.
   private static let source =
@@ -121,8 +132,27 @@ enum PurchaseRow {
   static let update = PostgresStatement(
     "update purchases",
     """
-    UPDATE purchases p SET updated_at = now(), \(written[3...].map { "\($0) = n.\($0)" }.joined(separator: ", "))
+    UPDATE purchases p SET \(written[3...].map { "\($0) = n.\($0)" }.joined(separator: ", "))
     FROM \(source) WHERE p.publisher_id = n.publisher_id AND p.environment = n.environment
+      AND p.original_transaction_id = n.original_transaction_id
+    """)
+
+  /// The parameters of ``look``.
+  static func looks(_ keys: [PurchaseKey], dueTimes: [PurchaseKey: Int64]) -> [PostgresParameter] {
+    [
+      .int64s(keys.map(\.publisherId)), .texts(keys.map(\.environment)), .texts(keys.map(\.originalTransactionId)),
+      .times(keys.map { dueTimes[$0] }),
+    ]
+  }
+
+  /// Sets the timers of purchases that did not change otherwise. The rows are locked.
+  static let look = PostgresStatement(
+    "set timers",
+    """
+    UPDATE purchases p SET due_at = n.due_at
+    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::timestamptz[])
+      AS n (publisher_id, environment, original_transaction_id, due_at)
+    WHERE p.publisher_id = n.publisher_id AND p.environment = n.environment
       AND p.original_transaction_id = n.original_transaction_id
     """)
 }

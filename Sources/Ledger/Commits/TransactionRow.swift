@@ -8,8 +8,8 @@ enum TransactionRow {
     "publisher_id", "environment", "transaction_id", "original_transaction_id", "signed_date", "payload_sha256",
     "bundle_id", "product_id", "kind", "purchase_date", "expires_date", "revocation_date", "revocation_reason",
     "is_upgraded", "ownership_type", "quantity", "price", "currency", "app_account_token", "original_purchase_date",
-    "offer_type",
-    "offer_identifier", "offer_discount_type", "storefront", "first_granted_at",
+    "offer_type", "offer_identifier", "offer_discount_type", "storefront", "previous_original_transaction_id",
+    "revocation_type", "revocation_percentage", "first_granted_at",
   ]
 
   /// The columns of a row of `table`.
@@ -27,12 +27,13 @@ enum TransactionRow {
       transactionId: id, originalTransactionId: original, bundleId: bundle, productId: product, kind: kind,
       environment: environment, purchaseDate: purchaseDate, originalPurchaseDate: row.time(19),
       expiresDate: row.time(10), revocationDate: row.time(11),
-      revocationReason: row.int32(12), isUpgraded: isUpgraded, ownershipType: row.text(14), quantity: row.int32(15),
+      revocationReason: row.int32(12), revocationType: row.text(25), revocationPercentage: row.int32(26),
+      isUpgraded: isUpgraded, ownershipType: row.text(14), quantity: row.int32(15),
       price: row.int64(16), currency: row.text(17), offerType: row.int32(20), offerIdentifier: row.text(21),
-      offerDiscountType: row.text(22), storefront: row.text(23), appAccountToken: row.uuid(18), signedDate: signedDate,
-      payloadSHA256: hash)
+      offerDiscountType: row.text(22), storefront: row.text(23), appAccountToken: row.uuid(18),
+      previousOriginalTransactionId: row.text(24), signedDate: signedDate, payloadSHA256: hash)
     let key = PurchaseKey(publisherId: publisher, environment: environment, originalTransactionId: original)
-    return (key, facts, row.time(24))
+    return (key, facts, row.time(27))
   }
 
   /// The columns of some transactions as arrays, in the order of ``names``.
@@ -49,14 +50,16 @@ enum TransactionRow {
       .int32s(facts.map(\.quantity)), .int64s(facts.map(\.price)), .texts(facts.map(\.currency)),
       .uuids(facts.map(\.appAccountToken)), .times(facts.map(\.originalPurchaseDate)),
       .int32s(facts.map(\.offerType)), .texts(facts.map(\.offerIdentifier)),
-      .texts(facts.map(\.offerDiscountType)), .texts(facts.map(\.storefront)), .times(rows.map(\.firstGrantedAt)),
+      .texts(facts.map(\.offerDiscountType)), .texts(facts.map(\.storefront)),
+      .texts(facts.map(\.previousOriginalTransactionId)), .texts(facts.map(\.revocationType)),
+      .int32s(facts.map(\.revocationPercentage)), .times(rows.map(\.firstGrantedAt)),
     ]
   }
 
   private static let types = [
     "bigint", "text", "text", "text", "timestamptz", "bytea", "text", "text", "text", "timestamptz", "timestamptz",
     "timestamptz", "integer", "boolean", "text", "integer", "bigint", "text", "uuid", "timestamptz",
-    "integer", "text", "text", "text", "timestamptz",
+    "integer", "text", "text", "text", "text", "text", "integer", "timestamptz",
   ]
 
   /// The lock of the purchase guards its transactions. A first grant stays for ever.
@@ -66,7 +69,7 @@ enum TransactionRow {
     INSERT INTO transactions AS t (\(names.joined(separator: ", ")))
     SELECT * FROM unnest(\(types.enumerated().map { "$\($0 + 1)::\($1)[]" }.joined(separator: ", ")))
     ON CONFLICT (publisher_id, transaction_id, environment) DO UPDATE SET
-      \(names[3..<24].map { "\($0) = excluded.\($0)" }.joined(separator: ", ")),
+      \(names[3..<27].map { "\($0) = excluded.\($0)" }.joined(separator: ", ")),
       first_granted_at = coalesce(t.first_granted_at, excluded.first_granted_at)
     """)
 }

@@ -29,7 +29,7 @@ public struct ProvisionalGrant {
     let reading = CommitReading([Finalization(job, .evidence(key, [piece]), publisher: publisher)], waiting: [job])
     return try await postgres.repeatingConflicts { transaction -> [Event]? in
       var queries = [DeniedTransactions.lock([job])] + reading.queries
-      queries.append(OwnershipRow.nextBlocks(for: 1))
+      queries.append(OwnershipRow.nextBlocks(for: Int64(reading.numbers)))
       var rows = try await transaction.query(queries)
       let ids = OwnershipRow.numbers(rows.removeLast())
       var found = try reading.read(Array(rows.dropFirst()), now: now, subscriptionIds: ids)

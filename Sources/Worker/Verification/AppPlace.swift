@@ -11,6 +11,10 @@ final class AppPlace: Sendable {
   let environment: AppStoreEnvironment
   /// The place by its name in budgets and routes.
   let call: CallPlace
+  /// The part of the budgets that looks without a waiting customer may take.
+  let background: CallPlace
+  /// The whole budget of Get Notification History. It has the name of ``call``, but a job must not choose it.
+  let history: CallPlace
   let credentials: AppCredentials
   /// Only this app and this environment. An answer about another one does not answer the question.
   let accepted: AcceptedApps
@@ -23,12 +27,29 @@ final class AppPlace: Sendable {
       budgets: PurchaseVerification.endpoints.map {
         CallBudget(endpoint: $0.rawValue, perSecond: $0.callsPerSecond(in: environment) * budgetScale)
       })
+    background = CallPlace(
+      bundleId: app.bundleId, environment: "\(environment.rawValue)|timers",
+      budgets: (PurchaseVerification.endpoints + [.notificationHistory]).map {
+        CallBudget(endpoint: $0.rawValue, perSecond: $0.callsPerSecond(in: environment) * budgetScale * Self.share)
+      })
+    let pages = AppStoreEndpoint.notificationHistory
+    history = CallPlace(
+      bundleId: app.bundleId, environment: environment.rawValue,
+      budgets: [
+        CallBudget(endpoint: pages.rawValue, perSecond: pages.callsPerSecond(in: environment) * budgetScale)
+      ])
     credentials = AppCredentials(
       bundleId: app.bundleId, issuerId: app.issuerId, keyId: app.keyId, key: app.privateKey)
     accepted = AcceptedApps([
       .init(bundleId: app.bundleId, appAppleId: app.appAppleId, environments: [environment])
     ])
   }
+
+  /// Whether this is the production of an app that was never released: Apple answers 401.
+  var isUnknownToApple: Bool { environment == .production && !app.isReleased }
+
+  /// Registrations keep at least half of Apple's calls, however many timers are due.
+  private static let share = 0.5
 
   /// The places where Apple may know a publisher's transactions, the first choice first: every app in production and
   /// then in the sandbox.

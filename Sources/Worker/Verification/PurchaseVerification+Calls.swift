@@ -119,12 +119,12 @@ extension PurchaseVerification {
 
 extension AppleCorrelation {
   /// Apple's ids of a call, for its support.
-  fileprivate var label: String { [requestUUID, jingleCorrelationKey].compactMap(\.self).joined(separator: " ") }
+  var label: String { [requestUUID, jingleCorrelationKey].compactMap(\.self).joined(separator: " ") }
 }
 
 extension AppStoreAPIError {
   /// The failure as a metric's label: a small closed set.
-  fileprivate var label: String {
+  var label: String {
     switch kind {
     case .api(let code): code.name ?? "unknown_code"
     case .http(let status): "http_\(status / 100)xx"

@@ -3,6 +3,7 @@ import Domain
 import EventLoop
 import Formats
 import JSON
+import Ledger
 import Observability
 import Store
 
@@ -55,7 +56,7 @@ final class PurchaseVerification {
   /// - Parameters:
   ///   - route: where Apple knew the transaction the last time.
   ///   - grant: the first call, if Redis took it out of its budget already.
-  init?(
+  convenience init?(
     of job: Job, attempt: Int, at places: [AppPlace], route: String?, grant: CallGrant?,
     with dependencies: Dependencies, _ log: Log
   ) {
@@ -70,13 +71,30 @@ final class PurchaseVerification {
       route?.answers.flatMap {
         KeptAnswers($0, of: job.synchronizationId, attempt: attempt, now: dependencies.now())
       } ?? KeptAnswers(of: job.synchronizationId, attempt: attempt)
-    (place, original, self.answers) = (first, route?.original, answers)
-    self.places = places.filter { $0 !== first && !answers.hasPassed($0.call.name) }[...]
-    publisherId = job.publisherId
-    transactionId = job.transactionId
-    self.grant = grant
-    self.dependencies = dependencies
-    self.log = log
+    self.init(
+      publisherId: job.publisherId, transactionId: job.transactionId, first,
+      places.filter { $0 !== first && !answers.hasPassed($0.call.name) }[...], answers, original: route?.original,
+      grant,
+      dependencies, log)
+  }
+
+  /// Prepares to ask again about a purchase that the ledger knows, in its own place only.
+  convenience init(
+    lookingAt due: DuePurchase, in place: AppPlace, grant: CallGrant, with dependencies: Dependencies, _ log: Log
+  ) {
+    self.init(
+      publisherId: due.key.publisherId, transactionId: due.transactionId, place, [],
+      KeptAnswers(of: "timer", attempt: 1), original: due.key.originalTransactionId, grant, dependencies, log)
+  }
+
+  private init(
+    publisherId: Int64, transactionId: String, _ place: AppPlace, _ others: ArraySlice<AppPlace>,
+    _ answers: KeptAnswers,
+    original: String?, _ grant: CallGrant?, _ dependencies: Dependencies, _ log: Log
+  ) {
+    (self.place, self.original, self.answers) = (place, original, answers)
+    (places, self.publisherId, self.transactionId) = (others, publisherId, transactionId)
+    (self.grant, self.dependencies, self.log) = (grant, dependencies, log)
   }
 
   /// Asks one place after the other.

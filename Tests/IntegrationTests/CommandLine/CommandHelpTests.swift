@@ -7,7 +7,9 @@ import Testing
 @Suite(.timeLimit(.minutes(10)))
 @LoopActor
 struct CommandHelpTests {
-  @Test(arguments: ["gateway", "worker", "notifier", "simulator", "check-config", "verify", "migrate"])
+  @Test(arguments: [
+    "gateway", "worker", "notifier", "simulator", "check-config", "verify", "migrate", "test-notification",
+  ])
   func explainsItself(command: String) async throws {
     for arguments in [["--help"], ["--config", "/nowhere", "-h"]] {
       let output = FileManager.default.temporaryDirectory.appending(path: "countersign-help-\(UUID().uuidString)")

@@ -102,15 +102,17 @@ final class CommitLab {
   /// A transaction as Apple writes it. The signature is none: the ledger keeps what the verifier has accepted.
   nonisolated static func evidence(
     _ transaction: String, of original: String, _ product: String, _ kind: ProductKind, bought: Double,
-    expires: Double?, revoked: Double? = nil, signed: Double
+    expires: Double?, revoked: Double? = nil, signed: Double, token: String? = nil, insteadOf previous: String? = nil
   ) throws -> Evidence {
     func at(_ days: Double) -> Int64 { now + Int64(days * 86_400_000) }
     let payload = JSONWriter.object { writer in
+      writer.member("appAccountToken", token)
       writer.member("bundleId", "com.example")
       writer.member("environment", "Production")
       writer.member("expiresDate", kind == .autoRenewable ? expires.map(at) : nil)
       writer.member("inAppOwnershipType", "PURCHASED")
       writer.member("originalTransactionId", original)
+      writer.member("previousOriginalTransactionId", previous)
       writer.member("productId", product)
       writer.member("purchaseDate", at(bought))
       writer.member("quantity", 1 as Int64)

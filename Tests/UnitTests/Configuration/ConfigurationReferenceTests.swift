@@ -45,14 +45,16 @@ struct ConfigurationReferenceTests {
         "doors.mbaasy.maxRequestsPerSecond",
         "doors.mbaasy.clientTokens", "doors.mbaasy.recheck", "grantWhileAppleIsAway.enabled",
         "grantWhileAppleIsAway.maxEvidenceAgeSeconds", "grantWhileAppleIsAway.limitSeconds",
+        "notifications.sharedSecretHashes",
       ])
     #expect(
       publisher["apps"]?.map(\.key).sorted()
         == ["appAppleId", "bundleId", "environments", "issuerId", "keyId", "privateKeyFile", "released"])
     #expect(
       publisher["offers"]?.map(\.key).sorted() == [
-        "accessDays", "catalogVersion", "coupons", "displayName", "itemClass", "offerId", "price.amount",
-        "price.currency", "productIds", "tags",
+        "accessDays", "catalogVersion", "coupons", "displayName", "familyShared", "itemClass", "offerId",
+        "price.amount",
+        "price.currency", "productIds", "refunds", "tags",
       ])
     #expect(publisher["webhooks"]?.map(\.key).sorted() == ["environment", "id", "secretFile", "topics", "url"])
   }

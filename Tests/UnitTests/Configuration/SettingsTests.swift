@@ -47,7 +47,10 @@ struct SettingsTests {
         "gateway": {"trustedProxies": ["10.2.0.0/16", "192.0.2.7"]},
         "worker": {"concurrency": 3, "retryScheduleSeconds": [0.2, 3]},
         "notifier": {"allowsInsecureEndpoints": true, "allowedNetworks": ["10.1.0.0/16", "::1"]},
-        "simulator": {"apps": ["com.a:1:issuer:key", "com.b:2:issuer:key"]},
+        "simulator": {
+          "apps": ["com.a:1:issuer:key", "com.b:2:issuer:key"], "lives": {"monthSeconds": 1.5},
+          "notifications": {"urls": ["http://127.0.0.1:1/x", "https://b.test/y"], "version": 1}
+        },
         "log": {"level": "debug"}
       }
       """)
@@ -64,6 +67,8 @@ struct SettingsTests {
     #expect(settings.notifier.addresses.allowed == ["10.1.0.0/16", "::1/128"].compactMap { AddressBlock($0) })
     #expect(settings.simulator.apps.map(\.bundleId) == ["com.a", "com.b"])
     #expect(settings.simulator.apps.map(\.appAppleId) == [1, 2])
+    #expect(settings.simulator.lifeMonth == .milliseconds(1500) && settings.simulator.notificationVersion == 1)
+    #expect(settings.simulator.notificationURLs == ["http://127.0.0.1:1/x", "https://b.test/y"])
     #expect(settings.logLevel == .debug)
   }
 
@@ -99,7 +104,7 @@ struct SettingsTests {
         "gateway": {"listen": "8080", "maxBodyBytes": 10, "publishTimeoutSeconds": "soon", "trustedProxies": ["lb"]},
         "worker": {"concurrency": true, "retryScheduleSeconds": [1, 0], "concurency": 5},
         "notifier": {"allowsInsecureEndpoints": 1, "retryScheduleSeconds": [], "allowedNetworks": ["10.1.0.0/8"]},
-        "simulator": {"apps": ["a:b:c:d"]},
+        "simulator": {"apps": ["a:b:c:d"], "notifications": {"urls": ["b.test"], "version": 3}},
         "log": {"level": "loud"},
         "more": [1]
       }
@@ -123,6 +128,8 @@ struct SettingsTests {
         "countersign.json: notifier.allowsInsecureEndpoints: is 1, expected true or false",
         "countersign.json: notifier.allowedNetworks: has \"10.1.0.0/8\", expected a block such as 10.1.0.0/16 or fd00::/8",
         "countersign.json: simulator.apps: has \"a:b:c:d\", expected bundleId:appAppleId:issuerId:keyId",
+        "countersign.json: simulator.notifications.urls: has \"b.test\", expected an http:// or https:// URL",
+        "countersign.json: simulator.notifications.version: is 3, expected a whole number from 1 to 2",
         "countersign.json: log.level: is \"loud\", expected one of debug, info, warning, error",
         "countersign.json: more: is no key of this file",
         "countersign.json: worker.concurency: is no key of this file",

@@ -201,7 +201,7 @@ struct TopologyTests {
     #expect(
       Set(topology.queues)
         == Set(
-          ["cs.jobs", "cs.jobs.dead", "cs.notifier", "cs.notifier.dead"]
+          ["cs.jobs", "cs.jobs.dead", "cs.notifications", "cs.notifier", "cs.notifier.dead"]
             + delays.map { "cs.jobs.delay.\($0)000" } + delays.map { "cs.notifier.delay.\($0)000" }))
   }
 }

@@ -55,6 +55,7 @@ enum PlayFabVerdict: Equatable {
         purchase?.deciding.kind == .autoRenewable
           ? .subscriptionAlreadyTaken : .receiptAlreadyUsed("The purchase belongs to another customer."))
     case .ownershipNotProven: .refused(.notProven)
+    case .familySharingNotAllowed: .over("A family member shares the purchase, and the offer does not allow that.")
     case .customerErased: .refused(.accountNotFound)
     // Every attempt failed, or a newer worker has a result that this code does not know.
     default: .refused(.appleIsSilent)

@@ -2,6 +2,8 @@ import Domain
 import Formats
 
 extension PublisherReader {
+  private enum FamilySharing: String, CaseIterable { case grant, refuse }
+
   /// One offer, with what the doors show of it.
   func offer(_ reader: SettingsReader) -> Offer {
     let days = reader.int(
@@ -16,7 +18,15 @@ extension PublisherReader {
       catalogVersion: reader.optionalString(
         "catalogVersion", "Version of your catalog that has the offer; a door's client may ask for one version."),
       price: price(reader),
-      coupons: distinct("coupons", "Coupons of generic campaigns that are valid for the offer.", reader))
+      coupons: distinct("coupons", "Coupons of generic campaigns that are valid for the offer.", reader),
+      refunds: reader.choice(
+        "refunds", RefundPolicy.endAccess,
+        "What a refund of Apple's does to the access: `endAccess`, `keepUntilPeriodEnd`, or "
+          + "`reportOnly`."),
+      grantsFamilyShared: reader.choice(
+        "familyShared", FamilySharing.grant,
+        "Whether a purchase that a family member shares gives access: `grant` or "
+          + "`refuse`.") == .grant)
   }
 
   private func distinct(_ key: String, _ meaning: String, _ reader: SettingsReader) -> [String] {

@@ -203,7 +203,7 @@ struct AccessTests {
 
   @Test func `every rule is known`() {
     #expect(Set(AccessRule.known).count == AccessRule.known.count)
-    #expect(AccessRule.known.count == 15)
+    #expect(AccessRule.known.count == 17)
   }
 
   // MARK: Reuse

@@ -29,8 +29,8 @@ struct CleengCommitTests {
       ])
     #expect(
       done.events.map(\.topic) == [
-        "inappPurchaseSyncResult", "entitlementsChanged", "entitlementsChanged", "subscriptionTerminated",
-        "subscriptionCreated", "inappPurchaseValidationSucceeded",
+        "inappPurchaseSyncResult", "entitlementsChanged", "entitlementsChanged", "purchaseUpdated",
+        "subscriptionTerminated", "subscriptionCreated", "inappPurchaseValidationSucceeded",
       ])
     #expect(CleengLab[done.events.last, "result"] == .string("SubscriptionTransferred"))
   }

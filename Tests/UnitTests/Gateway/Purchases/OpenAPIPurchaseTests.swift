@@ -28,6 +28,8 @@ struct OpenAPIPurchaseTests {
     var facts = Given.transaction()
     facts.revocationDate = 1
     facts.revocationReason = 1
+    facts.revocationType = "REFUND_PRORATED"
+    facts.revocationPercentage = 50_000
     facts.quantity = 1
     facts.price = 9990
     facts.currency = "USD"
@@ -35,6 +37,7 @@ struct OpenAPIPurchaseTests {
     var renewal = Given.renewal()
     renewal.graceExpiresDate = 1
     renewal.expirationIntent = 1
+    renewal.nextProductId = "yearly"
     return Given.purchase(facts, renewal: renewal)
   }
 
@@ -42,7 +45,8 @@ struct OpenAPIPurchaseTests {
     let record = PurchaseRecord(
       full, firstGrants: ["101".exact: 1],
       ownerships: [OwnershipPeriod(subscriptionId: 1, customerId: "42", beganAt: 1, endedAt: 2, cause: "transfer")])
-    let one = PurchaseWriter(Given.publisher(), now: Given.now).one(record)
+    let offers = [Offer(id: "S1", productIds: ["monthly"]), Offer(id: "S2", productIds: ["yearly"])]
+    let one = PurchaseWriter(Given.publisher(offers), now: Given.now).one(record)
     #expect(try names(one) == documented("KnownPurchase"))
     #expect(try names(one, "transactions") == documented("KnownTransaction"))
     #expect(try names(one, "ownerships") == documented("Ownership"))

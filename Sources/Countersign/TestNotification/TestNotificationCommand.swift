@@ -1,0 +1,121 @@
+import AppStore
+import Configuration
+import Domain
+import EventLoop
+import HTTP
+import HTTP2
+import HTTPClient
+
+/// `countersign test-notification`: lets Apple post a test to the URL of App Store Connect, and tells what Apple saw.
+enum TestNotificationCommand {
+  static let usage = "--app BUNDLE_ID [--environment production|sandbox] [--publisher ID] --config FILE"
+  /// How long the command waits for Apple's first attempt.
+  private static let seconds: Int64 = 90
+
+  @LoopActor
+  static func run(_ arguments: [String]) async -> Int32 {
+    do {
+      let options = try TestNotificationOptions(arguments)
+      let configuration = try LoadedConfiguration(options.rest, command: "test-notification")
+      let (publisherId, app) = try options.app(in: configuration.publishers)
+      print("asking Apple for a test of \(app.bundleId) (\(options.environment.rawValue), publisher \(publisherId))")
+      return await test(app, options.environment, configuration.settings)
+    } catch {
+      complain("\(error)")
+      return 2
+    }
+  }
+
+  @LoopActor
+  private static func test(
+    _ app: Publisher.App, _ environment: AppStoreEnvironment, _ settings: Settings
+  ) async -> Int32 {
+    let client = client(settings.appStore)
+    defer { client.close() }
+    let api = AppStoreServerAPI(AppStoreServerAPI.Configuration(settings.appStore), client: client)
+    let credentials = AppCredentials(
+      bundleId: app.bundleId, issuerId: app.issuerId, keyId: app.keyId, key: app.privateKey)
+    do throws(AppStoreAPIError) {
+      let asked = try await api.requestTestNotification(in: environment, for: credentials).body
+      guard let token = asked.testNotificationToken, !token.isEmpty else {
+        throw AppStoreAPIError(.malformedAnswer, endpoint: .testNotification)
+      }
+      guard let attempt = try await attempt(token, api, environment, credentials, settings.appStore) else {
+        complain("Apple has not tried to post it within \(seconds) seconds; try again later")
+        return 3
+      }
+      return tell(attempt)
+    } catch {
+      complain("Apple did not take the request: \(error)\(advice(error))")
+      return 1
+    }
+  }
+
+  /// Asks until Apple has tried to post the test.
+  @LoopActor
+  private static func attempt(
+    _ token: String, _ api: AppStoreServerAPI, _ environment: AppStoreEnvironment, _ credentials: AppCredentials,
+    _ settings: AppStoreSettings
+  ) async throws(AppStoreAPIError) -> SentNotification.SendAttempt? {
+    let end = ContinuousClock.now + .seconds(seconds)
+    let rate = AppStoreEndpoint.testNotificationStatus.callsPerSecond(in: environment) * settings.budgetScale
+    // The calls do not go through the fleet's budget, so they stay below it.
+    let pause = Duration.seconds(min(max(2 / rate, 0.2), 20))
+    while .now + pause < end {
+      guard (try? await EventLoop.sleep(for: pause)) != nil else { return nil }
+      do throws(AppStoreAPIError) {
+        let status = try await api.testNotificationStatus(token, in: environment, for: credentials).body
+        if let last = status.sendAttempts?.last { return last }
+      } catch {
+        guard error.code == .testNotificationNotFound else { throw error }
+      }
+    }
+    return nil
+  }
+
+  private static func tell(_ attempt: SentNotification.SendAttempt) -> Int32 {
+    let result = attempt.sendAttemptResult ?? "no result"
+    guard result.utf8.elementsEqual("SUCCESS".utf8) else {
+      complain("the URL in App Store Connect does not work: Apple saw \(result)\(meaning(of: result))")
+      return 1
+    }
+    print("ok: Apple posted the test and got a good answer (SUCCESS)")
+    return 0
+  }
+
+  private static func meaning(of result: String) -> String {
+    switch result {
+    case "UNSUCCESSFUL_HTTP_RESPONSE_CODE": ": the answer was not 200; does the URL lead to /apple/notifications?"
+    case "NO_RESPONSE", "SOCKET_ISSUE", "TIMED_OUT", "PREMATURE_CLOSE":
+      ": no whole answer came; does a firewall or a proxy keep Apple out?"
+    case "TLS_ISSUE": ": the certificate or the version of TLS is not good enough for Apple"
+    case "CIRCULAR_REDIRECT": ": the URL leads back to itself"
+    default: ""
+    }
+  }
+
+  private static func advice(_ error: AppStoreAPIError) -> String {
+    if error.code == .serverNotificationUrlNotFound { return "; App Store Connect has no URL for this environment" }
+    if case .unauthorized = error.kind {
+      return "; the app's key, keyId or issuerId is wrong, or the app was never released"
+    }
+    return ""
+  }
+
+  @LoopActor
+  private static func client(_ settings: AppStoreSettings) -> HTTP2Client {
+    var configuration = HTTPClientConfiguration()
+    configuration.caFile = settings.caFile
+    return HTTP2Client(configuration, fallback: HTTPClient(configuration))
+  }
+}
+
+extension AppStoreServerAPI.Configuration {
+  fileprivate init(_ settings: AppStoreSettings) {
+    self.init()
+    productionURL = settings.productionURL
+    sandboxURL = settings.sandboxURL
+    timeout = settings.timeout
+    maxResponseBytes = settings.maxResponseBytes
+  }
+}

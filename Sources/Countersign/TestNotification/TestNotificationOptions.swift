@@ -1,0 +1,55 @@
+import AppStore
+import Domain
+import Formats
+
+/// The arguments of `countersign test-notification`.
+struct TestNotificationOptions {
+  var bundleId = ""
+  var environment = AppStoreEnvironment.production
+  var publisherId: Int64?
+  /// The arguments that name the configuration.
+  var rest: [String] = []
+
+  /// - Throws: `UsageError`.
+  init(_ arguments: [String]) throws(UsageError) {
+    var words = arguments[...]
+    while let word = words.popFirst() {
+      let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
+      guard ["--app", "--environment", "--publisher"].contains(parts.first ?? "") else {
+        rest.append(word)
+        continue
+      }
+      guard let value = parts.count == 2 ? parts[1] : words.popFirst() else {
+        throw Self.mistake("\(word) has no value")
+      }
+      switch (parts[0], value) {
+      case ("--app", _): bundleId = value
+      case ("--environment", "production"): environment = .production
+      case ("--environment", "sandbox"): environment = .sandbox
+      case ("--publisher", _) where Int64(value) != nil: publisherId = Int64(value)
+      default: throw Self.mistake("\(value) is no value of \(parts[0])")
+      }
+    }
+    guard !bundleId.isEmpty else { throw Self.mistake("--app is missing") }
+  }
+
+  /// Returns the app that the arguments name, of the publisher with the lowest id that has it.
+  ///
+  /// - Throws: `UsageError`.
+  func app(in publishers: Publishers) throws(UsageError) -> (publisherId: Int64, app: Publisher.App) {
+    for publisher in publishers.all.sorted(by: { $0.id < $1.id })
+    where publisherId.map({ $0 == publisher.id }) ?? true {
+      let app = publisher.apps.first {
+        $0.bundleId.exact == bundleId.exact && $0.environments.contains(environment.rawValue)
+      }
+      if let app { return (publisher.id, app) }
+    }
+    throw Self.mistake("no publisher has the app \(bundleId) in the environment \(environment.rawValue)")
+  }
+
+  private static func mistake(_ text: String) -> UsageError {
+    UsageError(
+      description: "countersign test-notification: \(text); usage: countersign test-notification "
+        + TestNotificationCommand.usage)
+  }
+}

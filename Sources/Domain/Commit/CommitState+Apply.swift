@@ -1,0 +1,123 @@
+import Formats
+
+/// News that no registration brought (design.md: evidence, not messages).
+extension CommitState {
+  /// Merges what Apple signed about a purchase, and tells what changed by it, or by the time that has passed.
+  ///
+  /// A purchase that nobody has registered is kept. It belongs at once to the owner of the purchase whose place it
+  /// took, or to the customer whose `appAccountToken` it carries; else to the first customer who proves it.
+  ///
+  /// - Returns: the events to publish, in their order.
+  public mutating func apply(_ update: PurchaseUpdate) -> [Event] {
+    let (key, firstEvent) = (update.key, changes.events.count)
+    let known = purchases[key]
+    var isNews = merge(update.evidence, into: key)
+    if isNews, settleProvision(of: key, .evidence(key, update.evidence)) { isNews = true }
+    defer { if case .notification(let uuid, _) = update.source { note(uuid, of: key.publisherId, isNews: isNews) } }
+    guard let before = purchases[key] else { return [] }
+    let followers = handOn(key).filter { $0 != key }
+    claimByToken(key)
+    let isEnd = known.map { hasEnded($0, now: before, update.publisher) } ?? false
+    if isNews || isEnd || purchases[key]?.owner != before.owner { touch(key) } else { look(key) }
+    settle(
+      key, update.publisher, before: known, isReversal: isNews && update.isReversal,
+      isConfirmed: isNews && update.isAnswer)
+    // Two looks have a pause between them, also if this worker's clock is behind the ledger's.
+    if case .timer = update.source, let next = changes.dueTimes[key] {
+      changes.dueTimes[key] = max(next, now.adding(PurchaseTimer.pause))
+    }
+    if case .timer(.away(let until)) = update.source {
+      let next = until ?? purchases[key].map { PurchaseTimer.retry(after: now, $0) } ?? now
+      changes.dueTimes[key] = changes.dueTimes[key].map { min($0, next) } ?? next
+    }
+    guard let after = purchases[key] else { return [] }
+    tellOwner(of: after, isEnd && !isNews ? .time : .evidence, update.publisher, update.traceparent)
+    if isNews || isEnd || after.owner != known?.owner {
+      let reason: LifeCycleReason? = if case .notification(_, let named) = update.source, isNews { named } else { nil }
+      tellUpdate(known, after, update.publisher, reason: reason, traceparent: update.traceparent)
+      tellDoors(known, after, update.publisher, isNews: isNews || isEnd, traceparent: update.traceparent)
+    }
+    for follower in followers { tellFollower(follower, update.publisher, traceparent: update.traceparent) }
+    return Array(changes.events[firstEvent...])
+  }
+
+  // MARK: The owner
+
+  /// Gives a purchase that nobody owns to the customer whose `appAccountToken` Apple signed. If several customers have
+  /// the token, nobody gets it. A family member's purchase carries no token of the member's.
+  private mutating func claimByToken(_ key: PurchaseKey) {
+    guard let purchase = purchases[key], purchase.owner == nil, !purchase.hadOwner, !purchase.deciding.isShared,
+      let token = purchase.deciding.appAccountToken.flatMap(AppAccountToken.canonical), !AppAccountToken.isNil(token)
+    else { return }
+    let holders = customers.filter { customer, record in
+      customer.publisherId == key.publisherId && record.isKnown
+        && record.appAccountToken.flatMap(AppAccountToken.canonical)?.exact == token.exact
+    }
+    guard holders.count == 1, let holder = holders.first?.key, mayGive else { return }
+    give(key, to: holder, .appAccountToken, by: .publisher)
+  }
+
+  // MARK: Telling
+
+  /// Whether the purchase gave access when the ledger wrote it last, and gives none now.
+  func hasEnded(_ known: Purchase, now present: Purchase, _ publisher: Publisher) -> Bool {
+    let rules = publisher.rules(for: present.owner)
+    let then = known.updatedAt ?? now
+    return Access.of(known, rules: rules, now: then).isGranted && !Access.of(present, rules: rules, now: now).isGranted
+  }
+
+  private mutating func tellOwner(
+    of purchase: Purchase, _ cause: EntitlementChange.Cause, _ publisher: Publisher, _ traceparent: String?
+  ) {
+    guard let owner = purchase.owner else { return }
+    tellEntitlements(
+      of: purchase.key.customer(owner.customerId), rules: publisher.accessRules(for: owner.customerId), cause,
+      traceparent: traceparent)
+  }
+
+  /// Tells that a purchase changed, if a reader sees a difference, or if a notification names a reason.
+  ///
+  /// Apple signs the same facts anew whenever somebody asks. That is no change for anybody.
+  mutating func tellUpdate(
+    _ before: Purchase?, _ after: Purchase, _ publisher: Publisher, reason: LifeCycleReason?, traceparent: String?
+  ) {
+    let isEnd = before.map { hasEnded($0, now: after, publisher) } ?? false
+    let change = PurchaseUpdated(
+      before: before, after: after, reason: reason ?? .of(before: before, after: after, isEnd: isEnd),
+      publisher: publisher, now: now)
+    guard reason != nil || isEnd || change.isVisible else { return }
+    changes.events.append(change.event(traceparent: traceparent))
+  }
+
+  /// Writes and tells a purchase that follows its predecessor's owner.
+  mutating func tellFollower(_ key: PurchaseKey, _ publisher: Publisher, traceparent: String?) {
+    guard let after = purchases[key] else { return }
+    var before = after
+    before.owner = nil
+    touch(key)
+    settle(key, publisher, before: nil)
+    guard let told = purchases[key] else { return }
+    tellOwner(of: told, .transfer, publisher, traceparent)
+    tellUpdate(before, told, publisher, reason: .ownerChanged, traceparent: traceparent)
+    tellDoors(before, told, publisher, traceparent: traceparent)
+  }
+}
+
+extension PurchaseUpdate {
+  /// Whether Apple itself says that it took a refund back.
+  fileprivate var isReversal: Bool {
+    if case .notification(_, .refundReversed) = source { true } else { false }
+  }
+
+  /// Whether Apple has answered a look.
+  fileprivate var isAnswer: Bool {
+    if case .timer(.told) = source { true } else { false }
+  }
+}
+
+extension Publisher {
+  /// The rules for a purchase's owner. For a purchase of nobody's the sandbox counts, too: nobody gets access.
+  func rules(for owner: Owner?) -> AccessRules {
+    owner.map { accessRules(for: $0.customerId) } ?? AccessRules(offers: offers, allowsSandbox: true)
+  }
+}

@@ -1,0 +1,132 @@
+import Crypto
+import Formats
+
+/// When a purchase must be looked at again although nobody asks.
+///
+/// Apple's notifications usually come first, and then the look is not needed. So a timer stands where something ends:
+/// the period, the grace period, a pass, a provisional access. Where nothing ends, a look a month finds a refund whose
+/// notification got lost.
+public struct PurchaseTimer: Sendable {
+  /// The publisher's offers; they end a pass.
+  public let offers: OfferCatalog
+  /// The levels of Mbaasy's rule; `nil` for a publisher without that door.
+  public let recheck: MbaasyDoor.RecheckLevels?
+
+  /// Creates the timer of a publisher's purchases.
+  public init(offers: OfferCatalog, recheck: MbaasyDoor.RecheckLevels? = nil) {
+    self.offers = offers
+    self.recheck = recheck
+  }
+
+  /// How long a purchase without an end waits for the next look.
+  public static let month = 30 * Int64.millisecondsOfDay
+  /// Apple tries for so long to charge for a renewal (Apple: "Reducing involuntary subscriber churn").
+  public static let billingRetry = 60 * Int64.millisecondsOfDay
+  /// The shortest time between two looks at a purchase.
+  public static let pause: Int64 = 5_000
+  /// After this time Apple is asked again about evidence that gives back what other evidence took.
+  public static let doubt: Int64 = 300_000
+
+  /// Returns when to look next, in milliseconds since 1970; `nil` if no look can find anything new.
+  ///
+  /// - Parameters:
+  ///   - now: the time of this look, in milliseconds since 1970.
+  public func next(after now: Int64, _ purchase: Purchase) -> Int64? {
+    var looks = [end(of: purchase, after: now), purchase.provisionalUntil.flatMap { $0 > now ? $0 : nil }]
+    if let recheck { looks.append(MbaasyRecheck.next(after: now, purchase, levels: recheck)) }
+    return looks.compactMap(\.self).min().map { spread($0, after: now, purchase.key) }
+  }
+
+  private func end(of purchase: Purchase, after now: Int64) -> Int64? {
+    let deciding = purchase.deciding
+    let isRevoked = deciding.revocationDate != nil || purchase.isReportedRevoked
+    let offer = offers.offer(forProduct: deciding.productId)
+    // Where a refund lets the access last, it ends as if nothing had happened.
+    let isKept = deciding.revocationDate != nil && offer.map { $0.keepsAccess(of: deciding) } ?? false
+    guard !isRevoked || isKept else {
+      return deciding.expiresDate.flatMap { $0 > now ? $0 : nil }
+    }
+    switch deciding.kind {
+    case .autoRenewable: return endOfSubscription(purchase, after: now)
+    case .consumable: return nil
+    case .nonConsumable: return aMonth(after: now, purchase.key)
+    case .nonRenewing:
+      guard let days = offers.offer(forProduct: deciding.productId)?.accessDays else {
+        return aMonth(after: now, purchase.key)
+      }
+      let end = deciding.purchaseDate.adding(Int64(days).saturatingDays)
+      return end > now ? min(end, aMonth(after: now, purchase.key)) : nil
+    }
+  }
+
+  private func endOfSubscription(_ purchase: Purchase, after now: Int64) -> Int64? {
+    let deciding = purchase.deciding
+    let (end, renewal) = (deciding.expiresDate ?? deciding.purchaseDate, purchase.presentRenewal)
+    // Apple has not told the transaction yet that took the place of this one.
+    if deciding.isUpgraded, now < end { return again(since: deciding.purchaseDate, after: now) }
+    if now < end { return end }
+    if let grace = renewal?.graceExpiresDate, now < grace { return grace }
+    guard now < end.adding(Self.billingRetry) else { return nil }
+    if renewal?.isInBillingRetry == true { return now.adding(.millisecondsOfDay) }
+    // Apple renews a little late at times, and the renewal's notification may be lost.
+    // What Apple signed before the end may have changed since.
+    let hasEnded =
+      renewal.map { $0.signedDate >= end && ($0.willRenew == false || $0.expirationIntent != nil) } ?? false
+    return hasEnded ? nil : again(since: end, after: now)
+  }
+
+  /// When Apple is asked again that could not be asked, in milliseconds since 1970: the longer the purchase waits, the
+  /// later, and at least once an hour.
+  public static func retry(after now: Int64, _ purchase: Purchase) -> Int64 {
+    let end = purchase.endOfSubscription.flatMap { $0 <= now ? $0 : nil }
+    return now.adding(min(half(since: end ?? purchase.updatedAt ?? now, now), 3_600_000))
+  }
+
+  /// A look in half the time that has passed: soon at first, and once a day in the end.
+  private func again(since then: Int64, after now: Int64) -> Int64 {
+    now.adding(min(Self.half(since: then, now), .millisecondsOfDay))
+  }
+
+  private static func half(since then: Int64, _ now: Int64) -> Int64 {
+    max(max(0, now.adding(-max(0, then))) / 2, 30_000)
+  }
+
+  /// Whether a look needs Apple: the end of a pass is the publisher's.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  public func needsApple(_ kind: ProductKind, _ productId: String, purchaseDate: Int64, now: Int64) -> Bool {
+    guard kind == .nonRenewing, let days = offers.offer(forProduct: productId)?.accessDays else { return true }
+    return now < purchaseDate.adding(Int64(days).saturatingDays)
+  }
+
+  /// A month later, or up to three days before that: purchases of one day are looked at on several days.
+  private func aMonth(after now: Int64, _ key: PurchaseKey) -> Int64 {
+    now.adding(Self.month - share(of: Self.month / 10, key))
+  }
+
+  /// Delays a look by a part of its wait, so that purchases with one end are not all looked at in one second: by a
+  /// hundredth of the wait at most, and by a minute at most.
+  private func spread(_ look: Int64, after now: Int64, _ key: PurchaseKey) -> Int64 {
+    look.adding(share(of: min(max(0, look.adding(-now)) / 100, 60_000), key))
+  }
+
+  /// A part of a time, always the same one for a purchase.
+  private func share(of time: Int64, _ key: PurchaseKey) -> Int64 {
+    let name = [key.environment, key.originalTransactionId, String(key.publisherId)].lengthPrefixed
+    let share = SHA256.hash(Array(name.utf8)).prefix(4).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    return (Int64(share) * time) >> 32
+  }
+}
+
+extension Publisher {
+  /// The timer of the publisher's purchases.
+  public var timer: PurchaseTimer { PurchaseTimer(offers: offers, recheck: doors.mbaasy?.recheck) }
+}
+
+extension Int64 {
+  /// So many days in milliseconds.
+  fileprivate var saturatingDays: Int64 {
+    let (product, overflows) = multipliedReportingOverflow(by: .millisecondsOfDay)
+    return overflows ? .max : product
+  }
+}

@@ -1,0 +1,44 @@
+import Formats
+import JSON
+
+/// A change of a purchase, as the event `purchaseUpdated` tells it: the whole state, the state before, and the reason.
+struct PurchaseUpdated {
+  /// The purchase before; `nil` if it is new to the ledger.
+  let before: Purchase?
+  let after: Purchase
+  let reason: LifeCycleReason
+  let publisher: Publisher
+  /// Milliseconds since 1970.
+  let now: Int64
+
+  /// Whether a reader of the purchase sees a difference.
+  var isVisible: Bool {
+    guard let before else { return true }
+    return bare(before) != bare(after)
+  }
+
+  private func bare(_ purchase: Purchase) -> [UInt8] {
+    JSONWriter.object { PurchaseDocument(purchase, publisher, isBare: true, now: now).write(to: &$0) }
+  }
+
+  func event(traceparent: String?) -> Event {
+    let key = after.key
+    // An event names one customer only, so that an erasure finds it. After a change of the owner that is the new one.
+    let isOther = before?.owner != nil && before?.owner != after.owner
+    return Event(
+      of: [key.environment, key.originalTransactionId, String(after.version)], publisherId: key.publisherId,
+      customerId: after.owner?.customerId ?? before?.owner?.customerId, topic: EventTopic.purchaseUpdated,
+      version: after.version, time: now, traceparent: traceparent
+    ) { data in
+      if var before {
+        data.member("previous") { writer in
+          if isOther { before.owner = nil }
+          // As it was told then: by the clock of the ledger's last write.
+          PurchaseDocument(before, publisher, now: before.updatedAt ?? now).write(to: &writer)
+        }
+      }
+      data.member("purchase") { PurchaseDocument(after, publisher, now: now).write(to: &$0) }
+      data.member("reason", reason.rawValue)
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import Domain
+import Formats
+import Postgres
+
+/// The statements about `notifications`.
+enum NotificationRow {
+  /// Keeps notifications. Apple repeats one under its UUID until somebody answers 200.
+  static let insert = PostgresStatement(
+    "insert notifications",
+    """
+    INSERT INTO notifications (publisher_id, uuid, type, subtype, environment, bundle_id, original_transaction_id,
+      signed_date, source, body, due_at)
+    SELECT n.*, now() + $11 * interval '1 millisecond'
+    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
+      $9::text[], $10::bytea[])
+      AS n (publisher_id, uuid, type, subtype, environment, bundle_id, original_transaction_id, signed_date, source, body)
+    ON CONFLICT DO NOTHING RETURNING publisher_id, uuid
+    """)
+
+  /// Notes when Apple spoke to us last about each app, and the longest silence before.
+  static let note = PostgresStatement(
+    "note notification sources",
+    """
+    INSERT INTO notification_sources AS s (publisher_id, bundle_id, environment, last_received_at)
+    SELECT DISTINCT n.publisher_id, n.bundle_id, n.environment, now()
+    FROM unnest($1::bigint[], $2::text[], $3::text[]) AS n (publisher_id, bundle_id, environment)
+    WHERE n.bundle_id IS NOT NULL AND n.environment IS NOT NULL
+    ORDER BY 1, 2, 3
+    ON CONFLICT (publisher_id, bundle_id, environment) DO UPDATE SET last_received_at = excluded.last_received_at,
+      longest_silence = greatest(
+        s.longest_silence * 0.999, excluded.last_received_at - coalesce(s.last_received_at, excluded.last_received_at))
+      WHERE s.last_received_at IS NULL OR s.last_received_at < excluded.last_received_at - interval '1 second'
+    """)
+
+  static func arrays(_ rows: [KeptNotification]) -> [PostgresParameter] {
+    [
+      .int64s(rows.map(\.publisherId)), .texts(rows.map(\.uuid)), .texts(rows.map(\.type)), .texts(rows.map(\.subtype)),
+      .texts(rows.map(\.environment)), .texts(rows.map(\.bundleId)), .texts(rows.map(\.originalTransactionId)),
+      .times(rows.map(\.signedDate)), .texts(rows.map(\.source.rawValue)), .bytes(rows.map(\.body)),
+    ]
+  }
+
+  /// Reads notifications that nobody has applied.
+  static let read = PostgresStatement(
+    "read notifications",
+    """
+    SELECT k.publisher_id, k.uuid, k.body FROM unnest($1::bigint[], $2::text[]) AS n (publisher_id, uuid)
+      JOIN notifications k USING (publisher_id, uuid) WHERE k.applied_at IS NULL
+    """)
+
+  /// Takes notifications that nobody has applied in time. Each is due a while later, so that one sweep has it.
+  static let takeOverdue = PostgresStatement(
+    "take overdue notifications",
+    """
+    WITH due AS (
+      SELECT publisher_id, uuid FROM notifications WHERE due_at < now()
+      ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+    UPDATE notifications k SET due_at = now() + $1 * interval '1 millisecond' FROM due
+    WHERE k.publisher_id = due.publisher_id AND k.uuid = due.uuid
+    RETURNING k.publisher_id, k.uuid
+    """)
+
+  /// Notes that notifications are applied. The first commit tells whether they brought news.
+  static let apply = PostgresStatement(
+    "apply notifications",
+    """
+    UPDATE notifications k SET due_at = NULL, applied_at = $4, is_news = n.is_news
+    FROM (SELECT DISTINCT ON (1, 2) * FROM unnest($1::bigint[], $2::text[], $3::boolean[]) AS u (publisher_id, uuid, is_news)
+      ORDER BY 1, 2, 3 DESC) n
+    WHERE k.publisher_id = n.publisher_id AND k.uuid = n.uuid AND k.applied_at IS NULL
+    """)
+
+  /// The parameters of ``apply``.
+  static func applied(_ rows: [CommitState.AppliedNotification], _ now: Int64) -> [PostgresParameter] {
+    let rows = rows.sorted { ($0.publisherId, $0.uuid.exact) < ($1.publisherId, $1.uuid.exact) }
+    return [.int64s(rows.map(\.publisherId)), .texts(rows.map(\.uuid)), .bools(rows.map(\.isNews)), .time(now)]
+  }
+}

@@ -1,0 +1,111 @@
+import Domain
+public import EventLoop
+import Formats
+public import Postgres
+
+/// The notifications of the ledger. All that comes within a turn of the loop is kept in one statement.
+@LoopActor
+public final class NotificationStore {
+  private let postgres: PostgresClient
+  private var waiting: [(rows: [KeptNotification], waiter: CheckedContinuation<Kept, any Error>)] = []
+  private var running = 0
+  private lazy var keepLater = EndOfTurn { [weak self] in self?.keepWaiting() }
+
+  /// After this time a sweep takes a notification that nobody has applied.
+  public nonisolated static let patience = Duration.seconds(5)
+  /// The most notifications of one statement.
+  private static let mostAtOnce = 200
+  /// The statements that run at the same time.
+  private static let mostRunning = 2
+
+  /// The notifications that were new.
+  public typealias Kept = Set<NotificationKey>
+
+  /// Creates the store of a ledger.
+  public init(_ postgres: PostgresClient) { self.postgres = postgres }
+
+  /// Keeps notifications; returns after the commit. One that the ledger has stays as it is.
+  ///
+  /// - Returns: those that are new.
+  /// - Throws: `PostgresError`, and then nobody knows whether they are kept.
+  public func keep(_ rows: [KeptNotification]) async throws -> Kept {
+    guard !rows.isEmpty else { return [] }
+    return try await withCheckedThrowingContinuation { waiter in
+      waiting.append((rows, waiter))
+      keepLater.plan()
+    }
+  }
+
+  private func keepWaiting() {
+    while running < Self.mostRunning, !waiting.isEmpty {
+      let batch = Array(waiting.prefix(Self.mostAtOnce))
+      waiting.removeFirst(batch.count)
+      running += 1
+      Task.immediate { @LoopActor in
+        await keep(batch)
+        running -= 1
+        keepWaiting()
+      }
+    }
+  }
+
+  private func keep(_ batch: [(rows: [KeptNotification], waiter: CheckedContinuation<Kept, any Error>)]) async {
+    do {
+      let kept = try await insert(batch.flatMap(\.rows))
+      for (rows, waiter) in batch {
+        waiter.resume(
+          returning: kept.intersection(rows.map { NotificationKey(publisherId: $0.publisherId, uuid: $0.uuid) }))
+      }
+    } catch {
+      for (_, waiter) in batch { waiter.resume(throwing: error) }
+    }
+  }
+
+  private func insert(_ rows: [KeptNotification]) async throws -> Kept {
+    // Two gateways may get one notification: the order of the keys keeps them from waiting in a circle.
+    let rows = rows.sorted { ($0.publisherId, $0.uuid.exact) < ($1.publisherId, $1.uuid.exact) }
+    let patience = Int64(Self.patience / .milliseconds(1))
+    var queries = [PostgresQuery(NotificationRow.insert, NotificationRow.arrays(rows) + [.int64(patience)])]
+    // What somebody read in the history does not show that Apple reaches us.
+    let posted = rows.filter { $0.source == .apple }
+    if !posted.isEmpty {
+      queries.append(
+        PostgresQuery(
+          NotificationRow.note,
+          [.int64s(posted.map(\.publisherId)), .texts(posted.map(\.bundleId)), .texts(posted.map(\.environment))]))
+    }
+    let found = try await postgres.run(queries)
+    return Set(found[0].map { NotificationKey(publisherId: $0.int64(0) ?? 0, uuid: $0.text(1) ?? "") })
+  }
+
+  /// Reads the texts of notifications that nobody has applied yet.
+  ///
+  /// - Throws: `PostgresError`.
+  public func open(_ keys: [NotificationKey]) async throws -> [NotificationKey: String] {
+    let rows = try await postgres.run(
+      PostgresQuery(NotificationRow.read, [.int64s(keys.map(\.publisherId)), .texts(keys.map(\.uuid.text))]))
+    return rows.reduce(into: [:]) { texts, row in
+      guard let publisher = row.int64(0), let uuid = row.text(1), let body = row.bytes(2) else { return }
+      texts[NotificationKey(publisherId: publisher, uuid: uuid)] = String(decoding: body, as: UTF8.self)
+    }
+  }
+
+  /// Takes notifications that nobody has applied in time, because their message was lost or their worker died.
+  ///
+  /// - Throws: `PostgresError`.
+  public func takeOverdue(limit: Int) async throws -> [NotificationKey] {
+    let rows = try await postgres.run(
+      PostgresQuery(NotificationRow.takeOverdue, [.int64(30_000), .int64(Int64(limit))]))
+    return rows.map { NotificationKey(publisherId: $0.int64(0) ?? 0, uuid: $0.text(1) ?? "") }
+  }
+
+  /// Notes that notifications are done that are about no purchase, or about one that we cannot follow.
+  ///
+  /// - Throws: `PostgresError`.
+  public func finish(_ keys: [NotificationKey], now: Int64) async throws {
+    let rows = keys.map {
+      CommitState.AppliedNotification(publisherId: $0.publisherId, uuid: $0.uuid.text, isNews: false)
+    }
+    _ = try await postgres.run(PostgresQuery(NotificationRow.apply, NotificationRow.applied(rows, now)))
+  }
+}

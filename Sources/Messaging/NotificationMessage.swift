@@ -1,0 +1,28 @@
+public import AMQP
+import JSON
+
+/// Tells a worker that the ledger has a notification of Apple's that nobody has applied.
+///
+/// It may get lost, or come twice: the ledger knows which notifications are open.
+public enum NotificationMessage {
+  /// The name of the message's `type`.
+  static let type = "notification"
+
+  /// Builds the message.
+  public static func message(_ publisherId: Int64, _ uuid: String, queue: String) -> AMQPMessage {
+    AMQPMessage(
+      exchange: "", routingKey: queue, messageID: "notification_\(uuid.prefix(200))", type: type,
+      body: JSONWriter.object { body in
+        body.member("publisherId", publisherId)
+        body.member("uuid", uuid)
+      })
+  }
+
+  /// Reads a delivery; `nil` for anything else.
+  public static func read(_ delivery: AMQPDelivery) -> (publisherId: Int64, uuid: String)? {
+    guard let members = try? JSONObject(JSONText(delivery.body)),
+      let publisher = try? members.requiredInt64("publisherId"), let uuid = try? members.requiredString("uuid")
+    else { return nil }
+    return (publisher, uuid)
+  }
+}

@@ -1,0 +1,198 @@
+import AppStore
+import Domain
+import EventLoop
+import Ledger
+import Observability
+import Service
+import Store
+
+/// One reading of an app's Notification History, page by page.
+///
+/// It keeps each page before it asks for the next one, and waits until the new notifications of the page are applied.
+/// If it ends early, what it has kept stays, and a later reading begins anew.
+@LoopActor
+struct HistoryReading {
+  let source: NotificationSource
+  let place: AppPlace
+  let range: HistoryPlan.Range
+  let sources: NotificationSources
+  let store: NotificationStore
+  let verification: PurchaseVerification.Dependencies
+  let metrics: HistoryMetrics
+  let log: Log
+  /// Applies new notifications, and returns when that is done.
+  let apply: @LoopActor ([NotificationKey]) async -> Void
+  /// Whether the worker stops.
+  let isStopping: @LoopActor () -> Bool
+
+  /// How a reading ends.
+  enum End: Error, Equatable {
+    case complete
+    /// The worker stopped.
+    case stopped
+    /// Apple's production does not know an app that was never released.
+    case notReleased
+    case failed(RetryCause)
+
+    var label: String {
+      switch self {
+      case .complete: "complete"
+      case .stopped: "stopped"
+      case .notReleased: "not_released"
+      case .failed(let cause): cause.rawValue
+      }
+    }
+
+    static let known: [End] =
+      [.complete, .stopped, .notReleased]
+      + [
+        .network, .timeout, .tls, .appleError, .unauthorized, .malformedAnswer, .budget, .storeUnavailable,
+        .ledgerUnavailable, .tryLater,
+      ].map(End.failed)
+  }
+
+  /// How long a page waits for its budget in all.
+  private static let patience = Duration.seconds(60)
+  /// How often a page is asked for that may come with the next try.
+  private static let tries = 4
+
+  /// Reads everything of the range.
+  func run() async -> End {
+    do throws(End) {
+      let request = NotificationHistoryRequest(startDate: range.start, endDate: range.end)
+      var token: String?
+      while true {
+        let page = try await page(request, token)
+        try await keep(page.notificationHistory ?? [])
+        guard page.hasMore == true else { break }
+        // A page that does not lead to the next one would be read again and again.
+        guard let next = page.paginationToken, next.utf8.elementsEqual((token ?? "").utf8) == false else {
+          throw .failed(.malformedAnswer)
+        }
+        token = next
+      }
+      try await inLedger { try await sources.complete(source, through: range.end) }
+      return .complete
+    } catch {
+      return error
+    }
+  }
+
+  // MARK: Asking
+
+  private func page(
+    _ request: NotificationHistoryRequest, _ token: String?
+  ) async throws(End) -> NotificationHistoryResponse {
+    let end = ContinuousClock.now + Self.patience
+    var tries = 0
+    while true {
+      try await takeCall(until: end)
+      let start = ContinuousClock.now
+      do throws(AppStoreAPIError) {
+        let answer = try await verification.api.notificationHistory(
+          request, paginationToken: token, in: place.environment, for: place.credentials)
+        observe(start, "ok")
+        return answer.body
+      } catch {
+        observe(start, error.label)
+        tries += 1
+        try await judge(error, tries)
+      }
+    }
+  }
+
+  /// Returns when the page may be asked for again.
+  private func judge(_ error: AppStoreAPIError, _ tries: Int) async throws(End) {
+    log.info("Apple call failed", ["endpoint": .string(error.endpoint.rawValue), "cause": .failure(error)])
+    switch CallFailure.of(error.kind, in: place.environment, for: place.app, hasAnswer: false) {
+    case .unknownHere: throw place.isUnknownToApple ? .notReleased : .failed(.appleError)
+    case .keyRefused: throw .failed(.unauthorized)
+    case .rateLimited(let time):
+      let wait = Duration.milliseconds(time.map { max(1, $0 - verification.now()) } ?? 1000)
+      do {
+        try await verification.budget.pause(place.history, AppStoreEndpoint.notificationHistory.rawValue, for: wait)
+      } catch {
+        throw .failed(.storeUnavailable)
+      }
+    case .failed(let cause):
+      guard [.network, .timeout, .appleError].contains(cause), tries < Self.tries else { throw .failed(cause) }
+      try await wait(.seconds(1 << (tries - 1)))
+    }
+  }
+
+  /// Takes a call out of the background's part of the budget, and then out of the whole.
+  private func takeCall(until end: ContinuousClock.Instant) async throws(End) {
+    for budget in [place.background, place.history] {
+      while true {
+        guard !isStopping() else { throw .stopped }
+        let answer: CallAnswer
+        do {
+          answer = try await verification.budget.takeCall(
+            budget, only: AppStoreEndpoint.notificationHistory.rawValue)
+        } catch {
+          throw .failed(.storeUnavailable)
+        }
+        guard case .wait(let wait) = answer else { break }
+        guard .now + wait < end else { throw .failed(.budget) }
+        try await self.wait(min(wait, .seconds(1)))
+      }
+    }
+  }
+
+  private func wait(_ time: Duration) async throws(End) {
+    do { try await EventLoop.sleep(for: time) } catch { throw .stopped }
+  }
+
+  private func observe(_ start: ContinuousClock.Instant, _ outcome: String) {
+    verification.metrics.appleCalls.observe(
+      (ContinuousClock.now - start).inSeconds, AppStoreEndpoint.notificationHistory.rawValue,
+      place.environment.rawValue, outcome)
+  }
+
+  // MARK: Keeping
+
+  private func keep(_ page: [SentNotification]) async throws(End) {
+    var rows: [KeptNotification] = []
+    for sent in page {
+      if let row = try row(sent.signedPayload ?? "") { rows.append(row) }
+    }
+    let all = rows
+    let new = try await inLedger { try await store.keep(all) }
+    metrics.notifications.add(Double(new.count), "new")
+    metrics.notifications.add(Double(rows.count - new.count), "known")
+    await apply(Array(new))
+  }
+
+  /// Verifies one notification, as the gateway does with a posted one; `nil` for one that is not accepted.
+  private func row(_ text: String) throws(End) -> KeptNotification? {
+    switch verification.verifier.notification(text, expecting: place.accepted) {
+    case .accepted(let notification): return KeptNotification(notification, text, of: source.publisherId)
+    case .tryLater: throw .failed(.tryLater)
+    case .rejected(let rejection):
+      metrics.notifications.count("refused")
+      log.error("a notification of the history was refused", ["reason": .string("\(rejection)")])
+      return nil
+    }
+  }
+
+  private func inLedger<Value: Sendable>(_ statement: @LoopActor () async throws -> Value) async throws(End) -> Value {
+    do {
+      return try await statement()
+    } catch {
+      log.ledgerFailure("a reading of Notification History could not be kept", error)
+      throw .failed(.ledgerUnavailable)
+    }
+  }
+}
+
+extension KeptNotification {
+  fileprivate init(_ notification: VerifiedNotification, _ text: String, of publisherId: Int64) {
+    self.init(
+      publisherId: publisherId, uuid: notification.uuid, type: notification.kind.type.rawValue,
+      subtype: notification.kind.subtype?.rawValue, environment: notification.origin.environment.rawValue,
+      bundleId: notification.origin.bundleId,
+      originalTransactionId: notification.transaction?.payload.originalTransactionId
+        ?? notification.renewalInfo?.payload.originalTransactionId,
+      signedDate: notification.signedDate, source: .history, body: Array(text.utf8))
+  }
+}

@@ -1,0 +1,179 @@
+import AMQP
+import AppStore
+import Domain
+import EventLoop
+import Formats
+import Ledger
+import Messaging
+import Observability
+import Service
+
+/// Applies Apple's notifications: reads them from the ledger, verifies them again, and merges what they prove.
+///
+/// All messages of one turn are read in one statement. A message that gets lost costs some seconds: the ledger knows
+/// which notifications are open.
+@LoopActor
+final class NotificationRuns {
+  private let context: RoleContext
+  private let store: NotificationStore
+  private let ledger: Commits
+  private let outlet: EventOutlet
+  private let verifier: SignedDataVerifier
+  private let applied: Counter
+  private let delay: Histogram
+  private let runs = RunningTasks()
+  private var waiting: [Waiting] = []
+  private lazy var readLater = EndOfTurn { [weak self] in self?.readWaiting() }
+  private var places: [Int64: AcceptedApps] = [:]
+  private var placesRevision = -1
+
+  /// A notification that is to be applied, and what follows.
+  private struct Waiting {
+    let key: NotificationKey
+    /// Called when the notification is applied or left to the sweep.
+    let done: @LoopActor () -> Void
+  }
+
+  /// The most open notifications of one sweep.
+  private static let mostSwept = 500
+
+  init(
+    _ context: RoleContext, _ store: NotificationStore, _ ledger: Commits, _ outlet: EventOutlet,
+    _ verifier: SignedDataVerifier
+  ) {
+    self.context = context
+    self.store = store
+    self.ledger = ledger
+    self.outlet = outlet
+    self.verifier = verifier
+    applied = context.metrics.counter(
+      "countersign_notifications_applied_total", "Notifications by what they brought.", labels: ["outcome"],
+      known: [["told"], ["silent"], ["stored"], ["refused"]])
+    delay = context.metrics.histogram(
+      "countersign_notification_delay_seconds", "Time from Apple's signature to the commit.",
+      buckets: Histogram.ageBuckets)
+  }
+
+  /// Takes a message. It is acknowledged when its notification is applied, so that the prefetch limits the work.
+  func take(_ received: AMQPConsumer.Received) {
+    guard !runs.isClosed, let (publisher, uuid) = NotificationMessage.read(received.delivery) else {
+      return received.acknowledge()
+    }
+    waiting.append(
+      Waiting(key: NotificationKey(publisherId: publisher, uuid: uuid)) { received.acknowledge() })
+    readLater.plan()
+  }
+
+  /// Applies notifications that the ledger has just taken, and returns when that is done or left to the sweep.
+  func take(_ keys: [NotificationKey]) async {
+    guard !runs.isClosed, !keys.isEmpty else { return }
+    var open = Set(keys)
+    await withCheckedContinuation { waiter in
+      waiting += open.map { key in
+        Waiting(key: key) {
+          open.remove(key)
+          if open.isEmpty { waiter.resume() }
+        }
+      }
+      readLater.plan()
+    }
+  }
+
+  /// Takes notifications that nobody has applied in time.
+  ///
+  /// - Returns: how many there were.
+  func sweep() async throws -> Int {
+    let overdue = try await store.takeOverdue(limit: Self.mostSwept)
+    waiting += overdue.map { Waiting(key: $0) {} }
+    if !overdue.isEmpty { readLater.plan() }
+    return overdue.count
+  }
+
+  func stop(within grace: Duration) async {
+    runs.close()
+    await runs.finish(within: grace)
+  }
+
+  // MARK: One turn
+
+  private func readWaiting() {
+    let batch = waiting
+    waiting.removeAll()
+    guard !batch.isEmpty else { return }
+    runs.start { [self] in
+      var begun: Set<NotificationKey> = []
+      do {
+        let texts = try await store.open(Array(Set(batch.map(\.key))))
+        var others: [NotificationKey] = []
+        for (key, text) in texts {
+          switch apply(key, text, batch) {
+          case .begun: begun.insert(key)
+          case .aboutNoPurchase: others.append(key)
+          case .notHere: break
+          }
+        }
+        if !others.isEmpty { try await store.finish(others, now: context.now()) }
+      } catch {
+        // The sweep finds them.
+        context.log.ledgerFailure("notifications could not be read", error)
+      }
+      for each in batch where !begun.contains(each.key) { each.done() }
+    }
+  }
+
+  // MARK: One notification
+
+  private enum Step {
+    /// A commit applies it.
+    case begun
+    /// It is done: it tells nothing about a purchase.
+    case aboutNoPurchase
+    /// This worker cannot judge it. Another one may have a newer publisher's file; a sweep takes it again.
+    case notHere
+  }
+
+  /// Begins to apply a notification.
+  private func apply(_ key: NotificationKey, _ text: String, _ batch: [Waiting]) -> Step {
+    guard let publisher = context.publishers[key.publisherId] else {
+      context.log.warning("a notification for a publisher without a file", ["publisherId": .int(key.publisherId)])
+      applied.count("refused")
+      return .notHere
+    }
+    guard case .accepted(let notification) = verifier.notification(text, expecting: apps(of: publisher)) else {
+      // It was good when it came in. The publisher has given up the app since, or the row is not what we wrote.
+      context.log.error("a kept notification is not accepted", ["uuid": .string(key.uuid.text)])
+      applied.count("refused")
+      return .notHere
+    }
+    guard let purchase = notification.evidence.first?.key(of: publisher.id) else {
+      applied.count("stored")
+      return .aboutNoPurchase
+    }
+    let update = PurchaseUpdate(
+      purchase, notification.evidence,
+      from: .notification(uuid: notification.uuid, reason: notification.kind.reason), publisher: publisher,
+      traceparent: TraceParent().description)
+    let those = batch.filter { $0.key == key }
+    runs.start { [self] in
+      do {
+        let events = try await ledger.apply(update)
+        delay.observe(Double(max(0, context.now() - notification.signedDate)) / 1000)
+        applied.count(events.isEmpty ? "silent" : "told")
+        outlet.publish(events)
+      } catch {
+        context.log.warning(
+          "a notification could not be applied", ["uuid": .string(notification.uuid), "cause": .failure(error)])
+      }
+      for each in those { each.done() }
+    }
+    return .begun
+  }
+
+  private func apps(of publisher: Publisher) -> AcceptedApps {
+    if placesRevision != context.publishersRevision { (places, placesRevision) = ([:], context.publishersRevision) }
+    if let known = places[publisher.id] { return known }
+    let apps = AcceptedApps(publisher.acceptedAppList)
+    places[publisher.id] = apps
+    return apps
+  }
+}
