@@ -30,7 +30,7 @@ struct LifeTruthTests {
       lifeMonth: .seconds(10),
       prepare: Self.leaveOneReader
     ) { fleet in
-      var random = SeededGenerator(seed: 20)
+      var random = SeededRandom(seed: 20)
       try await fleet.postNotifications(
         """
         "lose": 0.1, "repeat": 0.1, "delay": {"share": 0.2, "maxSeconds": 3}, "shuffle": true, "seed": 20
@@ -109,7 +109,7 @@ struct LifeTruthTests {
   /// The two lives of a customer have one token.
   private func tokenOwner(_ index: Int) -> Int { index - index % 6 + index % 3 }
 
-  private func line(_ index: Int, _ random: inout SeededGenerator) -> String {
+  private func line(_ index: Int, _ random: inout SeededRandom) -> String {
     var members = ["\"originalTransactionId\": \"\(Self.id(index))\""]
     members.append("\"product\": \"\(Bool.random(using: &random) ? "monthly" : "yearly")\"")
     // Most lives move. Some are in the middle of their period at the end.
@@ -163,20 +163,5 @@ struct LifeTruthTests {
       }
     }
     return lines
-  }
-}
-
-/// Random numbers that a seed repeats (SplitMix64).
-private struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ (mixed >> 31)
   }
 }

@@ -28,8 +28,7 @@ public struct PurchaseTerm: Sendable, Equatable {
   ///   - now: milliseconds since 1970.
   public static func of(_ purchase: Purchase, offers: OfferCatalog, now: Int64) -> PurchaseTerm {
     let deciding = purchase.deciding
-    let offer = offers.offer(forProduct: deciding.productId)
-    let isKept = deciding.revocationDate != nil && offer.map { $0.keepsAccess(of: deciding) } ?? false
+    let isKept = purchase.isKeptAfterRefund(offers)
     if let date = deciding.revocationDate, !isKept { return over(.revoked, since: date) }
     if purchase.isReportedRevoked, !isKept {
       return over(.reportedRevoked, since: [purchase.status?.date, deciding.expiresDate].compactMap(\.self).min())
@@ -50,8 +49,7 @@ public struct PurchaseTerm: Sendable, Equatable {
     if let end = purchase.endOfSubscription { return subscription(purchase, end, now) }
     switch deciding.kind {
     case .nonRenewing:
-      let days = offers.offer(forProduct: deciding.productId)?.accessDays
-      let end = days.map { deciding.purchaseDate.adding(Int64($0) * .millisecondsOfDay) }
+      let end = offers.offer(forProduct: deciding.productId)?.endOfPass(bought: deciding.purchaseDate)
       let isRunning = end.map { now < $0 } ?? true
       return PurchaseTerm(isRunning ? .passActive : .expired, isRunning: isRunning, until: end)
     case .consumable: return PurchaseTerm(.consumable, isRunning: true, until: nil)
@@ -78,9 +76,22 @@ public struct PurchaseTerm: Sendable, Equatable {
   }
 }
 
+extension Purchase {
+  /// Whether Apple refunded the deciding transaction, and its offer lets the access last all the same.
+  func isKeptAfterRefund(_ offers: OfferCatalog) -> Bool {
+    guard deciding.revocationDate != nil, let offer = offers.offer(forProduct: deciding.productId) else { return false }
+    return offer.keepsAccess(of: deciding)
+  }
+}
+
 extension Offer {
+  /// When a non-renewing product of the offer ends, in milliseconds since 1970; `nil` if the offer sets no end.
+  func endOfPass(bought purchaseDate: Int64) -> Int64? {
+    accessDays.map { purchaseDate.adding(Int64($0) * .millisecondsOfDay) }
+  }
+
   /// Whether a refunded transaction goes on to give access.
-  func keepsAccess(of transaction: TransactionFacts) -> Bool {
+  fileprivate func keepsAccess(of transaction: TransactionFacts) -> Bool {
     guard !transaction.isShared else { return false }
     switch refunds {
     case .endAccess: return false

@@ -11,8 +11,8 @@ extension CommitState {
   public mutating func apply(_ update: PurchaseUpdate) -> [Event] {
     let (key, firstEvent) = (update.key, changes.events.count)
     let known = purchases[key]
-    var isNews = merge(update.evidence, into: key)
-    if isNews, settleProvision(of: key, .evidence(key, update.evidence)) { isNews = true }
+    let isNews = merge(update.evidence, into: key)
+    if isNews { _ = settleProvision(of: key, .evidence(key, update.evidence)) }
     defer { if case .notification(let uuid, _) = update.source { note(uuid, of: key.publisherId, isNews: isNews) } }
     guard let before = purchases[key] else { return [] }
     let followers = handOn(key).filter { $0 != key }

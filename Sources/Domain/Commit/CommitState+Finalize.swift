@@ -28,8 +28,10 @@ extension CommitState {
         if let known, let present = purchases[key], hasEnded(known, now: present, publisher) { isNews = true }
       }
       if purchases[key]?.owner != before?.owner || purchases[key]?.attributes != before?.attributes { isNews = true }
-      if isNews { touch(key) }
-      settle(key, request.publisher, before: known)
+      if isNews {
+        touch(key)
+        settle(key, request.publisher, before: known)
+      }
     }
     let now = before.flatMap { purchases[$0.key] }
     let synchronization = Synchronization(
@@ -42,7 +44,9 @@ extension CommitState {
     // Without the publisher's rules nobody can say what the owner has. What was told stays until somebody can.
     if let publisher = request.publisher {
       tell(before?.owner, now?.owner, request)
-      if let known, let now { tellUpdate(known, now, publisher, reason: nil, traceparent: job.traceparent) }
+      if isNews, let known, let now {
+        tellUpdate(known, now, publisher, reason: nil, traceparent: job.traceparent)
+      }
       tellDoors(
         known, now, publisher, job: job, outcome: outcome, isNews: isNews, traceparent: job.traceparent)
       for key in followers { tellFollower(key, publisher, traceparent: job.traceparent) }

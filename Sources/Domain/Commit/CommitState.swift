@@ -22,6 +22,8 @@ public struct CommitState: Sendable {
   private let reserved: Int
   private var byTransaction: [TransactionKey: PurchaseKey] = [:]
   private var owned: [CustomerKey: Set<PurchaseKey>] = [:]
+  /// The purchases that took the place of each one.
+  private var successors: [PurchaseKey: Set<PurchaseKey>] = [:]
 
   /// A transaction of a publisher's, in whichever environment.
   private struct TransactionKey: Hashable {
@@ -112,6 +114,7 @@ public struct CommitState: Sendable {
     // Production comes before the sandbox.
     for purchase in purchases.sorted(by: { $0.key < $1.key }) {
       for id in purchase.transactions.keys { note(id, of: purchase.key) }
+      noteSuccessor(purchase)
       if let owner = purchase.owner { owned[purchase.key.customer(owner.customerId), default: []].insert(purchase.key) }
     }
   }
@@ -149,7 +152,12 @@ public struct CommitState: Sendable {
       changes.transactions[key, default: []].insert(facts.transactionId.exact)
       note(facts.transactionId.exact, of: key)
     }
+    if let purchase = purchases[key] { noteSuccessor(purchase) }
     return !news.isEmpty
+  }
+
+  private mutating func noteSuccessor(_ purchase: Purchase) {
+    if let before = purchase.predecessor { successors[before, default: []].insert(purchase.key) }
   }
 
   /// Notes which purchase has a transaction.
@@ -215,9 +223,8 @@ public struct CommitState: Sendable {
       given.append(key)
     }
     guard let owner = purchases[key]?.owner else { return given }
-    for next in purchases.values.filter({ $0.predecessor == key && $0.owner == nil && !$0.hadOwner }).map(\.key)
-      .sorted() where mayGive
-    {
+    for next in (successors[key] ?? []).sorted() {
+      guard let follower = purchases[next], follower.owner == nil, !follower.hadOwner, mayGive else { continue }
       give(next, to: next.customer(owner.customerId), .upgrade, by: .publisher)
       given.append(next)
     }

@@ -1,4 +1,3 @@
-import Crypto
 import Formats
 
 /// Decides when an app's Notification History is read, and from when on.
@@ -47,8 +46,6 @@ public struct HistoryPlan: Sendable {
 
   /// A part of a time, always the same one for a source: many apps are not read in one second.
   private func share(of time: Int64, _ source: NotificationSource) -> Int64 {
-    let name = [source.environment, source.bundleId, String(source.publisherId)].lengthPrefixed
-    let share = SHA256.hash(Array(name.utf8)).prefix(4).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-    return (Int64(share) * time) >> 32
+    Spread.share(of: time, for: [source.environment, source.bundleId, String(source.publisherId)])
   }
 }

@@ -1,6 +1,3 @@
-import Crypto
-import Formats
-
 /// When a purchase must be looked at again although nobody asks.
 ///
 /// Apple's notifications usually come first, and then the look is not needed. So a timer stands where something ends:
@@ -29,8 +26,7 @@ public struct PurchaseTimer: Sendable {
 
   /// Returns when to look next, in milliseconds since 1970; `nil` if no look can find anything new.
   ///
-  /// - Parameters:
-  ///   - now: the time of this look, in milliseconds since 1970.
+  /// - Parameter now: the time of this look, in milliseconds since 1970.
   public func next(after now: Int64, _ purchase: Purchase) -> Int64? {
     var looks = [end(of: purchase, after: now), purchase.provisionalUntil.flatMap { $0 > now ? $0 : nil }]
     if let recheck { looks.append(MbaasyRecheck.next(after: now, purchase, levels: recheck)) }
@@ -40,10 +36,8 @@ public struct PurchaseTimer: Sendable {
   private func end(of purchase: Purchase, after now: Int64) -> Int64? {
     let deciding = purchase.deciding
     let isRevoked = deciding.revocationDate != nil || purchase.isReportedRevoked
-    let offer = offers.offer(forProduct: deciding.productId)
     // Where a refund lets the access last, it ends as if nothing had happened.
-    let isKept = deciding.revocationDate != nil && offer.map { $0.keepsAccess(of: deciding) } ?? false
-    guard !isRevoked || isKept else {
+    guard !isRevoked || purchase.isKeptAfterRefund(offers) else {
       return deciding.expiresDate.flatMap { $0 > now ? $0 : nil }
     }
     switch deciding.kind {
@@ -51,10 +45,9 @@ public struct PurchaseTimer: Sendable {
     case .consumable: return nil
     case .nonConsumable: return aMonth(after: now, purchase.key)
     case .nonRenewing:
-      guard let days = offers.offer(forProduct: deciding.productId)?.accessDays else {
+      guard let end = offers.offer(forProduct: deciding.productId)?.endOfPass(bought: deciding.purchaseDate) else {
         return aMonth(after: now, purchase.key)
       }
-      let end = deciding.purchaseDate.adding(Int64(days).saturatingDays)
       return end > now ? min(end, aMonth(after: now, purchase.key)) : nil
     }
   }
@@ -95,8 +88,10 @@ public struct PurchaseTimer: Sendable {
   ///
   /// - Parameter now: milliseconds since 1970.
   public func needsApple(_ kind: ProductKind, _ productId: String, purchaseDate: Int64, now: Int64) -> Bool {
-    guard kind == .nonRenewing, let days = offers.offer(forProduct: productId)?.accessDays else { return true }
-    return now < purchaseDate.adding(Int64(days).saturatingDays)
+    guard kind == .nonRenewing, let end = offers.offer(forProduct: productId)?.endOfPass(bought: purchaseDate) else {
+      return true
+    }
+    return now < end
   }
 
   /// A month later, or up to three days before that: purchases of one day are looked at on several days.
@@ -110,23 +105,12 @@ public struct PurchaseTimer: Sendable {
     look.adding(share(of: min(max(0, look.adding(-now)) / 100, 60_000), key))
   }
 
-  /// A part of a time, always the same one for a purchase.
   private func share(of time: Int64, _ key: PurchaseKey) -> Int64 {
-    let name = [key.environment, key.originalTransactionId, String(key.publisherId)].lengthPrefixed
-    let share = SHA256.hash(Array(name.utf8)).prefix(4).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-    return (Int64(share) * time) >> 32
+    Spread.share(of: time, for: [key.environment, key.originalTransactionId, String(key.publisherId)])
   }
 }
 
 extension Publisher {
   /// The timer of the publisher's purchases.
   public var timer: PurchaseTimer { PurchaseTimer(offers: offers, recheck: doors.mbaasy?.recheck) }
-}
-
-extension Int64 {
-  /// So many days in milliseconds.
-  fileprivate var saturatingDays: Int64 {
-    let (product, overflows) = multipliedReportingOverflow(by: .millisecondsOfDay)
-    return overflows ? .max : product
-  }
 }

@@ -16,17 +16,16 @@ final class EvidenceIntake {
   nonisolated static let longest = 2 << 20
   /// The most bytes of a signed transaction that the loop verifies itself. Apple's have 3 to 6 KB.
   nonisolated static let longestOnLoop = 16 << 10
-  /// The most bytes of the texts that wait. One publisher's may be three of four: the key of an app is in each copy of
-  /// it, and whoever fills the line with it must not keep out all publishers.
+  /// The most bytes of the texts that wait. The key of an app is in each copy of it, and whoever fills the line with it
+  /// must not keep out all publishers.
   private static let mostWaiting = 64 << 20
 
   private let signedData: SignedDataVerifier
   private let receipts: ReceiptVerifier
   private let atOnce: Int
   private var reading = 0
-  private var waitingBytes = 0
-  /// The bytes of each publisher's texts that wait.
-  private var publishersBytes: [Int64: Int] = [:]
+  /// The bytes of the texts that wait.
+  private var waitingBytes = PublisherLimit(most: mostWaiting)
   private var line: [CheckedContinuation<Void, Never>] = []
 
   /// - Parameters:
@@ -96,15 +95,10 @@ final class EvidenceIntake {
   private func inLine<Value: Sendable>(
     _ size: Int, of publisher: Int64, _ work: @escaping @Sendable () -> Value
   ) async throws(EvidenceRefusal) -> Value {
-    let own = publishersBytes[publisher, default: 0] + size
-    guard waitingBytes + size <= Self.mostWaiting, own <= Self.mostWaiting * 3 / 4 else { throw .busy }
-    waitingBytes += size
-    publishersBytes[publisher] = own
+    guard waitingBytes.begin(size, of: publisher) else { throw .busy }
     if reading < atOnce { reading += 1 } else { await withCheckedContinuation { line.append($0) } }
     defer {
-      waitingBytes -= size
-      publishersBytes[publisher, default: size] -= size
-      if publishersBytes[publisher] == 0 { publishersBytes[publisher] = nil }
+      waitingBytes.end(size, of: publisher)
       if line.isEmpty { reading -= 1 } else { line.removeFirst().resume() }
     }
     guard let value = try? await EventLoop.offload(work) else { throw .busy }

@@ -84,6 +84,11 @@ extension RunningFleet {
     }
   }
 
+  /// Waits for the events of synchronizations.
+  public func finished(_ ids: Set<String>) async -> [Event] {
+    await events.wait { ids.isSubset(of: Set($0.map(\.synchronizationId))) }
+  }
+
   /// Reads a purchase: the code of the answer, and with 200 its data.
   public func purchase(
     _ id: String, environment: String, publisher: Int64 = RunningFleet.publisher, gateway: String = "gateway-1"

@@ -394,9 +394,4 @@ public final class RunningFleet {
       "GET", url("/storekit2/purchases/synchronizations/\(id)", gateway: gateway), headers(publisher))
     return (answer.status, answer.status == 200 ? try JSONDecoder().decode(Status.self, from: Data(answer.body)) : nil)
   }
-
-  /// Waits for the events of synchronizations.
-  public func finished(_ ids: Set<String>) async -> [Event] {
-    await events.wait { ids.isSubset(of: Set($0.map(\.synchronizationId))) }
-  }
 }

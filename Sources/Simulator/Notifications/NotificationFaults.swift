@@ -1,3 +1,5 @@
+import Formats
+
 /// What goes wrong on the way, by a seed: the same seed does the same to the notification with the same number.
 struct NotificationFaults: Equatable, Sendable {
   /// The share of notifications that nobody ever posts.
@@ -29,7 +31,7 @@ struct NotificationFaults: Equatable, Sendable {
   /// Returns the fate of a notification.
   func fate(of number: Int) -> Fate {
     // Each number has numbers of its own, so one more notification does not change the fate of the others.
-    var random = SplitMix(seed: seed &+ UInt64(number) &* 0xd134_2543_de82_ef95)
+    var random = SeededRandom(seed: seed &+ UInt64(number) &* 0xd134_2543_de82_ef95)
     var fate = Fate()
     let (losing, repeating, delaying) = (random.unit(), random.unit(), random.unit())
     let (wait, pause) = (random.within(delays), random.within(delays))
@@ -46,22 +48,9 @@ struct NotificationFaults: Equatable, Sendable {
   }
 }
 
-/// Random numbers that a seed repeats (SplitMix64).
-struct SplitMix: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ (mixed >> 31)
-  }
-
+extension SeededRandom {
   /// A number from 0 to less than 1.
-  mutating func unit() -> Double { Double.random(in: 0..<1, using: &self) }
+  fileprivate mutating func unit() -> Double { Double.random(in: 0..<1, using: &self) }
 
-  mutating func within(_ range: ClosedRange<Int64>) -> Int64 { Int64.random(in: range, using: &self) }
+  fileprivate mutating func within(_ range: ClosedRange<Int64>) -> Int64 { Int64.random(in: range, using: &self) }
 }

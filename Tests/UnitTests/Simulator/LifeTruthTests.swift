@@ -18,7 +18,7 @@ struct LifeTruthTests {
   /// Random lives. Everything that Apple ever signed about each of them comes in random order.
   @Test(arguments: Array(1...40) + [202, 1214, 1907, 2076, 2554, 2880])
   func signedDataSaysTheSame(seed: UInt64) throws {
-    var random = SeededNumbers(seed: seed)
+    var random = SeededRandom(seed: seed)
     var given = GivenLife {
       $0.grace = random.chance(0.5) ? GivenLife.scale.days(16) : 0
       $0.isFamilyShared = random.chance(0.3)
@@ -43,7 +43,7 @@ struct LifeTruthTests {
     #expect(Set(purchase.transactions.keys.map(\.text)) == Set(given.life.transactions.map(\.id)))
   }
 
-  private func action(_ random: inout SeededNumbers) -> LifeAction {
+  private func action(_ random: inout SeededRandom) -> LifeAction {
     switch random.below(17) {
     case 0, 1: .renew(period: nil)
     case 2: .fail(grace: nil, isAtEnd: false)
@@ -86,20 +86,7 @@ struct LifeTruthTests {
   }
 }
 
-/// Random numbers that a seed repeats (SplitMix64).
-private struct SeededNumbers: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ (mixed >> 31)
-  }
-
-  mutating func below(_ limit: Int64) -> Int64 { Int64.random(in: 0..<limit, using: &self) }
-  mutating func chance(_ part: Double) -> Bool { Double.random(in: 0..<1, using: &self) < part }
+extension SeededRandom {
+  fileprivate mutating func below(_ limit: Int64) -> Int64 { Int64.random(in: 0..<limit, using: &self) }
+  fileprivate mutating func chance(_ part: Double) -> Bool { Double.random(in: 0..<1, using: &self) < part }
 }

@@ -1,0 +1,17 @@
+/// Random numbers that a seed repeats (SplitMix64). They are for tests and for what stands in for Apple, never for
+/// secrets.
+public struct SeededRandom: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  /// Starts a sequence.
+  public init(seed: UInt64) { state = seed }
+
+  /// The next number of the sequence.
+  public mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ (mixed >> 31)
+  }
+}
