@@ -111,7 +111,7 @@ public final class Worker: Role {
       handler: { [weak self] in self?.receive($0) })
     let notificationStore = NotificationStore(ledger)
     notifications = NotificationRuns(
-      context, notificationStore, commits, dependencies.outlet, verification.verifier)
+      context, notificationStore, Timers(ledger), commits, dependencies.outlet, verification.verifier)
     notificationConsumer = AMQPConsumer(
       AMQPEndpoint(settings.rabbitmq), name: "countersign worker notifications", queue: topology.notifications,
       prefetch: Self.notificationsAtOnce, onChange: context.observer(of: "notifications"), declare: declare,
@@ -122,11 +122,9 @@ public final class Worker: Role {
     histories = HistoryRuns(
       context, NotificationSources(ledger), notificationStore, notifications, verification
     ) { [unowned self] in places(of: $0) }
-    let isReady: @LoopActor () -> Bool = { [weak self] in
-      self.map { $0.ledger.isReady && $0.hasSchema && $0.store.isReady } ?? false
-    }
-    timers.isReady = isReady
-    histories.isReady = isReady
+    // Without Redis no look can ask Apple. But what ends by our own clock ends all the same, and is told.
+    timers.isReady = { [weak self] in self.map { $0.ledger.isReady && $0.hasSchema } ?? false }
+    histories.isReady = { [weak self] in self.map { $0.ledger.isReady && $0.hasSchema && $0.store.isReady } ?? false }
     losses.handler = { [weak self] in self?.tellAgain() }
     pausing.handler = { [weak self] in self?.followLedger() }
   }

@@ -67,6 +67,25 @@ struct HistoryTests {
     }
   }
 
+  /// Adds a publisher that has written down the id of another app.
+  private static func addWrongApp(_ fleet: RunningFleet) throws {
+    let app = RunningFleet.releasedApp.replacing("1234567890", with: "1234567891")
+    try fleet.writePublisher(1004, "\"apps\": [\(app)], \"offers\": []")
+  }
+
+  @Test func `a wrong id of the app leaves a gap until somebody mends it`() async throws {
+    try await RunningFleet.with(
+      ["gateway-1", "worker-1"], overrides: Self.often, hasDoors: false, prepare: Self.addWrongApp
+    ) { fleet in
+      try await fleet.postNotifications("\"lose\": 1")
+      let life = "20000000000009"
+      try await fleet.begin(lives: ["{\"originalTransactionId\": \"\(life)\", \"kind\": \"nonConsumable\"}"])
+      let refused = "\(Self.readings){outcome=\"refused\"}"
+      try await eventually("it is refused again and again") { try await fleet.metric("worker-1", refused) >= 2 }
+      #expect(try await fleet.metric("worker-1", "countersign_history_gap_seconds") >= 179 * 86_400)
+    }
+  }
+
   /// Runs `countersign test-notification`.
   private func test(_ fleet: RunningFleet, _ arguments: [String]) async throws -> (status: Int32, text: String) {
     let output = fleet.folder + "/test-notification-\(UUID().uuidString)"
