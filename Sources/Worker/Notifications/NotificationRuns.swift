@@ -54,6 +54,9 @@ final class NotificationRuns {
       buckets: Histogram.ageBuckets)
   }
 
+  /// Called when a commit has taken what a notification tells about a refund. The worker sets it.
+  var onRefund: @LoopActor () -> Void = {}
+
   /// Takes a message. It is acknowledged when its notification is applied, so that the prefetch limits the work.
   func take(_ received: AMQPConsumer.Received) {
     guard !runs.isClosed, let (publisher, uuid) = NotificationMessage.read(received.delivery) else {
@@ -152,7 +155,7 @@ final class NotificationRuns {
     let update = PurchaseUpdate(
       purchase, notification.evidence,
       from: .notification(uuid: notification.uuid, reason: notification.kind.reason), publisher: publisher,
-      traceparent: TraceParent().description)
+      refund: notification.refund, traceparent: TraceParent().description)
     let those = batch.filter { $0.key == key }
     runs.start { [self] in
       do {
@@ -160,6 +163,7 @@ final class NotificationRuns {
         delay.observe(Double(max(0, context.now() - notification.signedDate)) / 1000)
         applied.count(events.isEmpty ? "silent" : "told")
         outlet.publish(events)
+        if notification.refund != nil { onRefund() }
       } catch {
         context.log.warning(
           "a notification could not be applied", ["uuid": .string(notification.uuid), "cause": .failure(error)])
