@@ -194,6 +194,14 @@ public final class Gateway: Role {
     CustomerAPI(context: context, ledger: CustomerStore(ledger), copies: store, publisher: caller.publisher)
   }
 
+  func consents(for caller: Caller) -> ConsentAPI {
+    ConsentAPI(context: context, consents: Consents(ledger), publisher: caller.publisher)
+  }
+
+  func refunds(for caller: Caller) -> RefundAPI {
+    RefundAPI(context: context, answers: RefundAnswers(ledger), publisher: caller.publisher)
+  }
+
   func audit(for caller: Caller) -> AuditAPI {
     AuditAPI(context: context, log: AuditLog(ledger), publisher: caller.publisher)
   }

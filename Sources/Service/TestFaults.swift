@@ -12,6 +12,9 @@ public struct TestFaults: Sendable {
   /// A worker crashes when the broker has confirmed the event of a job of this transaction, before it ends the claim:
   /// `COUNTERSIGN_TEST_CRASH_AFTER_PUBLISH`.
   public let crashAfterPublish: String?
+  /// A worker crashes before it tells Apple about the consumption of this transaction:
+  /// `COUNTERSIGN_TEST_CRASH_BEFORE_ANSWER`.
+  public let crashBeforeAnswer: String?
 
   /// Reads the faults from the environment of this process.
   public init() {
@@ -20,5 +23,6 @@ public struct TestFaults: Sendable {
     crashTransaction = environment["COUNTERSIGN_TEST_CRASH_TRANSACTION"]
     crashAfterCommit = environment["COUNTERSIGN_TEST_CRASH_AFTER_COMMIT"]
     crashAfterPublish = environment["COUNTERSIGN_TEST_CRASH_AFTER_PUBLISH"]
+    crashBeforeAnswer = environment["COUNTERSIGN_TEST_CRASH_BEFORE_ANSWER"]
   }
 }

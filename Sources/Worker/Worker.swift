@@ -35,6 +35,7 @@ public final class Worker: Role {
   private var notificationConsumer: AMQPConsumer!
   private var timers: TimerRuns!
   private var histories: HistoryRuns!
+  private var refunds: RefundRuns!
   private var server: HTTPServer?
   private let runs = RunningTasks()
   private var places: [Int64: [AppPlace]] = [:]
@@ -122,9 +123,17 @@ public final class Worker: Role {
     histories = HistoryRuns(
       context, NotificationSources(ledger), notificationStore, notifications, verification
     ) { [unowned self] in places(of: $0) }
+    refunds = RefundRuns(context, RefundRequests(ledger), PurchaseReader(ledger), verification) { [unowned self] in
+      places(of: $0)
+    }
+    notifications.onRefund = { [weak self] in self?.refunds.hint() }
     // Without Redis no look can ask Apple. But what ends by our own clock ends all the same, and is told.
     timers.isReady = { [weak self] in self.map { $0.ledger.isReady && $0.hasSchema } ?? false }
-    histories.isReady = { [weak self] in self.map { $0.ledger.isReady && $0.hasSchema && $0.store.isReady } ?? false }
+    let isReady: @LoopActor () -> Bool = { [weak self] in
+      self.map { $0.ledger.isReady && $0.hasSchema && $0.store.isReady } ?? false
+    }
+    histories.isReady = isReady
+    refunds.isReady = isReady
     losses.handler = { [weak self] in self?.tellAgain() }
     pausing.handler = { [weak self] in self?.followLedger() }
   }
@@ -179,6 +188,7 @@ public final class Worker: Role {
     let outboxTimer = LoopTimer { [weak self] in self?.lookIntoOutbox() }
     timers.start()
     histories.start()
+    refunds.start()
     outboxTimer.start(after: Self.outboxInterval * Double.random(in: 0.5...1), every: Self.outboxInterval)
     self.outboxTimer = outboxTimer
   }
@@ -209,6 +219,7 @@ public final class Worker: Role {
     await histories.stop(within: grace)
     await notifications.stop(within: grace)
     await timers.stop(within: grace)
+    await refunds.stop(within: grace)
     if cancelled > 0 { context.log.warning("the grace period was too short", ["cancelled": .int(Int64(cancelled))]) }
     commits.stop()
     sweeping?.cancel()

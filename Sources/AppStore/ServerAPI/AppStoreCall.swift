@@ -24,6 +24,9 @@ struct AppStoreCall: Sendable {
     }
   }
 
+  /// Sets a body that is JSON already.
+  mutating func set(json: [UInt8]) { body = json }
+
   /// Sets the JSON body.
   mutating func set(body: some Encodable) throws(AppStoreAPIError) {
     let encoder = JSONEncoder()

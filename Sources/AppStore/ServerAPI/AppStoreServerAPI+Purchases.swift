@@ -33,7 +33,7 @@ extension AppStoreServerAPI {
     return try await answer(to: request(for: call, in: environment, of: app))
   }
 
-  private static func checked(
+  static func checked(
     _ transactionId: String, for endpoint: AppStoreEndpoint
   ) throws(AppStoreAPIError) -> String {
     guard TransactionIdentifier.isValid(transactionId) else {

@@ -65,6 +65,11 @@ public final class AppStoreServerAPI {
     try Self.decoded(try await response(to: request), of: request.endpoint)
   }
 
+  /// Makes a call whose answer has no body.
+  func confirmation(of request: Request) async throws(AppStoreAPIError) -> AppleCorrelation {
+    AppleCorrelation(try await response(to: request))
+  }
+
   private func response(to request: Request) async throws(AppStoreAPIError) -> HTTPClientResponse {
     let response: HTTPClientResponse
     do {

@@ -37,6 +37,7 @@ extension CommitState {
       tellUpdate(known, after, update.publisher, reason: reason, traceparent: update.traceparent)
       tellDoors(known, after, update.publisher, isNews: isNews || isEnd, traceparent: update.traceparent)
     }
+    if let notice = update.refund { take(notice, of: after, update) }
     for follower in followers { tellFollower(follower, update.publisher, traceparent: update.traceparent) }
     return Array(changes.events[firstEvent...])
   }

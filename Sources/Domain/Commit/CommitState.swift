@@ -11,6 +11,10 @@ public struct CommitState: Sendable {
   public private(set) var firstGrants: [PurchaseKey: [ExactText: Int64]]
   /// The locked customers.
   public private(set) var customers: [CustomerKey: CustomerRecord]
+  /// The latest request for a refund of each transaction that a notice is about.
+  public var refundRequests: [RefundRequest.Name: RefundRequest] = [:]
+  /// The present decisions of customers who may be concerned by a request for a refund.
+  public var consents: [CustomerKey: Consent] = [:]
   /// What the commit writes.
   public internal(set) var changes = Changes()
   /// Milliseconds since 1970.
@@ -53,6 +57,10 @@ public struct CommitState: Sendable {
     /// The subscriptionIds of ownerships that end.
     public var endedOwnerships: [Int64] = []
     public var synchronizations: [Synchronization] = []
+    /// Requests for refunds that are new or have changed, by their ids.
+    public var refundRequests: [ExactText: RefundRequest] = [:]
+    /// Those of them that have no row.
+    public var newRefundRequests: Set<ExactText> = []
     public var events: [Event] = []
   }
 

@@ -6,6 +6,8 @@ public enum EventTopic {
   public static let entitlementsChanged = "entitlementsChanged"
   /// A purchase that the ledger knew changed, or a notification brought one.
   public static let purchaseUpdated = "purchaseUpdated"
+  /// A customer asked for a refund, and Apple asks about the consumption.
+  public static let refundRequested = "refundRequested"
   /// An endpoint was disabled.
   public static let webhookEndpointDisabled = "webhookEndpointDisabled"
   /// A publisher asked for an event, to see whether an endpoint works. It goes to that endpoint alone.
@@ -26,9 +28,9 @@ public enum EventTopic {
   public static let subscriptionTerminated = "subscriptionTerminated"
   /// Every topic that an endpoint can have.
   public static let all = [
-    synchronizationResult, entitlementsChanged, purchaseUpdated, webhookEndpointDisabled,
-    purchasesUpdated, inAppPurchaseCreated,
-    inAppPurchaseUpdated, validationSucceeded, validationFailed, subscriptionCreated, subscriptionTerminated,
+    synchronizationResult, entitlementsChanged, purchaseUpdated, refundRequested, webhookEndpointDisabled,
+    purchasesUpdated, inAppPurchaseCreated, inAppPurchaseUpdated, validationSucceeded, validationFailed,
+    subscriptionCreated, subscriptionTerminated,
   ]
   /// The rule for an endpoint's topics, as the text of a mistake.
   public static let expectation = "expected a list of \(all.joined(separator: ", ")), none of them twice"

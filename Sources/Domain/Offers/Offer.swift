@@ -22,12 +22,15 @@ public struct Offer: Sendable, Equatable {
   public let refunds: RefundPolicy
   /// Whether a purchase that a family member shares gives access.
   public let grantsFamilyShared: Bool
+  /// What happens when Apple asks about the consumption.
+  public let consumption: ConsumptionPolicy
 
   /// Creates an offer.
   public init(
     id: String, productIds: [String], accessDays: Int? = nil, tags: [String] = [], displayName: String? = nil,
     itemClass: String? = nil, catalogVersion: String? = nil, price: Price? = nil, coupons: [String] = [],
-    refunds: RefundPolicy = .endAccess, grantsFamilyShared: Bool = true
+    refunds: RefundPolicy = .endAccess, grantsFamilyShared: Bool = true,
+    consumption: ConsumptionPolicy = ConsumptionPolicy()
   ) {
     self.id = id
     self.productIds = productIds
@@ -40,6 +43,7 @@ public struct Offer: Sendable, Equatable {
     self.coupons = coupons
     self.refunds = refunds
     self.grantsFamilyShared = grantsFamilyShared
+    self.consumption = consumption
   }
 
   /// An amount of money.

@@ -8,6 +8,8 @@ public struct PurchaseUpdate: Sendable {
   public let source: Source
   /// The publisher at the time of the run.
   public let publisher: Publisher
+  /// What a notification tells about a refund; `nil` for most.
+  public let refund: RefundNotice?
   /// The trace to continue.
   public let traceparent: String?
 
@@ -30,12 +32,14 @@ public struct PurchaseUpdate: Sendable {
 
   /// Creates an update.
   public init(
-    _ key: PurchaseKey, _ evidence: [Evidence], from source: Source, publisher: Publisher, traceparent: String? = nil
+    _ key: PurchaseKey, _ evidence: [Evidence], from source: Source, publisher: Publisher, refund: RefundNotice? = nil,
+    traceparent: String? = nil
   ) {
     self.key = key
     self.evidence = evidence
     self.source = source
     self.publisher = publisher
+    self.refund = refund
     self.traceparent = traceparent
   }
 

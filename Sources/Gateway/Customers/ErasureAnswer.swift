@@ -9,9 +9,11 @@ struct ErasureAnswer: Encodable, Equatable {
   struct Counts: Encodable, Equatable {
     let attemptResponses: Int
     let auditEntries: Int
+    let consents: Int
     let events: Int
     let ownerships: Int
     let purchases: Int
+    let refundRequests: Int
     let synchronizations: Int
   }
 
@@ -23,8 +25,9 @@ struct ErasureAnswer: Encodable, Equatable {
 
   init(_ erasure: Erasure) {
     erased = Counts(
-      attemptResponses: erasure.answers, auditEntries: erasure.auditEntries, events: erasure.events,
-      ownerships: erasure.ownerships, purchases: erasure.purchases,
+      attemptResponses: erasure.answers, auditEntries: erasure.auditEntries, consents: erasure.consents,
+      events: erasure.events, ownerships: erasure.ownerships, purchases: erasure.purchases,
+      refundRequests: erasure.refundRequests,
       synchronizations: erasure.synchronizations + erasure.openSynchronizations)
     var kept: [Kept] = []
     if erasure.purchases + erasure.ownerships > 0 {
@@ -44,6 +47,12 @@ struct ErasureAnswer: Encodable, Equatable {
         Kept(
           what: "\(erasure.openSynchronizations) synchronizations under way, without the IP address",
           why: "They were accepted. They end as CUSTOMER_ERASED, and then their jobs are deleted."))
+    }
+    if erasure.refundRequests > 0 {
+      kept.append(
+        Kept(
+          what: "requests for refunds and their answers, without the customer",
+          why: "They show what Apple was told. An answer that rests on the customer's consent is not sent any more."))
     }
     if erasure.undeliveredEvents > 0 {
       kept.append(

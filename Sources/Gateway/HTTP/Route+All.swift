@@ -5,7 +5,7 @@ extension Route {
   /// All routes of the API. The most frequent ones come first.
   ///
   /// docs/reference/openapi.yaml has the same paths and methods. A test compares the two.
-  static let all = purchases + webhooks + doors + notifications + health
+  static let all = purchases + refunds + webhooks + doors + notifications + health
 
   /// The label of requests that match no route.
   static let unknownLabel = "unknown"
@@ -38,6 +38,12 @@ extension Route {
     Route(
       .get, "/audit", under: "storekit2", "audit",
       .publisher { gateway, call throws(Problem) in try await gateway.audit(for: call.caller).list(call) }),
+  ]
+
+  private static let refunds = [
+    consent(.put, ConsentAPI.put), consent(.get, ConsentAPI.read),
+    refund(.get, "", RefundAPI.list), refund(.get, "/{refundRequestId}", RefundAPI.read),
+    refund(.put, "/{refundRequestId}", RefundAPI.put),
   ]
 
   private static let webhooks = [
@@ -81,6 +87,10 @@ extension Route {
     @LoopActor @Sendable (CustomerAPI) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
   fileprivate typealias PurchaseMethod =
     @LoopActor @Sendable (PurchaseAPI) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
+  fileprivate typealias ConsentMethod =
+    @LoopActor @Sendable (ConsentAPI) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
+  fileprivate typealias RefundMethod =
+    @LoopActor @Sendable (RefundAPI) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
   fileprivate typealias WebhookMethod =
     @LoopActor @Sendable (WebhookAPI) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
 
@@ -93,6 +103,18 @@ extension Route {
   /// What a customer has.
   private static func customers(_ path: String, _ label: String, _ answer: @escaping PurchaseMethod) -> Route {
     Route(.get, "/customers/{customerId}/" + path, under: "storekit2", label, .publisherOrCustomer(answer))
+  }
+
+  private static func consent(_ method: Method, _ answer: @escaping ConsentMethod) -> Route {
+    Route(
+      method, "/customers/{customerId}/consent", under: "storekit2", "consent",
+      .publisher { gateway, call throws(Problem) in try await answer(gateway.consents(for: call.caller))(call) })
+  }
+
+  private static func refund(_ method: Method, _ path: String, _ answer: @escaping RefundMethod) -> Route {
+    Route(
+      method, "/refund-requests" + path, under: "storekit2", "refund_requests",
+      .publisher { gateway, call throws(Problem) in try await answer(gateway.refunds(for: call.caller))(call) })
   }
 
   private static func webhook(

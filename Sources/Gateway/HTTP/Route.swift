@@ -41,7 +41,7 @@ struct Route: Sendable {
   /// A value in a path. docs/reference/openapi.yaml uses the same names.
   enum Parameter: String {
     case synchronizationId, customerId, applicationUsername, offerId, originalTransactionId, topic, endpointId, eventId,
-      publisherId
+      publisherId, refundRequestId
   }
 
   let method: Method

@@ -14,6 +14,7 @@ struct CommitReading {
   private let waiting: [Job]
   private let purchaseKeys: [PurchaseKey]
   private let customerKeys: [CustomerKey]
+  private let refunds: RefundReading
   /// The tokens by which purchases without an owner may name a customer.
   private let tokens: [(publisherId: Int64, token: String)]
 
@@ -21,6 +22,7 @@ struct CommitReading {
     self.requests = requests
     self.updates = updates
     self.waiting = waiting
+    refunds = RefundReading(updates)
     purchaseKeys = Set(
       requests.compactMap(\.purchaseKey) + requests.flatMap(\.predecessors) + updates.map(\.key)
         + updates.flatMap(\.predecessors)
@@ -64,7 +66,7 @@ struct CommitReading {
         [
           .int64s(jobs.map(\.publisherId)), .texts(jobs.map(\.synchronizationId)), .texts(jobs.map(\.transactionId)),
         ]),
-    ]
+    ] + (refunds.isEmpty ? [] : refunds.queries(PostgresQuery(.readConsents, customers + keys + named)))
   }
 
   /// The rows of ``queries``, as values.
@@ -125,11 +127,11 @@ struct CommitReading {
       let kept = try KeptSynchronization(row)
       synchronizations[kept.key] = kept
     }
-    return Found(
-      state: CommitState(
-        purchases: Array(purchases.values), firstGrants: firstGrants, customers: customers,
-        subscriptionIds: subscriptionIds, reserved: requests.count, now: now),
-      synchronizations: synchronizations)
+    var state = CommitState(
+      purchases: Array(purchases.values), firstGrants: firstGrants, customers: customers,
+      subscriptionIds: subscriptionIds, reserved: requests.count, now: now)
+    if !refunds.isEmpty { try refunds.read(rows[6], rows[7], into: &state) }
+    return Found(state: state, synchronizations: synchronizations)
   }
 }
 
@@ -195,6 +197,17 @@ extension PostgresStatement {
     SELECT \(PurchaseRow.columns("p")) FROM \(concerned) n
       JOIN purchases p ON p.publisher_id = n.publisher_id AND p.customer_id = n.customer_id
         AND p.kind <> 'Consumable'
+    """)
+
+  /// Only for commits that take a request for a refund.
+  fileprivate static let readConsents = PostgresStatement(
+    "read consents",
+    """
+    SELECT n.publisher_id, n.customer_id, c.time, c.is_given, c.text_version FROM \(concerned) n
+      CROSS JOIN LATERAL (
+        SELECT q.time, q.is_given, q.text_version FROM consents q
+        WHERE q.publisher_id = n.publisher_id AND q.customer_id = n.customer_id AND q.time <= now()
+        ORDER BY q.time DESC LIMIT 1) c
     """)
 
   fileprivate static let readErased = PostgresStatement(

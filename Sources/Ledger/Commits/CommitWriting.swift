@@ -79,6 +79,12 @@ struct CommitWriting {
       .filter(waiting.contains).sorted()
     add(SynchronizationRow.forget, named.count) { SynchronizationRow.keys(named) }
     if !changes.events.isEmpty { queries += Event.tell(changes.events, configured: configured) }
+    // A request that ends makes room for the next one about its transaction.
+    let refunds = changes.refundRequests.sorted { $0.key < $1.key }
+    let ended = refunds.filter { !changes.newRefundRequests.contains($0.key) }.map(\.value)
+    add(RefundRequestRow.update, ended.count) { RefundRequestRow.changes(ended) }
+    let begun = refunds.filter { changes.newRefundRequests.contains($0.key) }.map(\.value)
+    add(RefundRequestRow.insert, begun.count) { RefundRequestRow.arrays(begun) }
     add(NotificationRow.apply, changes.notifications.count) {
       NotificationRow.applied(changes.notifications, state.now)
     }

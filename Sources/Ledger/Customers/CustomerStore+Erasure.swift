@@ -20,6 +20,10 @@ public struct Erasure: Sendable, Equatable {
   public var answers = 0
   /// Rows of the audit log that lost the customer's id.
   public var auditEntries = 0
+  /// Deleted decisions about what Apple may be told.
+  public var consents = 0
+  /// Requests for refunds that lost their customer.
+  public var refundRequests = 0
 
   /// Creates an erasure that did nothing.
   public init() {}
@@ -55,6 +59,7 @@ extension CustomerStore {
       PostgresQuery(.forgetFinalized, customer + [.text(standIn)]), PostgresQuery(.deleteRepeated, customer),
       PostgresQuery(.forgetAnswers, customer), PostgresQuery(.deleteEvents, customer),
       PostgresQuery(.forgetEvents, customer), PostgresQuery(.forgetAudit, customer + [.text(standIn)]),
+      PostgresQuery(.deleteConsents, customer), PostgresQuery(.forgetRefundRequests, customer),
     ]).map(\.affected)
     let isFound = wasKnown || rows.contains { $0 > 0 }
     let entry = AuditEntry(publisherId: publisher, actor: .publisher, action: "customer.erased", subject: standIn)
@@ -67,7 +72,7 @@ extension CustomerStore {
     (erasure.purchases, erasure.ownerships) = (rows[0], rows[1])
     (erasure.openSynchronizations, erasure.synchronizations) = (rows[2], rows[3] + rows[4])
     (erasure.answers, erasure.events, erasure.undeliveredEvents) = (rows[5], rows[6], rows[7])
-    erasure.auditEntries = rows[8]
+    (erasure.auditEntries, erasure.consents, erasure.refundRequests) = (rows[8], rows[9], rows[10])
     return isFound ? erasure : nil
   }
 }
@@ -153,6 +158,14 @@ extension PostgresStatement {
   fileprivate static let forgetAudit = PostgresStatement(
     "forget audit",
     "UPDATE audit SET subject = $3 WHERE publisher_id = $1 AND subject = $2 AND action LIKE 'customer.%'")
+
+  fileprivate static let deleteConsents = PostgresStatement(
+    "delete consents", "DELETE FROM consents WHERE publisher_id = $1 AND customer_id = $2")
+
+  /// A worker that has just taken one of them sends what was allowed then. The next look finds no consent.
+  fileprivate static let forgetRefundRequests = PostgresStatement(
+    "forget refund requests",
+    "UPDATE refund_requests SET customer_id = NULL WHERE publisher_id = $1 AND customer_id = $2")
 
   fileprivate static let deleteCustomer = PostgresStatement(
     "delete customer", "DELETE FROM customers WHERE publisher_id = $1 AND id = $2")

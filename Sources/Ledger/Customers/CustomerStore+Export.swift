@@ -33,6 +33,7 @@ extension CustomerStore {
     return JSONWriter.object { document in
       document.member("attempts", array: parts[ExportPart.attempts])
       document.member("audit", array: parts[ExportPart.audit])
+      document.member("consents", array: parts[ExportPart.consents])
       document.member("customer") { person in
         person.member("cleengCustomerId", CustomerId.number(id))
         person.member("customerId", id)
@@ -44,6 +45,7 @@ extension CustomerStore {
       document.member("exportedAt", rfc3339(milliseconds: now))
       document.member("ownerships", array: parts[ExportPart.ownerships])
       document.member("purchases", array: parts[ExportPart.purchases])
+      document.member("refundRequests", array: parts[ExportPart.refundRequests])
       document.member("synchronizations", array: parts[ExportPart.synchronizations])
     }
   }
@@ -63,6 +65,7 @@ private struct ExportPart: Sendable {
   // The places of the parts.
   static let (customer, purchases, transactions, ownerships) = (0, 1, 2, 3)
   static let (synchronizations, events, attempts, audit) = (4, 5, 6, 7)
+  static let (consents, refundRequests) = (8, 9)
 
   static let all: [ExportPart] = [
     ExportPart(
@@ -125,6 +128,22 @@ private struct ExportPart: Sendable {
         .init("id", "id", .number),
       ],
       "FROM audit WHERE publisher_id = $1 AND subject = $2 AND action LIKE 'customer.%' ORDER BY id"),
+    ExportPart(
+      "consents",
+      [
+        .init("is_given", "consented", .flag), .init("recorded_at", "recordedAt", .time),
+        .init("text_version", "textVersion"), .init("time", "time", .time),
+      ],
+      "FROM consents WHERE publisher_id = $1 AND customer_id = $2 ORDER BY time"),
+    ExportPart(
+      "refund requests",
+      [
+        .init("answer", "answer", .json), .init("answered_by", "answeredBy"), .init("ended_at", "endedAt", .time),
+        .init("environment", "environment"), .init("original_transaction_id", "originalTransactionId"),
+        .init("product_id", "productId"), .init("reason", "reason"), .init("id", "refundRequestId"),
+        .init("requested_at", "requestedAt", .time), .init("state", "state"), .init("transaction_id", "transactionId"),
+      ],
+      "FROM refund_requests WHERE publisher_id = $1 AND customer_id = $2 ORDER BY requested_at, id"),
   ]
 
   /// Purchases and transactions both begin with these columns.

@@ -56,6 +56,9 @@ final class NotificationRuns {
       buckets: Histogram.ageBuckets)
   }
 
+  /// Called when a commit has taken what a notification tells about a refund. The worker sets it.
+  var onRefund: @LoopActor () -> Void = {}
+
   /// Takes a message. It is acknowledged when its notification is applied, so that the prefetch limits the work.
   func take(_ received: AMQPConsumer.Received) {
     guard !runs.isClosed, let (publisher, uuid) = NotificationMessage.read(received.delivery) else {
@@ -176,11 +179,12 @@ final class NotificationRuns {
     let update = PurchaseUpdate(
       purchase, notification.evidence,
       from: .notification(uuid: notification.uuid, reason: notification.kind.reason), publisher: publisher,
-      traceparent: TraceParent().description)
+      refund: notification.refund, traceparent: TraceParent().description)
     let events = try await ledger.apply(update)
     delay.observe(Double(max(0, context.now() - notification.signedDate)) / 1000)
     applied.count(events.isEmpty ? "silent" : "told")
     outlet.publish(events)
+    if notification.refund != nil { onRefund() }
   }
 
   /// Lets Apple be asked about a purchase, because a part of the notification is no evidence although Apple signed it.

@@ -15,6 +15,8 @@ final class AppPlace: Sendable {
   let background: CallPlace
   /// The whole budget of Get Notification History. It has the name of ``call``, but a job must not choose it.
   let history: CallPlace
+  /// The whole budget of Send Consumption Information; as ``history``.
+  let consumption: CallPlace
   let credentials: AppCredentials
   /// Only this app and this environment. An answer about another one does not answer the question.
   let accepted: AcceptedApps
@@ -37,6 +39,12 @@ final class AppPlace: Sendable {
       bundleId: app.bundleId, environment: environment.rawValue,
       budgets: [
         CallBudget(endpoint: pages.rawValue, perSecond: pages.callsPerSecond(in: environment) * budgetScale)
+      ])
+    let answers = AppStoreEndpoint.consumption
+    consumption = CallPlace(
+      bundleId: app.bundleId, environment: environment.rawValue,
+      budgets: [
+        CallBudget(endpoint: answers.rawValue, perSecond: answers.callsPerSecond(in: environment) * budgetScale)
       ])
     credentials = AppCredentials(
       bundleId: app.bundleId, issuerId: app.issuerId, keyId: app.keyId, key: app.privateKey)

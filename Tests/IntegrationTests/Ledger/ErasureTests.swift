@@ -93,6 +93,18 @@ struct ErasureTests {
       VALUES (\(publisher), 'f\(number)', '\(number)', '\(customer)', 'registration', 'finalized', 'PURCHASE_SYNCHRONIZED',
         '{"result":"PURCHASE_SYNCHRONIZED"}', '2026-01-01')
       """)
+    try await ledger.execute(
+      """
+      INSERT INTO consents (publisher_id, customer_id, time, is_given, text_version)
+      VALUES (\(publisher), '\(customer)', '2026-01-01 00:00:\(number - 100)', true, 'v1')
+      """)
+    try await ledger.execute(
+      """
+      INSERT INTO refund_requests (publisher_id, id, environment, original_transaction_id, transaction_id, bundle_id,
+        product_id, kind, customer_id, requested_at, seen_at, deadline, state, attempts)
+      VALUES (\(publisher), 'rfr_\(subscription)', 'Production', '\(number)', '\(number)', 'b', 'p', 'Non-Consumable',
+        '\(customer)', '2026-01-01', '2026-01-01', '2026-01-01', 'open', 0)
+      """)
     for event in ["done", "waiting"] {
       try await ledger.execute(
         """
@@ -138,13 +150,14 @@ struct ErasureTests {
       #expect(erasure.purchases == 2 && erasure.ownerships == 3)
       #expect(erasure.synchronizations == 2 && erasure.openSynchronizations == 2)
       #expect(erasure.events == 2 && erasure.undeliveredEvents == 2 && erasure.answers == 4)
-      #expect(erasure.auditEntries == 1)
+      #expect(erasure.auditEntries == 1 && erasure.consents == 2 && erasure.refundRequests == 2)
       #expect(try await store.customer(1, id) == nil)
       #expect(try await store.customer(1, email: "jo@example.com") == nil)
 
       // What is left is the other publisher's customer, and the jobs under way with their ids.
       try await ledger.execute("DELETE FROM customers WHERE publisher_id = 2")
-      for table in ["purchases", "ownerships", "synchronizations", "events", "attempts", "audit"] {
+      let tables = ["purchases", "ownerships", "synchronizations", "events", "attempts", "audit", "consents"]
+      for table in tables + ["refund_requests"] {
         try await ledger.execute("DELETE FROM \(table) WHERE publisher_id = 2")
       }
       #expect(try await rows(ledger, with: id) == ["synchronizations": 2])
@@ -314,6 +327,10 @@ struct ErasureTests {
       #expect(value(document, "events", 0, "body", "data") == .object([:]))
       #expect(count(document, "attempts") == 4)
       #expect(value(document, "attempts", 0, "response") == .string("for \(id)"))
+      #expect(count(document, "consents") == 2 && count(document, "refundRequests") == 2)
+      #expect(value(document, "consents", 0, "textVersion") == .string("v1"))
+      #expect(value(document, "consents", 0, "consented") == .bool(true))
+      #expect(value(document, "refundRequests", 0, "state") == .string("open"))
       #expect(count(document, "audit") == 1)
       #expect(value(document, "audit", 0, "action") == .string("customer.put"))
     }

@@ -52,7 +52,8 @@ struct ConfigurationReferenceTests {
         == ["appAppleId", "bundleId", "environments", "issuerId", "keyId", "privateKeyFile", "released"])
     #expect(
       publisher["offers"]?.map(\.key).sorted() == [
-        "accessDays", "catalogVersion", "coupons", "displayName", "familyShared", "itemClass", "offerId",
+        "accessDays", "catalogVersion", "consumption.answer", "consumption.refundPreference",
+        "consumption.sampleContentProvided", "coupons", "displayName", "familyShared", "itemClass", "offerId",
         "price.amount",
         "price.currency", "productIds", "refunds", "tags",
       ])

@@ -36,7 +36,18 @@ struct PublisherOfferTests {
     #expect(try offer(#", "price": {"amount": 0, "currency": "JPY"}"#).price?.amount == 0)
   }
 
+  @Test func `who answers Apple`() throws {
+    #expect(try offer(#", "consumption": {}"#).consumption == ConsumptionPolicy())
+    let full = #"{"answer": "fromFacts", "refundPreference": "DECLINE", "sampleContentProvided": true}"#
+    #expect(
+      try offer(#", "consumption": \#(full)"#).consumption
+        == ConsumptionPolicy(.fromFacts, preference: .decline, isSampleProvided: true))
+  }
+
   @Test(arguments: [
+    (#""consumption": {"answer": "yes"}"#, #"consumption.answer: is "yes", expected one of ask, fromFacts"#),
+    (#""consumption": {"refundPreference": "NO"}"#, #"consumption.refundPreference: is "NO", expected one of none"#),
+    (#""consumption": {"x": 1}"#, "consumption.x: is no key of this file"),
     (#""price": {"amount": 999, "currency": "usd"}"#, #"price.currency: is "usd", expected a code of ISO 4217"#),
     (#""price": {"amount": 999, "currency": "XYZ"}"#, #"price.currency: is "XYZ", expected a code of ISO 4217"#),
     // The Kelvin sign.

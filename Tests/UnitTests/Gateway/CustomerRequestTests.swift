@@ -118,6 +118,7 @@ struct ErasureAnswerTests {
     #expect(kept { $0.ownerships = 1 }.first?.hasPrefix("purchases, ") == true)
     #expect(kept { $0.synchronizations = 1 }.first?.hasPrefix("results ") == true)
     #expect(kept { $0.openSynchronizations = 2 }.first?.hasPrefix("2 synchronizations under way") == true)
+    #expect(kept { $0.refundRequests = 1 }.first?.hasPrefix("requests for refunds ") == true)
     #expect(kept { $0.undeliveredEvents = 3 }.first?.hasPrefix("3 events ") == true)
   }
 
@@ -125,10 +126,11 @@ struct ErasureAnswerTests {
     var erasure = Erasure()
     (erasure.purchases, erasure.ownerships, erasure.synchronizations, erasure.openSynchronizations) = (1, 2, 3, 4)
     (erasure.events, erasure.undeliveredEvents, erasure.answers, erasure.auditEntries) = (5, 6, 7, 8)
+    (erasure.consents, erasure.refundRequests) = (9, 10)
     let text = String(decoding: jsonResponse(200, ErasureAnswer(erasure)).body, as: UTF8.self)
     #expect(
       text.hasPrefix(
-        #"{"erased":{"attemptResponses":7,"auditEntries":8,"events":5,"ownerships":2,"purchases":1,"#
-          + #""synchronizations":7},"kept":[{"what":""#))
+        #"{"erased":{"attemptResponses":7,"auditEntries":8,"consents":9,"events":5,"ownerships":2,"#
+          + #""purchases":1,"refundRequests":10,"synchronizations":7},"kept":[{"what":""#))
   }
 }

@@ -51,6 +51,13 @@ struct RouteTests {
     try expect("GET", prefix + ["customers"], "/customers")
     try expect("GET", prefix + ["customers", "a/b", "export"], "/customers/{customerId}/export", [.customerId: "a/b"])
     try expect("GET", prefix + ["audit"], "/audit")
+    for method in ["GET", "PUT"] {
+      try expect(
+        method, prefix + ["customers", "a/b", "consent"], "/customers/{customerId}/consent", [.customerId: "a/b"])
+      try expect(
+        method, prefix + ["refund-requests", "r"], "/refund-requests/{refundRequestId}", [.refundRequestId: "r"])
+    }
+    try expect("GET", prefix + ["refund-requests"], "/refund-requests")
   }
 
   @Test(arguments: [[], ["storekit2"]]) func `purchases and what they give`(prefix: [String]) throws {
@@ -106,7 +113,7 @@ struct RouteTests {
         "webhook_endpoints_test", "webhook_endpoints_recover", "webhook_attempts", "webhook_deliveries_resend",
         "cleeng_payment", "cleeng_entitlement", "cleeng_json_rpc", "mbaasy_receipts",
         "playfab_restore", "playfab_validate", "iaptic_validate", "iaptic_purchases", "iaptic_customers",
-        "iaptic_subscription", "notifications",
+        "iaptic_subscription", "notifications", "consent", "refund_requests",
       ])
   }
 

@@ -26,7 +26,8 @@ extension PublisherReader {
       grantsFamilyShared: reader.choice(
         "familyShared", FamilySharing.grant,
         "Whether a purchase that a family member shares gives access: `grant` or "
-          + "`refuse`.") == .grant)
+          + "`refuse`.") == .grant,
+      consumption: consumption(reader))
   }
 
   private func distinct(_ key: String, _ meaning: String, _ reader: SettingsReader) -> [String] {

@@ -82,13 +82,34 @@ struct NotificationTests {
   }
 
   @Test func `a consumption request keeps its reason`() throws {
+    let text = try lab.authority.sign(lab.transaction())
     for reason in ["UNINTENDED_PURCHASE", "BECAUSE"] {
       let payload = lab.notification {
         $0.notificationType = .consumptionRequest
+        $0.data?.signedTransactionInfo = text
         $0.data?.consumptionRequestReason = ConsumptionRequestReason(rawValue: reason)
       }
-      #expect(try lab.verdict(payload).payload?.payload.data?.consumptionRequestReason?.rawValue == reason)
+      let verified = try #require(try lab.verdict(payload).payload)
+      #expect(verified.payload.data?.consumptionRequestReason?.rawValue == reason)
+      #expect(verified.refund?.kind == .asked(reason: reason))
+      #expect(verified.refund?.transactionId == "2")
+      #expect(verified.refund?.signedDate == verified.signedDate)
     }
+  }
+
+  @Test func `only a question and a decision tell about a refund`() throws {
+    func refund(_ type: NotificationType, _ text: String? = nil) throws -> RefundNotice.Kind? {
+      let transaction = try text ?? lab.authority.sign(lab.transaction())
+      let payload = lab.notification {
+        $0.notificationType = type
+        $0.data?.signedTransactionInfo = transaction.isEmpty ? nil : transaction
+      }
+      return try #require(lab.verdict(payload).payload).refund?.kind
+    }
+    #expect(try refund(.consumptionRequest, "") == nil)
+    #expect(try refund(.consumptionRequest) == .asked(reason: nil))
+    #expect(try refund(.refund) == .decided && refund(.refundDeclined) == .decided)
+    #expect(try refund(.refundReversed) == nil && refund(.didRenew) == nil)
   }
 
   // MARK: Without a purchase

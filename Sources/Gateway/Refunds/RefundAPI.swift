@@ -1,0 +1,105 @@
+import Domain
+import EventLoop
+import Formats
+import HTTPServer
+import JSON
+import Ledger
+import Observability
+import Service
+
+/// Answers a publisher's requests about the refunds that its customers want.
+@LoopActor
+struct RefundAPI {
+  let context: RoleContext
+  let answers: RefundAnswers
+  let publisher: Publisher
+
+  func list(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+    let page = try PageRequest(call.request, others: ["state"])
+    let start = page.cursor.flatMap(RefundAnswers.Place.init(cursor:))
+    guard page.cursor == nil || start != nil else { throw .invalidQuery("cursor: expected one of an answer") }
+    let states = try Self.states(call.request)
+    // One more than the page shows whether there is another page.
+    var found = try await context.asking {
+      try await answers.requests(of: publisher.id, in: states, after: start, limit: page.limit + 1)
+    }
+    let hasMore = found.count > page.limit
+    if hasMore { found.removeLast() }
+    let next = hasMore ? found.last.map { RefundAnswers.Place($0).cursor } : nil
+    let writer = RefundRequestWriter(publisher)
+    return jsonResponse(
+      200,
+      written: JSONWriter.object { list in
+        list.member("nextCursor", next)
+        list.member("refundRequests", found) { writer.write($0, to: &$1) }
+      })
+  }
+
+  func read(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+    let id = try Self.id(call)
+    guard let found = try await context.asking({ try await answers.request(publisher.id, id) }) else {
+      throw Self.unknown
+    }
+    return answer(found)
+  }
+
+  func put(_ call: Call) async throws(Problem) -> HTTPServerResponse {
+    let id = try Self.id(call)
+    let wish = try requestedWish(call.request)
+    let found = try await context.asking {
+      do {
+        return try await answers.fulfil(wish, of: publisher.id, id, now: context.now()) { request in
+          guard case .send(let answer) = wish, let defect = answer.defect(for: request.kind) else { return }
+          throw Problem(defect)
+        }
+      } catch let refusal as RefundRequest.Refusal {
+        throw Problem(refusal)
+      }
+    }
+    guard let found else { throw Self.unknown }
+    context.log.info(
+      "refund request answered by the publisher",
+      ["publisherId": .int(publisher.id), "refundRequestId": .string(id), "state": .string(found.state.rawValue)])
+    return answer(found)
+  }
+
+  private func answer(_ request: RefundRequest) -> HTTPServerResponse {
+    jsonResponse(200, written: RefundRequestWriter(publisher).one(request))
+  }
+
+  private static func id(_ call: Call) throws(Problem) -> String {
+    let id = call[.refundRequestId]
+    guard RefundRequest.isId(id) else {
+      throw .invalidPath("refundRequestId: expected the id of a refund request, as the event refundRequested tells it")
+    }
+    return id
+  }
+
+  /// The states that a list shows; by default those in which the publisher or a worker has something to do.
+  private static func states(_ request: HTTPServerRequest) throws(Problem) -> [RefundRequest.State] {
+    guard let text = request.query("state") else { return RefundRequest.State.allCases.filter(\.isPending) }
+    guard let state = RefundRequest.State(rawValue: text) else {
+      throw .invalidQuery(
+        "state: expected one of \(RefundRequest.State.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+    return [state]
+  }
+
+  private static let unknown = Problem.notFound("The publisher has no refund request with this id.")
+}
+
+extension RefundAnswers.Place {
+  init(_ request: RefundRequest) { self.init(deadline: request.deadline, id: request.id) }
+
+  /// Reads a cursor that ``cursor`` wrote; `nil` for any other text.
+  init?(cursor: String) {
+    let parts = cursor.utf8.split(separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, (1...15).contains(parts[0].count), parts[0].allSatisfy(\.isASCIIDigit),
+      let time = Int64(String(decoding: parts[0], as: UTF8.self)), let id = String(parts[1]), RefundRequest.isId(id)
+    else { return nil }
+    self.init(deadline: time, id: id)
+  }
+
+  /// The cursor for the answer. Its content is not part of the contract.
+  var cursor: String { "\(deadline)-\(id)" }
+}

@@ -1,0 +1,107 @@
+public import Domain
+public import EventLoop
+import JSON
+public import Postgres
+
+/// The publisher's side of requests for refunds: reads them, and takes answers.
+///
+/// Every method throws `PostgresError`, or `UnreadableRecord` for a row that this code cannot read.
+@LoopActor
+public struct RefundAnswers {
+  private let postgres: PostgresClient
+
+  /// Creates a reader.
+  public init(_ postgres: PostgresClient) { self.postgres = postgres }
+
+  /// Where a page of a list ends.
+  public struct Place: Sendable, Equatable {
+    /// Milliseconds since 1970.
+    public let deadline: Int64
+    public let id: String
+
+    /// Creates a place.
+    public init(deadline: Int64, id: String) {
+      self.deadline = deadline
+      self.id = id
+    }
+  }
+
+  /// Reads a request; `nil` if the publisher has none of the id.
+  public func request(_ publisherId: Int64, _ id: String) async throws -> RefundRequest? {
+    try await postgres.run(PostgresQuery(.readRequest, [.int64(publisherId), .text(id)])).first
+      .map(RefundRequestRow.request)
+  }
+
+  /// Reads a page of a publisher's requests, by their deadlines.
+  ///
+  /// - Parameter place: where the page before it ended; `nil` for the first page.
+  public func requests(
+    of publisherId: Int64, in states: [RefundRequest.State], after place: Place?, limit: Int
+  ) async throws -> [RefundRequest] {
+    try await postgres.run(
+      PostgresQuery(
+        .listRequests,
+        [
+          .int64(publisherId), .texts(states.map(\.rawValue)), .time(place?.deadline ?? .min), .text(place?.id ?? ""),
+          .int64(Int64(limit)),
+        ])
+    ).map(RefundRequestRow.request)
+  }
+
+  /// Fulfils the publisher's wish, with a row of the audit log in the same commit. A worker sends an answer then.
+  ///
+  /// - Parameters:
+  ///   - check: looks at the request first.
+  ///   - now: milliseconds since 1970.
+  /// - Returns: the request as it is now; `nil` if the publisher has none of the id.
+  /// - Throws: what `check` throws, or ``RefundRequest/Refusal``, and then nothing has changed.
+  public func fulfil(
+    _ wish: RefundRequest.Wish, of publisherId: Int64, _ id: String, now: Int64,
+    check: @LoopActor (RefundRequest) throws -> Void
+  ) async throws -> RefundRequest? {
+    try await postgres.repeatingConflicts { transaction -> RefundRequest? in
+      let row = try await transaction.query(PostgresQuery(.lockRequest, [.int64(publisherId), .text(id)])).first
+      guard let row else { return nil }
+      var request = try RefundRequestRow.request(row)
+      try check(request)
+      guard try request.fulfil(wish, now: now) else { return request }
+      _ = try await transaction.commit([
+        PostgresQuery(RefundRequestRow.update, RefundRequestRow.changes([request])),
+        AuditEntry.insert([Self.audit(wish, request)]),
+      ])
+      return request
+    }
+  }
+
+  private static func audit(_ wish: RefundRequest.Wish, _ request: RefundRequest) -> AuditEntry {
+    AuditEntry(
+      publisherId: request.purchase.publisherId, actor: .publisher,
+      action: wish == .withhold ? "refundRequest.withheld" : "refundRequest.answered", subject: request.id,
+      detail: JSONWriter.object { detail in
+        detail.member("answer", json: request.answer?.body)
+        detail.member("environment", request.purchase.environment)
+        detail.member("transactionId", request.transactionId)
+      })
+  }
+}
+
+extension PostgresStatement {
+  fileprivate static let readRequest = PostgresStatement(
+    "read refund request",
+    "SELECT \(RefundRequestRow.columns("r")) FROM refund_requests r WHERE r.publisher_id = $1 AND r.id = $2")
+
+  fileprivate static let lockRequest = PostgresStatement(
+    "lock refund request",
+    """
+    SELECT \(RefundRequestRow.columns("r")) FROM refund_requests r WHERE r.publisher_id = $1 AND r.id = $2
+    FOR NO KEY UPDATE
+    """)
+
+  fileprivate static let listRequests = PostgresStatement(
+    "list refund requests",
+    """
+    SELECT \(RefundRequestRow.columns("r")) FROM refund_requests r
+    WHERE r.publisher_id = $1 AND r.state = ANY($2) AND (r.deadline, r.id) > ($3, $4)
+    ORDER BY r.deadline, r.id LIMIT $5
+    """)
+}

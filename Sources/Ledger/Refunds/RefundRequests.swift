@@ -1,0 +1,100 @@
+public import Domain
+public import EventLoop
+public import Postgres
+
+/// The requests for refunds that workers look at: the column `due_at` of each. A worker that takes one moves it
+/// forward, so nobody else has it for a while. If that worker dies, another one takes it then.
+///
+/// Every method throws `PostgresError`.
+@LoopActor
+public struct RefundRequests {
+  private let postgres: PostgresClient
+
+  /// Creates the requests of a ledger.
+  public init(_ postgres: PostgresClient) { self.postgres = postgres }
+
+  /// A publisher with how many of its requests may be taken now.
+  public struct Share: Sendable {
+    let publisherId: Int64
+    let most: Int
+
+    /// Creates a share.
+    public init(publisherId: Int64, most: Int) {
+      self.publisherId = publisherId
+      self.most = most
+    }
+  }
+
+  /// Takes due requests, of each publisher those that wait longest.
+  ///
+  /// - Parameters:
+  ///   - shares: the publishers, in the order in which they get their turn.
+  ///   - limit: the most requests of all.
+  ///   - lease: for so long nobody else takes them.
+  public func takeDue(_ shares: [Share], limit: Int, lease: Duration) async throws -> [DueRefundRequest] {
+    guard limit > 0, !shares.isEmpty else { return [] }
+    let rows = try await postgres.run(
+      PostgresQuery(
+        .takeDue,
+        [
+          .int64s(shares.map(\.publisherId)), .int64s(shares.map { Int64($0.most) }), .int64(Int64(limit)),
+          .int64(Int64(lease / .milliseconds(1))),
+        ]))
+    return try rows.map { row in
+      DueRefundRequest(
+        request: try RefundRequestRow.request(row),
+        consent: RefundRequestRow.consent(row, from: RefundRequestRow.width + 1),
+        revision: row.int64(RefundRequestRow.width) ?? 0)
+    }
+  }
+
+  /// Writes down what became of a request, unless somebody has changed it since it was taken.
+  ///
+  /// - Returns: whether it was written.
+  public func record(_ request: RefundRequest, at revision: Int64) async throws -> Bool {
+    try await !postgres.run(
+      PostgresQuery(RefundRequestRow.record, RefundRequestRow.changes([request]) + [.int64(revision)])
+    ).isEmpty
+  }
+
+  /// How many requests have no answer yet, at most a limit, and the nearest deadline of them, in milliseconds since
+  /// 1970.
+  public func backlog(of publisherIds: [Int64], atMost limit: Int) async throws -> (count: Int, deadline: Int64?) {
+    let row = try await postgres.run(
+      PostgresQuery(.backlog, [.int64s(publisherIds), .int64(Int64(limit))])
+    ).first
+    return (Int(row?.int64(0) ?? 0), row?.time(1))
+  }
+}
+
+extension PostgresStatement {
+  /// A commit that has a row locked changes it anyway.
+  fileprivate static let takeDue = PostgresStatement(
+    "take due refund requests",
+    """
+    WITH due AS (
+      SELECT d.* FROM unnest($1::bigint[], $2::bigint[]) WITH ORDINALITY AS a (publisher_id, most, place)
+        CROSS JOIN LATERAL (
+          SELECT r.publisher_id, r.id FROM refund_requests r
+          WHERE r.publisher_id = a.publisher_id AND r.due_at <= now()
+          ORDER BY r.due_at LIMIT a.most FOR NO KEY UPDATE SKIP LOCKED) d
+      LIMIT $3),
+    taken AS (
+      UPDATE refund_requests r SET due_at = now() + $4 * interval '1 millisecond', revision = revision + 1 FROM due
+      WHERE r.publisher_id = due.publisher_id AND r.id = due.id
+      RETURNING r.*)
+    SELECT \(RefundRequestRow.columns("t")), t.revision, c.time, c.is_given, c.text_version
+    FROM taken t LEFT JOIN LATERAL (
+      SELECT time, is_given, text_version FROM consents c
+      WHERE c.publisher_id = t.publisher_id AND c.customer_id = t.customer_id AND c.time <= now()
+      ORDER BY c.time DESC LIMIT 1) c ON true
+    """)
+
+  fileprivate static let backlog = PostgresStatement(
+    "backlog of refund requests",
+    """
+    SELECT count(*), min(deadline) FROM (
+      SELECT deadline FROM refund_requests
+      WHERE publisher_id = ANY($1) AND state IN ('open', 'sending') ORDER BY publisher_id, deadline LIMIT $2) pending
+    """)
+}

@@ -1,0 +1,119 @@
+import Crypto
+import Domain
+import EventLoop
+import HTTP
+import Observability
+import Store
+import Testing
+
+@testable import AppStore
+@testable import Worker
+
+/// One call about a refund, with its budget.
+@LoopActor
+struct RefundCallTests {
+  /// The fleet's budget, by value.
+  @LoopActor
+  final class Budget: FleetBudget {
+    var answers: [CallAnswer] = []
+    var isAway = false
+    private(set) var taken: [String] = []
+    private(set) var pauses: [String: Duration] = [:]
+    struct Away: Error {}
+
+    nonisolated init() {}
+
+    func takeCall(_ place: CallPlace, only endpoint: String?) async throws -> CallAnswer {
+      if isAway { throw Away() }
+      let budget = place.budgets.first { $0.endpoint == endpoint }?.endpoint ?? "none"
+      taken.append("\(place.name) \(budget)")
+      return answers.isEmpty ? .granted(CallGrant(place: place.name, endpoint: budget)) : answers.removeFirst()
+    }
+
+    func pause(_ place: CallPlace, _ endpoint: String, for duration: Duration) async throws {
+      if isAway { throw Away() }
+      pauses["\(place.name) \(endpoint)"] = duration
+    }
+  }
+
+  private let now: Int64 = 1_720_000_000_000
+  private let budget = Budget()
+  private let metrics = Metrics()
+
+  private func run(_ response: HTTPClientResponse?) async throws -> RefundRequest.Outcome {
+    let (now, publisher) = (now, try publisher())
+    let transport: AppStoreServerAPI.Transport = { request throws(HTTPClientError) in
+      guard let response else { throw HTTPClientError(code: .timeout, target: request.url, cause: "test") }
+      return response
+    }
+    let verification = PurchaseVerification.Dependencies(
+      api: AppStoreServerAPI(AppStoreServerAPI.Configuration(), now: { now }, transport: transport),
+      verifier: SignedDataVerifier(roots: .apple), budget: budget, now: { now },
+      metrics: WorkerMetrics(metrics) { 0 })
+    let place = AppPlace.all(of: publisher, budgetScale: 1)[0]
+    let request = RefundRequest(
+      id: "r", purchase: PurchaseKey(publisherId: 7, environment: "Production", originalTransactionId: "1"),
+      transactionId: "1", bundleId: "com.example", productId: "p", kind: .consumable, customerId: nil, reason: nil,
+      requestedAt: now)
+    return await RefundCall(
+      request: request, answer: ConsumptionAnswer(.delivered, isSampleProvided: false), place: place,
+      verification: verification, log: Log(level: .error, [:])
+    ).run()
+  }
+
+  private func publisher() throws -> Publisher {
+    let app = Publisher.App(
+      bundleId: "com.example", appAppleId: nil, issuerId: "i", keyId: "k", privateKey: try .generate(),
+      environments: ["Production"])
+    return Publisher(
+      id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: [app], offers: OfferCatalog([]),
+      webhooks: [])
+  }
+
+  private func response(_ status: Int, _ body: String = "", retryAfter: String? = nil) -> HTTPClientResponse {
+    HTTPClientResponse(
+      status: status, headers: retryAfter.map { [(name: "retry-after", value: $0)] } ?? [], body: Array(body.utf8))
+  }
+
+  private func response(code: Int) -> HTTPClientResponse {
+    response(code / 10_000, "{\"errorCode\":\(code),\"errorMessage\":\"\"}")
+  }
+
+  @Test func `202 is a success, and takes from the endpoint's budget`() async throws {
+    #expect(try await run(response(202)) == .sent)
+    #expect(budget.taken == ["com.example|Production consumption"])
+    #expect(
+      metrics.text().contains(
+        "countersign_apple_call_duration_seconds_count{endpoint=\"consumption\",environment=\"Production\","
+          + "outcome=\"ok\"} 1"))
+  }
+
+  @Test func `what Apple will never take is refused, and everything else comes again`() async throws {
+    for code in [4_000_047, 4_000_185, 4_000_006, 4_000_000, 4_009_999] {
+      guard case .refused = try await run(response(code: code)) else { return #expect(Bool(false), "\(code)") }
+    }
+    for code in [4_040_010, 4_040_006, 5_000_000, 5_000_001, 4_030_004] {
+      guard case .failed = try await run(response(code: code)) else { return #expect(Bool(false), "\(code)") }
+    }
+    #expect(try await run(response(401)) == .failed("unauthorized"))
+    #expect(try await run(response(400)) == .failed("http_4xx"))
+    #expect(try await run(response(502)) == .failed("http_5xx"))
+    #expect(try await run(nil) == .failed("timeout"))
+  }
+
+  @Test func `a 429 stops the fleet's calls`() async throws {
+    let limited = response(429, #"{"errorCode":4290000,"errorMessage":""}"#, retryAfter: "\(now + 5000)")
+    #expect(try await run(limited) == .postponed("rate_limited", until: now + 5000))
+    #expect(budget.pauses == ["com.example|Production consumption": .milliseconds(5000)])
+    #expect(try await run(response(429)) == .postponed("rate_limited", until: now + 1000))
+  }
+
+  @Test func `without budget there is no call`() async throws {
+    budget.answers = [.wait(.seconds(60))]
+    #expect(try await run(response(202)) == .postponed("budget", until: now + 60_000))
+    budget.answers = [.wait(.milliseconds(1))]
+    #expect(try await run(response(202)) == .sent)
+    budget.isAway = true
+    #expect(try await run(response(202)) == .postponed("store_unavailable", until: now + 1000))
+  }
+}
