@@ -19,6 +19,8 @@ struct HistoryReading {
   let store: NotificationStore
   let verification: PurchaseVerification.Dependencies
   let metrics: HistoryMetrics
+  /// The ids of the publisher's URLs that get the notifications of this environment, too.
+  let forwards: [String]
   let log: Log
   /// Applies new notifications, and returns when that is done.
   let apply: @LoopActor ([NotificationKey]) async -> Void
@@ -166,7 +168,10 @@ struct HistoryReading {
   /// Verifies one notification, as the gateway does with a posted one; `nil` for one that is not accepted.
   private func row(_ text: String) throws(End) -> KeptNotification? {
     switch verification.verifier.notification(text, expecting: place.accepted) {
-    case .accepted(let notification): return KeptNotification(notification, text, of: source.publisherId)
+    case .accepted(let notification):
+      // What Apple has tried to post in these days is passed on: nobody has got it. Older ones only fill the history.
+      let isFresh = notification.signedDate > verification.now() - HistoryPlan.overlap
+      return KeptNotification(notification, text, of: source.publisherId).forwarded(to: isFresh ? forwards : [])
     case .tryLater: throw .failed(.tryLater)
     case .rejected(let rejection):
       metrics.notifications.count("refused")
