@@ -175,6 +175,6 @@ let package = Package(
 if Context.environment["COUNTERSIGN_FUZZ"] == "1" {
   package.targets.append(
     .executableTarget(
-      name: "Fuzzing", dependencies: ["AppStore", "Crypto", "JSON"], path: "Sources/Harness/Fuzzing",
+      name: "Fuzzing", dependencies: ["AppStore", "Crypto", "Domain", "JSON"], path: "Sources/Harness/Fuzzing",
       swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]))
 }

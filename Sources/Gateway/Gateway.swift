@@ -68,7 +68,7 @@ public final class Gateway: Role {
       AMQPEndpoint(context.settings.rabbitmq), name: "countersign gateway replies",
       queue: topology.replies(to: waits.name), prefetch: 1000, onChange: context.observer(of: "replies"),
       declare: { try await topology.declareReplies(to: waits.name, on: $0) }, handler: { waits.take($0) })
-    notifications = NotificationIntake(context, verifier, ledger, publisher, queue: topology.notifications)
+    notifications = NotificationIntake(context, verifier, ledger, publisher, topology)
     self.redis = redis
     self.store = store
     endpoints = WebhookEndpointStore(ledger)

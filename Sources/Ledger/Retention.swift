@@ -1,8 +1,9 @@
 public import EventLoop
 public import Postgres
 
-/// Deletes what the ledger need not remember any more: finalized synchronizations, and events that nobody is owed. The
-/// events of erased customers go at once, and the answers of their attempts with them.
+/// Deletes what the ledger need not remember any more: finalized synchronizations, events that nobody is owed, and
+/// notifications that are applied. The events of erased customers go at once, and the answers of their attempts with
+/// them.
 ///
 /// Purchases, evidence, owners and the audit log stay.
 @LoopActor
@@ -30,9 +31,33 @@ public struct Retention {
       PostgresQuery(.deleteEvents, [.int64(Int64(events.wholeMilliseconds)), .int64(Int64(limit))]))
     return erased.affected + one.affected + other.affected
   }
+
+  /// Deletes old notifications, a limited number of them. What they proved stays in `evidence`.
+  ///
+  /// One that nobody has applied stays, however old it is. If Notification History brings one again that is gone, it is
+  /// kept again as new. But its evidence is in the ledger, so it changes nothing and tells nothing.
+  ///
+  /// - Parameter age: how long a notification is kept after it reached us.
+  /// - Returns: how many it deleted.
+  /// - Throws: `PostgresError`.
+  public func deleteNotifications(after age: Duration, limit: Int) async throws -> Int {
+    try await postgres.run(
+      PostgresQuery(.deleteNotifications, [.int64(Int64(age.wholeMilliseconds)), .int64(Int64(limit))])
+    ).affected
+  }
 }
 
 extension PostgresStatement {
+  fileprivate static let deleteNotifications = PostgresStatement(
+    "delete old notifications",
+    """
+    WITH old AS (
+      SELECT publisher_id, uuid FROM notifications
+      WHERE received_at < now() - $1 * interval '1 millisecond' AND applied_at IS NOT NULL
+      LIMIT $2 FOR UPDATE SKIP LOCKED)
+    DELETE FROM notifications n USING old WHERE n.publisher_id = old.publisher_id AND n.uuid = old.uuid
+    """)
+
   fileprivate static let deleteSynchronizations = PostgresStatement(
     "delete old synchronizations",
     """

@@ -25,6 +25,7 @@ public final class Notifier: Role {
   let ledger: PostgresClient
   let endpoints: WebhookEndpointStore
   let deliveries: DeliveryLedger
+  let notifications: NotificationStore
   let recorder: DeliveryRecorder
   let directory: EndpointDirectory
   let lanes: Lanes
@@ -59,6 +60,7 @@ public final class Notifier: Role {
     self.ledger = ledger
     self.endpoints = endpoints
     self.deliveries = deliveries
+    notifications = NotificationStore(ledger)
     let failures = RecordFailures(context.log)
     let recorder = DeliveryRecorder(ledger) { failures.add($0) }
     self.recorder = recorder

@@ -18,6 +18,7 @@ enum BurialReason: String, CaseIterable {
 @LoopActor
 final class NotifierMetrics {
   let attempts: Counter
+  let forwards: Counter
   let duration: Histogram
   let firstAttemptDelay: Histogram
   let endpointWait: Histogram
@@ -28,6 +29,9 @@ final class NotifierMetrics {
   let dead: Counter
   let redeliveries: Counter
 
+  /// A notification for a URL that is not in the publisher's file any more, or that the ledger does not have any more.
+  static let dropped = "dropped"
+
   init(_ metrics: Metrics, inFlight: @escaping @LoopActor () -> Double, unrecorded: @escaping @LoopActor () -> Double) {
     metrics.gauge("countersign_deliveries_in_flight", "Events that are being delivered now.", read: inFlight)
     metrics.gauge(
@@ -35,6 +39,10 @@ final class NotifierMetrics {
     attempts = metrics.counter(
       "countersign_webhook_attempts_total", "Attempts by what they came to.", labels: ["outcome"],
       known: DeliveryAttempt.Outcome.allCases.map { [$0.rawValue] })
+    forwards = metrics.counter(
+      "countersign_notification_forwards_total", "Attempts to pass a notification of Apple's on, by what they came to.",
+      labels: ["outcome"],
+      known: DeliveryAttempt.Outcome.allCases.filter { $0 != .skipped }.map { [$0.rawValue] } + [[Self.dropped]])
     duration = metrics.histogram("countersign_webhook_attempt_duration_seconds", "Time of one attempt.")
     firstAttemptDelay = metrics.histogram(
       "countersign_webhook_first_attempt_delay_seconds",

@@ -195,6 +195,8 @@ public final class Worker: Role {
 
   /// Notifications that one worker applies at once.
   private static let notificationsAtOnce = 200
+  /// Old notifications that one sweep deletes. Each has some 20 KB, outside of the table.
+  private static let mostNotificationsDeleted = 2000
   /// How often a worker looks for events that nobody has published.
   private static let outboxInterval: Duration = .seconds(2)
   /// After this long an event in the outbox is published again.
@@ -342,6 +344,9 @@ public final class Worker: Role {
       _ = try await Retention(ledger).deleteOldest(
         synchronizations: context.settings.worker.statusRetention, events: context.settings.notifier.logRetention,
         limit: 10_000)
+      let notifications = try await Retention(ledger).deleteNotifications(
+        after: context.settings.worker.notificationRetention, limit: Self.mostNotificationsDeleted)
+      metrics.deletedNotifications.add(Double(notifications))
     } catch {
       context.log.warning("old rows could not be deleted", ["cause": .failure(error)])
     }

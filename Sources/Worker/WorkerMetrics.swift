@@ -20,6 +20,7 @@ final class WorkerMetrics {
   let events: Counter
   let stale: Counter
   let swept: Counter
+  let deletedNotifications: Counter
   let covered: Counter
   let redeliveries: Counter
   let commits: Histogram
@@ -56,6 +57,8 @@ final class WorkerMetrics {
     stale = metrics.counter(
       "countersign_stale_runs_total", "Runs without effect, because their lease had ended.")
     swept = metrics.counter("countersign_swept_jobs_total", "Jobs enqueued again by the sweep.")
+    deletedNotifications = metrics.counter(
+      "countersign_notifications_deleted_total", "Notifications that were old enough for the ledger to forget them.")
     covered = metrics.counter(
       "countersign_covered_runs_total", "Runs that needed no call, because a verified answer was a moment old.")
     redeliveries = metrics.counter(

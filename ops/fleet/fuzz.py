@@ -11,7 +11,7 @@ import sys
 
 from fleet import ROOT, Failure
 
-TARGETS = ["jws", "certificate", "receipt", "json"]
+TARGETS = ["jws", "certificate", "receipt", "json", "notification"]
 FOLDER = ROOT / ".countersign" / "fuzz"
 SCRATCH = ROOT / ".build" / "fuzz"
 # No verified data is longer than a megabyte, and short inputs mutate better.
@@ -50,6 +50,7 @@ def seeds(folder):
         elif path.suffix == ".json" and "models" in path.parts:
             yield "json", content
             yield "jws", content
+            yield "notification", content
         elif content.startswith(b"eyJ"):
             yield "jws", content
             try:
@@ -72,6 +73,13 @@ def plant():
         (FOLDER / target).mkdir(parents=True, exist_ok=True)
     plain = [("json", b'{"transactionId":"1","price":1,"purchaseDate":1.5,"isUpgraded":false,"a":[null,"\\u00e4"]}'),
              ("jws", b'{"transactionId":"1","bundleId":"b","environment":"Sandbox","signedDate":1790000000000}'),
+             ("notification", b'{"signedPayload":"eyJhbGciOiJFUzI1NiJ9.e30.AA"}'),
+             ("notification", b'{"notificationType":"EXTERNAL_PURCHASE_TOKEN","notificationUUID":"a","version":"2.0",'
+                              b'"signedDate":1790000000000,"externalPurchaseToken":{"externalPurchaseId":"SANDBOX_1",'
+                              b'"tokenCreationDate":1790000000000,"bundleId":"b"}}'),
+             ("notification", b'{"notification_type":"REFUND","environment":"PROD","bid":"b","password":"p",'
+                              b'"original_transaction_id":1,"unified_receipt":{"latest_receipt_info":'
+                              b'[{"original_transaction_id":"2"}],"pending_renewal_info":[]}}'),
              ("receipt", bytes.fromhex("311f300b02010202010104030c0162301002010c0201010408160632303236303100"))]
     apples = apples_data()
     if apples is None:

@@ -16,7 +16,7 @@ extension TransactionFacts {
       texts: [
         id, original, bundle, product, environment.rawValue, payload.inAppOwnershipType?.rawValue, payload.currency,
         payload.offerIdentifier, payload.offerDiscountType?.rawValue, payload.storefront,
-        payload.revocationType?.rawValue, payload.previousOriginalTransactionId,
+        payload.revocationType?.rawValue, payload.previousOriginalTransactionId, payload.appTransactionId,
       ])
     self.init(
       transactionId: id, originalTransactionId: original, bundleId: bundle, productId: product, kind: kind,
@@ -31,7 +31,8 @@ extension TransactionFacts {
       offerIdentifier: payload.offerIdentifier, offerDiscountType: payload.offerDiscountType?.rawValue,
       storefront: payload.storefront,
       appAccountToken: payload.appAccountToken.flatMap(AppAccountToken.canonical),
-      previousOriginalTransactionId: payload.previousOriginalTransactionId, signedDate: signed,
+      previousOriginalTransactionId: payload.previousOriginalTransactionId,
+      appTransactionId: payload.appTransactionId, signedDate: signed,
       payloadSHA256: payloadSHA256)
   }
 }

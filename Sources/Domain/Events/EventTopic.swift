@@ -10,6 +10,10 @@ public enum EventTopic {
   public static let refundRequested = "refundRequested"
   /// An endpoint was disabled.
   public static let webhookEndpointDisabled = "webhookEndpointDisabled"
+  /// A parent withdrew consent to a child's use of the app.
+  public static let consentRescinded = "consentRescinded"
+  /// A token for purchases outside the App Store must be reported to Apple.
+  public static let externalPurchaseTokenDue = "externalPurchaseTokenDue"
   /// A publisher asked for an event, to see whether an endpoint works. It goes to that endpoint alone.
   public static let test = "test"
   /// iaptic's: a customer's purchases changed, or were verified again.
@@ -28,9 +32,9 @@ public enum EventTopic {
   public static let subscriptionTerminated = "subscriptionTerminated"
   /// Every topic that an endpoint can have.
   public static let all = [
-    synchronizationResult, entitlementsChanged, purchaseUpdated, refundRequested, webhookEndpointDisabled,
-    purchasesUpdated, inAppPurchaseCreated, inAppPurchaseUpdated, validationSucceeded, validationFailed,
-    subscriptionCreated, subscriptionTerminated,
+    synchronizationResult, entitlementsChanged, purchaseUpdated, refundRequested, consentRescinded,
+    externalPurchaseTokenDue, webhookEndpointDisabled, purchasesUpdated, inAppPurchaseCreated, inAppPurchaseUpdated,
+    validationSucceeded, validationFailed, subscriptionCreated, subscriptionTerminated,
   ]
   /// The rule for an endpoint's topics, as the text of a mistake.
   public static let expectation = "expected a list of \(all.joined(separator: ", ")), none of them twice"

@@ -38,6 +38,8 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
   public var appAccountToken: String?
   /// The purchase that this one took the place of, if an upgrade began it under a new original transaction.
   public var previousOriginalTransactionId: String?
+  /// Apple's id of the download with which the customer bought, the same for one customer and app.
+  public var appTransactionId: String?
   public var signedDate: Int64
   /// SHA-256 of the decoded payload.
   public var payloadSHA256: [UInt8]
@@ -50,7 +52,8 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
     revocationPercentage: Int32? = nil, isUpgraded: Bool = false, ownershipType: String? = nil, quantity: Int32? = nil,
     price: Int64? = nil, currency: String? = nil, offerType: Int32? = nil, offerIdentifier: String? = nil,
     offerDiscountType: String? = nil, storefront: String? = nil, appAccountToken: String? = nil,
-    previousOriginalTransactionId: String? = nil, signedDate: Int64, payloadSHA256: [UInt8]
+    previousOriginalTransactionId: String? = nil, appTransactionId: String? = nil, signedDate: Int64,
+    payloadSHA256: [UInt8]
   ) {
     self.transactionId = transactionId
     self.originalTransactionId = originalTransactionId
@@ -76,6 +79,7 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
     self.storefront = storefront
     self.appAccountToken = appAccountToken
     self.previousOriginalTransactionId = previousOriginalTransactionId
+    self.appTransactionId = appTransactionId
     self.signedDate = signedDate
     self.payloadSHA256 = payloadSHA256
   }

@@ -23,6 +23,8 @@ public struct WebhookEndpoint: Sendable, Equatable {
   /// The filter of the documented form of subscriptions. It is stored and shown; no event names a payment method yet.
   public var paymentMethodId: Int64?
   public var source: Source
+  /// Whether it gets Apple's notifications as Apple posted them, instead of events.
+  public var isForward = false
   /// Milliseconds since 1970.
   public var createdAt: Int64
   /// Milliseconds since 1970.

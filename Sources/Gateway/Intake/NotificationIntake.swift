@@ -21,7 +21,7 @@ final class NotificationIntake {
   private let store: NotificationStore
   private let timers: Timers
   private let publisher: AMQPPublisher
-  private let queue: String
+  private let topology: Topology
   private let metrics: Counter
   private var apps = PublisherApps([])
   private var appsRevision = -1
@@ -39,12 +39,12 @@ final class NotificationIntake {
 
   init(
     _ context: RoleContext, _ verifier: SignedDataVerifier, _ ledger: PostgresClient, _ publisher: AMQPPublisher,
-    queue: String
+    _ topology: Topology
   ) {
     self.context = context
     self.verifier = verifier
     self.publisher = publisher
-    self.queue = queue
+    self.topology = topology
     store = NotificationStore(ledger)
     timers = Timers(ledger)
     metrics = context.metrics.counter(
@@ -57,7 +57,7 @@ final class NotificationIntake {
     guard case .version2(let text) = try posted(request) else {
       throw refuse(.malformed, "This path takes version 2 of Apple's notifications only.")
     }
-    return try await take(signed: text)
+    return try await take(signed: text, in: request.body)
   }
 
   /// Answers a post to Cleeng's path: version 1 or 2.
@@ -66,7 +66,7 @@ final class NotificationIntake {
       throw .notFound("There is no publisher \(publisherId.prefix(32)).")
     }
     switch try posted(request) {
-    case .version2(let text): return try await take(signed: text)
+    case .version2(let text): return try await take(signed: text, in: request.body)
     case .version1(let hint): return try await take(hint, of: owner)
     }
   }
@@ -81,9 +81,12 @@ final class NotificationIntake {
 
   // MARK: Version 2
 
-  private func take(signed text: String) async throws(Problem) -> HTTPServerResponse {
+  private func take(signed text: String, in body: [UInt8]) async throws(Problem) -> HTTPServerResponse {
     let notification = try verified(text)
-    let rows = publisherApps.publishers(of: notification.origin).map { row($0, notification, text) }
+    let rows = publisherApps.publishers(of: notification.origin).map { id in
+      let forwards = context.publishers[id]?.notifications.forwards(in: notification.origin.environment.rawValue) ?? []
+      return row(id, notification, text).forwarded(to: forwards, as: body)
+    }
     guard !rows.isEmpty else {
       throw refuse(.foreign, "No publisher lists the app \(notification.origin.bundleId) in this environment.")
     }
@@ -99,7 +102,7 @@ final class NotificationIntake {
     if !notification.kind.isKnown {
       context.log.warning("a notification of an unknown type", ["type": .text(notification.kind)])
     }
-    for key in new.sorted(by: { $0.publisherId < $1.publisherId }) { wake(key) }
+    for row in rows where new.contains(row.key) { wake(row) }
     return HTTPServerResponse(status: 200)
   }
 
@@ -125,11 +128,15 @@ final class NotificationIntake {
       signedDate: notification.signedDate, source: .apple, body: Array(text.utf8))
   }
 
-  /// Tells a worker. If the message is lost, a sweep finds the notification in the ledger.
-  private func wake(_ key: NotificationKey) {
+  /// Tells a worker, and the notifiers if the notification is passed on. If a message is lost, a sweep finds in the
+  /// ledger what is to be done.
+  private func wake(_ row: KeptNotification) {
     guard publisher.isReady else { return }
-    Task.immediate { @LoopActor in
-      try? await publisher.publish(NotificationMessage.message(key.publisherId, key.uuid.text, queue: queue))
+    let messages =
+      [NotificationMessage.message(row.publisherId, row.uuid, queue: topology.notifications)]
+      + row.forwards.compactMap { Delivery(row.key, to: $0)?.message(queue: topology.deliveries) }
+    for message in messages {
+      Task.immediate { @LoopActor in try? await publisher.publish(message) }
     }
   }
 

@@ -70,8 +70,9 @@ public struct LedgerCheck {
   private mutating func compare(_ kept: KeptLedger.KeptPurchase, _ folded: Purchase) {
     let (row, name) = (kept.purchase, folded.key.name)
     var deciding = folded.deciding
-    // The row of the purchase does not tell why.
+    // The row of the purchase tells neither why, nor by which download.
     deciding.revocationReason = nil
+    deciding.appTransactionId = nil
     if row.deciding != deciding { found("\(name) has \(row.deciding), and its evidence says \(deciding)") }
     if row.renewal != folded.renewal {
       found("\(name) has \(row.renewal as Any), and its evidence says \(folded.renewal as Any)")

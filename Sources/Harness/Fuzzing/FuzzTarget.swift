@@ -1,5 +1,6 @@
 import AppStore
 import Crypto
+import Domain
 import FoundationEssentials
 import JSON
 
@@ -24,6 +25,8 @@ enum FuzzTarget: String, CaseIterable {
   case receipt
   /// A JSON text.
   case json
+  /// What anybody may post to the URL for Apple's notifications.
+  case notification
 
   static let chosen: FuzzTarget = {
     let name = ProcessInfo.processInfo.environment["COUNTERSIGN_FUZZ_TARGET"] ?? ""
@@ -39,6 +42,7 @@ enum FuzzTarget: String, CaseIterable {
     case .certificate: Self.runCertificate(input)
     case .receipt: Self.runReceipt(input)
     case .json: Self.runJSON(input)
+    case .notification: Self.runNotification(input)
     }
   }
 
@@ -72,6 +76,27 @@ enum FuzzTarget: String, CaseIterable {
       _ = authority.receipts.receipt(message, expecting: apps, device: [1, 2, 3])
     }
     _ = authority.receipts.receipt(String(decoding: input, as: UTF8.self), expecting: apps)
+  }
+
+  private static func runNotification(_ input: [UInt8]) {
+    guard let posted = try? PostedNotification(input) else {
+      // As what Apple signs. The input may also have nested texts.
+      return runSigned(authority.jws(input))
+    }
+    switch posted {
+    case .version2(let text):
+      runSigned(text)
+      runSigned(authority.jws(Array(text.utf8)))
+    case .version1(let hint):
+      precondition(hint.originalTransactionIds.count <= NotificationV1.mostPurchases)
+      _ = hint.hasPassword(sha256: hint.passwordSHA256)
+    }
+  }
+
+  private static func runSigned(_ text: String) {
+    guard let notification = authority.signedData.notification(text, expecting: apps).payload else { return }
+    _ = (notification.kind.isKnown, notification.kind.reason, notification.evidence, notification.defects)
+    _ = NotificationNotice(notification, of: 1)
   }
 
   private static func runJSON(_ input: [UInt8]) {

@@ -70,12 +70,13 @@ extension Event {
 
 extension PostgresStatement {
   /// An event about an erased customer, or about a purchase of nobody's, has no customer here. It may name a person all
-  /// the same, whom nobody could erase. So it goes as soon as nobody is owed it.
+  /// the same, whom nobody could erase. So it goes as soon as nobody is owed it. The topics in the list name nobody.
   fileprivate static let insertEvents = PostgresStatement(
     "insert events",
     """
     INSERT INTO events (\(Event.columns), erased)
-    SELECT n.*, n.customer_id IS NULL AND n.topic NOT IN ('\(EventTopic.webhookEndpointDisabled)', '\(EventTopic.test)')
+    SELECT n.*, n.customer_id IS NULL AND n.topic NOT IN ('\(EventTopic.webhookEndpointDisabled)',
+        '\(EventTopic.externalPurchaseTokenDue)', '\(EventTopic.test)')
     FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::timestamptz[],
       $8::bytea[]) AS n (\(Event.columns))
     ON CONFLICT (id) DO NOTHING

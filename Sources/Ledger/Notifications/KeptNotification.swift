@@ -25,6 +25,25 @@ public struct KeptNotification: Sendable, Equatable {
   public let source: Source
   /// The text that Apple signed: `signedPayload`.
   public let body: [UInt8]
+  /// The ids of the publisher's URLs that get the notification, too.
+  public var forwards: [String] = []
+  /// The body as Apple posted it, where it must be passed on and is not ``canonical(_:)``.
+  public var posted: [UInt8]?
+
+  /// The usual body around a text that Apple signed.
+  public static func canonical(_ text: [UInt8]) -> [UInt8] {
+    Array("{\"signedPayload\":\"".utf8) + text + Array("\"}".utf8)
+  }
+
+  /// Lets URLs of the publisher's get the notification, too.
+  ///
+  /// - Parameter body: what Apple posted; `nil` if Notification History has told only the signed text.
+  public func forwarded(to ids: [String], as body: [UInt8]? = nil) -> KeptNotification {
+    var row = self
+    row.forwards = ids
+    row.posted = ids.isEmpty || body == Self.canonical(self.body) ? nil : body
+    return row
+  }
 
   /// Creates a notification.
   public init(
@@ -42,6 +61,9 @@ public struct KeptNotification: Sendable, Equatable {
     self.source = source
     self.body = body
   }
+
+  /// Its name.
+  public var key: NotificationKey { NotificationKey(publisherId: publisherId, uuid: uuid) }
 
   public static func == (one: Self, other: Self) -> Bool {
     one.publisherId == other.publisherId && one.uuid.exact == other.uuid.exact && one.body == other.body

@@ -5,17 +5,49 @@ import Postgres
 /// The statements about `notifications`.
 enum NotificationRow {
   /// Keeps notifications. Apple repeats one under its UUID until somebody answers 200.
-  static let insert = PostgresStatement(
-    "insert notifications",
-    """
+  static let insert = PostgresStatement("insert notifications", insertion)
+
+  private static let insertion = """
     INSERT INTO notifications (publisher_id, uuid, type, subtype, environment, bundle_id, original_transaction_id,
-      signed_date, source, body, due_at)
-    SELECT n.*, now() + $11 * interval '1 millisecond'
+      signed_date, source, body, posted, due_at)
+    SELECT n.*, now() + $12 * interval '1 millisecond'
     FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
-      $9::text[], $10::bytea[])
-      AS n (publisher_id, uuid, type, subtype, environment, bundle_id, original_transaction_id, signed_date, source, body)
+      $9::text[], $10::bytea[], $11::bytea[])
+      AS n (publisher_id, uuid, type, subtype, environment, bundle_id, original_transaction_id, signed_date, source,
+        body, posted)
     ON CONFLICT DO NOTHING RETURNING publisher_id, uuid
+    """
+
+  /// As ``insert``, and owes those that are new to the URLs that get them, too.
+  static let insertForwarded = PostgresStatement(
+    "insert forwarded notifications",
+    """
+    WITH new AS (
+    \(insertion)),
+    owed AS (
+      INSERT INTO deliveries (event_id, endpoint_id, publisher_id, due_at)
+      SELECT f.event_id, f.endpoint_id, publisher_id, now()
+      FROM unnest($13::bigint[], $14::text[], $15::text[], $16::text[]) AS f (publisher_id, uuid, event_id, endpoint_id)
+        JOIN new USING (publisher_id, uuid)
+      ON CONFLICT (event_id, endpoint_id, round) DO NOTHING)
+    SELECT publisher_id, uuid FROM new
     """)
+
+  /// The further parameters of ``insertForwarded``; empty if nothing is owed to anybody.
+  static func forwards(_ rows: [KeptNotification]) -> [PostgresParameter] {
+    let owed = rows.flatMap { row in
+      Delivery.id(of: row.key).map { id in row.forwards.map { (row: row, id: id, forward: $0) } } ?? []
+    }
+    if owed.isEmpty { return [] }
+    return [
+      .int64s(owed.map(\.row.publisherId)), .texts(owed.map(\.row.uuid)), .texts(owed.map(\.id)),
+      .texts(owed.map(\.forward)),
+    ]
+  }
+
+  /// Reads what Apple posted.
+  static let readPosted = PostgresStatement(
+    "read posted notification", "SELECT posted, body FROM notifications WHERE publisher_id = $1 AND uuid = $2")
 
   /// Notes when Apple spoke to us last about each app, and the longest silence before.
   static let note = PostgresStatement(
@@ -37,6 +69,7 @@ enum NotificationRow {
       .int64s(rows.map(\.publisherId)), .texts(rows.map(\.uuid)), .texts(rows.map(\.type)), .texts(rows.map(\.subtype)),
       .texts(rows.map(\.environment)), .texts(rows.map(\.bundleId)), .texts(rows.map(\.originalTransactionId)),
       .times(rows.map(\.signedDate)), .texts(rows.map(\.source.rawValue)), .bytes(rows.map(\.body)),
+      .bytes(rows.map(\.posted)),
     ]
   }
 
@@ -67,6 +100,17 @@ enum NotificationRow {
     UPDATE notifications k SET due_at = NULL, applied_at = $4, is_news = n.is_news
     FROM (SELECT DISTINCT ON (1, 2) * FROM unnest($1::bigint[], $2::text[], $3::boolean[]) AS u (publisher_id, uuid, is_news)
       ORDER BY 1, 2, 3 DESC) n
+    WHERE k.publisher_id = n.publisher_id AND k.uuid = n.uuid AND k.applied_at IS NULL
+    RETURNING k.publisher_id, k.uuid
+    """)
+
+  /// Puts notifications off for which this worker has no place: each for as long as it has waited, an hour at most.
+  static let putOff = PostgresStatement(
+    "put notifications off",
+    """
+    UPDATE notifications k
+    SET due_at = now() + least(greatest(now() - k.received_at, $3 * interval '1 millisecond'), interval '1 hour')
+    FROM unnest($1::bigint[], $2::text[]) AS n (publisher_id, uuid)
     WHERE k.publisher_id = n.publisher_id AND k.uuid = n.uuid AND k.applied_at IS NULL
     """)
 

@@ -6,7 +6,7 @@ public import Postgres
 /// The notifications of the ledger. All that comes within a turn of the loop is kept in one statement.
 @LoopActor
 public final class NotificationStore {
-  private let postgres: PostgresClient
+  let postgres: PostgresClient
   private var waiting: [(rows: [KeptNotification], waiter: CheckedContinuation<Kept, any Error>)] = []
   private var running = 0
   private lazy var keepLater = EndOfTurn { [weak self] in self?.keepWaiting() }
@@ -54,7 +54,7 @@ public final class NotificationStore {
       let kept = try await insert(batch.flatMap(\.rows))
       for (rows, waiter) in batch {
         waiter.resume(
-          returning: kept.intersection(rows.map { NotificationKey(publisherId: $0.publisherId, uuid: $0.uuid) }))
+          returning: kept.intersection(rows.map(\.key)))
       }
     } catch {
       for (_, waiter) in batch { waiter.resume(throwing: error) }
@@ -65,7 +65,10 @@ public final class NotificationStore {
     // Two gateways may get one notification: the order of the keys keeps them from waiting in a circle.
     let rows = rows.sorted { ($0.publisherId, $0.uuid.exact) < ($1.publisherId, $1.uuid.exact) }
     let patience = Int64(Self.patience / .milliseconds(1))
-    var queries = [PostgresQuery(NotificationRow.insert, NotificationRow.arrays(rows) + [.int64(patience)])]
+    let (columns, forwards) = (NotificationRow.arrays(rows) + [.int64(patience)], NotificationRow.forwards(rows))
+    var queries = [
+      PostgresQuery(forwards.isEmpty ? NotificationRow.insert : NotificationRow.insertForwarded, columns + forwards)
+    ]
     // What somebody read in the history does not show that Apple reaches us.
     let posted = rows.filter { $0.source == .apple }
     if !posted.isEmpty {
@@ -90,22 +93,49 @@ public final class NotificationStore {
     }
   }
 
+  /// Reads what Apple posted; `nil` for a notification that the ledger does not have any more.
+  ///
+  /// - Throws: `PostgresError`.
+  public func posted(_ key: NotificationKey) async throws -> [UInt8]? {
+    let rows = try await postgres.run(
+      PostgresQuery(NotificationRow.readPosted, [.int64(key.publisherId), .text(key.uuid.text)]))
+    guard let row = rows.first, let text = row.bytes(1) else { return nil }
+    return row.bytes(0) ?? KeptNotification.canonical(text)
+  }
+
+  /// Puts notifications off that nobody can apply yet, because no file names their publisher or its app. The wait
+  /// doubles from one time to the next, up to an hour.
+  ///
+  /// - Throws: `PostgresError`.
+  public func putOff(_ keys: [NotificationKey]) async throws {
+    let keys = keys.sorted { ($0.publisherId, $0.uuid) < ($1.publisherId, $1.uuid) }
+    _ = try await postgres.run(
+      PostgresQuery(
+        NotificationRow.putOff,
+        [.int64s(keys.map(\.publisherId)), .texts(keys.map(\.uuid.text)), .int64(Self.takenFor)]))
+  }
+
+  /// A sweep has what it took for so long, in milliseconds.
+  private static let takenFor: Int64 = 30_000
+
   /// Takes notifications that nobody has applied in time, because their message was lost or their worker died.
   ///
   /// - Throws: `PostgresError`.
   public func takeOverdue(limit: Int) async throws -> [NotificationKey] {
     let rows = try await postgres.run(
-      PostgresQuery(NotificationRow.takeOverdue, [.int64(30_000), .int64(Int64(limit))]))
+      PostgresQuery(NotificationRow.takeOverdue, [.int64(Self.takenFor), .int64(Int64(limit))]))
     return rows.map { NotificationKey(publisherId: $0.int64(0) ?? 0, uuid: $0.text(1) ?? "") }
   }
 
   /// Notes that notifications are done that are about no purchase, or about one that we cannot follow.
   ///
+  /// - Returns: how many nobody has finished before.
   /// - Throws: `PostgresError`.
-  public func finish(_ keys: [NotificationKey], now: Int64) async throws {
+  @discardableResult
+  public func finish(_ keys: [NotificationKey], now: Int64) async throws -> Int {
     let rows = keys.map {
       CommitState.AppliedNotification(publisherId: $0.publisherId, uuid: $0.uuid.text, isNews: false)
     }
-    _ = try await postgres.run(PostgresQuery(NotificationRow.apply, NotificationRow.applied(rows, now)))
+    return try await postgres.run(PostgresQuery(NotificationRow.apply, NotificationRow.applied(rows, now))).affected
   }
 }

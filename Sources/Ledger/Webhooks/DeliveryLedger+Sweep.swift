@@ -27,10 +27,7 @@ extension DeliveryLedger {
     var lost: [PostgresRow] = []
     for row in rows {
       let endpoint = row.text(1) ?? ""
-      guard row.text(4) != nil,
-        var delivery = try? Delivery(
-          Event(row, from: 4), endpointId: endpoint.isEmpty ? nil : endpoint, round: row.text(2) ?? "")
-      else {
+      guard var delivery = Self.delivery(row, to: endpoint) else {
         lost.append(row)
         continue
       }
@@ -45,6 +42,18 @@ extension DeliveryLedger {
     }
     overdue.lost = lost.count
     return overdue
+  }
+}
+
+extension DeliveryLedger {
+  /// A notification has no event. The notifier finds out whether the ledger still has it.
+  private static func delivery(_ row: PostgresRow, to endpoint: String) -> Delivery? {
+    if let notification = Delivery.notification(named: row.text(0) ?? "") {
+      return Delivery(notification, to: endpoint)
+    }
+    guard row.text(4) != nil else { return nil }
+    return try? Delivery(
+      Event(row, from: 4), endpointId: endpoint.isEmpty ? nil : endpoint, round: row.text(2) ?? "")
   }
 }
 

@@ -14,4 +14,17 @@ extension WebhookEndpoint {
       id: configured.id, url: configured.url, topics: configured.topics, secrets: [Secret(key: configured.secret)],
       environment: configured.environment, source: .configuration)
   }
+
+  /// The endpoint of a URL that gets Apple's notifications.
+  public init(_ forward: NotificationForward) {
+    self.init(
+      id: forward.id, url: forward.url, topics: [], secrets: [], retry: .schedule(Self.scheduleOfForwards),
+      environment: forward.environment, source: .configuration)
+    isForward = true
+  }
+
+  /// The delay before each further attempt to pass a notification on; 24 hours in all.
+  public static let scheduleOfForwards: [Duration] = [5, 60, 300, 900, 1800, 3600, 7200, 14_400, 28_800, 29_335].map {
+    .seconds($0)
+  }
 }

@@ -155,6 +155,11 @@ final class DeliveryRun {
 
   private func buryGone(_ delivery: Delivery, _ endpoint: String) async -> Bool {
     let log = context.log.with(["eventId": .string(delivery.eventId), "endpoint": .string(endpoint)])
+    if delivery.notification != nil {
+      log.info("a notification is no longer passed on to this URL")
+      notifier.metrics.forwards.count(NotifierMetrics.dropped)
+      return await record(DeliveryChange(delivery, at: endpoint, .dropped)) != nil
+    }
     let message = delivery.message(
       queue: notifier.topology.deadDeliveries, reason: "endpoint \(endpoint) is not there")
     guard await notifier.bury(message, .endpointGone, log) else { return false }

@@ -149,8 +149,22 @@ final class EndpointRun {
   }
 
   private func attempt(_ pass: Lanes.Pass, hasSlot: Bool) async -> Bool {
+    let content = await content()
+    switch content {
+    case .event, .posted: return await attempt(content, pass, hasSlot: hasSlot)
+    case .gone, .unknown:
+      notifier.lanes.abort(pass)
+      if hasSlot { release() }
+      if case .unknown = content { return await putOff(DeliveryDelay.parking(delivery.parks), .store) }
+      log.error("the ledger does not have the notification any more")
+      notifier.metrics.forwards.count(NotifierMetrics.dropped)
+      return await record(.dropped) != nil
+    }
+  }
+
+  private func attempt(_ content: Content, _ pass: Lanes.Pass, hasSlot: Bool) async -> Bool {
     let number = notifier.underWay.add(delivery, endpoint: endpoint.id)
-    let attempt = await WebhookAttempt(notifier, delivery, endpoint, waited: pass.waited).send()
+    let attempt = await WebhookAttempt(notifier, delivery, endpoint, content, waited: pass.waited).send()
     notifier.underWay.remove(number)
     notifier.lanes.end(pass, ranOutOfTime: attempt.ranOutOfTime)
     // While the ledger is away, the slot would only keep others waiting. Otherwise it goes after the record, so that no
@@ -163,7 +177,7 @@ final class EndpointRun {
       schedule: endpoint.retry.schedule(standard: context.settings.notifier.retrySchedule))
     // If the notifier stops, the endpoint did not fail.
     if Task.isCancelled, verdict != .delivered { return false }
-    notifier.metrics.attempts.count(verdict.outcome.rawValue)
+    (endpoint.isForward ? notifier.metrics.forwards : notifier.metrics.attempts).count(verdict.outcome.rawValue)
     let now = context.now()
     var nextAt: Int64?
     if case .again(let delay, _) = verdict { nextAt = now + Int64(delay.wholeMilliseconds) }
@@ -213,7 +227,8 @@ final class EndpointRun {
   /// The commit writes the event about it, into the outbox too. If it fails, the next attempt at the endpoint tries it
   /// again.
   private func disableIfNeeded(_ verdict: AttemptVerdict, failingSince: Int64?) async {
-    guard verdict != .delivered else { return }
+    // Nobody could enable the URL of a forward again. Each notification ends for it after a day.
+    guard verdict != .delivered, !endpoint.isForward else { return }
     let reason: EndpointHealth.Reason
     if verdict == .gone {
       reason = .gone
@@ -250,7 +265,12 @@ final class EndpointRun {
       let delay = Double((nextAt ?? now) - now) / 1000
       log.info("delivery delayed", ["cause": .string(reason), "delaySeconds": .double(delay)])
       return await notifier.enqueue(next, now: now, log)
-    case .abandoned: return await bury(.abandoned, reason)
+    case .abandoned:
+      guard !endpoint.isForward else {
+        log.warning("a notification was not passed on", ["cause": .string(reason)])
+        return true
+      }
+      return await bury(.abandoned, reason)
     }
   }
 

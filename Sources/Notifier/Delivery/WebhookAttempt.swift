@@ -51,14 +51,22 @@ final class WebhookAttempt {
   /// A receiver uses this header to drop an event that is older than its own state.
   private static let versionHeader = "countersign-version"
 
+  /// Apple's `notificationUUID`, so that a receiver of forwards need not decode the body to log it.
+  private static let notificationHeader = "countersign-notification-id"
+
   private let notifier: Notifier
   private let delivery: Delivery
   private let endpoint: WebhookEndpoint
+  private let content: EndpointRun.Content
   /// The milliseconds for which the endpoint itself kept this attempt waiting.
   private let waited: Int64
 
   /// - Parameter waited: how long the notifier just held the delivery until the endpoint's turn.
-  init(_ notifier: Notifier, _ delivery: Delivery, _ endpoint: WebhookEndpoint, waited: Duration) {
+  init(
+    _ notifier: Notifier, _ delivery: Delivery, _ endpoint: WebhookEndpoint, _ content: EndpointRun.Content,
+    waited: Duration
+  ) {
+    self.content = content
     self.notifier = notifier
     self.delivery = delivery
     self.endpoint = endpoint
@@ -93,6 +101,14 @@ final class WebhookAttempt {
   }
 
   private func request(_ now: Int64) throws -> HTTPClientRequest {
+    if case .posted(let body) = content, let notification = delivery.notification {
+      return request(
+        body,
+        [
+          (name: "Content-Type", value: "application/json"),
+          (name: Self.notificationHeader, value: notification.uuid.text),
+        ])
+    }
     let keys = endpoint.secrets(at: now)
     let payload = WebhookPayload(delivery, endpoint, keys: keys)
     let timestamp = now / 1000
@@ -112,8 +128,12 @@ final class WebhookAttempt {
     if let trace = delivery.traceparent.flatMap({ TraceParent($0) }) {
       headers.append((name: "traceparent", value: trace.child().description))
     }
+    return request(payload.body, headers)
+  }
+
+  private func request(_ body: [UInt8], _ headers: [(name: String, value: String)]) -> HTTPClientRequest {
     var request = HTTPClientRequest(
-      "POST", endpoint.url, headers: headers, body: payload.body, timeout: notifier.context.settings.notifier.timeout,
+      "POST", endpoint.url, headers: headers, body: body, timeout: notifier.context.settings.notifier.timeout,
       maxResponseBytes: Self.maxAnswerBytes)
     request.cutsLongResponse = true
     request.trustsAnyCertificate = endpoint.acceptsSelfSigned

@@ -69,6 +69,9 @@ final class EndpointDirectory {
   /// - Throws: `PostgresError` if the ledger is away and the directory does not know the endpoint: it may exist all the
   ///   same.
   func endpoint(_ id: String, of publisher: Publisher) async throws -> Entry? {
+    if let forward = publisher.notifications.forward(id) {
+      return Entry(WebhookEndpoint(forward), wasDisabled: false)
+    }
     if let configured = publisher.webhooks.first(where: { $0.id.exact == id.exact }) {
       // The file has the endpoint, whatever the ledger says. The ledger only knows its health.
       return (try? await index(of: publisher))?.endpoint(id)

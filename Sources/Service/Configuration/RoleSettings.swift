@@ -124,6 +124,8 @@ public struct WorkerSettings: Sendable {
   public var answerReuse: Duration
   /// How long a client can read a finalized status.
   public var statusRetention: Duration
+  /// How long an applied notification of Apple's is kept.
+  public var notificationRetention: Duration
   /// How often the sweep looks for open synchronizations that no queue holds.
   public var sweepInterval: Duration
   /// The age at which the sweep looks at an open synchronization.
@@ -152,6 +154,10 @@ public struct WorkerSettings: Sendable {
       "A verified answer that gives access covers further registrations of the transaction for so long.")
     statusRetention = reader.seconds(
       "worker.statusRetentionSeconds", 2_592_000, 60...31_536_000, "How long a finalized status can be read.")
+    // Not shorter: a reading of Notification History after an outage would keep them again as new.
+    notificationRetention = reader.seconds(
+      "worker.notificationRetentionSeconds", 15_552_000, 2_592_000...315_360_000,
+      "How long a notification of Apple's is kept after it was applied; Apple itself keeps it for 180 days.")
     sweepInterval = reader.seconds(
       "worker.sweepIntervalSeconds", 30, 0.1...3600, "How often open synchronizations are looked through.")
     sweepAfter = reader.seconds(

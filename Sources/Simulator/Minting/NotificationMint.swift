@@ -1,5 +1,6 @@
 import Formats
 import HTTP2Server
+import JSON
 
 /// A notification that a test posts itself: of any type, and forged if it wants.
 struct NotificationMint: Equatable, Sendable {
@@ -49,10 +50,35 @@ extension StoreService {
       environment: own.asked.environment == StoreEnvironment.production.name ? .production : .sandbox,
       bundleId: own.asked.bundleId, appAppleId: apps.first { $0.bundleId == own.asked.bundleId }?.appAppleId ?? 999,
       signedDate: own.asked.signedDate, status: own.subscription?.status.rawValue, urls: [])
-    let payload = notification.payload(
-      transactionInfo: try renderer.sign(shown.json, inner),
-      renewalInfo: try own.subscription.map { try renderer.sign(renderer.encode($0.renewal), inner) })
+    let payload =
+      switch mint.type {
+      case "RESCIND_CONSENT":
+        notification.payload(
+          appTransactionInfo: try renderer.sign(notification.appTransaction(shown.appTransactionId), inner))
+      case "EXTERNAL_PURCHASE_TOKEN": notification.payload(tokenCreatedAt: notification.signedDate)
+      default:
+        notification.payload(
+          transactionInfo: try renderer.sign(shown.json, inner),
+          renewalInfo: try own.subscription.map { try renderer.sign(renderer.encode($0.renewal), inner) })
+      }
     let text = try renderer.sign(payload, mint.seal ?? usual)
     return HTTP2Response(status: 200, headers: [("content-type", "text/plain")], body: Array(text.utf8))
+  }
+}
+
+extension SimulatedNotification {
+  /// The app transaction of the customer who has the download.
+  fileprivate func appTransaction(_ id: String) -> [UInt8] {
+    JSONWriter.object { json in
+      json.member("receiptType", environment.name)
+      json.member("appAppleId", environment == .production ? appAppleId : nil)
+      json.member("bundleId", bundleId)
+      json.member("applicationVersion", "1")
+      json.member("receiptCreationDate", signedDate)
+      json.member("originalPurchaseDate", signedDate)
+      json.member("originalApplicationVersion", "1")
+      json.member("appTransactionId", id)
+      json.member("originalPlatform", "iOS")
+    }
   }
 }

@@ -51,24 +51,53 @@ struct SimulatedNotification: Equatable, Sendable {
 
   /// The payload of version 2 with these parts.
   func payload(transactionInfo: String?, renewalInfo: String?) -> [UInt8] {
+    payload("data") { data in
+      writeApp(to: &data)
+      data.member("bundleVersion", "1")
+      data.member("consumptionRequestReason", requestReason)
+      data.member("environment", environment.name)
+      data.member("signedTransactionInfo", transactionInfo)
+      data.member("signedRenewalInfo", renewalInfo)
+      data.member("status", status.map(Int64.init))
+    }
+  }
+
+  /// The payload of a notification about no purchase: a download of the app, or a token for purchases elsewhere.
+  func payload(appTransactionInfo: String) -> [UInt8] {
+    payload("appData") { data in
+      writeApp(to: &data)
+      data.member("environment", environment.name)
+      data.member("signedAppTransactionInfo", appTransactionInfo)
+    }
+  }
+
+  /// The payload about a token that was made at a time.
+  func payload(tokenCreatedAt date: Int64) -> [UInt8] {
+    payload("externalPurchaseToken") { token in
+      // Only the id tells the environment.
+      token.member("externalPurchaseId", environment == .production ? uuid : "SANDBOX_\(uuid)")
+      token.member("tokenType", "SERVICES")
+      token.member("tokenCreationDate", date)
+      token.member("tokenExpirationDate", date + 30 * 86_400_000)
+      writeApp(to: &token)
+    }
+  }
+
+  private func payload(_ part: StaticString, _ write: (inout JSONWriter) -> Void) -> [UInt8] {
     JSONWriter.object { json in
       json.member("notificationType", type)
       json.member("subtype", subtype)
       json.member("notificationUUID", uuid)
       json.member("version", "2.0")
       json.member("signedDate", signedDate)
-      json.member("data") { data in
-        // Apple's sandbox knows no number of the app.
-        data.member("appAppleId", environment == .production ? appAppleId : nil)
-        data.member("bundleId", bundleId)
-        data.member("bundleVersion", "1")
-        data.member("consumptionRequestReason", requestReason)
-        data.member("environment", environment.name)
-        data.member("signedTransactionInfo", transactionInfo)
-        data.member("signedRenewalInfo", renewalInfo)
-        data.member("status", status.map(Int64.init))
-      }
+      json.member(part, write)
     }
+  }
+
+  private func writeApp(to json: inout JSONWriter) {
+    // Apple's sandbox knows no number of the app.
+    json.member("appAppleId", environment == .production ? appAppleId : nil)
+    json.member("bundleId", bundleId)
   }
 
   /// The signed text of version 2.

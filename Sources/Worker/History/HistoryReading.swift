@@ -19,6 +19,8 @@ struct HistoryReading {
   let store: NotificationStore
   let verification: PurchaseVerification.Dependencies
   let metrics: HistoryMetrics
+  /// The ids of the publisher's URLs that get the notifications of this environment, too.
+  let forwards: [String]
   let log: Log
   /// Applies new notifications, and returns when that is done.
   let apply: @LoopActor ([NotificationKey]) async -> Void
@@ -178,7 +180,11 @@ struct HistoryReading {
   /// Verifies one notification, as the gateway does with a posted one.
   private func row(_ text: String) throws(End) -> Result<KeptNotification, Rejection> {
     switch verification.verifier.notification(text, expecting: place.accepted) {
-    case .accepted(let notification): return .success(KeptNotification(notification, text, of: source.publisherId))
+    case .accepted(let notification):
+      // What Apple has tried to post in these days is passed on: nobody has got it. Older ones only fill the history.
+      let isFresh = notification.signedDate > verification.now() - HistoryPlan.overlap
+      let row = KeptNotification(notification, text, of: source.publisherId)
+      return .success(row.forwarded(to: isFresh ? forwards : []))
     case .tryLater: throw .failed(.tryLater)
     case .rejected(let rejection):
       metrics.notifications.count("refused")

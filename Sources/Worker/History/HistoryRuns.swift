@@ -117,7 +117,9 @@ final class HistoryRuns {
     ])
     let reading = HistoryReading(
       source: source, place: place, range: range, sources: sources, store: store, verification: verification,
-      metrics: metrics, log: log, apply: { [notifications] in await notifications.take($0) },
+      metrics: metrics,
+      forwards: context.publishers[source.publisherId]?.notifications.forwards(in: source.environment) ?? [],
+      log: log, apply: { [notifications] in await notifications.take($0) },
       isStopping: { [runs] in runs.isClosed })
     begun += 1
     let number = begun

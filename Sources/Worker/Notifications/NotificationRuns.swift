@@ -21,6 +21,7 @@ final class NotificationRuns {
   private let outlet: EventOutlet
   private let verifier: SignedDataVerifier
   private let applied: Counter
+  private let unknown: Counter
   private let delay: Histogram
   private let runs = RunningTasks()
   private var waiting: [Waiting] = []
@@ -51,6 +52,8 @@ final class NotificationRuns {
     applied = context.metrics.counter(
       "countersign_notifications_applied_total", "Notifications by what they brought.", labels: ["outcome"],
       known: [["told"], ["silent"], ["stored"], ["refused"]])
+    unknown = context.metrics.counter(
+      "countersign_unknown_notifications_total", "Notifications of a type or subtype that this version does not know.")
     delay = context.metrics.histogram(
       "countersign_notification_delay_seconds", "Time from Apple's signature to the commit.",
       buckets: Histogram.ageBuckets)
@@ -111,15 +114,19 @@ final class NotificationRuns {
       var begun: Set<NotificationKey> = []
       do {
         let texts = try await store.open(Array(Set(batch.map(\.key))))
-        var others: [NotificationKey] = []
+        var (others, notHere): ([NotificationKey], [NotificationKey]) = ([], [])
+        var notices: [NotificationNotice] = []
         for (key, text) in texts {
           switch apply(key, text, batch) {
           case .begun: begun.insert(key)
-          case .aboutNoPurchase: others.append(key)
-          case .notHere: break
+          case .aboutNoPurchase(let notice):
+            others.append(key)
+            if let notice { notices.append(notice) }
+          case .notHere: notHere.append(key)
           }
         }
-        if !others.isEmpty { try await store.finish(others, now: context.now()) }
+        if !notHere.isEmpty { try await store.putOff(notHere) }
+        if !others.isEmpty { try await finish(others, notices) }
       } catch {
         // The sweep finds them.
         context.log.ledgerFailure("notifications could not be read", error)
@@ -128,14 +135,24 @@ final class NotificationRuns {
     }
   }
 
+  private func finish(_ keys: [NotificationKey], _ notices: [NotificationNotice]) async throws {
+    let configured = context.publishers.all.lazy.filter { !$0.webhooks.isEmpty }.map(\.id)
+    let finished = try await store.finish(
+      keys, telling: notices, configured: Set(configured), now: context.now(), traceparent: TraceParent().description)
+    applied.add(Double(finished.told), "told")
+    applied.add(Double(finished.stored), "stored")
+    outlet.publish(finished.events)
+  }
+
   // MARK: One notification
 
   private enum Step {
     /// A commit applies it.
     case begun
-    /// It is done: it tells nothing about a purchase.
-    case aboutNoPurchase
-    /// This worker cannot judge it. Another one may have a newer publisher's file; a sweep takes it again.
+    /// It is done: it tells nothing about a purchase. It may tell something else.
+    case aboutNoPurchase(NotificationNotice?)
+    /// This worker cannot judge it. Another one may have a newer publisher's file; a sweep takes it again, later and
+    /// later.
     case notHere
   }
 
@@ -152,9 +169,9 @@ final class NotificationRuns {
       applied.count("refused")
       return .notHere
     }
+    if !notification.kind.isKnown { unknown.count() }
     guard notification.evidence.first != nil || !notification.defects.isEmpty else {
-      applied.count("stored")
-      return .aboutNoPurchase
+      return .aboutNoPurchase(NotificationNotice(notification, of: publisher.id))
     }
     let those = batch.filter { $0.key == key }
     runs.start { [self] in
@@ -173,8 +190,7 @@ final class NotificationRuns {
   {
     if !notification.defects.isEmpty { try await askApple(about: notification, publisher) }
     guard let purchase = notification.evidence.first?.key(of: publisher.id) else {
-      try await store.finish([key], now: context.now())
-      return applied.count("stored")
+      return try await finish([key], [])
     }
     let update = PurchaseUpdate(
       purchase, notification.evidence,

@@ -107,6 +107,7 @@ final class CommitLab {
     func at(_ days: Double) -> Int64 { now + Int64(days * 86_400_000) }
     let payload = JSONWriter.object { writer in
       writer.member("appAccountToken", token)
+      writer.member("appTransactionId", "704\(original)")
       writer.member("bundleId", "com.example")
       writer.member("environment", "Production")
       writer.member("expiresDate", kind == .autoRenewable ? expires.map(at) : nil)

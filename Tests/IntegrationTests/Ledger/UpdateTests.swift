@@ -1,5 +1,6 @@
 import Domain
 import EventLoop
+import Formats
 import Harness
 import Ledger
 import Postgres
@@ -45,6 +46,32 @@ struct UpdateTests {
     }
   }
 
+  @Test func `a new notification is owed to the URLs that get it, once, and byte for byte`() async throws {
+    try await CommitLab.with { lab in
+      let (store, deliveries) = (NotificationStore(lab.clients[0]), DeliveryLedger(lab.clients[0]))
+      let (plain, odd) = (Self.notification("n1"), Self.notification("n2"))
+      let spaced = Array("{ \"signedPayload\" : \"text of n2\"}\n".utf8)
+      let rows = [
+        plain.forwarded(to: ["fwd_a", "fwd_b"], as: KeptNotification.canonical(plain.body)),
+        odd.forwarded(to: ["fwd_a"], as: spaced), Self.notification("n3"),
+        // Apple has no such UUID. It is kept, and not passed on.
+        Self.notification("a.b").forwarded(to: ["fwd_a"]),
+      ]
+      #expect(try await store.keep(rows).count == 4)
+      // Apple's repeat, here with another file of the publisher's.
+      #expect(try await store.keep([plain.forwarded(to: ["fwd_a", "fwd_c"])]).isEmpty)
+      let owed = try await deliveries.overdue(by: .seconds(-1), limit: 10)
+      #expect(owed.lost == 0)
+      #expect(
+        owed.deliveries.map { "\($0.eventId) \($0.endpointId ?? "") \($0.attempt)" }.sorted() == [
+          "ntf_7_n1 fwd_a 1", "ntf_7_n1 fwd_b 1", "ntf_7_n2 fwd_a 1",
+        ])
+      #expect(try await store.posted(plain.key) == Array(#"{"signedPayload":"text of n1"}"#.utf8))
+      #expect(try await store.posted(odd.key) == spaced)
+      #expect(try await store.posted(NotificationKey(publisherId: 8, uuid: "n1")) == nil)
+    }
+  }
+
   @Test func `a commit applies the notification with what it proves`() async throws {
     try await CommitLab.with { lab in
       _ = try await lab.workers[0].finalize(try CommitLab.request("s1", "me", "100", of: "100", expires: 0.001))
@@ -62,6 +89,112 @@ struct UpdateTests {
       let kept = try await lab.clients[0].run(
         PostgresQuery(PostgresStatement("test", "SELECT is_news, due_at IS NULL FROM notifications")))
       #expect(kept.map { $0.bool(0) } == [true] && kept.map { $0.bool(1) } == [true])
+    }
+  }
+
+  @Test func `an old notification goes once it is applied, and tells nothing if it comes again`() async throws {
+    try await CommitLab.with { lab in
+      _ = try await lab.workers[0].finalize(try CommitLab.request("s1", "me", "100", of: "100", expires: 0.001))
+      let (store, retention) = (NotificationStore(lab.clients[0]), Retention(lab.clients[0]))
+      _ = try await store.keep([Self.notification("n1"), Self.notification("open"), Self.notification("young")])
+      let update = try Self.update(
+        "101", of: "100", bought: 0, expires: 30, signed: 0.1, .notification(uuid: "n1", reason: .renewed))
+      #expect(!(try await lab.workers[0].apply(update)).isEmpty)
+      try await store.finish([NotificationKey(publisherId: 7, uuid: "young")], now: CommitLab.now)
+      try await lab.clients[0].run(
+        "UPDATE notifications SET received_at = now() - interval '31 days' WHERE uuid <> 'young'")
+      #expect(try await retention.deleteNotifications(after: .seconds(40 * 86_400), limit: 10) == 0)
+      #expect(try await retention.deleteNotifications(after: .seconds(30 * 86_400), limit: 0) == 0)
+      #expect(try await retention.deleteNotifications(after: .seconds(30 * 86_400), limit: 10) == 1)
+      #expect(try await lab.number("SELECT count(*) FROM notifications WHERE uuid IN ('open', 'young')") == 2)
+      // Notification History may bring it again: then it is new, and stale.
+      #expect(try await store.keep([Self.notification("n1")]).count == 1)
+      let told = try await lab.number("SELECT count(*) FROM events")
+      #expect(try await lab.workers[0].apply(update).isEmpty)
+      #expect(try await lab.number("SELECT count(*) FROM events") == told)
+      #expect(try await lab.number("SELECT count(*) FROM notifications WHERE uuid = 'n1' AND NOT is_news") == 1)
+    }
+  }
+
+  @Test func `what nobody can apply yet waits longer each time, up to an hour`() async throws {
+    try await CommitLab.with { lab in
+      let store = NotificationStore(lab.clients[0])
+      let ages = [("n0", 0), ("n600", 600), ("n86400", 86_400), ("applied", 600)]
+      _ = try await store.keep(ages.map { Self.notification($0.0) })
+      try await store.finish([NotificationKey(publisherId: 7, uuid: "applied")], now: CommitLab.now)
+      for (uuid, age) in ages {
+        try await lab.clients[0].run(
+          "UPDATE notifications SET received_at = now() - \(age) * interval '1 second' WHERE uuid = '\(uuid)'")
+      }
+      try await store.putOff(ages.map { NotificationKey(publisherId: 7, uuid: $0.0) })
+      // Each row tells its wait, by the clock of the statement that wrote it: the age and the wait are one number.
+      let waits = try await lab.texts(
+        """
+        SELECT uuid FROM notifications WHERE CASE uuid
+          WHEN 'n0' THEN due_at >= received_at + interval '30 seconds'
+          WHEN 'n600' THEN due_at - received_at >= interval '1200 seconds' AND due_at < received_at + interval '3600 seconds'
+          WHEN 'n86400' THEN due_at - received_at >= interval '90000 seconds'
+            AND due_at <= received_at + interval '93600 seconds'
+          ELSE due_at IS NULL END ORDER BY uuid
+        """)
+      #expect(waits == ["applied", "n0", "n600", "n86400"])
+      #expect(try await store.takeOverdue(limit: 10).isEmpty)
+    }
+  }
+
+  @Test func `a notice is told once, to the customers who have the download`() async throws {
+    try await CommitLab.with { lab in
+      for (id, customer) in [("100", "me"), ("200", "you")] {
+        _ = try await lab.workers[0].finalize(try CommitLab.request("s\(id)", customer, id, of: id))
+      }
+      let store = NotificationStore(lab.clients[0])
+      func notice(_ uuid: String, _ download: String?, in environment: String = "Production") -> NotificationNotice {
+        NotificationNotice(
+          publisherId: 7, uuid: uuid, environment: environment, bundleId: "com.example",
+          kind: .consentRescinded(appTransactionId: download))
+      }
+      let notices = [
+        notice("mine", "704100"), notice("none", "704300"), notice("other", "704100", in: "Sandbox"),
+        notice("empty", nil),
+      ]
+      let keys = (notices.map(\.uuid) + ["test"]).map { NotificationKey(publisherId: 7, uuid: $0) }
+      _ = try await store.keep(keys.map { Self.notification($0.uuid.text) })
+      func finish() async throws -> NotificationStore.Finished {
+        try await store.finish(keys, telling: notices, configured: [7], now: CommitLab.now, traceparent: nil)
+      }
+      let finished = try await finish()
+      #expect(finished.told == 4 && finished.stored == 1)
+      let events = finished.events
+      #expect(events.map(\.topic) == Array(repeating: EventTopic.consentRescinded, count: 4))
+      #expect(events.map(\.customerId) == ["me", nil, nil, nil])
+      let again = try await finish()
+      #expect(again.events.isEmpty && again.told == 0 && again.stored == 0)
+      #expect(try await store.open(keys).isEmpty)
+      let ids = events.map { "'\($0.id)'" }.joined(separator: ",")
+      for table in ["outbox WHERE event_id", "deliveries WHERE event_id", "events WHERE id"] {
+        #expect(try await lab.number("SELECT count(*) FROM \(table) IN (\(ids))") == 4)
+      }
+      // An erasure finds the event that names the customer. The others name nobody whom anybody could erase.
+      #expect(try await lab.number("SELECT count(*) FROM events WHERE id IN (\(ids)) AND erased") == 3)
+      #expect(try await lab.number("SELECT count(*) FROM notifications WHERE is_news") == 4)
+    }
+  }
+
+  @Test func `a token that is due can be sent again, since its event names nobody`() async throws {
+    try await CommitLab.with { lab in
+      let store = NotificationStore(lab.clients[0])
+      _ = try await store.keep([Self.notification("n1")])
+      let token = NotificationNotice.Token(id: "b2158121", type: nil, createdAt: nil, expiresAt: nil)
+      let events = try await store.finish(
+        [NotificationKey(publisherId: 7, uuid: "n1")],
+        telling: [
+          NotificationNotice(
+            publisherId: 7, uuid: "n1", environment: "Production", bundleId: "com.example", kind: .tokenDue(token))
+        ], configured: [], now: CommitLab.now, traceparent: nil
+      ).events
+      #expect(events.map(\.topic) == [EventTopic.externalPurchaseTokenDue])
+      #expect(
+        try await lab.number("SELECT count(*) FROM events WHERE NOT erased AND topic = '\(events[0].topic)'") == 1)
     }
   }
 

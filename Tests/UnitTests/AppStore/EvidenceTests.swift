@@ -117,6 +117,7 @@ struct EvidenceTests {
       payload.price = 9_007_199_254_740_993
       payload.currency = "EUR"
       payload.appAccountToken = Self.token
+      payload.appTransactionId = "704"
     }
     #expect(
       facts
@@ -125,7 +126,7 @@ struct EvidenceTests {
           kind: .consumable, environment: "Sandbox", purchaseDate: 1_719_000_000_000, expiresDate: 1, revocationDate: 2,
           revocationReason: 1, isUpgraded: true, ownershipType: "FAMILY_SHARED", quantity: 3,
           price: 9_007_199_254_740_993, currency: "EUR", appAccountToken: Self.token.lowercased(),
-          signedDate: TestAuthority.signedDate, payloadSHA256: [9]))
+          appTransactionId: "704", signedDate: TestAuthority.signedDate, payloadSHA256: [9]))
   }
 
   @Test func `a transaction needs few facts`() throws {

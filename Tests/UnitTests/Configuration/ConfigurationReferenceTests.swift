@@ -45,7 +45,7 @@ struct ConfigurationReferenceTests {
         "doors.mbaasy.maxRequestsPerSecond",
         "doors.mbaasy.clientTokens", "doors.mbaasy.recheck", "grantWhileAppleIsAway.enabled",
         "grantWhileAppleIsAway.maxEvidenceAgeSeconds", "grantWhileAppleIsAway.limitSeconds",
-        "notifications.sharedSecretHashes",
+        "notifications.sharedSecretHashes", "notifications.forwardTo",
       ])
     #expect(
       publisher["apps"]?.map(\.key).sorted()

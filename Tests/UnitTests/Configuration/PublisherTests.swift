@@ -74,6 +74,31 @@ struct PublisherTests {
     #expect(webhook.topics == ["inappPurchaseSyncResult"])
   }
 
+  @Test func `notifications may go to other URLs, too`() throws {
+    let policy = try publisher(
+      #""notifications": {"forwardTo": [{"url": "https://h/a"}, {"url": "https://h/b", "environment": "Sandbox"}]}"#
+    ).notifications
+    #expect(
+      policy.forwards == [
+        NotificationForward(url: "https://h/a"), NotificationForward(url: "https://h/b", environment: .sandbox),
+      ])
+  }
+
+  @Test(arguments: [
+    (#""https://h/a""#, "notifications.forwardTo: is a string, expected a list of objects"),
+    (#"["https://h/a"]"#, "notifications.forwardTo: is an array, expected a list of objects"),
+    (#"[{}]"#, "notifications.forwardTo[0].url: is missing, expected a string"),
+    (#"[{"url": "http://h/a"}]"#, "notifications.forwardTo[0].url: is not encrypted"),
+    (#"[{"url": "https://10.0.0.1/a"}]"#, "notifications.forwardTo[0].url: leads to an address that is not public"),
+    (#"[{"url": "https://h/a", "environment": "Xcode"}]"#, "notifications.forwardTo[0].environment: expected one of"),
+    (#"[{"url": "https://h/a", "topics": []}]"#, "notifications.forwardTo[0].topics: is no key of this file"),
+    (#"[{"url": "https://h/a"}, {"url": "https://h/a"}]"#, "notifications.forwardTo: expected no URL twice"),
+  ])
+  func `a URL for notifications is judged as that of a webhook`(list: String, mistake: String) throws {
+    let mistakes = try mistakes("\"notifications\": {\"forwardTo\": \(list)}")
+    #expect(mistakes.count == 1 && mistakes[0].contains(mistake), "\(mistakes)")
+  }
+
   @Test func sandboxNeedsNoAppleId() throws {
     let publisher = try publisher(
       #""apps": [{"bundleId": "a", "issuerId": "i", "keyId": "k", "privateKeyFile": "key.p8","#

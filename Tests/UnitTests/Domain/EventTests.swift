@@ -24,7 +24,8 @@ struct EventTests {
   @Test func `the topics have their vendors' names`() {
     #expect(
       EventTopic.expectation == """
-        expected a list of inappPurchaseSyncResult, entitlementsChanged, purchaseUpdated, refundRequested, webhookEndpointDisabled, \
+        expected a list of inappPurchaseSyncResult, entitlementsChanged, purchaseUpdated, refundRequested, \
+        consentRescinded, externalPurchaseTokenDue, webhookEndpointDisabled, \
         purchases.updated, in_app_purchase.created, in_app_purchase.updated, inappPurchaseValidationSucceeded, \
         inappPurchaseValidationFailed, subscriptionCreated, subscriptionTerminated, none of them twice
         """)

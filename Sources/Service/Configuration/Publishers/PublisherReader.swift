@@ -32,12 +32,7 @@ struct PublisherReader {
       apps: apps.compactMap(app), offers: OfferCatalog(offers.map(offer)), sandboxAccess: sandboxAccess,
       ownership: ownership, isMigrating: isMigrating(), doors: doors(ownership, customerTokens),
       grantWhileAppleIsAway: grantWhileAppleIsAway(),
-      notifications: NotificationPolicy(
-        sharedSecretHashes: hashes(
-          "notifications.sharedSecretHashes", of: "shared secret",
-          "SHA-256 of each shared secret of App Store Connect, in hexadecimal. Apple's old notifications, version 1, carry "
-            + "one.")),
-      webhooks: webhooks.map(webhook))
+      notifications: notifications(), webhooks: webhooks.map(webhook))
   }
 
   /// Reads a list of hashes. The file never holds the secrets themselves.

@@ -150,6 +150,24 @@ struct NotificationTests {
     let verified = try #require(verdict.payload)
     #expect(verified.origin.environment == environment && verified.kind.reason == .tokenDue)
     #expect(verified.payload.externalPurchaseToken?.tokenExpirationDate == 7)
+    #expect(
+      NotificationNotice(verified, of: 9)
+        == NotificationNotice(
+          publisherId: 9, uuid: NotificationLab.uuid, subtype: "ACTIVE_TOKEN_REMINDER",
+          environment: environment.rawValue, bundleId: "com.example",
+          kind: .tokenDue(NotificationNotice.Token(id: id, type: "SERVICES", createdAt: nil, expiresAt: 7))))
+  }
+
+  @Test func `a token without an id, and any other notification, is no notice`() throws {
+    let token = try lab.notification(.externalPurchaseToken) {
+      var token = ExternalPurchaseToken()
+      token.bundleId = "com.example"
+      token.appAppleId = 1234
+      $0.externalPurchaseToken = token
+    }
+    #expect(NotificationNotice(try #require(token.payload), of: 9) == nil)
+    let renewal = try lab.verdict(lab.notification())
+    #expect(NotificationNotice(try #require(renewal.payload), of: 9) == nil)
   }
 
   @Test func `withdrawn consent has an app transaction`() throws {
@@ -164,6 +182,11 @@ struct NotificationTests {
     let verified = try #require(verdict.payload)
     #expect(verified.appTransaction?.payload == lab.appTransaction())
     #expect(verified.evidence.isEmpty && verified.kind.reason == .consentRescinded)
+    #expect(
+      NotificationNotice(verified, of: 9)
+        == NotificationNotice(
+          publisherId: 9, uuid: NotificationLab.uuid, environment: "Sandbox", bundleId: "com.example",
+          kind: .consentRescinded(appTransactionId: "71134")))
   }
 
   // MARK: Signed, and yet no evidence

@@ -1,0 +1,23 @@
+import Crypto
+import Formats
+
+/// A URL of a publisher's that gets each of Apple's notifications as Apple posted it, for example that of a staging
+/// system. Apple itself has room for one URL only.
+public struct NotificationForward: Sendable, Equatable {
+  public let url: String
+  /// The only environment whose notifications it gets; `nil` for both.
+  public let environment: WebhookEnvironment?
+  /// Names the URL in the ledger, in logs and in delayed deliveries. It is a hash, because a URL may hold a secret.
+  public let id: String
+
+  /// Creates a forward.
+  public init(url: String, environment: WebhookEnvironment? = nil) {
+    self.url = url
+    self.environment = environment
+    id = "fwd_" + Hex.encode(SHA256.hash(Array(url.utf8))[..<12])
+  }
+
+  public static func == (one: Self, other: Self) -> Bool {
+    one.url.exact == other.url.exact && one.environment == other.environment
+  }
+}

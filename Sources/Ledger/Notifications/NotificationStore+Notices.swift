@@ -1,0 +1,74 @@
+public import Domain
+import Formats
+import Postgres
+
+extension NotificationStore {
+  /// What a commit about notifications without a purchase has done.
+  public struct Finished: Sendable {
+    /// The events to publish.
+    public var events: [Event] = []
+    /// The notifications with events. Somebody may have finished others before: they tell nothing again.
+    public var told = 0
+    /// The notifications without events.
+    public var stored = 0
+  }
+
+  /// Notes that notifications are done that are about no purchase, and writes the events of their notices in the same
+  /// commit.
+  ///
+  /// - Parameters:
+  ///   - notices: what some of the notifications tell.
+  ///   - configured: the publishers whose files name webhook endpoints.
+  /// - Throws: `PostgresError`.
+  public func finish(
+    _ keys: [NotificationKey], telling notices: [NotificationNotice], configured: Set<Int64>, now: Int64,
+    traceparent: String?
+  ) async throws -> Finished {
+    guard !notices.isEmpty else { return Finished(stored: try await finish(keys, now: now)) }
+    return try await postgres.repeatingConflicts { transaction in
+      let rows = keys.map { key in
+        CommitState.AppliedNotification(
+          publisherId: key.publisherId, uuid: key.uuid.text, isNews: notices.contains { $0.key == key })
+      }
+      let applied = try await transaction.query([
+        PostgresQuery(NotificationRow.apply, NotificationRow.applied(rows, now))
+      ])[0]
+      let open = Set(applied.map { NotificationKey(publisherId: $0.int64(0) ?? 0, uuid: $0.text(1) ?? "") })
+      var events: [Event] = []
+      for notice in notices where open.contains(notice.key) {
+        events += Event.all(
+          of: notice, customers: try await Self.customers(of: notice, in: transaction), time: now,
+          traceparent: traceparent)
+      }
+      _ = try await transaction.commit(events.isEmpty ? [] : Event.tell(events, configured: configured))
+      let told = notices.count { open.contains($0.key) }
+      return Finished(events: events, told: told, stored: open.count - told)
+    }
+  }
+
+  /// The customers who own a purchase of the download. They are locked: an erasure must find their events.
+  private static func customers(
+    of notice: NotificationNotice, in transaction: PostgresTransaction
+  ) async throws -> [String] {
+    guard let id = notice.appTransactionId else { return [] }
+    return try await transaction.query([
+      PostgresQuery(.lockCustomersOfDownload, [.int64(notice.publisherId), .text(notice.environment), .text(id)])
+    ])[0].compactMap { $0.text(0) }
+  }
+}
+
+extension NotificationNotice {
+  /// The notification that told it.
+  var key: NotificationKey { NotificationKey(publisherId: publisherId, uuid: uuid) }
+}
+
+extension PostgresStatement {
+  fileprivate static let lockCustomersOfDownload = PostgresStatement(
+    "lock customers of a download",
+    """
+    SELECT c.id FROM customers c WHERE c.publisher_id = $1 AND c.id IN (
+      SELECT p.customer_id FROM transactions t JOIN purchases p USING (publisher_id, environment, original_transaction_id)
+      WHERE t.publisher_id = $1 AND t.environment = $2 AND t.app_transaction_id = $3)
+    ORDER BY c.id LIMIT 100 FOR SHARE
+    """)
+}

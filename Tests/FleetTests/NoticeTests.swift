@@ -1,0 +1,67 @@
+import EventLoop
+import Formats
+import HTTP
+import HTTPServer
+import Harness
+import JSON
+import TestSupport
+import Testing
+
+/// Notifications of Apple's that are about no purchase.
+@Suite(
+  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .timeLimit(.minutes(60)))
+@LoopActor
+struct NoticeTests {
+  @Test func `withdrawn consent and a due token are told, and an unknown type is counted`() async throws {
+    try await WebhookReceiver.with { receiver async throws in
+      try await RunningFleet.with(["gateway-1", "worker-1", "notifier-1"], hasDoors: false) { fleet async throws in
+        _ = try await WebhookAPIClient(fleet: fleet).create(
+          #""url":"\#(receiver.url("a"))","topics":["consentRescinded","externalPurchaseTokenDue"]"#)
+        // The customer buys, and the app transaction of the purchase leads to the customer.
+        #expect(try await fleet.register("1000000000000042", id: "s1").status == 202)
+        try await eventually("the customer owns the purchase") {
+          try await fleet.count("purchases WHERE customer_id = '7'") == 1
+        }
+        let consent = try await post(fleet, "RESCIND_CONSENT")
+        let token = try await post(fleet, "EXTERNAL_PURCHASE_TOKEN&subtype=CREATED")
+        _ = try await post(fleet, "NEW_TYPE_OF_APPLES")
+        // Apple's repeat.
+        #expect(try await send(fleet, consent) == 200)
+
+        let got = await receiver.wait("a", for: 2).map { String(decoding: $0.request.body, as: UTF8.self) }
+        let told = try #require(got.first { $0.contains("\"topic\":\"consentRescinded\"") })
+        #expect(told.contains("\"customerId\":\"7\""), "\(told)")
+        #expect(told.contains("\"appTransactionId\":\"704"), "\(told)")
+        let due = try #require(got.first { $0.contains("\"topic\":\"externalPurchaseTokenDue\"") })
+        for part in [
+          #""externalPurchaseId":""#, #""subtype":"CREATED""#, #""tokenType":"SERVICES""#, #""expiresAt":""#,
+        ] {
+          #expect(due.contains(part), "\(due)")
+        }
+        try await eventually("all are applied") {
+          try await fleet.count("notifications WHERE applied_at IS NULL") == 0
+        }
+        // Two publishers have the app. The unknown type brings evidence all the same.
+        try await eventually("all are counted") {
+          try await fleet.metric("worker-1", "countersign_notifications_applied_total{outcome=\"told\"}") >= 4
+        }
+        #expect(try await fleet.metric("worker-1", "countersign_unknown_notifications_total") >= 2)
+        #expect(receiver.got("a").count == 2 && token != consent)
+      }
+    }
+  }
+
+  private func post(_ fleet: RunningFleet, _ type: String) async throws -> String {
+    let text = try await fleet.minted("notification/1000000000000042?type=\(type)")
+    #expect(try await send(fleet, text) == 200, "\(type)")
+    return text
+  }
+
+  private func send(_ fleet: RunningFleet, _ text: String) async throws -> Int {
+    try await fleet.send(
+      "POST", fleet.url("/apple/notifications"), [("Content-Type", "application/json")],
+      "{\"signedPayload\":\"\(text)\"}"
+    ).status
+  }
+}

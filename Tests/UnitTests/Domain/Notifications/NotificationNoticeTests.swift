@@ -1,0 +1,65 @@
+import Domain
+import Testing
+
+/// The events of what is about no purchase.
+struct NotificationNoticeTests {
+  private func bodies(_ kind: NotificationNotice.Kind, subtype: String? = nil, customers: [String] = []) -> [String] {
+    events(kind, subtype: subtype, customers: customers).map { String(decoding: $0.body, as: UTF8.self) }
+  }
+
+  private func events(
+    _ kind: NotificationNotice.Kind, uuid: String = "n1", subtype: String? = nil, customers: [String] = []
+  ) -> [Event] {
+    Event.all(
+      of: NotificationNotice(
+        publisherId: 7, uuid: uuid, subtype: subtype, environment: "Production", bundleId: "com.example", kind: kind),
+      customers: customers, time: 5, traceparent: "t")
+  }
+
+  private static let token = NotificationNotice.Token(
+    id: "b2158121", type: "SERVICES", createdAt: 1_700_000_000_000, expiresAt: 1_702_592_000_000)
+
+  @Test func `a token that is due is told as documented`() {
+    #expect(
+      bodies(.tokenDue(Self.token), subtype: "CREATED") == [
+        """
+        {"broadcasterId":7,"data":{"bundleId":"com.example","createdAt":"2023-11-14T22:13:20.000Z",\
+        "environment":"Production","expiresAt":"2023-12-14T22:13:20.000Z","externalPurchaseId":"b2158121",\
+        "notificationUUID":"n1","subtype":"CREATED","tokenType":"SERVICES"},"topic":"externalPurchaseTokenDue"}
+        """
+      ])
+    // An old token has neither a type nor an end.
+    let old = NotificationNotice.Token(id: "b2158121", type: nil, createdAt: nil, expiresAt: nil)
+    #expect(
+      bodies(.tokenDue(old)) == [
+        """
+        {"broadcasterId":7,"data":{"bundleId":"com.example","environment":"Production",\
+        "externalPurchaseId":"b2158121","notificationUUID":"n1"},"topic":"externalPurchaseTokenDue"}
+        """
+      ])
+  }
+
+  @Test func `withdrawn consent names each customer in an event of its own`() {
+    let start = #"{"broadcasterId":7,"data":{"appTransactionId":"704","bundleId":"com.example","#
+    let end = #""environment":"Production","notificationUUID":"n1"},"topic":"consentRescinded"}"#
+    #expect(
+      bodies(.consentRescinded(appTransactionId: "704"), customers: ["42", "me"]) == [
+        start + #""cleengCustomerId":42,"customerId":"42","# + end, start + #""customerId":"me","# + end,
+      ])
+    #expect(bodies(.consentRescinded(appTransactionId: "704")) == [start + end])
+    #expect(
+      bodies(.consentRescinded(appTransactionId: nil)) == [
+        start.replacing(#""appTransactionId":"704","#, with: "") + end
+      ])
+  }
+
+  @Test func `an event belongs to its customer, and has one id however often it is told`() {
+    let kind = NotificationNotice.Kind.consentRescinded(appTransactionId: "704")
+    let told = events(kind, customers: ["42", "me"])
+    #expect(told.map(\.customerId) == ["42", "me"] && told.allSatisfy { $0.version == nil && $0.time == 5 })
+    #expect(told.map(\.id) == events(kind, customers: ["42", "me"]).map(\.id))
+    let others = events(kind) + events(kind, uuid: "n2") + events(.tokenDue(Self.token))
+    #expect(Set((told + others).map(\.id)).count == 5)
+    #expect(others.allSatisfy { $0.customerId == nil })
+  }
+}
