@@ -7,6 +7,7 @@ from fleet import Failure, benchmarks
 from fleet.build import build
 from fleet.door_benchmarks import doors, payments
 from fleet.ledger_benchmark import ledger
+from fleet.life_benchmarks import notifications, timers
 from fleet.measured import OPTIONS
 from fleet.table import show
 
@@ -27,6 +28,10 @@ BENCHMARKS = {
                10_000, (125, 85)),
     "notifier": (benchmarks.notifier, "webhooks, next to libcurl and the broker alone; 10,000 endpoints; bad ones; "
                  "another publisher", 10_000, (185, 12)),
+    "notifications": (
+        notifications, "Apple's notifications taken in, next to their statements alone; the delay to events", 8_000,
+        (40, 35)),
+    "timers": (timers, "registrations beside a million timers, of which 50,000 fall due", 0, (600, 0)),
     "doors": (doors, "callers that wait in one gateway, and what waiting adds", 0, (60, 12)),
     "payments": (payments, "Cleeng's payments, 50 a second, with access at the first poll", 0, (110, 0)),
     "start": (benchmarks.start, "from exec to consuming", 0, (20, 0)),
@@ -35,10 +40,10 @@ BENCHMARKS = {
 
 def described():
     """The list of the benchmarks in --help."""
-    lines = ["what          a run of            about, with 5 runs"]
+    lines = ["what           a run of            about, with 5 runs"]
     for name, (_, text, jobs, (fixed, each)) in BENCHMARKS.items():
         size = f"{jobs:,} jobs or events" if jobs else "a fixed size"
-        lines.append(f"{name:12}  {size:22}  {duration(fixed + 5 * each):10}  {text}")
+        lines.append(f"{name:13}  {size:22}  {duration(fixed + 5 * each):10}  {text}")
     return "\n".join(lines)
 
 

@@ -7,7 +7,7 @@ import random
 import subprocess
 import sys
 
-from fleet import ROOT, Failure
+from fleet import ROOT, Failure, lives
 from fleet.build import build
 from fleet.postgres import Postgres
 from fleet.processes import Processes, Stopped
@@ -100,6 +100,16 @@ def run(options, products, seed, expected):
     return rows
 
 
+def live(options, products, seed):
+    print(f"Letting purchases live with the seed {seed} …", flush=True)
+    row = lives.run(options, products, seed)
+    print(f"\n{lives.show(row)}")
+    if not row["holds"]:
+        raise Failure(f"not everything held; repeat with {lives.again(options, seed)}")
+    print("\nThe ledger is as the simulator knows it.")
+    return 0
+
+
 def scenarios(products):
     listed = subprocess.run([products / "Chaos", "--list"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     return [text.split(maxsplit=1) for text in listed.stdout.splitlines() if text]
@@ -119,6 +129,8 @@ def main():
     parser.add_argument("--registrations", type=int, help="the least registrations of each scenario; 5000 by default")
     parser.add_argument("--transactions", type=int, help="the transactions that they name; 1000 by default")
     parser.add_argument("--rate", type=float, help="registrations a second; 250 by default")
+    parser.add_argument("--lives", type=int, help="lives: so many; 10000 by default, 300 with --quick")
+    parser.add_argument("--seconds", type=float, help="lives: the load's length; 300 by default, 60 with --quick")
     parser.add_argument("--list", action="store_true", help="list the scenarios")
     parser.add_argument("--table", help="write the table in Markdown to this file")
     options = parser.parse_args()
@@ -128,14 +140,18 @@ def main():
     products = ROOT / ".build" / mode
     known = scenarios(products)
     if options.list:
-        print("\n".join(f"{name:18}{what}" for name, what in known))
+        print("\n".join(f"{name:18}{what}" for name, what in known + [(lives.NAME, lives.WHAT)]))
         return 0
-    unknown = set(options.scenarios) - {name for name, _ in known}
+    if lives.NAME in options.scenarios and len(options.scenarios) > 1:
+        parser.error(f"{lives.NAME} runs alone")
+    unknown = set(options.scenarios) - {lives.NAME} - {name for name, _ in known}
     if unknown:
         parser.error(f"there is no scenario {', '.join(sorted(unknown))}; ops/chaos --list lists them")
     seed = random.randint(1, 999_999) if options.seed is None else options.seed
     if seed < 0:
         raise Failure("--seed takes a number from 0 on")
+    if options.scenarios == [lives.NAME]:
+        return live(options, products, seed)
     rows = run(options, products, seed, options.scenarios or [name for name, _ in known])
     if options.table:
         with open(options.table, "w") as file:

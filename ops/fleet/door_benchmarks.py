@@ -86,7 +86,7 @@ def sequential(measured, requests, headers):
 
 def doors(options):
     """Callers that wait in one gateway, and what a door's waiting adds to a registration and its event."""
-    with Measured() as measured, tempfile.TemporaryDirectory() as folder:
+    with Measured(has_doors=True) as measured, tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         measured.simulator(0)
         limits = {"COUNTERSIGN_GATEWAY_MAX_CONNECTIONS": str(WAITING * 3),
@@ -155,7 +155,7 @@ def payments(options):
     """Cleeng's rule: poll every 5 s, give up after 60 s; 50 payments a second."""
     seconds = options.seconds
     count = 50 * seconds
-    with Measured() as measured, tempfile.TemporaryDirectory() as folder:
+    with Measured(has_doors=True) as measured, tempfile.TemporaryDirectory() as folder:
         measured.simulator(0.2)
         measured.start("gateway")
         measured.start("worker 1", UNLIMITED)

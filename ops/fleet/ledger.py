@@ -76,8 +76,11 @@ class MeasuredLedger:
 
     # -- purchases made by SQL
 
-    def make(self, count, part=250_000):
-        """Makes so many purchases as copies of one that a worker has committed, without the bytes that Apple signs."""
+    def make(self, count, tables=None, part=250_000):
+        """Makes so many purchases as copies of one that a worker has committed, without the bytes that Apple signs.
+
+        `tables` names the tables that get rows, each with more columns and their expressions; all of them by default.
+        """
         text, number = "n.number::text", "n.number"
         transaction, customer = f"'100' || (10000000000 + {number})", f"'customer-' || {number}"
         digest = f"decode(md5({text}) || md5('x' || {text}), 'hex')"
@@ -95,7 +98,8 @@ class MeasuredLedger:
                 "event_id": f"'evt_' || md5({text})"},
             "events": {"id": f"'evt_' || md5({text})", "customer_id": customer},
         }
-        for table, expressions in replaced.items():
+        for table, more in (tables or dict.fromkeys(replaced, {})).items():
+            expressions = replaced[table] | more
             columns = self.query(
                 f"SELECT attname FROM pg_attribute WHERE attrelid = '{table}'::regclass AND attnum > 0"
                 " AND NOT attisdropped ORDER BY attnum").split()

@@ -80,7 +80,11 @@ def free_ports(count):
 class Measured:
     """The servers of a benchmark."""
 
-    def __init__(self):
+    def __init__(self, has_doors=False):
+        """
+        has_doors: whether the publisher has opened the doors; each of them makes events of its own, and no floor does
+        """
+        self.has_doors = has_doors
         self.processes = Processes(ROOT / ".countersign" / "bench")
         self.filled = 0
         self.configuration = None
@@ -121,7 +125,7 @@ class Measured:
 
         Each registration brings its own customer, so the example's publisher has open customers.
         """
-        example = self.configuration.publisher() | {"customers": "open"}
+        example = self.configuration.publisher() | {"customers": "open"} | ({} if self.has_doors else {"doors": {}})
         (self.configuration.folder / "publishers" / "example.json").write_text(json.dumps(example, indent=2) + "\n")
         for number in range(1, 10):
             publisher = self.configuration.publisher() | {

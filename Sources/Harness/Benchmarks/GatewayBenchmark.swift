@@ -12,7 +12,11 @@ struct GatewayBenchmark {
   ///     measurement.
   ///   - perSecond: 0 sends as fast as the connections can. At a rate, a request's time counts from the moment when it
   ///     was due, so one slow answer shows in every request that waited for it.
-  func run(_ texts: [[UInt8]], connections: Int, perSecond: Double) async throws -> [String: Double] {
+  ///   - onDue: called with the number of each request and the moment when it was due.
+  func run(
+    _ texts: [[UInt8]], connections: Int, perSecond: Double,
+    onDue: @escaping @LoopActor (Int, ContinuousClock.Instant) -> Void = { _, _ in }
+  ) async throws -> [String: Double] {
     let count = texts.count
     var times: [Double] = []
     times.reserveCapacity(count)
@@ -37,10 +41,12 @@ struct GatewayBenchmark {
       // Without a pace there is nothing to wait for, and a task would be the load's largest cost.
       guard perSecond > 0 else {
         connection.due = .now
+        onDue(number, connection.due)
         return connection.send(texts[number])
       }
       Task { @LoopActor in
         do { connection.due = try await start.due(number, perSecond: perSecond) } catch { fail(error) }
+        onDue(number, connection.due)
         if failure == nil { connection.send(texts[number]) }
       }
     }

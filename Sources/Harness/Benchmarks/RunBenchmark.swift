@@ -1,3 +1,4 @@
+import Domain
 import EventLoop
 import Glibc
 
@@ -37,6 +38,10 @@ func runBenchmark(_ arguments: Arguments) async -> Int32 {
     let all = first..<first + count("--of", 10_000)
     return (0..<count("--count", 10_000)).map { _ in Int.random(in: all, using: &random) }
   }
+  func notifications() throws -> SignedNotifications {
+    try SignedNotifications(
+      file: arguments.text("--file") ?? "", from: count("--from", 0), count: count("--count", 1000))
+  }
   do {
     let result: [String: Double]
     switch arguments.benchmark {
@@ -59,6 +64,28 @@ func runBenchmark(_ arguments: Arguments) async -> Int32 {
       result = try await GatewayBenchmark(port: requests.port, expected: 202).run(
         (first..<first + count("--count", 10_000)).map(requests.registration),
         connections: count("--connections", 64), perSecond: arguments.number("--rate", default: 0))
+    case "delay":
+      let (requests, first, size) = (requests(), count("--from", 0), count("--count", 1000))
+      let jobs = (first..<first + size).map { Backend.job($0) }
+      result = try await DelayBenchmark(
+        backend: backend(), port: requests.port, expected: 202, name: DelayBenchmark.id
+      ).run(
+        (first..<first + size).map(requests.registration), names: jobs.map { Event.id(of: $0) },
+        connections: count("--connections", 64), perSecond: arguments.number("--rate", default: 100))
+    case "keep":
+      result = try await KeepBenchmark(backend: backend(), wakes: count("--wakes", 0) == 1).run(
+        notifications(), from: count("--from", 0), inFlight: count("--connections", 200))
+    case "notify":
+      let (port, notifications) = (requests().port, try notifications())
+      result = try await GatewayBenchmark(port: port, expected: 200).run(
+        notifications.requests(port: port), connections: count("--connections", 200), perSecond: 0)
+    case "tell":
+      let (port, notifications) = (requests().port, try notifications())
+      result = try await DelayBenchmark(
+        backend: backend(), port: port, expected: 200, name: DelayBenchmark.customer
+      ).run(
+        notifications.requests(port: port), names: notifications.lines.map(\.customerId),
+        connections: count("--connections", 200), perSecond: arguments.number("--rate", default: 100))
     case "read":
       let requests = requests()
       result = try await GatewayBenchmark(port: requests.port, expected: 200).run(
@@ -87,8 +114,8 @@ func runBenchmark(_ arguments: Arguments) async -> Int32 {
         count("--count", 10_000), receiver: count("--receiver", 0), concurrency: count("--concurrency", 100))
     default:
       throw Unexpected(
-        description: "benchmarks: verify, fill, delete, floor, register, read, statement, latency, receive, "
-          + "endpoints, events, consume, post")
+        description: "benchmarks: verify, fill, delete, floor, register, delay, keep, notify, tell, read, statement, "
+          + "latency, receive, endpoints, events, consume, post")
     }
     let members = result.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }
     print("{" + members.joined(separator: ",") + "}")

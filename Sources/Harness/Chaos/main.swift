@@ -5,5 +5,7 @@ import Glibc
 // program.
 // The main thread only starts: everything runs on the event loop's thread.
 let arguments = Array(CommandLine.arguments.dropFirst())
-Task { @LoopActor in exit(await runScenarios(arguments)) }
+Task { @LoopActor in
+  exit(await arguments.first == "lives" ? runLives(Array(arguments.dropFirst())) : runScenarios(arguments))
+}
 while true { pause() }

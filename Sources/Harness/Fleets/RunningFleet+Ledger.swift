@@ -48,7 +48,7 @@ extension RunningFleet {
     }
   }
 
-  private func withLedger<Result>(_ body: @LoopActor (PostgresClient) async throws -> Result) async throws -> Result {
+  func withLedger<Result>(_ body: @LoopActor (PostgresClient) async throws -> Result) async throws -> Result {
     let url = TestServers.current!.ledgerURL(database: database, ports: ledgerPorts)
     let client = PostgresClient(try PostgresEndpoint(url: url, password: nil, caFile: nil), connections: 1)
     client.start()

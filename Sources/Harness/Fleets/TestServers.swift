@@ -77,6 +77,13 @@ extension TestServers {
   /// Deletes the data of a stopped server.
   public func wipe(_ server: Server) async throws { try await run("wipe", server) }
 
+  /// Deletes everything in Redis, which goes on running.
+  public func flushRedis() async throws {
+    let connection = try await RedisConnection.open(redis)
+    defer { connection.close() }
+    _ = try await connection.send(["FLUSHALL"])
+  }
+
   /// Makes RabbitMQ raise its memory alarm.
   public func raiseAlarm() async throws { try await run("alarm") }
   /// Makes RabbitMQ end its memory alarm.

@@ -22,6 +22,8 @@ final class LoadConnection {
   init(port: Int, _ onAnswer: @escaping @LoopActor (LoadConnection, Result<Int, any Error>) -> Void) throws {
     self.onAnswer = onAnswer
     descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var space: Int32 = 1 << 18
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &space, socklen_t(MemoryLayout<Int32>.size))
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_port = in_port_t(UInt16(port).bigEndian)
@@ -44,7 +46,7 @@ final class LoadConnection {
 
   /// Sends a request.
   func send(_ request: [UInt8]) {
-    // A request of a few hundred bytes always fits into an empty socket.
+    // A request always fits into an empty socket: a notification has some 20 KB.
     guard write(descriptor, request, request.count) == request.count else {
       return fail("a request could not be sent: \(String(cString: strerror(errno)))")
     }
