@@ -41,7 +41,12 @@ extension RefundRequest {
   /// - Parameter now: milliseconds since 1970.
   /// - Returns: whether anything changed.
   public mutating func fulfil(_ wish: Wish, now: Int64) throws(Refusal) -> Bool {
-    if case .send(let wanted) = wish, state != .refused, state != .withheld, wanted == answer { return false }
+    if case .send(let wanted) = wish, wanted == answer, state != .refused {
+      guard state == .sending, answeredBy == .policy else { return false }
+      // It no longer rests on the recorded consent.
+      (answeredBy, consent) = (.publisher, nil)
+      return true
+    }
     switch state {
     case .sending: throw .isSending
     case .answered: throw .isAnswered

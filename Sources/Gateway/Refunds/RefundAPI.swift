@@ -18,10 +18,10 @@ struct RefundAPI {
     let page = try PageRequest(call.request, others: ["state"])
     let start = page.cursor.flatMap(RefundAnswers.Place.init(cursor:))
     guard page.cursor == nil || start != nil else { throw .invalidQuery("cursor: expected one of an answer") }
-    let states = try Self.states(call.request)
+    let state = try Self.state(call.request)
     // One more than the page shows whether there is another page.
     var found = try await context.asking {
-      try await answers.requests(of: publisher.id, in: states, after: start, limit: page.limit + 1)
+      try await answers.requests(of: publisher.id, in: state, after: start, limit: page.limit + 1)
     }
     let hasMore = found.count > page.limit
     if hasMore { found.removeLast() }
@@ -75,14 +75,14 @@ struct RefundAPI {
     return id
   }
 
-  /// The states that a list shows; by default those in which the publisher or a worker has something to do.
-  private static func states(_ request: HTTPServerRequest) throws(Problem) -> [RefundRequest.State] {
-    guard let text = request.query("state") else { return RefundRequest.State.allCases.filter(\.isPending) }
+  /// The state of the requests in a list; `nil` for those in which the publisher or a worker has something to do.
+  private static func state(_ request: HTTPServerRequest) throws(Problem) -> RefundRequest.State? {
+    guard let text = request.query("state") else { return nil }
     guard let state = RefundRequest.State(rawValue: text) else {
       throw .invalidQuery(
         "state: expected one of \(RefundRequest.State.allCases.map(\.rawValue).joined(separator: ", "))")
     }
-    return [state]
+    return state
   }
 
   private static let unknown = Problem.notFound("The publisher has no refund request with this id.")

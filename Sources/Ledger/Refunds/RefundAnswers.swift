@@ -34,17 +34,17 @@ public struct RefundAnswers {
 
   /// Reads a page of a publisher's requests, by their deadlines.
   ///
-  /// - Parameter place: where the page before it ended; `nil` for the first page.
+  /// - Parameters:
+  ///   - state: of the requests; `nil` for those that are pending.
+  ///   - place: where the page before it ended; `nil` for the first page.
   public func requests(
-    of publisherId: Int64, in states: [RefundRequest.State], after place: Place?, limit: Int
+    of publisherId: Int64, in state: RefundRequest.State? = nil, after place: Place? = nil, limit: Int
   ) async throws -> [RefundRequest] {
-    try await postgres.run(
-      PostgresQuery(
-        .listRequests,
-        [
-          .int64(publisherId), .texts(states.map(\.rawValue)), .time(place?.deadline ?? .min), .text(place?.id ?? ""),
-          .int64(Int64(limit)),
-        ])
+    let page: [PostgresParameter] = [
+      .int64(publisherId), .time(place?.deadline ?? .min), .text(place?.id ?? ""), .int64(Int64(limit)),
+    ]
+    return try await postgres.run(
+      state.map { PostgresQuery(.listRequests, page + [.text($0.rawValue)]) } ?? PostgresQuery(.listPending, page)
     ).map(RefundRequestRow.request)
   }
 
@@ -97,11 +97,19 @@ extension PostgresStatement {
     FOR NO KEY UPDATE
     """)
 
+  fileprivate static let listPending = PostgresStatement(
+    "list pending refund requests",
+    """
+    SELECT \(RefundRequestRow.columns("r")) FROM refund_requests r
+    WHERE r.publisher_id = $1 AND r.state IN ('open', 'sending') AND (r.deadline, r.id) > ($2, $3)
+    ORDER BY r.deadline, r.id LIMIT $4
+    """)
+
   fileprivate static let listRequests = PostgresStatement(
     "list refund requests",
     """
     SELECT \(RefundRequestRow.columns("r")) FROM refund_requests r
-    WHERE r.publisher_id = $1 AND r.state = ANY($2) AND (r.deadline, r.id) > ($3, $4)
-    ORDER BY r.deadline, r.id LIMIT $5
+    WHERE r.publisher_id = $1 AND r.state = $5 AND (r.deadline, r.id) > ($2, $3)
+    ORDER BY r.deadline, r.id LIMIT $4
     """)
 }

@@ -46,7 +46,9 @@ extension SchemaStep {
       CREATE UNIQUE INDEX refund_requests_pending ON refund_requests (publisher_id, environment, transaction_id)
         WHERE state IN ('open', 'sending');
       CREATE INDEX refund_requests_due ON refund_requests (publisher_id, due_at) WHERE due_at IS NOT NULL;
-      CREATE INDEX refund_requests_deadline ON refund_requests (publisher_id, deadline, id);
+      CREATE INDEX refund_requests_deadline ON refund_requests (publisher_id, deadline, id)
+        WHERE state IN ('open', 'sending');
+      CREATE INDEX refund_requests_state ON refund_requests (publisher_id, state, deadline, id);
       CREATE INDEX refund_requests_customer ON refund_requests (publisher_id, customer_id)
         WHERE customer_id IS NOT NULL;
       """)

@@ -53,7 +53,11 @@ struct RefundRequestTests {
   }
 
   private func all(_ ledger: PostgresClient) async throws -> [RefundRequest] {
-    try await RefundAnswers(ledger).requests(of: 7, in: RefundRequest.State.allCases, after: nil, limit: 100)
+    var all: [RefundRequest] = []
+    for state in RefundRequest.State.allCases {
+      all += try await RefundAnswers(ledger).requests(of: 7, in: state, limit: 100)
+    }
+    return all.sorted { $0.requestedAt < $1.requestedAt }
   }
 
   private func take(_ ledger: PostgresClient, most: Int = 10) async throws -> [DueRefundRequest] {
@@ -223,7 +227,7 @@ struct RefundRequestTests {
       }
       let answers = RefundAnswers(ledger)
       func page(after place: RefundAnswers.Place?) async throws -> [String] {
-        try await answers.requests(of: 7, in: [.open, .sending], after: place, limit: 3).map(\.id)
+        try await answers.requests(of: 7, after: place, limit: 3).map(\.id)
       }
       #expect(try await page(after: nil) == ["rfr_2", "rfr_4", "rfr_1"])
       let (first, second) = (
@@ -233,7 +237,7 @@ struct RefundRequestTests {
       #expect(try await page(after: .init(deadline: first, id: "rfr_2")) == ["rfr_4", "rfr_1", "rfr_3"])
       #expect(try await page(after: .init(deadline: first, id: "rfr_4")) == ["rfr_1", "rfr_3"])
       #expect(try await page(after: .init(deadline: second, id: "rfr_3")).isEmpty)
-      #expect(try await answers.requests(of: 7, in: [.answered], after: nil, limit: 9).map(\.id) == ["rfr_5"])
+      #expect(try await answers.requests(of: 7, in: .answered, limit: 9).map(\.id) == ["rfr_5"])
     }
   }
 

@@ -44,6 +44,14 @@ struct RefundAnswerTests {
     #expect(refusal(.send(R.answer), request, now: request.deadline + 1) == nil)
   }
 
+  @Test func `a publisher who wants the policy's answer vouches for it`() throws {
+    var request = R.request(.sending)
+    #expect(try request.fulfil(.send(R.answer), now: now))
+    #expect(request.state == .sending && request.answeredBy == .publisher && request.consent == nil)
+    #expect(request.errand(R.refusal, now: now) == .send(R.answer))
+    #expect(try !request.fulfil(.send(R.answer), now: now))
+  }
+
   @Test func `a refused answer may be sent again`() throws {
     var request = R.request(.sending).after(.refused("x"), now: now)
     #expect(try request.fulfil(.send(R.answer), now: now))
