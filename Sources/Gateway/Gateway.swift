@@ -97,8 +97,13 @@ public final class Gateway: Role {
     configuration.host = settings.listen.host
     configuration.port = settings.listen.port
     configuration.maxBodyBytes = settings.maxBodyBytes
-    configuration.maxLargeBodyBytes = settings.doors.maxBodyBytes
-    configuration.hasLargeBody = { Route.hasLargeBody($0) }
+    configuration.largeBody = { path in
+      switch Route.largeBody(ofRaw: path) {
+      case .receipt: .init(maxBytes: settings.doors.maxBodyBytes, in: .callers)
+      case .notification: .init(maxBytes: PostedNotification.maxLength, in: .anybody)
+      case nil: nil
+      }
+    }
     var pace = DoorPace()
     let started = ContinuousClock.now
     configuration.refuseHead = { [context, metrics] head in
@@ -114,14 +119,16 @@ public final class Gateway: Role {
     configuration.idleTimeout = settings.idleTimeout
     let server = try HTTPServer(
       configuration,
-      refuseBody: { [metrics] path, reason in
-        guard let found = Route.receiptDoor(ofRaw: path) else {
-          // The bodies of our own API are never large, so there is always room.
-          return Problem.tooLarge(settings.maxBodyBytes).response
+      refuseBody: { [metrics, notifications] path, reason in
+        switch Route.largeBody(ofRaw: path) {
+        case .receipt(let found):
+          let refusal = found.door.refusal(of: reason, limit: settings.doors.maxBodyBytes)
+          metrics.count(refusal, by: found.door, found.label)
+          return CrossOrigin.admitted(refusal)
+        case .notification: return notifications.refusal(of: reason).response
+        // The bodies of our own API are never large, so there is always room.
+        case nil: return Problem.tooLarge(settings.maxBodyBytes).response
         }
-        let refusal = found.door.refusal(of: reason, limit: settings.doors.maxBodyBytes)
-        metrics.count(refusal, by: found.door, found.label)
-        return CrossOrigin.admitted(refusal)
       },
       handler: { [weak self] in await self?.answer($0) ?? Problem.unavailable("The gateway is stopping.").response })
     self.server = server

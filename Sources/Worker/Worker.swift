@@ -207,7 +207,13 @@ public final class Worker: Role {
   /// The worker stops to consume, finishes running jobs within `grace`, and hands back the rest. It closes the
   /// channels properly, so that the broker has taken every acknowledgement.
   public func stop(grace: Duration) async {
+    let end = ContinuousClock.now + grace
+    func left() -> Duration { max(.zero, ContinuousClock.now.duration(to: end)) }
     runs.close()
+    histories.close()
+    timers.close()
+    refunds.close()
+    notifications.close()
     sweepTimer?.close()
     sweepTimer = nil
     outboxTimer?.close()
@@ -216,12 +222,11 @@ public final class Worker: Role {
     await notificationConsumer.cancel()
     // Without the ledger nothing can be finished: the jobs go back to the broker.
     if !ledger.isReady { commits.stop() }
-    let cancelled = await runs.finish(within: grace)
-    // A reading waits for notifications to be applied, so it ends first.
-    await histories.stop(within: grace)
-    await notifications.stop(within: grace)
-    await timers.stop(within: grace)
-    await refunds.stop(within: grace)
+    let cancelled = await runs.finish(within: left())
+    await histories.finish(within: left())
+    await notifications.finish(within: left())
+    await timers.finish(within: left())
+    await refunds.finish(within: left())
     if cancelled > 0 { context.log.warning("the grace period was too short", ["cancelled": .int(Int64(cancelled))]) }
     commits.stop()
     sweeping?.cancel()

@@ -105,7 +105,7 @@ struct LifeTests {
         "{\"notification_type\": \"REFUND\", \"environment\": \"PROD\", \"bid\": \"com.example.app\", \"password\": \"wrong\"}",
       ]
       let paths = [
-        "/apple/notifications",
+        "/apple/notifications", "//apple/notifications/",
         "/1.0/in_app/subscriptions/apple/status_update_notification/\(RunningFleet.publisher)",
       ]
       for path in paths {
@@ -113,6 +113,10 @@ struct LifeTests {
           let answer = try await fleet.send("POST", fleet.url(path), [("Content-Type", "application/json")], body)
           #expect(answer.status == 400, "\(path) \(body.prefix(80))")
         }
+        // One of this length is read, and is not Apple's.
+        let large = "{\"signedPayload\": \"\(String(repeating: "a", count: 1 << 20))\"}"
+        let read = try await fleet.send("POST", fleet.url(path), [("Content-Type", "application/json")], large)
+        #expect(read.status == 400)
         let long = "{\"signedPayload\": \"\(String(repeating: "a", count: 3 << 20))\"}"
         let answer = try await fleet.send("POST", fleet.url(path), [("Content-Type", "application/json")], long)
         #expect(answer.status == 413)

@@ -18,9 +18,14 @@ extension CommitState {
     let followers = handOn(key).filter { $0 != key }
     claimByToken(key)
     let isEnd = known.map { hasEnded($0, now: before, update.publisher) } ?? false
-    if isNews || isEnd || purchases[key]?.owner != before.owner { touch(key) } else { look(key) }
+    if isNews || isEnd || purchases[key]?.owner != before.owner {
+      touch(key)
+    } else if case .timer = update.source {
+      // What is stale does not put off a look that is due.
+      look(key)
+    }
     settle(
-      key, update.publisher, before: known, isReversal: isNews && update.isReversal,
+      key, update.publisher, before: known, reversed: update.reversed,
       isConfirmed: (isNews || update.evidence.isEmpty) && update.isAnswer)
     // Two looks have a pause between them, also if this worker's clock is behind the ledger's.
     if case .timer = update.source, let next = changes.dueTimes[key] {
@@ -105,9 +110,13 @@ extension CommitState {
 }
 
 extension PurchaseUpdate {
-  /// Whether Apple itself says that it took a refund back.
-  fileprivate var isReversal: Bool {
-    if case .notification(_, .refundReversed) = source { true } else { false }
+  /// The transactions of which Apple itself says that it took the refund back.
+  fileprivate var reversed: Set<ExactText> {
+    guard case .notification(_, .refundReversed) = source else { return [] }
+    return Set(
+      evidence.compactMap { piece in
+        if case .transaction(let facts) = piece.facts { facts.transactionId.exact } else { nil }
+      })
   }
 
   /// Whether Apple has answered a look.

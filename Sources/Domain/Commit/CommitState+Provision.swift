@@ -22,7 +22,7 @@ extension CommitState {
     }
     var trial = self
     guard trial.merge([piece], into: key) else { return false }
-    _ = trial.handOn(key)
+    let followers = trial.handOn(key).filter { $0 != key }
     guard let purchase = trial.purchases[key], purchase.deciding.kind != .consumable
     else { return false }
     trial.provide(key, until: until)
@@ -45,6 +45,7 @@ extension CommitState {
     trial.settle(key, publisher, before: nil)
     trial.tellEntitlements(of: customer, rules: rules, .registration, traceparent: job.traceparent)
     trial.tellDoors(known, trial.purchases[key], publisher, traceparent: job.traceparent)
+    for follower in followers { trial.tellFollower(follower, publisher, traceparent: job.traceparent) }
     self = trial
     return true
   }

@@ -196,17 +196,17 @@ public struct CommitState: Sendable {
   ///
   /// - Parameters:
   ///   - before: the purchase before the commit; `nil` if it was new.
-  ///   - isReversal: whether Apple said that it reversed a refund.
+  ///   - reversed: the transactions whose refund Apple says to have reversed.
   ///   - isConfirmed: whether Apple has just answered a look.
   mutating func settle(
-    _ key: PurchaseKey, _ publisher: Publisher?, before: Purchase?, isReversal: Bool = false, isConfirmed: Bool = false
+    _ key: PurchaseKey, _ publisher: Publisher?, before: Purchase?, reversed: Set<ExactText> = [],
+    isConfirmed: Bool = false
   ) {
     guard let purchase = purchases[key] else { return }
     changes.offers[key] = publisher?.offers.offer(forProduct: purchase.deciding.productId)?.id
-    let isDoubtful = !isReversal && before.map { purchase.isDoubtful(after: $0) } ?? false
-    if isDoubtful {
+    if let before, purchase.isDoubtful(after: before, reversed: reversed) {
       purchases[key]?.recheckAt = now.adding(PurchaseTimer.doubt)
-    } else if isReversal || (isConfirmed && purchase.isRecheckDue(at: now)) {
+    } else if isConfirmed, purchase.isRecheckDue(at: now) {
       purchases[key]?.recheckAt = nil
     }
     // Without the publisher's file nobody knows the end of a pass. A month later somebody looks again.
@@ -281,6 +281,7 @@ public struct CommitState: Sendable {
     changes.endedOwnerships.append(owner.subscriptionId)
     owned[key.customer(owner.customerId)]?.remove(key)
     purchases[key]?.owner = nil
+    purchases[key]?.hadOwner = true
     purchases[key]?.forgetPerson()
   }
 

@@ -1,4 +1,4 @@
-import Formats
+public import Formats
 
 extension Purchase {
   /// Whether this state gives back what an earlier one took, or takes back an end that an earlier one gave.
@@ -7,17 +7,19 @@ extension Purchase {
   /// refunded transaction is not refunded. So Apple is asked again after a while, unless a notification says that the
   /// refund was reversed.
   ///
-  /// - Parameter before: the purchase before the newest evidence.
-  public func isDoubtful(after before: Purchase) -> Bool {
+  /// - Parameters:
+  ///   - before: the purchase before the newest evidence.
+  ///   - reversed: the transactions whose refund Apple says to have reversed.
+  public func isDoubtful(after before: Purchase, reversed: Set<ExactText> = []) -> Bool {
     // A status tells of a revocation before the transaction does. Without it, nothing else may.
     if before.isReportedRevoked, !isReportedRevoked,
       before.deciding.transactionId.exact == deciding.transactionId.exact,
-      deciding.revocationDate == nil
+      deciding.revocationDate == nil, !reversed.contains(deciding.transactionId.exact)
     {
       return true
     }
     return transactions.contains { id, facts in
-      guard let known = before.transactions[id] else { return false }
+      guard let known = before.transactions[id], !reversed.contains(id) else { return false }
       if known.revocationDate != nil, facts.revocationDate == nil { return true }
       guard let end = facts.expiresDate, let knownEnd = known.expiresDate else { return false }
       return end < knownEnd

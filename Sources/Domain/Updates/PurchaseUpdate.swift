@@ -25,6 +25,8 @@ public struct PurchaseUpdate: Sendable {
   public enum Answer: Sendable, Equatable {
     /// Apple answered, or needed not be asked.
     case told
+    /// Apple does not know the purchase. One of its servers may lag, so that is no confirmation.
+    case unknown
     /// Apple could not be asked. The next look comes at this time, in milliseconds since 1970; `nil` lets the timer
     /// decide: the longer Apple has not answered, the later.
     case away(until: Int64?)

@@ -21,16 +21,19 @@ extension Route {
     receiptDoors["/\(segments.joined(separator: "/"))".exact]
   }
 
-  /// Whether the body of a raw path may be large: a receipt, or a notification of Apple's.
-  static func hasLargeBody(_ path: Substring) -> Bool {
-    receiptDoor(ofRaw: path) != nil || path == "/apple/notifications"
-      || path.hasPrefix("/1.0/in_app/subscriptions/apple/status_update_notification/")
+  /// A path with bodies that may be large.
+  enum LargeBody {
+    case receipt(ReceiptDoor)
+    /// A notification of Apple's, which needs no credential.
+    case notification
   }
 
-  /// The same of a raw path. Clients may write a path in several ways, such as with a slash at its end, and all of them
-  /// find the route. So all of them have the door's limits.
-  static func receiptDoor(ofRaw path: Substring) -> ReceiptDoor? {
-    pathSegments(path).flatMap { receiptDoor(of: $0) }
+  /// Whose large bodies a raw path takes; `nil` for most paths. Clients may write a path in several ways, such as with a
+  /// slash at its end, and all of them find the route. So all of them have its limits.
+  static func largeBody(ofRaw path: Substring) -> LargeBody? {
+    guard let segments = pathSegments(path) else { return nil }
+    if let found = receiptDoor(of: segments) { return .receipt(found) }
+    return notifications.contains { $0.values(in: segments) != nil } ? .notification : nil
   }
 
   /// The doors that take receipts, by their paths. None of these paths has a prefix or a value.

@@ -33,6 +33,7 @@ final class NotificationIntake {
   /// What became of a post, as the metric tells it.
   enum Outcome: String, CaseIterable {
     case stored, repeated, hint
+    case unknownPurchase = "unknown_purchase"
     case notSigned = "not_signed"
     case foreign, malformed, unavailable
   }
@@ -55,19 +56,21 @@ final class NotificationIntake {
   /// Answers a post to our own path: version 2.
   func take(_ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
     guard case .version2(let text) = try posted(request) else {
-      throw refuse(.malformed, "This path takes version 2 of Apple's notifications only.")
+      throw refuse(.malformed, "This path takes version 2 of Apple's notifications only.", request.body.count)
     }
     return try await take(signed: text, in: request.body)
   }
 
   /// Answers a post to Cleeng's path: version 1 or 2.
   func take(_ request: HTTPServerRequest, of publisherId: String) async throws(Problem) -> HTTPServerResponse {
-    guard let id = Int64(publisherId), let owner = context.publishers[id] else {
-      throw .notFound("There is no publisher \(publisherId.prefix(32)).")
+    guard let id = Int64(publisherId), String(id) == publisherId, let owner = context.publishers[id] else {
+      let reason = "There is no publisher \(publisherId.prefix(32))."
+      note(.foreign, reason, bytes: request.body.count)
+      throw .notFound(reason)
     }
     switch try posted(request) {
     case .version2(let text): return try await take(signed: text, in: request.body)
-    case .version1(let hint): return try await take(hint, of: owner)
+    case .version1(let hint): return try await take(hint, of: owner, bytes: request.body.count)
     }
   }
 
@@ -75,7 +78,7 @@ final class NotificationIntake {
     do throws(Rejection) {
       return try PostedNotification(request.body)
     } catch {
-      throw refuse(.malformed, "\(error)")
+      throw refuse(.malformed, "\(error)", request.body.count)
     }
   }
 
@@ -88,7 +91,8 @@ final class NotificationIntake {
       return row(id, notification, text).forwarded(to: forwards, as: body)
     }
     guard !rows.isEmpty else {
-      throw refuse(.foreign, "No publisher lists the app \(notification.origin.bundleId) in this environment.")
+      throw refuse(
+        .foreign, "No publisher lists the app \(notification.origin.bundleId) in this environment.", body.count)
     }
     let new: Set<NotificationKey>
     do {
@@ -114,7 +118,7 @@ final class NotificationIntake {
       throw .unavailable("The signature cannot be judged now: \(rejection)")
     case .rejected(let rejection):
       let isForeign = [.bundleIdMismatch, .appAppleIdMismatch, .environmentMismatch].contains(rejection.reason)
-      throw refuse(isForeign ? .foreign : .notSigned, "\(rejection)", of: text)
+      throw refuse(isForeign ? .foreign : .notSigned, "\(rejection)", text.utf8.count)
     }
   }
 
@@ -154,32 +158,51 @@ final class NotificationIntake {
   // MARK: Version 1
 
   /// An old notification is not signed. It proves nothing, but with the publisher's secret it is worth a look.
-  private func take(_ hint: NotificationV1, of publisher: Publisher) async throws(Problem) -> HTTPServerResponse {
+  private func take(
+    _ hint: NotificationV1, of publisher: Publisher, bytes: Int
+  ) async throws(Problem) -> HTTPServerResponse {
     guard publisher.notifications.sharedSecretHashes.contains(where: { hint.hasPassword(sha256: $0) }) else {
-      throw refuse(.notSigned, "The password is not a shared secret of the publisher's.")
+      throw refuse(.notSigned, "The password is not a shared secret of the publisher's.", bytes)
     }
+    let isKnown: Bool
     do {
-      _ = try await timers.hint(publisher.id, hint.originalTransactionIds, in: [hint.environment.rawValue])
+      isKnown = try await timers.hint(publisher.id, hint.originalTransactionIds, in: [hint.environment.rawValue])
     } catch {
       context.log.ledgerFailure("a hint could not be kept", error)
       metrics.count(Outcome.unavailable.rawValue)
       throw .unavailable("The ledger cannot keep the hint now.")
     }
-    metrics.count(Outcome.hint.rawValue)
+    metrics.count((isKnown ? Outcome.hint : .unknownPurchase).rawValue)
     return HTTPServerResponse(status: 200)
   }
 
   // MARK: Refusals
 
-  private func refuse(_ outcome: Outcome, _ detail: String, of text: String = "") -> Problem {
+  /// The answer to a body that the server does not take.
+  func refusal(of reason: HTTPServer.BodyRefusal) -> Problem {
+    switch reason {
+    case .tooLong:
+      note(.malformed, "The body is too long.", bytes: PostedNotification.maxLength + 1)
+      return .tooLarge(PostedNotification.maxLength)
+    case .noRoom:
+      metrics.count(Outcome.unavailable.rawValue)
+      return .unavailable("Too many notifications arrive at once.")
+    }
+  }
+
+  private func refuse(_ outcome: Outcome, _ detail: String, _ bytes: Int) -> Problem {
+    note(outcome, detail, bytes: bytes)
+    return .invalidBody(detail)
+  }
+
+  private func note(_ outcome: Outcome, _ detail: String, bytes: Int) {
     metrics.count(outcome.rawValue)
     // Anybody can post anything. The log shows a sample.
     if lastSample.map({ ContinuousClock.now - $0 > Self.pauseOfSamples }) ?? true {
       lastSample = .now
       context.log.warning(
         "a notification was refused",
-        ["outcome": .string(outcome.rawValue), "reason": .string(detail), "bytes": .int(Int64(text.utf8.count))])
+        ["outcome": .string(outcome.rawValue), "reason": .string(detail), "bytes": .int(Int64(bytes))])
     }
-    return .invalidBody(detail)
   }
 }

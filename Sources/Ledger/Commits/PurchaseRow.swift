@@ -67,7 +67,8 @@ enum PurchaseRow {
     purchase.attributes = try row.bytes(36).map { try PurchaseAttributes(JSONText($0)) }
     purchase.provisionalUntil = row.time(37)
     (purchase.createdAt, purchase.updatedAt) = (row.time(43), row.time(44))
-    (purchase.recheckAt, purchase.hadOwner) = (row.time(41), row.bool(42) ?? false)
+    // A worker of the version before writes an owner without `had_owner`.
+    (purchase.recheckAt, purchase.hadOwner) = (row.time(41), row.bool(42) == true || purchase.owner != nil)
     return purchase
   }
 

@@ -97,7 +97,8 @@ extension PostgresStatement {
   fileprivate static let disown = PostgresStatement(
     "disown purchases",
     """
-    UPDATE purchases SET customer_id = NULL, subscription_id = NULL, attributes = NULL, version = version + 1, updated_at = now()
+    UPDATE purchases SET customer_id = NULL, subscription_id = NULL, attributes = NULL, had_owner = true,
+      version = version + 1, updated_at = now()
     WHERE publisher_id = $1 AND customer_id = $2
     """)
 

@@ -81,13 +81,17 @@ enum NotificationRow {
       JOIN notifications k USING (publisher_id, uuid) WHERE k.applied_at IS NULL
     """)
 
-  /// Takes notifications that nobody has applied in time. Each is due a while later, so that one sweep has it.
+  /// Takes notifications that nobody has applied in time, some of each publisher's. Each is due a while later, so that
+  /// one sweep has it.
   static let takeOverdue = PostgresStatement(
     "take overdue notifications",
     """
     WITH due AS (
-      SELECT publisher_id, uuid FROM notifications WHERE due_at < now()
-      ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+      SELECT d.* FROM unnest($3::bigint[]) AS u (publisher_id) CROSS JOIN LATERAL (
+        SELECT n.publisher_id, n.uuid FROM notifications n
+        WHERE n.publisher_id = u.publisher_id AND n.due_at < now()
+        ORDER BY n.due_at LIMIT $4 FOR UPDATE SKIP LOCKED) d
+      LIMIT $2)
     UPDATE notifications k SET due_at = now() + $1 * interval '1 millisecond' FROM due
     WHERE k.publisher_id = due.publisher_id AND k.uuid = due.uuid
     RETURNING k.publisher_id, k.uuid

@@ -113,7 +113,7 @@ extension PostgresStatement {
   fileprivate static let complete = PostgresStatement(
     "complete a reading",
     """
-    UPDATE notification_sources SET read_through = greatest(read_through, $4), reading_at = NULL
+    UPDATE notification_sources SET read_through = greatest(read_through, least($4, now())), reading_at = NULL
     WHERE publisher_id = $1 AND bundle_id = $2 AND environment = $3
     """)
 

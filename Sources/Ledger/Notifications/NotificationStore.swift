@@ -118,12 +118,17 @@ public final class NotificationStore {
   /// A sweep has what it took for so long, in milliseconds.
   private static let takenFor: Int64 = 30_000
 
-  /// Takes notifications that nobody has applied in time, because their message was lost or their worker died.
+  /// Takes notifications that nobody has applied in time, because their message was lost, waits behind many others, or
+  /// their worker died. A publisher with many of them gets a part, so the others need not wait for it.
   ///
   /// - Throws: `PostgresError`.
-  public func takeOverdue(limit: Int) async throws -> [NotificationKey] {
+  public func takeOverdue(of publisherIds: [Int64], limit: Int) async throws -> [NotificationKey] {
+    guard !publisherIds.isEmpty else { return [] }
+    let each = max(1, limit / min(publisherIds.count, 8))
     let rows = try await postgres.run(
-      PostgresQuery(NotificationRow.takeOverdue, [.int64(Self.takenFor), .int64(Int64(limit))]))
+      PostgresQuery(
+        NotificationRow.takeOverdue,
+        [.int64(Self.takenFor), .int64(Int64(limit)), .int64s(publisherIds.shuffled()), .int64(Int64(each))]))
     return rows.map { NotificationKey(publisherId: $0.int64(0) ?? 0, uuid: $0.text(1) ?? "") }
   }
 

@@ -6,6 +6,10 @@ extension SchemaStep {
       -- The body as Apple posted it, where it must be passed on and has another form than {"signedPayload":"…"}.
       ALTER TABLE notifications ADD COLUMN posted bytea;
 
+      -- A sweep takes some of each publisher's.
+      DROP INDEX notifications_due;
+      CREATE INDEX notifications_due ON notifications (publisher_id, due_at) WHERE due_at IS NOT NULL;
+
       -- Apple's id of the download with which the customer bought. Transactions from before get it when Apple signs them
       -- again.
       ALTER TABLE transactions ADD COLUMN app_transaction_id text COLLATE "C";

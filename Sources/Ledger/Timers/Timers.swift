@@ -26,23 +26,36 @@ public struct Timers {
     }
   }
 
+  /// A publisher, with how many of its timers may be taken now.
+  public struct PublisherShare: Sendable {
+    let publisherId: Int64
+    let most: Int
+
+    /// Creates a share.
+    public init(publisherId: Int64, most: Int) { (self.publisherId, self.most) = (publisherId, most) }
+  }
+
   /// Creates the timers of a ledger.
   public init(_ postgres: PostgresClient) { self.postgres = postgres }
 
   /// Takes due timers, of each app the latest ones first: after an outage, the purchases that ended last matter most.
   ///
   /// - Parameters:
-  ///   - shares: the apps, in the order in which they get their turn.
+  ///   - apps: the apps, in the order in which they get their turn.
+  ///   - publishers: their publishers, in the same way.
   ///   - limit: the most timers of all.
   /// - Throws: `PostgresError`.
-  public func takeDue(_ shares: [Share], limit: Int) async throws -> [DuePurchase] {
-    guard limit > 0, !shares.isEmpty else { return [] }
+  public func takeDue(
+    _ apps: [Share], of publishers: [PublisherShare], limit: Int
+  ) async throws -> [DuePurchase] {
+    guard limit > 0, !apps.isEmpty, !publishers.isEmpty else { return [] }
     let rows = try await postgres.run(
       PostgresQuery(
         .takeDue,
         [
-          .int64s(shares.map(\.publisherId)), .texts(shares.map(\.bundleId)), .int64s(shares.map { Int64($0.most) }),
+          .int64s(apps.map(\.publisherId)), .texts(apps.map(\.bundleId)), .int64s(apps.map { Int64($0.most) }),
           .int64(Int64(limit)), .int64(Int64(Self.lease / .milliseconds(1))),
+          .int64s(publishers.map(\.publisherId)), .int64s(publishers.map { Int64($0.most) }),
         ]))
     return try rows.map(DuePurchase.init)
   }
@@ -70,13 +83,13 @@ public struct Timers {
     return !rows.isEmpty
   }
 
-  /// How many timers are due, at most a limit, and since when the oldest one is, in milliseconds since 1970.
+  /// Since when the oldest due timer of some apps waits, in milliseconds since 1970; `nil` if none is due.
   ///
   /// - Throws: `PostgresError`.
-  public func backlog(of publisherIds: [Int64], atMost limit: Int) async throws -> (count: Int, oldest: Int64?) {
+  public func oldestDue(of apps: [(publisherId: Int64, bundleId: String)]) async throws -> Int64? {
     let rows = try await postgres.run(
-      PostgresQuery(.backlog, [.int64s(publisherIds), .int64(Int64(limit))]))
-    return (Int(rows.first?.int64(0) ?? 0), rows.first?.time(1))
+      PostgresQuery(.oldestDue, [.int64s(apps.map(\.publisherId)), .texts(apps.map(\.bundleId))]))
+    return rows.first?.time(0)
   }
 }
 
@@ -97,13 +110,16 @@ extension PostgresStatement {
   fileprivate static let takeDue = PostgresStatement(
     "take due timers",
     """
-    WITH due AS (
-      SELECT d.* FROM unnest($1::bigint[], $2::text[], $3::bigint[]) WITH ORDINALITY
-          AS a (publisher_id, bundle_id, most, place)
+    WITH apps AS (SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[]) AS a (publisher_id, bundle_id, most)),
+    due AS (
+      SELECT d.* FROM unnest($6::bigint[], $7::bigint[]) AS u (publisher_id, most)
         CROSS JOIN LATERAL (
-          SELECT p.publisher_id, p.environment, p.original_transaction_id, p.due_at FROM purchases p
-          WHERE p.publisher_id = a.publisher_id AND p.bundle_id = a.bundle_id AND p.due_at <= now()
-          ORDER BY p.due_at DESC LIMIT a.most FOR NO KEY UPDATE SKIP LOCKED) d
+          SELECT a.publisher_id, t.environment, t.original_transaction_id, t.due_at FROM apps a
+            CROSS JOIN LATERAL (
+              SELECT p.environment, p.original_transaction_id, p.due_at FROM purchases p
+              WHERE p.publisher_id = a.publisher_id AND p.bundle_id = a.bundle_id AND p.due_at <= now()
+              ORDER BY p.due_at DESC LIMIT a.most FOR NO KEY UPDATE SKIP LOCKED) t
+          WHERE a.publisher_id = u.publisher_id LIMIT u.most) d
       LIMIT $4)
     UPDATE purchases p SET due_at = now() + $5 * interval '1 millisecond', looked_at = now() FROM due
     WHERE p.publisher_id = due.publisher_id AND p.environment = due.environment
@@ -129,10 +145,13 @@ extension PostgresStatement {
     RETURNING p.original_transaction_id
     """)
 
-  fileprivate static let backlog = PostgresStatement(
-    "backlog of timers",
+  fileprivate static let oldestDue = PostgresStatement(
+    "oldest due timer",
     """
-    SELECT count(*), min(due_at) FROM (
-      SELECT p.due_at FROM purchases p WHERE p.publisher_id = ANY($1) AND p.due_at <= now() LIMIT $2) due
+    SELECT min(t.due_at) FROM unnest($1::bigint[], $2::text[]) AS a (publisher_id, bundle_id)
+      CROSS JOIN LATERAL (
+        SELECT p.due_at FROM purchases p
+        WHERE p.publisher_id = a.publisher_id AND p.bundle_id = a.bundle_id AND p.due_at <= now()
+        ORDER BY p.due_at LIMIT 1) t
     """)
 }

@@ -17,8 +17,8 @@ final class Exchange {
   /// The bytes of the body that count for the memory of all large bodies.
   var countedBytes = 0
   var received = 0
-  /// Whether the path may have a large body.
-  var isLarge = false
+  /// The memory in which a large body has its place; `nil` for a path without large bodies.
+  var room: HTTPServer.LargeBody.Room?
   /// The most bytes that the body may have.
   var maxBodyBytes = 0
   var response: HTTPServerResponse?

@@ -5,35 +5,6 @@ import Glibc
 /// An HTTP/1.1 server over libmicrohttpd, run by the process's loop through its epoll descriptor.
 @LoopActor
 public final class HTTPServer {
-  /// The address and the limits of one server.
-  public struct Configuration: Sendable {
-    /// A numeric address.
-    public var host = "127.0.0.1"
-    /// A port; 0 takes any free one.
-    public var port = 0
-    /// The most bytes of a body. The server answers 413 to a longer one.
-    public var maxBodyBytes = 64 << 10
-    /// The most bytes of a body for the paths that ``hasLargeBody`` names.
-    public var maxLargeBodyBytes = 64 << 10
-    /// Whether a raw path may have a large body. Only a POST may: the other methods have nothing to send there.
-    public var hasLargeBody: @LoopActor @Sendable (Substring) -> Bool = { _ in false }
-    /// Refuses a request with a large body by its head alone, before the server keeps the body; `nil` admits it.
-    public var refuseHead: @LoopActor @Sendable (HTTPServerRequest) -> HTTPServerResponse? = { _ in nil }
-    /// The most bytes of all large bodies in memory. The server answers 503 to one that needs more.
-    public var maxLargeBodyMemory = 256 << 20
-    /// Memory for the request line and the header fields of one connection.
-    ///
-    /// The server answers 413, 414 or 431 if they need more. libmicrohttpd clears all of it for each request.
-    public var maxHeaderBytes = 16 << 10
-    /// Connections at a time. Further ones wait in the listener's backlog.
-    public var maxConnections = 4096
-    /// The server closes a connection that sends nothing for this time.
-    public var idleTimeout: Duration = .seconds(30)
-
-    /// Creates a configuration with the defaults above.
-    public init() {}
-  }
-
   /// Why the server does not take a body.
   public enum BodyRefusal: Sendable {
     /// It is longer than the limit of its path.
@@ -51,7 +22,7 @@ public final class HTTPServer {
   private let configuration: Configuration
   private let handler: Handler
   private let refuseBody: @LoopActor (Substring, BodyRefusal) -> HTTPServerResponse
-  private var largeBodyMemory = 0
+  private var largeBodyMemory: [LargeBody.Room: Int] = [:]
   private var daemon: OpaquePointer?
   private var listener: Listener?
   private var connections = 0
@@ -181,13 +152,14 @@ public final class HTTPServer {
   /// Takes the head of a request.
   fileprivate func begin(_ exchange: Exchange, _ method: String) {
     exchange.readHead(method: method)
-    exchange.isLarge = method == "POST" && configuration.hasLargeBody(exchange.rawPath)
-    exchange.maxBodyBytes = exchange.isLarge ? configuration.maxLargeBodyBytes : configuration.maxBodyBytes
+    let large = method == "POST" ? configuration.largeBody(exchange.rawPath) : nil
+    exchange.room = large?.room
+    exchange.maxBodyBytes = large?.maxBytes ?? configuration.maxBodyBytes
     if exchange.headerBytes > configuration.maxHeaderBytes {
       exchange.refuseHead()
     } else if let text = exchange.header("Content-Length"), let length = Int(text), length > exchange.maxBodyBytes {
       exchange.response = refuseBody(exchange.rawPath, .tooLong)
-    } else if exchange.isLarge, let head = request(of: exchange, body: []) {
+    } else if large != nil, let head = request(of: exchange, body: []) {
       // The body goes by unread: a client that still sends would lose an answer before its end.
       exchange.refusal = configuration.refuseHead(head)
     }
@@ -211,7 +183,9 @@ public final class HTTPServer {
       if exchange.received > exchange.maxBodyBytes {
         drop(exchange)
         exchange.response = refuseBody(exchange.rawPath, .tooLong)
-      } else if exchange.isLarge, largeBodyMemory + piece.count > configuration.maxLargeBodyMemory {
+      } else if let room = exchange.room,
+        largeBodyMemory[room, default: 0] + piece.count > configuration.maxLargeBodyMemory[room, default: 0]
+      {
         drop(exchange)
         exchange.response = refuseBody(exchange.rawPath, .noRoom)
       } else {
@@ -222,8 +196,8 @@ public final class HTTPServer {
   }
 
   private func take(_ piece: UnsafeRawBufferPointer, _ exchange: Exchange) {
-    if exchange.isLarge {
-      largeBodyMemory += piece.count
+    if let room = exchange.room {
+      largeBodyMemory[room, default: 0] += piece.count
       exchange.countedBytes += piece.count
     }
     exchange.body.append(contentsOf: piece)
@@ -231,7 +205,7 @@ public final class HTTPServer {
 
   /// Forgets the body of an exchange.
   fileprivate func drop(_ exchange: Exchange) {
-    largeBodyMemory -= exchange.countedBytes
+    if let room = exchange.room { largeBodyMemory[room, default: 0] -= exchange.countedBytes }
     exchange.countedBytes = 0
     exchange.body = []
   }
@@ -246,7 +220,7 @@ public final class HTTPServer {
       return send(.text(400, "malformed query\n"), on: exchange.connection)
     }
     var onForget: (@LoopActor @Sendable () -> Void)?
-    if exchange.isLarge {
+    if exchange.room != nil {
       onForget = { [weak self, weak exchange] in
         if let exchange { self?.drop(exchange) }
       }

@@ -59,11 +59,15 @@ final class HistoryRuns {
     self.renewal = renewal
   }
 
-  /// Begins no more readings, and gives the running ones back after their page.
-  func stop(within grace: Duration) async {
+  /// Begins no more readings.
+  func close() {
     timer?.close()
     timer = nil
     runs.close()
+  }
+
+  /// Gives the running readings back after their page.
+  func finish(within grace: Duration) async {
     await runs.finish(within: grace)
     renewal?.close()
     renewal = nil

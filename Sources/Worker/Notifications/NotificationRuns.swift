@@ -92,17 +92,18 @@ final class NotificationRuns {
   /// - Returns: how many there were.
   func sweep() async throws -> Int {
     // What one sweep began may wait for the ledger still.
-    guard runs.count < Self.mostSwept, waiting.isEmpty else { return 0 }
-    let overdue = try await store.takeOverdue(limit: Self.mostSwept)
+    guard runs.count < Self.mostSwept, waiting.isEmpty, !runs.isClosed else { return 0 }
+    let overdue = try await store.takeOverdue(of: context.publishers.all.map(\.id), limit: Self.mostSwept)
     waiting += overdue.map { Waiting(key: $0) {} }
     if !overdue.isEmpty { readLater.plan() }
     return overdue.count
   }
 
-  func stop(within grace: Duration) async {
-    runs.close()
-    await runs.finish(within: grace)
-  }
+  /// Takes no more notifications. The ledger knows which are open.
+  func close() { runs.close() }
+
+  /// Applies what has begun.
+  func finish(within grace: Duration) async { await runs.finish(within: grace) }
 
   // MARK: One turn
 

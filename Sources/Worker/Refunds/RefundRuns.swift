@@ -61,14 +61,16 @@ final class RefundRuns {
     self.countTimer = countTimer
   }
 
-  /// Takes no more requests, and finishes the running calls. Another worker takes what is left when its lease ends.
-  func stop(within grace: Duration) async {
+  /// Takes no more requests.
+  func close() {
     timer?.close()
     countTimer?.close()
     (timer, countTimer) = (nil, nil)
     runs.close()
-    await runs.finish(within: grace)
   }
+
+  /// Finishes the running calls. Another worker takes what is left when its lease ends.
+  func finish(within grace: Duration) async { await runs.finish(within: grace) }
 
   /// Looks at once: a commit has just begun a request.
   func hint() {

@@ -22,10 +22,11 @@ final class TimerRuns {
   private let places: @LoopActor (Publisher) -> [AppPlace]
   private let metrics: TimerMetrics
   private let runs = RunningTasks()
-  private var running: [AppName: Int] = [:]
+  private var turnsOfPublishers: FairTurns<Int64>
+  private var turnsOfApps: FairTurns<AppName>
   private var timer: LoopTimer?
+  private var lookTimer: LoopTimer?
   private var isTaking = false
-  private var turn = 0
 
   private struct AppName: Hashable {
     let publisherId: Int64
@@ -34,6 +35,10 @@ final class TimerRuns {
 
   /// How often a worker looks for due timers.
   private static let interval = Duration.seconds(1)
+  /// How often it looks while there are any. A look takes a few milliseconds where Apple answers fast.
+  private static let shortInterval = Duration.milliseconds(100)
+  /// How often it looks how late the timers are.
+  private static let lookInterval = Duration.seconds(30)
   /// How long a run waits for its budget before it gives its place to another.
   private static let patience = Duration.seconds(5)
 
@@ -47,22 +52,30 @@ final class TimerRuns {
     self.outlet = outlet
     self.verification = verification
     self.places = places
-    metrics = TimerMetrics(context.metrics) { [runs] in Double(runs.count) }
+    turnsOfPublishers = FairTurns(places: context.settings.worker.timerConcurrency, part: 2)
+    turnsOfApps = FairTurns(places: context.settings.worker.timerConcurrency, part: 4)
+    metrics = TimerMetrics(context.metrics, now: context.now) { [runs] in Double(runs.count) }
   }
 
   func start() {
     let timer = LoopTimer { [weak self] in self?.take() }
     timer.start(after: Self.interval * Double.random(in: 0.5...1), every: Self.interval)
     self.timer = timer
+    let lookTimer = LoopTimer { [weak self] in self?.lookAtBacklog() }
+    lookTimer.start(after: Self.interval, every: Self.lookInterval)
+    self.lookTimer = lookTimer
   }
 
-  /// Takes no more timers, and finishes the running looks. Another worker takes what is left when its lease ends.
-  func stop(within grace: Duration) async {
+  /// Takes no more timers.
+  func close() {
     timer?.close()
-    timer = nil
+    lookTimer?.close()
+    (timer, lookTimer) = (nil, nil)
     runs.close()
-    await runs.finish(within: grace)
   }
+
+  /// Finishes the running looks. Another worker takes what is left when its lease ends.
+  func finish(within grace: Duration) async { await runs.finish(within: grace) }
 
   /// Whether the ledger can be asked. The worker sets it.
   var isReady: @LoopActor () -> Bool = { false }
@@ -76,37 +89,53 @@ final class TimerRuns {
     Task.immediate { @LoopActor in
       defer { isTaking = false }
       do {
-        let due = try await timers.takeDue(shares(free), limit: free)
+        let due = try await timers.takeDue(apps(free), of: publishers(free), limit: free)
         for purchase in due { start(purchase) }
+        if !due.isEmpty { timer?.start(after: Self.shortInterval, every: Self.interval) }
       } catch {
         context.log.ledgerFailure("due timers could not be taken", error)
       }
     }
   }
 
-  /// What each app may take. None may hold more than a quarter of the places, and another one is first each time.
-  private func shares(_ free: Int) -> [Timers.Share] {
-    let most = max(1, context.settings.worker.timerConcurrency / 4)
-    let apps = context.publishers.all.flatMap { publisher in
+  private func publishers(_ free: Int) -> [Timers.PublisherShare] {
+    turnsOfPublishers.shares(of: context.publishers.all.map(\.id), free: free).map {
+      Timers.PublisherShare(publisherId: $0.name, most: $0.most)
+    }
+  }
+
+  private func apps(_ free: Int) -> [Timers.Share] {
+    turnsOfApps.shares(of: allApps, free: free).map {
+      Timers.Share(publisherId: $0.name.publisherId, bundleId: $0.name.bundleId.text, most: $0.most)
+    }
+  }
+
+  private var allApps: [AppName] {
+    context.publishers.all.flatMap { publisher in
       publisher.apps.map { AppName(publisherId: publisher.id, bundleId: $0.bundleId.exact) }
     }
-    guard !apps.isEmpty else { return [] }
-    turn = (turn + 1) % apps.count
-    // Several apps share the places of one turn, so that the first one does not take all of them.
-    let each = max(1, free / max(1, min(apps.count, 8)))
-    return (apps[turn...] + apps[..<turn]).compactMap { app in
-      let left = min(each, most - running[app, default: 0])
-      return left > 0
-        ? Timers.Share(publisherId: app.publisherId, bundleId: app.bundleId.text, most: left) : nil
+  }
+
+  /// It looks also where no timer may be taken: somebody must see that nobody takes them.
+  private func lookAtBacklog() {
+    guard isReady() else { return }
+    Task.immediate { @LoopActor in
+      do {
+        metrics.note(oldest: try await timers.oldestDue(of: allApps.map { ($0.publisherId, $0.bundleId.text) }))
+      } catch {
+        context.log.ledgerFailure("the oldest due timer could not be read", error)
+      }
     }
   }
 
   private func start(_ due: DuePurchase) {
     let app = AppName(publisherId: due.key.publisherId, bundleId: due.bundleId.exact)
-    running[app, default: 0] += 1
+    turnsOfPublishers.begin(app.publisherId)
+    turnsOfApps.begin(app)
     runs.start { [self] in
       await look(due)
-      running[app] = running[app, default: 1] > 1 ? running[app, default: 1] - 1 : nil
+      turnsOfPublishers.end(app.publisherId)
+      turnsOfApps.end(app)
     }
   }
 
@@ -159,7 +188,7 @@ final class TimerRuns {
     case .verified: return noted("told", finding.evidence, .told)
     case .unknownTransaction:
       log.warning("Apple does not know a purchase of the ledger")
-      return noted("unknown", [], .told)
+      return noted("unknown", [], .unknown)
     case .rejected(let result):
       log.error("Apple's answer about a purchase was not accepted", ["result": .string(result.rawValue)])
       return noted("rejected", [], .away(until: nil))

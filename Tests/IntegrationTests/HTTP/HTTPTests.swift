@@ -144,9 +144,8 @@ struct HTTPTests {
   @Test func `a refused head has its answer behind a large body, which nobody keeps`() async throws {
     var configuration = HTTPServer.Configuration()
     configuration.maxBodyBytes = 1000
-    configuration.maxLargeBodyBytes = 1 << 20
-    configuration.maxLargeBodyMemory = 600_000
-    configuration.hasLargeBody = { $0 == "/large" }
+    configuration.maxLargeBodyMemory = [.callers: 600_000]
+    configuration.largeBody = { $0 == "/large" ? .init(maxBytes: 1 << 20, in: .callers) : nil }
     configuration.refuseHead = { $0.header("X-Key") == "good" ? nil : .text(401, "no") }
     try await with(configuration, handler: Self.echo) { client, base in
       func post(_ path: String, _ count: Int, key: String, by method: String = "POST") async throws -> Int {
@@ -172,9 +171,8 @@ struct HTTPTests {
   @Test func `a body that is not taken has its answer from its path, which is asked once`() async throws {
     var configuration = HTTPServer.Configuration()
     configuration.maxBodyBytes = 1000
-    configuration.maxLargeBodyBytes = 1 << 20
-    configuration.maxLargeBodyMemory = 600_000
-    configuration.hasLargeBody = { $0 == "/large" }
+    configuration.maxLargeBodyMemory = [.callers: 600_000]
+    configuration.largeBody = { $0 == "/large" ? .init(maxBytes: 1 << 20, in: .callers) : nil }
     var asked: [String] = []
     try await with(
       configuration,
@@ -197,9 +195,8 @@ struct HTTPTests {
 
   @Test func `a body that its handler has forgotten makes room for others`() async throws {
     var configuration = HTTPServer.Configuration()
-    configuration.maxLargeBodyBytes = 1 << 20
-    configuration.maxLargeBodyMemory = 600_000
-    configuration.hasLargeBody = { _ in true }
+    configuration.maxLargeBodyMemory = [.callers: 600_000]
+    configuration.largeBody = { _ in .init(maxBytes: 1 << 20, in: .callers) }
     let gate = Gate()
     try await with(
       configuration,

@@ -31,13 +31,28 @@ struct RouteTests {
   func `every way to write a receipt's path has the door's limits`(path: String) throws {
     let segments = try #require(pathSegments(path[...]))
     try expect("POST", segments, "/v1/validate")
-    #expect(Route.receiptDoor(ofRaw: path[...])?.door == .iaptic)
+    guard case .receipt(let found) = Route.largeBody(ofRaw: path[...]) else {
+      Issue.record("\(path) takes no receipts")
+      return
+    }
+    #expect(found.door == .iaptic)
     #expect(Route.receiptDoor(of: segments)?.door == .iaptic)
   }
 
   @Test(arguments: ["/v2/customers", "/storekit2/purchases", "/", "", "/v1", "/v1/validate/x", "/v1/%zz"])
   func `other paths take no receipts`(path: String) {
-    #expect(Route.receiptDoor(ofRaw: path[...]) == nil)
+    #expect(Route.largeBody(ofRaw: path[...]) == nil)
+  }
+
+  @Test(arguments: [
+    "/apple/notifications", "/apple/notifications/", "//apple/%6eotifications",
+    "/1.0/in_app/subscriptions/apple/status_update_notification/1001/",
+  ])
+  func `every way to write a notification's path has its limits`(path: String) {
+    guard case .notification = Route.largeBody(ofRaw: path[...]) else {
+      Issue.record("\(path) takes no notifications")
+      return
+    }
   }
 
   @Test(arguments: [[], ["storekit2"]]) func withAndWithoutPrefix(prefix: [String]) throws {

@@ -45,6 +45,8 @@ struct CommitApplyTests {
     #expect(commit[purchase: key]?.version == 3)
     #expect(commit.state.changes.notifications == [.init(publisherId: 7, uuid: "n1", isNews: false)])
     #expect(commit.state.changes.changedPurchases.isEmpty)
+    // A look that is due stays so.
+    #expect(commit.state.changes.lookedAt.isEmpty)
   }
 
   @Test func `a repeated notification tells one event`() {
@@ -209,7 +211,7 @@ struct CommitApplyTests {
     // An answer that is older than what is known answers nothing, and Apple's silence neither.
     for (pieces, source) in [
       ([T.transaction(expires: 30, signed: -1, digest: 7)], PurchaseUpdate.Source.timer(.told)),
-      ([], .timer(.away(until: nil))), ([T.transaction(expires: 30, signed: 9, digest: 8)], notified(.renewed)),
+      ([], .timer(.away(until: nil))), ([], .timer(.unknown)), ([T.transaction(expires: 30, signed: 9, digest: 8)], notified(.renewed)),
     ] {
       var commit = TestCommit([purchase], ["me": known()])
       _ = commit.apply(pieces, source)
@@ -217,13 +219,30 @@ struct CommitApplyTests {
       let due = try #require(commit.state.changes.dueTimes[key])
       #expect(due > T.at(10) && due <= T.at(10) + 3_600_000)
     }
-    // Apple does not know the purchase, or has signed it anew.
+    // Apple need not be asked, or has signed the purchase anew.
     for pieces in [[], [T.transaction(expires: 30, signed: 9, digest: 8)]] {
       var commit = TestCommit([purchase], ["me": known()])
       _ = commit.apply(pieces, .timer(.told))
       #expect(commit[purchase: key]?.recheckAt == nil)
       #expect(commit.state.changes.dueTimes[key].map { $0 >= T.at(30) } == true)
     }
+  }
+
+  @Test func `a reversed refund ends no other doubt`() {
+    let purchase = T.purchase(
+      T.transaction(expires: 30, revoked: 5, signed: 5), T.transaction("2", bought: 9, expires: 39, revoked: 10),
+      owner: "me")
+    var commit = TestCommit([purchase], ["me": known()])
+    _ = commit.apply([T.transaction("2", bought: 9, expires: 39, signed: 11, digest: 2)], notified(.renewed))
+    _ = commit.apply([T.transaction(expires: 30, signed: 11, digest: 1)], notified(.refundReversed, uuid: "n2"))
+    #expect(commit[purchase: key]?.recheckAt == T.at(10) + PurchaseTimer.doubt)
+    #expect(commit.state.changes.dueTimes[key] == T.at(10) + PurchaseTimer.doubt)
+  }
+
+  @Test func `a release is remembered, also of an owner whom an older worker wrote`() {
+    var commit = TestCommit([T.purchase(T.transaction(expires: 30), owner: "me")], ["me": known(token: token)])
+    _ = commit.state.release(key, publisher: commit.publisher!)
+    #expect(commit[purchase: key]?.owner == nil && commit[purchase: key]?.hadOwner == true)
   }
 
   @Test func `the longer Apple does not answer a doubt, the later it is asked`() {

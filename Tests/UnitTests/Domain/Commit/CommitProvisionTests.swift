@@ -41,6 +41,19 @@ struct CommitProvisionTests {
     #expect(commit.state.changes.synchronizations.isEmpty)
   }
 
+  @Test func `what follows the purchase's owner is written, too`() {
+    typealias T = TestPurchases
+    var (middle, last) = (active, T.transaction("5", of: "5", .autoRenewable, "yearly", bought: 5, expires: 370))
+    (middle.previousOriginalTransactionId, last.previousOriginalTransactionId) = ("0", "1")
+    var commit = TestCommit(
+      [T.purchase(T.transaction("0", of: "0", expires: 9), owner: "me"), T.purchase(last)],
+      ["me": CustomerRecord(isKnown: true, version: 1, told: [])])
+    #expect(grant(&commit, nil, middle))
+    #expect(commit.state.changes.begunOwnerships.count == 2)
+    #expect(commit[purchase: T.key("5")]?.owner?.customerId == "me")
+    #expect(commit.state.changes.changedPurchases.union(commit.state.changes.newPurchases).contains(T.key("5")))
+  }
+
   @Test func `Apple's evidence confirms it`() {
     var commit = TestCommit()
     #expect(grant(&commit))
