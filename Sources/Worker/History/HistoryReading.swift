@@ -169,9 +169,8 @@ struct HistoryReading {
   private func row(_ text: String) throws(End) -> KeptNotification? {
     switch verification.verifier.notification(text, expecting: place.accepted) {
     case .accepted(let notification):
-      // What Apple has tried to post in these days is passed on: nobody has got it. Older ones only fill the history.
-      let isFresh = notification.signedDate > verification.now() - HistoryPlan.overlap
-      return KeptNotification(notification, text, of: source.publisherId).forwarded(to: isFresh ? forwards : [])
+      let isForwarded = NotificationPolicy.forwardsFound(notification.signedDate, now: verification.now())
+      return KeptNotification(notification, text, of: source.publisherId).forwarded(to: isForwarded ? forwards : [])
     case .tryLater: throw .failed(.tryLater)
     case .rejected(let rejection):
       metrics.notifications.count("refused")
