@@ -105,11 +105,15 @@ struct ForwardTests {
     }
   }
 
-  @Test func `what the broker loses is passed on all the same`() async throws {
+  @Test func `what the broker loses is passed on all the same, and given up after a day`() async throws {
     try await with(overrides: Self.sweepsOften) { (fleet, receiver) async throws in
+      receiver.answers["b"] = { _ in .text(500, "") }
       try await fleet.withLedger { ledger in
         // As after a crash between the commit and the message.
-        let (publisher, url) = (RunningFleet.publisher, NotificationForward(url: receiver.url("a")).id)
+        let publisher = RunningFleet.publisher
+        let (url, down) = (
+          NotificationForward(url: receiver.url("a")).id, NotificationForward(url: receiver.url("b")).id
+        )
         let past = "now() - interval '1 hour'"
         _ = try await ledger.run(
           PostgresQuery(
@@ -124,10 +128,11 @@ struct ForwardTests {
             PostgresStatement(
               "test forwards",
               """
-              INSERT INTO deliveries (event_id, endpoint_id, publisher_id, due_at) VALUES
-                ('ntf_\(publisher)_lost', '\(url)', \(publisher), \(past)),
-                ('ntf_\(publisher)_gone', '\(url)', \(publisher), \(past)),
-                ('ntf_\(publisher)_lost', 'fwd_gone', \(publisher), \(past))
+              INSERT INTO deliveries (event_id, endpoint_id, publisher_id, due_at, attempt) VALUES
+                ('ntf_\(publisher)_lost', '\(url)', \(publisher), \(past), 1),
+                ('ntf_\(publisher)_gone', '\(url)', \(publisher), \(past), 1),
+                ('ntf_\(publisher)_lost', 'fwd_gone', \(publisher), \(past), 1),
+                ('ntf_\(publisher)_lost', '\(down)', \(publisher), \(past), 11)
               """)))
       }
       #expect(await receiver.wait("a", for: 1)[0].request.body == Array(#"{"signedPayload":"e.y.J"}"#.utf8))
@@ -135,6 +140,11 @@ struct ForwardTests {
       try await eventually("what cannot be passed on is counted") {
         try await fleet.metric("notifier-1", Self.count("dropped")) == 2
       }
+      try await eventually("the last attempt is counted") {
+        try await fleet.metric("notifier-1", Self.count("abandoned")) == 1
+      }
+      #expect(receiver.got("b").count == 1)
+      #expect(try await fleet.metric("notifier-1", "countersign_dead_deliveries_total") == 0)
     }
   }
 
