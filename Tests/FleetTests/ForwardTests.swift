@@ -15,11 +15,12 @@ import Testing
 struct ForwardTests {
   /// Runs a fleet whose publisher passes notifications on: all to `a`, all to `b`, those of the sandbox to `sandbox`.
   private func with(
-    overrides: [String: String] = [:], _ body: @LoopActor (RunningFleet, WebhookReceiver) async throws -> Void
+    _ roles: [String] = ["gateway-1", "notifier-1"], overrides: [String: String] = [:],
+    _ body: @LoopActor (RunningFleet, WebhookReceiver) async throws -> Void
   ) async throws {
     try await WebhookReceiver.with { receiver async throws in
       try await RunningFleet.with(
-        ["gateway-1", "notifier-1"], overrides: overrides, hasDoors: false,
+        roles, overrides: overrides, hasDoors: false,
         prepare: { fleet in
           try fleet.writePublisher(
             RunningFleet.publisher,
@@ -47,6 +48,11 @@ struct ForwardTests {
       "POST", fleet.url("/apple/notifications"), [("Content-Type", "application/json")], body
     ).status
   }
+
+  private static let sweepsOften = [
+    "COUNTERSIGN_NOTIFIER_SWEEP_INTERVAL_SECONDS": "0.5", "COUNTERSIGN_NOTIFIER_SWEEP_AFTER_SECONDS": "1",
+    "COUNTERSIGN_WORKER_HISTORY_INTERVAL_SECONDS": "1",
+  ]
 
   private static func count(_ outcome: String) -> String {
     "countersign_notification_forwards_total{outcome=\"\(outcome)\"}"
@@ -99,14 +105,15 @@ struct ForwardTests {
     }
   }
 
-  @Test func `what the broker loses is passed on all the same`() async throws {
-    let overrides = [
-      "COUNTERSIGN_NOTIFIER_SWEEP_INTERVAL_SECONDS": "0.5", "COUNTERSIGN_NOTIFIER_SWEEP_AFTER_SECONDS": "1",
-    ]
-    try await with(overrides: overrides) { (fleet, receiver) async throws in
+  @Test func `what the broker loses is passed on all the same, and given up after a day`() async throws {
+    try await with(overrides: Self.sweepsOften) { (fleet, receiver) async throws in
+      receiver.answers["b"] = { _ in .text(500, "") }
       try await fleet.withLedger { ledger in
         // As after a crash between the commit and the message.
-        let (publisher, url) = (RunningFleet.publisher, NotificationForward(url: receiver.url("a")).id)
+        let publisher = RunningFleet.publisher
+        let (url, down) = (
+          NotificationForward(url: receiver.url("a")).id, NotificationForward(url: receiver.url("b")).id
+        )
         let past = "now() - interval '1 hour'"
         _ = try await ledger.run(
           PostgresQuery(
@@ -121,10 +128,11 @@ struct ForwardTests {
             PostgresStatement(
               "test forwards",
               """
-              INSERT INTO deliveries (event_id, endpoint_id, publisher_id, due_at) VALUES
-                ('ntf_\(publisher)_lost', '\(url)', \(publisher), \(past)),
-                ('ntf_\(publisher)_gone', '\(url)', \(publisher), \(past)),
-                ('ntf_\(publisher)_lost', 'fwd_gone', \(publisher), \(past))
+              INSERT INTO deliveries (event_id, endpoint_id, publisher_id, due_at, attempt) VALUES
+                ('ntf_\(publisher)_lost', '\(url)', \(publisher), \(past), 1),
+                ('ntf_\(publisher)_gone', '\(url)', \(publisher), \(past), 1),
+                ('ntf_\(publisher)_lost', 'fwd_gone', \(publisher), \(past), 1),
+                ('ntf_\(publisher)_lost', '\(down)', \(publisher), \(past), 11)
               """)))
       }
       #expect(await receiver.wait("a", for: 1)[0].request.body == Array(#"{"signedPayload":"e.y.J"}"#.utf8))
@@ -132,6 +140,29 @@ struct ForwardTests {
       try await eventually("what cannot be passed on is counted") {
         try await fleet.metric("notifier-1", Self.count("dropped")) == 2
       }
+      try await eventually("the last attempt is counted") {
+        try await fleet.metric("notifier-1", Self.count("abandoned")) == 1
+      }
+      #expect(receiver.got("b").count == 1)
+      #expect(try await fleet.metric("notifier-1", "countersign_dead_deliveries_total") == 0)
+    }
+  }
+
+  @Test func `what Apple could not deliver is passed on when the history has it`() async throws {
+    try await with(["gateway-1", "worker-1", "notifier-1"], overrides: Self.sweepsOften) {
+      (fleet, receiver) async throws in
+      try await fleet.postNotifications("\"lose\": 1")
+      try await fleet.begin(lives: ["{\"originalTransactionId\": \"20000000000001\", \"kind\": \"nonConsumable\"}"])
+      let got = await receiver.wait("a", for: 1)[0].request
+      let text = String(decoding: got.body, as: UTF8.self)
+      #expect(text.hasPrefix("{\"signedPayload\":\"eyJ") && text.hasSuffix("\"}"))
+      _ = await receiver.wait("b", for: 1)
+      try await eventually("nothing is owed any more") { try await fleet.count("deliveries") == 0 }
+      // The next readings find it, too.
+      let complete = "countersign_history_readings_total{outcome=\"complete\"}"
+      let before = try await fleet.metric("worker-1", complete)
+      try await eventually("readings go on") { try await fleet.metric("worker-1", complete) > before + 3 }
+      #expect(receiver.got("a").count == 1 && receiver.got("b").count == 1)
     }
   }
 }

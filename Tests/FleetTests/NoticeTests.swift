@@ -1,9 +1,12 @@
+import Crypto
 import EventLoop
 import Formats
+import Glibc
 import HTTP
 import HTTPServer
 import Harness
 import JSON
+import Postgres
 import TestSupport
 import Testing
 
@@ -49,6 +52,38 @@ struct NoticeTests {
         #expect(try await fleet.metric("worker-1", "countersign_unknown_notifications_total") >= 2)
         #expect(receiver.got("a").count == 2 && token != consent)
       }
+    }
+  }
+
+  @Test func `what no file names any more is put off, and applied when a file names it again`() async throws {
+    try await RunningFleet.with(["gateway-1", "worker-1"], hasDoors: false) { fleet async throws in
+      let text = try await fleet.minted("notification/1000000000000042?type=DID_RENEW")
+      let payload = Base64URL.decode(String(text.split(separator: ".")[1])) ?? []
+      let uuid = try JSONObject(JSONText(payload)).requiredString("notificationUUID")
+      try await change(
+        fleet,
+        """
+        INSERT INTO notifications (publisher_id, uuid, type, environment, bundle_id, signed_date, received_at, source,
+          body, due_at)
+        VALUES (1009, '\(uuid)', 'DID_RENEW', 'Production', 'com.example.app', now(), now() - interval '20 minutes',
+          'apple', convert_to('\(text)', 'UTF8'), now())
+        """)
+      try await eventually("it waits for as long as it has waited") {
+        try await fleet.count("notifications WHERE due_at > now() + '15m'") == 1
+      }
+      try fleet.writePublisher(1009, "\"apps\": [\(RunningFleet.releasedApp)], \"offers\": \(RunningFleet.offers)")
+      fleet.roles["worker-1"]?.process.send(SIGHUP)
+      try await eventually("it is applied") {
+        // The worker may take it before it has read the file.
+        try await change(fleet, "UPDATE notifications SET due_at = now() WHERE applied_at IS NULL")
+        return try await fleet.count("notifications WHERE is_news") == 1
+      }
+    }
+  }
+
+  private func change(_ fleet: RunningFleet, _ sql: String) async throws {
+    try await fleet.withLedger { ledger in
+      _ = try await ledger.run(PostgresQuery(PostgresStatement("change notifications", sql)))
     }
   }
 

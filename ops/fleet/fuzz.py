@@ -56,6 +56,7 @@ def seeds(folder):
             try:
                 yield "jws", payload(content)
                 yield "json", payload(content)
+                yield "notification", payload(content)
             except (IndexError, ValueError):
                 pass
         elif content.startswith(b"MI"):
@@ -73,6 +74,9 @@ def plant():
         (FOLDER / target).mkdir(parents=True, exist_ok=True)
     plain = [("json", b'{"transactionId":"1","price":1,"purchaseDate":1.5,"isUpgraded":false,"a":[null,"\\u00e4"]}'),
              ("jws", b'{"transactionId":"1","bundleId":"b","environment":"Sandbox","signedDate":1790000000000}'),
+             ("notification", b'{"transactionId":"1","originalTransactionId":"1","bundleId":"b","productId":"p",'
+                              b'"type":"Consumable","environment":"Sandbox","purchaseDate":1790000000000,'
+                              b'"signedDate":1790000000000,"appTransactionId":"7"}'),
              ("notification", b'{"signedPayload":"eyJhbGciOiJFUzI1NiJ9.e30.AA"}'),
              ("notification", b'{"notificationType":"EXTERNAL_PURCHASE_TOKEN","notificationUUID":"a","version":"2.0",'
                               b'"signedDate":1790000000000,"externalPurchaseToken":{"externalPurchaseId":"SANDBOX_1",'

@@ -18,6 +18,16 @@ public struct NotificationPolicy: Sendable, Equatable {
     forwards.filter { $0.environment.map { $0.rawValue.exact == environment.exact } ?? true }.map(\.id)
   }
 
+  /// Whether what Notification History had is still passed on: nobody has got it, and Apple might still try. An app
+  /// that is read for the first time has half a year of history, which nobody waits for.
+  ///
+  /// - Parameters:
+  ///   - signedDate: when Apple signed, in milliseconds since 1970.
+  ///   - now: milliseconds since 1970.
+  public static func forwardsFound(_ signedDate: Int64, now: Int64) -> Bool {
+    signedDate >= now.adding(-HistoryPlan.overlap)
+  }
+
   /// Returns a forward by its id.
   public func forward(_ id: String) -> NotificationForward? { forwards.first { $0.id.exact == id.exact } }
 }

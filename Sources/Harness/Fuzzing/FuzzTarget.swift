@@ -79,10 +79,28 @@ enum FuzzTarget: String, CaseIterable {
   }
 
   private static func runNotification(_ input: [UInt8]) {
-    guard let posted = try? PostedNotification(input) else {
-      // As what Apple signs. The input may also have nested texts.
-      return runSigned(authority.jws(input))
-    }
+    // As what Apple signs, and as one of the texts that it nests.
+    runSigned(authority.jws(input))
+    let nested = authority.jws(input)
+    let (part, text): (StaticString, StaticString) =
+      switch input.count % 3 {
+      case 0: ("data", "signedTransactionInfo")
+      case 1: ("data", "signedRenewalInfo")
+      default: ("appData", "signedAppTransactionInfo")
+      }
+    runSigned(
+      authority.jws(
+        JSONWriter.object { json in
+          json.member("notificationType", "DID_RENEW")
+          json.member("notificationUUID", "a")
+          json.member("signedDate", 1_790_000_000_000 as Int64)
+          json.member(part) { data in
+            data.member("bundleId", "b")
+            data.member("environment", "Sandbox")
+            data.member(text, nested)
+          }
+        }))
+    guard let posted = try? PostedNotification(input) else { return }
     switch posted {
     case .version2(let text):
       runSigned(text)

@@ -181,10 +181,9 @@ struct HistoryReading {
   private func row(_ text: String) throws(End) -> Result<KeptNotification, Rejection> {
     switch verification.verifier.notification(text, expecting: place.accepted) {
     case .accepted(let notification):
-      // What Apple has tried to post in these days is passed on: nobody has got it. Older ones only fill the history.
-      let isFresh = notification.signedDate > verification.now() - HistoryPlan.overlap
+      let isForwarded = NotificationPolicy.forwardsFound(notification.signedDate, now: verification.now())
       let row = KeptNotification(notification, text, of: source.publisherId)
-      return .success(row.forwarded(to: isFresh ? forwards : []))
+      return .success(row.forwarded(to: isForwarded ? forwards : []))
     case .tryLater: throw .failed(.tryLater)
     case .rejected(let rejection):
       metrics.notifications.count("refused")

@@ -70,6 +70,21 @@ struct EndpointDirectoryTests {
     #expect(main?.endpoint.id == "main" && main?.wasDisabled == false)
   }
 
+  @Test func `a URL for notifications needs no ledger, and gets no event`() async throws {
+    let answers = Answers()
+    answers.next = .failure(Away())
+    let directory = directory(answers)
+    let forward = NotificationForward(url: "https://staging.example.com/apple")
+    let publisher = Publisher(
+      id: 1, customers: .open, tokenHashes: [], customerTokens: nil, apps: [], offers: OfferCatalog([]),
+      notifications: NotificationPolicy(forwards: [forward]), webhooks: [])
+    let found = try await directory.endpoint(forward.id, of: publisher)
+    #expect(found?.endpoint == WebhookEndpoint(forward) && found?.wasDisabled == false)
+    answers.next = .success(snapshot([]))
+    #expect(try await directory.endpoints(of: publisher, topic: "appleNotification").entries.isEmpty)
+    #expect(try await directory.endpoint(forward.id, of: self.publisher()) == nil)
+  }
+
   @Test func `who was disabled is known, of the API and of the file`() async throws {
     let answers = Answers()
     answers.next = .success(snapshot(["ep_a", "ep_b"], disabled: ["ep_b", "main"]))

@@ -13,6 +13,12 @@ struct NotificationPolicyTests {
     #expect(NotificationPolicy().forwards(in: "Production").isEmpty)
   }
 
+  @Test func `what the history had is passed on for three days`() {
+    let (now, days): (Int64, Int64) = (1_790_000_000_000, 3 * 86_400_000)
+    #expect(NotificationPolicy.forwardsFound(now, now: now) && NotificationPolicy.forwardsFound(now - days, now: now))
+    #expect(!NotificationPolicy.forwardsFound(now - days - 1, now: now))
+  }
+
   @Test func `the id of a URL is a hash, and leads back to it`() {
     #expect(policy.forward(Self.sandbox.id) == Self.sandbox && policy.forward("main") == nil)
     #expect(Self.all.id.hasPrefix("fwd_") && Self.all.id.utf8.count == 28 && Self.all.id != Self.sandbox.id)
