@@ -44,5 +44,6 @@ public final class RoleContext {
       "countersign_redis_writes_refused", "Whether Redis refuses writes with an error.", labels: ["error"])
     metrics.gauge("countersign_process_resident_memory_bytes", "Resident memory.", read: residentBytes)
     metrics.counter("countersign_process_cpu_seconds_total", "Processor time used.", read: processorSeconds)
+    metrics.counter("countersign_log_lines_dropped_total", "Log lines that nobody took.") { Double(Log.droppedLines) }
   }
 }

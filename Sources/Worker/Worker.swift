@@ -112,7 +112,7 @@ public final class Worker: Role {
       handler: { [weak self] in self?.receive($0) })
     let notificationStore = NotificationStore(ledger)
     notifications = NotificationRuns(
-      context, notificationStore, commits, dependencies.outlet, verification.verifier)
+      context, notificationStore, Timers(ledger), commits, dependencies.outlet, verification.verifier)
     notificationConsumer = AMQPConsumer(
       AMQPEndpoint(settings.rabbitmq), name: "countersign worker notifications", queue: topology.notifications,
       prefetch: Self.notificationsAtOnce, onChange: context.observer(of: "notifications"), declare: declare,
@@ -127,12 +127,10 @@ public final class Worker: Role {
       places(of: $0)
     }
     notifications.onRefund = { [weak self] in self?.refunds.hint() }
-    let isReady: @LoopActor () -> Bool = { [weak self] in
-      self.map { $0.ledger.isReady && $0.hasSchema && $0.store.isReady } ?? false
-    }
-    timers.isReady = isReady
-    histories.isReady = isReady
-    refunds.isReady = isReady
+    // Without Redis no look can ask Apple. But what ends by our own clock ends all the same, and is told.
+    timers.isReady = { [weak self] in self.map { $0.ledger.isReady && $0.hasSchema } ?? false }
+    histories.isReady = { [weak self] in self.map { $0.ledger.isReady && $0.hasSchema && $0.store.isReady } ?? false }
+    refunds.isReady = { [weak self] in self.map { $0.ledger.isReady && $0.hasSchema } ?? false }
     losses.handler = { [weak self] in self?.tellAgain() }
     pausing.handler = { [weak self] in self?.followLedger() }
   }

@@ -1,5 +1,6 @@
 import EventLoop
 import FoundationEssentials
+import Glibc
 import HTTP
 import Harness
 import Simulator
@@ -64,6 +65,30 @@ struct HistoryTests {
       try await eventually("others are read") { try await fleet.metric("worker-1", complete) > before }
       // Nothing of what Apple has was read for this publisher.
       #expect(try await fleet.metric("worker-1", "countersign_history_gap_seconds") >= 179 * 86_400)
+    }
+  }
+
+  /// Adds a publisher, with this id of the app.
+  private static func addApp(_ id: String) -> @LoopActor (RunningFleet) throws -> Void {
+    { fleet in
+      let app = RunningFleet.releasedApp.replacing("1234567890", with: id)
+      try fleet.writePublisher(1004, "\"apps\": [\(app)], \"offers\": []")
+    }
+  }
+
+  @Test func `with a wrong id of the app a reading is not complete, until somebody mends the file`() async throws {
+    try await RunningFleet.with(
+      ["gateway-1", "worker-1"], overrides: Self.often, hasDoors: false, prepare: Self.addApp("1234567891")
+    ) { fleet in
+      try await fleet.postNotifications("\"lose\": 1")
+      let life = "20000000000009"
+      try await fleet.begin(lives: ["{\"originalTransactionId\": \"\(life)\", \"kind\": \"nonConsumable\"}"])
+      let refused = "\(Self.readings){outcome=\"refused\"}"
+      try await eventually("it is refused again and again") { try await fleet.metric("worker-1", refused) >= 2 }
+      #expect(try await fleet.appliedNotifications(of: 1004) == 0)
+      try Self.addApp("1234567890")(fleet)
+      fleet.roles["worker-1"]?.process.send(SIGHUP)
+      try await eventually("it is read") { try await fleet.appliedNotifications(of: 1004) == 1 }
     }
   }
 

@@ -107,8 +107,8 @@ extension RunningFleet {
     return try JSONDecoder().decode(Answer.self, from: Data(answer.body)).counts.told
   }
 
-  /// How many notifications of Apple's the first publisher has, each applied.
-  func appliedNotifications() async throws -> Int {
+  /// How many notifications of Apple's a publisher has, each applied.
+  func appliedNotifications(of publisher: Int64 = RunningFleet.publisher) async throws -> Int {
     let client = PostgresClient(
       try PostgresEndpoint(url: TestServers.current!.ledgerURL(database: database), password: nil, caFile: nil),
       connections: 1)
@@ -119,7 +119,7 @@ extension RunningFleet {
         PostgresStatement(
           "count notifications",
           "SELECT count(*) FROM notifications WHERE publisher_id = $1 AND applied_at IS NOT NULL"),
-        [.int64(Self.publisher)]))
+        [.int64(publisher)]))
     await client.stop()
     return Int(rows.first?.int64(0) ?? 0)
   }

@@ -21,7 +21,7 @@ extension CommitState {
     if isNews || isEnd || purchases[key]?.owner != before.owner { touch(key) } else { look(key) }
     settle(
       key, update.publisher, before: known, isReversal: isNews && update.isReversal,
-      isConfirmed: isNews && update.isAnswer)
+      isConfirmed: (isNews || update.evidence.isEmpty) && update.isAnswer)
     // Two looks have a pause between them, also if this worker's clock is behind the ledger's.
     if case .timer = update.source, let next = changes.dueTimes[key] {
       changes.dueTimes[key] = max(next, now.adding(PurchaseTimer.pause))

@@ -180,7 +180,6 @@ public struct CommitState: Sendable {
     purchases[key]?.updatedAt = now
     if known.contains(key) { changes.changedPurchases.insert(key) } else { changes.newPurchases.insert(key) }
     changes.lookedAt.remove(key)
-    changes.lookedAt.remove(key)
   }
 
   /// Notes that a purchase was looked at, and did not change. Only its timer is written.
@@ -207,14 +206,16 @@ public struct CommitState: Sendable {
     let isDoubtful = !isReversal && before.map { purchase.isDoubtful(after: $0) } ?? false
     if isDoubtful {
       purchases[key]?.recheckAt = now.adding(PurchaseTimer.doubt)
-    } else if isReversal || isConfirmed {
+    } else if isReversal || (isConfirmed && purchase.isRecheckDue(at: now)) {
       purchases[key]?.recheckAt = nil
     }
     // Without the publisher's file nobody knows the end of a pass. A month later somebody looks again.
     let timer = publisher?.timer ?? PurchaseTimer(offers: OfferCatalog([]))
     // A doubt stays until Apple has answered a look, whatever else comes meanwhile.
-    let recheck = purchases[key]?.recheckAt.map { max($0, now.adding(60_000)) }
-    changes.dueTimes[key] = [timer.next(after: now, purchase), recheck].compactMap(\.self).min()
+    let recheck = purchases[key]?.recheckAt.map { PurchaseTimer.recheckTime($0, after: now) }
+    var looks = [timer.next(after: now, purchase), recheck]
+    if before == nil, purchase.waitsForOwner { looks.append(now.adding(PurchaseTimer.handOn)) }
+    changes.dueTimes[key] = looks.compactMap(\.self).min()
   }
 
   /// Gives a purchase that nobody owns to the owner of the one whose place it took, in both directions: an upgrade may
@@ -333,6 +334,14 @@ extension PurchaseKey {
 }
 
 extension Purchase {
+  /// Whether the time has come to ask Apple again about doubtful evidence. The clocks of workers differ a little.
+  fileprivate func isRecheckDue(at now: Int64) -> Bool {
+    recheckAt.map { $0 <= now.adding(PurchaseTimer.pause) } ?? false
+  }
+
+  /// Whether the purchase took the place of another one whose owner nobody knows yet.
+  fileprivate var waitsForOwner: Bool { owner == nil && !hadOwner && predecessor != nil }
+
   /// Whether the purchase holds just this piece, so that the ledger has it already.
   fileprivate func holds(_ piece: Evidence) -> Bool {
     switch piece.facts {

@@ -9,7 +9,14 @@ extension Purchase {
   ///
   /// - Parameter before: the purchase before the newest evidence.
   public func isDoubtful(after before: Purchase) -> Bool {
-    transactions.contains { id, facts in
+    // A status tells of a revocation before the transaction does. Without it, nothing else may.
+    if before.isReportedRevoked, !isReportedRevoked,
+      before.deciding.transactionId.exact == deciding.transactionId.exact,
+      deciding.revocationDate == nil
+    {
+      return true
+    }
+    return transactions.contains { id, facts in
       guard let known = before.transactions[id] else { return false }
       if known.revocationDate != nil, facts.revocationDate == nil { return true }
       guard let end = facts.expiresDate, let knownEnd = known.expiresDate else { return false }

@@ -24,6 +24,10 @@ public struct PurchaseTimer: Sendable {
   /// After this time Apple is asked again about evidence that gives back what other evidence took.
   public static let doubt: Int64 = 300_000
 
+  /// After this time a new purchase is looked at whose predecessor has no owner. Two commits at the same time do not
+  /// see each other: the one with the predecessor's owner, and the one with the upgrade.
+  public static let handOn: Int64 = 60_000
+
   /// Returns when to look next, in milliseconds since 1970; `nil` if no look can find anything new.
   ///
   /// - Parameter now: the time of this look, in milliseconds since 1970.
@@ -73,6 +77,12 @@ public struct PurchaseTimer: Sendable {
   public static func retry(after now: Int64, _ purchase: Purchase) -> Int64 {
     let end = purchase.endOfSubscription.flatMap { $0 <= now ? $0 : nil }
     return now.adding(min(half(since: end ?? purchase.updatedAt ?? now, now), 3_600_000))
+  }
+
+  /// When Apple is asked about a doubt, in milliseconds since 1970: not twice in a minute, and the later, the longer
+  /// Apple has not answered.
+  public static func recheckTime(_ due: Int64, after now: Int64) -> Int64 {
+    max(due, now.adding(max(60_000, min(half(since: due, now), .millisecondsOfDay))))
   }
 
   /// A look in half the time that has passed: soon at first, and once a day in the end.

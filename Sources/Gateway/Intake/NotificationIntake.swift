@@ -27,8 +27,6 @@ final class NotificationIntake {
   private var appsRevision = -1
   private var lastSample: ContinuousClock.Instant?
 
-  /// A purchase about which Apple was asked so recently needs no other look for an unsigned notification.
-  private static let pauseOfHints = Duration.seconds(600)
   /// How often a refused body is logged.
   private static let pauseOfSamples = Duration.seconds(10)
 
@@ -154,8 +152,7 @@ final class NotificationIntake {
       throw refuse(.notSigned, "The password is not a shared secret of the publisher's.")
     }
     do {
-      _ = try await timers.hint(
-        publisher.id, hint.originalTransactionIds, in: [hint.environment.rawValue], pause: Self.pauseOfHints)
+      _ = try await timers.hint(publisher.id, hint.originalTransactionIds, in: [hint.environment.rawValue])
     } catch {
       context.log.ledgerFailure("a hint could not be kept", error)
       metrics.count(Outcome.unavailable.rawValue)

@@ -47,7 +47,7 @@ struct CommitWriting {
     add(PurchaseRow.update, changed.count) {
       PurchaseRow.arrays(changed, offers: changes.offers, dueTimes: changes.dueTimes)
     }
-    let looked = changes.lookedAt.subtracting(changes.newPurchases).sorted()
+    let looked = purchases(changes.lookedAt.subtracting(changes.newPurchases))
     add(PurchaseRow.look, looked.count) { PurchaseRow.looks(looked, dueTimes: changes.dueTimes) }
     let transactions = transactions
     add(TransactionRow.upsert, transactions.count) { TransactionRow.arrays(transactions) }

@@ -138,10 +138,11 @@ enum PurchaseRow {
     """)
 
   /// The parameters of ``look``.
-  static func looks(_ keys: [PurchaseKey], dueTimes: [PurchaseKey: Int64]) -> [PostgresParameter] {
-    [
+  static func looks(_ purchases: [Purchase], dueTimes: [PurchaseKey: Int64]) -> [PostgresParameter] {
+    let keys = purchases.map(\.key)
+    return [
       .int64s(keys.map(\.publisherId)), .texts(keys.map(\.environment)), .texts(keys.map(\.originalTransactionId)),
-      .times(keys.map { dueTimes[$0] }),
+      .times(keys.map { dueTimes[$0] }), .times(purchases.map(\.recheckAt)),
     ]
   }
 
@@ -149,9 +150,9 @@ enum PurchaseRow {
   static let look = PostgresStatement(
     "set timers",
     """
-    UPDATE purchases p SET due_at = n.due_at
-    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::timestamptz[])
-      AS n (publisher_id, environment, original_transaction_id, due_at)
+    UPDATE purchases p SET due_at = n.due_at, recheck_at = n.recheck_at
+    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[])
+      AS n (publisher_id, environment, original_transaction_id, due_at, recheck_at)
     WHERE p.publisher_id = n.publisher_id AND p.environment = n.environment
       AND p.original_transaction_id = n.original_transaction_id
     """)

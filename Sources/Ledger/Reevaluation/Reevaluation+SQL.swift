@@ -34,6 +34,26 @@ extension PostgresStatement {
     ORDER BY customer_id LIMIT 100
     """)
 
+  /// Commits lock purchases before customers, too, and in the order of their keys.
+  static let lockOwnedByOwners = PostgresStatement(
+    "lock owned by owners",
+    """
+    SELECT \(PurchaseRow.columns("p")) FROM purchases p
+    WHERE p.publisher_id = $1 AND p.customer_id = ANY($2) AND p.kind <> 'Consumable'
+    ORDER BY p.publisher_id, p.environment, p.original_transaction_id FOR NO KEY UPDATE
+    """)
+
+  /// Lets nobody wait longer than the present rules say. A look that comes too early sets the timer right.
+  static let bringForward = PostgresStatement(
+    "bring timers forward",
+    """
+    UPDATE purchases p SET due_at = n.due_at
+    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::timestamptz[])
+      AS n (publisher_id, environment, original_transaction_id, due_at)
+    WHERE p.publisher_id = n.publisher_id AND p.environment = n.environment
+      AND p.original_transaction_id = n.original_transaction_id AND (p.due_at IS NULL OR p.due_at > n.due_at)
+    """)
+
   static let lockOwners = PostgresStatement(
     "lock owners",
     """

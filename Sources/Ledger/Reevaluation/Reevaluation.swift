@@ -3,7 +3,8 @@ public import EventLoop
 import Formats
 public import Postgres
 
-/// Tells the entitlements that change because a publisher changed its offers or `sandboxAccess`.
+/// Tells the entitlements that change because a publisher changed its offers or `sandboxAccess`, and brings the timers
+/// forward that must be earlier by the new rules.
 ///
 /// Answers follow the present rules at once. Events follow here: some worker walks through the publisher's customers
 /// who own purchases, in the order of their ids. Each batch is one commit, which also notes how far it got. So another
@@ -74,35 +75,50 @@ public final class Reevaluation {
       }
       let parameters: [PostgresParameter] = [.int64(id), .texts(customers)]
       let rows = try await transaction.query([
-        PostgresQuery(.lockOwners, parameters), PostgresQuery(.readOwnedByOwners, parameters),
+        PostgresQuery(.lockOwnedByOwners, parameters), PostgresQuery(.lockOwners, parameters),
+        PostgresQuery(.readOwnedByOwners, parameters),
       ])
+      let names = customers.map { CustomerKey(publisherId: id, id: $0) }
       var state = CommitState(
-        purchases: [], customers: try Self.records(rows, customers.map { CustomerKey(publisherId: id, id: $0) }),
+        purchases: [], customers: try Self.records(rows[1], owned: rows[2], names),
         subscriptionIds: [], now: now())
       for customer in customers { state.reevaluate(CustomerKey(publisherId: id, id: customer), publisher: publisher) }
       let writing = CommitWriting(
         state, waiting: [], postponed: [], knownChains: [], configured: publisher.webhooks.isEmpty ? [] : [id],
         confirmed: [])
+      let timers = try Self.timers(rows[0], publisher.timer, now: state.now)
       _ = try await transaction.commit(
-        writing.queries + [PostgresQuery(.noteProgress, [.int64(id), .text(last)])])
+        writing.queries + [timers, PostgresQuery(.noteProgress, [.int64(id), .text(last)])])
       return state.changes.events
     }
   }
 
   /// Reads the customers with their purchases. A customer to whom nothing was told yet has no row.
   private static func records(
-    _ rows: [PostgresRows], _ customers: [CustomerKey]
+    _ rows: PostgresRows, owned: PostgresRows, _ customers: [CustomerKey]
   ) throws -> [CustomerKey: CustomerRecord] {
     var records = Dictionary(uniqueKeysWithValues: customers.map { ($0, CustomerRecord()) })
-    for row in rows[0] {
+    for row in rows {
       let (key, record) = try CustomerRow.record(row)
       records[key] = record
     }
-    for row in rows[1] {
+    for row in owned {
       let purchase = try PurchaseRow.purchase(row)
       guard let owner = purchase.owner else { continue }
       records[CustomerKey(publisherId: purchase.key.publisherId, id: owner.customerId)]?.others.append(purchase)
     }
     return records
+  }
+
+  private static func timers(_ rows: PostgresRows, _ timer: PurchaseTimer, now: Int64) throws -> PostgresQuery {
+    let looks = try rows.map { try PurchaseRow.purchase($0) }.compactMap { purchase in
+      timer.next(after: now, purchase).map { (key: purchase.key, at: $0) }
+    }
+    return PostgresQuery(
+      .bringForward,
+      [
+        .int64s(looks.map(\.key.publisherId)), .texts(looks.map(\.key.environment)),
+        .texts(looks.map(\.key.originalTransactionId)), .times(looks.map { Optional($0.at) }),
+      ])
   }
 }

@@ -47,22 +47,25 @@ public struct Timers {
     return try rows.map(DuePurchase.init)
   }
 
-  /// Lets Apple be asked about a purchase soon, because something unsigned hints at a change.
+  /// After a look, the next one that something unsigned asks for comes so much later at the earliest.
+  public nonisolated static let pauseOfHints = Duration.seconds(600)
+
+  /// Lets Apple be asked about a purchase soon, because something unsigned hints at a change. The hint stays until
+  /// Apple has answered a look, whatever else comes meanwhile.
   ///
   /// - Parameters:
   ///   - environments: in which the purchase may be.
-  ///   - pause: so long after a look the next one comes at the earliest.
   /// - Returns: whether the publisher has any of the purchases.
   /// - Throws: `PostgresError`.
   public func hint(
-    _ publisherId: Int64, _ originalTransactionIds: [String], in environments: [String], pause: Duration
+    _ publisherId: Int64, _ originalTransactionIds: [String], in environments: [String]
   ) async throws -> Bool {
     let rows = try await postgres.run(
       PostgresQuery(
         .hint,
         [
           .int64(publisherId), .texts(environments), .texts(originalTransactionIds),
-          .int64(Int64(pause / .milliseconds(1))),
+          .int64(Int64(Self.pauseOfHints / .milliseconds(1))),
         ]))
     return !rows.isEmpty
   }
@@ -109,12 +112,20 @@ extension PostgresStatement {
       p.kind, p.purchase_date, due.due_at
     """)
 
+  /// Commits lock purchases in the order of their keys, too.
   fileprivate static let hint = PostgresStatement(
     "hint at purchases",
     """
-    UPDATE purchases p
-    SET due_at = least(p.due_at, greatest(now(), p.looked_at + $4 * interval '1 millisecond'))
-    WHERE p.publisher_id = $1 AND p.environment = ANY($2) AND p.original_transaction_id = ANY($3)
+    WITH hinted AS (
+      SELECT k.publisher_id, k.environment, k.original_transaction_id,
+        greatest(now(), k.looked_at + $4 * interval '1 millisecond') AS look_at
+      FROM purchases k
+      WHERE k.publisher_id = $1 AND k.environment = ANY($2) AND k.original_transaction_id = ANY($3)
+      ORDER BY k.publisher_id, k.environment, k.original_transaction_id FOR NO KEY UPDATE)
+    UPDATE purchases p SET due_at = least(p.due_at, h.look_at), recheck_at = least(p.recheck_at, h.look_at)
+    FROM hinted h
+    WHERE p.publisher_id = h.publisher_id AND p.environment = h.environment
+      AND p.original_transaction_id = h.original_transaction_id
     RETURNING p.original_transaction_id
     """)
 

@@ -55,6 +55,9 @@ public struct Log: Sendable {
     self.members = members
   }
 
+  /// How many lines of the loop this process has dropped, because nobody took them.
+  @LoopActor public static var droppedLines: Int { LogLines.process.dropped }
+
   /// Returns a log that adds further fields to every line.
   public func with(_ more: KeyValuePairs<String, Value>) -> Log {
     var writer = JSONWriter()
@@ -91,7 +94,8 @@ public struct Log: Sendable {
     if EventLoop.process.isCurrent {
       LoopActor.assumeIsolated(with: (line, level >= .warning)) { LogLines.process.add($0, isUrgent: $1) }
     } else {
-      writeToStandardError(line)
+      // A line of another thread does not wait either.
+      _ = StandardError.process.write(line[...])
     }
   }
 }

@@ -32,6 +32,8 @@ struct HistoryReading {
     case stopped
     /// Apple's production does not know an app that was never released.
     case notReleased
+    /// The publisher's file does not fit what Apple sent: the app's id, or an environment that is not accepted.
+    case refused
     case failed(RetryCause)
 
     var label: String {
@@ -39,12 +41,13 @@ struct HistoryReading {
       case .complete: "complete"
       case .stopped: "stopped"
       case .notReleased: "not_released"
+      case .refused: "refused"
       case .failed(let cause): cause.rawValue
       }
     }
 
     static let known: [End] =
-      [.complete, .stopped, .notReleased]
+      [.complete, .stopped, .notReleased, .refused]
       + [
         .network, .timeout, .tls, .appleError, .unauthorized, .malformedAnswer, .budget, .storeUnavailable,
         .ledgerUnavailable, .tryLater,
@@ -61,9 +64,10 @@ struct HistoryReading {
     do throws(End) {
       let request = NotificationHistoryRequest(startDate: range.start, endDate: range.end)
       var token: String?
+      var isRefused = false
       while true {
         let page = try await page(request, token)
-        try await keep(page.notificationHistory ?? [])
+        if try await keep(page.notificationHistory ?? []) { isRefused = true }
         guard page.hasMore == true else { break }
         // A page that does not lead to the next one would be read again and again.
         guard let next = page.paginationToken, next.utf8.elementsEqual((token ?? "").utf8) == false else {
@@ -71,6 +75,8 @@ struct HistoryReading {
         }
         token = next
       }
+      // Somebody will mend the file. Until then the gap grows, and the next reading begins where this one did.
+      guard !isRefused else { throw .refused }
       try await inLedger { try await sources.complete(source, through: range.end) }
       return .complete
     } catch {
@@ -151,27 +157,33 @@ struct HistoryReading {
 
   // MARK: Keeping
 
-  private func keep(_ page: [SentNotification]) async throws(End) {
+  /// - Returns: whether a notification was refused that another publisher's file would accept.
+  private func keep(_ page: [SentNotification]) async throws(End) -> Bool {
     var rows: [KeptNotification] = []
+    var isRefused = false
     for sent in page {
-      if let row = try row(sent.signedPayload ?? "") { rows.append(row) }
+      switch try row(sent.signedPayload ?? "") {
+      case .success(let row): rows.append(row)
+      case .failure(let rejection): if rejection.dependsOnFile { isRefused = true }
+      }
     }
     let all = rows
     let new = try await inLedger { try await store.keep(all) }
     metrics.notifications.add(Double(new.count), "new")
     metrics.notifications.add(Double(rows.count - new.count), "known")
     await apply(Array(new))
+    return isRefused
   }
 
-  /// Verifies one notification, as the gateway does with a posted one; `nil` for one that is not accepted.
-  private func row(_ text: String) throws(End) -> KeptNotification? {
+  /// Verifies one notification, as the gateway does with a posted one.
+  private func row(_ text: String) throws(End) -> Result<KeptNotification, Rejection> {
     switch verification.verifier.notification(text, expecting: place.accepted) {
-    case .accepted(let notification): return KeptNotification(notification, text, of: source.publisherId)
+    case .accepted(let notification): return .success(KeptNotification(notification, text, of: source.publisherId))
     case .tryLater: throw .failed(.tryLater)
     case .rejected(let rejection):
       metrics.notifications.count("refused")
       log.error("a notification of the history was refused", ["reason": .string("\(rejection)")])
-      return nil
+      return .failure(rejection)
     }
   }
 
@@ -182,6 +194,13 @@ struct HistoryReading {
       log.ledgerFailure("a reading of Notification History could not be kept", error)
       throw .failed(.ledgerUnavailable)
     }
+  }
+}
+
+extension Rejection {
+  /// Whether a publisher's file may be what is wrong. Other notifications stay refused, however often they are read.
+  fileprivate var dependsOnFile: Bool {
+    [.bundleIdMismatch, .appAppleIdMismatch, .environmentMismatch].contains(reason)
   }
 }
 

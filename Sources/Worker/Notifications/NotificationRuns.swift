@@ -16,6 +16,7 @@ import Service
 final class NotificationRuns {
   private let context: RoleContext
   private let store: NotificationStore
+  private let timers: Timers
   private let ledger: Commits
   private let outlet: EventOutlet
   private let verifier: SignedDataVerifier
@@ -38,11 +39,12 @@ final class NotificationRuns {
   private static let mostSwept = 500
 
   init(
-    _ context: RoleContext, _ store: NotificationStore, _ ledger: Commits, _ outlet: EventOutlet,
+    _ context: RoleContext, _ store: NotificationStore, _ timers: Timers, _ ledger: Commits, _ outlet: EventOutlet,
     _ verifier: SignedDataVerifier
   ) {
     self.context = context
     self.store = store
+    self.timers = timers
     self.ledger = ledger
     self.outlet = outlet
     self.verifier = verifier
@@ -86,6 +88,8 @@ final class NotificationRuns {
   ///
   /// - Returns: how many there were.
   func sweep() async throws -> Int {
+    // What one sweep began may wait for the ledger still.
+    guard runs.count < Self.mostSwept, waiting.isEmpty else { return 0 }
     let overdue = try await store.takeOverdue(limit: Self.mostSwept)
     waiting += overdue.map { Waiting(key: $0) {} }
     if !overdue.isEmpty { readLater.plan() }
@@ -148,22 +152,14 @@ final class NotificationRuns {
       applied.count("refused")
       return .notHere
     }
-    guard let purchase = notification.evidence.first?.key(of: publisher.id) else {
+    guard notification.evidence.first != nil || !notification.defects.isEmpty else {
       applied.count("stored")
       return .aboutNoPurchase
     }
-    let update = PurchaseUpdate(
-      purchase, notification.evidence,
-      from: .notification(uuid: notification.uuid, reason: notification.kind.reason), publisher: publisher,
-      refund: notification.refund, traceparent: TraceParent().description)
     let those = batch.filter { $0.key == key }
     runs.start { [self] in
       do {
-        let events = try await ledger.apply(update)
-        delay.observe(Double(max(0, context.now() - notification.signedDate)) / 1000)
-        applied.count(events.isEmpty ? "silent" : "told")
-        outlet.publish(events)
-        if notification.refund != nil { onRefund() }
+        try await merge(notification, key, publisher)
       } catch {
         context.log.warning(
           "a notification could not be applied", ["uuid": .string(notification.uuid), "cause": .failure(error)])
@@ -171,6 +167,33 @@ final class NotificationRuns {
       for each in those { each.done() }
     }
     return .begun
+  }
+
+  private func merge(_ notification: VerifiedNotification, _ key: NotificationKey, _ publisher: Publisher) async throws
+  {
+    if !notification.defects.isEmpty { try await askApple(about: notification, publisher) }
+    guard let purchase = notification.evidence.first?.key(of: publisher.id) else {
+      try await store.finish([key], now: context.now())
+      return applied.count("stored")
+    }
+    let update = PurchaseUpdate(
+      purchase, notification.evidence,
+      from: .notification(uuid: notification.uuid, reason: notification.kind.reason), publisher: publisher,
+      refund: notification.refund, traceparent: TraceParent().description)
+    let events = try await ledger.apply(update)
+    delay.observe(Double(max(0, context.now() - notification.signedDate)) / 1000)
+    applied.count(events.isEmpty ? "silent" : "told")
+    outlet.publish(events)
+    if notification.refund != nil { onRefund() }
+  }
+
+  /// Lets Apple be asked about a purchase, because a part of the notification is no evidence although Apple signed it.
+  private func askApple(about notification: VerifiedNotification, _ publisher: Publisher) async throws {
+    let ids = [
+      notification.transaction?.payload.originalTransactionId, notification.renewalInfo?.payload.originalTransactionId,
+    ]
+    _ = try await timers.hint(
+      publisher.id, ids.compactMap(\.self), in: [notification.origin.environment.rawValue])
   }
 
   private func apps(of publisher: Publisher) -> AcceptedApps {

@@ -18,8 +18,9 @@ final class EventOutlet {
   /// How many events wait for their confirm.
   private(set) var underWay = 0
 
-  /// A broker that confirms nothing must not fill the memory. More events than these stay in the outbox.
-  static let most = 4096
+  /// A broker that confirms nothing must not fill the memory. More events than these stay in the outbox. A job of a
+  /// publisher with every door tells five, so these are the events of 3,000 jobs in one moment (2 KB each).
+  static let most = 16_384
 
   init(
     _ broker: any JobBroker, _ ledger: any JobLedger, exchange: String, _ log: Log, _ metrics: WorkerMetrics,

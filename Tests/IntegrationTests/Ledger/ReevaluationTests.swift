@@ -62,6 +62,31 @@ struct ReevaluationTests {
     }
   }
 
+  @Test func `a pass that ends earlier by the new rules is looked at then`() async throws {
+    func publisher(_ days: Int) -> Publisher {
+      Publisher(
+        id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: [],
+        offers: OfferCatalog([Offer(id: "P1", productIds: ["pass"], accessDays: days)]), sandboxAccess: .everybody,
+        webhooks: [])
+    }
+    try await Given.with { ledger in
+      let worker = reevaluation(ledger)
+      try await ledger.register("1", for: "me", product: "pass", kind: .nonRenewing, publisher: publisher(20))
+      _ = try await events(worker, publisher(20))
+      let due = "SELECT (extract(epoch FROM due_at) * 1000)::bigint FROM purchases"
+      // It was bought a day ago. A look may come a hundredth of the wait later.
+      let end = Given.now + 19 * Given.day
+      #expect(try await ledger.number(due).map { (end...(end + 60_000)).contains($0) } == true)
+      for days in [5, 20] {
+        _ = try await events(worker, publisher(days))
+        _ = try await events(worker, publisher(days))
+        // A longer pass leaves the timer. The look sets it right.
+        let end = Given.now + 4 * Given.day
+        #expect(try await ledger.number(due).map { (end...(end + 60_001)).contains($0) } == true)
+      }
+    }
+  }
+
   @Test func `a worker goes on where another one stopped`() async throws {
     try await Given.with { ledger in
       try await fill(ledger)

@@ -154,13 +154,33 @@ struct UpdateTests {
       _ = try await lab.workers[0].finalize(try CommitLab.request("s1", "me", "100", of: "100", expires: 30_000))
       let timers = Timers(lab.clients[0])
       #expect(try await due(lab).isEmpty)
-      #expect(try await timers.hint(7, ["999"], in: ["Production"], pause: .seconds(600)) == false)
-      #expect(try await timers.hint(8, ["100"], in: ["Production"], pause: .seconds(600)) == false)
-      #expect(try await timers.hint(7, ["100", "999"], in: ["Production"], pause: .seconds(600)))
+      #expect(try await timers.hint(7, ["999"], in: ["Production"]) == false)
+      #expect(try await timers.hint(8, ["100"], in: ["Production"]) == false)
+      #expect(try await timers.hint(7, ["100", "999"], in: ["Production"]))
       #expect(try await due(lab) == ["100"])
       // It comes later then.
-      #expect(try await timers.hint(7, ["100"], in: ["Production"], pause: .seconds(600)))
+      #expect(try await timers.hint(7, ["100"], in: ["Production"]))
       #expect(try await due(lab).isEmpty)
+    }
+  }
+
+  @Test func `a hint stays until Apple has answered, whatever comes meanwhile`() async throws {
+    try await CommitLab.with { lab in
+      _ = try await lab.workers[0].finalize(try CommitLab.request("s1", "me", "100", of: "100", expires: 30_000))
+      #expect(try await Timers(lab.clients[0]).hint(7, ["100"], in: ["Production"]))
+      let waits = "SELECT count(*) FROM purchases WHERE recheck_at IS NOT NULL AND due_at <= now() + interval '1 hour'"
+      #expect(try await lab.number(waits) == 1)
+      // A stale notification does not set the timer to the end of the period, nor does Apple's silence.
+      for source in [PurchaseUpdate.Source.notification(uuid: "n", reason: .renewed), .timer(.away(until: nil))] {
+        _ = try await lab.workers[0].apply(
+          PurchaseUpdate(CommitLab.key("100"), [], from: source, publisher: CommitLab.publisher))
+        #expect(try await lab.number(waits) == 1)
+      }
+      // The clock of these tests is years behind the ledger's.
+      _ = try await lab.clients[0].run("UPDATE purchases SET recheck_at = to_timestamp(\(CommitLab.now / 1000))")
+      _ = try await lab.workers[0].apply(
+        PurchaseUpdate(CommitLab.key("100"), [], from: .timer(.told), publisher: CommitLab.publisher))
+      #expect(try await lab.number(waits) == 0)
     }
   }
 }

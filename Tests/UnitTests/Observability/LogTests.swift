@@ -57,6 +57,45 @@ struct LogTests {
     #expect(lines.dropFirst(100).map(\.event.utf8.count) == [8000, 4])
   }
 
+  /// A pipe in the place of standard error that nobody reads. Returns the reading end.
+  private static func stalledPipe() -> Int32 {
+    var ends: [Int32] = [0, 0]
+    precondition(pipe(&ends) == 0 && dup2(ends[1], 2) == 2)
+    return ends[0]
+  }
+
+  @Test func `a reader that takes nothing does not stop the loop, and gets whole lines later`() async {
+    await #expect(processExitsWith: .success) {
+      let reader = Self.stalledPipe()
+      let dropped = await Task { @LoopActor in
+        let log = Log(level: .info)
+        // Two megabytes: 64 KiB of them fit in the pipe, and one waits.
+        for number in Int64(0)..<20_000 { log.warning(String(repeating: "x", count: 50), ["number": .int(number)]) }
+        return Log.droppedLines
+      }.value
+      precondition((5_000..<15_000).contains(dropped))
+      // The loop must go on while somebody reads.
+      let text = try await EventLoop.offload { Self.read(reader, lines: 20_000 - dropped) }
+      let numbers = try text.split(separator: UInt8(ascii: "\n")).map {
+        try JSONDecoder().decode(Line.self, from: Data($0)).number
+      }
+      precondition(numbers == (0..<numbers.count).map { Int64($0) })
+    }
+  }
+
+  private static func read(_ reader: Int32, lines: Int) -> [UInt8] {
+    var text: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    var ends = 0
+    while ends < lines {
+      let count = Glibc.read(reader, &buffer, buffer.count)
+      precondition(count > 0)
+      ends += buffer[..<count].count(where: { $0 == UInt8(ascii: "\n") })
+      text += buffer[..<count]
+    }
+    return text
+  }
+
   @Test func anEmptyTextIsNoMember() async throws {
     let result = try #require(
       await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {

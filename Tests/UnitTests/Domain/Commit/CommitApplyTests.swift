@@ -193,14 +193,58 @@ struct CommitApplyTests {
     var doubtful = TestCommit([refunded], ["me": known()])
     _ = doubtful.apply([lifted], notified(.renewed))
     #expect(doubtful.state.changes.dueTimes[key] == T.at(10) + PurchaseTimer.doubt)
-    // A stale notification does not end the doubt, and Apple's answer does.
+    // A stale notification does not end the doubt. Nor does an answer at once: it may come from the same replica.
     _ = doubtful.apply([T.transaction(expires: 30, signed: 1, digest: 7)], notified(.renewed, uuid: "n2"))
     #expect(doubtful.state.changes.dueTimes[key] == T.at(10) + PurchaseTimer.doubt)
     _ = doubtful.apply([T.transaction(expires: 30, signed: 9, digest: 8)], .timer(.told))
-    #expect(doubtful.state.changes.dueTimes[key].map { $0 >= T.at(30) } == true)
+    #expect(doubtful.state.changes.dueTimes[key] == T.at(10) + PurchaseTimer.doubt)
     var reversed = TestCommit([refunded], ["me": known()])
     _ = reversed.apply([lifted], notified(.refundReversed))
     #expect(reversed.state.changes.dueTimes[key].map { $0 >= T.at(30) } == true)
+  }
+
+  @Test func `a doubt ends with Apple's answer when it is due`() throws {
+    var purchase = T.purchase(T.transaction(expires: 30), owner: "me")
+    purchase.recheckAt = T.at(10)
+    // An answer that is older than what is known answers nothing, and Apple's silence neither.
+    for (pieces, source) in [
+      ([T.transaction(expires: 30, signed: -1, digest: 7)], PurchaseUpdate.Source.timer(.told)),
+      ([], .timer(.away(until: nil))), ([T.transaction(expires: 30, signed: 9, digest: 8)], notified(.renewed)),
+    ] {
+      var commit = TestCommit([purchase], ["me": known()])
+      _ = commit.apply(pieces, source)
+      #expect(commit[purchase: key]?.recheckAt != nil)
+      let due = try #require(commit.state.changes.dueTimes[key])
+      #expect(due > T.at(10) && due <= T.at(10) + 3_600_000)
+    }
+    // Apple does not know the purchase, or has signed it anew.
+    for pieces in [[], [T.transaction(expires: 30, signed: 9, digest: 8)]] {
+      var commit = TestCommit([purchase], ["me": known()])
+      _ = commit.apply(pieces, .timer(.told))
+      #expect(commit[purchase: key]?.recheckAt == nil)
+      #expect(commit.state.changes.dueTimes[key].map { $0 >= T.at(30) } == true)
+    }
+  }
+
+  @Test func `the longer Apple does not answer a doubt, the later it is asked`() {
+    let hour: Int64 = 3_600_000
+    #expect(PurchaseTimer.recheckTime(10 * hour, after: 9 * hour) == 10 * hour)
+    #expect(PurchaseTimer.recheckTime(10 * hour, after: 10 * hour) == 10 * hour + 60_000)
+    #expect(PurchaseTimer.recheckTime(10 * hour, after: 20 * hour) == 25 * hour)
+    #expect(PurchaseTimer.recheckTime(10 * hour, after: 1000 * hour) == 1024 * hour)
+  }
+
+  @Test func `an upgrade whose predecessor nobody owns is looked at soon, once`() {
+    var new = T.transaction("5", of: "5", .autoRenewable, "yearly", bought: 5, expires: 370)
+    new.previousOriginalTransactionId = "1"
+    var commit = TestCommit()
+    _ = commit.apply([new], notified(.planChanged))
+    #expect(commit.state.changes.dueTimes[T.key("5")] == T.at(10) + PurchaseTimer.handOn)
+    var again = new
+    (again.signedDate, again.payloadSHA256) = (T.at(9), [9])
+    var later = TestCommit([T.purchase(new)])
+    _ = later.apply([again], .timer(.told))
+    #expect(later.state.changes.dueTimes[T.key("5")].map { $0 > T.at(300) } == true)
   }
 
   // MARK: Order

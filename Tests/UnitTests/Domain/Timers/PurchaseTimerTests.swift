@@ -122,6 +122,20 @@ struct PurchaseTimerTests {
     #expect(!paid.isDoubtful(after: paid))
   }
 
+  @Test func `a revoked status that is lifted is doubtful, unless the purchase says why`() {
+    let revoked = T.purchase(
+      T.transaction(expires: 30), status: ReportedStatus(code: ReportedStatus.revoked, date: T.at(5)))
+    let active = T.purchase(T.transaction(expires: 30), status: ReportedStatus(code: 1, date: T.at(6)))
+    let refunded = T.purchase(
+      T.transaction(expires: 30, revoked: 5, signed: 6), status: ReportedStatus(code: 5, date: T.at(5)))
+    let again = T.purchase(
+      T.transaction(expires: 30), T.transaction("2", bought: 6, expires: 36, signed: 6),
+      status: ReportedStatus(code: 1, date: T.at(6)))
+    #expect(active.isDoubtful(after: revoked))
+    #expect(!revoked.isDoubtful(after: active) && !refunded.isDoubtful(after: revoked))
+    #expect(!again.isDoubtful(after: revoked))
+  }
+
   @Test func `Apple's absence is waited for in growing steps, an hour at most`() {
     let ended = T.purchase(T.transaction(expires: 30))
     #expect(PurchaseTimer.retry(after: T.at(30), ended) == T.at(30) + 30_000)
