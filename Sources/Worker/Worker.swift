@@ -129,11 +129,8 @@ public final class Worker: Role {
     notifications.onRefund = { [weak self] in self?.refunds.hint() }
     // Without Redis no look can ask Apple. But what ends by our own clock ends all the same, and is told.
     timers.isReady = { [weak self] in self.map { $0.ledger.isReady && $0.hasSchema } ?? false }
-    let isReady: @LoopActor () -> Bool = { [weak self] in
-      self.map { $0.ledger.isReady && $0.hasSchema && $0.store.isReady } ?? false
-    }
-    histories.isReady = isReady
-    refunds.isReady = isReady
+    histories.isReady = { [weak self] in self.map { $0.ledger.isReady && $0.hasSchema && $0.store.isReady } ?? false }
+    refunds.isReady = { [weak self] in self.map { $0.ledger.isReady && $0.hasSchema } ?? false }
     losses.handler = { [weak self] in self?.tellAgain() }
     pausing.handler = { [weak self] in self?.followLedger() }
   }

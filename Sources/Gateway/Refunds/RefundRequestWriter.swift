@@ -13,13 +13,14 @@ struct RefundRequestWriter {
     writer.member("answer", json: request.answer?.body)
     writer.member("answeredBy", request.answeredBy?.rawValue)
     writer.member("attempts", Int64(request.attempts))
-    if let customer = request.customerId { writer.customer(customer) }
+    writer.member("cleengCustomerId", request.customerId.flatMap(CustomerId.number))
     if let consent = request.consent {
       writer.member("consent") { writer in
         writer.member("textVersion", consent.textVersion)
         writer.time("time", consent.time)
       }
     }
+    writer.member("customerId", request.customerId)
     writer.time("deadline", request.deadline)
     writer.time("endedAt", request.endedAt)
     writer.member("environment", request.purchase.environment)

@@ -88,7 +88,8 @@ final class RefundRuns {
     Task.immediate { @LoopActor in
       do {
         let due = try await requests.takeDue(shares(free), limit: free, lease: lease)
-        for request in due { start(request) }
+        // A worker that stops leaves them to another one.
+        for request in due where !runs.isClosed { start(request) }
       } catch {
         context.log.ledgerFailure("due refund requests could not be taken", error)
       }

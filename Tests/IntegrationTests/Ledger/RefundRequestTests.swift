@@ -153,6 +153,72 @@ struct RefundRequestTests {
     }
   }
 
+  /// Writes open requests of publishers, all of them due.
+  private func insert(_ publishers: [Int64], _ ledger: PostgresClient) async throws {
+    for (number, publisher) in publishers.enumerated() {
+      try await ledger.execute(
+        """
+        INSERT INTO refund_requests (publisher_id, id, environment, original_transaction_id, transaction_id, bundle_id,
+          product_id, kind, requested_at, seen_at, deadline, state, attempts, due_at)
+        VALUES (\(publisher), 'rfr_\(number)', 'Production', '\(number)', '\(number)', 'b', 'p', 'Consumable',
+          '2026-01-01', '2026-01-01', '2026-01-01', 'open', 0, '2026-01-01 00:00:\(number)')
+        """)
+    }
+  }
+
+  @Test func `every publisher gets its share, and no more`() async throws {
+    try await with { (_, ledger) async throws in
+      try await insert([8, 8, 8, 9], ledger)
+      let requests = RefundRequests(ledger)
+      func take(_ shares: [(Int64, Int)], limit: Int) async throws -> [String] {
+        try await requests.takeDue(
+          shares.map { RefundRequests.Share(publisherId: $0.0, most: $0.1) }, limit: limit, lease: .seconds(600)
+        ).map(\.request.id).sorted()
+      }
+      #expect(try await take([(8, 2), (9, 2)], limit: 10) == ["rfr_0", "rfr_1", "rfr_3"])
+      #expect(try await take([(9, 2)], limit: 10).isEmpty)
+      #expect(try await take([(8, 2)], limit: 10) == ["rfr_2"])
+      #expect(try await take([], limit: 10).isEmpty)
+    }
+  }
+
+  @Test func `nothing reads a table whole`() async throws {
+    try await CommitLab.with(isChecked: false) { lab in
+      _ = try await lab.workers[0].finalize(try CommitLab.request("s1", "me", "100", of: "100"))
+      for client in lab.clients { await client.stop() }
+      var session = lab.endpoint
+      session.sessionSettings = Commits.sessionSettings
+      try await LedgerDatabase.client(session) { (client) async throws in
+        let commits = Commits(client, Commits.Settings(connections: 1, now: { CommitLab.now }))
+        _ = try await Consents(client).put(Self.given(), of: Self.me, isRequired: false)
+        for (number, kind) in [RefundNotice.Kind.asked(reason: nil), .decided, .asked(reason: nil)].enumerated() {
+          let offset = Int64(number) * Self.minute
+          _ = try await commits.apply(Self.question("n\(number)", at: offset, Self.answering, kind))
+        }
+        let (requests, answers) = (RefundRequests(client), RefundAnswers(client))
+        let open = try #require(try await answers.requests(of: 7, limit: 10).first)
+        #expect(try await answers.requests(of: 7, in: .decided, limit: 10).count == 1)
+        #expect(try await requests.backlog(of: [7, 8], atMost: 10).count == 1)
+        let due = try #require(
+          try await requests.takeDue([.init(publisherId: 7, most: 1)], limit: 1, lease: .seconds(1)).first)
+        #expect(try await requests.record(due.request.after(.failed("x"), now: CommitLab.now), at: due.revision))
+        _ = try await answers.fulfil(.send(try #require(open.answer)), of: 7, open.id, now: CommitLab.now) { _ in }
+        #expect(try await Consents(client).present(of: Self.me) != nil)
+      }
+      try await LedgerDatabase.client(lab.endpoint) { (reader) async throws in
+        let relations = "relname IN ('refund_requests', 'consents')"
+        try await eventually("the numbers are told") {
+          let rows = try await reader.run(
+            "SELECT sum(n_tup_ins)::bigint FROM pg_stat_user_tables WHERE \(relations)")
+          return rows[0].int64(0) == 3
+        }
+        let scanned = try await reader.run(
+          "SELECT sum(seq_tup_read)::bigint FROM pg_stat_user_tables WHERE \(relations)")
+        #expect(scanned[0].int64(0) == 0)
+      }
+    }
+  }
+
   @Test func `a worker whose lease is over writes nothing`() async throws {
     try await with { (lab, ledger) async throws in
       _ = try await ask(lab)

@@ -138,7 +138,25 @@ struct UpdateTests {
           ELSE due_at IS NULL END ORDER BY uuid
         """)
       #expect(waits == ["applied", "n0", "n600", "n86400"])
-      #expect(try await store.takeOverdue(limit: 10).isEmpty)
+      #expect(try await store.takeOverdue(of: [7], limit: 10).isEmpty)
+    }
+  }
+
+  @Test func `a sweep takes some open notifications of each publisher`() async throws {
+    try await CommitLab.with { lab in
+      let store = NotificationStore(lab.clients[0])
+      _ = try await store.keep((0..<40).map { Self.notification("a\($0)", 7) } + [Self.notification("b", 8)])
+      try await lab.clients[0].run("UPDATE notifications SET due_at = now() - interval '1 second'")
+      // The one with many has the older ones.
+      try await lab.clients[0].run(
+        "UPDATE notifications SET due_at = due_at - interval '1 hour' WHERE publisher_id = 7")
+      let taken = try await store.takeOverdue(of: [7, 8], limit: 20)
+      #expect(taken.count { $0.publisherId == 7 } == 10)
+      #expect(taken.contains(NotificationKey(publisherId: 8, uuid: "b")))
+      // Nobody judges those of a publisher without a file.
+      #expect(try await store.takeOverdue(of: [8], limit: 20).isEmpty)
+      #expect(try await store.takeOverdue(of: [], limit: 20).isEmpty)
+      #expect(try await store.takeOverdue(of: [7, 8], limit: 100).count == 30)
     }
   }
 
