@@ -54,6 +54,14 @@ def sign(measured, count, file, folder):
                 text.unlink()
 
 
+def note_rules(measured):
+    """Lets a worker note the publishers' rules in an empty ledger. Else it would evaluate all customers meanwhile."""
+    worker = measured.start("worker 1", {"COUNTERSIGN_WORKER_SWEEP_INTERVAL_SECONDS": "0.2"})
+    wait_until("the rules are noted", lambda: int(measured.ledger.query(
+        "SELECT count(*) FROM publisher_rules WHERE evaluated_through IS NULL")) == 10, 60, failed=worker.ended)
+    measured.stop(worker)
+
+
 def put_customers(measured, count):
     """The customers with the tokens, by SQL: a PUT of each is not what is measured."""
     measured.ledger.query(
@@ -86,6 +94,7 @@ def notifications(options):
 
         for run in range(1, options.runs + 1):
             measured.new_ledger()
+            note_rules(measured)
             put_customers(measured, count + delayed)
             gateway = measured.start("gateway")
             seconds = dict.fromkeys(("floor", "waking floor", "gateway"), 0)
@@ -158,11 +167,12 @@ def make_timers(measured):
 def fall_due(measured):
     """Lets some of the timers fall due, spread over the apps and over the time."""
     end = f"now() + (n.number % {WITHIN * 10}) * interval '100 milliseconds'"
-    numbers = f"generate_series({MADE}, {MADE + DUE - 1}) AS n (number)"
-    measured.ledger.query(
-        f"UPDATE purchases p SET due_at = {end}, expires_date = {end} FROM {numbers}"
-        f" WHERE p.publisher_id = {PUBLISHER} AND p.environment = 'Production'"
-        " AND p.original_transaction_id = '100' || (10000000000 + n.number);")
+    measured.ledger.query("BEGIN;\n" + "\n".join(
+        f"UPDATE {table} t SET expires_date = {end}{more} FROM generate_series({MADE}, {MADE + DUE - 1}) AS n (number)"
+        f" WHERE t.publisher_id = {PUBLISHER} AND t.environment = 'Production'"
+        f" AND t.{key} = '100' || (10000000000 + n.number);"
+        for table, key, more in (("purchases", "original_transaction_id", f", due_at = {end}"),
+                                 ("transactions", "transaction_id", ""))) + "\nCOMMIT;")
 
 
 def due_ones(measured):
@@ -177,7 +187,7 @@ def timers(options):
     with Measured() as measured:
         print(f"timers: {STORED:,} stored over {APPS} apps; making them …", flush=True)
         measured.start("simulator", {"COUNTERSIGN_SIMULATOR_APPS": write_apps(measured)})
-        measured.declare()
+        note_rules(measured)
         measured.fill(1)
         measured.floor(1, 1)  # commits the one that SQL copies
         make_timers(measured)
