@@ -30,7 +30,8 @@ class MeasuredLedger:
         name = f"bench{self.created}"
         self.server.query(f"CREATE DATABASE {name};", OWNER)
         if not keeps:
-            self.server.query(f"DROP DATABASE {self.database} WITH (FORCE);", OWNER)
+            # As the superuser: an autovacuum may be at work in it, which is not the owner's.
+            self.server.query(f"DROP DATABASE {self.database} WITH (FORCE);")
         return name
 
     def tables(self):

@@ -98,16 +98,22 @@ def notifications(options):
             put_customers(measured, count + delayed)
             gateway = measured.start("gateway")
             seconds = dict.fromkeys(("floor", "waking floor", "gateway"), 0)
-            part, processor, ledger = count // TURNS, 0, 0
+            part, processor, ledger, floor_processor, floor_ledger, commits = count // TURNS, 0, 0, 0, 0, 0
             for turn in range(TURNS):
-                seconds["floor"] += benchmark("keep", turn * part, part)["seconds"]
+                before = measured.ledger_seconds()
+                result = benchmark("keep", turn * part, part)
+                seconds["floor"] += result["seconds"]
+                floor_processor += result["processorMicroseconds"] / TURNS
+                floor_ledger += (measured.ledger_seconds() - before) / count * 1e6
                 measured.ledger.query("TRUNCATE notifications;")
                 seconds["waking floor"] += benchmark("keep", turn * part, part, "--wakes", 1)["seconds"]
                 measured.ledger.query("TRUNCATE notifications;")
                 before = measured.processor_seconds(gateway), measured.ledger_seconds()
+                written = measured.ledger.written()
                 seconds["gateway"] += benchmark("notify", turn * part, part)["seconds"]
                 processor += (measured.processor_seconds(gateway) - before[0]) / count * 1e6
                 ledger += (measured.ledger_seconds() - before[1]) / count * 1e6
+                commits += measured.ledger.written_since(written, count)["commits"]
             floor, waking, rate = (count / seconds[name] for name in ("floor", "waking floor", "gateway"))
             worker = measured.start("worker 1", UNLIMITED)
             wait_until("all notifications are applied", lambda: open_ones(measured) == 0, 300, failed=worker.ended,
@@ -115,10 +121,11 @@ def notifications(options):
             before = measured.processor_seconds(worker)
             half = benchmark("tell", count, delayed, "--rate", rate / 2)
             applied = (measured.processor_seconds(worker) - before) / delayed * 1e6
-            print(f"{run:3}   floor {floor:,.0f}/s, with messages {waking:,.0f}/s   gateway {rate:,.0f}/s, "
-                  f"{processor:.0f} µs of CPU, PostgreSQL's {ledger:.0f} µs   at {rate / 2:,.0f}/s: answer p99 "
-                  f"{half['p99']:.1f} ms, event p50 {half['event.p50']:.1f} ms, p99 {half['event.p99']:.1f} ms, worker "
-                  f"{applied:.0f} µs of CPU", flush=True)
+            print(f"{run:3}   floor {floor:,.0f}/s, CPU {floor_processor:.0f} µs, PostgreSQL's {floor_ledger:.0f}; "
+                  f"with messages {waking:,.0f}/s   gateway {rate:,.0f}/s, CPU {processor:.0f} µs, PostgreSQL's "
+                  f"{ledger:.0f}, {commits:.3f} commits each", flush=True)
+            print(f"      at {rate / 2:,.0f}/s: answer p99 {half['p99']:.1f} ms, event p50 {half['event.p50']:.1f} ms, "
+                  f"p99 {half['event.p99']:.1f} ms, worker's CPU {applied:.0f} µs each", flush=True)
             rows.append((rate / floor, rate, floor, rate / waking, waking, processor))
             delays.append((half["event.p50"], half["event.p99"], half["p99"]))
             measured.stop(gateway)

@@ -123,13 +123,16 @@ class Measured:
     def write_publishers(self):
         """Writes nine more publishers without webhooks, because one publisher has at most a thousand endpoints.
 
+        They have no app: each publisher with an app keeps and applies each of its notifications.
+
         Each registration brings its own customer, so the example's publisher has open customers.
         """
         example = self.configuration.publisher() | {"customers": "open"} | ({} if self.has_doors else {"doors": {}})
         (self.configuration.folder / "publishers" / "example.json").write_text(json.dumps(example, indent=2) + "\n")
         for number in range(1, 10):
             publisher = self.configuration.publisher() | {
-                "publisherId": PUBLISHER + number, "webhooks": [], "doors": {}, "tokenHashes": [f"{number:064x}"]}
+                "publisherId": PUBLISHER + number, "webhooks": [], "doors": {}, "apps": [],
+                "tokenHashes": [f"{number:064x}"]}
             (self.configuration.folder / "publishers" / f"publisher{number}.json").write_text(json.dumps(publisher))
 
     def __exit__(self, *details):
