@@ -35,7 +35,8 @@ final class TimerRuns {
 
   /// How often a worker looks for due timers.
   private static let interval = Duration.seconds(1)
-  /// How often it looks while there are any. A look takes a few milliseconds where Apple answers fast.
+  /// How often it looks while there are any. Each time it takes a quarter of its places at most: a burst of looks would
+  /// keep registrations waiting.
   private static let shortInterval = Duration.milliseconds(100)
   /// How often it looks how late the timers are.
   private static let lookInterval = Duration.seconds(30)
@@ -83,7 +84,8 @@ final class TimerRuns {
   // MARK: Taking
 
   private func take() {
-    let free = context.settings.worker.timerConcurrency - runs.count
+    let places = context.settings.worker.timerConcurrency
+    let free = min(max(1, places / 4), places - runs.count)
     guard free > 0, !isTaking, !runs.isClosed, isReady() else { return }
     isTaking = true
     Task.immediate { @LoopActor in
