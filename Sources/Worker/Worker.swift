@@ -123,9 +123,9 @@ public final class Worker: Role {
     histories = HistoryRuns(
       context, NotificationSources(ledger), notificationStore, notifications, verification
     ) { [unowned self] in places(of: $0) }
-    refunds = RefundRuns(context, RefundRequests(ledger), PurchaseReader(ledger), verification) { [unowned self] in
-      places(of: $0)
-    }
+    refunds = RefundRuns(
+      context, RefundRequests(ledger), PurchaseReader(ledger), dependencies.outlet, verification
+    ) { [unowned self] in places(of: $0) }
     notifications.onRefund = { [weak self] in self?.refunds.hint() }
     // Without Redis no look can ask Apple. But what ends by our own clock ends all the same, and is told.
     timers.isReady = { [weak self] in self.map { $0.ledger.isReady && $0.hasSchema } ?? false }

@@ -204,13 +204,47 @@ struct RefundTests {
     }
   }
 
-  @Test func `a worker that dies between the commit and the call leaves the answer to another one`() async throws {
-    try await with(["gateway-1", "notifier-1", "worker-9"]) { fleet in
+  @Test func `who withdraws the consent while Apple fails lets the publisher be asked after all`() async throws {
+    try await with { fleet in
       try await consent(fleet, true, at: "2026-01-01T00:00:00Z")
+      fleet.simulator.weather = .failing
+      let told = try await ask(fleet)
+      #expect(told.answering == true)
+      // From now on nothing else may be sent: the ledger says so before the first call.
+      #expect(try await put(fleet, "/refund-requests/\(told.refundRequestId)", #"{"answer": "none"}"#) == 409)
+      try await consent(fleet, false, at: "2026-01-02T00:00:00Z")
+      try await eventually("the publisher is asked after all") { webhooks(fleet).count == 2 }
+      let again = webhooks(fleet)[1]
+      #expect(again.refundRequestId == told.refundRequestId && again.answering == false)
+      #expect(again.deadline == told.deadline)
+      #expect(try await request(fleet, told.refundRequestId).state == "open")
+      fleet.simulator.weather = .fair
+      #expect(try await put(fleet, "/refund-requests/\(told.refundRequestId)", #"{"answer": "none"}"#) == 200)
+      #expect(try await answers(fleet).isEmpty)
+    }
+  }
+
+  @Test func `a decision in the future is refused`() async throws {
+    try await with { (fleet) async throws in
+      let body = #"{"consented": true, "textVersion": "1", "time": "2999-01-01T00:00:00Z"}"#
+      #expect(try await put(fleet, "/customers/9/consent", body) == 400)
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `a worker that dies between the commit and the call leaves the answer to another one`(
+    isConsentLate: Bool
+  ) async throws {
+    try await with(["gateway-1", "notifier-1", "worker-9"]) { fleet in
+      if !isConsentLate { try await consent(fleet, true, at: "2026-01-01T00:00:00Z") }
       await fleet.kill("worker-9")
       try fleet.start("worker-1", with: ["COUNTERSIGN_TEST_CRASH_BEFORE_ANSWER": Self.life])
       try await fleet.ready("worker-1")
       #expect(try await fleet.act("request-refund", on: Self.life))
+      if isConsentLate {
+        try await eventually("the publisher is asked") { try await listed(fleet).map(\.state) == ["open"] }
+        try await consent(fleet, true, at: "2026-01-01T00:00:00Z")
+      }
       try await eventually("the worker is dead") { fleet.roles["worker-1"]?.process.status != nil }
       #expect(try await answers(fleet).isEmpty)
       #expect(try await listed(fleet, "?state=sending").count == 1)

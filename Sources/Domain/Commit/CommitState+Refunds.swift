@@ -10,6 +10,7 @@ extension CommitState {
       publisherId: purchase.key.publisherId, environment: purchase.key.environment, transactionId: notice.transactionId)
     switch RefundRequest.step(notice, after: refundRequests[name], of: purchase, now: now) {
     case .nothing: break
+    case .seen(let request): keep(request, isOnlySeen: true)
     case .changed(let request): keep(request)
     case .begun(var request, let ended):
       if let ended { keep(ended) }
@@ -29,8 +30,14 @@ extension CommitState {
     }
   }
 
-  private mutating func keep(_ request: RefundRequest) {
+  private mutating func keep(_ request: RefundRequest, isOnlySeen: Bool = false) {
+    let id = request.id.exact
+    if !isOnlySeen {
+      changes.seenRefundRequests.remove(id)
+    } else if changes.refundRequests[id] == nil {
+      changes.seenRefundRequests.insert(id)
+    }
     refundRequests[request.name] = request
-    changes.refundRequests[request.id.exact] = request
+    changes.refundRequests[id] = request
   }
 }

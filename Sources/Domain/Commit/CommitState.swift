@@ -61,6 +61,8 @@ public struct CommitState: Sendable {
     public var refundRequests: [ExactText: RefundRequest] = [:]
     /// Those of them that have no row.
     public var newRefundRequests: Set<ExactText> = []
+    /// Those of them that Apple has only asked about again.
+    public var seenRefundRequests: Set<ExactText> = []
     public var events: [Event] = []
   }
 

@@ -1,6 +1,7 @@
 /// A customer's decision whether its publisher may tell Apple about the consumption of its purchases.
 ///
-/// The ledger keeps every decision. The latest one that lies not in the future counts.
+/// The ledger keeps every decision. The latest one counts, and of two at the same time the refusal. No decision lies in
+/// the future: a consent that did would outlive a withdrawal.
 public struct Consent: Sendable, Equatable {
   /// Whether the customer consented; `false` for a refusal, and for a consent that was withdrawn.
   public let isGiven: Bool
@@ -14,5 +15,16 @@ public struct Consent: Sendable, Equatable {
     self.isGiven = isGiven
     self.textVersion = textVersion
     self.time = time
+  }
+
+  /// The clock of an app or a backend may be ahead by so much.
+  public static let leeway: Int64 = 300_000
+
+  /// The decision as it is kept: a time of a clock that is ahead is now. `nil` if the time lies too far ahead.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  public func kept(at now: Int64) -> Consent? {
+    guard time <= now.adding(Self.leeway) else { return nil }
+    return Consent(isGiven: isGiven, textVersion: textVersion, time: min(time, now))
   }
 }

@@ -7,10 +7,16 @@ extension Event {
   ///   - offerId: the offer that has the product.
   ///   - version: of the purchase.
   ///   - time: milliseconds since 1970.
-  init(of request: RefundRequest, offerId: String?, version: Int64, time: Int64, traceparent: String?) {
+  ///   - revision: of the request, if it is told again because the publisher has to answer after all. It makes the id
+  ///     another one.
+  public init(
+    of request: RefundRequest, offerId: String?, version: Int64, time: Int64, traceparent: String?,
+    again revision: Int64? = nil
+  ) {
     self.init(
-      of: [request.id], publisherId: request.purchase.publisherId, customerId: request.customerId,
-      topic: EventTopic.refundRequested, version: version, time: time, traceparent: traceparent
+      of: [request.id] + (revision.map { [String($0)] } ?? []), publisherId: request.purchase.publisherId,
+      customerId: request.customerId, topic: EventTopic.refundRequested, version: version, time: time,
+      traceparent: traceparent
     ) { data in
       data.member("answering", request.state == .sending)
       if let customer = request.customerId { data.customer(customer) }

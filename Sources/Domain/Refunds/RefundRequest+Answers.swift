@@ -1,6 +1,6 @@
 /// Who answers a request, and with what.
 extension RefundRequest {
-  /// Lets the policy's answer be sent at once.
+  /// Lets an answer be sent at once.
   ///
   /// - Parameters:
   ///   - consent: what the answer rests on.
@@ -60,7 +60,7 @@ extension RefundRequest {
     case .withhold:
       answer = nil
       (answeredBy, consent) = (.publisher, nil)
-      end(as: .withheld, now: now)
+      end(as: .withheld, at: now)
     }
     return true
   }

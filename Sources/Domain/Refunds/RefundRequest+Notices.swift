@@ -6,6 +6,8 @@ extension RefundRequest {
   public enum Step: Sendable, Equatable {
     /// Nothing: it is stale, or about nothing that we know.
     case nothing
+    /// Apple has only asked again: `seenAt` of the known request changes, and nothing else.
+    case seen(RefundRequest)
     /// The known request changes, and nobody is told.
     case changed(RefundRequest)
     /// A request begins. The one before, if it was pending, ends.
@@ -19,6 +21,9 @@ extension RefundRequest {
   /// after the deadline. A publisher who withholds the answer, and an answer that Apple refused, end nothing for Apple:
   /// it goes on to ask. The first question that reaches us begins the request: Apple gives twelve hours for each.
   ///
+  /// Apple's decision ends every request that Apple has no answer to, at the time when Apple signed it: questions are
+  /// compared with that time, and Apple's clock dates both.
+  ///
   /// - Parameters:
   ///   - known: the latest request about the transaction.
   ///   - purchase: the purchase, with the transaction as it is known now.
@@ -28,16 +33,16 @@ extension RefundRequest {
   ) -> Step {
     switch notice.kind {
     case .decided:
-      guard var request = known, request.state.isPending, notice.signedDate > request.requestedAt else {
-        return .nothing
-      }
-      request.end(as: .decided, now: now)
+      guard var request = known, request.state.awaitsDecision, notice.signedDate > request.requestedAt
+      else { return .nothing }
+      request.end(as: .decided, at: notice.signedDate)
       return .changed(request)
     case .asked(let reason):
+      // It may have ended by a clock that is behind. A question that was seen begins nothing again.
+      if let known, notice.signedDate <= known.seenAt { return .nothing }
       if var request = known, notice.signedDate < request.endForApple {
-        guard notice.signedDate > request.seenAt else { return .nothing }
         request.seenAt = notice.signedDate
-        return .changed(request)
+        return .seen(request)
       }
       return begin(reason, notice, known, purchase, now)
     }
@@ -53,7 +58,7 @@ extension RefundRequest {
       facts.revocationDate.map({ $0 < notice.signedDate }) ?? true
     else { return .nothing }
     var ended = known?.state.isPending == true ? known : nil
-    ended?.end(as: .expired, now: now)
+    ended?.end(as: .expired, at: now)
     return .begun(
       RefundRequest(facts, of: purchase, reason: reason, requestedAt: notice.signedDate), ended: ended)
   }
@@ -67,9 +72,9 @@ extension RefundRequest {
   }
 
   /// Ends the request.
-  mutating func end(as state: State, now: Int64) {
+  mutating func end(as state: State, at time: Int64) {
     self.state = state
     dueAt = nil
-    endedAt = now
+    endedAt = time
   }
 }

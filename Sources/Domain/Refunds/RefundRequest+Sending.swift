@@ -21,7 +21,7 @@ extension RefundRequest {
   public func errand(_ consent: Consent?, now: Int64) -> Errand {
     var next = self
     guard now < deadline, state.isPending else {
-      next.end(as: state.isPending ? .expired : state, now: now)
+      next.end(as: state.isPending ? .expired : state, at: now)
       return .note(next)
     }
     guard state == .sending, let answer else { return .decide }
@@ -35,6 +35,17 @@ extension RefundRequest {
     state = .open
     (answer, answeredBy, consent) = (nil, nil, nil)
     dueAt = deadline
+  }
+
+  /// Whether the publisher must be told that it has to answer after all.
+  ///
+  /// The policy's answer was on its way, and the publisher may believe that it need not do anything. Now the customer
+  /// has withdrawn the consent, or Apple refuses the answer. A refused answer of the publisher's own is not told: a
+  /// backend that answers each event in the same way would go round and round.
+  ///
+  /// - Parameter before: the request before the change.
+  public func mustBeAsked(after before: RefundRequest) -> Bool {
+    before.state == .sending && before.answeredBy == .policy && (state == .open || state == .refused)
   }
 
   /// What became of a call.
@@ -58,11 +69,11 @@ extension RefundRequest {
     case .sent:
       next.attempts += 1
       next.lastError = nil
-      next.end(as: .answered, now: now)
+      next.end(as: .answered, at: now)
     case .refused(let error):
       next.attempts += 1
       next.lastError = error
-      next.end(as: .refused, now: now)
+      next.end(as: .refused, at: now)
     case .failed(let error):
       next.attempts += 1
       next.lastError = error

@@ -25,6 +25,9 @@ public struct RefundRequest: Sendable, Equatable {
 
     /// Whether something is still to be done before the deadline.
     public var isPending: Bool { self == .open || self == .sending }
+
+    /// Whether Apple has no answer, and has not decided: its decision is still to come.
+    public var awaitsDecision: Bool { isPending || self == .withheld || self == .refused }
   }
 
   /// Who chose the answer.
@@ -57,7 +60,7 @@ public struct RefundRequest: Sendable, Equatable {
   public let productId: String
   public let kind: ProductKind
   /// The owner when Apple asked; `nil` if nobody owned the purchase, and after an erasure.
-  public let customerId: String?
+  public var customerId: String?
   /// Apple's name of the customer's reason; an open set.
   public let reason: String?
   /// When Apple signed the first question, in milliseconds since 1970.
@@ -75,7 +78,7 @@ public struct RefundRequest: Sendable, Equatable {
   public var lastError: String?
   /// When a worker must look next, in milliseconds since 1970; `nil` if nothing is to be done.
   public var dueAt: Int64?
-  /// When it came to its end, in milliseconds since 1970.
+  /// When it came to its end, in milliseconds since 1970: for a decision of Apple's, when Apple signed it.
   public var endedAt: Int64?
 
   /// Apple waits for twelve hours (Apple: "Send Consumption Information").

@@ -15,7 +15,7 @@ struct ConsentAPI {
 
   func put(_ call: Call) async throws(Problem) -> HTTPServerResponse {
     let customer = try customer(call)
-    let consent = try requestedConsent(call.request)
+    let consent = try requestedConsent(call.request, now: context.now())
     let answer = try await context.asking {
       try await consents.put(consent, of: customer, isRequired: publisher.customers == .registered)
     }
@@ -54,10 +54,11 @@ struct ConsentAPI {
 /// The members of a decision in a body.
 let consentMembers = ["consented", "textVersion", "time"]
 
-/// Reads a decision from a request.
+/// Reads a decision from a request, as it is kept.
 ///
+/// - Parameter now: milliseconds since 1970.
 /// - Throws: ``Problem``: 400 REQ0001, or 415.
-func requestedConsent(_ request: HTTPServerRequest) throws(Problem) -> Consent {
+func requestedConsent(_ request: HTTPServerRequest, now: Int64) throws(Problem) -> Consent {
   let body = try BodyReader(try jsonBody(request), knows: consentMembers)
   guard let isGiven = try body.flag("consented") else { throw body.problem("consented", "is missing") }
   guard let version = try body.text("textVersion") else { throw body.problem("textVersion", "is missing") }
@@ -68,5 +69,8 @@ func requestedConsent(_ request: HTTPServerRequest) throws(Problem) -> Consent {
   guard let milliseconds = milliseconds(rfc3339: time) else {
     throw body.problem("time", "expected a time after RFC 3339, such as 2026-11-23T09:00:00Z")
   }
-  return Consent(isGiven: isGiven, textVersion: version, time: milliseconds)
+  guard let consent = Consent(isGiven: isGiven, textVersion: version, time: milliseconds).kept(at: now) else {
+    throw body.problem("time", "expected a time that is not in the future")
+  }
+  return consent
 }

@@ -2,9 +2,9 @@ import Domain
 import JSON
 public import Postgres
 
-/// A change that a token made. The commit of the change writes it.
+/// A change that a token, Apple's notification or the publisher's policy made. The commit of the change writes it.
 public struct AuditEntry: Sendable, Equatable {
-  /// Whose token it was.
+  /// Whose token it was, or what made the change without one.
   public enum Actor: String, Sendable {
     case publisher
     case customer
@@ -12,6 +12,8 @@ public struct AuditEntry: Sendable, Equatable {
     case apple
     /// The key of an app, at a door.
     case app
+    /// The policy of an offer, in the publisher's file.
+    case policy
 
     init(_ asker: Job.Asker) {
       switch asker {

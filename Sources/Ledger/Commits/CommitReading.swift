@@ -206,7 +206,7 @@ extension PostgresStatement {
     SELECT n.publisher_id, n.customer_id, c.time, c.is_given, c.text_version FROM \(concerned) n
       CROSS JOIN LATERAL (
         SELECT q.time, q.is_given, q.text_version FROM consents q
-        WHERE q.publisher_id = n.publisher_id AND q.customer_id = n.customer_id AND q.time <= now()
+        WHERE q.publisher_id = n.publisher_id AND q.customer_id = n.customer_id
         ORDER BY q.time DESC LIMIT 1) c
     """)
 

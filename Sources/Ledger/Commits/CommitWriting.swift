@@ -81,7 +81,10 @@ struct CommitWriting {
     if !changes.events.isEmpty { queries += Event.tell(changes.events, configured: configured) }
     // A request that ends makes room for the next one about its transaction.
     let refunds = changes.refundRequests.sorted { $0.key < $1.key }
-    let ended = refunds.filter { !changes.newRefundRequests.contains($0.key) }.map(\.value)
+    let seen = refunds.filter { changes.seenRefundRequests.contains($0.key) }.map(\.value)
+    add(RefundRequestRow.see, seen.count) { RefundRequestRow.sightings(seen) }
+    let others = changes.newRefundRequests.union(changes.seenRefundRequests)
+    let ended = refunds.filter { !others.contains($0.key) }.map(\.value)
     add(RefundRequestRow.update, ended.count) { RefundRequestRow.changes(ended) }
     let begun = refunds.filter { changes.newRefundRequests.contains($0.key) }.map(\.value)
     add(RefundRequestRow.insert, begun.count) { RefundRequestRow.arrays(begun) }

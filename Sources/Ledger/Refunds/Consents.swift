@@ -14,7 +14,7 @@ public struct Consents {
   public init(_ postgres: PostgresClient) { self.postgres = postgres }
 
   /// Keeps a decision, with its row of the audit log, and lets a worker look at the customer's open requests: the
-  /// policy may answer them now. A decision of the same time takes the place of the other one.
+  /// policy may answer them now. Of two decisions of the same time the refusal counts, whichever came last.
   ///
   /// - Parameter isRequired: whether the publisher must have put the customer.
   /// - Returns: the present decision; `nil` if the publisher has no such customer.
@@ -64,15 +64,16 @@ extension PostgresStatement {
     """
     INSERT INTO consents (publisher_id, customer_id, time, is_given, text_version) VALUES ($1, $2, $3, $4, $5)
     ON CONFLICT (publisher_id, customer_id, time) DO UPDATE
-    SET is_given = excluded.is_given, text_version = excluded.text_version, recorded_at = now()
-    WHERE (consents.is_given, consents.text_version) IS DISTINCT FROM (excluded.is_given, excluded.text_version)
+    SET is_given = consents.is_given AND excluded.is_given, text_version = excluded.text_version, recorded_at = now()
+    WHERE (consents.is_given OR NOT excluded.is_given)
+      AND (consents.is_given, consents.text_version) IS DISTINCT FROM (excluded.is_given, excluded.text_version)
     """)
 
   fileprivate static let readConsent = PostgresStatement(
     "read consent",
     """
     SELECT time, is_given, text_version FROM consents
-    WHERE publisher_id = $1 AND customer_id = $2 AND time <= now() ORDER BY time DESC LIMIT 1
+    WHERE publisher_id = $1 AND customer_id = $2 ORDER BY time DESC LIMIT 1
     """)
 
   /// A worker that has taken one of them writes nothing then, and another look follows.

@@ -1,6 +1,5 @@
 public import Domain
 public import EventLoop
-import JSON
 public import Postgres
 
 /// The publisher's side of requests for refunds: reads them, and takes answers.
@@ -67,21 +66,10 @@ public struct RefundAnswers {
       guard try request.fulfil(wish, now: now) else { return request }
       _ = try await transaction.commit([
         PostgresQuery(RefundRequestRow.update, RefundRequestRow.changes([request])),
-        AuditEntry.insert([Self.audit(wish, request)]),
+        AuditEntry.insert([.refund(wish == .withhold ? "withheld" : "answered", request, by: .publisher)]),
       ])
       return request
     }
-  }
-
-  private static func audit(_ wish: RefundRequest.Wish, _ request: RefundRequest) -> AuditEntry {
-    AuditEntry(
-      publisherId: request.purchase.publisherId, actor: .publisher,
-      action: wish == .withhold ? "refundRequest.withheld" : "refundRequest.answered", subject: request.id,
-      detail: JSONWriter.object { detail in
-        detail.member("answer", json: request.answer?.body)
-        detail.member("environment", request.purchase.environment)
-        detail.member("transactionId", request.transactionId)
-      })
   }
 }
 

@@ -72,19 +72,33 @@ enum RefundRequestRow {
     FROM \(changed) WHERE r.publisher_id = n.publisher_id AND r.id = n.id
     """)
 
+  /// Notes that Apple has asked again. It is no new revision: a worker that makes a call meanwhile writes its outcome.
+  static let see = PostgresStatement(
+    "see refund requests",
+    """
+    UPDATE refund_requests r SET seen_at = greatest(r.seen_at, n.seen_at)
+    FROM unnest($1::bigint[], $2::text[], $3::timestamptz[]) AS n (publisher_id, id, seen_at)
+    WHERE r.publisher_id = n.publisher_id AND r.id = n.id
+    """)
+
+  /// The parameters of ``see``.
+  static func sightings(_ rows: [RefundRequest]) -> [PostgresParameter] {
+    [.int64s(rows.map(\.purchase.publisherId)), .texts(rows.map(\.id)), .times(rows.map(\.seenAt))]
+  }
+
   /// Changes one request, unless somebody has changed it since it was read at a revision.
   static let record = PostgresStatement(
     "record a refund request",
     """
     UPDATE refund_requests r SET \(assignments)
     FROM \(changed) WHERE r.publisher_id = n.publisher_id AND r.id = n.id AND r.revision = $13
-    RETURNING r.id
+    RETURNING r.customer_id
     """)
 
   private static let assignments = """
-    seen_at = n.seen_at, state = n.state, answer = n.answer, answered_by = n.answered_by, consent_time = n.consent_time,
-      consent_version = n.consent_version, attempts = n.attempts, last_error = n.last_error, due_at = n.due_at,
-      ended_at = n.ended_at, revision = r.revision + 1
+    seen_at = greatest(r.seen_at, n.seen_at), state = n.state, answer = n.answer, answered_by = n.answered_by,
+      consent_time = n.consent_time, consent_version = n.consent_version, attempts = n.attempts,
+      last_error = n.last_error, due_at = n.due_at, ended_at = n.ended_at, revision = r.revision + 1
     """
 
   private static let changed = """

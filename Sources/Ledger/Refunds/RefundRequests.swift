@@ -48,13 +48,49 @@ public struct RefundRequests {
     }
   }
 
-  /// Writes down what became of a request, unless somebody has changed it since it was taken.
+  /// Writes down what became of a request, unless somebody has changed it since it was taken. If Apple has taken the
+  /// policy's answer, the audit log gets a row in the same commit.
   ///
   /// - Returns: whether it was written.
   public func record(_ request: RefundRequest, at revision: Int64) async throws -> Bool {
-    try await !postgres.run(
-      PostgresQuery(RefundRequestRow.record, RefundRequestRow.changes([request]) + [.int64(revision)])
-    ).isEmpty
+    let writing = Self.writing(request, revision)
+    guard request.state == .answered, request.answeredBy == .policy else {
+      return try await !postgres.run(writing).isEmpty
+    }
+    return try await postgres.repeatingConflicts { transaction -> Bool in
+      guard try await !transaction.query(writing).isEmpty else { return false }
+      _ = try await transaction.commit([AuditEntry.insert([.refund("answered", request, by: .policy)])])
+      return true
+    }
+  }
+
+  /// Writes down what became of a request, and tells it in the same commit, unless somebody has changed it since it was
+  /// taken.
+  ///
+  /// - Parameters:
+  ///   - event: makes the event of the request as it is written. An erasure may have taken its customer meanwhile.
+  ///   - configured: the publishers whose files name webhook endpoints.
+  /// - Returns: the event to publish, which is in the outbox; `nil` if nothing was written.
+  public func record(
+    _ request: RefundRequest, at revision: Int64, configured: Set<Int64>, telling event: (RefundRequest) -> Event
+  ) async throws -> Event? {
+    try await postgres.repeatingConflicts { transaction -> Event? in
+      // An erasure that waits for this lock finds the event. Another one has taken the customer from the request.
+      let rows = try await transaction.query([
+        PostgresQuery(.lockAsking, [.int64(request.purchase.publisherId), .text(request.customerId)]),
+        Self.writing(request, revision),
+      ])
+      guard let row = rows[1].first else { return nil }
+      var written = request
+      written.customerId = row.text(0)
+      let told = event(written)
+      _ = try await transaction.commit(Event.tell([told], configured: configured))
+      return told
+    }
+  }
+
+  private static func writing(_ request: RefundRequest, _ revision: Int64) -> PostgresQuery {
+    PostgresQuery(RefundRequestRow.record, RefundRequestRow.changes([request]) + [.int64(revision)])
   }
 
   /// How many requests have no answer yet, at most a limit, and the nearest deadline of them, in milliseconds since
@@ -68,6 +104,9 @@ public struct RefundRequests {
 }
 
 extension PostgresStatement {
+  fileprivate static let lockAsking = PostgresStatement(
+    "lock an asking customer", "SELECT 1 FROM customers WHERE publisher_id = $1 AND id = $2 FOR NO KEY UPDATE")
+
   /// A commit that has a row locked changes it anyway.
   fileprivate static let takeDue = PostgresStatement(
     "take due refund requests",
@@ -86,7 +125,7 @@ extension PostgresStatement {
     SELECT \(RefundRequestRow.columns("t")), t.revision, c.time, c.is_given, c.text_version
     FROM taken t LEFT JOIN LATERAL (
       SELECT time, is_given, text_version FROM consents c
-      WHERE c.publisher_id = t.publisher_id AND c.customer_id = t.customer_id AND c.time <= now()
+      WHERE c.publisher_id = t.publisher_id AND c.customer_id = t.customer_id
       ORDER BY c.time DESC LIMIT 1) c ON true
     """)
 

@@ -9,30 +9,35 @@ import Store
 struct RefundCall {
   let request: RefundRequest
   let answer: ConsumptionAnswer
-  let place: AppPlace
+  /// Where to call; `nil` if the publisher's file has no such app.
+  let place: AppPlace?
   let verification: PurchaseVerification.Dependencies
   let log: Log
 
-  /// How long a call waits for its budget before it gives its place to another.
-  private static let patience = Duration.seconds(5)
+  /// Without the app somebody must mend the publisher's file. It is looked at again after so many milliseconds.
+  private static let pauseWithoutApp: Int64 = 60_000
 
   /// Takes a call out of the budget, and makes it.
   func run() async -> RefundRequest.Outcome {
-    if let obstacle = await takeCall() { return obstacle }
+    guard let place else {
+      log.warning("no app to answer with", ["bundleId": .string(request.bundleId)])
+      return .postponed("no_app", until: verification.now() + Self.pauseWithoutApp)
+    }
+    if let obstacle = await takeCall(at: place) { return obstacle }
     let start = ContinuousClock.now
     do throws(AppStoreAPIError) {
       let correlation = try await verification.api.sendConsumption(
         answer, about: request.transactionId, in: place.environment, for: place.credentials)
-      observe(start, "ok")
+      observe(start, "ok", at: place)
       log.info("told Apple about the consumption", ["correlation": .text(correlation.label)])
       return .sent
     } catch {
-      observe(start, error.label)
+      observe(start, error.label, at: place)
       let fields: KeyValuePairs<String, Log.Value> = [
         "cause": .failure(error), "correlation": .text(error.correlation.label),
       ]
       log.warning("Apple did not take the answer about a refund", fields)
-      if case .rateLimited(let time) = error.kind { return await pause(until: time) }
+      if case .rateLimited(let time) = error.kind { return await pause(until: time, at: place) }
       return Self.outcome(of: error)
     }
   }
@@ -49,22 +54,18 @@ struct RefundCall {
 
   // MARK: Budget
 
-  private func takeCall() async -> RefundRequest.Outcome? {
-    let end = ContinuousClock.now + Self.patience
-    while true {
-      guard
-        let answer = try? await verification.budget.takeCall(
-          place.consumption, only: AppStoreEndpoint.consumption.rawValue)
-      else { return .postponed("store_unavailable", until: verification.now() + 1000) }
-      guard case .wait(let wait) = answer else { return nil }
-      guard .now + wait < end, (try? await EventLoop.sleep(for: wait)) != nil else {
-        return .postponed("budget", until: verification.now() + Int64(wait / .milliseconds(1)))
-      }
-    }
+  /// It does not wait for the budget: the customer may withdraw the consent meanwhile. The next look reads it again.
+  private func takeCall(at place: AppPlace) async -> RefundRequest.Outcome? {
+    guard
+      let answer = try? await verification.budget.takeCall(
+        place.consumption, only: AppStoreEndpoint.consumption.rawValue)
+    else { return .postponed("store_unavailable", until: verification.now() + 1000) }
+    guard case .wait(let wait) = answer else { return nil }
+    return .postponed("budget", until: verification.now() + Int64(wait.wholeMilliseconds))
   }
 
   /// Stops the whole fleet's calls to the endpoint, as a 429 asks for: until a time, or for a second.
-  private func pause(until time: Int64?) async -> RefundRequest.Outcome {
+  private func pause(until time: Int64?, at place: AppPlace) async -> RefundRequest.Outcome {
     let wait = time.map { max(1, $0 - verification.now()) } ?? 1000
     do {
       try await verification.budget.pause(
@@ -75,7 +76,7 @@ struct RefundCall {
     return .postponed("rate_limited", until: verification.now() + wait)
   }
 
-  private func observe(_ start: ContinuousClock.Instant, _ outcome: String) {
+  private func observe(_ start: ContinuousClock.Instant, _ outcome: String, at place: AppPlace) {
     verification.metrics.appleCalls.observe(
       (ContinuousClock.now - start).inSeconds, AppStoreEndpoint.consumption.rawValue, place.environment.rawValue,
       outcome)

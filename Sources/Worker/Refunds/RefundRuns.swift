@@ -18,32 +18,34 @@ final class RefundRuns {
   private let requests: RefundRequests
   private let purchases: PurchaseReader
   private let verification: PurchaseVerification.Dependencies
+  private let outlet: EventOutlet
   private let places: @LoopActor (Publisher) -> [AppPlace]
   private let metrics: RefundMetrics
   private let runs = RunningTasks()
-  private var running: [Int64: Int] = [:]
+  private var turns = FairTurns<Int64>(places: RefundRuns.mostAtOnce, part: 4)
   private var timer: LoopTimer?
   private var countTimer: LoopTimer?
   private var isTaking = false
   private var isHinted = false
-  private var turn = 0
 
   /// How often a worker looks for due requests.
   private static let interval = Duration.seconds(1)
   /// How often a worker counts the requests without an answer.
   private static let countInterval = Duration.seconds(15)
-  /// The most requests of one worker at once. A publisher gets a quarter of them at most.
+  /// The most requests of one worker at once. One of several publishers gets a quarter of them at most.
   private static let mostAtOnce = 32
   /// Nobody needs to know a greater number of open requests.
   private static let mostCounted = 10_000
 
   init(
     _ context: RoleContext, _ requests: RefundRequests, _ purchases: PurchaseReader,
-    _ verification: PurchaseVerification.Dependencies, places: @escaping @LoopActor (Publisher) -> [AppPlace]
+    _ outlet: EventOutlet, _ verification: PurchaseVerification.Dependencies,
+    places: @escaping @LoopActor (Publisher) -> [AppPlace]
   ) {
     self.context = context
     self.requests = requests
     self.purchases = purchases
+    self.outlet = outlet
     self.verification = verification
     self.places = places
     metrics = RefundMetrics(context.metrics, now: context.now)
@@ -72,7 +74,7 @@ final class RefundRuns {
   /// Finishes the running calls. Another worker takes what is left when its lease ends.
   func finish(within grace: Duration) async { await runs.finish(within: grace) }
 
-  /// Looks at once: a commit has just begun a request.
+  /// Looks at once: a commit has just begun a request, or an answer may be sent.
   func hint() {
     isHinted = true
     take()
@@ -98,26 +100,21 @@ final class RefundRuns {
     }
   }
 
-  /// A call and the wait for its budget take less, so that nobody else makes the same call meanwhile.
+  /// A call takes less, so that nobody else makes the same call meanwhile.
   private var lease: Duration { context.settings.appStore.timeout + .seconds(10) }
 
   private func shares(_ free: Int) -> [RefundRequests.Share] {
-    let publishers = context.publishers.all.map(\.id)
-    guard !publishers.isEmpty else { return [] }
-    turn = (turn + 1) % publishers.count
-    let most = max(1, Self.mostAtOnce / 4)
-    return (publishers[turn...] + publishers[..<turn]).compactMap { id in
-      let left = min(free, most - running[id, default: 0])
-      return left > 0 ? RefundRequests.Share(publisherId: id, most: left) : nil
+    turns.shares(of: context.publishers.all.map(\.id), free: free).map {
+      RefundRequests.Share(publisherId: $0.name, most: $0.most)
     }
   }
 
   private func start(_ due: DueRefundRequest) {
     let publisher = due.request.purchase.publisherId
-    running[publisher, default: 0] += 1
+    turns.begin(publisher)
     runs.start { [self] in
       await look(due)
-      running[publisher] = running[publisher, default: 1] > 1 ? running[publisher, default: 1] - 1 : nil
+      turns.end(publisher)
     }
   }
 
@@ -145,15 +142,19 @@ final class RefundRuns {
     var request = due.request
     do {
       switch request.errand(due.consent, now: context.now()) {
-      case .note(let next): return try await record(next, due, log)
+      case .note(let next): try await record(next, due, publisher, log)
       case .decide:
-        guard let answer = try await answer(to: request, due.consent, publisher) else {
+        if let answer = try await answer(to: request, due.consent, publisher) {
+          request.send(answer, by: .policy, due.consent, now: context.now())
+        } else {
           request.ask()
-          return try await record(request, due, log)
         }
-        request.send(answer, by: .policy, due.consent, now: context.now())
-        try await record(await send(answer, request, publisher, log), due, log)
-      case .send(let answer): try await record(await send(answer, request, publisher, log), due, log)
+        // The ledger says `sending` before Apple is called. From then on the publisher's other answer is a conflict.
+        // The next look makes the call, and reads the consent again.
+        try await record(request, due, publisher, log)
+        if request.state == .sending { hint() }
+      case .send(let answer):
+        try await record(await send(answer, request, publisher, log), due, publisher, log)
       }
     } catch {
       // The lease ends, and somebody looks again.
@@ -178,22 +179,18 @@ final class RefundRuns {
       $0.app.bundleId.exact == request.bundleId.exact
         && $0.environment.rawValue.exact == request.purchase.environment.exact
     }
-    let outcome: RefundRequest.Outcome
     if request.transactionId == context.faults.crashBeforeAnswer { abort() }
-    if let place {
-      outcome = await RefundCall(
-        request: request, answer: answer, place: place, verification: verification, log: log
-      ).run()
-    } else {
-      log.warning("no app to answer with", ["bundleId": .string(request.bundleId)])
-      outcome = .failed("no_app")
-    }
+    let outcome = await RefundCall(
+      request: request, answer: answer, place: place, verification: verification, log: log
+    ).run()
     if case .failed = outcome { metrics.failures.count() }
     return request.after(outcome, now: context.now())
   }
 
-  private func record(_ next: RefundRequest, _ due: DueRefundRequest, _ log: Log) async throws {
-    guard try await requests.record(next, at: due.revision) else {
+  private func record(
+    _ next: RefundRequest, _ due: DueRefundRequest, _ publisher: Publisher, _ log: Log
+  ) async throws {
+    guard try await write(next, due, publisher, log) else {
       return log.info("a refund request changed meanwhile", ["state": .string(next.state.rawValue)])
     }
     guard !next.state.isPending, next.state != due.request.state else { return }
@@ -205,5 +202,24 @@ final class RefundRuns {
         "refund request ended without an answer",
         ["state": .string(next.state.rawValue), "cause": .string(next.lastError ?? "")])
     }
+  }
+
+  /// Writes a request down. If the publisher has to answer after all, it is told so in the same commit.
+  private func write(
+    _ next: RefundRequest, _ due: DueRefundRequest, _ publisher: Publisher, _ log: Log
+  ) async throws -> Bool {
+    guard next.mustBeAsked(after: due.request) else { return try await requests.record(next, at: due.revision) }
+    let version = try await purchases.purchases([next.purchase])[next.purchase]?.version ?? 0
+    let (offer, now) = (publisher.offers.offer(forProduct: next.productId)?.id, context.now())
+    let configured = Set(context.publishers.all.lazy.filter { !$0.webhooks.isEmpty }.map(\.id))
+    let event = try await requests.record(next, at: due.revision, configured: configured) { written in
+      Event(
+        of: written, offerId: offer, version: version, time: now, traceparent: TraceParent().description,
+        again: due.revision)
+    }
+    guard let event else { return false }
+    log.info("the publisher has to answer after all", ["state": .string(next.state.rawValue)])
+    outlet.publish([event])
+    return true
   }
 }

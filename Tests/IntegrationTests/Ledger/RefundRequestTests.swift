@@ -65,6 +65,20 @@ struct RefundRequestTests {
       [RefundRequests.Share(publisherId: 7, most: most)], limit: 10, lease: .seconds(600))
   }
 
+  /// Takes the request of a customer who has consented: a worker sends the policy's answer.
+  private func sending(_ lab: CommitLab) async throws -> DueRefundRequest {
+    _ = try await Consents(lab.clients[0]).put(Self.given(), of: Self.me, isRequired: false)
+    #expect(try await ask(lab).state == .sending)
+    return try #require(try await take(lab.clients[0]).first)
+  }
+
+  /// Tells a request again, as a worker does.
+  private func tell(_ next: RefundRequest, _ due: DueRefundRequest, _ ledger: PostgresClient) async throws -> Event? {
+    try await RefundRequests(ledger).record(next, at: due.revision, configured: []) {
+      Event(of: $0, offerId: "S1", version: 1, time: CommitLab.now, traceparent: nil, again: due.revision)
+    }
+  }
+
   private func audit(_ ledger: PostgresClient) async throws -> [String] {
     try await AuditLog(ledger).entries(7, before: nil, limit: 100).entries.map {
       try JSONObject(JSONText($0)).requiredString("action")
@@ -122,6 +136,21 @@ struct RefundRequestTests {
       #expect(events.map(\.topic) == [EventTopic.refundRequested])
       let requests = try await all(ledger)
       #expect(requests.map(\.state) == [.decided, .open] && requests[0].id == first.id)
+    }
+  }
+
+  @Test func `Apple's decision ends a request that nobody answers, and a later question is a new one`() async throws {
+    try await with { (lab, ledger) async throws in
+      let first = try await ask(lab)
+      _ = try await RefundAnswers(ledger).fulfil(.withhold, of: 7, first.id, now: CommitLab.now + Self.minute) { _ in }
+      let declined = Self.question("n2", at: 2 * Self.minute, Self.answering, .decided)
+      _ = try await lab.workers[0].apply(declined)
+      let decided = try #require(try await all(ledger).first)
+      #expect(decided.state == .decided && decided.endedAt == CommitLab.now + 2 * Self.minute)
+      #expect(decided.answeredBy == .publisher)
+      let events = try await lab.workers[0].apply(Self.question("n3", at: 3 * Self.minute))
+      #expect(events.map(\.topic) == [EventTopic.refundRequested])
+      #expect(try await all(ledger).map(\.state) == [.decided, .open])
     }
   }
 
@@ -191,7 +220,8 @@ struct RefundRequestTests {
       try await LedgerDatabase.client(session) { (client) async throws in
         let commits = Commits(client, Commits.Settings(connections: 1, now: { CommitLab.now }))
         _ = try await Consents(client).put(Self.given(), of: Self.me, isRequired: false)
-        for (number, kind) in [RefundNotice.Kind.asked(reason: nil), .decided, .asked(reason: nil)].enumerated() {
+        let kinds: [RefundNotice.Kind] = [.asked(reason: nil), .decided, .asked(reason: nil), .asked(reason: nil)]
+        for (number, kind) in kinds.enumerated() {
           let offset = Int64(number) * Self.minute
           _ = try await commits.apply(Self.question("n\(number)", at: offset, Self.answering, kind))
         }
@@ -235,6 +265,64 @@ struct RefundRequestTests {
       #expect(kept.state == .answered && kept.answer == Self.answer && kept.attempts == 1)
       #expect(kept.consent == Self.given() && kept.endedAt == CommitLab.now + 1 && kept.dueAt == nil)
       #expect(try await requests.backlog(of: [7], atMost: 10).count == 0)
+    }
+  }
+
+  @Test func `a repeated question during a call loses nothing of its outcome`() async throws {
+    try await with { (lab, ledger) async throws in
+      let due = try await sending(lab)
+      _ = try await lab.workers[0].apply(Self.question("n2", at: Self.minute))
+      #expect(try await RefundRequests(ledger).record(due.request.after(.sent, now: CommitLab.now), at: due.revision))
+      let kept = try #require(try await all(ledger).first)
+      #expect(kept.state == .answered && kept.attempts == 1 && kept.seenAt == CommitLab.now + Self.minute)
+      #expect(try await take(ledger).isEmpty)
+    }
+  }
+
+  @Test func `an answer that the policy sends is a row of the audit log, once`() async throws {
+    try await with { (lab, ledger) async throws in
+      let due = try await sending(lab)
+      let requests = RefundRequests(ledger)
+      let sent = due.request.after(.sent, now: CommitLab.now)
+      func entries() async throws -> [String] {
+        try await ledger.texts(
+          "SELECT actor || ' ' || action || ' ' || subject FROM audit WHERE action LIKE 'refundRequest.%'")
+      }
+      #expect(try await !requests.record(sent, at: due.revision - 1))
+      #expect(try await entries().isEmpty)
+      #expect(try await requests.record(sent, at: due.revision))
+      #expect(try await !requests.record(sent, at: due.revision))
+      #expect(try await entries() == ["policy refundRequest.answered \(due.request.id)"])
+    }
+  }
+
+  @Test func `the publisher is told once that it has to answer after all`() async throws {
+    try await with { (lab, ledger) async throws in
+      let due = try await sending(lab)
+      guard case .note(let open) = due.request.errand(Self.given(false), now: CommitLab.now) else {
+        return #expect(Bool(false))
+      }
+      let told = try #require(try await tell(open, due, ledger))
+      #expect(told.customerId == "me" && told.topic == EventTopic.refundRequested)
+      #expect(try await tell(open, due, ledger) == nil)
+      #expect(try await all(ledger).map(\.state) == [.open])
+      // The first event said that the policy answers.
+      let bodies = try await ledger.texts(
+        "SELECT convert_from(body, 'UTF8')::jsonb #>> '{data,answering}' FROM events e JOIN outbox o ON o.event_id = e.id"
+          + " WHERE topic = 'refundRequested' ORDER BY 1")
+      #expect(bodies == ["false", "true"])
+    }
+  }
+
+  @Test func `after an erasure nothing names the customer`() async throws {
+    try await with { (lab, ledger) async throws in
+      let due = try await sending(lab)
+      _ = try await CustomerStore(ledger).erase(7, "me", now: CommitLab.now)
+      let refused = due.request.after(.refused("x"), now: CommitLab.now)
+      #expect(refused.customerId == "me")
+      let told = try #require(try await tell(refused, due, ledger))
+      #expect(told.customerId == nil && !String(decoding: told.body, as: UTF8.self).contains("customerId"))
+      #expect(try await all(ledger).map(\.customerId) == [nil])
     }
   }
 
@@ -322,11 +410,36 @@ struct RefundRequestTests {
           "customer.consented", "customer.consentRefused",
         ])
       // The publisher has mended a mistake.
-      let mended = Consent(isGiven: true, textVersion: "v2", time: late.time)
+      let mended = Consent(isGiven: false, textVersion: "v2", time: late.time)
       #expect(try await consents.put(mended, of: Self.me, isRequired: false).present == mended)
-      let future = Consent(isGiven: false, textVersion: "v3", time: 32_000_000_000_000)
-      #expect(try await consents.put(future, of: Self.me, isRequired: false).present == mended)
-      #expect(try await ledger.texts("SELECT count(*)::text FROM consents") == ["3"])
+      #expect(try await ledger.texts("SELECT count(*)::text FROM consents") == ["2"])
+    }
+  }
+
+  @Test func `of two decisions of the same time the refusal counts, whichever comes last`() async throws {
+    try await with { (_, ledger) async throws in
+      let consents = Consents(ledger)
+      for (number, order) in [[true, false], [false, true]].enumerated() {
+        let customer = CustomerKey(publisherId: 7, id: "c\(number)")
+        for isGiven in order { _ = try await consents.put(Self.given(isGiven), of: customer, isRequired: false) }
+        #expect(try await consents.present(of: customer) == Self.given(false))
+      }
+      // What changed nothing is no row of the audit log.
+      #expect(
+        try await audit(ledger).filter { $0.hasPrefix("customer.consent") } == [
+          "customer.consentRefused", "customer.consentRefused", "customer.consented",
+        ])
+    }
+  }
+
+  /// The clocks of a gateway and of the ledger differ a little.
+  @Test func `a decision that is ahead of the ledger's clock counts at once`() async throws {
+    try await with { (lab, ledger) async throws in
+      let future = Consent(isGiven: true, textVersion: "v1", time: 32_000_000_000_000)
+      #expect(try await Consents(ledger).put(future, of: Self.me, isRequired: false).present == future)
+      #expect(try await Consents(ledger).present(of: Self.me) == future)
+      #expect(try await ask(lab).consent == future)
+      #expect(try await take(ledger).map(\.consent) == [future])
     }
   }
 

@@ -40,7 +40,7 @@ struct RefundCallTests {
   private let budget = Budget()
   private let metrics = Metrics()
 
-  private func run(_ response: HTTPClientResponse?) async throws -> RefundRequest.Outcome {
+  private func run(_ response: HTTPClientResponse?, hasApp: Bool = true) async throws -> RefundRequest.Outcome {
     let (now, publisher) = (now, try publisher())
     let transport: AppStoreServerAPI.Transport = { request throws(HTTPClientError) in
       guard let response else { throw HTTPClientError(code: .timeout, target: request.url, cause: "test") }
@@ -56,7 +56,7 @@ struct RefundCallTests {
       transactionId: "1", bundleId: "com.example", productId: "p", kind: .consumable, customerId: nil, reason: nil,
       requestedAt: now)
     return await RefundCall(
-      request: request, answer: ConsumptionAnswer(.delivered, isSampleProvided: false), place: place,
+      request: request, answer: ConsumptionAnswer(.delivered, isSampleProvided: false), place: hasApp ? place : nil,
       verification: verification, log: Log(level: .error, [:])
     ).run()
   }
@@ -108,11 +108,19 @@ struct RefundCallTests {
     #expect(try await run(response(429)) == .postponed("rate_limited", until: now + 1000))
   }
 
-  @Test func `without budget there is no call`() async throws {
-    budget.answers = [.wait(.seconds(60))]
-    #expect(try await run(response(202)) == .postponed("budget", until: now + 60_000))
-    budget.answers = [.wait(.milliseconds(1))]
-    #expect(try await run(response(202)) == .sent)
+  @Test func `without the app there is no call, and a minute's pause`() async throws {
+    #expect(try await run(response(202), hasApp: false) == .postponed("no_app", until: now + 60_000))
+    #expect(budget.taken.isEmpty)
+  }
+
+  @Test func `without budget there is no call, and no wait in which the consent may be withdrawn`() async throws {
+    for milliseconds in [Int64(1), 60_000] {
+      budget.answers = [.wait(.milliseconds(milliseconds)), .granted(CallGrant(place: "p", endpoint: "e"))]
+      #expect(try await run(response(202)) == .postponed("budget", until: now + milliseconds))
+      // It was asked once, and did not take what came next.
+      #expect(budget.answers.count == 1)
+    }
+    budget.answers = []
     budget.isAway = true
     #expect(try await run(response(202)) == .postponed("store_unavailable", until: now + 1000))
   }

@@ -84,6 +84,8 @@ struct CommitRefundTests {
     }
     #expect(try told(events).count == 1)
     #expect(commit.changes.refundRequests.values.map(\.seenAt) == [R.asked + 2 * R.hour])
+    // The row is new, so all of it is written.
+    #expect(commit.changes.newRefundRequests.count == 1 && commit.changes.seenRefundRequests.isEmpty)
     #expect(commit.changes.notifications.count == 4)
   }
 
@@ -93,8 +95,10 @@ struct CommitRefundTests {
     commit.refundRequests[known.name] = known
     #expect(try told(commit.apply(update(R.question(after: 2)))).isEmpty)
     #expect(commit.changes.newRefundRequests.isEmpty && commit.changes.refundRequests.count == 1)
+    #expect(commit.changes.seenRefundRequests == [known.id.exact])
     #expect(try told(commit.apply(update(R.decision(after: 3), uuid: "n2"))).isEmpty)
     #expect(commit.changes.refundRequests.values.map(\.state) == [.decided])
+    #expect(commit.changes.seenRefundRequests.isEmpty)
   }
 
   @Test func `a question behind the deadline ends the request before`() throws {

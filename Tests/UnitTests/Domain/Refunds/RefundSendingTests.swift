@@ -1,3 +1,4 @@
+import Formats
 import Testing
 
 @testable import Domain
@@ -46,6 +47,43 @@ struct RefundSendingTests {
       }
       #expect(next.state == .expired && next.dueAt == nil && next.endedAt == request.deadline)
     }
+  }
+
+  @Test func `the publisher is asked after all where the policy's answer does not go out`() throws {
+    let sending = R.request(.sending)
+    guard case .note(let withdrawn) = sending.errand(R.refusal, now: now) else { return #expect(Bool(false)) }
+    #expect(withdrawn.mustBeAsked(after: sending))
+    #expect(sending.after(.refused("x"), now: now).mustBeAsked(after: sending))
+    let others: [RefundRequest.Outcome] = [.sent, .failed("x"), .postponed("x", until: now)]
+    for outcome in others { #expect(!sending.after(outcome, now: now).mustBeAsked(after: sending)) }
+    guard case .note(let late) = sending.errand(R.consent, now: sending.deadline) else { return #expect(Bool(false)) }
+    #expect(!late.mustBeAsked(after: sending))
+  }
+
+  @Test func `the publisher is not asked again about what it knows`() throws {
+    var open = R.request()
+    let before = open
+    open.ask()
+    #expect(!open.mustBeAsked(after: before))
+    // A backend that answers each event in the same way must not go round and round.
+    var own = R.request()
+    _ = try own.fulfil(.send(R.other), now: now)
+    #expect(!own.after(.refused("x"), now: now).mustBeAsked(after: own))
+  }
+
+  @Test func `what is told again is another event, and says that nobody answers`() throws {
+    func event(_ request: RefundRequest, again revision: Int64? = nil) -> Event {
+      Event(of: request, offerId: nil, version: 1, time: now, traceparent: nil, again: revision)
+    }
+    let sending = R.request(.sending)
+    var open = sending
+    open.ask()
+    let (first, second) = (event(sending), event(open, again: 3))
+    #expect(first.id.exact != second.id.exact && second.id.exact != event(open, again: 4).id.exact)
+    #expect(second.id.exact == event(open, again: 3).id.exact)
+    #expect(String(decoding: first.body, as: UTF8.self).contains(#""answering":true"#))
+    #expect(String(decoding: second.body, as: UTF8.self).contains(#""answering":false"#))
+    #expect(second.customerId == "me")
   }
 
   // MARK: Calls

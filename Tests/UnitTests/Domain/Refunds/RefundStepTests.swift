@@ -28,7 +28,7 @@ struct RefundStepTests {
     let known = R.request(state)
     var seen = known
     seen.seenAt = R.asked + 5 * R.hour
-    #expect(step(R.question(after: 5), known) == .changed(seen))
+    #expect(step(R.question(after: 5), known) == .seen(seen))
     #expect(seen.deadline == known.deadline)
     // In any order, and any number of times.
     #expect(step(R.question(after: 5), seen) == .nothing)
@@ -41,7 +41,7 @@ struct RefundStepTests {
     state: RefundRequest.State
   ) {
     let known = R.request(state, endedAfter: 2)
-    guard case .changed(let seen) = step(R.question(after: 1), known, now: 4) else { return #expect(Bool(false)) }
+    guard case .seen(let seen) = step(R.question(after: 1), known, now: 4) else { return #expect(Bool(false)) }
     #expect(seen.state == state && seen.endedAt == known.endedAt)
     guard case .begun(let next, nil) = step(R.question(after: 3), known) else { return #expect(Bool(false)) }
     #expect(next.requestedAt == R.asked + 3 * R.hour && next.id != known.id)
@@ -81,19 +81,47 @@ struct RefundStepTests {
     #expect(begins(revoked: 9))
   }
 
-  @Test func `Apple's decision ends what is pending`() {
-    for state in RefundRequest.State.allCases {
-      let known = R.request(state)
-      guard state.isPending else {
-        #expect(step(R.decision(after: 1), known) == .nothing)
-        continue
-      }
-      guard case .changed(let ended) = step(R.decision(after: 1), known) else { return #expect(Bool(false)) }
-      #expect(ended.state == .decided && ended.dueAt == nil && ended.endedAt == R.asked + R.hour)
-      // The decision about an earlier request, late.
-      #expect(step(R.decision(after: 0), known) == .nothing)
+  @Test(arguments: [RefundRequest.State.answered, .decided])
+  func `a question that was seen begins nothing again, also where the clock that ended it was behind`(
+    state: RefundRequest.State
+  ) {
+    var known = R.request(state, endedAfter: -1)
+    #expect(step(R.question(after: 0), known) == .nothing)
+    known.seenAt = R.asked + 2 * R.hour
+    #expect(step(R.question(after: 2), known) == .nothing)
+    guard case .begun = step(R.question(after: 3), known) else { return #expect(Bool(false)) }
+  }
+
+  @Test(arguments: [RefundRequest.State.open, .sending, .withheld, .refused])
+  func `Apple's decision ends what Apple has no answer to, when Apple signed it`(state: RefundRequest.State) {
+    var known = R.request(state)
+    known.answeredBy = .publisher
+    guard case .changed(let ended) = step(R.decision(after: 1), known, now: 4) else { return #expect(Bool(false)) }
+    #expect(ended.state == .decided && ended.dueAt == nil && ended.endedAt == R.asked + R.hour)
+    #expect(ended.answeredBy == .publisher && ended.answer == known.answer)
+    // The decision about an earlier request, late.
+    #expect(step(R.decision(after: 0), known) == .nothing)
+  }
+
+  @Test func `Apple's decision changes nothing about what is over`() {
+    for state in [RefundRequest.State.answered, .decided, .expired] {
+      #expect(step(R.decision(after: 1), R.request(state)) == .nothing)
     }
     #expect(step(R.decision(after: 1), nil) == .nothing)
+  }
+
+  /// The decision arrives late: our clock says two hours, Apple's says half an hour.
+  @Test func `after a declined refund that nobody answered, a new question is a new request`() throws {
+    let (minute, start) = (R.hour / 60, R.asked)
+    guard case .begun(var request, nil) = step(R.question(after: 0), nil) else { return #expect(Bool(false)) }
+    #expect(try request.fulfil(.withhold, now: start + 10 * minute))
+    let declined = RefundNotice(.decided, transactionId: "1", signedDate: start + 30 * minute)
+    guard case .changed(let decided) = step(declined, request, now: 2) else { return #expect(Bool(false)) }
+    #expect(decided.endedAt == start + 30 * minute)
+    guard case .begun(let next, nil) = step(R.question(after: 1), decided, now: 2) else {
+      return #expect(Bool(false))
+    }
+    #expect(next.state == .open && next.requestedAt == start + R.hour && next.id != request.id)
   }
 
   @Test func ids() {

@@ -18,7 +18,7 @@ enum TestRefunds {
     let purchase = purchase()
     var request = RefundRequest(purchase.deciding, of: purchase, reason: "OTHER", requestedAt: asked)
     if state == .sending { request.send(answer, by: .policy, consent, now: asked) }
-    if !state.isPending { request.end(as: state, now: asked + (hours ?? 1) * hour) }
+    if !state.isPending { request.end(as: state, at: asked + (hours ?? 1) * hour) }
     return request
   }
 

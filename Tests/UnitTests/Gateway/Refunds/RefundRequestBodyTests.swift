@@ -22,13 +22,20 @@ struct RefundRequestBodyTests {
 
   // MARK: Consents
 
+  /// 2026-11-23T09:00:00Z, an hour later.
+  private static let now: Int64 = 1_795_428_000_000
+
+  private func consent(_ request: HTTPServerRequest) throws(Problem) -> Consent {
+    try requestedConsent(request, now: Self.now)
+  }
+
   @Test func `a decision is taken`() throws {
     let body = #"{"consented":true,"textVersion":"2026-01","time":"2026-11-23T10:00:00+01:00"}"#
     #expect(
-      try requestedConsent(request(body))
+      try consent(request(body))
         == Consent(isGiven: true, textVersion: "2026-01", time: 1_795_424_400_000))
     let refusal = #"{"consented":false,"textVersion":"ü","time":"2026-11-23T09:00:00.5Z"}"#
-    #expect(try requestedConsent(request(refusal)).isGiven == false)
+    #expect(try consent(request(refusal)).isGiven == false)
   }
 
   @Test(arguments: [
@@ -43,15 +50,22 @@ struct RefundRequestBodyTests {
     ("[]", "expected a JSON object"),
   ])
   func `a wrong decision is refused`(body: String, detail: String) {
-    let problem = problem(requestedConsent, body)
+    let problem = problem(consent, body)
     #expect(problem?.code == "REQ0001" && problem?.detail?.hasPrefix(detail) == true, "\(String(describing: problem))")
+  }
+
+  @Test func `a decision in the future is refused, and a clock that is a little ahead is not`() throws {
+    func body(_ time: String) -> String { "{\"consented\":true,\"textVersion\":\"1\",\"time\":\"\(time)\"}" }
+    #expect(try consent(request(body("2026-11-23T10:05:00Z"))).time == Self.now)
+    let problem = problem(consent, body("2026-11-23T10:05:00.001Z"))
+    #expect(problem?.code == "REQ0001" && problem?.detail == "time: expected a time that is not in the future")
   }
 
   @Test func `a long version of a text is refused`() {
     for (length, isTaken) in [(128, true), (129, false)] {
       let version = String(repeating: "ü", count: length)
       let body = "{\"consented\":true,\"textVersion\":\"\(version)\",\"time\":\"2026-11-23T09:00:00Z\"}"
-      #expect((problem(requestedConsent, body) == nil) == isTaken)
+      #expect((problem(consent, body) == nil) == isTaken)
     }
   }
 
