@@ -28,8 +28,8 @@ extension Route {
     case notification
   }
 
-  /// Whose large bodies a raw path takes; `nil` for most paths. Clients may write a path in several ways, such as with a
-  /// slash at its end, and all of them find the route. So all of them have its limits.
+  /// Whose large bodies a raw path takes; `nil` for most paths. Clients may write a path in several ways, such as with
+  /// a slash at its end, and all of them find the route. So all of them have its limits.
   static func largeBody(ofRaw path: Substring) -> LargeBody? {
     guard let segments = pathSegments(path) else { return nil }
     if let found = receiptDoor(of: segments) { return .receipt(found) }
