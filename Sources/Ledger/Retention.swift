@@ -5,7 +5,7 @@ public import Postgres
 /// notifications that are applied. The events of erased customers go at once, and the answers of their attempts with
 /// them.
 ///
-/// Purchases, evidence, owners and the audit log stay.
+/// Purchases, evidence, owners, requests for refunds, consents and the audit log stay.
 @LoopActor
 public struct Retention {
   private let postgres: PostgresClient
@@ -35,7 +35,8 @@ public struct Retention {
   /// Deletes old notifications, a limited number of them. What they proved stays in `evidence`.
   ///
   /// One that nobody has applied stays, however old it is. If Notification History brings one again that is gone, it is
-  /// kept again as new. But its evidence is in the ledger, so it changes nothing and tells nothing.
+  /// kept again as new. But it changes nothing and tells nothing: its evidence is in the ledger, and a notice about no
+  /// purchase is too old to be told (`NotificationNotice.isNews`).
   ///
   /// - Parameter age: how long a notification is kept after it reached us.
   /// - Returns: how many it deleted.

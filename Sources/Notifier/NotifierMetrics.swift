@@ -29,7 +29,8 @@ final class NotifierMetrics {
   let dead: Counter
   let redeliveries: Counter
 
-  /// A notification for a URL that is not in the publisher's file any more, or that the ledger does not have any more.
+  /// A notification for a URL that the publisher's file does not name any more for its environment, or a notification
+  /// that the ledger does not have any more.
   static let dropped = "dropped"
 
   init(_ metrics: Metrics, inFlight: @escaping @LoopActor () -> Double, unrecorded: @escaping @LoopActor () -> Double) {

@@ -19,7 +19,8 @@ extension NotificationNotice {
     }
     self.init(
       publisherId: publisherId, uuid: notification.uuid, subtype: notification.kind.subtype?.rawValue,
-      environment: notification.origin.environment.rawValue, bundleId: notification.origin.bundleId, kind: kind)
+      environment: notification.origin.environment.rawValue, bundleId: notification.origin.bundleId,
+      signedDate: notification.signedDate, kind: kind)
   }
 
   /// PostgreSQL keeps no NUL in a text, and no id of Apple's is long.

@@ -30,6 +30,11 @@ public struct VerifiedNotification: Sendable {
   /// Why a nested text is no evidence, although Apple signed it. Ask the Server API about the purchase instead.
   public let defects: [EvidenceDefect]
 
+  /// The purchase that it is about, if any. The verifier has seen that both texts are about the same one.
+  public var originalTransactionId: String? {
+    transaction?.payload.originalTransactionId ?? renewalInfo?.payload.originalTransactionId
+  }
+
   /// The notification as Apple wrote it.
   public var payload: NotificationPayload { signed.payload }
 

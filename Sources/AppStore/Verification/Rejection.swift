@@ -63,5 +63,11 @@ public struct Rejection: Error, Hashable, Sendable, CustomStringConvertible {
       String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }))
   }
 
+  /// Whether a publisher's file may be what is wrong: it does not list the app like this. All other data stays refused,
+  /// however often it comes.
+  public var dependsOnFile: Bool {
+    [.bundleIdMismatch, .appAppleIdMismatch, .environmentMismatch].contains(reason)
+  }
+
   public var description: String { "\(reason.rawValue): \(text)" }
 }

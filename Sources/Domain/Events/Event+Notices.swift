@@ -33,6 +33,7 @@ extension Event {
       data.member("expiresAt", token.expiresAt.map(rfc3339(milliseconds:)))
       data.member("externalPurchaseId", token.id)
       data.member("notificationUUID", notice.uuid)
+      data.member("signedDate", rfc3339(milliseconds: notice.signedDate))
       data.member("subtype", notice.subtype)
       data.member("tokenType", token.type)
     }
@@ -51,6 +52,7 @@ extension Event {
       if let customer { data.customer(customer) }
       data.member("environment", notice.environment)
       data.member("notificationUUID", notice.uuid)
+      data.member("signedDate", rfc3339(milliseconds: notice.signedDate))
     }
   }
 }

@@ -1,3 +1,5 @@
+import Formats
+
 /// What a notification tells that is about no purchase, and that the publisher must act upon.
 public struct NotificationNotice: Sendable, Equatable {
   /// What happened.
@@ -36,19 +38,32 @@ public struct NotificationNotice: Sendable, Equatable {
   /// `Production` or `Sandbox`.
   public let environment: String
   public let bundleId: String
+  /// When Apple signed, in milliseconds since 1970.
+  public let signedDate: Int64
   public let kind: Kind
 
   /// Creates a notice.
   public init(
-    publisherId: Int64, uuid: String, subtype: String? = nil, environment: String, bundleId: String, kind: Kind
+    publisherId: Int64, uuid: String, subtype: String? = nil, environment: String, bundleId: String, signedDate: Int64,
+    kind: Kind
   ) {
     self.publisherId = publisherId
     self.uuid = uuid
     self.subtype = subtype
     self.environment = environment
     self.bundleId = bundleId
+    self.signedDate = signedDate
     self.kind = kind
   }
+
+  /// A notice that is older tells nothing. Apple's last try to post one comes 157 hours after the first.
+  public static let toldFor = 7 * Int64.millisecondsOfDay
+
+  /// Whether the notice is still told. An app whose history is read for the first time has half a year of them, and its
+  /// publisher has acted upon them long ago.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  public func isNews(at now: Int64) -> Bool { signedDate >= now.adding(-Self.toldFor) }
 
   /// The download whose customers the ledger may know.
   public var appTransactionId: String? { if case .consentRescinded(let id) = kind { id } else { nil } }

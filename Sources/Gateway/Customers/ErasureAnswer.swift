@@ -35,6 +35,10 @@ struct ErasureAnswer: Encodable, Equatable {
         Kept(
           what: "purchases, their transactions and Apple's signed evidence, without an owner",
           why: "They prove payments, a later refund must find them, and no consumable may be granted twice."))
+      kept.append(
+        Kept(
+          what: "Apple's notifications about these purchases, as Apple signed them",
+          why: "A repeat must be recognized. They go after worker.notificationRetentionSeconds."))
     }
     if erasure.synchronizations > 0 {
       kept.append(

@@ -117,8 +117,7 @@ final class NotificationIntake {
       metrics.count(Outcome.unavailable.rawValue)
       throw .unavailable("The signature cannot be judged now: \(rejection)")
     case .rejected(let rejection):
-      let isForeign = [.bundleIdMismatch, .appAppleIdMismatch, .environmentMismatch].contains(rejection.reason)
-      throw refuse(isForeign ? .foreign : .notSigned, "\(rejection)", text.utf8.count)
+      throw refuse(rejection.dependsOnFile ? .foreign : .notSigned, "\(rejection)", text.utf8.count)
     }
   }
 
@@ -127,9 +126,8 @@ final class NotificationIntake {
       publisherId: publisherId, uuid: notification.uuid, type: notification.kind.type.rawValue,
       subtype: notification.kind.subtype?.rawValue, environment: notification.origin.environment.rawValue,
       bundleId: notification.origin.bundleId,
-      originalTransactionId: notification.transaction?.payload.originalTransactionId
-        ?? notification.renewalInfo?.payload.originalTransactionId,
-      signedDate: notification.signedDate, source: .apple, body: Array(text.utf8))
+      originalTransactionId: notification.originalTransactionId, signedDate: notification.signedDate, source: .apple,
+      body: Array(text.utf8))
   }
 
   /// Tells a worker, and the notifiers if the notification is passed on. If a message is lost, a sweep finds in the

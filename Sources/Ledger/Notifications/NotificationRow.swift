@@ -5,9 +5,15 @@ import Postgres
 /// The statements about `notifications`.
 enum NotificationRow {
   /// Keeps notifications. Apple repeats one under its UUID until somebody answers 200.
-  static let insert = PostgresStatement("insert notifications", insertion)
+  static let insert = PostgresStatement(
+    "insert notifications", "WITH \(insertion) SELECT publisher_id, uuid FROM new")
 
+  /// Inserts, and notes when Apple spoke to us last about each app, and the longest silence before.
+  ///
+  /// Only a new notification shows that Apple reaches us. One of the history does not, nor does an old body that
+  /// somebody posts again.
   private static let insertion = """
+    new AS (
     INSERT INTO notifications (publisher_id, uuid, type, subtype, environment, bundle_id, original_transaction_id,
       signed_date, source, body, posted, due_at)
     SELECT n.*, now() + $12 * interval '1 millisecond'
@@ -15,15 +21,24 @@ enum NotificationRow {
       $9::text[], $10::bytea[], $11::bytea[])
       AS n (publisher_id, uuid, type, subtype, environment, bundle_id, original_transaction_id, signed_date, source,
         body, posted)
-    ON CONFLICT DO NOTHING RETURNING publisher_id, uuid
+    ON CONFLICT DO NOTHING RETURNING publisher_id, uuid, bundle_id, environment, source),
+    noted AS (
+      INSERT INTO notification_sources AS s (publisher_id, bundle_id, environment, last_received_at)
+      SELECT DISTINCT publisher_id, bundle_id, environment, now() FROM new
+      WHERE source = 'apple' AND bundle_id IS NOT NULL AND environment IS NOT NULL
+      ORDER BY 1, 2, 3
+      ON CONFLICT (publisher_id, bundle_id, environment) DO UPDATE SET last_received_at = excluded.last_received_at,
+        longest_silence = greatest(
+          s.longest_silence * 0.999,
+          excluded.last_received_at - coalesce(s.last_received_at, excluded.last_received_at))
+        WHERE s.last_received_at IS NULL OR s.last_received_at < excluded.last_received_at - interval '1 second')
     """
 
   /// As ``insert``, and owes those that are new to the URLs that get them, too.
   static let insertForwarded = PostgresStatement(
     "insert forwarded notifications",
     """
-    WITH new AS (
-    \(insertion)),
+    WITH \(insertion),
     owed AS (
       INSERT INTO deliveries (event_id, endpoint_id, publisher_id, due_at)
       SELECT f.event_id, f.endpoint_id, publisher_id, now()
@@ -47,22 +62,8 @@ enum NotificationRow {
 
   /// Reads what Apple posted.
   static let readPosted = PostgresStatement(
-    "read posted notification", "SELECT posted, body FROM notifications WHERE publisher_id = $1 AND uuid = $2")
-
-  /// Notes when Apple spoke to us last about each app, and the longest silence before.
-  static let note = PostgresStatement(
-    "note notification sources",
-    """
-    INSERT INTO notification_sources AS s (publisher_id, bundle_id, environment, last_received_at)
-    SELECT DISTINCT n.publisher_id, n.bundle_id, n.environment, now()
-    FROM unnest($1::bigint[], $2::text[], $3::text[]) AS n (publisher_id, bundle_id, environment)
-    WHERE n.bundle_id IS NOT NULL AND n.environment IS NOT NULL
-    ORDER BY 1, 2, 3
-    ON CONFLICT (publisher_id, bundle_id, environment) DO UPDATE SET last_received_at = excluded.last_received_at,
-      longest_silence = greatest(
-        s.longest_silence * 0.999, excluded.last_received_at - coalesce(s.last_received_at, excluded.last_received_at))
-      WHERE s.last_received_at IS NULL OR s.last_received_at < excluded.last_received_at - interval '1 second'
-    """)
+    "read posted notification",
+    "SELECT posted, body, environment FROM notifications WHERE publisher_id = $1 AND uuid = $2")
 
   static func arrays(_ rows: [KeptNotification]) -> [PostgresParameter] {
     [

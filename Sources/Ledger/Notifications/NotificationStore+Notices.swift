@@ -11,10 +11,12 @@ extension NotificationStore {
     public var told = 0
     /// The notifications without events.
     public var stored = 0
+    /// The notices that more customers have the download of than ``mostCustomers``: the others have no event.
+    public var cut: [NotificationNotice] = []
   }
 
   /// Notes that notifications are done that are about no purchase, and writes the events of their notices in the same
-  /// commit.
+  /// commit. A notice that is no news any more tells nothing.
   ///
   /// - Parameters:
   ///   - notices: what some of the notifications tell.
@@ -24,6 +26,7 @@ extension NotificationStore {
     _ keys: [NotificationKey], telling notices: [NotificationNotice], configured: Set<Int64>, now: Int64,
     traceparent: String?
   ) async throws -> Finished {
+    let notices = notices.filter { $0.isNews(at: now) }
     guard !notices.isEmpty else { return Finished(stored: try await finish(keys, now: now)) }
     return try await postgres.repeatingConflicts { transaction in
       let rows = keys.map { key in
@@ -34,25 +37,34 @@ extension NotificationStore {
         PostgresQuery(NotificationRow.apply, NotificationRow.applied(rows, now))
       ])[0]
       let open = Set(applied.map { NotificationKey(publisherId: $0.int64(0) ?? 0, uuid: $0.text(1) ?? "") })
-      var events: [Event] = []
+      var (events, cut): ([Event], [NotificationNotice]) = ([], [])
       for notice in notices where open.contains(notice.key) {
+        let customers = try await Self.customers(of: notice, in: transaction)
+        if customers.count > Self.mostCustomers { cut.append(notice) }
         events += Event.all(
-          of: notice, customers: try await Self.customers(of: notice, in: transaction), time: now,
-          traceparent: traceparent)
+          of: notice, customers: Array(customers.prefix(Self.mostCustomers)), time: now, traceparent: traceparent)
       }
       _ = try await transaction.commit(events.isEmpty ? [] : Event.tell(events, configured: configured))
       let told = notices.count { open.contains($0.key) }
-      return Finished(events: events, told: told, stored: open.count - told)
+      return Finished(events: events, told: told, stored: open.count - told, cut: cut)
     }
   }
 
-  /// The customers who own a purchase of the download. They are locked: an erasure must find their events.
+  /// A download has one customer as a rule. Only tests in the sandbox give its purchases to many.
+  public nonisolated static let mostCustomers = 100
+
+  /// The customers who own a purchase of the download, and one more than are told if there are too many. They are
+  /// locked: an erasure must find their events.
   private static func customers(
     of notice: NotificationNotice, in transaction: PostgresTransaction
   ) async throws -> [String] {
     guard let id = notice.appTransactionId else { return [] }
     return try await transaction.query([
-      PostgresQuery(.lockCustomersOfDownload, [.int64(notice.publisherId), .text(notice.environment), .text(id)])
+      PostgresQuery(
+        .lockCustomersOfDownload,
+        [
+          .int64(notice.publisherId), .text(notice.environment), .text(id), .int64(Int64(Self.mostCustomers + 1)),
+        ])
     ])[0].compactMap { $0.text(0) }
   }
 }
@@ -69,6 +81,6 @@ extension PostgresStatement {
     SELECT c.id FROM customers c WHERE c.publisher_id = $1 AND c.id IN (
       SELECT p.customer_id FROM transactions t JOIN purchases p USING (publisher_id, environment, original_transaction_id)
       WHERE t.publisher_id = $1 AND t.environment = $2 AND t.app_transaction_id = $3)
-    ORDER BY c.id LIMIT 100 FOR SHARE
+    ORDER BY c.id LIMIT $4 FOR SHARE
     """)
 }

@@ -66,19 +66,9 @@ public final class NotificationStore {
     let rows = rows.sorted { ($0.publisherId, $0.uuid.exact) < ($1.publisherId, $1.uuid.exact) }
     let patience = Int64(Self.patience / .milliseconds(1))
     let (columns, forwards) = (NotificationRow.arrays(rows) + [.int64(patience)], NotificationRow.forwards(rows))
-    var queries = [
-      PostgresQuery(forwards.isEmpty ? NotificationRow.insert : NotificationRow.insertForwarded, columns + forwards)
-    ]
-    // What somebody read in the history does not show that Apple reaches us.
-    let posted = rows.filter { $0.source == .apple }
-    if !posted.isEmpty {
-      queries.append(
-        PostgresQuery(
-          NotificationRow.note,
-          [.int64s(posted.map(\.publisherId)), .texts(posted.map(\.bundleId)), .texts(posted.map(\.environment))]))
-    }
-    let found = try await postgres.run(queries)
-    return Set(found[0].map { NotificationKey(publisherId: $0.int64(0) ?? 0, uuid: $0.text(1) ?? "") })
+    let found = try await postgres.run(
+      PostgresQuery(forwards.isEmpty ? NotificationRow.insert : NotificationRow.insertForwarded, columns + forwards))
+    return Set(found.map { NotificationKey(publisherId: $0.int64(0) ?? 0, uuid: $0.text(1) ?? "") })
   }
 
   /// Reads the texts of notifications that nobody has applied yet.
@@ -93,14 +83,21 @@ public final class NotificationStore {
     }
   }
 
+  /// What Apple posted.
+  public struct Posted: Sendable {
+    public let body: [UInt8]
+    /// Apple's environment of the notification.
+    public let environment: String?
+  }
+
   /// Reads what Apple posted; `nil` for a notification that the ledger does not have any more.
   ///
   /// - Throws: `PostgresError`.
-  public func posted(_ key: NotificationKey) async throws -> [UInt8]? {
+  public func posted(_ key: NotificationKey) async throws -> Posted? {
     let rows = try await postgres.run(
       PostgresQuery(NotificationRow.readPosted, [.int64(key.publisherId), .text(key.uuid.text)]))
     guard let row = rows.first, let text = row.bytes(1) else { return nil }
-    return row.bytes(0) ?? KeptNotification.canonical(text)
+    return Posted(body: row.bytes(0) ?? KeptNotification.canonical(text), environment: row.text(2))
   }
 
   /// Puts notifications off that nobody can apply yet, because no file names their publisher or its app. The wait

@@ -1,5 +1,6 @@
 public import Crypto
 public import Domain
+import Formats
 
 extension WebhookEndpoint {
   /// A new id: `ep_` and 96 random bits in hexadecimal.
@@ -21,6 +22,13 @@ extension WebhookEndpoint {
       id: forward.id, url: forward.url, topics: [], secrets: [], retry: .schedule(Self.scheduleOfForwards),
       environment: forward.environment, source: .configuration)
     isForward = true
+  }
+
+  /// Whether the file lets the URL get the notifications of an environment, in Apple's word. The file may have changed
+  /// since the notification came.
+  public func getsNotifications(of environment: String?) -> Bool {
+    guard let own = self.environment, let environment else { return isForward }
+    return isForward && own.rawValue.exact == environment.exact
   }
 
   /// The delay before each further attempt to pass a notification on; 24 hours in all.

@@ -11,7 +11,7 @@ extension EndpointRun {
     case event
     /// The body of a notification.
     case posted([UInt8])
-    /// A notification that the ledger does not have any more.
+    /// A notification that the ledger does not have any more, or of an environment that the URL gets no more.
     case gone
     /// The ledger is away.
     case unknown
@@ -19,9 +19,20 @@ extension EndpointRun {
 
   /// Reads what the attempt posts.
   func content() async -> Content {
-    guard let notification = delivery.notification else { return endpoint.isForward ? .gone : .event }
+    guard let notification = delivery.notification else {
+      if endpoint.isForward { log.error("an event has the address of a URL for notifications") }
+      return endpoint.isForward ? .gone : .event
+    }
     do {
-      return try await notifier.notifications.posted(notification).map(Content.posted) ?? .gone
+      guard let posted = try await notifier.notifications.posted(notification) else {
+        log.error("the ledger does not have the notification any more")
+        return .gone
+      }
+      guard endpoint.getsNotifications(of: posted.environment) else {
+        log.info("a notification of this environment is no longer passed on to this URL")
+        return .gone
+      }
+      return .posted(posted.body)
     } catch {
       log.warning("the ledger could not be asked for the notification", ["cause": .failure(error)])
       return .unknown

@@ -156,7 +156,6 @@ final class EndpointRun {
       notifier.lanes.abort(pass)
       if hasSlot { release() }
       if case .unknown = content { return await putOff(DeliveryDelay.parking(delivery.parks), .store) }
-      log.error("the ledger does not have the notification any more")
       notifier.metrics.forwards.count(NotifierMetrics.dropped)
       return await record(.dropped) != nil
     }

@@ -202,21 +202,13 @@ struct HistoryReading {
   }
 }
 
-extension Rejection {
-  /// Whether a publisher's file may be what is wrong. Other notifications stay refused, however often they are read.
-  fileprivate var dependsOnFile: Bool {
-    [.bundleIdMismatch, .appAppleIdMismatch, .environmentMismatch].contains(reason)
-  }
-}
-
 extension KeptNotification {
   fileprivate init(_ notification: VerifiedNotification, _ text: String, of publisherId: Int64) {
     self.init(
       publisherId: publisherId, uuid: notification.uuid, type: notification.kind.type.rawValue,
       subtype: notification.kind.subtype?.rawValue, environment: notification.origin.environment.rawValue,
       bundleId: notification.origin.bundleId,
-      originalTransactionId: notification.transaction?.payload.originalTransactionId
-        ?? notification.renewalInfo?.payload.originalTransactionId,
-      signedDate: notification.signedDate, source: .history, body: Array(text.utf8))
+      originalTransactionId: notification.originalTransactionId, signedDate: notification.signedDate, source: .history,
+      body: Array(text.utf8))
   }
 }

@@ -142,6 +142,14 @@ final class NotificationRuns {
       keys, telling: notices, configured: Set(configured), now: context.now(), traceparent: TraceParent().description)
     applied.add(Double(finished.told), "told")
     applied.add(Double(finished.stored), "stored")
+    for notice in finished.cut {
+      context.log.warning(
+        "withdrawn consent is told to some of the download's customers only",
+        [
+          "uuid": .string(notice.uuid), "publisherId": .int(notice.publisherId),
+          "told": .int(Int64(NotificationStore.mostCustomers)),
+        ])
+    }
     outlet.publish(finished.events)
   }
 
@@ -206,11 +214,8 @@ final class NotificationRuns {
 
   /// Lets Apple be asked about a purchase, because a part of the notification is no evidence although Apple signed it.
   private func askApple(about notification: VerifiedNotification, _ publisher: Publisher) async throws {
-    let ids = [
-      notification.transaction?.payload.originalTransactionId, notification.renewalInfo?.payload.originalTransactionId,
-    ]
-    _ = try await timers.hint(
-      publisher.id, ids.compactMap(\.self), in: [notification.origin.environment.rawValue])
+    guard let id = notification.originalTransactionId else { return }
+    _ = try await timers.hint(publisher.id, [id], in: [notification.origin.environment.rawValue])
   }
 
   private func apps(of publisher: Publisher) -> AcceptedApps {

@@ -95,11 +95,14 @@ struct NotificationSourcesTests {
   @Test func `what was read in the history does not show that Apple reaches us`() async throws {
     try await LedgerDatabase.migrated { ledger in
       let (sources, store) = (NotificationSources(ledger), NotificationStore(ledger))
-      func keep(_ uuid: String, _ source: KeptNotification.Source) async throws -> Int {
+      func keep(
+        _ uuid: String, _ source: KeptNotification.Source, forwards: [String] = []
+      ) async throws -> Int {
         try await store.keep([
           KeptNotification(
             publisherId: 1, uuid: uuid, type: "TEST", environment: "Production", bundleId: Self.app.bundleId,
-            signedDate: 1, source: source, body: [1])
+            signedDate: 1, source: source, body: [1]
+          ).forwarded(to: forwards)
         ]).count
       }
       #expect(try await keep("a", .history) == 1)
@@ -112,6 +115,15 @@ struct NotificationSourcesTests {
       #expect(try await keep("d", .apple) == 1)
       let source = try await state(sources).source
       #expect(try #require(source.longestSilence) >= 50 * 3_600_000)
+      // Nor does a body show it that somebody has and posts again.
+      try await ledger.execute("UPDATE notification_sources SET last_received_at = now() - interval '60 hours'")
+      let silent = try await state(sources).source
+      #expect(try await keep("d", .apple) == 0)
+      #expect(try await keep("a", .apple) == 0)
+      let after = try await state(sources).source
+      #expect(after.lastReceivedAt == silent.lastReceivedAt && after.longestSilence == silent.longestSilence)
+      #expect(try await keep("e", .apple, forwards: ["fwd_a"]) == 1)
+      #expect(try #require(try await state(sources).source.lastReceivedAt) >= posted)
     }
   }
 }

@@ -116,6 +116,8 @@ struct ErasureAnswerTests {
     #expect(always.count == 3 && always[0].contains("SHA-256"))
     #expect(kept { $0.purchases = 1 }.first?.hasPrefix("purchases, ") == true)
     #expect(kept { $0.ownerships = 1 }.first?.hasPrefix("purchases, ") == true)
+    let ofPurchases = kept { $0.purchases = 1 }
+    #expect(ofPurchases.count == always.count + 2 && ofPurchases[1].hasPrefix("Apple's notifications "))
     #expect(kept { $0.synchronizations = 1 }.first?.hasPrefix("results ") == true)
     #expect(kept { $0.openSynchronizations = 2 }.first?.hasPrefix("2 synchronizations under way") == true)
     #expect(kept { $0.refundRequests = 1 }.first?.hasPrefix("requests for refunds ") == true)

@@ -35,6 +35,16 @@ struct DeliveryNotificationTests {
     #expect(Delivery.notification(named: id) == nil)
   }
 
+  @Test func `a URL gets the notifications of the environment that the file names now`() {
+    let all = WebhookEndpoint(NotificationForward(url: "u"))
+    let sandbox = WebhookEndpoint(NotificationForward(url: "u", environment: .sandbox))
+    #expect(all.getsNotifications(of: "Production") && all.getsNotifications(of: "Sandbox"))
+    #expect(sandbox.getsNotifications(of: "Sandbox") && !sandbox.getsNotifications(of: "Production"))
+    // A row may lack its environment.
+    #expect(sandbox.getsNotifications(of: nil))
+    #expect(!WebhookEndpoint(id: "ep_1", url: "u", topics: ["t"], secrets: []).getsNotifications(of: nil))
+  }
+
   @Test func `an event is no notification, whatever its id`() throws {
     let event = try Delivery(
       eventId: "ntf_1001_a", endpointId: nil, headers: [:], body: Array(#"{"broadcasterId":1001,"topic":"t"}"#.utf8))

@@ -214,4 +214,9 @@ struct NotificationRefusalTests {
       String(repeating: "A", count: limit + 1), expecting: NotificationLab.apps)
     #expect(verdict.rejection == Rejection(.malformed, "longer than \(limit) bytes"))
   }
+
+  @Test func `a publisher's file may be what is wrong about an app, and about nothing else`() {
+    let reasons = Rejection.Reason.known.filter { Rejection($0, "").dependsOnFile }
+    #expect(reasons == [.bundleIdMismatch, .appAppleIdMismatch, .environmentMismatch])
+  }
 }

@@ -154,7 +154,7 @@ struct NotificationTests {
       NotificationNotice(verified, of: 9)
         == NotificationNotice(
           publisherId: 9, uuid: NotificationLab.uuid, subtype: "ACTIVE_TOKEN_REMINDER",
-          environment: environment.rawValue, bundleId: "com.example",
+          environment: environment.rawValue, bundleId: "com.example", signedDate: verified.signedDate,
           kind: .tokenDue(NotificationNotice.Token(id: id, type: "SERVICES", createdAt: nil, expiresAt: 7))))
   }
 
@@ -186,7 +186,20 @@ struct NotificationTests {
       NotificationNotice(verified, of: 9)
         == NotificationNotice(
           publisherId: 9, uuid: NotificationLab.uuid, environment: "Sandbox", bundleId: "com.example",
+          signedDate: verified.signedDate,
           kind: .consentRescinded(appTransactionId: "71134")))
+  }
+
+  @Test func `the transaction names the purchase, or else the renewal information`() throws {
+    let id = try #require(lab.transaction().originalTransactionId)
+    let transaction = try lab.authority.sign(lab.transaction())
+    let renewalInfo = try lab.authority.sign(lab.renewalInfo())
+    #expect(try lab.verdict(transaction).payload?.originalTransactionId == id)
+    #expect(try lab.verdict(transaction, renewalInfo).payload?.originalTransactionId == id)
+    let alone = try #require(try lab.verdict(nil, renewalInfo).payload)
+    #expect(alone.originalTransactionId == lab.renewalInfo().originalTransactionId && alone.transaction == nil)
+    let about = try #require(try lab.verdict(nil, nil).payload)
+    #expect(about.originalTransactionId == nil)
   }
 
   // MARK: Signed, and yet no evidence
