@@ -55,8 +55,14 @@ struct NoticeTests {
     }
   }
 
-  @Test func `what no file names any more is put off, and applied when a file names it again`() async throws {
-    try await RunningFleet.with(["gateway-1", "worker-1"], hasDoors: false) { fleet async throws in
+  @Test func `what its publisher's file does not name is put off, and applied when the file names it`() async throws {
+    func write(_ fleet: RunningFleet, _ app: String) throws {
+      try fleet.writePublisher(1009, "\"apps\": [\(app)], \"offers\": \(RunningFleet.offers)")
+    }
+    func writeOther(_ fleet: RunningFleet) throws {
+      try write(fleet, RunningFleet.releasedApp.replacing("com.example.app", with: "com.example.other"))
+    }
+    try await RunningFleet.with(["gateway-1", "worker-1"], hasDoors: false, prepare: writeOther) { fleet async throws in
       let text = try await fleet.minted("notification/1000000000000042?type=DID_RENEW")
       let payload = Base64URL.decode(String(text.split(separator: ".")[1])) ?? []
       let uuid = try JSONObject(JSONText(payload)).requiredString("notificationUUID")
@@ -71,7 +77,7 @@ struct NoticeTests {
       try await eventually("it waits for as long as it has waited") {
         try await fleet.count("notifications WHERE due_at > now() + '15m'") == 1
       }
-      try fleet.writePublisher(1009, "\"apps\": [\(RunningFleet.releasedApp)], \"offers\": \(RunningFleet.offers)")
+      try write(fleet, RunningFleet.releasedApp)
       fleet.roles["worker-1"]?.process.send(SIGHUP)
       try await eventually("it is applied") {
         // The worker may take it before it has read the file.

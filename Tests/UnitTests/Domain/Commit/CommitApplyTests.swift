@@ -211,7 +211,8 @@ struct CommitApplyTests {
     // An answer that is older than what is known answers nothing, and Apple's silence neither.
     for (pieces, source) in [
       ([T.transaction(expires: 30, signed: -1, digest: 7)], PurchaseUpdate.Source.timer(.told)),
-      ([], .timer(.away(until: nil))), ([], .timer(.unknown)), ([T.transaction(expires: 30, signed: 9, digest: 8)], notified(.renewed)),
+      ([], .timer(.away(until: nil))), ([], .timer(.unknown)),
+      ([T.transaction(expires: 30, signed: 9, digest: 8)], notified(.renewed)),
     ] {
       var commit = TestCommit([purchase], ["me": known()])
       _ = commit.apply(pieces, source)
