@@ -2,8 +2,8 @@ import CRabbitMQ
 
 /// Decodes the frames of a broker. librabbitmq reads their methods and properties.
 ///
-/// `amqp_handle_input` could cut the frames too. It copies each of them, and reads beyond a payload that is shorter than
-/// its kind's fixed part (decision 0027).
+/// `amqp_handle_input` could cut the frames too. It copies each of them, and reads beyond a payload that is shorter
+/// than its kind's fixed part (decision 0027).
 final class FrameDecoder {
   /// Why bytes are of no use.
   struct Defect: Error {
