@@ -12,6 +12,8 @@ extension AMQPEndpoint {
       host: settings.host, port: settings.port, user: settings.user, password: settings.password,
       virtualHost: settings.virtualHost)
     heartbeat = settings.heartbeat
+    tls = settings.tls
+    if settings.logsInByCertificate { mechanism = .external }
   }
 }
 
@@ -22,6 +24,7 @@ extension RedisEndpoint {
       host: settings.host, port: settings.port, user: settings.user, password: settings.password,
       database: settings.database)
     timeout = settings.timeout
+    tls = settings.tls
     connections = settings.connections
     probeKey = settings.prefix + "probe"
   }

@@ -10,6 +10,7 @@ from fleet.ledger_benchmark import ledger
 from fleet.life_benchmarks import notifications, timers
 from fleet.measured import OPTIONS
 from fleet.table import show
+from fleet.tls_benchmark import tls
 
 # For each benchmark: its function, its text in the help, the jobs of a run without --jobs (0: the size is fixed), and
 # its time on two cores. The time has two parts in seconds: all but the runs, and each run. The time of growth is the
@@ -20,6 +21,8 @@ BENCHMARKS = {
         benchmarks.worker, "whole synchronizations, next to the same without Apple and signatures", 20_000, (16, 60)),
     "ledger": (ledger, "commits, bytes and reads of the ledger, next to the same without Apple and HTTP", 20_000,
                (20, 100)),
+    "tls": (tls, "whole synchronizations over TLS to RabbitMQ and Redis, next to the same without TLS", 20_000,
+            (16, 60)),
     "throughput": (benchmarks.throughput, "jobs a second with an Apple that takes 200 ms", 20_000, (20, 20)),
     "gateway": (benchmarks.gateway, "registrations, next to the same without HTTP", 40_000, (15, 20)),
     "latency": (benchmarks.latency, "from the 202 to the event, in an idle fleet", 0, (20, 3)),

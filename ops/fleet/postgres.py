@@ -14,6 +14,8 @@ import sys
 import tempfile
 import time
 
+from fleet.certificates import Certificates, wants_tls
+
 # The owner of the databases is no superuser, as in production.
 OWNER, DATABASE, SUPERUSER = "countersign", "countersign", "postgres"
 
@@ -109,7 +111,7 @@ class Postgres:
         self.stop(signal.SIGKILL)  # what a process that somebody killed has left running
         # The process that wrote this file has gone. Its number may be somebody else's by now.
         (self.cluster / "postmaster.pid").unlink(missing_ok=True)
-        settings = SETTINGS | {"port": str(self.port), "cluster_name": self.title} | self.more_settings()
+        settings = SETTINGS | {"port": str(self.port), "cluster_name": self.title} | self.more_settings() | self.tls()
         words = [word for key, value in settings.items() for word in ("-c", f"{key}={value}")]
         return ([self.tool("postgres"), "-D", str(self.cluster), *words], self.environment(),
                 {"cwd": self.cluster, **self.account()})
@@ -143,6 +145,19 @@ class Postgres:
     @staticmethod
     def more_settings():
         return {}
+
+    def tls(self):
+        """The settings for TLS. PostgreSQL wants the key to belong to its own user."""
+        if not wants_tls():
+            return {}
+        certificates = Certificates(self.folder)
+        for name in ("server.pem", "server.key"):
+            copy = self.cluster / name
+            shutil.copyfile(certificates.path(name), copy)
+            copy.chmod(0o600)
+            if account := self.account():
+                os.chown(copy, account["user"], account["group"])
+        return {"ssl": "on", "ssl_cert_file": "server.pem", "ssl_key_file": "server.key"}
 
     def wipe(self):
         shutil.rmtree(self.data.resolve(), ignore_errors=True)

@@ -5,6 +5,7 @@ import fcntl
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import time
@@ -202,6 +203,7 @@ class Processes:
             subprocess.run([ROOT / "ops" / "servers", "wipe", self.folder], stdin=subprocess.DEVNULL)
         for name in ("ports.json", "postgres.password"):
             (self.folder / name).unlink(missing_ok=True)
+        shutil.rmtree(self.folder / "tls", ignore_errors=True)
 
     def stop_servers(self):
         """Stops the servers, even those of an earlier run."""

@@ -94,6 +94,10 @@ def sanitized(arguments):
 
 
 def test(arguments, parts):
+    if "--tls" in arguments:
+        arguments = [word for word in arguments if word != "--tls"] or ["--filter", "IntegrationTests|FleetTests"]
+        # ops/servers and the tests read it, and so do the calls of ops/servers by the tests.
+        os.environ["COUNTERSIGN_TEST_TLS"] = "1"
     options, arguments = sanitized(arguments)
     only_contract = arguments == ["--contract"]
     is_whole = not arguments and not options

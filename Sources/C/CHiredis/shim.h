@@ -1,3 +1,2 @@
 #pragma once
 #include <hiredis/hiredis.h>
-#include <hiredis/async.h>

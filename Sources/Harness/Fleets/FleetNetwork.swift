@@ -49,13 +49,12 @@ public final class FleetNetwork {
       return proxy.port
     }
     var environment = [
-      "COUNTERSIGN_RABBITMQ_URL":
-        "amqp://guest:guest@127.0.0.1:\(try port(to: "rabbitmq", servers.rabbitmq.port))/%2F",
+      "COUNTERSIGN_RABBITMQ_URL": servers.rabbitmqURL(port: try port(to: "rabbitmq", servers.rabbitmq.port)),
       "COUNTERSIGN_LEDGER_URL":
         servers.ledgerURL(database: database, ports: [try port(to: "postgres", servers.postgres)]),
     ]
     if !name.hasPrefix("notifier") {
-      environment["COUNTERSIGN_REDIS_URL"] = "redis://127.0.0.1:\(try port(to: "redis", servers.redis.port))/0"
+      environment["COUNTERSIGN_REDIS_URL"] = servers.redisURL(port: try port(to: "redis", servers.redis.port))
     }
     if name.hasPrefix("worker") {
       let port = try port(to: "apple", simulator)

@@ -11,9 +11,11 @@ extension RunningFleet {
       "countersign.json",
       """
       {
-        "rabbitmq": {"url": "amqp://guest:guest@\(servers.rabbitmq)/%2F", "prefix": "\(prefix)"},
-        "redis": {"url": "redis://\(servers.redis)/0", "prefix": "\(prefix):"},
-        "ledger": {"url": "\(servers.ledgerURL(database: database, ports: ledgerPorts))"},
+        "rabbitmq": {"url": "\(servers.rabbitmqURL())", "prefix": "\(prefix)"\(servers.authoritySetting)},
+        "redis": {"url": "\(servers.redisURL())", "prefix": "\(prefix):"\(servers.authoritySetting)},
+        "ledger": {
+          "url": "\(servers.ledgerURL(database: database, ports: ledgerPorts))"\(servers.authoritySetting)
+        },
         "appStore": {
           "productionURL": "https://127.0.0.1:\(simulator.port)/production",
           "sandboxURL": "https://127.0.0.1:\(simulator.port)/sandbox",

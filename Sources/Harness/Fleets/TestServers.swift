@@ -1,4 +1,5 @@
 public import AMQP
+import Crypto
 public import EventLoop
 import FoundationEssentials
 public import Redis
@@ -19,8 +20,15 @@ public struct TestServers: Sendable {
   /// Says how to get servers.
   public static let hint = "needs RabbitMQ, Redis and PostgreSQL: run ops/test"
 
+  /// Whether the servers speak TLS on their usual ports: `ops/test --tls`.
+  public static let usesTLS = ProcessInfo.processInfo.environment["COUNTERSIGN_TEST_TLS"] == "1"
+
   public let rabbitmq: AMQPEndpoint
   public let redis: RedisEndpoint
+  /// RabbitMQ with TLS, in every run.
+  public let encryptedRabbitMQ: AMQPEndpoint
+  /// Redis with TLS, in every run.
+  public let encryptedRedis: RedisEndpoint
   /// The port of the ledger.
   public let postgres: Int
   /// The port of the ledger's standby.
@@ -32,7 +40,8 @@ public struct TestServers: Sendable {
     guard let data = try? Data(contentsOf: URL(filePath: folder + "/ports.json")),
       let ports = try? JSONDecoder().decode([String: Int].self, from: data),
       let rabbitmq = ports["rabbitmq"], let redis = ports["redis"], let postgres = ports["postgres"],
-      let standby = ports["postgres-standby"],
+      let standby = ports["postgres-standby"], let rabbitmqTLS = ports["rabbitmq-tls"],
+      let redisTLS = ports["redis-tls"],
       let password = try? Data(contentsOf: URL(filePath: folder + "/postgres.password"))
     else { return nil }
     self.folder = folder
@@ -42,10 +51,39 @@ public struct TestServers: Sendable {
     // All tests share one loop and few cores: a caller that waits for its turn has not met a failed server.
     var broker = AMQPEndpoint(host: "127.0.0.1", port: rabbitmq)
     broker.connectTimeout = .seconds(300)
-    self.rabbitmq = broker
     var redisEndpoint = RedisEndpoint(host: "127.0.0.1", port: redis)
     redisEndpoint.timeout = .seconds(300)
-    self.redis = redisEndpoint
+    let files = TLSClientFiles(caFile: Self.file("ca.pem", in: folder))
+    if Self.usesTLS { (broker.tls, redisEndpoint.tls) = (files, files) }
+    (self.rabbitmq, self.redis) = (broker, redisEndpoint)
+    (broker.tls, redisEndpoint.tls) = (files, files)
+    broker.port = rabbitmqTLS
+    if !Self.usesTLS { redisEndpoint.port = redisTLS }
+    (encryptedRabbitMQ, encryptedRedis) = (broker, redisEndpoint)
+  }
+
+  private static func file(_ name: String, in folder: String) -> String { "\(folder)/tls/\(name)" }
+
+  /// A file of the servers' certificates: `ca.pem`, `ca.key`, `client.pem` or `client.key`.
+  public func certificateFile(_ name: String) -> String { Self.file(name, in: folder) }
+
+  /// The URL of RabbitMQ for a role.
+  ///
+  /// - Parameter port: perhaps of a proxy; `nil` means the server's own.
+  public func rabbitmqURL(port: Int? = nil) -> String {
+    "amqp\(Self.usesTLS ? "s" : "")://guest:guest@127.0.0.1:\(port ?? rabbitmq.port)/%2F"
+  }
+
+  /// The URL of Redis for a role.
+  ///
+  /// - Parameter port: perhaps of a proxy; `nil` means the server's own.
+  public func redisURL(port: Int? = nil) -> String {
+    "redis\(Self.usesTLS ? "s" : "")://127.0.0.1:\(port ?? redis.port)/0"
+  }
+
+  /// The authority of the servers, as the rest of a section in a role's configuration; empty without TLS.
+  public var authoritySetting: String {
+    Self.usesTLS ? #", "caFile": "\#(certificateFile("ca.pem"))""# : ""
   }
 
   /// The URL of a database in the ledger's server, with its password.

@@ -30,7 +30,7 @@ public struct AMQPError: Error, Sendable, CustomStringConvertible {
   public let operation: String
   /// Host and port of the broker.
   public let target: String
-  /// The text of the broker or of librabbitmq.
+  /// The text of the broker, librabbitmq, OpenSSL or the system.
   public let cause: String
 
   /// Creates an error.

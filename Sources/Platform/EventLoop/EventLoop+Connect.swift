@@ -53,7 +53,7 @@ private final class ConnectAttempt {
       } catch {
         return end("\(error)")
       }
-      let timer = LoopTimer { self.end("no answer") }
+      let timer = LoopTimer { self.end("no connection in time") }
       timer.start(after: limit)
       self.timer = timer
     }

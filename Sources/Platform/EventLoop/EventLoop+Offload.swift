@@ -4,7 +4,7 @@ import Glibc
 extension EventLoop {
   /// Runs blocking work on a thread of libuv's pool and returns its result to the loop.
   ///
-  /// It is for work that has no non-blocking form: name resolution, and the log-in of librabbitmq. The pool has four
+  /// It is for work that has no non-blocking form: name resolution, and reading the files for TLS. The pool has four
   /// threads, so the work needs a timeout of its own.
   @LoopActor
   public static func offload<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {

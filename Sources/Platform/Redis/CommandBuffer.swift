@@ -1,20 +1,30 @@
-/// A command in the Redis protocol (RESP, "Send commands to a Redis server"). Its memory stays for the next command.
+/// Commands in the Redis protocol (RESP, "Send commands to a Redis server") that wait to be sent.
 struct CommandBuffer {
   private var bytes: [UInt8] = []
-  /// The number of bytes of the command.
+  /// The number of bytes of the commands.
   private(set) var count = 0
+  /// The number of these bytes that the socket has taken.
+  private var sent = 0
 
-  /// The most bytes of memory that the buffer keeps. It releases the memory of a longer command.
+  /// The most bytes of memory that an empty buffer keeps.
   private static let kept = 1 << 16
   /// Room for a mark, the digits of a length and two line ends.
   private static let overhead = 1 + 20 + 4
 
-  /// Writes a command in place of the last command.
-  mutating func write(_ words: [String]) {
+  var isEmpty: Bool { count == 0 }
+
+  /// Adds a command, and returns its number of bytes.
+  mutating func append(_ words: [String]) -> Int {
     let size = words.reduce(Self.overhead) { $0 + $1.utf8.count + Self.overhead }
-    if bytes.count < size || bytes.count > Self.kept { bytes = [UInt8](repeating: 0, count: max(size, 4096)) }
+    if bytes.count - count < size, 2 * sent >= count { forgetSent() }
+    if bytes.count - count < size {
+      var larger = [UInt8](repeating: 0, count: max(count + size, 2 * bytes.count, 4096))
+      larger.withUnsafeMutableBytes { larger in bytes.withUnsafeBytes { larger.copyMemory(from: $0) } }
+      bytes = larger
+    }
+    let start = count
     count = bytes.withUnsafeMutableBytes { bytes in
-      var end = 0
+      var end = start
       func append(_ byte: Unicode.Scalar) {
         bytes[end] = UInt8(ascii: byte)
         end += 1
@@ -44,10 +54,24 @@ struct CommandBuffer {
       }
       return end
     }
+    return count - start
   }
 
-  /// Gives `body` the bytes of the command.
-  func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-    bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+  private mutating func forgetSent() {
+    bytes.withUnsafeMutableBytes { bytes in
+      bytes.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[sent..<count]))
+    }
+    (count, sent) = (count - sent, 0)
+  }
+
+  /// Offers the waiting bytes to a function that returns how many it took.
+  mutating func send(_ take: (UnsafeRawBufferPointer) -> Int) {
+    while sent < count {
+      let taken = bytes.withUnsafeBytes { take(UnsafeRawBufferPointer(rebasing: $0[sent..<count])) }
+      guard taken > 0 else { return }
+      sent += taken
+    }
+    (count, sent) = (0, 0)
+    if bytes.count > Self.kept { bytes = [] }
   }
 }

@@ -37,7 +37,7 @@ public enum RESPValue: Sendable, Equatable {
     return fields
   }
 
-  /// Copies a reply, because hiredis frees it after the callback.
+  /// Copies a reply, because hiredis frees it.
   init(copying reply: UnsafePointer<redisReply>) {
     let source = reply.pointee
     // A short text needs no memory of its own.

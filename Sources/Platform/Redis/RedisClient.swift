@@ -46,8 +46,8 @@ public final class RedisClient {
   /// Whether the client can send a command now.
   public var isReady: Bool { !connections.isEmpty && connections.allSatisfy { $0.failure == nil } }
 
-  /// Why writes are impossible now, in the words of Redis or of hiredis; `nil` if they are possible, as far as the
-  /// client knows.
+  /// Why writes are impossible now, in the words of Redis or of its connection; `nil` if they are possible, as far as
+  /// the client knows.
   public var trouble: String? {
     if let refusal = writes.refusal { return refusal.cause }
     return isReady ? nil : lastFailure?.cause ?? "no connection"

@@ -1,8 +1,10 @@
+public import Crypto
+
 /// The address of a Redis, and the credentials for it.
 public struct RedisEndpoint: Sendable, CustomStringConvertible {
   /// Host name or address.
   public var host: String
-  /// TCP port, 6379 by default.
+  /// TCP port.
   public var port: Int
   /// User of an access control list, if there is one.
   public var user: String?
@@ -10,13 +12,15 @@ public struct RedisEndpoint: Sendable, CustomStringConvertible {
   public var password: String?
   /// Database number.
   public var database: Int
+  /// The files for TLS; `nil` means a connection without TLS.
+  public var tls: TLSClientFiles?
   /// Connections of one client.
   ///
   /// Redis reads 16 KiB of each connection in one turn of its loop, and writes to its disk once a turn (decision 0018).
   public var connections = 4
   /// The key of a test write that shows whether Redis takes writes. It lives for a second.
   public var probeKey = "countersign:probe"
-  /// Time for a connection, and for the reply to a command.
+  /// Time for a connection with TLS, and for the reply to a command.
   public var timeout: Duration = .seconds(3)
 
   /// Creates an endpoint from its parts.

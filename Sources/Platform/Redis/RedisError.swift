@@ -18,7 +18,7 @@ public struct RedisError: Error, Sendable, CustomStringConvertible {
   public let operation: String
   /// Host and port.
   public let target: String
-  /// The text of Redis or of hiredis.
+  /// The text of Redis, hiredis, OpenSSL or the system.
   public let cause: String
 
   /// Creates an error.

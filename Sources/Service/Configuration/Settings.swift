@@ -1,4 +1,4 @@
-import Crypto
+public import Crypto
 import Formats
 
 /// The configuration of one process. Every role reads the same file and takes the settings that it needs.
@@ -44,6 +44,10 @@ public struct RabbitMQSettings: Sendable {
   public var user: String
   public var password: String
   public var virtualHost: String
+  /// The files for TLS; `nil` without TLS.
+  public var tls: TLSClientFiles?
+  /// Whether the certificate logs in, instead of a user and a password.
+  public var logsInByCertificate: Bool
   /// Half of the silence after which a connection counts as dead.
   public var heartbeat: Duration
   /// First part of every exchange's and queue's name.
@@ -52,16 +56,27 @@ public struct RabbitMQSettings: Sendable {
   init(_ reader: SettingsReader) {
     let key = "rabbitmq.url"
     let text = reader.string(
-      key, "amqp://guest:guest@127.0.0.1:5672/%2F", "AMQP 0-9-1 URL: `amqp://user:password@host:port/vhost`.",
+      key, "amqp://guest:guest@127.0.0.1:5672/%2F",
+      "AMQP 0-9-1 URL: `amqp://user:password@host:port/vhost`, or `amqps://` with TLS, by default on port 5671.",
       isSecret: true)
     let url = ServerURL(text)
-    if url?.scheme != "amqp" { reader.note(key, "expected a URL of the form amqp://user:password@host:port/vhost") }
+    let isEncrypted = url?.scheme == "amqps"
+    if url?.scheme != "amqp", !isEncrypted {
+      reader.note(key, "expected amqp:// or amqps://user:password@host:port/vhost")
+    }
     host = url?.host ?? ""
-    port = url?.port ?? 5672
+    port = url?.port ?? (isEncrypted ? 5671 : 5672)
     user = url?.user ?? "guest"
     let secret = reader.secret(
       "rabbitmq.passwordFile", isRequired: false, "File with the password, instead of one in the URL.")
     password = secret ?? url?.password ?? "guest"
+    tls = TLSClientFiles(reader, "rabbitmq", of: "RabbitMQ", scheme: "amqps", isWanted: isEncrypted)
+    logsInByCertificate = tls?.certificateFile != nil && url?.user == nil
+    if logsInByCertificate, secret != nil {
+      reader.note(
+        "rabbitmq.passwordFile",
+        "has no effect, since the certificate logs in; expected a user in rabbitmq.url, or no password")
+    }
     virtualHost = url.map { $0.path.isEmpty ? "/" : $0.path } ?? "/"
     heartbeat = reader.seconds("rabbitmq.heartbeatSeconds", 10, 1...600, "AMQP heartbeat interval.")
     prefix = reader.string(
@@ -76,6 +91,8 @@ public struct RedisSettings: Sendable {
   public var user: String?
   public var password: String?
   public var database: Int
+  /// The files for TLS; `nil` without TLS.
+  public var tls: TLSClientFiles?
   /// Time for a connection, and for the reply to a command.
   public var timeout: Duration
   /// Connections of one process.
@@ -86,18 +103,21 @@ public struct RedisSettings: Sendable {
   init(_ reader: SettingsReader) {
     let key = "redis.url"
     let text = reader.string(
-      key, "redis://127.0.0.1:6379/0", "Redis URL: `redis://user:password@host:port/database`.",
+      key, "redis://127.0.0.1:6379/0",
+      "Redis URL: `redis://user:password@host:port/database`, or `rediss://` with TLS, by default on port 6380.",
       isSecret: true)
     let url = ServerURL(text)
-    if url?.scheme != "redis" {
-      reader.note(key, "expected a URL of the form redis://user:password@host:port/database")
+    let isEncrypted = url?.scheme == "rediss"
+    if url?.scheme != "redis", !isEncrypted {
+      reader.note(key, "expected redis:// or rediss://user:password@host:port/database")
     }
     host = url?.host ?? ""
-    port = url?.port ?? 6379
+    port = url?.port ?? (isEncrypted ? 6380 : 6379)
     user = url?.user.flatMap { $0.isEmpty ? nil : $0 }
     let secret = reader.secret(
       "redis.passwordFile", isRequired: false, "File with the password, instead of one in the URL.")
     password = secret ?? url?.password
+    tls = TLSClientFiles(reader, "redis", of: "Redis", scheme: "rediss", isWanted: isEncrypted)
     database = url.flatMap { Int($0.path) } ?? 0
     if let path = url?.path, !path.isEmpty, !path.isASCIIDigits() || Int(path) == nil {
       reader.note(key, "expected a database number after the host")

@@ -9,7 +9,7 @@ import Testing
 /// Turns TLS on at the server, so these tests need it alone.
 @Suite(
   .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
-  .timeLimit(.minutes(30))
+  .disabled(if: TestServers.usesTLS, "TLS is on in any case"), .timeLimit(.minutes(30))
 )
 @LoopActor
 struct PostgresTLSTests {

@@ -111,7 +111,7 @@ struct SettingsTests {
       """)
     #expect(
       mistakes == [
-        "countersign.json: rabbitmq.url: expected a URL of the form amqp://user:password@host:port/vhost",
+        "countersign.json: rabbitmq.url: expected amqp:// or amqps://user:password@host:port/vhost",
         "countersign.json: rabbitmq.heartbeatSeconds: is 0, expected seconds from 1 to 600",
         "countersign.json: redis.url: is a number, expected a string",
         "countersign.json: appStore.productionURL: expected an https:// URL",
@@ -289,7 +289,7 @@ struct SettingsTests {
     let mistakes = try folder.mistakes(
       "{}",
       [
-        "COUNTERSIGN_RABBITMQ_PREFIX": "", "COUNTERSIGN_RABBITMQ_URL": "amqps://x",
+        "COUNTERSIGN_RABBITMQ_PREFIX": "", "COUNTERSIGN_RABBITMQ_URL": "amqpss://x",
         "COUNTERSIGN_WORKER_CONCURRENCY": "1.5", "COUNTERSIGN_REDIS_TIMEOUT_SECONDS": "nan",
         "COUNTERSIGN_WORKER_RETRY_SCHEDULE_SECONDS": "1,x", "COUNTERSIGN_NOTIFIER_ALLOWS_INSECURE_ENDPOINTS": "yes",
         "COUNTERSIGN_LOG_LEVEL": "INFO", "COUNTERSIGN_GATEWAY_LISTEN": "localhost:8080",
@@ -297,7 +297,7 @@ struct SettingsTests {
       ])
     #expect(
       mistakes == [
-        "environment: COUNTERSIGN_RABBITMQ_URL: expected a URL of the form amqp://user:password@host:port/vhost",
+        "environment: COUNTERSIGN_RABBITMQ_URL: expected amqp:// or amqps://user:password@host:port/vhost",
         "environment: COUNTERSIGN_RABBITMQ_PREFIX: is \"\", expected a string",
         "environment: COUNTERSIGN_REDIS_TIMEOUT_SECONDS: is \"nan\", expected seconds from 0.05 to 60",
         "environment: COUNTERSIGN_GATEWAY_LISTEN: is \"localhost:8080\", expected address:port with a numeric address, "
@@ -349,7 +349,7 @@ struct SettingsTests {
   func secretsAreNotShown(secret: String) throws {
     let mistakes = try folder.mistakes(
       """
-      {"rabbitmq": {"url": "amqps://user:\(secret)@h", "passwordFile": "\(secret)"},
+      {"rabbitmq": {"url": "amqpss://user:\(secret)@h", "passwordFile": "\(secret)"},
        "redis": {"url": ["\(secret)"], "passwordFile": "\(secret)"},
        "appStore": {"productionURL": "http://user:\(secret)@h", "sandboxURL": {"\(secret.prefix(3))": 1}}}
       """, ["COUNTERSIGN_REDIS_URL": "user:\(secret)@h", "COUNTERSIGN_RABBITMQ_PASSWORD_FILE": secret])
@@ -380,14 +380,14 @@ struct SettingsTests {
   }
 
   @Test(arguments: [
-    "h", "amqp:h", "amqp://", "amqp://:5672", "amqps://h", "AMQP://h", "amqp://h:0", "amqp://h:65536", "amqp://h:x",
+    "h", "amqp:h", "amqp://", "amqp://:5672", "amqpss://h", "AMQP://h", "amqp://h:0", "amqp://h:65536", "amqp://h:x",
     "amqp://h:", "amqp://h:+5", "amqp://u:%4@h", "amqp://u:%+4@h", "amqp://u:%FF@h", "amqp://h/%zz", "amqp://::1/",
     "amqp://::1:5672/", "amqp://[::1", "amqp://h/v?heartbeat=10", "amqp://h/v#x",
   ])
   func noAMQP(url: String) throws {
     #expect(
       try folder.mistakes(#"{"rabbitmq": {"url": "\#(url)"}}"#)
-        == ["countersign.json: rabbitmq.url: expected a URL of the form amqp://user:password@host:port/vhost"])
+        == ["countersign.json: rabbitmq.url: expected amqp:// or amqps://user:password@host:port/vhost"])
   }
 
   @Test(

@@ -1,12 +1,10 @@
 import CRabbitMQ
 public import EventLoop
-import Glibc
+import Transport
 
 /// One connection to a broker. librabbitmq is the codec, and the process's loop does the rest.
 ///
-/// librabbitmq 0.11 blocks in every synchronous call, writes each frame at once, and sends heartbeats only while one of
-/// its functions runs. So only the log-in uses its synchronous calls, on a thread of the pool. Afterwards librabbitmq
-/// only encodes and decodes. This type does the sending, once a loop turn, and the heartbeats.
+/// It sends frames once a loop turn, and keeps the heartbeats itself.
 @LoopActor
 public final class AMQPConnection {
   /// The endpoint of this connection.
@@ -18,15 +16,17 @@ public final class AMQPConnection {
   /// The reason why the connection ended; `nil` while it is open.
   public private(set) var failure: AMQPError?
 
-  private var state: OpaquePointer?
-  private var watcher: DescriptorWatcher?
+  private let socket: StreamSocket
+  private let decoder = FrameDecoder(frameMax: AMQPLogin.frameMax)
+  private var outgoing = FrameBuffer(frameMax: AMQPLogin.frameMax)
+  /// The log-in that is under way.
+  private var login: (state: AMQPLogin, waiter: CheckedContinuation<Void, any Error>)?
   private var heartbeat: LoopTimer?
-  private let silenceLimit: Duration
+  private var silenceLimit = Duration.zero
   private var lastReceived = ContinuousClock.now
   private var hasSent = false
   private var channels: [UInt16: AMQPChannel] = [:]
   private var nextChannel: UInt16 = 1
-  private var outgoing: FrameBuffer
   private lazy var flushLater = EndOfTurn { [weak self] in self?.flush() }
   private var endWaiters: [CheckedContinuation<AMQPError, Never>] = []
   private var closeWaiter: CheckedContinuation<Void, Never>?
@@ -36,29 +36,65 @@ public final class AMQPConnection {
   /// - Parameter name: the broker shows it in its list of connections.
   /// - Throws: ``AMQPError`` with code `unreachable`.
   public static func open(_ endpoint: AMQPEndpoint, name: String) async throws -> AMQPConnection {
-    let loggedIn = try await EventLoop.offload { try endpoint.logIn(name: name) }
-    return try AMQPConnection(takingOwnershipOf: loggedIn.state, endpoint)
+    let end = ContinuousClock.now + endpoint.connectTimeout
+    let socket: StreamSocket
+    do {
+      socket = try await StreamSocket.open(
+        to: endpoint.host, port: endpoint.port, tls: endpoint.tls, within: endpoint.connectTimeout)
+    } catch let error as StreamError {
+      throw AMQPError(
+        .unreachable, operation: error.operation, target: endpoint.description, cause: error.cause)
+    }
+    // The buffer has room for the messages of one loop turn, so a turn seldom has to wait for room.
+    socket.setSendBuffer(1 << 20)
+    let connection = AMQPConnection(takingOwnershipOf: socket, endpoint)
+    try await connection.logIn(name: name, within: max(.milliseconds(1), end - .now))
+    return connection
   }
 
-  private init(takingOwnershipOf state: OpaquePointer, _ endpoint: AMQPEndpoint) throws {
+  private init(takingOwnershipOf socket: StreamSocket, _ endpoint: AMQPEndpoint) {
     self.endpoint = endpoint
-    outgoing = FrameBuffer(frameMax: Int(amqp_get_frame_max(state)))
-    let seconds = amqp_get_heartbeat(state)
-    silenceLimit = .seconds(2 * Int64(seconds))
-    // librabbitmq's own heartbeats would come between two halves of this connection's frames.
-    amqp_tune_connection(state, amqp_get_channel_max(state), amqp_get_frame_max(state), 0)
-    do {
-      let watcher = try DescriptorWatcher(descriptor: amqp_get_sockfd(state)) { [weak self] in self?.ready($0) }
-      self.watcher = watcher
-    } catch {
-      amqp_destroy_connection(state)
-      throw AMQPError(.unreachable, operation: "connect", target: endpoint.description, cause: "\(error)")
+    self.socket = socket
+  }
+
+  private func logIn(name: String, within limit: Duration) async throws {
+    let state = AMQPLogin(to: endpoint, name: name)
+    let timer = LoopTimer { [weak self] in self?.end(.unreachable, state.operation, "no answer in time") }
+    timer.start(after: limit)
+    defer { timer.close() }
+    try await withCheckedThrowingContinuation { waiter in
+      login = (state, waiter)
+      socket.start(
+        onReceive: { [weak self] in self?.receive($0) }, onRoom: { [weak self] in self?.flush() },
+        onEnd: { [weak self] in self?.lost($0) })
+      outgoing.addProtocolHeader()
+      flush()
     }
-    self.state = state
-    watcher?.watch(.readable)
+  }
+
+  /// Takes a step of the log-in.
+  private func logIn(_ method: amqp_method_t) {
+    guard var login else { return }
+    let progress = login.state.receive(method, &outgoing)
+    self.login = login
+    flush()
+    switch progress {
+    case .goesOn: break
+    case .failed(let cause): end(.unreachable, login.state.operation, cause)
+    case .done(let agreement):
+      decoder.frameMax = agreement.frameMax
+      outgoing = FrameBuffer(frameMax: agreement.frameMax)
+      keepAlive(every: agreement.heartbeat)
+      self.login = nil
+      login.waiter.resume()
+    }
+  }
+
+  private func keepAlive(every seconds: Int) {
     guard seconds > 0 else { return }
+    silenceLimit = .seconds(2 * seconds)
     let timer = LoopTimer { [weak self] in self?.keepAlive() }
-    timer.start(after: .milliseconds(500 * Int64(seconds)), every: .milliseconds(500 * Int64(seconds)))
+    timer.start(after: .milliseconds(500 * seconds), every: .milliseconds(500 * seconds))
     heartbeat = timer
   }
 
@@ -124,35 +160,21 @@ public final class AMQPConnection {
   }
 
   private func planFlush() {
-    if state != nil { flushLater.plan() }
+    if failure == nil { flushLater.plan() }
   }
 
-  /// Sends as much as the socket takes. The rest follows when the socket is writable.
+  /// Sends as much as the socket takes. The rest follows when the socket has room.
   private func flush() {
-    guard let state else { return }
-    let descriptor = amqp_get_sockfd(state)
-    var failure: Int32?
-    outgoing.send { bytes in
-      while true {
-        let count = Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
-        if count >= 0 { return count }
-        if errno == EINTR { continue }
-        if errno != EAGAIN { failure = errno }
-        return 0
-      }
-    }
+    guard failure == nil else { return }
+    outgoing.send(socket.send)
     hasSent = true
-    if let failure { return end(.connectionLost, "send", String(cString: strerror(failure))) }
-    watcher?.watch(outgoing.isEmpty ? .readable : [.readable, .writable])
   }
 
   /// Tells the broker that this process lives, and finds out whether the broker does (AMQP 0-9-1, section 4.2.7).
   private func keepAlive() {
-    guard let state else { return }
     // If this process was stopped for a while, the broker's frames wait in its socket. They prove that the broker
     // lives.
-    var descriptor = pollfd(fd: amqp_get_sockfd(state), events: Int16(POLLIN), revents: 0)
-    if poll(&descriptor, 1, 0) == 1 { lastReceived = .now }
+    if socket.hasInput { lastReceived = .now }
     guard ContinuousClock.now - lastReceived <= silenceLimit else {
       return end(.connectionLost, "receive", "no heartbeat from the broker for \(silenceLimit)")
     }
@@ -167,33 +189,37 @@ public final class AMQPConnection {
     if status != AMQP_STATUS_OK.rawValue { end(.connectionLost, "send", statusText(status)) }
   }
 
-  private func ready(_ readiness: Readiness) {
-    if readiness.contains(.writable) { flush() }
-    if readiness.contains(.readable) { receive() }
-  }
-
   // MARK: Receiving
 
   /// Reads every frame that has arrived.
-  private func receive() {
+  private func receive(_ bytes: UnsafeRawBufferPointer) {
     lastReceived = .now
-    while let state {
-      var frame = amqp_frame_t()
-      var noWait = timeval(tv_sec: 0, tv_usec: 0)
-      let status = amqp_simple_wait_frame_noblock(state, &frame, &noWait)
-      if status == AMQP_STATUS_TIMEOUT.rawValue { break }
-      guard status == AMQP_STATUS_OK.rawValue else { return end(.connectionLost, "receive", statusText(status)) }
-      if frame.channel == 0 {
-        if frame.frame_type == AMQP_FRAME_METHOD { receive(frame.payload.method) }
-      } else {
-        channels[frame.channel]?.receive(frame)
+    var rest = bytes
+    do {
+      while failure == nil, let frame = try decoder.next(from: &rest) {
+        if frame.channel == 0 {
+          if Int32(frame.frame_type) == AMQP_FRAME_METHOD { receive(frame.payload.method) }
+        } else {
+          channels[frame.channel]?.receive(frame)
+        }
       }
-      // The code above has copied everything of the frame.
-      if let state = self.state { amqp_maybe_release_buffers_on_channel(state, frame.channel) }
+    } catch {
+      lost("receive", error.cause)
+    }
+  }
+
+  private func lost(_ error: StreamError) { lost(error.operation, error.cause) }
+
+  private func lost(_ operation: String, _ cause: String) {
+    if let login {
+      end(.unreachable, login.state.operation, cause)
+    } else {
+      end(.connectionLost, operation, cause)
     }
   }
 
   private func receive(_ method: amqp_method_t) {
+    if login != nil { return logIn(method) }
     switch method.id {
     case AMQP_CONNECTION_BLOCKED_METHOD: setBlocked(true)
     case AMQP_CONNECTION_UNBLOCKED_METHOD: setBlocked(false)
@@ -219,19 +245,16 @@ public final class AMQPConnection {
 
   // MARK: The end
 
-  /// Ends everything once: the handle, the channels, and the tasks that wait for the end.
+  /// Ends everything once: the socket, the channels, and the tasks that wait for the end.
   func end(_ code: AMQPError.Code, _ operation: String, _ cause: String) {
     guard failure == nil else { return }
     let failure = AMQPError(code, operation: operation, target: endpoint.description, cause: cause)
     self.failure = failure
-    watcher?.close()
-    watcher = nil
     heartbeat?.close()
     heartbeat = nil
-    if let state {
-      self.state = nil
-      amqp_destroy_connection(state)
-    }
+    socket.close()
+    login?.waiter.resume(throwing: failure)
+    login = nil
     for channel in channels.values { channel.end(failure) }
     channels.removeAll()
     closeWaiter?.resume()

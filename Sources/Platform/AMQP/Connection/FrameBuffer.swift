@@ -68,6 +68,12 @@ struct FrameBuffer {
     return AMQP_STATUS_OK.rawValue
   }
 
+  /// Adds the first bytes of a connection, which name the version of the protocol (section 4.2.2).
+  mutating func addProtocolHeader() {
+    bytes.append(contentsOf: "AMQP".utf8)
+    bytes.append(contentsOf: [0, 0, 9, 1])
+  }
+
   /// Adds a heartbeat.
   mutating func addHeartbeat() {
     begin(UInt8(AMQP_FRAME_HEARTBEAT), channel: 0, size: 0)
@@ -81,10 +87,17 @@ struct FrameBuffer {
   mutating func send(_ take: (UnsafeRawBufferPointer) -> Int) {
     while sent < bytes.count {
       let count = bytes.withUnsafeBytes { take(UnsafeRawBufferPointer(rebasing: $0[sent...])) }
-      guard count > 0 else { return }
+      guard count > 0 else { return forgetSent() }
       sent += count
     }
     bytes.removeAll(keepingCapacity: bytes.capacity <= 1 << 20)
+    sent = 0
+  }
+
+  /// Frees the memory of what the socket has taken, when it is the larger part.
+  private mutating func forgetSent() {
+    guard sent > 1 << 16, 2 * sent >= bytes.count else { return }
+    bytes.removeFirst(sent)
     sent = 0
   }
 

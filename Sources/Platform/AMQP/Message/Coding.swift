@@ -30,9 +30,11 @@ struct ArgumentArena: ~Copyable {
     return UnsafeMutableRawBufferPointer(rebasing: blocks[blocks.count - 1][used..<(used + count)])
   }
 
-  mutating func table(_ source: [String: AMQPValue]) -> amqp_table_t {
-    guard !source.isEmpty else { return amqp_table_t(num_entries: 0, entries: nil) }
-    let entries = take(source.count * MemoryLayout<amqp_table_entry_t>.stride).bindMemory(to: amqp_table_entry_t.self)
+  /// - Parameter tables: the tables inside the table.
+  mutating func table(_ source: [String: AMQPValue], tables: [String: [String: AMQPValue]] = [:]) -> amqp_table_t {
+    let count = source.count + tables.count
+    guard count > 0 else { return amqp_table_t(num_entries: 0, entries: nil) }
+    let entries = take(count * MemoryLayout<amqp_table_entry_t>.stride).bindMemory(to: amqp_table_entry_t.self)
     for (index, (key, value)) in source.sorted(by: { $0.key < $1.key }).enumerated() {
       var field = amqp_field_value_t()
       switch value {
@@ -50,7 +52,13 @@ struct ArgumentArena: ~Copyable {
       }
       entries.initializeElement(at: index, to: amqp_table_entry_t(key: bytes(key), value: field))
     }
-    return amqp_table_t(num_entries: Int32(source.count), entries: entries.baseAddress)
+    for (index, (key, inner)) in tables.sorted(by: { $0.key < $1.key }).enumerated() {
+      var field = amqp_field_value_t()
+      field.kind = UInt8(AMQP_FIELD_KIND_TABLE.rawValue)
+      field.value.table = table(inner)
+      entries.initializeElement(at: source.count + index, to: amqp_table_entry_t(key: bytes(key), value: field))
+    }
+    return amqp_table_t(num_entries: Int32(count), entries: entries.baseAddress)
   }
 }
 

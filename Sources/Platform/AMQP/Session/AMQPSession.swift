@@ -2,7 +2,7 @@ public import EventLoop
 
 /// A connection that comes back. It opens, sets up, waits for the end, and begins again with a growing delay.
 ///
-/// librabbitmq recovers nothing. So `setUp` does everything that a connection needs (topology, confirm mode,
+/// A connection recovers nothing. So `setUp` does everything that a connection needs (topology, confirm mode,
 /// consumers), again for each connection.
 @LoopActor
 public final class AMQPSession {

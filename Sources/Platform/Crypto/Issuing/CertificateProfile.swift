@@ -12,6 +12,8 @@ public struct CertificateProfile: Sendable {
     case signing
     /// Speak for a server under these DNS names and IP addresses.
     case tlsServer(names: [String])
+    /// Speak for a client.
+    case tlsClient
   }
 
   /// The common name.
@@ -45,6 +47,11 @@ public struct CertificateProfile: Sendable {
       return [("basicConstraints", "critical, CA:TRUE\(limit)"), ("keyUsage", "critical, keyCertSign, cRLSign")]
     case .signing:
       return [("basicConstraints", "critical, CA:FALSE"), ("keyUsage", "critical, digitalSignature")]
+    case .tlsClient:
+      return [
+        ("basicConstraints", "critical, CA:FALSE"), ("keyUsage", "critical, digitalSignature"),
+        ("extendedKeyUsage", "clientAuth"),
+      ]
     case .tlsServer(let names):
       return [
         ("basicConstraints", "critical, CA:FALSE"), ("keyUsage", "critical, digitalSignature"),

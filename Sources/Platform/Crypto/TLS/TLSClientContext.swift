@@ -9,8 +9,12 @@ public final class TLSClientContext: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - caFile: PEM blocks of the authorities to trust; `nil` means the system's.
-  ///   - applicationProtocols: ALPN names in order of preference.
-  public init(caFile: String?, applicationProtocols: [String]) throws(CryptoError) {
+  ///   - certificateFile: PEM blocks, the client's own certificate first; `nil` means that the client has none.
+  ///   - privateKeyFile: the PEM block of its key.
+  ///   - applicationProtocols: ALPN names in order of preference; empty for a protocol without such a name.
+  public init(
+    caFile: String?, certificateFile: String? = nil, privateKeyFile: String? = nil, applicationProtocols: [String]
+  ) throws(CryptoError) {
     guard let pointer = SSL_CTX_new(TLS_client_method()) else { throw .taken(during: "create a TLS context") }
     self.pointer = pointer
     // This is a macro over SSL_CTX_ctrl, which Swift does not see.
@@ -33,9 +37,22 @@ public final class TLSClientContext: @unchecked Sendable {
         throw .taken(during: "read the system's certificate authorities")
       }
     }
+    if let certificateFile { try use(certificateFile, privateKeyFile) }
   }
 
   deinit {
     SSL_CTX_free(pointer)
+  }
+
+  private func use(_ certificateFile: String, _ privateKeyFile: String?) throws(CryptoError) {
+    SSL_CTX_set_default_passwd_cb(pointer, noPassword)
+    guard SSL_CTX_use_certificate_chain_file(pointer, certificateFile) == 1 else {
+      throw .taken(during: "read the certificate in \(certificateFile)")
+    }
+    guard let privateKeyFile, SSL_CTX_use_PrivateKey_file(pointer, privateKeyFile, SSL_FILETYPE_PEM) == 1,
+      SSL_CTX_check_private_key(pointer) == 1
+    else {
+      throw .taken(during: "use the key in \(privateKeyFile ?? "no file") for the certificate in \(certificateFile)")
+    }
   }
 }

@@ -137,6 +137,23 @@ public final class TLSSession {
     ERR_clear_error()
   }
 
+  /// Offers the bytes for the network to a function that returns how many it took. The others wait for the next call.
+  public func offerBytesToSend(_ take: (UnsafeRawBufferPointer) -> Int) {
+    var start: UnsafeMutableRawPointer?
+    // BIO_get_mem_data is a macro.
+    let count = BIO_ctrl(outgoing, BIO_CTRL_INFO, 0, &start)
+    guard count > 0, let start else { return }
+    var taken = take(UnsafeRawBufferPointer(start: start, count: count))
+    // Reading is the only way to make a stream forget bytes. A thousand fit on the stack.
+    withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 1) { forgotten in
+      while taken > 0 {
+        let count = BIO_read(outgoing, forgotten.baseAddress, Int32(min(taken, forgotten.count)))
+        guard count > 0 else { return }
+        taken -= Int(count)
+      }
+    }
+  }
+
   /// Moves the bytes for the network to the end of `buffer`.
   public func takeBytesToSend(into buffer: inout [UInt8]) {
     // BIO_pending is a macro.

@@ -8,6 +8,10 @@ extension SettingsReader {
       if settings.ledger.url.isEmpty { note(LedgerSettings.key, "is missing, expected \(LedgerSettings.form)") }
       if let file = settings.ledger.caFile { noteAuthorities("ledger.caFile", file) }
     }
+    if users.contains(where: { $0 != .migrate }) {
+      noteUnusableFiles("rabbitmq", settings.rabbitmq.tls)
+      noteUnusableFiles("redis", settings.redis.tls)
+    }
     if users.contains(.worker) {
       for file in settings.appStore.rootFiles { noteRoots(file) }
       if let file = settings.appStore.caFile { noteAuthorities("appStore.caFile", file) }
@@ -25,7 +29,7 @@ extension SettingsReader {
     }
   }
 
-  private func noteAuthorities(_ key: String, _ file: String) {
+  func noteAuthorities(_ key: String, _ file: String) {
     guard (try? Data(contentsOf: URL(filePath: file))) != nil else {
       return note(key, "the file \(file) cannot be read")
     }

@@ -1,0 +1,46 @@
+import Testing
+
+@testable import Redis
+
+/// Replies in any pieces.
+struct ReplyReaderTests {
+  private static let stream = Array(
+    "+OK\r\n:-42\r\n$5\r\na\r\nb\0\r\n$-1\r\n*3\r\n:1\r\n*2\r\n$0\r\n\r\n-ERR inner\r\n*-1\r\n-ERR whole\r\n*0\r\n".utf8
+  )
+
+  private static let replies: [RESPValue] = [
+    .text("OK"), .integer(-42), .text("a\r\nb\0"), .null,
+    .array([.integer(1), .array([.text(""), .error("ERR inner")]), .null]), .error("ERR whole"), .array([]),
+  ]
+
+  private func read(_ bytes: [UInt8], cutAt cuts: [Int]) throws -> [RESPValue] {
+    let reader = try #require(ReplyReader())
+    var replies: [RESPValue] = []
+    for (start, end) in zip([0] + cuts, cuts + [bytes.count]) {
+      try bytes[start..<end].withUnsafeBytes { try reader.feed($0) }
+      while let reply = try reader.next() { replies.append(reply) }
+    }
+    return replies
+  }
+
+  @Test func `replies may come in two pieces, cut anywhere`() throws {
+    for cut in 0...Self.stream.count {
+      #expect(try read(Self.stream, cutAt: [cut]) == Self.replies, "cut at \(cut)")
+    }
+  }
+
+  @Test func `replies may come byte by byte`() throws {
+    #expect(try read(Self.stream, cutAt: Array(1..<Self.stream.count)) == Self.replies)
+  }
+
+  @Test func `a long text comes whole`() throws {
+    let text = String(repeating: "x", count: 100_000)
+    let bytes = Array("$100000\r\n\(text)\r\n".utf8)
+    #expect(try read(bytes, cutAt: Array(stride(from: 7, to: bytes.count, by: 4099))) == [.text(text)])
+  }
+
+  @Test func `other bytes are a defect`() {
+    let error = #expect(throws: ReplyReader.Defect.self) { try read(Array("HTTP/1.1 400\r\n".utf8), cutAt: []) }
+    #expect(error?.cause.contains("Protocol error") == true)
+  }
+}
