@@ -57,7 +57,7 @@ let consentMembers = ["consented", "textVersion", "time"]
 /// Reads a decision from a request, as it is kept.
 ///
 /// - Parameter now: milliseconds since 1970.
-/// - Throws: ``Problem``: 400 REQ0001, or 415.
+/// - Throws: ``Problem``: 400 REQ0001, 409 for a time in the future, or 415.
 func requestedConsent(_ request: HTTPServerRequest, now: Int64) throws(Problem) -> Consent {
   let body = try BodyReader(try jsonBody(request), knows: consentMembers)
   guard let isGiven = try body.flag("consented") else { throw body.problem("consented", "is missing") }
@@ -70,7 +70,7 @@ func requestedConsent(_ request: HTTPServerRequest, now: Int64) throws(Problem) 
     throw body.problem("time", "expected a time after RFC 3339, such as 2026-11-23T09:00:00Z")
   }
   guard let consent = Consent(isGiven: isGiven, textVersion: version, time: milliseconds).kept(at: now) else {
-    throw body.problem("time", "expected a time that is not in the future")
+    throw .conflict("The time lies in the future. A later decision could not take it back.")
   }
   return consent
 }

@@ -58,7 +58,7 @@ struct RefundRequestBodyTests {
     func body(_ time: String) -> String { "{\"consented\":true,\"textVersion\":\"1\",\"time\":\"\(time)\"}" }
     #expect(try consent(request(body("2026-11-23T10:05:00Z"))).time == Self.now)
     let problem = problem(consent, body("2026-11-23T10:05:00.001Z"))
-    #expect(problem?.code == "REQ0001" && problem?.detail == "time: expected a time that is not in the future")
+    #expect(problem?.code == "REQ0409" && problem?.detail?.hasPrefix("The time lies in the future.") == true)
   }
 
   @Test func `a long version of a text is refused`() {
