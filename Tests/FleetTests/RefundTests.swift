@@ -230,7 +230,7 @@ struct RefundTests {
   @Test func `a decision in the future is refused`() async throws {
     try await with { (fleet) async throws in
       let body = #"{"consented": true, "textVersion": "1", "time": "2999-01-01T00:00:00Z"}"#
-      #expect(try await put(fleet, "/customers/9/consent", body) == 400)
+      #expect(try await put(fleet, "/customers/9/consent", body) == 409)
     }
   }
 
