@@ -108,17 +108,18 @@ final class NotificationRuns {
   // MARK: One turn
 
   private func readWaiting() {
-    let batch = waiting
+    // A notification may wait twice: its message came, and a sweep found it.
+    let batch = Dictionary(grouping: waiting, by: \.key)
     waiting.removeAll()
     guard !batch.isEmpty else { return }
     runs.start { [self] in
       var begun: Set<NotificationKey> = []
       do {
-        let texts = try await store.open(Array(Set(batch.map(\.key))))
+        let texts = try await store.open(Array(batch.keys))
         var (others, notHere): ([NotificationKey], [NotificationKey]) = ([], [])
         var notices: [NotificationNotice] = []
         for (key, text) in texts {
-          switch apply(key, text, batch) {
+          switch apply(key, text, batch[key] ?? []) {
           case .begun: begun.insert(key)
           case .aboutNoPurchase(let notice):
             others.append(key)
@@ -132,7 +133,7 @@ final class NotificationRuns {
         // The sweep finds them.
         context.log.ledgerFailure("notifications could not be read", error)
       }
-      for each in batch where !begun.contains(each.key) { each.done() }
+      for (key, those) in batch where !begun.contains(key) { for each in those { each.done() } }
     }
   }
 
@@ -166,7 +167,7 @@ final class NotificationRuns {
   }
 
   /// Begins to apply a notification.
-  private func apply(_ key: NotificationKey, _ text: String, _ batch: [Waiting]) -> Step {
+  private func apply(_ key: NotificationKey, _ text: String, _ those: [Waiting]) -> Step {
     guard let publisher = context.publishers[key.publisherId] else {
       context.log.warning("a notification for a publisher without a file", ["publisherId": .int(key.publisherId)])
       applied.count("refused")
@@ -182,7 +183,6 @@ final class NotificationRuns {
     guard notification.evidence.first != nil || !notification.defects.isEmpty else {
       return .aboutNoPurchase(NotificationNotice(notification, of: publisher.id))
     }
-    let those = batch.filter { $0.key == key }
     runs.start { [self] in
       do {
         try await merge(notification, key, publisher)
