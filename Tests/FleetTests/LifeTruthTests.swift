@@ -63,6 +63,9 @@ struct LifeTruthTests {
         }
       } catch {
         Issue.record("\(differences.count) differences: \(differences.prefix(20).joined(separator: "\n"))")
+        for life in Set(differences.compactMap { $0.split(separator: " ").first.map(String.init) }).prefix(3) {
+          Issue.record("\((try? await fleet.traces(of: life)) ?? "\(life) is no life")")
+        }
         throw error
       }
       // A lost notification comes by the history only. A killed reader's lease ends first.

@@ -96,6 +96,27 @@ extension RunningFleet {
     }
   }
 
+  /// Returns what the simulator and the ledger hold of a life, for who looks for the cause of a difference.
+  public func traces(of life: String) async throws -> String {
+    let truth = String(decoding: try await control("GET", "lives/\(life)"), as: UTF8.self)
+    let kept = try await withLedger { client in
+      let rows = try await client.run(
+        PostgresQuery(
+          PostgresStatement(
+            "read the traces of a life",
+            """
+            SELECT to_jsonb(t)::text FROM transactions t WHERE original_transaction_id = $1
+            UNION ALL SELECT (to_jsonb(n) - 'body' - 'posted')::text FROM notifications n
+              WHERE original_transaction_id = $1
+            UNION ALL SELECT (to_jsonb(p))::text FROM purchases p WHERE original_transaction_id = $1
+            UNION ALL SELECT to_jsonb(s)::text FROM notification_sources s
+            """),
+          [.text(life)]))
+      return rows.compactMap { $0.text(0) }
+    }
+    return ([truth] + kept).joined(separator: "\n")
+  }
+
   /// Reads a purchase in production; `nil` for any answer but 200.
   public func told(_ life: String) async throws -> ToldPurchase? {
     let answer = try await send("GET", url("/purchases/\(life)?environment=Production"), headers(Self.publisher))
