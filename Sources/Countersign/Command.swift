@@ -29,6 +29,9 @@ struct Command: Sendable {
     Command(
       name: "test-notification", summary: "lets Apple post a test, and tells whether it arrived",
       arguments: TestNotificationCommand.usage, run: TestNotificationCommand.run),
+    Command(
+      name: "subscribers", summary: "lists the events that subscribers miss", arguments: SubscribersCommand.usage,
+      run: SubscribersCommand.run),
     Command(name: "simulator", summary: "stands in for the App Store Server API", run: SimulatorCommand.run),
     Command(
       name: "verify", summary: "verifies signed data on the command line", arguments: nil, run: VerifyCommand.run),

@@ -22,6 +22,7 @@ public final class Gateway: Role {
   private let deliveries: DeliveryLedger
   private let pacing: DeliveryPacing
   private let publisher: AMQPPublisher
+  private let subscribers: EventSubscribers
   private let topology: Topology
   private let healthEndpoints: HealthEndpoints
   private let metrics: GatewayMetrics
@@ -53,6 +54,7 @@ public final class Gateway: Role {
     let redis = context.makeRedis()
     let ledger = try context.makeLedger()
     self.ledger = ledger
+    subscribers = EventSubscribers(context, ledger)
     synchronizations = SynchronizationReader(ledger)
     holdings = Holdings(ledger)
     let store = PurchaseStore(redis, prefix: context.settings.redis.prefix)
@@ -89,6 +91,7 @@ public final class Gateway: Role {
     redis.start()
     ledger.start()
     publisher.start()
+    subscribers.start()
     replies.start()
     try await context.checkSchema(ledger)
     clock = context.followClock { [store] in try await store.time() }
@@ -139,6 +142,7 @@ public final class Gateway: Role {
     await server?.close(grace: grace)
     clock?.cancel()
     await publisher.stop()
+    await subscribers.stop()
     await replies.stop()
     await redis.stop()
     await ledger.stop()
@@ -219,7 +223,7 @@ public final class Gateway: Role {
   }
 
   private var outlet: EventOutlet {
-    EventOutlet(context: context, ledger: ledger, broker: publisher, topology: topology)
+    EventOutlet(context: context, ledger: ledger, broker: publisher, topology: topology, subscribers: subscribers)
   }
 
   private var registration: Registration {

@@ -80,6 +80,7 @@ extension PostgresStatement {
       SELECT e.id FROM events e WHERE e.erased
         AND NOT EXISTS (SELECT FROM outbox o WHERE o.event_id = e.id)
         AND NOT EXISTS (SELECT FROM deliveries d WHERE d.event_id = e.id)
+        AND NOT EXISTS (SELECT FROM owed_events w WHERE w.event_id = e.id)
       LIMIT $1 FOR UPDATE SKIP LOCKED),
     answers AS (
       UPDATE attempts a SET answer = NULL FROM gone WHERE a.event_id = gone.id AND a.answer IS NOT NULL)
@@ -94,6 +95,7 @@ extension PostgresStatement {
       SELECT e.id FROM events e WHERE e.time < now() - $1 * interval '1 millisecond' AND NOT e.erased
         AND NOT EXISTS (SELECT FROM outbox o WHERE o.event_id = e.id)
         AND NOT EXISTS (SELECT FROM deliveries d WHERE d.event_id = e.id)
+        AND NOT EXISTS (SELECT FROM owed_events w WHERE w.event_id = e.id)
       LIMIT $2 FOR UPDATE SKIP LOCKED)
     DELETE FROM events e USING old WHERE e.id = old.id
     """)

@@ -25,8 +25,12 @@ public struct Topology: Sendable {
   public var deadJobs: String { "\(prefix).jobs.dead" }
   /// Notifications of Apple's wait here for a worker. The ledger has them, too.
   public var notifications: String { "\(prefix).notifications" }
-  /// The topic exchange that services bind their queues to.
+  /// The topic exchange that services bind their queues to, if they share their pace.
   public var events: String { "\(prefix).events" }
+  /// The topic exchange of one subscriber. ``EventSubscriber/shared`` is the subscriber behind ``events``.
+  public func events(for subscriber: String) -> String {
+    subscriber.utf8.elementsEqual(EventSubscriber.shared.utf8) ? events : "\(events).\(subscriber)"
+  }
   /// Events wait here for a notifier.
   public var deliveries: String { "\(prefix).notifier" }
   /// Deliveries that a notifier has given up, each with its reason.
@@ -56,11 +60,20 @@ public struct Topology: Sendable {
     try await channel.declareQueue(jobs, arguments: Self.work(deadLettersTo: deadJobs))
     try await channel.declareQueue(notifications, arguments: Self.hints)
     try await channel.declareQueue(deliveries, arguments: Self.work(deadLettersTo: deadDeliveries))
-    try await channel.bindQueue(deliveries, to: events, routingKey: "#")
+    // Earlier builds bound it. Then a subscriber's full queue held up the fleet's own (decision 0031).
+    try await channel.unbindQueue(deliveries, from: events, routingKey: "#")
     for tier in delays {
       try await channel.declareQueue(jobDelay(tier), arguments: Self.delay(tier, then: jobs))
       try await channel.declareQueue(deliveryDelay(tier), arguments: Self.delay(tier, then: deliveries))
     }
+  }
+
+  /// Declares the exchange of a subscriber.
+  ///
+  /// - Throws: as ``declare(on:)``.
+  @LoopActor
+  public func declareEvents(for subscriber: String, on channel: AMQPChannel) async throws {
+    try await channel.declareExchange(events(for: subscriber), type: "topic")
   }
 
   /// Declares the queue of a gateway. It ends with the gateway's connection, and nothing in it is worth more than that.

@@ -36,6 +36,8 @@ public final class Worker: Role {
   private var timers: TimerRuns!
   private var histories: HistoryRuns!
   private var refunds: RefundRuns!
+  private let subscribers: EventSubscribers
+  private let owed: OwedEventRuns
   private var server: HTTPServer?
   private let runs = RunningTasks()
   private var places: [Int64: [AppPlace]] = [:]
@@ -83,6 +85,9 @@ public final class Worker: Role {
     let pausing = Pausing()
     ledger = try context.makeLedger { pausing.handler?() }
     reevaluation = Reevaluation(ledger, now: { context.now() })
+    let subscribers = EventSubscribers(context, ledger)
+    self.subscribers = subscribers
+    owed = OwedEventRuns(context, ledger, subscribers)
     commits = Commits(
       ledger,
       Commits.Settings(
@@ -105,7 +110,10 @@ public final class Worker: Role {
           of: run.job, attempt: run.attempt, at: run.places, route: run.lease.route, grant: run.lease.call,
           with: verification, run.log)?.finding()
       },
-      clock: context.clock, log: context.log, metrics: metrics, faults: context.faults)
+      clock: context.clock, log: context.log, metrics: metrics,
+      subscribers: EventOutlet.Subscribers(
+        publish: { subscribers.publish($0) }, owe: { subscribers.owe($0) }),
+      faults: context.faults)
     consumer = AMQPConsumer(
       AMQPEndpoint(settings.rabbitmq), name: "countersign worker consumes", queue: topology.jobs,
       prefetch: settings.worker.concurrency, onChange: context.observer(of: "consume"), declare: declare,
@@ -132,6 +140,7 @@ public final class Worker: Role {
     histories.isReady = { [weak self] in self.map { $0.ledger.isReady && $0.hasSchema && $0.store.isReady } ?? false }
     refunds.isReady = { [weak self] in self.map { $0.ledger.isReady && $0.hasSchema } ?? false }
     losses.handler = { [weak self] in self?.tellAgain() }
+    subscribers.onLoss = { [weak self] in self?.tellAgain() }
     pausing.handler = { [weak self] in self?.followLedger() }
   }
 
@@ -168,6 +177,7 @@ public final class Worker: Role {
     redis.start()
     ledger.start()
     publisher.start()
+    subscribers.start()
     consumer.pause()
     consumer.start()
     notificationConsumer.pause()
@@ -211,6 +221,7 @@ public final class Worker: Role {
     timers.close()
     refunds.close()
     notifications.close()
+    owed.close()
     sweepTimer?.close()
     sweepTimer = nil
     outboxTimer?.close()
@@ -224,6 +235,7 @@ public final class Worker: Role {
     await notifications.finish(within: left())
     await timers.finish(within: left())
     await refunds.finish(within: left())
+    await owed.finish(within: left())
     if cancelled > 0 { context.log.warning("the grace period was too short", ["cancelled": .int(Int64(cancelled))]) }
     commits.stop()
     sweeping?.cancel()
@@ -231,6 +243,7 @@ public final class Worker: Role {
     await consumer.stop()
     await notificationConsumer.stop()
     await publisher.stop()
+    await subscribers.stop()
     await commits.flushConfirmed()
     await ledger.stop()
     renewal?.close()
@@ -265,6 +278,7 @@ public final class Worker: Role {
     publishing = Task { @LoopActor in
       await commits.flushConfirmed()
       await publishOverdue()
+      if hasSchema { owed.look() }
       await sweepNotifications()
       publishing = nil
     }
@@ -300,12 +314,10 @@ public final class Worker: Role {
     guard !events.isEmpty else { return }
     context.log.info("telling again what was confirmed last", ["events": .int(Int64(events.count))])
     runs.start { [self] in
-      for event in events {
-        do {
-          try await publisher.publishSurely(EventMessage.message(event, exchange: topology.events))
-        } catch {
-          return context.log.error("an event could not be told again", ["cause": .failure(error)])
-        }
+      do {
+        try await dependencies.outlet.tellAgain(events)
+      } catch {
+        context.log.error("an event could not be told again", ["cause": .failure(error)])
       }
     }
   }
@@ -349,6 +361,7 @@ public final class Worker: Role {
       let notifications = try await Retention(ledger).deleteNotifications(
         after: context.settings.worker.notificationRetention, limit: Self.mostNotificationsDeleted)
       metrics.deletedNotifications.add(Double(notifications))
+      try await owed.count(givingUpAfter: context.settings.notifier.logRetention)
     } catch {
       context.log.warning("old rows could not be deleted", ["cause": .failure(error)])
     }

@@ -53,7 +53,7 @@ final class WorkerMetrics {
       known: (Rejection.Reason.known.map(\.rawValue) + [Self.answerMismatch]).map { [$0] })
     budgetWaits = metrics.counter(
       "countersign_budget_waits_total", "Calls put off because the budget was used up or Apple had forbidden more.")
-    events = metrics.counter("countersign_events_published_total", "Events that the broker confirmed.")
+    events = metrics.counter("countersign_events_published_total", "Events that the fleet's own queue has.")
     stale = metrics.counter(
       "countersign_stale_runs_total", "Runs without effect, because their lease had ended.")
     swept = metrics.counter("countersign_swept_jobs_total", "Jobs enqueued again by the sweep.")

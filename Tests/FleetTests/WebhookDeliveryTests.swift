@@ -392,7 +392,7 @@ struct WebhookDeliveryTests {
       let fleet = parts.fleet
       try await fleet.send([
         AMQPMessage(
-          exchange: fleet.topology.events, routingKey: "inappPurchaseSyncResult.\(publisher)", messageID: "evt_early",
+          exchange: "", routingKey: fleet.topology.deliveries, messageID: "evt_early",
           body: Array(#"{"broadcasterId":\#(publisher),"data":{},"topic":"inappPurchaseSyncResult"}"#.utf8))
       ])
       try await eventually("it was put off twice") {

@@ -96,7 +96,7 @@ extension RunningFleet {
       _ = try await ledger.run(
         Domain.Event.tell(events, configured: isConfigured ? [publisher] : []) + [Domain.Event.confirmed(ids)])
     }
-    return events.map { EventMessage.message($0, exchange: topology.events) }
+    return events.map { EventMessage.message($0, queue: topology.deliveries) }
   }
 
   /// Runs a body with a client of the fleet's database.

@@ -100,7 +100,7 @@ struct FloorBenchmark {
     Task.immediate { @LoopActor in
       do {
         try await backend.publisher.publish(
-          EventMessage.message(event, exchange: backend.topology.events), timeout: .seconds(60))
+          EventMessage.message(event, queue: backend.topology.deliveries), timeout: .seconds(60))
         commits.confirm([event.id])
       } catch {
         unconfirmed.failure = error

@@ -107,7 +107,7 @@ struct WebhookBenchmarks {
       "at":\(unixMilliseconds())}}
       """
     return AMQPMessage(
-      exchange: backend.topology.events, routingKey: "t\(endpoint).\(publisher)", messageID: "evt_\(number)",
+      exchange: "", routingKey: backend.topology.deliveries, messageID: "evt_\(number)",
       headers: [EventMessage.versionHeader: 1], body: Array(body.utf8))
   }
 

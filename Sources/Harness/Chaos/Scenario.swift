@@ -55,7 +55,7 @@ struct Scenario {
     "COUNTERSIGN_WORKER_ANSWER_REUSE_SECONDS": "0",
   ]
 
-  static let all: [Scenario] = processes + servers + ledger + [network] + apple + jobs
+  static let all: [Scenario] = processes + servers + ledger + [badSubscriber, network] + apple + jobs
 }
 
 /// A part that did not do what the scenario needs.

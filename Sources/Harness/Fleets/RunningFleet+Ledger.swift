@@ -9,15 +9,24 @@ extension RunningFleet {
   /// Creates the fleet's database with the schema of this build.
   func createLedger() async throws {
     try await TestServers.current!.createDatabase(database)
-    let log = folder + "/migrate.log"
-    let migration = try ChildProcess(
-      Repository.products + "/countersign", ["migrate", "--config", folder + "/countersign.json"],
+    _ = try await command(["migrate"])
+  }
+
+  /// Runs a subcommand with the fleet's configuration; returns what it printed.
+  ///
+  /// - Throws: `ChildProcess.Failure` when it ends with another status than 0.
+  public func command(_ words: [String]) async throws -> String {
+    let log = folder + "/\(words[0]).log"
+    try? FileManager.default.removeItem(atPath: log)
+    let process = try ChildProcess(
+      Repository.products + "/countersign", words + ["--config", folder + "/countersign.json"],
       environment: ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("COUNTERSIGN_") }, output: log)
-    let status = await migration.ended()
+    let status = await process.ended()
+    let text = (try? Data(contentsOf: URL(filePath: log))).map { String(decoding: $0, as: UTF8.self) } ?? ""
     guard status == 0 else {
-      let text = (try? Data(contentsOf: URL(filePath: log))).map { String(decoding: $0, as: UTF8.self) } ?? ""
-      throw ChildProcess.Failure(description: "countersign migrate ended with \(status): \(text)")
+      throw ChildProcess.Failure(description: "countersign \(words[0]) ended with \(status): \(text)")
     }
+    return text
   }
 
   /// Deletes the fleet's database. If the server is away, it keeps it until somebody deletes the server's data.

@@ -1,4 +1,4 @@
-import AMQP
+public import AMQP
 import Crypto
 public import EventLoop
 import Formats
@@ -295,6 +295,11 @@ public final class RunningFleet {
         accessGranted: envelope.data.accessGranted, environment: envelope.data.environment,
         offerId: envelope.data.offerId, customerId: envelope.data.customerId,
         originalTransactionId: envelope.data.originalTransactionId, isConsumable: envelope.data.type != nil))
+  }
+
+  /// The synchronization that a published event tells about; `nil` for other events.
+  public static func synchronizationId(of delivery: AMQPDelivery) -> String? {
+    (try? JSONDecoder().decode(Envelope.self, from: Data(delivery.body)))?.data.synchronizationId
   }
 
   fileprivate struct Envelope: Decodable {

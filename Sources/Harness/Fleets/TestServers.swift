@@ -127,6 +127,11 @@ extension TestServers {
   /// Makes RabbitMQ end its memory alarm.
   public func endAlarm() async throws { try await run("calm") }
 
+  /// Stops the only member of a quorum queue: like a queue without a majority, it confirms nothing.
+  public func stall(queue: String) async throws { try await run("stall", queue) }
+  /// Starts the member of a stalled queue again.
+  public func unstall(queue: String) async throws { try await run("unstall", queue) }
+
   /// Makes the standby the ledger's primary server. The old one must be down.
   public func promoteStandby() async throws { try await run("promote") }
 

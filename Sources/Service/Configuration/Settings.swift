@@ -6,6 +6,7 @@ public struct Settings: Sendable {
   public var rabbitmq: RabbitMQSettings
   public var redis: RedisSettings
   public var ledger: LedgerSettings
+  public var events: EventSettings
   public var appStore: AppStoreSettings
   public var gateway: GatewaySettings
   public var worker: WorkerSettings
@@ -25,6 +26,7 @@ public struct Settings: Sendable {
     rabbitmq = RabbitMQSettings(reader)
     redis = RedisSettings(reader)
     ledger = LedgerSettings(reader)
+    events = EventSettings(reader)
     publishersFolder = reader.path("publishers.folder", "publishers", "Folder with one JSON file per publisher.")
     appStore = AppStoreSettings(reader)
     gateway = GatewaySettings(reader)

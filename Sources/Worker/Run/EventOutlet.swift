@@ -1,17 +1,21 @@
 import AMQP
 import Domain
 import EventLoop
+import Ledger
 import Messaging
 import Observability
+import Service
 
-/// Publishes events right after their commit.
+/// Publishes events right after their commit: into the fleet's own queue, and to the subscribers.
 ///
-/// Nothing waits for it: an event that the broker does not confirm stays in the outbox, and a sweep publishes it.
+/// Nothing waits for it: an event that the own queue does not take stays in the outbox, and a sweep publishes it. What
+/// a subscriber does not take, the ledger owes it from then on.
 @LoopActor
 final class EventOutlet {
   private let broker: any JobBroker
   private let ledger: any JobLedger
-  private let exchange: String
+  private let queue: String
+  private let subscribers: Subscribers
   private let log: Log
   private let metrics: WorkerMetrics
   private let recent: RecentEvents
@@ -22,13 +26,23 @@ final class EventOutlet {
   /// publisher with every door tells five, so these are the events of 3,000 jobs in one moment (2 KB each).
   static let most = 16_384
 
+  /// The way to the subscribers.
+  struct Subscribers {
+    /// Publishes an event to all of them.
+    var publish: @LoopActor (Event) -> EventSubscribers.Copies = { _ in EventSubscribers.Copies() }
+    /// Notes what they miss, and takes the events out of the outbox.
+    var owe: @LoopActor ([OwedEvents.Missed]) -> Void = { _ in }
+  }
+
+  /// - Parameter queue: the fleet's own.
   init(
-    _ broker: any JobBroker, _ ledger: any JobLedger, exchange: String, _ log: Log, _ metrics: WorkerMetrics,
-    _ recent: RecentEvents
+    _ broker: any JobBroker, _ ledger: any JobLedger, queue: String, _ subscribers: Subscribers, _ log: Log,
+    _ metrics: WorkerMetrics, _ recent: RecentEvents
   ) {
     self.broker = broker
     self.ledger = ledger
-    self.exchange = exchange
+    self.queue = queue
+    self.subscribers = subscribers
     self.log = log
     self.metrics = metrics
     self.recent = recent
@@ -36,7 +50,7 @@ final class EventOutlet {
 
   /// Publishes events in their order.
   ///
-  /// - Parameter whenConfirmed: called when the broker has confirmed the first one.
+  /// - Parameter whenConfirmed: called when the own queue has the first one.
   func publish(_ events: [Event], whenConfirmed: @escaping @LoopActor () -> Void = {}) {
     var whenConfirmed: (@LoopActor () -> Void)? = whenConfirmed
     for event in events where underWay < Self.most {
@@ -52,14 +66,28 @@ final class EventOutlet {
   }
 
   private func publish(_ event: Event, _ whenConfirmed: (@LoopActor () -> Void)?) async {
+    let copies = subscribers.publish(event)
     do {
-      try await broker.publish(EventMessage.message(event, exchange: exchange))
-      recent.add(event)
-      ledger.confirm([event.id])
-      metrics.events.count()
-      whenConfirmed?()
+      try await broker.publish(EventMessage.message(event, queue: queue))
     } catch {
-      log.warning("an event stays in the outbox", ["eventId": .string(event.id), "cause": .failure(error)])
+      return log.warning("an event stays in the outbox", ["eventId": .string(event.id), "cause": .failure(error)])
+    }
+    recent.add(event)
+    metrics.events.count()
+    whenConfirmed?()
+    let missed = await copies.ended()
+    if missed.isEmpty { ledger.confirm([event.id]) } else { subscribers.owe(missed) }
+  }
+
+  /// Publishes events again that the broker may have lost together with a connection.
+  ///
+  /// - Throws: `AMQPError` when the own queue has not taken one for long.
+  func tellAgain(_ events: [Event]) async throws {
+    for event in events {
+      let copies = subscribers.publish(event)
+      try await broker.publishSurely(EventMessage.message(event, queue: queue))
+      let missed = await copies.ended()
+      if !missed.isEmpty { subscribers.owe(missed) }
     }
   }
 }

@@ -80,7 +80,8 @@ extension JobRun {
       settings: WorkerSettings, topology: Topology, store: any JobStore, ledger: any JobLedger, broker: any JobBroker,
       publishers: @escaping @LoopActor () -> Publishers, places: @escaping @LoopActor (Publisher) -> [AppPlace],
       verify: @escaping @LoopActor (JobRun) async -> PurchaseVerification.Finding?, clock: FleetClock, log: Log,
-      metrics: WorkerMetrics, faults: TestFaults = TestFaults()
+      metrics: WorkerMetrics, subscribers: EventOutlet.Subscribers = EventOutlet.Subscribers(),
+      faults: TestFaults = TestFaults()
     ) {
       self.settings = settings
       policy = RetryPolicy(settings)
@@ -97,7 +98,7 @@ extension JobRun {
       self.faults = faults
       leases = HeldLeases(store, settings, log)
       replies = ReplyOutlet(broker, log)
-      outlet = EventOutlet(broker, ledger, exchange: topology.events, log, metrics, recentEvents)
+      outlet = EventOutlet(broker, ledger, queue: topology.deliveries, subscribers, log, metrics, recentEvents)
     }
   }
 }

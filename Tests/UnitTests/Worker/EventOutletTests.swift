@@ -1,5 +1,8 @@
 import Domain
 import EventLoop
+import Ledger
+import Observability
+import Service
 import Testing
 
 @testable import Worker
@@ -41,6 +44,33 @@ struct EventOutletTests {
     #expect(bench.ledger.confirmed == ["evt_0", "evt_1"])
     #expect(bench.dependencies.recentEvents.take().map(\.id) == ["evt_0", "evt_1"])
     #expect(bench.count("countersign_events_published_total") == 2)
+  }
+
+  @Test func `an event that a subscriber misses is owed, and not confirmed`() async throws {
+    let missed = OwedEvents.Missed(eventId: "evt_0", subscriber: "billing", cause: "full", pause: .seconds(5))
+    var owed: [OwedEvents.Missed] = []
+    let outlet = EventOutlet(
+      bench.broker, bench.ledger, queue: "own",
+      EventOutlet.Subscribers(
+        publish: { EventSubscribers.Copies(missed: $0.id == "evt_0" ? [missed] : []) }, owe: { owed += $0 }),
+      Log(level: .error), bench.dependencies.metrics, bench.dependencies.recentEvents)
+    outlet.publish(events(2))
+    for _ in 0..<10_000 where outlet.underWay > 0 { await Task.yield() }
+    #expect(bench.broker.queues == ["own", "own"])
+    #expect(owed == [missed])
+    #expect(bench.ledger.confirmed == ["evt_1"])
+
+    // If the own queue does not take it, the outbox has it, and nothing is owed.
+    bench.broker.holdsConfirms = true
+    outlet.publish(events(1))
+    bench.broker.confirmAll(.failure(BrokerByValue.noConfirm))
+    for _ in 0..<10_000 where outlet.underWay > 0 { await Task.yield() }
+    #expect(owed == [missed])
+
+    bench.broker.holdsConfirms = false
+    try await outlet.tellAgain(events(2))
+    #expect(owed == [missed, missed])
+    #expect(bench.ledger.confirmed == ["evt_1"])
   }
 
   @Test func `the age of a synchronization ends with the confirm of its own event`() async throws {

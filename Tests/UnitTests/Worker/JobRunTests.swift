@@ -70,7 +70,7 @@ struct JobRunTests {
     bench.findings = [PurchaseVerification.Finding(outcome: .failed(.network))]
     await bench.run(attempt: 3)
     #expect(bench.ledger.outcomes == [Outcome(.internalError)])
-    #expect(bench.broker.queues == ["cs.events"])
+    #expect(bench.broker.queues == ["cs.notifier"])
     #expect(bench.ledger.postponed.isEmpty)
   }
 

@@ -59,7 +59,7 @@ struct SuspectTests {
     #expect(await second.value.fate == .acknowledged)
     #expect(bench.asked == 1)
     #expect(bench.ledger.outcomes == [JobRunBench.granted])
-    #expect(bench.broker.queues == ["cs.events", "cs.events", "cs.jobs.delay.5000"])
+    #expect(bench.broker.queues == ["cs.notifier", "cs.notifier", "cs.jobs.delay.5000"])
     #expect(bench.broker.messages.last?.headers["countersign-attempt"] == 2)
     #expect(bench.count("countersign_job_retries_total", #"{cause="suspect"}"#) == 1)
     #expect(bench.dependencies.suspects.enterAtOnce())
@@ -69,7 +69,7 @@ struct SuspectTests {
     bench.store.leases = [.success(.taken(lease(crashes: 6)))]
     let delivery = await bench.run(wasRedelivered: true)
     #expect(bench.asked == 0)
-    #expect(bench.broker.queues == ["cs.jobs.dead", "cs.events"])
+    #expect(bench.broker.queues == ["cs.jobs.dead", "cs.notifier"])
     #expect(
       bench.broker.messages.first?.headers["countersign-reason"]
         == "6 runs in a row did not end: it seems to kill its worker")

@@ -1,3 +1,5 @@
+import Formats
+
 /// A life as the simulator tells it: what Apple knows.
 public struct SimulatedLife: Decodable, Equatable, Sendable {
   public let originalTransactionId: String
@@ -21,4 +23,14 @@ public struct SimulatedLife: Decodable, Equatable, Sendable {
   /// The transaction that a gateway shows. A purchase that gave way to another purchase shows its last period that was
   /// not replaced.
   var shown: Transaction? { transactions.last { $0.isUpgraded != true } ?? transactions.last }
+
+  /// Whether a gateway may show this transaction.
+  ///
+  /// An upgrade replaces the running period and one that Apple has charged ahead. Apple then signs the later one only.
+  /// So who has not read the Transaction History knows the running one as a period that has ended.
+  func mayShow(_ transactionId: String) -> Bool {
+    if shown?.transactionId.exact == transactionId.exact { return true }
+    guard state.exact == "upgraded".exact else { return false }
+    return transactions.dropLast().contains { $0.isUpgraded == true && $0.transactionId.exact == transactionId.exact }
+  }
 }

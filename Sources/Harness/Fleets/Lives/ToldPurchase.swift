@@ -16,7 +16,9 @@ public struct ToldPurchase: Decodable, Sendable {
 
   /// Returns how it differs from the truth, with both sides.
   public func differences(from life: SimulatedLife) -> [String] {
-    guard let latest = life.shown else { return ["\(life.originalTransactionId) has no transaction"] }
+    let told =
+      life.mayShow(transactionId) ? life.transactions.last { $0.transactionId.exact == transactionId.exact } : nil
+    guard let latest = told ?? life.shown else { return ["\(life.originalTransactionId) has no transaction"] }
     func time(_ milliseconds: Int64?) -> String? { milliseconds.map(rfc3339(milliseconds:)) }
     var lines: [String] = []
     func compare(_ name: String, _ told: String?, _ truth: String?) {

@@ -10,7 +10,7 @@ extension AMQPChannel {
     try await call("enable confirms", AMQP_CONFIRM_SELECT_METHOD, &method, reply: AMQP_CONFIRM_SELECT_OK_METHOD)
   }
 
-  /// Publishes a message, persistent and mandatory, and returns when the broker has confirmed it.
+  /// Publishes a persistent message, and returns when the broker has confirmed it.
   ///
   /// - Throws: ``AMQPError``: `refused` or `unroutable` if the broker says so; `blocked` at once during an alarm;
   ///   `timeout` or `connectionLost` when it is unknown whether the message has arrived.
@@ -75,7 +75,7 @@ extension AMQPMessage {
     var method = amqp_basic_publish_t()
     method.exchange = arena.bytes(exchange)
     method.routing_key = arena.bytes(routingKey)
-    method.mandatory = 1
+    method.mandatory = isMandatory ? 1 : 0
     connection.publish(channel: channel, &method, &properties, body: body)
   }
 }

@@ -45,6 +45,18 @@ extension AMQPChannel {
     try await call("bind queue \(queue)", AMQP_QUEUE_BIND_METHOD, &method, reply: AMQP_QUEUE_BIND_OK_METHOD)
   }
 
+  /// Takes a binding back. Without that binding it does nothing.
+  ///
+  /// - Throws: ``AMQPError`` with code `channelClosed` when the exchange or the queue does not exist.
+  public func unbindQueue(_ queue: String, from exchange: String, routingKey: String) async throws {
+    var arena = ArgumentArena()
+    var method = amqp_queue_unbind_t()
+    method.queue = arena.bytes(queue)
+    method.exchange = arena.bytes(exchange)
+    method.routing_key = arena.bytes(routingKey)
+    try await call("unbind queue \(queue)", AMQP_QUEUE_UNBIND_METHOD, &method, reply: AMQP_QUEUE_UNBIND_OK_METHOD)
+  }
+
   /// Deletes a queue with all its messages.
   ///
   /// - Throws: ``AMQPError``.

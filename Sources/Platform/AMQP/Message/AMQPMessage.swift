@@ -1,6 +1,6 @@
 /// A message to publish.
 ///
-/// Every message is persistent and mandatory: no message of Countersign may get lost or go nowhere.
+/// Every message is persistent: no message of Countersign may get lost.
 public struct AMQPMessage: Sendable {
   /// The exchange; the empty name is the default exchange, which routes to the queue named by the key.
   public var exchange: String
@@ -16,6 +16,8 @@ public struct AMQPMessage: Sendable {
   public var headers: [String: AMQPValue]
   /// The body.
   public var body: [UInt8]
+  /// Whether a queue must take it. A publish without one fails as `unroutable`.
+  public var isMandatory = true
 
   /// Creates a message.
   public init(

@@ -1,0 +1,116 @@
+import Configuration
+import EventLoop
+import Formats
+import Glibc
+import JSON
+import Ledger
+import Postgres
+import Service
+
+/// `countersign subscribers`: lists what the ledger owes subscribers, or the events that one of them misses.
+enum SubscribersCommand {
+  static let usage = "--config FILE [--events SUBSCRIBER [--limit N]]"
+
+  private static let waits = Duration.seconds(10)
+
+  @LoopActor
+  static func run(_ arguments: [String]) async -> Int32 {
+    let client: PostgresClient
+    let wish: Wish
+    do {
+      let (found, rest) = try Wish.read(arguments)
+      wish = found
+      let loader = try ConfigurationLoader(rest, command: "subscribers")
+      client = try PostgresClient(
+        PostgresEndpoint(try loader.settings(for: [.migrate]).ledger, name: "countersign subscribers"), connections: 1)
+    } catch {
+      complain("\(error)")
+      return 2
+    }
+    client.start()
+    let status = await answer(wish, OwedEvents(client), client)
+    await client.stop()
+    return status
+  }
+
+  /// What the caller wants to see.
+  struct Wish: Equatable {
+    /// The subscriber whose events are listed; `nil` lists the subscribers.
+    var subscriber: String?
+    var limit = 100
+
+    struct Refused: Error, CustomStringConvertible {
+      let description: String
+    }
+
+    /// Reads the arguments; returns those that are not its own, too.
+    static func read(_ arguments: [String]) throws -> (wish: Wish, rest: [String]) {
+      var (wish, rest) = (Wish(), [String]())
+      var words = arguments[...]
+      while let word = words.popFirst() {
+        switch word {
+        case "--events":
+          guard let name = words.popFirst() else {
+            throw Refused(description: "--events needs the name of a subscriber")
+          }
+          wish.subscriber = name
+        case "--limit":
+          guard let number = words.popFirst().flatMap({ Int($0) }), (1...100_000).contains(number) else {
+            throw Refused(description: "--limit needs a number from 1 to 100000")
+          }
+          wish.limit = number
+        default: rest.append(word)
+        }
+      }
+      return (wish, rest)
+    }
+  }
+
+  @LoopActor
+  private static func answer(_ wish: Wish, _ owed: OwedEvents, _ client: PostgresClient) async -> Int32 {
+    do {
+      let end = ContinuousClock.now + waits
+      while !client.isReady, .now < end { try await EventLoop.sleep(for: .milliseconds(20)) }
+      if let subscriber = wish.subscriber {
+        for event in try await owed.list(subscriber, limit: wish.limit) { say(line(of: event)) }
+      } else {
+        for state in try await owed.states() { say(line(of: state)) }
+      }
+      return 0
+    } catch {
+      complain("countersign subscribers: \(error)")
+      return 1
+    }
+  }
+
+  static func line(of state: OwedEvents.State) -> String {
+    text { json in
+      json.member("subscriber", state.subscriber)
+      json.member("events", state.count)
+      json.member("oldest", rfc3339(milliseconds: state.oldest))
+      json.member("mostTries", state.mostTries)
+      json.member("cause", state.cause)
+    }
+  }
+
+  static func line(of event: OwedEvents.Listed) -> String {
+    text { json in
+      json.member("eventId", event.eventId)
+      json.member("publisherId", event.publisherId)
+      json.member("topic", event.topic)
+      json.member("tries", event.tries)
+      json.member("owedSince", rfc3339(milliseconds: event.owedSince))
+      json.member("cause", event.cause)
+    }
+  }
+
+  private static func text(_ members: (inout JSONWriter) -> Void) -> String {
+    String(decoding: JSONWriter.object { members(&$0) }, as: UTF8.self)
+  }
+
+  /// Writes a line to standard output at once, also into a file or a pipe.
+  private static func say(_ line: String) {
+    let bytes = Array((line + "\n").utf8)
+    _ = write(STDOUT_FILENO, bytes, bytes.count)
+  }
+}

@@ -1,0 +1,117 @@
+import AMQP
+import EventLoop
+import Harness
+import Messaging
+
+extension Scenario {
+  /// Subscribers whose queues take nothing: one is full, one refuses everything, and one has no majority.
+  ///
+  /// The checker reads events as a subscriber at the shared exchange. At the end, each bad subscriber gets what it
+  /// missed.
+  static let badSubscriber = Scenario(
+    name: "bad-subscriber", what: "subscribers' queues full, refusing, without a majority",
+    environment: ["COUNTERSIGN_EVENTS_SUBSCRIBERS": BadSubscriber.allCases.map(\.rawValue).joined(separator: ",")],
+    inject: { chaos in
+      for subscriber in BadSubscriber.allCases {
+        try await chaos.declareQueue(of: subscriber)
+        chaos.injected(subscriber.rawValue)
+      }
+      try await TestServers.current!.stall(queue: chaos.queue(of: .silent))
+      try await chaos.loadEnds()
+    },
+    heal: { chaos in
+      try await TestServers.current!.unstall(queue: chaos.queue(of: .silent))
+      try await chaos.readMissed()
+    })
+}
+
+/// A subscriber that makes trouble.
+enum BadSubscriber: String, CaseIterable {
+  /// Its queue has room for ten events.
+  case full
+  /// Its queue has no room at all.
+  case refusing
+  /// Its queue confirms nothing.
+  case silent
+
+  var arguments: [String: AMQPValue] {
+    switch self {
+    case .full: ["x-queue-type": "quorum", "x-max-length": 10, "x-overflow": "reject-publish"]
+    case .refusing: ["x-queue-type": "classic", "x-max-length": 0, "x-overflow": "reject-publish"]
+    case .silent: ["x-queue-type": "quorum"]
+    }
+  }
+}
+
+extension Chaos {
+  fileprivate func queue(of subscriber: BadSubscriber) -> String { "\(fleet.topology.prefix).bad.\(subscriber)" }
+
+  fileprivate func declareQueue(of subscriber: BadSubscriber) async throws {
+    let queue = queue(of: subscriber)
+    try await onChannel { channel in
+      try await self.fleet.topology.declareEvents(for: subscriber.rawValue, on: channel)
+      try await channel.declareQueue(queue, arguments: subscriber.arguments)
+      try await channel.bindQueue(
+        queue, to: self.fleet.topology.events(for: subscriber.rawValue), routingKey: "inappPurchaseSyncResult.*")
+    }
+  }
+
+  /// Gives each bad subscriber a queue that has room, and waits until it has the event of every accepted
+  /// synchronization.
+  fileprivate func readMissed() async throws {
+    for subscriber in BadSubscriber.allCases {
+      let queue = queue(of: subscriber)
+      let (good, exchange) = (queue + ".good", fleet.topology.events(for: subscriber.rawValue))
+      let mailbox = Mailbox<String>()
+      let reader = AMQPConsumer(
+        TestServers.current!.rabbitmq, name: "good \(subscriber)", queue: good, prefetch: 100, onChange: { _ in },
+        declare: { channel in
+          try await channel.declareQueue(good, arguments: ["x-queue-type": "quorum"])
+          try await channel.bindQueue(good, to: exchange, routingKey: "inappPurchaseSyncResult.*")
+        },
+        handler: { received in
+          if let id = RunningFleet.synchronizationId(of: received.delivery) { mailbox.put(id) }
+          received.acknowledge()
+        })
+      reader.start()
+      try await eventually("the queue of \(subscriber) is replaced") { reader.isReady }
+      // What the bad queue has taken counts, too.
+      var has: Set<String> = []
+      try await onChannel { channel in
+        let old = Mailbox<String>()
+        let depth = try await channel.declareQueue(queue, passive: true)
+        try await channel.consume(queue, tag: "old") { delivery in
+          if let id = RunningFleet.synchronizationId(of: delivery) { old.put(id) }
+          channel.acknowledge(delivery)
+        }
+        has.formUnion(await old.wait(for: Int(depth.messages)))
+        try await channel.deleteQueue(queue)
+      }
+      let before = has
+      do {
+        try await eventually("\(subscriber) has every event", within: .seconds(300)) {
+          let told = before.union(mailbox.all)
+          return self.history.accepted.allSatisfy { told.contains($0.id) }
+        }
+      } catch {
+        let told = before.union(mailbox.all)
+        let missing = history.accepted.filter { !told.contains($0.id) }
+        throw ScenarioFailure(
+          description: "\(subscriber) misses \(missing.count) events, such as \(missing.prefix(3).map(\.id))")
+      }
+      await reader.stop()
+      try await onChannel { _ = try? await $0.deleteQueue(good) }
+    }
+  }
+
+  private func onChannel(_ body: @LoopActor (AMQPChannel) async throws -> Void) async throws {
+    let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "bad subscriber")
+    do {
+      try await body(try await connection.openChannel())
+      await connection.close()
+    } catch {
+      await connection.close()
+      throw error
+    }
+  }
+}

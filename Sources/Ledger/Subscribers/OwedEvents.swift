@@ -1,0 +1,216 @@
+public import Domain
+public import EventLoop
+public import Postgres
+
+/// The events that subscribers still miss: the broker has refused them, or has not answered.
+///
+/// The fleet's own queue has them. So nobody else waits for a subscriber, and the ledger remembers what it is owed.
+@LoopActor
+public struct OwedEvents {
+  private let postgres: PostgresClient
+
+  /// Creates the owed events of a ledger.
+  public init(_ postgres: PostgresClient) { self.postgres = postgres }
+
+  /// An event that a subscriber misses.
+  public struct Missed: Sendable, Equatable {
+    public let eventId: String
+    public let subscriber: String
+    /// Why, for a person.
+    public let cause: String
+    /// How long it waits until it is tried again.
+    public let pause: Duration
+
+    /// Creates a value.
+    public init(eventId: String, subscriber: String, cause: String, pause: Duration) {
+      self.eventId = eventId
+      self.subscriber = subscriber
+      self.cause = cause
+      self.pause = pause
+    }
+  }
+
+  /// An event that is tried again.
+  public struct Owed: Sendable {
+    public let event: Event
+    /// How often it was tried so far.
+    public let tries: Int
+  }
+
+  /// What a subscriber is owed.
+  public struct State: Sendable, Equatable {
+    public let subscriber: String
+    public let count: Int64
+    /// Since when it misses the oldest, in milliseconds since 1970.
+    public let oldest: Int64
+    /// Why it misses the one that was tried last.
+    public let cause: String
+    /// The most tries of one of them.
+    public let mostTries: Int64
+  }
+
+  /// Notes what subscribers miss, and takes these events out of the outbox: all in one commit.
+  ///
+  /// - Throws: `PostgresError`, and then the outbox has the events still.
+  public func owe(_ missed: [Missed]) async throws {
+    var known: [[String]: Missed] = [:]
+    for each in missed { known[[each.eventId, each.subscriber]] = each }
+    let rows = known.values.sorted { ($0.eventId, $0.subscriber) < ($1.eventId, $1.subscriber) }
+    _ = try await postgres.run([
+      PostgresQuery(
+        .owe,
+        [
+          .texts(rows.map(\.eventId)), .texts(rows.map(\.subscriber)),
+          .texts(rows.map { String($0.cause.prefix(500)) }),
+          .int64s(rows.map { Int64($0.pause / .milliseconds(1)) }),
+        ]), Event.confirmed(rows.map(\.eventId)),
+    ])
+  }
+
+  /// Takes events that a subscriber misses, the oldest first. For ``lease`` nobody else gets them.
+  ///
+  /// - Throws: `PostgresError`.
+  public func take(for subscriber: String, limit: Int) async throws -> [Owed] {
+    let lease = Int64(Self.lease / .milliseconds(1))
+    let rows = try await postgres.run(
+      PostgresQuery(.take, [.text(subscriber), .int64(Int64(limit)), .int64(lease)]))
+    return rows.map { Owed(event: Event($0, from: 1), tries: Int($0.int64(0) ?? 1)) }
+      .sorted { ($0.event.time, $0.event.id) < ($1.event.time, $1.event.id) }
+  }
+
+  /// How long events that a worker has taken are its own.
+  public nonisolated static let lease = Duration.seconds(30)
+
+  /// Notes that a subscriber has events.
+  ///
+  /// - Throws: `PostgresError`.
+  public func settle(_ eventIds: [String], of subscriber: String) async throws {
+    guard !eventIds.isEmpty else { return }
+    _ = try await postgres.run(PostgresQuery(.settle, [.texts(eventIds.sorted()), .text(subscriber)]))
+  }
+
+  /// Puts events off that a subscriber does not take, each for a time of its own.
+  ///
+  /// - Throws: `PostgresError`.
+  public func putOff(_ events: [(id: String, pause: Duration, cause: String)], of subscriber: String) async throws {
+    guard !events.isEmpty else { return }
+    let rows = events.sorted { $0.id < $1.id }
+    _ = try await postgres.run(
+      PostgresQuery(
+        .putOff,
+        [
+          .texts(rows.map(\.id)), .int64s(rows.map { Int64($0.pause / .milliseconds(1)) }),
+          .texts(rows.map { String($0.cause.prefix(500)) }), .text(subscriber),
+        ]))
+  }
+
+  /// Tells what each subscriber is owed; one that misses nothing is not there.
+  ///
+  /// - Throws: `PostgresError`.
+  public func states() async throws -> [State] {
+    try await postgres.run(PostgresQuery(.states, [])).map { row in
+      State(
+        subscriber: row.text(0) ?? "", count: row.int64(1) ?? 0, oldest: row.time(2) ?? 0, cause: row.text(3) ?? "",
+        mostTries: row.int64(4) ?? 0)
+    }
+  }
+
+  /// One event that a subscriber misses, for a list.
+  public struct Listed: Sendable {
+    public let eventId: String
+    public let publisherId: Int64
+    public let topic: String
+    public let tries: Int64
+    /// In milliseconds since 1970.
+    public let owedSince: Int64
+    public let cause: String
+  }
+
+  /// Lists what a subscriber misses, the oldest first.
+  ///
+  /// - Throws: `PostgresError`.
+  public func list(_ subscriber: String, limit: Int) async throws -> [Listed] {
+    try await postgres.run(PostgresQuery(.list, [.text(subscriber), .int64(Int64(limit))])).map { row in
+      Listed(
+        eventId: row.text(0) ?? "", publisherId: row.int64(1) ?? 0, topic: row.text(2) ?? "", tries: row.int64(3) ?? 0,
+        owedSince: row.time(4) ?? 0, cause: row.text(5) ?? "")
+    }
+  }
+
+  /// Gives up what a subscriber has missed for so long.
+  ///
+  /// - Returns: how many events of each subscriber.
+  /// - Throws: `PostgresError`.
+  public func giveUp(after age: Duration, limit: Int) async throws -> [String: Int64] {
+    let rows = try await postgres.run(
+      PostgresQuery(.giveUp, [.int64(Int64(age / .milliseconds(1))), .int64(Int64(limit))]))
+    return rows.reduce(into: [:]) { counts, row in counts[row.text(0) ?? ""] = row.int64(1) }
+  }
+}
+
+extension PostgresStatement {
+  fileprivate static let owe = PostgresStatement(
+    "owe events",
+    """
+    INSERT INTO owed_events (event_id, subscriber, cause, due_at)
+    SELECT n.event_id, n.subscriber, n.cause, now() + n.pause * interval '1 millisecond'
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS n (event_id, subscriber, cause, pause)
+    ON CONFLICT (event_id, subscriber) DO NOTHING
+    """)
+
+  fileprivate static let take = PostgresStatement(
+    "take owed events",
+    """
+    WITH due AS (
+      SELECT event_id, subscriber FROM owed_events WHERE subscriber = $1 AND due_at < now()
+      ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED),
+    taken AS (
+      UPDATE owed_events o SET due_at = now() + $3 * interval '1 millisecond' FROM due
+      WHERE o.event_id = due.event_id AND o.subscriber = due.subscriber RETURNING o.event_id, o.tries)
+    SELECT taken.tries::bigint, \(Event.columns("e")) FROM taken JOIN events e ON e.id = taken.event_id
+    """)
+
+  fileprivate static let settle = PostgresStatement(
+    "settle owed events",
+    """
+    DELETE FROM owed_events WHERE (event_id, subscriber) IN (
+      SELECT o.event_id, o.subscriber FROM unnest($1::text[]) AS n (event_id) JOIN owed_events o USING (event_id)
+      WHERE o.subscriber = $2 ORDER BY o.event_id FOR UPDATE OF o)
+    """)
+
+  fileprivate static let putOff = PostgresStatement(
+    "put owed events off",
+    """
+    UPDATE owed_events o SET tries = o.tries + 1, cause = n.cause, due_at = now() + n.pause * interval '1 millisecond'
+    FROM unnest($1::text[], $2::bigint[], $3::text[]) AS n (event_id, pause, cause)
+    WHERE o.event_id = n.event_id AND o.subscriber = $4
+    """)
+
+  fileprivate static let states = PostgresStatement(
+    "count owed events",
+    """
+    SELECT subscriber, count(*), min(owed_since), (array_agg(cause ORDER BY tries DESC, due_at DESC))[1],
+      max(tries)::bigint
+    FROM owed_events GROUP BY subscriber ORDER BY subscriber
+    """)
+
+  fileprivate static let list = PostgresStatement(
+    "list owed events",
+    """
+    SELECT o.event_id, e.publisher_id, e.topic, o.tries::bigint, o.owed_since, o.cause
+    FROM owed_events o JOIN events e ON e.id = o.event_id
+    WHERE o.subscriber = $1 ORDER BY o.owed_since, o.event_id LIMIT $2
+    """)
+
+  fileprivate static let giveUp = PostgresStatement(
+    "give owed events up",
+    """
+    WITH old AS (
+      SELECT event_id, subscriber FROM owed_events WHERE owed_since < now() - $1 * interval '1 millisecond'
+      LIMIT $2 FOR UPDATE SKIP LOCKED),
+    gone AS (
+      DELETE FROM owed_events o USING old WHERE o.event_id = old.event_id AND o.subscriber = old.subscriber
+      RETURNING o.subscriber)
+    SELECT subscriber, count(*) FROM gone GROUP BY subscriber
+    """)
+}

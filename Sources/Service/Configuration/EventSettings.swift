@@ -1,0 +1,25 @@
+import Domain
+import Formats
+
+/// Who gets the events over AMQP.
+public struct EventSettings: Sendable {
+  /// The subscribers with an exchange and a pace of their own. Everybody else shares one.
+  public var subscribers: [String]
+
+  static let key = "events.subscribers"
+  private static let most = 32
+
+  init(_ reader: SettingsReader) {
+    subscribers = reader.strings(
+      Self.key, [],
+      "Names of subscribers with an exchange of their own, `countersign.events.<name>`. One that is slow or full then "
+        + "delays nobody else.")
+    for name in subscribers where !EventSubscriber.isName(name) {
+      reader.note(Self.key, "has \"\(name)\", expected 1 to 64 of a-z, 0-9 and -, and not \(EventSubscriber.shared)")
+    }
+    if Set(subscribers.map(\.exact)).count < subscribers.count { reader.note(Self.key, "has a name twice") }
+    if subscribers.count > Self.most {
+      reader.note(Self.key, "has \(subscribers.count) names, expected at most \(Self.most)")
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import AMQP
+import Configuration
+public import Domain
+public import EventLoop
+import Messaging
+import Observability
+
+/// Publishes events to one subscriber's exchange, over a connection of its own: a queue that does not keep up makes
+/// RabbitMQ stop reading from the connection that publishes to it.
+@LoopActor
+public final class SubscriberOutlet {
+  /// The subscriber's name.
+  public let name: String
+  private let publisher: AMQPPublisher
+  private let exchange: String
+  private let metrics: SubscriberMetrics
+  private var pace = SubscriberPace()
+
+  /// Why a subscriber misses an event.
+  public struct Failure: Error {
+    /// For a person.
+    public let cause: String
+    /// How long the event waits until it is tried again.
+    public let pause: Duration
+  }
+
+  init(_ name: String, _ context: RoleContext, _ topology: Topology, _ metrics: SubscriberMetrics) {
+    self.name = name
+    exchange = topology.events(for: name)
+    self.metrics = metrics
+    let observe = context.observer(of: "subscriber \(name)")
+    let changes = Changes()
+    publisher = AMQPPublisher(
+      AMQPEndpoint(context.settings.rabbitmq), name: "countersign \(context.role) subscriber \(name)",
+      onChange: { change in
+        observe(change)
+        changes.handler?(change)
+      }, declare: { try await topology.declareEvents(for: name, on: $0) })
+    changes.handler = { [weak self] in self?.note($0) }
+  }
+
+  /// The handler of the connection's changes. The publisher needs it before the outlet is complete.
+  @LoopActor
+  private final class Changes {
+    var handler: (@LoopActor (AMQPSession.Change) -> Void)?
+  }
+
+  /// Called when the connection is lost: the broker may have lost what it confirmed last.
+  var onLoss: @LoopActor () -> Void = {}
+
+  func start() { publisher.start() }
+  func stop() async { await publisher.stop() }
+
+  private func note(_ change: AMQPSession.Change) {
+    switch change {
+    case .connected, .blocked(false): pace.connected()
+    case .blocked(true): break
+    case .lost: onLoss()
+    }
+  }
+
+  /// Publishes an event; it is sent before the first suspension. Returns when the broker has confirmed it.
+  ///
+  /// - Throws: ``Failure``: the subscriber may miss the event.
+  public func publish(_ event: Event) async throws(Failure) {
+    guard publisher.isReady else { throw miss("no connection, or an alarm of the broker", .zero) }
+    guard pace.mayPublish(at: .now) else { throw miss("too many events wait for an answer", .zero) }
+    pace.begin()
+    do {
+      try await publisher.publish(EventMessage.message(event, exchange: exchange), timeout: SubscriberPace.patience)
+      pace.end(.confirmed, at: .now)
+      metrics.published.count(name)
+    } catch let error as AMQPError where error.code == .refused {
+      pace.end(.refused, at: .now)
+      throw miss("a queue refuses it: \(error.cause)", SubscriberPace.pause(afterTries: 1))
+    } catch {
+      pace.end(.none, at: .now)
+      throw miss("\(error)", SubscriberPace.pause(afterTries: 1))
+    }
+  }
+
+  private func miss(_ cause: String, _ pause: Duration) -> Failure {
+    metrics.missed.count(name)
+    return Failure(cause: cause, pause: pause)
+  }
+
+  // MARK: Retries
+
+  /// How many events of the ledger may be published again now.
+  public var retries: Int { publisher.isReady ? pace.retries(at: .now) : 0 }
+
+  /// Notes the end of a retry.
+  public func endRetry(confirmed: Int, of count: Int) { pace.endRetry(confirmed: confirmed, of: count, at: .now) }
+}

@@ -1,0 +1,57 @@
+import AMQP
+import EventLoop
+import HTTP
+import Harness
+import Messaging
+import TestSupport
+import Testing
+
+/// A subscriber with an exchange of its own, whose queue takes nothing for a while.
+@Suite(
+  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(60))
+)
+@LoopActor
+struct SubscriberTests {
+  @Test func `a full queue delays nobody else, is listed, and gets what it missed`() async throws {
+    try await RunningFleet.with(
+      ["gateway-1", "worker-1"], overrides: ["COUNTERSIGN_EVENTS_SUBSCRIBERS": "billing"]
+    ) { fleet in
+      let (queue, exchange) = (fleet.topology.prefix + ".billing", fleet.topology.events(for: "billing"))
+      let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "billing")
+      let channel = try await connection.openChannel()
+      try await fleet.topology.declareEvents(for: "billing", on: channel)
+      let full: [String: AMQPValue] = ["x-queue-type": "classic", "x-max-length": 0, "x-overflow": "reject-publish"]
+      try await channel.declareQueue(queue, arguments: full)
+      try await channel.bindQueue(queue, to: exchange, routingKey: "#")
+
+      let ids = (0..<5).map { "full-\($0)" }
+      for (number, id) in ids.enumerated() {
+        let answer = try await fleet.register("10000000\(10 + number)", id: id)
+        #expect(answer.status == 202, "\(String(decoding: answer.body, as: UTF8.self))")
+      }
+      #expect(await fleet.finished(Set(ids)).count == ids.count)
+      let misses = "countersign_subscriber_misses_total{subscriber=\"billing\"}"
+      try await eventually("the ledger owes them") { try await fleet.metric("worker-1", misses) >= 5 }
+      try await eventually("they have left the outbox") { try await fleet.count("outbox") == 0 }
+      #expect(try await fleet.count("owed_events") >= 5)
+      let listed = try await fleet.command(["subscribers"])
+      #expect(listed.contains("\"subscriber\":\"billing\""), "\(listed)")
+      let events = try await fleet.command(["subscribers", "--events", "billing"])
+      #expect(events.contains("\"topic\":\"inappPurchaseSyncResult\""), "\(events)")
+
+      try await channel.deleteQueue(queue)
+      try await channel.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
+      try await channel.bindQueue(queue, to: exchange, routingKey: "#")
+      let mailbox = Mailbox<String>()
+      try await channel.consume(queue, tag: "billing") { delivery in
+        channel.acknowledge(delivery)
+        if let id = RunningFleet.synchronizationId(of: delivery) { mailbox.put(id) }
+      }
+      _ = await mailbox.wait { Set($0).isSuperset(of: ids) }
+      try await eventually("nothing is owed") { try await fleet.count("owed_events") == 0 }
+      #expect(try await fleet.command(["subscribers"]) == "")
+      try await channel.deleteQueue(queue)
+      await connection.close()
+    }
+  }
+}
