@@ -40,6 +40,8 @@ final class Chaos {
   var readRandom: SeededRandom
   var doorRandom: SeededRandom
   var history = History()
+  /// Since when every subscriber of the scenario has a queue, in milliseconds since 1970.
+  var subscribedAt: Int64 = 0
   /// Whether registrations still come: the scenario injects faults during that time.
   private(set) var goesOn = false
   /// The gateways that a load balancer would use. A restarted gateway is missing until it says that it is ready.
@@ -145,7 +147,8 @@ final class Chaos {
       await reading.value
       for server in [TestServers.Server.rabbitmq, .redis] { try await TestServers.current!.start(server) }
       if !scenario.needsStandby { try await TestServers.current!.start(.postgres) }
-      try await scenario.heal(self)
+      // The first failure is the one to tell.
+      try? await scenario.heal(self)
       throw error
     }
     for name in Self.roles { try await fleet.ready(name) }

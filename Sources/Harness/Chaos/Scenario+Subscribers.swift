@@ -16,6 +16,7 @@ extension Scenario {
         try await chaos.declareQueue(of: subscriber)
         chaos.injected(subscriber.rawValue)
       }
+      chaos.subscribedAt = unixMilliseconds()
       try await TestServers.current!.stall(queue: chaos.queue(of: .silent))
       try await chaos.loadEnds()
     },
@@ -75,29 +76,26 @@ extension Chaos {
         })
       reader.start()
       try await eventually("the queue of \(subscriber) is replaced") { reader.isReady }
-      // What the bad queue has taken counts, too.
-      var has: Set<String> = []
       try await onChannel { channel in
-        let old = Mailbox<String>()
-        let depth = try await channel.declareQueue(queue, passive: true)
+        // What the bad queue has taken counts, too.
+        try await channel.unbindQueue(queue, from: exchange, routingKey: "inappPurchaseSyncResult.*")
         try await channel.consume(queue, tag: "old") { delivery in
-          if let id = RunningFleet.synchronizationId(of: delivery) { old.put(id) }
+          if let id = RunningFleet.synchronizationId(of: delivery) { mailbox.put(id) }
           channel.acknowledge(delivery)
         }
-        has.formUnion(await old.wait(for: Int(depth.messages)))
-        try await channel.deleteQueue(queue)
-      }
-      let before = has
-      do {
-        try await eventually("\(subscriber) has every event", within: .seconds(300)) {
-          let told = before.union(mailbox.all)
-          return self.history.accepted.allSatisfy { told.contains($0.id) }
+        var missing: [String] = []
+        do {
+          try await eventually("\(subscriber) has every event", within: .seconds(300)) {
+            let told = Set(mailbox.all)
+            missing = self.history.accepted.filter { $0.sentAt > self.subscribedAt }.map(\.id)
+              .filter { !told.contains($0) }
+            return missing.isEmpty
+          }
+        } catch {
+          throw ScenarioFailure(
+            description: "\(subscriber) misses \(missing.count) events, such as \(missing.prefix(3))")
         }
-      } catch {
-        let told = before.union(mailbox.all)
-        let missing = history.accepted.filter { !told.contains($0.id) }
-        throw ScenarioFailure(
-          description: "\(subscriber) misses \(missing.count) events, such as \(missing.prefix(3).map(\.id))")
+        try await channel.deleteQueue(queue)
       }
       await reader.stop()
       try await onChannel { _ = try? await $0.deleteQueue(good) }
