@@ -57,6 +57,7 @@ let package = Package(
     system("CUV", pkgConfig: "libuv", apt: "libuv1-dev"),
     system("CMicroHTTPD", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
     system("CNGHTTP2", pkgConfig: "libnghttp2", apt: "libnghttp2-dev"),
+    system("CLinux", apt: "libc6-dev"),
 
     // Platform: the loop, the drivers and the formats.
     library(
@@ -79,7 +80,9 @@ let package = Package(
     library("Domain", "Domain", ["Crypto", "Formats", "JSON"]),
     library(
       "AppStore", "AppStore", ["Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTP2", "JSON"]),
-    library("Configuration", "Service/Configuration", ["Crypto", "Domain", "Formats", "JSON", "Transport"]),
+    library(
+      "Configuration", "Service/Configuration",
+      ["CLinux", "Crypto", "Domain", "EventLoop", "Formats", "JSON", "Transport"]),
     library("Messaging", "Messaging", ["AMQP", "Crypto", "Domain", "EventLoop", "Formats", "JSON"]),
     library("Store", "Ledger/Store", ["Domain", "EventLoop", "JSON", "Redis"]),
     library(

@@ -6,13 +6,23 @@ import FoundationEssentials
 
 /// The checked configuration of a command.
 struct LoadedConfiguration: Sendable {
-  let settings: Settings
+  var settings: Settings
   let publishers: Publishers
   private let loader: ConfigurationLoader
 
+  /// The files that it was read from.
+  var files: ConfigurationFiles { loader.files }
+
+  /// Mistakes, and the files that have them.
+  struct Refused: Error, CustomStringConvertible {
+    let cause: any Error
+    let files: ConfigurationFiles
+    var description: String { "\(cause)" }
+  }
+
   /// Reads the file that `--config` names.
   ///
-  /// - Throws: `ConfigurationError` with every mistake, or a text about the arguments.
+  /// - Throws: ``Refused`` with every mistake, or a text about the arguments.
   init(_ arguments: [String], command: String) throws {
     loader = try ConfigurationLoader(arguments, command: command)
     var mistakes: [Mistake] = []
@@ -33,16 +43,11 @@ struct LoadedConfiguration: Sendable {
         mistakes += error.mistakes
       }
     }
-    guard let settings, let publishers else { throw ConfigurationError(mistakes: mistakes) }
+    guard let settings, let publishers else {
+      throw Refused(cause: ConfigurationError(mistakes: mistakes), files: loader.files)
+    }
     self.settings = settings
     self.publishers = publishers
-  }
-
-  /// Reads the publishers anew.
-  ///
-  /// - Throws: `ConfigurationError` with every mistake.
-  func readPublishers() throws -> Publishers {
-    try loader.publishers(in: settings.publishersFolder, addresses: settings.notifier.webhookAddress)
   }
 
   /// Why a role cannot start. If an address is to blame, the error names its key and file.

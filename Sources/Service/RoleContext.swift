@@ -8,11 +8,12 @@ public import Observability
 public final class RoleContext {
   /// The name of the role.
   public let role: String
-  public let settings: Settings
+  /// The settings of the last good reading. Logins and addresses of servers change; the rest is that of the start.
+  public private(set) var settings: Settings
   public let log: Log
   public let metrics: Metrics
   /// The publishers of the last good reading.
-  public var publishers: Publishers { didSet { publishersRevision += 1 } }
+  public private(set) var publishers: Publishers { didSet { publishersRevision += 1 } }
   /// Grows with each reading of the publishers. A copy made from an older reading is stale.
   public private(set) var publishersRevision = 0
   /// The fleet's time.
@@ -21,6 +22,20 @@ public final class RoleContext {
   public let faults: TestFaults
   /// Tells milliseconds since 1970.
   public var now: @Sendable () -> Int64 { clock.now }
+
+  /// Takes a new reading: the publishers, and how to reach and log in to the servers. What else the configuration file
+  /// says needs a new start.
+  public func use(_ settings: Settings, _ publishers: Publishers) {
+    self.settings.rabbitmq.take(loginOf: settings.rabbitmq)
+    self.settings.redis.take(loginOf: settings.redis)
+    self.settings.ledger.take(loginOf: settings.ledger)
+    self.publishers = publishers
+  }
+
+  /// Whether the role uses what the files of its configuration say.
+  public let configurationCurrent: Gauge
+  /// Changed configurations, by what became of them.
+  public let configurationReloads: Counter
 
   let connectionUp: Gauge
   let connectionLosses: Counter
@@ -36,6 +51,12 @@ public final class RoleContext {
     clock = FleetClock { unixMilliseconds() + offset }
     log = Log(level: Log.Level(rawValue: settings.logLevel.rawValue) ?? .info, ["role": .string(role)])
     metrics = Metrics()
+    configurationCurrent = metrics.gauge(
+      "countersign_configuration_current", "Whether the role uses what the files of its configuration say.")
+    configurationCurrent.set(1)
+    configurationReloads = metrics.counter(
+      "countersign_configuration_reloads_total", "Changed configurations, by what became of them.", labels: ["outcome"],
+      known: [["used"], ["refused"]])
     connectionUp = metrics.gauge(
       "countersign_connection_up", "Whether a connection is usable.", labels: ["connection"])
     connectionLosses = metrics.counter(

@@ -18,14 +18,23 @@ extension Command {
         complain("\(error)")
         return 2
       }
-      return await run(name, configuration, make)
+      return await run(name, arguments, configuration, make)
     }
   }
 
   @LoopActor
   private static func run(
-    _ name: String, _ configuration: LoadedConfiguration, _ make: @LoopActor (RoleContext) throws -> any Role
+    _ name: String, _ arguments: [String], _ loaded: LoadedConfiguration,
+    _ make: @LoopActor (RoleContext) throws -> any Role
   ) async -> Int32 {
+    var configuration = loaded
+    let (held, user) = (HeldFiles(), SettingsUser(rawValue: name)!)
+    do {
+      try held.take(&configuration.settings, for: user)
+    } catch {
+      complain("countersign \(name): \(error)")
+      return 2
+    }
     let context = RoleContext(
       role: name, settings: configuration.settings, publishers: configuration.publishers)
     let log = context.log
@@ -33,12 +42,17 @@ extension Command {
     do {
       let role = try make(context)
       let signals = StopSignals()
-      let reload = SignalWatcher(SIGHUP) { reloadPublishers(context, configuration) }
+      let watch = ConfigurationWatch(context, user, configuration, held) {
+        try LoadedConfiguration(arguments, command: name)
+      }
+      let reload = SignalWatcher(SIGHUP) { watch.look() }
       try await role.start()
+      watch.start(every: configuration.settings.reloadInterval)
       log.info("started")
       await signals.first()
       let grace = configuration.settings.shutdownGrace
       log.info("stopping", ["graceSeconds": .double(grace.inSeconds)])
+      watch.close()
       await role.stop(grace: grace)
       reload.close()
       log.info("stopped")
@@ -55,18 +69,5 @@ extension Command {
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
     limit.rlim_cur = limit.rlim_max
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-  }
-
-  /// Reads the publishers anew; with any mistake the old ones stay.
-  @LoopActor
-  private static func reloadPublishers(_ context: RoleContext, _ configuration: LoadedConfiguration) {
-    let log = context.log
-    do {
-      let publishers = try configuration.readPublishers()
-      context.publishers = publishers
-      log.info("publishers reloaded", ["publishers": .int(Int64(publishers.all.count))])
-    } catch {
-      log.error("publishers not reloaded; the old ones stay", ["cause": .failure(error)])
-    }
   }
 }

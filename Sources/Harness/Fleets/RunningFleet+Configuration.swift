@@ -95,8 +95,13 @@ extension RunningFleet {
 
   /// Writes a publisher's file; replaces an old one.
   public func writePublisher(_ id: Int64, _ members: String) throws {
-    let hash = Hex.encode(SHA256.hash(Array((Self.tokens[id] ?? "token-\(id)").utf8)))
-    try write("publishers/\(id).json", "{\"publisherId\": \(id), \"tokenHashes\": [\"\(hash)\"], \(members)}")
+    try write("publishers/\(id).json", Self.publisherText(id, members))
+  }
+
+  /// The text of a publisher's file.
+  public nonisolated static func publisherText(_ id: Int64, _ members: String) -> String {
+    let hash = Hex.encode(SHA256.hash(Array((tokens[id] ?? "token-\(id)").utf8)))
+    return "{\"publisherId\": \(id), \"tokenHashes\": [\"\(hash)\"], \(members)}"
   }
 
   private func write(_ name: String, _ text: String) throws {

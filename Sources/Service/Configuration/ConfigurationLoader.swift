@@ -7,6 +7,8 @@ import JSON
 public struct ConfigurationLoader: Sendable {
   private let file: String
   private let environment: [ExactText: String]
+  /// The files that were read.
+  public let files = ConfigurationFiles()
 
   /// - Parameters:
   ///   - file: the path of the configuration file.
@@ -22,7 +24,7 @@ public struct ConfigurationLoader: Sendable {
   /// - Throws: ``ConfigurationError`` with every mistake.
   public func settings(for users: Set<SettingsUser> = []) throws -> Settings {
     let reader = SettingsReader(
-      source: file, root: try document(file), environment: environment, folder: folder(of: file))
+      source: file, root: try document(file), environment: environment, folder: folder(of: file), files: files)
     let settings = Settings(reader)
     reader.noteUnknownKeys()
     reader.noteUnusableParts(of: settings, for: users)
@@ -42,7 +44,7 @@ public struct ConfigurationLoader: Sendable {
   public func publishers(in folder: String, addresses: WebhookAddress = WebhookAddress()) throws -> Publishers {
     let names: [String]
     do {
-      names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".json") }.sorted()
+      names = try files.names(in: folder)
     } catch {
       throw single(folder, "publishers.folder", "the folder cannot be read")
     }
@@ -74,7 +76,7 @@ public struct ConfigurationLoader: Sendable {
 
   private func publisher(_ path: String, _ addresses: WebhookAddress) throws -> Publisher {
     let root = try document(path)
-    let reader = SettingsReader(source: path, root: root, environment: nil, folder: folder(of: path))
+    let reader = SettingsReader(source: path, root: root, environment: nil, folder: folder(of: path), files: files)
     let lists = ["apps", "offers", "webhooks"].map { elements($0, of: root, path, reader) }
     let publisher = PublisherReader(reader: reader, addresses: addresses).publisher(
       apps: lists[0], offers: lists[1], webhooks: lists[2])
@@ -117,12 +119,12 @@ public struct ConfigurationLoader: Sendable {
     }
     return elements.enumerated().map { index, element in
       SettingsReader(
-        source: "\(path): \(key)[\(index)]", root: element, environment: nil, folder: folder(of: path))
+        source: "\(path): \(key)[\(index)]", root: element, environment: nil, folder: folder(of: path), files: files)
     }
   }
 
   private func document(_ path: String) throws -> JSONValue {
-    guard let data = try? Data(contentsOf: URL(filePath: path)) else {
+    guard let data = files.read(path) else {
       throw single(path, "", "the file cannot be read")
     }
     let bytes = Array(data)

@@ -16,6 +16,8 @@ public struct Settings: Sendable {
   public var publishersFolder: String
   /// The least important level that the log shows.
   public var logLevel: LogLevel
+  /// How often a role looks whether the files of its configuration have changed.
+  public var reloadInterval: Duration
   /// Time for a role to finish its work after SIGTERM.
   public var shutdownGrace: Duration
 
@@ -34,6 +36,9 @@ public struct Settings: Sendable {
     notifier = NotifierSettings(reader)
     simulator = SimulatorSettings(reader)
     logLevel = reader.choice("log.level", LogLevel.info, "Least important level that is logged.")
+    reloadInterval = reader.seconds(
+      "reloadSeconds", 30, 0.1...86_400,
+      "How often a role compares the files of its configuration with what it has read; SIGHUP makes it look at once.")
     shutdownGrace = reader.seconds(
       "shutdownGraceSeconds", 25, 0...3600, "Time to finish the work in hand after SIGTERM; the rest is handed back.")
   }

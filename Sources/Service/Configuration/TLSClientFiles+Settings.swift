@@ -30,11 +30,13 @@ extension TLSClientFiles {
 
 extension SettingsReader {
   /// Notes files that would make each connection fail.
-  func noteUnusableFiles(_ section: String, _ files: TLSClientFiles?) {
-    guard let files else { return }
-    if let file = files.caFile { noteAuthorities("\(section).caFile", file) }
-    guard files.certificateFile != nil, files.privateKeyFile != nil else { return }
-    var own = files
+  func noteUnusableFiles(_ section: String, _ tls: TLSClientFiles?) {
+    guard let tls else { return }
+    if let file = tls.caFile { noteAuthorities("\(section).caFile", file) }
+    guard let certificate = tls.certificateFile, let key = tls.privateKeyFile else { return }
+    // OpenSSL reads them itself.
+    for file in [certificate, key] { _ = files.read(file) }
+    var own = tls
     own.caFile = nil
     do { _ = try own.context() } catch { note("\(section).certificateFile", "\(error)") }
   }

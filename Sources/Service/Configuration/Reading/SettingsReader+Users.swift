@@ -21,7 +21,7 @@ extension SettingsReader {
 
   private func noteRoots(_ file: String) {
     let key = "appStore.rootFiles"
-    guard let data = try? Data(contentsOf: URL(filePath: file)) else {
+    guard let data = files.read(file) else {
       return note(key, "the file \(file) cannot be read")
     }
     if (try? Certificate.all(in: Array(data))) == nil {
@@ -30,7 +30,7 @@ extension SettingsReader {
   }
 
   func noteAuthorities(_ key: String, _ file: String) {
-    guard (try? Data(contentsOf: URL(filePath: file))) != nil else {
+    guard files.read(file) != nil else {
       return note(key, "the file \(file) cannot be read")
     }
     // This is how the role itself will read the file.

@@ -13,16 +13,22 @@ final class SettingsReader {
   private let root: JSONValue
   private let environment: [ExactText: String]?
   private let folder: String
+  let files: ConfigurationFiles
   private var known: Set<String> = []
 
   /// - Parameters:
   ///   - environment: variables that override keys; `nil` when no variable can.
   ///   - folder: relative paths in the file start here.
-  init(source: String, root: JSONValue, environment: [ExactText: String]?, folder: String) {
+  ///   - files: takes note of each file that is read.
+  init(
+    source: String, root: JSONValue, environment: [ExactText: String]?, folder: String,
+    files: ConfigurationFiles = ConfigurationFiles()
+  ) {
     self.source = source
     self.root = root
     self.environment = environment
     self.folder = folder
+    self.files = files
   }
 
   // MARK: Kinds of values
@@ -132,7 +138,7 @@ final class SettingsReader {
       isRequired ? string(key, nil, meaning, isSecret: true) : optionalString(key, meaning, isSecret: true) ?? ""
     guard !name.isEmpty else { return nil }
     let path = resolve(name)
-    guard let data = try? Data(contentsOf: URL(filePath: path)) else {
+    guard let data = files.read(path) else {
       note(key, Self.unreadable(path))
       return nil
     }

@@ -1,0 +1,79 @@
+import EventLoop
+import FoundationEssentials
+import Glibc
+import HTTP
+import Harness
+import TestSupport
+import Testing
+
+/// Files of the configuration that change while roles run.
+@Suite(
+  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(60))
+)
+@LoopActor
+struct ReloadTests {
+  /// A folder as Kubernetes mounts a ConfigMap: each file is a link through `..data`, which is a link, too.
+  private struct Mount {
+    let path: String
+
+    init(_ path: String) throws {
+      self.path = path
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    /// Swaps the link to a new set of files.
+    func put(_ version: Int, _ files: [String: String]) throws {
+      try FileManager.default.createDirectory(atPath: "\(path)/..\(version)", withIntermediateDirectories: true)
+      for (name, text) in files {
+        try Data(text.utf8).write(to: URL(filePath: "\(path)/..\(version)/\(name)"))
+        symlink("..data/\(name)", "\(path)/\(name)")
+      }
+      symlink("..\(version)", "\(path)/..tmp")
+      #expect(rename("\(path)/..tmp", "\(path)/..data") == 0)
+    }
+  }
+
+  private static func publisher(_ id: Int64, _ customers: String) -> [String: String] {
+    ["\(id).json": RunningFleet.publisherText(id, "\"customers\": \"\(customers)\"")]
+  }
+
+  @Test func `a swapped link is noticed without a signal, and an unusable set leaves the old one`() async throws {
+    let folder = FileManager.default.temporaryDirectory.path + "/countersign-mount-\(UInt32.random(in: 0...UInt32.max))"
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let mount = try Mount(folder)
+    try mount.put(1, Self.publisher(1004, "open"))
+    let overrides = ["COUNTERSIGN_PUBLISHERS_FOLDER": folder, "COUNTERSIGN_RELOAD_SECONDS": "0.2"]
+    try await RunningFleet.with(["gateway-1", "worker-1"], overrides: overrides) { fleet in
+      func answer(_ id: Int64) async throws -> Int {
+        try await fleet.send("GET", fleet.url("/customers/7"), [("X-Publisher-Token", "token-\(id)")]).status
+      }
+      func current(_ role: String) async throws -> Double {
+        try await fleet.metric(role, "countersign_configuration_current")
+      }
+      #expect(try await answer(1004) == 404)
+      #expect(try await answer(1005) == 401)
+      try mount.put(2, Self.publisher(1004, "open").merging(Self.publisher(1005, "open")) { $1 })
+      try await eventually("the new publisher is known") { try await answer(1005) == 404 }
+
+      try mount.put(3, Self.publisher(1004, "closed"))
+      for role in ["gateway-1", "worker-1"] {
+        try await eventually("\(role) tells it") { try await current(role) == 0 }
+      }
+      #expect(try await answer(1004) == 404)
+      #expect(try await answer(1005) == 404)
+      try await eventually("the mistake is logged") {
+        fleet.log("gateway-1").contains("expected one of registered, open")
+      }
+
+      // The old set again.
+      try mount.put(4, Self.publisher(1004, "open").merging(Self.publisher(1005, "open")) { $1 })
+      for role in ["gateway-1", "worker-1"] {
+        try await eventually("\(role) is current") { try await current(role) == 1 }
+      }
+      try FileManager.default.removeItem(atPath: "\(folder)/1005.json")
+      try await eventually("the publisher is gone") { try await answer(1005) == 401 }
+      let refused = "countersign_configuration_reloads_total{outcome=\"refused\"}"
+      #expect(try await fleet.metric("gateway-1", refused) == 1)
+    }
+  }
+}
