@@ -69,14 +69,21 @@ final class Chaos {
     _ scenario: Scenario, size: Size, seed: UInt64
   ) async throws -> (history: History, verdict: Verdict, folder: String) {
     if scenario.needsStandby { try await TestServers.current!.start(.standby) }
+    if let server = scenario.confined { try await TestServers.current!.confine(server) }
     do {
       let result = try await runFleet(scenario, size: size, seed: seed)
-      if scenario.needsStandby { try await TestServers.current!.forgetStandby() }
+      try await forgetServers(of: scenario)
       return result
     } catch {
-      if scenario.needsStandby { try await TestServers.current!.forgetStandby() }
+      try await forgetServers(of: scenario)
       throw error
     }
+  }
+
+  /// Leaves the servers as the next scenario needs them.
+  private static func forgetServers(of scenario: Scenario) async throws {
+    if scenario.needsStandby { try await TestServers.current!.forgetStandby() }
+    if let server = scenario.confined { try await TestServers.current!.release(server) }
   }
 
   private static func runFleet(

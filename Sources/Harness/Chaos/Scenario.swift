@@ -1,4 +1,5 @@
 import EventLoop
+import Harness
 
 /// One row of the fault table: the fault, the configuration of the fleet, and the expectations.
 struct Scenario {
@@ -11,6 +12,8 @@ struct Scenario {
   var needsNetwork = false
   /// Whether the ledger has a synchronous standby.
   var needsStandby = false
+  /// A server whose data lie on a small disk.
+  var confined: TestServers.Server?
   /// Whether the doors are open, and their clients come too.
   var hasDoors: Bool { expectations.hasDoors }
   /// The least time during which registrations come, in seconds; not in a quick run.
@@ -55,7 +58,7 @@ struct Scenario {
     "COUNTERSIGN_WORKER_ANSWER_REUSE_SECONDS": "0",
   ]
 
-  static let all: [Scenario] = processes + servers + ledger + [badSubscriber, network] + apple + jobs
+  static let all: [Scenario] = processes + servers + ledger + disks + [badSubscriber, network] + apple + jobs
 }
 
 /// A part that did not do what the scenario needs.

@@ -127,6 +127,15 @@ extension TestServers {
   /// Makes RabbitMQ end its memory alarm.
   public func endAlarm() async throws { try await run("calm") }
 
+  /// Starts Redis or PostgreSQL again, empty, with its data on a small disk.
+  public func confine(_ server: Server) async throws { try await run("confine", server.rawValue) }
+  /// Starts a confined server again, empty, without its small disk.
+  public func release(_ server: Server) async throws { try await run("release", server.rawValue) }
+  /// Leaves no room on the disk of a confined server, or of RabbitMQ.
+  public func fillDisk(of server: Server) async throws { try await run("fill", server.rawValue) }
+  /// Gives the room back.
+  public func emptyDisk(of server: Server) async throws { try await run("empty", server.rawValue) }
+
   /// Stops the only member of a quorum queue: like a queue without a majority, it confirms nothing.
   public func stall(queue: String) async throws { try await run("stall", queue) }
   /// Starts the member of a stalled queue again.
