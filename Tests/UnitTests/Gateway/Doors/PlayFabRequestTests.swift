@@ -143,7 +143,7 @@ struct PlayFabAuthenticationTests {
   private func caller(_ ticket: String?, header: String = "X-Authorization") -> Result<PlayFabCaller, PlayFabError> {
     let request = HTTPServerRequest(method: "POST", path: [], headers: ticket.map { [(header, $0)] } ?? [])
     return Result { () throws(PlayFabError) in
-      try PlayFabCaller(request, publishers, now: Self.now * 1000)
+      try PlayFabCaller(request, Authenticator(publishers: publishers, now: Self.now))
     }
   }
 
@@ -162,7 +162,7 @@ struct PlayFabAuthenticationTests {
     func status(_ headers: [(name: String, value: String)], _ method: String = "POST") -> Int? {
       let head = HTTPServerRequest(method: method, path: ["Client", "RestoreIOSPurchases"], headers: headers)
       var pace = DoorPace()
-      return Door.playfab.admission(of: head, publishers: publishers, now: Self.now * 1000)?
+      return Door.playfab.admission(of: head, by: Authenticator(publishers: publishers, now: Self.now))?
         .refusal(&pace, now: .zero)?.status
     }
     #expect(status([("X-Authorization", Self.ticket(7))]) == nil)
