@@ -27,7 +27,8 @@ struct TokenTests {
       publisher,
       """
       "tokens": [\(tokens.joined(separator: ", "))], "customers": "open", "apps": [\(RunningFleet.app)],
-      "offers": \(RunningFleet.offers), "doors": {"cleeng": {"enabled": true}}
+      "offers": \(RunningFleet.offers), "doors": {"cleeng": {"enabled": true}},
+      "customerTokens": {"algorithm": "HS256", "secretFile": "../jwt.secret"}
       """)
   }
 
@@ -73,6 +74,21 @@ struct TokenTests {
         // A token of tokenHashes has every scope.
         let answer = try await send(fleet, call.method, call.path, as: "token-\(Self.publisher)", call.body)
         #expect(answer.status != 403, "\(call.path)")
+      }
+    }
+  }
+
+  @Test func `Cleeng's JSON-RPC asks for the scope of a read`() async throws {
+    try await RunningFleet.with(["gateway-1"], prepare: Self.writeTokens) { fleet async throws in
+      let customer = jwt(customer: 5, publisher: Self.publisher)
+      for scope in Self.scopes {
+        let tokens = #"{"publisherToken": "\#(scope)-token", "customerToken": "\#(customer)"}"#
+        let call = #"{"method": "getAccessibleTags", "params": \#(tokens), "jsonrpc": "2.0", "id": 1}"#
+        let headers = [(name: "Content-Type", value: "application/json")]
+        let answer = try await fleet.send("POST", fleet.url("/3.1/json-rpc"), headers, call)
+        let body = String(decoding: answer.body, as: UTF8.self)
+        #expect(answer.status == 200 && body.contains(#""code":5"#) == (scope != "read"), "\(scope): \(body)")
+        #expect(body.contains(#""tags":[]"#) == (scope == "read"), "\(scope): \(body)")
       }
     }
   }

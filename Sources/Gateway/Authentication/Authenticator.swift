@@ -61,7 +61,7 @@ struct Authenticator {
     }
     // Unverified claims only choose the key to try. The gateway believes nothing before it has checked the signature.
     // It also tells nothing about publishers: a caller that cannot sign gets the same answer for every publisher,
-    // existing or not.
+    // existing or not. Only while a key set is being fetched, a 503 tells that its publisher has one.
     guard let publisher = claims.publisher(of: publishers), let policy = publisher.customerTokens, header.crit == nil
     else { throw Self.notSigned }
     let fetched = policy.keySet.flatMap { _ in keySets[publisher.id]?.keys }

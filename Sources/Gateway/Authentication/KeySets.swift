@@ -1,5 +1,6 @@
 import Domain
 import EventLoop
+import Formats
 import Observability
 
 /// The key sets that the gateway fetches for publishers (`customerTokens.jwks.url`).
@@ -114,13 +115,16 @@ final class KeySets {
   /// Takes the end of a fetch. If the publisher's file names another address by now, nobody needs these keys.
   private func end(_ id: Int64, _ address: KeySetAddress, _ outcome: KeySetFetch) {
     defer { ended.notify() }
-    guard addresses[id] == address, let failures = caches[id]?.failures else { return }
+    guard addresses[id] == address, let cache = caches[id] else { return }
     switch outcome {
     case .fetched(let set, let maxAge):
       fetches.count(Self.fetchedOutcome)
       caches[id]?.fetched(set.keys, maxAge: maxAge, at: now())
+      // The log tells changes, and a provider repeats itself all day.
+      let isKnown = cache.keys?.map { $0.id?.exact } == set.keys.map { $0.id?.exact }
+      guard cache.failures > 0 || !isKnown else { return }
       log.info(
-        failures > 0 ? "key set fetched again" : "key set fetched",
+        cache.failures > 0 ? "key set fetched again" : "key set fetched",
         [
           "publisherId": .int(id), "keys": .int(Int64(set.keys.count)), "skipped": .int(Int64(set.skipped.count)),
         ])
@@ -128,7 +132,7 @@ final class KeySets {
       fetches.count(failure.rawValue)
       caches[id]?.failed(at: now())
       // One line for each outage; the counter has every failure.
-      guard failures == 0 else { return }
+      guard cache.failures == 0 else { return }
       log.warning(
         "key set not fetched",
         ["publisherId": .int(id), "outcome": .string(failure.rawValue), "cause": .string(cause)])
