@@ -101,8 +101,9 @@ let package = Package(
     library(
       "Gateway", "Gateway",
       [
-        "AMQP", "AppStore", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTPServer", "JSON", "Ledger",
-        "Messaging", "Observability", "Postgres", "Redis", "Service", "Store", "Transport",
+        "AMQP", "AppStore", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPClient",
+        "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis", "Service", "Store",
+        "Transport",
       ]),
     library(
       "Worker", "Worker",
@@ -149,7 +150,8 @@ let package = Package(
 
     // Tests: unit tests need nothing, integration tests real servers, fleet tests whole roles as processes.
     .target(
-      name: "TestSupport", dependencies: ["EventLoop"], path: "Tests/Support", swiftSettings: settings),
+      name: "TestSupport", dependencies: ["Crypto", "EventLoop", "HTTPServer", "Harness"], path: "Tests/Support",
+      swiftSettings: settings),
     tests(
       "UnitTests",
       [
@@ -160,9 +162,9 @@ let package = Package(
     tests(
       "IntegrationTests",
       [
-        "AMQP", "AppStore", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTP2", "HTTP2Server",
-        "HTTPClient", "HTTPServer", "Harness", "JSON", "Ledger", "Messaging", "Postgres", "Redis", "Simulator",
-        "Store", "TestSupport", "Transport",
+        "AMQP", "AppStore", "Crypto", "Domain", "EventLoop", "Formats", "Gateway", "HTTP", "HTTP2", "HTTP2Server",
+        "HTTPClient", "HTTPServer", "Harness", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis",
+        "Simulator", "Store", "TestSupport", "Transport",
       ]),
     tests(
       "FleetTests",

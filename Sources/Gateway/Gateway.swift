@@ -35,6 +35,7 @@ public final class Gateway: Role {
   private let evidence: EvidenceIntake
   private let waits: FinalizationWaits
   private let forgeries = ForgeryAllowance()
+  private let keySets: KeySets
   private let replies: AMQPConsumer
   private let notifications: NotificationIntake
   private var server: HTTPServer?
@@ -85,6 +86,7 @@ public final class Gateway: Role {
       ])
     metrics = GatewayMetrics(context.metrics, waiting: { Double(waits.count) })
     looks = ProvisionLooks(metrics.provisions)
+    keySets = KeySets(context.metrics, context.log, publishers: { context.publishers })
   }
 
   public func start() async throws {
@@ -94,6 +96,7 @@ public final class Gateway: Role {
     subscribers.start()
     replies.start()
     try await context.checkSchema(ledger)
+    keySets.start()
     clock = context.followClock { [store] in try await store.time() }
     let settings = context.settings.gateway
     var configuration = HTTPServer.Configuration()
@@ -109,9 +112,10 @@ public final class Gateway: Role {
     }
     var pace = DoorPace()
     let started = ContinuousClock.now
-    configuration.refuseHead = { [context, metrics] head in
+    let authentication = authentication
+    configuration.refuseHead = { [metrics] head in
       guard let found = Route.receiptDoor(of: head.path),
-        let refusal = found.door.admission(of: head, publishers: context.publishers, now: context.now())?
+        let refusal = found.door.admission(of: head, by: authentication.authenticator)?
           .refusal(&pace, now: ContinuousClock.now - started)
       else { return nil }
       metrics.count(refusal, by: found.door, found.label)
@@ -141,6 +145,7 @@ public final class Gateway: Role {
   public func stop(grace: Duration) async {
     await server?.close(grace: grace)
     clock?.cancel()
+    keySets.stop()
     await publisher.stop()
     await subscribers.stop()
     await replies.stop()
@@ -171,6 +176,7 @@ public final class Gateway: Role {
     _ route: Route, _ values: [Route.Parameter: String], _ request: HTTPServerRequest
   ) async throws(Problem) -> HTTPServerResponse {
     let handler: Route.Handler
+    let scope: TokenScope
     let admitsCustomers: Bool
     switch route.access {
     case .anyone(let answer): return answer(self, request)
@@ -179,15 +185,23 @@ public final class Gateway: Role {
       metrics.doors.count(door.rawValue, String(response.status))
       return CrossOrigin.admitted(response)
     case .apple(let answer): return try await answer(notifications, DoorCall(request: request, values: values))
-    case .publisherOrCustomer(let answer): (handler, admitsCustomers) = (answer, true)
-    case .publisher(let answer): (handler, admitsCustomers) = (answer, false)
+    case .publisherOrCustomer(let wanted, let answer): (scope, handler, admitsCustomers) = (wanted, answer, true)
+    case .publisher(let wanted, let answer): (scope, handler, admitsCustomers) = (wanted, answer, false)
     }
-    let caller = try Authenticator(publishers: context.publishers, now: context.now() / 1000).caller(of: request)
+    let caller = try await authentication.caller(of: request)
     guard admitsCustomers || caller.customerId == nil else {
       throw .forbidden("This is done with the publisher's token, X-Publisher-Token, and not with a customer's.")
     }
-    return try await handler(self, Call(request: request, caller: caller, values: values))
+    try caller.require(scope)
+    let call = Call(request: request, caller: caller, values: values)
+    guard route.method != .get, let token = caller.token else { return try await handler(self, call) }
+    let answer: Result<HTTPServerResponse, Problem> = await AuditEntry.$requestToken.withValue(token.name) {
+      do throws(Problem) { return .success(try await handler(self, call)) } catch { return .failure(error) }
+    }
+    return try answer.get()
   }
+
+  private var authentication: Authentication { Authentication(context: context, keySets: keySets) }
 
   // MARK: The routes' handlers
 
@@ -234,7 +248,7 @@ public final class Gateway: Role {
 
   private var doorContext: DoorContext {
     DoorContext(
-      context, evidence,
+      context, authentication, evidence,
       DoorRegistration(
         context: context, registration: registration, waits: waits, replyTo: topology.replies(to: waits.name),
         synchronizations: synchronizations,

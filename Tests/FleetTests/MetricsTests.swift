@@ -30,6 +30,7 @@ struct MetricsTests {
             "countersign_registrations_total{code=\"S0503\"} 0",
             "countersign_http_requests_total{route=\"register\",status=\"503\"} 0",
             "countersign_connection_losses_total{connection=\"publish\"} 0",
+            "countersign_jwks_fetches_total{outcome=\"unreachable\"} 0", "countersign_jwks_overdue_seconds 0",
           ],
           "worker-1": [
             "countersign_job_retries_total{cause=\"unauthorized\"} 0",

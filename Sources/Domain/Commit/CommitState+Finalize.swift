@@ -109,7 +109,7 @@ extension CommitState {
     if job.kind == .transfer {
       let decision = TransferDecision.decide(purchase, to: customer.id, givesAccess: access.isGranted)
       if decision == .transferred {
-        give(purchase.key, to: customer, .transfer, by: job.asker)
+        give(purchase.key, to: customer, .transfer, by: job.asker, named: job.tokenName)
       }
       return .of(access, purchase, decision)
     }
@@ -129,7 +129,7 @@ extension CommitState {
       decision = .refuse(.ownedByAnother)
     }
     if case .take(let cause) = decision {
-      give(purchase.key, to: customer, cause, by: job.asker)
+      give(purchase.key, to: customer, cause, by: job.asker, named: job.tokenName)
     }
     if decision.isOwner { note(job.attributes, on: purchase.key) }
     var outcome = Outcome.of(access, purchase, decision)

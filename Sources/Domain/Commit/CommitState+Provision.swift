@@ -34,7 +34,7 @@ extension CommitState {
     switch decision {
     case .keep: break
     case .take(.registration):
-      trial.give(key, to: customer, .registration, by: job.asker)
+      trial.give(key, to: customer, .registration, by: job.asker, named: job.tokenName)
     case .take, .refuse: return false
     }
     trial.note(job.attributes, on: key)

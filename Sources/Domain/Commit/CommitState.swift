@@ -89,17 +89,20 @@ public struct CommitState: Sendable {
     public let cause: OwnershipCause
     /// Whose credential asked for it.
     public let asker: Job.Asker
+    /// The name of the publisher's token that asked for it.
+    public let tokenName: String?
 
     /// Creates a period.
     public init(
       subscriptionId: Int64, purchase: PurchaseKey, customerId: String, cause: OwnershipCause,
-      asker: Job.Asker = .publisher
+      asker: Job.Asker = .publisher, tokenName: String? = nil
     ) {
       self.subscriptionId = subscriptionId
       self.purchase = purchase
       self.customerId = customerId
       self.cause = cause
       self.asker = asker
+      self.tokenName = tokenName
     }
   }
 
@@ -250,7 +253,8 @@ public struct CommitState: Sendable {
   ///
   /// From then on the ledger has a row of the customer, whose lock guards the customer's purchases.
   mutating func give(
-    _ key: PurchaseKey, to customer: CustomerKey, _ cause: OwnershipCause, by asker: Job.Asker
+    _ key: PurchaseKey, to customer: CustomerKey, _ cause: OwnershipCause, by asker: Job.Asker,
+    named tokenName: String? = nil
   ) {
     if let owner = purchases[key]?.owner {
       changes.endedOwnerships.append(owner.subscriptionId)
@@ -263,7 +267,8 @@ public struct CommitState: Sendable {
     owned[customer, default: []].insert(key)
     welcome(customer)
     changes.begunOwnerships.append(
-      Ownership(subscriptionId: id, purchase: key, customerId: customer.id, cause: cause, asker: asker))
+      Ownership(
+        subscriptionId: id, purchase: key, customerId: customer.id, cause: cause, asker: asker, tokenName: tokenName))
   }
 
   /// Makes a customer known. The versions of a customer who comes back after an erasure are greater than all before it:

@@ -9,8 +9,8 @@ public final class Publisher: Sendable {
   public let id: Int64
   /// Whether a purchase may only name a customer that the publisher has registered.
   public let customers: CustomerPolicy
-  /// SHA-256 of each accepted publisher token.
-  public let tokenHashes: [[UInt8]]
+  /// The tokens of its backends, each once.
+  public let tokens: [PublisherToken]
   /// How the publisher's customer tokens are signed; `nil` when it issues no such tokens.
   public let customerTokens: CustomerTokenPolicy?
   /// The publisher's apps. An empty list means that the integration is not activated.
@@ -34,15 +34,21 @@ public final class Publisher: Sendable {
   public let webhooks: [WebhookEndpoint]
 
   /// Creates a publisher.
+  ///
+  /// - Parameters:
+  ///   - tokenHashes: SHA-256 of each token without a name, which has every scope.
+  ///   - tokens: those with names.
   public init(
-    id: Int64, customers: CustomerPolicy, tokenHashes: [[UInt8]], customerTokens: CustomerTokenPolicy?, apps: [App],
-    offers: OfferCatalog, sandboxAccess: SandboxAccess = .nobody, ownership: OwnershipPolicy = OwnershipPolicy(),
+    id: Int64, customers: CustomerPolicy, tokenHashes: [[UInt8]], tokens: [PublisherToken] = [],
+    customerTokens: CustomerTokenPolicy?, apps: [App], offers: OfferCatalog, sandboxAccess: SandboxAccess = .nobody,
+    ownership: OwnershipPolicy = OwnershipPolicy(),
     isMigrating: Bool = false, doors: Doors = Doors(), grantWhileAppleIsAway: GrantWhileAppleIsAway? = nil,
     notifications: NotificationPolicy = NotificationPolicy(), webhooks: [WebhookEndpoint]
   ) {
     self.id = id
     self.customers = customers
-    self.tokenHashes = tokenHashes
+    let unnamed = tokenHashes.enumerated().filter { !tokenHashes[..<$0.offset].contains($0.element) }
+    self.tokens = unnamed.map { PublisherToken(unnamed: $0.element) } + tokens
     self.customerTokens = customerTokens
     self.apps = apps
     self.offers = offers
@@ -83,34 +89,6 @@ public final class Publisher: Sendable {
       self.privateKey = privateKey
       self.environments = environments
       self.isReleased = isReleased
-    }
-  }
-
-  /// How a customer's bearer token must be signed and where it names the customer.
-  public struct CustomerTokenPolicy: Sendable {
-    public let key: Key
-    public let customerClaim: String
-
-    /// Creates a policy.
-    public init(key: Key, customerClaim: String) {
-      self.key = key
-      self.customerClaim = customerClaim
-    }
-
-    /// The fixed algorithm with its key: a token's own `alg` never chooses.
-    public enum Key: Sendable {
-      case hs256([UInt8])
-      case rs256(RSAPublicKey)
-      case es256(P256PublicKey)
-
-      /// The only `alg` that is accepted with this key.
-      public var algorithm: String {
-        switch self {
-        case .hs256: "HS256"
-        case .rs256: "RS256"
-        case .es256: "ES256"
-        }
-      }
     }
   }
 

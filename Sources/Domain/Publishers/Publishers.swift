@@ -5,7 +5,8 @@ public struct Publishers: Sendable {
   /// In the order of their ids.
   public let all: [Publisher]
   private let byId: [Int64: Publisher]
-  private let tokens: CredentialIndex<Publisher>
+  private let tokens: CredentialIndex<(publisher: Publisher, token: PublisherToken)>
+  private let issuers: [ExactText: [Publisher]]
   private let mbaasyTokens: CredentialIndex<(publisher: Publisher, bundleId: String)>
   private let iapticApps: [ExactText: IapticApp]
 
@@ -20,7 +21,12 @@ public struct Publishers: Sendable {
     self.all = all
     byId = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0) })
     tokens = CredentialIndex(
-      all.flatMap { publisher in publisher.tokenHashes.map { (hash: $0, holder: publisher) } })
+      all.flatMap { publisher in
+        publisher.tokens.map { (hash: $0.hash, holder: (publisher: publisher, token: $0)) }
+      })
+    issuers = Dictionary(
+      all.compactMap { publisher in publisher.customerTokens?.issuer.map { ($0.exact, [publisher]) } },
+      uniquingKeysWith: +)
     mbaasyTokens = CredentialIndex(
       all.flatMap { publisher in
         (publisher.doors.mbaasy?.clientTokens ?? []).map {
@@ -41,10 +47,19 @@ public struct Publishers: Sendable {
   /// Returns the publisher with an id.
   public subscript(id: Int64) -> Publisher? { byId[id] }
 
-  /// Returns the publisher that has a token with this SHA-256. The time does not depend on the token.
+  /// Returns the publisher and its token that has this SHA-256. The time does not depend on the token.
   ///
   /// - Precondition: the hash has `SHA256.size` bytes.
-  public func holder(ofTokenHash hash: [UInt8]) -> Publisher? { tokens.holder(of: hash) }
+  public func holder(ofTokenHash hash: [UInt8]) -> (publisher: Publisher, token: PublisherToken)? {
+    tokens.holder(of: hash)
+  }
+
+  /// Returns the publisher whose customers' tokens come from this issuer, for one of these audiences; `nil` if none
+  /// has them, or more than one.
+  public func holder(ofIssuer issuer: String, audiences: [String]) -> Publisher? {
+    let found = (issuers[issuer.exact] ?? []).filter { $0.customerTokens?.admits(audiences: audiences) == true }
+    return found.count == 1 ? found[0] : nil
+  }
 
   /// Returns the publisher that has this name of an app and a key with this SHA-256 at iaptic's door.
   ///

@@ -17,6 +17,8 @@ public struct Job: Sendable, Equatable {
   public let signedPurchase: PurchaseKey?
   /// Whether a customer's own token asked for it, and not the publisher's: the audit log names it.
   public let isByCustomer: Bool
+  /// The name of the publisher's token that asked for it: the audit log names it too.
+  public let tokenName: String?
   /// The door that it came through; `nil` for our own API.
   public let door: Door?
   /// What the client told about the purchase besides.
@@ -44,7 +46,8 @@ public struct Job: Sendable, Equatable {
   public init(
     synchronizationId: String, publisherId: Int64, customerId: String, transactionId: String,
     kind: Kind = .registration, signedPurchase: PurchaseKey? = nil, isByCustomer: Bool = false,
-    door: Door? = nil, attributes: PurchaseAttributes? = nil, requestedOfferId: String? = nil, replyTo: String? = nil,
+    tokenName: String? = nil, door: Door? = nil, attributes: PurchaseAttributes? = nil, requestedOfferId: String? = nil,
+    replyTo: String? = nil,
     ipAddress: String? = nil, registeredAt: Int64, traceparent: String? = nil
   ) {
     format = door == nil ? 1 : 2
@@ -55,6 +58,7 @@ public struct Job: Sendable, Equatable {
     self.kind = kind
     self.signedPurchase = signedPurchase
     self.isByCustomer = isByCustomer
+    self.tokenName = tokenName
     self.door = door
     self.attributes = attributes
     self.requestedOfferId = requestedOfferId
@@ -115,6 +119,7 @@ public struct Job: Sendable, Equatable {
       signedPurchase = nil
     }
     isByCustomer = try members.bool("isByCustomer") ?? false
+    tokenName = try members.string("tokenName")
     let door = try members.string("door")
     self.door = door.flatMap(Door.init)
     // A newer process knows more doors, with other rules.
@@ -164,6 +169,7 @@ public struct Job: Sendable, Equatable {
       writer.member("signedEnvironment", signedPurchase?.environment)
       writer.member("signedOriginalTransactionId", signedPurchase?.originalTransactionId)
       writer.member("synchronizationId", synchronizationId)
+      writer.member("tokenName", tokenName)
       writer.member("traceparent", traceparent)
       writer.member("transactionId", transactionId)
     }

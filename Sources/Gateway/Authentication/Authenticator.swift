@@ -2,22 +2,25 @@ import Configuration
 import Crypto
 import Domain
 import Formats
-import FoundationEssentials
 import HTTPServer
 import JSON
 
 /// Checks the credential of a request: a publisher's token, or a customer's JWT.
+///
+/// It decides by value. Only ``asksForKey`` has an effect: it lets the gateway fetch a key set again.
 struct Authenticator {
   let publishers: Publishers
+  /// The keys that the gateway has fetched, by publisher. A set that was never fetched has no keys.
+  var keySets: [Int64: KeySetCache] = [:]
   /// Seconds since 1970.
   let now: Int64
-
-  /// The clocks of other parties may be wrong by this many seconds.
-  private static let leeway: Int64 = 30
+  /// Called if a publisher's key set does not have the key of a token. It says whether a fetch runs now.
+  var asksForKey: (Int64) -> Bool = { _ in false }
 
   /// Returns the caller.
   ///
-  /// - Throws: ``Problem``: 401 for a missing or wrong credential, 400 for two of them.
+  /// - Throws: ``Problem``: 401 for a missing or wrong credential, 400 for two of them, 503 while the keys of a token's
+  ///   publisher are not known.
   func caller(of request: HTTPServerRequest) throws(Problem) -> Caller {
     let token = request.header("X-Publisher-Token")
     let authorization = request.header("Authorization")
@@ -40,17 +43,17 @@ struct Authenticator {
   func publisher(_ token: String) throws(Problem) -> Caller {
     guard let found = publishers.holder(ofTokenHash: SHA256.hash(Array(token.utf8))) else {
       throw .invalidCredential(
-        "X-Publisher-Token: is no publisher's. Send the text whose SHA-256 is in the publisher's tokenHashes, without spaces "
-          + "or a line's end.")
+        "X-Publisher-Token: is no publisher's. Send the text whose SHA-256 is in the publisher's tokens or tokenHashes, "
+          + "without spaces or a line's end.")
     }
-    return Caller(publisher: found, customerId: nil)
+    return Caller(publisher: found.publisher, customerId: nil, token: found.token)
   }
 
-  /// Checks a JWT (RFC 7519): the publisher's pinned algorithm and key, `exp`, `nbf`, and the customer's claim.
+  /// Checks a JWT (RFC 7519): the one key of the publisher that its header leads to, and then its claims.
   func customer(_ token: String) throws(Problem) -> Caller {
     let parts = token.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3, token.utf8.count <= 8192,
-      let header: Header = decoded(parts[0]), let claims: [ExactText: Claim] = decoded(parts[1]),
+      let header: Header = decoded(parts[0]), let claims: TokenClaims = decoded(parts[1]),
       let signature = Base64URL.decode(parts[2])
     else {
       throw .invalidCredential(
@@ -58,69 +61,39 @@ struct Authenticator {
     }
     // Unverified claims only choose the key to try. The gateway believes nothing before it has checked the signature.
     // It also tells nothing about publishers: a caller that cannot sign gets the same answer for every publisher,
-    // existing or not.
-    guard let publisherId = claims["publisherId"]?.number, let publisher = publishers[publisherId],
-      let policy = publisher.customerTokens, header.alg.exact == policy.key.algorithm.exact, header.crit == nil
+    // existing or not. Only while a key set is being fetched, a 503 tells that its publisher has one.
+    guard let publisher = claims.publisher(of: publishers), let policy = publisher.customerTokens, header.crit == nil
     else { throw Self.notSigned }
+    let fetched = policy.keySet.flatMap { _ in keySets[publisher.id]?.keys }
+    let keys = policy.keys + (fetched ?? [])
     let signed = Array("\(parts[0]).\(parts[1])".utf8)
-    let isValid =
-      switch policy.key {
-      case .hs256(let secret): constantTimeEqual(HMACSHA256.authenticate(signed, key: secret), signature)
-      case .rs256(let key): key.isValidPKCS1SHA256Signature(signature, for: signed)
-      case .es256(let key): key.isValidSignature(signature, for: signed)
-      }
-    guard isValid else { throw Self.notSigned }
-    guard let expiry = claims["exp"]?.date else {
-      throw .invalidCredential("exp: the customer's token must say when it ends, in seconds since 1970.")
-    }
-    guard now - Self.leeway < expiry else {
-      throw .invalidCredential("exp: the customer's token ended at \(expiry), and now is \(now); send a new one.")
-    }
-    if let start = claims["nbf"], (start.date ?? .max) > now + Self.leeway {
-      throw .invalidCredential("nbf: the customer's token is not valid yet; now is \(now), in seconds since 1970.")
-    }
-    guard let customerId = claims[policy.customerClaim.exact]?.customerId else {
-      throw .invalidCredential(
-        "\(policy.customerClaim): the customer's token needs the customer's id, a text of 1 to \(CustomerId.longest) bytes "
-          + "or a whole number from 1.")
-    }
-    return Caller(publisher: publisher, customerId: customerId)
+    guard let key = keys.key(id: header.kid, algorithm: header.alg), key.key.isValidSignature(signature, for: signed)
+    else { throw notSigned(header, keys, policy, isKnown: fetched != nil, publisher.id) }
+    return Caller(publisher: publisher, customerId: try claims.customer(policy, now: now))
+  }
+
+  /// The refusal of a token that no known key has signed. A key that is still to be fetched may have signed it.
+  private func notSigned(
+    _ header: Header, _ keys: [CustomerTokenKey], _ policy: Publisher.CustomerTokenPolicy, isKnown: Bool, _ id: Int64
+  ) -> Problem {
+    guard policy.keySet != nil else { return Self.notSigned }
+    if let name = header.kid, keys.has(id: name) { return Self.notSigned }
+    // Without any keys, nobody knows whether the token is good.
+    return asksForKey(id) || !isKnown ? .keysNotKnown : Self.notSigned
   }
 
   private static let notSigned = Problem.invalidCredential(
-    "The customer's token is not signed by the publisher in its claim publisherId, with the key and the algorithm that are "
-      + "configured in the publisher's customerTokens.")
+    "The customer's token is not signed by the publisher in its claim publisherId (or iss), with a key and the algorithm "
+      + "that are configured in the publisher's customerTokens.")
 
   private func decoded<Value: Decodable>(_ part: Substring) -> Value? {
     Base64URL.decode(part).flatMap { try? JSONText($0).decoded(as: Value.self) }
   }
 
+  /// The header of a JWS (RFC 7515). What it says about keys besides, such as `jwk` and `jku`, counts for nothing.
   private struct Header: Decodable {
     let alg: String
+    let kid: String?
     let crit: [String]?
-  }
-
-  /// A claim, as far as the gateway reads it: a number, or a text.
-  private struct Claim: Decodable {
-    /// An id of a publisher: a whole number, or a text that spells one.
-    let number: Int64?
-    /// An id of a customer: a text, or a whole number from 1.
-    let customerId: String?
-    /// A date in seconds since 1970, which may have a fraction (RFC 7519, section 2).
-    let date: Int64?
-
-    init(from decoder: any Decoder) throws {
-      let container = try decoder.singleValueContainer()
-      if let number = try? container.decode(Int64.self) {
-        (self.number, customerId, date) = (number, CustomerId.text(number), number)
-      } else if let number = try? container.decode(Double.self), number.magnitude < 9e15 {
-        self.number = number == number.rounded() ? Int64(number) : nil
-        (customerId, date) = (self.number.flatMap(CustomerId.text), Int64(number))
-      } else {
-        let text = try? container.decode(String.self)
-        number = text.flatMap { Int64($0) }
-        (customerId, date) = (text.flatMap { CustomerId.isValid($0) ? $0 : nil }, number)
-      }
-    }
   }
 }

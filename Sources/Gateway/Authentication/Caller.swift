@@ -7,7 +7,18 @@ struct Caller {
   let publisher: Publisher
   /// The customer that a bearer token acts for; `nil` for the publisher itself, which may act for any.
   let customerId: String?
+  /// The publisher's token; `nil` for a customer.
+  var token: PublisherToken?
 
   /// Whether the caller may see or do what belongs to a customer.
   func mayActFor(_ customer: String) -> Bool { customerId.map { $0.exact == customer.exact } ?? true }
+
+  /// Refuses a publisher's token without a scope. A customer's token has none: the route says whether it admits
+  /// customers.
+  ///
+  /// - Throws: ``Problem``: 403 AUTH0004.
+  func require(_ scope: TokenScope) throws(Problem) {
+    guard customerId == nil else { return }
+    guard let token, token.scopes.contains(scope) else { throw .missingScope(scope, of: token?.name ?? "") }
+  }
 }

@@ -10,6 +10,7 @@ import Service
 @LoopActor
 struct DoorContext {
   let context: RoleContext
+  let authentication: Authentication
   let evidence: EvidenceIntake
   let registration: DoorRegistration
   let ledger: PostgresClient
@@ -19,10 +20,12 @@ struct DoorContext {
   let forgeries: ForgeryAllowance
 
   init(
-    _ context: RoleContext, _ evidence: EvidenceIntake, _ registration: DoorRegistration, _ ledger: PostgresClient,
-    _ holdings: Holdings, _ outlet: EventOutlet, _ forgeries: ForgeryAllowance
+    _ context: RoleContext, _ authentication: Authentication, _ evidence: EvidenceIntake,
+    _ registration: DoorRegistration, _ ledger: PostgresClient, _ holdings: Holdings, _ outlet: EventOutlet,
+    _ forgeries: ForgeryAllowance
   ) {
-    (self.context, self.evidence, self.registration, self.ledger) = (context, evidence, registration, ledger)
+    (self.context, self.authentication, self.evidence) = (context, authentication, evidence)
+    (self.registration, self.ledger) = (registration, ledger)
     (reader, self.outlet, self.forgeries) = (holdings, outlet, forgeries)
   }
 

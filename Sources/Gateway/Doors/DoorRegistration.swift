@@ -14,6 +14,8 @@ struct DoorRequest {
   var customerId: String?
   /// Whether the customer's own token asks for it.
   var isByCustomer = false
+  /// The name of the publisher's token that asks for it.
+  var tokenName: String?
   var attributes: PurchaseAttributes?
   var ipAddress: String?
   var requestedOfferId: String?
@@ -123,7 +125,8 @@ struct DoorRegistration {
       synchronizationId: newSynchronizationId(), publisherId: request.publisher.id,
       customerId: request.customerId ?? CustomerId.nobody, transactionId: purchase.transactionId,
       // The caller had it as Apple signed it.
-      signedPurchase: purchase.key, isByCustomer: request.isByCustomer, door: request.door,
+      signedPurchase: purchase.key, isByCustomer: request.isByCustomer, tokenName: request.tokenName,
+      door: request.door,
       attributes: request.attributes, requestedOfferId: request.requestedOfferId, replyTo: isAwaited ? replyTo : nil,
       ipAddress: request.ipAddress, registeredAt: context.now(), traceparent: trace.description)
   }

@@ -1,3 +1,4 @@
+import Domain
 import Formats
 import HTTPServer
 import Ledger
@@ -78,6 +79,18 @@ struct Problem: Error, Sendable, Equatable {
   static func forbidden(_ detail: String) -> Problem {
     Problem(403, "AUTH0003", "The credential does not allow this", detail: detail)
   }
+  /// RFC 6750, section 3.1.
+  static func missingScope(_ scope: TokenScope, of token: String) -> Problem {
+    Problem(
+      403, "AUTH0004", "The token lacks the scope \(scope.rawValue)",
+      detail: "The publisher's file gives the token \"\(token)\" other scopes. Send a token with this one.",
+      headers: [
+        "WWW-Authenticate": "Bearer realm=\"countersign\", error=\"insufficient_scope\", scope=\"\(scope.rawValue)\""
+      ])
+  }
+  /// The keys of a publisher's key set are not there, or are being fetched again.
+  static let keysNotKnown = unavailable(
+    "The keys of the publisher's customer tokens (customerTokens.jwks) are being fetched; send the request again.")
   static func methodNotAllowed(_ allowed: [String]) -> Problem {
     Problem(405, "REQ0405", "Method not allowed", headers: ["Allow": allowed.joined(separator: ", ")])
   }

@@ -1,3 +1,4 @@
+import Domain
 import EventLoop
 import HTTPServer
 
@@ -15,35 +16,35 @@ extension Route {
 
   private static let purchases = [
     Route(
-      .post, "/storekit2/purchases", under: "storekit2", "register", .publisherOrCustomer(Gateway.register)),
+      .post, "/storekit2/purchases", under: "storekit2", "register", .publisherOrCustomer(.register, Gateway.register)),
     Route(
       .get, "/storekit2/purchases/synchronizations/{synchronizationId}", under: "storekit2", "status",
-      .publisherOrCustomer(Gateway.status)),
+      .publisherOrCustomer(.read, Gateway.status)),
     Route(
-      .post, "/storekit2/purchases/transfers", under: "storekit2", "transfer", .publisher(Gateway.transfer)),
+      .post, "/storekit2/purchases/transfers", under: "storekit2", "transfer", .publisher(.register, Gateway.transfer)),
     customers("entitlements", "entitlements", PurchaseAPI.entitlements),
     customers("entitlements/{offerId}", "entitlements", PurchaseAPI.entitlement),
     customers("purchases", "purchases", PurchaseAPI.list),
     Route(
       .get, "/purchases/{originalTransactionId}", under: "storekit2", "purchase",
-      .publisherOrCustomer(PurchaseAPI.read)),
+      .publisherOrCustomer(.read, PurchaseAPI.read)),
     Route(
       .post, "/purchases/{originalTransactionId}/release", under: "storekit2", "release",
-      .publisher(PurchaseAPI.release)),
-    customer(.put, "/{customerId}", CustomerAPI.put),
-    customer(.get, "/{customerId}", CustomerAPI.read),
-    customer(.delete, "/{customerId}", CustomerAPI.delete),
-    customer(.get, "", CustomerAPI.find),
-    customer(.get, "/{customerId}/export", CustomerAPI.export),
+      .publisher(.admin, PurchaseAPI.release)),
+    customer(.put, "/{customerId}", .register, CustomerAPI.put),
+    customer(.get, "/{customerId}", .read, CustomerAPI.read),
+    customer(.delete, "/{customerId}", .admin, CustomerAPI.delete),
+    customer(.get, "", .read, CustomerAPI.find),
+    customer(.get, "/{customerId}/export", .admin, CustomerAPI.export),
     Route(
       .get, "/audit", under: "storekit2", "audit",
-      .publisher { gateway, call throws(Problem) in try await gateway.audit(for: call.caller).list(call) }),
+      .publisher(.admin) { gateway, call throws(Problem) in try await gateway.audit(for: call.caller).list(call) }),
   ]
 
   private static let refunds = [
-    consent(.put, ConsentAPI.put), consent(.get, ConsentAPI.read),
-    refund(.get, "", RefundAPI.list), refund(.get, "/{refundRequestId}", RefundAPI.read),
-    refund(.put, "/{refundRequestId}", RefundAPI.put),
+    consent(.put, .admin, ConsentAPI.put), consent(.get, .read, ConsentAPI.read),
+    refund(.get, "", .read, RefundAPI.list), refund(.get, "/{refundRequestId}", .read, RefundAPI.read),
+    refund(.put, "/{refundRequestId}", .admin, RefundAPI.put),
   ]
 
   private static let webhooks = [
@@ -94,33 +95,38 @@ extension Route {
   fileprivate typealias WebhookMethod =
     @LoopActor @Sendable (WebhookAPI) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
 
-  private static func customer(_ method: Method, _ path: String, _ answer: @escaping CustomerMethod) -> Route {
+  private static func customer(
+    _ method: Method, _ path: String, _ scope: TokenScope, _ answer: @escaping CustomerMethod
+  ) -> Route {
     Route(
       method, "/customers" + path, under: "storekit2", "customer",
-      .publisher { gateway, call throws(Problem) in try await answer(gateway.customers(for: call.caller))(call) })
+      .publisher(scope) { gateway, call throws(Problem) in try await answer(gateway.customers(for: call.caller))(call) }
+    )
   }
 
   /// What a customer has.
   private static func customers(_ path: String, _ label: String, _ answer: @escaping PurchaseMethod) -> Route {
-    Route(.get, "/customers/{customerId}/" + path, under: "storekit2", label, .publisherOrCustomer(answer))
+    Route(.get, "/customers/{customerId}/" + path, under: "storekit2", label, .publisherOrCustomer(.read, answer))
   }
 
-  private static func consent(_ method: Method, _ answer: @escaping ConsentMethod) -> Route {
+  private static func consent(_ method: Method, _ scope: TokenScope, _ answer: @escaping ConsentMethod) -> Route {
     Route(
       method, "/customers/{customerId}/consent", under: "storekit2", "consent",
-      .publisher { gateway, call throws(Problem) in try await answer(gateway.consents(for: call.caller))(call) })
+      .publisher(scope) { gateway, call throws(Problem) in try await answer(gateway.consents(for: call.caller))(call) })
   }
 
-  private static func refund(_ method: Method, _ path: String, _ answer: @escaping RefundMethod) -> Route {
+  private static func refund(
+    _ method: Method, _ path: String, _ scope: TokenScope, _ answer: @escaping RefundMethod
+  ) -> Route {
     Route(
       method, "/refund-requests" + path, under: "storekit2", "refund_requests",
-      .publisher { gateway, call throws(Problem) in try await answer(gateway.refunds(for: call.caller))(call) })
+      .publisher(scope) { gateway, call throws(Problem) in try await answer(gateway.refunds(for: call.caller))(call) })
   }
 
   private static func webhook(
     _ method: Method, _ path: String, _ label: String, _ answer: @escaping WebhookMethod
   ) -> Route {
-    Route(method, "/3.1/" + path, under: "3.1", label, .publisher(answer))
+    Route(method, "/3.1/" + path, under: "3.1", label, .publisher(.endpoints, answer))
   }
 
   /// A change of an endpoint. The last segment of the path names it.
@@ -130,24 +136,25 @@ extension Route {
 }
 
 extension Route.Access {
-  fileprivate static func publisherOrCustomer(_ answer: @escaping Route.GatewayMethod) -> Self {
-    .publisherOrCustomer { gateway, call throws(Problem) in try await answer(gateway)(call) }
+  fileprivate static func publisherOrCustomer(_ scope: TokenScope, _ answer: @escaping Route.GatewayMethod) -> Self {
+    .publisherOrCustomer(scope) { gateway, call throws(Problem) in try await answer(gateway)(call) }
   }
 
-  fileprivate static func publisher(_ answer: @escaping Route.GatewayMethod) -> Self {
-    .publisher { gateway, call throws(Problem) in try await answer(gateway)(call) }
+  fileprivate static func publisher(_ scope: TokenScope, _ answer: @escaping Route.GatewayMethod) -> Self {
+    .publisher(scope) { gateway, call throws(Problem) in try await answer(gateway)(call) }
   }
 
-  fileprivate static func publisherOrCustomer(_ answer: @escaping Route.PurchaseMethod) -> Self {
-    .publisherOrCustomer { gateway, call throws(Problem) in try await answer(gateway.purchases(for: call.caller))(call)
+  fileprivate static func publisherOrCustomer(_ scope: TokenScope, _ answer: @escaping Route.PurchaseMethod) -> Self {
+    .publisherOrCustomer(scope) { gateway, call throws(Problem) in
+      try await answer(gateway.purchases(for: call.caller))(call)
     }
   }
 
-  fileprivate static func publisher(_ answer: @escaping Route.PurchaseMethod) -> Self {
-    .publisher { gateway, call throws(Problem) in try await answer(gateway.purchases(for: call.caller))(call) }
+  fileprivate static func publisher(_ scope: TokenScope, _ answer: @escaping Route.PurchaseMethod) -> Self {
+    .publisher(scope) { gateway, call throws(Problem) in try await answer(gateway.purchases(for: call.caller))(call) }
   }
 
-  fileprivate static func publisher(_ answer: @escaping Route.WebhookMethod) -> Self {
-    .publisher { gateway, call throws(Problem) in try await answer(gateway.webhooks(for: call.caller))(call) }
+  fileprivate static func publisher(_ scope: TokenScope, _ answer: @escaping Route.WebhookMethod) -> Self {
+    .publisher(scope) { gateway, call throws(Problem) in try await answer(gateway.webhooks(for: call.caller))(call) }
   }
 }

@@ -56,17 +56,15 @@ extension Route {
 extension Door {
   /// Whether a head may go on to its body: not without a right credential, and not too fast. So nobody without a
   /// credential makes the gateway keep or read a large body.
-  ///
-  /// - Parameter now: milliseconds since 1970.
   @LoopActor
-  func admission(of head: HTTPServerRequest, publishers: Publishers, now: Int64) -> DoorAdmission? {
+  func admission(of head: HTTPServerRequest, by authenticator: Authenticator) -> DoorAdmission? {
     // Another method than POST has its own answer.
     guard head.method == "POST" else { return nil }
     switch self {
-    case .cleeng: return CleengAPI.admission(of: head, publishers, now: now)
-    case .mbaasy: return MbaasyAPI.admission(of: head, publishers)
-    case .playfab: return PlayFabAPI.admission(of: head, publishers, now: now)
-    case .iaptic: return IapticAPI.admission(of: head, publishers)
+    case .cleeng: return CleengAPI.admission(of: head, by: authenticator)
+    case .mbaasy: return MbaasyAPI.admission(of: head, authenticator.publishers)
+    case .playfab: return PlayFabAPI.admission(of: head, by: authenticator)
+    case .iaptic: return IapticAPI.admission(of: head, authenticator.publishers)
     }
   }
 

@@ -32,10 +32,10 @@ struct Route: Sendable {
       Door, takesReceipts: Bool = false, @LoopActor @Sendable (DoorContext, DoorCall) async -> HTTPServerResponse)
     /// Apple, whose signature is the credential.
     case apple(NotificationHandler)
-    /// The publisher, or one of its customers.
-    case publisherOrCustomer(Handler)
-    /// The publisher only.
-    case publisher(Handler)
+    /// The publisher with a token of this scope, or one of its customers.
+    case publisherOrCustomer(TokenScope, Handler)
+    /// The publisher only, with a token of this scope.
+    case publisher(TokenScope, Handler)
   }
 
   /// A value in a path. docs/reference/openapi.yaml uses the same names.

@@ -83,7 +83,8 @@ struct Registration {
     let job = Job(
       synchronizationId: request.correlationId ?? newSynchronizationId(), publisherId: caller.publisher.id,
       customerId: request.customerId, transactionId: request.transactionId, kind: kind,
-      signedPurchase: signedPurchase, isByCustomer: caller.customerId != nil, ipAddress: request.ipAddress,
+      signedPurchase: signedPurchase, isByCustomer: caller.customerId != nil, tokenName: caller.token?.name,
+      ipAddress: request.ipAddress,
       registeredAt: context.now(), traceparent: trace.description)
 
     var mustBeKnown = false

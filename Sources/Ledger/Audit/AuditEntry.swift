@@ -26,6 +26,8 @@ public struct AuditEntry: Sendable, Equatable {
 
   public let publisherId: Int64
   public let actor: Actor
+  /// The name of the publisher's token; `nil` for another actor.
+  public let token: String?
   /// What was changed and how, such as `endpoint.created`.
   public let action: String
   /// The id of the changed thing.
@@ -33,12 +35,21 @@ public struct AuditEntry: Sendable, Equatable {
   /// A JSON object without secrets and personal data.
   public let detail: [UInt8]
 
+  /// The name of the token whose request the task answers. The gateway sets it.
+  ///
+  /// It travels with the task, so that no store must hand it from its caller to the entry that it writes.
+  @TaskLocal public static var requestToken: String?
+
   /// Creates an entry.
+  ///
+  /// - Parameter token: the name of the publisher's token; without it, that of ``requestToken`` counts.
   public init(
-    publisherId: Int64, actor: Actor, action: String, subject: String, detail: [UInt8] = Array("{}".utf8)
+    publisherId: Int64, actor: Actor, token: String? = nil, action: String, subject: String,
+    detail: [UInt8] = Array("{}".utf8)
   ) {
     self.publisherId = publisherId
     self.actor = actor
+    self.token = actor == .publisher ? token ?? Self.requestToken : nil
     self.action = action
     self.subject = subject
     self.detail = detail
@@ -46,10 +57,11 @@ public struct AuditEntry: Sendable, Equatable {
 
   /// A changed owner of a purchase. It tells the number of the period of ownership, and no customer.
   static func owner(
-    _ action: String, of purchase: PurchaseKey, subscriptionId: Int64, by actor: Actor
+    _ action: String, of purchase: PurchaseKey, subscriptionId: Int64, by actor: Actor, token: String? = nil
   ) -> AuditEntry {
     AuditEntry(
-      publisherId: purchase.publisherId, actor: actor, action: action, subject: purchase.originalTransactionId,
+      publisherId: purchase.publisherId, actor: actor, token: token, action: action,
+      subject: purchase.originalTransactionId,
       detail: JSONWriter.object { writer in
         writer.member("environment", purchase.environment)
         writer.member("subscriptionId", subscriptionId)
@@ -68,15 +80,19 @@ public struct AuditEntry: Sendable, Equatable {
       }
     let isByApple = begun.cause == .appAccountToken || begun.cause == .upgrade
     self = .owner(
-      action, of: begun.purchase, subscriptionId: begun.subscriptionId, by: isByApple ? .apple : Actor(begun.asker))
+      action, of: begun.purchase, subscriptionId: begun.subscriptionId, by: isByApple ? .apple : Actor(begun.asker),
+      token: begun.tokenName)
   }
+
+  /// The actor as the table has it: with the name of the token behind a colon, which no name has.
+  private var column: String { token.map { "\(actor.rawValue):\($0)" } ?? actor.rawValue }
 
   /// Writes entries, in their order.
   public static func insert(_ entries: [AuditEntry]) -> PostgresQuery {
     PostgresQuery(
       insertStatement,
       [
-        .int64s(entries.map(\.publisherId)), .texts(entries.map(\.actor.rawValue)), .texts(entries.map(\.action)),
+        .int64s(entries.map(\.publisherId)), .texts(entries.map(\.column)), .texts(entries.map(\.action)),
         .texts(entries.map(\.subject)), .bytes(entries.map(\.detail)),
       ])
   }

@@ -33,10 +33,17 @@ public struct AuditLog {
   }
 
   fileprivate nonisolated static let document = RowDocument([
-    .init("action", "action"), .init("actor", "actor"), .init("at", "at", .time), .init("detail", "detail", .json),
-    .init("id", "id", .number), .init("subject", "subject"),
+    .init("action", "action"), .auditActor, .init("at", "at", .time), .init("detail", "detail", .json),
+    .init("id", "id", .number), .init("subject", "subject"), .auditToken,
   ])
   private static let idPlace = 4
+}
+
+extension RowDocument.Column {
+  /// The actor of an entry, without the name of the token.
+  static let auditActor = RowDocument.Column("split_part(actor, ':', 1)", "actor")
+  /// The name of the publisher's token.
+  static let auditToken = RowDocument.Column("nullif(split_part(actor, ':', 2), '')", "token")
 }
 
 extension PostgresStatement {

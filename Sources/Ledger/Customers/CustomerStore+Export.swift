@@ -124,8 +124,8 @@ private struct ExportPart: Sendable {
     ExportPart(
       "audit",
       [
-        .init("action", "action"), .init("actor", "actor"), .init("at", "at", .time), .init("detail", "detail", .json),
-        .init("id", "id", .number),
+        .init("action", "action"), .auditActor, .init("at", "at", .time), .init("detail", "detail", .json),
+        .init("id", "id", .number), .auditToken,
       ],
       "FROM audit WHERE publisher_id = $1 AND subject = $2 AND action LIKE 'customer.%' ORDER BY id"),
     ExportPart(

@@ -77,12 +77,14 @@ public struct ConfigurationLoader: Sendable {
   private func publisher(_ path: String, _ addresses: WebhookAddress) throws -> Publisher {
     let root = try document(path)
     let reader = SettingsReader(source: path, root: root, environment: nil, folder: folder(of: path), files: files)
-    let lists = ["apps", "offers", "webhooks"].map { elements($0, of: root, path, reader) }
-    let publisher = PublisherReader(reader: reader, addresses: addresses).publisher(
-      apps: lists[0], offers: lists[1], webhooks: lists[2])
-    reader.noteUnknownKeys(except: ["apps", "offers", "webhooks"])
-    let all = [reader] + lists.joined()
-    for element in lists.joined() { element.noteUnknownKeys() }
+    var lists = PublisherReader.Elements()
+    for (key, list) in PublisherReader.Elements.lists {
+      lists[keyPath: list] = elements(key, of: root, path, reader)
+    }
+    let publisher = PublisherReader(reader: reader, addresses: addresses).publisher(lists)
+    reader.noteUnknownKeys(except: Set(PublisherReader.Elements.lists.map(\.key)))
+    let all = [reader] + lists.all
+    for element in lists.all { element.noteUnknownKeys() }
     let duplicates = Dictionary(grouping: publisher.webhooks, by: \.id.exact).filter { $0.value.count > 1 }
     // The reader has already noted a missing id.
     for id in duplicates.keys.sorted() where id != "" {
@@ -100,7 +102,7 @@ public struct ConfigurationLoader: Sendable {
     }
     let bundleIds = Set(publisher.apps.map(\.bundleId.exact))
     // An app with a mistake is missing here.
-    if publisher.apps.count == lists[0].count {
+    if publisher.apps.count == lists.apps.count {
       for token in publisher.doors.mbaasy?.clientTokens ?? [] where !bundleIds.contains(token.bundleId.exact) {
         reader.note("doors.mbaasy.clientTokens", "no app has the bundleId \"\(token.bundleId)\"")
       }
@@ -112,7 +114,7 @@ public struct ConfigurationLoader: Sendable {
 
   private func elements(_ key: String, of root: JSONValue, _ path: String, _ reader: SettingsReader) -> [SettingsReader]
   {
-    guard let list = root[[key]] else { return [] }
+    guard let list = root[key.split(separator: ".").map(String.init)] else { return [] }
     guard case .array(let elements) = list else {
       reader.note(key, "is \(list.shape), expected an array of objects")
       return []
@@ -163,15 +165,14 @@ public struct ConfigurationLoader: Sendable {
     }
     let settings = reader([:])
     _ = Settings(settings)
-    let (publisher, app, offer, webhook) = (reader(nil), reader(nil), reader(nil), reader(nil))
-    _ = PublisherReader(reader: publisher, addresses: WebhookAddress()).publisher(
-      apps: [app], offers: [offer], webhooks: [webhook])
-    return (
-      settings.descriptions,
-      [
-        "": publisher.descriptions, "apps": app.descriptions, "offers": offer.descriptions,
-        "webhooks": webhook.descriptions,
-      ]
-    )
+    let publisher = reader(nil)
+    var lists = PublisherReader.Elements()
+    for (_, list) in PublisherReader.Elements.lists { lists[keyPath: list] = [reader(nil)] }
+    _ = PublisherReader(reader: publisher, addresses: WebhookAddress()).publisher(lists)
+    var descriptions = ["": publisher.descriptions]
+    for (key, list) in PublisherReader.Elements.lists {
+      descriptions[key] = lists[keyPath: list].flatMap(\.descriptions)
+    }
+    return (settings.descriptions, descriptions)
   }
 }

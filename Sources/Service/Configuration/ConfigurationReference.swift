@@ -10,7 +10,8 @@ public enum ConfigurationReference {
     }
     let titles = [
       ("", "A publisher's file"), ("apps", "Each element of `apps`"), ("offers", "Each element of `offers`"),
-      ("webhooks", "Each element of `webhooks`"),
+      ("webhooks", "Each element of `webhooks`"), ("tokens", "Each element of `tokens`"),
+      ("customerTokens.keys", "Each element of `customerTokens.keys`"),
     ]
     let notes = [
       "webhooks": """

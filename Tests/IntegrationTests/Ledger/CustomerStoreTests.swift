@@ -95,6 +95,38 @@ struct CustomerStoreTests {
     }
   }
 
+  /// Who did what, the oldest entry first.
+  private func actors(_ ledger: PostgresClient) async throws -> [String] {
+    try await AuditLog(ledger).entries(1, before: nil, limit: 100).entries.reversed().map { entry in
+      let members = try JSONObject(JSONText(entry))
+      return try "\(members.requiredString("actor")) \(members.string("token") ?? "none")"
+    }
+  }
+
+  @Test func `the audit log names the token of the request`() async throws {
+    try await with { (store, ledger) async throws in
+      for name in ["shop", nil, "a.b_c-d"] {
+        let customer = Customer(id: name ?? "none")
+        let answer = try await AuditEntry.$requestToken.withValue(name) { try await store.put(1, customer) }
+        #expect(answer == .created)
+      }
+      // Only a publisher has tokens with names; a worker knows the name from the job.
+      let entries = [
+        AuditEntry(publisherId: 1, actor: .apple, token: "x", action: "a", subject: "s"),
+        AuditEntry(publisherId: 1, actor: .publisher, token: "job", action: "a", subject: "s"),
+      ]
+      _ = try await AuditEntry.$requestToken.withValue("y") { try await ledger.run(AuditEntry.insert(entries)) }
+      #expect(
+        try await actors(ledger) == [
+          "publisher shop", "publisher none", "publisher a.b_c-d", "apple none", "publisher job",
+        ])
+      #expect(try await ledger.texts("SELECT actor FROM audit ORDER BY id LIMIT 2") == ["publisher:shop", "publisher"])
+      let export = try await store.export(1, "shop", now: 0)
+      #expect(String(decoding: export ?? [], as: UTF8.self).contains(#""actor":"publisher""#))
+      #expect(String(decoding: export ?? [], as: UTF8.self).contains(#""token":"shop""#))
+    }
+  }
+
   @Test func `the audit log has pages, the newest entries first`() async throws {
     try await with { (store, ledger) async throws in
       for number in 1...5 { _ = try await store.put(1, Customer(id: "c\(number)")) }

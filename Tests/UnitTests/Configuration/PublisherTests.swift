@@ -37,7 +37,7 @@ struct PublisherTests {
     try folder.write(#"{"publisherId": 7}"#, to: "publishers/a.json")
     let publisher = try #require(try folder.publishers()[7])
     #expect(publisher.customers == .registered)
-    #expect(publisher.tokenHashes.isEmpty)
+    #expect(publisher.tokens.isEmpty)
     #expect(publisher.customerTokens == nil)
     #expect(publisher.apps.isEmpty)
     #expect(publisher.webhooks.isEmpty)
@@ -56,9 +56,10 @@ struct PublisherTests {
       "webhooks": [\(Self.webhook)]
       """)
     #expect(publisher.customers == .open)
-    #expect(publisher.tokenHashes == [Array(repeating: 10, count: 32)])
+    #expect(publisher.tokens == [PublisherToken(unnamed: Array(repeating: 10, count: 32))])
+    #expect(publisher.tokens[0].name == "token-0a0a0a0a" && publisher.tokens[0].scopes == Set(TokenScope.allCases))
     #expect(publisher.customerTokens?.customerClaim == "sub")
-    #expect(publisher.customerTokens?.key.algorithm == "HS256")
+    #expect(publisher.customerTokens?.keys.map(\.key.algorithm) == ["HS256"])
     let app = try #require(publisher.apps.first)
     #expect(app.bundleId == "com.a")
     #expect(app.appAppleId == 5)
@@ -155,7 +156,7 @@ struct PublisherTests {
     for (algorithm, other) in [("ES256", "RS256"), ("RS256", "ES256")] {
       let file = algorithm.lowercased() + ".pem"
       let publisher = try publisher(#""customerTokens": {"algorithm": "\#(algorithm)", "publicKeyFile": "\#(file)"}"#)
-      #expect(publisher.customerTokens?.key.algorithm == algorithm)
+      #expect(publisher.customerTokens?.keys.map(\.key.algorithm) == [algorithm])
       #expect(publisher.customerTokens?.customerClaim == "customerId")
       let mistakes = try mistakes(#""customerTokens": {"algorithm": "\#(other)", "publicKeyFile": "\#(file)"}"#)
       #expect(mistakes.count == 1)
@@ -216,7 +217,9 @@ struct PublisherTests {
   @Test func otherAlgorithm() throws {
     #expect(
       try mistakes(#""customerTokens": {"algorithm": "HS512"}"#)
-        == ["publishers/a.json: customerTokens.algorithm: is \"HS512\", expected one of none, HS256, RS256, ES256"])
+        == [
+          "publishers/a.json: customerTokens.algorithm: is \"HS512\", expected one of none, HS256, RS256, ES256, EdDSA"
+        ])
   }
 
   @Test func duplicateIds() throws {

@@ -77,7 +77,7 @@ struct JobTests {
     let full = Job(
       synchronizationId: "a|\"\\/\u{1}é", publisherId: .max, customerId: "1", transactionId: "1",
       signedPurchase: PurchaseKey(publisherId: .max, environment: "Sandbox", originalTransactionId: "2"),
-      isByCustomer: true, ipAddress: "192.0.2.1", registeredAt: 0, traceparent: "00-x")
+      isByCustomer: true, tokenName: "shop", ipAddress: "192.0.2.1", registeredAt: 0, traceparent: "00-x")
     for job in [full, full.withoutAddress, job()] {
       #expect(try Job(JSONText(job.encoded)) == job)
       #expect(try Job(JSONText(Array("{\"new\":[1],".utf8) + job.encoded.dropFirst())) == job)

@@ -25,8 +25,28 @@ struct PublishersTests {
 
   @Test func byTokens() {
     #expect(publishers.all.map(\.id) == [7, 8, 9])
-    #expect(publishers.holder(ofTokenHash: Self.hash(8))?.id == 8)
+    let found = publishers.holder(ofTokenHash: Self.hash(8))
+    #expect(found?.publisher.id == 8 && found?.token == PublisherToken(unnamed: Self.hash(8)))
     #expect(publishers.holder(ofTokenHash: Self.hash(90)) == nil)
+  }
+
+  @Test func `a publisher's tokens are those without a name, each once, and those with one`() {
+    let named = PublisherToken(name: "shop", hash: Self.hash(3), scopes: [.read])
+    let publisher = Publisher(
+      id: 7, customers: .open, tokenHashes: [Self.hash(1), Self.hash(2), Self.hash(1)], tokens: [named],
+      customerTokens: nil, apps: [], offers: OfferCatalog([]), webhooks: [])
+    #expect(publisher.tokens.map(\.name) == ["token-01010101", "token-02020202", "shop"])
+    #expect(publisher.tokens[0].scopes == Set(TokenScope.allCases))
+    let found = Publishers([publisher]).holder(ofTokenHash: Self.hash(3))
+    #expect(found?.token == named)
+  }
+
+  @Test(arguments: [
+    ("a", true), ("A.b_c-9", true), (String(repeating: "x", count: 64), true), ("", false), ("a b", false),
+    ("a:b", false), ("é", false), ("\u{212A}", false), (String(repeating: "x", count: 65), false),
+  ])
+  func namesOfTokens(text: String, isName: Bool) {
+    #expect(PublisherToken.isName(text) == isName)
   }
 
   @Test func byNameAndKey() {

@@ -68,6 +68,7 @@ struct AuthenticatorTests {
       let caller = try caller([("x-publisher-token", token)], publishers)
       #expect(caller.publisher.id == id)
       #expect(caller.customerId == nil)
+      #expect(caller.token?.name.hasPrefix("token-") == true)
       #expect(caller.mayActFor("1"))
     }
   }

@@ -11,7 +11,7 @@ enum CleengAPI {
   /// `POST /apple/payment`, with the publisher's token or a customer's.
   static func pay(_ door: DoorContext, _ call: DoorCall) async -> HTTPServerResponse {
     await answer { () async throws(Problem) in
-      let caller = try door.cleengCaller(of: call.request)
+      let caller = try door.cleengCaller(of: call.request, .register)
       let trace = TraceParent(continuing: call.request.header("traceparent"))
       let request = try CleengRequest(call.request, isByCustomer: caller.customerId != nil)
       try await CleengPayment(door: door, caller: caller, request: request, trace: trace).accept()
@@ -22,7 +22,7 @@ enum CleengAPI {
   /// `GET /entitlements/{offerId}`, with a customer's token.
   static func entitlement(_ door: DoorContext, _ call: DoorCall) async -> HTTPServerResponse {
     await answer { () async throws(Problem) in
-      let caller = try door.cleengCaller(of: call.request)
+      let caller = try door.cleengCaller(of: call.request, .read)
       guard let customer = caller.customerId else { throw .needsCustomer }
       return CleengAnswer.mediaStoreEntitlement(
         try await door.cleengEntitlement(call[.offerId], of: customer, caller.publisher))
@@ -32,7 +32,7 @@ enum CleengAPI {
   /// `GET /3.1/entitlements/customer_id/{customerId}/offer_id/{offerId}`, with the publisher's token.
   static func customersEntitlement(_ door: DoorContext, _ call: DoorCall) async -> HTTPServerResponse {
     await answer { () async throws(Problem) in
-      let caller = try door.cleengCaller(of: call.request)
+      let caller = try door.cleengCaller(of: call.request, .read)
       guard caller.customerId == nil else { throw .needsPublisher }
       let customer = try customerId(call[.customerId])
       return CleengAnswer.entitlement(

@@ -4,28 +4,28 @@ import HTTPServer
 import Service
 
 extension DoorContext {
-  /// Checks the credential of a request, and whether the publisher opens Cleeng's door.
+  /// Checks the credential of a request, whether the publisher opens Cleeng's door, and the scope of its token.
   ///
-  /// - Throws: ``Problem``: 401 and 400 as everywhere, 404 if the door is closed.
-  func cleengCaller(of request: HTTPServerRequest) throws(Problem) -> Caller {
-    try CleengAPI.caller(of: request, context.publishers, now: now)
+  /// - Throws: ``Problem``: 401, 403 and 400 as everywhere, 404 if the door is closed.
+  func cleengCaller(of request: HTTPServerRequest, _ scope: TokenScope) throws(Problem) -> Caller {
+    try CleengAPI.caller(of: request, authentication.authenticator, scope)
   }
 }
 
 extension CleengAPI {
-  /// - Parameter now: milliseconds since 1970.
   fileprivate static func caller(
-    of request: HTTPServerRequest, _ publishers: Publishers, now: Int64
+    of request: HTTPServerRequest, _ authenticator: Authenticator, _ scope: TokenScope
   ) throws(Problem) -> Caller {
-    let caller = try Authenticator(publishers: publishers, now: now / 1000).caller(of: request)
+    let caller = try authenticator.caller(of: request)
     guard caller.publisher.doors.cleeng != nil else { throw .closedCleengDoor }
+    try caller.require(scope)
     return caller
   }
 
   /// Whether a payment's head may go on.
-  static func admission(of head: HTTPServerRequest, _ publishers: Publishers, now: Int64) -> DoorAdmission {
+  static func admission(of head: HTTPServerRequest, by authenticator: Authenticator) -> DoorAdmission {
     do {
-      let caller = try caller(of: head, publishers, now: now)
+      let caller = try caller(of: head, authenticator, .register)
       return .admitted(
         DoorPace.Credential(caller.publisher, .cleeng, caller.customerId ?? ""),
         perSecond: caller.publisher.doors.cleeng?.policy.maxRequestsPerSecond,

@@ -78,7 +78,7 @@ struct CleengCall: Equatable {
       case .invalidRequest: "Invalid Request"
       case .unknownMethod: "Method not found"
       case .internalError: "Internal error"
-      case .unavailable: "The ledger cannot be used now"
+      case .unavailable: "The service cannot answer now"
       }
     }
   }

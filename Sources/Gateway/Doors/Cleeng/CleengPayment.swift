@@ -112,7 +112,8 @@ struct CleengPayment {
         [purchase],
         DoorRequest(
           publisher: publisher, door: .cleeng, customerId: customer, isByCustomer: caller.customerId != nil,
-          attributes: coupon(for: offer).map { PurchaseAttributes(couponCode: $0) }, ipAddress: request.ipAddress,
+          tokenName: caller.token?.name, attributes: coupon(for: offer).map { PurchaseAttributes(couponCode: $0) },
+          ipAddress: request.ipAddress,
           requestedOfferId: request.offerId, evidence: evidence, traceparent: trace.description),
         wait: nil)
     } catch {

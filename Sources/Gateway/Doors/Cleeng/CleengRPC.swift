@@ -35,10 +35,15 @@ enum CleengRPC {
 
   /// Checks both tokens: the customer must be the publisher's.
   private static func caller(_ door: DoorContext, _ tokens: CleengCall.Tokens) throws(CleengCall.Failure) -> Caller {
-    let authenticator = Authenticator(publishers: door.context.publishers, now: door.now / 1000)
+    let authenticator = door.authentication.authenticator
     let (publisher, customer): (Caller, Caller)
     do { publisher = try authenticator.publisher(tokens.publisher) } catch { throw .invalidPublisherToken }
-    do { customer = try authenticator.customer(tokens.customer) } catch { throw .invalidCustomerToken }
+    do {
+      customer = try authenticator.customer(tokens.customer)
+    } catch {
+      throw error.status == 503 ? .unavailable : .invalidCustomerToken
+    }
+    do { try publisher.require(.read) } catch { throw .accessDenied }
     guard publisher.publisher.id == customer.publisher.id, publisher.publisher.doors.cleeng != nil else {
       throw .accessDenied
     }

@@ -47,11 +47,9 @@ struct PlayFabAPI {
   }
 
   /// Whether a head may go on.
-  ///
-  /// - Parameter now: milliseconds since 1970.
-  static func admission(of head: HTTPServerRequest, _ publishers: Publishers, now: Int64) -> DoorAdmission {
+  static func admission(of head: HTTPServerRequest, by authenticator: Authenticator) -> DoorAdmission {
     do throws(PlayFabError) {
-      let caller = try PlayFabCaller(head, publishers, now: now)
+      let caller = try PlayFabCaller(head, authenticator)
       return .admitted(
         DoorPace.Credential(caller.publisher, .playfab, caller.customerId),
         perSecond: caller.publisher.doors.playfab?.policy.maxRequestsPerSecond,
@@ -66,7 +64,7 @@ struct PlayFabAPI {
     _ body: @LoopActor (PlayFabAPI) async throws(PlayFabError) -> [PlayFabFulfillment]
   ) async -> HTTPServerResponse {
     do throws(PlayFabError) {
-      let caller = try PlayFabCaller(call.request, door.context.publishers, now: door.now)
+      let caller = try PlayFabCaller(call.request, door.authentication.authenticator)
       let api = PlayFabAPI(door: door, caller: caller, traceparent: call.request.header("traceparent"))
       return PlayFabAnswer.fulfilled(try await body(api))
     } catch {

@@ -8,14 +8,13 @@ struct PlayFabCaller {
   let customerId: String
 
   /// Checks `X-Authorization`. The session ticket is the publisher's customer token: there is no login of PlayFab's.
-  ///
-  /// - Parameter now: milliseconds since 1970.
-  init(_ request: HTTPServerRequest, _ publishers: Publishers, now: Int64) throws(PlayFabError) {
+  init(_ request: HTTPServerRequest, _ authenticator: Authenticator) throws(PlayFabError) {
     guard let ticket = request.header("X-Authorization"), !ticket.isEmpty else { throw .notAuthenticated }
     let caller: Caller
     do {
-      caller = try Authenticator(publishers: publishers, now: now / 1000).customer(ticket)
+      caller = try authenticator.customer(ticket)
     } catch {
+      if error.status == 503 { throw .unavailable(error.detail ?? error.message) }
       throw .invalidSessionTicket(error.detail ?? error.message)
     }
     publisher = caller.publisher

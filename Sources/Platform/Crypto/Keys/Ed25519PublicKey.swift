@@ -14,6 +14,15 @@ public final class Ed25519PublicKey: Sendable {
     handle = KeyHandle(takingOwnershipOf: pointer)
   }
 
+  /// Reads a `BEGIN PUBLIC KEY` block. A key of another kind is an error.
+  public init(pem: String) throws(CryptoError) {
+    let operation = "read an Ed25519 public key"
+    handle = try KeyHandle.readingPublicPEM(pem, operation: operation)
+    guard EVP_PKEY_get_base_id(handle.pointer) == EVP_PKEY_ED25519 else {
+      throw CryptoError(operation: operation, cause: "another kind of key")
+    }
+  }
+
   /// Returns whether `signature` (64 bytes) signs `message`.
   public func isValidSignature(_ signature: [UInt8], for message: [UInt8]) -> Bool {
     handle.verifies(signature, for: message)

@@ -55,4 +55,14 @@ final class KeyHandle: @unchecked Sendable {
     }
     return KeyHandle(takingOwnershipOf: pointer)
   }
+
+  /// Reads a public key in DER.
+  static func readingPublicDER(_ der: [UInt8], operation: String) throws(CryptoError) -> KeyHandle {
+    let pointer = der.withUnsafeBufferPointer { bytes in
+      var start = bytes.baseAddress
+      return d2i_PUBKEY(nil, &start, bytes.count)
+    }
+    guard let pointer else { throw .taken(during: operation) }
+    return KeyHandle(takingOwnershipOf: pointer)
+  }
 }

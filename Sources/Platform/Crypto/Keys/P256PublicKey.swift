@@ -10,13 +10,28 @@ public final class P256PublicKey: Sendable {
     verification = DigestVerification(by: handle)
   }
 
+  private static let operation = "read a P-256 public key"
+
   /// Reads a `BEGIN PUBLIC KEY` block. A key of another kind or curve is an error.
   public convenience init(pem: String) throws(CryptoError) {
-    let operation = "read a P-256 public key"
-    let handle = try KeyHandle.readingPublicPEM(pem, operation: operation)
-    guard handle.isP256 else { throw CryptoError(operation: operation, cause: "another kind of key or curve") }
+    try self.init(checking: KeyHandle.readingPublicPEM(pem, operation: Self.operation))
+  }
+
+  /// Creates the key of the coordinates of its point, 32 bytes each. A point that is not on the curve is an error.
+  public convenience init(x: [UInt8], y: [UInt8]) throws(CryptoError) {
+    guard x.count == 32, y.count == 32 else {
+      throw CryptoError(operation: Self.operation, cause: "a coordinate has not 32 bytes")
+    }
+    let der = SubjectPublicKeyInfo.p256(x: x, y: y)
+    try self.init(checking: KeyHandle.readingPublicDER(der, operation: Self.operation))
+  }
+
+  private convenience init(checking handle: KeyHandle) throws(CryptoError) {
+    guard handle.isP256 else { throw CryptoError(operation: Self.operation, cause: "another kind of key or curve") }
     self.init(handle: handle)
-    guard verification != nil else { throw CryptoError(operation: operation, cause: "OpenSSL does not take it") }
+    guard verification != nil else {
+      throw CryptoError(operation: Self.operation, cause: "OpenSSL does not take it")
+    }
   }
 
   /// Returns whether `rs` (r‖s, exactly 64 bytes) signs SHA-256 of `message`.

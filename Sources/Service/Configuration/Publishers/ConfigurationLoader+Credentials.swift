@@ -12,7 +12,7 @@ extension ConfigurationLoader {
         return Mistake(source: folder, key: key, problem: "publishers \(names) have one in common")
       }
     }
-    return shared("tokenHashes", \.tokenHashes)
+    return shared("tokenHashes") { $0.tokens.map(\.hash) }
       + shared("doors.iaptic.appName") { $0.doors.iaptic.map { [$0.appName.exact] } ?? [] }
       + shared("doors.mbaasy.clientTokens") { $0.doors.mbaasy?.clientTokens.map(\.hash) ?? [] }
   }

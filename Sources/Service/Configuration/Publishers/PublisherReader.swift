@@ -9,30 +9,45 @@ struct PublisherReader {
   /// The URLs that endpoints may have.
   let addresses: WebhookAddress
 
-  private enum Algorithm: String, CaseIterable {
-    case none
-    case hs256 = "HS256"
-    case rs256 = "RS256"
-    case es256 = "ES256"
+  /// The readers of the objects in the file's lists.
+  struct Elements {
+    var apps: [SettingsReader] = []
+    var offers: [SettingsReader] = []
+    var webhooks: [SettingsReader] = []
+    var tokens: [SettingsReader] = []
+    var customerKeys: [SettingsReader] = []
+
+    var all: [SettingsReader] { apps + offers + webhooks + tokens + customerKeys }
+
+    /// The lists, each with its key in the file.
+    static let lists: [(key: String, list: any WritableKeyPath<Elements, [SettingsReader]> & Sendable)] = [
+      ("apps", \.apps), ("offers", \.offers), ("webhooks", \.webhooks), ("tokens", \.tokens),
+      ("customerTokens.keys", \.customerKeys),
+    ]
   }
 
-  /// The publisher, or `nil` after mistakes.
-  func publisher(apps: [SettingsReader], offers: [SettingsReader], webhooks: [SettingsReader]) -> Publisher {
+  /// The publisher, or what is left of it after mistakes.
+  func publisher(_ elements: Elements) -> Publisher {
     let id = reader.int(
       "publisherId", nil, 1...999_999_999_999, "The publisher's number, `broadcasterId` on the wire.")
     let customers = reader.choice(
       "customers", Publisher.CustomerPolicy.registered,
       "`registered`: a customer must be put before a purchase can name it; `open`: any customer id is taken.")
-    let tokenHashes = hashes("tokenHashes", of: "token", "SHA-256 of each accepted publisher token, in hexadecimal.")
-    let customerTokens = customerTokens()
+    let tokenHashes = hashes(
+      "tokenHashes", of: "token",
+      "SHA-256 of each publisher token without a name, in hexadecimal. Such a token has every scope; `tokens` has those "
+        + "with names.")
+    let tokens = tokens(elements.tokens, beside: tokenHashes)
+    let customerTokens = customerTokens(elements.customerKeys)
     let sandboxAccess = sandboxAccess()
     let ownership = ownership()
     return Publisher(
-      id: id, customers: customers, tokenHashes: tokenHashes, customerTokens: customerTokens,
-      apps: apps.compactMap(app), offers: OfferCatalog(offers.map(offer)), sandboxAccess: sandboxAccess,
+      id: id, customers: customers, tokenHashes: tokenHashes, tokens: tokens,
+      customerTokens: customerTokens, apps: elements.apps.compactMap(app),
+      offers: OfferCatalog(elements.offers.map(offer)), sandboxAccess: sandboxAccess,
       ownership: ownership, isMigrating: isMigrating(), doors: doors(ownership, customerTokens),
       grantWhileAppleIsAway: grantWhileAppleIsAway(),
-      notifications: notifications(), webhooks: webhooks.map(webhook))
+      notifications: notifications(), webhooks: elements.webhooks.map(webhook))
   }
 
   /// Reads a list of hashes. The file never holds the secrets themselves.
@@ -42,43 +57,14 @@ struct PublisherReader {
     }
   }
 
-  func hash(_ text: String, _ key: String, of secret: String) -> [UInt8]? {
+  /// - Parameter holder: the reader of the key; without it, that of the whole file.
+  func hash(_ text: String, _ key: String, of secret: String, _ holder: SettingsReader? = nil) -> [UInt8]? {
     guard let hash = Hex.decode(text), hash.count == SHA256.size else {
       // The mistake does not show the text: it may well be the secret.
-      reader.note(key, "expected 64 hexadecimal digits, the SHA-256 of a \(secret) and not the \(secret)")
+      (holder ?? reader).note(key, "expected 64 hexadecimal digits, the SHA-256 of a \(secret) and not the \(secret)")
       return nil
     }
     return hash
-  }
-
-  private func customerTokens() -> Publisher.CustomerTokenPolicy? {
-    let algorithm = reader.choice(
-      "customerTokens.algorithm", Algorithm.none, "The only `alg` accepted in a customer's bearer token.")
-    let claim = reader.string("customerTokens.customerClaim", "customerId", "The claim that names the customer.")
-    let secret = reader.secret(
-      "customerTokens.secretFile", isRequired: algorithm == .hs256, "File with the HS256 secret, at least 32 bytes.")
-    let pem = reader.secret(
-      "customerTokens.publicKeyFile", isRequired: algorithm == .rs256 || algorithm == .es256,
-      "PEM file with the RS256 or ES256 public key.")
-    do {
-      switch algorithm {
-      case .none: return nil
-      case .hs256:
-        guard let secret else { return nil }
-        // RFC 7518, section 3.2: a key must have at least the size of the hash.
-        if secret.utf8.count < 32 { reader.note("customerTokens.secretFile", "expected at least 32 bytes") }
-        return .init(key: .hs256(Array(secret.utf8)), customerClaim: claim)
-      case .rs256:
-        guard let pem else { return nil }
-        return .init(key: .rs256(try RSAPublicKey(pem: pem)), customerClaim: claim)
-      case .es256:
-        guard let pem else { return nil }
-        return .init(key: .es256(try P256PublicKey(pem: pem)), customerClaim: claim)
-      }
-    } catch {
-      reader.note("customerTokens.publicKeyFile", "expected a public key for \(algorithm.rawValue): \(error)")
-      return nil
-    }
   }
 
   private func sandboxAccess() -> SandboxAccess {

@@ -1,4 +1,5 @@
 import Domain
+import JSON
 import Testing
 
 /// Whose credential asked for a job.
@@ -14,6 +15,18 @@ struct JobAskerTests {
     #expect([Door.iaptic, .mbaasy].map { asker($0) } == [.app, .app])
     #expect([Door.cleeng, .playfab].map { asker($0) } == [.publisher, .publisher])
     #expect(asker(nil) == .publisher)
+  }
+
+  @Test func `the name of the token travels with the job`() throws {
+    func job(_ name: String?) -> Job {
+      Job(
+        synchronizationId: "s", publisherId: 7, customerId: "me", transactionId: "1", tokenName: name, registeredAt: 0)
+    }
+    let read = try Job(JSONText(job("shop").encoded))
+    #expect(read.tokenName == "shop" && read == job("shop"))
+    #expect(read.format == 1, "older workers run it, and do not know the name")
+    #expect(String(decoding: job(nil).encoded, as: UTF8.self).contains("tokenName") == false)
+    #expect(try Job(JSONText(job(nil).encoded)).tokenName == nil)
   }
 
   @Test func `a customer's own token comes first`() {

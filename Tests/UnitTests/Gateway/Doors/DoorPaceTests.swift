@@ -43,7 +43,7 @@ struct DoorPaceTests {
   ) -> [Int] {
     var statuses: [Int] = []
     for time in times {
-      let admission = door.admission(of: head, publishers: publishers, now: 0)
+      let admission = door.admission(of: head, by: Authenticator(publishers: publishers, now: 0))
       statuses.append(admission?.refusal(&pace, now: .milliseconds(time))?.status ?? 0)
     }
     return statuses

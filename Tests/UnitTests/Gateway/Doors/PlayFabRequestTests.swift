@@ -143,7 +143,7 @@ struct PlayFabAuthenticationTests {
   private func caller(_ ticket: String?, header: String = "X-Authorization") -> Result<PlayFabCaller, PlayFabError> {
     let request = HTTPServerRequest(method: "POST", path: [], headers: ticket.map { [(header, $0)] } ?? [])
     return Result { () throws(PlayFabError) in
-      try PlayFabCaller(request, publishers, now: Self.now * 1000)
+      try PlayFabCaller(request, Authenticator(publishers: publishers, now: Self.now))
     }
   }
 
@@ -157,12 +157,35 @@ struct PlayFabAuthenticationTests {
     #expect(try caller(Self.ticket(8, "max"), header: "x-authorization").get().customerId == "max")
   }
 
+  /// A ticket may be good, as long as nobody knows its keys.
+  @Test @LoopActor func keysThatAreNotKnown() {
+    let publisher = Publisher(
+      id: 7, customers: .open, tokenHashes: [],
+      customerTokens: Publisher.CustomerTokenPolicy(
+        keys: [], keySet: KeySetAddress(url: "https://id.example.com/keys"), customerClaim: "customerId"),
+      apps: [], offers: OfferCatalog([]), doors: Doors(cleeng: CleengDoor(), playfab: PlayFabDoor()), webhooks: [])
+    let authenticator = Authenticator(publishers: Publishers([publisher]), now: Self.now)
+    func refusal(_ door: Door, _ path: [String], _ header: (name: String, value: String)) -> HTTPServerResponse? {
+      var pace = DoorPace()
+      return door.admission(of: HTTPServerRequest(method: "POST", path: path, headers: [header]), by: authenticator)?
+        .refusal(&pace, now: .zero)
+    }
+    for answer in [
+      refusal(.playfab, ["Client", "RestoreIOSPurchases"], ("X-Authorization", Self.ticket(7))),
+      refusal(.cleeng, ["apple", "payment"], ("Authorization", "Bearer \(Self.ticket(7))")),
+    ] {
+      #expect(answer?.status == 503 && answer?.headers.contains { $0.name == "Retry-After" } == true)
+      let text = String(decoding: answer?.body ?? [], as: UTF8.self)
+      #expect(text.contains("customerTokens.jwks"))
+    }
+  }
+
   /// The server asks before it keeps a large body.
   @Test @LoopActor func heads() {
     func status(_ headers: [(name: String, value: String)], _ method: String = "POST") -> Int? {
       let head = HTTPServerRequest(method: method, path: ["Client", "RestoreIOSPurchases"], headers: headers)
       var pace = DoorPace()
-      return Door.playfab.admission(of: head, publishers: publishers, now: Self.now * 1000)?
+      return Door.playfab.admission(of: head, by: Authenticator(publishers: publishers, now: Self.now))?
         .refusal(&pace, now: .zero)?.status
     }
     #expect(status([("X-Authorization", Self.ticket(7))]) == nil)

@@ -1,0 +1,146 @@
+import Domain
+import EventLoop
+import Formats
+import Observability
+
+/// The key sets that the gateway fetches for publishers (`customerTokens.jwks.url`).
+///
+/// It fetches in the background, also before the first token comes. ``KeySetCache`` says when.
+@LoopActor
+final class KeySets {
+  /// By publisher.
+  private(set) var caches: [Int64: KeySetCache] = [:]
+
+  private let log: Log
+  private let fetches: Counter
+  private let publishers: @LoopActor () -> Publishers
+  private let now: @LoopActor () -> ContinuousClock.Instant
+  private let fetch: @LoopActor (KeySetAddress) async -> KeySetFetch
+  private var addresses: [Int64: KeySetAddress] = [:]
+  private var running: [Int64: Task<Void, Never>] = [:]
+  private let ended = LoopSignal()
+  private var loop: Task<Void, Never>?
+
+  /// The outcome that counts a good fetch.
+  nonisolated static let fetchedOutcome = "fetched"
+
+  /// Creates the sets without fetching them.
+  ///
+  /// - Parameters:
+  ///   - publishers: the present ones.
+  ///   - now: the time; tests set it.
+  init(
+    _ metrics: Metrics, _ log: Log, publishers: @escaping @LoopActor () -> Publishers,
+    now: @escaping @LoopActor () -> ContinuousClock.Instant = { .now },
+    fetch: @escaping @LoopActor (KeySetAddress) async -> KeySetFetch = KeySetFetch.run
+  ) {
+    (self.log, self.publishers, self.now, self.fetch) = (log, publishers, now, fetch)
+    fetches = metrics.counter(
+      "countersign_jwks_fetches_total", "Fetches of publishers' key sets.", labels: ["outcome"],
+      known: ([Self.fetchedOutcome] + KeySetFetch.Failure.allCases.map(\.rawValue)).map { [$0] })
+    metrics.gauge("countersign_jwks_age_seconds", "Age of the oldest key set that is in use or wanted.") {
+      [weak self] in self?.longest { $0.age(at: $1) } ?? 0
+    }
+    metrics.gauge("countersign_jwks_overdue_seconds", "Time since the most overdue key set is fresh no more.") {
+      [weak self] in self?.longest { $0.overdue(at: $1) } ?? 0
+    }
+  }
+
+  /// Fetches in the background until ``stop()``.
+  func start() {
+    loop = Task { @LoopActor [weak self] in
+      while !Task.isCancelled {
+        self?.look()
+        try? await EventLoop.sleep(for: .seconds(1))
+      }
+    }
+  }
+
+  func stop() {
+    loop?.cancel()
+    // So the ends of these fetches count for nothing.
+    addresses = [:]
+    for task in running.values { task.cancel() }
+  }
+
+  /// Takes the present publishers, and begins the fetches that are due.
+  func look() {
+    let time = now()
+    follow(at: time)
+    for id in Array(caches.keys) where caches[id]?.look(at: time) == true { begin(id) }
+  }
+
+  /// Lets a set be fetched again because it does not have a key.
+  ///
+  /// - Returns: whether a fetch of it runs now.
+  func ask(for id: Int64) -> Bool {
+    if caches[id]?.ask(at: now()) == true { begin(id) }
+    return caches[id]?.isFetching ?? false
+  }
+
+  /// Waits while a set without keys is being fetched, until `limit` has passed at most.
+  ///
+  /// - Returns: whether it has waited; if not, no such fetch runs.
+  func firstFetch(for id: Int64, atMost limit: Duration) async -> Bool {
+    // A publisher may be so new that no look has found it.
+    if caches[id] == nil { look() }
+    let end = ContinuousClock.now + limit
+    var hasWaited = false
+    while let cache = caches[id], cache.keys == nil, cache.isFetching, .now < end {
+      await ended.wait(atMost: end - .now)
+      hasWaited = true
+    }
+    return hasWaited
+  }
+
+  private func follow(at time: ContinuousClock.Instant) {
+    var wanted: [Int64: KeySetAddress] = [:]
+    for publisher in publishers().all {
+      if let address = publisher.customerTokens?.keySet { wanted[publisher.id] = address }
+    }
+    guard wanted != addresses else { return }
+    for id in addresses.keys where wanted[id] != addresses[id] { caches[id] = nil }
+    for id in wanted.keys where caches[id] == nil { caches[id] = KeySetCache(at: time) }
+    addresses = wanted
+  }
+
+  private func begin(_ id: Int64) {
+    guard let address = addresses[id] else { return }
+    running[id] = Task.immediate { @LoopActor in
+      let outcome = await fetch(address)
+      end(id, address, outcome)
+    }
+  }
+
+  /// Takes the end of a fetch. If the publisher's file names another address by now, nobody needs these keys.
+  private func end(_ id: Int64, _ address: KeySetAddress, _ outcome: KeySetFetch) {
+    defer { ended.notify() }
+    guard addresses[id] == address, let cache = caches[id] else { return }
+    switch outcome {
+    case .fetched(let set, let maxAge):
+      fetches.count(Self.fetchedOutcome)
+      caches[id]?.fetched(set.keys, maxAge: maxAge, at: now())
+      // The log tells changes, and a provider repeats itself all day.
+      let isKnown = cache.keys?.map { $0.id?.exact } == set.keys.map { $0.id?.exact }
+      guard cache.failures > 0 || !isKnown else { return }
+      log.info(
+        cache.failures > 0 ? "key set fetched again" : "key set fetched",
+        [
+          "publisherId": .int(id), "keys": .int(Int64(set.keys.count)), "skipped": .int(Int64(set.skipped.count)),
+        ])
+    case .failed(let failure, let cause):
+      fetches.count(failure.rawValue)
+      caches[id]?.failed(at: now())
+      // One line for each outage; the counter has every failure.
+      guard cache.failures == 0 else { return }
+      log.warning(
+        "key set not fetched",
+        ["publisherId": .int(id), "outcome": .string(failure.rawValue), "cause": .string(cause)])
+    }
+  }
+
+  private func longest(_ time: (KeySetCache, ContinuousClock.Instant) -> Duration) -> Double {
+    let now = now()
+    return (caches.values.map { time($0, now) }.max() ?? .zero).inSeconds
+  }
+}
