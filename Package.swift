@@ -90,7 +90,7 @@ let package = Package(
     library(
       "Service", "Service", exclude: ["Configuration"],
       [
-        "AMQP", "Configuration", "Domain", "EventLoop", "HTTPServer", "Ledger", "Messaging", "Observability",
+        "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "HTTPServer", "Ledger", "Messaging", "Observability",
         "Postgres", "Redis",
       ]),
 

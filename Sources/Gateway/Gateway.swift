@@ -28,6 +28,7 @@ public final class Gateway: Role {
   private let looks: ProvisionLooks
   private let redis: RedisClient
   private let ledger: PostgresClient
+  private let secretKeys: SecretKeysWatch
   private let synchronizations: SynchronizationReader
   private let holdings: Holdings
   private let verifier: SignedDataVerifier
@@ -71,7 +72,9 @@ public final class Gateway: Role {
     notifications = NotificationIntake(context, verifier, ledger, publisher, topology)
     self.redis = redis
     self.store = store
-    endpoints = WebhookEndpointStore(ledger)
+    endpoints = WebhookEndpointStore(ledger) { context.secretKeys }
+    let secretKeys = SecretKeysWatch(context, ledger)
+    self.secretKeys = secretKeys
     deliveries = DeliveryLedger(ledger)
     pacing = DeliveryPacing(redis, prefix: context.settings.redis.prefix)
     self.topology = topology
@@ -80,6 +83,8 @@ public final class Gateway: Role {
       metrics: context.metrics,
       checks: [
         .redis(redis), ReadinessCheck("rabbitmq") { publisher.isReady }, .ledger(ledger, isNeeded: false),
+        // Only the API of endpoints needs them. Purchases must not wait for a lost key.
+        secretKeys.check(isNeeded: false),
       ])
     metrics = GatewayMetrics(context.metrics, waiting: { Double(waits.count) })
     looks = ProvisionLooks(metrics.provisions)
@@ -91,6 +96,7 @@ public final class Gateway: Role {
     publisher.start()
     replies.start()
     try await context.checkSchema(ledger)
+    await secretKeys.start()
     clock = context.followClock { [store] in try await store.time() }
     let settings = context.settings.gateway
     var configuration = HTTPServer.Configuration()
@@ -138,6 +144,7 @@ public final class Gateway: Role {
   public func stop(grace: Duration) async {
     await server?.close(grace: grace)
     clock?.cancel()
+    secretKeys.stop()
     await publisher.stop()
     await replies.stop()
     await redis.stop()

@@ -147,7 +147,7 @@ final class SettingsReader {
   ///
   /// The last part of the path may be the secret itself, put there by mistake. If the folder does not exist, the whole
   /// path may be the secret.
-  private static func unreadable(_ path: String) -> String {
+  static func unreadable(_ path: String) -> String {
     let folder = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
     let place = FileManager.default.fileExists(atPath: folder) ? "; it was looked for in \(folder)" : ""
     return "the file that it names cannot be read" + place
