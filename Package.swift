@@ -164,8 +164,8 @@ let package = Package(
     tests(
       "FleetTests",
       [
-        "AMQP", "Chaos", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPServer", "Harness", "JSON", "Ledger",
-        "Messaging", "Postgres", "Redis", "Simulator", "Store", "TestSupport",
+        "AMQP", "Chaos", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPServer", "Harness",
+        "JSON", "Ledger", "Messaging", "Postgres", "Redis", "Simulator", "Store", "TestSupport",
       ]),
   ],
   swiftLanguageModes: [.v6]

@@ -196,7 +196,8 @@ final class SettingsReader {
     known.insert(key)
     let variable = environment == nil ? nil : Self.variable(key)
     descriptions.append(
-      KeyDescription(key: key, variable: variable, fallback: shown ?? "required", meaning: meaning))
+      KeyDescription(
+        key: key, variable: variable, fallback: shown ?? "required", meaning: meaning, isSecret: form.isSecret))
     if let variable, let text = environment?[variable.exact] {
       if let value = form.text(text) { return value }
       note(key, form.isSecret ? "expected \(form.expected)" : "is \"\(text)\", expected \(form.expected)")
