@@ -8,8 +8,8 @@ import Simulator
 struct CanaryPlan {
   static let publisher: Int64 = 1004
 
-  /// The canary of each setting, as docs/reference/configuration.md names it. A part of a publisher's file stands before
-  /// its keys.
+  /// The canary of each setting, as docs/reference/configuration.md names it. The name of a part of a publisher's file
+  /// stands before its keys.
   let planted: [String: Canary]
   /// Secrets that come over HTTP: those of webhook endpoints.
   let sent: [String: Canary]

@@ -12,7 +12,7 @@ import Messaging
 import TestSupport
 import Testing
 
-/// Plants a canary in every setting that is a secret, lets a fleet work and fail, and searches everything that it wrote.
+/// Plants a canary in every setting that is a secret, lets a fleet work and fail, and searches all that it wrote.
 @Suite(
   .breakingServers,
   .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
