@@ -93,7 +93,7 @@ let package = Package(
     library(
       "Service", "Service", exclude: ["Configuration"],
       [
-        "AMQP", "Configuration", "Domain", "EventLoop", "HTTPServer", "Ledger", "Messaging", "Observability",
+        "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "HTTPServer", "Ledger", "Messaging", "Observability",
         "Postgres", "Redis",
       ]),
 
@@ -169,8 +169,8 @@ let package = Package(
     tests(
       "FleetTests",
       [
-        "AMQP", "Chaos", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPServer", "Harness", "JSON", "Ledger",
-        "Messaging", "Postgres", "Redis", "Simulator", "Store", "TestSupport",
+        "AMQP", "Chaos", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPServer", "Harness",
+        "JSON", "Ledger", "Messaging", "Postgres", "Redis", "Simulator", "Store", "TestSupport",
       ]),
   ],
   swiftLanguageModes: [.v6]

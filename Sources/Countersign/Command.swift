@@ -27,6 +27,9 @@ struct Command: Sendable {
       name: "migrate", summary: "brings the ledger's schema up to this build; --check only says what is missing",
       arguments: "--config FILE [--check]", run: MigrateCommand.run),
     Command(
+      name: "rekey", summary: "encrypts the secrets in the ledger with the first key of ledger.keysFile",
+      run: RekeyCommand.run),
+    Command(
       name: "test-notification", summary: "lets Apple post a test, and tells whether it arrived",
       arguments: TestNotificationCommand.usage, run: TestNotificationCommand.run),
     Command(

@@ -29,6 +29,7 @@ public final class Gateway: Role {
   private let looks: ProvisionLooks
   private let redis: RedisClient
   private let ledger: PostgresClient
+  private let secretKeys: SecretKeysWatch
   private let synchronizations: SynchronizationReader
   private let holdings: Holdings
   private let verifier: SignedDataVerifier
@@ -74,7 +75,9 @@ public final class Gateway: Role {
     notifications = NotificationIntake(context, verifier, ledger, publisher, topology)
     self.redis = redis
     self.store = store
-    endpoints = WebhookEndpointStore(ledger)
+    endpoints = WebhookEndpointStore(ledger) { context.secretKeys }
+    let secretKeys = SecretKeysWatch(context, ledger)
+    self.secretKeys = secretKeys
     deliveries = DeliveryLedger(ledger)
     pacing = DeliveryPacing(redis, prefix: context.settings.redis.prefix)
     self.topology = topology
@@ -83,6 +86,8 @@ public final class Gateway: Role {
       metrics: context.metrics,
       checks: [
         .redis(redis), ReadinessCheck("rabbitmq") { publisher.isReady }, .ledger(ledger, isNeeded: false),
+        // Only the API of endpoints needs them. Purchases must not wait for a lost key.
+        secretKeys.check(isNeeded: false),
       ])
     metrics = GatewayMetrics(context.metrics, waiting: { Double(waits.count) })
     looks = ProvisionLooks(metrics.provisions)
@@ -97,6 +102,7 @@ public final class Gateway: Role {
     replies.start()
     try await context.checkSchema(ledger)
     keySets.start()
+    await secretKeys.start()
     clock = context.followClock { [store] in try await store.time() }
     let settings = context.settings.gateway
     var configuration = HTTPServer.Configuration()
@@ -146,6 +152,7 @@ public final class Gateway: Role {
     await server?.close(grace: grace)
     clock?.cancel()
     keySets.stop()
+    secretKeys.stop()
     await publisher.stop()
     await subscribers.stop()
     await replies.stop()

@@ -39,6 +39,7 @@ public final class Notifier: Role {
 
   private let redis: RedisClient
   private let upkeep: Upkeep
+  private let secretKeys: SecretKeysWatch
   private var consumer: AMQPConsumer!
   private var server: HTTPServer?
   private let runs = RunningTasks()
@@ -55,9 +56,10 @@ public final class Notifier: Role {
     redis = context.makeRedis()
     pacing = DeliveryPacing(redis, prefix: settings.redis.prefix)
     let ledger = try context.makeLedger()
-    let endpoints = WebhookEndpointStore(ledger)
+    let endpoints = WebhookEndpointStore(ledger) { context.secretKeys }
     let deliveries = DeliveryLedger(ledger)
     self.ledger = ledger
+    secretKeys = SecretKeysWatch(context, ledger)
     self.endpoints = endpoints
     self.deliveries = deliveries
     notifications = NotificationStore(ledger)
@@ -88,7 +90,7 @@ public final class Notifier: Role {
     let health = HealthEndpoints(
       metrics: context.metrics,
       checks: [
-        .redis(redis, isNeeded: false), .ledger(ledger, isNeeded: false),
+        .redis(redis, isNeeded: false), .ledger(ledger, isNeeded: false), secretKeys.check(isNeeded: true),
         ReadinessCheck("records") { [recorder] in
           recorder.waiting < most ? nil : "\(recorder.waiting) wait for the ledger"
         }, ReadinessCheck("rabbitmq publish") { [publisher] in publisher.isReady },
@@ -102,11 +104,13 @@ public final class Notifier: Role {
     upkeep.start()
     publisher.start()
     try await context.checkSchema(ledger)
+    await secretKeys.start()
     consumer.start()
   }
 
   public func stop(grace: Duration) async {
     runs.close()
+    secretKeys.stop()
     await upkeep.stop()
     await consumer.cancel()
     await runs.finish(within: grace)

@@ -23,6 +23,7 @@ final class NotifierMetrics {
   let firstAttemptDelay: Histogram
   let endpointWait: Histogram
   let putOff: Counter
+  let unreadableSecrets: Counter
   let disabled: Counter
   let swept: Counter
   let lost: Counter
@@ -55,6 +56,9 @@ final class NotifierMetrics {
     putOff = metrics.counter(
       "countersign_webhook_deliveries_put_off_total", "Deliveries that went back to wait without an attempt, by cause.",
       labels: ["cause"], known: PutOffCause.allCases.map { [$0.rawValue] })
+    unreadableSecrets = metrics.counter(
+      "countersign_secrets_unreadable_total", "Deliveries put off because the endpoint's secrets cannot be decrypted.",
+      labels: ["cause"], known: WebhookEndpoint.SecretsDefect.Cause.allCases.map { [$0.rawValue] })
     disabled = metrics.counter(
       "countersign_webhook_endpoints_disabled_total", "Endpoints that were disabled, by reason.", labels: ["reason"],
       known: EndpointHealth.Reason.allCases.map { [$0.rawValue] })

@@ -25,10 +25,12 @@ extension RoleContext {
   public func makeRedis() -> RedisClient {
     let log = ConnectionLog(self, "redis")
     setRefusal(nil)
-    return RedisClient(RedisEndpoint(settings.redis)) { [self] change in
+    let policy = RedisPolicyWatch(self)
+    let client = RedisClient(RedisEndpoint(settings.redis)) { [self] change in
       switch change {
       case .connected:
         setRefusal(nil)
+        policy.connected()
         log.connected()
       case .lost(let error, let delay):
         setRefusal((error as? RedisError)?.refusal)
@@ -41,6 +43,8 @@ extension RoleContext {
         self.log.info("Redis takes writes again")
       }
     }
+    policy.client = client
+    return client
   }
 
   /// Returns a client of the ledger. The context logs and counts the changes of its connections.

@@ -1,4 +1,5 @@
 public import Configuration
+public import Crypto
 public import Domain
 public import EventLoop
 public import Observability
@@ -16,6 +17,8 @@ public final class RoleContext {
   public private(set) var publishers: Publishers { didSet { publishersRevision += 1 } }
   /// Grows with each reading of the publishers. A copy made from an older reading is stale.
   public private(set) var publishersRevision = 0
+  /// The keys of the secrets in the ledger, as of the last reading of `ledger.keysFile`.
+  public var secretKeys = SealingKeys()
   /// The fleet's time.
   public let clock: FleetClock
   /// The faults that a test asks for.
@@ -40,6 +43,7 @@ public final class RoleContext {
   let connectionUp: Gauge
   let connectionLosses: Counter
   let refusedWrites: Gauge
+  let redisEvicts: Gauge
 
   /// Creates the context of one role.
   public init(role: String, settings: Settings, publishers: Publishers, faults: TestFaults = TestFaults()) {
@@ -63,6 +67,8 @@ public final class RoleContext {
       "countersign_connection_losses_total", "Lost or failed connections.", labels: ["connection"])
     refusedWrites = metrics.gauge(
       "countersign_redis_writes_refused", "Whether Redis refuses writes with an error.", labels: ["error"])
+    redisEvicts = metrics.gauge(
+      "countersign_redis_evicts", "Whether Redis deletes keys when its memory is full (maxmemory-policy).")
     metrics.gauge("countersign_process_resident_memory_bytes", "Resident memory.", read: residentBytes)
     metrics.counter("countersign_process_cpu_seconds_total", "Processor time used.", read: processorSeconds)
     metrics.counter("countersign_log_lines_dropped_total", "Log lines that nobody took.") { Double(Log.droppedLines) }

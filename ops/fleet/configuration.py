@@ -78,6 +78,7 @@ class Configuration:
         self.iaptic_secret_key = secrets.token_urlsafe(32)
         self.mbaasy_client_token = secrets.token_urlsafe(32)
         self.mbaasy_hmac_key = secrets.token_urlsafe(32)
+        self.ledger_key = base64.b64encode(secrets.token_bytes(32)).decode()
         self.webhook_secret = "whsec_" + base64.b64encode(secrets.token_bytes(32)).decode()
 
     def customer_token(self, customer, seconds):
@@ -108,6 +109,8 @@ class Configuration:
         self.file.write_text(json.dumps(self.settings(), indent=2) + "\n")
         (self.folder / "publishers" / "example.json").write_text(json.dumps(self.publisher(), indent=2) + "\n")
         (self.folder / "customer-token.secret").write_text(self.customer_token_secret + "\n")
+        (self.folder / "ledger-keys.json").write_text(
+            json.dumps({"keys": [{"id": "first", "key": self.ledger_key}]}) + "\n")
         self.webhook_secret_file.write_text(self.webhook_secret + "\n")
         self.iaptic_password_file.write_text(self.iaptic_secret_key + "\n")
         self.mbaasy_hmac_key_file.write_text(self.mbaasy_hmac_key + "\n")
@@ -117,7 +120,7 @@ class Configuration:
         return {
             "rabbitmq": {"url": self.rabbitmq},
             "redis": {"url": self.redis},
-            "ledger": {"url": self.ledger},
+            "ledger": {"url": self.ledger, "keysFile": "ledger-keys.json"},
             "publishers": {"folder": "publishers"},
             "appStore": {
                 "productionURL": f"{app_store}/production",

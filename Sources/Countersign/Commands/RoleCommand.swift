@@ -40,6 +40,8 @@ extension Command {
     let log = context.log
     useAllDescriptors()
     do {
+      // The others never see a secret, and may lack the file.
+      if ["gateway", "notifier"].contains(name) { context.secretKeys = try configuration.settings.ledger.readKeys() }
       let role = try make(context)
       let signals = StopSignals()
       let watch = ConfigurationWatch(context, user, configuration, held) {

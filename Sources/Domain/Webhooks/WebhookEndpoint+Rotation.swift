@@ -20,6 +20,8 @@ extension WebhookEndpoint {
     }
     guard old.count <= Self.maxOldSecrets else { return false }
     secrets = [Secret(key: key)] + old
+    // Old keys that nobody can read cannot sign for a while longer. They can only end at once.
+    if overlap == 0 { secretsDefect = nil }
     return true
   }
 }

@@ -11,6 +11,9 @@ public struct WebhookEndpoint: Sendable, Equatable {
   public var signature: Signature
   /// The keys that sign, the newest first. The others sign only for a while longer.
   public var secrets: [Secret]
+  /// The reason why this process does not know ``secrets``; `nil` when it knows them. Until somebody replaces them, the
+  /// process neither signs for the endpoint nor stores it.
+  public var secretsDefect: SecretsDefect?
   public var retry: Retry
   /// The most attempts of the whole fleet at a time.
   public var maxConcurrency: Int

@@ -115,6 +115,9 @@ struct Problem: Error, Sendable, Equatable {
     if error is UnreadableRecord {
       return .unavailable("A newer version of the server keeps this record; another one will answer.")
     }
+    if error is UnreadableSecrets || error is MissingKeysFile {
+      return .unavailable("This server cannot read or store the secrets of endpoints; its log says why.")
+    }
     if let error = error as? RedisError, error.isNewerRecord {
       return .unavailable("A newer version of the server keeps this record; another one will answer.")
     }

@@ -14,7 +14,8 @@ extension RunningFleet {
         "rabbitmq": {"url": "\(servers.rabbitmqURL())", "prefix": "\(prefix)"\(servers.authoritySetting)},
         "redis": {"url": "\(servers.redisURL())", "prefix": "\(prefix):"\(servers.authoritySetting)},
         "ledger": {
-          "url": "\(servers.ledgerURL(database: database, ports: ledgerPorts))"\(servers.authoritySetting)
+          "url": "\(servers.ledgerURL(database: database, ports: ledgerPorts))"\(servers.authoritySetting),
+          "keysFile": "keys.json"
         },
         "appStore": {
           "productionURL": "https://127.0.0.1:\(simulator.port)/production",
@@ -42,6 +43,7 @@ extension RunningFleet {
       """)
     try writePublisher(Self.inactivePublisher, "\"customers\": \"open\"")
     try write("jwt.secret", Self.jwtSecret)
+    try writeKeys("keys.json", ["first"])
     try write("webhook.secret", "whsec_" + Base64.encode(secret))
   }
 
@@ -102,6 +104,12 @@ extension RunningFleet {
   public nonisolated static func publisherText(_ id: Int64, _ members: String) -> String {
     let hash = Hex.encode(SHA256.hash(Array((tokens[id] ?? "token-\(id)").utf8)))
     return "{\"publisherId\": \(id), \"tokenHashes\": [\"\(hash)\"], \(members)}"
+  }
+
+  /// Writes a file for `ledger.keysFile`. An id always has the same key.
+  public func writeKeys(_ name: String, _ ids: [String]) throws {
+    let keys = ids.map { #"{"id": "\#($0)", "key": "\#(Base64.encode(SHA256.hash(Array($0.utf8))))"}"# }
+    try write(name, #"{"keys": [\#(keys.joined(separator: ", "))]}"#)
   }
 
   private func write(_ name: String, _ text: String) throws {

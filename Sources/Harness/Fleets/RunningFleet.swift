@@ -219,6 +219,15 @@ public final class RunningFleet {
     logs.append(log)
   }
 
+  /// Waits until a role has an address, ready or not.
+  public func listens(_ name: String) async throws {
+    try await eventually("\(name) listens") {
+      guard let role = self.roles[name], let address = self.listening(role.log) else { return false }
+      self.roles[name]?.address = address
+      return true
+    }
+  }
+
   /// Waits until a role says that it is ready.
   public func ready(_ name: String) async throws {
     try await eventually("\(name) is ready") {

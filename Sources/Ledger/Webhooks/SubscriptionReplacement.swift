@@ -41,6 +41,7 @@ struct SubscriptionReplacement: Equatable {
       row.endpoint.retry = subscription.endpoint.retry
       row.endpoint.paymentMethodId = subscription.endpoint.paymentMethodId
       // Each deployment puts the same list again, and must not bring back a key that was rotated away since.
+      // If nobody can read which key was put last, the row cannot be written, and the request fails.
       if let putKey, putKey != row.putKey {
         row.endpoint.secrets = subscription.endpoint.secrets
         row.putKey = putKey

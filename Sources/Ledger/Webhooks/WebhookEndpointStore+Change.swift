@@ -10,19 +10,22 @@ extension WebhookEndpointStore {
   /// - Parameter body: gets the endpoint and the ledger's time in milliseconds since 1970. If it throws, the store
   ///   passes the error on, and nothing has changed.
   /// - Returns: the endpoint as it is now; `nil` when there is none.
+  /// - Throws: ``UnreadableSecrets`` for a change of an endpoint whose secrets cannot be decrypted, unless it replaces
+  ///   them.
   public func change(
     _ publisher: Int64, _ id: String, _ body: @LoopActor (inout WebhookEndpoint, Int64) throws -> Void
   ) async throws -> WebhookEndpoint? {
     try await changing(publisher) { transaction, now in
       let rows = try await transaction.query(PostgresQuery(.readEndpoint, [.int64(publisher), .text(id)]))
-      guard var row = try rows.first.map({ try WebhookRow($0) }) else { return nil }
+      guard var row = try rows.first.map({ try WebhookRow($0, publisher, self.keys()) }) else { return nil }
       let old = row.endpoint
       try body(&row.endpoint, now)
       let differences = WebhookRow.differences(old, row.endpoint)
       guard !differences.isEmpty else { return old }
       row.endpoint.updatedAt = now
+      let keys = try await self.keysToStore(transaction)
       _ = try await transaction.query([
-        PostgresQuery(.updateEndpoint, row.parameters(publisher)), self.raiseRevision(publisher),
+        PostgresQuery(.updateEndpoint, try row.parameters(publisher, keys)), self.raiseRevision(publisher),
         AuditEntry.insert([.changed(id, differences, of: publisher)]),
       ])
       return row.endpoint

@@ -1,3 +1,4 @@
+import Crypto
 public import Domain
 import EventLoop
 import Formats
@@ -37,23 +38,29 @@ extension WebhookEndpointStore {
   public func replace(_ publisher: Int64, topic: String, with list: [Subscription]) async throws -> Replacement {
     try await changing(publisher) { transaction, now in
       let rows = try await transaction.query(PostgresQuery(.readAllEndpoints, [.int64(publisher)]))
-      let known = try rows.map { row throws(UnreadableRecord) in try WebhookRow(row) }
+      let keys = self.keys()
+      let known = try rows.map { row throws(UnreadableRecord) in try WebhookRow(row, publisher, keys) }
       let changes = SubscriptionReplacement(known, topic: topic, wanted: list, now: now)
       let count = known.count - changes.removed.count + changes.created.count
       if !changes.created.isEmpty, count > Self.limit { return .full }
-      if !changes.isEmpty { _ = try await transaction.query(self.queries(changes, publisher)) }
+      if !changes.isEmpty {
+        let keys = try await self.keysToStore(transaction)
+        _ = try await transaction.query(try self.queries(changes, publisher, keys))
+      }
       return .replaced(changes.list, new: Set(changes.created.map(\.endpoint.id)), removed: changes.removed)
     }
   }
 
-  private func queries(_ changes: SubscriptionReplacement, _ publisher: Int64) -> [PostgresQuery] {
+  private func queries(
+    _ changes: SubscriptionReplacement, _ publisher: Int64, _ keys: SealingKeys
+  ) throws -> [PostgresQuery] {
     let audit =
       changes.removed.map { AuditEntry.endpoint(.deleted, $0, of: publisher) }
       + changes.created.map { AuditEntry.created($0.endpoint, of: publisher) }
       + changes.updated.map { AuditEntry.changed($0.row.endpoint.id, $0.members, of: publisher) }
-    return deletion(publisher, changes.removed)
-      + changes.created.map { PostgresQuery(.insertEndpoint, $0.parameters(publisher)) }
-      + changes.updated.map { PostgresQuery(.updateEndpoint, $0.row.parameters(publisher)) }
+    return try deletion(publisher, changes.removed)
+      + changes.created.map { PostgresQuery(.insertEndpoint, try $0.parameters(publisher, keys)) }
+      + changes.updated.map { PostgresQuery(.updateEndpoint, try $0.row.parameters(publisher, keys)) }
       + [raiseRevision(publisher), AuditEntry.insert(audit)]
   }
 }

@@ -1,3 +1,4 @@
+public import Crypto
 public import Domain
 public import EventLoop
 public import Formats
@@ -9,6 +10,9 @@ public import Postgres
 /// Each change is one transaction. It locks the publisher's revision first, so the changes of one publisher come one
 /// after the other. Every change by a token writes its entry of the audit in the same commit. Every method throws
 /// `PostgresError`, and ``UnreadableRecord`` for a row of a newer process.
+///
+/// The secrets are encrypted with the first of the keys. An endpoint whose secrets this process cannot decrypt is read
+/// without them (``WebhookEndpoint/secretsDefect``); a change of it throws ``UnreadableSecrets``.
 @LoopActor
 public final class WebhookEndpointStore {
   /// The most endpoints that one publisher may have here.
@@ -16,8 +20,14 @@ public final class WebhookEndpointStore {
 
   let ledger: PostgresClient
 
-  /// Creates a store over a client.
-  public init(_ ledger: PostgresClient) { self.ledger = ledger }
+  /// The keys at the time of a call: a role may read its file again.
+  let keys: @LoopActor () -> SealingKeys
+
+  /// Creates a store over a client. Without keys, it stores secrets as plain text.
+  public init(_ ledger: PostgresClient, keys: @escaping @LoopActor () -> SealingKeys = { SealingKeys() }) {
+    self.ledger = ledger
+    self.keys = keys
+  }
 
   /// A publisher's endpoints at one moment.
   public struct Snapshot: Sendable, Equatable {
@@ -27,6 +37,9 @@ public final class WebhookEndpointStore {
     public let disabled: Set<ExactText>
     /// Names this state. Another state has another name.
     public let version: String
+
+    /// Whether this process could read every secret. Otherwise it may read more at the next look, with other keys.
+    public var isWhole: Bool { endpoints.allSatisfy { $0.secretsDefect == nil } }
 
     /// Creates a snapshot.
     public init(endpoints: [WebhookEndpoint], disabled: Set<ExactText> = [], version: String) {
@@ -56,7 +69,8 @@ public final class WebhookEndpointStore {
     ])
     let revision = String(rows[0].first?.int64(0) ?? 0)
     guard revision != version else { return nil }
-    let endpoints = try rows[1].map { row throws(UnreadableRecord) in try WebhookRow(row).endpoint }
+    let keys = keys()
+    let endpoints = try rows[1].map { row throws(UnreadableRecord) in try WebhookRow(row, publisher, keys).endpoint }
     let ids = Set(endpoints.map(\.id.exact)).union(configured.map(\.exact))
     let disabled = Set(rows[2].compactMap { $0.text(0)?.exact })
     return Snapshot(endpoints: endpoints, disabled: disabled.intersection(ids), version: revision)
@@ -65,7 +79,7 @@ public final class WebhookEndpointStore {
   /// Reads an endpoint; `nil` when there is none.
   public func endpoint(_ publisher: Int64, _ id: String) async throws -> WebhookEndpoint? {
     let rows = try await ledger.run(PostgresQuery(.readEndpoint, [.int64(publisher), .text(id)]))
-    return try rows.first.map { try WebhookRow($0).endpoint }
+    return try rows.first.map { try WebhookRow($0, publisher, keys()).endpoint }
   }
 
   /// The result of creating an endpoint.
@@ -83,12 +97,13 @@ public final class WebhookEndpointStore {
         PostgresQuery(.readEndpoint, [.int64(publisher), .text(endpoint.id)]),
         PostgresQuery(.countEndpoints, [.int64(publisher)]),
       ])
-      if let known = rows[0].first { return .created(try WebhookRow(known).endpoint) }
+      if let known = rows[0].first { return .created(try WebhookRow(known, publisher, self.keys()).endpoint) }
       guard rows[1][0].int64(0) ?? 0 < Self.limit else { return .full }
       var new = endpoint
       (new.createdAt, new.updatedAt) = (now, now)
+      let keys = try await self.keysToStore(transaction)
       _ = try await transaction.query([
-        PostgresQuery(.insertEndpoint, WebhookRow(new).parameters(publisher)), self.raiseRevision(publisher),
+        PostgresQuery(.insertEndpoint, try WebhookRow(new).parameters(publisher, keys)), self.raiseRevision(publisher),
         AuditEntry.insert([.created(new, of: publisher)]),
       ])
       return .created(new)
@@ -124,6 +139,16 @@ public final class WebhookEndpointStore {
       let rows = try await transaction.query(PostgresQuery(.lockRevision, [.int64(publisher)]))
       return try await body(transaction, rows[0].time(0) ?? 0)
     }
+  }
+
+  /// The keys for a row that the transaction is about to write.
+  ///
+  /// - Throws: ``MissingKeysFile``: otherwise one process without the file would undo what the others protect.
+  func keysToStore(_ transaction: PostgresTransaction) async throws -> SealingKeys {
+    let keys = keys()
+    guard keys.first == nil else { return keys }
+    guard try await transaction.query(PostgresQuery(.hasSealed)).first?.bool(0) != true else { throw MissingKeysFile() }
+    return keys
   }
 
   /// Names a new state of the publisher's endpoints.
@@ -168,6 +193,9 @@ extension PostgresStatement {
   fileprivate static let readDisabled = PostgresStatement(
     "read disabled",
     "SELECT endpoint_id FROM webhook_health WHERE publisher_id = $1 AND disabled_at IS NOT NULL AND \(isNewer)")
+
+  fileprivate static let hasSealed = PostgresStatement(
+    "has sealed", "SELECT EXISTS (SELECT FROM webhook_endpoints WHERE secrets_key IS NOT NULL)")
 
   fileprivate static let countEndpoints = PostgresStatement(
     "count endpoints", "SELECT count(*) FROM webhook_endpoints WHERE publisher_id = $1")

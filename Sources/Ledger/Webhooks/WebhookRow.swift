@@ -2,8 +2,6 @@ import Crypto
 import Domain
 import EventLoop
 import Formats
-import FoundationEssentials
-import JSON
 import Postgres
 
 /// An endpoint as a row of `webhook_endpoints`.
@@ -20,11 +18,13 @@ struct WebhookRow: Equatable {
   /// The columns in the order in which ``init(_:)`` reads them.
   static let columns = """
     id, url, name, topics, format, signature, secrets, retry, payment_method_id, max_concurrency, max_per_second, \
-    accepts_self_signed, source, put_key, created_at, updated_at, environment
+    accepts_self_signed, source, put_key, created_at, updated_at, environment, secrets_key
     """
 
+  /// Reads a row. If this process cannot decrypt the secrets, the endpoint says so (``WebhookEndpoint/secretsDefect``).
+  ///
   /// - Throws: ``UnreadableRecord``. A caller that took such an endpoint for a missing one would lose its events.
-  init(_ row: PostgresRow) throws(UnreadableRecord) {
+  init(_ row: PostgresRow, _ publisher: Int64, _ keys: SealingKeys) throws(UnreadableRecord) {
     let id = row.text(0) ?? ""
     func value<Value>(_ name: String, _ value: Value?) throws(UnreadableRecord) -> Value {
       guard let value else { throw UnreadableRecord("the \(name) of endpoint \(id)") }
@@ -33,28 +33,44 @@ struct WebhookRow: Equatable {
     let environment = try row.text(16).map { name throws(UnreadableRecord) in
       try value("environment", WebhookEnvironment(rawValue: name))
     }
+    var stored: StoredSecrets
+    var defect: WebhookEndpoint.SecretsDefect?
+    do throws(StoredSecrets.Unreadable) {
+      stored = try StoredSecrets(
+        .init(secrets: row.bytes(6) ?? [], keyId: row.text(17), putKey: row.text(13)), publisher, id, keys)
+    } catch {
+      guard case .defect(let found) = error else { throw UnreadableRecord("the secrets of endpoint \(id)") }
+      (stored, defect) = (StoredSecrets(secrets: [], putKey: nil), found)
+    }
     endpoint = WebhookEndpoint(
       id: id, url: try value("url", row.text(1)), name: row.text(2) ?? "", topics: row.texts(3) ?? [],
       format: try value("format", row.text(4).flatMap(WebhookEndpoint.Format.init)),
       signature: try value("signature", row.text(5).flatMap(WebhookEndpoint.Signature.init)),
-      secrets: try value("secrets", row.bytes(6).flatMap(Self.secrets)),
+      secrets: stored.secrets,
       retry: try value("retry", row.text(7).flatMap(Self.retry)),
       maxConcurrency: Int(try value("max_concurrency", row.int64(9))), maxPerSecond: row.int64(10).map { Int($0) },
       acceptsSelfSigned: row.bool(11) ?? false, environment: environment, paymentMethodId: row.int64(8),
       source: try value("source", row.text(12).flatMap(WebhookEndpoint.Source.init)),
       createdAt: try value("created_at", row.time(14)), updatedAt: try value("updated_at", row.time(15)))
-    putKey = row.text(13)
+    endpoint.secretsDefect = defect
+    putKey = stored.putKey
   }
 
   /// The values of ``columns``, after the publisher.
-  func parameters(_ publisher: Int64) -> [PostgresParameter] {
-    [
+  ///
+  /// - Throws: ``UnreadableSecrets``: what nobody can read cannot be written again; `CryptoError`.
+  func parameters(_ publisher: Int64, _ keys: SealingKeys) throws -> [PostgresParameter] {
+    if let defect = endpoint.secretsDefect {
+      throw UnreadableSecrets(publisherId: publisher, endpointId: endpoint.id, defect: defect)
+    }
+    let stored = try StoredSecrets(secrets: endpoint.secrets, putKey: putKey).columns(publisher, endpoint.id, keys)
+    return [
       .int64(publisher), .text(endpoint.id), .text(endpoint.url), .text(endpoint.name),
       .texts(endpoint.topics), .text(endpoint.format.rawValue), .text(endpoint.signature.rawValue),
-      .bytes(Self.text(endpoint.secrets)), .text(Self.text(endpoint.retry)), .int64(endpoint.paymentMethodId),
+      .bytes(stored.secrets), .text(Self.text(endpoint.retry)), .int64(endpoint.paymentMethodId),
       .int32(Int32(clamping: endpoint.maxConcurrency)), .int32(endpoint.maxPerSecond.map { Int32(clamping: $0) }),
-      .bool(endpoint.acceptsSelfSigned), .text(endpoint.source.rawValue), .text(putKey), .time(endpoint.createdAt),
-      .time(endpoint.updatedAt), .text(endpoint.environment?.rawValue),
+      .bool(endpoint.acceptsSelfSigned), .text(endpoint.source.rawValue), .text(stored.putKey),
+      .time(endpoint.createdAt), .time(endpoint.updatedAt), .text(endpoint.environment?.rawValue), .text(stored.keyId),
     ]
   }
 
@@ -82,20 +98,6 @@ struct WebhookRow: Equatable {
     return names
   }
 
-  private static func text(_ secrets: [WebhookEndpoint.Secret]) -> [UInt8] {
-    let kept = secrets.map { Secret(key: Base64.encode($0.key), expiresAt: $0.expiresAt) }
-    // The encoder gets only texts and whole numbers, so it cannot fail.
-    return (try? JSONEncoder().encode(kept)).map { Array($0) } ?? Array("[]".utf8)
-  }
-
-  private static func secrets(_ text: [UInt8]) -> [WebhookEndpoint.Secret]? {
-    guard let kept: [Secret] = try? JSONText(text).decoded() else { return nil }
-    let secrets = kept.compactMap { secret in
-      Base64.decode(secret.key).map { WebhookEndpoint.Secret(key: $0, expiresAt: secret.expiresAt) }
-    }
-    return secrets.count == kept.count ? secrets : nil
-  }
-
   private static func text(_ retry: WebhookEndpoint.Retry) -> String {
     switch retry {
     case .standard: "standard"
@@ -114,11 +116,6 @@ struct WebhookRow: Equatable {
       return .schedule(delays.compactMap { $0.map { .milliseconds($0) } })
     }
   }
-
-  private struct Secret: Codable {
-    let key: String
-    let expiresAt: Int64?
-  }
 }
 
 extension PostgresStatement {
@@ -126,14 +123,14 @@ extension PostgresStatement {
     "insert endpoint",
     """
     INSERT INTO webhook_endpoints (publisher_id, \(WebhookRow.columns), revision)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, 1)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, 1)
     """)
 
   static let updateEndpoint = PostgresStatement(
     "update endpoint",
     """
     UPDATE webhook_endpoints SET (publisher_id, \(WebhookRow.columns), revision)
-      = ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, revision + 1)
+      = ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, revision + 1)
     WHERE publisher_id = $1 AND id = $2
     """)
 }

@@ -149,6 +149,11 @@ final class EndpointRun {
   }
 
   private func attempt(_ pass: Lanes.Pass, hasSlot: Bool) async -> Bool {
+    if let defect = endpoint.secretsDefect {
+      notifier.lanes.abort(pass)
+      if hasSlot { release() }
+      return await putOff(defect)
+    }
     let content = await content()
     switch content {
     case .event, .posted: return await attempt(content, pass, hasSlot: hasSlot)
@@ -302,6 +307,14 @@ final class EndpointRun {
       guard await record(postponed) != nil else { return false }
     }
     return await notifier.enqueue(later, now: now, log)
+  }
+
+  /// Keeps a delivery that nobody could sign until the endpoint's secrets can be read.
+  private func putOff(_ defect: WebhookEndpoint.SecretsDefect) async -> Bool {
+    let error = UnreadableSecrets(publisherId: delivery.publisherId, endpointId: endpoint.id, defect: defect)
+    log.error("delivery put off", ["cause": .failure(error), "keyId": .string(defect.keyId)])
+    notifier.metrics.unreadableSecrets.count(defect.cause.rawValue)
+    return await putOff(DeliveryDelay.parking(delivery.parks), .secret)
   }
 
   /// The delivery to this endpoint only.

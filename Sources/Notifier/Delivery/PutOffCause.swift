@@ -16,6 +16,8 @@ enum PutOffCause: String, CaseIterable {
   case store
   /// The publisher is in no file yet.
   case publisher
+  /// The endpoint's secrets cannot be decrypted, so nobody could sign.
+  case secret
   /// A newer notifier wrote a record that this one cannot read.
   case newerFormat = "newer_format"
 

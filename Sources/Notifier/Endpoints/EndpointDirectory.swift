@@ -116,8 +116,12 @@ final class EndpointDirectory {
       defer { reading[id] = nil }
       // The time before the question, so that no answer counts as fresher than it is.
       let start = ContinuousClock.now
-      // A changed file has other endpoints, and the old answer lacks their health.
-      let version = old.flatMap { $0.configured.map(\.exact) == configured.map(\.exact) ? $0.snapshot?.version : nil }
+      // A changed file has other endpoints, and the old answer lacks their health. Secrets that could not be decrypted
+      // are read again: meanwhile the process may have got their key.
+      let version = old.flatMap { old in
+        old.snapshot?.isWhole == true && old.configured.map(\.exact) == configured.map(\.exact)
+          ? old.snapshot?.version : nil
+      }
       let new = try await readStore(id, version, configured)
       let snapshot = new ?? old?.snapshot
       let index =

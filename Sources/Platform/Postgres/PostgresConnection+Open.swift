@@ -12,9 +12,9 @@ extension PostgresConnection {
           // Whoever stops the client waits for this.
           try Task.checkCancellation()
           do {
-            return try await open(endpoint, host: host, port: port, address: address)
+            return try await openDirectly(endpoint, host: host, port: port, address: address)
           } catch {
-            causes.append(error.cause)
+            causes.append(PoolerCheck.explained(error.cause))
           }
         }
       } catch let error as ResolutionError {
@@ -23,5 +23,21 @@ extension PostgresConnection {
     }
     let cause = causes.isEmpty ? "no host has an address" : causes.joined(separator: "; ")
     throw PostgresError(.unreachable, operation: "connect", target: endpoint.description, cause: cause)
+  }
+
+  /// Connects to one address, and refuses a pooler that would change the session.
+  private static func openDirectly(
+    _ endpoint: PostgresEndpoint, host: String, port: Int, address: String
+  ) async throws(PostgresError) -> PostgresConnection {
+    let connection = try await open(endpoint, host: host, port: port, address: address)
+    do throws(PostgresError) {
+      try await connection.refusePooler(endpoint) {
+        try await open(endpoint, host: host, port: port, address: address)
+      }
+      return connection
+    } catch {
+      connection.close(.unreachable, because: error.cause)
+      throw error
+    }
   }
 }

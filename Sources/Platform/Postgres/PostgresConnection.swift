@@ -14,6 +14,9 @@ final class PostgresConnection {
   /// The connection calls this when a trip has ended, and when it has ended itself.
   var onProgress: (@LoopActor () -> Void)?
 
+  /// The number of the process that serves this connection, as the other side told it.
+  private(set) var announcedProcess: Int32 = 0
+
   private let endpoint: PostgresEndpoint
   private var handle: OpaquePointer?
   private var watcher: DescriptorWatcher?
@@ -126,6 +129,7 @@ final class PostgresConnection {
     guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else {
       return end(.unreachable, "connect", message)
     }
+    announcedProcess = PQbackendPID(handle)
     do {
       let watcher = try DescriptorWatcher(descriptor: PQsocket(handle)) { [weak self] in self?.ready($0) }
       watcher.watch(.readable)

@@ -6,12 +6,16 @@ public struct LedgerSettings: Sendable {
   public var password: String?
   /// PEM file with the authorities for PostgreSQL's TLS; `nil` means that nobody checks who the server is.
   public var caFile: String?
+  /// JSON file with the keys that encrypt the secrets in the ledger; see ``readKeys()``.
+  public var keysFile: String?
   /// Connections of one process.
   public var connections: Int
   /// Time for the answer to a batch of statements.
   public var replyTimeout: Duration
 
   static let key = "ledger.url"
+  /// The key that names the file of ``keysFile``.
+  public static let keysFileKey = "ledger.keysFile"
   static let form = "a URL of the form postgresql://user:password@host:port,host2:port2/database"
 
   init(_ reader: SettingsReader) {
@@ -27,6 +31,11 @@ public struct LedgerSettings: Sendable {
       "ledger.caFile",
       "PEM file of certificate authorities. With it, the process demands TLS and checks the server's name; without it, "
         + "it encrypts if the server can, and checks nothing.")
+    keysFile = reader.optionalString(
+      Self.keysFileKey,
+      "JSON file with the keys that encrypt the secrets of webhook endpoints in the ledger. Gateways and notifiers need "
+        + "it. Without it, secrets are stored as plain text.", isSecret: true
+    ).map(reader.resolve)
     connections = Int(reader.int("ledger.connections", 2, 1...64, "Connections of one process."))
     replyTimeout = reader.seconds(
       "ledger.replyTimeoutSeconds", 5, 0.1...300,

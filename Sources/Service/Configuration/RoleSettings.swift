@@ -43,7 +43,10 @@ public struct AppStoreSettings: Sendable {
     func url(_ key: String, _ fallback: String, _ meaning: String) -> String {
       // The URL might hold a password.
       let text = reader.string(key, fallback, meaning, isSecret: true)
-      if ServerURL(text)?.scheme != "https" { reader.note(key, "expected an https:// URL") }
+      let url = ServerURL(text)
+      if url?.scheme != "https" { reader.note(key, "expected an https:// URL") }
+      // Apple knows no password. The errors of calls name the host as it stands here.
+      if url?.user != nil { reader.note(key, "expected an https:// URL without a user or a password") }
       return text.hasSuffix("/") ? String(text.dropLast()) : text
     }
     productionURL = url(

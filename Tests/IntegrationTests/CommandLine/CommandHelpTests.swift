@@ -8,7 +8,8 @@ import Testing
 @LoopActor
 struct CommandHelpTests {
   @Test(arguments: [
-    "gateway", "worker", "notifier", "simulator", "check-config", "verify", "migrate", "test-notification",
+    "gateway", "worker", "notifier", "simulator", "check-config", "verify", "migrate", "rekey",
+    "test-notification",
   ])
   func explainsItself(command: String) async throws {
     for arguments in [["--help"], ["--config", "/nowhere", "-h"]] {

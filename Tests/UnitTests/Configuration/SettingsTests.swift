@@ -415,6 +415,9 @@ struct SettingsTests {
     #expect(
       try folder.mistakes(#"{"appStore": {"sandboxURL": "\#(url)"}}"#)
         == ["countersign.json: appStore.sandboxURL: expected an https:// URL"])
+    #expect(
+      try folder.mistakes(#"{"appStore": {"productionURL": "https://user:S3CRET@example.com"}}"#)
+        == ["countersign.json: appStore.productionURL: expected an https:// URL without a user or a password"])
   }
 
   @Test(arguments: ["127.0.0.1", ":80", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "h:80", "[::1]", "[::x]:80"])

@@ -16,6 +16,19 @@ struct WebhookRotationTests {
     #expect(endpoint.secrets(at: 6000) == [[2]])
   }
 
+  /// A key of the ledger is lost: a new secret that ends the old ones at once is the way out.
+  @Test func `secrets that nobody can read can only end at once`() {
+    var endpoint = endpoint([])
+    endpoint.secretsDefect = .init(.missingKey, keyId: "lost")
+    let overlapping = endpoint.rotate(to: [1], overlap: 1000, now: 5000)
+    #expect(overlapping)
+    #expect(endpoint.secretsDefect == .init(.missingKey, keyId: "lost"))
+    endpoint.secrets = []
+    let ending = endpoint.rotate(to: [2], overlap: 0, now: 5000)
+    #expect(ending)
+    #expect(endpoint.secretsDefect == nil && endpoint.secrets == [.init(key: [2])])
+  }
+
   @Test func `an overlap never prolongs, and none ends all old keys`() {
     var endpoint = endpoint([.init(key: [2]), .init(key: [1], expiresAt: 6000), .init(key: [0], expiresAt: 5000)])
     let done2 = endpoint.rotate(to: [3], overlap: 9000, now: 5000)

@@ -43,4 +43,6 @@ public struct KeyDescription: Sendable, Equatable {
   public let fallback: String
   /// One sentence.
   public let meaning: String
+  /// Whether the value, or the file that it names, is a secret or may hold one.
+  public let isSecret: Bool
 }

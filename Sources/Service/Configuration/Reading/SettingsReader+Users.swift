@@ -8,7 +8,15 @@ extension SettingsReader {
       if settings.ledger.url.isEmpty { note(LedgerSettings.key, "is missing, expected \(LedgerSettings.form)") }
       if let file = settings.ledger.caFile { noteAuthorities("ledger.caFile", file) }
     }
-    if users.contains(where: { $0 != .migrate }) {
+    // Workers and `migrate` never see a secret, so they can do without the file.
+    if !users.isDisjoint(with: [.gateway, .notifier, .rekey]) {
+      do throws(UnusableKeysFile) {
+        _ = try settings.ledger.readKeys()
+      } catch {
+        note(LedgerSettings.keysFileKey, error.description)
+      }
+    }
+    if users.contains(where: { ![.migrate, .rekey].contains($0) }) {
       noteUnusableFiles("rabbitmq", settings.rabbitmq.tls)
       noteUnusableFiles("redis", settings.redis.tls)
     }

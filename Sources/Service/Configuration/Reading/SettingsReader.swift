@@ -153,7 +153,7 @@ final class SettingsReader {
   ///
   /// The last part of the path may be the secret itself, put there by mistake. If the folder does not exist, the whole
   /// path may be the secret.
-  private static func unreadable(_ path: String) -> String {
+  static func unreadable(_ path: String) -> String {
     let folder = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
     let place = FileManager.default.fileExists(atPath: folder) ? "; it was looked for in \(folder)" : ""
     return "the file that it names cannot be read" + place
@@ -202,7 +202,8 @@ final class SettingsReader {
     known.insert(key)
     let variable = environment == nil ? nil : Self.variable(key)
     descriptions.append(
-      KeyDescription(key: key, variable: variable, fallback: shown ?? "required", meaning: meaning))
+      KeyDescription(
+        key: key, variable: variable, fallback: shown ?? "required", meaning: meaning, isSecret: form.isSecret))
     if let variable, let text = environment?[variable.exact] {
       if let value = form.text(text) { return value }
       note(key, form.isSecret ? "expected \(form.expected)" : "is \"\(text)\", expected \(form.expected)")

@@ -1,0 +1,103 @@
+import Configuration
+import Crypto
+import EventLoop
+import Glibc
+import Ledger
+import Postgres
+import Service
+
+/// `countersign rekey`: encrypts the secrets in the ledger with the first key of `ledger.keysFile`.
+///
+/// It may run beside the roles, may be stopped at any time, and goes on where the last run was stopped.
+enum RekeyCommand {
+  @LoopActor
+  static func run(_ arguments: [String]) async -> Int32 {
+    let keys: SealingKeys
+    var endpoint: PostgresEndpoint
+    do {
+      // The command does not read the publishers' files: it needs none of them.
+      let loader = try ConfigurationLoader(arguments, command: "rekey")
+      let settings = try loader.settings(for: [.rekey]).ledger
+      keys = try settings.readKeys()
+      guard keys.first != nil else { throw loader.mistake(LedgerSettings.keysFileKey, "is missing, expected a file") }
+      endpoint = try PostgresEndpoint(settings)
+    } catch {
+      complain("\(error)")
+      return 2
+    }
+    endpoint.applicationName = "countersign rekey"
+    let (changes, change) = AsyncStream.makeStream(of: Void.self)
+    let client = PostgresClient(endpoint, connections: 1) { _ in change.yield() }
+    client.start()
+    // Otherwise the first statement would find no connection yet.
+    for await _ in changes { break }
+    let status = await rekey(client, keys)
+    await client.stop()
+    return status
+  }
+
+  /// How often it begins again while rows stay behind that somebody else holds.
+  private static let passes = 10
+
+  @LoopActor
+  private static func rekey(_ client: PostgresClient, _ keys: SealingKeys) async -> Int32 {
+    do {
+      try await SchemaCheck(client).pass(within: .seconds(30))
+      guard let rekeying = SecretRekeying(client, keys) else { return 2 }
+      let all = try await left(client, keys)
+      var done = 0
+      for pass in 1...passes {
+        while let count = try await rekeying.step() {
+          done += count
+          if count > 0 { say("\(done) of \(all) endpoints encrypted anew") }
+        }
+        // A row that cannot be read stays; a row that somebody holds is free in a moment.
+        guard try await left(client, keys) > rekeying.refused.count, pass < passes else { break }
+        try await EventLoop.sleep(for: .milliseconds(200))
+      }
+      return try await report(client, keys, rekeying.refused)
+    } catch {
+      complain("countersign rekey: \(error)")
+      return 1
+    }
+  }
+
+  /// The number of endpoints that the command could encrypt.
+  @LoopActor
+  private static func left(_ client: PostgresClient, _ keys: SealingKeys) async throws -> Int {
+    let counts = try await SecretKeysInUse.read(client).counts(keys)
+    return (counts[.old] ?? 0) + (counts[.plain] ?? 0)
+  }
+
+  /// Says how many endpoints each key has, and what must still be done.
+  @LoopActor
+  private static func report(_ client: PostgresClient, _ keys: SealingKeys, _ refused: [String]) async throws -> Int32 {
+    let inUse = try await SecretKeysInUse.read(client)
+    for use in inUse.uses {
+      let count = "\(use.endpoints) endpoint\(use.endpoints == 1 ? "" : "s")"
+      switch SecretKeysInUse.state(use, keys) {
+      case .current: say("key \(use.keyId ?? ""): \(count)")
+      case .old: say("key \(use.keyId ?? ""): \(count), not encrypted anew yet")
+      case .plain: say("plain text: \(count), not encrypted yet")
+      case .missing: say("key \(use.keyId ?? ""): \(count), which ledger.keysFile lacks")
+      }
+    }
+    if inUse.uses.isEmpty { say("no endpoint has a secret in the ledger") }
+    for line in refused { complain("countersign rekey: \(line)") }
+    let missing = inUse.missing(keys)
+    if !missing.isEmpty {
+      complain("countersign rekey: ledger.keysFile lacks the key \(missing.joined(separator: ", "))")
+    }
+    let counts = inUse.counts(keys)
+    let isDone = missing.isEmpty && counts[.old] == 0 && counts[.plain] == 0
+    if !isDone, missing.isEmpty, refused.isEmpty { complain("countersign rekey: some rows stayed busy; run it again") }
+    return isDone ? 0 : 1
+  }
+
+  /// Writes a line to standard output at once, also into a file or a pipe.
+  @LoopActor
+  private static func say(_ line: String) {
+    let bytes = Array((line + "\n").utf8)
+    _ = write(STDOUT_FILENO, bytes, bytes.count)
+  }
+}

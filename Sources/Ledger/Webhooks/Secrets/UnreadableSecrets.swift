@@ -1,0 +1,32 @@
+public import Domain
+
+/// The stored keys of an endpoint that this process cannot decrypt. The error never shows any of them.
+public struct UnreadableSecrets: Error, Sendable, Equatable, CustomStringConvertible {
+  public let publisherId: Int64
+  public let endpointId: String
+  public let defect: WebhookEndpoint.SecretsDefect
+
+  /// Creates an error.
+  public init(publisherId: Int64, endpointId: String, defect: WebhookEndpoint.SecretsDefect) {
+    self.publisherId = publisherId
+    self.endpointId = endpointId
+    self.defect = defect
+  }
+
+  public var description: String {
+    let row = "the secrets of endpoint \(endpointId) of publisher \(publisherId)"
+    return switch defect.cause {
+    case .missingKey: "\(row) are under the key \(defect.keyId), which ledger.keysFile lacks"
+    case .notAuthentic:
+      "\(row) are not those that were stored there under the key \(defect.keyId): "
+        + "another key has this id, or somebody changed the row"
+    }
+  }
+}
+
+/// A process without keys must not store a secret, because others encrypt the secrets in this ledger.
+public struct MissingKeysFile: Error, Sendable, CustomStringConvertible {
+  public var description: String {
+    "the ledger has encrypted secrets, and this process has no ledger.keysFile: it stores no other secret"
+  }
+}

@@ -1,0 +1,78 @@
+import EventLoop
+import Observability
+import Redis
+
+/// Asks Redis which keys it would delete for want of memory: after each connection, and from time to time.
+///
+/// Countersign's keys are claims, leases and running work. A Redis that evicts deletes some of them without a word, and
+/// managed ones often do by default. `INFO` needs no right to read the configuration.
+@LoopActor
+final class RedisPolicyWatch {
+  /// The client to ask. Whoever owns the client owns this too.
+  weak var client: RedisClient?
+
+  private let evicts: Gauge
+  private let log: Log
+  private var timer: LoopTimer?
+  private var looking: Task<Void, Never>?
+  private var lastPolicy: String?
+
+  init(_ context: RoleContext) {
+    evicts = context.redisEvicts
+    log = context.log
+  }
+
+  /// Looks now and then again and again. A second call only looks.
+  func connected(every interval: Duration = .seconds(60)) {
+    look()
+    guard timer == nil else { return }
+    let timer = LoopTimer { [weak self] in self?.look() }
+    timer.start(after: interval, every: interval)
+    self.timer = timer
+  }
+
+  private func look() {
+    guard looking == nil, let client else { return }
+    looking = Task { @LoopActor in
+      defer { looking = nil }
+      // If Redis does not answer, the connection says so.
+      guard let answer = try? await client.send(["INFO", "memory"]).string else { return }
+      tell(RedisMemoryPolicy(info: answer))
+    }
+  }
+
+  private func tell(_ policy: RedisMemoryPolicy?) {
+    evicts.set(policy?.evicts == true ? 1 : 0)
+    guard let policy, policy.name != lastPolicy else { return }
+    let wasEvicting = lastPolicy.map { RedisMemoryPolicy(name: $0).evicts } ?? false
+    lastPolicy = policy.name
+    if policy.evicts {
+      log.warning(
+        "Redis may delete keys when its memory is full: set maxmemory-policy to noeviction",
+        ["maxmemoryPolicy": .string(policy.name)])
+    } else if wasEvicting {
+      log.info("Redis deletes no keys any more", ["maxmemoryPolicy": .string(policy.name)])
+    }
+  }
+}
+
+/// What Redis does when its memory is full.
+public struct RedisMemoryPolicy: Sendable, Equatable {
+  /// The value of `maxmemory-policy`.
+  public let name: String
+
+  /// Creates a policy.
+  public init(name: String) { self.name = name }
+
+  /// Reads the answer to `INFO memory`; `nil` if it does not name the policy.
+  public init?(info: String) {
+    let key = "maxmemory_policy:"
+    guard let line = info.split(whereSeparator: \.isNewline).first(where: { $0.hasPrefix(key) }),
+      line.count > key.count
+    else { return nil }
+    name = String(line.dropFirst(key.count))
+  }
+
+  /// Whether Redis deletes keys then. With `noeviction` it refuses writes instead, and the roles put their work off.
+  public var evicts: Bool { name != "noeviction" }
+}

@@ -1,0 +1,93 @@
+import Crypto
+import EventLoop
+import Formats
+import HTTP
+import HTTPServer
+import Harness
+import JSON
+import TestSupport
+import Testing
+
+/// Endpoints whose secrets are encrypted in the ledger, and roles that have the keys or lack them.
+@Suite(
+  .breakingServers,
+  .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .timeLimit(.minutes(60)))
+@LoopActor
+struct SecretKeyTests {
+  private static func file(_ name: String) -> [String: String] { ["COUNTERSIGN_LEDGER_KEYS_FILE": name] }
+
+  private func isSigned(_ received: WebhookReceiver.Received, with secret: String) throws -> Bool {
+    let key = try #require(Base64.decode(secret.dropFirst("whsec_".count)))
+    let signed = Array("\(received.id).\(received.timestamp).".utf8) + received.request.body
+    return received.signature == "v1," + Base64.encode(HMACSHA256.authenticate(signed, key: key))
+  }
+
+  /// Restarts a role with another file of keys.
+  private func restart(_ fleet: RunningFleet, _ role: String, with keys: String) async throws {
+    await fleet.kill(role)
+    try fleet.start(role, with: Self.file(keys))
+  }
+
+  private func ready(_ fleet: RunningFleet, _ role: String) async throws -> (status: Int, text: String) {
+    let answer = try await fleet.send("GET", "http://\(fleet.roles[role]!.address)/readyz")
+    return (answer.status, String(decoding: answer.body, as: UTF8.self))
+  }
+
+  @Test func `without the key, deliveries wait, unsigned and lost none, and the key is named`() async throws {
+    try await WebhookReceiver.with { receiver async throws in
+      try await RunningFleet.with(
+        ["gateway-1", "notifier-1"], overrides: Self.file("old.json"),
+        prepare: { fleet in
+          try fleet.writeKeys("old.json", ["2025"])
+          try fleet.writeKeys("new.json", ["2026"])
+          try fleet.writeKeys("both.json", ["2026", "2025"])
+        }
+      ) { fleet async throws in
+        let api = WebhookAPIClient(fleet: fleet)
+        let old = try await api.create(#""url":"\#(receiver.url("old"))","topics":["inappPurchaseSyncResult"]"#)
+        try await fleet.publish(["evt_1"])
+        #expect(try isSigned(await receiver.wait("old", for: 1)[0], with: old.secret))
+
+        // A notifier that got a file without the old key says so, and is not ready.
+        await fleet.kill("notifier-1")
+        try fleet.start("notifier-1", with: Self.file("new.json"))
+        let lacks = "secret keys: ledger.keysFile lacks the key 2025, which secrets in the ledger need"
+        try await eventually("the notifier names the key") {
+          try await fleet.listens("notifier-1")
+          let now = try await ready(fleet, "notifier-1")
+          return now.status == 503 && now.text.contains("not ready: \(lacks)")
+        }
+        try await fleet.publish(["evt_2"])
+        let put = "countersign_secrets_unreadable_total{cause=\"missing_key\"}"
+        try await eventually("the delivery is put off") { try await fleet.metric("notifier-1", put) >= 1 }
+        let lines = fleet.log("notifier-1").split(separator: "\n").filter { $0.contains("\"keyId\":\"2025\"") }
+        #expect(lines.contains { $0.contains("delivery put off") && $0.contains(old.id) && $0.contains("evt_2") })
+        #expect(receiver.got("old").count == 1)
+        #expect(try await fleet.metric("notifier-1", "countersign_webhook_secrets{state=\"missing\"}") == 1)
+
+        // Such a gateway stays ready, since purchases need no key. It neither shows nor changes what it cannot read.
+        try await restart(fleet, "gateway-1", with: "new.json")
+        try await fleet.ready("gateway-1")
+        let degraded = try await ready(fleet, "gateway-1")
+        #expect(degraded.status == 200 && degraded.text.contains("degraded: \(lacks)"), "\(degraded)")
+        let change = try await api.send("PATCH", "webhook_endpoints/\(old.id)", #"{"name":"x"}"#)
+        #expect(change.status == 503, "\(change.body)")
+        #expect(try await api.send("GET", "webhook_endpoints/\(old.id)").status == 200)
+
+        // Both keys: everything comes, signed. A new endpoint is under the new key.
+        for role in ["gateway-1", "notifier-1"] {
+          try await restart(fleet, role, with: "both.json")
+          try await fleet.ready(role)
+        }
+        let second = await receiver.wait("old", for: 2)[1]
+        #expect(try second.id == "evt_2" && isSigned(second, with: old.secret))
+        let new = try await api.create(#""url":"\#(receiver.url("new"))","topics":["inappPurchaseSyncResult"]"#)
+        try await fleet.publish(["evt_3"])
+        #expect(try isSigned(await receiver.wait("new", for: 1)[0], with: new.secret))
+        #expect(try isSigned(await receiver.wait("old", for: 3)[2], with: old.secret))
+        #expect(fleet.logged(old.secret).isEmpty)
+      }
+    }
+  }
+}
