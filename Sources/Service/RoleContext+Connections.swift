@@ -25,7 +25,7 @@ extension RoleContext {
   public func makeRedis() -> RedisClient {
     let log = ConnectionLog(self, "redis")
     setRefusal(nil)
-    return RedisClient(RedisEndpoint(settings.redis)) { [self] change in
+    return RedisClient({ [settings] in RedisEndpoint(settings.redis) }) { [self] change in
       switch change {
       case .connected:
         setRefusal(nil)
@@ -51,7 +51,7 @@ extension RoleContext {
     let log = ConnectionLog(self, "ledger")
     var endpoint = try PostgresEndpoint(settings.ledger, name: "countersign \(role)")
     endpoint.sessionSettings = Commits.sessionSettings
-    return PostgresClient(endpoint, connections: settings.ledger.connections) { change in
+    return PostgresClient({ [endpoint] in endpoint }, connections: settings.ledger.connections) { change in
       switch change {
       case .connected: log.connected()
       case .lost(let error, let delay): log.ended(error, delay)

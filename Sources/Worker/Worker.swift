@@ -63,7 +63,7 @@ public final class Worker: Role {
     let observe = context.observer(of: "publish")
     let losses = Losses()
     publisher = AMQPPublisher(
-      AMQPEndpoint(settings.rabbitmq), name: "countersign worker publishes",
+      { AMQPEndpoint(settings.rabbitmq) }, name: "countersign worker publishes",
       onChange: { change in
         observe(change)
         if case .lost = change { losses.handler?() }
@@ -107,14 +107,14 @@ public final class Worker: Role {
       },
       clock: context.clock, log: context.log, metrics: metrics, faults: context.faults)
     consumer = AMQPConsumer(
-      AMQPEndpoint(settings.rabbitmq), name: "countersign worker consumes", queue: topology.jobs,
+      { AMQPEndpoint(settings.rabbitmq) }, name: "countersign worker consumes", queue: topology.jobs,
       prefetch: settings.worker.concurrency, onChange: context.observer(of: "consume"), declare: declare,
       handler: { [weak self] in self?.receive($0) })
     let notificationStore = NotificationStore(ledger)
     notifications = NotificationRuns(
       context, notificationStore, Timers(ledger), commits, dependencies.outlet, verification.verifier)
     notificationConsumer = AMQPConsumer(
-      AMQPEndpoint(settings.rabbitmq), name: "countersign worker notifications", queue: topology.notifications,
+      { AMQPEndpoint(settings.rabbitmq) }, name: "countersign worker notifications", queue: topology.notifications,
       prefetch: Self.notificationsAtOnce, onChange: context.observer(of: "notifications"), declare: declare,
       handler: { [weak self] in self?.notifications.take($0) })
     timers = TimerRuns(context, Timers(ledger), commits, dependencies.outlet, verification) { [unowned self] in

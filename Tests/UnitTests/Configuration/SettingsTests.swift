@@ -13,8 +13,8 @@ struct SettingsTests {
 
   @Test func defaults() throws {
     let settings = try folder.settings()
-    #expect(settings.rabbitmq.host == "127.0.0.1")
-    #expect(settings.rabbitmq.port == 5672)
+    #expect(settings.rabbitmq.nodes.first?.host == "127.0.0.1")
+    #expect(settings.rabbitmq.nodes.first?.port == 5672)
     #expect(settings.rabbitmq.user == "guest")
     #expect(settings.rabbitmq.virtualHost == "/")
     #expect(settings.redis.port == 6379)
@@ -372,8 +372,8 @@ struct SettingsTests {
   ])
   func amqp(url: String, host: String, port: Int, user: String, password: String, virtualHost: String) throws {
     let settings = try folder.settings(#"{"rabbitmq": {"url": "\#(url)"}}"#).rabbitmq
-    #expect(settings.host == host)
-    #expect(settings.port == port)
+    #expect(settings.nodes.map(\.host) == [host])
+    #expect(settings.nodes.map(\.port) == [port])
     #expect(settings.user == user)
     #expect(settings.password == password)
     #expect(settings.virtualHost == virtualHost)
