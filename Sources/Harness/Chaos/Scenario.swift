@@ -1,4 +1,5 @@
 import EventLoop
+import Harness
 
 /// One row of the fault table: the fault, the configuration of the fleet, and the expectations.
 struct Scenario {
@@ -11,6 +12,8 @@ struct Scenario {
   var needsNetwork = false
   /// Whether the ledger has a synchronous standby.
   var needsStandby = false
+  /// Which servers it needs.
+  var place = Place.alone
   /// Whether the doors are open, and their clients come too.
   var hasDoors: Bool { expectations.hasDoors }
   /// The least time during which registrations come, in seconds; not in a quick run.
@@ -55,7 +58,23 @@ struct Scenario {
     "COUNTERSIGN_WORKER_ANSWER_REUSE_SECONDS": "0",
   ]
 
-  static let all: [Scenario] = processes + servers + ledger + [network] + apple + jobs
+  static let all: [Scenario] = processes + servers + ledger + [network] + apple + jobs + clusters
+
+  /// The scenarios that the servers of this run are made for.
+  static var present: [Scenario] {
+    let missing: Place = TestServers.current?.isCluster == true ? .alone : .cluster
+    return all.filter { $0.place != missing }
+  }
+
+  /// The servers that a scenario needs.
+  enum Place {
+    /// One of each kind.
+    case alone
+    /// Several nodes of each kind.
+    case cluster
+    /// Either.
+    case both
+  }
 }
 
 /// A part that did not do what the scenario needs.

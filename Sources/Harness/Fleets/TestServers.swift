@@ -216,6 +216,26 @@ extension TestServers {
     return try await RedisConnection.open(endpoint)
   }
 
+  /// Whether a node of RabbitMQ takes connections.
+  public func takesConnections(_ broker: Server) async throws -> Bool {
+    var endpoint = rabbitmq
+    guard let place = Server.brokers.firstIndex(of: broker), place < endpoint.nodes.count else { return false }
+    endpoint.nodes = [endpoint.nodes[place]]
+    endpoint.connectTimeout = .seconds(1)
+    guard let connection = try? await AMQPConnection.open(endpoint, name: "look") else { return false }
+    await connection.close()
+    return true
+  }
+
+  /// A number of a Redis' information about its replication.
+  public func replicationField(_ name: String, of store: Server) async throws -> Int64 {
+    let connection = try await connection(to: store)
+    defer { connection.close() }
+    let text = try await connection.send(["INFO", "replication"]).string ?? ""
+    let line = text.split(whereSeparator: \.isNewline).first { $0.hasPrefix("\(name):") }
+    return line.flatMap { Int64($0.dropFirst(name.utf8.count + 1)) } ?? -1
+  }
+
   /// Starts the ledger again, empty. Only in a cluster it has a standby then.
   public func forgetStandby() async throws {
     for server in [Server.standby, .postgres] {
