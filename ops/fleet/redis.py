@@ -50,7 +50,8 @@ class Redis(Node):
     def settings(self):
         settings = self.listen() + [("save", ""), ("appendonly", "yes"), ("appendfsync", "everysec")]
         if self.first:
-            settings += [("repl-diskless-sync-delay", "0")]
+            # Connections between addresses of the loopback come from 127.0.0.1, which would count as the node's address.
+            settings += [("repl-diskless-sync-delay", "0"), ("replica-announce-ip", self.address)]
         if self.first not in (None, self):
             settings += [("replicaof", self.first.address, str(self.first.port))]
         return settings
@@ -80,6 +81,7 @@ class Sentinel(Redis):
 
     def settings(self):
         return self.listen() + [
+            ("sentinel", "announce-ip", self.address),
             ("sentinel", "monitor", PRIMARY, self.first.address, str(self.first.port), "2"),
             ("sentinel", "down-after-milliseconds", PRIMARY, "1000"),
             ("sentinel", "failover-timeout", PRIMARY, "5000"),
@@ -94,8 +96,14 @@ class Sentinel(Redis):
     def knows_all(self, others):
         words = self.ask("SENTINEL", "MASTER", PRIMARY)
         known = dict(zip(words[::2], words[1::2]))
-        return (known.get("flags") == "master" and known.get("num-slaves") == str(others)
-                and known.get("num-other-sentinels") == str(others))
+        if known.get("flags") != "master" or known.get("num-slaves") != str(others):
+            return False
+        replicas = self.ask("SENTINEL", "REPLICAS", PRIMARY)
+        if [replicas[place + 1] for place, word in enumerate(replicas) if word == "flags"] != ["slave"] * others:
+            return False  # it sees one of them as down
+        # It reaches the others.
+        return self.ask("SENTINEL", "CKQUORUM", PRIMARY)[:1] == [
+            f"OK {others + 1} usable Sentinels. Quorum and failover authorization can be reached"]
 
 
 def wait_for_replicas(nodes, seconds=60):

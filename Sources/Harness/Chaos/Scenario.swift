@@ -12,6 +12,8 @@ struct Scenario {
   var needsNetwork = false
   /// Whether the ledger has a synchronous standby.
   var needsStandby = false
+  /// Whether a node of RabbitMQ must have a network of its own, which only root can make.
+  var needsPartition = false
   /// Which servers it needs.
   var place = Place.alone
   /// Whether the doors are open, and their clients come too.
@@ -63,7 +65,8 @@ struct Scenario {
   /// The scenarios that the servers of this run are made for.
   static var present: [Scenario] {
     let missing: Place = TestServers.current?.isCluster == true ? .alone : .cluster
-    return all.filter { $0.place != missing }
+    let canPartition = TestServers.current?.canPartition == true
+    return all.filter { $0.place != missing && (canPartition || !$0.needsPartition) }
   }
 
   /// The servers that a scenario needs.
