@@ -58,7 +58,8 @@ public final class Gateway: Role {
     let store = PurchaseStore(redis, prefix: context.settings.redis.prefix)
     let topology = Topology(context.settings)
     let publisher = AMQPPublisher(
-      { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign gateway", onChange: context.observer(of: "publish"),
+      { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign gateway",
+      onChange: context.observer(of: "publish"),
       declare: { try await topology.declare(on: $0) })
     // Our own API keeps half of the connections.
     let waits = FinalizationWaits(

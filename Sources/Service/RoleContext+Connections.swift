@@ -25,7 +25,8 @@ extension RoleContext {
   public func makeRedis() -> RedisClient {
     let log = ConnectionLog(self, "redis")
     setRefusal(nil)
-    return RedisClient({ [settings] in RedisEndpoint(settings.redis) }) { [self] change in
+    let endpoint: @LoopActor () -> RedisEndpoint = { [settings] in RedisEndpoint(settings.redis) }
+    return RedisClient(endpoint) { [self] change in
       switch change {
       case .connected:
         setRefusal(nil)
@@ -51,7 +52,8 @@ extension RoleContext {
     let log = ConnectionLog(self, "ledger")
     var endpoint = try PostgresEndpoint(settings.ledger, name: "countersign \(role)")
     endpoint.sessionSettings = Commits.sessionSettings
-    return PostgresClient({ [endpoint] in endpoint }, connections: settings.ledger.connections) { change in
+    let present: @LoopActor () -> PostgresEndpoint = { [endpoint] in endpoint }
+    return PostgresClient(present, connections: settings.ledger.connections) { change in
       switch change {
       case .connected: log.connected()
       case .lost(let error, let delay): log.ended(error, delay)

@@ -40,7 +40,8 @@ def version(command):
 
 def again(options, seed, scenarios):
     """The command that repeats a run."""
-    words = ["ops/chaos"] + [f"--{name}" for name in ("cluster", "quick") if getattr(options, name)] + ["--seed", str(seed)]
+    words = ["ops/chaos"] + [f"--{name}" for name in ("cluster", "quick") if getattr(options, name)]
+    words += ["--seed", str(seed)]
     for name in ("registrations", "transactions", "rate"):
         if getattr(options, name):
             words += [f"--{name}", f"{getattr(options, name):g}"]
@@ -111,7 +112,9 @@ def live(options, products, seed):
 
 
 def scenarios(products, cluster):
-    listed = subprocess.run([products / "Chaos", "--list", *(["--cluster"] if cluster else [])], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    listed = subprocess.run(
+        [products / "Chaos", "--list", *(["--cluster"] if cluster else [])], capture_output=True, text=True,
+        stdin=subprocess.DEVNULL)
     return [text.split(maxsplit=1) for text in listed.stdout.splitlines() if text]
 
 

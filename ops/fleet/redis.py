@@ -50,7 +50,7 @@ class Redis(Node):
     def settings(self):
         settings = self.listen() + [("save", ""), ("appendonly", "yes"), ("appendfsync", "everysec")]
         if self.first:
-            # Connections between addresses of the loopback come from 127.0.0.1, which would count as the node's address.
+            # Connections from a loopback address come from 127.0.0.1, which would count as the node's address.
             settings += [("repl-diskless-sync-delay", "0"), ("replica-announce-ip", self.address)]
         if self.first not in (None, self):
             settings += [("replicaof", self.first.address, str(self.first.port))]

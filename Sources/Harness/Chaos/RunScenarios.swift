@@ -11,7 +11,9 @@ func runScenarios(_ arguments: [String]) async -> Int32 {
 
   if arguments.first == "--list" {
     let missing: Scenario.Place = arguments.contains("--cluster") ? .alone : .cluster
-    for scenario in Scenario.all where scenario.place != missing { print("\(scenario.name.padded(to: 18))\(scenario.what)") }
+    for scenario in Scenario.all where scenario.place != missing {
+      print("\(scenario.name.padded(to: 18))\(scenario.what)")
+    }
     return 0
   }
   var names = arguments[...]

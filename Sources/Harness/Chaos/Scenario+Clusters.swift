@@ -97,8 +97,8 @@ extension Chaos {
     try await fleet.subscribed()
   }
 
-  /// Freezes two nodes of RabbitMQ, and kills them while registrations wait for a confirm. The third one pauses. What the gateways answered
-  /// with an unknown outcome is settled by its id when the nodes are back.
+  /// Freezes two nodes of RabbitMQ, and kills them while registrations wait for a confirm. The third one pauses. What
+  /// the gateways answered with an unknown outcome is settled by its id when the nodes are back.
   fileprivate func loseTwoNodes(_ round: Int) async throws {
     let servers = TestServers.current!
     let lost = Array(TestServers.Server.brokers.shuffled(using: &random)[..<2])

@@ -143,7 +143,8 @@ public struct TestServers: Sendable {
   ///
   /// - Parameter ports: the ports of its hosts, perhaps of proxies; `nil` means the server's own.
   public func ledgerURL(database: String, ports: [Int]? = nil) -> String {
-    let hosts = (ports ?? (isCluster ? [postgres, standby] : [postgres])).map { "127.0.0.1:\($0)" }.joined(separator: ",")
+    let hosts = (ports ?? (isCluster ? [postgres, standby] : [postgres])).map { "127.0.0.1:\($0)" }.joined(
+      separator: ",")
     return "postgresql://countersign:\(ledgerPassword)@\(hosts)/\(database)"
   }
 }

@@ -14,8 +14,8 @@ struct PostgresReplicationTests {
 
   /// Lets commits wait for a standby that does not exist. The administrator's own session does not wait.
   private func withoutStandby(_ body: @LoopActor (PostgresClient) async throws -> Void) async throws {
-    try await PostgresTestServer.with(connections: 1, { $0.sessionSettings = [("synchronous_commit", "local")] }) {
-      admin in
+    let change: (inout PostgresEndpoint) -> Void = { $0.sessionSettings = [("synchronous_commit", "local")] }
+    try await PostgresTestServer.with(connections: 1, change) { admin in
       let names = try await admin.run(PostgresQuery("SHOW synchronous_standby_names"))[0].text(0) ?? ""
       _ = try await admin.run(PostgresQuery("CREATE TABLE \(table) (id int8 PRIMARY KEY)"))
       func set(_ names: String) async throws {
@@ -73,7 +73,9 @@ struct PostgresReplicationTests {
     let losses = Mailbox<String>()
     var endpoint = PostgresTestServer.endpoint!
     endpoint.replyTimeout = .milliseconds(500)
-    let client = PostgresClient(endpoint, connections: 1) { if case .lost(let error, _) = $0 { losses.put(error.cause) } }
+    let client = PostgresClient(endpoint, connections: 1) { change in
+      if case .lost(let error, _) = change { losses.put(error.cause) }
+    }
     client.start()
     try await eventually("ready") { client.isReady }
     try await withoutStandby { admin in

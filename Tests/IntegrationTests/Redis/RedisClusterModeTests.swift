@@ -20,7 +20,10 @@ struct RedisClusterModeTests {
     let port = Int.random(in: 10_000...20_000)
     let server = try ChildProcess(
       "/usr/bin/env",
-      ["redis-server", "--port", "\(port)", "--bind", "127.0.0.1", "--dir", folder, "--cluster-enabled", "yes", "--save", ""],
+      [
+        "redis-server", "--port", "\(port)", "--bind", "127.0.0.1", "--dir", folder, "--cluster-enabled", "yes",
+        "--save", "",
+      ],
       output: folder + "/log")
     defer { server.send(SIGKILL) }
     var endpoint = RedisEndpoint(host: "127.0.0.1", port: port)

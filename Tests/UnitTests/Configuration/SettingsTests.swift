@@ -433,7 +433,10 @@ struct SettingsTests {
     #expect(settings.user == "u" && settings.password == "p" && settings.database == 2 && settings.tls != nil)
     #expect(try folder.settings(#"{"redis": {"url": "redis+sentinel://a/m"}}"#).redis.database == 0)
     let mistakes = [
-      ("redis://a,b/0", "names several hosts, expected one, or redis+sentinel://host:port,host2:port2/primary/database"),
+      (
+        "redis://a,b/0",
+        "names several hosts, expected one, or redis+sentinel://host:port,host2:port2/primary/database"
+      ),
       ("redis+sentinel://a", "expected the primary's name after the sentinels, such as /mymaster/0"),
       ("redis+sentinel://a/m/x", "expected a database number after the primary's name"),
       ("redis+cluster://a", "expected redis:// or rediss://user:password@host:port/database"),
