@@ -62,14 +62,15 @@ public final class Gateway: Role {
     let store = PurchaseStore(redis, prefix: context.settings.redis.prefix)
     let topology = Topology(context.settings)
     let publisher = AMQPPublisher(
-      AMQPEndpoint(context.settings.rabbitmq), name: "countersign gateway", onChange: context.observer(of: "publish"),
+      { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign gateway",
+      onChange: context.observer(of: "publish"),
       declare: { try await topology.declare(on: $0) })
     // Our own API keeps half of the connections.
     let waits = FinalizationWaits(
       name: newSynchronizationId(), most: min(doors.maxWaiting, context.settings.gateway.maxConnections / 2))
     self.waits = waits
     replies = AMQPConsumer(
-      AMQPEndpoint(context.settings.rabbitmq), name: "countersign gateway replies",
+      { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign gateway replies",
       queue: topology.replies(to: waits.name), prefetch: 1000, onChange: context.observer(of: "replies"),
       declare: { try await topology.declareReplies(to: waits.name, on: $0) }, handler: { waits.take($0) })
     notifications = NotificationIntake(context, verifier, ledger, publisher, topology)

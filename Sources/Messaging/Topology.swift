@@ -12,11 +12,14 @@ public struct Topology: Sendable {
   public let prefix: String
   /// The delays of the queues in which jobs and deliveries wait.
   public let delays: [Duration]
+  /// On how many nodes RabbitMQ puts a new queue; `nil` leaves it to RabbitMQ.
+  private let quorumInitialGroupSize: Int?
 
   /// Creates the names for a configured prefix.
-  public init(prefix: String, delays: [Duration] = DelayTiers.all) {
+  public init(prefix: String, delays: [Duration] = DelayTiers.all, quorumInitialGroupSize: Int? = nil) {
     self.prefix = prefix
     self.delays = delays
+    self.quorumInitialGroupSize = quorumInitialGroupSize
   }
 
   /// Jobs wait here for a worker.
@@ -55,16 +58,16 @@ public struct Topology: Sendable {
   @LoopActor
   public func declare(on channel: AMQPChannel) async throws {
     try await channel.declareExchange(events, type: "topic")
-    try await channel.declareQueue(deadJobs, arguments: Self.quorum)
-    try await channel.declareQueue(deadDeliveries, arguments: Self.quorum)
-    try await channel.declareQueue(jobs, arguments: Self.work(deadLettersTo: deadJobs))
-    try await channel.declareQueue(notifications, arguments: Self.hints)
-    try await channel.declareQueue(deliveries, arguments: Self.work(deadLettersTo: deadDeliveries))
+    try await channel.declareQueue(deadJobs, arguments: quorum)
+    try await channel.declareQueue(deadDeliveries, arguments: quorum)
+    try await channel.declareQueue(jobs, arguments: work(deadLettersTo: deadJobs))
+    try await channel.declareQueue(notifications, arguments: hints)
+    try await channel.declareQueue(deliveries, arguments: work(deadLettersTo: deadDeliveries))
     // Earlier builds bound it. Then a subscriber's full queue held up the fleet's own (decision 0031).
     try await channel.unbindQueue(deliveries, from: events, routingKey: "#")
     for tier in delays {
-      try await channel.declareQueue(jobDelay(tier), arguments: Self.delay(tier, then: jobs))
-      try await channel.declareQueue(deliveryDelay(tier), arguments: Self.delay(tier, then: deliveries))
+      try await channel.declareQueue(jobDelay(tier), arguments: delay(tier, then: jobs))
+      try await channel.declareQueue(deliveryDelay(tier), arguments: delay(tier, then: deliveries))
     }
   }
 
@@ -87,26 +90,30 @@ public struct Topology: Sendable {
   }
 
   /// A queue whose messages may get lost, and whose oldest ones give way.
-  private static let hints: [String: AMQPValue] = [
-    "x-queue-type": "quorum", "x-max-length": 100_000, "x-overflow": "drop-head", "x-delivery-limit": 50,
-  ]
+  private var hints: [String: AMQPValue] {
+    quorum.merging(["x-max-length": 100_000, "x-overflow": "drop-head", "x-delivery-limit": 50]) { $1 }
+  }
 
-  private static let quorum: [String: AMQPValue] = ["x-queue-type": "quorum"]
+  private var quorum: [String: AMQPValue] {
+    var arguments: [String: AMQPValue] = ["x-queue-type": "quorum"]
+    arguments["x-quorum-initial-group-size"] = quorumInitialGroupSize.map { .int(Int64($0)) }
+    return arguments
+  }
 
   /// A queue of work.
   ///
   /// The delivery limit only stops messages that kill their consumers again and again. A header of ours counts the
   /// retries, since brokers count deliveries in three different ways.
-  private static func work(deadLettersTo dead: String) -> [String: AMQPValue] {
-    quorum.merging(deadLetter(to: dead)) { $1 }.merging(["x-delivery-limit": 50]) { $1 }
+  private func work(deadLettersTo dead: String) -> [String: AMQPValue] {
+    quorum.merging(Self.deadLetter(to: dead)) { $1 }.merging(["x-delivery-limit": 50]) { $1 }
   }
 
   /// A queue that holds every message for one time, and then passes it on.
   ///
   /// Each delay has its own queue: a broker looks at a message's own time to live only when the message reaches the
   /// head.
-  private static func delay(_ time: Duration, then queue: String) -> [String: AMQPValue] {
-    quorum.merging(deadLetter(to: queue)) { $1 }
+  private func delay(_ time: Duration, then queue: String) -> [String: AMQPValue] {
+    quorum.merging(Self.deadLetter(to: queue)) { $1 }
       .merging(["x-message-ttl": .int(Int64(time.wholeMilliseconds))]) { $1 }
   }
 

@@ -71,14 +71,14 @@ public final class Notifier: Role {
     underWay = AttemptsUnderWay(pacing)
     let declare: @LoopActor (AMQPChannel) async throws -> Void = { try await topology.declare(on: $0) }
     publisher = AMQPPublisher(
-      AMQPEndpoint(settings.rabbitmq), name: "countersign notifier publishes",
+      { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign notifier publishes",
       onChange: context.observer(of: "publish"), declare: declare)
     metrics = NotifierMetrics(
       context.metrics, inFlight: { [runs] in Double(runs.count) }, unrecorded: { Double(recorder.waiting) })
     upkeep = Upkeep(context, deliveries, publisher, topology, metrics)
     failures.onMissingPartition = { [upkeep] in upkeep.keepLogSoon() }
     consumer = AMQPConsumer(
-      AMQPEndpoint(settings.rabbitmq), name: "countersign notifier consumes", queue: topology.deliveries,
+      { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign notifier consumes", queue: topology.deliveries,
       prefetch: settings.notifier.concurrency, onChange: context.observer(of: "consume"), declare: declare,
       handler: { [weak self] in self?.receive($0) })
   }

@@ -9,8 +9,8 @@ extension AMQPEndpoint {
   /// The broker of the configuration.
   public init(_ settings: RabbitMQSettings) {
     self.init(
-      host: settings.host, port: settings.port, user: settings.user, password: settings.password,
-      virtualHost: settings.virtualHost)
+      host: "", user: settings.user, password: settings.password, virtualHost: settings.virtualHost)
+    nodes = settings.nodes.map { Node(host: $0.host, port: $0.port) }
     heartbeat = settings.heartbeat
     tls = settings.tls
     if settings.logsInByCertificate { mechanism = .external }
@@ -23,6 +23,11 @@ extension RedisEndpoint {
     self.init(
       host: settings.host, port: settings.port, user: settings.user, password: settings.password,
       database: settings.database)
+    sentinels = settings.sentinels.map { sentinels in
+      RedisSentinels(
+        sentinels.addresses.map { RedisSentinels.Address(host: $0.host, port: $0.port) },
+        primaryName: sentinels.primaryName, user: sentinels.user, password: sentinels.password)
+    }
     timeout = settings.timeout
     tls = settings.tls
     connections = settings.connections
@@ -45,7 +50,8 @@ extension PostgresEndpoint {
 extension Topology {
   /// The topology of the configuration, the same for every role.
   public init(_ settings: Settings) {
-    self.init(prefix: settings.rabbitmq.prefix)
+    self.init(
+      prefix: settings.rabbitmq.prefix, quorumInitialGroupSize: settings.rabbitmq.quorumInitialGroupSize)
   }
 }
 

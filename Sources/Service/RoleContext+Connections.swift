@@ -26,7 +26,7 @@ extension RoleContext {
     let log = ConnectionLog(self, "redis")
     setRefusal(nil)
     let policy = RedisPolicyWatch(self)
-    let client = RedisClient(RedisEndpoint(settings.redis)) { [self] change in
+    let client = RedisClient({ [self] in RedisEndpoint(settings.redis) }) { [self] change in
       switch change {
       case .connected:
         setRefusal(nil)
@@ -53,9 +53,14 @@ extension RoleContext {
   /// - Throws: `PostgresEndpoint.InvalidURL` without a usable `ledger.url`.
   public func makeLedger(onChange: @escaping @LoopActor () -> Void = {}) throws -> PostgresClient {
     let log = ConnectionLog(self, "ledger")
-    var endpoint = try PostgresEndpoint(settings.ledger, name: "countersign \(role)")
-    endpoint.sessionSettings = Commits.sessionSettings
-    return PostgresClient(endpoint, connections: settings.ledger.connections) { change in
+    let first = try PostgresEndpoint(settings.ledger, name: "countersign \(role)")
+    let present: @LoopActor () -> PostgresEndpoint = { [self] in
+      // A reading of the configuration has checked the URL.
+      var endpoint = (try? PostgresEndpoint(settings.ledger, name: "countersign \(role)")) ?? first
+      endpoint.sessionSettings = Commits.sessionSettings
+      return endpoint
+    }
+    return PostgresClient(present, connections: settings.ledger.connections) { change in
       switch change {
       case .connected: log.connected()
       case .lost(let error, let delay): log.ended(error, delay)

@@ -65,7 +65,7 @@ public final class Worker: Role {
     let observe = context.observer(of: "publish")
     let losses = Losses()
     publisher = AMQPPublisher(
-      AMQPEndpoint(settings.rabbitmq), name: "countersign worker publishes",
+      { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign worker publishes",
       onChange: { change in
         observe(change)
         if case .lost = change { losses.handler?() }
@@ -115,14 +115,14 @@ public final class Worker: Role {
         publish: { subscribers.publish($0) }, owe: { subscribers.owe($0) }),
       faults: context.faults)
     consumer = AMQPConsumer(
-      AMQPEndpoint(settings.rabbitmq), name: "countersign worker consumes", queue: topology.jobs,
+      { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign worker consumes", queue: topology.jobs,
       prefetch: settings.worker.concurrency, onChange: context.observer(of: "consume"), declare: declare,
       handler: { [weak self] in self?.receive($0) })
     let notificationStore = NotificationStore(ledger)
     notifications = NotificationRuns(
       context, notificationStore, Timers(ledger), commits, dependencies.outlet, verification.verifier)
     notificationConsumer = AMQPConsumer(
-      AMQPEndpoint(settings.rabbitmq), name: "countersign worker notifications", queue: topology.notifications,
+      { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign worker notifications", queue: topology.notifications,
       prefetch: Self.notificationsAtOnce, onChange: context.observer(of: "notifications"), declare: declare,
       handler: { [weak self] in self?.notifications.take($0) })
     timers = TimerRuns(context, Timers(ledger), commits, dependencies.outlet, verification) { [unowned self] in

@@ -226,7 +226,7 @@ struct CleengClient {
       _ = try await fleet.putCustomer("8", #"{"email":"b@example.com"}"#)
       let (topology, queue) = (fleet.topology, fleet.prefix + ".cleeng")
       let subscriber = AMQPConsumer(
-        TestServers.current!.rabbitmq, name: "cleeng", queue: queue, prefetch: 100, onChange: { _ in },
+        { TestServers.current!.rabbitmq }, name: "cleeng", queue: queue, prefetch: 100, onChange: { _ in },
         declare: { channel in
           try await channel.declareQueue(queue, arguments: ["x-expires": 60_000])
           for topic in topics { try await channel.bindQueue(queue, to: topology.events, routingKey: topic + ".*") }

@@ -284,7 +284,7 @@ struct RefundTests {
     init(_ fleet: RunningFleet) {
       let (topology, queue) = (fleet.topology, fleet.prefix + ".refunds")
       consumer = AMQPConsumer(
-        TestServers.current!.rabbitmq, name: "refunds", queue: queue, prefetch: 10, onChange: { _ in },
+        { TestServers.current!.rabbitmq }, name: "refunds", queue: queue, prefetch: 10, onChange: { _ in },
         declare: { channel in
           try await channel.declareQueue(queue, isExclusive: true)
           try await channel.bindQueue(queue, to: topology.events, routingKey: "refundRequested.*")

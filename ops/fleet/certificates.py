@@ -4,12 +4,12 @@ import shutil
 import subprocess
 import sys
 
-# Names and addresses of the servers.
-NAMES = "DNS:localhost, IP:127.0.0.1"
+# Names and addresses of all servers.
+NAMES = ["DNS:localhost", "IP:127.0.0.1"]
 # RabbitMQ logs a certificate in as the user of its common name.
 CLIENT = "guest"
 
-EXTENSIONS = f"""
+EXTENSIONS = """
 [req]
 distinguished_name = name
 [name]
@@ -21,7 +21,7 @@ subjectKeyIdentifier = hash
 basicConstraints = critical, CA:FALSE
 keyUsage = critical, digitalSignature
 extendedKeyUsage = serverAuth
-subjectAltName = {NAMES}
+subjectAltName = {names}
 [client]
 basicConstraints = critical, CA:FALSE
 keyUsage = critical, digitalSignature
@@ -32,8 +32,10 @@ extendedKeyUsage = clientAuth
 class Certificates:
     """The folder `tls`, made at the first use: each certificate NAME.pem has its key NAME.key beside it."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, addresses=()):
+        """addresses: more addresses of the servers"""
         self.folder = folder / "tls"
+        self.names = NAMES + [f"IP:{address}" for address in addresses if address != "127.0.0.1"]
 
     def path(self, name):
         if not self.folder.exists():
@@ -45,7 +47,7 @@ class Certificates:
         new = self.folder.with_name("tls.new")
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir(mode=0o700)
-        (new / "extensions").write_text(EXTENSIONS)
+        (new / "extensions").write_text(EXTENSIONS.format(names=", ".join(self.names)))
         self.issue(new, "ca", "Authority of private servers")
         self.issue(new, "server", "localhost", "-CA", "ca.pem", "-CAkey", "ca.key")
         self.issue(new, "client", CLIENT, "-CA", "ca.pem", "-CAkey", "ca.key")

@@ -40,7 +40,8 @@ def version(command):
 
 def again(options, seed, scenarios):
     """The command that repeats a run."""
-    words = ["ops/chaos"] + (["--quick"] if options.quick else []) + ["--seed", str(seed)]
+    words = ["ops/chaos"] + [f"--{name}" for name in ("cluster", "quick") if getattr(options, name)]
+    words += ["--seed", str(seed)]
     for name in ("registrations", "transactions", "rate"):
         if getattr(options, name):
             words += [f"--{name}", f"{getattr(options, name):g}"]
@@ -67,7 +68,7 @@ def run(options, products, seed, expected):
         print("Starting RabbitMQ, Redis and PostgreSQL …", flush=True)
         processes.forget_servers()
         (processes.folder / "rows.jsonl").unlink(missing_ok=True)
-        processes.start_servers()
+        processes.start_servers(options.cluster)
         command = [products / "Chaos", "--seed", str(seed), *options.scenarios]
         if options.quick:
             command.append("--quick")
@@ -110,8 +111,10 @@ def live(options, products, seed):
     return 0
 
 
-def scenarios(products):
-    listed = subprocess.run([products / "Chaos", "--list"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+def scenarios(products, cluster):
+    listed = subprocess.run(
+        [products / "Chaos", "--list", *(["--cluster"] if cluster else [])], capture_output=True, text=True,
+        stdin=subprocess.DEVNULL)
     return [text.split(maxsplit=1) for text in listed.stdout.splitlines() if text]
 
 
@@ -124,6 +127,8 @@ def main():
     parser.add_argument("--quick", action="store_true",
                         help="300 registrations over 60 transactions, 100 a second, shorter outages, the debug build: "
                         "all in about 10 minutes")
+    parser.add_argument("--cluster", action="store_true",
+                        help="the scenarios that need several nodes of each server, on such servers")
     parser.add_argument("--seed", type=int,
                         help="chooses the sequence of faults; their number and their moments depend on the machine")
     parser.add_argument("--registrations", type=int, help="the least registrations of each scenario; 5000 by default")
@@ -138,7 +143,7 @@ def main():
     for product in ("countersign", "Chaos"):
         build("-c", mode, "--product", product)
     products = ROOT / ".build" / mode
-    known = scenarios(products)
+    known = scenarios(products, options.cluster)
     if options.list:
         print("\n".join(f"{name:18}{what}" for name, what in known + [(lives.NAME, lives.WHAT)]))
         return 0

@@ -82,6 +82,6 @@ class SmallDisks:
 
 def fill_broker(servers, is_full):
     """RabbitMQ counts the free room itself, so it gets another limit."""
-    servers.rabbitmqctl("set_disk_free_limit", "1000000GB" if is_full else "50MB")
+    servers.broker().control("set_disk_free_limit", "1000000GB" if is_full else "50MB")
 
 

@@ -239,7 +239,8 @@ class Standby(Postgres):
     @staticmethod
     def more_settings():
         # Once it is promoted, it waits for nobody.
-        return {"synchronous_standby_names": ""}
+        # It comes back soon after its primary server does.
+        return {"synchronous_standby_names": "", "wal_retrieve_retry_interval": "200ms"}
 
     def is_promoted(self):
         return self.query("SELECT NOT pg_is_in_recovery()") == "t"

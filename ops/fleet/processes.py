@@ -167,9 +167,9 @@ class Processes:
 
     # -- the servers
 
-    def start_servers(self):
-        """Starts RabbitMQ, Redis and PostgreSQL and returns their addresses."""
-        command = [ROOT / "ops" / "servers", "start", self.folder]
+    def start_servers(self, cluster=False):
+        """Starts RabbitMQ, Redis and PostgreSQL, perhaps with several nodes each, and returns their addresses."""
+        command = [ROOT / "ops" / "servers", *(["--cluster"] if cluster else []), "start", self.folder]
         with subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 text=True) as starter:
@@ -184,7 +184,7 @@ class Processes:
                     raise
         if starter.returncode != 0:
             raise Failure(errors.strip() or f"ops/servers start ended with status {starter.returncode}")
-        self.servers = [Server(name, self.folder) for name in ("rabbitmq", "redis", "postgres")]
+        self.servers = [] if cluster else [Server(name, self.folder) for name in ("rabbitmq", "redis", "postgres")]
         return dict(line.split("=", 1) for line in addresses.splitlines())
 
     def server_addresses(self):
@@ -201,7 +201,7 @@ class Processes:
         if (self.folder / "ports.json").exists():
             # The data of PostgreSQL may be elsewhere.
             subprocess.run([ROOT / "ops" / "servers", "wipe", self.folder], stdin=subprocess.DEVNULL)
-        for name in ("ports.json", "postgres.password"):
+        for name in ("ports.json", "addresses.json", "postgres.password"):
             (self.folder / name).unlink(missing_ok=True)
         shutil.rmtree(self.folder / "tls", ignore_errors=True)
 

@@ -98,6 +98,11 @@ def test(arguments, parts):
         arguments = [word for word in arguments if word != "--tls"] or ["--filter", "IntegrationTests|FleetTests"]
         # ops/servers and the tests read it, and so do the calls of ops/servers by the tests.
         os.environ["COUNTERSIGN_TEST_TLS"] = "1"
+    cluster = "--cluster" in arguments
+    if cluster:
+        # Of the fleet tests, only the rows for several nodes.
+        arguments = [word for word in arguments if word != "--cluster"] or [
+            "--filter", "IntegrationTests[.]|FleetTests[.]ChaosTests"]
     options, arguments = sanitized(arguments)
     only_contract = arguments == ["--contract"]
     is_whole = not arguments and not options
@@ -130,7 +135,7 @@ def test(arguments, parts):
         with parts.part("RabbitMQ, Redis and PostgreSQL, started"):
             print("Starting RabbitMQ, Redis and PostgreSQL …", flush=True)
             processes.forget_servers()
-            servers = processes.start_servers()
+            servers = processes.start_servers(cluster)
         environment = building | {
             # These names do not configure a role, because the roles that the tests start inherit them.
             "COUNTERSIGN_TEST_SERVERS": str(processes.folder),

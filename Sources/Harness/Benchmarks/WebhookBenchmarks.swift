@@ -117,7 +117,7 @@ struct WebhookBenchmarks {
     var finished = 0
     var start: Usage?
     let consumer = AMQPConsumer(
-      AMQPEndpoint(host: "127.0.0.1", port: backend.place.rabbitmq), name: "benchmark deliveries",
+      { [backend] in backend.place.broker }, name: "benchmark deliveries",
       queue: backend.topology.deliveries, prefetch: 1000, onChange: { _ in }, declare: { _ in },
       handler: { received in
         if start == nil { start = Usage() }

@@ -9,15 +9,18 @@ func runScenarios(_ arguments: [String]) async -> Int32 {
     arguments.firstIndex(of: name).flatMap { $0 + 1 < arguments.count ? arguments[$0 + 1] : nil }
   }
 
-  if arguments == ["--list"] {
-    for scenario in Scenario.all { print("\(scenario.name.padded(to: 18))\(scenario.what)") }
+  if arguments.first == "--list" {
+    let missing: Scenario.Place = arguments.contains("--cluster") ? .alone : .cluster
+    for scenario in Scenario.all where scenario.place != missing {
+      print("\(scenario.name.padded(to: 18))\(scenario.what)")
+    }
     return 0
   }
   var names = arguments[...]
   while let index = names.firstIndex(where: { $0.hasPrefix("--") }) {
     names.removeSubrange(index..<min(names.endIndex, index + (names[index] == "--quick" ? 1 : 2)))
   }
-  let chosen = names.isEmpty ? Scenario.all : Scenario.all.filter { names.contains($0.name) }
+  let chosen = names.isEmpty ? Scenario.present : Scenario.present.filter { names.contains($0.name) }
   guard TestServers.current != nil, !chosen.isEmpty, names.allSatisfy({ name in chosen.contains { $0.name == name } })
   else {
     print("there are no servers, or no such scenario; use ops/chaos")

@@ -15,7 +15,7 @@ extension Scenario {
     },
     Scenario(
       name: "postgres-failover", what: "PostgreSQL killed for ever, its synchronous standby promoted",
-      needsStandby: true
+      needsStandby: true, place: .both
     ) { chaos in
       let servers = TestServers.current!
       try await chaos.pause(1...1.5)

@@ -14,6 +14,10 @@ struct Scenario {
   var needsStandby = false
   /// A server whose data lie on a small disk.
   var confined: TestServers.Server?
+  /// Whether a node of RabbitMQ must have a network of its own, which only root can make.
+  var needsPartition = false
+  /// Which servers it needs.
+  var place = Place.alone
   /// Whether the doors are open, and their clients come too.
   var hasDoors: Bool { expectations.hasDoors }
   /// The least time during which registrations come, in seconds; not in a quick run.
@@ -58,7 +62,28 @@ struct Scenario {
     "COUNTERSIGN_WORKER_ANSWER_REUSE_SECONDS": "0",
   ]
 
-  static let all: [Scenario] = processes + servers + ledger + disks + [badSubscriber, network] + apple + jobs
+  static let all: [Scenario] =
+    processes + servers + ledger + disks + [badSubscriber, network] + apple + jobs + clusters
+
+  /// The scenarios that the servers of this run are made for.
+  static var present: [Scenario] {
+    let missing: Place = TestServers.current?.isCluster == true ? .alone : .cluster
+    let canPartition = TestServers.current?.canPartition == true
+    return all.filter {
+      // Only root can make the networks of nodes and mount the small disks.
+      $0.place != missing && (canPartition || !$0.needsPartition) && ($0.confined == nil || geteuid() == 0)
+    }
+  }
+
+  /// The servers that a scenario needs.
+  enum Place {
+    /// One of each kind.
+    case alone
+    /// Several nodes of each kind.
+    case cluster
+    /// Either.
+    case both
+  }
 }
 
 /// A part that did not do what the scenario needs.

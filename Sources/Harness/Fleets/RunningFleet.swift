@@ -152,7 +152,7 @@ public final class RunningFleet {
     try writeConfiguration(secret: secret)
     let (topology, queue) = (topology, prefix + ".subscriber")
     subscriber = AMQPConsumer(
-      TestServers.current!.rabbitmq, name: "subscriber", queue: queue, prefetch: 100, onChange: { _ in },
+      { TestServers.current!.rabbitmq }, name: "subscriber", queue: queue, prefetch: 100, onChange: { _ in },
       declare: { channel in
         try await topology.declare(on: channel)
         try await channel.declareQueue(queue, arguments: ["x-queue-type": "quorum"])

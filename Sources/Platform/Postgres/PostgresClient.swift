@@ -11,9 +11,7 @@ public final class PostgresClient {
     case lost(PostgresError, retryIn: Duration)
   }
 
-  /// Where the database is.
-  public let endpoint: PostgresEndpoint
-
+  private let endpoint: @LoopActor () -> PostgresEndpoint
   private let onChange: @LoopActor (Change) -> Void
   private let size: Int
   private var connections: [PostgresConnection] = []
@@ -30,9 +28,19 @@ public final class PostgresClient {
     case transaction(CheckedContinuation<PostgresConnection, any Error>)
   }
 
-  /// Creates a client. Nothing happens before ``start()``.
-  public init(
+  /// Creates a client of an endpoint that stays the same. Nothing happens before ``start()``.
+  public convenience init(
     _ endpoint: PostgresEndpoint, connections: Int = 2, onChange: @escaping @LoopActor (Change) -> Void = { _ in }
+  ) {
+    self.init({ endpoint }, connections: connections, onChange: onChange)
+  }
+
+  /// Creates a client. Nothing happens before ``start()``.
+  ///
+  /// - Parameter endpoint: the client asks for it at each opening of a connection.
+  public init(
+    _ endpoint: @escaping @LoopActor () -> PostgresEndpoint, connections: Int = 2,
+    onChange: @escaping @LoopActor (Change) -> Void = { _ in }
   ) {
     self.endpoint = endpoint
     size = connections
@@ -149,7 +157,7 @@ public final class PostgresClient {
       var failure: PostgresError
       var wasOpen = false
       do {
-        let connection = try await PostgresConnection.open(endpoint)
+        let connection = try await PostgresConnection.open(endpoint())
         backoff = Backoff()
         wasOpen = true
         failure = await use(connection)
@@ -193,6 +201,6 @@ public final class PostgresClient {
   }
 
   private func error(_ code: PostgresError.Code, _ operation: String, _ cause: String) -> PostgresError {
-    PostgresError(code, operation: operation, target: endpoint.description, cause: cause)
+    PostgresError(code, operation: operation, target: endpoint().description, cause: cause)
   }
 }

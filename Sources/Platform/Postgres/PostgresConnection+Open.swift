@@ -25,7 +25,7 @@ extension PostgresConnection {
     throw PostgresError(.unreachable, operation: "connect", target: endpoint.description, cause: cause)
   }
 
-  /// Connects to one address, and refuses a pooler that would change the session.
+  /// Connects to one address, and refuses a pooler that would change the session, and a server whose commits hang.
   private static func openDirectly(
     _ endpoint: PostgresEndpoint, host: String, port: Int, address: String
   ) async throws(PostgresError) -> PostgresConnection {
@@ -34,10 +34,38 @@ extension PostgresConnection {
       try await connection.refusePooler(endpoint) {
         try await open(endpoint, host: host, port: port, address: address)
       }
+      try await connection.checkCommits(endpoint.replyTimeout)
       return connection
     } catch {
       connection.close(.unreachable, because: error.cause)
       throw error
     }
   }
+
+  /// Refuses a server whose commits hang because its synchronous standby is away.
+  ///
+  /// A commit that hangs keeps its process and its locks at the server, also after its client has left. Without this
+  /// look, each new connection would add one more, until the server has no connections left. The other hosts of the
+  /// URL get their turn instead.
+  private func checkCommits(_ limit: Duration) async throws {
+    do {
+      let query = PostgresQuery(Self.hangingCommits, [.int64(Int64(limit.wholeMilliseconds))])
+      guard let seconds = try await run([query])[0].first?.int64(0) else { return }
+      throw PostgresError(
+        .unreachable, operation: "connect", target: target,
+        cause: "\(target): commits wait for a synchronous standby, the oldest for \(seconds) s")
+    } catch {
+      close(.unreachable, because: "\(error)")
+      throw error
+    }
+  }
+
+  /// The seconds that a commit of this user has hung; NULL if none has hung for too long.
+  private static let hangingCommits = PostgresStatement(
+    "hanging commits",
+    """
+    SELECT extract(epoch FROM max(clock_timestamp() - state_change))::int8 FROM pg_stat_activity
+    WHERE wait_event = 'SyncRep' AND usename = current_user
+      AND state_change < clock_timestamp() - $1 * interval '1 millisecond'
+    """)
 }

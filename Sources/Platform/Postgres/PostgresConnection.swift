@@ -33,6 +33,7 @@ final class PostgresConnection {
   private var waitingSince = ContinuousClock.now
   private var prepared = PreparedStatements()
   private var outgoing = ParameterBuffer()
+  private var notices: UnsafeMutablePointer<countersign_pq_notices>?
 
   private enum Expected {
     case prepared(String)
@@ -74,7 +75,10 @@ final class PostgresConnection {
       throw PostgresError(.unreachable, operation: "connect", target: target, cause: "out of memory")
     }
     self.handle = handle
-    countersign_pq_drop_notices(handle)
+    let notices = UnsafeMutablePointer<countersign_pq_notices>.allocate(capacity: 1)
+    notices.initialize(to: countersign_pq_notices())
+    self.notices = notices
+    countersign_pq_receive_notices(handle, notices)
     guard PQstatus(handle) != CONNECTION_BAD else {
       end(.unreachable, "connect", message)
       throw failure!
@@ -259,6 +263,12 @@ final class PostgresConnection {
     _ = trips.removeFirst()
     unexpected = 0
     waitingSince = .now
+    if let cause = unreplicated {
+      // The commit counts here, and perhaps not on the next primary. Another connection looks whether commits hang.
+      let failure = PostgresError(.connectionLost, operation: trip.operation, target: target, cause: cause)
+      trip.end(throwing: failure)
+      return end(failure.code, failure.operation, cause)
+    }
     if trip.failure?.isAboutPreparation == true {
       prepared.forget(trip.queries)
       if trip.isWhole, !trip.isSecondTry {
@@ -271,6 +281,14 @@ final class PostgresConnection {
     // The server has become a standby. The new primary may have another address.
     if trip.failure?.isReadOnly == true { end(.connectionLost, "receive", "the server takes no writes") }
     onProgress?()
+  }
+
+  /// Why the last commit did not wait for its standby; `nil` if it did, or had none to wait for.
+  private var unreplicated: String? {
+    guard let notices, notices.pointee.unreplicated.0 != 0 else { return nil }
+    return withUnsafeBytes(of: &notices.pointee.unreplicated) {
+      String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+    }
   }
 
   private func checkDeadline() {
@@ -303,6 +321,8 @@ final class PostgresConnection {
     watcher = nil
     if let handle { PQfinish(handle) }
     handle = nil
+    notices?.deallocate()
+    notices = nil
     connectWaiter?.resume()
     connectWaiter = nil
     _ = expected.removeAll()

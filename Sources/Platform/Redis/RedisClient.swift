@@ -18,7 +18,7 @@ public final class RedisClient {
     case writable
   }
 
-  private let endpoint: RedisEndpoint
+  private let endpoint: @LoopActor () -> RedisEndpoint
   private let onChange: @LoopActor (Change) -> Void
   /// The connections of one opening. All of them are open, or there are none.
   private var connections: [RedisConnection] = []
@@ -30,16 +30,26 @@ public final class RedisClient {
   private var isStopping = false
   private var lastFailure: RedisError?
   private var writes: WriteProbe!
+  private var watch: SentinelWatch?
   private var digests: [String: String] = [:]
   /// The scripts that the client is loading.
   private var loads: [String: Task<String, any Error>] = [:]
 
+  /// Creates a client of an endpoint that stays the same. Nothing happens before ``start()``.
+  public convenience init(_ endpoint: RedisEndpoint, onChange: @escaping @LoopActor (Change) -> Void = { _ in }) {
+    self.init({ endpoint }, onChange: onChange)
+  }
+
   /// Creates a client. Nothing happens before ``start()``.
-  public init(_ endpoint: RedisEndpoint, onChange: @escaping @LoopActor (Change) -> Void = { _ in }) {
+  ///
+  /// - Parameter endpoint: the client asks for it at each opening of its connections.
+  public init(
+    _ endpoint: @escaping @LoopActor () -> RedisEndpoint, onChange: @escaping @LoopActor (Change) -> Void = { _ in }
+  ) {
     self.endpoint = endpoint
     self.onChange = onChange
     writes = WriteProbe(
-      write: { [weak self] in _ = try await self?.send(endpoint.probe) },
+      write: { [weak self] in _ = try await self?.send(endpoint().probe) },
       onChange: { onChange($0.map(Change.refusing) ?? .writable) })
   }
 
@@ -73,7 +83,7 @@ public final class RedisClient {
   /// - Throws: ``RedisError``.
   public func send(_ command: [String]) async throws -> RESPValue {
     guard !connections.isEmpty else {
-      throw RedisError(.unreachable, operation: command[0], target: endpoint.description, cause: "no connection")
+      throw RedisError(.unreachable, operation: command[0], target: endpoint().description, cause: "no connection")
     }
     // A turn's commands are one write of this process and one read of Redis, as long as they fit into one.
     if !(1..<Self.oneRead).contains(connections[turn].collected) { turn = (turn + 1) % connections.count }
@@ -125,7 +135,7 @@ public final class RedisClient {
       ?? Task { @LoopActor in
         defer { loads[script.name] = nil }
         guard let digest = try await send(["SCRIPT", "LOAD", script.source]).string else {
-          throw RedisError(.reply, operation: "SCRIPT", target: endpoint.description, cause: "no digest came")
+          throw RedisError(.reply, operation: "SCRIPT", target: endpoint().description, cause: "no digest came")
         }
         digests[script.name] = digest
         return digest
@@ -164,11 +174,20 @@ public final class RedisClient {
   private func open() async throws -> RedisError? {
     var refusal: RedisError?
     var opened: [RedisConnection] = []
+    var sentinel: RedisSentinels.Address?
+    var endpoint = endpoint()
+    let sentinels = endpoint.sentinels
     do {
-      for _ in 0..<endpoint.connections {
-        opened.append(try await RedisConnection.open(endpoint))
+      if let sentinels {
+        let (connection, named) = try await RedisConnection.openPrimary(endpoint, of: sentinels)
+        opened.append(connection)
+        // All connections go to one node.
+        (endpoint, sentinel) = (connection.endpoint, named)
+      }
+      while opened.count < endpoint.connections {
         // The caller of ``stop()`` waits for this.
         try Task.checkCancellation()
+        opened.append(try await RedisConnection.open(endpoint))
       }
       do {
         _ = try await opened[0].send(endpoint.probe)
@@ -178,12 +197,19 @@ public final class RedisClient {
       try Task.checkCancellation()
     } catch {
       for connection in opened { connection.close() }
-      throw error
+      throw (error as? RedisError)?.namingClusterMode ?? error
     }
     for connection in opened {
       connection.onRefusal = { [weak self, weak connection] in self?.refused($0, by: connection) }
     }
     connections = opened
+    if let sentinels, let sentinel {
+      let watch = SentinelWatch(endpoint, of: sentinels) { [weak self] in
+        self?.close(because: "the primary is now \($0)")
+      }
+      watch.start(RedisSentinels.Address(host: endpoint.host, port: endpoint.port), namedBy: sentinel)
+      self.watch = watch
+    }
     return refusal
   }
 
@@ -208,6 +234,8 @@ public final class RedisClient {
 
   private func close(because cause: String) {
     writes.forget()
+    watch?.stop()
+    watch = nil
     for connection in connections { connection.close(because: cause) }
     connections.removeAll()
   }

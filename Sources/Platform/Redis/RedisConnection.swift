@@ -32,10 +32,8 @@ public final class RedisConnection {
     let waiter: CheckedContinuation<RESPValue, any Error>
   }
 
-  /// Connects, authenticates and selects the database.
-  ///
-  /// - Throws: ``RedisError`` with code `unreachable`, or `reply` when Redis refuses the credentials.
-  public static func open(_ endpoint: RedisEndpoint) async throws -> RedisConnection {
+  /// Connects to the host and port of an endpoint. See ``open(_:)``.
+  static func openDirectly(_ endpoint: RedisEndpoint) async throws -> RedisConnection {
     let addresses: [String]
     do {
       addresses = try await EventLoop.resolve(endpoint.host)
@@ -82,6 +80,7 @@ public final class RedisConnection {
       if let password = endpoint.password {
         _ = try await send(["AUTH"] + (endpoint.user.map { [$0] } ?? []) + [password])
       }
+      try await checkMode()
       if endpoint.database != 0 { _ = try await send(["SELECT", String(endpoint.database)]) }
       // A Redis at its limit of clients accepts the connection, reports the limit and hangs up.
       _ = try await send(["PING"])
@@ -89,7 +88,20 @@ public final class RedisConnection {
       // A Redis that cannot write to its disk gives this answer to PING too. It still answers reads.
     } catch {
       close()
-      throw error
+      throw (error as? RedisError)?.namingClusterMode ?? error
+    }
+  }
+
+  /// Refuses a Redis in cluster mode (decision 0030).
+  private func checkMode() async throws {
+    let information: RESPValue
+    do {
+      information = try await send(["INFO", "cluster"])
+    } catch let error as RedisError where error.cause.hasPrefix("NOPERM") {
+      return  // The first command that needs another node tells.
+    }
+    guard information.string?.contains("cluster_enabled:1") != true else {
+      throw RedisError.clusterMode(target: endpoint.description)
     }
   }
 

@@ -12,6 +12,8 @@ public struct RedisEndpoint: Sendable, CustomStringConvertible {
   public var password: String?
   /// Database number.
   public var database: Int
+  /// The sentinels that know the primary; `nil` means that ``host`` and ``port`` lead to it.
+  public var sentinels: RedisSentinels?
   /// The files for TLS; `nil` means a connection without TLS.
   public var tls: TLSClientFiles?
   /// Connections of one client.
@@ -32,8 +34,14 @@ public struct RedisEndpoint: Sendable, CustomStringConvertible {
     self.database = database
   }
 
-  /// Host and port, without the credentials.
-  public var description: String { "\(host):\(port)" }
+  /// Creates an endpoint whose primary only sentinels know.
+  public init(_ sentinels: RedisSentinels, user: String? = nil, password: String? = nil, database: Int = 0) {
+    self.init(host: "", user: user, password: password, database: database)
+    self.sentinels = sentinels
+  }
+
+  /// Host and port, or the sentinels with the primary's name; without the credentials.
+  public var description: String { sentinels?.description ?? "\(host):\(port)" }
 
   /// A write that Redis refuses while it takes no writes.
   var probe: [String] { ["SET", probeKey, "1", "PX", "1000"] }

@@ -31,7 +31,7 @@ public final class SubscriberOutlet {
     let observe = context.observer(of: "subscriber \(name)")
     let changes = Changes()
     publisher = AMQPPublisher(
-      AMQPEndpoint(context.settings.rabbitmq), name: "countersign \(context.role) subscriber \(name)",
+      { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign \(context.role) subscriber \(name)",
       onChange: { change in
         observe(change)
         changes.handler?(change)

@@ -20,9 +20,9 @@ struct BrokerOutageTests {
     let received = Mailbox<String>()
     let losses = Mailbox<Void>()
     let publisher = AMQPPublisher(
-      servers.rabbitmq, name: "test", onChange: { if case .lost = $0 { losses.put(()) } }, declare: declare)
+      { servers.rabbitmq }, name: "test", onChange: { if case .lost = $0 { losses.put(()) } }, declare: declare)
     let consumer = AMQPConsumer(
-      servers.rabbitmq, name: "test", queue: queue, prefetch: 10, onChange: { _ in }, declare: declare,
+      { servers.rabbitmq }, name: "test", queue: queue, prefetch: 10, onChange: { _ in }, declare: declare,
       handler: {
         received.put($0.delivery.properties.messageID ?? "")
         $0.acknowledge()
@@ -65,7 +65,7 @@ struct BrokerOutageTests {
   @Test func `a session can be stopped at any moment, and twice`() async throws {
     for round in 0..<20 {
       let publisher = AMQPPublisher(
-        TestServers.current!.rabbitmq, name: "test", onChange: { _ in }, declare: { _ in })
+        { TestServers.current!.rabbitmq }, name: "test", onChange: { _ in }, declare: { _ in })
       if round % 4 != 0 { publisher.start() }
       if round % 2 == 0, round % 4 != 0 { try await eventually("ready") { publisher.isReady } }
       await publisher.stop()
@@ -129,7 +129,7 @@ struct BrokerOutageTests {
     var unseen = 0
     for round in 1...10 {
       let consumer = AMQPConsumer(
-        endpoint, name: "consumer", queue: queue, prefetch: 50, onChange: { _ in }, declare: { _ in },
+        { endpoint }, name: "consumer", queue: queue, prefetch: 50, onChange: { _ in }, declare: { _ in },
         handler: { received in
           let id = received.delivery.properties.messageID ?? ""
           if !seen.insert(id).inserted { again.append(id) } else if received.delivery.isRedelivered { unseen += 1 }

@@ -13,8 +13,8 @@ struct SettingsTests {
 
   @Test func defaults() throws {
     let settings = try folder.settings()
-    #expect(settings.rabbitmq.host == "127.0.0.1")
-    #expect(settings.rabbitmq.port == 5672)
+    #expect(settings.rabbitmq.nodes.first?.host == "127.0.0.1")
+    #expect(settings.rabbitmq.nodes.first?.port == 5672)
     #expect(settings.rabbitmq.user == "guest")
     #expect(settings.rabbitmq.virtualHost == "/")
     #expect(settings.redis.port == 6379)
@@ -372,8 +372,8 @@ struct SettingsTests {
   ])
   func amqp(url: String, host: String, port: Int, user: String, password: String, virtualHost: String) throws {
     let settings = try folder.settings(#"{"rabbitmq": {"url": "\#(url)"}}"#).rabbitmq
-    #expect(settings.host == host)
-    #expect(settings.port == port)
+    #expect(settings.nodes.map(\.host) == [host])
+    #expect(settings.nodes.map(\.port) == [port])
     #expect(settings.user == user)
     #expect(settings.password == password)
     #expect(settings.virtualHost == virtualHost)
@@ -402,6 +402,55 @@ struct SettingsTests {
     #expect(settings.user == user)
     #expect(settings.password == password)
     #expect(settings.database == database)
+  }
+
+  @Test func `several nodes of RabbitMQ`() throws {
+    let settings = try folder.settings(
+      #"{"rabbitmq": {"url": "amqps://u:p@a,b:1,[::1]:2/v", "quorumInitialGroupSize": 3}}"#
+    ).rabbitmq
+    #expect(settings.nodes.map { "\($0.host) \($0.port)" } == ["a 5671", "b 1", "::1 2"])
+    #expect(settings.quorumInitialGroupSize == 3)
+    #expect(try folder.settings("{}").rabbitmq.quorumInitialGroupSize == nil)
+    for url in ["amqp://a,", "amqp://,a", "amqp://a,,b", "amqp://a:0,b", "amqp://a,b:x"] {
+      #expect(
+        try folder.mistakes(#"{"rabbitmq": {"url": "\#(url)"}}"#)
+          == ["countersign.json: rabbitmq.url: expected amqp:// or amqps://user:password@host:port/vhost"])
+    }
+  }
+
+  @Test func `sentinels of Redis`() throws {
+    try folder.write("own", to: "sentinel.password")
+    let settings = try folder.settings(
+      """
+      {"redis": {"url": "rediss+sentinel://u:p@a,b:1/mymaster/2", "sentinelUser": "s",
+       "sentinelPasswordFile": "sentinel.password"}}
+      """
+    ).redis
+    #expect(settings.sentinels?.addresses.map { "\($0.host) \($0.port)" } == ["a 26379", "b 1"])
+    #expect(settings.sentinels?.primaryName == "mymaster")
+    #expect(settings.sentinels?.user == "s")
+    #expect(settings.sentinels?.password == "own")
+    #expect(settings.user == "u" && settings.password == "p" && settings.database == 2 && settings.tls != nil)
+    #expect(try folder.settings(#"{"redis": {"url": "redis+sentinel://a/m"}}"#).redis.database == 0)
+    let mistakes = [
+      (
+        "redis://a,b/0",
+        "names several hosts, expected one, or redis+sentinel://host:port,host2:port2/primary/database"
+      ),
+      ("redis+sentinel://a", "expected the primary's name after the sentinels, such as /mymaster/0"),
+      ("redis+sentinel://a/m/x", "expected a database number after the primary's name"),
+      ("redis+cluster://a", "expected redis:// or rediss://user:password@host:port/database"),
+    ]
+    for (url, problem) in mistakes {
+      #expect(
+        try folder.mistakes(#"{"redis": {"url": "\#(url)"}}"#) == ["countersign.json: redis.url: \(problem)"])
+    }
+    #expect(
+      try folder.mistakes(#"{"redis": {"sentinelPasswordFile": "sentinel.password"}}"#)
+        == [
+          "countersign.json: redis.sentinelPasswordFile: has no effect without sentinels, expected redis+sentinel:// in "
+            + "redis.url"
+        ])
   }
 
   @Test(arguments: ["redis://h/x", "redis://h/-1", "redis://h/+1", "redis://h/1/2", "redis://h/99999999999999999999"])

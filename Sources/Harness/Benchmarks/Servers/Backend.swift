@@ -45,7 +45,7 @@ final class Backend {
     let topology = Topology(prefix: place.prefix)
     self.topology = topology
     publisher = AMQPPublisher(
-      place.broker, name: "benchmark publishes", onChange: { _ in },
+      { [place] in place.broker }, name: "benchmark publishes", onChange: { _ in },
       declare: { channel in
         try await channel.declareQueue(topology.jobs, passive: true)
       })
@@ -80,7 +80,7 @@ final class Backend {
   /// A consumer of the jobs.
   func jobs(prefetch: Int, _ handler: @escaping @LoopActor (AMQPConsumer.Received) -> Void) -> AMQPConsumer {
     AMQPConsumer(
-      place.broker, name: "benchmark consumes", queue: topology.jobs,
+      { [place] in place.broker }, name: "benchmark consumes", queue: topology.jobs,
       prefetch: prefetch, onChange: { _ in }, declare: { _ in }, handler: handler)
   }
 
@@ -88,7 +88,7 @@ final class Backend {
   func events(_ handler: @escaping @LoopActor (AMQPConsumer.Received) -> Void) -> AMQPConsumer {
     let (topology, queue) = (topology, "benchmark.events")
     return AMQPConsumer(
-      place.broker, name: "benchmark events", queue: queue, prefetch: 1000,
+      { [place] in place.broker }, name: "benchmark events", queue: queue, prefetch: 1000,
       onChange: { _ in },
       declare: { channel in
         try await channel.declareQueue(queue, arguments: ["x-expires": 60_000])

@@ -7,7 +7,7 @@ import Transport
 /// It sends frames once a loop turn, and keeps the heartbeats itself.
 @LoopActor
 public final class AMQPConnection {
-  /// The endpoint of this connection.
+  /// The endpoint of this connection: only the node that it goes to.
   public let endpoint: AMQPEndpoint
   /// Whether the broker has raised an alarm and reads nothing from this process.
   public private(set) var isBlocked = false
@@ -31,16 +31,42 @@ public final class AMQPConnection {
   private var endWaiters: [CheckedContinuation<AMQPError, Never>] = []
   private var closeWaiter: CheckedContinuation<Void, Never>?
 
-  /// Connects and logs in.
+  /// Connects to one of the nodes and logs in.
   ///
-  /// - Parameter name: the broker shows it in its list of connections.
-  /// - Throws: ``AMQPError`` with code `unreachable`.
-  public static func open(_ endpoint: AMQPEndpoint, name: String) async throws -> AMQPConnection {
+  /// - Parameters:
+  ///   - name: the broker shows it in its list of connections.
+  ///   - failed: the node of the connection before. It is tried last.
+  /// - Throws: ``AMQPError`` with code `unreachable` and the causes of all nodes.
+  public static func open(
+    _ endpoint: AMQPEndpoint, name: String, failed: AMQPEndpoint.Node? = nil
+  ) async throws -> AMQPConnection {
+    var random = SystemRandomNumberGenerator()
+    var failures: [AMQPError] = []
+    for node in endpoint.order(failed: failed, &random) {
+      // The caller of `AMQPSession.stop()` waits for this.
+      try Task.checkCancellation()
+      var one = endpoint
+      one.nodes = [node]
+      do {
+        return try await open(node, of: one, name: name)
+      } catch let error as AMQPError {
+        failures.append(error)
+      }
+    }
+    guard failures.count > 1 else { throw failures[0] }
+    throw AMQPError(
+      .unreachable, operation: "connect", target: endpoint.description,
+      cause: failures.map { "\($0.operation) at \($0.target): \($0.cause)" }.joined(separator: "; "))
+  }
+
+  private static func open(
+    _ node: AMQPEndpoint.Node, of endpoint: AMQPEndpoint, name: String
+  ) async throws -> AMQPConnection {
     let end = ContinuousClock.now + endpoint.connectTimeout
     let socket: StreamSocket
     do {
       socket = try await StreamSocket.open(
-        to: endpoint.host, port: endpoint.port, tls: endpoint.tls, within: endpoint.connectTimeout)
+        to: node.host, port: node.port, tls: endpoint.tls, within: endpoint.connectTimeout)
     } catch let error as StreamError {
       throw AMQPError(
         .unreachable, operation: error.operation, target: endpoint.description, cause: error.cause)

@@ -1,11 +1,25 @@
 public import Crypto
 
-/// The address of a broker, and the credentials for it.
+/// The addresses of a broker, and the credentials for it.
 public struct AMQPEndpoint: Sendable, CustomStringConvertible {
-  /// Host name or address.
-  public var host: String
-  /// TCP port.
-  public var port: Int
+  /// A node of the broker.
+  public struct Node: Sendable, Hashable, CustomStringConvertible {
+    /// Host name or address.
+    public var host: String
+    /// TCP port.
+    public var port: Int
+
+    /// Names a node.
+    public init(host: String, port: Int) {
+      self.host = host
+      self.port = port
+    }
+
+    public var description: String { "\(host):\(port)" }
+  }
+
+  /// The nodes of the broker, at least one. A connection goes to any of them.
+  public var nodes: [Node]
   /// User name.
   public var user: String
   /// Password; never printed.
@@ -33,13 +47,32 @@ public struct AMQPEndpoint: Sendable, CustomStringConvertible {
   public init(
     host: String, port: Int = 5672, user: String = "guest", password: String = "guest", virtualHost: String = "/"
   ) {
-    self.host = host
-    self.port = port
+    nodes = [Node(host: host, port: port)]
     self.user = user
     self.password = password
     self.virtualHost = virtualHost
   }
 
-  /// Host and port, without the credentials.
-  public var description: String { "\(host):\(port)" }
+  /// Hosts and ports, without the credentials.
+  public var description: String { nodes.map(\.description).joined(separator: ",") }
+
+  /// The first node's host.
+  public var host: String {
+    get { nodes[0].host }
+    set { nodes[0].host = newValue }
+  }
+  /// The first node's port.
+  public var port: Int {
+    get { nodes[0].port }
+    set { nodes[0].port = newValue }
+  }
+
+  /// The nodes in the order in which one opening tries them: any order, and behind all others the one that failed.
+  ///
+  /// - Parameter failed: the node of the connection before, which has ended.
+  func order(failed: Node?, _ random: inout some RandomNumberGenerator) -> [Node] {
+    let shuffled = nodes.shuffled(using: &random)
+    guard let failed, let place = shuffled.firstIndex(of: failed) else { return shuffled }
+    return shuffled[..<place] + shuffled[(place + 1)...] + [failed]
+  }
 }

@@ -46,11 +46,12 @@ public final class AMQPConsumer {
   /// Creates a consumer. Nothing happens before ``start()``.
   ///
   /// - Parameters:
+  ///   - endpoint: the consumer asks for it at each opening of a connection.
   ///   - prefetch: unacknowledged deliveries at a time.
   ///   - declare: declares the topology on each new connection, before the consumer consumes the queue.
   ///   - handler: the consumer calls it on the loop for each delivery.
   public init(
-    _ endpoint: AMQPEndpoint, name: String, queue: String, prefetch: Int,
+    _ endpoint: @escaping @LoopActor () -> AMQPEndpoint, name: String, queue: String, prefetch: Int,
     onChange: @escaping @LoopActor (AMQPSession.Change) -> Void,
     declare: @escaping @LoopActor (AMQPChannel) async throws -> Void,
     handler: @escaping @LoopActor (Received) -> Void

@@ -8,9 +8,12 @@ public final class AMQPPublisher {
 
   /// Creates a publisher. Nothing happens before ``start()``.
   ///
-  /// - Parameter declare: declares the topology on each new connection, before the publisher publishes on it.
+  /// - Parameters:
+  ///   - endpoint: the publisher asks for it at each opening of a connection.
+  ///   - declare: declares the topology on each new connection, before the publisher publishes on it.
   public init(
-    _ endpoint: AMQPEndpoint, name: String, onChange: @escaping @LoopActor (AMQPSession.Change) -> Void,
+    _ endpoint: @escaping @LoopActor () -> AMQPEndpoint, name: String,
+    onChange: @escaping @LoopActor (AMQPSession.Change) -> Void,
     declare: @escaping @LoopActor (AMQPChannel) async throws -> Void
   ) {
     let ready = LoopSignal()
@@ -52,7 +55,7 @@ public final class AMQPPublisher {
   /// - Throws: ``AMQPError``.
   public func publish(_ message: AMQPMessage, timeout: Duration = .seconds(10)) async throws {
     guard let channel = session.channel else {
-      throw AMQPError(.unreachable, operation: "publish", target: session.endpoint.description, cause: "no connection")
+      throw AMQPError(.unreachable, operation: "publish", target: session.target, cause: "no connection")
     }
     try await channel.publish(message, timeout: timeout)
   }

@@ -13,7 +13,7 @@ public final class AMQPSession {
     case lost(any Error, retryIn: Duration)
   }
 
-  let endpoint: AMQPEndpoint
+  private let endpoint: @LoopActor () -> AMQPEndpoint
   private let name: String
   private let setUp: @LoopActor (AMQPConnection) async throws -> AMQPChannel
   private let onChange: @LoopActor (Change) -> Void
@@ -30,11 +30,13 @@ public final class AMQPSession {
   /// Creates a session. Nothing happens before ``start()``.
   ///
   /// - Parameters:
+  ///   - endpoint: the session asks for it at each opening of a connection.
   ///   - name: the broker shows it in its list of connections.
   ///   - setUp: declares the topology and returns the channel. The end of that channel ends the connection.
   ///   - onChange: the session calls it at every change.
   public init(
-    _ endpoint: AMQPEndpoint, name: String, onChange: @escaping @LoopActor (Change) -> Void,
+    _ endpoint: @escaping @LoopActor () -> AMQPEndpoint, name: String,
+    onChange: @escaping @LoopActor (Change) -> Void,
     setUp: @escaping @LoopActor (AMQPConnection) async throws -> AMQPChannel
   ) {
     self.endpoint = endpoint
@@ -42,6 +44,9 @@ public final class AMQPSession {
     self.onChange = onChange
     self.setUp = setUp
   }
+
+  /// Host and port of the node, or those of all nodes without a connection.
+  var target: String { connection?.endpoint.description ?? endpoint().description }
 
   /// Whether the session can publish messages now.
   public var isReady: Bool { channel != nil && connection?.isBlocked == false }
@@ -63,11 +68,14 @@ public final class AMQPSession {
 
   private func run() async {
     var backoff = Backoff()
+    // The node whose connection has ended: other nodes come first, and it comes last.
+    var failed: AMQPEndpoint.Node?
     while !isStopping {
       let failure: any Error
       do {
-        let connection = try await AMQPConnection.open(endpoint, name: name)
+        let connection = try await AMQPConnection.open(endpoint(), name: name, failed: failed)
         self.connection = connection
+        failed = connection.endpoint.nodes[0]
         connection.onBlocked = { [weak self] in self?.onChange(.blocked($0)) }
         do {
           let channel = try await setUp(connection)

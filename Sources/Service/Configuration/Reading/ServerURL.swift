@@ -1,0 +1,63 @@
+import Formats
+
+/// A URL that names a server, split without Foundation's `URL`, which is lenient about ports and users.
+struct ServerURL {
+  let scheme: String
+  var user: String?
+  var password: String?
+  /// The servers, at least one.
+  private(set) var hosts: [(host: String, port: Int?)] = []
+  /// The text after the host, decoded, without the slash.
+  var path = ""
+
+  /// The first server's name or address.
+  var host: String { hosts[0].host }
+  /// The first server's port.
+  var port: Int? { hosts[0].port }
+
+  /// - Parameter namesSeveral: whether commas separate several servers.
+  init?(_ text: String, namesSeveral: Bool = false) {
+    guard let range = text.firstRange(of: "://") else { return nil }
+    scheme = String(text[..<range.lowerBound])
+    var rest = text[range.upperBound...]
+    if let slash = rest.firstIndex(of: "/") {
+      // Otherwise a query would silently become part of a name.
+      guard !rest[slash...].contains(where: { $0 == "?" || $0 == "#" }) else { return nil }
+      guard let path = PercentCoding.decoded(rest[rest.index(after: slash)...]) else { return nil }
+      self.path = path
+      rest = rest[..<slash]
+    }
+    if let at = rest.lastIndex(of: "@") {
+      let words = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      guard let user = PercentCoding.decoded(words[0]) else { return nil }
+      self.user = user
+      if words.count == 2 {
+        guard let password = PercentCoding.decoded(words[1]) else { return nil }
+        self.password = password
+      }
+      rest = rest[rest.index(after: at)...]
+    }
+    let texts = namesSeveral ? rest.split(separator: ",", omittingEmptySubsequences: false) : [rest]
+    for text in texts {
+      guard let server = Self.server(text) else { return nil }
+      hosts.append(server)
+    }
+  }
+
+  private static func server(_ text: Substring) -> (host: String, port: Int?)? {
+    var rest = text
+    var port: Int?
+    if let colon = rest.lastIndex(of: ":"), rest.last != "]" {
+      let digits = rest[rest.index(after: colon)...]
+      guard digits.isASCIIDigits(1...5), let number = Int(digits), (1...65535).contains(number) else { return nil }
+      port = number
+      rest = rest[..<colon]
+    }
+    if rest.first == "[", rest.last == "]" {
+      rest = rest.dropFirst().dropLast()
+    } else if rest.contains(where: { ":[]".contains($0) }) {
+      return nil  // an IPv6 address without its brackets: which colon belongs to the port cannot be told
+    }
+    return rest.isEmpty ? nil : (String(rest), port)
+  }
+}

@@ -1,0 +1,72 @@
+import AMQP
+import EventLoop
+import Harness
+import Messaging
+import TestSupport
+import Testing
+
+/// A RabbitMQ of three nodes: `ops/test --cluster`.
+@Suite(
+  .breakingServers, .enabled(if: TestServers.current?.isCluster == true, "needs a cluster: run ops/test --cluster"),
+  .timeLimit(.minutes(30)))
+@LoopActor
+struct BrokerClusterTests {
+  private let servers = TestServers.current!
+  private let queue = "test-\(UInt64.random(in: 0...UInt64.max))"
+
+  private func with(_ body: @LoopActor (AMQPChannel) async throws -> Void) async throws {
+    let connection = try await AMQPConnection.open(servers.rabbitmq, name: "test")
+    try await body(try await connection.openChannel())
+    await connection.close()
+  }
+
+  @Test func `publisher and consumer go on when the leader of their queue is killed`() async throws {
+    let queue = queue
+    let declare: @LoopActor (AMQPChannel) async throws -> Void = {
+      try await $0.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
+    }
+    let received = Mailbox<String>()
+    let publisher = AMQPPublisher(
+      { servers.rabbitmq }, name: "test", onChange: { _ in }, declare: declare)
+    let consumer = AMQPConsumer(
+      { servers.rabbitmq }, name: "test", queue: queue, prefetch: 10, onChange: { _ in }, declare: declare,
+      handler: {
+        received.put($0.delivery.properties.messageID ?? "")
+        $0.acknowledge()
+      })
+    publisher.start()
+    consumer.start()
+    try await eventually("ready") { publisher.isReady && consumer.isReady }
+    func message(_ id: String) -> AMQPMessage { AMQPMessage(exchange: "", routingKey: queue, messageID: id, body: [1]) }
+    try await publisher.publishSurely(message("before"))
+    _ = await received.wait { $0.contains("before") }
+    // RabbitMQ 3.10 registers a new quorum queue on disk half a second late.
+    try await servers.stop(.rabbitmq)
+    try await servers.start(.rabbitmq)
+    try await publisher.publishSurely(message("restarted"))
+    _ = await received.wait { $0.contains("restarted") }
+
+    let leader = try await servers.leader(of: queue)
+    try await servers.kill(leader)
+    try await publisher.publishSurely(message("without it"))
+    _ = await received.wait { $0.contains("without it") }
+    try await servers.start(leader)
+    try await publisher.publishSurely(message("with it"))
+    _ = await received.wait { $0.contains("with it") }
+    await consumer.stop()
+    await publisher.stop()
+    try await with { try await $0.deleteQueue(queue) }
+  }
+
+  @Test func `a queue keeps its arguments: another group size is refused`() async throws {
+    let small = Topology(prefix: queue, delays: [.seconds(1)], quorumInitialGroupSize: 1)
+    let usual = Topology(prefix: queue, delays: [.seconds(1)])
+    try await with { try await small.declare(on: $0) }
+    try await with { try await small.declare(on: $0) }
+    try await with { channel in
+      let error = await #expect(throws: AMQPError.self) { try await usual.declare(on: channel) }
+      #expect(error?.cause.hasPrefix("406") == true, "\(String(describing: error))")
+    }
+    try await with { for queue in small.queues { try await $0.deleteQueue(queue) } }
+  }
+}
