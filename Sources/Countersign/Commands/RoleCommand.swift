@@ -41,7 +41,7 @@ extension Command {
     useAllDescriptors()
     do {
       // The others never see a secret, and may lack the file.
-      if ["gateway", "notifier"].contains(name) { context.secretKeys = try configuration.settings.ledger.readKeys() }
+      if user.needsKeys { context.secretKeys = try configuration.settings.ledger.readKeys() }
       let role = try make(context)
       let signals = StopSignals()
       let watch = ConfigurationWatch(context, user, configuration, held) {

@@ -91,8 +91,11 @@ final class ConfigurationWatch {
   private func use(_ reading: ConfigurationReading) {
     do {
       var configuration = try reading.result.get()
+      // The others never see a secret, and may lack the file.
+      let keys = user.needsKeys ? try configuration.settings.ledger.readKeys() : nil
       try held.take(&configuration.settings, for: user)
       context.use(configuration.settings, configuration.publishers)
+      if let keys { context.secretKeys = keys }
       present = configuration
       refused = nil
       context.configurationCurrent.set(1)

@@ -47,17 +47,19 @@ extension PostgresConnection {
   /// A commit that hangs keeps its process and its locks at the server, also after its client has left. Without this
   /// look, each new connection would add one more, until the server has no connections left. The other hosts of the
   /// URL get their turn instead.
-  private func checkCommits(_ limit: Duration) async throws {
+  private func checkCommits(_ limit: Duration) async throws(PostgresError) {
+    let seconds: Int64?
     do {
       let query = PostgresQuery(Self.hangingCommits, [.int64(Int64(limit.wholeMilliseconds))])
-      guard let seconds = try await run([query])[0].first?.int64(0) else { return }
-      throw PostgresError(
-        .unreachable, operation: "connect", target: target,
-        cause: "\(target): commits wait for a synchronous standby, the oldest for \(seconds) s")
+      seconds = try await run([query])[0].first?.int64(0)
     } catch {
-      close(.unreachable, because: "\(error)")
-      throw error
+      throw error as? PostgresError
+        ?? PostgresError(.connectionLost, operation: "connect", target: target, cause: "\(error)")
     }
+    guard let seconds else { return }
+    throw PostgresError(
+      .unreachable, operation: "connect", target: target,
+      cause: "\(target): commits wait for a synchronous standby, the oldest for \(seconds) s")
   }
 
   /// The seconds that a commit of this user has hung; NULL if none has hung for too long.

@@ -11,6 +11,7 @@ extension SettingsReader {
     // Workers and `migrate` never see a secret, so they can do without the file.
     if !users.isDisjoint(with: [.gateway, .notifier, .rekey]) {
       do throws(UnusableKeysFile) {
+        if let file = settings.ledger.keysFile { _ = files.read(file) }
         _ = try settings.ledger.readKeys()
       } catch {
         note(LedgerSettings.keysFileKey, error.description)
