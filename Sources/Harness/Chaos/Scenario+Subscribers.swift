@@ -65,7 +65,7 @@ extension Chaos {
       let (good, exchange) = (queue + ".good", fleet.topology.events(for: subscriber.rawValue))
       let mailbox = Mailbox<String>()
       let reader = AMQPConsumer(
-        TestServers.current!.rabbitmq, name: "good \(subscriber)", queue: good, prefetch: 100, onChange: { _ in },
+        { TestServers.current!.rabbitmq }, name: "good \(subscriber)", queue: good, prefetch: 100, onChange: { _ in },
         declare: { channel in
           try await channel.declareQueue(good, arguments: ["x-queue-type": "quorum"])
           try await channel.bindQueue(good, to: exchange, routingKey: "inappPurchaseSyncResult.*")

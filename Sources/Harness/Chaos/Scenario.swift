@@ -1,4 +1,5 @@
 import EventLoop
+import Glibc
 import Harness
 
 /// One row of the fault table: the fault, the configuration of the fleet, and the expectations.
