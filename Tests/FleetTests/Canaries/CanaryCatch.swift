@@ -97,7 +97,7 @@ final class CanaryCatch {
   /// Takes the messages of a queue as they come: headers and bodies.
   func follow(_ queue: String, binding: (@LoopActor (AMQPChannel) async throws -> Void)? = nil) -> AMQPConsumer {
     let consumer = AMQPConsumer(
-      TestServers.current!.rabbitmq, name: "canaries", queue: queue, prefetch: 100, onChange: { _ in },
+      { TestServers.current!.rabbitmq }, name: "canaries", queue: queue, prefetch: 100, onChange: { _ in },
       declare: { try await binding?($0) },
       handler: { [weak self] received in
         let delivery = received.delivery
