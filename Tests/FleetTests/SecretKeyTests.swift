@@ -50,8 +50,7 @@ struct SecretKeyTests {
         #expect(try isSigned(await receiver.wait("old", for: 1)[0], with: old.secret))
 
         // A notifier that got a file without the old key says so, and is not ready.
-        await fleet.kill("notifier-1")
-        try fleet.start("notifier-1", with: Self.file("new.json"))
+        try await restart(fleet, "notifier-1", with: "new.json")
         let lacks = "secret keys: ledger.keysFile lacks the key 2025, which secrets in the ledger need"
         try await eventually("the notifier names the key") {
           try await fleet.listens("notifier-1")
@@ -87,6 +86,44 @@ struct SecretKeyTests {
         #expect(try isSigned(await receiver.wait("new", for: 1)[0], with: new.secret))
         #expect(try isSigned(await receiver.wait("old", for: 3)[2], with: old.secret))
         #expect(fleet.logged(old.secret).isEmpty)
+      }
+    }
+  }
+
+  @Test func `a fleet with plain secrets gets keys, and misses no delivery`() async throws {
+    try await WebhookReceiver.with { receiver async throws in
+      try await RunningFleet.with(["gateway-1", "notifier-1"], overrides: Self.file("")) { fleet async throws in
+        let api = WebhookAPIClient(fleet: fleet)
+        let members = #""url":"\#(receiver.url("a"))","topics":["inappPurchaseSyncResult"]"#
+        let plain = try await api.create(members)
+        try await fleet.publish(["evt_1"])
+        #expect(try isSigned(await receiver.wait("a", for: 1)[0], with: plain.secret))
+
+        // Notifiers come first: they read both forms.
+        try await restart(fleet, "notifier-1", with: "keys.json")
+        try await fleet.ready("notifier-1")
+        #expect(try await fleet.metric("notifier-1", "countersign_webhook_secrets{state=\"plain\"}") == 1)
+        #expect(fleet.log("notifier-1").contains("secrets in the ledger are plain text: run countersign rekey"))
+        try await fleet.publish(["evt_2"])
+        #expect(try isSigned(await receiver.wait("a", for: 2)[1], with: plain.secret))
+
+        let rekey = try ChildProcess(
+          Repository.products + "/countersign", ["rekey", "--config", fleet.folder + "/countersign.json"],
+          environment: [:], output: fleet.folder + "/rekey.log")
+        let status = await rekey.ended()
+        #expect(status == 0)
+        // A gateway that nobody has given the file stores no other secret.
+        #expect(try await api.send("POST", "webhook_endpoints", "{\(members)}").status == 503)
+        try await restart(fleet, "gateway-1", with: "keys.json")
+        try await fleet.ready("gateway-1")
+        let sealed = try await api.create(#""url":"\#(receiver.url("b"))","topics":["inappPurchaseSyncResult"]"#)
+
+        try await restart(fleet, "notifier-1", with: "keys.json")
+        try await fleet.ready("notifier-1")
+        #expect(try await fleet.metric("notifier-1", "countersign_webhook_secrets{state=\"current\"}") == 2)
+        try await fleet.publish(["evt_3"])
+        #expect(try isSigned(await receiver.wait("a", for: 3)[2], with: plain.secret))
+        #expect(try isSigned(await receiver.wait("b", for: 1)[0], with: sealed.secret))
       }
     }
   }

@@ -181,6 +181,22 @@ extension TestServers {
   /// Makes RabbitMQ end its memory alarm.
   public func endAlarm() async throws { try await run("calm") }
 
+  /// Makes a user of the three servers, or gives it another password. It may do what the fleet may.
+  public func setPassword(of user: String, to password: String) async throws {
+    try await run("user", user, password)
+    let connection = try await RedisConnection.open(redis)
+    defer { connection.close() }
+    _ = try await connection.send(["ACL", "SETUSER", user, "on", "resetpass", ">" + password, "~*", "&*", "+@all"])
+  }
+
+  /// Closes a user's connections to the three servers.
+  public func disconnect(_ user: String) async throws {
+    try await run("disconnect", user)
+    let connection = try await RedisConnection.open(redis)
+    defer { connection.close() }
+    _ = try await connection.send(["CLIENT", "KILL", "USER", user])
+  }
+
   /// Starts Redis or PostgreSQL again, empty, with its data on a small disk.
   public func confine(_ server: Server) async throws { try await run("confine", server.rawValue) }
   /// Starts a confined server again, empty, without its small disk.

@@ -61,7 +61,7 @@ enum PoolerCheck {
 
   /// Adds what to do to a refusal that only poolers give.
   static func explained(_ refusal: String) -> String {
-    refusal.contains("unsupported startup parameter")
+    ["unsupported startup parameter", "statement pooling mode"].contains(where: refusal.contains)
       ? "\(refusal): the ledger is behind a connection pooler: \(advice)" : refusal
   }
 }

@@ -109,6 +109,12 @@ final class CanaryCatch {
     return consumer
   }
 
+  /// Whether a place has a text.
+  func has(_ text: String, in place: String) -> Bool {
+    let wanted = Canary("", text: text)
+    return texts.contains { $0.place == place && wanted.found(in: $0.bytes) == "plain" }
+  }
+
   /// The canaries that were found, one line for each canary and place.
   func findings(_ canaries: [Canary]) -> [String] {
     var lines: Set<String> = []

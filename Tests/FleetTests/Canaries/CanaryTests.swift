@@ -47,6 +47,7 @@ struct CanaryTests {
         ] {
           #expect(caught.texts.contains { $0.place == place }, "\(place) was searched")
         }
+        #expect(caught.has("[secret]", in: "table attempts"), "the receiver echoed secrets")
         let findings = caught.findings(plan.canaries).filter { line in
           // A publisher may see the addresses of its own endpoints.
           !(line.hasPrefix("webhooks.url ") && line.contains("answer to GET /3.1/webhook_endpoints"))

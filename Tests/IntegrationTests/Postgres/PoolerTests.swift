@@ -116,6 +116,12 @@ struct PoolerTests {
     }
   }
 
+  @Test func `a statement pooler is refused`() async throws {
+    try await with(["pool_mode = statement", "ignore_startup_parameters = options"], role: Self.needed) { endpoint in
+      try await failure(endpoint, "the ledger is behind a ")
+    }
+  }
+
   @Test func `a pooler that drops the session's settings is refused`() async throws {
     try await with(["pool_mode = session"]) { endpoint in
       try await failure(endpoint, "the ledger is behind a connection pooler")

@@ -38,6 +38,7 @@ struct PoolerCheckTests {
     for text in [
       PoolerCheck.sentence(.changingSession), PoolerCheck.sentence(.lostSetting("jit")),
       PoolerCheck.explained("FATAL:  unsupported startup parameter: options"),
+      PoolerCheck.explained("FATAL:  transaction blocks not allowed in statement pooling mode"),
     ] {
       #expect(text.contains("give ledger.url the address of PostgreSQL itself"))
       #expect(text.contains("docs/operate/managed-services.md"))
