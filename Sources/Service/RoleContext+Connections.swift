@@ -26,7 +26,8 @@ extension RoleContext {
     let log = ConnectionLog(self, "redis")
     setRefusal(nil)
     let policy = RedisPolicyWatch(self)
-    let client = RedisClient({ [self] in RedisEndpoint(settings.redis) }) { [self] change in
+    let endpoint: @LoopActor () -> RedisEndpoint = { [self] in RedisEndpoint(settings.redis) }
+    let client = RedisClient(endpoint) { [self] change in
       switch change {
       case .connected:
         setRefusal(nil)

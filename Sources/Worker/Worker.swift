@@ -122,7 +122,8 @@ public final class Worker: Role {
     notifications = NotificationRuns(
       context, notificationStore, Timers(ledger), commits, dependencies.outlet, verification.verifier)
     notificationConsumer = AMQPConsumer(
-      { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign worker notifications", queue: topology.notifications,
+      { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign worker notifications",
+      queue: topology.notifications,
       prefetch: Self.notificationsAtOnce, onChange: context.observer(of: "notifications"), declare: declare,
       handler: { [weak self] in self?.notifications.take($0) })
     timers = TimerRuns(context, Timers(ledger), commits, dependencies.outlet, verification) { [unowned self] in

@@ -88,7 +88,9 @@ struct ReloadTests {
 
     func named(_ url: String) -> String { url.replacing(#//\/\/([^@\/]*@)?/#) { _ in "//\(user)@" } }
     var overrides = ["COUNTERSIGN_RELOAD_SECONDS": "0.2"]
-    for server in ["RABBITMQ", "REDIS", "LEDGER"] { overrides["COUNTERSIGN_\(server)_PASSWORD_FILE"] = folder + "/password" }
+    for server in ["RABBITMQ", "REDIS", "LEDGER"] {
+      overrides["COUNTERSIGN_\(server)_PASSWORD_FILE"] = folder + "/password"
+    }
     overrides["COUNTERSIGN_RABBITMQ_URL"] = named(servers.rabbitmqURL())
     overrides["COUNTERSIGN_REDIS_URL"] = named(servers.redisURL())
     let roles = ["gateway-1", "worker-1", "notifier-1"]
@@ -116,7 +118,8 @@ struct ReloadTests {
         try mount.put(round, ["password": password + "\n"])
         for role in roles {
           try await eventually("\(role) has read the new password") {
-            try await fleet.metric(role, "countersign_configuration_reloads_total{outcome=\"used\"}") >= Double(round - 1)
+            try await fleet.metric(role, "countersign_configuration_reloads_total{outcome=\"used\"}")
+              >= Double(round - 1)
           }
         }
         try await servers.setPassword(of: user, to: password)
