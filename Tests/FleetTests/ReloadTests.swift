@@ -77,6 +77,12 @@ struct ReloadTests {
     }
   }
 
+  /// Registrations that go on until somebody ends them.
+  @LoopActor private final class Load {
+    var isOver = false
+    var accepted: Set<String> = []
+  }
+
   @Test func `passwords that change under load lose no job, and restart no role`() async throws {
     let servers = TestServers.current!
     let user = "role-\(UInt32.random(in: 0...UInt32.max))"
@@ -101,20 +107,19 @@ struct ReloadTests {
     }
     try await RunningFleet.with(roles, overrides: overrides, prepare: nameUser) { fleet in
       let processes = roles.map { fleet.roles[$0]?.process.pid }
-      var accepted: Set<String> = []
-      var isOver = false
-      let load = Task { @LoopActor in
+      let load = Load()
+      let running = Task { @LoopActor in
         var number = 0
-        while !isOver || number < 100 {
+        while !load.isOver || number < 100 {
           number += 1
           let answer = try? await fleet.register("10000000\(1000 + number)", id: "load-\(number)")
           // While the passwords differ, a gateway may say 503. What it accepts counts.
-          if answer?.status == 202 { accepted.insert("load-\(number)") }
+          if answer?.status == 202 { load.accepted.insert("load-\(number)") }
         }
       }
       for round in 2...3 {
         let password = "round-\(round)-\(user)"
-        let before = accepted.count
+        let before = load.accepted.count
         try mount.put(round, ["password": password + "\n"])
         for role in roles {
           try await eventually("\(role) has read the new password") {
@@ -125,11 +130,11 @@ struct ReloadTests {
         try await servers.setPassword(of: user, to: password)
         try await servers.disconnect(user)
         for role in roles { try await fleet.ready(role) }
-        try await eventually("registrations go on") { accepted.count > before + 10 }
+        try await eventually("registrations go on") { load.accepted.count > before + 10 }
       }
-      isOver = true
-      await load.value
-      _ = await fleet.finished(accepted)
+      load.isOver = true
+      await running.value
+      _ = await fleet.finished(load.accepted)
       #expect(roles.map { fleet.roles[$0]?.process.pid } == processes)
       for role in roles {
         #expect(fleet.log(role).contains("configuration reloaded"), "\(role)")
