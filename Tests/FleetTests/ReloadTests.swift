@@ -92,13 +92,12 @@ struct ReloadTests {
     try await servers.setPassword(of: user, to: "first-\(user)")
     try mount.put(1, ["password": "first-\(user)\n"])
 
-    func named(_ url: String) -> String { url.replacing(#//\/\/([^@\/]*@)?/#) { _ in "//\(user)@" } }
     var overrides = ["COUNTERSIGN_RELOAD_SECONDS": "0.2"]
     for server in ["RABBITMQ", "REDIS", "LEDGER"] {
       overrides["COUNTERSIGN_\(server)_PASSWORD_FILE"] = folder + "/password"
     }
-    overrides["COUNTERSIGN_RABBITMQ_URL"] = named(servers.rabbitmqURL())
-    overrides["COUNTERSIGN_REDIS_URL"] = named(servers.redisURL())
+    overrides["COUNTERSIGN_RABBITMQ_URL"] = servers.rabbitmqURL().replacing("guest:guest@", with: "\(user)@")
+    overrides["COUNTERSIGN_REDIS_URL"] = servers.redisURL().replacing("://", with: "://\(user)@")
     let roles = ["gateway-1", "worker-1", "notifier-1"]
     func nameUser(in fleet: RunningFleet) throws {
       let file = URL(filePath: fleet.folder + "/countersign.json")
