@@ -5,6 +5,7 @@ import FoundationEssentials
 import HTTP
 import HTTPServer
 import Harness
+import Simulator
 import TestSupport
 import Testing
 
@@ -145,14 +146,16 @@ struct TokenTests {
   private nonisolated static let rules = #""issuer": "https://id.example.com/", "audience": ["app"]"#
 
   /// Writes a publisher whose keys a provider has.
+  ///
+  /// - Parameter set: further members of `jwks`.
   private static func writeKeys(
-    _ fleet: RunningFleet, _ id: Int64, _ provider: IdentityProvider, _ more: String = rules
+    _ fleet: RunningFleet, _ id: Int64, _ url: String, _ set: String = ""
   ) throws {
     try fleet.writePublisher(
       id,
       """
       "customers": "open", "apps": [\(RunningFleet.app)], "offers": \(RunningFleet.offers),
-      "customerTokens": {"customerClaim": "sub", "jwks": {"url": "\(provider.url)"}, \(more)}
+      "customerTokens": {"customerClaim": "sub", "jwks": {"url": "\(url)"\(set)}, \(rules)}
       """)
   }
 
@@ -174,7 +177,7 @@ struct TokenTests {
     let (one, two) = (try P256PrivateKey.generate(), try P256PrivateKey.generate())
     try await IdentityProvider.with { provider async throws in
       provider.publish([("a", one.publicKey)])
-      let prepare: @LoopActor (RunningFleet) throws -> Void = { try Self.writeKeys($0, 1010, provider) }
+      let prepare: @LoopActor (RunningFleet) throws -> Void = { try Self.writeKeys($0, 1010, provider.url) }
       try await RunningFleet.with(["gateway-1"], prepare: prepare) { fleet async throws in
         #expect(try await ask(fleet, try TestKeys.token(claims(), kid: "a", one)).status == 200)
         #expect(try await ask(fleet, try TestKeys.token(claims(#","publisherId":1010"#), kid: "a", one)).status == 200)
@@ -208,7 +211,7 @@ struct TokenTests {
     let key = try P256PrivateKey.generate()
     try await IdentityProvider.with { silent async throws in
       silent.answer = nil
-      let prepare: @LoopActor (RunningFleet) throws -> Void = { try Self.writeKeys($0, 1010, silent) }
+      let prepare: @LoopActor (RunningFleet) throws -> Void = { try Self.writeKeys($0, 1010, silent.url) }
       try await RunningFleet.with(["gateway-1"], prepare: prepare) { fleet async throws in
         _ = await silent.requests.wait { !$0.isEmpty }
         let token = try TestKeys.token(claims(), kid: "a", key)
@@ -222,6 +225,24 @@ struct TokenTests {
         silent.publish([("a", key.publicKey)])
         try await eventually("the keys are there") { try await ask(fleet, token).status == 200 }
       }
+    }
+  }
+
+  /// The simulator stands for a provider with a certificate of its own authority. It has no keys.
+  @Test func `a provider's certificate is checked, also by an authority of the publisher's file`() async throws {
+    let prepare: @LoopActor (RunningFleet) throws -> Void = { fleet in
+      let url = "https://127.0.0.1:\(fleet.simulator.port)/keys"
+      try Self.writeKeys(fleet, 1010, url, #", "caFile": "../simulator/tls-ca.pem""#)
+      try Self.writeKeys(fleet, 1011, url)
+    }
+    try await RunningFleet.with(["gateway-1"], prepare: prepare) { fleet async throws in
+      for (outcome, id) in [("status", 1010), ("unreachable", 1011)] {
+        let metric = "countersign_jwks_fetches_total{outcome=\"\(outcome)\"}"
+        try await eventually("\(id): \(outcome)") { try await fleet.metric("gateway-1", metric) >= 1 }
+        let lines = fleet.logged(#""event":"key set not fetched""#)
+        #expect(lines.count { $0.contains(#""publisherId":\#(id)"#) && $0.contains(#""outcome":"\#(outcome)""#) } == 1)
+      }
+      #expect(try await fleet.metric("gateway-1", #"countersign_jwks_fetches_total{outcome="fetched"}"#) == 0)
     }
   }
 }

@@ -19,12 +19,11 @@ enum KeySetFetch: Sendable {
     case unusable
   }
 
-  /// Time for one fetch.
-  private static let timeout: Duration = .seconds(5)
-
   /// Fetches a set. Each fetch has a client of its own: fetches are rare, and their trust may differ.
+  ///
+  /// - Parameter timeout: the time for the whole fetch.
   @LoopActor
-  static func run(_ address: KeySetAddress) async -> KeySetFetch {
+  static func run(_ address: KeySetAddress, timeout: Duration = .seconds(5)) async -> KeySetFetch {
     var configuration = HTTPClientConfiguration()
     configuration.caFile = address.caFile
     configuration.keepsConnections = false

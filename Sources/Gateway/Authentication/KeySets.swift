@@ -32,7 +32,7 @@ final class KeySets {
   init(
     _ metrics: Metrics, _ log: Log, publishers: @escaping @LoopActor () -> Publishers,
     now: @escaping @LoopActor () -> ContinuousClock.Instant = { .now },
-    fetch: @escaping @LoopActor (KeySetAddress) async -> KeySetFetch = KeySetFetch.run
+    fetch: @escaping @LoopActor (KeySetAddress) async -> KeySetFetch = { await KeySetFetch.run($0) }
   ) {
     (self.log, self.publishers, self.now, self.fetch) = (log, publishers, now, fetch)
     fetches = metrics.counter(

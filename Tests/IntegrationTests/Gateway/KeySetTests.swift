@@ -204,6 +204,18 @@ struct KeySetTests {
     }
   }
 
+  @Test func `a provider that does not answer in time is unreachable`() async throws {
+    try await IdentityProvider.with { provider async throws in
+      provider.answer = nil
+      let outcome = await KeySetFetch.run(KeySetAddress(url: provider.url), timeout: .milliseconds(50))
+      guard case .failed(.unreachable, let cause) = outcome else {
+        Issue.record("a silent provider answered")
+        return
+      }
+      #expect(cause.contains("timeout"))
+    }
+  }
+
   @Test func `a provider that is away is unreachable`() async throws {
     let server = try HTTPServer(HTTPServer.Configuration()) { _ in .text(200, "") }
     let port = server.port
