@@ -25,7 +25,8 @@ extension Scenario {
     Scenario(name: "rabbitmq-two-nodes", what: "two nodes of RabbitMQ killed at once", place: .cluster) { chaos in
       var round = 0
       repeat {
-        try await chaos.pause(1...1.5)
+        // RabbitMQ 3.10 registers a new queue on disk half a second late.
+        try await chaos.pause(2...3)
         try await chaos.loseTwoNodes(round)
         round += 1
       } while chaos.goesOn
@@ -143,7 +144,9 @@ extension Chaos {
     try await servers.start(.rabbitmq)
     try await beWhole()
     for (id, transaction) in unknown {
-      try await eventually("\(id) is settled") { await self.register(id, transaction, Self.gateways[0]) == .accepted }
+      try await eventually("\(id) is settled") {
+        await self.register(id, transaction, Self.gateways[0], customer: 60) == .accepted
+      }
     }
     try await eventually("all of them are told") { unknown.allSatisfy { self.told[$0.id] != nil } }
   }

@@ -33,6 +33,8 @@ struct PostgresReplicationTests {
         throw error
       }
       try await set(names)
+      // A commit that hangs keeps its locks.
+      try await eventually("no commit hangs") { try await waiting(admin) == 0 }
       _ = try await admin.run(PostgresQuery("DROP TABLE \(table)"))
     }
   }
