@@ -25,11 +25,12 @@ struct CanaryPlan {
     for name in [
       "rabbitmq.url", "rabbitmq.passwordFile", "redis.url", "redis.passwordFile", "ledger.url", "ledger.passwordFile",
       "appStore.productionURL", "appStore.sandboxURL", "simulator.notifications.passwordFile",
-      "customerTokens.secretFile", "notifications.sharedSecretHashes",
+      "customerTokens.secretFile", "notifications.sharedSecretHashes", "redis.sentinelPasswordFile",
+      "customerTokens.keys.secretFile", "customerTokens.keys.publicKeyFile", "customerTokens.jwks.file", "tokens.name",
     ] { planted[name] = try Canary.text(name) }
     for name in [
       "tokenHashes", "doors.iaptic.apiKeyHashes", "doors.iaptic.secretKeyHashes", "doors.mbaasy.clientTokens",
-      "notifications.forwardTo", "webhooks.url",
+      "notifications.forwardTo", "webhooks.url", "customerTokens.jwks.url", "tokens.tokenHash", "tokens.tokenFile",
     ] { planted[name] = try Canary.token(name) }
     for name in ["ledger.keysFile", "webhooks.secretFile"] { planted[name] = Canary(name, try secureRandomBytes(32)) }
     tlsKey = try IssuingKey.generate(.p256)
@@ -68,7 +69,13 @@ struct CanaryPlan {
     try write("canary-keys.json", keys(planted["ledger.keysFile"]!.bytes))
     // One byte too short, and the file of the wrong key.
     try write("broken-keys.json", keys(Array(planted["ledger.keysFile"]!.bytes.dropLast())))
-    for name in planted.keys where name.hasSuffix("passwordFile") { try write(name + ".txt", text(name) + "\n") }
+    for name in planted.keys where name.lowercased().hasSuffix("passwordfile") {
+      try write(name + ".txt", text(name) + "\n")
+    }
+    for name in ["customerTokens.keys.secretFile", "customerTokens.keys.publicKeyFile", "tokens.tokenFile"] {
+      try write(name + ".txt", text(name) + "\n")
+    }
+    try write("jwks.txt", text("customerTokens.jwks.file"))
     try write("customer-token.txt", text("customerTokens.secretFile") + "\n")
     try write("public-key.txt", text("customerTokens.publicKeyFile") + "\n")
     try write("webhook.txt", "whsec_" + Base64.encode(planted["webhooks.secretFile"]!.bytes))
@@ -93,7 +100,10 @@ struct CanaryPlan {
   private func publisherFile(_ receiver: WebhookReceiver) -> String {
     """
     {"publisherId": \(Self.publisher), "customers": "open", "tokenHashes": ["\(planted["tokenHashes"]!.hash)"],
-     "customerTokens": {"algorithm": "HS256", "secretFile": "../customer-token.txt"},
+     "tokens": [{"name": "file", "tokenFile": "../tokens.tokenFile.txt", "scopes": ["read"]},
+                {"name": "hash", "tokenHash": "\(planted["tokens.tokenHash"]!.hash)", "scopes": ["read"]}],
+     "customerTokens": {"algorithm": "HS256", "secretFile": "../customer-token.txt", "keys": [
+       {"kid": "second", "algorithm": "HS256", "secretFile": "../customerTokens.keys.secretFile.txt"}]},
      "sandboxAccess": "everybody", "offers": \(RunningFleet.offers),
      "apps": [{"bundleId": "com.example.app", "appAppleId": 1234567890, "issuerId": "issuer", "keyId": "KEY1",
                "privateKeyFile": "../app.p8"}],
@@ -116,7 +126,12 @@ struct CanaryPlan {
     """
     {"publisherId": \(Self.publisher), "tokenHashes": ["\(text("tokenHashes"))"],
      "customerTokens": {"algorithm": "ES256", "publicKeyFile": "../public-key.txt",
-                        "secretFile": "\(text("customerTokens.secretFile"))"},
+                        "secretFile": "\(text("customerTokens.secretFile"))", "keys": [
+       {"kid": "a", "algorithm": "HS256", "secretFile": "\(text("customerTokens.keys.secretFile"))"},
+       {"kid": "b", "algorithm": "ES256", "publicKeyFile": "../customerTokens.keys.publicKeyFile.txt"}],
+                        "jwks": {"file": "../jwks.txt", "url": "ftp://x/?key=\(text("customerTokens.jwks.url"))"}},
+     "tokens": [{"name": "\(text("tokens.name"))", "tokenHash": "\(text("tokens.tokenHash"))", "scopes": ["read"]},
+                {"name": "b", "tokenFile": "\(text("tokens.tokenFile"))", "scopes": ["read"]}],
      "apps": [{"bundleId": "com.example.app", "appAppleId": 1, "issuerId": "i", "keyId": "k",
                "privateKeyFile": "../broken-app.p8"},
               {"bundleId": "com.example.other", "appAppleId": 1, "issuerId": "i", "keyId": "k",

@@ -203,7 +203,7 @@ struct CanaryWork {
     try FileManager.default.copyItem(atPath: fleet.folder + "/broken/canary.json", toPath: file)
     for name in ["gateway-1", "worker-1", "notifier-1"] { fleet.roles[name]?.process.send(SIGHUP) }
     try await eventually("every role has refused the file") {
-      fleet.logged("publishers not reloaded").count == 3
+      fleet.logged("configuration not reloaded").count == 3
     }
     try FileManager.default.removeItem(atPath: file)
     try FileManager.default.moveItem(atPath: good, toPath: file)
@@ -232,6 +232,14 @@ struct CanaryWork {
           "REDIS_PASSWORD_FILE": "redis.passwordFile.txt",
           "LEDGER_URL": "postgresql://canary@127.0.0.1:\(servers.postgres)/\(ledger)",
           "LEDGER_PASSWORD_FILE": "ledger.passwordFile.txt",
+        ]
+      ),
+      (
+        "notifier-4",
+        [
+          "REDIS_URL": "redis+sentinel://canary@127.0.0.1:\(servers.redis.port)/mymaster/0",
+          "REDIS_PASSWORD_FILE": "redis.passwordFile.txt",
+          "REDIS_SENTINEL_PASSWORD_FILE": "redis.sentinelPasswordFile.txt",
         ]
       ),
       (
