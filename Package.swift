@@ -124,8 +124,9 @@ let package = Package(
     executable(
       "Countersign", "Countersign",
       [
-        "AppStore", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "Gateway", "HTTP", "HTTP2",
-        "HTTPClient", "JSON", "Ledger", "Notifier", "Observability", "Postgres", "Service", "Simulator", "Worker",
+        "AMQP", "AppStore", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "Gateway", "HTTP", "HTTP2",
+        "HTTPClient", "JSON", "Ledger", "Messaging", "Notifier", "Observability", "Postgres", "Service", "Simulator",
+        "Worker",
       ]),
 
     // What runs whole fleets: for tests, for ops/chaos, and for ops/bench.

@@ -33,6 +33,9 @@ struct Command: Sendable {
       name: "test-notification", summary: "lets Apple post a test, and tells whether it arrived",
       arguments: TestNotificationCommand.usage, run: TestNotificationCommand.run),
     Command(
+      name: "declare", summary: "declares the exchanges and queues, for roles whose account may not",
+      run: DeclareCommand.run),
+    Command(
       name: "subscribers", summary: "lists the events that subscribers miss", arguments: SubscribersCommand.usage,
       run: SubscribersCommand.run),
     Command(name: "simulator", summary: "stands in for the App Store Server API", run: SimulatorCommand.run),

@@ -52,11 +52,17 @@ public struct Topology: Sendable {
     [jobs, deadJobs, notifications, deliveries, deadDeliveries] + delays.map(jobDelay) + delays.map(deliveryDelay)
   }
 
-  /// Declares everything.
+  /// Declares everything. Without the right to configure, it looks whether everything is there.
   ///
-  /// - Throws: `AMQPError` with code `channelClosed` when something exists with other arguments.
+  /// - Throws: `AMQPError` with code `channelClosed` when something exists with other arguments, or when something is
+  ///   missing that the account may not declare. It names all that is missing.
   @LoopActor
   public func declare(on channel: AMQPChannel) async throws {
+    try await declareOrFind(on: channel, exchanges: [events], queues: queues) { try await declareAll(on: $0) }
+  }
+
+  @LoopActor
+  private func declareAll(on channel: AMQPChannel) async throws {
     try await channel.declareExchange(events, type: "topic")
     try await channel.declareQueue(deadJobs, arguments: quorum)
     try await channel.declareQueue(deadDeliveries, arguments: quorum)
@@ -71,12 +77,47 @@ public struct Topology: Sendable {
     }
   }
 
-  /// Declares the exchange of a subscriber.
+  /// Declares the exchange of a subscriber, or looks for it.
   ///
   /// - Throws: as ``declare(on:)``.
   @LoopActor
   public func declareEvents(for subscriber: String, on channel: AMQPChannel) async throws {
-    try await channel.declareExchange(events(for: subscriber), type: "topic")
+    let exchange = events(for: subscriber)
+    try await declareOrFind(on: channel, exchanges: [exchange], queues: []) {
+      try await $0.declareExchange(exchange, type: "topic")
+    }
+  }
+
+  /// A refusal ends its channel. So the channel that the caller goes on with declares nothing itself.
+  @LoopActor
+  private func declareOrFind(
+    on channel: AMQPChannel, exchanges: [String], queues: [String],
+    _ declare: @LoopActor (AMQPChannel) async throws -> Void
+  ) async throws {
+    let refusal: AMQPError
+    do {
+      let trial = try await channel.sibling()
+      try await declare(trial)
+      return await trial.close()
+    } catch let error as AMQPError where error.isAccessRefused {
+      refusal = error
+    }
+    var missing: [String] = []
+    for (isExchange, name) in exchanges.map({ (true, $0) }) + queues.map({ (false, $0) }) {
+      do {
+        let look = try await channel.sibling()
+        if isExchange { try await look.findExchange(name) } else { try await look.declareQueue(name, passive: true) }
+        await look.close()
+      } catch let error as AMQPError where error.isNotFound {
+        missing.append(name)
+      }
+    }
+    guard missing.isEmpty else {
+      throw AMQPError(
+        .channelClosed, operation: refusal.operation, target: refusal.target,
+        cause: "the account may not configure, and these are missing: \(missing.joined(separator: ", ")). "
+          + "Run countersign declare with an account that may")
+    }
   }
 
   /// Declares the queue of a gateway. It ends with the gateway's connection, and nothing in it is worth more than that.

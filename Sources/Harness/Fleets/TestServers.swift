@@ -182,8 +182,10 @@ extension TestServers {
   public func endAlarm() async throws { try await run("calm") }
 
   /// Makes a user of the three servers, or gives it another password. It may do what the fleet may.
-  public func setPassword(of user: String, to password: String) async throws {
-    try await run("user", user, password)
+  ///
+  /// - Parameter configure: matches the names of queues and exchanges that it may declare.
+  public func setPassword(of user: String, to password: String, configure: String = ".*") async throws {
+    try await run("user", user, password, configure)
     let connection = try await RedisConnection.open(redis)
     defer { connection.close() }
     _ = try await connection.send(["ACL", "SETUSER", user, "on", "resetpass", ">" + password, "~*", "&*", "+@all"])

@@ -41,6 +41,11 @@ public struct AMQPError: Error, Sendable, CustomStringConvertible {
     self.cause = cause
   }
 
+  /// Whether the account lacks a right for it (AMQP 0-9-1, `access-refused`).
+  public var isAccessRefused: Bool { code == .channelClosed && cause.hasPrefix("403 ") }
+  /// Whether the queue or the exchange does not exist (AMQP 0-9-1, `not-found`).
+  public var isNotFound: Bool { code == .channelClosed && cause.hasPrefix("404 ") }
+
   public var description: String { "\(operation) at \(target): \(cause) (\(code.rawValue))" }
 }
 

@@ -42,4 +42,35 @@ struct TopologyTests {
     for queue in topology.queues { try await channel.deleteQueue(queue) }
     await connection.close()
   }
+
+  @Test func `an account that may not configure finds what is there, and names what is missing`() async throws {
+    let servers = TestServers.current!
+    let user = "reader-\(UInt32.random(in: 0...UInt32.max))"
+    try await servers.setPassword(of: user, to: "secret", configure: "^$")
+    let topology = Topology(prefix: "test-\(UInt64.random(in: 0...UInt64.max))", delays: [.milliseconds(50)])
+    var endpoint = servers.rabbitmq
+    (endpoint.user, endpoint.password) = (user, "secret")
+    let (own, connection) = (
+      try await AMQPConnection.open(servers.rabbitmq, name: "test"), try await AMQPConnection.open(endpoint, name: user)
+    )
+    let (all, channel) = (try await own.openChannel(), try await connection.openChannel())
+    let error = await #expect(throws: AMQPError.self) { try await topology.declare(on: channel) }
+    let cause = try #require(error?.cause)
+    for name in topology.queues + [topology.events] { #expect(cause.contains(name), "\(cause)") }
+    #expect(cause.contains("countersign declare"))
+
+    try await topology.declare(on: all)
+    // The caller's channel has survived.
+    try await topology.declare(on: channel)
+    try await channel.enableConfirms()
+    let missing = await #expect(throws: AMQPError.self) {
+      try await topology.declareEvents(for: "billing", on: channel)
+    }
+    #expect(missing?.cause.contains(topology.events(for: "billing")) == true)
+    try await topology.declareEvents(for: "billing", on: all)
+    try await topology.declareEvents(for: "billing", on: channel)
+    for queue in topology.queues { try await all.deleteQueue(queue) }
+    await connection.close()
+    await own.close()
+  }
 }

@@ -1,0 +1,39 @@
+import AMQP
+import Configuration
+import Domain
+import EventLoop
+import Glibc
+import Messaging
+import Service
+
+/// `countersign declare`: declares the exchanges and queues, for roles whose account may not.
+enum DeclareCommand {
+  @LoopActor
+  static func run(_ arguments: [String]) async -> Int32 {
+    let settings: Settings
+    do {
+      settings = try ConfigurationLoader(arguments, command: "declare").settings()
+    } catch {
+      complain("\(error)")
+      return 2
+    }
+    do {
+      let connection = try await AMQPConnection.open(AMQPEndpoint(settings.rabbitmq), name: "countersign declare")
+      let channel = try await connection.openChannel()
+      let topology = Topology(settings)
+      try await topology.declare(on: channel)
+      for name in settings.events.subscribers { try await topology.declareEvents(for: name, on: channel) }
+      await connection.close()
+      say("\(topology.queues.count) queues and \(settings.events.subscribers.count + 1) exchanges are there")
+      return 0
+    } catch {
+      complain("countersign declare: \(error)")
+      return 1
+    }
+  }
+
+  private static func say(_ line: String) {
+    let bytes = Array((line + "\n").utf8)
+    _ = write(STDOUT_FILENO, bytes, bytes.count)
+  }
+}
