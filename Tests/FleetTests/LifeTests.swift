@@ -67,7 +67,10 @@ struct LifeTests {
     try await RunningFleet.with(["gateway-1", "worker-1", "notifier-1"], hasDoors: false) { fleet in
       let (ended, renewed) = ("20000000000002", "20000000000003")
       for id in [ended, renewed] {
-        try await live(fleet, id, "{\"autoRenews\": \(id == renewed), \"periodSeconds\": 4}")
+        // Each has an offer of its own: access to one offer lasts as long as the longer purchase gives it.
+        let product = id == renewed ? "yearly" : "monthly"
+        try await live(
+          fleet, id, "{\"autoRenews\": \(id == renewed), \"product\": \"\(product)\", \"periodSeconds\": 4}")
         #expect(try await fleet.register(id, id: "s-\(id)").status == 202)
         try await expect(fleet, id, rule: "subscriptionActive", granted: true)
       }
