@@ -5,6 +5,7 @@ public import EventLoop
 public final class AMQPPublisher {
   private let session: AMQPSession
   private let ready: LoopSignal
+  private var refusals = Refusals()
 
   /// Creates a publisher. Nothing happens before ``start()``.
   ///
@@ -57,7 +58,13 @@ public final class AMQPPublisher {
     guard let channel = session.channel else {
       throw AMQPError(.unreachable, operation: "publish", target: session.target, cause: "no connection")
     }
-    try await channel.publish(message, timeout: timeout)
+    do {
+      try await channel.publish(message, timeout: timeout)
+      _ = refusals.note(isRefused: false, message.target, at: .now)
+    } catch let error as AMQPError where error.code == .refused {
+      if refusals.note(isRefused: true, message.target, at: .now) { session.reopen() }
+      throw error
+    }
   }
 
   /// Publishes until the broker confirms, over as many connections as necessary: at least once, with the same id.

@@ -66,6 +66,13 @@ public final class AMQPSession {
     running = nil
   }
 
+  /// Opens a new connection at once, although the present one works. Nothing has been lost, so nobody is told.
+  func reopen() {
+    isReopening = true
+    connection?.end(.connectionLost, "publish", "the broker refuses every message; trying another channel")
+  }
+  private var isReopening = false
+
   private func run() async {
     var backoff = Backoff()
     // The node whose connection has ended: other nodes come first, and it comes last.
@@ -94,6 +101,10 @@ public final class AMQPSession {
         failure = error
       }
       guard !isStopping else { break }
+      if isReopening {
+        isReopening = false
+        continue
+      }
       let delay = backoff.next()
       onChange(.lost(failure, retryIn: delay))
       try? await EventLoop.sleep(for: delay)
