@@ -12,6 +12,8 @@ struct LoadedConfiguration: Sendable {
 
   /// The files that it was read from.
   var files: ConfigurationFiles { loader.files }
+  /// The configuration file itself.
+  var file: String { loader.file }
 
   /// Mistakes, and the files that have them.
   struct Refused: Error, CustomStringConvertible {

@@ -141,7 +141,6 @@ public final class Worker: Role {
     histories.isReady = { [weak self] in self.map { $0.ledger.isReady && $0.hasSchema && $0.store.isReady } ?? false }
     refunds.isReady = { [weak self] in self.map { $0.ledger.isReady && $0.hasSchema } ?? false }
     losses.handler = { [weak self] in self?.tellAgain() }
-    subscribers.onLoss = { [weak self] in self?.tellAgain() }
     pausing.handler = { [weak self] in self?.followLedger() }
   }
 
@@ -303,7 +302,7 @@ public final class Worker: Role {
       guard !events.isEmpty else { return }
       context.log.warning("publishing from the outbox", ["events": .int(Int64(events.count))])
       metrics.outbox.add(Double(events.count))
-      dependencies.outlet.publish(events)
+      dependencies.outlet.publish(events, isLate: true)
     } catch {
       context.log.warning("the outbox could not be read", ["cause": .failure(error)])
     }
@@ -314,13 +313,7 @@ public final class Worker: Role {
     let events = dependencies.recentEvents.take()
     guard !events.isEmpty else { return }
     context.log.info("telling again what was confirmed last", ["events": .int(Int64(events.count))])
-    runs.start { [self] in
-      do {
-        try await dependencies.outlet.tellAgain(events)
-      } catch {
-        context.log.error("an event could not be told again", ["cause": .failure(error)])
-      }
-    }
+    for event in events { runs.start { [self] in await dependencies.outlet.tellAgain(event) } }
   }
 
   private func sweep() {
@@ -362,7 +355,6 @@ public final class Worker: Role {
       let notifications = try await Retention(ledger).deleteNotifications(
         after: context.settings.worker.notificationRetention, limit: Self.mostNotificationsDeleted)
       metrics.deletedNotifications.add(Double(notifications))
-      try await owed.count(givingUpAfter: context.settings.notifier.logRetention)
     } catch {
       context.log.warning("old rows could not be deleted", ["cause": .failure(error)])
     }

@@ -28,9 +28,10 @@ extension Command {
     _ make: @LoopActor (RoleContext) throws -> any Role
   ) async -> Int32 {
     var configuration = loaded
-    let (held, user) = (HeldFiles(), SettingsUser(rawValue: name)!)
+    guard let user = SettingsUser(rawValue: name) else { preconditionFailure("\(name) is no role") }
+    let held = HeldFiles()
     do {
-      try held.take(&configuration.settings, for: user)
+      try held.take(HeldFiles.Contents(of: loaded.settings, for: user), &configuration.settings)
     } catch {
       complain("countersign \(name): \(error)")
       return 2
@@ -47,7 +48,7 @@ extension Command {
       let watch = ConfigurationWatch(context, user, configuration, held) {
         try LoadedConfiguration(arguments, command: name)
       }
-      let reload = SignalWatcher(SIGHUP) { watch.look() }
+      let reload = SignalWatcher(SIGHUP) { watch.look(isForced: true) }
       try await role.start()
       watch.start(every: configuration.settings.reloadInterval)
       log.info("started")

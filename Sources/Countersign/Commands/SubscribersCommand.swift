@@ -9,7 +9,7 @@ import Service
 
 /// `countersign subscribers`: lists what the ledger owes subscribers, or the events that one of them misses.
 enum SubscribersCommand {
-  static let usage = "--config FILE [--events SUBSCRIBER [--limit N]]"
+  static let usage = "--config FILE [--events NAME [--limit N] | --forget NAME]"
 
   private static let waits = Duration.seconds(10)
 
@@ -37,6 +37,8 @@ enum SubscribersCommand {
   struct Wish: Equatable {
     /// The subscriber whose events are listed; `nil` lists the subscribers.
     var subscriber: String?
+    /// The subscriber that will not come back.
+    var forgotten: String?
     var limit = 100
 
     struct Refused: Error, CustomStringConvertible {
@@ -54,6 +56,11 @@ enum SubscribersCommand {
             throw Refused(description: "--events needs the name of a subscriber")
           }
           wish.subscriber = name
+        case "--forget":
+          guard let name = words.popFirst() else {
+            throw Refused(description: "--forget needs the name of a subscriber")
+          }
+          wish.forgotten = name
         case "--limit":
           guard let number = words.popFirst().flatMap({ Int($0) }), (1...100_000).contains(number) else {
             throw Refused(description: "--limit needs a number from 1 to 100000")
@@ -71,7 +78,11 @@ enum SubscribersCommand {
     do {
       let end = ContinuousClock.now + waits
       while !client.isReady, .now < end { try await EventLoop.sleep(for: .milliseconds(20)) }
-      if let subscriber = wish.subscriber {
+      if let subscriber = wish.forgotten {
+        var count = 0
+        while case let some = try await owed.forget(subscriber, limit: 1000), some > 0 { count += some }
+        say(text { $0.member("forgotten", Int64(count)) })
+      } else if let subscriber = wish.subscriber {
         for event in try await owed.list(subscriber, limit: wish.limit) { say(line(of: event)) }
       } else {
         for state in try await owed.states() { say(line(of: state)) }

@@ -1,4 +1,5 @@
 import Configuration
+import Crypto
 import Domain
 import EventLoop
 import Observability
@@ -51,7 +52,10 @@ final class ConfigurationWatch {
   }
 
   /// Looks now. While a look runs, another one follows it.
-  func look() {
+  ///
+  /// - Parameter isForced: reads the files again although they were refused, and have not changed since.
+  func look(isForced: Bool = false) {
+    if isForced { refused = nil }
     mustLook = true
     guard looking == nil else { return }
     looking = Task { @LoopActor in
@@ -81,7 +85,8 @@ final class ConfigurationWatch {
     }
     guard found == .new else { return }
     for _ in 0..<Self.tries {
-      guard let reading = try? await EventLoop.offload({ [read] in ConfigurationReading(read) }) else { return }
+      let reading = try? await EventLoop.offload { [read, user] in ConfigurationReading(read, for: user) }
+      guard let reading else { return }
       if reading.isTorn { continue }
       return use(reading)
     }
@@ -90,12 +95,14 @@ final class ConfigurationWatch {
 
   private func use(_ reading: ConfigurationReading) {
     do {
-      var configuration = try reading.result.get()
-      // The others never see a secret, and may lack the file.
-      let keys = user.needsKeys ? try configuration.settings.ledger.readKeys() : nil
-      try held.take(&configuration.settings, for: user)
+      let new = try reading.result.get()
+      var configuration = new.configuration
+      try held.take(new.contents, &configuration.settings)
       context.use(configuration.settings, configuration.publishers)
-      if let keys { context.secretKeys = keys }
+      if let keys = new.keys { context.secretKeys = keys }
+      if configuration.files.differ(from: present.files, at: configuration.file) {
+        context.log.warning("the configuration file has changed; most of its settings count from the next start on")
+      }
       present = configuration
       refused = nil
       context.configurationCurrent.set(1)
@@ -103,7 +110,8 @@ final class ConfigurationWatch {
       context.log.info(
         "configuration reloaded", ["publishers": .int(Int64(configuration.publishers.all.count))])
     } catch {
-      refused = reading.files
+      // A mistake stays until somebody changes a file. Anything else may pass by itself.
+      refused = (error as? LoadedConfiguration.Refused)?.files
       context.configurationCurrent.set(0)
       context.configurationReloads.count("refused")
       context.log.error("configuration not reloaded; the old one stays", ["cause": .failure(error)])
@@ -113,20 +121,31 @@ final class ConfigurationWatch {
 
 /// One reading of all files.
 private struct ConfigurationReading: Sendable {
-  let result: Result<LoadedConfiguration, any Error>
-  /// The files that were read; `nil` if nothing tells them.
-  let files: ConfigurationFiles?
+  /// What a role takes out of the files.
+  struct New: Sendable {
+    let configuration: LoadedConfiguration
+    let contents: HeldFiles.Contents
+    /// The keys of the secrets in the ledger, for a role that needs them.
+    let keys: SealingKeys?
+  }
+
+  let result: Result<New, any Error>
   /// Whether a file has changed while others were read.
   let isTorn: Bool
 
-  init(_ read: () throws -> LoadedConfiguration) {
-    do {
-      let configuration = try read()
-      (result, files) = (.success(configuration), configuration.files)
-    } catch let error as LoadedConfiguration.Refused {
-      (result, files) = (.failure(error.cause), error.files)
-    } catch {
-      (result, files) = (.failure(error), nil)
+  init(_ read: () throws -> LoadedConfiguration, for user: SettingsUser) {
+    var files: ConfigurationFiles?
+    result = Result {
+      do {
+        let configuration = try read()
+        files = configuration.files
+        return New(
+          configuration: configuration, contents: try HeldFiles.Contents(of: configuration.settings, for: user),
+          keys: user.needsKeys ? try configuration.settings.ledger.readKeys() : nil)
+      } catch let error as LoadedConfiguration.Refused {
+        files = error.files
+        throw error
+      }
     }
     isTorn = files?.haveChanged ?? false
   }

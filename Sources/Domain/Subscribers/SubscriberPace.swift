@@ -78,8 +78,8 @@ public struct SubscriberPace: Sendable, Equatable {
   /// Notes the end of a retry.
   ///
   /// - Parameter confirmed: how many of its events the broker has confirmed.
-  public mutating func endRetry(confirmed: Int, of count: Int, at now: ContinuousClock.Instant) {
-    guard confirmed == 0, count > 0 else {
+  public mutating func endRetry(confirmed: Int, at now: ContinuousClock.Instant) {
+    guard confirmed == 0 else {
       (refusedRetries, retryFrom) = (0, nil)
       batch = min(Self.mostAgain, batch * 4)
       return
@@ -93,6 +93,10 @@ public struct SubscriberPace: Sendable, Equatable {
   private static func pause(_ number: Int, atMost most: Duration) -> Duration {
     min(most, shortest * Double(1 << min(number - 1, 10)))
   }
+
+  /// Whether an event that no queue is bound for is owed no longer: for some minutes nobody wanted it. Before, somebody
+  /// may have been replacing the queue, or a wiped broker has lost it.
+  public static func isUnwanted(afterTries tries: Int) -> Bool { tries >= 8 }
 
   /// How long a single event waits after it was refused, so that one that can never be taken does not stand before the
   /// others: from 5 s to 2 minutes.

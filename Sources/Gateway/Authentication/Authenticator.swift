@@ -67,7 +67,11 @@ struct Authenticator {
     let fetched = policy.keySet.flatMap { _ in keySets[publisher.id]?.keys }
     let keys = policy.keys + (fetched ?? [])
     let signed = Array("\(parts[0]).\(parts[1])".utf8)
-    guard let key = keys.key(id: header.kid, algorithm: header.alg), key.key.isValidSignature(signature, for: signed)
+    // A set that has a key without an id must not take the place of the file's own.
+    let found =
+      policy.keys.key(id: header.kid, algorithm: header.alg).flatMap { header.kid == nil || $0.id != nil ? $0 : nil }
+      ?? keys.key(id: header.kid, algorithm: header.alg)
+    guard let key = found, key.key.isValidSignature(signature, for: signed)
     else { throw notSigned(header, keys, policy, isKnown: fetched != nil, publisher.id) }
     return Caller(publisher: publisher, customerId: try claims.customer(policy, now: now))
   }

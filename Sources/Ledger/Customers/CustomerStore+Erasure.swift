@@ -149,6 +149,7 @@ extension PostgresStatement {
     DELETE FROM events WHERE publisher_id = $1 AND customer_id = $2
       AND NOT EXISTS (SELECT 1 FROM outbox WHERE event_id = events.id)
       AND NOT EXISTS (SELECT 1 FROM deliveries WHERE event_id = events.id)
+      AND NOT EXISTS (SELECT 1 FROM owed_events WHERE event_id = events.id)
     """)
 
   /// ``Retention`` deletes them once nobody is owed them.

@@ -14,5 +14,7 @@ extension SchemaStep {
         PRIMARY KEY (event_id, subscriber)
       );
       CREATE INDEX owed_events_due ON owed_events (subscriber, due_at);
+      CREATE INDEX owed_events_age ON owed_events (subscriber, owed_since);
+      CREATE INDEX owed_events_oldest ON owed_events (owed_since);
       """)
 }

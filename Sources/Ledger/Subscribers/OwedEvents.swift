@@ -14,7 +14,9 @@ public struct OwedEvents {
 
   /// An event that a subscriber misses.
   public struct Missed: Sendable, Equatable {
+    /// The event's id.
     public let eventId: String
+    /// The subscriber's name.
     public let subscriber: String
     /// Why, for a person.
     public let cause: String
@@ -32,6 +34,7 @@ public struct OwedEvents {
 
   /// An event that is tried again.
   public struct Owed: Sendable {
+    /// The event as it was told first.
     public let event: Event
     /// How often it was tried so far.
     public let tries: Int
@@ -39,7 +42,9 @@ public struct OwedEvents {
 
   /// What a subscriber is owed.
   public struct State: Sendable, Equatable {
+    /// The subscriber's name.
     public let subscriber: String
+    /// How many events.
     public let count: Int64
     /// Since when it misses the oldest, in milliseconds since 1970.
     public let oldest: Int64
@@ -67,7 +72,7 @@ public struct OwedEvents {
     ])
   }
 
-  /// Takes events that a subscriber misses, the oldest first. For ``lease`` nobody else gets them.
+  /// Takes events that a subscriber misses, those that are due first. For ``lease`` nobody else gets them.
   ///
   /// - Throws: `PostgresError`.
   public func take(for subscriber: String, limit: Int) async throws -> [Owed] {
@@ -104,7 +109,38 @@ public struct OwedEvents {
         ]))
   }
 
-  /// Tells what each subscriber is owed; one that misses nothing is not there.
+  /// How much one subscriber is owed.
+  public struct Debt: Sendable, Equatable {
+    /// The subscriber's name.
+    public let subscriber: String
+    /// How many events; at most ``OwedEvents/mostCounted``.
+    public let count: Int64
+    /// Since when it misses the oldest, in milliseconds since 1970; `nil` if it misses none.
+    public let oldest: Int64?
+  }
+
+  /// Counting millions of rows would hold up the commits behind it.
+  public nonisolated static let mostCounted: Int64 = 100_000
+
+  /// Counts what subscribers are owed, up to a limit.
+  ///
+  /// - Throws: `PostgresError`.
+  public func debts(of subscribers: [String]) async throws -> [Debt] {
+    try await postgres.run(PostgresQuery(.debts, [.texts(subscribers), .int64(Self.mostCounted)])).map { row in
+      Debt(subscriber: row.text(0) ?? "", count: row.int64(1) ?? 0, oldest: row.time(2))
+    }
+  }
+
+  /// Forgets what a subscriber is owed, some rows at a time.
+  ///
+  /// - Returns: how many rows are gone.
+  /// - Throws: `PostgresError`.
+  public func forget(_ subscriber: String, limit: Int) async throws -> Int {
+    try await postgres.run(PostgresQuery(.forget, [.text(subscriber), .int64(Int64(limit))])).affected
+  }
+
+  /// Tells what each subscriber is owed; one that misses nothing is not there. It reads all rows: not for a process
+  /// that has other work.
   ///
   /// - Throws: `PostgresError`.
   public func states() async throws -> [State] {
@@ -117,12 +153,17 @@ public struct OwedEvents {
 
   /// One event that a subscriber misses, for a list.
   public struct Listed: Sendable {
+    /// The event's id.
     public let eventId: String
+    /// The publisher whose event it is.
     public let publisherId: Int64
+    /// The event's topic.
     public let topic: String
+    /// How often it was tried so far.
     public let tries: Int64
-    /// In milliseconds since 1970.
+    /// Since when the subscriber misses it, in milliseconds since 1970.
     public let owedSince: Int64
+    /// Why, for a person.
     public let cause: String
   }
 
@@ -194,6 +235,21 @@ extension PostgresStatement {
     FROM owed_events GROUP BY subscriber ORDER BY subscriber
     """)
 
+  fileprivate static let debts = PostgresStatement(
+    "count debts",
+    """
+    SELECT s.name, (SELECT count(*) FROM (SELECT FROM owed_events o WHERE o.subscriber = s.name LIMIT $2) c),
+      (SELECT min(o.owed_since) FROM owed_events o WHERE o.subscriber = s.name)
+    FROM unnest($1::text[]) AS s (name)
+    """)
+
+  fileprivate static let forget = PostgresStatement(
+    "forget owed events",
+    """
+    DELETE FROM owed_events WHERE (event_id, subscriber) IN (
+      SELECT event_id, subscriber FROM owed_events WHERE subscriber = $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
+    """)
+
   fileprivate static let list = PostgresStatement(
     "list owed events",
     """
@@ -207,7 +263,7 @@ extension PostgresStatement {
     """
     WITH old AS (
       SELECT event_id, subscriber FROM owed_events WHERE owed_since < now() - $1 * interval '1 millisecond'
-      LIMIT $2 FOR UPDATE SKIP LOCKED),
+      ORDER BY owed_since LIMIT $2 FOR UPDATE SKIP LOCKED),
     gone AS (
       DELETE FROM owed_events o USING old WHERE o.event_id = old.event_id AND o.subscriber = old.subscriber
       RETURNING o.subscriber)

@@ -61,7 +61,12 @@ final class Transfer {
     set(CURLOPT_CONNECTTIMEOUT_MS, Int(configuration.connectTimeout.wholeMilliseconds))
     set(CURLOPT_USERAGENT, configuration.userAgent)
     set(CURLOPT_ACCEPT_ENCODING, "")
-    if let file = configuration.caFile { set(CURLOPT_CAINFO, file) }
+    if let file = configuration.caFile {
+      set(CURLOPT_CAINFO, file)
+      // Debian's libcurl trusts the system's folder of authorities besides, and keeps what it has read for a day.
+      countersign_curl_set_pointer(easy, CURLOPT_CAPATH, nil)
+      set(CURLOPT_CA_CACHE_TIMEOUT, 0)
+    }
 
     countersign_curl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
     let own = Unmanaged.passUnretained(self).toOpaque()

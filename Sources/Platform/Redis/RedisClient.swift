@@ -204,7 +204,7 @@ public final class RedisClient {
     }
     connections = opened
     if let sentinels, let sentinel {
-      let watch = SentinelWatch(endpoint, of: sentinels) { [weak self] in
+      let watch = SentinelWatch(self.endpoint, of: sentinels) { [weak self] in
         self?.close(because: "the primary is now \($0)")
       }
       watch.start(RedisSentinels.Address(host: endpoint.host, port: endpoint.port), namedBy: sentinel)

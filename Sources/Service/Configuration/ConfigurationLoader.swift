@@ -5,7 +5,8 @@ import JSON
 
 /// Reads the configuration file and the publishers' files, and reports all mistakes together.
 public struct ConfigurationLoader: Sendable {
-  private let file: String
+  /// The path of the configuration file.
+  public let file: String
   private let environment: [ExactText: String]
   /// The files that were read.
   public let files = ConfigurationFiles()

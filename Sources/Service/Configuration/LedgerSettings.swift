@@ -25,8 +25,8 @@ public struct LedgerSettings: Sendable {
         "PostgreSQL URL: `postgresql://user:password@host:port,host2:port2/database`; the process uses the host that "
           + "takes writes. Only the simulator needs none.", isSecret: true, shown: "required") ?? ""
     if !url.isEmpty, !Self.isUsable(url) { reader.note(Self.key, "expected \(Self.form)") }
-    password = reader.secret(
-      "ledger.passwordFile", isRequired: false, "File with the password, instead of one in the URL.")
+    password = reader.password(
+      "ledger.passwordFile", "File with the password, instead of one in the URL.")
     caFile = reader.optionalPath(
       "ledger.caFile",
       "PEM file of certificate authorities. With it, the process demands TLS and checks the server's name; without it, "

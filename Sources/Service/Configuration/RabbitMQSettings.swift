@@ -32,8 +32,8 @@ public struct RabbitMQSettings: Sendable {
     }
     nodes = url?.addresses(port: isEncrypted ? 5671 : 5672) ?? []
     user = url?.user ?? "guest"
-    let secret = reader.secret(
-      "rabbitmq.passwordFile", isRequired: false, "File with the password, instead of one in the URL.")
+    let secret = reader.password(
+      "rabbitmq.passwordFile", "File with the password, instead of one in the URL.")
     password = secret ?? url?.password ?? "guest"
     tls = TLSClientFiles(reader, "rabbitmq", of: "RabbitMQ", scheme: "amqps", isWanted: isEncrypted)
     logsInByCertificate = tls?.certificateFile != nil && url?.user == nil

@@ -43,8 +43,8 @@ public struct RedisSettings: Sendable {
         key, "names several hosts, expected one, or redis+sentinel://host:port,host2:port2/primary/database")
     }
     user = url?.user.flatMap { $0.isEmpty ? nil : $0 }
-    let secret = reader.secret(
-      "redis.passwordFile", isRequired: false, "File with the password, instead of one in the URL.")
+    let secret = reader.password(
+      "redis.passwordFile", "File with the password, instead of one in the URL.")
     password = secret ?? url?.password
     tls = TLSClientFiles(reader, "redis", of: "Redis", scheme: "rediss", isWanted: isEncrypted)
     var path = url?.path ?? ""

@@ -17,8 +17,8 @@ public struct SentinelSettings: Sendable {
     let userKey = "redis.sentinelUser"
     let passwordKey = "redis.sentinelPasswordFile"
     user = reader.optionalString(userKey, "User for the sentinels, if they have users of their own.")
-    password = reader.secret(
-      passwordKey, isRequired: false, "File with the sentinels' own password. The URL's is the primary's.")
+    password = reader.password(
+      passwordKey, "File with the sentinels' own password. The URL's is the primary's.")
     guard let addresses else {
       for (key, value) in [(userKey, user), (passwordKey, password)] where value != nil {
         reader.note(key, "has no effect without sentinels, expected redis+sentinel:// in redis.url")

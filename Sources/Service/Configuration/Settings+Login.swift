@@ -1,8 +1,12 @@
+import Formats
+
 extension RabbitMQSettings {
-  /// Takes addresses, user, password and virtual host of other settings.
+  /// Takes addresses, user and password of other settings.
+  ///
+  /// The virtual host stays: jobs must not be published in one and consumed in another.
   public mutating func take(loginOf other: RabbitMQSettings) {
     (nodes, user, password) = (other.nodes, other.user, other.password)
-    (virtualHost, tls, logsInByCertificate) = (other.virtualHost, other.tls, other.logsInByCertificate)
+    (tls, logsInByCertificate) = (other.tls, other.logsInByCertificate)
   }
 }
 
@@ -17,8 +21,16 @@ extension RedisSettings {
 }
 
 extension LedgerSettings {
-  /// Takes addresses, user and password of other settings.
+  /// Takes addresses, user and password of other settings, if they name the same database. A process must not write to
+  /// two ledgers.
   public mutating func take(loginOf other: LedgerSettings) {
-    (url, password, caFile) = (other.url, other.password, other.caFile)
+    (password, caFile) = (other.password, other.caFile)
+    if Self.database(of: other.url) == Self.database(of: url) { url = other.url }
+  }
+
+  /// The part of the URL behind the hosts.
+  private static func database(of url: String) -> ExactText {
+    let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
+    return String(rest.drop { $0 != "/" }).exact
   }
 }

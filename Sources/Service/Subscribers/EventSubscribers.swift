@@ -15,7 +15,8 @@ public final class EventSubscribers {
   public let outlets: [SubscriberOutlet]
   private let context: RoleContext
   private let owed: OwedEvents
-  private var missed: [OwedEvents.Missed] = []
+  /// What is missed of each event. One commit notes all of an event, because it takes the event out of the outbox.
+  private var missed: [[OwedEvents.Missed]] = []
   private var isWriting = false
   private lazy var writeLater = EndOfTurn { [weak self] in self?.writeMissed() }
   /// What the ledger does not take must not fill the memory. The outbox has the events still.
@@ -29,10 +30,10 @@ public final class EventSubscribers {
     let names = [EventSubscriber.shared] + context.settings.events.subscribers
     let (topology, metrics) = (Topology(context.settings), SubscriberMetrics(context.metrics, names))
     outlets = names.map { SubscriberOutlet($0, context, topology, metrics) }
+    for outlet in outlets {
+      outlet.onLoss = { [weak self, unowned outlet] in self?.tellAgain($0, to: outlet) }
+    }
   }
-
-  /// Called when the connection to a subscriber's exchange is lost.
-  public var onLoss: @LoopActor () -> Void = {} { didSet { for outlet in outlets { outlet.onLoss = onLoss } } }
 
   /// Starts to connect.
   public func start() { for outlet in outlets { outlet.start() } }
@@ -83,11 +84,29 @@ public final class EventSubscribers {
     return copies
   }
 
-  /// Owes events to subscribers, and takes them out of the outbox. If the ledger does not take it, the outbox has them
-  /// still, and a sweep publishes them to everybody again.
+  /// Publishes events again that the broker may have lost together with a subscriber's connection. Without a connection
+  /// the ledger owes them.
+  private func tellAgain(_ events: [Event], to outlet: SubscriberOutlet) {
+    for event in events {
+      Task.immediate { @LoopActor in
+        do throws(SubscriberOutlet.Failure) {
+          try await outlet.publish(event)
+        } catch {
+          owe([
+            OwedEvents.Missed(eventId: event.id, subscriber: outlet.name, cause: error.cause, pause: error.pause)
+          ])
+        }
+      }
+    }
+  }
+
+  /// Owes an event to subscribers, and takes it out of the outbox. If the ledger does not take that, the outbox has it
+  /// still, and a sweep publishes it to everybody again.
+  ///
+  /// - Parameter missed: all that is missed of one event.
   public func owe(_ missed: [OwedEvents.Missed]) {
     guard self.missed.count < Self.mostMissed else { return }
-    self.missed += missed
+    self.missed.append(missed)
     writeLater.plan()
   }
 
@@ -98,7 +117,7 @@ public final class EventSubscribers {
     missed.removeFirst(batch.count)
     Task.immediate { @LoopActor in
       do {
-        try await owed.owe(batch)
+        try await owed.owe(batch.flatMap(\.self))
       } catch {
         context.log.ledgerFailure("what subscribers miss could not be noted; the outbox has it", error)
       }

@@ -12,7 +12,7 @@ final class SubscriberMetrics {
       "countersign_subscriber_events_total", "Events that the broker confirmed for a subscriber.",
       labels: ["subscriber"], known: names.map { [$0] })
     missed = metrics.counter(
-      "countersign_subscriber_misses_total", "Events that a subscriber's queues did not take at once.",
+      "countersign_subscriber_misses_total", "Publishes that a subscriber's queues did not take, retries too.",
       labels: ["subscriber"], known: names.map { [$0] })
   }
 }

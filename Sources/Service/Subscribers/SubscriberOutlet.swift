@@ -15,6 +15,8 @@ public final class SubscriberOutlet {
   private let exchange: String
   private let metrics: SubscriberMetrics
   private var pace = SubscriberPace()
+  private let recent = RecentEvents()
+  private var wasConnected = false
 
   /// Why a subscriber misses an event.
   public struct Failure: Error {
@@ -22,6 +24,8 @@ public final class SubscriberOutlet {
     public let cause: String
     /// How long the event waits until it is tried again.
     public let pause: Duration
+    /// Whether no queue behind the exchange is bound for the event.
+    public var isUnwanted = false
   }
 
   init(_ name: String, _ context: RoleContext, _ topology: Topology, _ metrics: SubscriberMetrics) {
@@ -45,31 +49,46 @@ public final class SubscriberOutlet {
     var handler: (@LoopActor (AMQPSession.Change) -> Void)?
   }
 
-  /// Called when the connection is lost: the broker may have lost what it confirmed last.
-  var onLoss: @LoopActor () -> Void = {}
+  /// Called when the connection is lost, with what the broker confirmed last and may have lost.
+  var onLoss: @LoopActor ([Event]) -> Void = { _ in }
 
   func start() { publisher.start() }
   func stop() async { await publisher.stop() }
 
   private func note(_ change: AMQPSession.Change) {
     switch change {
-    case .connected, .blocked(false): pace.connected()
+    case .connected:
+      wasConnected = true
+      pace.connected()
+    case .blocked(false): pace.connected()
     case .blocked(true): break
-    case .lost: onLoss()
+    case .lost:
+      // Each failed attempt to connect is a loss, too. Only the first one can have lost anything.
+      guard wasConnected else { return }
+      wasConnected = false
+      onLoss(recent.take())
     }
   }
 
   /// Publishes an event; it is sent before the first suspension. Returns when the broker has confirmed it.
   ///
+  /// - Parameter isOwed: whether the subscriber misses the event already. While no queue is bound, the broker would
+  ///   confirm what nobody gets: somebody may be replacing the queue just now.
   /// - Throws: ``Failure``: the subscriber may miss the event.
-  public func publish(_ event: Event) async throws(Failure) {
+  public func publish(_ event: Event, isOwed: Bool = false) async throws(Failure) {
     guard publisher.isReady else { throw miss("no connection, or an alarm of the broker", .zero) }
     guard pace.mayPublish(at: .now) else { throw miss("too many events wait for an answer", .zero) }
     pace.begin()
+    var message = EventMessage.message(event, exchange: exchange)
+    message.isMandatory = isOwed
     do {
-      try await publisher.publish(EventMessage.message(event, exchange: exchange), timeout: SubscriberPace.patience)
+      try await publisher.publish(message, timeout: SubscriberPace.patience)
       pace.end(.confirmed, at: .now)
       metrics.published.count(name)
+      recent.add(event)
+    } catch let error as AMQPError where error.code == .unroutable {
+      pace.end(.confirmed, at: .now)
+      throw Failure(cause: "no queue is bound for it", pause: SubscriberPace.pause(afterTries: 1), isUnwanted: true)
     } catch let error as AMQPError where error.code == .refused {
       pace.end(.refused, at: .now)
       throw miss("a queue refuses it: \(error.cause)", SubscriberPace.pause(afterTries: 1))
@@ -90,5 +109,7 @@ public final class SubscriberOutlet {
   public var retries: Int { publisher.isReady ? pace.retries(at: .now) : 0 }
 
   /// Notes the end of a retry.
-  public func endRetry(confirmed: Int, of count: Int) { pace.endRetry(confirmed: confirmed, of: count, at: .now) }
+  ///
+  /// - Parameter confirmed: how many events the broker has confirmed, or had no queue for.
+  public func endRetry(confirmed: Int) { pace.endRetry(confirmed: confirmed, at: .now) }
 }

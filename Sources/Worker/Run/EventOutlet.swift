@@ -50,8 +50,11 @@ final class EventOutlet {
 
   /// Publishes events in their order.
   ///
-  /// - Parameter whenConfirmed: called when the own queue has the first one.
-  func publish(_ events: [Event], whenConfirmed: @escaping @LoopActor () -> Void = {}) {
+  /// - Parameters:
+  ///   - isLate: whether a sweep has found them. Subscribers may have them already. So the own queue comes first: while
+  ///     it takes nothing, each sweep would tell everybody again.
+  ///   - whenConfirmed: called when the own queue has the first one.
+  func publish(_ events: [Event], isLate: Bool = false, whenConfirmed: @escaping @LoopActor () -> Void = {}) {
     var whenConfirmed: (@LoopActor () -> Void)? = whenConfirmed
     for event in events where underWay < Self.most {
       underWay += 1
@@ -59,14 +62,14 @@ final class EventOutlet {
       whenConfirmed = nil
       // The publish itself happens before the task first suspends, so the events keep their order.
       Task.immediate { @LoopActor in
-        await publish(event, note)
+        await publish(event, isLate: isLate, note)
         underWay -= 1
       }
     }
   }
 
-  private func publish(_ event: Event, _ whenConfirmed: (@LoopActor () -> Void)?) async {
-    let copies = subscribers.publish(event)
+  private func publish(_ event: Event, isLate: Bool, _ whenConfirmed: (@LoopActor () -> Void)?) async {
+    let early = isLate ? nil : subscribers.publish(event)
     do {
       try await broker.publish(EventMessage.message(event, queue: queue))
     } catch {
@@ -75,19 +78,19 @@ final class EventOutlet {
     recent.add(event)
     metrics.events.count()
     whenConfirmed?()
+    let copies = early ?? subscribers.publish(event)
     let missed = await copies.ended()
     if missed.isEmpty { ledger.confirm([event.id]) } else { subscribers.owe(missed) }
   }
 
-  /// Publishes events again that the broker may have lost together with a connection.
-  ///
-  /// - Throws: `AMQPError` when the own queue has not taken one for long.
-  func tellAgain(_ events: [Event]) async throws {
-    for event in events {
-      let copies = subscribers.publish(event)
+  /// Puts an event into the own queue again, because the broker may have lost it together with a connection. The
+  /// subscribers' connections see to theirs.
+  func tellAgain(_ event: Event) async {
+    do {
       try await broker.publishSurely(EventMessage.message(event, queue: queue))
-      let missed = await copies.ended()
-      if !missed.isEmpty { subscribers.owe(missed) }
+      recent.add(event)
+    } catch {
+      log.error("an event could not be told again", ["eventId": .string(event.id), "cause": .failure(error)])
     }
   }
 }

@@ -1,3 +1,4 @@
+import Configuration
 import Domain
 import EventLoop
 import Ledger
@@ -15,8 +16,7 @@ final class OwedEventRuns {
   private let oldest: Gauge
   private let givenUp: Counter
   private var underWay: Set<String> = []
-  /// The subscribers with a number: also those that the configuration does not name any more.
-  private var shown: Set<String>
+  private var countedAt: ContinuousClock.Instant?
   private let runs = RunningTasks()
 
   init(_ context: RoleContext, _ ledger: PostgresClient, _ subscribers: EventSubscribers) {
@@ -33,16 +33,25 @@ final class OwedEventRuns {
     givenUp = context.metrics.counter(
       "countersign_subscriber_events_given_up_total", "Events that a subscriber will not get any more.",
       labels: ["subscriber"], known: names.map { [$0] })
-    shown = Set(names)
     for name in names {
       waiting.set(0, name)
       oldest.set(0, name)
     }
   }
 
-  /// Tries what is due. A subscriber whose last try still runs is left out.
+  /// Tries what is due, and counts what is owed from time to time. A subscriber whose last try still runs is left out.
   func look() {
     guard !runs.isClosed else { return }
+    if countedAt.map({ .now - $0 >= Self.countInterval }) ?? true {
+      countedAt = .now
+      runs.start { [self] in
+        do {
+          try await count(givingUpAfter: context.settings.notifier.logRetention)
+        } catch {
+          context.log.ledgerFailure("what subscribers are owed could not be counted", error)
+        }
+      }
+    }
     for outlet in subscribers.outlets where outlet.retries > 0 && underWay.insert(outlet.name).inserted {
       runs.start { [self] in
         do {
@@ -63,24 +72,28 @@ final class OwedEventRuns {
       let trying = events.map { each in
         Task.immediate { @LoopActor () -> SubscriberOutlet.Failure? in
           do throws(SubscriberOutlet.Failure) {
-            try await outlet.publish(each.event)
+            try await outlet.publish(each.event, isOwed: true)
             return nil
           } catch {
             return error
           }
         }
       }
-      var confirmed: [String] = []
+      var settled: [String] = []
       var failed: [(id: String, pause: Duration, cause: String)] = []
+      var progress = 0
       for (each, task) in zip(events, trying) {
-        if let failure = await task.value {
+        let failure = await task.value
+        // The broker has answered: a queue may have other events, although nobody wants this one.
+        if failure?.isUnwanted ?? true { progress += 1 }
+        if let failure, !(failure.isUnwanted && SubscriberPace.isUnwanted(afterTries: each.tries)) {
           failed.append((each.event.id, SubscriberPace.pause(afterTries: each.tries + 1), failure.cause))
         } else {
-          confirmed.append(each.event.id)
+          settled.append(each.event.id)
         }
       }
-      outlet.endRetry(confirmed: confirmed.count, of: events.count)
-      try await owed.settle(confirmed, of: outlet.name)
+      outlet.endRetry(confirmed: progress)
+      try await owed.settle(settled, of: outlet.name)
       try await owed.putOff(failed, of: outlet.name)
       if !failed.isEmpty {
         context.log.warning(
@@ -93,22 +106,22 @@ final class OwedEventRuns {
     }
   }
 
+  /// How often the numbers are read.
+  private static let countInterval = Duration.seconds(30)
+
   /// Counts what is owed, and gives up what is too old.
-  func count(givingUpAfter age: Duration) async throws {
-    let lost = try await owed.giveUp(after: age, limit: 10_000)
+  private func count(givingUpAfter age: Duration) async throws {
+    let lost = try await owed.giveUp(after: age, limit: 1000)
     for (subscriber, count) in lost {
       givenUp.add(Double(count), subscriber)
       context.log.error(
         "a subscriber has not taken events for too long; they are given up",
         ["subscriber": .string(subscriber), "events": .int(count)])
     }
-    let states = try await owed.states()
     let now = context.now()
-    shown.formUnion(states.map(\.subscriber))
-    for name in shown {
-      let state = states.first { $0.subscriber == name }
-      waiting.set(Double(state?.count ?? 0), name)
-      oldest.set(state.map { Double(max(0, now - $0.oldest)) / 1000 } ?? 0, name)
+    for debt in try await owed.debts(of: subscribers.outlets.map(\.name)) {
+      waiting.set(Double(debt.count), debt.subscriber)
+      oldest.set(debt.oldest.map { Double(max(0, now - $0)) / 1000 } ?? 0, debt.subscriber)
     }
   }
 

@@ -84,6 +84,19 @@ struct OwedEventsTests {
     }
   }
 
+  @Test func `debts are counted, and can be forgotten`() async throws {
+    try await Self.with(["a", "b"]) { client, owed in
+      try await owed.owe(["a", "b"].map { Missed(eventId: $0, subscriber: "billing", cause: "full", pause: .zero) })
+      let debts = try await owed.debts(of: ["billing", "search"])
+      #expect(debts.map(\.subscriber) == ["billing", "search"])
+      #expect(debts.map(\.count) == [2, 0])
+      #expect(debts[0].oldest != nil && debts[1].oldest == nil)
+      #expect(try await owed.forget("search", limit: 10) == 0)
+      #expect(try await owed.forget("billing", limit: 1) == 1)
+      #expect(try await owed.debts(of: ["billing"]).map(\.count) == [1])
+    }
+  }
+
   @Test func `what a subscriber misses for too long is given up, and retention then deletes the event`() async throws {
     try await Self.with(["a", "b"]) { client, owed in
       try await owed.owe(

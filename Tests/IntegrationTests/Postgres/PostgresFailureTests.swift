@@ -105,8 +105,8 @@ struct PostgresFailureTests {
         }
         try await eventually("the next connection") { postgres.isReady }
       }
-      let value2 = try await postgres.run(one)[0].int32(0)
-      #expect(value2 == 1)
+      // A connection that was cut may not have noticed it yet.
+      try await eventually("an answer") { (try? await postgres.run(one)[0].int32(0)) == 1 }
     }
   }
 

@@ -4,32 +4,27 @@ import Testing
 
 /// When a channel is opened anew because the broker refuses everything.
 struct RefusalsTests {
-  private let start = ContinuousClock.now
-
-  private func at(_ seconds: Double) -> ContinuousClock.Instant { start + .seconds(seconds) }
+  /// The broker's answers, each with its second; returns the seconds at which the channel is opened anew.
+  private func openings(_ answers: [(isRefused: Bool, target: String, second: Double)]) -> [Double] {
+    let start = ContinuousClock.now
+    var refusals = Refusals()
+    return answers.filter { refusals.note(isRefused: $0.isRefused, $0.target, at: start + .seconds($0.second)) }
+      .map(\.second)
+  }
 
   @Test func `refusals for some seconds, and not a single one`() {
-    var refusals = Refusals()
-    #expect(!refusals.note(isRefused: true, "a", at: at(0)))
-    #expect(!refusals.note(isRefused: true, "a", at: at(2.9)))
-    #expect(refusals.note(isRefused: true, "a", at: at(3)))
+    #expect(openings([(true, "a", 0), (true, "a", 2.9)]) == [])
     // The new channel has its time, too.
-    #expect(!refusals.note(isRefused: true, "a", at: at(3)))
+    #expect(openings([(true, "a", 0), (true, "a", 3), (true, "a", 3.1)]) == [3])
   }
 
   @Test func `a confirm for the same queue ends them, and one for another queue does not`() {
-    var refusals = Refusals()
-    _ = refusals.note(isRefused: true, "a", at: at(0))
-    #expect(!refusals.note(isRefused: false, "a", at: at(1)))
-    #expect(!refusals.note(isRefused: true, "a", at: at(3)))
-    #expect(!refusals.note(isRefused: false, "b", at: at(5)))
-    #expect(refusals.note(isRefused: true, "a", at: at(6)))
+    let answers = [(true, "a", 0), (false, "a", 1), (true, "a", 3), (false, "b", 5), (true, "a", 5.9), (true, "a", 6)]
+    #expect(openings(answers) == [6])
   }
 
   @Test func `a full queue costs a new channel each half minute`() {
-    var refusals = Refusals()
-    let openings = (0..<100).filter { refusals.note(isRefused: true, "a", at: at(Double($0))) }
-    #expect(openings == [3, 33, 63, 93])
+    #expect(openings((0..<100).map { (true, "a", Double($0)) }) == [3, 33, 63, 93])
   }
 
   @Test func `what a message's refusal is about`() {

@@ -70,47 +70,66 @@ struct ConfigurationFilesTests {
     #expect(loader.files.haveChanged)
   }
 
-  @Test func `a held file changes at one path, and only when it is taken`() throws {
-    let file = folder.path + "/ca.pem"
+  @Test func `a folder that cannot be read may be there at the next look`() throws {
+    let loader = folder.loader()
+    let place = folder.path + "/publishers"
+    try FileManager.default.removeItem(atPath: place)
+    #expect(throws: ConfigurationError.self) { try loader.publishers(in: place) }
+    #expect(!loader.files.haveChanged)
+    try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
+    #expect(loader.files.haveChanged)
+  }
+
+  @Test func `a held file changes at one path, and who reads it reads on`() throws {
     func content(_ path: String) -> String? {
       (try? Data(contentsOf: URL(filePath: path))).map { String(decoding: $0, as: UTF8.self) }
     }
-    try folder.write("one", to: "ca.pem")
-    let held = try HeldFile(file)
+    let held = try HeldFile(Array("one".utf8))
     let path = held.path
     #expect(content(path) == "one")
-    #expect(try !held.take(file))
+    #expect(try !held.take(Array("one".utf8)))
     let reader = open(path, O_RDONLY)
     defer { close(reader) }
-    try folder.write("two, and longer", to: "ca.pem")
-    #expect(content(path) == "one")
-    #expect(try held.take(file))
+    #expect(try held.take(Array("two, and longer".utf8)))
     #expect(held.path == path)
     #expect(content(path) == "two, and longer")
-    // Who had opened it reads the old content.
     var bytes = [UInt8](repeating: 0, count: 32)
     #expect(Glibc.read(reader, &bytes, 32) == 3)
-    try FileManager.default.removeItem(atPath: file)
-    #expect(throws: HeldFile.Failure.self) { try held.take(file) }
-    #expect(content(path) == "two, and longer")
   }
 
   @Test func `a role holds the files that it uses itself`() throws {
-    for name in ["ledger.pem", "apple.pem"] { try folder.write("pem", to: name) }
-    let text =
-      #"{"ledger": {"caFile": "ledger.pem"}, "appStore": {"caFile": "apple.pem"}, "notifier": {"caFile": "no"}}"#
+    try folder.write("pem", to: "ledger.pem")
+    let text = #"{"ledger": {"caFile": "ledger.pem"}, "notifier": {"caFile": "no"}}"#
     var settings = try folder.settings(text)
     let held = HeldFiles()
-    try held.take(&settings, for: .worker)
+    try held.take(HeldFiles.Contents(of: settings, for: .worker), &settings)
     let copy = try #require(settings.ledger.caFile)
     #expect(copy.hasPrefix("/proc/self/fd/"))
-    #expect(settings.appStore.caFile?.hasPrefix("/proc/self/fd/") == true)
     #expect(settings.notifier.caFile == folder.path + "/no")
     #expect(settings.rabbitmq.tls == nil)
     var again = try folder.settings(text)
-    try held.take(&again, for: .worker)
+    try held.take(HeldFiles.Contents(of: again, for: .worker), &again)
     #expect(again.ledger.caFile == copy)
-    var missing = try folder.settings(text)
-    #expect(throws: HeldFile.Failure.self) { try HeldFiles().take(&missing, for: .notifier) }
+    #expect(throws: HeldFile.Failure.self) { try HeldFiles.Contents(of: again, for: .notifier) }
+  }
+
+  @Test func `a login changes, and the place of the data does not`() throws {
+    var settings = try folder.settings(
+      #"{"rabbitmq": {"url": "amqp://a:b@one/x"}, "ledger": {"url": "postgresql://a:b@one/data"}}"#)
+    let other = try folder.settings(
+      #"{"rabbitmq": {"url": "amqp://c:d@two/y"}, "ledger": {"url": "postgresql://c:d@two,three/data"}}"#)
+    settings.rabbitmq.take(loginOf: other.rabbitmq)
+    settings.ledger.take(loginOf: other.ledger)
+    #expect(settings.rabbitmq.user == "c" && settings.rabbitmq.password == "d")
+    #expect(settings.rabbitmq.virtualHost == "x")
+    #expect(settings.ledger.url == "postgresql://c:d@two,three/data")
+    settings.ledger.take(loginOf: try folder.settings(#"{"ledger": {"url": "postgresql://c:d@two/more"}}"#).ledger)
+    #expect(settings.ledger.url == "postgresql://c:d@two,three/data")
+  }
+
+  @Test func `an empty password file is a mistake`() throws {
+    try folder.write("\n", to: "password")
+    let mistakes = try folder.mistakes(#"{"redis": {"passwordFile": "password"}}"#)
+    #expect(mistakes.contains { $0.contains("redis.passwordFile") && $0.contains("is empty") })
   }
 }

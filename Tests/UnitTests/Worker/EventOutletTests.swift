@@ -55,7 +55,7 @@ struct EventOutletTests {
         publish: { EventSubscribers.Copies(missed: $0.id == "evt_0" ? [missed] : []) }, owe: { owed += $0 }),
       Log(level: .error), bench.dependencies.metrics, bench.dependencies.recentEvents)
     outlet.publish(events(2))
-    for _ in 0..<10_000 where outlet.underWay > 0 { await Task.yield() }
+    try await end(outlet)
     #expect(bench.broker.queues == ["own", "own"])
     #expect(owed == [missed])
     #expect(bench.ledger.confirmed == ["evt_1"])
@@ -64,13 +64,42 @@ struct EventOutletTests {
     bench.broker.holdsConfirms = true
     outlet.publish(events(1))
     bench.broker.confirmAll(.failure(BrokerByValue.noConfirm))
-    for _ in 0..<10_000 where outlet.underWay > 0 { await Task.yield() }
+    try await end(outlet)
     #expect(owed == [missed])
 
     bench.broker.holdsConfirms = false
-    try await outlet.tellAgain(events(2))
-    #expect(owed == [missed, missed])
+    let before = bench.broker.messages.count
+    for event in events(2) { await outlet.tellAgain(event) }
+    #expect(bench.broker.messages.count == before + 2)
     #expect(bench.ledger.confirmed == ["evt_1"])
+  }
+
+  @Test func `a late event goes to subscribers only when the own queue has it`() async throws {
+    var copied: [String] = []
+    let outlet = EventOutlet(
+      bench.broker, bench.ledger, queue: "own",
+      EventOutlet.Subscribers(
+        publish: {
+          copied.append($0.id)
+          return EventSubscribers.Copies()
+        }),
+      Log(level: .error), bench.dependencies.metrics, bench.dependencies.recentEvents)
+    bench.broker.holdsConfirms = true
+    outlet.publish(events(1), isLate: true)
+    #expect(copied.isEmpty)
+    bench.broker.confirmAll(.failure(BrokerByValue.noConfirm))
+    try await end(outlet)
+    #expect(copied.isEmpty)
+    outlet.publish(events(1), isLate: true)
+    bench.broker.confirmAll()
+    try await end(outlet)
+    #expect(copied == ["evt_0"])
+    #expect(bench.ledger.confirmed == ["evt_0"])
+  }
+
+  private func end(_ outlet: EventOutlet) async throws {
+    for _ in 0..<10_000 where outlet.underWay > 0 { await Task.yield() }
+    try #require(outlet.underWay == 0)
   }
 
   @Test func `the age of a synchronization ends with the confirm of its own event`() async throws {

@@ -1,8 +1,7 @@
 import Domain
 import EventLoop
+import Service
 import Testing
-
-@testable import Worker
 
 /// The events that a worker publishes again after a lost connection.
 @LoopActor

@@ -6,16 +6,18 @@ import EventLoop
 /// a node that was frozen or partitioned takes writes until it learns that it is no primary any more.
 @LoopActor
 final class SentinelWatch {
-  private let endpoint: RedisEndpoint
+  private let endpoint: @LoopActor () -> RedisEndpoint
   private let sentinels: RedisSentinels
   private let onSwitch: @LoopActor (RedisSentinels.Address) -> Void
   private var running: Task<Void, Never>?
 
   private static let interval: Duration = .seconds(1)
 
-  /// - Parameter onSwitch: the watch calls it once, and ends.
+  /// - Parameters:
+  ///   - endpoint: the watch asks for it at each opening, since passwords change.
+  ///   - onSwitch: the watch calls it once, and ends.
   init(
-    _ endpoint: RedisEndpoint, of sentinels: RedisSentinels,
+    _ endpoint: @escaping @LoopActor () -> RedisEndpoint, of sentinels: RedisSentinels,
     onSwitch: @escaping @LoopActor (RedisSentinels.Address) -> Void
   ) {
     self.endpoint = endpoint
@@ -45,7 +47,9 @@ final class SentinelWatch {
     while !Task.isCancelled {
       let address = sentinels.addresses[place]
       do {
-        let sentinel = try await RedisConnection.openDirectly(endpoint.sentinel(at: address, of: sentinels))
+        let present = endpoint()
+        let sentinel = try await RedisConnection.openDirectly(
+          present.sentinel(at: address, of: present.sentinels ?? sentinels))
         defer { sentinel.close() }
         while true {
           let answer = try await sentinel.primary(sentinels.primaryName)

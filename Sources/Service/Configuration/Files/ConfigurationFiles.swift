@@ -7,10 +7,10 @@ import FoundationEssentials
 /// A mounted ConfigMap swaps a link, keeps the times of its files, and sends no signal. So only the content tells
 /// whether something has changed.
 public final class ConfigurationFiles: Sendable {
-  private let contents: Guarded
+  private let contents: NotedContents
 
   /// Creates an empty set.
-  public init() { contents = Guarded() }
+  public init() { contents = NotedContents() }
 
   /// Reads a file and remembers its content; `nil` if it cannot be read, which is remembered, too.
   func read(_ path: String) -> Data? {
@@ -23,35 +23,46 @@ public final class ConfigurationFiles: Sendable {
   ///
   /// - Throws: the system's error.
   func names(in folder: String) throws -> [String] {
-    let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".json") }.sorted()
-    contents.noteFolder(folder, names)
-    return names
+    do {
+      let names = try Self.names(in: folder)
+      contents.noteFolder(folder, names)
+      return names
+    } catch {
+      // It may be there at the next look.
+      contents.noteFolder(folder, nil)
+      throw error
+    }
+  }
+
+  /// Whether a file had another content when another set was read.
+  public func differ(from other: ConfigurationFiles, at path: String) -> Bool {
+    contents.all.files[path] != other.contents.all.files[path]
   }
 
   /// Whether a file has another content now, or a folder has other files. It reads them, so it blocks.
   public var haveChanged: Bool {
     let (files, folders) = contents.all
-    if folders.contains(where: { folder, names in
-      names != (try? FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".json") }.sorted())
-    }) {
-      return true
-    }
+    if folders.contains(where: { folder, names in names != (try? Self.names(in: folder)) }) { return true }
     return files.contains { path, digest in Self.digest(try? Data(contentsOf: URL(filePath: path))) != digest }
+  }
+
+  private static func names(in folder: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".json") }.sorted()
   }
 
   private static func digest(_ data: Data?) -> [UInt8] { data.map { SHA256.hash(Array($0)) } ?? [] }
 }
 
 /// What a reader has noted. A pool thread reads the files, and the loop asks for changes.
-private final class Guarded: @unchecked Sendable {
+private final class NotedContents: @unchecked Sendable {
   // Sendable is right: both dictionaries are touched under the lock only.
   private let lock = Lock()
   private var files: [String: [UInt8]] = [:]
-  private var folders: [String: [String]] = [:]
+  private var folders: [String: [String]?] = [:]
 
   func note(_ path: String, _ digest: [UInt8]) { lock.withLock { files[path] = digest } }
 
-  func noteFolder(_ path: String, _ names: [String]) { lock.withLock { folders[path] = names } }
+  func noteFolder(_ path: String, _ names: [String]?) { lock.withLock { folders[path] = .some(names) } }
 
-  var all: (files: [String: [UInt8]], folders: [String: [String]]) { lock.withLock { (files, folders) } }
+  var all: (files: [String: [UInt8]], folders: [String: [String]?]) { lock.withLock { (files, folders) } }
 }

@@ -1,5 +1,4 @@
 import CLinux
-import FoundationEssentials
 import Glibc
 
 /// A copy of a file in memory, under a path that stays the same.
@@ -14,12 +13,12 @@ public final class HeldFile {
   /// The path of the copy. It is good in this process only.
   public var path: String { "/proc/self/fd/\(descriptor)" }
 
-  /// Copies a file.
+  /// Makes a copy.
   ///
-  /// - Throws: `HeldFile.Failure` when it cannot be read or copied.
-  public init(_ file: String) throws(Failure) {
-    content = try Self.read(file)
-    descriptor = try Self.copy(content, of: file)
+  /// - Throws: `HeldFile.Failure` when the system has no room for it.
+  public init(_ content: [UInt8]) throws(Failure) {
+    self.content = content
+    descriptor = try Self.copy(content)
   }
 
   deinit { close(descriptor) }
@@ -29,45 +28,39 @@ public final class HeldFile {
     public let description: String
   }
 
-  /// Takes the present content of a file.
-  ///
-  /// Who has opened the path before goes on reading the old content.
+  /// Takes another content. Who has opened the path before goes on reading the old one.
   ///
   /// - Returns: whether it was another content.
   /// - Throws: ``Failure``, and then the old content stays.
-  public func take(_ file: String) throws(Failure) -> Bool {
-    let new = try Self.read(file)
+  @discardableResult
+  public func take(_ new: [UInt8]) throws(Failure) -> Bool {
     guard new != content else { return false }
-    let copy = try Self.copy(new, of: file)
+    let copy = try Self.copy(new)
     defer { close(copy) }
     guard dup2(copy, descriptor) == descriptor, fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else {
-      throw Self.failure("copy", file)
+      throw Self.failure("replace a copy")
     }
     content = new
     return true
   }
 
-  private static func read(_ file: String) throws(Failure) -> [UInt8] {
-    guard let data = try? Data(contentsOf: URL(filePath: file)) else { throw failure("read", file) }
-    return Array(data)
-  }
-
-  private static func copy(_ content: [UInt8], of file: String) throws(Failure) -> Int32 {
+  private static func copy(_ content: [UInt8]) throws(Failure) -> Int32 {
     let descriptor = countersign_memory_file("countersign")
-    guard descriptor >= 0 else { throw failure("copy", file) }
+    guard descriptor >= 0 else { throw failure("open a file in memory") }
     var rest = content[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
       guard count > 0 else {
+        let failure = failure("write a file in memory")
         close(descriptor)
-        throw failure("copy", file)
+        throw failure
       }
       rest = rest.dropFirst(count)
     }
     return descriptor
   }
 
-  private static func failure(_ verb: String, _ file: String) -> Failure {
-    Failure(description: "\(verb) \(file): \(String(cString: strerror(errno)))")
+  private static func failure(_ operation: String) -> Failure {
+    Failure(description: "\(operation): \(String(cString: strerror(errno)))")
   }
 }

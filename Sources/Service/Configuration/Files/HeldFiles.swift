@@ -1,37 +1,50 @@
 import Crypto
+import FoundationEssentials
 
 /// The certificates and keys of the connections to servers, held in memory.
 ///
 /// For example, `redis.caFile` is `/etc/countersign/ca.pem`. The settings of a role name a copy instead. When the file
 /// has a new content and the whole configuration is usable, the copy gets it, and new connections use it.
 public final class HeldFiles {
-  private var held: [WritableKeyPath<Settings, String?>: HeldFile] = [:]
+  private var held: [Int: HeldFile] = [:]
 
-  private static func places(of user: SettingsUser) -> [WritableKeyPath<Settings, String?>] {
-    var places: [WritableKeyPath<Settings, String?>] = [
-      \.rabbitmq.caFile, \.rabbitmq.certificateFile, \.rabbitmq.privateKeyFile, \.redis.caFile,
-      \.redis.certificateFile, \.redis.privateKeyFile, \.ledger.caFile,
+  private static var places: [WritableKeyPath<Settings, String?>] {
+    [
+      \.rabbitmq.caFile, \.rabbitmq.certificateFile, \.rabbitmq.privateKeyFile, \.redis.caFile, \.redis.certificateFile,
+      \.redis.privateKeyFile, \.ledger.caFile, \.notifier.caFile,
     ]
-    if user == .worker { places.append(\.appStore.caFile) }
-    if user == .notifier { places.append(\.notifier.caFile) }
-    return places
+  }
+
+  /// The contents of the files, by their place.
+  public struct Contents: Sendable {
+    fileprivate var bytes: [Int: [UInt8]] = [:]
+
+    /// Reads the files that a role holds. It blocks.
+    ///
+    /// - Throws: `HeldFile.Failure` when one cannot be read.
+    public init(of settings: Settings, for user: SettingsUser) throws(HeldFile.Failure) {
+      for (number, place) in HeldFiles.places.enumerated() {
+        // The other roles may lack this file.
+        if place == \.notifier.caFile, user != .notifier { continue }
+        guard let file = settings[keyPath: place] else { continue }
+        guard let data = try? Data(contentsOf: URL(filePath: file)) else {
+          throw HeldFile.Failure(description: "the file \(file) cannot be read")
+        }
+        bytes[number] = Array(data)
+      }
+    }
   }
 
   /// Holds no file yet.
   public init() {}
 
-  /// Takes the present contents of the files that a role needs, and names the copies in the settings.
+  /// Takes contents, and names the copies in the settings.
   ///
-  /// - Throws: `HeldFile.Failure` when a file cannot be read. The others may have new contents then.
-  public func take(_ settings: inout Settings, for user: SettingsUser) throws(HeldFile.Failure) {
-    for place in Self.places(of: user) {
-      guard let file = settings[keyPath: place] else { continue }
-      if let copy = held[place] {
-        _ = try copy.take(file)
-      } else {
-        held[place] = try HeldFile(file)
-      }
-      settings[keyPath: place] = held[place]?.path
+  /// - Throws: `HeldFile.Failure` when the system has no room for the copies. Each stays usable by itself.
+  public func take(_ contents: Contents, _ settings: inout Settings) throws(HeldFile.Failure) {
+    for (number, bytes) in contents.bytes {
+      if let copy = held[number] { try copy.take(bytes) } else { held[number] = try HeldFile(bytes) }
+      settings[keyPath: Self.places[number]] = held[number]?.path
     }
   }
 }

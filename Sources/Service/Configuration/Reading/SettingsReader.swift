@@ -132,6 +132,14 @@ final class SettingsReader {
 
   func optionalPath(_ key: String, _ meaning: String) -> String? { optionalString(key, meaning).map(resolve) }
 
+  /// The password of a file; `nil` if the key names none.
+  func password(_ key: String, _ meaning: String) -> String? {
+    let password = secret(key, isRequired: false, meaning)
+    // Somebody is writing it, or the disk was full.
+    if password?.isEmpty == true { note(key, "the file that it names is empty") }
+    return password
+  }
+
   /// The text of a file that holds a secret, without the line end. The configuration itself never holds a secret.
   func secret(_ key: String, isRequired: Bool, _ meaning: String) -> String? {
     let name =

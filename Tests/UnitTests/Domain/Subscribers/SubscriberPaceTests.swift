@@ -65,7 +65,7 @@ struct SubscriberPaceTests {
   @Test func `a new connection ends every pause`() {
     var pace = SubscriberPace()
     publish(1, .none, &pace, at: 0)
-    pace.endRetry(confirmed: 0, of: 3, at: at(0))
+    pace.endRetry(confirmed: 0, at: at(0))
     pace.connected()
     #expect(pace.mayPublish(at: at(0)))
     #expect(pace.retries(at: at(0)) == 1)
@@ -74,27 +74,30 @@ struct SubscriberPaceTests {
   @Test func `a retry that brings nothing makes the next one small and late, and success makes it large again`() {
     var pace = SubscriberPace()
     #expect(pace.retries(at: start) == SubscriberPace.mostAgain)
-    pace.endRetry(confirmed: 0, of: 500, at: at(0))
+    pace.endRetry(confirmed: 0, at: at(0))
     #expect(pace.retries(at: at(0.9)) == 0)
     #expect(pace.retries(at: at(1)) == 1)
-    pace.endRetry(confirmed: 0, of: 1, at: at(1))
+    pace.endRetry(confirmed: 0, at: at(1))
     #expect(pace.retries(at: at(2.9)) == 0)
     #expect(pace.retries(at: at(3)) == 1)
-    for _ in 0..<20 { pace.endRetry(confirmed: 0, of: 1, at: at(100)) }
+    for _ in 0..<20 { pace.endRetry(confirmed: 0, at: at(100)) }
     #expect(pace.retries(at: at(159.9)) == 0)
     #expect(pace.retries(at: at(160)) == 1)
     for expected in [4, 16, 64, 256, 500, 500] {
-      pace.endRetry(confirmed: 1, of: 4, at: at(160))
+      pace.endRetry(confirmed: 1, at: at(160))
       #expect(pace.retries(at: at(160)) == expected)
     }
-    // Nothing was due.
-    pace.endRetry(confirmed: 0, of: 0, at: at(161))
-    #expect(pace.retries(at: at(161)) == 500)
   }
 
   @Test func `a single event that is never taken waits longer and longer`() {
     let pauses = [0, 1, 2, 3, 4, 5, 6, 100].map { SubscriberPace.pause(afterTries: $0) }
     #expect(pauses == [5, 5, 10, 20, 40, 80, 120, 120].map { .seconds($0) })
+  }
+
+  @Test func `an event that no queue is bound for is owed for some minutes`() {
+    let waited = (1...8).map { SubscriberPace.pause(afterTries: $0) }.reduce(.zero, +)
+    #expect(waited > .seconds(300))
+    #expect([1, 7, 8, 9].map { SubscriberPace.isUnwanted(afterTries: $0) } == [false, false, true, true])
   }
 
   @Test(arguments: [

@@ -1,25 +1,28 @@
-import Domain
-import EventLoop
+public import Domain
+public import EventLoop
 
 /// The events that the broker has confirmed of late.
 ///
 /// A broker may be killed and lose its data between the confirm and the delivery to a consumer. Then no consumer has
-/// seen the event, but the ledger has taken it out of the outbox. So the worker publishes an event again, with the same
-/// id, if the broker confirmed it shortly before a connection was lost.
+/// seen the event, but the ledger has taken it out of the outbox. So the process publishes an event again, with the
+/// same id, if the broker confirmed it shortly before a connection was lost.
 @LoopActor
-final class RecentEvents {
+public final class RecentEvents {
   /// Longer than consumers need to come back to a broker that has just started again (`Backoff`), and to take the
   /// messages that wait there.
-  static let kept = Duration.seconds(10)
+  public nonisolated static let kept = Duration.seconds(10)
   /// Some 3 MB. Even at full speed this holds more than the second that a busy broker needs from a confirm to the
   /// delivery.
-  static let most = 4096
+  public nonisolated static let most = 4096
 
   private var events: [(confirmedAt: ContinuousClock.Instant, event: Event)] = []
   private var first = 0
 
+  /// Creates an empty list.
+  public init() {}
+
   /// Notes an event that the broker has just confirmed.
-  func add(_ event: Event, at now: ContinuousClock.Instant = .now) {
+  public func add(_ event: Event, at now: ContinuousClock.Instant = .now) {
     while first < events.count, events.count - first >= Self.most || events[first].confirmedAt < now - Self.kept {
       first += 1
     }
@@ -31,7 +34,7 @@ final class RecentEvents {
   }
 
   /// Takes the events that the broker may have lost together with a connection that has just ended.
-  func take(at now: ContinuousClock.Instant = .now) -> [Event] {
+  public func take(at now: ContinuousClock.Instant = .now) -> [Event] {
     defer { (events, first) = ([], 0) }
     return events[first...].filter { $0.confirmedAt >= now - Self.kept }.map(\.event)
   }
