@@ -12,6 +12,9 @@ extension Scenario {
     name: "bad-subscriber", what: "subscribers' queues full, refusing, without a majority",
     environment: ["COUNTERSIGN_EVENTS_SUBSCRIBERS": BadSubscriber.allCases.map(\.rawValue).joined(separator: ",")],
     inject: { chaos in
+      // The first part of a full run is the measure for the rest.
+      if !chaos.size.isQuick { try await chaos.pause(8...8) }
+      chaos.troubleFrom = unixMilliseconds()
       for subscriber in BadSubscriber.allCases {
         try await chaos.declareQueue(of: subscriber)
         chaos.injected(subscriber.rawValue)
@@ -19,6 +22,8 @@ extension Scenario {
       chaos.subscribedAt = unixMilliseconds()
       try await TestServers.current!.stall(queue: chaos.queue(of: .silent))
       try await chaos.loadEnds()
+      try await eventually("every event is told", within: .seconds(60)) { chaos.isAllTold }
+      try chaos.compareDelays()
     },
     heal: { chaos in
       try await TestServers.current!.unstall(queue: chaos.queue(of: .silent))
@@ -45,6 +50,24 @@ enum BadSubscriber: String, CaseIterable {
 }
 
 extension Chaos {
+  /// Compares the delays of the events before and while the bad subscribers were there.
+  fileprivate func compareDelays() throws {
+    let first = history.events.reduce(into: [String: Int64]()) {
+      $0[$1.synchronizationId] = min($0[$1.synchronizationId] ?? .max, $1.at)
+    }
+    func p99(_ registrations: [History.Registration]) -> Int64? {
+      let delays = registrations.compactMap { each in first[each.id].map { $0 - each.answeredAt } }.sorted()
+      return delays.isEmpty ? nil : delays[(delays.count * 99 - 1) / 100]
+    }
+    guard let before = p99(history.accepted.filter { $0.answeredAt < troubleFrom }),
+      let during = p99(history.accepted.filter { $0.sentAt > subscribedAt })
+    else { return }
+    injected("p99 of the events' delay: \(before) ms before, \(during) ms with them")
+    guard size.isQuick || during <= 2 * before else {
+      throw ScenarioFailure(description: "the p99 of the delay grew from \(before) ms to \(during) ms")
+    }
+  }
+
   fileprivate func queue(of subscriber: BadSubscriber) -> String { "\(fleet.topology.prefix).bad.\(subscriber)" }
 
   fileprivate func declareQueue(of subscriber: BadSubscriber) async throws {
