@@ -2,7 +2,6 @@ import AMQP
 import Configuration
 import Domain
 import EventLoop
-import Glibc
 import Messaging
 import Service
 
@@ -30,10 +29,5 @@ enum DeclareCommand {
       complain("countersign declare: \(error)")
       return 1
     }
-  }
-
-  private static func say(_ line: String) {
-    let bytes = Array((line + "\n").utf8)
-    _ = write(STDOUT_FILENO, bytes, bytes.count)
   }
 }

@@ -1,6 +1,5 @@
 import Configuration
 import EventLoop
-import Glibc
 import Ledger
 import Postgres
 import Service
@@ -23,11 +22,7 @@ enum MigrateCommand {
     // An index over many rows takes its time.
     endpoint.replyTimeout = .seconds(86_400)
     endpoint.applicationName = "countersign migrate"
-    let (changes, change) = AsyncStream.makeStream(of: Void.self)
-    let client = PostgresClient(endpoint, connections: 1) { _ in change.yield() }
-    client.start()
-    // Otherwise the first lines would say that there is no connection yet.
-    for await _ in changes { break }
+    let client = await PostgresClient.opened(endpoint)
     let status = await arguments.contains("--check") ? check(client) : migrate(client)
     await client.stop()
     return status
@@ -54,12 +49,5 @@ enum MigrateCommand {
       complain("countersign migrate: \(error)")
       return 1
     }
-  }
-
-  /// Writes a line to standard output at once, also into a file or a pipe.
-  @LoopActor
-  private static func say(_ line: String) {
-    let bytes = Array((line + "\n").utf8)
-    _ = write(STDOUT_FILENO, bytes, bytes.count)
   }
 }

@@ -1,7 +1,6 @@
 import Configuration
 import Crypto
 import EventLoop
-import Glibc
 import Ledger
 import Postgres
 import Service
@@ -26,11 +25,7 @@ enum RekeyCommand {
       return 2
     }
     endpoint.applicationName = "countersign rekey"
-    let (changes, change) = AsyncStream.makeStream(of: Void.self)
-    let client = PostgresClient(endpoint, connections: 1) { _ in change.yield() }
-    client.start()
-    // Otherwise the first statement would find no connection yet.
-    for await _ in changes { break }
+    let client = await PostgresClient.opened(endpoint)
     let status = await rekey(client, keys)
     await client.stop()
     return status
@@ -92,12 +87,5 @@ enum RekeyCommand {
     let isDone = missing.isEmpty && counts[.old] == 0 && counts[.plain] == 0
     if !isDone, missing.isEmpty, refused.isEmpty { complain("countersign rekey: some rows stayed busy; run it again") }
     return isDone ? 0 : 1
-  }
-
-  /// Writes a line to standard output at once, also into a file or a pipe.
-  @LoopActor
-  private static func say(_ line: String) {
-    let bytes = Array((line + "\n").utf8)
-    _ = write(STDOUT_FILENO, bytes, bytes.count)
   }
 }

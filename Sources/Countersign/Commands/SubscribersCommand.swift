@@ -1,7 +1,6 @@
 import Configuration
 import EventLoop
 import Formats
-import Glibc
 import JSON
 import Ledger
 import Postgres
@@ -117,11 +116,5 @@ enum SubscribersCommand {
 
   private static func text(_ members: (inout JSONWriter) -> Void) -> String {
     String(decoding: JSONWriter.object { members(&$0) }, as: UTF8.self)
-  }
-
-  /// Writes a line to standard output at once, also into a file or a pipe.
-  private static func say(_ line: String) {
-    let bytes = Array((line + "\n").utf8)
-    _ = write(STDOUT_FILENO, bytes, bytes.count)
   }
 }

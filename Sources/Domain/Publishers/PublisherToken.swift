@@ -29,10 +29,7 @@ public struct PublisherToken: Sendable, Equatable {
 
   /// Whether a text can be a name: ASCII letters, digits, `.`, `_` and `-`. The ledger writes other characters beside
   /// a name.
-  public static func isName(_ text: String) -> Bool {
-    (1...longestName).contains(text.utf8.count)
-      && text.utf8.allSatisfy { $0.isASCIILetterOrDigit || [0x2d, 0x2e, 0x5f].contains($0) }
-  }
+  public static func isName(_ text: String) -> Bool { text.isASCIIName(1...longestName) }
 
   public static func == (one: Self, other: Self) -> Bool {
     one.name.exact == other.name.exact && one.hash == other.hash && one.scopes == other.scopes

@@ -27,4 +27,9 @@ extension StringProtocol {
   public func isASCIIDigits(_ counts: ClosedRange<Int> = 1...Int.max) -> Bool {
     counts.contains(utf8.count) && utf8.allSatisfy(\.isASCIIDigit)
   }
+
+  /// Whether the text consists of ASCII letters, digits, `.`, `_` and `-`, and of this number of them.
+  public func isASCIIName(_ counts: ClosedRange<Int>) -> Bool {
+    counts.contains(utf8.count) && utf8.allSatisfy { $0.isASCIILetterOrDigit || [0x2d, 0x2e, 0x5f].contains($0) }
+  }
 }

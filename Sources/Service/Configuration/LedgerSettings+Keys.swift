@@ -38,7 +38,7 @@ extension LedgerSettings {
       guard case .object(let members) = element, Set(members.keys) == ["id", "key"] else {
         throw unusable("\(name) must be an object with \"id\" and \"key\" only")
       }
-      guard let id = members["id"]?.string, isId(id) else {
+      guard let id = members["id"]?.string, id.isASCIIName(1...64) else {
         throw unusable("\(name).id must be 1 to 64 letters, digits, '.', '_' or '-'")
       }
       guard let key = members["key"]?.string.flatMap(Base64.decode), key.count == AES256GCM.keySize else {
@@ -55,17 +55,5 @@ extension LedgerSettings {
     } catch {
       throw unusable("keys cannot be used")
     }
-  }
-
-  private static func isId(_ text: String) -> Bool {
-    (1...64).contains(text.utf8.count)
-      && text.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-          true
-        default: false
-        }
-      }
   }
 }

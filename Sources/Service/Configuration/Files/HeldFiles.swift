@@ -10,8 +10,9 @@ public final class HeldFiles {
 
   private static var places: [WritableKeyPath<Settings, String?>] {
     [
-      \.rabbitmq.caFile, \.rabbitmq.certificateFile, \.rabbitmq.privateKeyFile, \.redis.caFile, \.redis.certificateFile,
-      \.redis.privateKeyFile, \.ledger.caFile, \.notifier.caFile,
+      \.rabbitmq.tls.caFile, \.rabbitmq.tls.certificateFile, \.rabbitmq.tls.privateKeyFile, \.redis.tls.caFile,
+      \.redis.tls.certificateFile,
+      \.redis.tls.privateKeyFile, \.ledger.caFile, \.notifier.caFile,
     ]
   }
 
@@ -49,32 +50,18 @@ public final class HeldFiles {
   }
 }
 
-extension RabbitMQSettings {
+/// The files of a connection that may be without TLS: `nil` then, and nothing to set.
+extension TLSClientFiles? {
   fileprivate var caFile: String? {
-    get { tls?.caFile }
-    set { tls?.caFile = newValue }
+    get { self?.caFile }
+    set { self?.caFile = newValue }
   }
   fileprivate var certificateFile: String? {
-    get { tls?.certificateFile }
-    set { tls?.certificateFile = newValue }
+    get { self?.certificateFile }
+    set { self?.certificateFile = newValue }
   }
   fileprivate var privateKeyFile: String? {
-    get { tls?.privateKeyFile }
-    set { tls?.privateKeyFile = newValue }
-  }
-}
-
-extension RedisSettings {
-  fileprivate var caFile: String? {
-    get { tls?.caFile }
-    set { tls?.caFile = newValue }
-  }
-  fileprivate var certificateFile: String? {
-    get { tls?.certificateFile }
-    set { tls?.certificateFile = newValue }
-  }
-  fileprivate var privateKeyFile: String? {
-    get { tls?.privateKeyFile }
-    set { tls?.privateKeyFile = newValue }
+    get { self?.privateKeyFile }
+    set { self?.privateKeyFile = newValue }
   }
 }
