@@ -63,6 +63,8 @@ class Addresses(unittest.TestCase):
     def test_the_usual_port_that_is_taken(self):
         with contextlib.ExitStack() as stack:
             usual = stack.enter_context(socket.socket())
+            # Connections that have just ended would otherwise keep the port from us, and not from the others.
+            usual.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             with contextlib.suppress(OSError):  # or another program has it
                 usual.bind(("127.0.0.1", 8080))
                 usual.listen()

@@ -52,6 +52,15 @@ struct AMQPChannelTests {
     }
   }
 
+  @Test func `a connection that has ended opens no channel`() async throws {
+    // A broker that shuts down may end a connection between its log-in and its first channel.
+    let connection = try await AMQPConnection.open(endpoint, name: "test")
+    await connection.close()
+    // Nobody would end such a channel, and its call would wait for ever.
+    let error = try await #require(throws: AMQPError.self) { _ = try await connection.openChannel() }
+    #expect(error.code == .closed)
+  }
+
   @Test func `an empty body arrives`() async throws {
     try await with { _, channel, queue in
       let received = Mailbox<AMQPDelivery>()

@@ -128,6 +128,9 @@ public final class AMQPConnection {
   ///
   /// - Throws: ``AMQPError``.
   public func openChannel() async throws -> AMQPChannel {
+    // The connection may have ended since its log-in. Then nobody would end this channel, and its call would wait for
+    // ever.
+    if let failure { throw failure }
     let channel = AMQPChannel(number: nextChannel, of: self)
     channels[nextChannel] = channel
     nextChannel += 1
