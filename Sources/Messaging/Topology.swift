@@ -48,8 +48,15 @@ public struct Topology: Sendable {
   public func replies(to gateway: String) -> String { "\(prefix).gateway.\(gateway)" }
 
   /// Every durable queue.
-  public var queues: [String] {
-    [jobs, deadJobs, notifications, deliveries, deadDeliveries] + delays.map(jobDelay) + delays.map(deliveryDelay)
+  public var queues: [String] { declarations.map(\.queue) }
+
+  /// Every durable queue with its arguments. Those behind which others stand come first.
+  private var declarations: [(queue: String, arguments: [String: AMQPValue])] {
+    [
+      (deadJobs, quorum), (deadDeliveries, quorum), (jobs, work(deadLettersTo: deadJobs)), (notifications, hints),
+      (deliveries, work(deadLettersTo: deadDeliveries)),
+    ] + delays.map { (jobDelay($0), delay($0, then: jobs)) }
+      + delays.map { (deliveryDelay($0), delay($0, then: deliveries)) }
   }
 
   /// Declares everything. Without the right to configure, it looks whether everything is there.
@@ -58,23 +65,7 @@ public struct Topology: Sendable {
   ///   missing that the account may not declare. It names all that is missing.
   @LoopActor
   public func declare(on channel: AMQPChannel) async throws {
-    try await declareOrFind(on: channel, exchanges: [events], queues: queues) { try await declareAll(on: $0) }
-  }
-
-  @LoopActor
-  private func declareAll(on channel: AMQPChannel) async throws {
-    try await channel.declareExchange(events, type: "topic")
-    try await channel.declareQueue(deadJobs, arguments: quorum)
-    try await channel.declareQueue(deadDeliveries, arguments: quorum)
-    try await channel.declareQueue(jobs, arguments: work(deadLettersTo: deadJobs))
-    try await channel.declareQueue(notifications, arguments: hints)
-    try await channel.declareQueue(deliveries, arguments: work(deadLettersTo: deadDeliveries))
-    // Earlier builds bound it. Then a subscriber's full queue held up the fleet's own (decision 0031).
-    try await channel.unbindQueue(deliveries, from: events, routingKey: "#")
-    for tier in delays {
-      try await channel.declareQueue(jobDelay(tier), arguments: delay(tier, then: jobs))
-      try await channel.declareQueue(deliveryDelay(tier), arguments: delay(tier, then: deliveries))
-    }
+    try await declareOrFind(on: channel, exchange: events, declarations)
   }
 
   /// Declares the exchange of a subscriber, or looks for it.
@@ -82,36 +73,35 @@ public struct Topology: Sendable {
   /// - Throws: as ``declare(on:)``.
   @LoopActor
   public func declareEvents(for subscriber: String, on channel: AMQPChannel) async throws {
-    let exchange = events(for: subscriber)
-    try await declareOrFind(on: channel, exchanges: [exchange], queues: []) {
-      try await $0.declareExchange(exchange, type: "topic")
-    }
+    try await declareOrFind(on: channel, exchange: events(for: subscriber), [])
   }
 
   /// A refusal ends its channel. So the channel that the caller goes on with declares nothing itself.
   @LoopActor
   private func declareOrFind(
-    on channel: AMQPChannel, exchanges: [String], queues: [String],
-    _ declare: @LoopActor (AMQPChannel) async throws -> Void
+    on channel: AMQPChannel, exchange: String, _ queues: [(queue: String, arguments: [String: AMQPValue])]
   ) async throws {
     let refusal: AMQPError
     do {
       let trial = try await channel.sibling()
-      try await declare(trial)
+      try await trial.declareExchange(exchange, type: "topic")
+      for (queue, arguments) in queues { try await trial.declareQueue(queue, arguments: arguments) }
       return await trial.close()
     } catch let error as AMQPError where error.isAccessRefused {
       refusal = error
     }
     var missing: [String] = []
-    for (isExchange, name) in exchanges.map({ (true, $0) }) + queues.map({ (false, $0) }) {
+    func find(_ name: String, _ look: @LoopActor (AMQPChannel) async throws -> Void) async throws {
       do {
-        let look = try await channel.sibling()
-        if isExchange { try await look.findExchange(name) } else { try await look.declareQueue(name, passive: true) }
-        await look.close()
+        let trial = try await channel.sibling()
+        try await look(trial)
+        await trial.close()
       } catch let error as AMQPError where error.isNotFound {
         missing.append(name)
       }
     }
+    try await find(exchange) { try await $0.declareExchange(exchange, type: "topic", passive: true) }
+    for (queue, _) in queues { try await find(queue) { try await $0.declareQueue(queue, passive: true) } }
     guard missing.isEmpty else {
       throw AMQPError(
         .channelClosed, operation: refusal.operation, target: refusal.target,

@@ -89,6 +89,8 @@ def run(options, products, seed, expected):
                     print(line(cells(row)), flush=True)
                     with open(processes.folder / "rows.jsonl", "a") as file:
                         file.write(text)
+                    for measure in row["measures"]:
+                        print(f"    {measure}", flush=True)
                     for problem in row["problems"]:
                         print(f"    why: {problem}", flush=True)
                 status = chaos.wait()

@@ -14,10 +14,6 @@ public struct SubscriberPace: Sendable, Equatable {
   /// After this time without an answer, an event waits in the ledger.
   public static let patience = Duration.seconds(4)
 
-  private static let shortest = Duration.seconds(1)
-  private static let longest = Duration.seconds(30)
-  private static let longestAgain = Duration.seconds(60)
-
   /// The events of which the broker's answer is awaited.
   public private(set) var underWay = 0
   /// How often there was no answer since the last one.
@@ -71,7 +67,7 @@ public struct SubscriberPace: Sendable, Equatable {
       // The events before the first silence may stay without an answer, too. They are one silence.
       if let silentUntil, now < silentUntil { return }
       silences += 1
-      silentUntil = now + Self.pause(silences, atMost: Self.longest)
+      silentUntil = now + Self.doubled(.seconds(1), silences, atMost: .seconds(30))
     }
   }
 
@@ -85,13 +81,13 @@ public struct SubscriberPace: Sendable, Equatable {
       return
     }
     refusedRetries += 1
-    retryFrom = now + Self.pause(refusedRetries, atMost: Self.longestAgain)
+    retryFrom = now + Self.doubled(.seconds(1), refusedRetries, atMost: .seconds(60))
     batch = 1
   }
 
-  /// Doubles from one to the next.
-  private static func pause(_ number: Int, atMost most: Duration) -> Duration {
-    min(most, shortest * Double(1 << min(number - 1, 10)))
+  /// Doubles from the first to the next ones.
+  private static func doubled(_ first: Duration, _ number: Int, atMost most: Duration) -> Duration {
+    min(most, first * Double(1 << min(max(0, number - 1), 10)))
   }
 
   /// Whether an event that no queue is bound for is owed no longer: for some minutes nobody wanted it. Before, somebody
@@ -101,6 +97,6 @@ public struct SubscriberPace: Sendable, Equatable {
   /// How long a single event waits after it was refused, so that one that can never be taken does not stand before the
   /// others: from 5 s to 2 minutes.
   public static func pause(afterTries tries: Int) -> Duration {
-    min(.seconds(120), .seconds(5) * Double(1 << min(max(0, tries - 1), 10)))
+    doubled(.seconds(5), tries, atMost: .seconds(120))
   }
 }

@@ -40,8 +40,6 @@ final class Chaos {
   var readRandom: SeededRandom
   var doorRandom: SeededRandom
   var history = History()
-  /// Since when the scenario makes trouble, in milliseconds since 1970.
-  var troubleFrom: Int64 = 0
   /// Since when every subscriber of the scenario has a queue, in milliseconds since 1970.
   var subscribedAt: Int64 = 0
   /// Whether registrations still come: the scenario injects faults during that time.

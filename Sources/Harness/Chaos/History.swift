@@ -89,6 +89,8 @@ struct History {
   /// time in between.
   var stalls: [(time: Int64, milliseconds: Int64)] = []
   var faults: [String] = []
+  /// What the scenario compared, with numbers.
+  var measures: [String] = []
   /// When the sweep first enqueued a synchronization again, in milliseconds since 1970.
   var sweeps: [String: Int64] = [:]
   /// Deliveries that the broker marked as redelivered. When a consumer is cancelled, the broker also marks messages

@@ -24,6 +24,8 @@ struct Row: Encodable {
   var redeliveries = 0
   /// The faults, in order.
   var faultsInjected: [String] = []
+  /// What the scenario compared, with numbers.
+  var measures: [String] = []
   /// When each of Apple's endpoints got the most calls.
   var busiestStretches: [String: String] = [:]
   var holds = false
@@ -39,6 +41,7 @@ struct Row: Encodable {
       let (history, verdict, folder) = try await Chaos.run(scenario, size: size, seed: seed)
       faults = history.faults.count
       faultsInjected = history.faults
+      measures = history.measures
       statusReads = history.statusReads
       ledgerReads = history.ledgerReads
       redeliveries = history.redeliveries

@@ -10,8 +10,7 @@ func runScenarios(_ arguments: [String]) async -> Int32 {
   }
 
   if arguments.first == "--list" {
-    let missing: Scenario.Place = arguments.contains("--cluster") ? .alone : .cluster
-    for scenario in Scenario.all where scenario.place != missing {
+    for scenario in Scenario.fitting(cluster: arguments.contains("--cluster")) {
       print("\(scenario.name.padded(to: 18))\(scenario.what)")
     }
     return 0
@@ -20,10 +19,18 @@ func runScenarios(_ arguments: [String]) async -> Int32 {
   while let index = names.firstIndex(where: { $0.hasPrefix("--") }) {
     names.removeSubrange(index..<min(names.endIndex, index + (names[index] == "--quick" ? 1 : 2)))
   }
-  let chosen = names.isEmpty ? Scenario.present : Scenario.present.filter { names.contains($0.name) }
-  guard TestServers.current != nil, !chosen.isEmpty, names.allSatisfy({ name in chosen.contains { $0.name == name } })
-  else {
-    print("there are no servers, or no such scenario; use ops/chaos")
+  guard let servers = TestServers.current else {
+    print("there are no servers; use ops/chaos")
+    return 2
+  }
+  let fitting = Scenario.fitting(cluster: servers.isCluster)
+  if let name = names.first(where: { name in !fitting.contains { $0.name == name } }) {
+    print("there is no scenario \(name) for these servers; ops/chaos --list lists them")
+    return 2
+  }
+  let chosen = fitting.filter { names.isEmpty || names.contains($0.name) }
+  if let lacking = chosen.first(where: \.lacksRights), !names.isEmpty {
+    print("\(lacking.name) needs root: for a network of each node, or a small disk")
     return 2
   }
   var size = arguments.contains("--quick") ? Chaos.Size.quick : Chaos.Size()
@@ -32,7 +39,7 @@ func runScenarios(_ arguments: [String]) async -> Int32 {
   if let rate = value("--rate").flatMap({ Double($0) }) { size.perSecond = rate }
   let seed = value("--seed").flatMap { UInt64($0) } ?? UInt64.random(in: 1...999_999)
   var failures = 0
-  for scenario in chosen {
+  for scenario in chosen where !scenario.lacksRights {
     let row = await Row(scenario, size, seed: seed)
     if !row.holds { failures += 1 }
     row.write()

@@ -66,14 +66,17 @@ struct Scenario {
   static let all: [Scenario] =
     processes + servers + ledger + disks + [badSubscriber, network] + apple + jobs + clusters
 
-  /// The scenarios that the servers of this run are made for.
+  /// The scenarios for servers with several nodes of each kind, or with one.
+  static func fitting(cluster: Bool) -> [Scenario] { all.filter { $0.place != (cluster ? .alone : .cluster) } }
+
+  /// The scenarios that this run can do.
   static var present: [Scenario] {
-    let missing: Place = TestServers.current?.isCluster == true ? .alone : .cluster
-    let canPartition = TestServers.current?.canPartition == true
-    return all.filter {
-      // Only root can make the networks of nodes and mount the small disks.
-      $0.place != missing && (canPartition || !$0.needsPartition) && ($0.confined == nil || geteuid() == 0)
-    }
+    fitting(cluster: TestServers.current?.isCluster == true).filter { !$0.lacksRights }
+  }
+
+  /// Whether only root could do it: only root makes the networks of nodes, and mounts small disks.
+  var lacksRights: Bool {
+    needsPartition && TestServers.current?.canPartition != true || confined != nil && geteuid() != 0
   }
 
   /// The servers that a scenario needs.

@@ -67,7 +67,7 @@ public struct OwedEvents {
         [
           .texts(rows.map(\.eventId)), .texts(rows.map(\.subscriber)),
           .texts(rows.map { String($0.cause.prefix(500)) }),
-          .int64s(rows.map { Int64($0.pause / .milliseconds(1)) }),
+          .int64s(rows.map { Int64($0.pause.wholeMilliseconds) }),
         ]), Event.confirmed(rows.map(\.eventId)),
     ])
   }
@@ -76,7 +76,7 @@ public struct OwedEvents {
   ///
   /// - Throws: `PostgresError`.
   public func take(for subscriber: String, limit: Int) async throws -> [Owed] {
-    let lease = Int64(Self.lease / .milliseconds(1))
+    let lease = Int64(Self.lease.wholeMilliseconds)
     let rows = try await postgres.run(
       PostgresQuery(.take, [.text(subscriber), .int64(Int64(limit)), .int64(lease)]))
     return rows.map { Owed(event: Event($0, from: 1), tries: Int($0.int64(0) ?? 1)) }
@@ -104,7 +104,7 @@ public struct OwedEvents {
       PostgresQuery(
         .putOff,
         [
-          .texts(rows.map(\.id)), .int64s(rows.map { Int64($0.pause / .milliseconds(1)) }),
+          .texts(rows.map(\.id)), .int64s(rows.map { Int64($0.pause.wholeMilliseconds) }),
           .texts(rows.map { String($0.cause.prefix(500)) }), .text(subscriber),
         ]))
   }
@@ -184,7 +184,7 @@ public struct OwedEvents {
   /// - Throws: `PostgresError`.
   public func giveUp(after age: Duration, limit: Int) async throws -> [String: Int64] {
     let rows = try await postgres.run(
-      PostgresQuery(.giveUp, [.int64(Int64(age / .milliseconds(1))), .int64(Int64(limit))]))
+      PostgresQuery(.giveUp, [.int64(Int64(age.wholeMilliseconds)), .int64(Int64(limit))]))
     return rows.reduce(into: [:]) { counts, row in counts[row.text(0) ?? ""] = row.int64(1) }
   }
 }

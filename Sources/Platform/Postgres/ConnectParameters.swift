@@ -30,13 +30,19 @@ enum ConnectParameters {
     return parameters
   }
 
-  /// The settings of the session.
+  private static func options(_ endpoint: PostgresEndpoint) -> String {
+    settings(endpoint).map { "-c \($0.name)=\($0.value)" }.joined(separator: " ")
+  }
+
+  /// The settings of the session, each with the name and the value that the view `pg_settings` shows: so in the
+  /// smallest unit.
   ///
   /// Just-in-time compilation never pays for statements as short as ours. The server rolls back for a process that
   /// stands still in the middle of a transaction, so that its locks do not hold up others.
-  private static func options(_ endpoint: PostgresEndpoint) -> String {
-    "-c timezone=UTC -c jit=off -c idle_in_transaction_session_timeout=10s"
-      + " -c lock_timeout=\(endpoint.lockTimeout.wholeMilliseconds)ms"
-      + endpoint.sessionSettings.map { " -c \($0.name)=\($0.value)" }.joined()
+  static func settings(_ endpoint: PostgresEndpoint) -> [(name: String, value: String)] {
+    [
+      ("TimeZone", "UTC"), ("jit", "off"), ("idle_in_transaction_session_timeout", "10000"),
+      ("lock_timeout", "\(endpoint.lockTimeout.wholeMilliseconds)"),
+    ] + endpoint.sessionSettings
   }
 }

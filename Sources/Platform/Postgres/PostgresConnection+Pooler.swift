@@ -29,10 +29,11 @@ extension PostgresConnection {
 
   private func check(_ endpoint: PostgresEndpoint, _ open: () async throws -> PostgresConnection) async throws {
     let first = try await servingProcess()
-    guard PoolerCheck.isPooled(announced: announcedProcess, serving: first) else { return }
-    let wanted = PoolerCheck.wanted(endpoint)
+    // PostgreSQL itself tells a client the number of the process that serves it. A pooler tells a number of its own.
+    guard announcedProcess != first else { return }
+    let wanted = ConnectParameters.settings(endpoint)
     let rows = try await run([PostgresQuery(Self.settings, [.texts(wanted.map(\.name))])])[0]
-    let found = rows.map { PoolerCheck.Setting(name: $0.text(0) ?? "", value: $0.text(1) ?? "") }
+    let found = rows.reduce(into: [String: String]()) { $0[$1.text(0) ?? ""] = $1.text(1) }
     let other = try await open()
     defer { other.close(.closed, because: "the check is over") }
     _ = try await other.run([Self.begin, Self.process])

@@ -42,46 +42,39 @@ public final class EventSubscribers {
   public func stop() async { for outlet in outlets { await outlet.stop() } }
 
   /// An event on its way to all subscribers.
-  @LoopActor
-  public final class Copies {
-    fileprivate var open = 0
-    fileprivate var missed: [OwedEvents.Missed] = []
-    fileprivate var waiter: CheckedContinuation<Void, Never>?
+  public struct Copies {
+    private let sending: [Task<OwedEvents.Missed?, Never>]
+
+    fileprivate init(_ sending: [Task<OwedEvents.Missed?, Never>]) { self.sending = sending }
 
     /// Creates copies that have ended.
     ///
     /// - Parameter missed: who may miss the event.
-    public init(missed: [OwedEvents.Missed] = []) { self.missed = missed }
+    public init(missed: [OwedEvents.Missed] = []) { sending = missed.map { each in Task { each } } }
 
     /// Returns who may miss the event, when each subscriber has it or misses it.
     public func ended() async -> [OwedEvents.Missed] {
-      if open > 0 { await withCheckedContinuation { waiter = $0 } }
+      var missed: [OwedEvents.Missed] = []
+      for task in sending {
+        if let each = await task.value { missed.append(each) }
+      }
       return missed
-    }
-
-    fileprivate func end() {
-      open -= 1
-      if open == 0 { waiter?.resume() }
     }
   }
 
   /// Publishes an event to all subscribers. It is sent when this returns, so events keep their order.
   public func publish(_ event: Event) -> Copies {
-    let copies = Copies()
-    copies.open = outlets.count
-    for outlet in outlets {
-      Task.immediate { @LoopActor in
-        do throws(SubscriberOutlet.Failure) {
-          try await outlet.publish(event)
-        } catch {
-          copies.missed.append(
-            OwedEvents.Missed(
-              eventId: event.id, subscriber: outlet.name, cause: error.cause, pause: error.pause))
-        }
-        copies.end()
-      }
+    Copies(outlets.map { outlet in Task.immediate { @LoopActor in await send(event, to: outlet) } })
+  }
+
+  /// Returns what the subscriber may miss.
+  private func send(_ event: Event, to outlet: SubscriberOutlet) async -> OwedEvents.Missed? {
+    do throws(SubscriberOutlet.Failure) {
+      try await outlet.publish(event)
+      return nil
+    } catch {
+      return OwedEvents.Missed(eventId: event.id, subscriber: outlet.name, cause: error.cause, pause: error.pause)
     }
-    return copies
   }
 
   /// Publishes events again that the broker may have lost together with a subscriber's connection. Without a connection
@@ -89,13 +82,7 @@ public final class EventSubscribers {
   private func tellAgain(_ events: [Event], to outlet: SubscriberOutlet) {
     for event in events {
       Task.immediate { @LoopActor in
-        do throws(SubscriberOutlet.Failure) {
-          try await outlet.publish(event)
-        } catch {
-          owe([
-            OwedEvents.Missed(eventId: event.id, subscriber: outlet.name, cause: error.cause, pause: error.pause)
-          ])
-        }
+        if let missed = await send(event, to: outlet) { owe([missed]) }
       }
     }
   }

@@ -11,7 +11,7 @@ import Observability
 public final class SubscriberOutlet {
   /// The subscriber's name.
   public let name: String
-  private let publisher: AMQPPublisher
+  private var publisher: AMQPPublisher!
   private let exchange: String
   private let metrics: SubscriberMetrics
   private var pace = SubscriberPace()
@@ -33,20 +33,12 @@ public final class SubscriberOutlet {
     exchange = topology.events(for: name)
     self.metrics = metrics
     let observe = context.observer(of: "subscriber \(name)")
-    let changes = Changes()
     publisher = AMQPPublisher(
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign \(context.role) subscriber \(name)",
-      onChange: { change in
+      onChange: { [weak self] change in
         observe(change)
-        changes.handler?(change)
+        self?.note(change)
       }, declare: { try await topology.declareEvents(for: name, on: $0) })
-    changes.handler = { [weak self] in self?.note($0) }
-  }
-
-  /// The handler of the connection's changes. The publisher needs it before the outlet is complete.
-  @LoopActor
-  private final class Changes {
-    var handler: (@LoopActor (AMQPSession.Change) -> Void)?
   }
 
   /// Called when the connection is lost, with what the broker confirmed last and may have lost.

@@ -4,34 +4,31 @@ import Testing
 
 /// What a connection tells about a pooler, by value.
 struct PoolerCheckTests {
-  private let wanted = [
-    PoolerCheck.Setting(name: "jit", value: "off"), PoolerCheck.Setting(name: "lock_timeout", value: "2000"),
-  ]
-
-  @Test func `PostgreSQL itself tells the number of its process, and a pooler another one`() {
-    #expect(!PoolerCheck.isPooled(announced: 7, serving: 7))
-    #expect(PoolerCheck.isPooled(announced: 1_234_567, serving: 7))
-  }
+  private let wanted: [(name: String, value: String)] = [("jit", "off"), ("lock_timeout", "2000")]
 
   @Test func `a session that changes or lacks a setting is refused`() {
-    #expect(PoolerCheck.finding(wanted: wanted, found: wanted.reversed(), processes: [7, 7]) == nil)
-    #expect(PoolerCheck.finding(wanted: wanted, found: wanted, processes: [7, 8]) == .changingSession)
-    #expect(PoolerCheck.finding(wanted: wanted, found: [wanted[0]], processes: [7, 7]) == .lostSetting("lock_timeout"))
-    let other = [PoolerCheck.Setting(name: "jit", value: "on"), wanted[1]]
-    #expect(PoolerCheck.finding(wanted: wanted, found: other, processes: [7, 7]) == .lostSetting("jit"))
+    func finding(_ found: [String: String], _ processes: [Int32]) -> PoolerCheck.Finding? {
+      PoolerCheck.finding(wanted: wanted, found: found, processes: processes)
+    }
+    let all = ["lock_timeout": "2000", "jit": "off"]
+    #expect(finding(all, [7, 7]) == nil)
+    #expect(finding(all, [7, 8]) == .changingSession)
+    #expect(finding(["jit": "off"], [7, 7]) == .lostSetting("lock_timeout"))
+    #expect(finding(["jit": "on", "lock_timeout": "2000"], [7, 7]) == .lostSetting("jit"))
     // The sentence about the mode helps more.
-    #expect(PoolerCheck.finding(wanted: wanted, found: [], processes: [7, 8]) == .changingSession)
+    #expect(finding([:], [7, 8]) == .changingSession)
   }
 
-  @Test func `the settings are those that the client asks for`() throws {
+  @Test func `the settings are those that the client asks for, in the form of pg_settings`() throws {
     var endpoint = try PostgresEndpoint(url: "postgresql://user@host/database", password: nil, caFile: nil)
     endpoint.lockTimeout = .seconds(3)
     endpoint.sessionSettings = [("enable_seqscan", "off")]
+    let parameters = ConnectParameters.parameters(
+      endpoint, host: "host", port: 5432, address: "127.0.0.1", libraryVersion: 150_000)
     #expect(
-      PoolerCheck.wanted(endpoint).map { "\($0.name)=\($0.value)" } == [
-        "TimeZone=UTC", "jit=off", "idle_in_transaction_session_timeout=10000", "lock_timeout=3000",
-        "enable_seqscan=off",
-      ])
+      parameters.first { $0.name == "options" }?.value
+        == "-c TimeZone=UTC -c jit=off -c idle_in_transaction_session_timeout=10000 -c lock_timeout=3000 "
+        + "-c enable_seqscan=off")
   }
 
   @Test func `every sentence says what to do`() {

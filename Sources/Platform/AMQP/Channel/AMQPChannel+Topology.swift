@@ -6,30 +6,18 @@ extension AMQPChannel {
   /// - Throws: ``AMQPError``.
   public func sibling() async throws -> AMQPChannel { try await connection.openChannel() }
 
-  /// Declares a durable exchange. It does nothing if the exchange exists with the same type.
+  /// Declares a durable exchange, or only looks it up when `passive`.
   ///
-  /// - Throws: ``AMQPError`` with code `channelClosed` when it exists with another type.
-  public func declareExchange(_ name: String, type: String) async throws {
+  /// - Throws: ``AMQPError`` with code `channelClosed` when it exists with another type, or not at all.
+  public func declareExchange(_ name: String, type: String, passive: Bool = false) async throws {
     var arena = ArgumentArena()
     var method = amqp_exchange_declare_t()
     method.exchange = arena.bytes(name)
     method.type = arena.bytes(type)
     method.durable = 1
+    method.passive = passive ? 1 : 0
     try await call(
       "declare exchange \(name)", AMQP_EXCHANGE_DECLARE_METHOD, &method, reply: AMQP_EXCHANGE_DECLARE_OK_METHOD)
-  }
-
-  /// Looks an exchange up.
-  ///
-  /// - Throws: ``AMQPError`` with code `channelClosed` when it does not exist.
-  public func findExchange(_ name: String) async throws {
-    var arena = ArgumentArena()
-    var method = amqp_exchange_declare_t()
-    method.exchange = arena.bytes(name)
-    method.type = arena.bytes("topic")
-    method.passive = 1
-    try await call(
-      "look up exchange \(name)", AMQP_EXCHANGE_DECLARE_METHOD, &method, reply: AMQP_EXCHANGE_DECLARE_OK_METHOD)
   }
 
   /// Declares a durable queue, or only looks it up when `passive`. Returns how full the queue is.
