@@ -17,6 +17,7 @@ extension RoleContext {
         connectionUp.set(isBlocked ? 0 : 1, connection)
         self.log.warning("broker alarm", ["connection": .string(connection), "blocked": .bool(isBlocked)])
       case .lost(let error, let delay): log.ended(error, delay)
+      case .reopening(let error): log.ended(error, .zero)
       }
     }
   }

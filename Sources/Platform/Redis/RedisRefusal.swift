@@ -6,6 +6,8 @@ public enum RedisRefusal: String, Sendable, CaseIterable {
   case outOfMemory = "OOM"
   /// It cannot write to its disk.
   case misconfigured = "MISCONF"
+  /// It has fewer replicas than `min-replicas-to-write` demands.
+  case tooFewReplicas = "NOREPLICAS"
 
   /// Reads the text of an error; `nil` for any other error.
   ///

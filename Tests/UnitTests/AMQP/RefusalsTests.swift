@@ -2,29 +2,37 @@ import Testing
 
 @testable import AMQP
 
-/// When a channel is opened anew because the broker refuses everything.
+/// When a connection is opened anew because a queue takes nothing.
 struct RefusalsTests {
-  /// The broker's answers, each with its second; returns the seconds at which the channel is opened anew.
-  private func openings(_ answers: [(isRefused: Bool, target: String, second: Double)]) -> [Double] {
+  /// What became of messages, each with its second; returns the seconds at which the connection is opened anew.
+  private func openings(_ answers: [(isTaken: Bool, target: String, second: Double)]) -> [Double] {
     let start = ContinuousClock.now
     var refusals = Refusals()
-    return answers.filter { refusals.note(isRefused: $0.isRefused, $0.target, at: start + .seconds($0.second)) }
+    return answers.filter { refusals.note(isTaken: $0.isTaken, $0.target, at: start + .seconds($0.second)) }
       .map(\.second)
   }
 
   @Test func `refusals for some seconds, and not a single one`() {
-    #expect(openings([(true, "a", 0), (true, "a", 2.9)]) == [])
+    #expect(openings([(false, "a", 0), (false, "a", 2.9)]) == [])
     // The new channel has its time, too.
-    #expect(openings([(true, "a", 0), (true, "a", 3), (true, "a", 3.1)]) == [3])
+    #expect(openings([(false, "a", 0), (false, "a", 3), (false, "a", 3.1)]) == [3])
   }
 
   @Test func `a confirm for the same queue ends them, and one for another queue does not`() {
-    let answers = [(true, "a", 0), (false, "a", 1), (true, "a", 3), (false, "b", 5), (true, "a", 5.9), (true, "a", 6)]
+    let answers = [
+      (false, "a", 0), (true, "a", 1), (false, "a", 3), (true, "b", 5), (false, "a", 5.9), (false, "a", 6),
+    ]
     #expect(openings(answers) == [6])
   }
 
-  @Test func `a full queue costs a new channel each half minute`() {
-    #expect(openings((0..<100).map { (true, "a", Double($0)) }) == [3, 33, 63, 93])
+  @Test func `a full queue costs a new connection, and ever more seldom`() {
+    #expect(openings((0..<300).map { (false, "a", Double($0)) }) == [3, 8, 18, 38, 78, 138, 198, 258])
+  }
+
+  @Test func `a queue that takes something begins anew`() {
+    let full = (0..<20).map { (false, "a", Double($0)) }
+    #expect(openings(full + [(true, "b", 20), (false, "a", 21), (false, "a", 24)]) == [3, 8, 18])
+    #expect(openings(full + [(true, "a", 20), (false, "a", 21), (false, "a", 24)]) == [3, 8, 18, 24])
   }
 
   @Test func `what a message's refusal is about`() {

@@ -8,6 +8,7 @@ struct RedisRefusalTests {
     ("OOM command not allowed when used memory > 'maxmemory'.", .outOfMemory),
     ("MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist.", .misconfigured),
     ("MISCONF Errors writing to the AOF file: No space left on device", .misconfigured),
+    ("NOREPLICAS Not enough good replicas to write.", .tooFewReplicas),
     // Redis 7, in a script.
     ("OOM command not allowed when used memory > 'maxmemory'. script: 2f0c…, on @user_script:9.", .outOfMemory),
     // Redis 6, in a script.

@@ -72,7 +72,10 @@ public final class AMQPChannel {
     acknowledgeLater.runIfPlanned()
     connection.send(id, channel: number, &method)
     if let failure { throw failure }
-    let limit = LoopTimer { [connection] in connection.end(.timeout, operation, "no answer from the broker") }
+    let limit = LoopTimer { [connection] in
+      connection.end(.timeout, operation, "no answer from the broker")
+      self.end(self.error(.timeout, operation, "no answer from the broker"))
+    }
     limit.start(after: Self.callTimeout)
     defer { limit.close() }
     return try await withCheckedThrowingContinuation {

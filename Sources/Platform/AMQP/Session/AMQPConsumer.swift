@@ -30,17 +30,21 @@ public final class AMQPConsumer {
     }
   }
 
-  private let session: AMQPSession
+  private var session: AMQPSession!
   private let tag: String
   private let consume: @LoopActor (AMQPChannel) async throws -> Void
-  /// The cancellation or the return that is under way.
+  private let demand = Demand()
+  /// The changes of the consumption run one after the other.
   private var change: Task<Void, Never>?
-  /// Whether a new connection may consume again.
-  private let demand: Demand
 
+  /// What is wanted, and what is so.
   @LoopActor
   private final class Demand {
-    var isCancelled = false
+    /// Whether deliveries are wanted.
+    var isWanted = true
+    /// The channel that consumes.
+    weak var consuming: AMQPChannel?
+    var lastDelivery = ContinuousClock.now
   }
 
   /// Creates a consumer. Nothing happens before ``start()``.
@@ -56,11 +60,13 @@ public final class AMQPConsumer {
     declare: @escaping @LoopActor (AMQPChannel) async throws -> Void,
     handler: @escaping @LoopActor (Received) -> Void
   ) {
-    let tag = name
-    let demand = Demand()
+    let (tag, demand) = (name, self.demand)
     let consume: @LoopActor (AMQPChannel) async throws -> Void = { channel in
       try await channel.setPrefetch(prefetch)
+      // A delivery may come before the answer.
+      (demand.consuming, demand.lastDelivery) = (channel, .now)
       try await channel.consume(queue, tag: tag) { [unowned channel] delivery in
+        demand.lastDelivery = .now
         // The handler also gets deliveries that were under way at the cancellation. Otherwise the broker would
         // deliver them to another consumer.
         handler(Received(delivery, channel))
@@ -68,14 +74,17 @@ public final class AMQPConsumer {
     }
     self.consume = consume
     self.tag = tag
-    self.demand = demand
     session = AMQPSession(
-      endpoint, name: name, onChange: onChange,
+      endpoint, name: name,
+      onChange: { [weak self] change in
+        onChange(change)
+        // What is wanted may have changed while the connection was opened.
+        if case .connected = change { self?.follow() }
+      },
       setUp: { connection in
         let channel = try await connection.openChannel()
         try await declare(channel)
-        guard !demand.isCancelled else { return channel }
-        try await consume(channel)
+        if demand.isWanted { try await consume(channel) }
         return channel
       })
   }
@@ -91,46 +100,64 @@ public final class AMQPConsumer {
   ///
   /// If the broker does not answer within three seconds, the connection ends. The broker then delivers again.
   public func cancel() async {
-    demand.isCancelled = true
-    guard let channel = session.channel else { return }
-    let limit = LoopTimer { channel.connection.end(.timeout, "cancel the consumer", "no answer from the broker") }
-    limit.start(after: .seconds(3))
-    try? await channel.cancel(tag)
-    // RabbitMQ answers before it has sent all deliveries that its queue had given out until then. They all come before
-    // the answer to one more call. So this consumer handles them, and no other consumer gets them.
-    try? await channel.setPrefetch(1)
-    limit.close()
+    let limit = session.channel.map(limit)
+    pause()
+    await change?.value
+    limit?.close()
   }
 
   /// Takes no deliveries until ``resume()``, for example while another server is away.
   public func pause() {
-    guard !demand.isCancelled else { return }
-    demand.isCancelled = true
-    next { [self] in await cancel() }
+    demand.isWanted = false
+    follow()
   }
 
   /// Takes deliveries again.
   public func resume() {
-    guard demand.isCancelled else { return }
-    demand.isCancelled = false
-    next { [self] in
-      guard !demand.isCancelled, let channel = session.channel else { return }
-      do {
-        try await consume(channel)
-      } catch {
-        // A new connection consumes by itself.
-        channel.connection.end(.channelClosed, "consume again", "\(error)")
-      }
-    }
+    demand.isWanted = true
+    follow()
   }
 
-  /// Runs one change after the other.
-  private func next(_ work: @escaping @LoopActor () async -> Void) {
+  /// Opens another connection if deliveries are wanted and none has come for so long. Call it when the queue has
+  /// messages and nothing is unacknowledged: then the broker has lost sight of this consumer.
+  public func reopenIfIdle(for time: Duration) {
+    guard demand.isWanted, demand.consuming != nil, .now - demand.lastDelivery >= time else { return }
+    session.reopen("consume", "the queue has messages, and the broker delivers none")
+  }
+
+  /// Makes the channel consume, or not, as it is wanted when the changes before have ended.
+  private func follow() {
     let before = change
     change = Task { @LoopActor in
       await before?.value
-      await work()
+      // A new connection consumes by itself.
+      guard let channel = session.channel, demand.isWanted != (demand.consuming === channel) else { return }
+      if demand.isWanted { await begin(channel) } else { await end(channel) }
     }
+  }
+
+  private func begin(_ channel: AMQPChannel) async {
+    do {
+      try await consume(channel)
+    } catch {
+      channel.connection.end(.channelClosed, "consume again", "\(error)")
+    }
+  }
+
+  private func end(_ channel: AMQPChannel) async {
+    let limit = limit(channel)
+    defer { limit.close() }
+    try? await channel.cancel(tag)
+    demand.consuming = nil
+    // RabbitMQ answers before it has sent all deliveries that its queue had given out until then. They all come before
+    // the answer to one more call. So this consumer handles them, and no other consumer gets them.
+    try? await channel.setPrefetch(1)
+  }
+
+  private func limit(_ channel: AMQPChannel) -> LoopTimer {
+    let limit = LoopTimer { channel.connection.end(.timeout, "cancel the consumer", "no answer from the broker") }
+    limit.start(after: .seconds(3))
+    return limit
   }
 
   /// Closes the channel, so that the broker has every acknowledgement, and then the connection.

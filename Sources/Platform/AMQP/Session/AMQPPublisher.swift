@@ -60,12 +60,17 @@ public final class AMQPPublisher {
     }
     do {
       try await channel.publish(message, timeout: timeout)
-      _ = refusals.note(isRefused: false, message.target, at: .now)
-    } catch let error as AMQPError where error.code == .refused {
-      if refusals.note(isRefused: true, message.target, at: .now) { session.reopen() }
+      _ = refusals.note(isTaken: true, message.target, at: .now)
+    } catch let error as AMQPError where error.code == .refused || error.code == .timeout {
+      // During an alarm the broker reads nothing from any connection.
+      if session.isReady, refusals.note(isTaken: false, message.target, at: .now) {
+        session.reopen("publish", "the broker takes nothing for the \(message.target)")
+      }
       throw error
     }
   }
+
+  private static let mostWait = Duration.seconds(15)
 
   /// Publishes until the broker confirms, over as many connections as necessary: at least once, with the same id.
   ///
@@ -74,9 +79,10 @@ public final class AMQPPublisher {
     let deadline = ContinuousClock.now + patience
     while true {
       do {
-        // The publisher waits for a late confirm: a second copy beside the first would only add to a slow broker's
-        // work.
-        return try await publish(message, timeout: max(.milliseconds(1), deadline - ContinuousClock.now))
+        // The publisher waits long for a late confirm: a second copy beside the first would only add to a slow
+        // broker's work. But the broker may have lost the message, and the caller waits.
+        return try await publish(
+          message, timeout: max(.milliseconds(1), min(Self.mostWait, deadline - ContinuousClock.now)))
       } catch let error as AMQPError {
         let isPassing = [.unreachable, .connectionLost, .channelClosed, .blocked, .timeout, .closed].contains(
           error.code)

@@ -11,6 +11,8 @@ public final class AMQPSession {
     case connected
     case blocked(Bool)
     case lost(any Error, retryIn: Duration)
+    /// The connection works, but something behind it does not, and another one is opened at once.
+    case reopening(AMQPError)
   }
 
   private let endpoint: @LoopActor () -> AMQPEndpoint
@@ -19,6 +21,8 @@ public final class AMQPSession {
   private let onChange: @LoopActor (Change) -> Void
   private var running: Task<Void, Never>?
   private var connection: AMQPConnection?
+  /// Whether ``reopen(_:_:)`` has ended the connection.
+  private var isReopening = false
   /// Whether the session is stopping or has stopped. It then opens no more connections.
   public private(set) var isStopping = false
 
@@ -66,12 +70,12 @@ public final class AMQPSession {
     running = nil
   }
 
-  /// Opens a new connection at once, although the present one works. Nothing has been lost, so nobody is told.
-  func reopen() {
+  /// Opens a new connection at once, although the present one works.
+  func reopen(_ operation: String, _ cause: String) {
+    guard let connection, connection.failure == nil else { return }
     isReopening = true
-    connection?.end(.connectionLost, "publish", "the broker refuses every message; trying another channel")
+    connection.end(.connectionLost, operation, cause)
   }
-  private var isReopening = false
 
   private func run() async {
     var backoff = Backoff()
@@ -103,6 +107,7 @@ public final class AMQPSession {
       guard !isStopping else { break }
       if isReopening {
         isReopening = false
+        if let failure = failure as? AMQPError { onChange(.reopening(failure)) }
         continue
       }
       let delay = backoff.next()
