@@ -22,6 +22,8 @@ public struct SubscriberPace: Sendable, Equatable {
   /// How often a retry brought nothing, since one that did.
   private var refusedRetries = 0
   private var retryFrom: ContinuousClock.Instant?
+  private var hopesUntil: ContinuousClock.Instant?
+  private static let hope = Duration.seconds(60)
   /// How many events the next retry may have.
   private var batch = Self.mostAgain
 
@@ -31,6 +33,8 @@ public struct SubscriberPace: Sendable, Equatable {
   /// What the broker said about an event.
   public enum Answer: Sendable, Equatable {
     case confirmed
+    /// No queue is bound for it.
+    case unrouted
     /// The broker has refused it.
     case refused
     /// There was no answer in time, or the connection has ended.
@@ -53,7 +57,14 @@ public struct SubscriberPace: Sendable, Equatable {
   }
 
   /// Notes a new connection: what kept the broker from answering before may be over.
-  public mutating func connected() { (silences, silentUntil, refusedRetries, retryFrom) = (0, nil, 0, nil) }
+  public mutating func connected(at now: ContinuousClock.Instant) {
+    (silences, silentUntil, refusedRetries, retryFrom) = (0, nil, 0, nil)
+    hopesUntil = now + Self.hope
+  }
+
+  /// Whether an event that no queue takes is owed. For a minute after a new connection it is, until a queue takes
+  /// one: a broker that was wiped has the exchange again at once, and the queue only when its service comes back.
+  public func expectsQueue(at now: ContinuousClock.Instant) -> Bool { hopesUntil.map { now < $0 } ?? false }
 
   /// Notes that an event goes to the broker.
   public mutating func begin() { underWay += 1 }
@@ -62,7 +73,8 @@ public struct SubscriberPace: Sendable, Equatable {
   public mutating func end(_ answer: Answer, at now: ContinuousClock.Instant) {
     underWay -= 1
     switch answer {
-    case .confirmed, .refused: (silences, silentUntil) = (0, nil)
+    case .confirmed: (silences, silentUntil, hopesUntil) = (0, nil, nil)
+    case .refused, .unrouted: (silences, silentUntil) = (0, nil)
     case .none:
       // The events before the first silence may stay without an answer, too. They are one silence.
       if let silentUntil, now < silentUntil { return }

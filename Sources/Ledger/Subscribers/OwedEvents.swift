@@ -54,12 +54,13 @@ public struct OwedEvents {
     public let mostTries: Int64
   }
 
-  /// Notes what subscribers miss, and takes these events out of the outbox: all in one commit.
+  /// Notes what subscribers miss, and takes the events out of the outbox: all in one commit.
   ///
-  /// - Throws: `PostgresError`, and then the outbox has the events still.
-  public func owe(_ missed: [Missed]) async throws {
+  /// - Parameter others: what subscribers miss of events that stay in the outbox if they are there.
+  /// - Throws: `PostgresError`, and then the outbox is as it was.
+  public func owe(_ missed: [Missed], others: [Missed] = []) async throws {
     var known: [[String]: Missed] = [:]
-    for each in missed { known[[each.eventId, each.subscriber]] = each }
+    for each in missed + others { known[[each.eventId, each.subscriber]] = each }
     let rows = known.values.sorted { ($0.eventId, $0.subscriber) < ($1.eventId, $1.subscriber) }
     _ = try await postgres.run([
       PostgresQuery(
@@ -68,7 +69,7 @@ public struct OwedEvents {
           .texts(rows.map(\.eventId)), .texts(rows.map(\.subscriber)),
           .texts(rows.map { String($0.cause.prefix(500)) }),
           .int64s(rows.map { Int64($0.pause.wholeMilliseconds) }),
-        ]), Event.confirmed(rows.map(\.eventId)),
+        ]), Event.confirmed(missed.map(\.eventId).sorted()),
     ])
   }
 
@@ -122,7 +123,7 @@ public struct OwedEvents {
   /// Counting millions of rows would hold up the commits behind it.
   public nonisolated static let mostCounted: Int64 = 100_000
 
-  /// Counts what subscribers are owed, up to a limit.
+  /// Counts what subscribers are owed, up to a limit: the named ones, and all others that are owed something.
   ///
   /// - Throws: `PostgresError`.
   public func debts(of subscribers: [String]) async throws -> [Debt] {
@@ -238,16 +239,21 @@ extension PostgresStatement {
   fileprivate static let debts = PostgresStatement(
     "count debts",
     """
+    WITH RECURSIVE found AS (
+      (SELECT subscriber FROM owed_events ORDER BY subscriber LIMIT 1)
+      UNION ALL
+      SELECT (SELECT o.subscriber FROM owed_events o WHERE o.subscriber > f.subscriber ORDER BY 1 LIMIT 1) FROM found f
+      WHERE f.subscriber IS NOT NULL)
     SELECT s.name, (SELECT count(*) FROM (SELECT FROM owed_events o WHERE o.subscriber = s.name LIMIT $2) c),
       (SELECT min(o.owed_since) FROM owed_events o WHERE o.subscriber = s.name)
-    FROM unnest($1::text[]) AS s (name)
+    FROM (SELECT unnest($1::text[]) UNION SELECT subscriber FROM found WHERE subscriber IS NOT NULL) AS s (name)
     """)
 
   fileprivate static let forget = PostgresStatement(
     "forget owed events",
     """
     DELETE FROM owed_events WHERE (event_id, subscriber) IN (
-      SELECT event_id, subscriber FROM owed_events WHERE subscriber = $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
+      SELECT event_id, subscriber FROM owed_events WHERE subscriber = $1 ORDER BY event_id LIMIT $2 FOR UPDATE)
     """)
 
   fileprivate static let list = PostgresStatement(

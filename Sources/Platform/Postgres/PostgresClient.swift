@@ -20,6 +20,8 @@ public final class PostgresClient {
   private var running: [Task<Void, Never>] = []
   private var isStopping = false
   private var lastFailure: PostgresError?
+  /// The newest timeline of all connections so far.
+  private var newest: PostgresTimeline?
   private var waiting = WaitingLine<Work>()
   private lazy var dispatchLater = EndOfTurn { [weak self] in self?.dispatch() }
 
@@ -157,7 +159,7 @@ public final class PostgresClient {
       var failure: PostgresError
       var wasOpen = false
       do {
-        let connection = try await PostgresConnection.open(endpoint())
+        let connection = try await PostgresConnection.open(endpoint(), newest: newest)
         backoff = Backoff()
         wasOpen = true
         failure = await use(connection)
@@ -179,10 +181,23 @@ public final class PostgresClient {
     connection.onProgress = { [weak self] in self?.dispatchLater.plan() }
     let wasReady = isReady
     connections.append(connection)
+    leaveReplacedServers(connection.timeline)
     if !wasReady, isReady { onChange(.connected) }
     let failure = await connection.ended()
     connections.removeAll { $0 === connection }
     return failure
+  }
+
+  /// Closes the connections to a server in whose place another one was promoted. It may still answer, with old data.
+  func leaveReplacedServers(_ timeline: PostgresTimeline?) {
+    if let timeline, newest.map({ $0.system != timeline.system || $0.isReplaced(by: timeline) }) ?? true {
+      newest = timeline
+    }
+    guard let newest else { return }
+    for connection in connections {
+      guard let timeline = connection.timeline, timeline.isReplaced(by: newest) else { continue }
+      connection.close(.connectionLost, because: timeline.refusal(connection.target, newest: newest))
+    }
   }
 
   private func failWaiting() {

@@ -3,8 +3,9 @@ import EventLoop
 extension PostgresConnection {
   /// Connects to the first host and address that takes writes.
   ///
+  /// - Parameter newest: the newest timeline that the caller knows. A server with an older one is refused.
   /// - Throws: ``PostgresError`` with the causes of all attempts.
-  static func open(_ endpoint: PostgresEndpoint) async throws -> PostgresConnection {
+  static func open(_ endpoint: PostgresEndpoint, newest: PostgresTimeline?) async throws -> PostgresConnection {
     var causes: [String] = []
     for (host, port) in endpoint.hosts {
       do {
@@ -12,7 +13,7 @@ extension PostgresConnection {
           // Whoever stops the client waits for this.
           try Task.checkCancellation()
           do {
-            return try await openDirectly(endpoint, host: host, port: port, address: address)
+            return try await openDirectly(endpoint, host: host, port: port, address: address, newest)
           } catch {
             causes.append(PoolerCheck.explained(error.cause))
           }
@@ -25,9 +26,10 @@ extension PostgresConnection {
     throw PostgresError(.unreachable, operation: "connect", target: endpoint.description, cause: cause)
   }
 
-  /// Connects to one address, and refuses a pooler that would change the session, and a server whose commits hang.
+  /// Connects to one address, and refuses a pooler that would change the session, a server whose commits hang, and a
+  /// server that was replaced.
   private static func openDirectly(
-    _ endpoint: PostgresEndpoint, host: String, port: Int, address: String
+    _ endpoint: PostgresEndpoint, host: String, port: Int, address: String, _ newest: PostgresTimeline?
   ) async throws(PostgresError) -> PostgresConnection {
     let connection = try await open(endpoint, host: host, port: port, address: address)
     do throws(PostgresError) {
@@ -35,6 +37,7 @@ extension PostgresConnection {
         try await open(endpoint, host: host, port: port, address: address)
       }
       try await connection.checkCommits(endpoint.replyTimeout)
+      try await connection.checkTimeline(newest)
       return connection
     } catch {
       connection.close(.unreachable, because: error.cause)
@@ -60,6 +63,18 @@ extension PostgresConnection {
     throw PostgresError(
       .unreachable, operation: "connect", target: target,
       cause: "\(target): commits wait for a synchronous standby, the oldest for \(seconds) s")
+  }
+
+  private func checkTimeline(_ newest: PostgresTimeline?) async throws(PostgresError) {
+    do {
+      timeline = try await readTimeline()
+    } catch {
+      throw error as? PostgresError
+        ?? PostgresError(.connectionLost, operation: "connect", target: target, cause: "\(error)")
+    }
+    guard let timeline, let newest, timeline.isReplaced(by: newest) else { return }
+    throw PostgresError(
+      .unreachable, operation: "connect", target: target, cause: timeline.refusal(target, newest: newest))
   }
 
   /// The seconds that a commit of this user has hung; NULL if none has hung for too long.

@@ -16,6 +16,8 @@ final class PostgresConnection {
 
   /// The number of the process that serves this connection, as the other side told it.
   private(set) var announcedProcess: Int32 = 0
+  /// The server's timeline at the opening; `nil` if it is unknown.
+  var timeline: PostgresTimeline?
 
   private let endpoint: PostgresEndpoint
   private var handle: OpaquePointer?

@@ -63,7 +63,10 @@ public struct PostgresError: Error, Sendable, CustomStringConvertible {
     // Serialization failure, deadlock, lock timeout, cancelled, read-only; and statements that a connection lost.
     case "40001", "40P01", "55P03", "57014", "25006", "0A000", "26000", "42P05": .runAgain
     case _ where state.hasPrefix("08") || state.hasPrefix("57P"): .runAgain
-    case _ where state.hasPrefix("53"): .backOff
+    // Without room or memory, an error of the disk, an error of the server itself, rights that somebody changes: all
+    // these end without us, and say nothing about the rows. An accepted purchase must not fail because of them.
+    case "42501": .backOff
+    case _ where ["53", "58", "XX"].contains(state.prefix(2)): .backOff
     default: .ourMistake
     }
   }

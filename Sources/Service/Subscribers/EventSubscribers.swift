@@ -3,6 +3,7 @@ public import Domain
 public import EventLoop
 public import Ledger
 import Messaging
+import Observability
 public import Postgres
 
 /// Gives events to all subscribers, each at its own pace. What a subscriber does not take, the ledger owes it.
@@ -15,13 +16,20 @@ public final class EventSubscribers {
   public let outlets: [SubscriberOutlet]
   private let context: RoleContext
   private let owed: OwedEvents
-  /// What is missed of each event. One commit notes all of an event, because it takes the event out of the outbox.
-  private var missed: [[OwedEvents.Missed]] = []
+  private var debts: [Debt] = []
   private var isWriting = false
-  private lazy var writeLater = EndOfTurn { [weak self] in self?.writeMissed() }
-  /// What the ledger does not take must not fill the memory. The outbox has the events still.
-  private static let mostMissed = 10_000
+  private lazy var writeLater = EndOfTurn { [weak self] in self?.writeDebts() }
+  /// What the ledger does not take must not fill the memory.
+  private static let mostDebts = 20_000
   private static let mostWritten = 1000
+
+  /// What is missed of one event. One commit notes all of it, because it takes the event out of the outbox.
+  private struct Debt {
+    let missed: [OwedEvents.Missed]
+    /// Whether the outbox has the event if the ledger does not take this. An event that a connection has lost may have
+    /// left the outbox, or it may be there because the fleet's own queue does not have it yet.
+    let isInOutbox: Bool
+  }
 
   /// Creates the subscribers of the configuration. Nothing happens before ``start()``.
   public init(_ context: RoleContext, _ ledger: PostgresClient) {
@@ -82,7 +90,7 @@ public final class EventSubscribers {
   private func tellAgain(_ events: [Event], to outlet: SubscriberOutlet) {
     for event in events {
       Task.immediate { @LoopActor in
-        if let missed = await send(event, to: outlet) { owe([missed]) }
+        if let missed = await send(event, to: outlet) { add(Debt(missed: [missed], isInOutbox: false)) }
       }
     }
   }
@@ -91,25 +99,37 @@ public final class EventSubscribers {
   /// still, and a sweep publishes it to everybody again.
   ///
   /// - Parameter missed: all that is missed of one event.
-  public func owe(_ missed: [OwedEvents.Missed]) {
-    guard self.missed.count < Self.mostMissed else { return }
-    self.missed.append(missed)
+  public func owe(_ missed: [OwedEvents.Missed]) { add(Debt(missed: missed, isInOutbox: true)) }
+
+  private func add(_ debt: Debt) {
+    guard debts.count < Self.mostDebts else {
+      if !debt.isInOutbox {
+        context.log.error(
+          "a subscriber may miss an event: too many could not be noted",
+          ["subscriber": .string(debt.missed[0].subscriber), "eventId": .string(debt.missed[0].eventId)])
+      }
+      return
+    }
+    debts.append(debt)
     writeLater.plan()
   }
 
-  private func writeMissed() {
-    guard !isWriting, !missed.isEmpty else { return }
+  private func writeDebts() {
+    guard !isWriting, !debts.isEmpty else { return }
     isWriting = true
-    let batch = Array(missed.prefix(Self.mostWritten))
-    missed.removeFirst(batch.count)
+    let batch = Array(debts.prefix(Self.mostWritten))
+    debts.removeFirst(batch.count)
     Task.immediate { @LoopActor in
       do {
-        try await owed.owe(batch.flatMap(\.self))
+        let (inOutbox, others) = (batch.filter(\.isInOutbox), batch.filter { !$0.isInOutbox })
+        try await owed.owe(inOutbox.flatMap(\.missed), others: others.flatMap(\.missed))
       } catch {
-        context.log.ledgerFailure("what subscribers miss could not be noted; the outbox has it", error)
+        context.log.ledgerFailure("what subscribers miss could not be noted yet", error)
+        debts += batch.filter { !$0.isInOutbox }
+        try? await EventLoop.sleep(for: .seconds(1))
       }
       isWriting = false
-      writeMissed()
+      writeDebts()
     }
   }
 }

@@ -17,6 +17,8 @@ public final class SubscriberOutlet {
   private var pace = SubscriberPace()
   private let recent = RecentEvents()
   private var wasConnected = false
+  /// Whether the next connection comes because a queue takes nothing. Its pace stays as it was.
+  private var isReopening = false
 
   /// Why a subscriber misses an event.
   public struct Failure: Error {
@@ -51,9 +53,11 @@ public final class SubscriberOutlet {
     switch change {
     case .connected:
       wasConnected = true
-      pace.connected()
-    case .blocked(false): pace.connected()
+      if !isReopening { pace.connected(at: .now) }
+      isReopening = false
+    case .blocked(false): pace.connected(at: .now)
     case .blocked(true): break
+    case .reopening: isReopening = true
     case .lost:
       // Each failed attempt to connect is a loss, too. Only the first one can have lost anything.
       guard wasConnected else { return }
@@ -64,22 +68,26 @@ public final class SubscriberOutlet {
 
   /// Publishes an event; it is sent before the first suspension. Returns when the broker has confirmed it.
   ///
-  /// - Parameter isOwed: whether the subscriber misses the event already. While no queue is bound, the broker would
-  ///   confirm what nobody gets: somebody may be replacing the queue just now.
+  /// While no queue is bound, the broker confirms what nobody gets. Somebody may be replacing the queue just now, or a
+  /// wiped broker has lost it. So an event that is owed must reach a queue, and so must the first ones of a connection.
+  ///
+  /// - Parameter isOwed: whether the subscriber misses the event already.
   /// - Throws: ``Failure``: the subscriber may miss the event.
   public func publish(_ event: Event, isOwed: Bool = false) async throws(Failure) {
     guard publisher.isReady else { throw miss("no connection, or an alarm of the broker", .zero) }
     guard pace.mayPublish(at: .now) else { throw miss("too many events wait for an answer", .zero) }
     pace.begin()
     var message = EventMessage.message(event, exchange: exchange)
-    message.isMandatory = isOwed
+    // At the shared exchange perhaps nobody wants any event.
+    let expectsQueue = name != EventSubscriber.shared && pace.expectsQueue(at: .now)
+    message.isMandatory = isOwed || expectsQueue
     do {
       try await publisher.publish(message, timeout: SubscriberPace.patience)
       pace.end(.confirmed, at: .now)
       metrics.published.count(name)
       recent.add(event)
     } catch let error as AMQPError where error.code == .unroutable {
-      pace.end(.confirmed, at: .now)
+      pace.end(.unrouted, at: .now)
       throw Failure(cause: "no queue is bound for it", pause: SubscriberPace.pause(afterTries: 1), isUnwanted: true)
     } catch let error as AMQPError where error.code == .refused {
       pace.end(.refused, at: .now)

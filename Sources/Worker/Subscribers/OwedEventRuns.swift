@@ -16,6 +16,8 @@ final class OwedEventRuns {
   private let oldest: Gauge
   private let givenUp: Counter
   private var underWay: Set<String> = []
+  /// The subscribers of the configuration, and those that were owed events all the same.
+  private var known: Set<String>
   private var countedAt: ContinuousClock.Instant?
   private let runs = RunningTasks()
 
@@ -24,6 +26,7 @@ final class OwedEventRuns {
     owed = OwedEvents(ledger)
     self.subscribers = subscribers
     let names = subscribers.outlets.map(\.name)
+    known = Set(names)
     waiting = context.metrics.gauge(
       "countersign_subscriber_owed_events", "Events that the ledger owes a subscriber.", labels: ["subscriber"])
     oldest = context.metrics.gauge(
@@ -108,20 +111,32 @@ final class OwedEventRuns {
 
   /// How often the numbers are read.
   private static let countInterval = Duration.seconds(30)
+  private static let givenUpAtOnce = 1000
 
   /// Counts what is owed, and gives up what is too old.
   private func count(givingUpAfter age: Duration) async throws {
-    let lost = try await owed.giveUp(after: age, limit: 1000)
-    for (subscriber, count) in lost {
-      givenUp.add(Double(count), subscriber)
-      context.log.error(
-        "a subscriber has not taken events for too long; they are given up",
-        ["subscriber": .string(subscriber), "events": .int(count)])
-    }
+    var lost: [String: Int64] = [:]
+    repeat {
+      lost = try await owed.giveUp(after: age, limit: Self.givenUpAtOnce)
+      for (subscriber, count) in lost {
+        givenUp.add(Double(count), subscriber)
+        context.log.error(
+          "a subscriber has not taken events for too long; they are given up",
+          ["subscriber": .string(subscriber), "events": .int(count)])
+      }
+    } while lost.values.reduce(0, +) == Int64(Self.givenUpAtOnce) && !runs.isClosed
     let now = context.now()
-    for debt in try await owed.debts(of: subscribers.outlets.map(\.name)) {
+    let debts = try await owed.debts(of: known.sorted())
+    for debt in debts {
       waiting.set(Double(debt.count), debt.subscriber)
       oldest.set(debt.oldest.map { Double(max(0, now - $0)) / 1000 } ?? 0, debt.subscriber)
+      // Whoever left the configuration, or is only in that of another role.
+      if known.insert(debt.subscriber).inserted {
+        context.log.warning(
+          "the ledger owes events to a subscriber that this configuration does not name: nobody tries them. Name it "
+            + "in events.subscribers, or run `countersign subscribers --forget`",
+          ["subscriber": .string(debt.subscriber), "events": .int(debt.count)])
+      }
     }
   }
 

@@ -20,12 +20,12 @@ import Testing
     #expect(error(code).advice == .runAgain)
   }
 
-  @Test(arguments: ["53000", "53100", "53200", "53300"])
-  func `a server without room is left alone`(_ state: String) {
+  @Test(arguments: ["53000", "53100", "53200", "53300", "58030", "58P01", "XX000", "XX001", "42501"])
+  func `a server without room, with a broken disk or with other rights is left alone`(_ state: String) {
     #expect(error(.server(sqlState: state)).advice == .backOff)
   }
 
-  @Test(arguments: ["22001", "22P02", "23505", "23514", "42601", "42P01", "25P02", "XX000", "P0001", ""])
+  @Test(arguments: ["22001", "22P02", "23505", "23514", "42601", "42P01", "25P02", "P0001", ""])
   func `everything else is our mistake`(_ state: String) {
     #expect(error(.server(sqlState: state)).advice == .ourMistake)
   }

@@ -66,9 +66,23 @@ struct SubscriberPaceTests {
     var pace = SubscriberPace()
     publish(1, .none, &pace, at: 0)
     pace.endRetry(confirmed: 0, at: at(0))
-    pace.connected()
+    pace.connected(at: at(0))
     #expect(pace.mayPublish(at: at(0)))
     #expect(pace.retries(at: at(0)) == 1)
+  }
+
+  @Test func `for a minute after a connection a queue is expected, until one takes an event`() {
+    var pace = SubscriberPace()
+    #expect(!pace.expectsQueue(at: at(0)))
+    pace.connected(at: at(0))
+    publish(3, .unrouted, &pace, at: 1)
+    publish(3, .refused, &pace, at: 1)
+    #expect(pace.expectsQueue(at: at(59.9)))
+    #expect(!pace.expectsQueue(at: at(60)))
+    publish(1, .confirmed, &pace, at: 2)
+    #expect(!pace.expectsQueue(at: at(2)))
+    pace.connected(at: at(3))
+    #expect(pace.expectsQueue(at: at(3)))
   }
 
   @Test func `a retry that brings nothing makes the next one small and late, and success makes it large again`() {
