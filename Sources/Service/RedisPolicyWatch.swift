@@ -16,6 +16,7 @@ final class RedisPolicyWatch {
   private var timer: LoopTimer?
   private var looking: Task<Void, Never>?
   private var lastPolicy: String?
+  private var lacksRight = false
 
   init(_ context: RoleContext) {
     evicts = context.redisEvicts
@@ -23,11 +24,11 @@ final class RedisPolicyWatch {
   }
 
   /// Looks now and then again and again. A second call only looks.
-  func connected(every interval: Duration = .seconds(60)) {
+  func connected() {
     look()
     guard timer == nil else { return }
     let timer = LoopTimer { [weak self] in self?.look() }
-    timer.start(after: interval, every: interval)
+    timer.start(after: .seconds(60), every: .seconds(60))
     self.timer = timer
   }
 
@@ -35,9 +36,16 @@ final class RedisPolicyWatch {
     guard looking == nil, let client else { return }
     looking = Task { @LoopActor in
       defer { looking = nil }
-      // If Redis does not answer, the connection says so.
-      guard let answer = try? await client.send(["INFO", "memory"]).string else { return }
-      tell(RedisMemoryPolicy(info: answer))
+      do {
+        if let answer = try await client.send(["INFO", "memory"]).string { tell(RedisMemoryPolicy(info: answer)) }
+      } catch let error as RedisError where error.cause.hasPrefix("NOPERM") {
+        guard !lacksRight else { return }
+        lacksRight = true
+        log.warning(
+          "nobody can tell whether Redis deletes keys: its user may not ask. Allow +info", ["cause": .failure(error)])
+      } catch {
+        // If Redis does not answer, the connection says so.
+      }
     }
   }
 

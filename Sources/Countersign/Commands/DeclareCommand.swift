@@ -23,7 +23,8 @@ enum DeclareCommand {
       try await topology.declare(on: channel)
       for name in settings.events.subscribers { try await topology.declareEvents(for: name, on: channel) }
       await connection.close()
-      say("\(topology.queues.count) queues and \(settings.events.subscribers.count + 1) exchanges are there")
+      let exchanges = [topology.events] + settings.events.subscribers.map(topology.events(for:))
+      say("\(topology.queues.count) queues are there, and the exchanges \(exchanges.joined(separator: ", "))")
       return 0
     } catch {
       complain("countersign declare: \(error)")

@@ -113,18 +113,30 @@ struct ConfigurationFilesTests {
     #expect(throws: HeldFile.Failure.self) { try HeldFiles.Contents(of: again, for: .notifier) }
   }
 
-  @Test func `a login changes, and the place of the data does not`() throws {
-    var settings = try folder.settings(
-      #"{"rabbitmq": {"url": "amqp://a:b@one/x"}, "ledger": {"url": "postgresql://a:b@one/data"}}"#)
-    let other = try folder.settings(
-      #"{"rabbitmq": {"url": "amqp://c:d@two/y"}, "ledger": {"url": "postgresql://c:d@two,three/data"}}"#)
-    settings.rabbitmq.take(loginOf: other.rabbitmq)
-    settings.ledger.take(loginOf: other.ledger)
-    #expect(settings.rabbitmq.user == "c" && settings.rabbitmq.password == "d")
-    #expect(settings.rabbitmq.virtualHost == "x")
-    #expect(settings.ledger.url == "postgresql://c:d@two,three/data")
-    settings.ledger.take(loginOf: try folder.settings(#"{"ledger": {"url": "postgresql://c:d@two/more"}}"#).ledger)
-    #expect(settings.ledger.url == "postgresql://c:d@two,three/data")
+  @Test func `a login changes, and for another place of the data nothing of it does`() throws {
+    func settings(_ account: String, _ host: String, _ places: (String, Int, String)) throws -> Settings {
+      let account = "\(account):\(account)"
+      return try folder.settings(
+        """
+        {"rabbitmq": {"url": "amqp://\(account)@\(host)/\(places.0)"},
+          "redis": {"url": "redis://\(account)@\(host)/\(places.1)"},
+          "ledger": {"url": "postgresql://\(account)@\(host)/\(places.2)"}}
+        """)
+    }
+    var present = try settings("old", "one", ("x", 1, "data"))
+    func take(_ other: Settings) {
+      present.rabbitmq.take(loginOf: other.rabbitmq)
+      present.redis.take(loginOf: other.redis)
+      present.ledger.take(loginOf: other.ledger)
+    }
+    take(try settings("new", "two", ("y", 2, "more")))
+    #expect(present.rabbitmq.user == "old" && present.rabbitmq.password == "old" && present.rabbitmq.virtualHost == "x")
+    #expect(present.redis.user == "old" && present.redis.password == "old" && present.redis.host == "one")
+    #expect(present.ledger.url == "postgresql://old:old@one/data")
+    take(try settings("new", "two", ("x", 1, "data")))
+    #expect(present.rabbitmq.user == "new" && present.rabbitmq.password == "new")
+    #expect(present.redis.user == "new" && present.redis.host == "two")
+    #expect(present.ledger.url == "postgresql://new:new@two/data")
   }
 
   @Test func `an empty password file is a mistake`() throws {

@@ -34,15 +34,21 @@ public final class HeldFile {
   /// - Throws: ``Failure``, and then the old content stays.
   @discardableResult
   public func take(_ new: [UInt8]) throws(Failure) -> Bool {
-    guard new != content else { return false }
-    let copy = try Self.copy(new)
-    defer { close(copy) }
-    guard dup2(copy, descriptor) == descriptor, fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else {
-      throw Self.failure("replace a copy")
-    }
-    content = new
+    guard !holds(new) else { return false }
+    try take(HeldFile(new))
     return true
   }
+
+  /// Takes the content of another copy. Unlike a new copy, this needs no room.
+  func take(_ copy: HeldFile) throws(Failure) {
+    guard dup2(copy.descriptor, descriptor) == descriptor, fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 else {
+      throw Self.failure("replace a copy")
+    }
+    content = copy.content
+  }
+
+  /// Whether it has this content.
+  func holds(_ other: [UInt8]) -> Bool { content == other }
 
   private static func copy(_ content: [UInt8]) throws(Failure) -> Int32 {
     let descriptor = countersign_memory_file("countersign")

@@ -41,12 +41,17 @@ public final class HeldFiles {
 
   /// Takes contents, and names the copies in the settings.
   ///
-  /// - Throws: `HeldFile.Failure` when the system has no room for the copies. Each stays usable by itself.
+  /// - Throws: `HeldFile.Failure` when the system has no room for the copies. Then all are as they were: a certificate
+  ///   must not change without its key.
   public func take(_ contents: Contents, _ settings: inout Settings) throws(HeldFile.Failure) {
-    for (number, bytes) in contents.bytes {
-      if let copy = held[number] { try copy.take(bytes) } else { held[number] = try HeldFile(bytes) }
-      settings[keyPath: Self.places[number]] = held[number]?.path
+    var copies: [Int: HeldFile] = [:]
+    for (number, bytes) in contents.bytes where held[number]?.holds(bytes) != true {
+      copies[number] = try HeldFile(bytes)
     }
+    for (number, copy) in copies {
+      if let old = held[number] { try old.take(copy) } else { held[number] = copy }
+    }
+    for number in contents.bytes.keys { settings[keyPath: Self.places[number]] = held[number]?.path }
   }
 }
 
