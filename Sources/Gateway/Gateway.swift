@@ -88,7 +88,7 @@ public final class Gateway: Role {
       checks: [
         .redis(redis), ReadinessCheck("rabbitmq") { publisher.isReady }, .ledger(ledger, isNeeded: false),
         // Only the API of endpoints needs them. Purchases must not wait for a lost key.
-        secretKeys.check(isNeeded: false),
+        secretKeys.check(isNeeded: false, namesKeys: false),
       ])
     metrics = GatewayMetrics(context.metrics, waiting: { Double(waits.count) })
     looks = ProvisionLooks(metrics.provisions)

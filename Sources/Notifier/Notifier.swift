@@ -90,7 +90,8 @@ public final class Notifier: Role {
     let health = HealthEndpoints(
       metrics: context.metrics,
       checks: [
-        .redis(redis, isNeeded: false), .ledger(ledger, isNeeded: false), secretKeys.check(isNeeded: true),
+        .redis(redis, isNeeded: false), .ledger(ledger, isNeeded: false),
+        secretKeys.check(isNeeded: true, namesKeys: true),
         ReadinessCheck("records") { [recorder] in
           recorder.waiting < most ? nil : "\(recorder.waiting) wait for the ledger"
         }, ReadinessCheck("rabbitmq publish") { [publisher] in publisher.isReady },

@@ -39,13 +39,15 @@ public final class SecretKeysWatch {
   /// Ends the looks.
   public func stop() { task?.cancel() }
 
-  /// A line of `/readyz`, which names the missing keys.
+  /// A line of `/readyz` about missing keys.
   ///
-  /// - Parameter isNeeded: whether the role is not ready without them.
-  public func check(isNeeded: Bool) -> ReadinessCheck {
+  /// - Parameters:
+  ///   - isNeeded: whether the role is not ready without them.
+  ///   - namesKeys: whether the line names them. Where anybody may read it, only the log does.
+  public func check(isNeeded: Bool, namesKeys: Bool) -> ReadinessCheck {
     ReadinessCheck("secret keys", isNeeded: isNeeded) { [weak self] in
       guard let missing = self?.missing, !missing.isEmpty else { return nil }
-      return Self.lacks(missing)
+      return namesKeys ? Self.lacks(missing) : "ledger.keysFile lacks a key that secrets in the ledger need"
     }
   }
 
