@@ -149,6 +149,8 @@ public final class Gateway: Role {
     context.log.info("listening", ["address": .string("\(settings.listen.host):\(server.port)")])
   }
 
+  public func refresh() { keySets.refresh() }
+
   public func stop(grace: Duration) async {
     await server?.close(grace: grace)
     clock?.cancel()

@@ -51,7 +51,10 @@ extension Command {
       let watch = ConfigurationWatch(context, user, configuration, held) {
         try LoadedConfiguration(arguments, command: name)
       }
-      let reload = SignalWatcher(SIGHUP) { watch.look(isForced: true) }
+      let reload = SignalWatcher(SIGHUP) {
+        watch.look(isForced: true)
+        role.refresh()
+      }
       try await role.start()
       watch.start(every: configuration.settings.reloadInterval)
       log.info("started")
