@@ -76,7 +76,7 @@ public final class Gateway: Role {
     notifications = NotificationIntake(context, verifier, ledger, publisher, topology)
     self.redis = redis
     self.store = store
-    endpoints = WebhookEndpointStore(ledger) { context.secretKeys }
+    endpoints = context.makeEndpointStore(ledger)
     let secretKeys = SecretKeysWatch(context, ledger)
     self.secretKeys = secretKeys
     deliveries = DeliveryLedger(ledger)

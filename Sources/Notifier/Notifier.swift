@@ -56,7 +56,7 @@ public final class Notifier: Role {
     redis = context.makeRedis()
     pacing = DeliveryPacing(redis, prefix: settings.redis.prefix)
     let ledger = try context.makeLedger()
-    let endpoints = WebhookEndpointStore(ledger) { context.secretKeys }
+    let endpoints = context.makeEndpointStore(ledger)
     let deliveries = DeliveryLedger(ledger)
     self.ledger = ledger
     secretKeys = SecretKeysWatch(context, ledger)

@@ -128,6 +128,24 @@ struct SecretKeyTests {
         try await fleet.publish(["evt_3"])
         #expect(try isSigned(await receiver.wait("a", for: 3)[2], with: plain.secret))
         #expect(try isSigned(await receiver.wait("b", for: 1)[0], with: sealed.secret))
+
+        // Every secret is sealed now, so the fleet refuses a plain one that somebody writes into the table.
+        await fleet.kill("notifier-1")
+        let foreign = Base64.encode(Array(repeating: 7, count: 32))
+        try await fleet.execute(
+          """
+          UPDATE webhook_endpoints SET secrets_key = NULL, secrets = convert_to('[{"key":"\(foreign)"}]', 'UTF8')
+          WHERE id = '\(plain.id)'
+          """)
+        let strict = ["COUNTERSIGN_LEDGER_REFUSES_PLAIN_SECRETS": "true"]
+        try fleet.start("notifier-1", with: Self.file("keys.json").merging(strict) { $1 })
+        try await fleet.ready("notifier-1")
+        #expect(fleet.log("notifier-1").contains("which ledger.refusesPlainSecrets forbids: run countersign rekey"))
+        try await fleet.publish(["evt_4"])
+        #expect(try isSigned(await receiver.wait("b", for: 2)[1], with: sealed.secret))
+        let put = "countersign_secrets_unreadable_total{cause=\"plain_text\"}"
+        try await eventually("the delivery is put off") { try await fleet.metric("notifier-1", put) >= 1 }
+        #expect(receiver.got("a").count == 3)
       }
     }
   }
