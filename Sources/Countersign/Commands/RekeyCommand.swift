@@ -13,7 +13,7 @@ enum RekeyCommand {
   static func run(_ arguments: [String]) async -> Int32 {
     let keys: SealingKeys
     let refusesPlain: Bool
-    var endpoint: PostgresEndpoint
+    let endpoint: PostgresEndpoint
     do {
       // The command does not read the publishers' files: it needs none of them.
       let loader = try ConfigurationLoader(arguments, command: "rekey")
@@ -21,12 +21,11 @@ enum RekeyCommand {
       keys = try settings.readKeys()
       refusesPlain = settings.refusesPlainSecrets
       guard keys.first != nil else { throw loader.mistake(LedgerSettings.keysFileKey, "is missing, expected a file") }
-      endpoint = try PostgresEndpoint(settings)
+      endpoint = try PostgresEndpoint(settings, name: "countersign rekey")
     } catch {
       complain("\(error)")
       return 2
     }
-    endpoint.applicationName = "countersign rekey"
     let client = await PostgresClient.opened(endpoint)
     let status = await rekey(client, keys, refusesPlain)
     await client.stop()
