@@ -111,9 +111,7 @@ public final class Worker: Role {
           with: verification, run.log)?.finding()
       },
       clock: context.clock, log: context.log, metrics: metrics,
-      subscribers: EventOutlet.Subscribers(
-        publish: { subscribers.publish($0) }, owe: { subscribers.owe($0) }),
-      faults: context.faults)
+      subscribers: EventOutlet.Subscribers(subscribers), faults: context.faults)
     consumer = AMQPConsumer(
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign worker consumes", queue: topology.jobs,
       prefetch: settings.worker.concurrency, onChange: context.observer(of: "consume"), declare: declare,
@@ -313,7 +311,7 @@ public final class Worker: Role {
     let events = dependencies.recentEvents.take()
     guard !events.isEmpty else { return }
     context.log.info("telling again what was confirmed last", ["events": .int(Int64(events.count))])
-    for event in events { runs.start { [self] in await dependencies.outlet.tellAgain(event) } }
+    for event in events { runs.start { [self] in await dependencies.tellAgain(event) } }
   }
 
   private func sweep() {
