@@ -23,6 +23,7 @@ public final class Gateway: Role {
   private let pacing: DeliveryPacing
   private let publisher: AMQPPublisher
   private let subscribers: EventSubscribers
+  private let outlet: EventOutlet
   private let topology: Topology
   private let healthEndpoints: HealthEndpoints
   private let metrics: GatewayMetrics
@@ -56,7 +57,8 @@ public final class Gateway: Role {
     let redis = context.makeRedis()
     let ledger = try context.makeLedger()
     self.ledger = ledger
-    subscribers = EventSubscribers(context, ledger)
+    let subscribers = EventSubscribers(context, ledger)
+    self.subscribers = subscribers
     synchronizations = SynchronizationReader(ledger)
     holdings = Holdings(ledger)
     let store = PurchaseStore(redis, prefix: context.settings.redis.prefix)
@@ -65,6 +67,17 @@ public final class Gateway: Role {
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign gateway",
       onChange: context.observer(of: "publish"),
       declare: { try await topology.declare(on: $0) })
+    outlet = EventOutlet(
+      publisher, queue: topology.deliveries, EventOutlet.Subscribers(subscribers), context.log,
+      settle: { id in
+        Task.immediate { @LoopActor in
+          do {
+            _ = try await ledger.run(Event.confirmed([id]))
+          } catch {
+            context.log.warning("an event stays in the outbox", ["eventId": .string(id), "cause": .failure(error)])
+          }
+        }
+      })
     // Our own API keeps half of the connections.
     let waits = FinalizationWaits(
       name: newSynchronizationId(), most: min(doors.maxWaiting, context.settings.gateway.maxConnections / 2))
@@ -76,7 +89,7 @@ public final class Gateway: Role {
     notifications = NotificationIntake(context, verifier, ledger, publisher, topology)
     self.redis = redis
     self.store = store
-    endpoints = WebhookEndpointStore(ledger) { context.secretKeys }
+    endpoints = context.makeEndpointStore(ledger)
     let secretKeys = SecretKeysWatch(context, ledger)
     self.secretKeys = secretKeys
     deliveries = DeliveryLedger(ledger)
@@ -88,7 +101,7 @@ public final class Gateway: Role {
       checks: [
         .redis(redis), ReadinessCheck("rabbitmq") { publisher.isReady }, .ledger(ledger, isNeeded: false),
         // Only the API of endpoints needs them. Purchases must not wait for a lost key.
-        secretKeys.check(isNeeded: false),
+        secretKeys.check(isNeeded: false, namesKeys: false),
       ])
     metrics = GatewayMetrics(context.metrics, waiting: { Double(waits.count) })
     looks = ProvisionLooks(metrics.provisions)
@@ -148,6 +161,8 @@ public final class Gateway: Role {
     self.server = server
     context.log.info("listening", ["address": .string("\(settings.listen.host):\(server.port)")])
   }
+
+  public func refresh() { keySets.refresh() }
 
   public func stop(grace: Duration) async {
     await server?.close(grace: grace)
@@ -242,10 +257,6 @@ public final class Gateway: Role {
   func purchases(for caller: Caller) -> PurchaseAPI {
     PurchaseAPI(
       context: context, ledger: ledger, holdings: holdings, outlet: outlet, caller: caller)
-  }
-
-  private var outlet: EventOutlet {
-    EventOutlet(context: context, ledger: ledger, broker: publisher, topology: topology, subscribers: subscribers)
   }
 
   private var registration: Registration {

@@ -56,7 +56,7 @@ public final class Notifier: Role {
     redis = context.makeRedis()
     pacing = DeliveryPacing(redis, prefix: settings.redis.prefix)
     let ledger = try context.makeLedger()
-    let endpoints = WebhookEndpointStore(ledger) { context.secretKeys }
+    let endpoints = context.makeEndpointStore(ledger)
     let deliveries = DeliveryLedger(ledger)
     self.ledger = ledger
     secretKeys = SecretKeysWatch(context, ledger)
@@ -90,7 +90,8 @@ public final class Notifier: Role {
     let health = HealthEndpoints(
       metrics: context.metrics,
       checks: [
-        .redis(redis, isNeeded: false), .ledger(ledger, isNeeded: false), secretKeys.check(isNeeded: true),
+        .redis(redis, isNeeded: false), .ledger(ledger, isNeeded: false),
+        secretKeys.check(isNeeded: true, namesKeys: true),
         ReadinessCheck("records") { [recorder] in
           recorder.waiting < most ? nil : "\(recorder.waiting) wait for the ledger"
         }, ReadinessCheck("rabbitmq publish") { [publisher] in publisher.isReady },

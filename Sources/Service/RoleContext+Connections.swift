@@ -1,7 +1,7 @@
 public import AMQP
 import Configuration
 import EventLoop
-import Ledger
+public import Ledger
 import Observability
 public import Postgres
 public import Redis
@@ -69,6 +69,11 @@ extension RoleContext {
       }
       onChange()
     }
+  }
+
+  /// Returns the store of webhook endpoints, with the keys of the last good reading.
+  public func makeEndpointStore(_ ledger: PostgresClient) -> WebhookEndpointStore {
+    WebhookEndpointStore(ledger, refusesPlain: settings.ledger.refusesPlainSecrets) { [self] in secretKeys }
   }
 
   private func setRefusal(_ refusal: RedisRefusal?) {

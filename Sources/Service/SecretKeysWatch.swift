@@ -1,3 +1,4 @@
+import Configuration
 import Crypto
 public import EventLoop
 import Ledger
@@ -39,13 +40,15 @@ public final class SecretKeysWatch {
   /// Ends the looks.
   public func stop() { task?.cancel() }
 
-  /// A line of `/readyz`, which names the missing keys.
+  /// A line of `/readyz` about missing keys.
   ///
-  /// - Parameter isNeeded: whether the role is not ready without them.
-  public func check(isNeeded: Bool) -> ReadinessCheck {
+  /// - Parameters:
+  ///   - isNeeded: whether the role is not ready without them.
+  ///   - namesKeys: whether the line names them. Where anybody may read it, only the log does.
+  public func check(isNeeded: Bool, namesKeys: Bool) -> ReadinessCheck {
     ReadinessCheck("secret keys", isNeeded: isNeeded) { [weak self] in
       guard let missing = self?.missing, !missing.isEmpty else { return nil }
-      return Self.lacks(missing)
+      return namesKeys ? Self.lacks(missing) : "ledger.keysFile lacks a key that secrets in the ledger need"
     }
   }
 
@@ -64,24 +67,25 @@ public final class SecretKeysWatch {
 
   /// Logs what is wrong, and each change of it once.
   private func tell(plain: Int, hasKeys: Bool) {
+    let refusesPlain = context.settings.ledger.refusesPlainSecrets
     let advice: String? =
       if !missing.isEmpty {
         Self.lacks(missing)
-      } else if plain > 0 {
-        hasKeys
-          ? "secrets in the ledger are plain text: run countersign rekey"
-          : "secrets in the ledger are plain text: set ledger.keysFile, and run countersign rekey"
-      } else {
+      } else if plain == 0 {
         nil
+      } else if refusesPlain {
+        "secrets in the ledger are plain text, which ledger.refusesPlainSecrets forbids: run countersign rekey"
+      } else if hasKeys {
+        "secrets in the ledger are plain text: run countersign rekey"
+      } else {
+        "secrets in the ledger are plain text: set ledger.keysFile, and run countersign rekey"
       }
     guard advice != lastTold else { return }
     lastTold = advice
     guard let advice else { return context.log.info("every secret in the ledger can be read, and none is plain text") }
-    if missing.isEmpty {
-      context.log.warning(advice, ["endpoints": .int(Int64(plain))])
-    } else {
-      context.log.error(advice)
-    }
+    guard missing.isEmpty else { return context.log.error(advice) }
+    let write = refusesPlain ? context.log.error : context.log.warning
+    write(advice, ["endpoints": .int(Int64(plain))])
   }
 
   private static func lacks(_ ids: [String]) -> String {

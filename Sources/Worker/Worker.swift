@@ -27,7 +27,6 @@ public final class Worker: Role {
   private let redis: RedisClient
   private let ledger: PostgresClient
   private let commits: Commits
-  private let reevaluation: Reevaluation
   private let client: HTTP2Client
   private var dependencies: JobRun.Dependencies!
   private var consumer: AMQPConsumer!
@@ -36,6 +35,7 @@ public final class Worker: Role {
   private var timers: TimerRuns!
   private var histories: HistoryRuns!
   private var refunds: RefundRuns!
+  private var upkeep: Upkeep!
   private let subscribers: EventSubscribers
   private let owed: OwedEventRuns
   private var server: HTTPServer?
@@ -43,8 +43,6 @@ public final class Worker: Role {
   private var places: [Int64: [AppPlace]] = [:]
   private var placesRevision = -1
   private var renewal: LoopTimer?
-  private var sweepTimer: LoopTimer?
-  private var sweeping: Task<Void, Never>?
   private var outboxTimer: LoopTimer?
   /// Whether this build can work with the ledger's schema.
   private var hasSchema = false
@@ -63,28 +61,20 @@ public final class Worker: Role {
     self.topology = topology
     let declare: @LoopActor (AMQPChannel) async throws -> Void = { try await topology.declare(on: $0) }
     let observe = context.observer(of: "publish")
-    let losses = Losses()
+    let losses = LateHandler()
     publisher = AMQPPublisher(
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign worker publishes",
       onChange: { change in
         observe(change)
         if case .lost = change { losses.handler?() }
       }, declare: declare)
-    var clientConfiguration = HTTPClientConfiguration()
-    clientConfiguration.caFile = settings.appStore.caFile
-    clientConfiguration.maxConnectionsPerHost = settings.appStore.maxConnections
-    client = HTTP2Client(clientConfiguration, fallback: HTTPClient(clientConfiguration))
-    var apiConfiguration = AppStoreServerAPI.Configuration()
-    apiConfiguration.productionURL = settings.appStore.productionURL
-    apiConfiguration.sandboxURL = settings.appStore.sandboxURL
-    apiConfiguration.timeout = settings.appStore.timeout
-    apiConfiguration.maxResponseBytes = settings.appStore.maxResponseBytes
+    let apple = HTTPClientConfiguration(settings.appStore)
+    client = HTTP2Client(apple, fallback: HTTPClient(apple))
     let roots = settings.appStore.rootFiles
     let metrics = WorkerMetrics(context.metrics) { [runs] in Double(runs.count) }
     self.metrics = metrics
-    let pausing = Pausing()
+    let pausing = LateHandler()
     ledger = try context.makeLedger { pausing.handler?() }
-    reevaluation = Reevaluation(ledger, now: { context.now() })
     let subscribers = EventSubscribers(context, ledger)
     self.subscribers = subscribers
     owed = OwedEventRuns(context, ledger, subscribers)
@@ -99,7 +89,7 @@ public final class Worker: Role {
         },
         onCommit: { metrics.commits.observe(Double($0)) }))
     let verification = PurchaseVerification.Dependencies(
-      api: AppStoreServerAPI(apiConfiguration, client: client, now: context.now),
+      api: AppStoreServerAPI(AppStoreServerAPI.Configuration(settings.appStore), client: client, now: context.now),
       verifier: SignedDataVerifier(roots: roots.isEmpty ? .apple : try TrustedRoots(files: roots)),
       budget: store, now: context.now, metrics: metrics)
     dependencies = JobRun.Dependencies(
@@ -111,9 +101,7 @@ public final class Worker: Role {
           with: verification, run.log)?.finding()
       },
       clock: context.clock, log: context.log, metrics: metrics,
-      subscribers: EventOutlet.Subscribers(
-        publish: { subscribers.publish($0) }, owe: { subscribers.owe($0) }),
-      faults: context.faults)
+      subscribers: EventOutlet.Subscribers(subscribers), faults: context.faults)
     consumer = AMQPConsumer(
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign worker consumes", queue: topology.jobs,
       prefetch: settings.worker.concurrency, onChange: context.observer(of: "consume"), declare: declare,
@@ -135,6 +123,7 @@ public final class Worker: Role {
     refunds = RefundRuns(
       context, RefundRequests(ledger), PurchaseReader(ledger), dependencies.outlet, verification
     ) { [unowned self] in places(of: $0) }
+    upkeep = Upkeep(context, store, publisher, topology, ledger, dependencies.outlet, metrics)
     notifications.onRefund = { [weak self] in self?.refunds.hint() }
     // Without Redis no look can ask Apple. But what ends by our own clock ends all the same, and is told.
     timers.isReady = { [weak self] in self.map { $0.ledger.isReady && $0.hasSchema } ?? false }
@@ -144,24 +133,12 @@ public final class Worker: Role {
     pausing.handler = { [weak self] in self?.followLedger() }
   }
 
-  /// The handler of the ledger's changes. The ledger's client needs it before the worker is complete.
-  @LoopActor
-  private final class Pausing {
-    var handler: (@LoopActor () -> Void)?
-  }
-
   /// While the ledger is away, a worker takes no more jobs. Its running jobs wait for the ledger.
   private func followLedger() {
     guard !runs.isClosed else { return }
     for consumer in [consumer, notificationConsumer] {
       if ledger.isReady, hasSchema { consumer?.resume() } else { consumer?.pause() }
     }
-  }
-
-  /// The handler of lost connections. The publisher needs it before the worker is complete.
-  @LoopActor
-  private final class Losses {
-    var handler: (@LoopActor () -> Void)?
   }
 
   public func start() async throws {
@@ -189,9 +166,7 @@ public final class Worker: Role {
     let renewal = LoopTimer { [weak self] in self?.dependencies.leases.renewAll() }
     renewal.start(after: settings.leaseDuration / 3, every: settings.leaseDuration / 3)
     self.renewal = renewal
-    let sweepTimer = LoopTimer { [weak self] in self?.sweep() }
-    sweepTimer.start(after: settings.sweepInterval * Double.random(in: 0.5...1), every: settings.sweepInterval)
-    self.sweepTimer = sweepTimer
+    upkeep.start()
     let outboxTimer = LoopTimer { [weak self] in self?.lookIntoOutbox() }
     timers.start()
     histories.start()
@@ -202,8 +177,6 @@ public final class Worker: Role {
 
   /// Notifications that one worker applies at once.
   private static let notificationsAtOnce = 200
-  /// Old notifications that one sweep deletes. Each has some 20 KB, outside of the table.
-  private static let mostNotificationsDeleted = 2000
   /// How often a worker looks for events that nobody has published.
   private static let outboxInterval: Duration = .seconds(2)
   /// After this long an event in the outbox is published again.
@@ -222,8 +195,7 @@ public final class Worker: Role {
     refunds.close()
     notifications.close()
     owed.close()
-    sweepTimer?.close()
-    sweepTimer = nil
+    upkeep.close()
     outboxTimer?.close()
     outboxTimer = nil
     await consumer.cancel()
@@ -238,7 +210,7 @@ public final class Worker: Role {
     await owed.finish(within: left())
     if cancelled > 0 { context.log.warning("the grace period was too short", ["cancelled": .int(Int64(cancelled))]) }
     commits.stop()
-    sweeping?.cancel()
+    upkeep.cancel()
     await publishing?.value
     await consumer.stop()
     await notificationConsumer.stop()
@@ -313,63 +285,30 @@ public final class Worker: Role {
     let events = dependencies.recentEvents.take()
     guard !events.isEmpty else { return }
     context.log.info("telling again what was confirmed last", ["events": .int(Int64(events.count))])
-    for event in events { runs.start { [self] in await dependencies.outlet.tellAgain(event) } }
+    for event in events { runs.start { [self] in await dependencies.tellAgain(event) } }
   }
+}
 
-  private func sweep() {
-    guard sweeping == nil, !runs.isClosed, store.isReady, publisher.isReady, let channel = publisher.channel else {
-      return
-    }
-    let interval = context.settings.worker.sweepAfter
-    let sweep = Sweep(
-      dueJobs: { [store] in try await store.dueJobs(limit: 500, lookAgainAfter: interval, overdueBy: $0) },
-      waiting: { [topology] in Int(try await channel.declareQueue(topology.jobs, passive: true).messages) },
-      publish: { [publisher] in try await publisher.publish($0) }, queue: topology.jobs, interval: interval,
-      log: context.log)
-    sweeping = Task { @LoopActor in
-      metrics.swept.add(Double(await sweep.run()))
-      await sweepLedger()
-      await deleteOldest()
-      await reevaluate()
-      sweeping = nil
-    }
+/// A handler of changes that a client tells. The client needs it before the worker is complete.
+@LoopActor
+private final class LateHandler {
+  var handler: (@LoopActor () -> Void)?
+}
+
+extension HTTPClientConfiguration {
+  fileprivate init(_ settings: AppStoreSettings) {
+    self.init()
+    caFile = settings.caFile
+    maxConnectionsPerHost = settings.maxConnections
   }
+}
 
-  /// Tells the entitlements that changed rules of a publisher change.
-  private func reevaluate() async {
-    guard ledger.isReady else { return }
-    do {
-      try await reevaluation.run(context.publishers) { [dependencies] in dependencies!.outlet.publish($0) }
-    } catch {
-      context.log.warning("changed rules could not be evaluated to the end", ["cause": .failure(error)])
-    }
-  }
-
-  /// Deletes what the ledger need not remember any more. A full batch is followed by another one at the next sweep.
-  private func deleteOldest() async {
-    guard ledger.isReady else { return }
-    do {
-      _ = try await Retention(ledger).deleteOldest(
-        synchronizations: context.settings.worker.statusRetention, events: context.settings.notifier.logRetention,
-        limit: 10_000)
-      let notifications = try await Retention(ledger).deleteNotifications(
-        after: context.settings.worker.notificationRetention, limit: Self.mostNotificationsDeleted)
-      metrics.deletedNotifications.add(Double(notifications))
-    } catch {
-      context.log.warning("old rows could not be deleted", ["cause": .failure(error)])
-    }
-  }
-
-  /// Enqueues jobs again that waited for long, and that neither the broker nor Redis has any more.
-  private func sweepLedger() async {
-    guard ledger.isReady else { return }
-    do {
-      let overdue = context.settings.worker.sweepAfter
-      let jobs = try await WaitingSynchronizations(ledger).takeOverdue(by: overdue, limit: 500)
-      for job in jobs { try await publisher.publish(JobMessage.message(job, attempt: 1, queue: topology.jobs)) }
-      metrics.swept.add(Double(jobs.count))
-    } catch {
-      context.log.warning("sweep of the ledger failed", ["cause": .failure(error)])
-    }
+extension AppStoreServerAPI.Configuration {
+  fileprivate init(_ settings: AppStoreSettings) {
+    self.init()
+    productionURL = settings.productionURL
+    sandboxURL = settings.sandboxURL
+    timeout = settings.timeout
+    maxResponseBytes = settings.maxResponseBytes
   }
 }

@@ -69,7 +69,11 @@ struct SecretKeyTests {
         try await restart(fleet, "gateway-1", with: "new.json")
         try await fleet.ready("gateway-1")
         let degraded = try await ready(fleet, "gateway-1")
-        #expect(degraded.status == 200 && degraded.text.contains("degraded: \(lacks)"), "\(degraded)")
+        #expect(degraded.status == 200, "\(degraded)")
+        #expect(
+          degraded.text.contains("degraded: secret keys: ledger.keysFile lacks a key that secrets in the ledger need"),
+          "anybody may read this, so it names no key: \(degraded)")
+        #expect(fleet.log("gateway-1").contains("ledger.keysFile lacks the key 2025, which secrets in the ledger need"))
         let change = try await api.send("PATCH", "webhook_endpoints/\(old.id)", #"{"name":"x"}"#)
         #expect(change.status == 503, "\(change.body)")
         #expect(try await api.send("GET", "webhook_endpoints/\(old.id)").status == 200)
@@ -124,6 +128,89 @@ struct SecretKeyTests {
         try await fleet.publish(["evt_3"])
         #expect(try isSigned(await receiver.wait("a", for: 3)[2], with: plain.secret))
         #expect(try isSigned(await receiver.wait("b", for: 1)[0], with: sealed.secret))
+
+        // Every secret is sealed now, so the fleet refuses a plain one that somebody writes into the table.
+        await fleet.kill("notifier-1")
+        let foreign = Base64.encode(Array(repeating: 7, count: 32))
+        try await fleet.execute(
+          """
+          UPDATE webhook_endpoints SET secrets_key = NULL, secrets = convert_to('[{"key":"\(foreign)"}]', 'UTF8')
+          WHERE id = '\(plain.id)'
+          """)
+        let strict = ["COUNTERSIGN_LEDGER_REFUSES_PLAIN_SECRETS": "true"]
+        try fleet.start("notifier-1", with: Self.file("keys.json").merging(strict) { $1 })
+        try await fleet.ready("notifier-1")
+        #expect(fleet.log("notifier-1").contains("which ledger.refusesPlainSecrets forbids: run countersign rekey"))
+        try await fleet.publish(["evt_4"])
+        #expect(try isSigned(await receiver.wait("b", for: 2)[1], with: sealed.secret))
+        let put = "countersign_secrets_unreadable_total{cause=\"plain_text\"}"
+        try await eventually("the delivery is put off") { try await fleet.metric("notifier-1", put) >= 1 }
+        #expect(receiver.got("a").count == 3)
+      }
+    }
+  }
+
+  @Test func `a file that drops a key in use is refused while roles run, until rekey has made it free`() async throws {
+    let live = Self.file("live.json").merging(["COUNTERSIGN_RELOAD_SECONDS": "0.2"]) { $1 }
+    try await WebhookReceiver.with { receiver async throws in
+      try await RunningFleet.with(
+        ["gateway-1", "notifier-1", "worker-1"], overrides: live,
+        prepare: { fleet in
+          try fleet.writeKeys("live.json", ["2025"])
+          try fleet.writeKeys("both.json", ["2026", "2025"])
+        }
+      ) { fleet async throws in
+        func current(_ role: String, _ value: Double) async throws {
+          try await eventually("\(role): \(value)") {
+            try await fleet.metric(role, "countersign_configuration_current") == value
+          }
+        }
+        let api = WebhookAPIClient(fleet: fleet)
+        let endpoint = try await api.create(#""url":"\#(receiver.url("a"))","topics":["inappPurchaseSyncResult"]"#)
+
+        try fleet.writeKeys("live.json", ["2026"])
+        let cause = "ledger.keysFile has the key 2025 no more, and secrets in the ledger need it"
+        for role in ["gateway-1", "notifier-1"] {
+          try await current(role, 0)
+          let lines = fleet.log(role).split(separator: "\n").filter { $0.contains("configuration not reloaded") }
+          #expect(lines.contains { $0.contains(cause) }, "\(role): \(lines)")
+        }
+        try await fleet.publish(["evt_1"])
+        #expect(try isSigned(await receiver.wait("a", for: 1)[0], with: endpoint.secret))
+        let notifier = try await ready(fleet, "notifier-1")
+        #expect(notifier.status == 200 && !notifier.text.contains("secret keys: "), "\(notifier)")
+        #expect(try await ready(fleet, "gateway-1").text.contains("ok: secret keys"))
+
+        // The old file counts again at once.
+        try fleet.writeKeys("live.json", ["2025"])
+        for role in ["gateway-1", "notifier-1"] { try await current(role, 1) }
+
+        // While the ledger is away, nobody knows whether secrets need the key. When it is back, it says so.
+        try await TestServers.current!.kill(.postgres)
+        try fleet.writeKeys("live.json", ["2026"])
+        let unknown = "ledger.keysFile has the key 2025 no more, and the ledger cannot be asked whether secrets need it"
+        for role in ["gateway-1", "notifier-1"] {
+          try await eventually("\(role) cannot ask") { fleet.log(role).contains(unknown) }
+          try await current(role, 0)
+        }
+        try await TestServers.current!.start(.postgres)
+        for role in ["gateway-1", "notifier-1"] {
+          try await eventually("\(role) has asked") {
+            fleet.log(role).split(separator: "\n").count { $0.contains(cause) } == 2
+          }
+          try await current(role, 0)
+        }
+
+        // Nobody touches the file again: the roles notice by themselves that nothing needs the old key.
+        let rekey = try ChildProcess(
+          Repository.products + "/countersign", ["rekey", "--config", fleet.folder + "/countersign.json"],
+          environment: Self.file("both.json"), output: fleet.folder + "/rekey.log")
+        #expect(await rekey.ended() == 0)
+        for role in ["gateway-1", "notifier-1"] { try await current(role, 1) }
+        try await fleet.publish(["evt_2"])
+        #expect(try isSigned(await receiver.wait("a", for: 2)[1], with: endpoint.secret))
+        #expect(try await fleet.metric("worker-1", "countersign_configuration_reloads_total{outcome=\"refused\"}") == 0)
+        #expect(try await fleet.metric("notifier-1", "countersign_connection_up{connection=\"ledger\"}") == 1)
       }
     }
   }

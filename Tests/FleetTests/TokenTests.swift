@@ -2,6 +2,7 @@ import Crypto
 import EventLoop
 import Formats
 import FoundationEssentials
+import Glibc
 import HTTP
 import HTTPServer
 import Harness
@@ -200,6 +201,13 @@ struct TokenTests {
         }
         #expect(provider.requests.all.count == 2)
         #expect(try await fleet.metric("gateway-1", "countersign_jwks_fetches_total{outcome=\"fetched\"}") == 2)
+        // The provider withdraws a key, and the operator does not wait for the next fetch.
+        provider.publish([("b", two.publicKey)])
+        fleet.roles["gateway-1"]?.process.send(SIGHUP)
+        try await eventually("the old key counts no more") {
+          try await ask(fleet, try TestKeys.token(claims(), kid: "a", one)).status == 401
+        }
+        #expect(try await ask(fleet, rotated).status == 200)
         // A provider that fails changes nothing.
         provider.answer = .text(500, "")
         #expect(try await ask(fleet, rotated).status == 200)

@@ -14,14 +14,13 @@ enum MigrateCommand {
       // The command does not read the publishers' files: they may need keys that are not there yet.
       let loader = try ConfigurationLoader(arguments.filter { $0 != "--check" }, command: "migrate")
       settings = try loader.settings(for: [.migrate]).ledger
-      endpoint = try PostgresEndpoint(settings)
+      endpoint = try PostgresEndpoint(settings, name: "countersign migrate")
     } catch {
       complain("\(error)")
       return 2
     }
     // An index over many rows takes its time.
     endpoint.replyTimeout = .seconds(86_400)
-    endpoint.applicationName = "countersign migrate"
     let client = await PostgresClient.opened(endpoint)
     let status = await arguments.contains("--check") ? check(client) : migrate(client)
     await client.stop()

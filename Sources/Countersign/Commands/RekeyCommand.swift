@@ -12,21 +12,22 @@ enum RekeyCommand {
   @LoopActor
   static func run(_ arguments: [String]) async -> Int32 {
     let keys: SealingKeys
-    var endpoint: PostgresEndpoint
+    let refusesPlain: Bool
+    let endpoint: PostgresEndpoint
     do {
       // The command does not read the publishers' files: it needs none of them.
       let loader = try ConfigurationLoader(arguments, command: "rekey")
       let settings = try loader.settings(for: [.rekey]).ledger
       keys = try settings.readKeys()
+      refusesPlain = settings.refusesPlainSecrets
       guard keys.first != nil else { throw loader.mistake(LedgerSettings.keysFileKey, "is missing, expected a file") }
-      endpoint = try PostgresEndpoint(settings)
+      endpoint = try PostgresEndpoint(settings, name: "countersign rekey")
     } catch {
       complain("\(error)")
       return 2
     }
-    endpoint.applicationName = "countersign rekey"
     let client = await PostgresClient.opened(endpoint)
-    let status = await rekey(client, keys)
+    let status = await rekey(client, keys, refusesPlain)
     await client.stop()
     return status
   }
@@ -35,10 +36,10 @@ enum RekeyCommand {
   private static let passes = 10
 
   @LoopActor
-  private static func rekey(_ client: PostgresClient, _ keys: SealingKeys) async -> Int32 {
+  private static func rekey(_ client: PostgresClient, _ keys: SealingKeys, _ refusesPlain: Bool) async -> Int32 {
     do {
       try await SchemaCheck(client).pass(within: .seconds(30))
-      guard let rekeying = SecretRekeying(client, keys) else { return 2 }
+      guard let rekeying = SecretRekeying(client, keys, refusesPlain: refusesPlain) else { return 2 }
       let all = try await left(client, keys)
       var done = 0
       for pass in 1...passes {
@@ -50,7 +51,7 @@ enum RekeyCommand {
         guard try await left(client, keys) > rekeying.refused.count, pass < passes else { break }
         try await EventLoop.sleep(for: .milliseconds(200))
       }
-      return try await report(client, keys, rekeying.refused)
+      return try await report(client, keys, refusesPlain, rekeying.refused)
     } catch {
       complain("countersign rekey: \(error)")
       return 1
@@ -66,7 +67,9 @@ enum RekeyCommand {
 
   /// Says how many endpoints each key has, and what must still be done.
   @LoopActor
-  private static func report(_ client: PostgresClient, _ keys: SealingKeys, _ refused: [String]) async throws -> Int32 {
+  private static func report(
+    _ client: PostgresClient, _ keys: SealingKeys, _ refusesPlain: Bool, _ refused: [String]
+  ) async throws -> Int32 {
     let inUse = try await SecretKeysInUse.read(client)
     for use in inUse.uses {
       let count = "\(use.endpoints) endpoint\(use.endpoints == 1 ? "" : "s")"
@@ -78,12 +81,20 @@ enum RekeyCommand {
       }
     }
     if inUse.uses.isEmpty { say("no endpoint has a secret in the ledger") }
+    let counts = inUse.counts(keys)
+    if counts[.plain] == 0, !refusesPlain {
+      say("no secret is plain text: ledger.refusesPlainSecrets may be true from now on")
+    }
     for line in refused { complain("countersign rekey: \(line)") }
     let missing = inUse.missing(keys)
     if !missing.isEmpty {
       complain("countersign rekey: ledger.keysFile lacks the key \(missing.joined(separator: ", "))")
     }
-    let counts = inUse.counts(keys)
+    if counts[.plain] != 0, refusesPlain {
+      complain(
+        "countersign rekey: with ledger.refusesPlainSecrets, plain text stays as it is. Replace these secrets. Only if "
+          + "you know who wrote them, run the command with COUNTERSIGN_LEDGER_REFUSES_PLAIN_SECRETS=false")
+    }
     let isDone = missing.isEmpty && counts[.old] == 0 && counts[.plain] == 0
     if !isDone, missing.isEmpty, refused.isEmpty { complain("countersign rekey: some rows stayed busy; run it again") }
     return isDone ? 0 : 1

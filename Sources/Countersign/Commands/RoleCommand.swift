@@ -1,4 +1,5 @@
 import Configuration
+import Crypto
 import Domain
 import EventLoop
 import Glibc
@@ -27,11 +28,14 @@ extension Command {
     _ name: String, _ arguments: [String], _ loaded: LoadedConfiguration,
     _ make: @LoopActor (RoleContext) throws -> any Role
   ) async -> Int32 {
-    var configuration = loaded
     guard let user = SettingsUser(rawValue: name) else { preconditionFailure("\(name) is no role") }
     let held = HeldFiles()
+    var configuration = loaded
+    let keys: SealingKeys?
     do {
-      try held.take(HeldFiles.Contents(of: loaded.settings, for: user), &configuration.settings)
+      let contents = try ConfigurationContents(loaded, for: user)
+      try held.take(contents.held, &configuration.settings)
+      keys = contents.keys
     } catch {
       complain("countersign \(name): \(error)")
       return 2
@@ -41,14 +45,16 @@ extension Command {
     let log = context.log
     useAllDescriptors()
     do {
-      // The others never see a secret, and may lack the file.
-      if user.needsKeys { context.secretKeys = try configuration.settings.ledger.readKeys() }
+      if let keys { context.secretKeys = keys }
       let role = try make(context)
       let signals = StopSignals()
       let watch = ConfigurationWatch(context, user, configuration, held) {
         try LoadedConfiguration(arguments, command: name)
       }
-      let reload = SignalWatcher(SIGHUP) { watch.look(isForced: true) }
+      let reload = SignalWatcher(SIGHUP) {
+        watch.look(isForced: true)
+        role.refresh()
+      }
       try await role.start()
       watch.start(every: configuration.settings.reloadInterval)
       log.info("started")

@@ -10,23 +10,21 @@ import Service
 enum SubscribersCommand {
   static let usage = "--config FILE [--events NAME [--limit N] | --forget NAME]"
 
-  private static let waits = Duration.seconds(10)
-
   @LoopActor
   static func run(_ arguments: [String]) async -> Int32 {
-    let client: PostgresClient
+    let endpoint: PostgresEndpoint
     let wish: Wish
     do {
       let (found, rest) = try Wish.read(arguments)
       wish = found
       let loader = try ConfigurationLoader(rest, command: "subscribers")
-      client = try PostgresClient(
-        PostgresEndpoint(try loader.settings(for: [.migrate]).ledger, name: "countersign subscribers"), connections: 1)
+      endpoint = try PostgresEndpoint(
+        try loader.settings(for: [.migrate]).ledger, name: "countersign subscribers")
     } catch {
       complain("\(error)")
       return 2
     }
-    client.start()
+    let client = await PostgresClient.opened(endpoint)
     let status = await answer(wish, OwedEvents(client), client)
     await client.stop()
     return status
@@ -75,8 +73,7 @@ enum SubscribersCommand {
   @LoopActor
   private static func answer(_ wish: Wish, _ owed: OwedEvents, _ client: PostgresClient) async -> Int32 {
     do {
-      let end = ContinuousClock.now + waits
-      while !client.isReady, .now < end { try await EventLoop.sleep(for: .milliseconds(20)) }
+      try await SchemaCheck(client).pass(within: .seconds(30))
       if let subscriber = wish.forgotten {
         var count = 0
         while case let some = try await owed.forget(subscriber, limit: 1000), some > 0 { count += some }

@@ -16,8 +16,12 @@ final class ConfigurationWatch {
   private let read: @Sendable () throws -> LoadedConfiguration
   private let held: HeldFiles
   private var present: LoadedConfiguration
+  /// Whether the role uses what the files say.
+  private var isCurrent = true { didSet { context.configurationCurrent.set(isCurrent ? 1 : 0) } }
   /// The configuration that was refused last: its mistakes are told once.
   private var refused: ConfigurationFiles?
+  /// A cause that may pass by itself, and was told.
+  private var told: String?
   private var timer: LoopTimer?
   private var looking: Task<Void, Never>?
   private var mustLook = false
@@ -55,7 +59,7 @@ final class ConfigurationWatch {
   ///
   /// - Parameter isForced: reads the files again although they were refused, and have not changed since.
   func look(isForced: Bool = false) {
-    if isForced { refused = nil }
+    if isForced { (refused, told) = (nil, nil) }
     mustLook = true
     guard looking == nil else { return }
     looking = Task { @LoopActor in
@@ -78,75 +82,54 @@ final class ConfigurationWatch {
     let found = try? await EventLoop.offload {
       !files.haveChanged ? Found.present : seen.map { !$0.haveChanged } ?? false ? .refused : .new
     }
-    if found == .present, refused != nil {
+    if found == .present, !isCurrent {
       // Somebody has put the old files back.
-      refused = nil
-      context.configurationCurrent.set(1)
+      (refused, told, isCurrent) = (nil, nil, true)
     }
     guard found == .new else { return }
     for _ in 0..<Self.tries {
       let reading = try? await EventLoop.offload { [read, user] in ConfigurationReading(read, for: user) }
       guard let reading else { return }
       if reading.isTorn { continue }
-      return use(reading)
+      return await use(reading)
     }
     context.log.info("the configuration changes all the time; looking again later")
   }
 
-  private func use(_ reading: ConfigurationReading) {
+  private func use(_ reading: ConfigurationReading) async {
     do {
       let new = try reading.result.get()
+      if let keys = new.keys {
+        try await KeysInUse.check(keys, after: context.secretKeys, new.configuration.settings.ledger)
+        // The role may have stopped meanwhile.
+        guard !Task.isCancelled else { return }
+      }
       var configuration = new.configuration
-      try held.take(new.contents, &configuration.settings)
+      try held.take(new.held, &configuration.settings)
       context.use(configuration.settings, configuration.publishers)
       if let keys = new.keys { context.secretKeys = keys }
       if configuration.files.differ(from: present.files, at: configuration.file) {
         context.log.warning("the configuration file has changed; most of its settings count from the next start on")
       }
       present = configuration
-      refused = nil
-      context.configurationCurrent.set(1)
+      (refused, told, isCurrent) = (nil, nil, true)
       context.configurationReloads.count("used")
       context.log.info(
         "configuration reloaded", ["publishers": .int(Int64(configuration.publishers.all.count))])
     } catch {
-      // A mistake stays until somebody changes a file. Anything else may pass by itself.
-      refused = (error as? LoadedConfiguration.Refused)?.files
-      context.configurationCurrent.set(0)
-      context.configurationReloads.count("refused")
-      context.log.error("configuration not reloaded; the old one stays", ["cause": .failure(error)])
+      refuse(error)
     }
   }
-}
 
-/// One reading of all files.
-private struct ConfigurationReading: Sendable {
-  /// What a role takes out of the files.
-  struct New: Sendable {
-    let configuration: LoadedConfiguration
-    let contents: HeldFiles.Contents
-    /// The keys of the secrets in the ledger, for a role that needs them.
-    let keys: SealingKeys?
-  }
-
-  let result: Result<New, any Error>
-  /// Whether a file has changed while others were read.
-  let isTorn: Bool
-
-  init(_ read: () throws -> LoadedConfiguration, for user: SettingsUser) {
-    var files: ConfigurationFiles?
-    result = Result {
-      do {
-        let configuration = try read()
-        files = configuration.files
-        return New(
-          configuration: configuration, contents: try HeldFiles.Contents(of: configuration.settings, for: user),
-          keys: user.needsKeys ? try configuration.settings.ledger.readKeys() : nil)
-      } catch let error as LoadedConfiguration.Refused {
-        files = error.files
-        throw error
-      }
-    }
-    isTorn = files?.haveChanged ?? false
+  /// Keeps the old configuration. A mistake stays until somebody changes a file. Anything else may pass by itself: the
+  /// next look tries again, and tells the same cause no more.
+  private func refuse(_ error: any Error) {
+    isCurrent = false
+    refused = (error as? LoadedConfiguration.Refused)?.files
+    let cause = refused == nil ? "\(error)" : nil
+    guard cause == nil || cause != told else { return }
+    told = cause
+    context.configurationReloads.count("refused")
+    context.log.error("configuration not reloaded; the old one stays", ["cause": .failure(error)])
   }
 }

@@ -14,6 +14,12 @@ public struct KeySetCache: Sendable {
   private var freshUntil: ContinuousClock.Instant
   private var nextFetch: ContinuousClock.Instant
   private var lastAsked: ContinuousClock.Instant?
+  /// Whether a token has named an unknown key that no fetch has looked for.
+  private var isWanted = false
+  /// Whether the present fetch looks for such a key.
+  private var looksForKey = false
+  /// Whether another fetch follows the present one at once.
+  private var mustFollow = false
 
   /// The server says how long a set is fresh, between these bounds.
   public static let freshness: ClosedRange<Duration> = .seconds(300)...(.seconds(86_400))
@@ -34,18 +40,39 @@ public struct KeySetCache: Sendable {
   /// - Returns: whether the caller must fetch now.
   public mutating func look(at now: ContinuousClock.Instant) -> Bool {
     if fetchedAt != nil, now >= freshUntil + Self.staleness { keys = nil }
-    guard !isFetching, now >= nextFetch else { return false }
-    isFetching = true
+    let looksForKey = isWanted && keys != nil && mayAsk(now)
+    guard !isFetching, now >= nextFetch || looksForKey else { return false }
+    begin(looksForKey, now)
     return true
   }
 
-  /// Begins a fetch because a token named a key that is not in the set, unless one began so a short time ago.
+  /// Begins a fetch because a token named a key that is not in the set, unless one began so a short time ago. In that
+  /// case a fetch follows at the end of this time: forged tokens must not keep a new key away for longer.
   ///
   /// - Returns: whether the caller must fetch now.
   public mutating func ask(at now: ContinuousClock.Instant) -> Bool {
-    guard keys != nil, !isFetching, lastAsked.map({ now >= $0 + Self.askingInterval }) ?? true else { return false }
-    (lastAsked, isFetching) = (now, true)
+    guard keys != nil else { return false }
+    // A fetch that runs may have missed a key that is newer.
+    isWanted = true
+    guard !isFetching, mayAsk(now) else { return false }
+    begin(true, now)
     return true
+  }
+
+  /// Makes a fetch due, because the provider may have withdrawn a key. A fetch that runs may bring that key still, so
+  /// another one follows it.
+  public mutating func refresh(at now: ContinuousClock.Instant) {
+    if isFetching { mustFollow = true } else { nextFetch = min(nextFetch, now) }
+  }
+
+  private func mayAsk(_ now: ContinuousClock.Instant) -> Bool {
+    lastAsked.map { now >= $0 + Self.askingInterval } ?? true
+  }
+
+  private mutating func begin(_ looksForKey: Bool, _ now: ContinuousClock.Instant) {
+    (isFetching, self.looksForKey) = (true, looksForKey)
+    guard looksForKey else { return }
+    (isWanted, lastAsked) = (false, now)
   }
 
   /// Takes the keys of a fetch. The next one comes before they are old.
@@ -55,15 +82,19 @@ public struct KeySetCache: Sendable {
     let lifetime = min(max(maxAge ?? .zero, Self.freshness.lowerBound), Self.freshness.upperBound)
     (self.keys, isFetching, failures, fetchedAt) = (keys, false, 0, now)
     freshUntil = now + lifetime
-    nextFetch = now + lifetime * 9 / 10
+    nextFetch = mustFollow ? now : now + lifetime * 9 / 10
+    mustFollow = false
   }
 
   /// Notes a failed fetch. The old keys stay, and the pauses grow: 2, 4, 8, …, 60 seconds.
   ///
-  /// A fetch that a token caused does not bring the next one nearer: otherwise one unknown key would cause many.
+  /// A fetch that a token caused does not bring the next one nearer: otherwise one unknown key would cause many. It is
+  /// repeated when a token may cause the next one.
   public mutating func failed(at now: ContinuousClock.Instant) {
     (isFetching, failures) = (false, failures + 1)
-    guard now >= nextFetch else { return }
+    if looksForKey { isWanted = true }
+    guard now >= nextFetch || mustFollow else { return }
+    mustFollow = false
     nextFetch = now + min(.seconds(1 << min(failures, 6)), Self.longestPause)
   }
 

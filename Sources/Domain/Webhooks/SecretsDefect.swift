@@ -7,14 +7,16 @@ extension WebhookEndpoint {
       case missingKey = "missing_key"
       /// They were encrypted for another endpoint or with another key of the same id, or somebody changed them.
       case notAuthentic = "not_authentic"
+      /// They are plain text, and the process takes no plain text.
+      case plainText = "plain_text"
     }
 
     public var cause: Cause
-    /// The id of the key under which they were encrypted.
-    public var keyId: String
+    /// The id of the key under which they were encrypted; `nil` for plain text.
+    public var keyId: String?
 
     /// Creates a defect.
-    public init(_ cause: Cause, keyId: String) {
+    public init(_ cause: Cause, keyId: String?) {
       self.cause = cause
       self.keyId = keyId
     }

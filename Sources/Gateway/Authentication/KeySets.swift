@@ -70,6 +70,13 @@ final class KeySets {
     for id in Array(caches.keys) where caches[id]?.look(at: time) == true { begin(id) }
   }
 
+  /// Fetches all sets again, because a provider may have withdrawn a key.
+  func refresh() {
+    let time = now()
+    for id in Array(caches.keys) { caches[id]?.refresh(at: time) }
+    look()
+  }
+
   /// Lets a set be fetched again because it does not have a key.
   ///
   /// - Returns: whether a fetch of it runs now.

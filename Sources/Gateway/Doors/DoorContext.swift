@@ -66,7 +66,7 @@ struct DoorContext {
     guard !events.isEmpty else { return }
     let configured = Set(context.publishers.all.filter { !$0.webhooks.isEmpty }.map(\.id))
     try await EventWriter(ledger).write(events, configured: configured)
-    Task.immediate { @LoopActor in await outlet.publish(events) }
+    outlet.publish(events)
   }
 }
 

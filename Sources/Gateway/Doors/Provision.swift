@@ -89,7 +89,7 @@ struct Provision {
           "transactionId": .string(job.transactionId),
         ])
       looks.noteGrant()
-      await outlet.publish(events)
+      outlet.publish(events)
       return .granted
     } catch {
       context.log.warning("no access while Apple is away", ["cause": .failure(error)])

@@ -27,7 +27,7 @@ extension PurchaseAPI {
         "publisherId": .int(key.publisherId), "originalTransactionId": .string(key.originalTransactionId),
         "environment": .string(key.environment), "traceId": .string(trace.traceId),
       ])
-    if !events.isEmpty { Task.immediate { @LoopActor in await outlet.publish(events) } }
+    outlet.publish(events)
     return answer(try await record(key.originalTransactionId, [key.environment]))
   }
 

@@ -57,6 +57,11 @@ extension RunningFleet {
     }
   }
 
+  /// Runs a statement on the ledger, as somebody would who may write to its tables.
+  public func execute(_ statement: String) async throws {
+    _ = try await withLedger { try await $0.run(PostgresQuery(PostgresStatement("test", statement))) }
+  }
+
   func withLedger<Result>(_ body: @LoopActor (PostgresClient) async throws -> Result) async throws -> Result {
     let url = TestServers.current!.ledgerURL(database: database, ports: ledgerPorts)
     let client = PostgresClient(try PostgresEndpoint(url: url, password: nil, caFile: nil), connections: 1)

@@ -38,8 +38,7 @@ extension WebhookEndpointStore {
   public func replace(_ publisher: Int64, topic: String, with list: [Subscription]) async throws -> Replacement {
     try await changing(publisher) { transaction, now in
       let rows = try await transaction.query(PostgresQuery(.readAllEndpoints, [.int64(publisher)]))
-      let keys = self.keys()
-      let known = try rows.map { row throws(UnreadableRecord) in try WebhookRow(row, publisher, keys) }
+      let known = try rows.map { row throws(UnreadableRecord) in try self.read(row, publisher) }
       let changes = SubscriptionReplacement(known, topic: topic, wanted: list, now: now)
       let count = known.count - changes.removed.count + changes.created.count
       if !changes.created.isEmpty, count > Self.limit { return .full }

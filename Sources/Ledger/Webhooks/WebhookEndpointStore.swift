@@ -12,7 +12,8 @@ public import Postgres
 /// `PostgresError`, and ``UnreadableRecord`` for a row of a newer process.
 ///
 /// The secrets are encrypted with the first of the keys. An endpoint whose secrets this process cannot decrypt is read
-/// without them (``WebhookEndpoint/secretsDefect``); a change of it throws ``UnreadableSecrets``.
+/// without them (``WebhookEndpoint/secretsDefect``), and so is one with plain secrets where these are refused. A change
+/// of it throws ``UnreadableSecrets``.
 @LoopActor
 public final class WebhookEndpointStore {
   /// The most endpoints that one publisher may have here.
@@ -23,9 +24,18 @@ public final class WebhookEndpointStore {
   /// The keys at the time of a call: a role may read its file again.
   let keys: @LoopActor () -> SealingKeys
 
+  /// Whether it neither reads nor writes plain secrets.
+  let refusesPlain: Bool
+
   /// Creates a store over a client. Without keys, it stores secrets as plain text.
-  public init(_ ledger: PostgresClient, keys: @escaping @LoopActor () -> SealingKeys = { SealingKeys() }) {
+  ///
+  /// - Parameter refusesPlain: whether it neither reads nor writes plain secrets.
+  public init(
+    _ ledger: PostgresClient, refusesPlain: Bool = false,
+    keys: @escaping @LoopActor () -> SealingKeys = { SealingKeys() }
+  ) {
     self.ledger = ledger
+    self.refusesPlain = refusesPlain
     self.keys = keys
   }
 
@@ -69,8 +79,7 @@ public final class WebhookEndpointStore {
     ])
     let revision = String(rows[0].first?.int64(0) ?? 0)
     guard revision != version else { return nil }
-    let keys = keys()
-    let endpoints = try rows[1].map { row throws(UnreadableRecord) in try WebhookRow(row, publisher, keys).endpoint }
+    let endpoints = try rows[1].map { row throws(UnreadableRecord) in try read(row, publisher).endpoint }
     let ids = Set(endpoints.map(\.id.exact)).union(configured.map(\.exact))
     let disabled = Set(rows[2].compactMap { $0.text(0)?.exact })
     return Snapshot(endpoints: endpoints, disabled: disabled.intersection(ids), version: revision)
@@ -79,7 +88,12 @@ public final class WebhookEndpointStore {
   /// Reads an endpoint; `nil` when there is none.
   public func endpoint(_ publisher: Int64, _ id: String) async throws -> WebhookEndpoint? {
     let rows = try await ledger.run(PostgresQuery(.readEndpoint, [.int64(publisher), .text(id)]))
-    return try rows.first.map { try WebhookRow($0, publisher, keys()).endpoint }
+    return try rows.first.map { try read($0, publisher).endpoint }
+  }
+
+  /// Reads a row with the keys of this moment.
+  func read(_ row: PostgresRow, _ publisher: Int64) throws(UnreadableRecord) -> WebhookRow {
+    try WebhookRow(row, publisher, keys(), refusesPlain: refusesPlain)
   }
 
   /// The result of creating an endpoint.
@@ -97,7 +111,7 @@ public final class WebhookEndpointStore {
         PostgresQuery(.readEndpoint, [.int64(publisher), .text(endpoint.id)]),
         PostgresQuery(.countEndpoints, [.int64(publisher)]),
       ])
-      if let known = rows[0].first { return .created(try WebhookRow(known, publisher, self.keys()).endpoint) }
+      if let known = rows[0].first { return .created(try self.read(known, publisher).endpoint) }
       guard rows[1][0].int64(0) ?? 0 < Self.limit else { return .full }
       var new = endpoint
       (new.createdAt, new.updatedAt) = (now, now)
@@ -147,6 +161,7 @@ public final class WebhookEndpointStore {
   func keysToStore(_ transaction: PostgresTransaction) async throws -> SealingKeys {
     let keys = keys()
     guard keys.first == nil else { return keys }
+    if refusesPlain { throw MissingKeysFile() }
     guard try await transaction.query(PostgresQuery(.hasSealed)).first?.bool(0) != true else { throw MissingKeysFile() }
     return keys
   }

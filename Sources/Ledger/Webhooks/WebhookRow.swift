@@ -23,8 +23,11 @@ struct WebhookRow: Equatable {
 
   /// Reads a row. If this process cannot decrypt the secrets, the endpoint says so (``WebhookEndpoint/secretsDefect``).
   ///
+  /// - Parameter refusesPlain: whether plain secrets are such a defect, too.
   /// - Throws: ``UnreadableRecord``. A caller that took such an endpoint for a missing one would lose its events.
-  init(_ row: PostgresRow, _ publisher: Int64, _ keys: SealingKeys) throws(UnreadableRecord) {
+  init(
+    _ row: PostgresRow, _ publisher: Int64, _ keys: SealingKeys, refusesPlain: Bool
+  ) throws(UnreadableRecord) {
     let id = row.text(0) ?? ""
     func value<Value>(_ name: String, _ value: Value?) throws(UnreadableRecord) -> Value {
       guard let value else { throw UnreadableRecord("the \(name) of endpoint \(id)") }
@@ -37,7 +40,8 @@ struct WebhookRow: Equatable {
     var defect: WebhookEndpoint.SecretsDefect?
     do throws(StoredSecrets.Unreadable) {
       stored = try StoredSecrets(
-        .init(secrets: row.bytes(6) ?? [], keyId: row.text(17), putKey: row.text(13)), publisher, id, keys)
+        .init(secrets: row.bytes(6) ?? [], keyId: row.text(17), putKey: row.text(13)), publisher, id, keys,
+        refusesPlain: refusesPlain)
     } catch {
       guard case .defect(let found) = error else { throw UnreadableRecord("the secrets of endpoint \(id)") }
       (stored, defect) = (StoredSecrets(secrets: [], putKey: nil), found)

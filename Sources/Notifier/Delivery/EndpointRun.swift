@@ -312,7 +312,7 @@ final class EndpointRun {
   /// Keeps a delivery that nobody could sign until the endpoint's secrets can be read.
   private func putOff(_ defect: WebhookEndpoint.SecretsDefect) async -> Bool {
     let error = UnreadableSecrets(publisherId: delivery.publisherId, endpointId: endpoint.id, defect: defect)
-    log.error("delivery put off", ["cause": .failure(error), "keyId": .string(defect.keyId)])
+    log.error("delivery put off", ["cause": .failure(error), "keyId": .string(defect.keyId ?? "none")])
     notifier.metrics.unreadableSecrets.count(defect.cause.rawValue)
     return await putOff(DeliveryDelay.parking(delivery.parks), .secret)
   }

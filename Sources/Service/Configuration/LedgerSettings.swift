@@ -8,6 +8,8 @@ public struct LedgerSettings: Sendable {
   public var caFile: String?
   /// JSON file with the keys that encrypt the secrets in the ledger; see ``readKeys()``.
   public var keysFile: String?
+  /// Whether gateways and notifiers take no plain secret of the ledger.
+  public var refusesPlainSecrets: Bool
   /// Connections of one process.
   public var connections: Int
   /// Time for the answer to a batch of statements.
@@ -16,6 +18,7 @@ public struct LedgerSettings: Sendable {
   static let key = "ledger.url"
   /// The key that names the file of ``keysFile``.
   public static let keysFileKey = "ledger.keysFile"
+  static let refusesPlainSecretsKey = "ledger.refusesPlainSecrets"
   static let form = "a URL of the form postgresql://user:password@host:port,host2:port2/database"
 
   init(_ reader: SettingsReader) {
@@ -36,6 +39,10 @@ public struct LedgerSettings: Sendable {
       "JSON file with the keys that encrypt the secrets of webhook endpoints in the ledger. Gateways and notifiers need "
         + "it. Without it, secrets are stored as plain text.", isSecret: true
     ).map(reader.resolve)
+    refusesPlainSecrets = reader.bool(
+      Self.refusesPlainSecretsKey, false,
+      "Whether gateways and notifiers refuse secrets in the ledger that are plain text. Set it when `countersign rekey` "
+        + "has encrypted all of them.")
     connections = Int(reader.int("ledger.connections", 2, 1...64, "Connections of one process."))
     replyTimeout = reader.seconds(
       "ledger.replyTimeoutSeconds", 5, 0.1...300,

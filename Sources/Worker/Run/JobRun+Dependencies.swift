@@ -25,20 +25,6 @@ protocol JobStore {
 
 extension PurchaseStore: JobStore {}
 
-/// The part of the broker that a run uses.
-@LoopActor
-protocol JobBroker {
-  /// Publishes a message once, and returns when the broker has confirmed it.
-  func publish(_ message: AMQPMessage) async throws
-  /// Publishes a message, and tries again until the broker confirms it.
-  func publishSurely(_ message: AMQPMessage) async throws
-}
-
-extension AMQPPublisher: JobBroker {
-  func publish(_ message: AMQPMessage) async throws { try await publish(message, timeout: .seconds(30)) }
-  func publishSurely(_ message: AMQPMessage) async throws { try await publishSurely(message, patience: .seconds(600)) }
-}
-
 /// A message of the jobs' queue, and the ways to settle it.
 @LoopActor
 protocol JobDelivery {
@@ -59,7 +45,7 @@ extension JobRun {
     let topology: Topology
     let store: any JobStore
     let ledger: any JobLedger
-    let broker: any JobBroker
+    let broker: any MessageBroker
     /// The publishers in the present configuration.
     let publishers: @LoopActor () -> Publishers
     /// The places where Apple may know a publisher's transactions.
@@ -77,8 +63,9 @@ extension JobRun {
     let replies: ReplyOutlet
 
     init(
-      settings: WorkerSettings, topology: Topology, store: any JobStore, ledger: any JobLedger, broker: any JobBroker,
-      publishers: @escaping @LoopActor () -> Publishers, places: @escaping @LoopActor (Publisher) -> [AppPlace],
+      settings: WorkerSettings, topology: Topology, store: any JobStore, ledger: any JobLedger,
+      broker: any MessageBroker, publishers: @escaping @LoopActor () -> Publishers,
+      places: @escaping @LoopActor (Publisher) -> [AppPlace],
       verify: @escaping @LoopActor (JobRun) async -> PurchaseVerification.Finding?, clock: FleetClock, log: Log,
       metrics: WorkerMetrics, subscribers: EventOutlet.Subscribers = EventOutlet.Subscribers(),
       faults: TestFaults = TestFaults()
@@ -98,7 +85,23 @@ extension JobRun {
       self.faults = faults
       leases = HeldLeases(store, settings, log)
       replies = ReplyOutlet(broker, log)
-      outlet = EventOutlet(broker, ledger, queue: topology.deliveries, subscribers, log, metrics, recentEvents)
+      outlet = EventOutlet(
+        broker, queue: topology.deliveries, subscribers, log,
+        onConfirm: { [recentEvents] event in
+          recentEvents.add(event)
+          metrics.events.count()
+        }, settle: { ledger.confirm([$0]) })
+    }
+
+    /// Puts an event into the own queue again, because the broker may have lost it together with a connection. The
+    /// subscribers' connections see to theirs.
+    func tellAgain(_ event: Event) async {
+      do {
+        try await broker.publishSurely(EventMessage.message(event, queue: topology.deliveries))
+        recentEvents.add(event)
+      } catch {
+        log.error("an event could not be told again", ["eventId": .string(event.id), "cause": .failure(error)])
+      }
     }
   }
 }

@@ -3,6 +3,7 @@ import Domain
 import EventLoop
 import Messaging
 import Observability
+import Service
 import Store
 
 /// The way of a job whose earlier runs did not end (decision 0010).

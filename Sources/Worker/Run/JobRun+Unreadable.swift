@@ -3,6 +3,7 @@ import Domain
 import EventLoop
 import Messaging
 import Observability
+import Service
 
 /// The way of a delivery that this worker cannot run.
 extension JobRun {

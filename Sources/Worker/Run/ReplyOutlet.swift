@@ -3,13 +3,14 @@ import Domain
 import EventLoop
 import Messaging
 import Observability
+import Service
 
 /// Tells a gateway that the synchronization for which a request waits there is finalized.
 ///
 /// A lost reply only costs that gateway time: it asks the ledger before the request's time is over.
 @LoopActor
 final class ReplyOutlet {
-  private let broker: any JobBroker
+  private let broker: any MessageBroker
   private let log: Log
   /// How many replies wait for their confirm.
   private(set) var underWay = 0
@@ -17,7 +18,7 @@ final class ReplyOutlet {
   /// A broker that confirms nothing must not fill the memory. More replies than these are dropped.
   static let most = 4096
 
-  init(_ broker: any JobBroker, _ log: Log) { (self.broker, self.log) = (broker, log) }
+  init(_ broker: any MessageBroker, _ log: Log) { (self.broker, self.log) = (broker, log) }
 
   /// Sends the outcome to the queue that the job names; nothing if it names none.
   func reply(to job: Job, _ outcome: Outcome?) {

@@ -65,7 +65,9 @@ struct CanaryTests {
       for key in keys {
         let name = key.key.lowercased()
         let isNamedSo = ["password", "secret", "privatekey", "keysfile"].contains { name.contains($0) }
-        if key.isSecret || isNamedSo { secret.insert(prefix + key.key) }
+        // A switch such as ledger.refusesPlainSecrets holds nothing.
+        let isSwitch = ["`true`", "`false`"].contains(key.fallback)
+        if key.isSecret || isNamedSo && !isSwitch { secret.insert(prefix + key.key) }
       }
     }
     add("", settings)

@@ -17,7 +17,9 @@ struct RekeyCommandTests {
   private func key(_ id: String) -> [UInt8] { SHA256.hash(Array(id.utf8)) }
 
   /// - Parameter ids: of the keys in the file; `nil` for a configuration without a file.
-  private func rekey(_ ids: [String]?, _ endpoint: PostgresEndpoint) async throws -> (status: Int32, text: String) {
+  private func rekey(
+    _ ids: [String]?, _ endpoint: PostgresEndpoint, refusesPlain: Bool = false
+  ) async throws -> (status: Int32, text: String) {
     let folder = FileManager.default.temporaryDirectory.appending(path: "countersign-rekey-\(UUID().uuidString)").path
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -25,7 +27,8 @@ struct RekeyCommandTests {
     try Data(#"{"keys": [\#(keys)]}"#.utf8).write(to: URL(filePath: folder + "/keys.json"))
     let url = TestServers.current!.ledgerURL(database: endpoint.database)
     let file = ids == nil ? "" : #", "keysFile": "keys.json""#
-    try Data(#"{"ledger": {"url": "\#(url)"\#(file)}}"#.utf8).write(to: URL(filePath: folder + "/c.json"))
+    let rule = refusesPlain ? #", "refusesPlainSecrets": true"# : ""
+    try Data(#"{"ledger": {"url": "\#(url)"\#(file)\#(rule)}}"#.utf8).write(to: URL(filePath: folder + "/c.json"))
     let process = try ChildProcess(
       Repository.products + "/countersign", ["rekey", "--config", folder + "/c.json"], output: folder + "/output")
     let status = await process.ended()
@@ -40,6 +43,8 @@ struct RekeyCommandTests {
     _ = try await WebhookEndpointStore(ledger) { keys }.create(1, new)
   }
 
+  private let free = "no secret is plain text: ledger.refusesPlainSecrets may be true from now on\n"
+
   @Test func `it encrypts anew, names a missing key, and then has nothing to do`() async throws {
     try await LedgerDatabase.with { address in
       let behind = try await rekey(["new"], address)
@@ -47,7 +52,7 @@ struct RekeyCommandTests {
       try await LedgerDatabase.client(address) { ledger in
         try await Migration(ledger) { _ in }.run()
         let empty = try await rekey(["new"], address)
-        #expect(empty.status == 0 && empty.text == "no endpoint has a secret in the ledger\n", "\(empty)")
+        #expect(empty.status == 0 && empty.text == "no endpoint has a secret in the ledger\n\(free)", "\(empty)")
         try await create(ledger, "ep_0", under: nil)
         try await create(ledger, "ep_1", under: "old")
         try await create(ledger, "ep_2", under: "older")
@@ -58,14 +63,27 @@ struct RekeyCommandTests {
             2 of 2 endpoints encrypted anew
             key new: 2 endpoints
             key older: 1 endpoint, which ledger.keysFile lacks
+            no secret is plain text: ledger.refusesPlainSecrets may be true from now on
             countersign rekey: ledger.keysFile lacks the key older
 
             """)
         let whole = try await rekey(["new", "old", "older"], address)
         #expect(
-          whole.status == 0 && whole.text == "1 of 1 endpoints encrypted anew\nkey new: 3 endpoints\n", "\(whole)")
+          whole.status == 0 && whole.text == "1 of 1 endpoints encrypted anew\nkey new: 3 endpoints\n\(free)",
+          "\(whole)")
         let again = try await rekey(["new"], address)
-        #expect(again.status == 0 && again.text == "key new: 3 endpoints\n", "\(again)")
+        #expect(again.status == 0 && again.text == "key new: 3 endpoints\n\(free)", "\(again)")
+
+        // From now on plain text is refused, and a seal would hide who wrote it.
+        let quiet = try await rekey(["new"], address, refusesPlain: true)
+        #expect(quiet.status == 0 && quiet.text == "key new: 3 endpoints\n", "\(quiet)")
+        try await ledger.execute("UPDATE webhook_endpoints SET secrets_key = NULL, secrets = '[]' WHERE id = 'ep_1'")
+        let strange = try await rekey(["new"], address, refusesPlain: true)
+        let found = "key new: 2 endpoints\nplain text: 1 endpoint, not encrypted yet\n"
+        #expect(strange.status == 1 && strange.text.hasPrefix(found), "\(strange)")
+        #expect(strange.text.contains("endpoint ep_1 of publisher 1 are plain text"))
+        #expect(strange.text.contains("Only if you know who wrote them"))
+        #expect(try await rekey(["new"], address).status == 0)
       }
     }
   }

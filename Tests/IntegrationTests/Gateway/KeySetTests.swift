@@ -124,6 +124,40 @@ struct KeySetTests {
     }
   }
 
+  @Test func `forged tokens keep a new key out for a minute at most`() async throws {
+    try await with { lab, provider async throws in
+      provider.publish([("a", one.publicKey)], maxAge: 86_400)
+      try await lab.look()
+      #expect(lab.status(try token("forged", two)) == 503)
+      try await lab.quiet()
+      provider.publish([("b", two.publicKey)], maxAge: 86_400)
+      for _ in 0..<59 {
+        #expect(lab.status(try token("forged", one)) == 401)
+        try await lab.look(after: 1)
+      }
+      #expect(try lab.status(token("b", two)) == 401 && provider.requests.all.count == 2)
+      try await lab.look(after: 1)
+      #expect(try lab.status(token("b", two)) == 200 && provider.requests.all.count == 3)
+    }
+  }
+
+  @Test func `a withdrawn key counts no more after an operator's wish`() async throws {
+    try await with { lab, provider async throws in
+      provider.publish([("a", one.publicKey), ("b", two.publicKey)], maxAge: 86_400)
+      try await lab.look()
+      provider.publish([("b", two.publicKey)], maxAge: 86_400)
+      try await lab.look(after: 3600)
+      #expect(lab.status(try token("a", one)) == 200)
+      lab.sets.refresh()
+      try await lab.quiet()
+      #expect(provider.requests.all.count == 2)
+      #expect(lab.status(try token("b", two)) == 200)
+      #expect(lab.status(try token("a", one)) == 503, "a key that is not in the set may be a new one")
+      try await lab.quiet()
+      #expect(lab.status(try token("a", one)) == 401)
+    }
+  }
+
   @Test func `a provider that fails leaves the old keys, for a day after their end`() async throws {
     try await with { lab, provider async throws in
       provider.publish([("a", one.publicKey)])

@@ -101,6 +101,20 @@ struct SecretRekeyingTests {
     }
   }
 
+  @Test func `plain rows stay and are told where they are refused`() async throws {
+    try await LedgerDatabase.migrated { ledger in
+      try await create(ledger, 1...1, SealingKeys())
+      try await create(ledger, 2...3, try keys("k1"))
+      let rekeying = try #require(SecretRekeying(ledger, try keys("k2", "k1"), refusesPlain: true))
+      for done in [2, 0] {
+        #expect(try await run(rekeying) == done)
+        #expect(rekeying.refused.count == 1)
+        #expect(rekeying.refused.first?.hasPrefix("the secrets of endpoint ep_1 of publisher 2 are plain text") == true)
+      }
+      #expect(try await inUse(ledger) == ["k2 2", "plain 1"])
+    }
+  }
+
   @Test func `a row that somebody holds is left for later`() async throws {
     try await LedgerDatabase.migrated { ledger in
       try await create(ledger, 1...3, try keys("k1"))

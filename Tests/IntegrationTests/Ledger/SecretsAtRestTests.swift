@@ -122,7 +122,8 @@ struct SecretsAtRestTests {
         let found = try #require(try await defect(store, id), "\(change)")
         #expect(found.cause == .notAuthentic, "\(change)")
         let error = UnreadableSecrets(publisherId: 1, endpointId: id, defect: found)
-        #expect("\(error)".contains("endpoint \(id) of publisher 1") && "\(error)".contains("key \(found.keyId)"))
+        let key = try #require(found.keyId)
+        #expect("\(error)".contains("endpoint \(id) of publisher 1") && "\(error)".contains("key \(key)"))
         #expect(try await defect(store, "ep_b") == nil)
         try await ledger.execute("DELETE FROM webhook_endpoints WHERE publisher_id = 1 AND id = '\(id)'")
         try await ledger.execute(
@@ -166,6 +167,47 @@ struct SecretsAtRestTests {
       // It can still switch off and delete.
       #expect(try await plain.disable(1, "ep_a"))
       #expect(try await plain.delete(1, "ep_a"))
+    }
+  }
+
+  @Test func `a seal that somebody took off is noticed where plain secrets are refused`() async throws {
+    try await LedgerDatabase.migrated { ledger in
+      let keys = try keys("k1")
+      let store = WebhookEndpointStore(ledger, refusesPlain: true) { keys }
+      for id in ["ep_a", "ep_b"] { try await create(store, endpoint(id)) }
+      #expect(try await store.endpoints(1)?.isWhole == true)
+      try await ledger.execute(
+        """
+        UPDATE webhook_endpoints SET secrets_key = NULL, secrets = '[{"key":"AQID"}]' WHERE id = 'ep_a'
+        """)
+      // Others take the stranger's key.
+      #expect(try await self.store(ledger, keys).endpoint(1, "ep_a")?.secrets == [.init(key: [1, 2, 3])])
+      #expect(try await defect(store) == .init(.plainText, keyId: nil))
+      #expect(try await defect(store, "ep_b") == nil)
+      #expect(try await store.endpoints(1)?.endpoints.map(\.secretsDefect) == [.init(.plainText, keyId: nil), nil])
+      let refusal = await #expect(throws: UnreadableSecrets.self) {
+        _ = try await store.change(1, "ep_a") { endpoint, _ in endpoint.name = "x" }
+      }
+      #expect(
+        "\(try #require(refusal))" == """
+          the secrets of endpoint ep_a of publisher 1 are plain text, which ledger.refusesPlainSecrets forbids: a process \
+          without keys wrote them, or somebody changed the row; run `countersign rekey`
+          """)
+      // A new secret is the way out.
+      await #expect(throws: UnreadableSecrets.self) {
+        _ = try await store.change(1, "ep_a") { _ = $0.rotate(to: [1], overlap: 1000, now: $1) }
+      }
+      _ = try await store.change(1, "ep_a") { _ = $0.rotate(to: [7, 7], overlap: 0, now: $1) }
+      #expect(try await store.endpoint(1, "ep_a")?.secrets == [.init(key: [7, 7])])
+      #expect(try await ledger.texts("SELECT secrets_key FROM webhook_endpoints") == ["k1", "k1"])
+    }
+  }
+
+  @Test func `a process that refuses plain secrets writes none, even into an empty ledger`() async throws {
+    try await LedgerDatabase.migrated { ledger async throws in
+      let store = WebhookEndpointStore(ledger, refusesPlain: true)
+      await #expect(throws: MissingKeysFile.self) { try await create(store, endpoint()) }
+      #expect(try await ledger.texts("SELECT id FROM webhook_endpoints") == [])
     }
   }
 

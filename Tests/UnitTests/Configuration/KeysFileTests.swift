@@ -68,6 +68,25 @@ struct KeysFileTests {
     #expect(try problem(#"{"keys": [\#(first)]}"#) == nil)
   }
 
+  @Test func `whoever refuses plain secrets needs keys`() throws {
+    func mistakes(_ members: String, _ user: SettingsUser) throws -> [String] {
+      let url = #""url": "postgresql://countersign@localhost/countersign""#
+      return try folder.mistakes(#"{"ledger": {\#(url)\#(members)}}"#, for: [user])
+    }
+    try folder.write(#"{"keys": [{"id": "a", "key": "\#(Self.key)"}]}"#, to: "keys.json")
+    let refuses = #", "refusesPlainSecrets": true"#
+    for user in [SettingsUser.gateway, .notifier] {
+      #expect(
+        try mistakes(refuses, user) == [
+          "countersign.json: ledger.refusesPlainSecrets: is true, expected a file for ledger.keysFile too"
+        ])
+      #expect(try mistakes(refuses + #", "keysFile": "keys.json""#, user) == [])
+      #expect(try mistakes(#", "refusesPlainSecrets": false"#, user) == [])
+    }
+    #expect(try mistakes(refuses, .worker) == [])
+    #expect(try folder.settings("{}").ledger.refusesPlainSecrets == false)
+  }
+
   /// A worker and `migrate` need no key, so nobody has to give them the file.
   @Test func `only those who see secrets read the file`() throws {
     for user in [SettingsUser.gateway, .notifier, .rekey] {

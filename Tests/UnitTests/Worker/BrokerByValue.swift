@@ -1,11 +1,12 @@
 import EventLoop
+import Service
 
 @testable import AMQP
 @testable import Worker
 
 /// The broker as the list of its messages.
 @LoopActor
-final class BrokerByValue: JobBroker {
+final class BrokerByValue: MessageBroker {
   /// The error of every publish that must succeed.
   var failure: AMQPError?
   /// Whether the broker holds the confirms of events back until ``confirmAll(_:)``.

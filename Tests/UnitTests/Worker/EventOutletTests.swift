@@ -50,10 +50,10 @@ struct EventOutletTests {
     let missed = OwedEvents.Missed(eventId: "evt_0", subscriber: "billing", cause: "full", pause: .seconds(5))
     var owed: [OwedEvents.Missed] = []
     let outlet = EventOutlet(
-      bench.broker, bench.ledger, queue: "own",
+      bench.broker, queue: "own",
       EventOutlet.Subscribers(
         publish: { EventSubscribers.Copies(missed: $0.id == "evt_0" ? [missed] : []) }, owe: { owed += $0 }),
-      Log(level: .error), bench.dependencies.metrics, bench.dependencies.recentEvents)
+      Log(level: .error), settle: { [ledger = bench.ledger] in ledger.confirm([$0]) })
     outlet.publish(events(2))
     try await end(outlet)
     #expect(bench.broker.queues == ["own", "own"])
@@ -69,7 +69,7 @@ struct EventOutletTests {
 
     bench.broker.holdsConfirms = false
     let before = bench.broker.messages.count
-    for event in events(2) { await outlet.tellAgain(event) }
+    for event in events(2) { await bench.dependencies.tellAgain(event) }
     #expect(bench.broker.messages.count == before + 2)
     #expect(bench.ledger.confirmed == ["evt_1"])
   }
@@ -77,13 +77,13 @@ struct EventOutletTests {
   @Test func `a late event goes to subscribers only when the own queue has it`() async throws {
     var copied: [String] = []
     let outlet = EventOutlet(
-      bench.broker, bench.ledger, queue: "own",
+      bench.broker, queue: "own",
       EventOutlet.Subscribers(
         publish: {
           copied.append($0.id)
           return EventSubscribers.Copies()
         }),
-      Log(level: .error), bench.dependencies.metrics, bench.dependencies.recentEvents)
+      Log(level: .error), settle: { [ledger = bench.ledger] in ledger.confirm([$0]) })
     bench.broker.holdsConfirms = true
     outlet.publish(events(1), isLate: true)
     #expect(copied.isEmpty)

@@ -1,6 +1,7 @@
 import AMQP
 import Domain
 import EventLoop
+import Service
 import Store
 import Testing
 

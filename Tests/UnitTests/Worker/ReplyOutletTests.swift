@@ -1,5 +1,6 @@
 import Domain
 import EventLoop
+import Service
 import Testing
 
 @testable import Worker

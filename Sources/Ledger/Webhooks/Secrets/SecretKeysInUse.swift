@@ -1,5 +1,6 @@
 public import Crypto
 import EventLoop
+import Formats
 public import Postgres
 
 /// Under which keys the secrets of webhook endpoints are encrypted, and how many endpoints each key has.
@@ -58,6 +59,15 @@ public struct SecretKeysInUse: Sendable, Equatable {
   /// The ids of keys that a process lacks.
   public func missing(_ keys: SealingKeys) -> [String] {
     uses.filter { Self.state($0, keys) == .missing }.compactMap(\.keyId)
+  }
+
+  /// The ids of keys that secrets need, and that a process would lose with new keys.
+  ///
+  /// A key that it lacks already is none of them: a file with more keys than before must not be refused for want of one
+  /// that is lost for good.
+  public func lost(from old: SealingKeys, to new: SealingKeys) -> [String] {
+    let dropped = Set(old.dropped(by: new).map(\.exact))
+    return uses.compactMap(\.keyId).filter { dropped.contains($0.exact) }
   }
 }
 

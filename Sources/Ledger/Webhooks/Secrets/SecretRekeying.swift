@@ -12,21 +12,25 @@ public final class SecretRekeying {
   private let ledger: PostgresClient
   private let keys: SealingKeys
   private let first: String
+  private let refusesPlain: Bool
   private let batch: Int32
   /// The last row of the present pass, so that rows that cannot be decrypted do not come again in it.
   private var place: (publisher: Int64, endpoint: String)?
-  /// The rows of the present pass that cannot be read although their key is there: a sentence for each, without a
-  /// secret.
+  /// The rows of the present pass that cannot be read although their key is there, or that are plain text where that is
+  /// refused: a sentence for each, without a secret.
   public private(set) var refused: [String] = []
 
   /// Creates a rekeying over a started client; `nil` without keys.
   ///
-  /// - Parameter batch: the most rows of one transaction.
-  public init?(_ ledger: PostgresClient, _ keys: SealingKeys, batch: Int32 = 100) {
+  /// - Parameters:
+  ///   - refusesPlain: whether plain text stays as it is. A seal would make a stranger's secret look like one of ours.
+  ///   - batch: the most rows of one transaction.
+  public init?(_ ledger: PostgresClient, _ keys: SealingKeys, refusesPlain: Bool = false, batch: Int32 = 100) {
     guard let first = keys.first else { return nil }
     self.ledger = ledger
     self.keys = keys
     self.first = first
+    self.refusesPlain = refusesPlain
     self.batch = batch
   }
 
@@ -51,7 +55,8 @@ public final class SecretRekeying {
         let (publisher, endpoint) = (row.int64(0) ?? 0, row.text(1) ?? "")
         do throws(StoredSecrets.Unreadable) {
           let stored = try StoredSecrets(
-            .init(secrets: row.bytes(2) ?? [], keyId: row.text(3), putKey: row.text(4)), publisher, endpoint, self.keys)
+            .init(secrets: row.bytes(2) ?? [], keyId: row.text(3), putKey: row.text(4)), publisher, endpoint, self.keys,
+            refusesPlain: self.refusesPlain)
           written.append(try self.write(stored, publisher, endpoint))
         } catch {
           refused.append(Self.sentence(error, publisher, endpoint))

@@ -53,10 +53,14 @@ struct StoredSecrets: Equatable {
   }
 
   /// Reads the columns of a row.
+  ///
+  /// - Parameter refusesPlain: whether plain text is a defect. Otherwise, somebody who may write to the table could put
+  ///   a key of their own there, without a seal.
   init(
-    _ columns: Columns, _ publisher: Int64, _ endpoint: String, _ keys: SealingKeys
+    _ columns: Columns, _ publisher: Int64, _ endpoint: String, _ keys: SealingKeys, refusesPlain: Bool = false
   ) throws(Unreadable) {
     guard let keyId = columns.keyId else {
+      if refusesPlain { throw .defect(.init(.plainText, keyId: nil)) }
       guard let stored: [Secret] = try? JSONText(columns.secrets).decoded() else { throw .form }
       try self.init(stored, putKey: columns.putKey)
       return

@@ -16,10 +16,13 @@ public struct UnreadableSecrets: Error, Sendable, Equatable, CustomStringConvert
   public var description: String {
     let row = "the secrets of endpoint \(endpointId) of publisher \(publisherId)"
     return switch defect.cause {
-    case .missingKey: "\(row) are under the key \(defect.keyId), which ledger.keysFile lacks"
+    case .missingKey: "\(row) are under the key \(defect.keyId ?? ""), which ledger.keysFile lacks"
     case .notAuthentic:
-      "\(row) are not those that were stored there under the key \(defect.keyId): "
+      "\(row) are not those that were stored there under the key \(defect.keyId ?? ""): "
         + "another key has this id, or somebody changed the row"
+    case .plainText:
+      "\(row) are plain text, which ledger.refusesPlainSecrets forbids: a process without keys wrote them, or somebody "
+        + "changed the row; run `countersign rekey`"
     }
   }
 }
@@ -27,6 +30,6 @@ public struct UnreadableSecrets: Error, Sendable, Equatable, CustomStringConvert
 /// A process without keys must not store a secret, because others encrypt the secrets in this ledger.
 public struct MissingKeysFile: Error, Sendable, CustomStringConvertible {
   public var description: String {
-    "the ledger has encrypted secrets, and this process has no ledger.keysFile: it stores no other secret"
+    "secrets in the ledger are encrypted, and this process has no ledger.keysFile: it stores no other secret"
   }
 }

@@ -1,7 +1,7 @@
 import COpenSSL
 
 /// AES-256-GCM (NIST SP 800-38D). It keeps a text secret, and notices each change of the text or of the data beside it.
-public struct AES256GCM: Sendable {
+public struct AES256GCM: Sendable, Equatable {
   /// The number of bytes of a key.
   public static let keySize = 32
   /// The number of bytes of a nonce. No two texts under one key may have the same nonce.

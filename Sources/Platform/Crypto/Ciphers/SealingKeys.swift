@@ -30,6 +30,11 @@ public struct SealingKeys: Sendable, CustomStringConvertible {
   /// Whether a key has this id.
   public func has(_ id: String) -> Bool { index(of: id) != nil }
 
+  /// The ids of keys that other keys have taken the place of: they lack the id, or have another key under it.
+  public func dropped(by others: SealingKeys) -> [String] {
+    zip(ids, ciphers).filter { id, cipher in others.index(of: id).map { others.ciphers[$0] } != cipher }.map(\.0)
+  }
+
   private func index(of id: String) -> Int? { ids.firstIndex { $0.exact == id.exact } }
 
   public var description: String { "keys \(ids.joined(separator: ", "))" }

@@ -16,6 +16,9 @@ extension SettingsReader {
       } catch {
         note(LedgerSettings.keysFileKey, error.description)
       }
+      if settings.ledger.refusesPlainSecrets, settings.ledger.keysFile == nil {
+        note(LedgerSettings.refusesPlainSecretsKey, "is true, expected a file for \(LedgerSettings.keysFileKey) too")
+      }
     }
     if users.contains(where: { ![.migrate, .rekey].contains($0) }) {
       noteUnusableFiles("rabbitmq", settings.rabbitmq.tls)

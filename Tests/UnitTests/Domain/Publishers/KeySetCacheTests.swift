@@ -22,6 +22,7 @@ struct KeySetCacheTests {
     func at(_ seconds: Double) -> ContinuousClock.Instant { start + .seconds(seconds) }
     func look(_ seconds: Double) -> Bool { cache.look(at: at(seconds)) }
     func ask(_ seconds: Double) -> Bool { cache.ask(at: at(seconds)) }
+    func refresh(_ seconds: Double) { cache.refresh(at: at(seconds)) }
     func failed(_ seconds: Double) { cache.failed(at: at(seconds)) }
     func fetched(_ seconds: Double, maxAge: Duration? = nil) {
       cache.fetched(Self.keys, maxAge: maxAge, at: at(seconds))
@@ -88,13 +89,89 @@ struct KeySetCacheTests {
     #expect(!set.look(70), "one at a time")
   }
 
+  /// Somebody sends a forged token each second. The provider begins to sign with a new key right after a fetch.
+  @Test func `unknown keys within the minute cause a fetch at its end, and do not begin it anew`() {
+    let set = Watched(maxAge: .seconds(3600))
+    #expect(set.ask(10))
+    set.fetched(11, maxAge: .seconds(3600))
+    #expect(!set.isDue(70), "nobody has asked since")
+    for second in 12..<70 { #expect(!set.ask(Double(second)) && !set.look(Double(second))) }
+    #expect(set.isDue(70))
+    #expect(set.look(70) && set.cache.isFetching)
+    set.fetched(71, maxAge: .seconds(3600))
+    #expect(!set.ask(72))
+    #expect(set.isDue(130), "a minute after the fetch for the key, not after the last token")
+    #expect(set.look(130))
+    set.fetched(131, maxAge: .seconds(3600))
+    #expect(!set.isDue(190) && set.isDue(131 + 3240), "nobody has asked since")
+  }
+
+  @Test func `a fetch that ran when a token named an unknown key may have missed it`() {
+    let set = Watched(maxAge: .seconds(1000))
+    #expect(set.look(900), "an ordinary fetch")
+    #expect(!set.ask(901), "it runs")
+    set.fetched(902, maxAge: .seconds(1000))
+    #expect(set.look(902), "the first token of a minute need not wait")
+    set.fetched(903, maxAge: .seconds(1000))
+    #expect(set.isDue(1803))
+  }
+
   @Test func `a failed fetch for an unknown key is not repeated before its time`() {
     let set = Watched(maxAge: .seconds(1000))
     #expect(set.ask(10))
     set.failed(15)
     #expect(set.cache.failures == 1 && set.cache.keys?.count == 1)
-    #expect(set.isDue(900))
+    #expect(set.isDue(70), "nobody has looked for the key yet")
     #expect(!set.ask(69) && set.ask(70))
+    set.fetched(71, maxAge: .seconds(1000))
+    #expect(set.isDue(971), "now somebody has")
+  }
+
+  @Test func `an old set without keys is fetched at its time, and no token changes that`() {
+    let set = Watched(maxAge: .seconds(300))
+    #expect(set.ask(10))
+    set.failed(11)
+    #expect(!set.ask(12))
+    #expect(set.look(86_700) && set.cache.keys == nil)
+    set.failed(86_701)
+    #expect(!set.ask(86_702) && set.isDue(86_705))
+  }
+
+  @Test func `an operator's wish is fetched at once`() {
+    let set = Watched(maxAge: .seconds(86_400))
+    set.refresh(100)
+    #expect(set.isDue(100))
+    #expect(set.look(100))
+    set.fetched(101, maxAge: .seconds(1000))
+    #expect(set.isDue(1001))
+  }
+
+  @Test func `an operator's wish during a fetch causes another one behind it`() {
+    let set = Watched(maxAge: .seconds(1000))
+    #expect(set.look(900))
+    set.refresh(901)
+    #expect(!set.look(901), "one at a time")
+    set.fetched(902, maxAge: .seconds(1000))
+    #expect(set.look(902))
+    set.fetched(903, maxAge: .seconds(1000))
+    #expect(set.isDue(1803))
+  }
+
+  @Test func `an operator's wish is repeated while its fetch fails`() {
+    let set = Watched(maxAge: .seconds(86_400))
+    set.refresh(100)
+    #expect(set.look(100))
+    set.failed(101)
+    #expect(set.isDue(103) && set.cache.keys?.count == 1)
+    // A fetch for an unknown key, which fails after the operator's wish.
+    let other = Watched(maxAge: .seconds(86_400))
+    #expect(other.ask(10))
+    other.refresh(11)
+    other.failed(12)
+    #expect(other.isDue(14))
+    // In the pause after a failure it does not wait.
+    other.refresh(13)
+    #expect(other.isDue(13))
   }
 
   @Test func `nobody asks before the first fetch`() {

@@ -1,51 +1,67 @@
 import AMQP
-import Domain
-import EventLoop
-import Ledger
+public import Domain
+public import EventLoop
+public import Ledger
 import Messaging
-import Observability
-import Service
+public import Observability
 
 /// Publishes events right after their commit: into the fleet's own queue, and to the subscribers.
 ///
 /// Nothing waits for it: an event that the own queue does not take stays in the outbox, and a sweep publishes it. What
 /// a subscriber does not take, the ledger owes it from then on.
 @LoopActor
-final class EventOutlet {
-  private let broker: any JobBroker
-  private let ledger: any JobLedger
+public final class EventOutlet {
+  private let broker: any MessageBroker
   private let queue: String
   private let subscribers: Subscribers
   private let log: Log
-  private let metrics: WorkerMetrics
-  private let recent: RecentEvents
+  private let onConfirm: @LoopActor (Event) -> Void
+  private let settle: @LoopActor (String) -> Void
   /// How many events wait for their confirm.
-  private(set) var underWay = 0
+  public private(set) var underWay = 0
 
   /// A broker that confirms nothing must not fill the memory. More events than these stay in the outbox. A job of a
   /// publisher with every door tells five, so these are the events of 3,000 jobs in one moment (2 KB each).
-  static let most = 16_384
+  public static let most = 16_384
 
   /// The way to the subscribers.
-  struct Subscribers {
+  public struct Subscribers {
     /// Publishes an event to all of them.
-    var publish: @LoopActor (Event) -> EventSubscribers.Copies = { _ in EventSubscribers.Copies() }
+    let publish: @LoopActor (Event) -> EventSubscribers.Copies
     /// Notes what they miss, and takes the events out of the outbox.
-    var owe: @LoopActor ([OwedEvents.Missed]) -> Void = { _ in }
+    let owe: @LoopActor ([OwedEvents.Missed]) -> Void
+
+    /// Creates a way. Without arguments it leads nowhere.
+    public init(
+      publish: @escaping @LoopActor (Event) -> EventSubscribers.Copies = { _ in EventSubscribers.Copies() },
+      owe: @escaping @LoopActor ([OwedEvents.Missed]) -> Void = { _ in }
+    ) {
+      self.publish = publish
+      self.owe = owe
+    }
+
+    /// Creates the way to the subscribers of a role.
+    public init(_ subscribers: EventSubscribers) {
+      self.init(publish: { subscribers.publish($0) }, owe: { subscribers.owe($0) })
+    }
   }
 
-  /// - Parameter queue: the fleet's own.
-  init(
-    _ broker: any JobBroker, _ ledger: any JobLedger, queue: String, _ subscribers: Subscribers, _ log: Log,
-    _ metrics: WorkerMetrics, _ recent: RecentEvents
+  /// Creates an outlet.
+  ///
+  /// - Parameters:
+  ///   - queue: the fleet's own.
+  ///   - onConfirm: called when the own queue has an event.
+  ///   - settle: takes an event out of the outbox, by its id.
+  public init(
+    _ broker: any MessageBroker, queue: String, _ subscribers: Subscribers, _ log: Log,
+    onConfirm: @escaping @LoopActor (Event) -> Void = { _ in }, settle: @escaping @LoopActor (String) -> Void
   ) {
     self.broker = broker
-    self.ledger = ledger
     self.queue = queue
     self.subscribers = subscribers
     self.log = log
-    self.metrics = metrics
-    self.recent = recent
+    self.onConfirm = onConfirm
+    self.settle = settle
   }
 
   /// Publishes events in their order.
@@ -54,7 +70,9 @@ final class EventOutlet {
   ///   - isLate: whether a sweep has found them. Subscribers may have them already. So the own queue comes first: while
   ///     it takes nothing, each sweep would tell everybody again.
   ///   - whenConfirmed: called when the own queue has the first one.
-  func publish(_ events: [Event], isLate: Bool = false, whenConfirmed: @escaping @LoopActor () -> Void = {}) {
+  public func publish(
+    _ events: [Event], isLate: Bool = false, whenConfirmed: @escaping @LoopActor () -> Void = {}
+  ) {
     var whenConfirmed: (@LoopActor () -> Void)? = whenConfirmed
     for event in events where underWay < Self.most {
       underWay += 1
@@ -75,22 +93,10 @@ final class EventOutlet {
     } catch {
       return log.warning("an event stays in the outbox", ["eventId": .string(event.id), "cause": .failure(error)])
     }
-    recent.add(event)
-    metrics.events.count()
+    onConfirm(event)
     whenConfirmed?()
     let copies = early ?? subscribers.publish(event)
     let missed = await copies.ended()
-    if missed.isEmpty { ledger.confirm([event.id]) } else { subscribers.owe(missed) }
-  }
-
-  /// Puts an event into the own queue again, because the broker may have lost it together with a connection. The
-  /// subscribers' connections see to theirs.
-  func tellAgain(_ event: Event) async {
-    do {
-      try await broker.publishSurely(EventMessage.message(event, queue: queue))
-      recent.add(event)
-    } catch {
-      log.error("an event could not be told again", ["eventId": .string(event.id), "cause": .failure(error)])
-    }
+    if missed.isEmpty { settle(event.id) } else { subscribers.owe(missed) }
   }
 }

@@ -1,0 +1,59 @@
+import Configuration
+import Crypto
+import EventLoop
+import Ledger
+import Postgres
+import Service
+
+/// The reason why a running role does not take a new file of keys. The text names keys by their ids.
+enum KeysInUse: Error, CustomStringConvertible {
+  /// Secrets in the ledger need these keys, which the file has no more.
+  case needed([String])
+  /// The file has these keys no more, and the ledger does not say whether secrets need them.
+  case unknown([String], cause: any Error)
+
+  var description: String {
+    switch self {
+    case .needed(let ids): "\(Self.gone(ids)), and secrets in the ledger need it: run countersign rekey first"
+    case .unknown(let ids, let cause):
+      "\(Self.gone(ids)), and the ledger cannot be asked whether secrets need it: \(cause)"
+    }
+  }
+
+  private static func gone(_ ids: [String]) -> String {
+    "ledger.keysFile has the key \(ids.joined(separator: ", ")) no more"
+  }
+
+  /// Asks the ledger whether secrets need a key that new keys lack. If they lack none, it asks nobody.
+  ///
+  /// - Parameter settings: the new ones. The login of the present connections may count no more.
+  /// - Throws: ``KeysInUse``.
+  @LoopActor
+  static func check(
+    _ new: SealingKeys, after old: SealingKeys, _ settings: LedgerSettings
+  ) async throws(KeysInUse) {
+    let dropped = old.dropped(by: new)
+    guard !dropped.isEmpty else { return }
+    let inUse: SecretKeysInUse
+    do {
+      inUse = try await read(settings)
+    } catch {
+      throw .unknown(dropped, cause: error)
+    }
+    let lost = inUse.lost(from: old, to: new)
+    if !lost.isEmpty { throw .needed(lost) }
+  }
+
+  @LoopActor
+  private static func read(_ settings: LedgerSettings) async throws -> SecretKeysInUse {
+    let client = await PostgresClient.opened(try PostgresEndpoint(settings, name: "countersign reload"))
+    do {
+      let inUse = try await SecretKeysInUse.read(client)
+      await client.stop()
+      return inUse
+    } catch {
+      await client.stop()
+      throw error
+    }
+  }
+}
