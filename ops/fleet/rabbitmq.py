@@ -70,6 +70,11 @@ class RabbitMQ(Node):
         (home / "enabled_plugins").write_text("[rabbitmq_auth_mechanism_ssl].\n")
         (home / "env.conf").write_text("")
         (home / "rabbitmq.conf").write_text(self.configuration())
+        if self.peers:
+            # A job that waits for its next try may be passed on to a leader that has just died. By default RabbitMQ
+            # passes it on again after 3 minutes.
+            (home / "advanced.config").write_text(
+                "[{rabbit, [{dead_letter_worker_publisher_confirm_timeout, 10000}]}].\n")
         # The caller's variables for the machine's own broker must not reach this one.
         inherited = {key: value for key, value in os.environ.items() if not key.startswith(("RABBITMQ_", "ERL_"))}
         interface = self.address.replace(".", ",")
