@@ -1,6 +1,5 @@
 import EventLoop
 import FoundationEssentials
-import Glibc
 import HTTP
 import Harness
 import TestSupport
@@ -12,27 +11,6 @@ import Testing
 )
 @LoopActor
 struct ReloadTests {
-  /// A folder as Kubernetes mounts a ConfigMap: each file is a link through `..data`, which is a link, too.
-  private struct Mount {
-    let path: String
-
-    init(_ path: String) throws {
-      self.path = path
-      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    /// Swaps the link to a new set of files.
-    func put(_ version: Int, _ files: [String: String]) throws {
-      try FileManager.default.createDirectory(atPath: "\(path)/..\(version)", withIntermediateDirectories: true)
-      for (name, text) in files {
-        try Data(text.utf8).write(to: URL(filePath: "\(path)/..\(version)/\(name)"))
-        symlink("..data/\(name)", "\(path)/\(name)")
-      }
-      symlink("..\(version)", "\(path)/..tmp")
-      #expect(rename("\(path)/..tmp", "\(path)/..data") == 0)
-    }
-  }
-
   private static func publisher(_ id: Int64, _ customers: String) -> [String: String] {
     ["\(id).json": RunningFleet.publisherText(id, "\"customers\": \"\(customers)\"")]
   }
@@ -40,7 +18,7 @@ struct ReloadTests {
   @Test func `a swapped link is noticed without a signal, and an unusable set leaves the old one`() async throws {
     let folder = FileManager.default.temporaryDirectory.path + "/countersign-mount-\(UInt32.random(in: 0...UInt32.max))"
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let mount = try Mount(folder)
+    let mount = try MountedFolder(folder)
     try mount.put(1, Self.publisher(1004, "open"))
     let overrides = ["COUNTERSIGN_PUBLISHERS_FOLDER": folder, "COUNTERSIGN_RELOAD_SECONDS": "0.2"]
     try await RunningFleet.with(["gateway-1", "worker-1"], overrides: overrides) { fleet in
@@ -77,18 +55,12 @@ struct ReloadTests {
     }
   }
 
-  /// Registrations that go on until somebody ends them.
-  @LoopActor private final class Load {
-    var isOver = false
-    var accepted: Set<String> = []
-  }
-
   @Test func `passwords that change under load lose no job, and restart no role`() async throws {
     let servers = TestServers.current!
     let user = "role-\(UInt32.random(in: 0...UInt32.max))"
     let folder = FileManager.default.temporaryDirectory.path + "/countersign-\(user)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    let mount = try Mount(folder)
+    let mount = try MountedFolder(folder)
     try await servers.setPassword(of: user, to: "first-\(user)")
     try mount.put(1, ["password": "first-\(user)\n"])
 
@@ -106,34 +78,18 @@ struct ReloadTests {
     }
     try await RunningFleet.with(roles, overrides: overrides, prepare: nameUser) { fleet in
       let processes = roles.map { fleet.roles[$0]?.process.pid }
-      let load = Load()
-      let running = Task { @LoopActor in
-        var number = 0
-        while !load.isOver || number < 100 {
-          number += 1
-          let answer = try? await fleet.register("10000000\(1000 + number)", id: "load-\(number)")
-          // While the passwords differ, a gateway may say 503. What it accepts counts.
-          if answer?.status == 202 { load.accepted.insert("load-\(number)") }
+      let accepted = try await RegistrationLoad.with(fleet) { load in
+        for round in 2...3 {
+          let password = "round-\(round)-\(user)"
+          try mount.put(round, ["password": password + "\n"])
+          try await fleet.reloaded(roles, times: round - 1)
+          try await servers.setPassword(of: user, to: password)
+          try await servers.disconnect(user)
+          for role in roles { try await fleet.ready(role) }
+          try await load.goOn()
         }
       }
-      for round in 2...3 {
-        let password = "round-\(round)-\(user)"
-        let before = load.accepted.count
-        try mount.put(round, ["password": password + "\n"])
-        for role in roles {
-          try await eventually("\(role) has read the new password") {
-            try await fleet.metric(role, "countersign_configuration_reloads_total{outcome=\"used\"}")
-              >= Double(round - 1)
-          }
-        }
-        try await servers.setPassword(of: user, to: password)
-        try await servers.disconnect(user)
-        for role in roles { try await fleet.ready(role) }
-        try await eventually("registrations go on") { load.accepted.count > before + 10 }
-      }
-      load.isOver = true
-      await running.value
-      _ = await fleet.finished(load.accepted)
+      _ = await fleet.finished(accepted)
       #expect(roles.map { fleet.roles[$0]?.process.pid } == processes)
       for role in roles {
         #expect(fleet.log(role).contains("configuration reloaded"), "\(role)")

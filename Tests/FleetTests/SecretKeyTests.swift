@@ -17,12 +17,6 @@ import Testing
 struct SecretKeyTests {
   private static func file(_ name: String) -> [String: String] { ["COUNTERSIGN_LEDGER_KEYS_FILE": name] }
 
-  private func isSigned(_ received: WebhookReceiver.Received, with secret: String) throws -> Bool {
-    let key = try #require(Base64.decode(secret.dropFirst("whsec_".count)))
-    let signed = Array("\(received.id).\(received.timestamp).".utf8) + received.request.body
-    return received.signature == "v1," + Base64.encode(HMACSHA256.authenticate(signed, key: key))
-  }
-
   /// Restarts a role with another file of keys.
   private func restart(_ fleet: RunningFleet, _ role: String, with keys: String) async throws {
     await fleet.kill(role)
@@ -47,7 +41,7 @@ struct SecretKeyTests {
         let api = WebhookAPIClient(fleet: fleet)
         let old = try await api.create(#""url":"\#(receiver.url("old"))","topics":["inappPurchaseSyncResult"]"#)
         try await fleet.publish(["evt_1"])
-        #expect(try isSigned(await receiver.wait("old", for: 1)[0], with: old.secret))
+        #expect(try await receiver.wait("old", for: 1)[0].isSigned(with: old.secret))
 
         // A notifier that got a file without the old key says so, and is not ready.
         try await restart(fleet, "notifier-1", with: "new.json")
@@ -84,11 +78,11 @@ struct SecretKeyTests {
           try await fleet.ready(role)
         }
         let second = await receiver.wait("old", for: 2)[1]
-        #expect(try second.id == "evt_2" && isSigned(second, with: old.secret))
+        #expect(try second.id == "evt_2" && second.isSigned(with: old.secret))
         let new = try await api.create(#""url":"\#(receiver.url("new"))","topics":["inappPurchaseSyncResult"]"#)
         try await fleet.publish(["evt_3"])
-        #expect(try isSigned(await receiver.wait("new", for: 1)[0], with: new.secret))
-        #expect(try isSigned(await receiver.wait("old", for: 3)[2], with: old.secret))
+        #expect(try await receiver.wait("new", for: 1)[0].isSigned(with: new.secret))
+        #expect(try await receiver.wait("old", for: 3)[2].isSigned(with: old.secret))
         #expect(fleet.logged(old.secret).isEmpty)
       }
     }
@@ -101,7 +95,7 @@ struct SecretKeyTests {
         let members = #""url":"\#(receiver.url("a"))","topics":["inappPurchaseSyncResult"]"#
         let plain = try await api.create(members)
         try await fleet.publish(["evt_1"])
-        #expect(try isSigned(await receiver.wait("a", for: 1)[0], with: plain.secret))
+        #expect(try await receiver.wait("a", for: 1)[0].isSigned(with: plain.secret))
 
         // Notifiers come first: they read both forms.
         try await restart(fleet, "notifier-1", with: "keys.json")
@@ -109,7 +103,7 @@ struct SecretKeyTests {
         #expect(try await fleet.metric("notifier-1", "countersign_webhook_secrets{state=\"plain\"}") == 1)
         #expect(fleet.log("notifier-1").contains("secrets in the ledger are plain text: run countersign rekey"))
         try await fleet.publish(["evt_2"])
-        #expect(try isSigned(await receiver.wait("a", for: 2)[1], with: plain.secret))
+        #expect(try await receiver.wait("a", for: 2)[1].isSigned(with: plain.secret))
 
         let rekey = try ChildProcess(
           Repository.products + "/countersign", ["rekey", "--config", fleet.folder + "/countersign.json"],
@@ -126,8 +120,8 @@ struct SecretKeyTests {
         try await fleet.ready("notifier-1")
         #expect(try await fleet.metric("notifier-1", "countersign_webhook_secrets{state=\"current\"}") == 2)
         try await fleet.publish(["evt_3"])
-        #expect(try isSigned(await receiver.wait("a", for: 3)[2], with: plain.secret))
-        #expect(try isSigned(await receiver.wait("b", for: 1)[0], with: sealed.secret))
+        #expect(try await receiver.wait("a", for: 3)[2].isSigned(with: plain.secret))
+        #expect(try await receiver.wait("b", for: 1)[0].isSigned(with: sealed.secret))
 
         // Every secret is sealed now, so the fleet refuses a plain one that somebody writes into the table.
         await fleet.kill("notifier-1")
@@ -142,7 +136,7 @@ struct SecretKeyTests {
         try await fleet.ready("notifier-1")
         #expect(fleet.log("notifier-1").contains("which ledger.refusesPlainSecrets forbids: run countersign rekey"))
         try await fleet.publish(["evt_4"])
-        #expect(try isSigned(await receiver.wait("b", for: 2)[1], with: sealed.secret))
+        #expect(try await receiver.wait("b", for: 2)[1].isSigned(with: sealed.secret))
         let put = "countersign_secrets_unreadable_total{cause=\"plain_text\"}"
         try await eventually("the delivery is put off") { try await fleet.metric("notifier-1", put) >= 1 }
         #expect(receiver.got("a").count == 3)
@@ -176,7 +170,7 @@ struct SecretKeyTests {
           #expect(lines.contains { $0.contains(cause) }, "\(role): \(lines)")
         }
         try await fleet.publish(["evt_1"])
-        #expect(try isSigned(await receiver.wait("a", for: 1)[0], with: endpoint.secret))
+        #expect(try await receiver.wait("a", for: 1)[0].isSigned(with: endpoint.secret))
         let notifier = try await ready(fleet, "notifier-1")
         #expect(notifier.status == 200 && !notifier.text.contains("secret keys: "), "\(notifier)")
         #expect(try await ready(fleet, "gateway-1").text.contains("ok: secret keys"))
@@ -208,7 +202,7 @@ struct SecretKeyTests {
         #expect(await rekey.ended() == 0)
         for role in ["gateway-1", "notifier-1"] { try await current(role, 1) }
         try await fleet.publish(["evt_2"])
-        #expect(try isSigned(await receiver.wait("a", for: 2)[1], with: endpoint.secret))
+        #expect(try await receiver.wait("a", for: 2)[1].isSigned(with: endpoint.secret))
         #expect(try await fleet.metric("worker-1", "countersign_configuration_reloads_total{outcome=\"refused\"}") == 0)
         #expect(try await fleet.metric("notifier-1", "countersign_connection_up{connection=\"ledger\"}") == 1)
       }

@@ -26,10 +26,14 @@ SETTINGS = {
 
 
 class Postgres:
-    """One server. It refuses to run as root, so root gives it to another user."""
+    """One server. It refuses to run as root, so root gives it to another user.
 
-    def __init__(self, folder, name, port):
+    certificates: those of all servers in the folder; `None` for a server that is alone
+    """
+
+    def __init__(self, folder, name, port, certificates=None):
         self.folder, self.name, self.port = folder, name, port
+        self.certificates = certificates or Certificates(folder)
         self.data = folder / f"{name}-data"
         # PostgreSQL shows this name in the title of each of its processes.
         self.title = f"countersign{port}"
@@ -150,10 +154,9 @@ class Postgres:
         """The settings for TLS. PostgreSQL wants the key to belong to its own user."""
         if not wants_tls():
             return {}
-        certificates = Certificates(self.folder)
         for name in ("server.pem", "server.key"):
             copy = self.cluster / name
-            shutil.copyfile(certificates.path(name), copy)
+            shutil.copyfile(self.certificates.path(name), copy)
             copy.chmod(0o600)
             if account := self.account():
                 os.chown(copy, account["user"], account["group"])
@@ -227,8 +230,8 @@ class Postgres:
 class Standby(Postgres):
     """A copy of another server, which waits for it with each commit."""
 
-    def __init__(self, folder, name, port, primary):
-        super().__init__(folder, name, port)
+    def __init__(self, folder, name, port, primary, certificates=None):
+        super().__init__(folder, name, port, certificates)
         self.primary = primary
 
     def fill(self, new):

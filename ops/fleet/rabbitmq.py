@@ -26,8 +26,8 @@ class RabbitMQ(Node):
 
     @property
     def title(self):
-        """The node's name in Erlang."""
-        return f"countersign@{self.address}" if self.peers else f"countersign{self.port}@localhost"
+        """The node's name in Erlang. Nodes without networks of their own share a port mapper, which knows no hosts."""
+        return f"{self.name}@{self.address}" if self.peers else f"countersign{self.port}@localhost"
 
     def command(self):
         self.stop_epmd()  # the port mapper of a crashed run would answer for nodes that are gone

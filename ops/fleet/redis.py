@@ -39,13 +39,19 @@ class Redis(Node):
 
     def listen(self):
         port, tls_port = (0, self.port) if wants_tls() else (self.port, self.tls_port)
-        return [
+        settings = [
             ("bind", self.address), ("port", str(port)), ("tls-port", str(tls_port)),
             ("tls-cert-file", self.certificates.path("server.pem")),
             ("tls-key-file", self.certificates.path("server.key")),
             ("tls-ca-cert-file", self.certificates.path("ca.pem")), ("tls-auth-clients", "optional"),
             ("dir", str(self.data)), ("daemonize", "no"),
-        ] + ([("tls-replication", "yes")] if wants_tls() else [])
+        ]
+        if wants_tls():
+            # A replica and a sentinel are clients of others, which refuse the certificate of a server.
+            settings += [
+                ("tls-replication", "yes"), ("tls-client-cert-file", self.certificates.path("client.pem")),
+                ("tls-client-key-file", self.certificates.path("client.key"))]
+        return settings
 
     def settings(self):
         settings = self.listen() + [("save", ""), ("appendonly", "yes"), ("appendfsync", "everysec")]

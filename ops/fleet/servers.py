@@ -58,8 +58,8 @@ class Servers:
         nodes = nodes or {"redis": "127.0.0.1", "rabbitmq": "127.0.0.1"}
         self.choose_ports(nodes)
         self.certificates = Certificates(self.folder, [*nodes.values()])
-        postgres = Postgres(self.folder, "postgres", self.ports["postgres"])
-        standby = Standby(self.folder, STANDBY, self.ports[STANDBY], postgres)
+        postgres = Postgres(self.folder, "postgres", self.ports["postgres"], self.certificates)
+        standby = Standby(self.folder, STANDBY, self.ports[STANDBY], postgres, self.certificates)
         self.postgres = {"postgres": postgres, STANDBY: standby}
         self.disks = SmallDisks(self)
         self.nodes = {name: self.node(name, address) for name, address in nodes.items()}

@@ -6,11 +6,13 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "ops"))
 
 from fleet.certificates import Certificates  # noqa: E402
+from fleet.postgres import Postgres  # noqa: E402
 from fleet.rabbitmq import RabbitMQ  # noqa: E402
 from fleet.redis import Redis, Sentinel  # noqa: E402
 
@@ -51,6 +53,24 @@ class Cluster(unittest.TestCase):
         self.assertIn(("replica-announce-ip", "127.0.0.6"), replica.settings())
         self.assertIn(("sentinel", "announce-ip", "127.0.0.8"), sentinel.settings())
 
+    @unittest.mock.patch.dict(os.environ, {"COUNTERSIGN_TEST_TLS": "1"})
+    def test_with_tls_the_first_server_makes_a_certificate_for_all(self):
+        postgres = Postgres(self.folder, "postgres", 1, self.certificates)
+        postgres.make_folder()
+        postgres.cluster.mkdir()
+        postgres.tls()
+        run = subprocess.run(
+            ["openssl", "x509", "-noout", "-checkip", "127.0.0.5", "-in", postgres.cluster / "server.pem"],
+            capture_output=True, text=True)
+        self.assertIn("does match certificate", run.stdout)
+
+    @unittest.mock.patch.dict(os.environ, {"COUNTERSIGN_TEST_TLS": "1"})
+    def test_with_tls_a_replica_and_a_sentinel_are_clients(self):
+        for kind in (Redis, Sentinel):
+            node = kind(self.folder, "node", "127.0.0.5", 1, 2, self.certificates)
+            node.first = node
+            self.assertIn(("tls-client-cert-file", self.certificates.path("client.pem")), node.settings())
+
     def test_the_nodes_of_rabbitmq_know_each_other(self):
         nodes = [RabbitMQ(self.folder, f"rabbitmq-{number}", f"127.0.0.{number}", 10 + number, 20 + number,
                           self.certificates, erlang=30 + number, epmd=40) for number in (2, 3, 4)]
@@ -58,7 +78,9 @@ class Cluster(unittest.TestCase):
         self.assertNotIn("pause_minority", nodes[0].configuration())
         for node in nodes:
             node.peers = nodes
-        self.assertIn("nodes.3 = countersign@127.0.0.4", nodes[0].configuration())
+        # All three are in one port mapper.
+        self.assertEqual(len({node.title.split("@")[0] for node in nodes}), 3)
+        self.assertIn("nodes.3 = rabbitmq-4@127.0.0.4", nodes[0].configuration())
         self.assertIn("pause_minority", nodes[0].configuration())
         self.assertEqual(nodes[0].environment()["ERL_EPMD_ADDRESS"], "127.0.0.2,127.0.0.3,127.0.0.4")
 

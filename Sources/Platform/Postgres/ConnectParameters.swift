@@ -16,6 +16,8 @@ enum ConnectParameters {
       ("passfile", "/dev/null/none"),
       ("application_name", endpoint.applicationName), ("client_encoding", "UTF8"), ("options", options(endpoint)),
       ("target_session_attrs", "read-write"),
+      // A variable of the process could allow older versions.
+      ("ssl_min_protocol_version", "TLSv1.2"),
       // Kerberos would read files.
       ("gssencmode", "disable"),
       // An idle connection to a host that is gone ends within a minute.

@@ -13,7 +13,12 @@ import Testing
 @LoopActor
 struct AMQPTLSTests {
   private let servers = TestServers.current!
-  private var endpoint: AMQPEndpoint { servers.encryptedRabbitMQ }
+  /// One node, so that its own refusal is told.
+  private var endpoint: AMQPEndpoint {
+    var endpoint = servers.encryptedRabbitMQ
+    endpoint.nodes = [endpoint.nodes[0]]
+    return endpoint
+  }
 
   /// Publishes messages of many sizes and gets them back.
   private func exchange(_ endpoint: AMQPEndpoint) async throws {

@@ -28,8 +28,11 @@ struct PostgresTLSTests {
     return path
   }
 
-  /// Gives the server a certificate for these names, and takes it away again.
-  private func withTLS(names: [String], _ body: @LoopActor (PostgresClient) async throws -> Void) async throws {
+  /// Gives the server a certificate for these names and more settings, and takes them away again.
+  private func withTLS(
+    names: [String], _ more: [(name: String, value: String)] = [],
+    _ body: @LoopActor (PostgresClient) async throws -> Void
+  ) async throws {
     let key = try IssuingKey.generate(.p256)
     let profile = CertificateProfile(commonName: names[0], use: .tlsServer(names: names))
     let certificate = try authority.issue(profile, for: key)
@@ -42,7 +45,8 @@ struct PostgresTLSTests {
         let lines = "SELECT unnest(string_to_array('\(pem)', E'\\n'))"
         try await execute("COPY (\(lines)) TO PROGRAM 'umask 077; cat > \(name)'")
       }
-      let settings = [("ssl_cert_file", "countersign.crt"), ("ssl_key_file", "countersign.key"), ("ssl", "on")]
+      let settings =
+        more + [("ssl_cert_file", "countersign.crt"), ("ssl_key_file", "countersign.key"), ("ssl", "on")]
       for (name, value) in settings { try await execute("ALTER SYSTEM SET \(name) = '\(value)'") }
       try await execute("SELECT pg_reload_conf()")
       let result = await Result { try await body(admin) }
@@ -106,6 +110,42 @@ struct PostgresTLSTests {
         $0.caFile = own
       }
       #expect(misnamed.contains("does not match host name"))
+    }
+  }
+
+  @Test func `a server that knows only TLS 1-2 is used`() async throws {
+    try await withTLS(names: ["localhost"], [("ssl_max_protocol_version", "TLSv1.2")]) { _ in
+      let own = try file(authority)
+      let port = PostgresTestServer.endpoint!.hosts[0].port
+      try await PostgresTestServer.with(connections: 1) {
+        $0.hosts = [("localhost", port)]
+        $0.caFile = own
+      } _: { postgres in
+        let version = PostgresQuery("SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid()")
+        let found = try await postgres.run(version)[0].text(0)
+        #expect(found == "TLSv1.2")
+      }
+    }
+  }
+
+  @Test func `a server that knows only TLS 1-1 is refused`() async throws {
+    let versions = [("ssl_min_protocol_version", "TLSv1"), ("ssl_max_protocol_version", "TLSv1.1")]
+    try await withTLS(names: ["localhost"], versions + [("ssl_ciphers", "DEFAULT:@SECLEVEL=0")]) { _ in
+      let own = try file(authority)
+      let cause = try await refusal {
+        $0.hosts = [("localhost", $0.hosts[0].port)]
+        $0.caFile = own
+      }
+      #expect(cause.contains("tlsv1 alert protocol version"), "\(cause)")
+      // Another program gets in, so nothing else is wrong with this server.
+      let system = try LaxOpenSSL()
+      defer { system.remove() }
+      let url = TestServers.current!.ledgerURL(database: "countersign").replacing("127.0.0.1", with: "localhost")
+      let psql = try await system.run(
+        "/usr/bin/env", "psql", "-XqAt", "-d", "\(url)?sslmode=verify-full&sslrootcert=\(own)", "-c",
+        "SELECT version FROM pg_stat_ssl WHERE pid = pg_backend_pid()",
+        with: ["PGSSLMINPROTOCOLVERSION": "TLSv1"])
+      #expect(psql.status == 0 && psql.text == "TLSv1.1\n", "\(psql)")
     }
   }
 

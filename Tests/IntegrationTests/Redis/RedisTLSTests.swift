@@ -13,6 +13,12 @@ import Testing
 struct RedisTLSTests {
   private let servers = TestServers.current!
   private var endpoint: RedisEndpoint { servers.encryptedRedis }
+  /// One node, which may be a replica, so that its own refusal is told.
+  private var node: RedisEndpoint {
+    var node = endpoint
+    node.sentinels = nil
+    return node
+  }
 
   @Test func `commands and replies of every size arrive whole`() async throws {
     let redis = try await RedisConnection.open(endpoint)
@@ -50,10 +56,10 @@ struct RedisTLSTests {
   }
 
   @Test func `a Redis that wants a certificate gets one, and refuses a client without it`() async throws {
-    let admin = try await RedisConnection.open(endpoint)
+    let admin = try await RedisConnection.open(node)
     _ = try await admin.send(["CONFIG", "SET", "tls-auth-clients", "yes"])
-    let refused = await #expect(throws: RedisError.self) { try await RedisConnection.open(endpoint) }
-    var known = endpoint
+    let refused = await #expect(throws: RedisError.self) { try await RedisConnection.open(node) }
+    var known = node
     known.tls?.certificateFile = servers.certificateFile("client.pem")
     known.tls?.privateKeyFile = servers.certificateFile("client.key")
     let answer = await Result { try await RedisConnection.open(known) }
@@ -66,10 +72,10 @@ struct RedisTLSTests {
   }
 
   @Test func `a user of an access control list logs in`() async throws {
-    let admin = try await RedisConnection.open(endpoint)
+    let admin = try await RedisConnection.open(node)
     let name = "tester-\(UInt32.random(in: 0 ... .max))"
     _ = try await admin.send(["ACL", "SETUSER", name, "on", ">a password", "~*", "+@all"])
-    var own = endpoint
+    var own = node
     (own.user, own.password) = (name, "a password")
     let redis = try await RedisConnection.open(own)
     #expect(try await redis.send(["ACL", "WHOAMI"]).string == name)
@@ -83,7 +89,7 @@ struct RedisTLSTests {
   }
 
   @Test func `a Redis of an unknown authority is refused`() async throws {
-    var stranger = endpoint
+    var stranger = node
     stranger.tls = TLSClientFiles()
     let error = await #expect(throws: RedisError.self) { try await RedisConnection.open(stranger) }
     #expect(error?.code == .unreachable && error?.operation == "shake hands over TLS")

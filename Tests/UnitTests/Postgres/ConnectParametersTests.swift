@@ -16,6 +16,7 @@ import Testing
     #expect(parameters["host"] == "h" && parameters["hostaddr"] == "10.0.0.1" && parameters["port"] == "5432")
     #expect(parameters["gssencmode"] == "disable" && parameters["passfile"] == "/dev/null/none")
     #expect(parameters["target_session_attrs"] == "read-write")
+    #expect(parameters["ssl_min_protocol_version"] == "TLSv1.2")
   }
 
   @Test func `a file of authorities demands a verified server`() throws {
