@@ -20,6 +20,8 @@ final class Upkeep {
   private let outlet: EventOutlet
   private let metrics: WorkerMetrics
   private let reevaluation: Reevaluation
+  /// Called when a sweep has found that jobs wait at the broker.
+  var jobsWait: @LoopActor () -> Void = {}
   private var timer: LoopTimer?
   private var sweeping: Task<Void, Never>?
 
@@ -63,7 +65,11 @@ final class Upkeep {
     let interval = context.settings.worker.sweepAfter
     let sweep = Sweep(
       dueJobs: { [store] in try await store.dueJobs(limit: 500, lookAgainAfter: interval, overdueBy: $0) },
-      waiting: { [topology] in Int(try await channel.declareQueue(topology.jobs, passive: true).messages) },
+      waiting: { [topology, jobsWait] in
+        let jobs = try await channel.declareQueue(topology.jobs, passive: true).messages
+        if jobs > 0 { jobsWait() }
+        return Int(jobs)
+      },
       publish: { [publisher] in try await publisher.publish($0) }, queue: topology.jobs, interval: interval,
       log: context.log)
     sweeping = Task { @LoopActor in

@@ -124,6 +124,11 @@ public final class Worker: Role {
       context, RefundRequests(ledger), PurchaseReader(ledger), dependencies.outlet, verification
     ) { [unowned self] in places(of: $0) }
     upkeep = Upkeep(context, store, publisher, topology, ledger, dependencies.outlet, metrics)
+    // With nothing in hand, a worker for which no job comes is one that the broker has lost sight of.
+    upkeep.jobsWait = { [weak self] in
+      guard let self, runs.count == 0 else { return }
+      consumer.reopenIfIdle(for: .seconds(60))
+    }
     notifications.onRefund = { [weak self] in self?.refunds.hint() }
     // Without Redis no look can ask Apple. But what ends by our own clock ends all the same, and is told.
     timers.isReady = { [weak self] in self.map { $0.ledger.isReady && $0.hasSchema } ?? false }
