@@ -216,19 +216,20 @@ struct CanaryWork {
       "\(scheme)://canary:\(PercentCoding.encoded(plan.text(canary)))@127.0.0.1:\(port)/\(path)"
     }
     let ledger = fleet.database
+    let (amqp, redis) = TestServers.usesTLS ? ("amqps", "rediss") : ("amqp", "redis")
     let wrong: [(role: String, variables: [String: String])] = [
-      ("gateway-2", ["RABBITMQ_URL": url("amqp", "rabbitmq.url", servers.rabbitmq.port, "%2F")]),
-      ("gateway-3", ["RABBITMQ_URL": url("amqp", "rabbitmq.url", 1, "%2F")]),
-      ("gateway-4", ["REDIS_URL": url("redis", "redis.url", servers.redis.port, "0")]),
-      ("gateway-5", ["REDIS_URL": url("redis", "redis.url", 1, "0")]),
+      ("gateway-2", ["RABBITMQ_URL": url(amqp, "rabbitmq.url", servers.rabbitmq.port, "%2F")]),
+      ("gateway-3", ["RABBITMQ_URL": url(amqp, "rabbitmq.url", 1, "%2F")]),
+      ("gateway-4", ["REDIS_URL": url(redis, "redis.url", servers.redis.port, "0")]),
+      ("gateway-5", ["REDIS_URL": url(redis, "redis.url", 1, "0")]),
       ("gateway-6", ["LEDGER_URL": url("postgresql", "ledger.url", servers.postgres, ledger)]),
       ("gateway-7", ["LEDGER_URL": url("postgresql", "ledger.url", 1, ledger)]),
       (
         "notifier-2",
         [
-          "RABBITMQ_URL": "amqp://canary@127.0.0.1:\(servers.rabbitmq.port)/%2F",
+          "RABBITMQ_URL": "\(amqp)://canary@127.0.0.1:\(servers.rabbitmq.port)/%2F",
           "RABBITMQ_PASSWORD_FILE": "rabbitmq.passwordFile.txt",
-          "REDIS_URL": "redis://canary@127.0.0.1:\(servers.redis.port)/0",
+          "REDIS_URL": "\(redis)://canary@127.0.0.1:\(servers.redis.port)/0",
           "REDIS_PASSWORD_FILE": "redis.passwordFile.txt",
           "LEDGER_URL": "postgresql://canary@127.0.0.1:\(servers.postgres)/\(ledger)",
           "LEDGER_PASSWORD_FILE": "ledger.passwordFile.txt",
@@ -237,7 +238,7 @@ struct CanaryWork {
       (
         "notifier-4",
         [
-          "REDIS_URL": "redis+sentinel://canary@127.0.0.1:\(servers.redis.port)/mymaster/0",
+          "REDIS_URL": "\(redis)+sentinel://canary@127.0.0.1:\(servers.redis.port)/mymaster/0",
           "REDIS_PASSWORD_FILE": "redis.passwordFile.txt",
           "REDIS_SENTINEL_PASSWORD_FILE": "redis.sentinelPasswordFile.txt",
         ]
