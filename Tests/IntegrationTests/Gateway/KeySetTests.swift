@@ -26,7 +26,9 @@ struct KeySetTests {
       self.provider = provider
       publishers = Publishers([Lab.publisher(7, provider.url)])
       sets = KeySets(
-        metrics, Log(level: .error), publishers: { [unowned self] in publishers }, now: { [unowned self] in now })
+        metrics, Log(level: .error), publishers: { [unowned self] in publishers }, now: { [unowned self] in now },
+        // All tests share one loop: a provider that waits for its turn has not failed.
+        fetch: { await KeySetFetch.run($0, timeout: .seconds(300)) })
     }
 
     static func publisher(_ id: Int64, _ url: String?) -> Publisher {
