@@ -9,52 +9,65 @@ struct SecretFilter {
   /// The text that replaces a secret.
   static let mark = "[secret]"
 
-  /// The secrets without the escapes of JSON.
-  private let secrets: [[UInt8]]
+  /// A secret as it is, and without the escapes of JSON.
+  private let patterns: [(plain: BytePattern, unescaped: BytePattern)]
 
   /// Creates a filter for all secrets of an endpoint, also for the expired ones: they may be in use elsewhere.
   init(_ endpoint: WebhookEndpoint) {
     let keys = endpoint.secrets.map(\.key)
     // A given `sharedSecret`, `password` or key of a digest is the bytes themselves. The others appear as base64.
     let shown = endpoint.format == .cleeng ? keys.map { Array(Base64.encode($0).utf8) } : []
-    secrets = (keys + shown).map { Self.letters($0).map(\.byte) }.filter { !$0.isEmpty }
+    patterns = (keys + shown).compactMap { secret in
+      guard let plain = BytePattern(secret), let unescaped = BytePattern(Self.letters(secret).map(\.byte)) else {
+        return nil
+      }
+      return (plain, unescaped)
+    }
   }
 
   /// Returns a text without the secrets, however many times JSON escaped them.
   ///
   /// - Parameter limit: the maximum number of bytes; the cut never leaves the rest of a secret.
   func clean(_ text: [UInt8], limit: Int = .max) -> [UInt8] {
-    guard !text.isEmpty, !secrets.isEmpty else { return Array(text.prefix(limit)) }
-    let letters = Self.letters(text)
     var cleaned: [UInt8] = []
     var copied = 0
-    var index = 0
-    while index < letters.count, cleaned.count + letters[index].range.lowerBound - copied < limit {
-      guard let length = secretLength(in: letters, at: index) else {
-        index += 1
-        continue
-      }
-      cleaned += text[copied..<letters[index].range.lowerBound]
+    for secret in places(in: text) {
+      cleaned += text[copied..<secret.lowerBound]
+      guard cleaned.count < limit else { return Array(cleaned.prefix(limit)) }
       cleaned += Array(Self.mark.utf8)
-      copied = letters[index + length - 1].range.upperBound
-      index += length
+      copied = secret.upperBound
     }
-    cleaned += text[copied...].prefix(max(0, limit - cleaned.count))
-    return Array(cleaned.prefix(limit))
+    return Array((cleaned + text[copied...].prefix(limit)).prefix(limit))
   }
 
   /// Returns a text without the secrets.
   func clean(_ text: String) -> String { String(decoding: clean(Array(text.utf8)), as: UTF8.self) }
 
-  private func secretLength(in letters: [Letter], at index: Int) -> Int? {
-    let found = secrets.filter { secret in
-      secret[0] == letters[index].byte && secret.count <= letters.count - index
-        && secret.indices.allSatisfy { secret[$0] == letters[index + $0].byte }
+  /// The places of all secrets, in order. Between two of them is at least a byte.
+  ///
+  /// A secret that begins or ends within an escape has the whole escape, so two secrets may have a part of the text in
+  /// common. Such places become one, which only grows.
+  private func places(in text: [UInt8]) -> [Range<Int>] {
+    guard !text.isEmpty, !patterns.isEmpty else { return [] }
+    let letters = Self.letters(text)
+    let bytes = letters.map(\.byte)
+    var found: [Range<Int>] = []
+    for (plain, unescaped) in patterns {
+      // A backslash before a secret may take its first letter along as an escape, so the text is also read as it is.
+      found += plain.places(in: text)
+      found += unescaped.places(in: bytes).map { place in
+        // No letter begins or ends before the one in front of it.
+        letters[place.lowerBound].range.lowerBound..<letters[place.upperBound - 1].range.upperBound
+      }
     }
-    return found.map(\.count).max()
+    found.sort { $0.lowerBound < $1.lowerBound }
+    return found.reduce(into: []) { places, next in
+      guard let last = places.last, next.lowerBound <= last.upperBound else { return places.append(next) }
+      places[places.count - 1] = last.lowerBound..<max(last.upperBound, next.upperBound)
+    }
   }
 
-  /// A byte of a text, with its place or the place of its escape.
+  /// A byte of a text, with its place or the place of its escape. Several letters of one escape have the same place.
   private struct Letter {
     let byte: UInt8
     let range: Range<Int>
@@ -74,10 +87,9 @@ struct SecretFilter {
         index += 1
         continue
       }
-      if let scalar = scalar(text, at: index) {
-        let range = start..<index + 5
-        letters += Array(String(scalar).utf8).map { Letter(byte: $0, range: range) }
-        index += 5
+      if let (scalar, end) = scalar(text, at: index) {
+        letters += Array(String(scalar).utf8).map { Letter(byte: $0, range: start..<end) }
+        index = end
       } else {
         let byte = controls[text[index]] ?? text[index]
         letters.append(Letter(byte: byte, range: start..<index + 1))
@@ -93,14 +105,27 @@ struct SecretFilter {
     UInt8(ascii: "t"): 0x09,
   ]
 
-  /// Reads `u` and four hexadecimal digits; `nil` for any other text, and for half of a pair.
-  private static func scalar(_ text: [UInt8], at index: Int) -> Unicode.Scalar? {
+  /// Reads `u` and four hexadecimal digits, or a pair of such escapes (RFC 8259, section 7); `nil` for any other text,
+  /// and for half of a pair.
+  private static func scalar(_ text: [UInt8], at index: Int) -> (Unicode.Scalar, end: Int)? {
+    guard let first = unit(text, at: index) else { return nil }
+    if let scalar = Unicode.Scalar(first) { return (scalar, index + 5) }
+    var next = index + 5
+    while next < text.count, text[next] == UInt8(ascii: "\\") { next += 1 }
+    guard next > index + 5, UTF16.isLeadSurrogate(first), let second = unit(text, at: next),
+      UTF16.isTrailSurrogate(second)
+    else { return nil }
+    let (lead, trail) = (UInt32(first) & 0x3FF, UInt32(second) & 0x3FF)
+    return Unicode.Scalar(0x10000 + (lead << 10 | trail)).map { ($0, next + 5) }
+  }
+
+  private static func unit(_ text: [UInt8], at index: Int) -> UInt16? {
     guard index + 5 <= text.count, text[index] == UInt8(ascii: "u") else { return nil }
-    var value: UInt32 = 0
+    var value: UInt16 = 0
     for byte in text[index + 1..<index + 5] {
       guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { return nil }
-      value = value << 4 | UInt32(digit)
+      value = value << 4 | UInt16(digit)
     }
-    return Unicode.Scalar(value)
+    return value
   }
 }
