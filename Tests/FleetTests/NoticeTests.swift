@@ -29,6 +29,8 @@ struct NoticeTests {
         let consent = try await post(fleet, "RESCIND_CONSENT")
         let token = try await post(fleet, "EXTERNAL_PURCHASE_TOKEN&subtype=CREATED")
         _ = try await post(fleet, "NEW_TYPE_OF_APPLES")
+        // An empty text is none.
+        _ = try await post(fleet, "TEST&subtype=")
         // Apple's repeat.
         #expect(try await send(fleet, consent) == 200)
 
@@ -83,6 +85,28 @@ struct NoticeTests {
         // The worker may take it before it has read the file.
         try await change(fleet, "UPDATE notifications SET due_at = now() WHERE applied_at IS NULL")
         return try await fleet.count("notifications WHERE is_news") == 1
+      }
+    }
+  }
+
+  /// Apple's id of the app is 0 in an app transaction of the sandbox, also beside a notification that names the id.
+  @Test func `consent that is withdrawn in the sandbox is told`() async throws {
+    try await WebhookReceiver.with { receiver async throws in
+      try await RunningFleet.with(["gateway-1", "worker-1", "notifier-1"], hasDoors: false) { fleet async throws in
+        _ = try await WebhookAPIClient(fleet: fleet).create(
+          #""url":"\#(receiver.url("a"))","topics":["consentRescinded"]"#)
+        #expect(try await fleet.register("1210000000042", id: "s1").status == 202)
+        try await eventually("the customer owns the purchase") {
+          try await fleet.count("purchases WHERE customer_id = '7'") == 1
+        }
+        let text = try await fleet.minted("notification/1210000000042?type=RESCIND_CONSENT")
+        let appData = try JSONText(Base64URL.decode(String(text.split(separator: ".")[1])) ?? [])
+          .decoded(as: JSONValue.self)
+        #expect("\(appData)".contains("1234567890"))
+        #expect(try await send(fleet, text) == 200)
+        let told = try #require(await receiver.wait("a", for: 1).first)
+        let body = String(decoding: told.request.body, as: UTF8.self)
+        #expect(body.contains("\"customerId\":\"7\"") && body.contains("\"environment\":\"Sandbox\""), "\(body)")
       }
     }
   }

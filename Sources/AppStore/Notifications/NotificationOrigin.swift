@@ -4,15 +4,15 @@ import Formats
 public struct NotificationOrigin: Hashable, Sendable {
   /// The app.
   public let bundleId: String
-  /// Apple's id of the app; often missing in the sandbox.
-  public let appAppleId: Int64?
+  /// Apple's id of the app; often missing in the sandbox, or 0, which is none.
+  public let appAppleId: AppAppleId?
   /// The environment.
   public let environment: AppStoreEnvironment
 
   /// Creates an origin.
   public init(bundleId: String, appAppleId: Int64?, environment: AppStoreEnvironment) {
     self.bundleId = bundleId
-    self.appAppleId = appAppleId
+    self.appAppleId = AppAppleId(appAppleId)
     self.environment = environment
   }
 

@@ -32,7 +32,7 @@ extension SignedDataVerifier {
     guard let bundleId = origin.bundleId, let environment = origin.environment, environment.isSignedByApple else {
       throw Rejection(.environmentMismatch, "Apple sends no notifications of this environment")
     }
-    return NotificationOrigin(bundleId: bundleId, appAppleId: origin.appAppleId, environment: environment)
+    return NotificationOrigin(bundleId: bundleId, appAppleId: origin.appAppleId?.number, environment: environment)
   }
 
   private func nested(
@@ -62,8 +62,7 @@ extension SignedDataVerifier {
     let origin = checked.payload.origin
     let isSameApp =
       origin.namesNoApp
-      || origin.bundleId?.exact == outer.bundleId.exact
-        && (origin.appAppleId == nil || outer.appAppleId == nil || origin.appAppleId == outer.appAppleId)
+      || origin.bundleId?.exact == outer.bundleId.exact && AppAppleId.mayAgree(origin.appAppleId, outer.appAppleId)
     guard isSameApp, origin.environment == outer.environment else {
       throw Rejection(.unrelated, "the nested data is from another app or environment than the notification")
     }

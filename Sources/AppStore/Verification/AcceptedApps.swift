@@ -28,7 +28,7 @@ public struct AcceptedApps: Hashable, Sendable {
   private let listedEnvironments: Set<AppStoreEnvironment>
   /// The environments for apps that are not listed; `nil` accepts none of them.
   private let anyAppEnvironments: Set<AppStoreEnvironment>?
-  private let anyAppAppleId: Int64?
+  private let anyAppAppleId: AppAppleId?
   /// Whether the list accepts an environment that Apple does not sign for.
   let includesUnsignedEnvironments: Bool
 
@@ -45,7 +45,7 @@ public struct AcceptedApps: Hashable, Sendable {
     apps = [:]
     listedEnvironments = []
     anyAppEnvironments = environments
-    anyAppAppleId = appAppleId
+    anyAppAppleId = AppAppleId(appAppleId)
     includesUnsignedEnvironments = environments.contains { !$0.isSignedByApple }
   }
 
@@ -81,7 +81,7 @@ public struct AcceptedApps: Hashable, Sendable {
     for app in entries {
       do throws(Rejection) {
         return try check(
-          origin, appAppleId: app.appAppleId, isAppleIdRequired: true, environments: app.environments)
+          origin, appAppleId: AppAppleId(app.appAppleId), isAppleIdRequired: true, environments: app.environments)
       } catch {
         first = first ?? error
       }
@@ -95,7 +95,7 @@ public struct AcceptedApps: Hashable, Sendable {
   }
 
   private func check(
-    _ origin: PayloadOrigin, appAppleId: Int64?, isAppleIdRequired: Bool, environments: Set<AppStoreEnvironment>
+    _ origin: PayloadOrigin, appAppleId: AppAppleId?, isAppleIdRequired: Bool, environments: Set<AppStoreEnvironment>
   ) throws(Rejection) {
     // Sandbox data often lacks Apple's id, so the id counts in production only. If an app is accepted in production
     // only, its data must always show the id. So the verifier rejects data of another app for that reason.

@@ -3,7 +3,7 @@ import JSON
 /// The app and the environment that a payload names as its origin.
 struct PayloadOrigin: Hashable, Sendable {
   var bundleId: String?
-  var appAppleId: Int64?
+  var appAppleId: AppAppleId?
   var environment: AppStoreEnvironment?
   /// Whether this kind of payload carries Apple's id of the app in production.
   var carriesAppAppleId = false
@@ -48,7 +48,8 @@ extension AppTransactionPayload: SignedPayload {
   var hasOwnField: Bool { receiptType != nil || receiptCreationDate != nil }
   var dateOfSigning: Int64? { receiptCreationDate }
   var origin: PayloadOrigin {
-    PayloadOrigin(bundleId: bundleId, appAppleId: appAppleId, environment: receiptType, carriesAppAppleId: true)
+    PayloadOrigin(
+      bundleId: bundleId, appAppleId: AppAppleId(appAppleId), environment: receiptType, carriesAppAppleId: true)
   }
 }
 
@@ -61,19 +62,21 @@ extension NotificationPayload: SignedPayload {
   var origin: PayloadOrigin {
     if let data {
       return PayloadOrigin(
-        bundleId: data.bundleId, appAppleId: data.appAppleId, environment: data.environment, carriesAppAppleId: true)
+        bundleId: data.bundleId, appAppleId: AppAppleId(data.appAppleId), environment: data.environment,
+        carriesAppAppleId: true)
     }
     if let summary {
       return PayloadOrigin(
-        bundleId: summary.bundleId, appAppleId: summary.appAppleId, environment: summary.environment,
+        bundleId: summary.bundleId, appAppleId: AppAppleId(summary.appAppleId), environment: summary.environment,
         carriesAppAppleId: true)
     }
     if let token = externalPurchaseToken {
       return PayloadOrigin(
-        bundleId: token.bundleId, appAppleId: token.appAppleId, environment: token.environment, carriesAppAppleId: true)
+        bundleId: token.bundleId, appAppleId: AppAppleId(token.appAppleId), environment: token.environment,
+        carriesAppAppleId: true)
     }
     return PayloadOrigin(
-      bundleId: appData?.bundleId, appAppleId: appData?.appAppleId, environment: appData?.environment,
+      bundleId: appData?.bundleId, appAppleId: AppAppleId(appData?.appAppleId), environment: appData?.environment,
       carriesAppAppleId: true)
   }
 }

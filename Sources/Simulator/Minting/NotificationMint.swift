@@ -21,7 +21,8 @@ struct NotificationMint: Equatable, Sendable {
     for item in query {
       switch item.name {
       case "type" where !item.value.isEmpty: type = item.value
-      case "subtype" where !item.value.isEmpty: subtype = item.value
+      // Apple may write an empty one.
+      case "subtype": subtype = item.value
       case "seal", "innerSeal":
         guard let seal = StoreDecision.Seal(rawValue: item.value) else { return nil }
         if item.name == "seal" { self.seal = seal } else { innerSeal = seal }
@@ -71,7 +72,8 @@ extension SimulatedNotification {
   fileprivate func appTransaction(_ id: String) -> [UInt8] {
     JSONWriter.object { json in
       json.member("receiptType", environment.name)
-      json.member("appAppleId", environment == .production ? appAppleId : nil)
+      // Apple documents 0 for the sandbox, also beside a notification that names the app's id.
+      json.member("appAppleId", environment == .production ? appAppleId : 0)
       json.member("bundleId", bundleId)
       json.member("applicationVersion", "1")
       json.member("receiptCreationDate", signedDate)

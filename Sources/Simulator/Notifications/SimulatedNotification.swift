@@ -65,7 +65,8 @@ struct SimulatedNotification: Equatable, Sendable {
   /// The payload of a notification about no purchase: a download of the app, or a token for purchases elsewhere.
   func payload(appTransactionInfo: String) -> [UInt8] {
     payload("appData") { data in
-      writeApp(to: &data)
+      data.member("appAppleId", appAppleId)
+      data.member("bundleId", bundleId)
       data.member("environment", environment.name)
       data.member("signedAppTransactionInfo", appTransactionInfo)
     }

@@ -105,6 +105,32 @@ struct PayloadDecodingTests {
     }
   }
 
+  /// The rule for optional texts; the test applies it to every text that is added later.
+  @Test func emptyTextsAreAbsent() throws {
+    func texts<Payload: Decodable & Equatable>(_ type: Payload.Type) throws -> Int {
+      let empty: Payload = try JSONText(Array("{}".utf8)).decoded()
+      return Mirror(reflecting: empty).children.compactMap(\.label).filter { field in
+        let decoded: Payload? = try? JSONText(Array(#"{"\#(field)":""}"#.utf8)).decoded()
+        // This field passes on any value unchanged.
+        guard let decoded, field != "advancedCommerceInfo" else { return false }
+        #expect(decoded == empty, "\(Payload.self).\(field)")
+        return true
+      }.count
+    }
+    #expect(try texts(NotificationPayload.self) == 4 && texts(NotificationData.self) == 6)
+    #expect(try texts(NotificationSummary.self) == 4 && texts(NotificationAppData.self) == 3)
+    #expect(try texts(ExternalPurchaseToken.self) == 3 && texts(AppTransactionPayload.self) == 8)
+    #expect(try texts(RenewalCommitmentInfo.self) == 2 && texts(RenewalInfoPayload.self) == 13)
+    #expect(try texts(SubscriptionStatusesResponse.LastTransaction.self) == 3)
+    #expect(try texts(TransactionHistoryResponse.self) == 3)
+    let fields = Mirror(reflecting: TransactionPayload()).children.compactMap(\.label).filter { field in
+      guard let decoded = try? transaction(#"{"\#(field)":""}"#), field != "advancedCommerceInfo" else { return false }
+      #expect(decoded == TransactionPayload(), "\(field)")
+      return true
+    }
+    #expect(fields.count == 23)
+  }
+
   @Test func anyJSON() throws {
     let json = #"{"a":[1,2.5,"x",true,null],"b":{}}"#
     let value = try JSONDecoder().decode(JSONValue.self, from: Data(json.utf8))

@@ -211,7 +211,6 @@ struct VerificationProofTests {
       (try apple.signed(in: .sandbox), .verificationFailed), (try apple.signed(in: .xcode), .verificationFailed),
       (try apple.signed(by: TestAuthority()), .verificationFailed),
       (String(good.dropLast(4)) + "AAAA", .verificationFailed), ("a.b.c", .verificationFailed),
-      ("", .verificationFailed),
     ]
     for (signed, result) in cases {
       apple.answers[.info(.production)] = .info(signed)
@@ -222,6 +221,15 @@ struct VerificationProofTests {
       #expect(try await apple.find().outcome == .rejected(result))
     }
     #expect(apple.counts("countersign_rejections_total{reason=\"bundle_id_mismatch\"} 4"))
+    apple.answers[.info(.production)] = .info("")
+    #expect(try await apple.find().outcome == .rejected(.verificationFailed))
+    // An empty latest transaction is none: the registered one counts, which has ended.
+    apple.answers[.info(.production)] = .info(try apple.signed { $0.expiresDate = now })
+    for none in ["", nil] {
+      apple.answers[.statuses(.production)] = try apple.status(.active, latest: none)
+      let found = try await apple.find()
+      #expect(found.outcome == .verified && found.evidence.count == 1)
+    }
   }
 
   @Test func `an answer about another transaction, or one that lacks what decides, gives nothing`() async throws {

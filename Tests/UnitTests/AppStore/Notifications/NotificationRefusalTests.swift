@@ -102,6 +102,9 @@ struct NotificationRefusalTests {
     #expect(try reason(1234, .production) == nil)
     #expect(try reason(1235, .production) == .appAppleIdMismatch)
     #expect(try reason(nil, .production) == .appAppleIdMismatch)
+    #expect(try reason(0, .production) == .appAppleIdMismatch)
+    #expect(try reason(0, .production, configured: 0) == .appAppleIdMismatch)
+    #expect(try reason(0, .sandbox) == nil)
     #expect(try reason(1234, .production, configured: nil) == .appAppleIdMismatch)
     #expect(try reason(nil, .sandbox) == nil)
     #expect(try reason(1235, .sandbox, configured: nil) == nil)
@@ -144,6 +147,8 @@ struct NotificationRefusalTests {
     #expect(try reason { _ in } == nil)
     #expect(try reason { $0.appAppleId = 1234 } == nil)
     #expect(try reason { $0.appAppleId = 1235 } == .unrelated)
+    // Apple documents 0 for the sandbox: it is no id.
+    #expect(try reason { $0.appAppleId = 0 } == nil)
     #expect(try reason { $0.bundleId = "com.other" } == .bundleIdMismatch)
     #expect(
       try reason {
@@ -187,7 +192,8 @@ struct NotificationRefusalTests {
     for text in ["", "\0", String(repeating: "1", count: 257)] {
       #expect(try reason { $0.notificationUUID = text } == .malformed)
       #expect(try reason { $0.notificationType = NotificationType(rawValue: text) } == .malformed)
-      #expect(try reason { $0.subtype = NotificationSubtype(rawValue: text) } == .malformed)
+      // An empty subtype is none.
+      #expect(try reason { $0.subtype = NotificationSubtype(rawValue: text) } == (text.isEmpty ? nil : .malformed))
     }
     #expect(try reason { $0.notificationUUID = String(repeating: "1", count: 256) } == nil)
   }
@@ -199,8 +205,10 @@ struct NotificationRefusalTests {
   func `its payload is not of the form`(payload: String) throws {
     let text = try lab.authority.sign(payload)
     #expect(lab.verifier.notification(text, expecting: NotificationLab.apps).rejection?.reason == .malformed)
-    #expect(try lab.verdict(payload).rejection?.reason == .malformed)
-    #expect(try lab.verdict(nil, payload).rejection?.reason == .malformed)
+    // An empty text is no nested data.
+    let reason: Rejection.Reason? = payload.isEmpty ? nil : .malformed
+    #expect(try lab.verdict(payload).rejection?.reason == reason)
+    #expect(try lab.verdict(nil, payload).rejection?.reason == reason)
   }
 
   @Test func `it is too long`() throws {

@@ -81,6 +81,20 @@ struct NotificationTests {
     #expect(verified.evidence.isEmpty && verified.defects.isEmpty)
   }
 
+  /// Apple writes an empty text where it has nothing to say.
+  @Test func `an empty subtype is none`() throws {
+    for subtype in [#""subtype":"","#, #""subtype":null,"#, ""] {
+      let text = try lab.authority.sign(
+        #"{"notificationType":"TEST",\#(subtype)"notificationUUID":"\#(NotificationLab.uuid)","version":"2.0","#
+          + #""signedDate":\#(TestAuthority.signedDate),"data":{"bundleId":"com.example","environment":"Sandbox","#
+          + #""signedTransactionInfo":"","signedRenewalInfo":"","consumptionRequestReason":""}}"#)
+      let verdict = lab.verifier.notification(text, expecting: NotificationLab.apps)
+      let verified = try #require(verdict.payload, "\(String(describing: verdict.rejection))")
+      #expect(verified.kind == NotificationKind(.test) && verified.payload.subtype == nil)
+      #expect(verified.transaction == nil && verified.payload.data?.consumptionRequestReason == nil)
+    }
+  }
+
   @Test func `a consumption request keeps its reason`() throws {
     let text = try lab.authority.sign(lab.transaction())
     for reason in ["UNINTENDED_PURCHASE", "BECAUSE"] {
