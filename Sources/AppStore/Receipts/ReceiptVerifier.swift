@@ -57,17 +57,14 @@ public struct ReceiptVerifier: Sendable {
   private static func bytes(of base64: String) throws(Rejection) -> [UInt8] {
     guard base64.utf8.count <= maxLength else { throw Rejection(.malformed, "longer than \(maxLength) bytes") }
     let text = String(decoding: base64.utf8.filter { $0 != 0x0a && $0 != 0x0d }, as: UTF8.self)
-    if base64.contains("\"purchase-info\"") { throw Self.transactionReceipt }
+    if TransactionReceipt.begins(text) { throw Self.transactionReceipt }
     if text.hasPrefix("eyJ") { throw Rejection(.kindMismatch, "this is a JWS, not an app receipt") }
     guard let bytes = Base64.decode(text) else { throw Rejection(.malformed, "not base64 with padding") }
     return bytes
   }
 
   private static func message(_ bytes: [UInt8]) throws(Rejection) -> CMSSignedData {
-    // The property list of iOS 6 and before. Its signature has another form, and only Apple's server checks it.
-    if bytes.first != 0x30, String(decoding: bytes, as: UTF8.self).contains("\"purchase-info\"") {
-      throw transactionReceipt
-    }
+    if TransactionReceipt.begins(bytes) { throw transactionReceipt }
     do {
       return try CMSSignedData(bytes)
     } catch {
@@ -77,6 +74,10 @@ public struct ReceiptVerifier: Sendable {
       }
     }
   }
+
+  /// Whether a text is a transaction receipt of iOS 6 or earlier, in base64 or as it is. Without this question, one in
+  /// base64 can look like a JWS.
+  public static func isTransactionReceipt(_ text: String) -> Bool { TransactionReceipt.begins(text) }
 
   private static let transactionReceipt = Rejection(
     .transactionReceipt, "this is a transaction receipt of iOS 6 or earlier, not an app receipt")

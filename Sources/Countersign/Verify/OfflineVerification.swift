@@ -89,6 +89,7 @@ struct OfflineVerification {
 
   /// Receipts are base64, which has no point. A text that is neither is no JWS either; its rejection as a JWS says so.
   private static func kind(of text: String) -> Kind {
+    if ReceiptVerifier.isTransactionReceipt(text) { return .receipt }
     if !text.isEmpty, !text.utf8.contains(UInt8(ascii: ".")), !text.hasPrefix("eyJ") { return .receipt }
     return .signed(SignedDataVerifier.kind(of: text) ?? .transaction)
   }

@@ -17,5 +17,9 @@ extension RunningFleet {
                                                   "tokenHash": "\(sha256(mbaasyClientToken))"}]}
     """
 
+  /// A transaction receipt of iOS 6, in base64. It begins as a JWS does.
+  public nonisolated static let transactionReceipt = Base64.encode(
+    Array("{\"signature\" = \"AsB=\";\n\"purchase-info\" = \"ewo=\";\n\"pod\" = \"100\";\n}".utf8))
+
   private nonisolated static func sha256(_ text: String) -> String { Hex.encode(SHA256.hash(Array(text.utf8))) }
 }

@@ -74,6 +74,16 @@ struct VerifyCommandTests {
       result.status == 2 && result.text.contains("there is no member bundleID") && result.text.contains("\"id\":1"))
   }
 
+  /// In base64, it begins as a JWS does.
+  @Test(arguments: ["", #","kind":"receipt""#])
+  func `a transaction receipt of iOS 6 is told as such`(kind: String) async throws {
+    let request = #"{"id":1,"data":"\#(RunningFleet.transactionReceipt)"\#(kind)}"#
+    let result = try await verify(batch: [request], [])
+    #expect(RunningFleet.transactionReceipt.hasPrefix("eyJ"))
+    #expect(result.status == 1 && result.text.contains(#""kind":"receipt""#))
+    #expect(result.text.contains(#""reason":"transaction_receipt""#), "\(result.text)")
+  }
+
   // MARK: Fixtures
 
   @Test(

@@ -78,6 +78,35 @@ struct ReceiptVerifierTests {
     #expect(try authority.verifier.receipt(folded, expecting: Self.apps) == .accepted(expected))
   }
 
+  /// Property lists in the old style, as iOS 6 and earlier wrote them. In base64, some of them begin as a JWS does.
+  @Test(arguments: [
+    "{\"signature\" = \"AsB=\"; \"purchase-info\" = \"ewo=\"; }", "{\n\t\"signature\" = \"AsB=\";\n}",
+    "{ \"signature\"=\"AsB=\";}", "{\r\n  \"purchase-info\" = \"ewo=\";\r\n}", "  {\n\"pod\" = \"100\";}",
+    "{\"signature\"\n=\n\"AsB=\";}", "{environment = Sandbox;}", "\u{feff}{\"signing-status\" = \"0\";}",
+  ])
+  func transactionReceipts(text: String) throws {
+    let verifier = try Authority().verifier
+    let base64 = Base64.encode(Array(text.utf8))
+    let folded = base64.enumerated().map { $0 % 16 == 15 ? "\($1)\r\n" : "\($1)" }.joined()
+    for form in [text, base64, folded, String(base64.prefix { $0 != "=" })] {
+      #expect(verifier.receipt(form, expecting: Self.apps).rejection?.reason == .transactionReceipt, "\(form)")
+      #expect(ReceiptVerifier.isTransactionReceipt(form))
+    }
+    #expect(verifier.receipt(Array(text.utf8), expecting: Self.apps).rejection?.reason == .transactionReceipt)
+  }
+
+  /// JSON, of which a JWS begins with an object, has a colon behind the name.
+  @Test(arguments: [
+    "", "{", "{\"", "{\"signature", "{\"signature\"", "{\"\" = 1;}", "{= 1;}", "{\"signature\": \"AsB=\"}", "[]",
+    "{\"alg\":\"ES256\"}", "signature = 1", "{\"a b\" : 1}", "\u{feff}",
+  ])
+  func otherTexts(text: String) throws {
+    let base64 = Base64.encode(Array(text.utf8))
+    #expect(!ReceiptVerifier.isTransactionReceipt(text) && !ReceiptVerifier.isTransactionReceipt(base64))
+    let reason = try Authority().verifier.receipt(base64, expecting: Self.apps).rejection?.reason
+    #expect(reason == (base64.hasPrefix("eyJ") ? .kindMismatch : .malformed))
+  }
+
   @Test func signers() throws {
     let content = der(0x31, attributes.flatMap { $0 })
     let (authority, other) = (try Authority(), try Authority())
