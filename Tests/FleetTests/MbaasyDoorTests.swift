@@ -86,6 +86,26 @@ struct MbaasyDoorTests {
     }
   }
 
+  @Test func `a user whom only the app knows is served, unless the publisher registers them`() async throws {
+    try await RunningFleet.with(Self.roles) { fleet in
+      let receipt = try fleet.simulator.receipt(["1000000000010"])
+      let served = try await MbaasyApp(fleet).upload(receipt, #""user_identifier":"ann","country_code":"AT""#)
+      #expect(served.status == 200 && served["in_app_purchases", "0", "user_identifier"] == .string("ann"))
+      #expect(try await fleet.purchase("1000000000010", environment: "Production").body?.customerId == "ann")
+      // Our own API goes on asking for a registration.
+      #expect(try await fleet.register("1000000000011", customer: 77).status == 422)
+    }
+    let registered: @LoopActor (RunningFleet) throws -> Void = {
+      try $0.changePublisher { $0.replacing(#""mbaasy": {"#, with: #""mbaasy": {"customers": "registered", "#) }
+    }
+    try await RunningFleet.with(Self.roles, prepare: registered) { fleet in
+      let receipt = try fleet.simulator.receipt(["1000000000010"])
+      let refused = try await MbaasyApp(fleet).upload(receipt, #""user_identifier":"ann","country_code":"AT""#)
+      #expect(refused.status == 422 && refused["errors", "user_identifier", "0"] != nil)
+      #expect(try await fleet.count("purchases") == 0)
+    }
+  }
+
   @Test func `each scenario is shown as the contract names it`() async throws {
     try await RunningFleet.with(Self.roles) { (fleet) async throws in
       let app = MbaasyApp(fleet)
@@ -159,8 +179,9 @@ struct MbaasyDoorTests {
       let good = try fleet.simulator.receipt(["1000000000009"])
       #expect(try await app.send(#"{"receipt":"\#(good)"}"#, token: nil).status == 401)
       #expect(try await app.send(#"{"receipt":"\#(good)"}"#, token: "wrong").status == 401)
-      let unknown = try await app.upload(good, #""user_identifier":"nobody","country_code":"AT""#)
-      #expect(unknown.status == 422 && unknown["errors", "user_identifier", "0"] != nil)
+      let old = try await app.upload(RunningFleet.transactionReceipt, #""user_identifier":"7""#)
+      #expect(old.status == 422)
+      #expect("\(old["errors", "receipt", "0"] ?? .null)".contains("transaction receipt of iOS 6"))
       let mistakes = try await app.send(#"{"country_code":"AUT","ip_address":"x","metadata":1}"#)
       #expect(mistakes.status == 422)
       #expect(mistakes["errors"]?.names == ["country_code", "ip_address", "metadata", "receipt"])

@@ -2,7 +2,7 @@
 """An app that uploads its receipts as Mbaasy's client API wants them, and a backend that gets the webhooks.
 
 The app knows only the contract: https://docs.mbaasy.com, client API and event payloads. What Mbaasy's console does is
-done by Countersign's own API: the user is registered, and the webhook endpoint is created. The simulator gives the app
+done by Countersign's own API: the webhook endpoint is created. Nobody registers the user. The simulator gives the app
 the receipts that StoreKit would give it. Start ops/run in one terminal and this in another:
 
     ops/examples/mbaasy.py [ENV_FILE]
@@ -185,7 +185,6 @@ def main():
         return
     client.bring_libraries()
     app, backend = App(client.every_setting()), Backend()
-    app.console("PUT", f"/customers/{app.user}", {})
     endpoint = app.console("POST", "/3.1/webhook_endpoints", {
         "url": backend.url("mbaasy"), "format": "mbaasy", "secret": HMAC_KEY,
         "topics": ["in_app_purchase.created", "in_app_purchase.updated"]})

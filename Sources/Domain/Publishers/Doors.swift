@@ -33,6 +33,9 @@ public struct DoorPolicy: Sendable, Equatable {
   ///
   /// The customer of a verified token is the publisher's own, so nothing stands before that id.
   public var customerPrefix: String
+  /// Whether a request may only name a customer whom the publisher has registered; `nil` if the publisher's own
+  /// `customers` decides.
+  public var customers: Publisher.CustomerPolicy?
   /// Who may take a purchase through this door.
   public var ownership: OwnershipPolicy
   /// How many receipts a second one credential may send to one gateway; `nil` if it may send any number.
@@ -40,9 +43,11 @@ public struct DoorPolicy: Sendable, Equatable {
 
   /// Creates a policy.
   public init(
-    customerPrefix: String = "", ownership: OwnershipPolicy = OwnershipPolicy(), maxRequestsPerSecond: Int? = nil
+    customerPrefix: String = "", customers: Publisher.CustomerPolicy? = nil,
+    ownership: OwnershipPolicy = OwnershipPolicy(), maxRequestsPerSecond: Int? = nil
   ) {
     self.customerPrefix = customerPrefix
+    self.customers = customers
     self.ownership = ownership
     self.maxRequestsPerSecond = maxRequestsPerSecond
   }
@@ -76,9 +81,10 @@ public struct IapticDoor: Sendable, Equatable {
   /// SHA-256 of each secret key, which a backend holds. It also reads purchases.
   public var secretKeyHashes: [[UInt8]]
 
-  /// Creates an open door.
+  /// Creates an open door. As iaptic does, it takes users whom only the app knows, unless the publisher forbids it.
   public init(
-    policy: DoorPolicy = DoorPolicy(), appName: String, apiKeyHashes: [[UInt8]], secretKeyHashes: [[UInt8]] = []
+    policy: DoorPolicy = DoorPolicy(customers: .open), appName: String, apiKeyHashes: [[UInt8]],
+    secretKeyHashes: [[UInt8]] = []
   ) {
     self.policy = policy
     self.appName = appName
@@ -103,8 +109,10 @@ public struct MbaasyDoor: Sendable, Equatable {
   /// When a purchase is looked at again, beside the times that always count.
   public var recheck: RecheckLevels
 
-  /// Creates an open door.
-  public init(policy: DoorPolicy = DoorPolicy(), clientTokens: [ClientToken], recheck: RecheckLevels = []) {
+  /// Creates an open door. As Mbaasy does, it takes users whom only the app knows, unless the publisher forbids it.
+  public init(
+    policy: DoorPolicy = DoorPolicy(customers: .open), clientTokens: [ClientToken], recheck: RecheckLevels = []
+  ) {
     self.policy = policy
     self.clientTokens = clientTokens
     self.recheck = recheck

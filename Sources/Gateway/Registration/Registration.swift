@@ -113,8 +113,9 @@ struct Registration {
     let claim: ClaimAnswer
     do {
       claim = try await self.claim(
-        job, checksCustomer: caller.publisher.customers == .registered && !job.isUnclaimed, mustBeKnown: mustBeKnown,
-        isShared: isShared)
+        job,
+        checksCustomer: caller.publisher.customers(through: job.door) == .registered && !job.isUnclaimed,
+        mustBeKnown: mustBeKnown, isShared: isShared)
     } catch {
       log(of: job, trace).warning("claim failed", ["cause": .failure(error)])
       return .problem(refusal(of: job, error, isOnlyOne: isOnlyOne))

@@ -54,6 +54,13 @@ extension RunningFleet {
     try writePublisher(webhookURL: webhookURL.replacing("127.0.0.1", with: "localhost"))
   }
 
+  /// Changes the text of the publisher's file.
+  public func changePublisher(_ change: (String) -> String) throws {
+    let url = URL(filePath: "\(folder)/publishers/\(Self.publisher).json")
+    let text = String(decoding: try Data(contentsOf: url), as: UTF8.self)
+    try Data(change(text).utf8).write(to: url)
+  }
+
   private func writePublisher(webhookURL: String) throws {
     try writePublisher(
       Self.publisher,

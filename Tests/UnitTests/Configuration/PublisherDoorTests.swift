@@ -50,7 +50,9 @@ struct PublisherDoorTests {
     ).doors
     #expect(doors.policy(of: .cleeng) == DoorPolicy(ownership: OwnershipPolicy(restore: .transfer)))
     #expect(doors.cleeng == CleengDoor())
-    for door in [Door.iaptic, .playfab, .mbaasy] { #expect(doors.policy(of: door) == DoorPolicy()) }
+    #expect(doors.policy(of: .playfab) == DoorPolicy())
+    // These vendors ask for no registration.
+    for door in [Door.iaptic, .mbaasy] { #expect(doors.policy(of: door) == DoorPolicy(customers: .open)) }
     #expect(doors.iaptic == IapticDoor(appName: "App", apiKeyHashes: [Self.hash(1)]))
     #expect(doors.mbaasy == MbaasyDoor(clientTokens: [.init(hash: Self.hash(3), bundleId: "com.a")]))
   }
@@ -58,8 +60,9 @@ struct PublisherDoorTests {
   @Test func everything() throws {
     let policy =
       #""customerPrefix": "p-", "ownership": {"proof": "signedTransaction", "restore": "transfer"}"#
-    let expected = DoorPolicy(
-      customerPrefix: "p-", ownership: OwnershipPolicy(proof: .signedTransaction, restore: .transfer))
+    var expected = DoorPolicy(
+      customerPrefix: "p-", customers: .open,
+      ownership: OwnershipPolicy(proof: .signedTransaction, restore: .transfer))
     let iaptic = try #require(
       try doors(#""iaptic": {\#(Self.iaptic), "secretKeyHashes": ["\#(Hex.encode(Self.hash(2)))"], \#(policy)}"#).iaptic
     )
@@ -71,7 +74,29 @@ struct PublisherDoorTests {
     let mbaasy = try #require(try doors(#""mbaasy": {\#(Self.mbaasy), \#(levels), \#(policy)}"#).mbaasy)
     #expect(mbaasy.recheck == [.every28Days, .every7Days, .every24Hours])
     #expect(mbaasy.policy == expected)
+    expected.customers = nil
     #expect(try doors(#""cleeng": {"enabled": true, \#(policy)}"#).cleeng == CleengDoor(policy: expected))
+  }
+
+  /// iaptic's and Mbaasy's doors take every user, and the others do as the publisher does. Each can say otherwise.
+  @Test func customersOfEachDoor() throws {
+    let tokens = #""customerTokens": {"algorithm": "HS256", "secretFile": "hs256.secret"}"#
+    func policies(_ own: String, _ members: String) throws -> [Publisher.CustomerPolicy] {
+      let publisher = try publisher(
+        #""customers": "\#(own)", \#(tokens), "doors": {"cleeng": {"enabled": true\#(members)}, "#
+          + #""iaptic": {\#(Self.iaptic)\#(members)}, "playfab": {"enabled": true\#(members)}, "#
+          + #""mbaasy": {\#(Self.mbaasy)\#(members)}}"#)
+      return [nil, Door.cleeng, .iaptic, .playfab, .mbaasy].map { publisher.customers(through: $0) }
+    }
+    #expect(try policies("registered", "") == [.registered, .registered, .open, .registered, .open])
+    #expect(try policies("open", "") == [.open, .open, .open, .open, .open])
+    let (open, registered) = (#", "customers": "open""#, #", "customers": "registered""#)
+    #expect(try policies("registered", open) == [.registered, .open, .open, .open, .open])
+    #expect(try policies("open", registered) == [.open, .registered, .registered, .registered, .registered])
+    #expect(
+      try mistakes(#""doors": {"mbaasy": {\#(Self.mbaasy), "customers": "all"}}"#) == [
+        "doors.mbaasy.customers: is \"all\", expected one of registered, open"
+      ])
   }
 
   /// A door must not ask for less than the publisher does, unless the publisher says so.

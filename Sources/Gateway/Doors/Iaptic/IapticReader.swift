@@ -32,10 +32,10 @@ struct IapticReader {
     return CustomerKey(publisherId: publisher.id, id: id(of: user))
   }
 
-  /// All purchases of a customer. If the publisher registers its customers, an unknown one is an error.
+  /// All purchases of a customer. If the door takes registered customers only, an unknown one is an error.
   func purchases(of customer: CustomerKey) async throws(IapticReadError) -> [Purchase] {
     let purchases = try await asking { try await door.purchases(of: customer) }
-    if purchases.isEmpty, publisher.customers == .registered {
+    if purchases.isEmpty, publisher.customers(through: .iaptic) == .registered {
       let known = try await asking { try await door.customer(publisher.id, id: customer.id) }
       if known == nil { throw .unknownUser }
     }

@@ -4,19 +4,25 @@ import JSON
 
 extension PublisherReader {
   /// The doors that the publisher has opened. The reader checks the keys of a closed door too.
-  func doors(_ own: OwnershipPolicy, _ customerTokens: Publisher.CustomerTokenPolicy?) -> Doors {
-    Doors(cleeng: cleeng(own), iaptic: iaptic(own), playfab: playfab(own, customerTokens), mbaasy: mbaasy(own))
+  func doors(
+    _ own: OwnershipPolicy, _ customers: Publisher.CustomerPolicy, _ customerTokens: Publisher.CustomerTokenPolicy?
+  ) -> Doors {
+    Doors(
+      cleeng: cleeng(own, customers), iaptic: iaptic(own), playfab: playfab(own, customers, customerTokens),
+      mbaasy: mbaasy(own))
   }
 
-  private func cleeng(_ own: OwnershipPolicy) -> CleengDoor? {
+  private func cleeng(_ own: OwnershipPolicy, _ customers: Publisher.CustomerPolicy) -> CleengDoor? {
     let isOpen = isOpen("doors.cleeng", "Cleeng's StoreKit 1 contract, `/apple/payment`")
-    let policy = policy("doors.cleeng", own, restore: .transfer)
+    var policy = policy("doors.cleeng", own, restore: .transfer)
+    policy.customers = self.customers(of: "doors.cleeng", like: customers)
     return isOpen ? CleengDoor(policy: policy) : nil
   }
 
   private func iaptic(_ own: OwnershipPolicy) -> IapticDoor? {
     let isOpen = isOpen("doors.iaptic", "the receipt validator of iaptic, `/v1/validate`")
-    let policy = policy("doors.iaptic", own)
+    var policy = policy("doors.iaptic", own)
+    policy.customers = openCustomers(of: "doors.iaptic")
     let appName = reader.optionalString(
       "doors.iaptic.appName", "Name of the app in requests; required for this door, and no other publisher has it.")
     let apiKeys = hashes(
@@ -37,11 +43,15 @@ extension PublisherReader {
     return IapticDoor(policy: policy, appName: appName ?? "", apiKeyHashes: apiKeys, secretKeyHashes: secretKeys)
   }
 
-  private func playfab(_ own: OwnershipPolicy, _ tokens: Publisher.CustomerTokenPolicy?) -> PlayFabDoor? {
+  private func playfab(
+    _ own: OwnershipPolicy, _ customers: Publisher.CustomerPolicy, _ tokens: Publisher.CustomerTokenPolicy?
+  ) -> PlayFabDoor? {
     let isOpen = isOpen("doors.playfab", "PlayFab's client API, `/Client/RestoreIOSPurchases`")
     // The customer of a session ticket is the publisher's own, so no prefix stands before that id.
     let ownership = ownership(of: "doors.playfab", like: own, restore: .refuse)
-    let policy = DoorPolicy(ownership: ownership, maxRequestsPerSecond: maxRequestsPerSecond("doors.playfab"))
+    let policy = DoorPolicy(
+      customers: self.customers(of: "doors.playfab", like: customers), ownership: ownership,
+      maxRequestsPerSecond: maxRequestsPerSecond("doors.playfab"))
     guard isOpen else { return nil }
     if tokens == nil {
       reader.note("doors.playfab.enabled", "needs customerTokens, since a session ticket is a customer's token")
@@ -51,7 +61,8 @@ extension PublisherReader {
 
   private func mbaasy(_ own: OwnershipPolicy) -> MbaasyDoor? {
     let isOpen = isOpen("doors.mbaasy", "Mbaasy's client API, `/client/itunes_connect/receipts`")
-    let policy = policy("doors.mbaasy", own)
+    var policy = policy("doors.mbaasy", own)
+    policy.customers = openCustomers(of: "doors.mbaasy")
     let tokens = clientTokens()
     noteRepetition(in: tokens.map(\.hash), "doors.mbaasy.clientTokens")
     let recheck = recheckLevels()
@@ -83,6 +94,21 @@ extension PublisherReader {
     return DoorPolicy(
       customerPrefix: prefix, ownership: ownership, maxRequestsPerSecond: maxRequestsPerSecond(door))
   }
+
+  /// The customers of a door whose vendor asks for no registration.
+  private func openCustomers(of door: String) -> Publisher.CustomerPolicy {
+    reader.choice("\(door).customers", .open, Self.customersMeaning)
+  }
+
+  /// The customers of a door that does as the publisher does; `nil` if it does.
+  private func customers(of door: String, like own: Publisher.CustomerPolicy) -> Publisher.CustomerPolicy? {
+    let chosen = reader.choice("\(door).customers", own, Self.customersMeaning, shown: "`customers`")
+    return chosen == own ? nil : chosen
+  }
+
+  private static let customersMeaning =
+    "As `customers`, for this door. `open`: it takes users whom only the app knows; `registered`: a user must be put "
+    + "first."
 
   private func maxRequestsPerSecond(_ door: String) -> Int? {
     let limit = reader.int(
