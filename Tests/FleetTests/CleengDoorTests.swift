@@ -94,6 +94,21 @@ struct CleengDoorTests {
     }
   }
 
+  @Test func `a payment may name the original transaction of a renewal`() async throws {
+    try await CleengClient.with(Self.roles) { client in
+      // The subscription began with 105…, and the receipt lists its upgrade 1059… only.
+      let receipt = try await client.fleet.minted("receipt/1050000000601?latest=true")
+      for id in ["1050000000601", "10590000000601"] {
+        #expect(try await client.pay("a@example.com", receipt, offer: "S2", transaction: id).status == 200)
+      }
+      let told = await client.events.wait(for: 3)
+      #expect(
+        told.map { $0.data.text("result") } == [nil, "SubscriptionCreated", "SubscriptionSynchronized"])
+      #expect(try await client.pay("a@example.com", receipt, offer: "S2", transaction: "1").status == 200)
+      #expect(await client.events.wait(for: 4)[3].data.text("result") == "TransactionNotInReceipt")
+    }
+  }
+
   @Test func `an open publisher's customers are made from their addresses`() async throws {
     let app = RunningFleet.releasedApp.replacing(
       "{\"bundleId\"", with: "{\"environments\": [\"Production\"], \"bundleId\"")
@@ -136,6 +151,9 @@ struct CleengDoorTests {
       for text in ["", "no receipt", "TUlJVA==", signed] {
         try check(try await client.pay("a@example.com", text), 400, "REQ0001")
       }
+      let old = try await client.pay("a@example.com", RunningFleet.transactionReceipt)
+      try check(old, 400, "REQ0001")
+      #expect(String(decoding: old.body, as: UTF8.self).contains("transaction receipt of iOS 6"))
       try check(try await client.pay("nobody", good), 400, "REQ0001")
       try check(try await client.pay("a@example.com", good, offer: ""), 400, "REQ0001")
       try check(try await client.pay("a@example.com", good, transaction: "abc"), 400, "REQ0001")

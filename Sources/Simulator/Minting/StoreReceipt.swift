@@ -5,6 +5,8 @@ struct StoreReceipt {
   /// The transaction that decides about app and environment. It need not be in the receipt.
   let origin: TransactionPayload
   let purchases: [StorePurchase]
+  /// Whether only the last transaction of each purchase is listed.
+  var isLatestOnly = false
   /// UNIX milliseconds.
   let created: Int64
 
@@ -17,10 +19,15 @@ struct StoreReceipt {
     attributes += Self.attribute(3, DER.text("1"))
     attributes += Self.attribute(12, Self.date(created))
     // A purchase with two transactions has both in the receipt, under one original id.
-    for transaction in purchases.flatMap(\.history) { attributes += Self.attribute(17, Self.inApp(transaction)) }
+    for transaction in purchases.flatMap(listed) { attributes += Self.attribute(17, Self.inApp(transaction)) }
     attributes += Self.attribute(18, Self.date(start))
     attributes += Self.attribute(19, DER.text("1.0"))
     return DER.set(attributes)
+  }
+
+  private func listed(_ purchase: StorePurchase) -> [TransactionPayload] {
+    guard isLatestOnly else { return purchase.history }
+    return purchase.history.max { $0.purchaseDate < $1.purchaseDate }.map { [$0] } ?? []
   }
 
   private static func inApp(_ transaction: TransactionPayload) -> [UInt8] {

@@ -8,8 +8,10 @@ struct Mint: Equatable, Sendable {
   var isReceipt: Bool
   /// The age of the evidence in seconds.
   var age: Int64 = 0
+  /// Whether a receipt has only the last transaction of each purchase.
+  var isLatestOnly = false
 
-  /// Reads `jws/transactionId`, `receipt/transactionId` or `receipt`, and `also` and `age` of the query.
+  /// Reads `jws/transactionId`, `receipt/transactionId` or `receipt`, and `also`, `latest` and `age` of the query.
   init?(_ segments: [String], query: [StoreCall.QueryItem]) {
     switch (segments.first, segments.count) {
     case ("jws", 2), ("receipt", 2), ("receipt", 1): break
@@ -20,6 +22,7 @@ struct Mint: Equatable, Sendable {
     for item in query {
       switch item.name {
       case "also" where isReceipt: transactionIds += item.value.split(separator: ",").map(String.init)
+      case "latest" where isReceipt: isLatestOnly = item.value == "true"
       case "age": age = Int64(item.value).map { min(max($0, 0), Self.oldest) } ?? 0
       default: break
       }
@@ -34,7 +37,9 @@ struct Mint: Equatable, Sendable {
 extension StoreService {
   /// Mints evidence as the scenarios demand, whatever the API answers about them at present.
   func mint(_ mint: Mint, of app: Simulator.App, now: Int64) throws -> HTTP2Response {
-    let text = try minted(mint.transactionIds, isReceipt: mint.isReceipt, of: app, now: now - mint.age * 1000)
+    let text = try minted(
+      mint.transactionIds, isReceipt: mint.isReceipt, isLatestOnly: mint.isLatestOnly, of: app,
+      now: now - mint.age * 1000)
     return HTTP2Response(status: 200, headers: [("content-type", "text/plain")], body: Array(text.utf8))
   }
 
@@ -44,7 +49,7 @@ extension StoreService {
   }
 
   private func minted(
-    _ transactionIds: [String], isReceipt: Bool, of app: Simulator.App, now: Int64
+    _ transactionIds: [String], isReceipt: Bool, isLatestOnly: Bool = false, of app: Simulator.App, now: Int64
   ) throws -> String {
     let questions = transactionIds.map { id in
       let scenario = Scenario(transactionId: id)
@@ -61,7 +66,8 @@ extension StoreService {
     let (origin, seal) = (held?.asked ?? StorePurchase(first).asked, held == nil ? first.scenario.seal : .genuine)
     guard isReceipt else { return try renderer.sign(origin.json, seal) }
     let purchases = questions.map { heldPurchase($0.transactionId) ?? StorePurchase($0) }
-    return try renderer.receipt(StoreReceipt(origin: origin, purchases: purchases, created: now), seal)
+    let receipt = StoreReceipt(origin: origin, purchases: purchases, isLatestOnly: isLatestOnly, created: now)
+    return try renderer.receipt(receipt, seal)
   }
 }
 

@@ -65,13 +65,16 @@ struct CleengPayment {
     }
   }
 
-  /// The purchase of a receipt that the request means: the one with the named transaction. Without a name it is the
-  /// newest one whose product belongs to the named offer.
+  /// The purchase of a receipt that the request means: the one with the named transaction, or that began with it.
+  /// Without a name it is the newest one whose product belongs to the named offer.
   nonisolated static func purchase(
     in purchases: [LocalPurchase], _ request: CleengRequest, _ publisher: Publisher
   ) -> Result<LocalPurchase, CleengFailure> {
     if let named = request.transactionId {
-      let found = purchases.first { $0.transactionIds.contains { $0.exact == named.exact } }
+      let found =
+        purchases.first { $0.transactionIds.contains { $0.exact == named.exact } }
+        // A renewal names the first transaction of its purchase, which a receipt need not list any more.
+        ?? purchases.first { $0.key.originalTransactionId.exact == named.exact }
       return found.map { .success($0) } ?? .failure(.transactionNotInReceipt)
     }
     guard !purchases.isEmpty else { return .failure(.transactionNotInReceipt) }
@@ -95,7 +98,7 @@ struct CleengPayment {
     }
     let found = try await context.asking { try await door.customer(id, email: request.customerEmail) }
     if let found { return found.id }
-    guard publisher.customers == .open else { return nil }
+    guard publisher.customers(through: .cleeng) == .open else { return nil }
     let user = Customer.emailKey(request.customerEmail)
     // An address with control characters, or a very long one, names nobody.
     return publisher.doors.cleeng.map { $0.policy.customerId(of: user) }.flatMap { CustomerId.isValid($0) ? $0 : nil }

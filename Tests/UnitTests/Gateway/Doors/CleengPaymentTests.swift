@@ -34,6 +34,16 @@ struct CleengPaymentTests {
     #expect(try chosen([]) == missing)
   }
 
+  /// Cleeng's clients send the id of the first transaction, and a receipt need not list it any more.
+  @Test func `the original transaction names its purchase, too`() throws {
+    let (renewed, other) = (purchase("1", "monthly", ["3"]), purchase("2", "lifetime", ["2"]))
+    #expect(try chosen([other, renewed], transaction: "1") == .success(renewed))
+    #expect(try chosen([other, renewed], transaction: "3") == .success(renewed))
+    // A transaction that is listed comes before one that only began a purchase.
+    let odd = purchase("3", "yearly", ["4"])
+    #expect(try chosen([odd, renewed], transaction: "3") == .success(renewed))
+  }
+
   @Test func `otherwise it is the newest one of the offer`() throws {
     // The newest purchase comes first.
     let all = [
