@@ -16,6 +16,8 @@ struct PlayFabClient {
   nonisolated static let production: Int64 = 1006
   nonisolated static let withoutSandbox: Int64 = 1007
   nonisolated static let withProof: Int64 = 1008
+  /// Its catalog has no prices.
+  nonisolated static let withoutPrices: Int64 = 1009
 
   /// Runs a fleet with the customers 7 and 8.
   static func with(
@@ -40,6 +42,8 @@ struct PlayFabClient {
     try fleet.writePublisher(production, #"\#(tokens), "apps": [\#(only)], \#(other), \#(open)"#)
     try fleet.writePublisher(withoutSandbox, #"\#(tokens), "apps": [\#(app)], \#(offers), \#(open)"#)
     let proof = #""ownership": {"proof": "appAccountToken"}"#
+    let unpriced = #""offers": [{"offerId": "S1", "productIds": ["com.example.app.monthly"]}]"#
+    try fleet.writePublisher(withoutPrices, #"\#(tokens), "apps": [\#(app)], \#(unpriced), \#(open)"#)
     try fleet.writePublisher(withProof, #"\#(tokens), "apps": [\#(app)], \#(offers), \#(open), \#(proof)"#)
   }
 

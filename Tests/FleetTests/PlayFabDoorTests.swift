@@ -4,6 +4,7 @@ import HTTP
 import Harness
 import JSON
 import Postgres
+import Simulator
 import TestSupport
 import Testing
 
@@ -66,6 +67,71 @@ struct PlayFabDoorTests {
       #expect(restored.fulfillments.compactMap(\.fulfilledItems.first?.remainingUses) == [1])
       #expect(try await client.restore(receipt).fulfillments.isEmpty)
       #expect(try await client.restore(receipt).status == 200)
+    }
+  }
+
+  /// PlayFab's price is the one that is set up in the store; Apple's is that of the offer.
+  @Test func `a purchase with an offer is validated at the store's price`() async throws {
+    let offers: [(terms: String, charged: Int)] = [
+      (#""trial":true"#, 0),
+      (#""offerType":1,"offerDiscountType":"PAY_AS_YOU_GO","offerPeriod":"P1M","price":4990"#, 499),
+      (#""offerType":2,"offerIdentifier":"WINTER","offerDiscountType":"PAY_UP_FRONT","price":5990"#, 599),
+    ]
+    try await PlayFabClient.with(Self.roles, prepare: PlayFabClient.otherPublishers) { client in
+      let simulator = client.fleet.simulator
+      for (number, offer) in offers.enumerated() {
+        for (more, publisher) in [(0, RunningFleet.publisher), (10, PlayFabClient.withoutPrices)] {
+          let id = "200000000000\(number + more + 20)"
+          let begun = await simulator.control(
+            "PUT", "/simulator/lives/\(id)", #"{"periodSeconds":3600,"notify":[],\#(offer.terms)}"#)
+          #expect(begun.status < 300, "\(String(decoding: begun.body, as: UTF8.self))")
+          let jws = try await client.fleet.minted("jws/\(id)")
+          let answer = try await client.validate(jws: jws, price: 999, "USD", publisher: publisher)
+          #expect(answer.status == 200 && answer.error == nil, "\(offer.terms): \(answer.text)")
+          // The answer records Apple's price.
+          let recorded = try #require(answer.fulfillments.first)
+          #expect(recorded.recordedTransactionTotal == offer.charged && recorded.recordedPriceSource == nil)
+          #expect(recorded.recordedTransactionCurrency == "USD")
+          // So does the ledger.
+          guard publisher == RunningFleet.publisher else { continue }
+          let purchase = try await client.fleet.purchase(id, environment: "Production")
+          #expect(purchase.body?.price == Int64(offer.charged * 10))
+        }
+      }
+      // Without an offer, another price than Apple's is refused, and so is one that the catalog contradicts.
+      let full = try await client.fleet.minted("jws/1000000000021")
+      let refused = try await client.validate(jws: full, price: 998, "USD", publisher: PlayFabClient.withoutPrices)
+      #expect(refused.name == "InvalidParams 1000")
+      let trial = try await client.fleet.minted("jws/20000000000020")
+      #expect(try await client.validate(jws: trial, price: 998, "USD").name == "InvalidParams 1000")
+      // Three digits: cut, or rounded.
+      _ = await simulator.control("PUT", "/simulator/lives/2000000000022", #"{"price":9995,"notify":[]}"#)
+      let odd = try await client.fleet.minted("jws/2000000000022")
+      for (price, name) in [(1000, "none 0"), (999, "none 0"), (998, "InvalidParams 1000")] {
+        let answer = try await client.validate(jws: odd, price: price, "USD", publisher: PlayFabClient.withoutPrices)
+        #expect(answer.name == name, "\(price): \(answer.text)")
+      }
+    }
+  }
+
+  @Test func `a new consumable is granted beside what the customer has`() async throws {
+    try await PlayFabClient.with(Self.roles) { client async throws in
+      func items(_ ids: String, price: Int) async throws -> [String] {
+        let answer = try await client.validate(receipt: try await client.fleet.minted("receipt/\(ids)"), price: price)
+        let items = answer.fulfillments.flatMap(\.fulfilledItems)
+        return items.isEmpty ? [answer.name] : items.map { String($0.itemId.split(separator: ".").last ?? "") }
+      }
+      #expect(try await items("1100000000031", price: 4999) == ["lifetime"])
+      #expect(try await items("1100000000031?also=1110000000031", price: 199) == ["coins"])
+      #expect(try await items("1110000000031?also=1100000000031", price: 199) != ["coins"])
+      // A subscription that nobody has registered yet, and one that the customer has.
+      #expect(try await items("1000000000031?also=1110000000032", price: 199) == ["coins"])
+      #expect(try await items("1000000000031", price: 999) == ["monthly"])
+      #expect(try await items("1000000000031?also=1100000000031,1110000000033", price: 199) == ["coins"])
+      // Two are new: only the client knows which one it means.
+      #expect(
+        try await items("1110000000034?also=1110000000035", price: 199) == ["ReceiptContainsMultipleInAppItems 1097"])
+      #expect(try await client.fleet.ledgerDifferences() == [])
     }
   }
 
@@ -139,6 +205,13 @@ struct PlayFabDoorTests {
       }
       check(try await client.restore("TUlJVA=="), 400, "InvalidReceipt 1021")
       check(try await client.restore(jws), 400, "InvalidReceipt 1021")
+      for old in [
+        try await client.restore(RunningFleet.transactionReceipt),
+        try await client.validate(receipt: RunningFleet.transactionReceipt, price: 999),
+      ] {
+        check(old, 400, "InvalidReceipt 1021")
+        #expect(old.text.contains("transaction receipt of iOS 6"))
+      }
       check(try await client.validate(jws: receipt, price: 999), 400, "InvalidReceipt 1021")
       let two = try await fleet.minted("receipt/1000000000008?also=1100000000008")
       check(try await client.validate(receipt: two, price: 999), 400, "ReceiptContainsMultipleInAppItems 1097")

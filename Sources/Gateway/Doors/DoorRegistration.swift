@@ -75,7 +75,7 @@ struct DoorRegistration {
   let provision: Provision
 
   /// The most purchases of one request that are asked about: the newest ones.
-  static let mostPurchases = 200
+  nonisolated static let mostPurchases = 200
   /// How many jobs of one request are published at a time.
   private static let atOnce = 16
   /// How long a caller that waits for no result waits until its job is accepted.

@@ -44,6 +44,8 @@ extension RunningFleet {
     public let customerId: String?
     public let transactionId: String
     public let version: Int64
+    /// In thousandths of the currency.
+    public let price: Int64?
     public let access: Access?
 
     /// What the purchase gives its owner.

@@ -87,12 +87,11 @@ struct PlayFabAPI {
 
   private func validate(_ request: HTTPServerRequest) async throws(PlayFabError) -> PlayFabFulfillment {
     let (evidence, price, catalog) = try await read(validating: request)
-    guard let purchase = evidence.purchases.first else { throw .noInAppItems }
-    guard evidence.purchases.count == 1 else { throw .multipleInAppItems }
-    guard let offer = catalog.offer(forProduct: purchase.productId) else {
-      throw .noMatchingCatalogItem(catalog.version)
-    }
-    try price.check(catalog: offer.price, apple: evidence.price, quantity: purchase.quantity ?? 1)
+    guard !evidence.purchases.isEmpty else { throw .noInAppItems }
+    let choice = PlayFabChoice(evidence.purchases, catalog, price, now: door.now)
+    let purchase = try choice.purchase(given: choice.asksForOwners ? try await owned(choice.keys) : [])
+    let offer = catalog.offer(forProduct: purchase.productId)
+    try price.check(catalog: offer?.price, apple: evidence.price, quantity: purchase.quantity ?? 1)
     let verdicts = try await register([purchase], of: evidence, catalog)
     guard let item = try verdicts.first?.single() else { throw .unavailable("The purchase was not accepted.") }
     return PlayFabFulfillment(
@@ -147,13 +146,8 @@ struct PlayFabAPI {
     } catch {
       throw PlayFabError(error)
     }
-    let known: [PurchaseKey: Purchase]
-    do {
-      known = try await door.purchases(results.map(\.key))
-    } catch {
-      door.context.log.ledgerFailure("the purchases of a PlayFab request could not be read", error)
-      throw .unavailable("The purchases are registered, and cannot be read now; send the request again.")
-    }
+    let known = try await known(
+      results.map(\.key), else: "The purchases are registered, and cannot be read now; send the request again.")
     let rules = caller.publisher.accessRules(for: caller.customerId)
     return results.map { result in
       let purchase = known[result.key]
@@ -163,12 +157,32 @@ struct PlayFabAPI {
       return PlayFabVerdict(result.state, purchase, item, catalog)
     }
   }
+
+  // MARK: The ledger
+
+  /// Those of some purchases that have an owner.
+  private func owned(_ keys: [PurchaseKey]) async throws(PlayFabError) -> Set<PurchaseKey> {
+    let known = try await known(keys, else: "The receipt's purchases cannot be read now; send the request again.")
+    return Set(known.filter { $0.value.owner != nil }.keys)
+  }
+
+  private func known(
+    _ keys: [PurchaseKey], else message: String
+  ) async throws(PlayFabError) -> [PurchaseKey: Purchase] {
+    do {
+      return try await door.purchases(keys)
+    } catch {
+      door.context.log.ledgerFailure("the purchases of a PlayFab request could not be read", error)
+      throw .unavailable(message)
+    }
+  }
 }
 
 extension LocalEvidence {
   /// The price that Apple signed; `nil` for a receipt, which has none.
-  fileprivate var price: Offer.Price? {
+  fileprivate var price: PlayFabApplePrice? {
     guard case .signedTransaction(let payload, _) = kind else { return nil }
-    return Offer.Price(thousandths: payload.price, currency: payload.currency)
+    let isOfOffer = payload.offerType != nil || payload.offerIdentifier != nil || payload.offerDiscountType != nil
+    return PlayFabApplePrice(thousandths: payload.price, currency: payload.currency, isOfOffer: isOfOffer)
   }
 }

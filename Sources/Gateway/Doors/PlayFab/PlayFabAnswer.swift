@@ -31,7 +31,7 @@ enum PlayFabAnswer {
 
   /// An `ItemInstance`.
   private static func write(_ item: PlayFabItem, to json: inout JSONWriter) {
-    let price = item.offer.price ?? item.applePrice
+    let price = item.offer.price ?? item.applePrice?.rounded
     json.member("CatalogVersion", item.offer.catalogVersion)
     json.member("DisplayName", item.offer.displayName)
     json.member("Expiration", item.expiration.map(rfc3339))

@@ -67,7 +67,8 @@ struct PlayFabError: Error, Equatable {
     "ReceiptDoesNotContainInAppItems", 1096, "The receipt has no purchases.")
   static let multipleInAppItems = PlayFabError(
     "ReceiptContainsMultipleInAppItems", 1097,
-    "The receipt has more than one purchase. RestoreIOSPurchases takes such a receipt.")
+    "The receipt has several purchases that are nobody's yet, and the request does not tell which one it means. "
+      + "RestoreIOSPurchases takes them all.")
   static func invalidBundleID(_ message: String) -> PlayFabError { PlayFabError("InvalidBundleID", 1098, message) }
   static func noMatchingCatalogItem(_ version: String?) -> PlayFabError {
     let catalog = version.map { "catalog version \($0.prefix(100))" } ?? "catalog"

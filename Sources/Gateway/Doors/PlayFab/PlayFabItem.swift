@@ -15,7 +15,7 @@ struct PlayFabItem: Equatable {
   let uses: Int64?
   let quantity: Int64
   /// The price that Apple signed.
-  let applePrice: Offer.Price?
+  let applePrice: PlayFabApplePrice?
 
   /// Shows a purchase.
   ///
@@ -33,7 +33,8 @@ struct PlayFabItem: Equatable {
     expiration = access.expiresAt
     quantity = Int64(facts.quantity ?? 1)
     uses = facts.kind == .consumable ? quantity : nil
-    applePrice = Offer.Price(thousandths: facts.price, currency: facts.currency)
+    let isOfOffer = facts.offerType != nil || facts.offerIdentifier != nil || facts.offerDiscountType != nil
+    applePrice = PlayFabApplePrice(thousandths: facts.price, currency: facts.currency, isOfOffer: isOfOffer)
   }
 
   /// Names the item for ever: the same purchase of the same product is the same item, however often it renews.

@@ -10,42 +10,50 @@ struct PlayFabPrice: Equatable {
 
   /// Checks the price before anything is accepted.
   ///
+  /// PlayFab means the price that is set up in the store. With an offer, Apple's is another one by design: a trial
+  /// costs nothing. So the two are not compared then, and only the catalog's price can contradict the request.
+  ///
   /// - Parameters:
   ///   - catalog: the price of the offer.
   ///   - apple: the price that Apple signed, if it is known already. A receipt does not have it.
   ///   - quantity: how many were bought.
   /// - Throws: `InvalidCurrencyCode` for a currency that cannot be right, `InvalidParams` for such an amount.
-  func check(catalog: Offer.Price?, apple: Offer.Price?, quantity: Int64) throws(PlayFabError) {
+  func check(catalog: Offer.Price?, apple: PlayFabApplePrice?, quantity: Int64) throws(PlayFabError) {
     if let currency, !Currency.isKnown(currency) {
       throw .invalidCurrencyCode("CurrencyCode: \(currency.prefix(100)) is no code of ISO 4217.")
     }
-    let known = [catalog, apple].compactMap(\.self)
-    let inCurrency = known.filter { price in currency.map { $0.exact == price.currency.exact } ?? true }
-    guard !inCurrency.isEmpty else {
+    let catalogs = catalog.flatMap { isIn($0.currency) ? $0 : nil }
+    let apples = apple.flatMap { isIn($0.currency) ? $0 : nil }
+    guard catalogs != nil || apples != nil else {
       // The storefront may sell in another currency than the catalog's. Only Apple's own price tells.
       guard apple == nil else {
-        let currencies = known.map(\.currency).joined(separator: " or ")
+        let currencies = [catalog?.currency, apple?.currency].compactMap(\.self).joined(separator: " or ")
         throw .invalidCurrencyCode("CurrencyCode: the price is not in \(currency ?? ""), but in \(currencies).")
       }
       return
     }
-    guard inCurrency.contains(where: { $0.isPaid(by: amount, quantity) }) else {
-      throw .invalidParams("PurchasePrice", "The amount is neither the catalog's price nor the one that Apple charged.")
-    }
+    if catalogs?.isPaid(by: amount, quantity) == true || apples?.isPaid(by: amount, quantity) == true { return }
+    // Nobody here knows the store's price in this currency.
+    if let apples, apples.isOfOffer, catalogs?.currency.exact != apples.currency.exact { return }
+    throw .invalidParams("PurchasePrice", "The amount is neither the catalog's price nor the one that Apple charged.")
   }
 
-  /// The transaction that the answer records: the request's, unless Apple says otherwise.
+  /// Whether the request's currency may be this one.
+  func isIn(_ other: String) -> Bool { currency.map { $0.exact == other.exact } ?? true }
+
+  /// The transaction that the answer records: the request's, unless Apple says otherwise. With an offer, that is what
+  /// Apple charged, whatever the store's price is.
   ///
   /// - Parameter apple: the price that Apple signed, once it has answered.
-  func recorded(catalog: Offer.Price?, apple: Offer.Price?, quantity: Int64) -> PlayFabRecordedPrice {
+  func recorded(catalog: Offer.Price?, apple: PlayFabApplePrice?, quantity: Int64) -> PlayFabRecordedPrice {
     let currency = currency ?? apple?.currency ?? catalog?.currency ?? "USD"
     let mine = PlayFabRecordedPrice(source: .request, currency: currency, total: amount)
     guard let apple else { return mine }
     let isApples = apple.currency.exact == currency.exact && apple.isPaid(by: amount, quantity)
     let isCatalogs =
       catalog.map { $0.currency.exact == currency.exact && $0.isPaid(by: amount, quantity) } ?? false
-    return isApples || isCatalogs
-      ? mine : PlayFabRecordedPrice(source: nil, currency: apple.currency, total: apple.amount)
+    return isApples || isCatalogs && !apple.isOfOffer
+      ? mine : PlayFabRecordedPrice(source: nil, currency: apple.currency, total: apple.rounded.amount)
   }
 }
 
@@ -63,21 +71,15 @@ struct PlayFabRecordedPrice: Equatable {
   }
 
   /// The price of a restored purchase.
-  static func restored(catalog: Offer.Price?, apple: Offer.Price?) -> PlayFabRecordedPrice? {
+  static func restored(catalog: Offer.Price?, apple: PlayFabApplePrice?) -> PlayFabRecordedPrice? {
     if let catalog { return PlayFabRecordedPrice(source: .catalog, currency: catalog.currency, total: catalog.amount) }
-    return apple.map { PlayFabRecordedPrice(source: nil, currency: $0.currency, total: $0.amount) }
+    return apple.map { PlayFabRecordedPrice(source: nil, currency: $0.currency, total: $0.rounded.amount) }
   }
 }
 
 extension Offer.Price {
-  /// The price that Apple signed.
-  init?(thousandths: Int64?, currency: String?) {
-    guard let thousandths, let currency else { return nil }
-    self.init(amount: thousandths / 10, currency: currency)
-  }
-
   /// Whether an amount pays one item, or as many as were bought.
-  fileprivate func isPaid(by amount: Int64, _ quantity: Int64) -> Bool {
+  func isPaid(by amount: Int64, _ quantity: Int64) -> Bool {
     let (all, isOverflow) = self.amount.multipliedReportingOverflow(by: max(1, quantity))
     return amount == self.amount || !isOverflow && amount == all
   }

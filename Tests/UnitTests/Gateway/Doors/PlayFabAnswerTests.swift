@@ -155,8 +155,15 @@ struct PlayFabAnswerTests {
 
   // MARK: Prices
 
+  private static let charged = apple(8_990, "EUR")
+
+  private static func apple(_ thousandths: Int64, _ currency: String, isOfOffer: Bool = false) -> PlayFabApplePrice? {
+    PlayFabApplePrice(thousandths: thousandths, currency: currency, isOfOffer: isOfOffer)
+  }
+
   private func error(
-    _ amount: Int64, _ currency: String?, catalog: Offer.Price? = nil, apple: Offer.Price? = nil, quantity: Int64 = 1
+    _ amount: Int64, _ currency: String?, catalog: Offer.Price? = nil, apple: PlayFabApplePrice? = nil,
+    quantity: Int64 = 1
   ) -> Int64? {
     do throws(PlayFabError) {
       try PlayFabPrice(amount: amount, currency: currency).check(catalog: catalog, apple: apple, quantity: quantity)
@@ -169,37 +176,93 @@ struct PlayFabAnswerTests {
   @Test func comparedPrices() {
     // Nothing is known, or only a catalog in another currency.
     #expect(error(1, "USD") == nil && error(1, nil) == nil && error(1, "EUR", catalog: Self.dollars) == nil)
-    #expect(error(999, "USD", catalog: Self.dollars, apple: Self.euros) == nil)
-    #expect(error(899, "EUR", catalog: Self.dollars, apple: Self.euros) == nil)
-    #expect(error(899, nil, catalog: Self.dollars, apple: Self.euros) == nil)
-    #expect(error(2697, "EUR", apple: Self.euros, quantity: 3) == nil)
-    #expect(error(.max, "EUR", apple: Offer.Price(amount: .max, currency: "EUR"), quantity: 3) == nil)
+    #expect(error(999, "USD", catalog: Self.dollars, apple: Self.charged) == nil)
+    #expect(error(899, "EUR", catalog: Self.dollars, apple: Self.charged) == nil)
+    #expect(error(899, nil, catalog: Self.dollars, apple: Self.charged) == nil)
+    #expect(error(2697, "EUR", apple: Self.charged, quantity: 3) == nil)
+    #expect(error(.max, "EUR", apple: Self.apple(.max, "EUR"), quantity: 3) == 1000)
+    #expect(error(.max / 10, "EUR", apple: Self.apple(.max, "EUR"), quantity: 3) == nil)
 
     #expect(error(999, "XYZ") == 1179 && error(999, "usd") == 1179 && error(999, "") == 1179)
-    #expect(error(899, "GBP", apple: Self.euros) == 1179)
-    #expect(error(899, "GBP", catalog: Self.dollars, apple: Self.euros) == 1179)
+    #expect(error(899, "GBP", apple: Self.charged) == 1179)
+    #expect(error(899, "GBP", catalog: Self.dollars, apple: Self.charged) == 1179)
     #expect(error(998, "USD", catalog: Self.dollars) == 1000)
     #expect(error(998, nil, catalog: Self.dollars) == 1000)
-    #expect(error(999, "EUR", catalog: Self.dollars, apple: Self.euros) == 1000)
-    #expect(error(1798, "EUR", apple: Self.euros, quantity: 3) == 1000)
+    #expect(error(999, "EUR", catalog: Self.dollars, apple: Self.charged) == 1000)
+    #expect(error(1798, "EUR", apple: Self.charged, quantity: 3) == 1000)
   }
 
   @Test func recordedPrices() {
-    func recorded(_ amount: Int64, _ currency: String?, _ apple: Offer.Price?) -> PlayFabRecordedPrice {
+    func recorded(_ amount: Int64, _ currency: String?, _ apple: PlayFabApplePrice?) -> PlayFabRecordedPrice {
       PlayFabPrice(amount: amount, currency: currency).recorded(catalog: Self.dollars, apple: apple, quantity: 1)
     }
     #expect(recorded(899, "EUR", nil) == PlayFabRecordedPrice(source: .request, currency: "EUR", total: 899))
-    #expect(recorded(899, nil, Self.euros) == PlayFabRecordedPrice(source: .request, currency: "EUR", total: 899))
-    #expect(recorded(999, "USD", Self.euros) == PlayFabRecordedPrice(source: .request, currency: "USD", total: 999))
+    #expect(recorded(899, nil, Self.charged) == PlayFabRecordedPrice(source: .request, currency: "EUR", total: 899))
+    #expect(recorded(999, "USD", Self.charged) == PlayFabRecordedPrice(source: .request, currency: "USD", total: 999))
     #expect(recorded(999, nil, nil) == PlayFabRecordedPrice(source: .request, currency: "USD", total: 999))
     // Apple answered, and the customer paid something else.
-    #expect(recorded(1, "EUR", Self.euros) == PlayFabRecordedPrice(source: nil, currency: "EUR", total: 899))
+    #expect(recorded(1, "EUR", Self.charged) == PlayFabRecordedPrice(source: nil, currency: "EUR", total: 899))
     #expect(
-      PlayFabRecordedPrice.restored(catalog: Self.dollars, apple: Self.euros)
+      PlayFabRecordedPrice.restored(catalog: Self.dollars, apple: Self.charged)
         == PlayFabRecordedPrice(source: .catalog, currency: "USD", total: 999))
     #expect(
-      PlayFabRecordedPrice.restored(catalog: nil, apple: Self.euros)
+      PlayFabRecordedPrice.restored(catalog: nil, apple: Self.charged)
         == PlayFabRecordedPrice(source: nil, currency: "EUR", total: 899))
     #expect(PlayFabRecordedPrice.restored(catalog: nil, apple: nil) == nil)
+  }
+
+  /// PlayFab's price is the store's, and Apple's is that of the offer.
+  @Test func pricesOfOffers() {
+    for apples in [0, 990, 4_990] as [Int64] {
+      let (mine, other) = (Self.apple(apples, "USD", isOfOffer: true), Self.apple(apples, "EUR", isOfOffer: true))
+      // The store's price, which nobody here knows, the catalog's, or what Apple charged.
+      #expect(error(999, "USD", apple: mine) == nil && error(999, nil, apple: mine) == nil)
+      #expect(error(999, "USD", catalog: Self.dollars, apple: mine) == nil)
+      #expect(error(apples / 10, "USD", catalog: Self.dollars, apple: mine) == nil)
+      // The storefront of another currency: the catalog does not tell its price.
+      #expect(error(1099, "EUR", catalog: Self.dollars, apple: other) == nil)
+      #expect(error(1099, nil, catalog: Self.dollars, apple: other) == nil)
+      // The catalog tells that the price is another one, or Apple that the currency is.
+      #expect(error(998, "USD", catalog: Self.dollars, apple: mine) == 1000)
+      #expect(error(998, nil, catalog: Self.dollars, apple: mine) == 1000)
+      #expect(error(1099, "GBP", apple: other) == 1179)
+      // Without an offer, another amount is a mistake.
+      #expect(error(998, "USD", apple: Self.apple(apples, "USD")) == 1000)
+
+      let recorded = PlayFabPrice(amount: 999, currency: "USD")
+        .recorded(catalog: Self.dollars, apple: mine, quantity: 1)
+      #expect(recorded == PlayFabRecordedPrice(source: nil, currency: "USD", total: apples / 10))
+    }
+    let free = PlayFabPrice(amount: 0, currency: nil).recorded(
+      catalog: Self.dollars, apple: Self.apple(0, "USD", isOfOffer: true), quantity: 1)
+    #expect(free == PlayFabRecordedPrice(source: .request, currency: "USD", total: 0))
+  }
+
+  @Test func aPurchaseWithAnOffer() throws {
+    var facts = Given.transaction()
+    (facts.price, facts.currency) = (0, "USD")
+    #expect(try #require(self.item(facts)).applePrice == Self.apple(0, "USD"))
+    let changes: [(inout TransactionFacts) -> Void] = [
+      { $0.offerType = 1 }, { $0.offerDiscountType = "PAY_AS_YOU_GO" }, { $0.offerIdentifier = "WINTER" },
+    ]
+    for change in changes {
+      var changed = facts
+      change(&changed)
+      #expect(try #require(self.item(changed)).applePrice == Self.apple(0, "USD", isOfOffer: true))
+    }
+  }
+
+  /// Apple tells thousandths, and PlayFab's client sends hundredths: cut or rounded, of one item or of all.
+  @Test(
+    arguments: [
+      (1_995, 1, [199, 200]), (9_995, 1, [999, 1000]), (9_994, 1, [999]), (9_990, 1, [999]), (5, 1, [0, 1]),
+      (1_995, 3, [199, 200, 597, 598, 599, 600]), (1_993, 2, [199, 398, 399]), (0, 2, [0]),
+    ] as [(Int64, Int64, Set<Int64>)])
+  func prices(inThousandths price: Int64, quantity: Int64, paid: Set<Int64>) {
+    let dinars = Self.apple(price, "KWD")
+    let accepted = (0...700).filter { error($0, "KWD", apple: dinars, quantity: quantity) == nil }
+    #expect(Set(accepted) == paid.filter { $0 <= 700 })
+    for amount in paid { #expect(error(amount, "KWD", apple: dinars, quantity: quantity) == nil, "\(amount)") }
+    #expect(error(-1, "KWD", apple: dinars, quantity: quantity) == 1000)
   }
 }
