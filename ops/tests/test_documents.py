@@ -1,5 +1,6 @@
-"""Tests of the links between the documents. ops/test runs them; they need no server."""
+"""Tests of the documents: their links, and what they claim. ops/test runs them; they need no server."""
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
@@ -57,6 +58,68 @@ class Links(unittest.TestCase):
             (root / "README.md").write_text(text)
             documents.anchors.cache_clear()
             return documents.mistakes(root)
+
+
+class Claims(unittest.TestCase):
+    """Sentences that say what is there and what is missing. The code decides whether they are true."""
+
+    # A page, what it says, and what the code must have for that: a file, and an expression in it.
+    TRUE = [
+        ("docs/compatibility/iaptic.md", "| Apple's notifications | yes | [yes](../how-to/receive-apple-notifications",
+         "Sources/Gateway/HTTP/Route+All.swift", r"/apple/notifications"),
+        ("docs/compatibility/iaptic.md", "users that the publisher has put (`PUT /customers/{customerId}`), set",
+         "Sources/Domain/Publishers/Doors.swift", r"IapticDoor[\s\S]*DoorPolicy\(customers: \.open\), appName"),
+        ("docs/compatibility/mbaasy.md", "[Workers look](../how-to/receive-apple-notifications.md#without-notif",
+         "Sources/Domain/Timers/PurchaseTimer.swift", r"MbaasyRecheck\.next"),
+        ("docs/compatibility/mbaasy.md", "the publisher has not registered | all users are taken | the same",
+         "Sources/Domain/Publishers/Doors.swift", r"MbaasyDoor[\s\S]*DoorPolicy\(customers: \.open\), clientTokens"),
+        ("docs/internals/verification.md", "A gateway verifies what comes to it signed",
+         "Sources/Gateway/Doors/EvidenceIntake.swift", r"signedTransaction\("),
+        ("docs/internals/verification.md", "`tryLater`\nis not used yet",
+         "Sources/AppStore/Verification/Verdict.swift", r"case tryLater"),
+        ("docs/concepts/purchase.md", "The event goes to the notifiers' queue by its name",
+         "Sources/Worker/Run/JobRun+Dependencies.swift", r"queue: topology\.deliveries"),
+    ]
+
+    def test_what_the_pages_claim_is_in_the_code(self):
+        for page, sentence, file, expression in self.TRUE:
+            with self.subTest(f"{page}: {sentence}"):
+                self.assertIn(sentence, (ROOT / page).read_text())
+                self.assertRegex((ROOT / file).read_text(), expression)
+
+    def test_the_pages_of_the_doors_call_nothing_of_ours_missing_for_now(self):
+        for page in sorted((ROOT / "docs" / "compatibility").glob("*.md")):
+            for line in page.read_text().splitlines():
+                self.assertNotRegex(line, r"(?i)\b(not yet|not \w+( \w+)? yet:|this version)", page.name)
+
+    def test_nobody_binds_the_notifiers_queue(self):
+        # docs/concepts/purchase.md and docs/operate/subscribers.md say that it gets its events by name.
+        for part in ("Notifier", "Worker", "Gateway", "Messaging", "Service", "Ledger"):
+            for file in (ROOT / "Sources" / part).rglob("*.swift"):
+                self.assertNotIn(".bindQueue(", file.read_text(), file.name)
+
+    def test_testing_names_each_fake(self):
+        page = (ROOT / "docs" / "internals" / "testing.md").read_text()
+        # A class of the tests that serves requests stands in for somebody.
+        fakes = set()
+        tests = ROOT / "Tests"
+        for file in [*(tests / "FleetTests").rglob("*.swift"), *(tests / "Support").rglob("*.swift")]:
+            text = file.read_text()
+            if "= try HTTPServer(" in text:
+                fakes |= set(re.findall(r"^(?:public )?final class (\w+)", text, re.MULTILINE))
+        self.assertEqual(fakes, {"WebhookReceiver", "IdentityProvider"})
+        for fake in fakes | {"FaultProxy", "StreamSocketTests"}:
+            self.assertIn(f"`{fake}`", page)
+
+    def test_the_files_that_pages_name_exist(self):
+        named = 0
+        for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+            if page.parent.name == "decisions":
+                continue  # A decision tells what was there when it was made.
+            for path in re.findall(r"`((?:Sources|Tests|ops|docs)/[\w/+.-]+)`", page.read_text()):
+                named += 1
+                self.assertTrue((ROOT / path).exists(), f"{page.relative_to(ROOT)} names {path}")
+        self.assertGreater(named, 50)
 
 
 if __name__ == "__main__":
