@@ -27,7 +27,7 @@ struct DoorRequest {
 
 /// Why a door can accept nothing.
 enum DoorRefusal: Error {
-  /// The publisher registers its customers, and has not put this one.
+  /// The door takes registered customers only, and the publisher has not put this one.
   case unknownCustomer
   /// As many requests wait as may.
   case tooManyWaiting
