@@ -80,6 +80,10 @@ struct VerifyBatch {
       }
       asked.kind = kind
     }
+    // 0 is none, and would accept every app.
+    guard request.appAppleId == nil || AppAppleId(request.appAppleId) != nil else {
+      return invalid(request.id, "appAppleId is 0, which is no app's id")
+    }
     if request.bundleId != nil || request.appAppleId != nil || request.environment != nil {
       let environments = request.environment.map { Set([AppStoreEnvironment(rawValue: $0)]) }
       // Apple does not sign for these environments, so only the caller of the command may accept them.

@@ -78,7 +78,10 @@ struct VerifyOptions {
     case "--bundle-id": bundleIds.append(value)
     case "--app-apple-id":
       appAppleId = Int64(value)
-      guard appAppleId != nil else { throw Unusable(description: "--app-apple-id needs a number") }
+      // 0 is none, and would accept every app.
+      guard AppAppleId(appAppleId) != nil else {
+        throw Unusable(description: "--app-apple-id needs a number other than 0")
+      }
     case "--environment":
       let environment = AppStoreEnvironment(rawValue: value)
       guard Self.knownEnvironments.contains(environment) else {

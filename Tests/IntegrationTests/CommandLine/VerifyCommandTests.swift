@@ -34,7 +34,7 @@ struct VerifyCommandTests {
   @Test func `arguments that make no sense end with 2`() async throws {
     for arguments in [
       ["--kind", "nothing"], ["--nothing"], ["--environment", "Moon"], ["--app-apple-id", "x"], ["a", "b"], ["--root"],
-      ["/nowhere/text"], ["--root", "/nowhere/root", "-"], ["--device-id", "xyz"],
+      ["/nowhere/text"], ["--root", "/nowhere/root", "-"], ["--device-id", "xyz"], ["--app-apple-id", "0"],
     ] {
       let result = try await verify(arguments)
       #expect(result.status == 2 && result.text.hasPrefix("countersign verify: "), "\(arguments): \(result.text)")
@@ -82,6 +82,11 @@ struct VerifyCommandTests {
     #expect(RunningFleet.transactionReceipt.hasPrefix("eyJ"))
     #expect(result.status == 1 && result.text.contains(#""kind":"receipt""#))
     #expect(result.text.contains(#""reason":"transaction_receipt""#), "\(result.text)")
+  }
+
+  @Test func `an Apple id of 0 accepts nothing`() async throws {
+    let result = try await verify(batch: [#"{"id":1,"data":"a.b.c","appAppleId":0}"#], [])
+    #expect(result.status == 2 && result.text.contains(#""reason":"request_invalid""#), "\(result.text)")
   }
 
   // MARK: Fixtures
