@@ -50,7 +50,7 @@ public enum JobMessage {
   }
 
   /// When the wait of a delivered job ends; `nil` when it is over.
-  public static func due(_ delivery: AMQPDelivery) -> Int64? { delivery.properties.headers[dueHeader]?.int }
+  public static func due(_ delivery: AMQPDelivery) -> Int64? { delivery.properties.headers.time(dueHeader) }
 
   /// Why a worker cannot run a delivery as a job.
   public enum Unreadable: Error, Equatable {

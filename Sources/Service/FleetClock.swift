@@ -1,3 +1,4 @@
+import Domain
 import EventLoop
 import Synchronization
 
@@ -22,10 +23,12 @@ public final class FleetClock: Sendable {
   @Sendable
   public func now() -> Int64 { local() + correction.load(ordering: .relaxed) }
 
-  /// Learns the present time of Redis' clock.
+  /// Learns the present time of Redis' clock; forgets a time before 1970 or after 9999.
   ///
   /// - Returns: the new correction in milliseconds if it differs from the last one by more than the tolerance.
   public func learn(_ redis: Int64) -> Int64? {
+    // The time comes from outside, and a difference that overflows would end the process.
+    guard redis.isTime else { return nil }
     let difference = redis - local()
     let old = correction.load(ordering: .relaxed)
     guard abs(difference - old) > Self.tolerance else { return nil }

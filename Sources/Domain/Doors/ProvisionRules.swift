@@ -28,7 +28,7 @@ public struct ProvisionRules: Sendable, Equatable {
   ///
   /// - Parameter now: milliseconds since 1970.
   public func isFresh(at now: Int64) -> Bool {
-    .milliseconds(now - evidenceCreatedAt) <= rule.maxEvidenceAge
+    .milliseconds(now.subtracting(evidenceCreatedAt)) <= rule.maxEvidenceAge
   }
 
   /// What follows from a look.

@@ -1,9 +1,18 @@
 extension Int64 {
   /// The sum, or the limit beyond which it lies. Dates come from outside, and a silly one must not end the process.
-  func adding(_ other: Int64) -> Int64 {
+  public func adding(_ other: Int64) -> Int64 {
     let (sum, overflows) = addingReportingOverflow(other)
     return overflows ? (other > 0 ? .max : .min) : sum
   }
 
+  /// The difference, or the limit beyond which it lies.
+  public func subtracting(_ other: Int64) -> Int64 {
+    let (difference, overflows) = subtractingReportingOverflow(other)
+    return overflows ? (other > 0 ? .min : .max) : difference
+  }
+
   static let millisecondsOfDay: Int64 = 86_400_000
+
+  /// Whether a number is a time that RFC 3339 can write, in milliseconds since 1970: from 1970 to 9999.
+  public var isTime: Bool { (0...253_402_300_799_999).contains(self) }
 }

@@ -144,6 +144,7 @@ public struct Job: Sendable, Equatable {
     if !(isUnclaimed && door != nil), !CustomerId.isValid(customerId) {
       return "customerId is not 1 to \(CustomerId.longest) bytes"
     }
+    if !registeredAt.isTime { return "registeredAt is no time from 1970 to 9999" }
     return nil
   }
 

@@ -64,8 +64,8 @@ extension PurchaseStore {
     if let endpoint = reply.first?.string, !endpoint.isEmpty {
       return .granted(CallGrant(place: place.name, endpoint: endpoint))
     }
-    guard let wait = reply.last?.integer else { throw unexpected(reply, "take call") }
-    return .wait(.milliseconds(max(1, wait)))
+    guard let wait = reply.last?.wait() else { throw unexpected(reply, "take call") }
+    return .wait(wait)
   }
 
   /// Stops every worker's calls to an endpoint, because Apple's `Retry-After` asks for it. It never shortens a pause.

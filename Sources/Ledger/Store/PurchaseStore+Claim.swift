@@ -44,7 +44,7 @@ extension PurchaseStore {
     switch reply.first?.string {
     case "unknown id": return .unknownId
     case "claimed": return .claimed
-    case "held": return .held(by: reply[1].string.flatMap(Claim.init) ?? job.claim)
+    case "held": return .held(by: reply[at: 1].string.flatMap(Claim.init) ?? job.claim)
     case "customer": return .unknownCustomer
     case "replayed": return .replayed
     case "in use": return .idInUse

@@ -27,7 +27,8 @@ extension PurchaseStore {
   public func time() async throws -> Int64 {
     let reply = try await redis.send(["TIME"])
     guard let parts = reply.array, parts.count == 2, let seconds = parts[0].string.flatMap({ Int64($0) }),
-      let microseconds = parts[1].string.flatMap({ Int64($0) })
+      let microseconds = parts[1].string.flatMap({ Int64($0) }), (0...253_402_300_799).contains(seconds),
+      (0..<1_000_000).contains(microseconds)
     else { throw unexpected([reply], "TIME") }
     return seconds * 1000 + microseconds / 1000
   }

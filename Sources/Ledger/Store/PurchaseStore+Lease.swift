@@ -64,7 +64,9 @@ extension PurchaseStore {
     _ job: Job, for duration: Duration, sweepAfter: Duration, wasRedelivered: Bool = false, places: [CallPlace] = []
   ) async throws -> LeaseAnswer {
     let call = taking(job, duration, sweepAfter, wasRedelivered, places)
-    return try read(try await redis.run(call), of: job)
+    let reply = try await redis.run(call)
+    guard let answer = LeaseAnswer(reply) else { throw unexpected(reply.array ?? [], "take lease") }
+    return answer
   }
 
   private func taking(
@@ -85,37 +87,6 @@ extension PurchaseStore {
         "wasRedelivered": wasRedelivered ? "1" : "0",
       ],
       moreArguments: places.flatMap { place in place.budgets.flatMap { [place.name, $0.endpoint, $0.rate] } })
-  }
-
-  private func read(_ value: RESPValue, of job: Job) throws -> LeaseAnswer {
-    let reply = value.array ?? []
-    switch reply.first?.string {
-    case "taken":
-      guard let fence = reply[1].integer else { throw unexpected(reply, "take lease") }
-      return .taken(
-        Lease(
-          fence: fence, route: reply[2].string.flatMap { $0.isEmpty ? nil : $0 },
-          takenAt: reply.count > 3 ? reply[3].integer : nil,
-          crashes: reply.count > 4 ? Int(clamping: reply[4].integer ?? 0) : 0, call: call(reply),
-          covered: covered(reply)))
-    case "wait": return .wait(.milliseconds(max(1, reply[1].integer ?? 1000)))
-    case "busy": return .busy(.milliseconds(max(1, reply[1].integer ?? 1000)))
-    case "finalized": return .finalized
-    case "foreign": return .foreign
-    default: throw unexpected(reply, "take lease")
-    }
-  }
-
-  private func call(_ reply: [RESPValue]) -> CallGrant? {
-    guard reply.count > 6, let place = reply[5].string, let endpoint = reply[6].string, !endpoint.isEmpty else {
-      return nil
-    }
-    return CallGrant(place: place, endpoint: endpoint)
-  }
-
-  private func covered(_ reply: [RESPValue]) -> CoveredPurchase? {
-    guard reply.count > 8, let original = reply[7].string, let environment = reply[8].string else { return nil }
-    return CoveredPurchase(originalTransactionId: original, environment: environment)
   }
 
   /// Makes leases last longer, and keeps the sweep away from running jobs.

@@ -63,13 +63,13 @@ public struct Delivery: Sendable, Equatable {
         && (key.hasPrefix(CloudEventsAttributes.prefix) || key == "traceparent" || key == EventMessage.versionHeader)
     }
     try self.init(eventId: id, endpointId: headers[Self.endpointHeader]?.string, headers: own, body: message.body)
-    attempt = Int(clamping: max(1, headers[JobMessage.attemptHeader]?.int ?? 1))
+    attempt = headers.count(JobMessage.attemptHeader, least: 1)
     round = headers[Self.roundHeader]?.string ?? ""
-    due = headers[Self.dueHeader]?.int
+    due = headers.time(Self.dueHeader)
     isPlanned = headers[Self.plannedHeader] == .bool(true)
-    parks = Int(clamping: max(0, headers[Self.parksHeader]?.int ?? 0))
-    misses = Int(clamping: max(0, headers[Self.missesHeader]?.int ?? 0))
-    waited = max(0, headers[Self.waitedHeader]?.int ?? 0)
+    parks = headers.count(Self.parksHeader)
+    misses = headers.count(Self.missesHeader)
+    waited = headers.milliseconds(Self.waitedHeader)
   }
 
   /// Creates the first attempt to deliver an event.

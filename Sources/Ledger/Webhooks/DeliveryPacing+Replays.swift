@@ -18,8 +18,8 @@ extension DeliveryPacing {
       arguments: [
         "perSecond": String(Self.replaysPerSecond), "atOnce": String(Self.replaysAtOnce), "count": String(count),
       ])
-    guard let wait = reply.integer else { throw unexpected(reply, "take replays") }
-    return wait > 0 ? .milliseconds(wait) : nil
+    guard let wait = reply.wait(atLeast: .zero) else { throw unexpected(reply, "take replays") }
+    return wait > .zero ? wait : nil
   }
 }
 

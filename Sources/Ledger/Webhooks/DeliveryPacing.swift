@@ -55,12 +55,12 @@ extension DeliveryPacing {
         "maxConcurrency": String(endpoint.maxConcurrency), "maxPerSecond": String(endpoint.maxPerSecond ?? 0),
         "isPlanned": delivery.isPlanned ? "1" : "0",
       ])
-    guard let parts = reply.array, parts.count == 3, let word = parts[0].string, let wait = parts[1].integer,
+    guard let parts = reply.array, parts.count == 3, let word = parts[0].string, let wait = parts[1].wait(),
       let now = parts[2].integer
     else { throw unexpected(reply, "take slot") }
     switch word {
     case "taken": return (.taken, now)
-    case "planned": return (.planned(after: .milliseconds(wait)), now)
+    case "planned": return (.planned(after: wait), now)
     case "full": return (.full, now)
     case "under way": return (.underWay, now)
     default: throw unexpected(reply, "take slot")

@@ -110,14 +110,15 @@ struct WebhookRow: Equatable {
     }
   }
 
-  private static func retry(_ text: String) -> WebhookEndpoint.Retry? {
+  /// Reads a schedule. A delay counts from 0 to a week, which is the longest that the API takes.
+  static func retry(_ text: String) -> WebhookEndpoint.Retry? {
     switch text {
     case "standard": return .standard
     case "never": return .never
     default:
       let delays = text.split(separator: ",").map { Int64($0) }
       guard !delays.isEmpty, !delays.contains(nil) else { return nil }
-      return .schedule(delays.compactMap { $0.map { .milliseconds($0) } })
+      return .schedule(delays.compactMap { $0.map { .milliseconds(min(max($0, 0), 604_800_000)) } })
     }
   }
 }

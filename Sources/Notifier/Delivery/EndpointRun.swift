@@ -238,7 +238,7 @@ final class EndpointRun {
       reason = .gone
     } else {
       let longest = Int64(context.settings.notifier.disableAfter.wholeMilliseconds)
-      guard let failingSince, context.now() - failingSince >= longest else { return }
+      guard let failingSince, context.now().subtracting(failingSince) >= longest else { return }
       reason = .failing
     }
     do {

@@ -28,7 +28,7 @@ final class HistoryMetrics {
     metrics.gauge(
       "countersign_history_gap_seconds", "Age of the oldest last complete reading of an app's Notification History."
     ) { [weak self] in
-      self?.oldest.map { Double(max(0, now() - $0)) / 1000 } ?? 0
+      self?.oldest.map { Double(max(0, now().subtracting($0))) / 1000 } ?? 0
     }
   }
 

@@ -206,7 +206,7 @@ final class NotificationRuns {
       from: .notification(uuid: notification.uuid, reason: notification.kind.reason), publisher: publisher,
       refund: notification.refund, traceparent: TraceParent().description)
     let events = try await ledger.apply(update)
-    delay.observe(Double(max(0, context.now() - notification.signedDate)) / 1000)
+    delay.observe(Double(max(0, context.now().subtracting(notification.signedDate))) / 1000)
     applied.count(events.isEmpty ? "silent" : "told")
     outlet.publish(events)
     if notification.refund != nil { onRefund() }

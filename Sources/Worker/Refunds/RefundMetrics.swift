@@ -23,7 +23,7 @@ final class RefundMetrics {
     metrics.gauge(
       "countersign_refund_deadline_seconds", "Time to the nearest deadline of a request for a refund."
     ) { [weak self] in
-      let left = self?.deadline.map { $0 - now() } ?? RefundRequest.patience
+      let left = self?.deadline.map { $0.subtracting(now()) } ?? RefundRequest.patience
       return Double(max(0, left)) / 1000
     }
   }

@@ -273,7 +273,7 @@ final class JobRun {
     if job.transactionId == faults.crashAfterCommit { abort() }
     if job.transactionId == faults.crashAfterPublish { return dependencies.outlet.publish(done.events) { abort() } }
     dependencies.outlet.publish(done.events) { [dependencies, job] in
-      let age = max(0, dependencies.clock.now() - job.registeredAt)
+      let age = max(0, dependencies.clock.now().subtracting(job.registeredAt))
       dependencies.metrics.age.observe(Double(age) / 1000)
     }
     dependencies.replies.reply(to: job, done.synchronization.conclusion?.outcome)
@@ -349,6 +349,6 @@ final class JobRun {
   }
 
   private func seconds(since milliseconds: Int64) -> Double {
-    Double(max(0, now - milliseconds)) / 1000
+    Double(max(0, now.subtracting(milliseconds))) / 1000
   }
 }

@@ -129,7 +129,7 @@ final class OwedEventRuns {
     let debts = try await owed.debts(of: known.sorted())
     for debt in debts {
       waiting.set(Double(debt.count), debt.subscriber)
-      oldest.set(debt.oldest.map { Double(max(0, now - $0)) / 1000 } ?? 0, debt.subscriber)
+      oldest.set(debt.oldest.map { Double(max(0, now.subtracting($0))) / 1000 } ?? 0, debt.subscriber)
       // Whoever left the configuration, or is only in that of another role.
       if known.insert(debt.subscriber).inserted {
         context.log.warning(

@@ -23,7 +23,7 @@ final class TimerMetrics {
     metrics.gauge(
       "countersign_timer_backlog_seconds", "How long the oldest due timer has waited for a look."
     ) { [weak self] in
-      self?.oldest.map { Double(max(0, now() - $0)) / 1000 } ?? 0
+      self?.oldest.map { Double(max(0, now().subtracting($0))) / 1000 } ?? 0
     }
   }
 

@@ -146,7 +146,7 @@ final class TimerRuns {
   private func look(_ due: DuePurchase) async {
     // Without the publisher's file nobody may decide. Its timers stay.
     guard let publisher = context.publishers[due.key.publisherId] else { return }
-    metrics.lag.observe(Double(max(0, context.now() - due.dueAt)) / 1000)
+    metrics.lag.observe(Double(max(0, context.now().subtracting(due.dueAt))) / 1000)
     let log = context.log.with([
       "publisherId": .int(due.key.publisherId), "originalTransactionId": .string(due.key.originalTransactionId),
       "environment": .string(due.key.environment),

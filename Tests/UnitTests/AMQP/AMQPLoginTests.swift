@@ -112,6 +112,17 @@ struct AMQPLoginTests {
     #expect(end == .done(AMQPLogin.Agreement(frameMax: agreedFrameMax, heartbeat: agreedHeartbeat)))
   }
 
+  @Test(arguments: [1, 19, 4095])
+  mutating func `a frame without room for a message is refused`(frameMax: UInt32) throws {
+    var login = AMQPLogin(to: endpoint, name: "test")
+    _ = try start(&login, offering: "PLAIN")
+    try takeSent { _ in }
+    var tune = amqp_connection_tune_t(channel_max: 0, frame_max: frameMax, heartbeat: 0)
+    let end = try receive(&login, AMQP_CONNECTION_TUNE_METHOD, &tune)
+    #expect(end == .failed("the broker allows frames of \(frameMax) bytes, fewer than AMQP's 4096"))
+    #expect(sent.isEmpty)
+  }
+
   @Test mutating func `a certificate logs in without a password`() throws {
     endpoint.mechanism = .external
     var login = AMQPLogin(to: endpoint, name: "test")

@@ -57,6 +57,13 @@ struct JobTests {
     #expect(job.defect == "customerId is not 1 to 256 bytes")
   }
 
+  /// A worker subtracts the time from its own, which would overflow.
+  @Test(arguments: [Int64.min, -1, 253_402_300_800_000, .max]) func badTime(registeredAt: Int64) {
+    let job = Job(
+      synchronizationId: "a", publisherId: 7, customerId: "42", transactionId: "1", registeredAt: registeredAt)
+    #expect(job.defect == "registeredAt is no time from 1970 to 9999")
+  }
+
   private func body(format: Int64) -> [UInt8] {
     let text = String(decoding: job().encoded, as: UTF8.self)
     return Array(text.replacing(#""format":1"#, with: #""format":\#(format)"#).utf8)

@@ -52,6 +52,19 @@ struct DeliveryTests {
     #expect(!delivery.isPlanned)
   }
 
+  /// Each number is one to which a notifier adds.
+  @Test(arguments: [Int64.min, .min + 1, -1, .max - 1, .max]) func `numbers of a stranger end no notifier`(
+    number: Int64
+  ) throws {
+    let names = ["attempt", "due", "parks", "misses", "waited"].map { "countersign-\($0)" }
+    let delivery = try Delivery(
+      message(headers: Dictionary(uniqueKeysWithValues: names.map { ($0, .int(number)) })))
+    #expect((1...1_000_000).contains(delivery.attempt))
+    #expect((0...1_000_000).contains(delivery.parks) && (0...1_000_000).contains(delivery.misses))
+    #expect((0...31_536_000_000).contains(delivery.waited))
+    #expect((0...253_402_300_799_999).contains(try #require(delivery.due)))
+  }
+
   @Test(arguments: [AMQPValue.int(0), .int(-5), .int(.min), "3", .other]) func strangeAttempts(value: AMQPValue) throws
   {
     #expect(try Delivery(message(headers: ["countersign-attempt": value])).attempt == 1)

@@ -23,6 +23,9 @@ struct AMQPLogin {
 
   /// The limit of a frame before the agreement. The protocol says 4096, but a password may be a long token.
   static let frameMax = 1 << 16
+  /// The smallest limit that a peer may set (AMQP 0-9-1, section 4.2.3: `frame-min-size`). A smaller one would leave no
+  /// room for the head of a message.
+  private static let leastFrameMax = 4096
   private static let capabilities: [String] = [
     // Without this the broker never tells of an alarm.
     "connection.blocked",
@@ -72,7 +75,11 @@ struct AMQPLogin {
       status = addStartOk(to: &answers)
       state = .awaitingTune
     case (.awaitingTune, AMQP_CONNECTION_TUNE_METHOD):
-      status = answer(decoded(amqp_connection_tune_t.self), &answers)
+      let tune = decoded(amqp_connection_tune_t.self)
+      guard tune.frame_max == 0 || tune.frame_max >= Self.leastFrameMax else {
+        return .failed("the broker allows frames of \(tune.frame_max) bytes, fewer than AMQP's \(Self.leastFrameMax)")
+      }
+      status = answer(tune, &answers)
       state = .awaitingOpenOk
     case (.awaitingOpenOk, AMQP_CONNECTION_OPEN_OK_METHOD): return .done(agreement)
     default: return .failed("unexpected answer")

@@ -1,0 +1,31 @@
+import Redis
+
+extension LeaseAnswer {
+  /// Reads the answer of the script `take lease`; `nil` for any other reply.
+  init?(_ value: RESPValue) {
+    let reply = value.array ?? []
+    switch reply.first?.string {
+    case "taken":
+      guard let fence = reply[at: 1].integer else { return nil }
+      self = .taken(
+        Lease(
+          fence: fence, route: reply[at: 2].string.flatMap { $0.isEmpty ? nil : $0 }, takenAt: reply[at: 3].integer,
+          crashes: Int(clamping: reply[at: 4].integer ?? 0), call: Self.call(reply), covered: Self.covered(reply)))
+    case "wait": self = .wait(reply[at: 1].wait() ?? .seconds(1))
+    case "busy": self = .busy(reply[at: 1].wait() ?? .seconds(1))
+    case "finalized": self = .finalized
+    case "foreign": self = .foreign
+    default: return nil
+    }
+  }
+
+  private static func call(_ reply: [RESPValue]) -> CallGrant? {
+    guard let place = reply[at: 5].string, let endpoint = reply[at: 6].string, !endpoint.isEmpty else { return nil }
+    return CallGrant(place: place, endpoint: endpoint)
+  }
+
+  private static func covered(_ reply: [RESPValue]) -> CoveredPurchase? {
+    guard let original = reply[at: 7].string, let environment = reply[at: 8].string else { return nil }
+    return CoveredPurchase(originalTransactionId: original, environment: environment)
+  }
+}
