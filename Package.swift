@@ -181,6 +181,11 @@ let package = Package(
 if Context.environment["COUNTERSIGN_FUZZ"] == "1" {
   package.targets.append(
     .executableTarget(
-      name: "Fuzzing", dependencies: ["AppStore", "Crypto", "Domain", "JSON"], path: "Sources/Harness/Fuzzing",
-      swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]))
+      name: "Fuzzing",
+      dependencies: [
+        "AMQP", "AppStore", "CRabbitMQ", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "Gateway", "HTTP",
+        "HTTPServer", "JSON", "Ledger", "Messaging", "Notifier", "Observability", "Redis", "Store", "Transport",
+        "Worker",
+      ],
+      path: "Sources/Harness/Fuzzing", swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]))
 }

@@ -9,23 +9,34 @@ import re
 import subprocess
 import sys
 
-from fleet import ROOT, Failure
+from fleet import ROOT, Failure, fuzz_inputs
 
-TARGETS = ["jws", "certificate", "receipt", "json", "notification"]
+TARGETS = ["jws", "certificate", "receipt", "json", "notification", "posted", "answer", "message", "reply",
+           "request"]
+# For each target of a quick run, which is part of CI.
+QUICK_SECONDS = 8
 FOLDER = ROOT / ".countersign" / "fuzz"
 SCRATCH = ROOT / ".build" / "fuzz"
 # No verified data is longer than a megabyte, and short inputs mutate better.
 MAX_LENGTH = 16384
+# A request's head alone may have 16 KiB.
+LENGTHS = {"request": 40960}
+# A running server frees memory at its own time. libFuzzer would take that for a leak after each input.
+OPTIONS = {"request": ["-detect_leaks=0"]}
 
 
 def build():
     command = ["swift", "build", "-c", "release", "--scratch-path", SCRATCH, "--sanitize", "fuzzer",
                "--sanitize", "address", "--product", "Fuzzing",
                # SwiftPM's fuzzer sanitizer links libFuzzer, but does not set this option of the compiler.
-               "-Xswiftc", "-sanitize-coverage=edge,trace-cmp,inline-8bit-counters,pc-table"]
+               "-Xswiftc", "-sanitize-coverage=edge,trace-cmp,inline-8bit-counters,pc-table",
+               # Most readers are internal to their modules, and so is what the targets call.
+               "-Xswiftc", "-enable-testing"]
     print("Building with libFuzzer and the address sanitizer …", flush=True)
-    run = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, env=os.environ | {"COUNTERSIGN_FUZZ": "1"},
-                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    # The sanitizer brings its own allocator.
+    environment = os.environ | {"COUNTERSIGN_FUZZ": "1", "COUNTERSIGN_ALLOCATOR": "system"}
+    run = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, env=environment, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True)
     if run.returncode != 0:
         raise Failure(f"the build failed:\n{run.stdout}")
 
@@ -89,8 +100,10 @@ def plant():
     if apples is None:
         print("Apple's data is not here to start from, too; set COUNTERSIGN_FIXTURES to its folder.", flush=True)
     minted = seeds(ROOT / "Tests" / "Fixtures")
-    for target, content in [*plain, *minted, *(seeds(apples) if apples else [])]:
-        if len(content) <= MAX_LENGTH:
+    known = [*plain, *fuzz_inputs.PARTS, *fuzz_inputs.requests(), *minted, *(seeds(apples) if apples else [])]
+    known += [("posted", content) for target, content in known if target == "notification"]
+    for target, content in known:
+        if len(content) <= LENGTHS.get(target, MAX_LENGTH):
             (FOLDER / target / f"seed-{hashlib.sha1(content).hexdigest()}").write_bytes(content)
 
 
@@ -100,8 +113,9 @@ def fuzz(target, seconds):
     artifacts = FOLDER / f"{target}-found-"
     with log.open("wb") as output:
         status = subprocess.run(
-            [SCRATCH / "release" / "Fuzzing", f"-max_total_time={seconds}", f"-max_len={MAX_LENGTH}", "-timeout=20",
-             "-rss_limit_mb=3072", "-print_final_stats=1", f"-artifact_prefix={artifacts}", FOLDER / target],
+            [SCRATCH / "release" / "Fuzzing", f"-max_total_time={seconds}",
+             f"-max_len={LENGTHS.get(target, MAX_LENGTH)}", "-timeout=20", "-rss_limit_mb=3072", "-print_final_stats=1",
+             *OPTIONS.get(target, []), f"-artifact_prefix={artifacts}", FOLDER / target],
             stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
             # Swift's own crash reporter would stop the process before libFuzzer has stored the input.
             env=os.environ | {"COUNTERSIGN_FUZZ_TARGET": target, "SWIFT_BACKTRACE": "enable=no"}).returncode
@@ -117,9 +131,12 @@ def fuzz(target, seconds):
 
 def main():
     parser = argparse.ArgumentParser(prog="ops/fuzz", description="Feeds the parsers with made-up inputs.")
-    parser.add_argument("seconds", type=int, nargs="?", default=60, help="for each target")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK_SECONDS} seconds for each target")
+    parser.add_argument("seconds", type=int, nargs="?", help="for each target; by default 60")
     parser.add_argument("targets", nargs="*", metavar="target", help=f"{', '.join(TARGETS)}; by default all")
     options = parser.parse_args()
+    if options.seconds is None:
+        options.seconds = QUICK_SECONDS if options.quick else 60
     if options.seconds < 1:
         raise Failure("at least one second is needed")
     if strangers := set(options.targets) - set(TARGETS):

@@ -25,8 +25,18 @@ enum FuzzTarget: String, CaseIterable {
   case receipt
   /// A JSON text.
   case json
-  /// What anybody may post to the URL for Apple's notifications.
+  /// A notification of Apple's, and what is nested in it.
   case notification
+  /// What anybody may post to the URL for Apple's notifications, unsigned.
+  case posted
+  /// The answer of a webhook endpoint, of Apple's API, or of a publisher's key set.
+  case answer
+  /// What the broker brings: frames, jobs, deliveries and their headers.
+  case message
+  /// What Redis answers, and its records.
+  case reply
+  /// The raw bytes of a request to a running server.
+  case request
 
   static let chosen: FuzzTarget = {
     let name = ProcessInfo.processInfo.environment["COUNTERSIGN_FUZZ_TARGET"] ?? ""
@@ -43,6 +53,13 @@ enum FuzzTarget: String, CaseIterable {
     case .receipt: Self.runReceipt(input)
     case .json: Self.runJSON(input)
     case .notification: Self.runNotification(input)
+    case .posted: Self.runPosted(input)
+    case .answer:
+      EndpointAnswers.run(input)
+      ServiceAnswers.run(input)
+    case .message: BrokerMessages.run(input)
+    case .reply: RedisReplies.run(input)
+    case .request: FuzzServer.shared.run(input)
     }
   }
 
@@ -108,6 +125,20 @@ enum FuzzTarget: String, CaseIterable {
     case .version1(let hint):
       precondition(hint.originalTransactionIds.count <= NotificationV1.mostPurchases)
       _ = hint.hasPassword(sha256: hint.passwordSHA256)
+    }
+  }
+
+  /// Nothing in it is signed with the authority of this run, so that an input costs no signature.
+  private static func runPosted(_ input: [UInt8]) {
+    switch try? PostedNotification(input) {
+    case .version2(let text)?:
+      _ = SignedDataVerifier.kind(of: text)
+      _ = SignedDataVerifier.unverifiedPayload(of: text)
+      precondition(authority.signedData.notification(text, expecting: apps).payload == nil, "it is not signed")
+    case .version1(let hint)?:
+      precondition(hint.originalTransactionIds.count <= NotificationV1.mostPurchases)
+      _ = hint.hasPassword(sha256: hint.passwordSHA256)
+    case nil: break
     }
   }
 

@@ -1,0 +1,97 @@
+import AppStore
+import Configuration
+import Crypto
+import Domain
+import EventLoop
+import HTTPServer
+import Observability
+import Transport
+
+@testable import Gateway
+
+/// All that the gateway reads from a request before it asks a server.
+@LoopActor
+enum FuzzReaders {
+  private static let now: Int64 = 1_790_000_000_000
+
+  /// A publisher with every door. ops/fleet/fuzz.py knows its credentials.
+  private static let publishers = Publishers([
+    Publisher(
+      id: 7, customers: .open, tokenHashes: [hash("token-of-publisher-7")],
+      customerTokens: .init(key: .hs256(Array("0123456789abcdef0123456789abcdef".utf8)), customerClaim: "customerId"),
+      apps: [], offers: OfferCatalog([]),
+      doors: Doors(
+        cleeng: CleengDoor(), iaptic: IapticDoor(appName: "app", apiKeyHashes: [hash("key-of-iaptic-door")]),
+        playfab: PlayFabDoor(), mbaasy: MbaasyDoor(clientTokens: [.init(hash: hash("client-token-1"), bundleId: "b")])),
+      webhooks: [])
+  ])
+
+  static let authenticator = Authenticator(publishers: publishers, now: now / 1000)
+  private static let proxies = [AddressBlock("127.0.0.0/8")].compactMap(\.self)
+
+  private static func hash(_ text: String) -> [UInt8] { SHA256.hash(Array(text.utf8)) }
+
+  /// Reads a request in every way in which a route could, and answers it.
+  static func answer(_ request: HTTPServerRequest) -> HTTPServerResponse {
+    if request.path == ["livez"] { return .text(200, "live\n") }
+    if let preflight = CrossOrigin.preflight(request) { return preflight }
+    readHead(request)
+    readQuery(request)
+    readBody(request)
+    readDoors(request)
+    do {
+      let (route, values) = try Route.find(request.method, request.path)
+      for value in values.values {
+        _ = (EndpointCursor(value), Job.isSynchronizationId(value), CustomerId.isValid(value))
+      }
+      return .text(200, route.label)
+    } catch {
+      return Route.refusal(error, of: request)
+    }
+  }
+
+  private static func readHead(_ request: HTTPServerRequest) {
+    _ = try? authenticator.caller(of: request)
+    _ = ClientAddress.of(request, behind: proxies)
+    _ = TraceParent(continuing: request.header("traceparent"))
+  }
+
+  private static func readQuery(_ request: HTTPServerRequest) {
+    if let page = try? PageRequest(request, others: request.query.map(\.name)), let cursor = page.cursor {
+      _ = EndpointCursor(cursor)
+    }
+    _ = try? AuditRequest(request)
+    _ = try? requestedEmail(request)
+    _ = try? IapticCustomersRequest(request)
+  }
+
+  private static func readBody(_ request: HTTPServerRequest) {
+    _ = try? RegistrationRequest(request)
+    _ = try? requestedCustomer("42", request)
+    _ = try? requestedWish(request)
+    _ = try? requestedConsent(request, now: now)
+    if let body = try? jsonBody(request) {
+      let addresses = WebhookAddress()
+      _ = try? EndpointRequest(changes: body, addresses)
+      _ = try? EndpointRequest.endpoint(body, id: "e", addresses) { _ in [1] }
+      _ = try? subscriptions(body, topic: "t", addresses, newId: { "e" }, newKey: { [1] })
+    }
+    if case .version1(let hint)? = try? PostedNotification(request.body) {
+      _ = hint.hasPassword(sha256: hint.passwordSHA256)
+    }
+  }
+
+  private static func readDoors(_ request: HTTPServerRequest) {
+    _ = try? CleengRequest(request, isByCustomer: true)
+    _ = try? PlayFabCaller(request, authenticator)
+    _ = try? PlayFabRestoreRequest(request)
+    _ = try? PlayFabValidateRequest(request)
+    _ = try? MbaasyAuthentication(request, publishers)
+    _ = try? MbaasyRequest(request.body, DoorPolicy(customerPrefix: "p:"))
+    if let credential = IapticCredential(request) { _ = credential.validator(publishers) }
+    if let body = try? jsonBody(request) {
+      _ = IapticRequest.hasTextCode(body)
+      _ = try? IapticRequest(body)
+    }
+  }
+}
