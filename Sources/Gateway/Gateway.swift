@@ -133,17 +133,18 @@ public final class Gateway: Role {
     var pace = DoorPace()
     let started = ContinuousClock.now
     let authentication = authentication
-    configuration.refuseHead = { [metrics] head in
+    configuration.admitHead = { [metrics] head in
       guard let found = Route.receiptDoor(of: head.path),
-        let refusal = found.door.admission(of: head, by: authentication.authenticator)?
-          .refusal(&pace, now: ContinuousClock.now - started)
-      else { return nil }
+        let admission = found.door.admission(of: head, by: authentication.authenticator)
+      else { return .admitted(holder: nil) }
+      guard let refusal = admission.refusal(&pace, now: ContinuousClock.now - started) else {
+        return .admitted(holder: admission.holder)
+      }
       metrics.count(refusal, by: found.door, found.label)
-      return CrossOrigin.admitted(refusal)
+      return .refused(CrossOrigin.admitted(refusal))
     }
-    configuration.maxHeaderBytes = settings.maxHeaderBytes
-    configuration.maxConnections = settings.maxConnections
-    configuration.idleTimeout = settings.idleTimeout
+    settings.limit(&configuration)
+    context.doorway.observe(&configuration)
     let server = try HTTPServer(
       configuration,
       refuseBody: { [metrics, notifications] path, reason in
@@ -159,6 +160,7 @@ public final class Gateway: Role {
       },
       handler: { [weak self] in await self?.answer($0) ?? Problem.unavailable("The gateway is stopping.").response })
     self.server = server
+    context.doorway.server = server
     context.log.info("listening", ["address": .string("\(settings.listen.host):\(server.port)")])
   }
 
@@ -184,7 +186,7 @@ public final class Gateway: Role {
     let response: HTTPServerResponse
     if let preflight = CrossOrigin.preflight(request) { return preflight }
     do {
-      let (route, values) = try Route.find(request.method, request.path)
+      let (route, values) = try Route.find(request.method, request.path, rawPath: request.rawPath)
       label = route.label
       response = try await answer(route, values, request)
     } catch {

@@ -98,7 +98,7 @@ public final class Notifier: Role {
         ReadinessCheck("rabbitmq consume") { [weak self] in self?.consumer.isReady ?? false },
         ReadinessCheck("not stopping") { [runs] in !runs.isClosed },
       ])
-    server = try health.serve(at: context.settings.notifier.listen, context.log)
+    server = try health.serve(at: context.settings.notifier.listen, context)
     redis.start()
     ledger.start()
     underWay.start()

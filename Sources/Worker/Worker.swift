@@ -155,7 +155,7 @@ public final class Worker: Role {
         ReadinessCheck("rabbitmq consume") { [weak self] in self?.consumer.isReady ?? false },
         ReadinessCheck("not stopping") { [runs] in !runs.isClosed },
       ])
-    server = try health.serve(at: settings.listen, context.log)
+    server = try health.serve(at: settings.listen, context)
     redis.start()
     ledger.start()
     publisher.start()

@@ -90,6 +90,7 @@ def doors(options):
         folder = pathlib.Path(folder)
         measured.simulator(0)
         limits = {"COUNTERSIGN_GATEWAY_MAX_CONNECTIONS": str(WAITING * 3),
+                  "COUNTERSIGN_GATEWAY_MAX_CONNECTIONS_PER_ADDRESS": str(WAITING * 3),
                   "COUNTERSIGN_GATEWAY_DOORS_MAX_WAITING": str(WAITING * 3 // 2),
                   "COUNTERSIGN_GATEWAY_DOORS_IAPTIC_WAIT_SECONDS": "60"}
         gateway = measured.start("gateway", limits)

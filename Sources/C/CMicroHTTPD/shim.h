@@ -3,6 +3,7 @@
 #include <microhttpd.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 // MHD_start_daemon is variadic, which Swift cannot call. The daemon gets no thread: it is run by the event loop, which
@@ -47,13 +48,24 @@ static inline int countersign_mhd_socket(struct MHD_Connection *connection) {
   return info == NULL ? -1 : info->connect_fd;
 }
 
-// Takes the ownership of a connected socket, also when it fails. libmicrohttpd keeps the peer's address for
-// countersign_mhd_peer; no limit of it depends on the address.
+// What the server keeps about the connection; NULL when it keeps nothing.
+static inline void *countersign_mhd_context(struct MHD_Connection *connection) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  return info == NULL ? NULL : info->socket_context;
+}
+
+// The bytes that have arrived at a socket and that nobody has read; ioctl is variadic.
+static inline int countersign_waiting(int descriptor) {
+  int waiting = 0;
+  return ioctl(descriptor, FIONREAD, &waiting) == 0 ? waiting : 0;
+}
+
+// Takes the ownership of a connected socket, also when it fails. No limit of libmicrohttpd depends on the address.
 static inline enum MHD_Result countersign_mhd_add(struct MHD_Daemon *daemon, int descriptor) {
   struct sockaddr_storage peer;
   socklen_t length = sizeof peer;
   memset(&peer, 0, sizeof peer);
-  // A peer that is gone already has no address. It is told as one with port 0, which no peer has.
+  // A peer that is gone already has no address.
   if (getpeername(descriptor, (struct sockaddr *)&peer, &length) != 0 || length > sizeof peer) {
     memset(&peer, 0, sizeof peer);
     peer.ss_family = AF_INET;
@@ -62,17 +74,18 @@ static inline enum MHD_Result countersign_mhd_add(struct MHD_Daemon *daemon, int
   return MHD_add_connection(daemon, descriptor, (struct sockaddr *)&peer, length);
 }
 
-// Writes the numeric address of the connection's peer into a buffer of 46 bytes: an IPv4 address also where the system
-// maps it to an IPv6 address. Returns 0 where the address is not known.
-static inline int countersign_mhd_peer(struct MHD_Connection *connection, char text[INET6_ADDRSTRLEN]) {
-  const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-  if (info == NULL || info->client_addr == NULL) return 0;
-  if (info->client_addr->sa_family == AF_INET) {
-    const struct sockaddr_in *peer = (const struct sockaddr_in *)info->client_addr;
-    return peer->sin_port != 0 && inet_ntop(AF_INET, &peer->sin_addr, text, INET6_ADDRSTRLEN) != NULL;
+// Writes the numeric address of a socket's peer into a buffer of 46 bytes: an IPv4 address also where the system maps it
+// to an IPv6 address. Returns 0 where the address is not known, as when the peer is gone already.
+static inline int countersign_peer(int descriptor, char text[INET6_ADDRSTRLEN]) {
+  struct sockaddr_storage peer;
+  socklen_t length = sizeof peer;
+  memset(&peer, 0, sizeof peer);
+  if (getpeername(descriptor, (struct sockaddr *)&peer, &length) != 0) return 0;
+  if (peer.ss_family == AF_INET) {
+    return inet_ntop(AF_INET, &((struct sockaddr_in *)&peer)->sin_addr, text, INET6_ADDRSTRLEN) != NULL;
   }
-  if (info->client_addr->sa_family != AF_INET6) return 0;
-  const struct in6_addr *address = &((const struct sockaddr_in6 *)info->client_addr)->sin6_addr;
+  if (peer.ss_family != AF_INET6) return 0;
+  const struct in6_addr *address = &((const struct sockaddr_in6 *)&peer)->sin6_addr;
   if (IN6_IS_ADDR_V4MAPPED(address)) return inet_ntop(AF_INET, address->s6_addr + 12, text, INET6_ADDRSTRLEN) != NULL;
   return inet_ntop(AF_INET6, address, text, INET6_ADDRSTRLEN) != NULL;
 }

@@ -57,4 +57,9 @@ enum DoorAdmission {
     case .admitted(_, nil, _): return nil
     }
   }
+
+  /// The publisher whose credential the head has; `nil` for a refused one. Its bodies share a part of the room.
+  var holder: String? {
+    if case .admitted(let credential, _, _) = self { String(credential.publisherId) } else { nil }
+  }
 }

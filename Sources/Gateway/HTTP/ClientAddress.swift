@@ -12,6 +12,12 @@ enum ClientAddress {
     of(peer: request.clientAddress, forwardedFor: request.headers("X-Forwarded-For"), behind: proxies)
   }
 
+  /// Whether the numeric address of a socket's peer is a listed proxy's.
+  static func isProxy(_ peer: String, in proxies: [AddressBlock]) -> Bool {
+    guard !proxies.isEmpty, let peer = address(peer) else { return false }
+    return proxies.contains { $0.contains(peer) }
+  }
+
   /// Returns the last address of the way that is not a listed proxy's. If all are listed proxies, it is the first one.
   ///
   /// - Parameter fields: the values of `X-Forwarded-For`, in their order. Each proxy adds the address of its own peer

@@ -1,5 +1,6 @@
 import Domain
 import EventLoop
+import Formats
 import HTTPServer
 
 /// One operation of the HTTP API.
@@ -91,13 +92,17 @@ struct Route: Sendable {
 
   /// Finds the route of a request. Each path that answers GET answers HEAD too.
   ///
+  /// - Parameter rawPath: the path as sent. A route for anyone has one form only, so that a proxy can keep it inside.
   /// - Throws: ``Problem``: 404 for an unknown path, 405 with `Allow` for a method that the path does not have.
   static func find(
-    _ method: String, _ path: [String]
+    _ method: String, _ path: [String], rawPath: String? = nil
   ) throws(Problem) -> (route: Route, values: [Parameter: String]) {
     let wanted = method == "HEAD" ? "GET" : method
     // A path that names a route word by word is no value of another route.
-    let matching = all.compactMap { route in route.values(in: path).map { (route: route, values: $0) } }
+    let matching = all.compactMap { route -> (route: Route, values: [Parameter: String])? in
+      if case .anyone = route.access, let rawPath, rawPath.exact != route.path.exact { return nil }
+      return route.values(in: path).map { (route, $0) }
+    }
     let fewest = matching.map(\.values.count).min()
     var allowed: [String] = []
     for (route, values) in matching where values.count == fewest {

@@ -6,6 +6,7 @@ import Glibc
 @LoopActor
 final class Exchange {
   let connection: OpaquePointer
+  let record: ServerConnection
   let rawPath: Substring
   let rawQuery: Substring
   /// Whether the head is complete and the server knows the method and the header fields.
@@ -14,8 +15,6 @@ final class Exchange {
   private(set) var headers: [(name: String, value: String)] = []
   /// The body, as far as it has arrived. The request takes it.
   var body: [UInt8] = []
-  /// The bytes of the body that count for the memory of all large bodies.
-  var countedBytes = 0
   var received = 0
   /// The memory in which a large body has its place; `nil` for a path without large bodies.
   var room: HTTPServer.LargeBody.Room?
@@ -25,8 +24,8 @@ final class Exchange {
   /// The answer that the head alone has brought. It goes out behind the body.
   var refusal: HTTPServerResponse?
 
-  init(connection: OpaquePointer, target: String) {
-    self.connection = connection
+  init(record: ServerConnection, target: String) {
+    (self.record, connection) = (record, record.connection)
     let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
     rawPath = target[..<mark]
     rawQuery = target[mark...].dropFirst()
@@ -83,17 +82,22 @@ final class Exchange {
   /// either, it closes the connection without one. It does not tell whether it had room. But its own 431 asks the
   /// client to close, and the client ignores what follows.
   func refuseCookies() {
-    if !isBegun, countersign_mhd_status(connection) == 431, countersign_mhd_head_size(connection) > 0 { refuseHead() }
+    guard !isBegun, !record.isCut else { return }
+    if countersign_mhd_status(connection) == 431, countersign_mhd_head_size(connection) > 0 { refuseHead() }
   }
+
+  /// Whether the server takes nothing more of this request, and answers nothing.
+  ///
+  /// libmicrohttpd calls for each piece. So this counts as a sign of life too.
+  var isOver: Bool {
+    record.calls &+= 1
+    return record.isCut
+  }
+
+  /// The client: the socket's peer, or who a listed proxy says it is.
+  var client: String?
 
   func header(_ name: String) -> String? { firstValue(of: name, in: headers) }
-
-  /// The numeric address of the peer; `nil` if it is not known.
-  var clientAddress: String? {
-    withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
-      countersign_mhd_peer(connection, text.baseAddress!) == 0 ? nil : String(cString: text.baseAddress!)
-    }
-  }
 
   fileprivate func add(_ name: String, _ value: String) { headers.append((name, value)) }
 }

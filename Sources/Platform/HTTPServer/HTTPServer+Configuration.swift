@@ -12,18 +12,43 @@ extension HTTPServer {
     /// How large the body of a raw path may be; `nil` for ``maxBodyBytes``. Only a POST may have a large one: the other
     /// methods have nothing to send there.
     public var largeBody: @LoopActor @Sendable (Substring) -> LargeBody? = { _ in nil }
-    /// Refuses a request with a large body by its head alone, before the server keeps the body; `nil` admits it.
-    public var refuseHead: @LoopActor @Sendable (HTTPServerRequest) -> HTTPServerResponse? = { _ in nil }
-    /// The most bytes of all large bodies of a room in memory. The server answers 503 to one that needs more.
+    /// Decides on a request with a large body by its head alone, before the server keeps the body.
+    public var admitHead: @LoopActor @Sendable (HTTPServerRequest) -> HeadAdmission = { _ in .admitted(holder: nil) }
+    /// The most bytes of all large bodies of a room in memory. The server answers 503 to one that needs more, or takes
+    /// the room of a body that still arrives from whoever holds most.
     public var maxLargeBodyMemory: [LargeBody.Room: Int] = [.callers: 256 << 20, .anybody: 64 << 20]
+    /// How much of each room one holder and one address can have.
+    public var largeBodyShares = LargeBody.Shares()
     /// Memory for the request line and the header fields of one connection.
     ///
     /// The server answers 413, 414 or 431 if they need more. libmicrohttpd clears all of it for each request.
     public var maxHeaderBytes = 16 << 10
-    /// Connections at a time. Further ones wait in the listener's backlog.
+    /// Connections at a time. A further one takes the place of a head that does not come, of a silent connection, or of
+    /// a slow body. If there is none, it waits in the listener's backlog.
     public var maxConnections = 4096
+    /// Connections of one client address at a time, and requests in flight of a client that a listed proxy names. All
+    /// addresses of an IPv6 network (64 bits) are one client.
+    public var maxConnectionsPerAddress = Int.max
     /// The server closes a connection that sends nothing for this time.
     public var idleTimeout: Duration = .seconds(30)
+    /// Time for a whole head, and time before ``minBodyRate`` counts.
+    public var headTimeout: Duration = .seconds(10)
+    /// Time for a whole body.
+    public var bodyTimeout: Duration = .seconds(60)
+    /// The fewest bytes a second of a body, and of an answer that its client reads.
+    public var minBodyRate = 1024
+    /// How long a connection is safe in what it does before it has to give way to others.
+    public var placeGrace: Duration = .seconds(1)
+    /// Whether a numeric address is a listed proxy's. It brings many clients, so ``maxConnectionsPerAddress`` does not
+    /// count its connections, but the requests of the clients that it names.
+    public var isProxy: @LoopActor @Sendable (String) -> Bool = { _ in false }
+    /// The client behind a listed proxy, by the header fields; `nil` if it is not known.
+    public var clientBehindProxy:
+      @LoopActor @Sendable (_ proxy: String, _ headers: [(name: String, value: String)]) -> String? = { _, _ in nil }
+    /// Learns of each connection that the server has cut or not let in.
+    public var onCut: @LoopActor @Sendable (CutCause) -> Void = { _ in }
+    /// Learns of each body that the server has not taken.
+    public var onBodyRefused: @LoopActor @Sendable (BodyRefusalCause) -> Void = { _ in }
 
     /// Creates a configuration with the defaults above.
     public init() {}
@@ -32,10 +57,21 @@ extension HTTPServer {
   /// What a path says about its bodies.
   public struct LargeBody: Sendable {
     /// Bodies that share their memory. Those that anybody can send must not leave the others without room.
-    public enum Room: Sendable {
+    public enum Room: String, CaseIterable, Sendable {
       /// Who sends one has a credential.
       case callers
       case anybody
+    }
+
+    /// The greatest part of a room that one sender can have, from 0 to 1.
+    public struct Shares: Sendable {
+      /// Of one holder of credentials, such as a publisher.
+      public var ofHolder = 1.0
+      /// Of one client address.
+      public var ofAddress = 1.0
+
+      /// Creates shares without limits.
+      public init() {}
     }
 
     let maxBytes: Int
@@ -43,5 +79,45 @@ extension HTTPServer {
 
     /// Allows bodies up to a number of bytes.
     public init(maxBytes: Int, in room: Room) { (self.maxBytes, self.room) = (maxBytes, room) }
+  }
+
+  /// What a head alone decides about a request with a large body.
+  public enum HeadAdmission: Sendable {
+    /// The answer goes out behind the body, which nobody keeps.
+    case refused(HTTPServerResponse)
+    /// - Parameter holder: whose credential the request has. Bodies of one holder share a part of the room; `nil` where
+    ///   anybody may send, and then only the address counts.
+    case admitted(holder: String?)
+  }
+
+  /// Why the server cut a connection, or did not let it in.
+  public enum CutCause: String, CaseIterable, Sendable {
+    /// The head did not arrive in its time.
+    case slowHead = "slow_head"
+    /// The body did not arrive in its time, or came more slowly than the least pace.
+    case slowBody = "slow_body"
+    /// The client did not read its answer.
+    case slowReader = "slow_reader"
+    /// Its bytes lead nowhere, such as a chunk size line without end.
+    case stalled
+    /// All places were taken, and this one was needed most by another.
+    case places
+    /// Its address has all the places that one address can have.
+    case addressShare = "address_share"
+    /// Its body had to make room for another sender's.
+    case room
+  }
+
+  /// Why the server did not take a body.
+  public enum BodyRefusalCause: String, CaseIterable, Sendable {
+    case tooLong = "too_long"
+    /// The room is used up, and this sender holds most of it.
+    case room
+    /// The holder of the credential has all the room that one can have.
+    case holderShare = "holder_share"
+    /// The address has all the room that one can have.
+    case addressShare = "address_share"
+    /// The bodies' end is not clear, or their coding is not known.
+    case framing
   }
 }

@@ -19,22 +19,31 @@ public final class HTTPServer {
   /// The server's port; 0 when it listens no more.
   public var port: Int { listener?.port ?? 0 }
 
-  private let configuration: Configuration
+  let configuration: Configuration
   private let handler: Handler
-  private let refuseBody: @LoopActor (Substring, BodyRefusal) -> HTTPServerResponse
-  private var largeBodyMemory: [LargeBody.Room: Int] = [:]
-  private var daemon: OpaquePointer?
-  private var listener: Listener?
-  private var connections = 0
+  let refuseBody: @LoopActor (Substring, BodyRefusal) -> HTTPServerResponse
+  var rooms: [LargeBody.Room: BodyRoom] = [:]
+  var places: ConnectionPlaces
+  var stalls = StallWatch()
+  /// All connections of libmicrohttpd, by their numbers.
+  var connections: [Int: ServerConnection] = [:]
+  /// The connection that the server is giving to libmicrohttpd, which calls back during the call.
+  var admitted: (id: Int, peer: String?)?
+  var daemon: OpaquePointer?
+  var listener: Listener?
+  private let begun = ContinuousClock.now
+  private var sweeper: LoopTimer?
   private var watcher: DescriptorWatcher?
   private var timer: LoopTimer?
   private var phase = Phase.open
   /// Sends the answers of one turn of the loop together.
-  private lazy var runLater = EndOfTurn { [weak self] in self?.run() }
+  private(set) lazy var runLater = EndOfTurn { [weak self] in self?.run() }
   /// The exchanges whose handler is running. libmicrohttpd has suspended their connections.
   private var running: [ObjectIdentifier: Exchange] = [:]
   private let idle = LoopSignal()
-  private let unconnected = LoopSignal()
+  let unconnected = LoopSignal()
+  /// The time of the connections' deadlines.
+  var now: Duration { ContinuousClock.now - begun }
 
   private static let lingering = Duration.seconds(1)
   /// Memory for the head of an answer.
@@ -42,6 +51,10 @@ public final class HTTPServer {
   /// It comes out of the same piece as the request's head. If nothing of it is left, libmicrohttpd does not send the
   /// answer. So the server must not carry out a request that left too little.
   private static let answerHeaderBytes = 4 << 10
+  /// Connections that are cut, and that libmicrohttpd still counts until its next run.
+  private static let connectionsOnTheirWayOut = 1024
+  /// How long libmicrohttpd may work before the loop looks at its other descriptors.
+  private static let longestRun = Duration.milliseconds(1)
 
   private enum Phase {
     case open
@@ -64,10 +77,15 @@ public final class HTTPServer {
     self.configuration = configuration
     self.handler = handler
     self.refuseBody = refuseBody
+    places = ConnectionPlaces(configuration.placeLimits)
+    for (room, capacity) in configuration.maxLargeBodyMemory {
+      rooms[room] = BodyRoom(BodyRoom.Limits(capacity: capacity, shares: configuration.largeBodyShares))
+    }
     // Unretained is right: `close`, which must be called, stops the daemon before the server ends.
     let own = Unmanaged.passUnretained(self).toOpaque()
     daemon = countersign_mhd_start(
-      UInt32(configuration.maxConnections), UInt32(max(1, configuration.idleTimeout.components.seconds)),
+      UInt32(configuration.maxConnections + Self.connectionsOnTheirWayOut),
+      UInt32(max(1, configuration.idleTimeout.components.seconds)),
       configuration.maxHeaderBytes + Self.answerHeaderBytes, onTarget, onAccess, onCompleted, onConnection, onUnescape,
       own)
     guard let daemon else {
@@ -87,6 +105,8 @@ public final class HTTPServer {
     }
     watcher?.watch(.readable)
     timer = LoopTimer { [weak self] in self?.run() }
+    sweeper = LoopTimer { [weak self] in self?.cutOverdue() }
+    sweeper?.start(after: configuration.sweepInterval, every: configuration.sweepInterval)
     run()
   }
 
@@ -100,10 +120,11 @@ public final class HTTPServer {
     phase = .draining
     listener?.close()
     listener = nil
-    if connections > 0 { await unconnected.wait(atMost: min(grace, Self.lingering)) }
+    if !connections.isEmpty { await unconnected.wait(atMost: min(grace, Self.lingering)) }
     if !running.isEmpty { await idle.wait(atMost: deadline - .now) }
     // libmicrohttpd must not stop with a suspended connection. So the callers that still wait are told to come again.
     phase = .stopping
+    for record in connections.values { record.unpark() }
     for exchange in running.values {
       exchange.response = Self.comeAgain
       MHD_resume_connection(exchange.connection)
@@ -116,35 +137,31 @@ public final class HTTPServer {
     watcher = nil
     timer?.close()
     timer = nil
+    sweeper?.close()
+    sweeper = nil
     MHD_stop_daemon(daemon)
   }
 
   /// Lets libmicrohttpd do the work that is ready, and asks it for the time of its next call.
-  private func run() {
+  ///
+  /// A run takes one piece of each connection. Further runs follow at once, but not for long, and never by a timer of
+  /// 0 ms: a connection that stays ready although nothing becomes of it must not keep the loop from its descriptors.
+  func run() {
     guard let daemon else { return }
-    MHD_run(daemon)
+    let start = ContinuousClock.now
     var milliseconds: UInt64 = 0
-    if MHD_get_timeout(daemon, &milliseconds) == .YES {
-      timer?.start(after: .milliseconds(Int64(min(milliseconds, 60_000))))
+    var hasTimeout: Bool
+    repeat {
+      MHD_run(daemon)
+      hasTimeout = MHD_get_timeout(daemon, &milliseconds) == .YES
+    } while hasTimeout && milliseconds == 0 && ContinuousClock.now - start < Self.longestRun
+    let isBusy = hasTimeout && milliseconds == 0
+    if stalls.endTurn(isBusy: isBusy) { findStalled() }
+    if hasTimeout {
+      timer?.start(after: .milliseconds(Int64(min(max(milliseconds, 1), 60_000))))
     } else {
       timer?.stop()
     }
-  }
-
-  // MARK: Connections
-
-  /// Gives an accepted connection to libmicrohttpd.
-  private func take(_ descriptor: Int32) throws {
-    guard let daemon, countersign_mhd_add(daemon, descriptor) == .YES else {
-      throw ListenError(target: "\(configuration.host):\(port)", cause: "libmicrohttpd took no further connection")
-    }
-    run()
-  }
-
-  fileprivate func count(_ change: Int) {
-    connections += change
-    if connections == 0 { unconnected.notify() }
-    listener?.accepts(connections < configuration.maxConnections)
   }
 
   // MARK: One request
@@ -152,16 +169,34 @@ public final class HTTPServer {
   /// Takes the head of a request.
   fileprivate func begin(_ exchange: Exchange, _ method: String) {
     exchange.readHead(method: method)
+    exchange.record.exchange = exchange
+    let framing = BodyFraming(exchange.headers)
     let large = method == "POST" ? configuration.largeBody(exchange.rawPath) : nil
     exchange.room = large?.room
     exchange.maxBodyBytes = large?.maxBytes ?? configuration.maxBodyBytes
+    enter(.body(received: 0), exchange.record)
     if exchange.headerBytes > configuration.maxHeaderBytes {
       exchange.refuseHead()
-    } else if let text = exchange.header("Content-Length"), let length = Int(text), length > exchange.maxBodyBytes {
+    } else if let refusal = framing.refusal {
+      configuration.onBodyRefused(.framing)
+      exchange.response = refusal
+      // What follows may be read as a body or as a request.
+      exchange.response?.headers.append(("Connection", "close"))
+    } else if !admitsClient(of: exchange) {
+      configuration.onCut(.addressShare)
+      exchange.response = Self.tooMany
+    } else if framing.isLonger(than: exchange.maxBodyBytes) {
+      configuration.onBodyRefused(.tooLong)
       exchange.response = refuseBody(exchange.rawPath, .tooLong)
-    } else if large != nil, let head = request(of: exchange, body: []) {
+    } else if let room = large?.room {
+      // If the path or the query is malformed, the answer to the body says so.
+      let head = request(of: exchange, body: [])
+      switch head.map({ configuration.admitHead($0) }) ?? .admitted(holder: nil) {
       // The body goes by unread: a client that still sends would lose an answer before its end.
-      exchange.refusal = configuration.refuseHead(head)
+      case .refused(let response): exchange.refusal = response
+      case .admitted(let holder):
+        rooms[room]?.begin(exchange.record.id, holder: holder, address: AddressGroup(exchange.client))
+      }
     }
   }
 
@@ -169,8 +204,8 @@ public final class HTTPServer {
   private func request(of exchange: Exchange, body: [UInt8]) -> HTTPServerRequest? {
     guard let path = pathSegments(exchange.rawPath), let query = queryParameters(exchange.rawQuery) else { return nil }
     return HTTPServerRequest(
-      method: exchange.method, path: path, query: query, headers: exchange.headers, body: body,
-      clientAddress: exchange.clientAddress)
+      method: exchange.method, rawPath: String(exchange.rawPath), path: path, query: query, headers: exchange.headers,
+      body: body, clientAddress: exchange.record.peer, onForget: nil)
   }
 
   /// Takes a piece of the body.
@@ -179,65 +214,59 @@ public final class HTTPServer {
   /// false closes the connection of a client that goes on and on.
   fileprivate func receive(_ piece: UnsafeRawBufferPointer, _ exchange: Exchange) -> Bool {
     exchange.received += piece.count
+    places.receive(piece.count, exchange.record.id)
     if exchange.response == nil, exchange.refusal == nil {
       if exchange.received > exchange.maxBodyBytes {
         drop(exchange)
+        configuration.onBodyRefused(.tooLong)
         exchange.response = refuseBody(exchange.rawPath, .tooLong)
-      } else if let room = exchange.room,
-        largeBodyMemory[room, default: 0] + piece.count > configuration.maxLargeBodyMemory[room, default: 0]
-      {
+      } else if !takesRoom(piece.count, exchange) {
         drop(exchange)
         exchange.response = refuseBody(exchange.rawPath, .noRoom)
       } else {
-        take(piece, exchange)
+        exchange.body.append(contentsOf: piece)
       }
     }
     return exchange.received <= max(exchange.maxBodyBytes, configuration.maxBodyBytes * 16)
   }
 
-  private func take(_ piece: UnsafeRawBufferPointer, _ exchange: Exchange) {
-    if let room = exchange.room {
-      largeBodyMemory[room, default: 0] += piece.count
-      exchange.countedBytes += piece.count
-    }
-    exchange.body.append(contentsOf: piece)
-  }
-
   /// Forgets the body of an exchange.
-  fileprivate func drop(_ exchange: Exchange) {
-    if let room = exchange.room { largeBodyMemory[room, default: 0] -= exchange.countedBytes }
-    exchange.countedBytes = 0
+  func drop(_ exchange: Exchange) {
+    if let room = exchange.room { rooms[room]?.end(exchange.record.id) }
     exchange.body = []
   }
 
   /// libmicrohttpd calls it when the body is complete, and again when the answer is there.
   fileprivate func answer(_ exchange: Exchange) -> MHD_Result {
-    if let response = exchange.response ?? exchange.refusal { return send(response, on: exchange.connection) }
+    if let response = exchange.response ?? exchange.refusal { return send(response, exchange) }
     guard let path = pathSegments(exchange.rawPath) else {
-      return send(.text(400, "malformed path\n"), on: exchange.connection)
+      return send(.text(400, "malformed path\n"), exchange)
     }
     guard let query = queryParameters(exchange.rawQuery) else {
-      return send(.text(400, "malformed query\n"), on: exchange.connection)
+      return send(.text(400, "malformed query\n"), exchange)
     }
     var onForget: (@LoopActor @Sendable () -> Void)?
-    if exchange.room != nil {
+    if let room = exchange.room {
+      rooms[room]?.arrived(exchange.record.id)
       onForget = { [weak self, weak exchange] in
         if let exchange { self?.drop(exchange) }
       }
     }
     let request = HTTPServerRequest(
-      method: exchange.method, path: path, query: query, headers: exchange.headers, body: exchange.body,
-      clientAddress: exchange.clientAddress, onForget: onForget)
+      method: exchange.method, rawPath: String(exchange.rawPath), path: path, query: query, headers: exchange.headers,
+      body: exchange.body, clientAddress: exchange.record.peer, onForget: onForget)
     exchange.body = []
     // In the very last run, a connection that was kept alive can still bring a request.
-    if phase == .stopping { return send(Self.comeAgain, on: exchange.connection) }
+    if phase == .stopping { return send(Self.comeAgain, exchange) }
     MHD_suspend_connection(exchange.connection)
+    enter(.running, exchange.record)
     running[ObjectIdentifier(exchange)] = exchange
     Task { @LoopActor in
       let response = await handler(request)
       // The exchange is gone if the server was closed meanwhile.
       guard running.removeValue(forKey: ObjectIdentifier(exchange)) != nil else { return }
       exchange.response = response
+      enter(.answering(bytes: response.body.count), exchange.record)
       MHD_resume_connection(exchange.connection)
       runLater.plan()
       if running.isEmpty { idle.notify() }
@@ -254,31 +283,14 @@ public final class HTTPServer {
   }
 
   private static let comeAgain = HTTPServerResponse(status: 503, headers: [("Retry-After", "1")])
+  private static let tooMany = HTTPServerResponse(status: 429, headers: [("Retry-After", "1")])
 
-  private func send(_ response: HTTPServerResponse, on connection: OpaquePointer) -> MHD_Result {
+  private func send(_ response: HTTPServerResponse, _ exchange: Exchange) -> MHD_Result {
+    enter(.answering(bytes: response.body.count), exchange.record)
     guard let made = response.makeMHDResponse() else { return .NO }
     if phase != .open { MHD_add_response_header(made, "Connection", "close") }
     defer { MHD_destroy_response(made) }
-    return MHD_queue_response(connection, UInt32(response.status), made)
-  }
-}
-
-extension HTTPServerResponse {
-  /// Makes libmicrohttpd's form of the answer, which the caller owns; `nil` without memory.
-  ///
-  /// The function is isolated to no actor. A closure of the loop asks at each call whether it runs there, even inside
-  /// `withUnsafeBytes` and `withCString`.
-  fileprivate func makeMHDResponse() -> OpaquePointer? {
-    let made = body.withUnsafeBytes {
-      // Only the type is mutable: with MUST_COPY, libmicrohttpd only reads the bytes.
-      MHD_create_response_from_buffer($0.count, UnsafeMutableRawPointer(mutating: $0.baseAddress), .RESPMEM_MUST_COPY)
-    }
-    guard let made else { return nil }
-    for (name, value) in headers {
-      // If the call got the Swift texts, Swift would copy each into an array first.
-      _ = name.withCString { name in value.withCString { MHD_add_response_header(made, name, $0) } }
-    }
-    return made
+    return MHD_queue_response(exchange.connection, UInt32(response.status), made)
   }
 }
 
@@ -293,13 +305,19 @@ extension HTTPServerResponse {
 ///
 /// libmicrohttpd passes the returned exchange to `onAccess`, or only to `onCompleted` if it rejects the head itself.
 private func onTarget(
-  _: UnsafeMutableRawPointer?, _ text: UnsafePointer<CChar>?, _ connection: OpaquePointer?
+  _ context: UnsafeMutableRawPointer?, _ text: UnsafePointer<CChar>?, _ connection: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {
   // A request line can lack its target.
   let target = text.map { String(cString: $0) } ?? ""
   if let text, let query = strchr(text, Int32(UInt8(ascii: "?"))) { memset(query, 0, strlen(query)) }
   // Only the loop uses the connection's pointer, before libmicrohttpd says that the request is completed.
-  let exchange = LoopActor.assumeIsolated(with: (connection!, target)) { Exchange(connection: $0, target: $1) }
+  let exchange = LoopActor.assumeIsolated(with: (context, connection!, target)) { context, connection, target in
+    let server = Unmanaged<HTTPServer>.fromOpaque(context!).takeUnretainedValue()
+    // Without memory for it, libmicrohttpd would not have begun the connection.
+    let record = Unmanaged<ServerConnection>.fromOpaque(countersign_mhd_context(connection)!).takeUnretainedValue()
+    server.enter(.head, record)
+    return Exchange(record: record, target: target)
+  }
   return Unmanaged.passRetained(exchange).toOpaque()
 }
 
@@ -310,6 +328,7 @@ private func onAccess(
 ) -> MHD_Result {
   let server = Unmanaged<HTTPServer>.fromOpaque(context!).takeUnretainedValue()
   let exchange = Unmanaged<Exchange>.fromOpaque(request!.pointee!).takeUnretainedValue()
+  if LoopActor.assumeIsolated(with: exchange, { $0.isOver }) { return .NO }
   guard LoopActor.assumeIsolated(with: exchange, { $0.isBegun }) else {
     let method = String(cString: method!)
     // If an answer exists at this point, before the body, libmicrohttpd closes the connection after it.
@@ -335,18 +354,28 @@ private func onCompleted(
   guard let known = request!.pointee else { return }
   request!.pointee = nil
   let exchange = Unmanaged<Exchange>.fromOpaque(known).takeRetainedValue()
-  let server = context.map { Unmanaged<HTTPServer>.fromOpaque($0).takeUnretainedValue() }
-  LoopActor.assumeIsolated(with: (server, exchange)) { server, exchange in server?.drop(exchange) }
+  let server = Unmanaged<HTTPServer>.fromOpaque(context!).takeUnretainedValue()
+  LoopActor.assumeIsolated(with: (server, exchange)) { server, exchange in
+    server.drop(exchange)
+    server.enter(.idle, exchange.record)
+  }
   // The socket is still open.
   if reason == .REQUEST_TERMINATED_WITH_ERROR { LoopActor.assumeIsolated { exchange.refuseCookies() } }
 }
 
 private func onConnection(
-  _ context: UnsafeMutableRawPointer?, _: OpaquePointer?, _: UnsafeMutablePointer<UnsafeMutableRawPointer?>?,
-  _ what: MHD_ConnectionNotificationCode
+  _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
+  _ kept: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ what: MHD_ConnectionNotificationCode
 ) {
   let server = Unmanaged<HTTPServer>.fromOpaque(context!).takeUnretainedValue()
-  LoopActor.assumeIsolated { server.count(what == .CONNECTION_NOTIFY_STARTED ? 1 : -1) }
+  if what == .CONNECTION_NOTIFY_STARTED {
+    let record = LoopActor.assumeIsolated(with: (server, connection!)) { $0.begin($1) }
+    kept!.pointee = Unmanaged.passRetained(record).toOpaque()
+  } else if let known = kept!.pointee {
+    kept!.pointee = nil
+    let record = Unmanaged<ServerConnection>.fromOpaque(known).takeRetainedValue()
+    LoopActor.assumeIsolated(with: (server, record)) { $0.end($1) }
+  }
 }
 
 /// Leaves the path undecoded, because the server splits it before it decodes it.

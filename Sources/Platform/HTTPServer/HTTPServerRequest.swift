@@ -5,6 +5,8 @@ import Formats
 public struct HTTPServerRequest: Sendable {
   /// The method as sent.
   public let method: String
+  /// The path as sent, without the query.
+  public let rawPath: String
   /// The path's segments, each percent-decoded, so an encoded slash never makes a segment.
   public let path: [String]
   /// The parameters of the query, each percent-decoded, in their order.
@@ -19,11 +21,14 @@ public struct HTTPServerRequest: Sendable {
   private let content: RequestBody?
 
   /// Creates a request, for tests.
+  ///
+  /// - Parameter rawPath: `nil` for the plain form of the path.
   public init(
-    method: String, path: [String], query: [(name: String, value: String)] = [],
+    method: String, path: [String], rawPath: String? = nil, query: [(name: String, value: String)] = [],
     headers: [(name: String, value: String)] = [], body: [UInt8] = [], clientAddress: String? = nil
   ) {
     self.method = method
+    self.rawPath = rawPath ?? "/" + path.joined(separator: "/")
     self.path = path
     self.query = query
     self.headers = headers
@@ -35,10 +40,11 @@ public struct HTTPServerRequest: Sendable {
   ///
   /// - Parameter onForget: called when the handler forgets the body.
   init(
-    method: String, path: [String], query: [(name: String, value: String)], headers: [(name: String, value: String)],
-    body: [UInt8], clientAddress: String?, onForget: (@LoopActor @Sendable () -> Void)?
+    method: String, rawPath: String, path: [String], query: [(name: String, value: String)],
+    headers: [(name: String, value: String)], body: [UInt8], clientAddress: String?,
+    onForget: (@LoopActor @Sendable () -> Void)?
   ) {
-    (self.method, self.path, self.query, self.headers) = (method, path, query, headers)
+    (self.method, self.rawPath, self.path, self.query, self.headers) = (method, rawPath, path, query, headers)
     self.clientAddress = clientAddress
     content = body.isEmpty ? nil : RequestBody(body, onForget: onForget)
   }

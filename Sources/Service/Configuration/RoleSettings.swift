@@ -75,7 +75,15 @@ public struct GatewaySettings: Sendable {
   public var maxBodyBytes: Int
   public var maxHeaderBytes: Int
   public var maxConnections: Int
+  public var maxConnectionsPerAddress: Int
   public var idleTimeout: Duration
+  public var headTimeout: Duration
+  public var bodyTimeout: Duration
+  /// Bytes a second.
+  public var minBodyRate: Int
+  /// How much of the memory for large bodies one publisher and one client address can have, from 0 to 1.
+  public var bodySharePerPublisher: Double
+  public var bodySharePerAddress: Double
   /// Time for the broker to confirm a job before the client gets a 503.
   public var publishTimeout: Duration
   /// The proxies whose `X-Forwarded-For` names the client.
@@ -94,6 +102,22 @@ public struct GatewaySettings: Sendable {
     maxConnections = Int(reader.int("gateway.maxConnections", 4096, 1...100_000, "Connections at a time."))
     idleTimeout = reader.seconds(
       "gateway.idleTimeoutSeconds", 30, 1...3600, "A silent connection is closed after this.")
+    maxConnectionsPerAddress = Int(
+      reader.int(
+        "gateway.maxConnectionsPerAddress", 1024, 1...100_000,
+        "Connections of one client at a time; of a client behind a listed proxy, its requests."))
+    headTimeout = reader.seconds("gateway.headTimeoutSeconds", 10, 0.1...300, "Time for a whole head.")
+    bodyTimeout = reader.seconds("gateway.bodyTimeoutSeconds", 60, 0.1...3600, "Time for a whole body.")
+    minBodyRate = Int(
+      reader.int(
+        "gateway.minBodyBytesPerSecond", 1024, 1...1_048_576,
+        "A body or a reader that is slower is cut, once the time for a head has passed."))
+    bodySharePerPublisher = reader.factor(
+      "gateway.bodySharePerPublisher", 0.5, 0.05...1,
+      "Part of the 256 MiB for bodies with receipts that one publisher can have.")
+    bodySharePerAddress = reader.factor(
+      "gateway.bodySharePerAddress", 0.25, 0.05...1,
+      "Part of these, and of the 64 MiB for notifications, that one client address can have.")
     publishTimeout = reader.seconds(
       "gateway.publishTimeoutSeconds", 5, 0.1...30, "Time for the broker to confirm a job before the answer is 503.")
     let key = "gateway.trustedProxies"

@@ -146,7 +146,7 @@ struct HTTPTests {
     configuration.maxBodyBytes = 1000
     configuration.maxLargeBodyMemory = [.callers: 600_000]
     configuration.largeBody = { $0 == "/large" ? .init(maxBytes: 1 << 20, in: .callers) : nil }
-    configuration.refuseHead = { $0.header("X-Key") == "good" ? nil : .text(401, "no") }
+    configuration.admitHead = { $0.header("X-Key") == "good" ? .admitted(holder: nil) : .refused(.text(401, "no")) }
     try await with(configuration, handler: Self.echo) { client, base in
       func post(_ path: String, _ count: Int, key: String, by method: String = "POST") async throws -> Int {
         let request = HTTPClientRequest(

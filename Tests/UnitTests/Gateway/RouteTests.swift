@@ -39,6 +39,22 @@ struct RouteTests {
     #expect(Route.receiptDoor(of: segments)?.door == .iaptic)
   }
 
+  @Test(arguments: ["GET", "HEAD", "POST"]) func `health and metrics have their exact paths only`(method: String) throws
+  {
+    for name in ["livez", "readyz", "metrics"] {
+      for path in ["/\(name)/", "//\(name)", "/%\(String(name.utf8.first ?? 0, radix: 16))\(name.dropFirst())"] {
+        let segments = try #require(pathSegments(path[...]))
+        #expect(segments == [name])
+        let problem = #expect(throws: Problem.self) { _ = try Route.find(method, segments, rawPath: path) }
+        #expect(problem?.status == 404)
+      }
+      guard method != "POST" else { continue }
+      #expect(try Route.find(method, [name], rawPath: "/\(name)").route.label == "health")
+    }
+    // Other routes keep all forms.
+    #expect(try Route.find("POST", ["v1", "validate"], rawPath: "//v1/validate/").route.path == "/v1/validate")
+  }
+
   @Test(arguments: ["/v2/customers", "/storekit2/purchases", "/", "", "/v1", "/v1/validate/x", "/v1/%zz"])
   func `other paths take no receipts`(path: String) {
     #expect(Route.largeBody(ofRaw: path[...]) == nil)

@@ -1,0 +1,87 @@
+import CMicroHTTPD
+import EventLoop
+import Glibc
+
+/// What the server knows of one connection of libmicrohttpd, which keeps it as the connection's context.
+@LoopActor
+final class ServerConnection {
+  let id: Int
+  let connection: OpaquePointer
+  /// The numeric address of the peer; `nil` if it is not known.
+  let peer: String?
+  /// How often libmicrohttpd has called the server for this connection.
+  var calls = 0
+  /// Whether the last request runs or its answer is on its way.
+  private(set) var isAnswering = false
+  /// The request whose head has arrived, until it is answered.
+  weak var exchange: Exchange?
+  /// Whether the server has cut the connection. libmicrohttpd only has to notice it.
+  private(set) var isCut = false
+
+  /// Watches the socket while libmicrohttpd does not.
+  private var watcher: DescriptorWatcher?
+  /// Whether libmicrohttpd leaves the connection alone until bytes come.
+  var isParked: Bool { watcher != nil }
+
+  init(id: Int, connection: OpaquePointer, peer: String?) {
+    (self.id, self.connection, self.peer) = (id, connection, peer)
+  }
+
+  /// Notes what the connection does from now on.
+  func enter(_ phase: ConnectionPlaces.Phase) {
+    calls &+= 1
+    switch phase {
+    case .running, .answering: isAnswering = true
+    case .head, .idle, .body: isAnswering = false
+    }
+  }
+
+  private var descriptor: Int32 { countersign_mhd_socket(connection) }
+
+  /// The bytes that have arrived at the socket and that nobody has taken.
+  var waiting: Int { Int(countersign_waiting(descriptor)) }
+
+  /// Takes the connection out of libmicrohttpd's way until bytes come or the client closes.
+  func park(_ onReadable: @escaping @LoopActor () -> Void) {
+    guard !isParked, !isCut, let made = try? DescriptorWatcher(descriptor: descriptor, { _ in onReadable() }) else {
+      return
+    }
+    watcher = made
+    MHD_suspend_connection(connection)
+    made.watch(.readable)
+  }
+
+  /// Gives the connection back to libmicrohttpd.
+  func unpark() {
+    guard let watcher else { return }
+    self.watcher = nil
+    watcher.close()
+    MHD_resume_connection(connection)
+  }
+
+  /// Ends the connection: libmicrohttpd sees the end of its socket at the next run, whatever it waits for.
+  ///
+  /// - Parameter answer: goes straight to the socket, which has all earlier answers already. Only for a connection that
+  ///   is answering nothing.
+  func cut(_ answer: [UInt8]?) {
+    guard !isCut else { return }
+    isCut = true
+    unpark()
+    let descriptor = descriptor
+    if let answer {
+      let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
+      // If a client has not read its earlier answers, these bytes may find no room, and it gets none.
+      _ = send(descriptor, answer, answer.count, flags)
+      // If bytes stay unread, the system resets the connection, and the client may lose the answer.
+      withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 1) { rest in
+        for _ in 0..<Self.drains {
+          if recv(descriptor, rest.baseAddress, rest.count, Int32(MSG_DONTWAIT)) <= 0 { break }
+        }
+      }
+    }
+    shutdown(descriptor, Int32(SHUT_RDWR))
+  }
+
+  /// How many pieces of 16 KiB a cut connection may leave unread.
+  private static let drains = 16
+}

@@ -1,0 +1,241 @@
+import EventLoop
+import HTTPServer
+import Harness
+import Testing
+
+/// What a client without a credential can hold of a server: places, room and time.
+@Suite(.timeLimit(.minutes(15)))
+@LoopActor
+struct HTTPServerStrangerTests {
+  /// What the server has told of the connections that it cut and the bodies that it refused.
+  private final class Told {
+    var cuts: [HTTPServer.CutCause] = []
+    var bodies: [HTTPServer.BodyRefusalCause] = []
+  }
+
+  /// Deadlines and a grace that no test reaches. Each test sets the one that it is about.
+  private static var unhurried: HTTPServer.Configuration {
+    var configuration = HTTPServer.Configuration()
+    configuration.headTimeout = .seconds(3600)
+    configuration.bodyTimeout = .seconds(3600)
+    configuration.idleTimeout = .seconds(3600)
+    configuration.placeGrace = .seconds(3600)
+    return configuration
+  }
+
+  private func with(
+    _ configuration: HTTPServer.Configuration, handler: @escaping HTTPServer.Handler = { _ in .text(200, "here") },
+    _ body: @LoopActor (HTTPServer, Told) async throws -> Void
+  ) async throws {
+    let told = Told()
+    var configuration = configuration
+    configuration.onCut = { told.cuts.append($0) }
+    configuration.onBodyRefused = { told.bodies.append($0) }
+    let server = try HTTPServer(configuration, handler: handler)
+    do {
+      try await body(server, told)
+    } catch {
+      await server.close()
+      throw error
+    }
+    await server.close()
+  }
+
+  private static let question = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n"
+  private static let halfHead = Array("GET /x HTTP/1.1\r\nHost: ".utf8)
+
+  private static func half(_ declared: Int, _ sent: Int, fields: String = "") -> [UInt8] {
+    Array("POST /large HTTP/1.1\r\nHost: a\r\n\(fields)Content-Length: \(declared)\r\n\r\n".utf8)
+      + [UInt8](repeating: 97, count: sent)
+  }
+
+  // MARK: Time
+
+  @Test func `a head that does not come is closed`() async throws {
+    var configuration = Self.unhurried
+    configuration.headTimeout = .milliseconds(100)
+    try await with(configuration) { server, told in
+      for bytes in [[], Self.halfHead] {
+        let connection = try RawConnection(port: server.port)
+        connection.put(bytes)
+        #expect(await connection.status(of: "") == 408)
+        await connection.end()
+        connection.close()
+      }
+      #expect(told.cuts == [.slowHead, .slowHead])
+    }
+  }
+
+  @Test func `a body that does not come in its time is closed`() async throws {
+    var configuration = Self.unhurried
+    configuration.bodyTimeout = .milliseconds(100)
+    try await with(configuration) { server, told in
+      let connection = try RawConnection(port: server.port)
+      defer { connection.close() }
+      connection.put(Self.half(1000, 500))
+      #expect(await connection.status(of: "") == 408)
+      await connection.end()
+      #expect(told.cuts == [.slowBody])
+    }
+  }
+
+  @Test func `a body below the least pace is closed`() async throws {
+    var configuration = Self.unhurried
+    configuration.headTimeout = .seconds(2)
+    configuration.minBodyRate = 1 << 30
+    try await with(configuration) { server, told in
+      let connection = try RawConnection(port: server.port)
+      defer { connection.close() }
+      connection.put(Self.half(1000, 500))
+      #expect(await connection.status(of: "") == 408)
+      await connection.end()
+      #expect(told.cuts == [.slowBody])
+    }
+  }
+
+  // MARK: Places
+
+  @Test func `half heads in all places do not keep a newcomer out`() async throws {
+    var configuration = Self.unhurried
+    configuration.maxConnections = 8
+    configuration.placeGrace = .milliseconds(200)
+    try await with(configuration) { server, told in
+      var strangers: [RawConnection] = []
+      for _ in 0..<24 {
+        let connection = try RawConnection(port: server.port)
+        connection.put(Self.halfHead)
+        strangers.append(connection)
+      }
+      for _ in 0..<3 {
+        let newcomer = try RawConnection(port: server.port)
+        #expect(await newcomer.status(of: Self.question) == 200)
+        newcomer.close()
+      }
+      await strangers[0].end()
+      #expect(Set(told.cuts) == [.places])
+      #expect(server.openConnections <= 8)
+      for connection in strangers { connection.close() }
+    }
+  }
+
+  @Test func `silent connections give way behind half heads`() async throws {
+    var configuration = Self.unhurried
+    configuration.maxConnections = 2
+    configuration.placeGrace = .milliseconds(200)
+    try await with(configuration) { server, _ in
+      let silent = try RawConnection(port: server.port)
+      #expect(await silent.status(of: Self.question) == 200)
+      let half = try RawConnection(port: server.port)
+      half.put(Self.halfHead)
+      let first = try RawConnection(port: server.port)
+      #expect(await first.status(of: Self.question) == 200)
+      await half.end()
+      let second = try RawConnection(port: server.port)
+      #expect(await second.status(of: Self.question) == 200)
+      await silent.end()
+      for connection in [silent, half, first, second] { connection.close() }
+    }
+  }
+
+  @Test func `one address has its share of the places, and others the rest`() async throws {
+    var configuration = Self.unhurried
+    configuration.maxConnectionsPerAddress = 4
+    try await with(configuration) { server, told in
+      var strangers: [RawConnection] = []
+      for _ in 0..<4 {
+        let connection = try RawConnection(port: server.port, from: "127.0.0.2")
+        connection.put(Self.halfHead)
+        strangers.append(connection)
+      }
+      let fifth = try RawConnection(port: server.port, from: "127.0.0.2")
+      await fifth.end()
+      #expect(told.cuts == [.addressShare])
+      let other = try RawConnection(port: server.port, from: "127.0.0.3")
+      #expect(await other.status(of: Self.question) == 200)
+      for connection in strangers + [fifth, other] { connection.close() }
+    }
+  }
+
+  @Test func `behind a listed proxy the clients that it names have shares`() async throws {
+    var configuration = Self.unhurried
+    configuration.maxConnectionsPerAddress = 2
+    configuration.isProxy = { $0 == "127.0.0.2" }
+    configuration.clientBehindProxy = { _, headers in headers.first { $0.name == "X-Client" }?.value }
+    let (held, release) = (LoopSignal(), LoopSignal())
+    var running = 0
+    let handler: HTTPServer.Handler = { request in
+      guard request.path == ["held"] else { return .text(200, "here") }
+      running += 1
+      held.notify()
+      await release.wait(atMost: .seconds(600))
+      return .text(200, "held")
+    }
+    try await with(configuration, handler: handler) { server, told in
+      func ask(_ path: String, _ client: String) -> String {
+        "GET \(path) HTTP/1.1\r\nHost: a\r\nX-Client: \(client)\r\n\r\n"
+      }
+      let connections = try (0..<4).map { _ in try RawConnection(port: server.port, from: "127.0.0.2") }
+      for connection in connections.prefix(2) { connection.put(Array(ask("/held", "192.0.2.1").utf8)) }
+      while running < 2 { await held.wait(atMost: .seconds(60)) }
+      #expect(await connections[2].status(of: ask("/x", "192.0.2.1")) == 429)
+      #expect(await connections[3].status(of: ask("/x", "192.0.2.2")) == 200)
+      #expect(told.cuts == [.addressShare])
+      release.notify()
+      for connection in connections.prefix(2) { #expect(await connection.status(of: "") == 200) }
+      #expect(await connections[0].status(of: ask("/x", "192.0.2.1")) == 200)
+      for connection in connections { connection.close() }
+    }
+  }
+
+  // MARK: Room
+
+  /// A server with room for 600,000 bytes, in which `X-Key` names the holder.
+  private static var roomy: HTTPServer.Configuration {
+    var configuration = unhurried
+    configuration.maxLargeBodyMemory = [.callers: 600_000]
+    configuration.largeBody = { _ in .init(maxBytes: 1 << 20, in: .callers) }
+    configuration.admitHead = { .admitted(holder: $0.header("X-Key")) }
+    return configuration
+  }
+
+  @Test func `whoever holds most of the room gives it to others`() async throws {
+    try await with(Self.roomy) { server, told in
+      let greedy = try RawConnection(port: server.port)
+      greedy.put(Self.half(1_000_000, 500_000, fields: "X-Key: greedy\r\n"))
+      try await eventually("the room is held") { server.heldBytes(in: .callers) == 500_000 }
+      let modest = try RawConnection(port: server.port)
+      modest.put(Self.half(200_000, 200_000, fields: "X-Key: modest\r\n"))
+      #expect(await modest.status(of: "") == 200)
+      #expect(await greedy.status(of: "") == 503)
+      await greedy.end()
+      #expect(told.cuts == [.room])
+      #expect(server.heldBytes(in: .callers) == 0)
+      for connection in [greedy, modest] { connection.close() }
+    }
+  }
+
+  @Test func `one holder and one address have their shares of the room`() async throws {
+    var configuration = Self.roomy
+    configuration.largeBodyShares.ofHolder = 0.5
+    configuration.largeBodyShares.ofAddress = 0.4
+    try await with(configuration) { server, told in
+      @LoopActor func post(_ bytes: Int, _ key: String, from address: String) async throws -> Int? {
+        let connection = try RawConnection(port: server.port, from: address)
+        defer { connection.close() }
+        connection.put(Self.half(bytes, bytes, fields: "X-Key: \(key)\r\n"))
+        return await connection.status(of: "")
+      }
+      let first = try RawConnection(port: server.port, from: "127.0.0.2")
+      first.put(Self.half(1_000_000, 200_000, fields: "X-Key: one\r\n"))
+      try await eventually("the room is held") { server.heldBytes(in: .callers) == 200_000 }
+      #expect(try await post(50_000, "two", from: "127.0.0.2") == 503)
+      #expect(try await post(110_000, "one", from: "127.0.0.3") == 503)
+      #expect(try await post(90_000, "one", from: "127.0.0.3") == 200)
+      #expect(try await post(230_000, "two", from: "127.0.0.3") == 200)
+      #expect(told.bodies == [.addressShare, .holderShare])
+      #expect(told.cuts.isEmpty)
+      first.close()
+      try await eventually("the room is free") { server.heldBytes(in: .callers) == 0 }
+    }
+  }
+}
