@@ -44,6 +44,7 @@ extension Command {
       role: name, settings: configuration.settings, publishers: configuration.publishers)
     let log = context.log
     useAllDescriptors()
+    context.loopWatch.start()
     do {
       if let keys { context.secretKeys = keys }
       let role = try make(context)
@@ -55,7 +56,12 @@ extension Command {
         watch.look(isForced: true)
         role.refresh()
       }
+      context.starting.begin { refusal in
+        log.error("could not start", ["cause": .failure(refusal)])
+        exit(1)
+      }
       try await role.start()
+      await context.starting.end(within: .seconds(3))
       watch.start(every: configuration.settings.reloadInterval)
       log.info("started")
       await signals.first()
