@@ -67,17 +67,7 @@ public final class Gateway: Role {
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign gateway",
       onChange: context.observer(of: "publish"),
       declare: { try await topology.declare(on: $0) })
-    outlet = EventOutlet(
-      publisher, queue: topology.deliveries, EventOutlet.Subscribers(subscribers), context.log,
-      settle: { id in
-        Task.immediate { @LoopActor in
-          do {
-            _ = try await ledger.run(Event.confirmed([id]))
-          } catch {
-            context.log.warning("an event stays in the outbox", ["eventId": .string(id), "cause": .failure(error)])
-          }
-        }
-      })
+    outlet = EventOutlet(publisher, queue: topology.deliveries, subscribers, ledger, context.log)
     // Our own API keeps half of the connections.
     let waits = FinalizationWaits(
       name: newSynchronizationId(), most: min(doors.maxWaiting, context.settings.gateway.maxConnections / 2))
