@@ -38,8 +38,9 @@ extension CommitState {
     guard let after = purchases[key] else { return [] }
     tellOwner(of: after, isEnd && !isNews ? .time : .evidence, update.publisher, update.traceparent)
     if isNews || isEnd || after.owner != known?.owner {
-      let reason: LifeCycleReason? = if case .notification(_, let named) = update.source, isNews { named } else { nil }
-      tellUpdate(known, after, update.publisher, reason: reason, traceparent: update.traceparent)
+      tellUpdate(
+        known, after, update.publisher, reason: isNews ? update.reason(after: known) : nil,
+        traceparent: update.traceparent)
       tellDoors(known, after, update.publisher, isNews: isNews || isEnd, traceparent: update.traceparent)
     }
     if let notice = update.refund { take(notice, of: after, update) }
@@ -117,6 +118,19 @@ extension PurchaseUpdate {
       evidence.compactMap { piece in
         if case .transaction(let facts) = piece.facts { facts.transactionId.exact } else { nil }
       })
+  }
+
+  /// Why the purchase changed, if a notification says so. A period does not begin again because Apple gives its
+  /// transaction another id.
+  ///
+  /// - Parameter known: the purchase before the news; `nil` if it is new to the ledger.
+  fileprivate func reason(after known: Purchase?) -> LifeCycleReason? {
+    guard case .notification(_, let named?) = source else { return nil }
+    guard named.isOfNewPeriod, let known else { return named }
+    let isKnown = evidence.contains { piece in
+      if case .transaction(let facts) = piece.facts { known.hasCopy(of: facts) } else { false }
+    }
+    return isKnown ? nil : named
   }
 
   /// Whether Apple has answered a look.
