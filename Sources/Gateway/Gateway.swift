@@ -249,10 +249,12 @@ public final class Gateway: Role {
       context: context, ledger: ledger, holdings: holdings, outlet: outlet, caller: caller)
   }
 
+  private var results: KeptResults { KeptResults(purchases: PurchaseReader(ledger)) }
+
   private var registration: Registration {
     Registration(
       context: context, store: store, customers: CustomerStore(ledger), synchronizations: synchronizations,
-      verifier: verifier, publisher: publisher, topology: topology)
+      results: results, verifier: verifier, publisher: publisher, topology: topology)
   }
 
   private var doorContext: DoorContext {
@@ -312,6 +314,9 @@ public final class Gateway: Role {
         "This credential sees no synchronization with this id. A finalized one is kept for a time "
           + "(worker.statusRetentionSeconds), and a customer's token sees its own customer's only.")
     }
-    return StatusAnswer(found).response
+    let present = try await context.asking { [context] in
+      try await self.results.atPresent(found, caller.publisher, now: context.now())
+    }
+    return StatusAnswer(present).response
   }
 }
