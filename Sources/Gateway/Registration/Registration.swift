@@ -159,7 +159,7 @@ struct Registration {
       return .problem(.unknownOutcome("The store did not confirm the claim.", of: job.synchronizationId))
     }
     let done = job.kind == .transfer ? "transfer accepted" : "registered"
-    log(of: job, trace).info(done, ["customerId": .string(job.customerId)])
+    log(of: job, trace).info(done, ["customer": .customer(job.customerId, of: job.publisherId)])
     return .accepted(job.synchronizationId)
   }
 
