@@ -67,17 +67,7 @@ public final class Gateway: Role {
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign gateway",
       onChange: context.observer(of: "publish"),
       declare: context.declaring(topology))
-    outlet = EventOutlet(
-      publisher, queue: topology.deliveries, EventOutlet.Subscribers(subscribers), context.log,
-      settle: { id in
-        Task.immediate { @LoopActor in
-          do {
-            _ = try await ledger.run(Event.confirmed([id]))
-          } catch {
-            context.log.warning("an event stays in the outbox", ["eventId": .string(id), "cause": .failure(error)])
-          }
-        }
-      })
+    outlet = EventOutlet(publisher, queue: topology.deliveries, subscribers, ledger, context.log)
     // Our own API keeps half of the connections.
     let waits = FinalizationWaits(
       name: newSynchronizationId(), most: min(doors.maxWaiting, context.settings.gateway.maxConnections / 2))
@@ -261,10 +251,12 @@ public final class Gateway: Role {
       context: context, ledger: ledger, holdings: holdings, outlet: outlet, caller: caller)
   }
 
+  private var results: KeptResults { KeptResults(purchases: PurchaseReader(ledger)) }
+
   private var registration: Registration {
     Registration(
       context: context, store: store, customers: CustomerStore(ledger), synchronizations: synchronizations,
-      verifier: verifier, publisher: publisher, topology: topology)
+      results: results, verifier: verifier, publisher: publisher, topology: topology)
   }
 
   private var doorContext: DoorContext {
@@ -324,6 +316,9 @@ public final class Gateway: Role {
         "This credential sees no synchronization with this id. A finalized one is kept for a time "
           + "(worker.statusRetentionSeconds), and a customer's token sees its own customer's only.")
     }
-    return StatusAnswer(found).response
+    let present = try await context.asking { [context] in
+      try await self.results.atPresent(found, caller.publisher, now: context.now())
+    }
+    return StatusAnswer(present).response
   }
 }

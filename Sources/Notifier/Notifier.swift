@@ -33,6 +33,7 @@ public final class Notifier: Role {
   let underWay: AttemptsUnderWay
   let suspects = Suspects()
   let begun: BegunRuns
+  let outlet: EventOutlet
 
   /// The number of deliveries that the notifier holds for the last second before their time.
   var almostDue = 0
@@ -41,6 +42,7 @@ public final class Notifier: Role {
   var unrecorded: Set<UnrecordedAttempt> = []
 
   private let redis: RedisClient
+  private let subscribers: EventSubscribers
   private let upkeep: Upkeep
   private let secretKeys: SecretKeysWatch
   private var consumer: AMQPConsumer!
@@ -77,6 +79,9 @@ public final class Notifier: Role {
     publisher = AMQPPublisher(
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign notifier publishes",
       onChange: context.observer(of: "publish"), declare: declare)
+    let subscribers = EventSubscribers(context, ledger)
+    self.subscribers = subscribers
+    outlet = EventOutlet(publisher, queue: topology.deliveries, subscribers, ledger, context.log)
     metrics = NotifierMetrics(
       context.metrics, inFlight: { [runs] in Double(runs.count) }, unrecorded: { Double(recorder.waiting) })
     upkeep = Upkeep(context, deliveries, publisher, topology, metrics)
@@ -108,6 +113,7 @@ public final class Notifier: Role {
     underWay.start()
     upkeep.start()
     publisher.start()
+    subscribers.start()
     try await context.checkSchema(ledger)
     await secretKeys.start()
     consumer.start()
@@ -121,6 +127,7 @@ public final class Notifier: Role {
     await runs.finish(within: grace)
     await consumer.stop()
     await publisher.stop()
+    await subscribers.stop()
     underWay.stop()
     recorder.close()
     await ledger.stop()

@@ -61,7 +61,9 @@ public final class RoleContext {
     self.faults = faults
     let offset = faults.clockOffsetMilliseconds
     clock = FleetClock { unixMilliseconds() + offset }
-    log = Log(level: Log.Level(rawValue: settings.logLevel.rawValue) ?? .info, ["role": .string(role)])
+    log = Log(
+      level: Log.Level(rawValue: settings.logLevel.rawValue) ?? .info,
+      customers: Log.Customers(rawValue: settings.logCustomers.rawValue) ?? .hash, ["role": .string(role)])
     metrics = Metrics()
     loopWatch = LoopWatch(metrics, log)
     configurationCurrent = metrics.gauge(

@@ -98,4 +98,60 @@ struct LedgerAnswerTests {
       #expect(again.version == free.version)
     }
   }
+
+  @Test func `a kept result never claims access that entitlements deny`() async throws {
+    try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
+      let original = "1000000000001"
+      let headers = fleet.headers(RunningFleet.publisher)
+      func register(_ id: String, _ customer: Int64 = 7) async throws -> Int {
+        let answer = try await fleet.register(original, customer: customer, id: id)
+        if answer.status == 400 { #expect(String(decoding: answer.body, as: UTF8.self).contains("\"REQ0004\"")) }
+        return answer.status
+      }
+      func granted(_ id: String) async throws -> Bool? {
+        let status = try await fleet.status(id)
+        #expect(status?.status == "finalized" && (status?.offerId != nil) == status?.accessGranted)
+        return status?.accessGranted
+      }
+      #expect(try await register("a") == 202)
+      _ = await fleet.finished(["a"])
+      #expect(try await register("a") == 202)
+      #expect(try await granted("a") == true)
+
+      // A transfer, and the release of what it gave.
+      #expect(try await fleet.putCustomer(8).status == 201)
+      func transfer(_ id: String) async throws -> Int {
+        let body = "{\"cleengCustomerId\":8,\"transactionId\":\"\(original)\"}"
+        return try await fleet.send(
+          "POST", fleet.url("/storekit2/purchases/transfers"), headers + [("Correlation-Id", id)], body
+        ).status
+      }
+      #expect(try await transfer("move") == 202)
+      _ = await fleet.finished(["move"])
+      #expect(try await granted("a") == false)
+      #expect(try await fleet.status("a")?.result == "PURCHASE_SYNCHRONIZED")
+      #expect(try await register("a") == 400)
+      #expect(try await granted("move") == true)
+      #expect(try await transfer("move") == 202)
+      #expect(try await fleet.send("POST", fleet.url("/purchases/\(original)/release"), headers).status == 200)
+      #expect(try await granted("move") == false)
+      #expect(try await transfer("move") == 400)
+
+      // An erasure, and the customer who comes back.
+      #expect(try await register("b") == 202)
+      _ = await fleet.finished(["b"])
+      #expect(try await granted("b") == true)
+      #expect(try await fleet.send("POST", fleet.url("/purchases/\(original)/release"), headers).status == 200)
+      #expect(try await fleet.send("DELETE", fleet.url("/customers/7"), headers).status == 200)
+      #expect(try await granted("b") == false)
+      #expect(try await fleet.putCustomer(7).status == 201)
+      #expect(try await register("b") == 400)
+      #expect(try await granted("b") == false)
+      let none: Entitlement? = try await read("/customers/7/entitlements/S1", fleet).answer
+      #expect(none?.accessGranted == false)
+      #expect(try await register("c") == 202)
+      _ = await fleet.finished(["c"])
+      #expect(try await granted("c") == true)
+    }
+  }
 }

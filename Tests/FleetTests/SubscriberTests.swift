@@ -1,6 +1,7 @@
 import AMQP
 import EventLoop
 import HTTP
+import HTTPServer
 import Harness
 import Messaging
 import TestSupport
@@ -12,6 +13,44 @@ import Testing
 )
 @LoopActor
 struct SubscriberTests {
+  /// No worker runs, so no sweep of the outbox hides an event that its notifier does not give to everybody.
+  @Test func `a disabled endpoint is told to every subscriber and to the other endpoints`() async throws {
+    try await WebhookReceiver.with { receiver async throws in
+      try await RunningFleet.with(
+        ["gateway-1", "notifier-1"], overrides: ["COUNTERSIGN_EVENTS_SUBSCRIBERS": "billing"]
+      ) { fleet async throws in
+        let topology = fleet.topology
+        let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "billing")
+        let channel = try await connection.openChannel()
+        let told = Mailbox<String>()
+        for name in ["billing", "shared"] {
+          try await topology.declareEvents(for: name, on: channel)
+          let queue = "\(topology.prefix).test.\(name)"
+          try await channel.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
+          try await channel.bindQueue(queue, to: topology.events(for: name), routingKey: "webhookEndpointDisabled.#")
+          try await channel.consume(queue, tag: name) { delivery in
+            channel.acknowledge(delivery)
+            told.put("\(name) \(delivery.properties.messageID ?? "")")
+          }
+        }
+        let api = WebhookAPIClient(fleet: fleet)
+        _ = try await api.create(
+          #""url":"\#(receiver.url("gone"))","topics":["inappPurchaseSyncResult"]"#)
+        _ = try await api.create(
+          #""url":"\#(receiver.url("operations"))","topics":["webhookEndpointDisabled"]"#)
+        receiver.answers["gone"] = { _ in .text(410, "") }
+        try await fleet.publish(["evt_1"])
+        let webhook = await receiver.wait("operations", for: 1)[0]
+        let copies = await told.wait { Set($0).count == 2 }
+        #expect(Set(copies) == ["billing \(webhook.id)", "shared \(webhook.id)"])
+        try await eventually("it has left the outbox") { try await fleet.count("outbox") == 0 }
+        #expect(try await fleet.count("owed_events") == 0)
+        for name in ["billing", "shared"] { try await channel.deleteQueue("\(topology.prefix).test.\(name)") }
+        await connection.close()
+      }
+    }
+  }
+
   @Test func `a full queue delays nobody else, is listed, and gets what it missed`() async throws {
     try await RunningFleet.with(
       ["gateway-1", "worker-1"], overrides: ["COUNTERSIGN_EVENTS_SUBSCRIBERS": "billing"]

@@ -17,6 +17,7 @@ extension TransactionFacts {
         id, original, bundle, product, environment.rawValue, payload.inAppOwnershipType?.rawValue, payload.currency,
         payload.offerIdentifier, payload.offerDiscountType?.rawValue, payload.storefront,
         payload.revocationType?.rawValue, payload.previousOriginalTransactionId, payload.appTransactionId,
+        payload.webOrderLineItemId,
       ])
     self.init(
       transactionId: id, originalTransactionId: original, bundleId: bundle, productId: product, kind: kind,
@@ -32,7 +33,7 @@ extension TransactionFacts {
       storefront: payload.storefront,
       appAccountToken: payload.appAccountToken.flatMap(AppAccountToken.canonical),
       previousOriginalTransactionId: payload.previousOriginalTransactionId,
-      appTransactionId: payload.appTransactionId, signedDate: signed,
+      appTransactionId: payload.appTransactionId, webOrderLineItemId: payload.webOrderLineItemId, signedDate: signed,
       payloadSHA256: payloadSHA256)
   }
 }

@@ -18,7 +18,7 @@ extension CommitState {
     let followers = handOn(key).filter { $0 != key }
     claimByToken(key)
     let isEnd = known.map { hasEnded($0, now: before, update.publisher) } ?? false
-    let reason: LifeCycleReason? = if case .notification(_, let named) = update.source, isNews { named } else { nil }
+    let reason = isNews ? update.reason(after: known) : nil
     if isNews || isEnd || purchases[key]?.owner != before.owner {
       touch(key, after: known, update.publisher, isNamed: reason != nil)
     } else if case .timer = update.source {
@@ -117,6 +117,19 @@ extension PurchaseUpdate {
       evidence.compactMap { piece in
         if case .transaction(let facts) = piece.facts { facts.transactionId.exact } else { nil }
       })
+  }
+
+  /// Why the purchase changed, if a notification says so. A period does not begin again because Apple gives its
+  /// transaction another id.
+  ///
+  /// - Parameter known: the purchase before the news; `nil` if it is new to the ledger.
+  fileprivate func reason(after known: Purchase?) -> LifeCycleReason? {
+    guard case .notification(_, let named?) = source else { return nil }
+    guard named.isOfNewPeriod, let known else { return named }
+    let isKnown = evidence.contains { piece in
+      if case .transaction(let facts) = piece.facts { known.hasCopy(of: facts) } else { false }
+    }
+    return isKnown ? nil : named
   }
 
   /// Whether Apple has answered a look.

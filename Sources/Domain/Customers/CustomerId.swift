@@ -15,10 +15,13 @@ public enum CustomerId {
   /// The customer of a job whose caller named no user: nobody. The purchase stays unclaimed.
   public static let nobody = ""
 
+  /// Whether a text stands for the id of an erased customer.
+  public static func isErased(_ text: String) -> Bool { text.utf8.starts(with: erasedPrefix.utf8) }
+
   /// Whether a text can name a customer. Control characters cannot: a database refuses some of them, and people see
   /// none.
   public static func isValid(_ text: String) -> Bool {
-    guard (1...longest).contains(text.utf8.count), !text.utf8.starts(with: erasedPrefix.utf8) else { return false }
+    guard (1...longest).contains(text.utf8.count), !isErased(text) else { return false }
     return text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
   }
 

@@ -81,8 +81,12 @@ enum IapticEvents {
     guard let before = change.before else { return IapticReason.of(before: nil, after: change.after, now: change.now) }
     if before.owner != change.after.owner { return .other }
     let reason = IapticReason.of(before: before, after: change.after, now: change.now)
+    let (old, new) = (before.deciding, change.after.deciding)
     func shown(_ purchase: Purchase) -> [IapticPurchase] {
-      IapticPurchase.of(purchase, rules: .none, now: change.now)
+      var purchases = IapticPurchase.of(purchase, rules: .none, now: change.now)
+      // Another id of the same payment is no change.
+      if new.isCopy(of: old), !purchases.isEmpty { purchases[0].transactionId = old.transactionId }
+      return purchases
     }
     return reason == .other && shown(before) == shown(change.after) ? nil : reason
   }

@@ -63,7 +63,8 @@ public struct IapticPurchase: Sendable, Equatable {
     transactionId = facts.transactionId
     isSandbox = !purchase.key.environment.utf8.elementsEqual("Production".utf8)
     purchaseDate = began ?? facts.purchaseDate
-    let isFirst = facts.transactionId.exact == purchaseId.exact
+    let first = purchase.transactions[purchaseId.exact]
+    let isFirst = facts.transactionId.exact == purchaseId.exact || first.map(facts.isCopy) ?? false
     let hasRenewed = facts.kind == .autoRenewable && !isFirst && facts.purchaseDate > purchaseDate
     lastRenewalDate = hasRenewed ? facts.purchaseDate : nil
     isTrialPeriod = facts.isTrial

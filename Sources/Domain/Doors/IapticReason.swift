@@ -29,7 +29,7 @@ public enum IapticReason: String, Sendable, CaseIterable {
     if let taken = takenBack(before, after) { return taken }
     guard let before else { return .purchased }
     let (old, new) = (before.deciding, after.deciding)
-    if old.transactionId.exact != new.transactionId.exact { return ofNext(old, new) }
+    if old.transactionId.exact != new.transactionId.exact, let reason = ofNext(old, new) { return reason }
     let (oldRenewal, newRenewal) = (before.presentRenewal, after.presentRenewal)
     let isOver = now >= after.endOfSubscription ?? .max
     if !isOver, let grace = newRenewal?.graceExpiresDate, grace > new.expiresDate ?? .min,
@@ -57,9 +57,11 @@ public enum IapticReason: String, Sendable, CaseIterable {
     return after.isReportedRevoked && before?.isReportedRevoked != true ? .revoked : nil
   }
 
-  /// The reason of another deciding transaction.
-  private static func ofNext(_ old: TransactionFacts, _ new: TransactionFacts) -> Self {
+  /// The reason of another deciding transaction; `nil` if that is only another name of what the user had.
+  private static func ofNext(_ old: TransactionFacts, _ new: TransactionFacts) -> Self? {
+    guard !new.isCopy(of: old) else { return nil }
     guard new.kind == .autoRenewable, new.purchaseDate >= old.purchaseDate else { return .other }
-    return new.productId.exact == old.productId.exact ? .renewed : .purchased
+    if new.productId.exact != old.productId.exact { return .purchased }
+    return new.isLaterPeriod(than: old) ? .renewed : .other
   }
 }

@@ -54,3 +54,13 @@ public enum LifeCycleReason: String, Sendable, CaseIterable {
   /// Something else that Apple signs has changed.
   case changed
 }
+
+extension LifeCycleReason {
+  /// Whether it tells that something was bought, or that a period began. That happens once for each payment.
+  var isOfNewPeriod: Bool {
+    switch self {
+    case .started, .resumed, .purchased, .renewed, .recovered: true
+    default: false
+    }
+  }
+}

@@ -9,16 +9,21 @@ public struct PurchaseDocument {
   private let access: Access?
   /// Whether the members are left out that change although nothing visible does.
   private let isBare: Bool
+  private let transactionId: String
 
   /// Creates a document.
   ///
   /// - Parameters:
   ///   - isBare: leaves out `signedDate` and `version`, which grow although nothing else changes.
+  ///   - name: the id to write for the deciding transaction; `nil` writes its own.
   ///   - now: milliseconds since 1970.
-  public init(_ purchase: Purchase, _ publisher: Publisher, isBare: Bool = false, now: Int64) {
+  public init(
+    _ purchase: Purchase, _ publisher: Publisher, isBare: Bool = false, named name: String? = nil, now: Int64
+  ) {
     self.purchase = purchase
     self.publisher = publisher
     self.isBare = isBare
+    transactionId = name ?? purchase.deciding.transactionId
     access = purchase.owner.map {
       Access.of(purchase, rules: publisher.accessRules(for: $0.customerId), now: now)
     }
@@ -62,7 +67,7 @@ public struct PurchaseDocument {
     writer.member("revocationType", deciding.revocationType)
     if !isBare { writer.time("signedDate", deciding.signedDate) }
     writer.member("subscriptionId", owner?.subscriptionId)
-    writer.member("transactionId", deciding.transactionId)
+    writer.member("transactionId", transactionId)
     transactions(&writer)
     writer.member("type", deciding.kind.rawValue)
     if !isBare { writer.member("version", purchase.version) }

@@ -40,6 +40,8 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
   public var previousOriginalTransactionId: String?
   /// Apple's id of the download with which the customer bought, the same for one customer and app.
   public var appTransactionId: String?
+  /// Apple's id of the payment for a period of a subscription; the same for all transactions that name the period.
+  public var webOrderLineItemId: String?
   public var signedDate: Int64
   /// SHA-256 of the decoded payload.
   public var payloadSHA256: [UInt8]
@@ -52,7 +54,8 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
     revocationPercentage: Int32? = nil, isUpgraded: Bool = false, ownershipType: String? = nil, quantity: Int32? = nil,
     price: Int64? = nil, currency: String? = nil, offerType: Int32? = nil, offerIdentifier: String? = nil,
     offerDiscountType: String? = nil, storefront: String? = nil, appAccountToken: String? = nil,
-    previousOriginalTransactionId: String? = nil, appTransactionId: String? = nil, signedDate: Int64,
+    previousOriginalTransactionId: String? = nil, appTransactionId: String? = nil, webOrderLineItemId: String? = nil,
+    signedDate: Int64,
     payloadSHA256: [UInt8]
   ) {
     self.transactionId = transactionId
@@ -80,6 +83,7 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
     self.appAccountToken = appAccountToken
     self.previousOriginalTransactionId = previousOriginalTransactionId
     self.appTransactionId = appTransactionId
+    self.webOrderLineItemId = webOrderLineItemId
     self.signedDate = signedDate
     self.payloadSHA256 = payloadSHA256
   }

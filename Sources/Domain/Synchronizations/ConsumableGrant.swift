@@ -4,7 +4,7 @@ public struct ConsumableGrant: Sendable, Equatable {
   public let quantity: Int32
   /// Whether this synchronization is the first that grants the transaction, for ever. Only then the publisher credits
   /// it.
-  public let isFirstGrant: Bool
+  public var isFirstGrant: Bool
 
   /// Creates a grant.
   public init(productId: String, quantity: Int32, isFirstGrant: Bool) {

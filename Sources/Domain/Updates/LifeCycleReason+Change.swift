@@ -11,7 +11,7 @@ extension LifeCycleReason {
     guard let before else { return after.deciding.kind == .autoRenewable ? .started : .purchased }
     if let reason = ofRevocation(before, after) { return reason }
     let (old, new) = (before.deciding, after.deciding)
-    if old.transactionId.exact != new.transactionId.exact { return ofNext(before, after) }
+    if old.transactionId.exact != new.transactionId.exact, let reason = ofNext(before, after) { return reason }
     if before.owner != after.owner { return .ownerChanged }
     let (known, renewal) = (before.presentRenewal, after.presentRenewal)
     if let end = new.expiresDate, let oldEnd = old.expiresDate, end > oldEnd { return .extended }
@@ -45,11 +45,14 @@ extension LifeCycleReason {
     return reason
   }
 
-  /// The reason of another deciding transaction.
-  private static func ofNext(_ before: Purchase, _ after: Purchase) -> Self {
+  /// The reason of another deciding transaction; `nil` if that is only another name of what the customer had, or of an
+  /// earlier period.
+  private static func ofNext(_ before: Purchase, _ after: Purchase) -> Self? {
     let (old, new) = (before.deciding, after.deciding)
+    guard !new.isCopy(of: old) else { return nil }
     guard new.kind == .autoRenewable else { return .purchased }
     if new.productId.exact != old.productId.exact { return .planChanged }
+    guard new.isLaterPeriod(than: old) else { return nil }
     if before.presentRenewal?.isInBillingRetry == true { return .recovered }
     // Apple's pause between two periods is short, unless the customer let the first one end.
     if let end = old.expiresDate, new.purchaseDate > end.adding(.millisecondsOfDay) { return .resumed }

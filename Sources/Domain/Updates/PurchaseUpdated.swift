@@ -14,11 +14,13 @@ struct PurchaseUpdated {
   /// Whether a reader of the purchase sees a difference.
   var isVisible: Bool {
     guard let before else { return true }
-    return bare(before) != bare(after)
+    // Another id of the same payment is no change.
+    let name = after.deciding.isCopy(of: before.deciding) ? before.deciding.transactionId : nil
+    return bare(before) != bare(after, named: name)
   }
 
-  private func bare(_ purchase: Purchase) -> [UInt8] {
-    JSONWriter.object { PurchaseDocument(purchase, publisher, isBare: true, now: now).write(to: &$0) }
+  private func bare(_ purchase: Purchase, named name: String? = nil) -> [UInt8] {
+    JSONWriter.object { PurchaseDocument(purchase, publisher, isBare: true, named: name, now: now).write(to: &$0) }
   }
 
   func event(traceparent: String?) -> Event {

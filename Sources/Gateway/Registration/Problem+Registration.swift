@@ -7,6 +7,13 @@ extension Problem {
     .invalidHeaders("Correlation-Id: names a synchronization of another purchase; use a new one")
   }
 
+  /// A `Correlation-Id` of a synchronization whose result no longer holds.
+  static var idOutdated: Problem {
+    .invalidHeaders(
+      "Correlation-Id: names a finalized synchronization whose result no longer holds, because the purchase was "
+        + "released or transferred since, or the customer erased; use a new one")
+  }
+
   /// A refused registration that left nothing behind.
   ///
   /// - Parameter isOnlyOne: whether the gateway itself made the synchronization's id. A `Correlation-Id` of the client

@@ -16,6 +16,8 @@ extension Registration {
     case accepted
     /// It names another synchronization.
     case inUse
+    /// The same registration was accepted before, and its result no longer holds.
+    case outdated
     /// The ledger does not answer.
     case unreachable
   }
@@ -25,8 +27,8 @@ extension Registration {
     do {
       let known = try await synchronizations.synchronizations(job.publisherId, job.synchronizationId)
       if known.isEmpty { return .unknown }
-      let isSame = known.contains { SynchronizationReader.isSame($0, as: job) }
-      return isSame ? .accepted : .inUse
+      guard let same = known.first(where: { SynchronizationReader.isSame($0, as: job) }) else { return .inUse }
+      return try await results.holds(same) ? .accepted : .outdated
     } catch {
       context.log.ledgerFailure("the ledger could not be asked for an id", error)
       return .unreachable

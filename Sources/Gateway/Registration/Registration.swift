@@ -33,6 +33,7 @@ struct Registration {
   let store: PurchaseStore
   let customers: CustomerStore
   let synchronizations: SynchronizationReader
+  let results: KeptResults
   let verifier: SignedDataVerifier
   let publisher: AMQPPublisher
   let topology: Topology
@@ -93,6 +94,7 @@ struct Registration {
       case .unknown: break
       case .accepted: return .accepted(job.synchronizationId)
       case .inUse: return .problem(.idInUse)
+      case .outdated: return .problem(.idOutdated)
       // Redis may know the id all the same.
       case .unreachable: mustBeKnown = true
       }
@@ -157,7 +159,7 @@ struct Registration {
       return .problem(.unknownOutcome("The store did not confirm the claim.", of: job.synchronizationId))
     }
     let done = job.kind == .transfer ? "transfer accepted" : "registered"
-    log(of: job, trace).info(done, ["customerId": .string(job.customerId)])
+    log(of: job, trace).info(done, ["customer": .customer(job.customerId, of: job.publisherId)])
     return .accepted(job.synchronizationId)
   }
 

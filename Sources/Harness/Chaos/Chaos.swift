@@ -57,6 +57,7 @@ final class Chaos {
     self.fleet = fleet
     self.size = size
     mayLoseAccess = scenario.mayLoseAccess
+    history.mayLoseAccess = scenario.mayLoseAccess
     sweepAfter = scenario.sweepAfter(size)
     random = SeededRandom(seed: seed)
     loadRandom = SeededRandom(seed: seed ^ 0x10ad)

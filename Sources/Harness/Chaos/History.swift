@@ -82,6 +82,8 @@ struct History {
   var ledgerReads = 0
   /// What was read behind an event, and was older than it.
   var staleReads: [String] = []
+  /// Whether purchases lose their access on purpose after their synchronizations. A status tells the access of now.
+  var mayLoseAccess = false
   /// Transactions that could not be registered again at the end, with the answer.
   var stillClaimed: [String: String] = [:]
   var calls: [Call] = []

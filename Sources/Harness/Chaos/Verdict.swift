@@ -150,7 +150,7 @@ struct Verdict {
       if !results.isSubset(of: [status.result]) {
         duplicated.append("\(id): \(status.result) in the status, \(results.sorted()) in the event")
       }
-      if let offer = events.first?.offer, offer != status.offer {
+      if let offer = events.first?.offer, offer != status.offer, !(history.mayLoseAccess && status.offer == nil) {
         duplicated.append("\(id): \(status.offer ?? "no offer") in the status, \(offer) in the event")
       }
     }

@@ -70,9 +70,10 @@ public struct LedgerCheck {
   private mutating func compare(_ kept: KeptLedger.KeptPurchase, _ folded: Purchase) {
     let (row, name) = (kept.purchase, folded.key.name)
     var deciding = folded.deciding
-    // The row of the purchase tells neither why, nor by which download.
+    // The row of the purchase tells neither why, nor by which download, nor for which order line.
     deciding.revocationReason = nil
     deciding.appTransactionId = nil
+    deciding.webOrderLineItemId = nil
     if row.deciding != deciding { found("\(name) has \(row.deciding), and its evidence says \(deciding)") }
     if row.renewal != folded.renewal {
       found("\(name) has \(row.renewal as Any), and its evidence says \(folded.renewal as Any)")

@@ -13,7 +13,11 @@ enum CustomerRow {
   static func record(_ row: PostgresRow) throws -> (CustomerKey, CustomerRecord) {
     guard let publisher = row.int64(0), let id = row.text(1), let version = row.int64(2), let told = row.bytes(3),
       let entitlements = try? ToldEntitlement.list(from: told)
-    else { throw UnreadableRecord("customer \(row.text(1) ?? "")") }
+    else {
+      // The log has errors, too, and must not name the customer.
+      let key = CustomerKey(publisherId: row.int64(0) ?? 0, id: row.text(1) ?? "")
+      throw UnreadableRecord("the customer whose hash is \(ErasedCustomer.hash(of: key))")
+    }
     return (
       CustomerKey(publisherId: publisher, id: id),
       CustomerRecord(isKnown: true, version: version, told: entitlements, appAccountToken: row.uuid(4))
@@ -80,5 +84,8 @@ struct ErasedCustomer: Hashable {
   static func sha256(of key: CustomerKey) -> [UInt8] { SHA256.hash(Array("\(key.publisherId):\(key.id)".utf8)) }
 
   /// Stands for the customer's id in rows that stay.
-  static func standIn(for key: CustomerKey) -> String { CustomerId.erasedPrefix + Hex.encode(sha256(of: key)[..<16]) }
+  static func standIn(for key: CustomerKey) -> String { CustomerId.erasedPrefix + hash(of: key) }
+
+  /// Names the customer in logs, as `log.customers` does.
+  static func hash(of key: CustomerKey) -> String { Hex.encode(sha256(of: key)[..<16]) }
 }

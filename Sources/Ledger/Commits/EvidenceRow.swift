@@ -69,6 +69,15 @@ enum EvidenceRow {
       .texts(pieces.map(\.evidence.source.rawValue)), .times(pieces.map(\.receivedAt)),
       .bytes(pieces.map(\.headerSHA256)), .bytes(pieces.map(\.evidence.payload)),
       .bytes(pieces.map(\.evidence.signature)), .int32s(pieces.map(\.evidence.reportedStatus?.code)),
+      .bytes(pieces.map(\.evidence.contentSHA256)),
+    ]
+  }
+
+  /// The parameters of ``giveWay``.
+  static func contents(_ pieces: [Piece]) -> [PostgresParameter] {
+    [
+      .int64s(pieces.map(\.key.publisherId)), .texts(pieces.map(\.key.environment)),
+      .texts(pieces.map(\.key.originalTransactionId)), .bytes(pieces.map(\.evidence.contentSHA256)),
     ]
   }
 
@@ -82,11 +91,30 @@ enum EvidenceRow {
     "insert evidence",
     """
     INSERT INTO evidence AS e (publisher_id, environment, original_transaction_id, payload_sha256, kind, signed_date, source,
-      received_at, header_sha256, payload, signature, status)
+      received_at, header_sha256, payload, signature, status, content_sha256)
     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bytea[], $5::text[], $6::timestamptz[], $7::text[],
-      $8::timestamptz[], $9::bytea[], $10::bytea[], $11::bytea[], $12::integer[])
+      $8::timestamptz[], $9::bytea[], $10::bytea[], $11::bytea[], $12::integer[], $13::bytea[])
     ON CONFLICT (publisher_id, environment, original_transaction_id, payload_sha256) DO UPDATE
       SET status = excluded.status WHERE excluded.status > coalesce(e.status, -1)
+    """)
+
+  /// Of pieces that differ in their dates only, the first one that came and the newest one stay (decision 0036). A
+  /// piece with Apple's unsigned status gives way to one with a status only: the newest status counts.
+  /// Pieces of earlier versions have no hash of their content, and stay.
+  static let giveWay = PostgresStatement(
+    "let evidence give way",
+    """
+    DELETE FROM evidence e USING (
+      SELECT DISTINCT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bytea[])
+        AS new (publisher_id, environment, original_transaction_id, content_sha256)) n
+    WHERE e.publisher_id = n.publisher_id AND e.environment = n.environment
+      AND e.original_transaction_id = n.original_transaction_id AND e.content_sha256 = n.content_sha256
+      AND EXISTS (SELECT FROM evidence o WHERE o.publisher_id = e.publisher_id AND o.environment = e.environment
+        AND o.original_transaction_id = e.original_transaction_id AND o.content_sha256 = e.content_sha256
+        AND o.signed_date > e.signed_date AND (e.status IS NULL OR o.status IS NOT NULL))
+      AND EXISTS (SELECT FROM evidence o WHERE o.publisher_id = e.publisher_id AND o.environment = e.environment
+        AND o.original_transaction_id = e.original_transaction_id AND o.content_sha256 = e.content_sha256
+        AND (o.received_at, o.payload_sha256) < (e.received_at, e.payload_sha256))
     """)
 
   static let insertChains = PostgresStatement(

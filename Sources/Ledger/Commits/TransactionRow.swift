@@ -9,7 +9,7 @@ enum TransactionRow {
     "bundle_id", "product_id", "kind", "purchase_date", "expires_date", "revocation_date", "revocation_reason",
     "is_upgraded", "ownership_type", "quantity", "price", "currency", "app_account_token", "original_purchase_date",
     "offer_type", "offer_identifier", "offer_discount_type", "storefront", "previous_original_transaction_id",
-    "revocation_type", "revocation_percentage", "app_transaction_id", "first_granted_at",
+    "revocation_type", "revocation_percentage", "app_transaction_id", "web_order_line_item_id", "first_granted_at",
   ]
 
   /// The columns of a row of `table`.
@@ -31,10 +31,10 @@ enum TransactionRow {
       isUpgraded: isUpgraded, ownershipType: row.text(14), quantity: row.int32(15),
       price: row.int64(16), currency: row.text(17), offerType: row.int32(20), offerIdentifier: row.text(21),
       offerDiscountType: row.text(22), storefront: row.text(23), appAccountToken: row.uuid(18),
-      previousOriginalTransactionId: row.text(24), appTransactionId: row.text(27), signedDate: signedDate,
-      payloadSHA256: hash)
+      previousOriginalTransactionId: row.text(24), appTransactionId: row.text(27),
+      webOrderLineItemId: row.text(28), signedDate: signedDate, payloadSHA256: hash)
     let key = PurchaseKey(publisherId: publisher, environment: environment, originalTransactionId: original)
-    return (key, facts, row.time(28))
+    return (key, facts, row.time(29))
   }
 
   /// The columns of some transactions as arrays, in the order of ``names``.
@@ -54,6 +54,7 @@ enum TransactionRow {
       .texts(facts.map(\.offerDiscountType)), .texts(facts.map(\.storefront)),
       .texts(facts.map(\.previousOriginalTransactionId)), .texts(facts.map(\.revocationType)),
       .int32s(facts.map(\.revocationPercentage)), .texts(facts.map(\.appTransactionId)),
+      .texts(facts.map(\.webOrderLineItemId)),
       .times(rows.map(\.firstGrantedAt)),
     ]
   }
@@ -61,7 +62,7 @@ enum TransactionRow {
   private static let types = [
     "bigint", "text", "text", "text", "timestamptz", "bytea", "text", "text", "text", "timestamptz", "timestamptz",
     "timestamptz", "integer", "boolean", "text", "integer", "bigint", "text", "uuid", "timestamptz",
-    "integer", "text", "text", "text", "text", "text", "integer", "text", "timestamptz",
+    "integer", "text", "text", "text", "text", "text", "integer", "text", "text", "timestamptz",
   ]
 
   /// The lock of the purchase guards its transactions. A first grant stays for ever.
@@ -71,7 +72,7 @@ enum TransactionRow {
     INSERT INTO transactions AS t (\(names.joined(separator: ", ")))
     SELECT * FROM unnest(\(types.enumerated().map { "$\($0 + 1)::\($1)[]" }.joined(separator: ", ")))
     ON CONFLICT (publisher_id, transaction_id, environment) DO UPDATE SET
-      \(names[3..<28].map { "\($0) = excluded.\($0)" }.joined(separator: ", ")),
+      \(names[3..<29].map { "\($0) = excluded.\($0)" }.joined(separator: ", ")),
       first_granted_at = coalesce(t.first_granted_at, excluded.first_granted_at)
     """)
 }

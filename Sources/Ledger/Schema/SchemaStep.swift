@@ -18,7 +18,7 @@ public struct SchemaStep: Sendable {
   }
 
   /// The steps that this build knows and needs.
-  public static let all: [SchemaStep] = [.one, .two, .three, .four, .five, .six, .seven]
+  public static let all: [SchemaStep] = [.one, .two, .three, .four, .five, .six, .seven, .eight]
 }
 
 /// A step that a database has.

@@ -65,16 +65,14 @@ final class ConcludeBatch {
           keys.synchronization(job.publisherId, job.synchronizationId), keys.claim(job.publisherId, job.transactionId),
         ]
       },
-      arguments: [
-        "copyLasts": String(Self.copyLasts.wholeMilliseconds),
-        "routeRetention": String(PurchaseStore.routeRetention.wholeMilliseconds),
-      ],
+      arguments: ["copyLasts": String(Self.copyLasts.wholeMilliseconds)],
       moreArguments: all.flatMap { concluded in
         let (job, fresh) = (concluded.job, concluded.fresh)
         return [
           String(concluded.fence), job.claim.encoded, keys.member(job.publisherId, job.synchronizationId),
           concluded.route ?? "", String(fresh?.duration.wholeMilliseconds ?? 0),
           fresh?.purchase.originalTransactionId ?? "", fresh?.purchase.environment ?? "",
+          String((concluded.isKnown ? PurchaseStore.routeRetention : Self.copyLasts).wholeMilliseconds),
         ]
       })
   }
@@ -84,26 +82,26 @@ extension RedisScript {
   /// A record that a newer process wrote stays as it is: that process, or the sweep of one, takes it out.
   fileprivate static let conclude = RedisScript(
     "conclude", functions: [.clock, .readRecord, .writeRecord], keys: ["openKey"], moreKeys: "firstKey",
-    arguments: ["copyLasts", "routeRetention"], moreArguments: "firstArgument",
+    arguments: ["copyLasts"], moreArguments: "firstArgument",
     """
     local millis = clock()
     local members = {}
-    local function endLease(key, fence, newRoute, reuse, newOriginal, newEnvironment)
+    local function endLease(key, fence, newRoute, reuse, newOriginal, newEnvironment, life)
       local kept = redis.call('GET', key)
       if not kept or string.match(kept, '^v%d') then return end
       local last, _, freshUntil, original, environment, route = readRecord(kept)
       if last ~= fence then return end
       if newRoute ~= '' then route = newRoute end
       if reuse ~= '0' then freshUntil, original, environment = millis + reuse, newOriginal, newEnvironment end
-      redis.call('SET', key, writeRecord(fence, '0', freshUntil, original, environment, route), 'PX', routeRetention)
+      redis.call('SET', key, writeRecord(fence, '0', freshUntil, original, environment, route), 'PX', life)
     end
     for number = 0, (#KEYS - firstKey + 1) / 3 - 1 do
-      local key, argument = firstKey + 3 * number, firstArgument + 7 * number
+      local key, argument = firstKey + 3 * number, firstArgument + 8 * number
       local synchronizationKey, claimKey = KEYS[key + 1], KEYS[key + 2]
       local state = redis.call('HMGET', synchronizationKey, 'status', 'recordVersion')
       if (state[2] or '1') == '1' then
         endLease(KEYS[key], ARGV[argument], ARGV[argument + 3], ARGV[argument + 4], ARGV[argument + 5],
-          ARGV[argument + 6])
+          ARGV[argument + 6], ARGV[argument + 7])
         if state[1] then
           redis.call('HSET', synchronizationKey, 'status', 'finalized')
           redis.call('HDEL', synchronizationKey, 'job', 'fence', 'held', 'crashes', 'repeated', 'cause')

@@ -7,14 +7,18 @@ public struct Concluded: Sendable, Equatable {
   public let fence: Int64
   /// Where Apple knows the transaction, for later jobs; `nil` keeps what is known.
   public let route: String?
+  /// Whether the ledger has a purchase with the transaction. Anybody can name a transaction that nobody knows, so its
+  /// record goes soon.
+  public let isKnown: Bool
   /// The purchase whose state Apple has just told, for registrations that need no call; `nil` keeps what is known.
   public let fresh: Fresh?
 
   /// Creates a conclusion.
-  public init(job: Job, fence: Int64, route: String? = nil, fresh: Fresh? = nil) {
+  public init(job: Job, fence: Int64, route: String? = nil, isKnown: Bool = true, fresh: Fresh? = nil) {
     self.job = job
     self.fence = fence
     self.route = route
+    self.isKnown = isKnown
     self.fresh = fresh
   }
 

@@ -97,7 +97,10 @@ extension PurchaseStore {
   func encoded(_ job: Job) -> String { String(decoding: job.encoded, as: UTF8.self) }
 
   func unexpected(_ reply: [RESPValue], _ script: String) -> RedisError {
-    RedisError(.reply, operation: "script \(script)", target: "Redis", cause: "unexpected answer \(reply)")
+    // The other words may name a customer, and the error goes into the log.
+    RedisError(
+      .reply, operation: "script \(script)", target: "Redis",
+      cause: "an unexpected answer of \(reply.count) values, which begins with \(reply.first?.string ?? "no text")")
   }
 }
 
@@ -123,7 +126,8 @@ extension RedisScript {
     if mustBeKnown == '1' then return {'unknown id'} end
     if checksCustomer == '1' then
       local copy = redis.call('GET', customerKey)
-      refusal = newerText(customerKey, copy)
+      -- The key has the customer's id, which no log may have.
+      refusal = newerText('the copy of a customer', copy)
       if refusal then return refusal end
       if copy ~= '\(PurchaseStore.registered)' then return {'customer'} end
     end

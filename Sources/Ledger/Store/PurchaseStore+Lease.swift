@@ -133,12 +133,15 @@ extension PurchaseStore {
       arguments: [
         "fence": String(lease.fence), "newStatus": isRetrying ? "retrying" : "",
         "member": keys.member(publisher, job.synchronizationId), "sweepAfter": String(sweepAfter.wholeMilliseconds),
-        "newRoute": route ?? "", "routeRetention": String(Self.routeRetention.wholeMilliseconds),
+        "newRoute": route ?? "", "recordLasts": String(Self.openRecord.wholeMilliseconds),
         "isRun": isRun ? "1" : "0", "cause": cause?.rawValue ?? "",
       ])
   }
 
+  /// How long Redis keeps the record of a transaction that the ledger knows, after its last run.
   static let routeRetention: Duration = .seconds(30 * 86_400)
+  /// How long Redis keeps a record while its job waits for the next run. Without it that run only asks Apple again.
+  static let openRecord: Duration = .seconds(86_400)
 }
 
 extension RedisScript {
@@ -255,7 +258,7 @@ extension RedisScript {
   fileprivate static let release = RedisScript(
     "release", functions: [.clock, .newer, .readRecord, .writeRecord],
     keys: ["transactionKey", "synchronizationKey", "openKey"],
-    arguments: ["fence", "newStatus", "member", "sweepAfter", "newRoute", "routeRetention", "isRun", "cause"],
+    arguments: ["fence", "newStatus", "member", "sweepAfter", "newRoute", "recordLasts", "isRun", "cause"],
     """
     local kept = redis.call('GET', transactionKey)
     local state = redis.call('HMGET', synchronizationKey, 'status', 'recordVersion')
@@ -265,7 +268,7 @@ extension RedisScript {
     if last ~= fence then return 0 end
     if newRoute ~= '' then route = newRoute end
     redis.call('SET', transactionKey, writeRecord(fence, '0', freshUntil, original, environment, route), 'PX',
-      routeRetention)
+      recordLasts)
     local status = state[1]
     if not status or status == 'finalized' then return 0 end
     redis.call('HDEL', synchronizationKey, 'held')

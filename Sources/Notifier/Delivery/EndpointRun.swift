@@ -248,11 +248,9 @@ final class EndpointRun {
       guard let event = try await notifier.endpoints.disable(delivery.publisherId, endpoint, reason) else { return }
       log.error("endpoint disabled", ["reason": .string(reason.rawValue)])
       notifier.metrics.disabled.count(reason.rawValue)
-      let message = EventMessage.message(event, exchange: notifier.topology.events)
-      guard await notifier.publish(message, log) else { return }
-      _ = try await notifier.ledger.run(Event.confirmed([event.id]))
+      notifier.outlet.publish([event])
     } catch {
-      log.warning("the endpoint could not be disabled, or its event not noted", ["cause": .failure(error)])
+      log.warning("the endpoint could not be disabled", ["cause": .failure(error)])
     }
   }
 

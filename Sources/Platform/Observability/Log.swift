@@ -1,10 +1,12 @@
+import Crypto
 import EventLoop
 import Formats
 import JSON
 
 /// Writes structured log lines to standard error, one JSON object each.
 ///
-/// A field never holds a secret, a token or a raw signature.
+/// A field never holds a secret, a token or a raw signature. A customer is a ``Value/customer(_:of:)``: the id may be
+/// an e-mail address, and no erasure reaches a line that is written.
 public struct Log: Sendable {
   /// Levels, from the most to the least talkative.
   public enum Level: String, Sendable, Comparable {
@@ -22,12 +24,24 @@ public struct Log: Sendable {
     }
   }
 
+  /// How lines name customers.
+  public enum Customers: String, Sendable, CaseIterable {
+    /// By ``Log/hash(ofCustomer:of:)``.
+    case hash
+    /// By their ids.
+    case plain
+    /// Not at all.
+    case none
+  }
+
   /// A field's value.
   public enum Value: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral {
     case string(String)
     case int(Int64)
     case double(Double)
     case bool(Bool)
+    /// The id of a publisher's customer. The line has it as the setting `log.customers` says.
+    case customer(String, of: Int64)
 
     /// Creates a text.
     public init(stringLiteral value: String) { self = .string(value) }
@@ -42,17 +56,28 @@ public struct Log: Sendable {
   }
 
   private let level: Level
+  private let customers: Customers
   /// The members of every line, with a comma before each.
   private let members: [UInt8]
 
   /// Creates a log that adds these fields to every line.
-  public init(level: Level, _ fields: KeyValuePairs<String, Value> = [:]) {
-    self = Log(level: level, members: []).with(fields)
+  public init(level: Level, customers: Customers = .hash, _ fields: KeyValuePairs<String, Value> = [:]) {
+    self = Log(level: level, customers: customers, members: []).with(fields)
   }
 
-  private init(level: Level, members: [UInt8]) {
+  private init(level: Level, customers: Customers, members: [UInt8]) {
     self.level = level
+    self.customers = customers
     self.members = members
+  }
+
+  /// Returns what lines have in place of a customer's id: the first 32 hexadecimal digits of the SHA-256 of the
+  /// publisher's id, a colon and the customer's id.
+  ///
+  /// It is the same in every process, and the ledger has it behind `erased:` in rows that an erasure leaves. It has no
+  /// key: support computes it in a shell, and whoever can guess the id can, too.
+  public static func hash(ofCustomer id: String, of publisher: Int64) -> String {
+    Hex.encode(SHA256.hash(Array("\(publisher):\(id)".utf8))[..<16])
   }
 
   /// How many lines of the loop this process has dropped, because nobody took them.
@@ -62,8 +87,8 @@ public struct Log: Sendable {
   public func with(_ more: KeyValuePairs<String, Value>) -> Log {
     var writer = JSONWriter()
     writer.raw(members)
-    for (name, value) in more { writer.further(name, value) }
-    return Log(level: level, members: writer.bytes)
+    for (name, value) in more { writer.further(name, value, customers) }
+    return Log(level: level, customers: customers, members: writer.bytes)
   }
 
   /// Logs a detail that helps only in the search for a fault.
@@ -88,7 +113,7 @@ public struct Log: Sendable {
     writer.raw("\",\"event\":")
     writer.string(event)
     writer.raw(members)
-    for (name, value) in more { writer.further(name, value) }
+    for (name, value) in more { writer.further(name, value, customers) }
     writer.raw("}\n")
     let line = writer.bytes
     if EventLoop.process.isCurrent {
@@ -102,8 +127,13 @@ public struct Log: Sendable {
 
 extension JSONWriter {
   /// Writes a member of a log line that already has one. It leaves an empty text out, since that tells nothing.
-  fileprivate mutating func further(_ name: String, _ value: Log.Value) {
-    if case .string(let text) = value, text.isEmpty { return }
+  fileprivate mutating func further(_ name: String, _ value: Log.Value, _ customers: Log.Customers) {
+    switch value {
+    case .string(let text) where text.isEmpty: return
+    // A job whose caller named no user has an empty id.
+    case .customer(let id, _) where id.isEmpty || customers == .none: return
+    default: break
+    }
     raw(UInt8(ascii: ","))
     string(name)
     raw(UInt8(ascii: ":"))
@@ -112,6 +142,8 @@ extension JSONWriter {
     case .int(let number): raw(String(number))
     case .double(let number): raw(number.isFinite ? String(number) : "null")
     case .bool(let flag): raw(String(flag))
+    case .customer(let id, let publisher):
+      string(customers == .plain ? id : Log.hash(ofCustomer: id, of: publisher))
     }
   }
 }

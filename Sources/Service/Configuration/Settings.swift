@@ -13,6 +13,8 @@ public struct Settings: Sendable {
   public var publishersFolder: String
   /// The least important level that the log shows.
   public var logLevel: LogLevel
+  /// How lines of the log name customers.
+  public var logCustomers: LogCustomers
   /// How often a role looks whether the files of its configuration have changed.
   public var reloadInterval: Duration
   /// Time for a role to finish its work after SIGTERM.
@@ -20,6 +22,8 @@ public struct Settings: Sendable {
 
   /// Levels of the log, from the most to the least talkative.
   public enum LogLevel: String, Sendable, CaseIterable { case debug, info, warning, error }
+  /// The ways to name customers in the log.
+  public enum LogCustomers: String, Sendable, CaseIterable { case hash, plain, none }
 
   init(_ reader: SettingsReader) {
     rabbitmq = RabbitMQSettings(reader)
@@ -33,6 +37,10 @@ public struct Settings: Sendable {
     notifier = NotifierSettings(reader)
     simulator = SimulatorSettings(reader)
     logLevel = reader.choice("log.level", LogLevel.info, "Least important level that is logged.")
+    logCustomers = reader.choice(
+      "log.customers", LogCustomers.hash,
+      "How lines name customers, whose ids may be e-mail addresses: `hash`, by a SHA-256 that support can compute; "
+        + "`plain`, by their ids; `none`, not at all.")
     reloadInterval = reader.seconds(
       "reloadSeconds", 30, 0.1...86_400,
       "How often a role compares the files of its configuration with what it has read; SIGHUP makes it look at once.")

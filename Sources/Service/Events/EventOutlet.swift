@@ -4,6 +4,7 @@ public import EventLoop
 public import Ledger
 import Messaging
 public import Observability
+public import Postgres
 
 /// Publishes events right after their commit: into the fleet's own queue, and to the subscribers.
 ///
@@ -62,6 +63,23 @@ public final class EventOutlet {
     self.log = log
     self.onConfirm = onConfirm
     self.settle = settle
+  }
+
+  /// Creates the outlet of a role that makes no commits: each event leaves the outbox by a statement of its own.
+  public convenience init(
+    _ broker: any MessageBroker, queue: String, _ subscribers: EventSubscribers, _ ledger: PostgresClient, _ log: Log
+  ) {
+    self.init(
+      broker, queue: queue, Subscribers(subscribers), log,
+      settle: { id in
+        Task.immediate { @LoopActor in
+          do {
+            _ = try await ledger.run(Event.confirmed([id]))
+          } catch {
+            log.warning("an event stays in the outbox", ["eventId": .string(id), "cause": .failure(error)])
+          }
+        }
+      })
   }
 
   /// Publishes events in their order.

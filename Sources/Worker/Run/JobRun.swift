@@ -279,7 +279,9 @@ final class JobRun {
     }
     dependencies.replies.reply(to: job, done.synchronization.conclusion?.outcome)
     do {
-      try await dependencies.store.conclude(Concluded(job: job, fence: lease.fence, route: route, fresh: fresh))
+      let isKnown = done.synchronization.conclusion?.outcome.originalTransactionId != nil
+      try await dependencies.store.conclude(
+        Concluded(job: job, fence: lease.fence, route: route, isKnown: isKnown, fresh: fresh))
     } catch {
       // The sweep will find the open entry, and its job the finalized synchronization.
       log.debug("conclude failed", ["cause": .failure(error)])

@@ -102,7 +102,8 @@ final class CommitLab {
   /// A transaction as Apple writes it. The signature is none: the ledger keeps what the verifier has accepted.
   nonisolated static func evidence(
     _ transaction: String, of original: String, _ product: String, _ kind: ProductKind, bought: Double,
-    expires: Double?, revoked: Double? = nil, signed: Double, token: String? = nil, insteadOf previous: String? = nil
+    expires: Double?, revoked: Double? = nil, signed: Double, token: String? = nil, insteadOf previous: String? = nil,
+    line: String? = nil
   ) throws -> Evidence {
     func at(_ days: Double) -> Int64 { now + Int64(days * 86_400_000) }
     let payload = JSONWriter.object { writer in
@@ -122,6 +123,7 @@ final class CommitLab {
       writer.member("signedDate", at(signed))
       writer.member("transactionId", transaction)
       writer.member("type", kind.rawValue)
+      writer.member("webOrderLineItemId", line ?? "9\(transaction)")
     }
     let facts = try TransactionFacts(TransactionPayload(JSONText(payload)), payloadSHA256: SHA256.hash(payload))
     return Evidence(

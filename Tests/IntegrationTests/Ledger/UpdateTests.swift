@@ -93,6 +93,28 @@ struct UpdateTests {
     }
   }
 
+  @Test func `another id of a known period is kept, and tells nothing, beside an old row too`() async throws {
+    try await CommitLab.with { lab in
+      func copy(_ id: String, signed: Double) throws -> PurchaseUpdate {
+        let piece = try CommitLab.evidence(
+          id, of: "100", "monthly", .autoRenewable, bought: -1, expires: 30, signed: signed, line: "9100")
+        return PurchaseUpdate(
+          CommitLab.key("100"), [piece], from: .notification(uuid: "n\(id)", reason: .renewed),
+          publisher: CommitLab.publisher)
+      }
+      _ = try await lab.workers[0].finalize(try CommitLab.request("s1", "me", "100", of: "100"))
+      #expect(try await lab.workers[0].apply(copy("101", signed: 0.1)).isEmpty)
+      let lines = "SELECT web_order_line_item_id FROM transactions ORDER BY transaction_id"
+      #expect(try await lab.texts(lines) == ["9100", "9100"])
+      #expect(try await lab.differences() == [])
+      // Rows from before the ledger kept the order line.
+      try await lab.clients[0].run("UPDATE transactions SET web_order_line_item_id = NULL")
+      #expect(try await lab.workers[0].apply(copy("102", signed: 0.2)).isEmpty)
+      let record = try await PurchaseReader(lab.clients[0]).purchase(7, "100", in: ["Production"])
+      #expect(record?.purchase.deciding.transactionId == "102" && record?.purchase.transactions.count == 3)
+    }
+  }
+
   @Test func `an old notification goes once it is applied, and tells nothing if it comes again`() async throws {
     try await CommitLab.with { lab in
       _ = try await lab.workers[0].finalize(try CommitLab.request("s1", "me", "100", of: "100", expires: 0.001))

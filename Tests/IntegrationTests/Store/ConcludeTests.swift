@@ -95,6 +95,29 @@ struct ConcludeTests {
     }
   }
 
+  /// Anybody can name transactions that nobody knows. Their records must not fill Redis.
+  @Test func `the record of an unknown transaction goes within minutes, and that of a waiting job within a day`()
+    async throws
+  {
+    try await StoreOnRedis.with { test async throws in
+      func rest() async throws -> Int {
+        Int(try await test.redis.send(["PTTL", test.prefix + "transaction:1:100"]).integer ?? -1)
+      }
+      let (minutes, day) = (600_000, 86_400_000)
+      let waiting = try await test.lease(job("a"))
+      try await test.release(job("a"), waiting)
+      #expect((minutes + 1...day).contains(try await rest()))
+      let unknown = try await test.lease(job("a"))
+      try await test.store.conclude(
+        Concluded(job: job("a"), fence: unknown.fence, route: "app|Sandbox", isKnown: false))
+      #expect((1...minutes).contains(try await rest()))
+      // Apple knows it by now.
+      let known = try await test.lease(job("b"))
+      try await test.store.conclude(Concluded(job: job("b"), fence: known.fence))
+      #expect((29 * day...30 * day).contains(try await rest()))
+    }
+  }
+
   @Test func `a purchase of a moment ago covers later registrations, and no longer than was said`() async throws {
     try await StoreOnRedis.with { test async throws in
       let first = try await test.lease(job("a"), places: [place])

@@ -23,6 +23,46 @@ struct ArchitectureTests {
     }
   }
 
+  /// Whoever publishes an event in another way forgets some of those who must get it.
+  @Test func eventsLeaveByTheOneOutlet() throws {
+    let allowed = [
+      // The copies for the subscribers, and for the fleet's own queue; the latter again after a lost connection.
+      "EventMessage.message(": [
+        "Service/Events/EventOutlet.swift", "Service/Subscribers/SubscriberOutlet.swift",
+        "Worker/Run/JobRun+Dependencies.swift",
+      ],
+      // Together with what subscribers are owed, and with the next commit of a worker.
+      "Event.confirmed(": [
+        "Ledger/Commits/CommitWriting.swift", "Ledger/Commits/Commits.swift", "Ledger/Subscribers/OwedEvents.swift",
+        "Service/Events/EventOutlet.swift",
+      ],
+    ]
+    let sources = Repository.root + "/Sources/"
+    let files = try FileManager.default.subpathsOfDirectory(atPath: sources)
+    for (call, places) in allowed {
+      let found = try files.filter { file in
+        guard file.hasSuffix(".swift"), !file.hasPrefix("Harness/") else { return false }
+        return try text("Sources/" + file).contains(call)
+      }
+      #expect(found.sorted() == places, "\(call)")
+    }
+  }
+
+  /// A line that is written stays. Only ``Log/Value/customer(_:of:)`` may hold a customer's id.
+  @Test func noLogLineTakesACustomersIdAsText() throws {
+    let sources = Repository.root + "/Sources/"
+    let field = try Regex(
+      #"(?i)"[a-z]*(customer|user|email|username)[a-z]*"\s*:\s*\.(string|text|failure)\(|"#
+        + #"\.(string|text)\([^)"]*(customerId|applicationUsername|userIdentifier|\.email)\b"#)
+    for file in try FileManager.default.subpathsOfDirectory(atPath: sources) {
+      guard file.hasSuffix(".swift"), !file.hasPrefix("Harness/") else { continue }
+      for line in try text("Sources/" + file).split(separator: "\n") where line.contains("log") || line.contains("[\"")
+      {
+        #expect(line.firstMatch(of: field) == nil, "\(file): \(line)")
+      }
+    }
+  }
+
   private func text(_ path: String) throws -> String {
     String(decoding: try Data(contentsOf: URL(filePath: Repository.root + "/" + path)), as: UTF8.self)
   }

@@ -120,4 +120,27 @@ struct LogTests {
         Line(level: "error", event: "second", text: nil, more: nil, number: .min, ratio: nil, flag: false),
       ])
   }
+
+  @Test func aCustomerIsAHashUnlessTheSettingSaysOtherwise() async throws {
+    let result = try #require(
+      await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        for customers in [nil] + Log.Customers.allCases {
+          let log = customers.map { Log(level: .info, customers: $0) } ?? Log(level: .info)
+          log.with(["before": .customer("alice@example.com", of: 1001)])
+            .info("event", ["customer": .customer("alice@example.com", of: 1001), "nobody": .customer("", of: 1001)])
+        }
+      })
+    // printf '%s:%s' 1001 alice@example.com | sha256sum | cut -c1-32
+    let hash = "\"before\":\"\(Self.hashOfAlice)\",\"customer\":\"\(Self.hashOfAlice)\"}"
+    let plain = "\"before\":\"alice@example.com\",\"customer\":\"alice@example.com\"}"
+    let lines = String(decoding: result.standardErrorContent, as: UTF8.self).split(separator: "\n")
+    #expect(lines.count == 4)
+    for (line, end) in zip(lines, [hash, hash, plain, "\"event\":\"event\"}"]) {
+      #expect(line.hasSuffix(end), "\(line)")
+    }
+    #expect(Log.hash(ofCustomer: "alice@example.com", of: 1001) == Self.hashOfAlice)
+    #expect(Log.hash(ofCustomer: "alice@example.com", of: 1002) != Self.hashOfAlice)
+  }
+
+  private static let hashOfAlice = "49e0813539a41b22a9974caffc33ac53"
 }

@@ -55,6 +55,12 @@ struct JobRunCommitTests {
     #expect(bench.store.renewed.isEmpty)
   }
 
+  @Test func `the record of a transaction that nobody knows goes soon`() async {
+    bench.ledger.earlier = LedgerByValue.finalized(Outcome(.transactionIdNotFound))
+    await bench.run(wasRedelivered: true)
+    #expect(bench.store.concluded.map(\.isKnown) == [false])
+  }
+
   @Test func `the events of a commit are published in their order`() async {
     bench.findings = [JobRunBench.finding()]
     await bench.run()
