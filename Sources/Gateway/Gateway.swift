@@ -66,7 +66,7 @@ public final class Gateway: Role {
     let publisher = AMQPPublisher(
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign gateway",
       onChange: context.observer(of: "publish"),
-      declare: { try await topology.declare(on: $0) })
+      declare: context.declaring(topology))
     outlet = EventOutlet(
       publisher, queue: topology.deliveries, EventOutlet.Subscribers(subscribers), context.log,
       settle: { id in

@@ -53,7 +53,7 @@ public struct Topology: Sendable {
   /// Every durable queue with its arguments. Those behind which others stand come first.
   private var declarations: [(queue: String, arguments: [String: AMQPValue])] {
     [
-      (deadJobs, quorum), (deadDeliveries, quorum), (jobs, work(deadLettersTo: deadJobs)), (notifications, hints),
+      (deadJobs, dead), (deadDeliveries, dead), (jobs, work(deadLettersTo: deadJobs)), (notifications, hints),
       (deliveries, work(deadLettersTo: deadDeliveries)),
     ] + delays.map { (jobDelay($0), delay($0, then: jobs)) }
       + delays.map { (deliveryDelay($0), delay($0, then: deliveries)) }
@@ -61,10 +61,15 @@ public struct Topology: Sendable {
 
   /// Declares everything. Without the right to configure, it looks whether everything is there.
   ///
+  /// A queue of the dead that an earlier version has declared has no length, and no declaration can give it one. It
+  /// works as it is; ``renewDeadQueues(over:tell:)`` makes it anew.
+  ///
+  /// - Returns: the queues of the dead that have no length.
   /// - Throws: `AMQPError` with code `channelClosed` when something exists with other arguments, or when something is
   ///   missing that the account may not declare. It names all that is missing.
   @LoopActor
-  public func declare(on channel: AMQPChannel) async throws {
+  @discardableResult
+  public func declare(on channel: AMQPChannel) async throws -> [String] {
     try await declareOrFind(on: channel, exchange: events, declarations)
   }
 
@@ -73,20 +78,30 @@ public struct Topology: Sendable {
   /// - Throws: as ``declare(on:)``.
   @LoopActor
   public func declareEvents(for subscriber: String, on channel: AMQPChannel) async throws {
-    try await declareOrFind(on: channel, exchange: events(for: subscriber), [])
+    _ = try await declareOrFind(on: channel, exchange: events(for: subscriber), [])
   }
 
   /// A refusal ends its channel. So the channel that the caller goes on with declares nothing itself.
   @LoopActor
   private func declareOrFind(
     on channel: AMQPChannel, exchange: String, _ queues: [(queue: String, arguments: [String: AMQPValue])]
-  ) async throws {
+  ) async throws -> [String] {
     let refusal: AMQPError
     do {
-      let trial = try await channel.sibling()
+      var trial = try await channel.sibling()
+      var endless: [String] = []
       try await trial.declareExchange(exchange, type: "topic")
-      for (queue, arguments) in queues { try await trial.declareQueue(queue, arguments: arguments) }
-      return await trial.close()
+      for (queue, arguments) in queues {
+        do {
+          try await trial.declareQueue(queue, arguments: arguments)
+        } catch let error as AMQPError where error.isOfOtherForm && deadQueues.contains(queue) {
+          trial = try await channel.sibling()
+          try await trial.declareQueue(queue, arguments: quorum)
+          endless.append(queue)
+        }
+      }
+      await trial.close()
+      return endless
     } catch let error as AMQPError where error.isAccessRefused {
       refusal = error
     }
@@ -108,6 +123,7 @@ public struct Topology: Sendable {
         cause: "the account may not configure, and these are missing: \(missing.joined(separator: ", ")). "
           + "Run countersign declare with an account that may")
     }
+    return []
   }
 
   /// Declares the queue of a gateway. It ends with the gateway's connection, and nothing in it is worth more than that.
@@ -125,7 +141,21 @@ public struct Topology: Sendable {
     quorum.merging(["x-max-length": 100_000, "x-overflow": "drop-head", "x-delivery-limit": 50]) { $1 }
   }
 
-  private var quorum: [String: AMQPValue] {
+  /// The most messages of a queue of the dead.
+  public static let mostDead = 100_000
+
+  var deadQueues: [String] { [deadJobs, deadDeliveries] }
+
+  /// A queue for a person. A full one must not hold up who buries, so its oldest messages give way: what decides is in
+  /// the ledger. Peeking returns messages, and RabbitMQ 4 drops one after 20 returns unless the queue says more.
+  var dead: [String: AMQPValue] {
+    quorum.merging([
+      "x-max-length": .int(Int64(Self.mostDead)), "x-overflow": "drop-head", "x-delivery-limit": 1_000_000,
+    ]) { $1 }
+  }
+
+  /// The form that a queue of the dead had before it got a length.
+  var quorum: [String: AMQPValue] {
     var arguments: [String: AMQPValue] = ["x-queue-type": "quorum"]
     arguments["x-quorum-initial-group-size"] = quorumInitialGroupSize.map { .int(Int64($0)) }
     return arguments

@@ -45,6 +45,8 @@ public struct AMQPError: Error, Sendable, CustomStringConvertible {
   public var isAccessRefused: Bool { code == .channelClosed && cause.hasPrefix("403 ") }
   /// Whether the queue or the exchange does not exist (AMQP 0-9-1, `not-found`).
   public var isNotFound: Bool { code == .channelClosed && cause.hasPrefix("404 ") }
+  /// Whether the queue or the exchange exists with other arguments (AMQP 0-9-1, `precondition-failed`).
+  public var isOfOtherForm: Bool { code == .channelClosed && cause.hasPrefix("406 ") }
 
   public var description: String { "\(operation) at \(target): \(cause) (\(code.rawValue))" }
 }

@@ -6,6 +6,16 @@ extension AMQPChannel {
   /// - Throws: ``AMQPError``.
   public func sibling() async throws -> AMQPChannel { try await connection.openChannel() }
 
+  /// Returns how many messages a queue has, over a channel of its own: a queue that is missing ends that one only.
+  ///
+  /// - Throws: ``AMQPError``.
+  public func depth(of queue: String) async throws -> Int {
+    let channel = try await sibling()
+    let depth = try await channel.declareQueue(queue, passive: true)
+    await channel.close()
+    return depth.messages
+  }
+
   /// Declares a durable exchange, or only looks it up when `passive`.
   ///
   /// - Throws: ``AMQPError`` with code `channelClosed` when it exists with another type, or not at all.
@@ -66,10 +76,17 @@ extension AMQPChannel {
   /// Deletes a queue with all its messages.
   ///
   /// - Throws: ``AMQPError``.
-  public func deleteQueue(_ queue: String) async throws {
+  public func deleteQueue(_ queue: String) async throws { _ = try await deleteQueueAndCount(queue) }
+
+  /// Deletes a queue with all its messages. Returns how many there were.
+  ///
+  /// - Throws: ``AMQPError``.
+  public func deleteQueueAndCount(_ queue: String) async throws -> Int {
     var arena = ArgumentArena()
     var method = amqp_queue_delete_t()
     method.queue = arena.bytes(queue)
-    try await call("delete queue \(queue)", AMQP_QUEUE_DELETE_METHOD, &method, reply: AMQP_QUEUE_DELETE_OK_METHOD)
+    return try await call(
+      "delete queue \(queue)", AMQP_QUEUE_DELETE_METHOD, &method, reply: AMQP_QUEUE_DELETE_OK_METHOD
+    ).messages
   }
 }

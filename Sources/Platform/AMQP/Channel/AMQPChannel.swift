@@ -137,6 +137,8 @@ public final class AMQPChannel {
       if method.id == AMQP_QUEUE_DECLARE_OK_METHOD {
         let ok = decoded(amqp_queue_declare_ok_t.self)
         depth = QueueDepth(messages: Int(ok.message_count), consumers: Int(ok.consumer_count))
+      } else if method.id == AMQP_QUEUE_DELETE_OK_METHOD {
+        depth = QueueDepth(messages: Int(decoded(amqp_queue_delete_ok_t.self).message_count), consumers: 0)
       }
       call.waiter.resume(returning: depth)
     }
