@@ -7,6 +7,15 @@ public enum CloudEventsAttributes {
   public static let prefix = "cloudEvents_"
   /// The header that holds the time of the event.
   public static let time = prefix + "time"
+  /// The header that names the event's publisher.
+  public static let source = prefix + "source"
+
+  private static let sourceOfPublisher = "/countersign/"
+
+  /// The publisher that ``source`` names; `nil` for any other text.
+  public static func publisher(_ source: String) -> Int64? {
+    source.hasPrefix(sourceOfPublisher) ? Int64(source.dropFirst(sourceOfPublisher.count)) : nil
+  }
 
   /// Returns the headers of one event.
   ///
@@ -17,7 +26,7 @@ public enum CloudEventsAttributes {
     [
       "cloudEvents_specversion": "1.0",
       "cloudEvents_id": .string(id),
-      "cloudEvents_source": .string("/countersign/\(publisher)"),
+      source: .string("\(sourceOfPublisher)\(publisher)"),
       "cloudEvents_type": .string(topic),
       time: .string(rfc3339(milliseconds: milliseconds)),
     ]

@@ -11,6 +11,7 @@ import Observability
 import Postgres
 import Redis
 public import Service
+import Store
 import Transport
 
 /// The role that delivers events to the publishers' webhook endpoints.
@@ -30,6 +31,8 @@ public final class Notifier: Role {
   let directory: EndpointDirectory
   let lanes: Lanes
   let underWay: AttemptsUnderWay
+  let suspects = Suspects()
+  let begun: BegunRuns
 
   /// The number of deliveries that the notifier holds for the last second before their time.
   var almostDue = 0
@@ -55,6 +58,7 @@ public final class Notifier: Role {
     client = HTTPClient(HTTPClientConfiguration(settings.notifier))
     redis = context.makeRedis()
     pacing = DeliveryPacing(redis, prefix: settings.redis.prefix)
+    begun = BegunRuns(redis, prefix: settings.redis.prefix)
     let ledger = try context.makeLedger()
     let endpoints = context.makeEndpointStore(ledger)
     let deliveries = DeliveryLedger(ledger)
@@ -69,7 +73,7 @@ public final class Notifier: Role {
     directory = EndpointDirectory { try await endpoints.endpoints($0, since: $1, configured: $2) }
     lanes = Lanes(concurrency: settings.notifier.concurrency)
     underWay = AttemptsUnderWay(pacing)
-    let declare: @LoopActor (AMQPChannel) async throws -> Void = { try await topology.declare(on: $0) }
+    let declare = context.declaring(topology)
     publisher = AMQPPublisher(
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign notifier publishes",
       onChange: context.observer(of: "publish"), declare: declare)

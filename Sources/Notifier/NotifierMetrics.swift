@@ -12,6 +12,8 @@ enum BurialReason: String, CaseIterable {
   case abandoned
   /// The event's publisher was in no file for as long as attempts last.
   case publisherUnknown = "publisher_unknown"
+  /// Notifiers died while they had it, one after the other.
+  case crashed
 }
 
 /// The metrics of a notifier.
@@ -28,6 +30,7 @@ final class NotifierMetrics {
   let swept: Counter
   let lost: Counter
   let dead: Counter
+  let deadMessages: Gauge
   let redeliveries: Counter
 
   /// A notification for a URL that the publisher's file does not name any more for its environment, or a notification
@@ -69,6 +72,8 @@ final class NotifierMetrics {
     dead = metrics.counter(
       "countersign_dead_deliveries_total", "Messages that went to the queue of the dead, by reason.",
       labels: ["reason"], known: BurialReason.allCases.map { [$0.rawValue] })
+    deadMessages = metrics.gauge(
+      "countersign_dead_messages", "Messages in the role's queue of the dead.", labels: ["queue"])
     redeliveries = metrics.counter(
       "countersign_redeliveries_total", "Deliveries that the broker marked as given out before.")
   }

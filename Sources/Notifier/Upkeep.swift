@@ -102,6 +102,12 @@ final class Upkeep {
       let result = await sweep.run()
       metrics.swept.add(Double(result.enqueued))
       metrics.lost.add(Double(result.lost))
+      do {
+        let dead = topology.deadDeliveries
+        metrics.deadMessages.set(Double(try await channel.depth(of: dead)), dead)
+      } catch {
+        context.log.debug("the queue of the dead could not be counted", ["cause": .failure(error)])
+      }
     }
   }
 }

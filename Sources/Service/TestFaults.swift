@@ -15,6 +15,15 @@ public struct TestFaults: Sendable {
   /// A worker crashes before it tells Apple about the consumption of this transaction:
   /// `COUNTERSIGN_TEST_CRASH_BEFORE_ANSWER`.
   public let crashBeforeAnswer: String?
+  /// A notifier crashes when an endpoint has answered about this synchronization, before it records the attempt:
+  /// `COUNTERSIGN_TEST_CRASH_DELIVERY`.
+  public let crashDelivery: String?
+  /// A worker crashes when it applies a notification about this purchase, by its original transaction id:
+  /// `COUNTERSIGN_TEST_CRASH_NOTIFICATION`.
+  public let crashNotification: String?
+  /// A worker crashes when it looks at this purchase because a timer is due, by its original transaction id:
+  /// `COUNTERSIGN_TEST_CRASH_LOOK`.
+  public let crashLook: String?
 
   /// Reads the faults from the environment of this process.
   public init() {
@@ -24,5 +33,8 @@ public struct TestFaults: Sendable {
     crashAfterCommit = environment["COUNTERSIGN_TEST_CRASH_AFTER_COMMIT"]
     crashAfterPublish = environment["COUNTERSIGN_TEST_CRASH_AFTER_PUBLISH"]
     crashBeforeAnswer = environment["COUNTERSIGN_TEST_CRASH_BEFORE_ANSWER"]
+    crashDelivery = environment["COUNTERSIGN_TEST_CRASH_DELIVERY"]
+    crashNotification = environment["COUNTERSIGN_TEST_CRASH_NOTIFICATION"]
+    crashLook = environment["COUNTERSIGN_TEST_CRASH_LOOK"]
   }
 }

@@ -77,7 +77,19 @@ final class Upkeep {
       await sweepLedger()
       await deleteOldest()
       await reevaluate()
+      await countAside(channel)
       sweeping = nil
+    }
+  }
+
+  /// Counts what waits for a person.
+  private func countAside(_ channel: AMQPChannel) async {
+    do {
+      metrics.deadMessages.set(Double(try await channel.depth(of: topology.deadJobs)), topology.deadJobs)
+      guard ledger.isReady else { return }
+      metrics.putAside.set(Double(try await NotificationStore(ledger).countPutAside()))
+    } catch {
+      context.log.debug("what is put aside could not be counted", ["cause": .failure(error)])
     }
   }
 

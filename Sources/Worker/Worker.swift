@@ -59,7 +59,7 @@ public final class Worker: Role {
     store = PurchaseStore(redis, prefix: settings.redis.prefix)
     let topology = Topology(settings)
     self.topology = topology
-    let declare: @LoopActor (AMQPChannel) async throws -> Void = { try await topology.declare(on: $0) }
+    let declare = context.declaring(topology)
     let observe = context.observer(of: "publish")
     let losses = LateHandler()
     publisher = AMQPPublisher(
@@ -107,21 +107,24 @@ public final class Worker: Role {
       prefetch: settings.worker.concurrency, onChange: context.observer(of: "consume"), declare: declare,
       handler: { [weak self] in self?.receive($0) })
     let notificationStore = NotificationStore(ledger)
+    let begun = BegunRuns(redis, prefix: settings.redis.prefix)
+    let rows = SuspectRows(dependencies.suspects, begun, context)
     notifications = NotificationRuns(
-      context, notificationStore, Timers(ledger), commits, dependencies.outlet, verification.verifier)
+      context, notificationStore, Timers(ledger), commits, dependencies.outlet, verification.verifier,
+      dependencies.suspects, begun)
     notificationConsumer = AMQPConsumer(
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign worker notifications",
       queue: topology.notifications,
       prefetch: Self.notificationsAtOnce, onChange: context.observer(of: "notifications"), declare: declare,
       handler: { [weak self] in self?.notifications.take($0) })
-    timers = TimerRuns(context, Timers(ledger), commits, dependencies.outlet, verification) { [unowned self] in
+    timers = TimerRuns(context, Timers(ledger), commits, dependencies.outlet, verification, rows) { [unowned self] in
       places(of: $0)
     }
     histories = HistoryRuns(
-      context, NotificationSources(ledger), notificationStore, notifications, verification
+      context, NotificationSources(ledger), notificationStore, notifications, verification, rows
     ) { [unowned self] in places(of: $0) }
     refunds = RefundRuns(
-      context, RefundRequests(ledger), PurchaseReader(ledger), dependencies.outlet, verification
+      context, RefundRequests(ledger), PurchaseReader(ledger), dependencies.outlet, verification, rows
     ) { [unowned self] in places(of: $0) }
     upkeep = Upkeep(context, store, publisher, topology, ledger, dependencies.outlet, metrics)
     // With nothing in hand, a worker for which no job comes is one that the broker has lost sight of.

@@ -21,6 +21,8 @@ final class WorkerMetrics {
   let stale: Counter
   let swept: Counter
   let deletedNotifications: Counter
+  let putAside: Gauge
+  let deadMessages: Gauge
   let covered: Counter
   let redeliveries: Counter
   let commits: Histogram
@@ -59,6 +61,10 @@ final class WorkerMetrics {
     swept = metrics.counter("countersign_swept_jobs_total", "Jobs enqueued again by the sweep.")
     deletedNotifications = metrics.counter(
       "countersign_notifications_deleted_total", "Notifications that were old enough for the ledger to forget them.")
+    putAside = metrics.gauge(
+      "countersign_notifications_put_aside", "Notifications that wait for a person, since workers died of them.")
+    deadMessages = metrics.gauge(
+      "countersign_dead_messages", "Messages in the role's queue of the dead.", labels: ["queue"])
     covered = metrics.counter(
       "countersign_covered_runs_total", "Runs that needed no call, because a verified answer was a moment old.")
     redeliveries = metrics.counter(

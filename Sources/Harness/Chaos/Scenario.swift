@@ -64,7 +64,7 @@ struct Scenario {
   ]
 
   static let all: [Scenario] =
-    processes + servers + ledger + disks + [badSubscriber, network] + apple + jobs + clusters
+    processes + servers + ledger + disks + [badSubscriber, network] + apple + jobs + [fatal] + clusters
 
   /// The scenarios for servers with several nodes of each kind, or with one.
   static func fitting(cluster: Bool) -> [Scenario] { all.filter { $0.place != (cluster ? .alone : .cluster) } }

@@ -52,7 +52,8 @@ extension RunningFleet {
   public func count(_ table: String) async throws -> Int64 {
     try await withLedger { client in
       let rows = try await client.run(
-        PostgresQuery(PostgresStatement("count \(table)", "SELECT count(*) FROM \(table)")))
+        // A statement's name is short, and each text has its own.
+        PostgresQuery(PostgresStatement("count \(table.hashValue)", "SELECT count(*) FROM \(table)")))
       return rows.first?.int64(0) ?? 0
     }
   }

@@ -79,7 +79,7 @@ enum NotificationRow {
     "read notifications",
     """
     SELECT k.publisher_id, k.uuid, k.body FROM unnest($1::bigint[], $2::text[]) AS n (publisher_id, uuid)
-      JOIN notifications k USING (publisher_id, uuid) WHERE k.applied_at IS NULL
+      JOIN notifications k USING (publisher_id, uuid) WHERE k.applied_at IS NULL AND k.put_aside_at IS NULL
     """)
 
   /// Takes notifications that nobody has applied in time, some of each publisher's. Each is due a while later, so that
@@ -116,8 +116,21 @@ enum NotificationRow {
     UPDATE notifications k
     SET due_at = now() + least(greatest(now() - k.received_at, $3 * interval '1 millisecond'), interval '1 hour')
     FROM unnest($1::bigint[], $2::text[]) AS n (publisher_id, uuid)
-    WHERE k.publisher_id = n.publisher_id AND k.uuid = n.uuid AND k.applied_at IS NULL
+    WHERE k.publisher_id = n.publisher_id AND k.uuid = n.uuid AND k.applied_at IS NULL AND k.put_aside_at IS NULL
     """)
+
+  /// Puts notifications aside: no sweep and no message brings them back. A person does (docs/operate/runbooks).
+  static let putAside = PostgresStatement(
+    "put notifications aside",
+    """
+    UPDATE notifications k SET due_at = NULL, put_aside_at = now(), put_aside_reason = n.reason
+    FROM unnest($1::bigint[], $2::text[], $3::text[]) AS n (publisher_id, uuid, reason)
+    WHERE k.publisher_id = n.publisher_id AND k.uuid = n.uuid AND k.applied_at IS NULL AND k.put_aside_at IS NULL
+    """)
+
+  /// Counts what is put aside. The partial index has nothing else.
+  static let countPutAside = PostgresStatement(
+    "count notifications put aside", "SELECT count(*) FROM notifications WHERE put_aside_at IS NOT NULL")
 
   /// The parameters of ``apply``.
   static func applied(_ rows: [CommitState.AppliedNotification], _ now: Int64) -> [PostgresParameter] {

@@ -129,6 +129,26 @@ public final class NotificationStore {
     return rows.map { NotificationKey(publisherId: $0.int64(0) ?? 0, uuid: $0.text(1) ?? "") }
   }
 
+  /// Puts notifications aside that seem to kill their workers, each with its reason.
+  ///
+  /// - Throws: `PostgresError`.
+  public func putAside(_ notifications: [(key: NotificationKey, reason: String)]) async throws {
+    let sorted = notifications.sorted { ($0.key.publisherId, $0.key.uuid) < ($1.key.publisherId, $1.key.uuid) }
+    _ = try await postgres.run(
+      PostgresQuery(
+        NotificationRow.putAside,
+        [
+          .int64s(sorted.map(\.key.publisherId)), .texts(sorted.map(\.key.uuid.text)), .texts(sorted.map(\.reason)),
+        ]))
+  }
+
+  /// How many notifications are put aside, of all publishers.
+  ///
+  /// - Throws: `PostgresError`.
+  public func countPutAside() async throws -> Int64 {
+    try await postgres.run(PostgresQuery(NotificationRow.countPutAside)).first?.int64(0) ?? 0
+  }
+
   /// Notes that notifications are done that are about no purchase, or about one that we cannot follow.
   ///
   /// - Returns: how many nobody has finished before.

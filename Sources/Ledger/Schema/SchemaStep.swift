@@ -18,7 +18,7 @@ public struct SchemaStep: Sendable {
   }
 
   /// The steps that this build knows and needs.
-  public static let all: [SchemaStep] = [.one, .two, .three, .four, .five, .six]
+  public static let all: [SchemaStep] = [.one, .two, .three, .four, .five, .six, .seven]
 }
 
 /// A step that a database has.

@@ -27,6 +27,8 @@ public struct Delivery: Sendable, Equatable {
   public var misses = 0
   /// How many milliseconds the endpoint itself, by its limits or its slowness, has delayed its first attempt.
   public var waited: Int64 = 0
+  /// How many notifiers in a row died while they had this attempt; see ``Suspicion``.
+  public var crashes = 0
   public let traceparent: String?
   /// The synchronization that the event tells about, for the log; empty for other events.
   public let synchronizationId: String
@@ -42,6 +44,7 @@ public struct Delivery: Sendable, Equatable {
   static let parksHeader = JobMessage.parksHeader
   static let missesHeader = "countersign-misses"
   static let waitedHeader = "countersign-waited"
+  static let crashesHeader = "countersign-crashes"
 
   /// A message that is no event.
   public struct Malformed: Error, Sendable {
@@ -58,10 +61,7 @@ public struct Delivery: Sendable, Equatable {
       throw Malformed(reason: "the message has no usable id")
     }
     // The event's own headers stay with it. A broker's headers do not.
-    let own = headers.filter { key, value in
-      value != .other
-        && (key.hasPrefix(CloudEventsAttributes.prefix) || key == "traceparent" || key == EventMessage.versionHeader)
-    }
+    let own = headers.filter { key, value in value != .other && Self.isOfEvent(key) }
     try self.init(eventId: id, endpointId: headers[Self.endpointHeader]?.string, headers: own, body: message.body)
     attempt = headers.count(JobMessage.attemptHeader, least: 1)
     round = headers[Self.roundHeader]?.string ?? ""
@@ -70,6 +70,7 @@ public struct Delivery: Sendable, Equatable {
     parks = headers.count(Self.parksHeader)
     misses = headers.count(Self.missesHeader)
     waited = headers.milliseconds(Self.waitedHeader)
+    crashes = Suspicion(message).crashes
   }
 
   /// Creates the first attempt to deliver an event.
@@ -125,6 +126,8 @@ public struct Delivery: Sendable, Equatable {
     if parks > 0 { headers[Self.parksHeader] = .int(Int64(parks)) }
     if misses > 0 { headers[Self.missesHeader] = .int(Int64(misses)) }
     if waited > 0 { headers[Self.waitedHeader] = .int(waited) }
+    // Whoever moves a message back out of the queue of the dead wants it tried again.
+    if crashes > 0, reason == nil { headers[Self.crashesHeader] = .int(Int64(crashes)) }
     headers[JobMessage.reasonHeader] = reason.map { .string(String($0.prefix(1000))) }
     return AMQPMessage(
       exchange: "", routingKey: queue, messageID: eventId, type: topic, headers: headers, body: body)

@@ -76,6 +76,9 @@ struct DeliveryBatch {
       switch change.kind {
       case .seen: break
       case .dropped: ended.insert(key)
+      case .putAside(let attempt):
+        log.append((change, attempt))
+        ended.insert(key)
       case .postponed(let time):
         if change.look == nil { postponed[key] = max(postponed[key] ?? .min, time) }
         next[key] = Next(publisher: change.publisherId, attempt: 1, dueAt: time)

@@ -16,6 +16,8 @@ public struct DeliveryChange: Sendable, Equatable {
     case postponed(until: Int64)
     /// No further attempt follows, and none was made.
     case dropped
+    /// No further attempt follows: notifiers died while they had the delivery. That says nothing about the endpoint.
+    case putAside(DeliveryAttempt)
   }
 
   public let eventId: String
@@ -27,6 +29,18 @@ public struct DeliveryChange: Sendable, Equatable {
   /// The endpoints that get the event, if the message went to all of them; `nil` if it went to one.
   public let look: EndpointLook?
   public let kind: Kind
+
+  init(
+    eventId: String, round: String, publisherId: Int64, endpointId: String, topic: String, _ kind: Kind
+  ) {
+    self.eventId = eventId
+    self.round = round
+    self.publisherId = publisherId
+    self.endpointId = endpointId
+    self.topic = topic
+    look = nil
+    self.kind = kind
+  }
 
   /// Creates a change.
   public init(_ delivery: Delivery, at endpoint: String = "", look: EndpointLook? = nil, _ kind: Kind) {

@@ -14,13 +14,13 @@ import Service
 /// next.
 @LoopActor
 final class DeliveryRun {
-  private let notifier: Notifier
-  private let received: AMQPConsumer.Received
+  let notifier: Notifier
+  let received: AMQPConsumer.Received
 
   /// If more endpoints get an event, each gets its own message.
   private static let mostAtOnce = 10
 
-  private var context: RoleContext { notifier.context }
+  var context: RoleContext { notifier.context }
 
   init(notifier: Notifier, received: AMQPConsumer.Received) {
     self.notifier = notifier
@@ -28,9 +28,19 @@ final class DeliveryRun {
   }
 
   func run() async {
-    let delivery: Delivery
+    let suspicion = Suspicion(received.delivery)
+    if suspicion.isSuspect { return await run(suspicion) }
+    if !notifier.suspects.enterAtOnce() { await notifier.suspects.enter() }
+    await runOnce()
+    notifier.suspects.leave()
+  }
+
+  /// - Parameter crashes: how many notifiers in a row died while they had the message.
+  func runOnce(crashes: Int = 0) async {
+    var delivery: Delivery
     do {
       delivery = try Delivery(received.delivery)
+      delivery.crashes = crashes
     } catch {
       let message = JobMessage.dead(
         received.delivery, reason: error.reason, queue: notifier.topology.deadDeliveries)
@@ -99,6 +109,8 @@ final class DeliveryRun {
   /// - Returns: whether this message owes nothing to any of them any more.
   private func deliver(_ delivery: Delivery, to found: EndpointDirectory.Found) async -> Bool {
     let (endpoints, look) = (found.entries, found.look)
+    // From here on each endpoint's delivery is a suspect of its own: only one of them may be guilty.
+    if delivery.crashes >= Suspects.aloneFrom { return await spread(delivery, look) }
     if endpoints.count == 1 { return await EndpointRun(notifier, delivery, endpoints[0], among: look).run() }
     guard 1...Self.mostAtOnce ~= endpoints.count else { return await spread(delivery, look) }
     // These are tasks and not a task group: the children of a group would start on another thread. This run awaits them
@@ -122,7 +134,7 @@ final class DeliveryRun {
   }
 
   /// Acknowledges the message when everything that follows from it is recorded. Otherwise gives it back to the queue.
-  private func settle(_ isSettled: Bool) async {
+  func settle(_ isSettled: Bool) async {
     if isSettled {
       received.acknowledge()
     } else {
@@ -173,7 +185,7 @@ final class DeliveryRun {
   }
 
   /// - Returns: `nil` if the ledger refused the change, or the notifier stops: then the message must not go.
-  private func record(_ change: DeliveryChange) async -> DeliveryRecorder.Recorded? {
+  func record(_ change: DeliveryChange) async -> DeliveryRecorder.Recorded? {
     do {
       return try await notifier.recorder.record(change)
     } catch {

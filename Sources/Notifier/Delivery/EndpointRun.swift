@@ -3,6 +3,7 @@ import Configuration
 import Domain
 import EventLoop
 import Formats
+import Glibc
 import Ledger
 import Messaging
 import Observability
@@ -133,7 +134,8 @@ final class EndpointRun {
       return await putOff(parking, .concurrency, waited: pass.waited + parking)
     }
     notifier.lanes.abort(pass)
-    let parking = DeliveryDelay.parking(delivery.parks)
+    // The slot of a notifier that died ends with its lease.
+    let parking = delivery.crashes > 0 ? AttemptsUnderWay.lease : DeliveryDelay.parking(delivery.parks)
     switch refusal {
     case .refused(.planned(let time)):
       return await putOff(time, .rate, isPlanned: true, waited: pass.waited + time)
@@ -169,6 +171,7 @@ final class EndpointRun {
   private func attempt(_ content: Content, _ pass: Lanes.Pass, hasSlot: Bool) async -> Bool {
     let number = notifier.underWay.add(delivery, endpoint: endpoint.id)
     let attempt = await WebhookAttempt(notifier, delivery, endpoint, content, waited: pass.waited).send()
+    if let fatal = context.faults.crashDelivery, delivery.synchronizationId == fatal { abort() }
     notifier.underWay.remove(number)
     notifier.lanes.end(pass, ranOutOfTime: attempt.ranOutOfTime)
     // While the ledger is away, the slot would only keep others waiting. Otherwise it goes after the record, so that no
@@ -264,6 +267,7 @@ final class EndpointRun {
       var next = addressed
       next.attempt += 1
       next.parks = 0
+      next.crashes = 0
       next.waited = 0
       next.due = nextAt
       let delay = Double((nextAt ?? now) - now) / 1000

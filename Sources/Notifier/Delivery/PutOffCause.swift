@@ -18,6 +18,8 @@ enum PutOffCause: String, CaseIterable {
   case publisher
   /// The endpoint's secrets cannot be decrypted, so nobody could sign.
   case secret
+  /// Notifiers died while they had the delivery, and now another such delivery runs alone.
+  case suspect
   /// A newer notifier wrote a record that this one cannot read.
   case newerFormat = "newer_format"
 

@@ -19,6 +19,7 @@ final class HistoryRuns {
   private let notifications: NotificationRuns
   private let verification: PurchaseVerification.Dependencies
   private let places: @LoopActor (Publisher) -> [AppPlace]
+  private let rows: SuspectRows
   private let metrics: HistoryMetrics
   private let runs = RunningTasks()
   private var timer: LoopTimer?
@@ -35,7 +36,7 @@ final class HistoryRuns {
   init(
     _ context: RoleContext, _ sources: NotificationSources, _ store: NotificationStore,
     _ notifications: NotificationRuns, _ verification: PurchaseVerification.Dependencies,
-    places: @escaping @LoopActor (Publisher) -> [AppPlace]
+    _ rows: SuspectRows, places: @escaping @LoopActor (Publisher) -> [AppPlace]
   ) {
     self.context = context
     self.sources = sources
@@ -43,6 +44,7 @@ final class HistoryRuns {
     self.notifications = notifications
     self.verification = verification
     self.places = places
+    self.rows = rows
     metrics = HistoryMetrics(context.metrics, now: context.now)
   }
 
@@ -129,10 +131,16 @@ final class HistoryRuns {
     let number = begun
     self.reading[number] = source
     runs.start { [self] in
-      let end = await reading.run()
+      let name = "\(source.publisherId):\(source.bundleId):\(source.environment)"
+      let hasRun = await rows.runLong(.history, name) {
+        let end = await reading.run()
+        self.reading[number] = nil
+        self.metrics.readings.count(end.label)
+        await self.finish(source, end, log)
+      }
+      guard !hasRun else { return }
       self.reading[number] = nil
-      metrics.readings.count(end.label)
-      await finish(source, end, log)
+      await giveBack(source, context.settings.worker.historyInterval, log)
     }
   }
 
@@ -142,7 +150,10 @@ final class HistoryRuns {
     }
     guard end != .complete else { return }
     // A worker that stops leaves the reading to the next one. After a failure the next interval tries again.
-    let pause = end == .stopped ? .zero : context.settings.worker.historyInterval
+    await giveBack(source, end == .stopped ? .zero : context.settings.worker.historyInterval, log)
+  }
+
+  private func giveBack(_ source: NotificationSource, _ pause: Duration, _ log: Log) async {
     do {
       try await sources.giveBack(source, pause: pause)
     } catch {

@@ -3,23 +3,29 @@ import AppStore
 import Domain
 import EventLoop
 import Formats
+import Glibc
 import Ledger
 import Messaging
 import Observability
 import Service
+import Store
 
 /// Applies Apple's notifications: reads them from the ledger, verifies them again, and merges what they prove.
 ///
 /// All messages of one turn are read in one statement. A message that gets lost costs some seconds: the ledger knows
-/// which notifications are open.
+/// which notifications are open. One that comes again may have killed its worker: the worker counts its runs, runs it
+/// alone, and at last puts it aside (decision 0034).
 @LoopActor
 final class NotificationRuns {
-  private let context: RoleContext
-  private let store: NotificationStore
+  let context: RoleContext
+  let store: NotificationStore
   private let timers: Timers
   private let ledger: Commits
   private let outlet: EventOutlet
   private let verifier: SignedDataVerifier
+  let suspects: Suspects
+  let begun: BegunRuns
+  let putAside: Counter
   private let applied: Counter
   private let unknown: Counter
   private let delay: Histogram
@@ -30,8 +36,10 @@ final class NotificationRuns {
   private var placesRevision = -1
 
   /// A notification that is to be applied, and what follows.
-  private struct Waiting {
+  struct Waiting {
     let key: NotificationKey
+    /// Whether its worker may have died: its message comes again, or a sweep found it.
+    var isSuspect = false
     /// Called when the notification is applied or left to the sweep.
     let done: @LoopActor () -> Void
   }
@@ -41,7 +49,7 @@ final class NotificationRuns {
 
   init(
     _ context: RoleContext, _ store: NotificationStore, _ timers: Timers, _ ledger: Commits, _ outlet: EventOutlet,
-    _ verifier: SignedDataVerifier
+    _ verifier: SignedDataVerifier, _ suspects: Suspects, _ begun: BegunRuns
   ) {
     self.context = context
     self.store = store
@@ -49,6 +57,10 @@ final class NotificationRuns {
     self.ledger = ledger
     self.outlet = outlet
     self.verifier = verifier
+    self.suspects = suspects
+    self.begun = begun
+    putAside = context.metrics.counter(
+      "countersign_notifications_put_aside_total", "Notifications that were put aside, since workers died of them.")
     applied = context.metrics.counter(
       "countersign_notifications_applied_total", "Notifications by what they brought.", labels: ["outcome"],
       known: [["told"], ["silent"], ["stored"], ["refused"]])
@@ -68,7 +80,9 @@ final class NotificationRuns {
       return received.acknowledge()
     }
     waiting.append(
-      Waiting(key: NotificationKey(publisherId: publisher, uuid: uuid)) { received.acknowledge() })
+      Waiting(
+        key: NotificationKey(publisherId: publisher, uuid: uuid), isSuspect: received.delivery.isRedelivered
+      ) { received.acknowledge() })
     readLater.plan()
   }
 
@@ -91,10 +105,10 @@ final class NotificationRuns {
   ///
   /// - Returns: how many there were.
   func sweep() async throws -> Int {
-    // What one sweep began may wait for the ledger still.
-    guard runs.count < Self.mostSwept, waiting.isEmpty, !runs.isClosed else { return 0 }
+    // What one sweep began may wait for the ledger still. Without Redis nobody could count what comes again.
+    guard runs.count < Self.mostSwept, waiting.isEmpty, !runs.isClosed, begun.isReady else { return 0 }
     let overdue = try await store.takeOverdue(of: context.publishers.all.map(\.id), limit: Self.mostSwept)
-    waiting += overdue.map { Waiting(key: $0) {} }
+    waiting += overdue.map { Waiting(key: $0, isSuspect: true) {} }
     if !overdue.isEmpty { readLater.plan() }
     return overdue.count
   }
@@ -113,27 +127,82 @@ final class NotificationRuns {
     waiting.removeAll()
     guard !batch.isEmpty else { return }
     runs.start { [self] in
-      var begun: Set<NotificationKey> = []
-      do {
-        let texts = try await store.open(Array(batch.keys))
-        var (others, notHere): ([NotificationKey], [NotificationKey]) = ([], [])
-        var notices: [NotificationNotice] = []
-        for (key, text) in texts {
-          switch apply(key, text, batch[key] ?? []) {
-          case .begun: begun.insert(key)
-          case .aboutNoPurchase(let notice):
-            others.append(key)
-            if let notice { notices.append(notice) }
-          case .notHere: notHere.append(key)
-          }
-        }
-        if !notHere.isEmpty { try await store.putOff(notHere) }
-        if !others.isEmpty { try await finish(others, notices) }
-      } catch {
-        // The sweep finds them.
-        context.log.ledgerFailure("notifications could not be read", error)
+      let ways = await ways(of: batch)
+      if !ways.beside.isEmpty {
+        if !suspects.enterAtOnce() { await suspects.enter() }
+        await run(ways.beside, batch)
+        suspects.leave()
       }
-      for (key, those) in batch where !begun.contains(key) { for each in those { each.done() } }
+      for key in ways.alone {
+        // Who finds another suspect here is left to the sweep.
+        if !Task.isCancelled, await suspects.enterAlone() {
+          await run([key], batch, isAlone: true)
+          suspects.leaveAlone()
+        } else {
+          done([key], batch)
+        }
+      }
+    }
+  }
+
+  func done(_ keys: some Sequence<NotificationKey>, _ batch: [NotificationKey: [Waiting]]) {
+    for key in keys { for each in batch[key] ?? [] { each.done() } }
+  }
+
+  func isSuspect(_ key: NotificationKey, _ batch: [NotificationKey: [Waiting]]) -> Bool {
+    batch[key]?.contains(where: \.isSuspect) ?? false
+  }
+
+  /// Runs notifications: reads them, and applies each.
+  private func run(_ keys: [NotificationKey], _ batch: [NotificationKey: [Waiting]], isAlone: Bool = false) async {
+    var begun: Set<NotificationKey> = []
+    do {
+      try await count(keys.filter { isSuspect($0, batch) })
+      let texts = try await store.open(keys)
+      var (others, notHere): ([NotificationKey], [NotificationKey]) = ([], [])
+      var notices: [NotificationNotice] = []
+      for (key, text) in texts {
+        switch step(key, text) {
+        case .purchase(let notification, let publisher):
+          begun.insert(key)
+          await merge(notification, key, publisher, batch, isAlone: isAlone)
+        case .aboutNoPurchase(let notice):
+          others.append(key)
+          if let notice { notices.append(notice) }
+        case .notHere: notHere.append(key)
+        }
+      }
+      if !notHere.isEmpty { try await store.putOff(notHere) }
+      if !others.isEmpty { try await finish(others, notices) }
+    } catch {
+      // The sweep finds them.
+      context.log.ledgerFailure("notifications could not be read", error)
+    }
+    let ended = keys.filter { !begun.contains($0) }
+    await forget(ended.filter { isSuspect($0, batch) })
+    done(ended, batch)
+  }
+
+  /// Merges what a notification proves: in this run if it is alone, and else in one of its own.
+  private func merge(
+    _ notification: VerifiedNotification, _ key: NotificationKey, _ publisher: Publisher,
+    _ batch: [NotificationKey: [Waiting]], isAlone: Bool
+  ) async {
+    let work: @LoopActor () async -> Void = { [self] in
+      do {
+        try await merge(notification, key, publisher)
+      } catch {
+        context.log.warning(
+          "a notification could not be applied", ["uuid": .string(notification.uuid), "cause": .failure(error)])
+      }
+      if isSuspect(key, batch) { await forget([key]) }
+      done([key], batch)
+    }
+    if isAlone { return await work() }
+    suspects.enterBeside()
+    runs.start { [suspects] in
+      await work()
+      suspects.leave()
     }
   }
 
@@ -158,7 +227,7 @@ final class NotificationRuns {
 
   private enum Step {
     /// A commit applies it.
-    case begun
+    case purchase(VerifiedNotification, Publisher)
     /// It is done: it tells nothing about a purchase. It may tell something else.
     case aboutNoPurchase(NotificationNotice?)
     /// This worker cannot judge it. Another one may have a newer publisher's file; a sweep takes it again, later and
@@ -166,8 +235,8 @@ final class NotificationRuns {
     case notHere
   }
 
-  /// Begins to apply a notification.
-  private func apply(_ key: NotificationKey, _ text: String, _ those: [Waiting]) -> Step {
+  /// Verifies a notification, and decides what is next.
+  private func step(_ key: NotificationKey, _ text: String) -> Step {
     guard let publisher = context.publishers[key.publisherId] else {
       context.log.warning("a notification for a publisher without a file", ["publisherId": .int(key.publisherId)])
       applied.count("refused")
@@ -179,20 +248,12 @@ final class NotificationRuns {
       applied.count("refused")
       return .notHere
     }
+    if let fatal = context.faults.crashNotification, notification.originalTransactionId == fatal { abort() }
     if !notification.kind.isKnown { unknown.count() }
     guard notification.evidence.first != nil || !notification.defects.isEmpty else {
       return .aboutNoPurchase(NotificationNotice(notification, of: publisher.id))
     }
-    runs.start { [self] in
-      do {
-        try await merge(notification, key, publisher)
-      } catch {
-        context.log.warning(
-          "a notification could not be applied", ["uuid": .string(notification.uuid), "cause": .failure(error)])
-      }
-      for each in those { each.done() }
-    }
-    return .begun
+    return .purchase(notification, publisher)
   }
 
   private func merge(_ notification: VerifiedNotification, _ key: NotificationKey, _ publisher: Publisher) async throws

@@ -20,6 +20,7 @@ final class RefundRuns {
   private let verification: PurchaseVerification.Dependencies
   private let outlet: EventOutlet
   private let places: @LoopActor (Publisher) -> [AppPlace]
+  private let rows: SuspectRows
   private let metrics: RefundMetrics
   private let runs = RunningTasks()
   private var turns = FairTurns<Int64>(places: RefundRuns.mostAtOnce, part: 4)
@@ -39,7 +40,7 @@ final class RefundRuns {
 
   init(
     _ context: RoleContext, _ requests: RefundRequests, _ purchases: PurchaseReader,
-    _ outlet: EventOutlet, _ verification: PurchaseVerification.Dependencies,
+    _ outlet: EventOutlet, _ verification: PurchaseVerification.Dependencies, _ rows: SuspectRows,
     places: @escaping @LoopActor (Publisher) -> [AppPlace]
   ) {
     self.context = context
@@ -48,6 +49,7 @@ final class RefundRuns {
     self.outlet = outlet
     self.verification = verification
     self.places = places
+    self.rows = rows
     metrics = RefundMetrics(context.metrics, now: context.now)
   }
 
@@ -113,7 +115,7 @@ final class RefundRuns {
     let publisher = due.request.purchase.publisherId
     turns.begin(publisher)
     runs.start { [self] in
-      await look(due)
+      await rows.run(.refund, "\(publisher):\(due.request.id)") { await self.look(due) }
       turns.end(publisher)
     }
   }

@@ -56,7 +56,7 @@ extension JobRun {
     let log: Log
     let metrics: WorkerMetrics
     let faults: TestFaults
-    let suspects = Suspects()
+    let suspects: Suspects
     let leases: HeldLeases
     let recentEvents = RecentEvents()
     let outlet: EventOutlet
@@ -68,7 +68,7 @@ extension JobRun {
       places: @escaping @LoopActor (Publisher) -> [AppPlace],
       verify: @escaping @LoopActor (JobRun) async -> PurchaseVerification.Finding?, clock: FleetClock, log: Log,
       metrics: WorkerMetrics, subscribers: EventOutlet.Subscribers = EventOutlet.Subscribers(),
-      faults: TestFaults = TestFaults()
+      suspects: Suspects = Suspects(), faults: TestFaults = TestFaults()
     ) {
       self.settings = settings
       policy = RetryPolicy(settings)
@@ -82,6 +82,7 @@ extension JobRun {
       self.clock = clock
       self.log = log
       self.metrics = metrics
+      self.suspects = suspects
       self.faults = faults
       leases = HeldLeases(store, settings, log)
       replies = ReplyOutlet(broker, log)

@@ -3,6 +3,7 @@ import Configuration
 import Domain
 import EventLoop
 import Formats
+import Glibc
 import Ledger
 import Observability
 import Service
@@ -20,6 +21,7 @@ final class TimerRuns {
   private let outlet: EventOutlet
   private let verification: PurchaseVerification.Dependencies
   private let places: @LoopActor (Publisher) -> [AppPlace]
+  private let rows: SuspectRows
   private let metrics: TimerMetrics
   private let runs = RunningTasks()
   private var turnsOfPublishers: FairTurns<Int64>
@@ -45,7 +47,8 @@ final class TimerRuns {
 
   init(
     _ context: RoleContext, _ timers: Timers, _ ledger: Commits, _ outlet: EventOutlet,
-    _ verification: PurchaseVerification.Dependencies, places: @escaping @LoopActor (Publisher) -> [AppPlace]
+    _ verification: PurchaseVerification.Dependencies, _ rows: SuspectRows,
+    places: @escaping @LoopActor (Publisher) -> [AppPlace]
   ) {
     self.context = context
     self.timers = timers
@@ -53,6 +56,7 @@ final class TimerRuns {
     self.outlet = outlet
     self.verification = verification
     self.places = places
+    self.rows = rows
     turnsOfPublishers = FairTurns(places: context.settings.worker.timerConcurrency, part: 2)
     turnsOfApps = FairTurns(places: context.settings.worker.timerConcurrency, part: 4)
     metrics = TimerMetrics(context.metrics, now: context.now) { [runs] in Double(runs.count) }
@@ -135,7 +139,8 @@ final class TimerRuns {
     turnsOfPublishers.begin(app.publisherId)
     turnsOfApps.begin(app)
     runs.start { [self] in
-      await look(due)
+      let name = "\(due.key.publisherId):\(due.key.environment):\(due.key.originalTransactionId)"
+      await rows.run(.timer, name) { await self.look(due) }
       turnsOfPublishers.end(app.publisherId)
       turnsOfApps.end(app)
     }
@@ -152,6 +157,7 @@ final class TimerRuns {
       "environment": .string(due.key.environment),
     ])
     let (evidence, answer) = await ask(due, publisher, log)
+    if let fatal = context.faults.crashLook, due.key.originalTransactionId == fatal { abort() }
     do {
       let events = try await ledger.apply(
         PurchaseUpdate(due.key, evidence, from: .timer(answer), publisher: publisher))

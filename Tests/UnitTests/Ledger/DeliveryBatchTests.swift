@@ -79,4 +79,13 @@ struct DeliveryBatchTests {
     let written = [("e", "b"), ("e", "c"), ("e", "new"), ("f", "a")].map { (event: $0.exact, endpoint: $1.exact) }
     #expect(batch.missed(written) == ["e".exact: ["new"], "f".exact: ["a"]])
   }
+
+  @Test func `what is put aside is logged and ends, and says nothing about its endpoint`() throws {
+    let attempt = DeliveryAttempt(
+      eventId: "e", endpointId: "a", topic: "t", number: 2, time: 5, error: "why", outcome: .abandoned)
+    let batch = DeliveryBatch([try change(at: "a", round: "r", .putAside(attempt))])
+    #expect(names(batch.ended) == ["e/a/r"])
+    #expect(batch.log.map(\.attempt) == [attempt])
+    #expect(batch.failing.isEmpty && batch.healthy.isEmpty && batch.opened.isEmpty)
+  }
 }

@@ -2,6 +2,7 @@ import AMQP
 import Domain
 import EventLoop
 import Messaging
+import Service
 import Store
 import Testing
 

@@ -1,0 +1,89 @@
+public import AMQP
+import Crypto
+import Domain
+import Formats
+import Messaging
+
+/// What a message of the notifiers' queue tells about itself before anybody reads its body: a body may be what kills.
+public struct Suspicion: Sendable, Equatable {
+  /// How many notifiers in a row died while they had the message, as its header counts them.
+  ///
+  /// A message that the broker delivers again keeps its header, so the runs since then are counted in Redis
+  /// (`BegunRuns`), under ``name``.
+  public let crashes: Int
+  /// Whether a notifier got this message before and neither acknowledged it nor gave it back with its count.
+  public let isDeliveredAgain: Bool
+  /// The name of the runs of this message: the same for each copy of it, and another one for the next attempt.
+  public let name: String
+
+  private let eventId: String
+  private let endpointId: String
+  private let round: String
+  private let attempt: Int
+  private let publisherId: Int64?
+  private let topic: String
+  private let version: Int64?
+
+  /// Reads the properties of a message.
+  public init(_ message: AMQPDelivery) {
+    let (properties, headers) = (message.properties, message.properties.headers)
+    crashes = headers.count(Delivery.crashesHeader)
+    isDeliveredAgain = JobMessage.wasRedelivered(message)
+    eventId = properties.messageID ?? ""
+    endpointId = headers[Delivery.endpointHeader]?.string ?? ""
+    round = headers[Delivery.roundHeader]?.string ?? ""
+    attempt = headers.count(JobMessage.attemptHeader, least: 1)
+    topic = properties.type ?? ""
+    version = headers[EventMessage.versionHeader]?.int
+    publisherId =
+      Delivery.notification(named: eventId)?.publisherId
+      ?? headers[CloudEventsAttributes.source]?.string.flatMap(CloudEventsAttributes.publisher)
+    let parts = [eventId, endpointId, round, String(attempt)].map { "\($0.utf8.count) \($0)" }
+    name = "delivery:" + Hex.encode(SHA256.hash(Array(parts.joined().utf8) + SHA256.hash(message.body))[..<16])
+  }
+
+  /// Whether a notifier may have died of it.
+  public var isSuspect: Bool { isDeliveredAgain || crashes > 0 }
+
+  /// How many notifiers in a row died while they had it.
+  ///
+  /// - Parameter begun: how many of its runs that began since the header was written have not ended.
+  public func crashes(begun: Int) -> Int { isDeliveredAgain ? crashes + 1 + begun : crashes }
+
+  /// Copies a message as it is, body unread, for another queue.
+  ///
+  /// - Parameters:
+  ///   - crashes: how many notifiers died, for the copy's header.
+  ///   - isUncounted: whether the copy still has to say that it was delivered before.
+  ///   - reason: why the copy goes into the queue of the dead.
+  public static func copy(
+    of message: AMQPDelivery, queue: String, crashes: Int = 0, isUncounted: Bool = false, reason: String? = nil
+  ) -> AMQPMessage {
+    var copy = JobMessage.dead(message, reason: reason ?? "", queue: queue)
+    for (key, value) in message.properties.headers where Delivery.isOfEvent(key) && value != .other {
+      copy.headers[key] = value
+    }
+    if reason == nil { copy.headers[JobMessage.reasonHeader] = nil }
+    copy.headers[Delivery.crashesHeader] = crashes > 0 ? .int(Int64(crashes)) : nil
+    copy.headers[JobMessage.redeliveredHeader] = isUncounted ? true : nil
+    return copy
+  }
+
+  /// What the ledger has to note about a delivery that is put aside: it ends, and no sweep finds it any more. The log
+  /// of its endpoint says why, so a publisher can ask for it again.
+  ///
+  /// - Parameter time: milliseconds since 1970.
+  public func end(_ reason: String, at time: Int64) -> DeliveryChange {
+    // The event as a whole has no endpoint yet, and a log only speaks of endpoints.
+    guard let publisherId, !endpointId.isEmpty else {
+      return DeliveryChange(
+        eventId: eventId, round: round, publisherId: publisherId ?? 0, endpointId: endpointId, topic: topic, .dropped)
+    }
+    let attempt = DeliveryAttempt(
+      eventId: eventId, endpointId: endpointId, topic: topic, version: version, number: attempt, time: time,
+      error: reason, outcome: .abandoned)
+    return DeliveryChange(
+      eventId: eventId, round: round, publisherId: publisherId, endpointId: endpointId, topic: topic,
+      .putAside(attempt))
+  }
+}

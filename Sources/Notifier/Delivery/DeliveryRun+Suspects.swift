@@ -1,0 +1,103 @@
+import AMQP
+import EventLoop
+import Ledger
+import Messaging
+import Observability
+import Service
+import Store
+
+/// The way of a message that notifiers may have died of (decision 0034).
+///
+/// The first delivery of a message costs nothing here. When the broker delivers it again, Redis counts the runs that
+/// began and never ended. A count goes on in the header of a message that a notifier puts off before its attempt.
+extension DeliveryRun {
+  func run(_ suspicion: Suspicion) async {
+    let begun: Int
+    do {
+      begun = suspicion.isDeliveredAgain ? try await notifier.begun.counts([suspicion.name])[0] : 0
+    } catch {
+      return await settle(waitForRedis(suspicion, error))
+    }
+    let crashes = suspicion.crashes(begun: begun)
+    switch Suspects.Way(crashes: crashes) {
+    case .beside:
+      if !notifier.suspects.enterAtOnce() { await notifier.suspects.enter() }
+      await run(suspicion, crashes)
+      notifier.suspects.leave()
+    case .alone:
+      guard await notifier.suspects.enterAlone() else { return await settle(waitForOther(suspicion, crashes)) }
+      log(suspicion, crashes).warning("run alone: earlier runs did not end")
+      await run(suspicion, crashes)
+      notifier.suspects.leaveAlone()
+    case .never: await settle(putAside(suspicion, crashes))
+    }
+  }
+
+  /// Runs a message, and counts the run as long as it lasts.
+  private func run(_ suspicion: Suspicion, _ crashes: Int) async {
+    // The header of a message that comes for the first time has the whole count, and its next delivery tells a crash.
+    guard suspicion.isDeliveredAgain else { return await runOnce(crashes: crashes) }
+    do {
+      try await notifier.begun.begin([suspicion.name])
+    } catch {
+      return await settle(waitForRedis(suspicion, error))
+    }
+    if Task.isCancelled {
+      received.requeue()
+    } else {
+      await runOnce(crashes: crashes)
+    }
+    await forget(suspicion)
+  }
+
+  /// A count that stays does little harm: if another notifier gets the same message again, it comes to its end sooner.
+  private func forget(_ suspicion: Suspicion) async {
+    do {
+      try await notifier.begun.end([suspicion.name])
+    } catch {
+      context.log.debug("the end of a run could not be noted", ["cause": .failure(error)])
+    }
+  }
+
+  /// Puts a message off that nobody can count now. Others, which come for the first time, go on without Redis.
+  private func waitForRedis(_ suspicion: Suspicion, _ cause: any Error) async -> Bool {
+    context.log.warning("Redis could not be asked for a delivery that comes again", ["cause": .failure(cause)])
+    return await putOff(.seconds(1), crashes: suspicion.crashes, isUncounted: true)
+  }
+
+  /// Puts a suspect off behind another one. The times differ, so that not all of them come back at once.
+  private func waitForOther(_ suspicion: Suspicion, _ crashes: Int) async -> Bool {
+    let tier = [Duration.seconds(1), .seconds(1), .seconds(2), .seconds(5)].randomElement() ?? .seconds(1)
+    guard await putOff(tier, crashes: crashes) else { return false }
+    // From here on the header has the count.
+    if suspicion.isDeliveredAgain { await forget(suspicion) }
+    return true
+  }
+
+  private func putOff(_ tier: Duration, crashes: Int, isUncounted: Bool = false) async -> Bool {
+    notifier.metrics.putOff.count(PutOffCause.suspect.rawValue)
+    let message = Suspicion.copy(
+      of: received.delivery, queue: notifier.topology.deliveryDelay(tier), crashes: crashes, isUncounted: isUncounted)
+    return await notifier.publish(message, context.log)
+  }
+
+  /// Puts a message aside that seems to kill its notifiers: a copy goes into the queue of the dead, and the ledger's
+  /// delivery ends, so that no sweep brings it back.
+  private func putAside(_ suspicion: Suspicion, _ crashes: Int) async -> Bool {
+    let reason = "\(crashes) notifiers in a row died while they had it: it seems to kill its process"
+    let message = Suspicion.copy(
+      of: received.delivery, queue: notifier.topology.deadDeliveries, reason: reason)
+    let log = log(suspicion, crashes)
+    log.error("put aside")
+    guard await notifier.bury(message, .crashed, log) else { return false }
+    // The count stays for a while: a copy of the message would kill once, and not six times more.
+    return await record(suspicion.end(reason, at: context.now())) != nil
+  }
+
+  private func log(_ suspicion: Suspicion, _ crashes: Int) -> Log {
+    context.log.with([
+      "eventId": .string(received.delivery.properties.messageID ?? ""), "crashes": .int(Int64(crashes)),
+      "run": .string(suspicion.name),
+    ])
+  }
+}

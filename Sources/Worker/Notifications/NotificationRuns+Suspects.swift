@@ -1,0 +1,80 @@
+import Domain
+import EventLoop
+import Formats
+import Ledger
+import Observability
+import Service
+import Store
+
+/// Notifications that may have killed their workers (decision 0034).
+///
+/// A message that comes for the first time costs nothing here. If it comes again, or a sweep finds its notification,
+/// Redis counts the runs that began and never ended.
+extension NotificationRuns {
+  /// How the notifications of a batch run. Those that are put aside, or that nobody can count now, are done.
+  func ways(
+    of batch: [NotificationKey: [Waiting]]
+  ) async -> (beside: [NotificationKey], alone: [NotificationKey]) {
+    let again = batch.keys.filter { isSuspect($0, batch) }
+    var ways = (beside: batch.keys.filter { !isSuspect($0, batch) }, alone: [NotificationKey]())
+    guard !again.isEmpty else { return ways }
+    var fatal: [NotificationKey: Int] = [:]
+    do {
+      for (key, count) in zip(again, try await begun.counts(again.map(Self.name))) {
+        // Its worker died, or its message got lost: nobody can tell, and one crash has no consequence.
+        switch Suspects.Way(crashes: count + 1) {
+        case .beside: ways.beside.append(key)
+        case .alone: ways.alone.append(key)
+        case .never: fatal[key] = count + 1
+        }
+      }
+    } catch {
+      context.log.warning("Redis could not be asked for notifications that come again", ["cause": .failure(error)])
+      done(again, batch)
+      return ways
+    }
+    if !fatal.isEmpty { await putAside(fatal, batch) }
+    return ways
+  }
+
+  /// Notes that runs begin.
+  ///
+  /// - Throws: `RedisError`: then the runs must not begin, and the sweep finds the notifications again.
+  func count(_ keys: [NotificationKey]) async throws { try await begun.begin(keys.map(Self.name)) }
+
+  /// Notes that runs have ended. A count that stays does little harm: the notification is applied, or a later run
+  /// comes to its end sooner.
+  func forget(_ keys: [NotificationKey]) async {
+    do {
+      try await begun.end(keys.map(Self.name))
+    } catch {
+      context.log.debug("the end of a run could not be noted", ["cause": .failure(error)])
+    }
+  }
+
+  /// Puts notifications aside. In the ledger they stay with the reason, until a person says what becomes of them.
+  private func putAside(_ fatal: [NotificationKey: Int], _ batch: [NotificationKey: [Waiting]]) async {
+    let rows = fatal.map { key, crashes in
+      (key: key, reason: "\(crashes) workers in a row died while they had it: it seems to kill its process")
+    }
+    do {
+      try await store.putAside(rows)
+      for row in rows {
+        context.log.error(
+          "notification put aside",
+          [
+            "publisherId": .int(row.key.publisherId), "uuid": .string(row.key.uuid.text),
+            "reason": .string(row.reason),
+          ])
+      }
+      putAside.add(Double(rows.count))
+      // The ledger knows it now. If a person brings it back, it is no suspect.
+      await forget(rows.map(\.key))
+    } catch {
+      context.log.ledgerFailure("notifications could not be put aside", error)
+    }
+    done(fatal.keys, batch)
+  }
+
+  private static func name(_ key: NotificationKey) -> String { "notification:\(key.publisherId):\(key.uuid.text)" }
+}

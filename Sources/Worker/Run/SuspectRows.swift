@@ -1,0 +1,89 @@
+import EventLoop
+import Observability
+import Service
+import Store
+
+/// Keeps a row of the ledger from ending workers again and again: a due timer, a refund request, a reading of the
+/// Notification History (decision 0034).
+///
+/// No message carries such a row, so no broker says that it comes again: each of its runs is counted in Redis, beside
+/// the call to Apple that it makes there anyway. A row whose runs do not end runs alone. At last it is held back: each
+/// worker that takes it leaves it, with an error in the log and in the metrics, until a person deletes its count.
+@LoopActor
+final class SuspectRows {
+  private let suspects: Suspects
+  private let begun: BegunRuns
+  private let log: Log
+  private let heldBack: Counter
+
+  /// The kinds of rows.
+  enum Kind: String, CaseIterable {
+    case timer, refund, history
+  }
+
+  init(_ suspects: Suspects, _ begun: BegunRuns, _ context: RoleContext) {
+    self.suspects = suspects
+    self.begun = begun
+    log = context.log
+    heldBack = context.metrics.counter(
+      "countersign_suspect_rows_held_back_total",
+      "Rows of the ledger that a worker left alone, since workers died of them.", labels: ["kind"],
+      known: Kind.allCases.map { [$0.rawValue] })
+  }
+
+  /// Runs a row's work, beside others or alone.
+  ///
+  /// Without Redis the work runs uncounted: a timer that our own clock decides must not wait for Redis.
+  ///
+  /// - Returns: whether the work has run. If not, the row's lease ends, and somebody takes it again.
+  @discardableResult
+  func run(_ kind: Kind, _ name: String, _ work: @LoopActor () async -> Void) async -> Bool {
+    let run = "\(kind.rawValue):\(name)"
+    guard begun.isReady, let crashes = try? await begun.begin([run]).first else {
+      await suspects.enter()
+      await work()
+      suspects.leave()
+      return true
+    }
+    switch Suspects.Way(crashes: crashes) {
+    case .beside:
+      if !suspects.enterAtOnce() {
+        // A crash while it waits must not count against it.
+        await begun.takeBack(run)
+        await suspects.enter()
+        _ = try? await begun.begin([run])
+      }
+      await work()
+      suspects.leave()
+    case .alone:
+      await begun.takeBack(run)
+      guard await suspects.enterAlone() else { return false }
+      _ = try? await begun.begin([run])
+      log.warning("run alone: earlier runs did not end", ["run": .string(run), "crashes": .int(Int64(crashes))])
+      await work()
+      suspects.leaveAlone()
+    case .never:
+      note(kind, run, crashes)
+      return false
+    }
+    try? await begun.end([run])
+    return true
+  }
+
+  /// Runs work that takes long, beside others only: nobody could wait until it has ended.
+  ///
+  /// - Returns: false if its runs do not end. Then it has not run, and its next run counts from zero.
+  func runLong(_ kind: Kind, _ name: String, _ work: @LoopActor () async -> Void) async -> Bool {
+    let run = "\(kind.rawValue):\(name)"
+    let crashes = (try? await begun.begin([run]).first) ?? 0
+    let way = Suspects.Way(crashes: crashes)
+    if way == .never { note(kind, run, crashes) } else { await work() }
+    try? await begun.end([run])
+    return way != .never
+  }
+
+  private func note(_ kind: Kind, _ run: String, _ crashes: Int) {
+    log.error("held back: it seems to kill its worker", ["run": .string(run), "crashes": .int(Int64(crashes))])
+    heldBack.count(kind.rawValue)
+  }
+}

@@ -1,0 +1,44 @@
+import EventLoop
+import Harness
+import Redis
+import Store
+import TestSupport
+import Testing
+
+/// The counts of runs that never ended, in a real Redis.
+@Suite(
+  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(30))
+)
+@LoopActor
+struct BegunRunsTests {
+  @Test func `a run counts from its begin to its end`() async throws {
+    try await StoreOnRedis.with { test async throws in
+      let begun = BegunRuns(test.redis, prefix: test.prefix)
+      #expect(try await begun.counts(["a", "b"]) == [0, 0])
+      #expect(try await begun.begin(["a"]) == [0])
+      // The process of the first run died.
+      #expect(try await begun.begin(["a", "b"]) == [1, 0])
+      #expect(try await begun.counts(["b", "a"]) == [1, 2])
+      await begun.takeBack("a")
+      #expect(try await begun.counts(["a"]) == [1])
+      try await begun.end(["a"])
+      #expect(try await begun.counts(["a", "b"]) == [0, 1])
+      let rest = try await test.redis.send(["PTTL", test.prefix + "begun:b"]).integer ?? 0
+      #expect(rest > 86_000_000 && rest <= 86_400_000)
+      // Nothing to ask needs no trip.
+      #expect(try await begun.counts([]) == [])
+      #expect(try await begun.begin([]) == [])
+      try await begun.end([])
+    }
+  }
+
+  @Test func `what somebody else has written there counts as nothing`() async throws {
+    try await StoreOnRedis.with { test async throws in
+      let begun = BegunRuns(test.redis, prefix: test.prefix)
+      for (name, text) in [("text", "x"), ("negative", "-3"), ("huge", "99999999999999999999")] {
+        _ = try await test.redis.send(["SET", test.prefix + "begun:" + name, text])
+      }
+      #expect(try await begun.counts(["text", "negative", "huge"]) == [0, 0, 0])
+    }
+  }
+}
