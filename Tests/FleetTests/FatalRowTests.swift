@@ -1,4 +1,5 @@
 import EventLoop
+import HTTP
 import Harness
 import TestSupport
 import Testing
