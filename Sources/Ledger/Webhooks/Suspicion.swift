@@ -27,12 +27,12 @@ public struct Suspicion: Sendable, Equatable {
   /// Reads the properties of a message.
   public init(_ message: AMQPDelivery) {
     let (properties, headers) = (message.properties, message.properties.headers)
-    crashes = Int(clamping: min(max(0, headers[Delivery.crashesHeader]?.int ?? 0), 1_000_000))
+    crashes = headers.count(Delivery.crashesHeader)
     isDeliveredAgain = JobMessage.wasRedelivered(message)
     eventId = properties.messageID ?? ""
     endpointId = headers[Delivery.endpointHeader]?.string ?? ""
     round = headers[Delivery.roundHeader]?.string ?? ""
-    attempt = Int(clamping: max(1, headers[JobMessage.attemptHeader]?.int ?? 1))
+    attempt = headers.count(JobMessage.attemptHeader, least: 1)
     topic = properties.type ?? ""
     version = headers[EventMessage.versionHeader]?.int
     publisherId =
