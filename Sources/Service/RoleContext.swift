@@ -35,6 +35,9 @@ public final class RoleContext {
     self.publishers = publishers
   }
 
+  /// Watches the loop, once it is started.
+  public let loopWatch: LoopWatch
+
   /// Whether the role uses what the files of its configuration say.
   public let configurationCurrent: Gauge
   /// Changed configurations, by what became of them.
@@ -55,6 +58,7 @@ public final class RoleContext {
     clock = FleetClock { unixMilliseconds() + offset }
     log = Log(level: Log.Level(rawValue: settings.logLevel.rawValue) ?? .info, ["role": .string(role)])
     metrics = Metrics()
+    loopWatch = LoopWatch(metrics, log)
     configurationCurrent = metrics.gauge(
       "countersign_configuration_current", "Whether the role uses what the files of its configuration say.")
     configurationCurrent.set(1)

@@ -1,6 +1,7 @@
 public import EventLoop
 import Glibc
 import HTTP2Server
+public import Observability
 
 /// A stand-in for the App Store Server API, over HTTP/2 and TLS, that signs with its own test PKI.
 ///
@@ -28,6 +29,9 @@ public final class Simulator {
   public func start() async throws {
     try await server.start()
   }
+
+  /// Watches the loop of this process. Its metrics come with the simulator's.
+  public func watchLoop(_ log: Log) { LoopWatch(service.metrics, log).start() }
 
   /// The port that the simulator listens on; 0 when it does not listen.
   public var port: Int { server.boundPort }

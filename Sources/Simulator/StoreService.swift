@@ -18,7 +18,7 @@ final class StoreService {
   let now: @LoopActor () -> Int64
   private var gate: TokenGate
   private var log = CallLog()
-  private let metrics: Metrics
+  let metrics: Metrics
   private let counter: Counter
   /// The number of calls for a transaction, where it makes a difference.
   private var calls = RecentlyUsed<SignedAnswers.Purchase, Int>(capacity: 10_000)

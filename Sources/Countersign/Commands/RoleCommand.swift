@@ -44,6 +44,7 @@ extension Command {
       role: name, settings: configuration.settings, publishers: configuration.publishers)
     let log = context.log
     useAllDescriptors()
+    context.loopWatch.start()
     do {
       if let keys { context.secretKeys = keys }
       let role = try make(context)

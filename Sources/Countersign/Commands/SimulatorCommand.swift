@@ -21,6 +21,7 @@ enum SimulatorCommand {
     let log = Log(level: .init(rawValue: settings.logLevel.rawValue) ?? .info, ["role": "simulator"])
     do {
       let simulator = try Simulator(Simulator.Configuration(settings.simulator))
+      simulator.watchLoop(log)
       let signals = StopSignals()
       try await simulator.start()
       log.info("listening", ["address": .string("\(settings.simulator.listen.host):\(simulator.port)")])

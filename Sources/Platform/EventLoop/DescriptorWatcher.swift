@@ -16,14 +16,19 @@ public struct Readiness: OptionSet, Sendable {
 /// Watches a descriptor that another object owns. Close the watcher before the owner closes the descriptor.
 @LoopActor
 public final class DescriptorWatcher {
+  private let work: LoopWork
   private var handle: UnsafeMutablePointer<uv_poll_t>?
   private var handler: (@LoopActor (Readiness) -> Void)?
   private var watched: Readiness = []
 
   /// Creates a watcher. It watches nothing before ``watch(_:)``.
   ///
+  /// - Parameter place: who owns it, for the log of slow turns.
   /// - Throws: ``LoopError`` when the descriptor cannot be watched, for example because another watcher has it.
-  public init(descriptor: Int32, _ handler: @escaping @LoopActor (Readiness) -> Void) throws {
+  public init(
+    descriptor: Int32, at place: StaticString = #fileID, _ handler: @escaping @LoopActor (Readiness) -> Void
+  ) throws {
+    work = LoopWork(.descriptor, place)
     let handle = UnsafeMutablePointer<uv_poll_t>.allocate(capacity: 1)
     let status = uv_poll_init(EventLoop.process.uv, handle, descriptor)
     guard status >= 0 else {
@@ -54,10 +59,15 @@ public final class DescriptorWatcher {
     closeHandle(UnsafeMutableRawPointer(handle))
   }
 
-  fileprivate func fire(_ readiness: Readiness) { handler?(readiness) }
+  fileprivate func tell(_ status: Int32, _ events: Int32) {
+    EventLoop.process.begins(work)
+    if status < 0 { fail() } else { fire(Readiness(rawValue: events)) }
+  }
+
+  private func fire(_ readiness: Readiness) { handler?(readiness) }
 
   /// Tells an error as readiness, since the owner's next read or write names the cause.
-  fileprivate func fail() {
+  private func fail() {
     // libuv has stopped watching, but the owner may have bytes to read before it comes to the error.
     if let handle, !watched.isEmpty { uv_poll_start(handle, watched.rawValue, onReady) }
     fire([.readable, .writable])
@@ -66,7 +76,5 @@ public final class DescriptorWatcher {
 
 private func onReady(_ handle: UnsafeMutablePointer<uv_poll_t>?, _ status: Int32, _ events: Int32) {
   let watcher = Unmanaged<DescriptorWatcher>.fromOpaque(handle!.pointee.data).takeUnretainedValue()
-  LoopActor.assumeIsolated(with: (watcher, status, events)) { watcher, status, events in
-    if status < 0 { watcher.fail() } else { watcher.fire(Readiness(rawValue: events)) }
-  }
+  LoopActor.assumeIsolated(with: (watcher, status, events)) { watcher, status, events in watcher.tell(status, events) }
 }

@@ -4,13 +4,23 @@
 /// one peer goes out together. The owner of the work keeps this object, and the work holds its owner weakly.
 @LoopActor
 public final class EndOfTurn {
-  private let work: @LoopActor () -> Void
+  /// The name of the work.
+  let work: LoopWork
+  private let action: @LoopActor () -> Void
   private var isPlanned = false
 
   /// Takes the work. It plans nothing yet.
-  public init(_ work: @escaping @LoopActor () -> Void) { self.work = work }
+  ///
+  /// - Parameter place: who plans it, for the log of slow turns.
+  public init(at place: StaticString = #fileID, _ action: @escaping @LoopActor () -> Void) {
+    work = LoopWork(.endOfTurn, place)
+    self.action = action
+  }
 
-  /// Plans the work for the end of this turn. Work that plans itself again runs again in the same turn.
+  /// Plans the work for the end of this turn.
+  ///
+  /// Work that plans itself again runs again in the same turn, some times at most: then the loop looks at its
+  /// descriptors and timers first.
   public func plan() {
     guard !isPlanned else { return }
     isPlanned = true
@@ -21,7 +31,7 @@ public final class EndOfTurn {
   public func runIfPlanned() {
     guard isPlanned else { return }
     isPlanned = false
-    work()
+    action()
   }
 
   /// Forgets the plan, because the caller has just done the work.

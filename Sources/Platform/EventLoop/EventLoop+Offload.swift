@@ -95,6 +95,7 @@ private func onWork(_ request: UnsafeMutablePointer<uv_work_t>?) {
 }
 
 private func onWorkDone(_ request: UnsafeMutablePointer<uv_work_t>?, _ status: Int32) {
+  EventLoop.process.begins(LoopWork(.offloaded, #fileID))
   Unmanaged<AnyOffloadedJob>.fromOpaque(request!.pointee.data).takeRetainedValue().finish()
   request!.deallocate()
 }

@@ -1,5 +1,6 @@
 import CUV
 import Glibc
+import Synchronization
 
 #if JEMALLOC
   import CJemalloc
@@ -30,6 +31,22 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
   private var isSpinning = false
   private var endings: [EndOfTurn] = []
 
+  /// Whether a timer's handler runs.
+  private(set) var isRunningTimer = false
+  /// The timers that a timer's handler has started in this turn.
+  private var laterTimers: [LoopTimer] = []
+
+  /// When the turn under way began; 0 while the loop waits. The loop writes it, and any thread reads it.
+  let turnBegan = Atomic<UInt64>(0)
+  /// The ``LoopWork`` that runs now. The loop writes it, and any thread reads it.
+  let presentWork = Atomic<UInt64>(0)
+  var onTurn: (@LoopActor (LoopTurn) -> Void)?
+  private var measure = TurnMeasure(.jobs, at: 0)
+  private var jobsOfTurn = 0
+
+  /// How often the work at the end of a turn can plan further work for the same end. The rest comes in the next turn.
+  /// So work that plans itself again and again cannot starve the sockets.
+  private static let endingsPerTurn = 16
   /// The most jobs that run before the loop looks at its descriptors again. So a busy actor cannot starve the sockets.
   private static let jobsPerTurn = 4096
 
@@ -63,6 +80,31 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
   /// Plans an ending to run before the loop waits. ``EndOfTurn`` ensures that it is planned only once.
   @LoopActor
   func add(_ ending: EndOfTurn) { endings.append(ending) }
+
+  /// Plans a timer to be armed at the end of the turn. ``LoopTimer`` ensures that it is planned only once.
+  @LoopActor
+  func add(_ timer: LoopTimer) { laterTimers.append(timer) }
+
+  /// Runs a timer's handler. The timers that it starts cannot run before the next turn.
+  @LoopActor
+  func run(_ timer: LoopTimer) {
+    begins(timer.work)
+    isRunningTimer = true
+    timer.fire()
+    isRunningTimer = false
+  }
+
+  /// Notes the work that begins now, and with it the end of the work before.
+  func begins(_ work: LoopWork) {
+    let now = tickNanoseconds()
+    presentWork.store(work.word, ordering: .relaxed)
+    if turnBegan.load(ordering: .relaxed) == 0 {
+      measure = TurnMeasure(work, at: now)
+      turnBegan.store(monotonicNanoseconds(), ordering: .releasing)
+    } else {
+      measure.begin(work, at: now)
+    }
+  }
 
   /// Whether the caller runs on the loop's thread.
   public var isCurrent: Bool { pthread_equal(pthread_self(), thread) != 0 }
@@ -105,30 +147,64 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
   }
 
   fileprivate func runJobs() {
+    guard !jobs.isEmpty else { return }
+    begins(.jobs)
     var ran = 0
     let executor = asUnownedSerialExecutor()
     while ran < jobs.count, ran < Self.jobsPerTurn {
       jobs[ran].runSynchronously(on: executor)
       ran += 1
     }
-    if ran > 0 { jobs.removeFirst(ran) }
+    jobs.removeFirst(ran)
+    jobsOfTurn += ran
   }
 
   fileprivate func endTurn() {
-    // Work at the end of a turn may have to send something, which is an ending of its own.
-    var next = 0
     LoopActor.assumeIsolated {
-      while next < endings.count {
-        let ending = endings[next]
-        next += 1
-        ending.runIfPlanned()
-      }
+      runEndings()
+      for timer in laterTimers { timer.arm() }
+      laterTimers.removeAll(keepingCapacity: true)
+      tellTurn()
     }
-    endings.removeAll(keepingCapacity: true)
-    if jobs.isEmpty == isSpinning {
+    if (jobs.isEmpty && endings.isEmpty) == isSpinning {
       isSpinning.toggle()
       if isSpinning { uv_idle_start(spin, onSpin) } else { uv_idle_stop(spin) }
     }
+  }
+
+  /// Runs the work at the end of the turn, and what it plans for the same end.
+  ///
+  /// Work at the end of a turn may have to send something, which is an ending of its own.
+  @LoopActor
+  private func runEndings() {
+    var next = 0
+    for _ in 0..<Self.endingsPerTurn {
+      let planned = endings.count
+      guard next < planned else { break }
+      while next < planned {
+        let ending = endings[next]
+        next += 1
+        begins(ending.work)
+        ending.runIfPlanned()
+      }
+    }
+    if next == endings.count { endings.removeAll(keepingCapacity: true) } else { endings.removeFirst(next) }
+  }
+
+  @LoopActor
+  private func tellTurn() {
+    let began = turnBegan.load(ordering: .relaxed)
+    guard began != 0 else { return }
+    turnBegan.store(0, ordering: .relaxed)
+    measure.end(at: tickNanoseconds())
+    let jobs = jobsOfTurn
+    jobsOfTurn = 0
+    guard let onTurn else { return }
+    let time = monotonicNanoseconds() - began
+    onTurn(
+      LoopTurn(
+        duration: .nanoseconds(Int64(time)), longest: measure.longest,
+        longestDuration: .nanoseconds(Int64(measure.longestTime)), jobs: jobs))
   }
 }
 

@@ -32,6 +32,11 @@ public final class Listener {
   private var pause: LoopTimer?
   private var isAccepting = false
 
+  /// The most connections of one turn. The next ones wait in the system's backlog for the next turn.
+  private static let connectionsPerTurn = 64
+  /// The most connections that wait in the system's backlog.
+  fileprivate nonisolated static let backlog: Int32 = 1024
+
   /// Binds a numeric address and accepts from now on. Port 0 takes any free port.
   ///
   /// - Parameter onConnection: takes the ownership of a connected, non-blocking descriptor. If it throws, it must have
@@ -43,7 +48,7 @@ public final class Listener {
     do {
       // The reference is strong: a listener lives until its owner closes it. Otherwise the connections that arrive
       // would wait for ever.
-      watcher = try DescriptorWatcher(descriptor: descriptor) { _ in self.acceptAll() }
+      watcher = try DescriptorWatcher(descriptor: descriptor) { _ in self.accept(atMost: Self.connectionsPerTurn) }
     } catch {
       Glibc.close(descriptor)
       throw ListenError(target: "\(host):\(port)", cause: "\(error)")
@@ -68,7 +73,8 @@ public final class Listener {
     // From here on no client gets in. The system drops a client's packet, and the client sends it again to a port that
     // is closed, or open anew. Where the system forbids this, it resets a client that comes at this very moment.
     countersign_drop_packets(descriptor)
-    acceptAll()
+    // Where the system forbids it, clients come as fast as this accepts them, so here too is an end.
+    accept(atMost: 2 * Int(Self.backlog))
     isAccepting = false
     self.watcher = nil
     watcher.close()
@@ -79,10 +85,12 @@ public final class Listener {
 
   private func rewatch() { watcher?.watch(isAccepting ? .readable : []) }
 
-  private func acceptAll() {
-    while isAccepting {
+  private func accept(atMost most: Int) {
+    var left = most
+    while isAccepting, left > 0 {
+      left -= 1
       // Swift does not see accept4. This code starts no process, so the gap before FD_CLOEXEC is harmless.
-      let accepted = accept(descriptor, nil, nil)
+      let accepted = Glibc.accept(descriptor, nil, nil)
       guard accepted >= 0 else {
         // The peer of a waiting connection may be gone already. That is not a failure of the socket.
         if [EAGAIN, EWOULDBLOCK, EINTR, ECONNABORTED, EPROTO].contains(errno) { return }
@@ -126,7 +134,9 @@ private func openListener(host: String, port: Int) throws(ListenError) -> (descr
   guard descriptor >= 0 else { throw failure() }
   var on: Int32 = 1
   setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
-  guard bind(descriptor, address.pointee.ai_addr, address.pointee.ai_addrlen) == 0, listen(descriptor, 1024) == 0 else {
+  guard bind(descriptor, address.pointee.ai_addr, address.pointee.ai_addrlen) == 0,
+    listen(descriptor, Listener.backlog) == 0
+  else {
     let error = failure()
     close(descriptor)
     throw error

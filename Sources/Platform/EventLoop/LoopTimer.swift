@@ -1,13 +1,27 @@
 import CUV
 
 /// A timer of the loop. It calls its handler once, or again and again until it is closed.
+///
+/// A timer runs at most once a turn. libuv runs a timer again in the same turn, without a look at the descriptors, if
+/// its handler starts it with 0 ms, or with less than the handler takes. So what a timer's handler starts, itself or
+/// another timer, is armed at the end of the turn only. It still runs in the next turn if it is due by then.
 @LoopActor
 public final class LoopTimer {
+  /// The name of the timer.
+  let work: LoopWork
   private var handle: UnsafeMutablePointer<uv_timer_t>?
   private var handler: (@LoopActor () -> Void)?
+  /// Milliseconds from one call to the next; 0 for a single call.
+  private var interval: UInt64 = 0
+  /// When the timer is due by the loop's clock, in milliseconds, while it waits for the end of the turn.
+  private var laterDue: UInt64?
+  private var isPlanned = false
 
   /// Creates a timer and does not start it.
-  public init(_ handler: @escaping @LoopActor () -> Void) {
+  ///
+  /// - Parameter place: who owns it, for the log of slow turns.
+  public init(at place: StaticString = #fileID, _ handler: @escaping @LoopActor () -> Void) {
+    work = LoopWork(.timer, place)
     self.handler = handler
     let handle = UnsafeMutablePointer<uv_timer_t>.allocate(capacity: 1)
     check(uv_timer_init(EventLoop.process.uv, handle), "uv_timer_init")
@@ -18,15 +32,42 @@ public final class LoopTimer {
 
   /// Starts the timer, or starts it anew. A second duration makes it repeat. Its resolution is one millisecond.
   public func start(after delay: Duration, every interval: Duration? = nil) {
-    guard let handle else { return }
+    guard handle != nil else { return }
     uv_update_time(EventLoop.process.uv)
-    let interval = interval.map { max(1, $0.wholeMilliseconds) } ?? 0
-    check(uv_timer_start(handle, onTimer, delay.wholeMilliseconds, interval), "uv_timer_start")
+    self.interval = interval.map { max(1, $0.wholeMilliseconds) } ?? 0
+    start(after: delay.wholeMilliseconds)
+  }
+
+  private func start(after milliseconds: UInt64) {
+    guard let handle else { return }
+    let loop = EventLoop.process
+    guard loop.isRunningTimer else {
+      laterDue = nil
+      check(uv_timer_start(handle, onTimer, milliseconds, 0), "uv_timer_start")
+      return
+    }
+    uv_timer_stop(handle)
+    let (due, isTooLate) = uv_now(loop.uv).addingReportingOverflow(milliseconds)
+    laterDue = isTooLate ? .max : due
+    guard !isPlanned else { return }
+    isPlanned = true
+    loop.add(self)
+  }
+
+  /// Arms the timer at the end of the turn, unless it was stopped or started otherwise.
+  func arm() {
+    isPlanned = false
+    guard let handle, let due = laterDue else { return }
+    laterDue = nil
+    uv_update_time(EventLoop.process.uv)
+    let now = uv_now(EventLoop.process.uv)
+    check(uv_timer_start(handle, onTimer, due > now ? due - now : 0, 0), "uv_timer_start")
   }
 
   /// Stops the timer. It can start again.
   public func stop() {
     guard let handle else { return }
+    laterDue = nil
     uv_timer_stop(handle)
   }
 
@@ -35,15 +76,20 @@ public final class LoopTimer {
     guard let handle else { return }
     self.handle = nil
     handler = nil
+    laterDue = nil
     closeHandle(UnsafeMutableRawPointer(handle))
   }
 
-  fileprivate func fire() { handler?() }
+  /// Calls the handler. A timer that repeats is started again before, so that its handler can stop it.
+  func fire() {
+    if interval > 0 { start(after: interval) }
+    handler?()
+  }
 }
 
 private func onTimer(_ handle: UnsafeMutablePointer<uv_timer_t>?) {
   let timer = Unmanaged<LoopTimer>.fromOpaque(handle!.pointee.data).takeUnretainedValue()
-  LoopActor.assumeIsolated { timer.fire() }
+  LoopActor.assumeIsolated { EventLoop.process.run(timer) }
 }
 
 /// Closes a libuv handle whose `data` is a retained object, then frees the object and the handle's memory.

@@ -4,10 +4,14 @@ import CUV
 @LoopActor
 public final class SignalWatcher {
   private var handle: UnsafeMutablePointer<uv_signal_t>?
+  private let work: LoopWork
   private let handler: @LoopActor () -> Void
 
   /// Starts to watch for `signal`, for example `SIGTERM`.
-  public init(_ signal: Int32, _ handler: @escaping @LoopActor () -> Void) {
+  ///
+  /// - Parameter place: who watches, for the log of slow turns.
+  public init(_ signal: Int32, at place: StaticString = #fileID, _ handler: @escaping @LoopActor () -> Void) {
+    work = LoopWork(.signal, place)
     self.handler = handler
     let handle = UnsafeMutablePointer<uv_signal_t>.allocate(capacity: 1)
     check(uv_signal_init(EventLoop.process.uv, handle), "uv_signal_init")
@@ -23,7 +27,10 @@ public final class SignalWatcher {
     closeHandle(UnsafeMutableRawPointer(handle))
   }
 
-  fileprivate func fire() { handler() }
+  fileprivate func fire() {
+    EventLoop.process.begins(work)
+    handler()
+  }
 }
 
 private func onSignal(_ handle: UnsafeMutablePointer<uv_signal_t>?, _ signal: Int32) {

@@ -9,9 +9,11 @@ extension StreamSocket {
   ///   - addresses: see `EventLoop.resolve`; `nil` means all addresses of the host.
   ///   - tls: the files for TLS. The socket reads them anew, so a renewed file counts from the next connection on.
   ///   - limit: for TCP and TLS together.
+  ///   - place: whose socket it is, for the log of slow turns.
   /// - Throws: ``StreamError``.
   public static func open(
-    to host: String, at addresses: [String]? = nil, port: Int, tls: TLSClientFiles? = nil, within limit: Duration
+    to host: String, at addresses: [String]? = nil, port: Int, tls: TLSClientFiles? = nil, within limit: Duration,
+    at place: StaticString = #fileID
   ) async throws -> StreamSocket {
     let target = "\(host):\(port)"
     let end = ContinuousClock.now + limit
@@ -34,7 +36,7 @@ extension StreamSocket {
     } catch {
       throw failure("connect", error)
     }
-    let socket = try StreamSocket(takingOwnershipOf: descriptor, target: target, session)
+    let socket = try StreamSocket(takingOwnershipOf: descriptor, target: target, session, at: place)
     if session != nil { try await socket.shakeHands(within: max(.milliseconds(1), end - .now)) }
     return socket
   }

@@ -36,12 +36,14 @@ public final class StreamSocket {
   private static let decrypted = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 17, alignment: 16)
 
   /// Takes over the descriptor of a connected socket, even if it throws.
-  init(takingOwnershipOf descriptor: Int32, target: String, _ tls: TLSSession?) throws {
+  init(
+    takingOwnershipOf descriptor: Int32, target: String, _ tls: TLSSession?, at place: StaticString = #fileID
+  ) throws {
     self.descriptor = descriptor
     self.target = target
     self.tls = tls
     do {
-      watcher = try DescriptorWatcher(descriptor: descriptor) { [weak self] in self?.ready($0) }
+      watcher = try DescriptorWatcher(descriptor: descriptor, at: place) { [weak self] in self?.ready($0) }
     } catch {
       Glibc.close(descriptor)
       throw StreamError(operation: "connect", target: target, cause: "\(error)")

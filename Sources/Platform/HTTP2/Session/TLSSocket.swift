@@ -22,16 +22,18 @@ package final class TLSSocket {
   ///   - bytesPerWrite: enough for some dozens of messages, and so few that a slow peer costs little memory.
   ///   - onReadiness: the socket calls it when there are bytes to read, or room to write. ``watch(_:)`` chooses between
   ///     them.
+  ///   - place: whose socket it is, for the log of slow turns.
   package init(
     takingOwnershipOf descriptor: Int32, bytesPerWrite: Int, _ scratch: Scratch,
-    _ tls: @autoclosure () throws -> TLSSession, onReadiness: @escaping @LoopActor (Readiness) -> Void
+    _ tls: @autoclosure () throws -> TLSSession, at place: StaticString = #fileID,
+    onReadiness: @escaping @LoopActor (Readiness) -> Void
   ) throws {
     self.descriptor = descriptor
     self.bytesPerWrite = bytesPerWrite
     self.scratch = scratch
     do {
       self.tls = try tls()
-      watcher = try DescriptorWatcher(descriptor: descriptor, onReadiness)
+      watcher = try DescriptorWatcher(descriptor: descriptor, at: place, onReadiness)
     } catch {
       Glibc.close(descriptor)
       throw error
