@@ -99,7 +99,7 @@ public final class Gateway: Role {
     healthEndpoints = HealthEndpoints(
       metrics: context.metrics,
       checks: [
-        .redis(redis), ReadinessCheck("rabbitmq") { publisher.isReady }, .ledger(ledger, isNeeded: false),
+        .redis(redis), ReadinessCheck("rabbitmq") { publisher.trouble }, .ledger(ledger, isNeeded: false),
         // Only the API of endpoints needs them. Purchases must not wait for a lost key.
         secretKeys.check(isNeeded: false, namesKeys: false),
       ])

@@ -94,8 +94,8 @@ public final class Notifier: Role {
         secretKeys.check(isNeeded: true, namesKeys: true),
         ReadinessCheck("records") { [recorder] in
           recorder.waiting < most ? nil : "\(recorder.waiting) wait for the ledger"
-        }, ReadinessCheck("rabbitmq publish") { [publisher] in publisher.isReady },
-        ReadinessCheck("rabbitmq consume") { [weak self] in self?.consumer.isReady ?? false },
+        }, ReadinessCheck("rabbitmq publish") { [publisher] in publisher.trouble },
+        ReadinessCheck("rabbitmq consume") { [weak self] in self?.consumer.trouble },
         ReadinessCheck("not stopping") { [runs] in !runs.isClosed },
       ])
     server = try health.serve(at: context.settings.notifier.listen, context.log)

@@ -93,18 +93,21 @@ private final class ConnectionLog {
     self.name = name
     context.connectionUp.set(0, name)
     context.connectionLosses.add(0, name)
+    context.starting.expect(name)
   }
 
   func connected() {
     state.connected()
     context.connectionUp.set(1, name)
     context.log.info("connected", ["connection": .string(name)])
+    context.starting.connected(name)
   }
 
   /// Counts each end, and logs an end that no earlier line has told.
   func ended(_ error: any Error, _ delay: Duration) {
     context.connectionUp.set(0, name)
     context.connectionLosses.count(name)
+    defer { context.starting.failed(name, error) }
     guard let event = state.ended("\(error)") else { return }
     context.log.warning(
       event.rawValue,

@@ -35,6 +35,8 @@ public final class RoleContext {
     self.publishers = publishers
   }
 
+  /// Sees the first outcome of each connection.
+  public let starting = StartWatch()
   /// Watches the loop, once it is started.
   public let loopWatch: LoopWatch
 

@@ -151,8 +151,8 @@ public final class Worker: Role {
     let health = HealthEndpoints(
       metrics: context.metrics,
       checks: [
-        .redis(redis), .ledger(ledger), ReadinessCheck("rabbitmq publish") { [publisher] in publisher.isReady },
-        ReadinessCheck("rabbitmq consume") { [weak self] in self?.consumer.isReady ?? false },
+        .redis(redis), .ledger(ledger), ReadinessCheck("rabbitmq publish") { [publisher] in publisher.trouble },
+        ReadinessCheck("rabbitmq consume") { [weak self] in self?.consumer.trouble },
         ReadinessCheck("not stopping") { [runs] in !runs.isClosed },
       ])
     server = try health.serve(at: settings.listen, context.log)

@@ -56,7 +56,12 @@ extension Command {
         watch.look(isForced: true)
         role.refresh()
       }
+      context.starting.begin { refusal in
+        log.error("could not start", ["cause": .failure(refusal)])
+        exit(1)
+      }
       try await role.start()
+      await context.starting.end(within: .seconds(3))
       watch.start(every: configuration.settings.reloadInterval)
       log.info("started")
       await signals.first()

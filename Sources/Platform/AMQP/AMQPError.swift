@@ -41,6 +41,14 @@ public struct AMQPError: Error, Sendable, CustomStringConvertible {
     self.cause = cause
   }
 
+  /// Whether the broker, or the check of its certificate, refused the connection for a reason that only a person can
+  /// mend: the log-in, the virtual host, or the certificate. A broker that cannot be reached, or has no room, is none.
+  public var isRefusal: Bool {
+    guard code == .unreachable else { return false }
+    if cause.contains("403 ACCESS_REFUSED") || cause.contains("certificate verify failed") { return true }
+    // A limit of connections and a virtual host that is down pass.
+    return cause.contains("530 NOT_ALLOWED") && !cause.contains("limit") && !cause.contains("is down")
+  }
   /// Whether the account lacks a right for it (AMQP 0-9-1, `access-refused`).
   public var isAccessRefused: Bool { code == .channelClosed && cause.hasPrefix("403 ") }
   /// Whether the queue or the exchange does not exist (AMQP 0-9-1, `not-found`).

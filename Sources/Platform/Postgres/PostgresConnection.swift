@@ -81,8 +81,10 @@ final class PostgresConnection {
     notices.initialize(to: countersign_pq_notices())
     self.notices = notices
     countersign_pq_receive_notices(handle, notices)
+    // The five-letter code of a refusal is in no field that libpq shows. It is in the verbose text.
+    PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
     guard PQstatus(handle) != CONNECTION_BAD else {
-      end(.unreachable, "connect", message)
+      end(.unreachable, "connect", refusal)
       throw failure!
     }
     let limit = LoopTimer { [weak self] in self?.end(.unreachable, "connect", "no connection in time") }
@@ -127,11 +129,12 @@ final class PostgresConnection {
     case PGRES_POLLING_READING: watchConnecting(.readable)
     case PGRES_POLLING_WRITING: watchConnecting(.writable)
     case PGRES_POLLING_OK: connected(handle)
-    default: end(.unreachable, "connect", message)
+    default: end(.unreachable, "connect", refusal)
     }
   }
 
   private func connected(_ handle: OpaquePointer) {
+    PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
     guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else {
       return end(.unreachable, "connect", message)
     }
@@ -302,6 +305,9 @@ final class PostgresConnection {
   private var operation: String { trips.first?.operation ?? "receive" }
 
   private var message: String { PostgresError.oneLine(PQerrorMessage(handle)) }
+
+  /// libpq's text for a connection that could not be opened, with the server's code behind it.
+  private var refusal: String { ConnectRefusal.withCode(PostgresError.oneLine(PQerrorMessage(handle))) }
 
   /// Waits until the connection has ended, and returns why.
   func ended() async -> PostgresError {

@@ -29,5 +29,20 @@ public struct RedisError: Error, Sendable, CustomStringConvertible {
     self.cause = cause
   }
 
+  /// Whether Redis, or the check of its certificate, refused the connection for a reason that only a person can mend:
+  /// the user, the password, the database, or the certificate. A Redis that cannot be reached is none.
+  public var isRefusal: Bool {
+    switch code {
+    // With sentinels, the causes of all of them stand in one text.
+    case .reply, .unreachable: Self.refusals.contains(where: cause.contains)
+    case .connectionLost, .timeout: false
+    }
+  }
+
+  private static let refusals = [
+    "WRONGPASS ", "NOAUTH ", "ERR invalid password", "ERR AUTH <password> called without any password",
+    "ERR DB index is out of range", "ERR invalid DB index", "certificate verify failed",
+  ]
+
   public var description: String { "\(operation) at \(target): \(cause) (\(code.rawValue))" }
 }

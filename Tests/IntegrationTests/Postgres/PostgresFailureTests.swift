@@ -141,9 +141,12 @@ struct PostgresFailureTests {
     let failure = try await failure { $0.password = "not-the-secret" }
     #expect(failure.code == .unreachable)
     #expect(failure.cause.contains("password authentication failed"))
+    #expect(failure.cause.hasSuffix("(28P01)") && failure.isRefusal)
     #expect(!"\(failure)".contains("not-the-secret"))
     let missing = try await self.failure { $0.password = nil }
-    #expect(missing.cause.contains("no password supplied"))
+    #expect(missing.cause.contains("no password supplied") && missing.isRefusal)
+    let database = try await self.failure { $0.database = "no-such-database" }
+    #expect(database.cause.hasSuffix("(3D000)") && database.isRefusal)
   }
 
   @Test func `the next host is tried when the first one refuses`() async throws {
@@ -158,6 +161,7 @@ struct PostgresFailureTests {
     }
     let failure = try await failure { $0.hosts = [("127.0.0.1", refused), ("no-such-host.invalid", 1)] }
     #expect(failure.cause.contains("Connection refused") && failure.cause.contains("resolve no-such-host.invalid"))
+    #expect(!failure.isRefusal)
   }
 
   @Test func `a server that is read-only is not used until it takes writes`() async throws {

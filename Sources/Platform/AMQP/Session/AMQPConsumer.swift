@@ -92,6 +92,9 @@ public final class AMQPConsumer {
   /// Whether deliveries can arrive.
   public var isReady: Bool { session.channel != nil }
 
+  /// Why no deliveries can arrive, for a person; `nil` if they can.
+  public var trouble: String? { session.trouble }
+
   /// Starts to connect.
   public func start() { session.start() }
 

@@ -45,6 +45,11 @@ public final class AMQPPublisher {
   /// Whether a message could be published now.
   public var isReady: Bool { session.isReady }
 
+  /// Why no message could be published now, for a person; `nil` if one could.
+  public var trouble: String? {
+    session.trouble ?? (isReady ? nil : "the broker has raised an alarm and takes no messages")
+  }
+
   /// The current channel, for questions such as a queue's depth; `nil` without a connection.
   public var channel: AMQPChannel? { session.channel }
 

@@ -27,6 +27,7 @@ public final class AMQPSession {
   public private(set) var isStopping = false
 
   private var current: AMQPChannel?
+  private var lastFailure: (any Error)?
 
   /// The channel of the current connection after its set-up; `nil` without a connection.
   public var channel: AMQPChannel? { current?.failure == nil ? current : nil }
@@ -54,6 +55,14 @@ public final class AMQPSession {
 
   /// Whether the session can publish messages now.
   public var isReady: Bool { channel != nil && connection?.isBlocked == false }
+
+  /// Why the session has no channel, for a person; `nil` if it has one.
+  var trouble: String? {
+    guard channel == nil else { return nil }
+    guard let lastFailure else { return "no connection yet" }
+    guard let error = lastFailure as? AMQPError else { return "\(lastFailure)" }
+    return "\(error.operation) at \(error.target): \(error.cause)"
+  }
 
   /// Starts to connect. A second call does nothing.
   public func start() {
@@ -104,6 +113,7 @@ public final class AMQPSession {
       } catch {
         failure = error
       }
+      lastFailure = failure
       guard !isStopping else { break }
       if isReopening {
         isReopening = false
