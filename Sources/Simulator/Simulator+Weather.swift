@@ -7,6 +7,10 @@ extension Simulator {
     case rateLimited(milliseconds: Int64)
     /// 500 (5000000).
     case failing
+    /// 401: Apple refuses the key.
+    case unauthorized
+    /// 400 with this code, such as 4000002: the app, or its bundle, is not the key's.
+    case refusing(code: Int)
     /// Every answer comes so much later.
     case slow(Duration)
     /// The simulator resets the connection after half the body.
@@ -47,6 +51,8 @@ extension StoreDecision {
     case .fair: break
     case .rateLimited(let milliseconds): answer = .failure(.rateLimited(until: now + milliseconds))
     case .failing: answer = .failure(.general)
+    case .unauthorized: answer = .unauthorized
+    case .refusing(let code): answer = .failure(StoreFailure(code: code, message: "Invalid request app identifier."))
     case .slow(let more): delay += more
     case .interrupted: isCutOff = true
     case .behind: if endpoint == .subscriptions { answer = .failure(.transactionIdNotFound) }

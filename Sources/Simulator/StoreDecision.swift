@@ -50,6 +50,8 @@ struct StoreDecision: Equatable, Sendable {
     case .notFound: answer = .failure(.transactionIdNotFound)
     case .sandboxOnly where isProduction: answer = .failure(.transactionIdNotFound)
     case .unauthorizedInProduction where isProduction: answer = .unauthorized
+    case .wrongApp: answer = .failure(.invalidAppIdentifier)
+    case .invalidId: answer = .failure(.invalidTransactionId)
     case .rateLimitedOnce where isFirst: answer = .failure(.rateLimited(until: question.now + 1000))
     case .failingOnce where isFirst: answer = .failure(.generalRetryable)
     case .failing: answer = .failure(.general)

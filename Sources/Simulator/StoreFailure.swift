@@ -9,6 +9,7 @@ struct StoreFailure: Error, Equatable, Sendable {
   var status: Int { code / 10_000 }
 
   static let badRequest = StoreFailure(code: 4_000_000, message: "Bad request.")
+  static let invalidAppIdentifier = StoreFailure(code: 4_000_002, message: "Invalid request app identifier.")
   static let invalidTransactionId = StoreFailure(code: 4_000_006, message: "Invalid transaction id.")
   static let invalidRevision = StoreFailure(code: 4_000_005, message: "Invalid request revision.")
   static let startDateTooFarInPast = StoreFailure(code: 4_000_012, message: "Start date too far in past.")

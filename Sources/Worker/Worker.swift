@@ -3,6 +3,7 @@ import AppStore
 import Configuration
 import Domain
 public import EventLoop
+import Formats
 import HTTP
 import HTTP2
 import HTTPClient
@@ -134,6 +135,9 @@ public final class Worker: Role {
     timers.isReady = { [weak self] in self.map { $0.ledger.isReady && $0.hasSchema } ?? false }
     histories.isReady = { [weak self] in self.map { $0.ledger.isReady && $0.hasSchema && $0.store.isReady } ?? false }
     refunds.isReady = { [weak self] in self.map { $0.ledger.isReady && $0.hasSchema } ?? false }
+    context.metrics.gauge(
+      "countersign_apple_refused_apps", "Apps whose key Apple refuses, as this worker knows."
+    ) { [weak self] in Double(self?.refusedPlaces.count ?? 0) }
     losses.handler = { [weak self] in self?.tellAgain() }
     pausing.handler = { [weak self] in self?.followLedger() }
   }
@@ -153,6 +157,7 @@ public final class Worker: Role {
       checks: [
         .redis(redis), .ledger(ledger), ReadinessCheck("rabbitmq publish") { [publisher] in publisher.trouble },
         ReadinessCheck("rabbitmq consume") { [weak self] in self?.consumer.trouble },
+        ReadinessCheck("apple", isNeeded: false) { [weak self] in self?.refusedKeys },
         ReadinessCheck("not stopping") { [runs] in !runs.isClosed },
       ])
     server = try health.serve(at: settings.listen, context.log)
@@ -247,6 +252,23 @@ public final class Worker: Role {
     let all = AppPlace.all(of: publisher, budgetScale: context.settings.appStore.budgetScale)
     places[publisher.id] = all
     return all
+  }
+
+  /// The apps whose key Apple refuses, each in an environment.
+  private var refusedPlaces: [(publisher: Int64, place: AppPlace)] {
+    guard placesRevision == context.publishersRevision else { return [] }
+    return places.flatMap { id, places in places.map { (publisher: id, place: $0) } }
+      .filter { $0.place.standing.value.refusedSince != nil }
+  }
+
+  /// A sentence for each of them; `nil` if there is none.
+  private var refusedKeys: String? {
+    let sentences = refusedPlaces.map { publisher, place in
+      let since = rfc3339(milliseconds: place.standing.value.refusedSince ?? 0)
+      return "Apple refuses the key of \(place.app.bundleId) (publisher \(publisher)) in "
+        + "\(place.environment.rawValue) since \(since): \(place.standing.cause)"
+    }
+    return sentences.isEmpty ? nil : sentences.sorted().prefix(10).joined(separator: "; ")
   }
 
   /// Publishes events that nobody has published, and takes the published ones out of the outbox.

@@ -13,7 +13,7 @@ import Testing
   .timeLimit(.minutes(60)))
 @LoopActor
 struct PurchaseTests {
-  /// Every scenario of the simulator and its expected result.
+  /// Every scenario of the simulator and its expected result; 123 has none, since its app is not the key's.
   private static let outcomes: [(prefix: String, result: String, offer: String?)] = [
     ("100", "PURCHASE_SYNCHRONIZED", "S1"), ("101", "RECEIVED_EXPIRED_PURCHASE", nil), ("102", "PURCHASE_REVOKED", nil),
     ("103", "PURCHASE_SYNCHRONIZED", "S1"), ("104", "RECEIVED_EXPIRED_PURCHASE", nil),
@@ -21,6 +21,7 @@ struct PurchaseTests {
     ("110", "PURCHASE_SYNCHRONIZED", "A1"), ("111", "PURCHASE_SYNCHRONIZED", "A1"),
     ("112", "PURCHASE_SYNCHRONIZED", "P1"), ("120", "TRANSACTION_ID_NOT_FOUND", nil),
     ("121", "PURCHASE_SYNCHRONIZED", "S1"), ("122", "PURCHASE_SYNCHRONIZED", "S1"),
+    ("124", "TRANSACTION_ID_NOT_FOUND", nil),
     ("130", "PURCHASE_SYNCHRONIZED", "S1"), ("131", "PURCHASE_SYNCHRONIZED", "S1"), ("132", "INTERNAL_ERROR", nil),
     ("133", "PURCHASE_SYNCHRONIZED", "S1"), ("134", "PURCHASE_SYNCHRONIZED", "S1"),
     ("140", "VERIFICATION_FAILED", nil), ("141", "VERIFICATION_FAILED", nil), ("142", "VERIFICATION_FAILED", nil),
@@ -78,17 +79,28 @@ struct PurchaseTests {
     }
   }
 
-  @Test func `a refused key is tried again and told, and no "not found" hides it`() async throws {
+  @Test func `a job whose key Apple refuses waits until the file is mended, and no "not found" hides it`() async throws
+  {
     try await RunningFleet.with(["gateway-1", "worker-1"]) { (fleet) async throws in
       let transaction = "1220000000001"  // 401 in production, active in the sandbox
       let accepted = try await fleet.register(transaction, publisher: RunningFleet.openPublisher, id: "refused")
       #expect(accepted.status == 202)
-      #expect(await fleet.finished(["refused"]).map(\.result) == ["INTERNAL_ERROR"])
-      #expect(try await fleet.metric("worker-1", "countersign_job_retries_total{cause=\"unauthorized\"}") == 5)
-      #expect(fleet.log("worker-1").contains("Apple refused the key"))
+      try await eventually("the refusal is told") { fleet.log("worker-1").contains("Apple refused the key") }
+      try await eventually("the job waits") {
+        try await fleet.metric("worker-1", "countersign_job_retries_total{cause=\"unauthorized\"}") > 0
+      }
       // Another publisher marks the same app as not released.
       #expect(try await fleet.register(transaction, id: "unreleased").status == 202)
       #expect(await fleet.finished(["unreleased"]).last?.result == "PURCHASE_SYNCHRONIZED")
+      try fleet.writePublisher(
+        RunningFleet.openPublisher,
+        """
+        "customers": "open", "apps": [\(RunningFleet.app)], "offers": \(RunningFleet.offers),
+        "sandboxAccess": "everybody"
+        """)
+      fleet.roles["worker-1"]?.process.send(SIGHUP)
+      // The job goes on by itself.
+      #expect(await fleet.finished(["refused"]).map(\.result) == ["PURCHASE_SYNCHRONIZED"])
     }
   }
 

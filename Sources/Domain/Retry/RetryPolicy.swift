@@ -5,6 +5,10 @@ public struct RetryPolicy: Sendable {
   /// Further attempts while Apple does not know the transaction, which may be newer than Apple's index.
   public let notFoundRetries: Int
 
+  /// How long after its registration a job still waits for an app whose key Apple refuses (decision 0037). A customer
+  /// who has paid gets the purchase whenever somebody mends the key, and nothing waits for ever.
+  public static let patienceWithKeys = Duration.seconds(30 * 86_400)
+
   /// Creates a policy.
   public init(schedule: [Duration], notFoundRetries: Int) {
     self.schedule = schedule
@@ -20,6 +24,8 @@ public enum AttemptOutcome: Sendable, Equatable {
   case rejected(SynchronizationResult)
   /// Apple knows the transaction in no app and no environment of the publisher.
   case unknownTransaction
+  /// Apple refuses the key of an app. Only a person can mend that, so it does not count as an attempt.
+  case refused(wait: Duration)
   /// A failure that may pass. It counts as an attempt.
   case failed(RetryCause)
   /// The worker made no call, because the budget is used up or paused. This does not count as an attempt.
@@ -64,7 +70,10 @@ public enum NextStep: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - attempt: the number of the last attempt, from 1.
-  public static func after(_ outcome: AttemptOutcome, attempt: Int, policy: RetryPolicy) -> NextStep {
+  ///   - age: the time since the registration.
+  public static func after(
+    _ outcome: AttemptOutcome, attempt: Int, policy: RetryPolicy, age: Duration = .zero
+  ) -> NextStep {
     switch outcome {
     case .verified: return .decide
     case .rejected(let result): return .conclude(result)
@@ -73,6 +82,9 @@ public enum NextStep: Sendable, Equatable {
         return .conclude(.transactionIdNotFound)
       }
       return again(attempt, policy, .notFoundYet)
+    case .refused(let wait):
+      guard age < RetryPolicy.patienceWithKeys else { return .conclude(.internalError) }
+      return .retry(attempt: attempt, after: wait, .unauthorized)
     case .failed(let cause):
       return again(attempt, policy, cause)
     case .postponed(let cause, let wait):

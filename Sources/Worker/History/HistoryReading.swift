@@ -100,6 +100,7 @@ struct HistoryReading {
         let answer = try await verification.api.notificationHistory(
           request, paginationToken: token, in: place.environment, for: place.credentials)
         observe(start, "ok")
+        place.accepted(at: verification.now(), log)
         return answer.body
       } catch {
         observe(start, error.label)
@@ -114,7 +115,9 @@ struct HistoryReading {
     log.info("Apple call failed", ["endpoint": .string(error.endpoint.rawValue), "cause": .failure(error)])
     switch CallFailure.of(error.kind, in: place.environment, for: place.app, hasAnswer: false) {
     case .unknownHere: throw place.isUnknownToApple ? .notReleased : .failed(.appleError)
-    case .keyRefused: throw .failed(.unauthorized)
+    case .keyRefused, .doubtful:
+      place.refused(by: error, at: verification.now(), log)
+      throw .failed(.unauthorized)
     case .rateLimited(let time):
       let wait = Duration.milliseconds(time.map { max(1, $0 - verification.now()) } ?? 1000)
       do {

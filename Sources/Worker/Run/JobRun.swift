@@ -162,7 +162,7 @@ final class JobRun {
 
   /// Does the next step after a finding.
   private func follow(_ finding: PurchaseVerification.Finding) async {
-    switch NextStep.after(finding.outcome, attempt: attempt, policy: dependencies.policy) {
+    switch NextStep.after(finding.outcome, attempt: attempt, policy: dependencies.policy, age: age) {
     case .decide: await finalize(evidence(of: finding), lastingRoute(after: finding), fresh: fresh(finding))
     case .conclude(let result): await finalize(.concluded(result), lastingRoute(after: finding))
     case .retry(let next, let wait, let cause):
@@ -203,9 +203,10 @@ final class JobRun {
     // A run that the worker only postponed has proven nothing.
     // The sweep must not overtake the job: it would begin again with the first attempt, beside this one.
     let latest = wait + JobDelay.tolerance(of: wait)
-    await release(isRetrying: next > attempt, after: latest, isRun: next > attempt, route: route, cause: cause)
+    let hasRun = next > attempt || cause == .unauthorized
+    await release(isRetrying: hasRun, after: latest, isRun: hasRun, route: route, cause: cause)
     await keepInLedger(latest)
-    if next > attempt {
+    if hasRun {
       log.info("retrying", ["cause": .string(cause.rawValue), "delaySeconds": .double(wait.inSeconds)])
     }
     await delay(next, wait, cause)
@@ -346,6 +347,12 @@ final class JobRun {
     await release(isRetrying: false, after: .zero, isRun: false, route: route)
     log.info("handed back")
     received.requeue()
+  }
+
+  /// The time since the registration.
+  private var age: Duration {
+    let (age, isFar) = now.subtractingReportingOverflow(job.registeredAt)
+    return isFar ? .zero : .milliseconds(max(0, age))
   }
 
   private func seconds(since milliseconds: Int64) -> Double {

@@ -194,6 +194,7 @@ final class TimerRuns {
     case .rejected(let result):
       log.error("Apple's answer about a purchase was not accepted", ["result": .string(result.rawValue)])
       return noted("rejected", [], .away(until: nil))
+    case .refused: return noted(RetryCause.unauthorized.rawValue, [], .away(until: nil))
     case .failed(let cause): return noted(cause.rawValue, [], .away(until: nil))
     case .postponed(let cause, let wait):
       return noted(cause.rawValue, [], .away(until: context.now() + max(1000, Int64(wait.wholeMilliseconds))))

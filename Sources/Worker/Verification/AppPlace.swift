@@ -20,6 +20,8 @@ final class AppPlace: Sendable {
   let credentials: AppCredentials
   /// Only this app and this environment. An answer about another one does not answer the question.
   let accepted: AcceptedApps
+  /// Whether Apple takes the key here.
+  let standing = PlaceStanding()
 
   private init(_ app: Publisher.App, _ environment: AppStoreEnvironment, budgetScale: Double) {
     self.app = app

@@ -8,6 +8,9 @@ enum CallFailure: Equatable {
   case unknownHere
   /// Apple refused the key of this app. Another app may know the transaction, but "not found" is no answer any more.
   case keyRefused
+  /// Apple calls the id invalid. It says so too when the app or its bundle is not the key's. A call without an id tells
+  /// the two apart.
+  case doubtful
   /// Apple allows the next call at a time, in milliseconds since 1970; `nil` when it names none.
   case rateLimited(until: Int64?)
   /// The attempt ends.
@@ -22,13 +25,17 @@ enum CallFailure: Equatable {
   /// - Parameters:
   ///   - hasAnswer: whether the same key was right for the other endpoint a moment ago.
   ///   - app: the app that the call was for.
+  ///   - isAccepted: whether Apple has taken the key a moment ago.
   static func of(
-    _ kind: AppStoreAPIError.Kind, in environment: AppStoreEnvironment, for app: Publisher.App, hasAnswer: Bool
+    _ kind: AppStoreAPIError.Kind, in environment: AppStoreEnvironment, for app: Publisher.App, hasAnswer: Bool,
+    isAccepted: Bool = false
   ) -> CallFailure {
     switch kind {
     case .unauthorized where hasAnswer: .failed(.unauthorized)
     case .unauthorized:
       !app.isReleased && environment == .production && app.environments.contains("Sandbox") ? .unknownHere : .keyRefused
+    case .api(.invalidAppIdentifier): .keyRefused
+    case .api(.invalidTransactionId) where !isAccepted: .doubtful
     case .api(let code): unknown.contains(code) ? .unknownHere : .failed(.appleError)
     case .rateLimited(let time): .rateLimited(until: time)
     case .transport(let error):
@@ -40,6 +47,33 @@ enum CallFailure: Equatable {
       }
     case .malformedAnswer: .failed(.malformedAnswer)
     case .http, .invalidRequest: .failed(.appleError)
+    }
+  }
+
+  /// Decides the meaning of ``doubtful`` by a call without an id.
+  ///
+  /// - Parameter kind: the failure of that call; `nil` if it succeeded.
+  static func resolving(_ kind: AppStoreAPIError.Kind?) -> CallFailure {
+    switch kind {
+    case nil: .unknownHere
+    case .unauthorized: .keyRefused
+    case .api(let code) where refusals.contains(code): .keyRefused
+    case .rateLimited: .failed(.rateLimited)
+    case .transport(let error): error.code == .timeout ? .failed(.timeout) : .failed(.network)
+    case .malformedAnswer: .failed(.malformedAnswer)
+    case .api, .http, .invalidRequest: .failed(.appleError)
+    }
+  }
+
+  /// The codes by which Apple says that the app or its bundle is not the key's, to a call without an id.
+  private static let refusals: Set<AppStoreErrorCode> = [.invalidAppIdentifier, .invalidTransactionId, .appNotFound]
+
+  /// Whether Apple took the key of a call that failed.
+  static func provesKey(_ kind: AppStoreAPIError.Kind) -> Bool {
+    if case .api(let code) = kind {
+      [.transactionIdNotFound, .originalTransactionIdNotFound].contains(code)
+    } else {
+      false
     }
   }
 

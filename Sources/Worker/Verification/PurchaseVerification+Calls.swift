@@ -79,6 +79,7 @@ extension PurchaseVerification {
     _ answer: AppStoreAnswer<Body>, _ endpoint: AppStoreEndpoint, since start: ContinuousClock.Instant
   ) -> Body {
     observe(start, endpoint, "ok")
+    place.accepted(at: dependencies.now(), log)
     log.debug(
       "Apple answered", ["endpoint": .string(endpoint.rawValue), "correlation": .text(answer.correlation.label)])
     return answer.body
@@ -87,6 +88,7 @@ extension PurchaseVerification {
   /// Notes a failure.
   private func failed(_ error: AppStoreAPIError, since start: ContinuousClock.Instant) -> Obstacle {
     observe(start, error.endpoint, error.label)
+    if CallFailure.provesKey(error.kind) { place.accepted(at: dependencies.now(), log) }
     let fields: KeyValuePairs<String, Log.Value> = [
       "endpoint": .string(error.endpoint.rawValue), "environment": .string(place.environment.rawValue),
       "cause": .failure(error), "correlation": .text(error.correlation.label),
@@ -97,6 +99,26 @@ extension PurchaseVerification {
       log.info("Apple call failed", fields)
     }
     return .call(error)
+  }
+
+  /// Finds out whether Apple takes the key, by a call that names no transaction: the notifications of one second.
+  func askWithoutId() async -> CallFailure {
+    let endpoint = AppStoreEndpoint.notificationHistory
+    guard case .granted? = try? await dependencies.budget.takeCall(place.history, only: endpoint.rawValue) else {
+      return .failed(.budget)
+    }
+    let (start, now) = (ContinuousClock.now, dependencies.now())
+    do throws(AppStoreAPIError) {
+      _ = try await dependencies.api.notificationHistory(
+        NotificationHistoryRequest(startDate: now - 2000, endDate: now - 1000), in: place.environment,
+        for: place.credentials)
+      observe(start, endpoint, "ok")
+      place.accepted(at: dependencies.now(), log)
+      return .resolving(nil)
+    } catch {
+      _ = failed(error, since: start)
+      return .resolving(error.kind)
+    }
   }
 
   private func observe(_ start: ContinuousClock.Instant, _ endpoint: AppStoreEndpoint, _ outcome: String) {

@@ -27,6 +27,8 @@ final class PurchaseVerification {
   private(set) var original: String?
   /// Apple's answers to this run, or to the run that waited before it.
   var answers: KeptAnswers
+  /// How long to wait because Apple refuses the key of an app.
+  private var wait: Duration?
 
   /// The outcome of an attempt, and the place where Apple knew the transaction.
   final class Finding: Sendable {
@@ -107,7 +109,8 @@ final class PurchaseVerification {
 
   @inline(never)
   private func knownNowhere() -> Finding {
-    Finding(outcome: answers.isUnauthorized ? .failed(.unauthorized) : .unknownTransaction)
+    guard answers.isUnauthorized else { return Finding(outcome: .unknownTransaction) }
+    return Finding(outcome: .refused(wait: wait ?? .milliseconds(AppStanding.shortestPause)))
   }
 
   /// The endpoint that the verification may ask at once.
@@ -130,6 +133,7 @@ final class PurchaseVerification {
 
   /// Asks in the present place; `nil` when the next place comes.
   private func ask(_ granted: AppStoreEndpoint?) async -> Finding? {
+    if isRefused() { return nil }
     do throws(Obstacle) {
       return try await verify(granted)
     } catch {
@@ -144,19 +148,35 @@ final class PurchaseVerification {
       return Finding(outcome: .failed(.malformedAnswer), route: Route(place: place.call.name))
     case .stop(let outcome, let route): return Finding(outcome: outcome, route: route)
     case .call(let error):
-      let failure = CallFailure.of(
-        error.kind, in: place.environment, for: place.app, hasAnswer: answers.missing != nil)
-      switch failure {
+      switch await meaning(of: error) {
       case .unknownHere: return nil
-      case .keyRefused:
+      case .keyRefused, .doubtful:
         noteRefusal(error)
         return nil
       case .rateLimited(let time):
         await pause(error.endpoint, until: time)
         return failed(.rateLimited)
+      case .failed(.unauthorized):
+        let wait = place.refused(by: error, at: dependencies.now(), log)
+        return Finding(outcome: .refused(wait: wait), route: answers.missing.map { unfinished($0) })
       case .failed(let cause): return failed(cause)
       }
     }
+  }
+
+  private func meaning(of error: AppStoreAPIError) async -> CallFailure {
+    let failure = CallFailure.of(
+      error.kind, in: place.environment, for: place.app, hasAnswer: answers.missing != nil,
+      isAccepted: place.standing.value.isAccepted(at: dependencies.now()))
+    return failure == .doubtful ? await askWithoutId() : failure
+  }
+
+  /// Whether Apple refuses the key of this app, and it is not yet time to ask again. The place is then left as after a
+  /// refusal.
+  private func isRefused() -> Bool {
+    guard let wait = place.admit(at: dependencies.now()) else { return false }
+    leaveApp(for: wait)
+    return true
   }
 
   /// Ends the attempt, and keeps Apple's answers for the next run.
@@ -167,12 +187,11 @@ final class PurchaseVerification {
   /// Goes on without the app. Another app may know the transaction, but "nobody knows it" is no possible answer any
   /// more.
   private func noteRefusal(_ error: AppStoreAPIError) {
-    log.error(
-      "Apple refused the key",
-      [
-        "app": .string(place.app.bundleId), "environment": .string(place.environment.rawValue),
-        "cause": .failure(error),
-      ])
+    leaveApp(for: place.refused(by: error, at: dependencies.now(), log))
+  }
+
+  private func leaveApp(for time: Duration) {
+    wait = min(wait ?? time, time)
     answers.isUnauthorized = true
     guard place.environment == .production else { return }
     // The key is wrong in production. The sandbox's answer about the app would hide the mistake.

@@ -75,6 +75,8 @@ struct SimulatorScenarioTests {
     ("999000000000001", "production", 4_040_010), ("7", "production", 4_040_010),
     ("121000000000001", "production", 4_040_010), ("132000000000001", "production", 5_000_000),
     ("abc", "production", 4_000_006), ("123456789012345678901", "production", 4_000_006),
+    ("123000000000001", "production", 4_000_002), ("123000000000001", "sandbox", 4_000_002),
+    ("124000000000001", "production", 4_000_006),
   ])
   @LoopActor
   func failuresHaveApplesBody(id: String, environment: String, code: Int) async throws {

@@ -27,6 +27,15 @@ struct NextStepTests {
     #expect(step(.failed(.network), attempt: 5) == .conclude(.internalError))
   }
 
+  @Test(arguments: [1, 4, 1_000_000]) func aRefusedKeyIsWaitedForThirtyDays(attempt: Int) {
+    func step(_ age: Duration) -> NextStep {
+      .after(.refused(wait: .seconds(5)), attempt: attempt, policy: policy, age: age)
+    }
+    let again = NextStep.retry(attempt: attempt, after: .seconds(5), .unauthorized)
+    #expect(step(.zero) == again && step(.seconds(30 * 86_400 - 1)) == again)
+    #expect(step(.seconds(30 * 86_400)) == .conclude(.internalError))
+  }
+
   @Test func withoutAScheduleTheFirstFailureEnds() {
     let policy = RetryPolicy(schedule: [], notFoundRetries: 0)
     #expect(step(.failed(.network), attempt: 1, policy: policy) == .conclude(.internalError))

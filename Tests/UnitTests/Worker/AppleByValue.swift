@@ -51,7 +51,7 @@ final class AppleByValue: FleetBudget {
   private let counted = Metrics()
   private let metrics: WorkerMetrics
   private let key: P256PrivateKey
-  /// Apple's answers; every other question gets 4040010.
+  /// Apple's answers; every other question gets 4040010, and that for notifications an empty page.
   var answers: [Question: Answer] = [:]
   /// Endpoints whose budget is used up.
   var spent: Set<Question> = []
@@ -95,14 +95,20 @@ final class AppleByValue: FleetBudget {
     }
     let question = Question(
       app: app, environment: request.url.hasPrefix("https://production.test/") ? .production : .sandbox,
-      endpoint: request.url.contains("/subscriptions/") ? .subscriptionStatuses : .transactionInfo)
+      endpoint: endpoint(of: request.url))
     calls.append(question)
-    switch answers[question] ?? .code(.transactionIdNotFound) {
+    let usual = question.endpoint == .notificationHistory ? Answer.http(200, "{}") : .code(.transactionIdNotFound)
+    switch answers[question] ?? usual {
     case .http(let status, let body, let retryAfter):
       return HTTPClientResponse(
         status: status, headers: retryAfter.map { [(name: "retry-after", value: $0)] } ?? [], body: Array(body.utf8))
     case .failure(let code): throw HTTPClientError(code: code, target: request.url, cause: "told before")
     }
+  }
+
+  private func endpoint(of url: String) -> AppStoreEndpoint {
+    if url.contains("/notifications/history") { return .notificationHistory }
+    return url.contains("/subscriptions/") ? .subscriptionStatuses : .transactionInfo
   }
 
   // MARK: What it signs
@@ -164,9 +170,12 @@ final class AppleByValue: FleetBudget {
 
   /// Verifies transaction 100.
   ///
-  /// - Parameter later: milliseconds after ``now``.
+  /// - Parameters:
+  ///   - places: the places to ask instead of those of the apps.
+  ///   - later: milliseconds after ``now``.
   func find(
-    _ apps: [Publisher.App]? = nil, route: Route? = nil, attempt: Int = 1, grant: CallGrant? = nil, later: Int64 = 0
+    _ apps: [Publisher.App]? = nil, at places: [AppPlace]? = nil, route: Route? = nil, attempt: Int = 1,
+    grant: CallGrant? = nil, later: Int64 = 0
   ) async throws -> PurchaseVerification.Finding {
     let publisher = Publisher(
       id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: apps ?? [app()], offers: OfferCatalog([]),
@@ -182,8 +191,8 @@ final class AppleByValue: FleetBudget {
       api: api, verifier: try authority.verifier(), budget: self, now: now, metrics: metrics)
     let job = Job(synchronizationId: "s", publisherId: 7, customerId: "42", transactionId: "100", registeredAt: 0)
     let verification = PurchaseVerification(
-      of: job, attempt: attempt, at: AppPlace.all(of: publisher, budgetScale: 1), route: route?.text, grant: grant,
-      with: dependencies, Log(level: .error))
+      of: job, attempt: attempt, at: places ?? AppPlace.all(of: publisher, budgetScale: 1),
+      route: route?.text, grant: grant, with: dependencies, Log(level: .error))
     guard let verification else { throw Lost() }
     return await verification.finding()
   }

@@ -14,14 +14,15 @@ struct CallFailureTests {
 
   private func failure(
     _ kind: AppStoreAPIError.Kind, in environment: AppStoreEnvironment = .production,
-    of environments: [String] = ["Production", "Sandbox"], isReleased: Bool = true, hasAnswer: Bool = false
+    of environments: [String] = ["Production", "Sandbox"], isReleased: Bool = true, hasAnswer: Bool = false,
+    isAccepted: Bool = false
   ) -> CallFailure {
     CallFailure.of(
       kind, in: environment,
       for: Publisher.App(
         bundleId: "a", appAppleId: nil, issuerId: "i", keyId: "k", privateKey: key, environments: environments,
         isReleased: isReleased),
-      hasAnswer: hasAnswer)
+      hasAnswer: hasAnswer, isAccepted: isAccepted)
   }
 
   @Test func `only of an app that is not released production's 401 says that it is unknown`() {
@@ -40,9 +41,14 @@ struct CallFailureTests {
     let unknown: [AppStoreErrorCode] = [
       .transactionIdNotFound, .originalTransactionIdNotFound, .invalidTransactionId, .invalidOriginalTransactionId,
     ]
-    for code in unknown { #expect(failure(.api(code)) == .unknownHere) }
+    for code in unknown { #expect(failure(.api(code), isAccepted: true) == .unknownHere) }
+    // Only with a key that Apple takes it is certain that this one is about the id.
+    #expect(failure(.api(.invalidTransactionId)) == .doubtful)
+    for isAccepted in [true, false] {
+      #expect(failure(.api(.invalidAppIdentifier), isAccepted: isAccepted) == .keyRefused)
+    }
     for code: AppStoreErrorCode in [
-      .generalInternal, .invalidAppIdentifier, .accountNotFoundRetryable, .originalTransactionIdNotFoundRetryable,
+      .generalInternal, .accountNotFoundRetryable, .originalTransactionIdNotFoundRetryable,
       AppStoreErrorCode(rawValue: 9_999_999),
     ] {
       #expect(failure(.api(code)) == .failed(.appleError))

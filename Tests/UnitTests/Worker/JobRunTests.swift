@@ -58,6 +58,27 @@ struct JobRunTests {
     #expect(bench.count("countersign_job_retries_total", #"{cause="network"}"#) == 1)
   }
 
+  @Test func `a job whose key Apple refuses waits without counting attempts`() async {
+    // The schedule is used up, and the job waits all the same.
+    bench.findings = [PurchaseVerification.Finding(outcome: .refused(wait: .seconds(5)))]
+    let delivery = await bench.run(attempt: 3)
+    #expect(bench.broker.queues == ["cs.jobs.delay.5000"])
+    #expect(bench.broker.messages.first?.headers["countersign-attempt"] == 3)
+    #expect(bench.store.released.map(\.isRetrying) == [true])
+    #expect(delivery.fate == .acknowledged)
+    #expect(bench.ledger.outcomes.isEmpty)
+    #expect(bench.count("countersign_job_retries_total", #"{cause="unauthorized"}"#) == 1)
+  }
+
+  @Test func `after thirty days a job whose key Apple refuses ends`() async {
+    let old = Job(
+      synchronizationId: "s", publisherId: 1, customerId: "7", transactionId: "100",
+      registeredAt: JobRunBench.now - 30 * 86_400_000, traceparent: "00-t")
+    bench.findings = [PurchaseVerification.Finding(outcome: .refused(wait: .seconds(5)))]
+    await bench.run(old)
+    #expect(bench.ledger.outcomes == [Outcome(.internalError)])
+  }
+
   @Test func `a job that waits for long is delayed, also when the ledger does not keep it`() async {
     bench.ledger.failure = LedgerByValue.refused
     bench.findings = [PurchaseVerification.Finding(outcome: .failed(.network))]

@@ -1,0 +1,73 @@
+/// Whether Apple takes an app's key in one environment, as this worker knows it. A state machine by value (decision
+/// 0037). Times are milliseconds since 1970.
+///
+/// A key that Apple refuses is a mistake that only a person can mend. Until then one call in a while finds out whether
+/// it is mended, and everybody else waits.
+struct AppStanding: Equatable {
+  private enum State: Equatable {
+    case unknown
+    /// Apple has taken the key.
+    case accepted(at: Int64)
+    case refused(since: Int64, nextProbe: Int64)
+  }
+
+  private var state = State.unknown
+
+  /// How long one good answer says that Apple takes the key.
+  static let memory: Int64 = 60_000
+  /// The first calls after a refusal come sooner: somebody may be mending it, and Apple refuses by mistake at times.
+  static let firstMinute: Int64 = 60_000
+  static let shortestPause: Int64 = 5_000
+  static let pause: Int64 = 60_000
+  /// A job waits half as long as the refusal has lasted, and no longer than this.
+  static let longestWait: Int64 = 300_000
+
+  /// When Apple began to refuse the key; `nil` if it does not.
+  var refusedSince: Int64? {
+    if case .refused(let since, _) = state { since } else { nil }
+  }
+
+  /// Whether Apple has taken the key a moment ago, so that a refusal now is about something else.
+  func isAccepted(at now: Int64) -> Bool {
+    if case .accepted(let time) = state { (time - Self.memory...time + Self.memory).contains(now) } else { false }
+  }
+
+  /// Asks whether a call may be made. The call that may be made in spite of a refusal is the only one for a while.
+  ///
+  /// - Returns: how long to wait; `nil` when the call may be made.
+  mutating func admit(at now: Int64) -> Duration? {
+    guard case .refused(let since, let next) = state else { return nil }
+    // A clock that was set back must not put the next call off.
+    guard now >= next || next - now > Self.pause else { return wait(at: now) }
+    state = .refused(since: since, nextProbe: now + Self.pause(since: since, now))
+    return nil
+  }
+
+  /// Notes that Apple has taken the key.
+  ///
+  /// - Returns: whether it refused it before.
+  mutating func accept(at now: Int64) -> Bool {
+    let wasRefused = refusedSince != nil
+    state = .accepted(at: now)
+    return wasRefused
+  }
+
+  /// Notes that Apple has refused the key.
+  ///
+  /// - Returns: whether this is news.
+  mutating func refuse(at now: Int64) -> Bool {
+    let since = refusedSince
+    state = .refused(since: since ?? now, nextProbe: now + Self.pause(since: since ?? now, now))
+    return since == nil
+  }
+
+  /// How long a job waits.
+  func wait(at now: Int64) -> Duration {
+    let lasts = refusedSince.map { max(0, now - $0) } ?? 0
+    return .milliseconds(min(Self.longestWait, max(Self.shortestPause, lasts / 2)))
+  }
+
+  private static func pause(since: Int64, _ now: Int64) -> Int64 {
+    now - since < firstMinute ? shortestPause : pause
+  }
+}

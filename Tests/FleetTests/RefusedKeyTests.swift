@@ -1,0 +1,85 @@
+import EventLoop
+import FoundationEssentials
+import Glibc
+import HTTP
+import Harness
+import Simulator
+import TestSupport
+import Testing
+
+/// A key of Apple's that worked and works no more, at a whole fleet (decision 0037).
+@Suite(
+  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .timeLimit(.minutes(60)))
+@LoopActor
+struct RefusedKeyTests {
+  private static let apps = "countersign_apple_refused_apps"
+  private static let retries = "countersign_job_retries_total{cause=\"unauthorized\"}"
+
+  private func readiness(_ fleet: RunningFleet) async throws -> (status: Int, text: String) {
+    let answer = try await fleet.send("GET", fleet.url("/readyz?verbose", gateway: "worker-1"))
+    return (answer.status, String(decoding: answer.body, as: UTF8.self))
+  }
+
+  @Test(arguments: [
+    Simulator.Weather.unauthorized, .refusing(code: 4_000_002), .refusing(code: 4_000_006),
+  ])
+  func `jobs of the app wait, it is told at once, and they go on by themselves`(
+    weather: Simulator.Weather
+  ) async throws {
+    try await RunningFleet.with(["gateway-1", "worker-1"], hasDoors: false) { fleet in
+      let publisher = RunningFleet.openPublisher
+      #expect(try await fleet.register("1000000000001", publisher: publisher, id: "before").status == 202)
+      #expect(await fleet.finished(["before"]).map(\.result) == ["PURCHASE_SYNCHRONIZED"])
+      let before = try await readiness(fleet).text
+      #expect(before.contains("ok: apple\n"))
+
+      var calls = 0
+      fleet.simulator.onCall = { if $0.endpoint != "notificationHistory" { calls += 1 } }
+      fleet.simulator.weather = weather
+      let ids = (2...9).map { "wait-\($0)" }
+      for (number, id) in ids.enumerated() {
+        #expect(
+          try await fleet.register("100000000000\(number + 2)", publisher: publisher, id: id).status == 202)
+        // The first job finds it out, and the others need no call.
+        if number == 0 {
+          try await eventually("it is told") { try await fleet.metric("worker-1", Self.apps) >= 1 }
+        }
+      }
+      let (status, text) = try await readiness(fleet)
+      #expect(status == 200)
+      #expect(
+        text.contains("degraded: apple: Apple refuses the key of com.example.app (publisher 1002) in Production since"))
+      // Each job has run twice, and the schedule of five further attempts has not begun.
+      try await eventually("the jobs wait") { try await fleet.metric("worker-1", Self.retries) >= 16 }
+      let later = fleet.logged("\"retrying\"").filter { !$0.contains("\"attempt\":1") }
+      #expect(later.isEmpty)
+      let told = fleet.logged("Apple refused the key").filter {
+        $0.contains("\"publisherId\":1002") && $0.contains("\"Production\"")
+      }
+      #expect(told.count == 1)
+      // One call in a while, and not one for each run.
+      let runs = try await fleet.metric("worker-1", Self.retries)
+      #expect(Double(calls) < runs)
+
+      fleet.simulator.weather = .fair
+      let results = await fleet.finished(Set(ids)).map(\.result)
+      #expect(results == Array(repeating: "PURCHASE_SYNCHRONIZED", count: ids.count))
+      let after = try await readiness(fleet).text
+      #expect(!after.contains("(publisher 1002) in Production"))
+    }
+  }
+
+  @Test func `an id that Apple calls invalid ends its own job only`() async throws {
+    try await RunningFleet.with(["gateway-1", "worker-1"], hasDoors: false) { fleet in
+      let publisher = RunningFleet.openPublisher
+      let bad = "1000000000001"
+      fleet.simulator.localWeather[bad] = [.refusing(code: 4_000_006)]
+      #expect(try await fleet.register(bad, publisher: publisher, id: "bad").status == 202)
+      #expect(await fleet.finished(["bad"]).map(\.result) == ["TRANSACTION_ID_NOT_FOUND"])
+      #expect(try await fleet.register("1000000000002", publisher: publisher, id: "good").status == 202)
+      #expect(await fleet.finished(["good"]).map(\.result) == ["PURCHASE_SYNCHRONIZED"])
+      #expect(fleet.logged("Apple refused the key").isEmpty)
+    }
+  }
+}
