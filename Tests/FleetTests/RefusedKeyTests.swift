@@ -31,7 +31,8 @@ struct RefusedKeyTests {
       let publisher = RunningFleet.openPublisher
       #expect(try await fleet.register("1000000000001", publisher: publisher, id: "before").status == 202)
       #expect(await fleet.finished(["before"]).map(\.result) == ["PURCHASE_SYNCHRONIZED"])
-      #expect(try await readiness(fleet).text.contains("ok: apple\n"))
+      let before = try await readiness(fleet).text
+      #expect(before.contains("ok: apple\n"))
 
       var calls = 0
       fleet.simulator.onCall = { if $0.endpoint != "notificationHistory" { calls += 1 } }
@@ -51,7 +52,8 @@ struct RefusedKeyTests {
         text.contains("degraded: apple: Apple refuses the key of com.example.app (publisher 1002) in Production since"))
       // Each job has run twice, and the schedule of five further attempts has not begun.
       try await eventually("the jobs wait") { try await fleet.metric("worker-1", Self.retries) >= 16 }
-      #expect(fleet.logged("\"retrying\"").allSatisfy { $0.contains("\"attempt\":1") })
+      let later = fleet.logged("\"retrying\"").filter { !$0.contains("\"attempt\":1") }
+      #expect(later.isEmpty)
       let told = fleet.logged("Apple refused the key").filter {
         $0.contains("\"publisherId\":1002") && $0.contains("\"Production\"")
       }
