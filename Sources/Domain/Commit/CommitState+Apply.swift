@@ -18,8 +18,9 @@ extension CommitState {
     let followers = handOn(key).filter { $0 != key }
     claimByToken(key)
     let isEnd = known.map { hasEnded($0, now: before, update.publisher) } ?? false
+    let reason: LifeCycleReason? = if case .notification(_, let named) = update.source, isNews { named } else { nil }
     if isNews || isEnd || purchases[key]?.owner != before.owner {
-      touch(key)
+      touch(key, after: known, update.publisher, isNamed: reason != nil)
     } else if case .timer = update.source {
       // What is stale does not put off a look that is due.
       look(key)
@@ -38,8 +39,7 @@ extension CommitState {
     guard let after = purchases[key] else { return [] }
     tellOwner(of: after, isEnd && !isNews ? .time : .evidence, update.publisher, update.traceparent)
     if isNews || isEnd || after.owner != known?.owner {
-      let reason: LifeCycleReason? = if case .notification(_, let named) = update.source, isNews { named } else { nil }
-      tellUpdate(known, after, update.publisher, reason: reason, traceparent: update.traceparent)
+      tellUpdates(known, after, update.publisher, reason: reason, traceparent: update.traceparent)
       tellDoors(known, after, update.publisher, isNews: isNews || isEnd, traceparent: update.traceparent)
     }
     if let notice = update.refund { take(notice, of: after, update) }

@@ -29,7 +29,7 @@ extension CommitState {
       }
       if purchases[key]?.owner != before?.owner || purchases[key]?.attributes != before?.attributes { isNews = true }
       if isNews {
-        touch(key)
+        touch(key, after: known, request.publisher)
         settle(key, request.publisher, before: known)
       }
     }
@@ -45,7 +45,7 @@ extension CommitState {
     if let publisher = request.publisher {
       tell(before?.owner, now?.owner, request)
       if isNews, let known, let now {
-        tellUpdate(known, now, publisher, reason: nil, traceparent: job.traceparent)
+        tellUpdates(known, now, publisher, reason: nil, traceparent: job.traceparent)
       }
       tellDoors(
         known, now, publisher, job: job, outcome: outcome, isNews: isNews, traceparent: job.traceparent)
