@@ -12,6 +12,9 @@ from fleet.configuration import CUSTOMER, PUBLISHER
 from fleet.processes import Processes, Stopped
 from fleet.system import System
 
+# The last line of a check, with the seconds that it took.
+END = "Everything is there, and everything is stopped again ({:.0f} s)."
+
 
 def put_customer(configuration):
     """Registers one customer, so that a purchase can name it."""
@@ -88,7 +91,7 @@ def run(check):
         finally:
             system.stop()
             system.forget()
-    print(f"Everything is there, and everything is stopped again ({time.monotonic() - began:.0f} s).", flush=True)
+    print(END.format(time.monotonic() - began), flush=True)
 
 
 def main():

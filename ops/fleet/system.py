@@ -22,10 +22,12 @@ READY_SECONDS = 60
 
 
 class System:
-    def __init__(self, processes, may_move=True):
+    def __init__(self, processes, may_move=True, gateway=None):
         """
         may_move: whether the gateway may use another port if its usual port is taken
+        gateway: its address, in place of the usual one and of COUNTERSIGN_GATEWAY_LISTEN
         """
+        self.gateway = gateway
         self.processes = processes
         self.may_move = may_move
         self.folder = processes.folder
@@ -40,7 +42,8 @@ class System:
         for log in self.folder.glob("*.log"):
             log.unlink()
         # A mistake in the caller's settings ends the command before it starts a process.
-        listen = choose_addresses(os.environ, self.may_move)
+        chosen = {"COUNTERSIGN_GATEWAY_LISTEN": self.gateway} if self.gateway else os.environ
+        listen = choose_addresses(chosen, self.may_move)
         self.configuration = Configuration(self.folder / "config", self.processes.server_addresses(), listen)
         self.configuration.write()
         check_variables(self.configuration)

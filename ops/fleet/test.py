@@ -15,6 +15,7 @@ from fleet.lines import check_lines, is_script
 from fleet.processes import Processes, Stopped
 from fleet.run import put_customer
 from fleet.system import System
+from fleet.walk import walk
 
 EXAMPLE = ROOT / "ops" / "config" / "countersign.json"
 EXAMPLES = ROOT / "ops" / "examples"
@@ -105,6 +106,7 @@ def test(arguments, parts):
             "--filter", "IntegrationTests[.]|FleetTests[.]ChaosTests"]
     options, arguments = sanitized(arguments)
     only_contract = arguments == ["--contract"]
+    only_documents = arguments[:1] == ["--documents"]
     is_whole = not arguments and not options
     # swift test reads the manifest again, and must find the same settings as swift build.
     building = os.environ | ({"COUNTERSIGN_ALLOCATOR": "system"} if options else {})
@@ -122,11 +124,19 @@ def test(arguments, parts):
         with parts.part("Schemathesis, installed"):
             prepare()
     with parts.part("compiling"):
-        build("--build-tests", *options, environment=building)
+        if only_documents:
+            build("--product", "countersign")
+        else:
+            build("--build-tests", *options, environment=building)
         if options:
             # This builds the executable without a sanitizer, and with jemalloc.
             build("--product", "countersign")
     check("the example configuration", [COUNTERSIGN, "check-config", "--config", EXAMPLE])
+    if is_whole or only_documents:
+        with parts.part("the commands of the documents"):
+            walk(arguments[1:])
+    if only_documents:
+        return 0
     if is_whole or only_contract:
         check_as_strangers(parts)
     if only_contract:
