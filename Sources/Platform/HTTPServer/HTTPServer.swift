@@ -187,7 +187,14 @@ public final class HTTPServer {
       exchange.response = Self.tooMany
     } else if framing.isLonger(than: exchange.maxBodyBytes) {
       configuration.onBodyRefused(.tooLong)
-      exchange.response = refuseBody(exchange.rawPath, .tooLong)
+      let refusal = refuseBody(exchange.rawPath, .tooLong)
+      // An answer before the body closes the connection, and a client that still sends may lose it. So it comes behind
+      // a body that is not much too long.
+      if framing.isLonger(than: mostBodyBytesRead(exchange)) {
+        exchange.response = refusal
+      } else {
+        exchange.refusal = refusal
+      }
     } else if let room = large?.room {
       // If the path or the query is malformed, the answer to the body says so.
       let head = request(of: exchange, body: [])
@@ -227,7 +234,12 @@ public final class HTTPServer {
         exchange.body.append(contentsOf: piece)
       }
     }
-    return exchange.received <= max(exchange.maxBodyBytes, configuration.maxBodyBytes * 16)
+    return exchange.received <= mostBodyBytesRead(exchange)
+  }
+
+  /// How much of a body the server reads to answer behind it, even if it forgets the bytes.
+  private func mostBodyBytesRead(_ exchange: Exchange) -> Int {
+    max(exchange.maxBodyBytes * 2, configuration.maxBodyBytes * 16)
   }
 
   /// Forgets the body of an exchange.
