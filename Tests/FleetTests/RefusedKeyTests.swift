@@ -71,7 +71,7 @@ struct RefusedKeyTests {
   }
 
   @Test func `an id that Apple calls invalid ends its own job only`() async throws {
-    try await RunningFleet.with(["gateway-1", "worker-1"], hasDoors: false) { fleet in
+    try await RunningFleet.with(["gateway-1", "worker-1"], hasDoors: false) { (fleet) async throws in
       let publisher = RunningFleet.openPublisher
       let bad = "1000000000001"
       fleet.simulator.localWeather[bad] = [.refusing(code: 4_000_006)]
