@@ -77,7 +77,7 @@ public final class Gateway: Role {
             context.log.warning("an event stays in the outbox", ["eventId": .string(id), "cause": .failure(error)])
           }
         }
-      })
+      }, onReduced: EventOutlet.reducedEvents(context.metrics))
     // Our own API keeps half of the connections.
     let waits = FinalizationWaits(
       name: newSynchronizationId(), most: min(doors.maxWaiting, context.settings.gateway.maxConnections / 2))
@@ -133,7 +133,8 @@ public final class Gateway: Role {
     var pace = DoorPace()
     let started = ContinuousClock.now
     let authentication = authentication
-    configuration.refuseHead = { [metrics] head in
+    configuration.refuseHead = { [metrics, notifications] head in
+      if Route.isNotification(head.path) { return notifications.refusal(of: head) }
       guard let found = Route.receiptDoor(of: head.path),
         let refusal = found.door.admission(of: head, by: authentication.authenticator)?
           .refusal(&pace, now: ContinuousClock.now - started)
