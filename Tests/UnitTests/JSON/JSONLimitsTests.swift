@@ -44,10 +44,10 @@ struct JSONLimitsTests {
 
   /// Each object and each list has its own count.
   @Test func `what stands beside it counts for itself`() {
-    #expect(excess("{\"a\":\(object(4)),\"b\":0}") == nil)
-    #expect(excess("{\"a\":\(object(5)),\"b\":0}") == .members(4))
-    #expect(
-      excess("[\(list(5)),\(list(3))]", JSONLimits(depth: 3, members: 4, elements: 5, values: 99, nameBytes: 6)) == nil)
+    let limits = JSONLimits(depth: 3, members: 4, elements: 5, values: 99, nameBytes: 6)
+    #expect(excess("{\"a\":\(object(4)),\"b\":0}", limits) == nil)
+    #expect(excess("{\"a\":\(object(5)),\"b\":0}", limits) == .members(4))
+    #expect(excess("[\(list(5)),\(list(3))]", limits) == nil)
   }
 
   @Test func `a number that no program writes is refused`() {
