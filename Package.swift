@@ -146,7 +146,7 @@ let package = Package(
       "Benchmarks", "Harness/Benchmarks",
       [
         "AMQP", "AppStore", "CPQ", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPClient", "HTTPServer",
-        "Ledger", "Messaging", "Postgres", "Redis", "Store",
+        "JSON", "Ledger", "Messaging", "Postgres", "Redis", "Store",
       ]),
 
     // Tests: unit tests need nothing, integration tests real servers, fleet tests whole roles as processes.

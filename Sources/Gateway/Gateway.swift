@@ -67,7 +67,9 @@ public final class Gateway: Role {
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign gateway",
       onChange: context.observer(of: "publish"),
       declare: context.declaring(topology))
-    outlet = EventOutlet(publisher, queue: topology.deliveries, subscribers, ledger, context.log)
+    outlet = EventOutlet(
+      publisher, queue: topology.deliveries, subscribers, ledger, context.log,
+      onReduced: EventOutlet.reducedEvents(context.metrics))
     // Our own API keeps half of the connections.
     let waits = FinalizationWaits(
       name: newSynchronizationId(), most: min(doors.maxWaiting, context.settings.gateway.maxConnections / 2))
@@ -123,7 +125,10 @@ public final class Gateway: Role {
     var pace = DoorPace()
     let started = ContinuousClock.now
     let authentication = authentication
-    configuration.admitHead = { [metrics] head in
+    configuration.admitHead = { [metrics, notifications] head in
+      if Route.isNotification(head.path) {
+        return notifications.refusal(of: head).map { .refused($0) } ?? .admitted(holder: nil)
+      }
       guard let found = Route.receiptDoor(of: head.path),
         let admission = found.door.admission(of: head, by: authentication.authenticator)
       else { return .admitted(holder: nil) }

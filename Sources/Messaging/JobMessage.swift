@@ -66,7 +66,7 @@ public enum JobMessage {
   public static func read(_ delivery: AMQPDelivery) throws(Unreadable) -> (job: Job, attempt: Int) {
     let job: Job
     do {
-      job = try Job(JSONText(delivery.body))
+      job = try Job(JSONText(delivery.body, limits: .own))
     } catch let error as Job.NewerFormat {
       throw .newer(error)
     } catch {

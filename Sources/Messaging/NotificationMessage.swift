@@ -20,7 +20,7 @@ public enum NotificationMessage {
 
   /// Reads a delivery; `nil` for anything else.
   public static func read(_ delivery: AMQPDelivery) -> (publisherId: Int64, uuid: String)? {
-    guard let members = try? JSONObject(JSONText(delivery.body)),
+    guard let members = try? JSONObject(JSONText(delivery.body, limits: .own)),
       let publisher = try? members.requiredInt64("publisherId"), let uuid = try? members.requiredString("uuid")
     else { return nil }
     return (publisher, uuid)

@@ -21,9 +21,10 @@ public enum ReplyMessage {
 
   /// Reads a delivery; `nil` for anything else, which a newer worker may send.
   public static func read(_ delivery: AMQPDelivery) -> (synchronizationId: String, outcome: Outcome)? {
-    guard let members = try? JSONObject(JSONText(delivery.body)),
+    guard let members = try? JSONObject(JSONText(delivery.body, limits: .own)),
       let id = try? members.requiredString("synchronizationId"),
-      let text = try? members.requiredString("outcome"), let outcome = try? Outcome(JSONText(Array(text.utf8)))
+      let text = try? members.requiredString("outcome"),
+      let outcome = try? Outcome(JSONText(Array(text.utf8), limits: .own))
     else { return nil }
     return (id, outcome)
   }

@@ -2,6 +2,7 @@ import AppStore
 import Domain
 import EventLoop
 import Observability
+import Service
 
 /// The numbers that a worker counts.
 @LoopActor
@@ -18,6 +19,7 @@ final class WorkerMetrics {
   let rejections: Counter
   let budgetWaits: Counter
   let events: Counter
+  let reducedEvents: @LoopActor (Event) -> Void
   let stale: Counter
   let swept: Counter
   let deletedNotifications: Counter
@@ -56,6 +58,7 @@ final class WorkerMetrics {
     budgetWaits = metrics.counter(
       "countersign_budget_waits_total", "Calls put off because the budget was used up or Apple had forbidden more.")
     events = metrics.counter("countersign_events_published_total", "Events that the fleet's own queue has.")
+    reducedEvents = EventOutlet.reducedEvents(metrics)
     stale = metrics.counter(
       "countersign_stale_runs_total", "Runs without effect, because their lease had ended.")
     swept = metrics.counter("countersign_swept_jobs_total", "Jobs enqueued again by the sweep.")

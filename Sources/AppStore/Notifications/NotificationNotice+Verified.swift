@@ -13,7 +13,7 @@ extension NotificationNotice {
       }
       kind = .tokenDue(
         Token(
-          id: id, type: token.tokenType?.rawValue, createdAt: token.tokenCreationDate,
+          id: id, type: Self.id(token.tokenType?.rawValue), createdAt: token.tokenCreationDate,
           expiresAt: token.tokenExpirationDate))
     default: return nil
     }
@@ -23,7 +23,7 @@ extension NotificationNotice {
       signedDate: notification.signedDate, kind: kind)
   }
 
-  /// PostgreSQL keeps no NUL in a text, and no id of Apple's is long.
+  /// PostgreSQL keeps no NUL in a text, and no id or name of Apple's is long.
   private static func id(_ text: String?) -> String? {
     text.flatMap { (1...256).contains($0.utf8.count) && !$0.utf8.contains(0) ? $0 : nil }
   }

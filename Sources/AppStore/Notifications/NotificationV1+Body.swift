@@ -5,7 +5,6 @@ extension NotificationV1 {
   struct Body: Decodable {
     var environment: String?
     var notificationType: String?
-    var password: String?
     private var bid: String?
     private var originalTransactionId: Identifier?
     private var unifiedReceipt: UnifiedReceipt?
@@ -13,7 +12,7 @@ extension NotificationV1 {
     private var latestExpiredReceiptInfo: Lenient<Entry>?
 
     private enum CodingKeys: String, CodingKey {
-      case environment, password, bid
+      case environment, bid
       case notificationType = "notification_type"
       case originalTransactionId = "original_transaction_id"
       case unifiedReceipt = "unified_receipt"

@@ -1,12 +1,11 @@
-import Crypto
 import Formats
-public import JSON
+import JSON
 
 /// A hint from a notification of version 1: that Apple may have news about some purchases.
 ///
 /// Nobody signs version 1. Whoever knows the shared secret can write one, and the secret stands in every copy of it. So
 /// nothing in it is evidence: the rest of the body, such as dates and receipts, is not even read. A caller compares the
-/// secret, takes the purchases that it knows already, and lets a worker ask Apple about them.
+/// secret (``SealedNotificationV1``), takes the purchases that it knows already, and lets a worker ask about them.
 public struct NotificationV1: Hashable, Sendable {
   /// The environment that it claims.
   public let environment: AppStoreEnvironment
@@ -16,21 +15,16 @@ public struct NotificationV1: Hashable, Sendable {
   public let type: NotificationTypeV1
   /// The purchases that it names, each once, at most ``mostPurchases``.
   public let originalTransactionIds: [String]
-  /// SHA-256 of the shared secret in it. The secret itself is not kept.
-  public let passwordSHA256: [UInt8]
 
   /// Apple sends the last 100 transactions. Further ids are dropped: each may cost a call to Apple.
   public static let mostPurchases = 100
   static let longestName = 255
   static let longestType = 64
 
-  /// Returns whether the sender knew the shared secret with this SHA-256. Its time does not depend on the secret.
-  public func hasPassword(sha256: [UInt8]) -> Bool { constantTimeEqual(passwordSHA256, sha256) }
-
   /// Reads the body that Apple posts.
   ///
   /// - Throws: when a field that makes the hint is missing or has another form.
-  public init(_ json: JSONText) throws(Rejection) {
+  init(_ json: JSONText) throws(Rejection) {
     guard let body = try? json.decoded(as: Body.self) else {
       throw Rejection(.malformed, "this is no notification of version 1")
     }
@@ -46,23 +40,18 @@ public struct NotificationV1: Hashable, Sendable {
     guard let bundleId = body.bundleId, (1...Self.longestName).contains(bundleId.utf8.count),
       bundleId.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f })
     else { throw Rejection(.malformed, "the notification names no app") }
-    guard let password = body.password, !password.isEmpty else {
-      throw Rejection(.malformed, "the notification has no shared secret")
-    }
     self.type = NotificationTypeV1(rawValue: type)
     self.bundleId = bundleId
     originalTransactionIds = body.purchases
-    passwordSHA256 = SHA256.hash(Array(password.utf8))
   }
 
   public static func == (one: NotificationV1, other: NotificationV1) -> Bool {
     one.environment == other.environment && one.bundleId.exact == other.bundleId.exact && one.type == other.type
       && one.originalTransactionIds.map(\.exact) == other.originalTransactionIds.map(\.exact)
-      && one.passwordSHA256 == other.passwordSHA256
   }
 
   public func hash(into hasher: inout Hasher) {
     hasher.combine(bundleId.exact)
-    hasher.combine(passwordSHA256)
+    hasher.combine(originalTransactionIds.map(\.exact))
   }
 }

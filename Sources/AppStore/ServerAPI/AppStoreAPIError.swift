@@ -62,7 +62,7 @@ public struct AppStoreAPIError: Error, Sendable, CustomStringConvertible {
   /// Reads an answer that is not a success.
   init(_ response: HTTPClientResponse, endpoint: AppStoreEndpoint, now: Int64) {
     // The content type does not matter: a body that parses as Apple's error is Apple's error.
-    let body = try? JSONText(response.body).decoded(as: Body.self)
+    let body = try? JSONText(response.body, limits: .answers).decoded(as: Body.self)
     let kind: Kind
     if response.status == 429 || body?.errorCode == .rateLimitExceeded {
       let wait = response.header("retry-after").flatMap { RetryAfter.milliseconds($0, now: now) }

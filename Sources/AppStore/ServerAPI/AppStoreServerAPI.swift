@@ -87,7 +87,7 @@ public final class AppStoreServerAPI {
     _ response: HTTPClientResponse, of endpoint: AppStoreEndpoint
   ) throws(AppStoreAPIError) -> AppStoreAnswer<Body> {
     let correlation = AppleCorrelation(response)
-    guard let body = try? JSONText(response.body).decoded(as: Body.self) else {
+    guard let body = try? JSONText(response.body, limits: .answers).decoded(as: Body.self) else {
       throw AppStoreAPIError(.malformedAnswer, endpoint: endpoint, correlation: correlation)
     }
     return AppStoreAnswer(body: body, correlation: correlation)

@@ -7,6 +7,8 @@ import JSON
 struct JSONWebSignature: Sendable {
   /// The parser refuses a longer text unread. A notification with its nested texts has about 20 KiB.
   static let maxLength = 2 << 20
+  /// The most bytes of the header, as it is signed. Apple's has 4 KB, nearly all of it the three certificates.
+  static let maxHeaderLength = 32 << 10
 
   /// The fields of the header. ``header()`` only returns a header in the form that Apple writes.
   struct Header: Decodable {
@@ -74,8 +76,18 @@ struct JSONWebSignature: Sendable {
 
   /// Reads the header, and refuses every header that does not have the form that Apple writes.
   func header() throws(Rejection) -> Header {
+    guard signedHeader.count <= Self.maxHeaderLength else {
+      throw Rejection(.malformed, "the header is longer than \(Self.maxHeaderLength) bytes")
+    }
     guard let json = Base64URL.decode(signedHeader.dropLast()) else { throw Self.notBase64URL }
-    guard let header = try? JSONText(json).decoded(as: Header.self) else {
+    let header: Header
+    do {
+      header = try JSONText(json, limits: .jwsHeader).decoded(as: Header.self)
+    } catch {
+      // Too many certificates are refused by their number, before any of them is decoded.
+      if case .elements(let most)? = (error as? JSONSyntaxError)?.excess {
+        throw Rejection(.chainLengthInvalid, "a list in the header has more than \(most) entries; Apple's x5c has 3")
+      }
       throw Rejection(.malformed, "the header is not a JSON object with the expected types, each member once")
     }
     try header.check()
@@ -84,7 +96,7 @@ struct JSONWebSignature: Sendable {
 
   /// Returns the names of the payload's top-level fields.
   func fields() throws(Rejection) -> Set<ExactText> {
-    guard let keys = try? JSONText(payload).keys else {
+    guard let keys = try? JSONText(payload, limits: .jwsPayload).keys else {
       throw Rejection(.malformed, "the payload is not a JSON object")
     }
     return Set(keys)
@@ -93,14 +105,15 @@ struct JSONWebSignature: Sendable {
   /// Reads the payload.
   func decoded<Payload: SignedPayload>(as type: Payload.Type) throws(Rejection) -> Payload {
     do {
-      return try Payload(JSONText(payload))
+      return try Payload(JSONText(payload, limits: .jwsPayload))
     } catch DecodingError.typeMismatch(_, let context), DecodingError.dataCorrupted(let context) {
       let path = context.codingPath.map(\.stringValue).joined(separator: ".")
       throw Rejection(
         .malformed, path.isEmpty ? "the payload is not a JSON object" : "the field \(path) has the wrong type")
     } catch let error as JSONSyntaxError {
       let repeated = error.repeatedMember.map { "the payload has the member \($0.debugDescription) twice" }
-      throw Rejection(.malformed, repeated ?? "the payload is not JSON")
+      let excess = error.excess.map { "the payload has \($0)" }
+      throw Rejection(.malformed, repeated ?? excess ?? "the payload is not JSON")
     } catch {
       throw Rejection(.malformed, "the payload does not have the expected form")
     }

@@ -56,7 +56,7 @@ public final class SignedDataVerifier: Sendable {
 
   /// Returns the payload of a signed text with its unknown fields, without verifying it.
   public static func unverifiedPayload(of jws: String) -> JSONValue? {
-    try? JSONText(JSONWebSignature(jws).payload).decoded()
+    try? JSONText(JSONWebSignature(jws).payload, limits: .jwsPayload).decoded()
   }
 
   /// A verified payload beside the parts of its text.

@@ -71,7 +71,7 @@ public struct ToldEntitlement: Sendable, Equatable {
   /// Reads a list; ignores members that it does not know.
   ///
   /// - Throws: `JSONSyntaxError` or `DecodingError`.
-  public static func list(from json: [UInt8]) throws -> [ToldEntitlement] { try JSONText(json).decoded() }
+  public static func list(from json: [UInt8]) throws -> [ToldEntitlement] { try JSONText(json, limits: .own).decoded() }
 }
 
 extension ToldEntitlement: Decodable {}

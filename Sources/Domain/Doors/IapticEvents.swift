@@ -38,11 +38,13 @@ enum IapticEvents {
     let parts = [
       key.environment, key.originalTransactionId, String(version), change.job?.synchronizationId ?? "", told.part,
     ]
-    let purchases = told.purchases.map { purchase in
+    let all = told.purchases.map { purchase in
       var purchase = purchase
       purchase.entitledUsers = [user]
       return purchase
     }
+    let purchases = IapticPurchase.fitting(all, first: deciding.productId, bytes: mostPurchaseBytes)
+    let omitted = IapticPurchase.lastOfEachProduct(all).count - purchases.count
     return [
       Event(
         of: parts, publisherId: key.publisherId, customerId: told.customerId, topic: topic, version: version,
@@ -51,6 +53,7 @@ enum IapticEvents {
         data.member("type", topic)
         data.member("applicationUsername", user)
         data.member("purchases", json: IapticPurchase.collection(purchases))
+        data.member("omittedPurchases", omitted > 0 ? Int64(omitted) : nil)
         data.member("notification") { notification in
           notification.member("reason", told.reason.rawValue)
           notification.member("id", Event.id(key.publisherId, topic, parts))
@@ -62,6 +65,10 @@ enum IapticEvents {
       }
     ]
   }
+
+  /// The most bytes of an event's purchases, which leaves room for the rest of it. A customer of an app with many
+  /// products may have more; the event says how many are missing, and `GET /v2/customers/…/purchases` has all.
+  private static let mostPurchaseBytes = 48 << 10
 
   // MARK: The reason
 

@@ -24,6 +24,25 @@ extension IapticPurchase {
     JSONWriter.object(lastOfEachProduct(purchases).map { (prefixed($0.productId), $0.encoded) })
   }
 
+  /// Returns the purchases that fit into an event: those that run before those that are over, the later ones first.
+  ///
+  /// - Parameters:
+  ///   - first: the product that the event is about, which is always there.
+  ///   - bytes: the most bytes of their collection.
+  static func fitting(_ purchases: [IapticPurchase], first: String, bytes: Int) -> [IapticPurchase] {
+    let ordered = lastOfEachProduct(purchases).sorted { one, other in
+      let (isFirst, isOtherFirst) = (one.productId.exact == first.exact, other.productId.exact == first.exact)
+      return isFirst != isOtherFirst ? isFirst : other.isBefore(one)
+    }
+    var room = bytes - 2
+    return Array(
+      ordered.prefix { purchase in
+        // The name has its quotation marks, a colon and a comma.
+        room -= purchase.encoded.count + JSONWriter.text(prefixed(purchase.productId)).count + 2
+        return room >= 0 || purchase.productId.exact == first.exact
+      })
+  }
+
   /// An id as webhooks and `/v2` write it: with the name of its platform.
   public static func prefixed(_ id: String) -> String { "apple:" + id }
 

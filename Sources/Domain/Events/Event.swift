@@ -19,11 +19,18 @@ public struct Event: Sendable, Equatable {
   public let traceparent: String?
   /// The documented envelope `{broadcasterId, data, topic}`, as JSON.
   public let body: [UInt8]
+  /// Whether the body tells less than the event's topic promises, because it would be too long; see
+  /// ``mostBodyBytes``. An event that was read from the ledger does not know that any more.
+  public let isReduced: Bool
+
+  /// The most bytes of a body. The limits of what clients, publishers and Apple put into events keep all events far
+  /// below it, so a longer one is a mistake of ours; see docs/reference/events.md.
+  public static let mostBodyBytes = 64 << 10
 
   /// Creates an event.
   public init(
     id: String, publisherId: Int64, customerId: String? = nil, topic: String, version: Int64? = nil,
-    traceparent: String? = nil, time: Int64, body: [UInt8]
+    traceparent: String? = nil, time: Int64, body: [UInt8], isReduced: Bool = false
   ) {
     self.id = id
     self.publisherId = publisherId
@@ -33,9 +40,13 @@ public struct Event: Sendable, Equatable {
     self.time = time
     self.traceparent = traceparent
     self.body = body
+    self.isReduced = isReduced
   }
 
   /// Creates an event with its envelope.
+  ///
+  /// If the envelope is too long, the event says so instead of its data. It has the same id, so nothing is lost but the
+  /// text: whoever gets it asks the API for the present state.
   ///
   /// - Parameter parts: name the change. The id is their hash: a client may choose the id of a synchronization, but
   ///   nobody may choose a webhook id (Standard Webhooks 1.0.0).
@@ -43,14 +54,28 @@ public struct Event: Sendable, Equatable {
     of parts: [String], publisherId: Int64, customerId: String?, topic: String, version: Int64?, time: Int64,
     traceparent: String?, data: (inout JSONWriter) -> Void
   ) {
+    let id = Self.id(publisherId, topic, parts)
+    let whole = Self.envelope(publisherId, topic, data)
+    let isReduced = whole.count > Self.mostBodyBytes
+    let body =
+      isReduced
+      ? Self.envelope(publisherId, topic) { data in
+        if let customerId { data.customer(customerId) }
+        data.member("omittedBytes", Int64(whole.count))
+      } : whole
     self.init(
-      id: Self.id(publisherId, topic, parts), publisherId: publisherId, customerId: customerId,
-      topic: topic, version: version, traceparent: traceparent, time: time,
-      body: JSONWriter.object { envelope in
-        envelope.member("broadcasterId", publisherId)
-        envelope.member("data", data)
-        envelope.member("topic", topic)
-      })
+      id: id, publisherId: publisherId, customerId: customerId, topic: topic, version: version,
+      traceparent: traceparent, time: time, body: body, isReduced: isReduced)
+  }
+
+  private static func envelope(
+    _ publisherId: Int64, _ topic: String, _ data: (inout JSONWriter) -> Void
+  ) -> [UInt8] {
+    JSONWriter.object { envelope in
+      envelope.member("broadcasterId", publisherId)
+      envelope.member("data", data)
+      envelope.member("topic", topic)
+    }
   }
 }
 

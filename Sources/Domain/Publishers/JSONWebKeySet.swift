@@ -33,7 +33,7 @@ public struct JSONWebKeySet: Sendable {
   /// Reads a set. Of two keys with the same id and algorithm the first one counts.
   public init(_ bytes: [UInt8]) throws(Unusable) {
     guard bytes.count <= Self.mostBytes else { throw .tooLong }
-    guard let value: JSONValue = try? JSONText(bytes).decoded(), case .object(let members) = value,
+    guard let value: JSONValue = try? JSONText(bytes, limits: .answers).decoded(), case .object(let members) = value,
       case .array(let elements) = members["keys"]
     else { throw .notASet }
     guard elements.count <= Self.mostKeys else { throw .tooManyKeys(elements.count) }

@@ -71,7 +71,7 @@ public struct ConsumptionAnswer: Sendable, Equatable {
 
   /// Reads a ``body``; `nil` for any other text.
   public init?(body: [UInt8]) {
-    guard let members = try? JSONText(body).decoded(as: Members.self) else { return nil }
+    guard let members = try? JSONText(body, limits: .own).decoded(as: Members.self) else { return nil }
     self.init(
       members.deliveryStatus, percentage: members.consumptionPercentage, preference: members.refundPreference,
       isSampleProvided: members.sampleContentProvided)

@@ -124,7 +124,7 @@ public struct Job: Sendable, Equatable {
     self.door = door.flatMap(Door.init)
     // A newer process knows more doors, with other rules.
     if door != nil, self.door == nil { throw NewerFormat(format: version + 1) }
-    attributes = try members.string("attributes").map { try PurchaseAttributes(JSONText(Array($0.utf8))) }
+    attributes = try members.string("attributes").map { try PurchaseAttributes(JSONText(Array($0.utf8), limits: .own)) }
     requestedOfferId = try members.string("requestedOfferId")
     replyTo = try members.string("replyTo")
     ipAddress = try members.string("ipAddress")

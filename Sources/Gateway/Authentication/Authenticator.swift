@@ -51,13 +51,15 @@ struct Authenticator {
 
   /// Checks a JWT (RFC 7519): the one key of the publisher that its header leads to, and then its claims.
   func customer(_ token: String) throws(Problem) -> Caller {
-    let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 3, token.utf8.count <= 8192,
-      let header: Header = decoded(parts[0]), let claims: TokenClaims = decoded(parts[1]),
-      let signature = Base64URL.decode(parts[2])
+    // The length comes first: a caller without a key may send as much as a request's head holds.
+    let parts =
+      token.utf8.count <= Self.longestToken
+      ? token.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map { Substring($0) } : []
+    guard parts.count == 3, let header: Header = decoded(parts[0], .tokenHeader),
+      let claims: TokenClaims = decoded(parts[1], .tokenClaims), let signature = Base64URL.decode(parts[2])
     else {
       throw .invalidCredential(
-        "The customer's token is no JWT: expected three parts in base64url, at most 8192 bytes in all.")
+        "The customer's token is no JWT: expected three parts in base64url, at most \(Self.longestToken) bytes in all.")
     }
     // Unverified claims only choose the key to try. The gateway believes nothing before it has checked the signature.
     // It also tells nothing about publishers: a caller that cannot sign gets the same answer for every publisher,
@@ -90,9 +92,12 @@ struct Authenticator {
     "The customer's token is not signed by the publisher in its claim publisherId (or iss), with a key and the algorithm "
       + "that are configured in the publisher's customerTokens.")
 
-  private func decoded<Value: Decodable>(_ part: Substring) -> Value? {
-    Base64URL.decode(part).flatMap { try? JSONText($0).decoded(as: Value.self) }
+  private func decoded<Value: Decodable>(_ part: Substring, _ limits: JSONLimits) -> Value? {
+    Base64URL.decode(part).flatMap { try? JSONText($0, limits: limits).decoded(as: Value.self) }
   }
+
+  /// The most bytes of a customer's token.
+  static let longestToken = 8192
 
   /// The header of a JWS (RFC 7515). What it says about keys besides, such as `jwk` and `jku`, counts for nothing.
   private struct Header: Decodable {
@@ -100,4 +105,11 @@ struct Authenticator {
     let kid: String?
     let crit: [String]?
   }
+}
+
+extension JSONLimits {
+  /// A JOSE header: a few texts. Its lists, such as `x5c`, are not looked at.
+  fileprivate static let tokenHeader = JSONLimits(depth: 4, members: 32, elements: 16, values: 128, nameBytes: 256)
+  /// A customer's claims. An identity provider may list the customer's groups there.
+  fileprivate static let tokenClaims = JSONLimits(depth: 8, members: 128, elements: 512, values: 1024, nameBytes: 256)
 }

@@ -1,4 +1,5 @@
 import Domain
+import Formats
 import HTTPServer
 
 /// Reads a customer from a request.
@@ -8,14 +9,19 @@ func requestedCustomer(_ id: String, _ request: HTTPServerRequest) throws(Proble
   let id = try customerId(id)
   guard !request.body.isEmpty else { return Customer(id: id) }
   try requireJSON(request)
-  let body: CustomerBody = try decodedBody(request)
-  if let email = body.email { try require(email: email) { .invalidBody($0) } }
+  let (email, tokenText) = try readJSON(of: request) { text in
+    let body = try RequestObject(text)
+    // The answer has both, and a client may send it back.
+    _ = try (body.int64("cleengCustomerId"), body.text("customerId", .ruled))
+    return try (body.text("email", .ruled), body.text("appAccountToken", .ruled))
+  }
+  if let email { try require(email: email) { .invalidBody($0) } }
   var token: String?
-  if let text = body.appAccountToken {
+  if let text = tokenText {
     token = AppAccountToken.canonical(text)
     guard token != nil else { throw .invalidBody("appAccountToken: expected a UUID with hyphens") }
   }
-  return Customer(id: id, email: body.email, appAccountToken: token)
+  return Customer(id: id, email: email, appAccountToken: token)
 }
 
 /// Reads a customer's id from a path.
@@ -58,8 +64,8 @@ func isEmailAddress(_ text: String) -> Bool {
     && !text.utf8.contains(0)
 }
 
-/// A customer in a body. Only an answer has the ids.
-struct CustomerBody: Codable {
+/// A customer in an answer.
+struct CustomerBody: Encodable {
   var appAccountToken: String?
   var cleengCustomerId: Int64?
   var customerId: String?

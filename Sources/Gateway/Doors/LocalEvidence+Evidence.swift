@@ -34,7 +34,7 @@ extension LocalPurchase {
       writer.member("transactionId", transactionId)
       writer.member("type", ProductKind.autoRenewable.rawValue)
     }
-    guard let json = try? JSONText(payload), let read = try? TransactionPayload(json),
+    guard let json = try? JSONText(payload, limits: .own), let read = try? TransactionPayload(json),
       let facts = try? TransactionFacts(read, payloadSHA256: SHA256.hash(payload))
     else { return nil }
     return Evidence(.transaction(facts), source: .receipt, signedHeader: [], payload: payload, signature: [])

@@ -39,10 +39,11 @@ struct BodyReader {
   /// A problem with a member.
   func problem(_ name: String, _ expected: String) -> Problem { .invalidBody("\(place)\(name): \(expected)") }
 
-  /// A text; `nil` if the client left it out.
-  func text(_ name: String) throws(Problem) -> String? {
+  /// A text; `nil` if the client left it out. As in ``RequestObject``, there is none without a limit.
+  func text(_ name: String, _ limit: TextLimit) throws(Problem) -> String? {
     guard let value = members[name.exact] else { return nil }
     guard case .string(let text) = value else { throw problem(name, "expected a text") }
+    guard limit.admits(text) else { throw problem(name, "expected \(limit)") }
     return text
   }
 
@@ -89,9 +90,9 @@ struct BodyReader {
 /// Reads a body that is any kind of JSON.
 ///
 /// - Throws: ``Problem``: 415, or 400 REQ0001, also for a missing body.
-func jsonBody(_ request: HTTPServerRequest) throws(Problem) -> JSONValue {
+func jsonBody(_ request: HTTPServerRequest, limits: JSONLimits = .outside) throws(Problem) -> JSONValue {
   try requireJSON(request)
-  return try decodedBody(request)
+  return try readJSON(of: request, limits: limits) { try $0.decoded() }
 }
 
 /// Reads a body that may be missing. A missing body means `{}`.

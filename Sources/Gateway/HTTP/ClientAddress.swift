@@ -23,17 +23,33 @@ enum ClientAddress {
   /// - Parameter fields: the values of `X-Forwarded-For`, in their order. Each proxy adds the address of its own peer
   ///   at the end.
   static func of(peer: String?, forwardedFor fields: [String], behind proxies: [AddressBlock]) -> String? {
+    network(peer: peer, forwardedFor: fields, behind: proxies)?.text
+  }
+
+  /// Returns the same as a network address.
+  static func network(
+    peer: String?, forwardedFor fields: [String], behind proxies: [AddressBlock]
+  ) -> NetworkAddress? {
     guard let peer = peer.flatMap(address) else { return nil }
     func isProxy(_ address: NetworkAddress) -> Bool { proxies.contains { $0.contains(address) } }
     var client = peer
-    let named = fields.joined(separator: ",").split(separator: ",").map { String($0).trimmed }.filter { !$0.isEmpty }
-    for text in named.reversed() {
-      guard isProxy(client) else { break }
-      // What is in front of a text that is no address may be anybody's. So nobody knows the client.
-      guard let next = address(text) else { return nil }
-      client = next
+    // From the end, and no further than listed proxies lead: the rest is anybody's, and a client can make it long.
+    for field in fields.reversed() {
+      var rest = field.utf8[...]
+      while true {
+        guard isProxy(client) else { return client }
+        let comma = rest.lastIndex(of: UInt8(ascii: ","))
+        let text = String(Substring(rest[(comma.map(rest.index(after:)) ?? rest.startIndex)...])).trimmed
+        if !text.isEmpty {
+          // What is in front of a text that is no address may be anybody's. So nobody knows the client.
+          guard let next = address(text) else { return nil }
+          client = next
+        }
+        guard let comma else { break }
+        rest = rest[..<comma]
+      }
     }
-    return client.text
+    return client
   }
 
   /// Reads an address, which may have a port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`.

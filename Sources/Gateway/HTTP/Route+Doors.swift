@@ -33,7 +33,12 @@ extension Route {
   static func largeBody(ofRaw path: Substring) -> LargeBody? {
     guard let segments = pathSegments(path) else { return nil }
     if let found = receiptDoor(of: segments) { return .receipt(found) }
-    return notifications.contains { $0.values(in: segments) != nil } ? .notification : nil
+    return isNotification(segments) ? .notification : nil
+  }
+
+  /// Whether Apple posts notifications to a path.
+  static func isNotification(_ segments: [String]) -> Bool {
+    notifications.contains { $0.values(in: segments) != nil }
   }
 
   /// The doors that take receipts, by their paths. None of these paths has a prefix or a value.

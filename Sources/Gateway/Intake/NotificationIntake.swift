@@ -1,5 +1,6 @@
 import AMQP
 import AppStore
+import Configuration
 import Domain
 import EventLoop
 import Formats
@@ -23,6 +24,9 @@ final class NotificationIntake {
   private let publisher: AMQPPublisher
   private let topology: Topology
   private let metrics: Counter
+  private var pace: NotificationPace
+  private let started = ContinuousClock.now
+  private let longTexts: LongTexts
   private var apps = PublisherApps([])
   private var appsRevision = -1
   private var lastSample: ContinuousClock.Instant?
@@ -36,6 +40,7 @@ final class NotificationIntake {
     case unknownPurchase = "unknown_purchase"
     case notSigned = "not_signed"
     case foreign, malformed, unavailable
+    case tooFast = "too_fast"
   }
 
   init(
@@ -46,6 +51,8 @@ final class NotificationIntake {
     self.verifier = verifier
     self.publisher = publisher
     self.topology = topology
+    pace = NotificationPace(refusedPerSecond: context.settings.gateway.refusedNotificationsPerSecond)
+    longTexts = LongTexts(atOnce: 2)
     store = NotificationStore(ledger)
     timers = Timers(ledger)
     metrics = context.metrics.counter(
@@ -53,24 +60,37 @@ final class NotificationIntake {
       known: Outcome.allCases.map { [$0.rawValue] })
   }
 
+  // MARK: Posts
+
+  /// The refusal of a post before its body is read: its sender has posted too much that was refused.
+  func refusal(of head: HTTPServerRequest) -> HTTPServerResponse? {
+    guard head.method == "POST", let wait = pace.refusal(of: source(head), now: ContinuousClock.now - started) else {
+      return nil
+    }
+    metrics.count(Outcome.tooFast.rawValue)
+    return Problem.tooManyRequests(
+      "This address has posted too much that is not Apple's (gateway.refusedNotificationsPerSecond).", retryAfter: wait
+    ).response
+  }
+
   /// Answers a post to our own path: version 2.
   func take(_ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
     guard case .version2(let text) = try posted(request) else {
-      throw refuse(.malformed, "This path takes version 2 of Apple's notifications only.", request.body.count)
+      throw refuse(.malformed, "This path takes version 2 of Apple's notifications only.", request)
     }
-    return try await take(signed: text, in: request.body)
+    return try await take(signed: text, request)
   }
 
   /// Answers a post to Cleeng's path: version 1 or 2.
   func take(_ request: HTTPServerRequest, of publisherId: String) async throws(Problem) -> HTTPServerResponse {
     guard let id = Int64(publisherId), String(id) == publisherId, let owner = context.publishers[id] else {
       let reason = "There is no publisher \(publisherId.prefix(32))."
-      note(.foreign, reason, bytes: request.body.count)
+      _ = refuse(.foreign, reason, request)
       throw .notFound(reason)
     }
     switch try posted(request) {
-    case .version2(let text): return try await take(signed: text, in: request.body)
-    case .version1(let hint): return try await take(hint, of: owner, bytes: request.body.count)
+    case .version2(let text): return try await take(signed: text, request)
+    case .version1(let sealed): return try await take(sealed, of: owner, request)
     }
   }
 
@@ -78,22 +98,23 @@ final class NotificationIntake {
     do throws(Rejection) {
       return try PostedNotification(request.body)
     } catch {
-      throw refuse(.malformed, "\(error)", request.body.count)
+      throw refuse(.malformed, "\(error)", request)
     }
   }
 
   // MARK: Version 2
 
-  private func take(signed text: String, in body: [UInt8]) async throws(Problem) -> HTTPServerResponse {
-    let notification = try verified(text)
+  private func take(signed text: String, _ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
+    let notification = try await verified(text, request)
     let rows = publisherApps.publishers(of: notification.origin).map { id in
       let forwards = context.publishers[id]?.notifications.forwards(in: notification.origin.environment.rawValue) ?? []
-      return row(id, notification, text).forwarded(to: forwards, as: body)
+      return row(id, notification, text).forwarded(to: forwards, as: request.body)
     }
     guard !rows.isEmpty else {
-      throw refuse(
-        .foreign, "No publisher lists the app \(notification.origin.bundleId) in this environment.", body.count)
+      throw refuseForeign(
+        "No publisher lists the app \(notification.origin.bundleId) in this environment.", request)
     }
+    pace.noteTaken(source(request))
     let new: Set<NotificationKey>
     do {
       new = try await store.keep(rows)
@@ -110,14 +131,25 @@ final class NotificationIntake {
     return HTTPServerResponse(status: 200)
   }
 
-  private func verified(_ text: String) throws(Problem) -> VerifiedNotification {
-    switch verifier.notification(text, expecting: publisherApps.accepted) {
-    case .accepted(let notification): return notification
-    case .tryLater(let rejection):
+  private func verified(
+    _ text: String, _ request: HTTPServerRequest
+  ) async throws(Problem) -> VerifiedNotification {
+    let (verifier, accepted) = (verifier, publisherApps.accepted)
+    let verdict =
+      text.utf8.count <= LongTexts.longestOnLoop
+      ? verifier.notification(text, expecting: accepted)
+      : await longTexts.verify { verifier.notification(text, expecting: accepted) }
+    switch verdict {
+    case .accepted(let notification)?: return notification
+    case .tryLater(let rejection)?:
       metrics.count(Outcome.unavailable.rawValue)
       throw .unavailable("The signature cannot be judged now: \(rejection)")
-    case .rejected(let rejection):
-      throw refuse(rejection.dependsOnFile ? .foreign : .notSigned, "\(rejection)", text.utf8.count)
+    case .rejected(let rejection)?:
+      throw rejection.dependsOnFile
+        ? refuseForeign("\(rejection)", request) : refuse(.notSigned, "\(rejection)", request)
+    case nil:
+      metrics.count(Outcome.unavailable.rawValue)
+      throw .unavailable("Too many long notifications are verified at once.")
     }
   }
 
@@ -156,12 +188,21 @@ final class NotificationIntake {
   // MARK: Version 1
 
   /// An old notification is not signed. It proves nothing, but with the publisher's secret it is worth a look.
+  ///
+  /// The secret comes first: the body of a sender who does not know it is not decoded.
   private func take(
-    _ hint: NotificationV1, of publisher: Publisher, bytes: Int
+    _ sealed: SealedNotificationV1, of publisher: Publisher, _ request: HTTPServerRequest
   ) async throws(Problem) -> HTTPServerResponse {
-    guard publisher.notifications.sharedSecretHashes.contains(where: { hint.hasPassword(sha256: $0) }) else {
-      throw refuse(.notSigned, "The password is not a shared secret of the publisher's.", bytes)
+    guard publisher.notifications.sharedSecretHashes.contains(where: { sealed.hasPassword(sha256: $0) }) else {
+      throw refuse(.notSigned, "The password is not a shared secret of the publisher's.", request)
     }
+    let hint: NotificationV1
+    do throws(Rejection) {
+      hint = try sealed.hint()
+    } catch {
+      throw refuse(.malformed, "\(error)", request)
+    }
+    pace.noteTaken(source(request))
     let isKnown: Bool
     do {
       isKnown = try await timers.hint(publisher.id, hint.originalTransactionIds, in: [hint.environment.rawValue])
@@ -188,9 +229,24 @@ final class NotificationIntake {
     }
   }
 
-  private func refuse(_ outcome: Outcome, _ detail: String, _ bytes: Int) -> Problem {
-    note(outcome, detail, bytes: bytes)
+  private func refuse(_ outcome: Outcome, _ detail: String, _ request: HTTPServerRequest) -> Problem {
+    pace.noteRefused(source(request), now: ContinuousClock.now - started)
+    note(outcome, detail, bytes: request.body.count)
     return .invalidBody(detail)
+  }
+
+  /// Refuses what Apple signed for an app that nobody lists: no fault of its sender's.
+  private func refuseForeign(_ detail: String, _ request: HTTPServerRequest) -> Problem {
+    pace.noteTaken(source(request))
+    note(.foreign, detail, bytes: request.body.count)
+    return .invalidBody(detail)
+  }
+
+  private func source(_ request: HTTPServerRequest) -> NotificationPace.Source {
+    NotificationPace.Source(
+      ClientAddress.network(
+        peer: request.clientAddress, forwardedFor: request.headers("X-Forwarded-For"),
+        behind: context.settings.gateway.trustedProxies))
   }
 
   private func note(_ outcome: Outcome, _ detail: String, bytes: Int) {

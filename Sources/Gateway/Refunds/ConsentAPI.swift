@@ -61,11 +61,11 @@ let consentMembers = ["consented", "textVersion", "time"]
 func requestedConsent(_ request: HTTPServerRequest, now: Int64) throws(Problem) -> Consent {
   let body = try BodyReader(try jsonBody(request), knows: consentMembers)
   guard let isGiven = try body.flag("consented") else { throw body.problem("consented", "is missing") }
-  guard let version = try body.text("textVersion") else { throw body.problem("textVersion", "is missing") }
+  guard let version = try body.text("textVersion", .ruled) else { throw body.problem("textVersion", "is missing") }
   guard (1...128).contains(version.unicodeScalars.count), !version.utf8.contains(0) else {
     throw body.problem("textVersion", "expected 1 to 128 characters, none of them NUL")
   }
-  guard let time = try body.text("time") else { throw body.problem("time", "is missing") }
+  guard let time = try body.text("time", .ruled) else { throw body.problem("time", "is missing") }
   guard let milliseconds = milliseconds(rfc3339: time) else {
     throw body.problem("time", "expected a time after RFC 3339, such as 2026-11-23T09:00:00Z")
   }

@@ -1,5 +1,6 @@
 import Configuration
 import Domain
+import Formats
 import FoundationEssentials
 import Glibc
 import HTTPServer
@@ -15,6 +16,9 @@ struct RegistrationRequest: Equatable {
   /// The client's id for the synchronization, if the client sent one.
   let correlationId: String?
 
+  /// No body of our own API is longer by default (`gateway.maxBodyBytes`), and Apple's have 3 to 6 KB.
+  private static let signedTransaction = TextLimit.bytes(16_384)
+
   /// Reads the request.
   ///
   /// - Throws: ``Problem``: 415, 400 REQ0001 or 400 REQ0004, with the expected form.
@@ -22,12 +26,13 @@ struct RegistrationRequest: Equatable {
     try requireJSON(request)
     var nullName: String?
     let (number, text, transactionId, ipAddress, signed) = try readJSON(of: request) { text in
-      let body = try JSONObject(text)
+      let body = try RequestObject(text)
       if body.isNull("cleengCustomerId") { nullName = "cleengCustomerId" }
       if body.isNull("customerId") { nullName = "customerId" }
       return try (
-        body.int64("cleengCustomerId"), body.string("customerId"), body.requiredString("transactionId"),
-        body.string("ipAddress"), body.string("signedTransaction")
+        body.int64("cleengCustomerId"), body.text("customerId", .ruled),
+        body.requiredText("transactionId", .ruled), body.text("ipAddress", .ruled),
+        body.text("signedTransaction", Self.signedTransaction)
       )
     }
     if let nullName, number != nil || text != nil {
@@ -80,22 +85,21 @@ func requireJSON(_ request: HTTPServerRequest) throws(Problem) {
   guard String(essence).lowercased() == "application/json" else { throw .unsupportedMediaType }
 }
 
-/// Decodes a JSON body.
-func decodedBody<Body: Decodable>(_ request: HTTPServerRequest) throws(Problem) -> Body {
-  try readJSON(of: request) { try $0.decoded() }
-}
-
 /// Reads a JSON body.
-private func readJSON<Value>(
-  of request: HTTPServerRequest, _ take: (JSONText) throws -> Value
+///
+/// - Throws: ``Problem``: 400 REQ0001.
+func readJSON<Value>(
+  of request: HTTPServerRequest, limits: JSONLimits = .outside, _ take: (JSONText) throws -> Value
 ) throws(Problem) -> Value {
   do {
-    return try take(JSONText(request.body))
+    return try take(JSONText(request.body, limits: limits))
   } catch DecodingError.keyNotFound(let key, _) {
     throw .invalidBody("\(key.stringValue): is missing")
   } catch DecodingError.typeMismatch(let type, let context), DecodingError.valueNotFound(let type, let context) {
     let path = context.codingPath.map(\.stringValue).joined(separator: ".")
     throw .invalidBody(path.isEmpty ? "expected a JSON object" : "\(path): expected \(jsonName(of: type))")
+  } catch let error as TextTooLong {
+    throw .invalidBody("\(error.path): expected \(error.limit)")
   } catch let error as JSONSyntaxError {
     throw .invalidBody("\(error)")
   } catch {

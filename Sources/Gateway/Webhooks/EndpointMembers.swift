@@ -2,12 +2,13 @@
 
 import Configuration
 import Domain
+import Formats
 import HTTPServer
 import JSON
 
 /// Reads the member `url`.
 func webAddress(_ reader: BodyReader, _ address: WebhookAddress) throws(Problem) -> String? {
-  guard let url = try reader.text("url") else { return nil }
+  guard let url = try reader.text("url", .ruled) else { return nil }
   if let defect = address.defect(of: url) { throw reader.problem("url", defect) }
   return url
 }

@@ -1,6 +1,7 @@
 import Configuration
 import Domain
 import EventLoop
+import Formats
 import HTTPServer
 import JSON
 import Ledger
@@ -51,7 +52,7 @@ struct EndpointRequest: Equatable {
 
   private init(_ reader: BodyReader, _ address: WebhookAddress) throws(Problem) {
     url = try webAddress(reader, address)
-    if let name = try reader.text("name") {
+    if let name = try reader.text("name", .ruled) {
       guard name.unicodeScalars.count <= 256,
         !name.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7f })
       else {
@@ -165,7 +166,7 @@ struct EndpointRequest: Equatable {
     do {
       return try secret(reader, endpoint.format, endpoint.signature)
     } catch {
-      guard let text = try reader.text("secret") else { throw error }
+      guard let text = try reader.text("secret", .ruled) else { throw error }
       let others: [(WebhookEndpoint.Format, WebhookEndpoint.Signature)] = [
         (.cleeng, .v1), (.cleeng, .v1a), (.fovea, .v1),
       ]
@@ -178,7 +179,7 @@ struct EndpointRequest: Equatable {
   static func secret(
     _ reader: BodyReader, _ format: WebhookEndpoint.Format, _ signature: WebhookEndpoint.Signature
   ) throws(Problem) -> [UInt8]? {
-    guard let text = try reader.text("secret") else { return nil }
+    guard let text = try reader.text("secret", .ruled) else { return nil }
     guard let key = WebhookSecret.key(text, format, signature) else {
       // The answer does not repeat the text: it may be a secret all the same.
       throw reader.problem("secret", WebhookSecret.expectation(format, signature))

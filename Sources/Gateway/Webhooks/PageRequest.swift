@@ -50,7 +50,7 @@ struct EndpointCursor: Equatable, Comparable {
     // The pattern of docs/reference/openapi.yaml, and nothing else.
     guard parts.count == 2, (1...15).contains(parts[0].count), parts[0].allSatisfy(\.isASCIIDigit),
       let time = Int64(String(decoding: parts[0], as: UTF8.self)),
-      let id = Hex.decode(String(decoding: parts[1], as: UTF8.self)), !id.isEmpty
+      let id = Hex.decode(String(decoding: parts[1], as: UTF8.self)), (1...256).contains(id.count)
     else { return nil }
     self.init(createdAt: time, id: String(decoding: id, as: UTF8.self))
   }

@@ -44,12 +44,12 @@ func subscriptions(
 /// Reads `verification` in its documented form: HMAC with SHA256, and a secret of 16 to 64 characters.
 private func sharedSecret(_ reader: BodyReader) throws(Problem) -> [UInt8]? {
   guard let verification = try reader.object("verification", knows: ["name", "options"]) else { return nil }
-  guard try verification.text("name") == "HMAC" else { throw verification.problem("name", "expected HMAC") }
+  guard try verification.text("name", .ruled) == "HMAC" else { throw verification.problem("name", "expected HMAC") }
   guard let options = try verification.object("options", knows: ["hashAlg", "sharedSecret"]) else {
     throw verification.problem("options", "is missing")
   }
-  guard try options.text("hashAlg") == "SHA256" else { throw options.problem("hashAlg", "expected SHA256") }
-  guard let secret = try options.text("sharedSecret"), (16...64).contains(secret.unicodeScalars.count) else {
+  guard try options.text("hashAlg", .ruled) == "SHA256" else { throw options.problem("hashAlg", "expected SHA256") }
+  guard let secret = try options.text("sharedSecret", .ruled), (16...64).contains(secret.unicodeScalars.count) else {
     throw options.problem("sharedSecret", "expected a text of 16 to 64 characters")
   }
   // A library would decode such a secret, and then no signature would match.
@@ -57,4 +57,10 @@ private func sharedSecret(_ reader: BodyReader) throws(Problem) -> [UInt8]? {
     throw options.problem("sharedSecret", "is used as it is; leave verification out for a Standard Webhooks secret")
   }
   return Array(secret.utf8)
+}
+
+extension JSONLimits {
+  /// A list of all endpoints of a topic, each with a schedule of its own. Only a publisher sends one.
+  static let subscriptions = JSONLimits(
+    depth: 8, members: 16, elements: 2 * WebhookEndpointStore.limit, values: 100_000, nameBytes: 256)
 }

@@ -156,7 +156,7 @@ extension BodyReader {
     let expected = "expected a time after RFC 3339, such as 2026-01-31T12:00:00Z, or milliseconds since 1970"
     guard has(name) else { return nil }
     if let number = try? integer(name, 0...253_402_300_799_999) { return number }
-    guard let text = try? text(name), let time = milliseconds(rfc3339: text) else {
+    guard let text = try? text(name, .ruled), let time = milliseconds(rfc3339: text) else {
       throw problem(name, expected)
     }
     // Nothing is older than 1970, so a time before it asks for everything.

@@ -13,7 +13,8 @@ extension WebhookAPI {
     let topic = call[.topic]
     try require(topic)
     let list = try subscriptions(
-      try jsonBody(call.request), topic: topic, address, newId: { () throws(Problem) in try newId() },
+      try jsonBody(call.request, limits: .subscriptions), topic: topic, address,
+      newId: { () throws(Problem) in try newId() },
       newKey: { () throws(Problem) in try newKey(.cleeng) })
     let replacement = try await context.asking { try await store.replace(publisher.id, topic: topic, with: list) }
     guard case .replaced(let endpoints, let new, let removed) = replacement else { throw tooMany }

@@ -48,6 +48,7 @@ func runBenchmark(_ arguments: Arguments) async -> Int32 {
     case "verify":
       result = try VerifyBenchmark().run(
         seconds: arguments.number("--seconds", default: 3), count: count("--count", 1e12))
+    case "strangers": result = try StrangersBenchmark().run()
     case "fill":
       result = try await FillBenchmark(backend: backend(), round: count("--round", 1)).run(
         count: count("--count", 10_000), from: count("--from", 0), concurrency: count("--concurrency", 500),
@@ -114,7 +115,8 @@ func runBenchmark(_ arguments: Arguments) async -> Int32 {
         count("--count", 10_000), receiver: count("--receiver", 0), concurrency: count("--concurrency", 100))
     default:
       throw Unexpected(
-        description: "benchmarks: verify, fill, delete, floor, register, delay, keep, notify, tell, read, statement, "
+        description:
+          "benchmarks: verify, strangers, fill, delete, floor, register, delay, keep, notify, tell, read, statement, "
           + "latency, receive, endpoints, events, consume, post")
     }
     let members = result.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }

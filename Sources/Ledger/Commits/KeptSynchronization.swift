@@ -53,7 +53,8 @@ struct KeptSynchronization {
     var synchronization = Synchronization(
       id: id, publisherId: publisher, customerId: customer, transactionId: transaction, kind: kind, status: status)
     if status == .finalized {
-      guard let data = row.bytes(6), let outcome = try? Outcome(JSONText(data)), let version = row.int64(7),
+      guard let data = row.bytes(6), let outcome = try? Outcome(JSONText(data, limits: .own)),
+        let version = row.int64(7),
         let time = row.time(9)
       else { throw UnreadableRecord("the result of synchronization \(id)") }
       synchronization.conclusion = Conclusion(outcome: outcome, version: version, finalizedAt: time)

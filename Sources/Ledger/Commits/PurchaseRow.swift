@@ -64,7 +64,7 @@ enum PurchaseRow {
       var purchase = Purchase(
         key, transactions: others + [facts], renewal: renewal, status: status, owner: owner, version: version)
     else { throw UnreadableRecord("purchase \(original)") }
-    purchase.attributes = try row.bytes(36).map { try PurchaseAttributes(JSONText($0)) }
+    purchase.attributes = try row.bytes(36).map { try PurchaseAttributes(JSONText($0, limits: .own)) }
     purchase.provisionalUntil = row.time(37)
     (purchase.createdAt, purchase.updatedAt) = (row.time(43), row.time(44))
     // A worker of the version before writes an owner without `had_owner`.

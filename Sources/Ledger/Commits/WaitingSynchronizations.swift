@@ -20,6 +20,6 @@ public struct WaitingSynchronizations {
   public func takeOverdue(by delay: Duration, limit: Int) async throws -> [Job] {
     let rows = try await postgres.run(
       PostgresQuery(SynchronizationRow.takeOverdue, [.int64(Int64(delay / .milliseconds(1))), .int64(Int64(limit))]))
-    return rows.compactMap { row in row.bytes(0).flatMap { try? Job(JSONText($0)) } }
+    return rows.compactMap { row in row.bytes(0).flatMap { try? Job(JSONText($0, limits: .own)) } }
   }
 }

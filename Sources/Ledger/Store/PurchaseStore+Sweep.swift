@@ -43,7 +43,7 @@ extension PurchaseStore {
     var due = DueJobs(newer: Int(newer))
     for text in texts {
       do {
-        due.jobs.append(try Job(JSONText(Array((text.string ?? "").utf8))))
+        due.jobs.append(try Job(JSONText(Array((text.string ?? "").utf8), limits: .own)))
       } catch is Job.NewerFormat {
         due.newer += 1
       } catch {

@@ -7,7 +7,9 @@ extension Delivery {
   ///
   /// Each topic tells it in its vendor's words.
   public var environment: WebhookEnvironment? {
-    guard let body: JSONValue = try? JSONText(self.body).decoded(), let data = body["data"] else { return nil }
+    guard let body: JSONValue = try? JSONText(self.body, limits: .own).decoded(), let data = body["data"] else {
+      return nil
+    }
     // An entitlement is told as it is and as it was, and Mbaasy's purchase is `data` once more.
     for place in [data, data["after"], data["before"], data["data"]] {
       guard case .string(let name)? = place?["environment"] else { continue }

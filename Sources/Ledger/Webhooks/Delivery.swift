@@ -90,7 +90,7 @@ public struct Delivery: Sendable, Equatable {
   public init(
     eventId: String, endpointId: String?, round: String = "", headers: [String: AMQPValue], body: [UInt8]
   ) throws(Malformed) {
-    guard let envelope = try? JSONText(body).decoded(as: Envelope.self) else {
+    guard let envelope = try? JSONText(body, limits: .own).decoded(as: Envelope.self) else {
       throw Malformed(reason: "the body is not an event")
     }
     self.eventId = eventId

@@ -22,7 +22,7 @@ enum EventContent {
       format == .fovea
       ? [EventTopic.purchasesUpdated] : [EventTopic.inAppPurchaseCreated, EventTopic.inAppPurchaseUpdated]
     guard topics.contains(where: { $0.exact == delivery.topic.exact }),
-      let text = try? JSONText(delivery.body), let envelope = try? JSONObject(text),
+      let text = try? JSONText(delivery.body, limits: .own), let envelope = try? JSONObject(text),
       let data = envelope.objectText("data")
     else { return nil }
     self = .body(data)

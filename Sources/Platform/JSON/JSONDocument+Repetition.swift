@@ -6,8 +6,12 @@ extension JSONDocument {
   ///
   /// A sender can make an object so large that comparing each key with each takes too long.
   private static let mostCompared = 64
+  /// The most keys of an object that the check compares with all before them. A sender can choose keys with one hash.
+  private static let mostSearched = 8
 
   /// Refuses an object that has a member twice, at any depth. Keys that differ only by escapes are the same.
+  ///
+  /// Its time grows with the text, whatever the keys are.
   func refuseRepeatedMembers() throws(JSONSyntaxError) {
     for object in nodes.indices where nodes[object].kind == .object {
       guard let key = repeatedKey(of: object) else { continue }
@@ -20,11 +24,16 @@ extension JSONDocument {
     let end = nodes[object].next
     // Each hash of a key sets one bit. So most keys need no comparison.
     var hashes: UInt64 = 0
-    var (count, key) = (0, object + 1)
+    var (count, searched, key) = (0, 0, object + 1)
     while key < end {
-      guard nodes[key].kind == .string, count < Self.mostCompared else { return repeatedKeyBySet(of: object) }
+      guard nodes[key].kind == .string, count < Self.mostCompared, searched < Self.mostSearched else {
+        return repeatedKeyBySet(of: object)
+      }
       let bit: UInt64 = 1 << hash(ofKey: key)
-      if hashes & bit != 0, isRepeated(key, of: object) { return key }
+      if hashes & bit != 0 {
+        if isRepeated(key, of: object) { return key }
+        searched += 1
+      }
       hashes |= bit
       count += 1
       key = nodes[key + 1].next

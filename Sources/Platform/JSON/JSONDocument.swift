@@ -18,16 +18,16 @@ final class JSONDocument: Sendable {
   let bytes: [UInt8]
   let nodes: [Node]
 
-  init(_ bytes: [UInt8]) throws(JSONSyntaxError) {
+  init(_ bytes: [UInt8], _ limits: JSONLimits) throws(JSONSyntaxError) {
     self.bytes = bytes
-    nodes = try JSONScanner.nodes(of: bytes)
+    nodes = try JSONScanner.nodes(of: bytes, limits)
     try refuseRepeatedMembers()
   }
 
   /// Returns the text of a string node.
   func string(at index: Int) -> String {
     let node = nodes[index]
-    if node.kind == .escapedString { return unescaped(bytes[node.start..<node.end]) }
+    if node.kind == .escapedString { return unescaped(node.start..<node.end) }
     return bytes.withUnsafeBufferPointer { String(decoding: $0[node.start..<node.end], as: UTF8.self) }
   }
 
@@ -39,8 +39,10 @@ final class JSONDocument: Sendable {
     case .yes, .no: return .bool(node.kind == .yes)
     case .string, .escapedString: return .string(string(at: index))
     case .integer, .fraction:
+      if node.kind == .integer, let whole = integer(at: index) { return .integer(whole) }
       // The scanner has refused every value that is not a finite number.
-      return integer(at: index).map(JSONValue.integer) ?? .number(double(at: index) ?? 0)
+      let number = double(at: index) ?? 0
+      return Int64(exactly: number).map(JSONValue.integer) ?? .number(number)
     case .array:
       var elements: [JSONValue] = []
       var next = index + 1
@@ -88,40 +90,52 @@ final class JSONDocument: Sendable {
     return Double(String(decoding: bytes[node.start..<node.end], as: UTF8.self)).flatMap { $0.isFinite ? $0 : nil }
   }
 
-  private func unescaped(_ text: ArraySlice<UInt8>) -> String {
-    var output: [UInt8] = []
-    output.reserveCapacity(text.count)
-    var index = text.startIndex
-    while index < text.endIndex {
-      guard text[index] == UInt8(ascii: "\\") else {
-        output.append(text[index])
-        index += 1
-        continue
-      }
-      switch text[index + 1] {
-      case UInt8(ascii: "u"):
-        var code = codeUnit(in: text, at: index + 2)
-        if code & 0xfc00 == 0xd800 {
-          // The scanner has checked that the other half follows.
-          code = 0x10000 + (code & 0x3ff) << 10 + codeUnit(in: text, at: index + 8) & 0x3ff
-          index += 6
+  /// Returns the text of a string with escapes, of which each is at least as long as what it stands for.
+  private func unescaped(_ range: Range<Int>) -> String {
+    bytes.withUnsafeBufferPointer { bytes in
+      let text = UnsafeBufferPointer(rebasing: bytes[range])
+      return String(unsafeUninitializedCapacity: text.count) { output in
+        var (from, to) = (0, 0)
+        while from < text.count {
+          guard text[from] == UInt8(ascii: "\\") else {
+            output[to] = text[from]
+            (from, to) = (from + 1, to + 1)
+            continue
+          }
+          let (scalar, length) = Self.escape(in: text, at: from + 1)
+          from += 1 + length
+          for unit in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter {
+            output[to] = unit
+            to += 1
+          }
         }
-        index += 4
-        if let scalar = Unicode.Scalar(code) { output.append(contentsOf: Array(String(Character(scalar)).utf8)) }
-      case UInt8(ascii: "b"): output.append(0x08)
-      case UInt8(ascii: "f"): output.append(0x0c)
-      case UInt8(ascii: "n"): output.append(0x0a)
-      case UInt8(ascii: "r"): output.append(0x0d)
-      case UInt8(ascii: "t"): output.append(0x09)
-      default: output.append(text[index + 1])
+        return to
       }
-      index += 2
     }
-    return String(decoding: output, as: UTF8.self)
   }
 
-  private func codeUnit(in text: ArraySlice<UInt8>, at index: Int) -> UInt32 {
-    text[index..<index + 4].reduce(0) { $0 << 4 | UInt32(hexDigit($1) ?? 0) }
+  /// Returns what the escape behind a backslash stands for, and its length. The scanner has checked its form.
+  private static func escape(in text: UnsafeBufferPointer<UInt8>, at index: Int) -> (Unicode.Scalar, Int) {
+    switch text[index] {
+    case UInt8(ascii: "u"):
+      let code = codeUnit(in: text, at: index + 1)
+      guard code & 0xfc00 == 0xd800 else { return (Unicode.Scalar(code) ?? "\u{fffd}", 5) }
+      // The scanner has checked that the other half follows.
+      let pair = 0x10000 + (code & 0x3ff) << 10 + codeUnit(in: text, at: index + 7) & 0x3ff
+      return (Unicode.Scalar(pair) ?? "\u{fffd}", 11)
+    case UInt8(ascii: "b"): return ("\u{8}", 1)
+    case UInt8(ascii: "f"): return ("\u{c}", 1)
+    case UInt8(ascii: "n"): return ("\n", 1)
+    case UInt8(ascii: "r"): return ("\r", 1)
+    case UInt8(ascii: "t"): return ("\t", 1)
+    case let byte: return (Unicode.Scalar(byte), 1)
+    }
+  }
+
+  private static func codeUnit(in text: UnsafeBufferPointer<UInt8>, at index: Int) -> UInt32 {
+    var unit: UInt32 = 0
+    for byte in text[index..<index + 4] { unit = unit << 4 | UInt32(hexDigit(byte) ?? 0) }
+    return unit
   }
 }
 

@@ -4,6 +4,8 @@
 public struct JSONObject: ~Copyable {
   private let document: JSONDocument
   private let members: JSONMembers
+  /// The keys that lead to the object; none of the text's own.
+  private let path: [String]
 
   /// Takes the object of a text.
   ///
@@ -14,6 +16,25 @@ public struct JSONObject: ~Copyable {
       throw JSONValueDecoder(document: document, node: 0).mismatch([String: Any].self)
     }
     members = JSONMembers(of: 0, in: document)
+    path = []
+  }
+
+  /// Takes a member that is an object and must be present.
+  ///
+  /// - Throws: `DecodingError` with the path of the member, also when there is no such member, or when it is null. All
+  ///   functions of the object throw it with the path of their member.
+  public func requiredObject(_ key: StaticString) throws -> JSONObject {
+    guard let node = node(of: key) else { throw missing(key) }
+    guard document.nodes[node].kind == .object else {
+      throw located(JSONValueDecoder(document: document, node: node).mismatch([String: Any].self), key)
+    }
+    return JSONObject(document: document, node: node, path: path + ["\(key)"])
+  }
+
+  private init(document: JSONDocument, node: Int, path: [String]) {
+    self.document = document
+    self.path = path
+    members = JSONMembers(of: node, in: document)
   }
 
   /// Returns a text; `nil` when there is no such member, or when it is null.
@@ -72,11 +93,17 @@ public struct JSONObject: ~Copyable {
   }
 
   private func require<Value>(_ key: StaticString, _ body: (JSONValueDecoder) throws -> Value) throws -> Value {
-    guard let node = node(of: key) else {
-      throw DecodingError.keyNotFound(
-        Member(stringValue: "\(key)"), DecodingError.Context(codingPath: [], debugDescription: "missing"))
-    }
+    guard let node = node(of: key) else { throw missing(key) }
     return try read(node, key, body)
+  }
+
+  private func missing(_ key: StaticString) -> DecodingError {
+    .keyNotFound(Member(stringValue: "\(key)"), DecodingError.Context(codingPath: [], debugDescription: "missing"))
+  }
+
+  /// The error with the whole path of a member.
+  private func located(_ error: DecodingError, _ key: StaticString) -> DecodingError {
+    path.reversed().reduce(error.below(Member(stringValue: "\(key)"))) { $0.below(Member(stringValue: $1)) }
   }
 
   private func node(of key: StaticString) -> Int? {
@@ -89,7 +116,7 @@ public struct JSONObject: ~Copyable {
     do {
       return try body(JSONValueDecoder(document: document, node: node))
     } catch let error as DecodingError {
-      throw error.below(Member(stringValue: "\(key)"))
+      throw located(error, key)
     }
   }
 

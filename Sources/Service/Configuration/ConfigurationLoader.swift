@@ -133,7 +133,7 @@ public struct ConfigurationLoader: Sendable {
     let bytes = Array(data)
     let value: JSONValue
     do {
-      value = try JSONText(bytes).decoded(as: JSONValue.self)
+      value = try JSONText(bytes, limits: .own).decoded(as: JSONValue.self)
     } catch let error as JSONSyntaxError {
       let place = Self.place(error.offset, in: bytes)
       guard let key = error.repeatedMember else { throw single(path, "", "is not JSON: \(place) is unexpected") }

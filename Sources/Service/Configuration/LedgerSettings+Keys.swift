@@ -25,7 +25,7 @@ extension LedgerSettings {
 
   static func keys(_ text: [UInt8]) throws(UnusableKeysFile) -> SealingKeys {
     func unusable(_ problem: String) -> UnusableKeysFile { UnusableKeysFile(description: "the file's " + problem) }
-    guard let root: JSONValue = try? JSONText(text).decoded(), case .object(let members) = root else {
+    guard let root: JSONValue = try? JSONText(text, limits: .own).decoded(), case .object(let members) = root else {
       throw UnusableKeysFile(description: "the file is no JSON object, or has a member twice")
     }
     guard members.count == 1, case .array(let elements)? = members["keys"] else {

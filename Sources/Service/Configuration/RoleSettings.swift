@@ -88,6 +88,8 @@ public struct GatewaySettings: Sendable {
   public var publishTimeout: Duration
   /// The proxies whose `X-Forwarded-For` names the client.
   public var trustedProxies: [AddressBlock]
+  /// How many notifications of one client address the gateway refuses in a second before it answers 429.
+  public var refusedNotificationsPerSecond: Int
   public var doors: DoorSettings
 
   init(_ reader: SettingsReader) {
@@ -120,6 +122,11 @@ public struct GatewaySettings: Sendable {
       "Part of these, and of the 64 MiB for notifications, that one client address can have.")
     publishTimeout = reader.seconds(
       "gateway.publishTimeoutSeconds", 5, 0.1...30, "Time for the broker to confirm a job before the answer is 503.")
+    refusedNotificationsPerSecond = Int(
+      reader.int(
+        "gateway.refusedNotificationsPerSecond", 10, 1...100_000,
+        "Notifications that are not Apple's from one client address; those of 30 seconds may come at once. Beyond that "
+          + "the address gets 429."))
     let key = "gateway.trustedProxies"
     trustedProxies = reader.strings(
       key, [],

@@ -18,6 +18,7 @@ public final class EventOutlet {
   private let log: Log
   private let onConfirm: @LoopActor (Event) -> Void
   private let settle: @LoopActor (String) -> Void
+  private let onReduced: @LoopActor (Event) -> Void
   /// How many events wait for their confirm.
   public private(set) var underWay = 0
 
@@ -53,9 +54,11 @@ public final class EventOutlet {
   ///   - queue: the fleet's own.
   ///   - onConfirm: called when the own queue has an event.
   ///   - settle: takes an event out of the outbox, by its id.
+  ///   - onReduced: called for an event that tells less, because it would be too long.
   public init(
     _ broker: any MessageBroker, queue: String, _ subscribers: Subscribers, _ log: Log,
-    onConfirm: @escaping @LoopActor (Event) -> Void = { _ in }, settle: @escaping @LoopActor (String) -> Void
+    onConfirm: @escaping @LoopActor (Event) -> Void = { _ in }, settle: @escaping @LoopActor (String) -> Void,
+    onReduced: @escaping @LoopActor (Event) -> Void = { _ in }
   ) {
     self.broker = broker
     self.queue = queue
@@ -63,11 +66,13 @@ public final class EventOutlet {
     self.log = log
     self.onConfirm = onConfirm
     self.settle = settle
+    self.onReduced = onReduced
   }
 
   /// Creates the outlet of a role that makes no commits: each event leaves the outbox by a statement of its own.
   public convenience init(
-    _ broker: any MessageBroker, queue: String, _ subscribers: EventSubscribers, _ ledger: PostgresClient, _ log: Log
+    _ broker: any MessageBroker, queue: String, _ subscribers: EventSubscribers, _ ledger: PostgresClient, _ log: Log,
+    onReduced: @escaping @LoopActor (Event) -> Void = { _ in }
   ) {
     self.init(
       broker, queue: queue, Subscribers(subscribers), log,
@@ -79,7 +84,7 @@ public final class EventOutlet {
             log.warning("an event stays in the outbox", ["eventId": .string(id), "cause": .failure(error)])
           }
         }
-      })
+      }, onReduced: onReduced)
   }
 
   /// Publishes events in their order.
@@ -92,6 +97,11 @@ public final class EventOutlet {
     _ events: [Event], isLate: Bool = false, whenConfirmed: @escaping @LoopActor () -> Void = {}
   ) {
     var whenConfirmed: (@LoopActor () -> Void)? = whenConfirmed
+    for event in events where event.isReduced {
+      onReduced(event)
+      log.warning(
+        "an event is too long, and tells less", ["eventId": .string(event.id), "topic": .string(event.topic)])
+    }
     for event in events where underWay < Self.most {
       underWay += 1
       let note = whenConfirmed
@@ -116,5 +126,15 @@ public final class EventOutlet {
     let copies = early ?? subscribers.publish(event)
     let missed = await copies.ended()
     if missed.isEmpty { settle(event.id) } else { subscribers.owe(missed) }
+  }
+}
+
+extension EventOutlet {
+  /// The metric of events that tell less than they should.
+  public static func reducedEvents(_ metrics: Metrics) -> @LoopActor (Event) -> Void {
+    let counter = metrics.counter(
+      "countersign_reduced_events_total", "Events that would be too long, and tell less.", labels: ["topic"],
+      known: EventTopic.all.map { [$0] })
+    return { counter.count($0.topic) }
   }
 }

@@ -91,7 +91,7 @@ extension JobRun {
         onConfirm: { [recentEvents] event in
           recentEvents.add(event)
           metrics.events.count()
-        }, settle: { ledger.confirm([$0]) })
+        }, settle: { ledger.confirm([$0]) }, onReduced: metrics.reducedEvents)
     }
 
     /// Puts an event into the own queue again, because the broker may have lost it together with a connection. The

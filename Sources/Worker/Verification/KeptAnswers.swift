@@ -84,7 +84,7 @@ struct KeptAnswers: Codable {
   /// The knowledge of places changes from attempt to attempt, so a new attempt asks all of them.
   init?(_ text: String, of synchronizationId: String, attempt: Int, now: Int64) {
     // In both directions: the clocks of two workers may differ.
-    guard let kept = try? JSONText(Array(text.utf8)).decoded(as: KeptAnswers.self),
+    guard let kept = try? JSONText(Array(text.utf8), limits: .own).decoded(as: KeptAnswers.self),
       kept.synchronizationId.exact == synchronizationId.exact,
       (now - Self.lifetime...now + Self.lifetime).contains(kept.toldAt)
     else { return nil }

@@ -28,7 +28,10 @@ struct OpenAPIFile {
   }
 
   /// The text behind a key on its line; `nil` when the key is missing.
-  func value(_ path: String...) -> String? {
+  func value(_ path: String...) -> String? { value(path) }
+
+  /// The text behind a key on its line; `nil` when the key is missing.
+  func value(_ path: [String]) -> String? {
     var depth = 0
     for line in lines {
       let indentation = line.prefix { $0 == " " }.count

@@ -32,7 +32,7 @@ struct JSONTextTests {
   ])
   func `values are those that Foundation reads`(text: String) throws {
     let expected = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
-    let found = try? JSONText(Array(text.utf8)).decoded(as: JSONValue.self)
+    let found = try? JSONText(Array(text.utf8), limits: .own).decoded(as: JSONValue.self)
     #expect(found == expected)
     #expect(found != nil)
   }
@@ -69,7 +69,8 @@ struct JSONTextTests {
   func `a key is found among many`(count: Int) throws {
     let others = (1..<count).map { "\"member \($0)\":\($0)" }
     for members in [others + [#""last":"found""#], [#""last":"found""#] + others] {
-      let record = try JSONText(Array("{\(members.joined(separator: ","))}".utf8)).decoded(as: Record.self)
+      let text = Array("{\(members.joined(separator: ","))}".utf8)
+      let record = try JSONText(text, limits: .own).decoded(as: Record.self)
       #expect(record == Record(last: "found"))
     }
   }
@@ -100,7 +101,7 @@ struct JSONTextTests {
     let members = (1..<count).map { "\"member \($0)\":\($0)" }
     for repeated in [1, count / 2, count - 1] {
       let text = "{\((members + ["\"member \(repeated)\":0"]).joined(separator: ","))}"
-      let error = #expect(throws: JSONSyntaxError.self) { try JSONText(Array(text.utf8)) }
+      let error = #expect(throws: JSONSyntaxError.self) { try JSONText(Array(text.utf8), limits: .own) }
       #expect(error?.repeatedMember == "member \(repeated)")
     }
   }
@@ -135,9 +136,9 @@ struct JSONTextTests {
   @Test func `a big object is decoded by its keys as a small one is`() throws {
     let members = (0..<20_000).map { "\"k\($0)\":\($0)" }.joined(separator: ",")
     let text = "{\(members),\"last\":\"z\"}"
-    let numbers = try JSONText(Array("{\(members)}".utf8)).decoded(as: [String: Int].self)
+    let numbers = try JSONText(Array("{\(members)}".utf8), limits: .own).decoded(as: [String: Int].self)
     #expect(numbers.count == 20_000 && numbers["k7"] == 7 && numbers["k19999"] == 19_999)
-    let document = try JSONText(Array(text.utf8))
+    let document = try JSONText(Array(text.utf8), limits: .own)
     #expect(try document.decoded(as: Record.self).last == "z")
     guard case .object(let object) = try document.decoded(as: JSONValue.self) else { throw CancellationError() }
     #expect(object.count == 20_001 && object["k7"] == .integer(7))

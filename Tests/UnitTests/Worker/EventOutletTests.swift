@@ -46,6 +46,16 @@ struct EventOutletTests {
     #expect(bench.count("countersign_events_published_total") == 2)
   }
 
+  @Test func `an event that tells less than it should is counted, and published`() async throws {
+    let reduced = Event(
+      id: "evt_r", publisherId: 1, customerId: "7", topic: EventTopic.purchaseUpdated, time: 1, body: [],
+      isReduced: true)
+    outlet.publish([reduced] + events(1))
+    try await settle()
+    #expect(bench.ledger.confirmed == ["evt_r", "evt_0"])
+    #expect(bench.count(#"countersign_reduced_events_total{topic="purchaseUpdated"}"#) == 1)
+  }
+
   @Test func `an event that a subscriber misses is owed, and not confirmed`() async throws {
     let missed = OwedEvents.Missed(eventId: "evt_0", subscriber: "billing", cause: "full", pause: .seconds(5))
     var owed: [OwedEvents.Missed] = []

@@ -1,5 +1,6 @@
 import Domain
 import EventLoop
+import Formats
 import HTTPServer
 import Ledger
 import Observability
@@ -64,6 +65,7 @@ extension DoorContext {
   func cleengEntitlement(
     _ offer: String, of customer: String, _ publisher: Publisher
   ) async throws(Problem) -> CleengEntitlement {
+    guard TextLimit.name.admits(offer) else { throw .invalidPath("offerId: expected \(TextLimit.name)") }
     let key = CustomerKey(publisherId: publisher.id, id: customer)
     let found = try await context.asking { try await holdings(of: key) }
     return CleengEntitlement(

@@ -16,6 +16,9 @@ struct CleengCall: Equatable {
     let customer: String
   }
 
+  /// The most of a credential.
+  private static let longest = TextLimit.bytes(Authenticator.longestToken)
+
   /// The only method that is served.
   static let method = "getAccessibleTags"
 
@@ -31,7 +34,7 @@ struct CleengCall: Equatable {
     }
     id =
       switch members["id"] {
-      case .string(let text): text
+      case .string(let text): TextLimit.name.admits(text) ? text : nil
       case .integer(let number): String(number)
       case .number(let number): String(number)
       default: nil
@@ -43,7 +46,7 @@ struct CleengCall: Equatable {
     guard case .string(let name) = members["method"] else { return .failure(.invalidRequest) }
     guard name.exact == method.exact else { return .failure(.unknownMethod) }
     guard case .object(let parameters) = members["params"], case .string(let publisher) = parameters["publisherToken"],
-      case .string(let customer) = parameters["customerToken"]
+      case .string(let customer) = parameters["customerToken"], [publisher, customer].allSatisfy(longest.admits)
     else { return .failure(.invalidArguments) }
     return .success(Tokens(publisher: publisher, customer: customer))
   }

@@ -1,5 +1,7 @@
 import Domain
+import Formats
 import HTTPServer
+import JSON
 import Transport
 
 /// A checked payment, as the client sent it. Members that the contract does not name are ignored.
@@ -13,9 +15,6 @@ struct CleengRequest: Equatable {
   let ipAddress: String?
   let couponCode: String?
 
-  /// The most characters of an offer's id. It goes into events.
-  static let longestOfferId = 256
-
   /// The devices that Cleeng knows. The device decides nothing here.
   private static let appTypes = ["ios", "tvos"]
 
@@ -25,15 +24,13 @@ struct CleengRequest: Equatable {
   /// - Throws: ``Problem``: 415, or 400 REQ0001 with the expected form.
   init(_ request: HTTPServerRequest, isByCustomer: Bool) throws(Problem) {
     try requireJSON(request)
-    let body: Body = try decodedBody(request)
+    let body = try readJSON(of: request, Body.init)
     guard isEmailAddress(body.customerEmail) else {
       throw .invalidBody("customerEmail: expected an address of at most 254 characters")
     }
-    guard (1...Self.longestOfferId).contains(body.offerId.unicodeScalars.count) else {
-      throw .invalidBody("offerId: expected 1 to \(Self.longestOfferId) characters")
-    }
-    guard !body.receipt.receiptData.isEmpty else { throw .invalidBody("receipt.receiptData: is empty") }
-    if let id = body.receipt.transactionId, !TransactionIdentifier.isValid(id) {
+    guard !body.offerId.isEmpty else { throw .invalidBody("offerId: expected 1 to \(TextLimit.name.most) characters") }
+    guard !body.receiptData.isEmpty else { throw .invalidBody("receipt.receiptData: is empty") }
+    if let id = body.transactionId, !TransactionIdentifier.isValid(id) {
       throw .invalidBody("receipt.transactionId: expected 1 to \(TransactionIdentifier.longest) digits")
     }
     guard body.appType != nil || !isByCustomer else {
@@ -49,23 +46,32 @@ struct CleengRequest: Equatable {
     }
     customerEmail = body.customerEmail
     offerId = body.offerId
-    receiptData = body.receipt.receiptData
-    transactionId = body.receipt.transactionId
+    receiptData = body.receiptData
+    transactionId = body.transactionId
     ipAddress = address
     couponCode = body.couponCode
   }
 
-  private struct Body: Decodable {
+  /// The members as they are. Some of them go into events.
+  private struct Body {
     let customerEmail: String
     let offerId: String
-    let receipt: Receipt
+    let receiptData: String
+    let transactionId: String?
     let appType: String?
     let ipAddress: String?
     let couponCode: String?
-  }
 
-  private struct Receipt: Decodable {
-    let receiptData: String
-    let transactionId: String?
+    init(_ text: JSONText) throws {
+      let body = try RequestObject(text)
+      customerEmail = try body.requiredText("customerEmail", .ruled)
+      offerId = try body.requiredText("offerId", .name)
+      let receipt = try body.requiredObject("receipt")
+      receiptData = try receipt.requiredText("receiptData", .receipt)
+      transactionId = try receipt.text("transactionId", .ruled)
+      appType = try body.text("appType", .ruled)
+      ipAddress = try body.text("ipAddress", .ruled)
+      couponCode = try body.text("couponCode", .name)
+    }
   }
 }

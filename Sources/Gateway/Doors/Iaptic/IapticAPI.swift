@@ -37,8 +37,12 @@ enum IapticAPI {
     _ request: HTTPServerRequest, _ hasTextCode: inout Bool
   ) throws(IapticError) -> IapticRequest {
     defer { request.forgetBody() }
-    guard let body = try? JSONText(request.body).decoded(as: JSONValue.self) else {
-      throw .invalidPayload("The body is not JSON.")
+    let body: JSONValue
+    do {
+      body = try JSONText(request.body, limits: .validation).decoded()
+    } catch {
+      let excess = (error as? JSONSyntaxError)?.excess
+      throw .invalidPayload(excess.map { "The body has \($0)." } ?? "The body is not JSON.")
     }
     hasTextCode = IapticRequest.hasTextCode(body)
     return try IapticRequest(body)

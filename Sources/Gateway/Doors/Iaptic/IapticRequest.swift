@@ -20,7 +20,7 @@ struct IapticRequest: Equatable {
   /// - Throws: ``IapticError``.
   init(_ body: JSONValue) throws(IapticError) {
     guard case .object = body else { throw .invalidPayload("expected a JSON object") }
-    for name in ["id", "type"] { _ = try Self.text(body, name) }
+    for name in ["id", "type"] { _ = try Self.text(body, name, .name) }
     guard let transaction = body.member("transaction"), case .object = transaction else {
       throw .invalidPayload("transaction: expected an object")
     }
@@ -32,20 +32,20 @@ struct IapticRequest: Equatable {
     }
     user = IapticUser(
       name: try Self.user(more),
-      token: try Self.text(more, "obfuscatedUsername", at: "additionalData.").flatMap(Self.token))
+      token: try Self.text(more, "obfuscatedUsername", .name, at: "additionalData.").flatMap(Self.token))
   }
 
   private static func evidence(_ transaction: JSONValue) throws(IapticError) -> EvidenceText {
     let place = "transaction."
-    _ = try text(transaction, "id", at: place)
-    switch try text(transaction, "type", at: place) {
+    _ = try text(transaction, "id", .name, at: place)
+    switch try text(transaction, "type", .name, at: place) {
     case "ios-appstore"?:
-      guard let receipt = try text(transaction, "appStoreReceipt", at: place), !receipt.isEmpty else {
+      guard let receipt = try text(transaction, "appStoreReceipt", .receipt, at: place), !receipt.isEmpty else {
         throw .needMoreData("transaction.appStoreReceipt: is missing")
       }
       return .receipt(receipt)
     case "apple-sk2"?:
-      guard let jws = try text(transaction, "jwsRepresentation", at: place), !jws.isEmpty else {
+      guard let jws = try text(transaction, "jwsRepresentation", .signedTransaction, at: place), !jws.isEmpty else {
         throw .needMoreData("transaction.jwsRepresentation: is missing")
       }
       return .signedTransaction(jws)
@@ -58,20 +58,24 @@ struct IapticRequest: Equatable {
 
   /// The plugin sends a number if the app's user is one.
   private static func user(_ more: JSONValue) throws(IapticError) -> String? {
-    switch more.member("applicationUsername") {
-    case nil, .null?: return nil
+    let name = "applicationUsername"
+    switch more.member(name) {
     case .integer(let number)?: return String(number)
-    case .string(let text)?: return text.isEmpty ? nil : text
-    default: throw .invalidPayload("additionalData.applicationUsername: expected a text or a whole number")
+    case nil, .null?, .string?:
+      return try text(more, name, .ruled, at: "additionalData.").flatMap { $0.isEmpty ? nil : $0 }
+    default: throw .invalidPayload("additionalData.\(name): expected a text or a whole number")
     }
   }
 
+  /// A text of the request. As in ``RequestObject``, there is none without a limit.
   private static func text(
-    _ value: JSONValue, _ name: String, at place: String = ""
+    _ value: JSONValue, _ name: String, _ limit: TextLimit, at place: String = ""
   ) throws(IapticError) -> String? {
     switch value.member(name) {
     case nil, .null?: return nil
-    case .string(let text)?: return text
+    case .string(let text)?:
+      guard limit.admits(text) else { throw .invalidPayload("\(place)\(name): expected \(limit)") }
+      return text
     default: throw .invalidPayload("\(place)\(name): expected a text")
     }
   }
@@ -119,4 +123,9 @@ extension JSONValue {
   fileprivate func member(_ name: String) -> JSONValue? {
     if case .object(let members) = self { members[name.exact] } else { nil }
   }
+}
+
+extension JSONLimits {
+  /// The plugin sends the app's whole catalog: about 50 values and names for each product and its offers.
+  static let validation = JSONLimits(depth: 16, members: 256, elements: 1000, values: 10_000, nameBytes: 64)
 }

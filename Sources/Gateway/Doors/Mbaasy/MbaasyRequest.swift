@@ -16,8 +16,6 @@ struct MbaasyRequest: Equatable {
 
   /// The most bytes of `metadata`.
   static let longestMetadata = 16 << 10
-  /// The most characters of `identifier_for_vendor`.
-  static let longestIdentifier = 256
 
   /// Empty once it is read.
   private(set) var receipt: String
@@ -36,18 +34,18 @@ struct MbaasyRequest: Equatable {
   /// - Throws: ``MbaasyError``: 422 with all mistakes.
   init(_ body: [UInt8], _ policy: DoorPolicy) throws(MbaasyError) {
     var reader = MbaasyReader(try Self.members(of: body))
-    receipt = reader.text(.receipt) { $0.isEmpty ? "is empty" : nil } ?? ""
+    receipt = reader.text(.receipt, .receipt) { $0.isEmpty ? "is empty" : nil } ?? ""
     if !reader.has(.receipt) { reader.note(.receipt, "is missing") }
-    let country = reader.text(.countryCode) {
+    let country = reader.text(.countryCode, .ruled) {
       CountryCode.canonical($0) == nil ? "is not a code of two letters (ISO 3166-1 alpha-2)" : nil
     }
     countryCode = country.flatMap(CountryCode.canonical)
-    identifierForVendor = reader.text(.identifierForVendor) {
+    identifierForVendor = reader.text(.identifierForVendor, .ruled) {
       let isShown = $0.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
-      return (1...Self.longestIdentifier).contains($0.unicodeScalars.count) && isShown
-        ? nil : "is not 1 to \(Self.longestIdentifier) characters, none of them a control character"
+      return (1...TextLimit.name.most).contains($0.unicodeScalars.count) && isShown
+        ? nil : "is not 1 to \(TextLimit.name.most) characters, none of them a control character"
     }
-    userIdentifier = reader.text(.userIdentifier) {
+    userIdentifier = reader.text(.userIdentifier, .ruled) {
       if $0.isEmpty { return "is empty" }
       return CustomerId.isValid(policy.customerId(of: $0))
         ? nil : "is not 1 to \(CustomerId.longest - policy.customerPrefix.utf8.count) bytes without control characters"
@@ -90,9 +88,13 @@ private struct MbaasyReader {
   private func value(_ field: MbaasyError.Field) -> JSONValue { members[field.rawValue.exact] ?? .null }
 
   /// A text; `nil` if the client left it out or it is wrong.
-  mutating func text(_ field: MbaasyError.Field, _ mistake: (String) -> String?) -> String? {
+  /// As in ``RequestObject``, there is none without a limit.
+  mutating func text(
+    _ field: MbaasyError.Field, _ limit: TextLimit, _ mistake: (String) -> String?
+  ) -> String? {
     switch value(field) {
     case .null: return nil
+    case .string(let text) where !limit.admits(text): note(field, "is longer than \(limit.most) \(limit.unit.rawValue)")
     case .string(let text):
       guard let found = mistake(text) else { return text }
       note(field, found)
@@ -104,7 +106,7 @@ private struct MbaasyReader {
   /// The contract writes `NULL`. Some clients send that as a text.
   mutating func address() -> MbaasyRequest.Address {
     guard members[MbaasyError.Field.ipAddress.rawValue.exact] != nil else { return .ofClient }
-    let text = text(.ipAddress) {
+    let text = text(.ipAddress, .ruled) {
       $0 == "NULL" || NetworkAddress($0) != nil ? nil : "is not an IPv4 or IPv6 address"
     }
     guard let text, text != "NULL" else { return .notKept }

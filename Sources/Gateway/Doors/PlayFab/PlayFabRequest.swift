@@ -9,7 +9,7 @@ struct PlayFabRestoreRequest: Equatable {
 
   init(_ request: HTTPServerRequest) throws(PlayFabError) {
     (receiptData, catalogVersion) = try PlayFabBody.read(request) { body in
-      try (body.string("ReceiptData") ?? "", PlayFabBody.catalogVersion(body))
+      try (body.text("ReceiptData", .receipt) ?? "", PlayFabBody.catalogVersion(body))
     }
     guard !receiptData.isEmpty else { throw .invalidParams("ReceiptData", "The ReceiptData field is required.") }
   }
@@ -29,8 +29,8 @@ struct PlayFabValidateRequest: Equatable {
     let price: Int32?
     (receipt, jws, price, currencyCode, catalogVersion) = try PlayFabBody.read(request) { body in
       try (
-        body.string("ReceiptData"), body.string("JwsReceiptData"), body.int32("PurchasePrice"),
-        body.string("CurrencyCode").nonEmpty, PlayFabBody.catalogVersion(body)
+        body.text("ReceiptData", .receipt), body.text("JwsReceiptData", .signedTransaction),
+        body.int32("PurchasePrice"), body.text("CurrencyCode", .name).nonEmpty, PlayFabBody.catalogVersion(body)
       )
     }
     switch (receipt.nonEmpty, jws.nonEmpty) {
@@ -50,7 +50,7 @@ struct PlayFabValidateRequest: Equatable {
 private enum PlayFabBody {
   /// Reads a body. Members that the contract does not have are ignored, as PlayFab does.
   static func read<Value>(
-    _ request: HTTPServerRequest, _ take: (borrowing JSONObject) throws -> Value
+    _ request: HTTPServerRequest, _ take: (borrowing RequestObject) throws -> Value
   ) throws(PlayFabError) -> Value {
     do throws(Problem) {
       if !request.body.isEmpty { try requireJSON(request) }
@@ -61,7 +61,9 @@ private enum PlayFabBody {
       throw .invalidContentType
     }
     do {
-      return try take(JSONObject(JSONText(request.body)))
+      return try take(RequestObject(JSONText(request.body)))
+    } catch let error as TextTooLong {
+      throw .invalidParams(error.path, "The field has more than \(error.limit.most) \(error.limit.unit.rawValue).")
     } catch DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
       DecodingError.dataCorrupted(let context)
     {
@@ -73,9 +75,9 @@ private enum PlayFabBody {
   }
 
   /// Reads the catalog's version, and checks the tags, which nothing keeps.
-  static func catalogVersion(_ body: borrowing JSONObject) throws -> String? {
-    _ = try body.value("CustomTags", as: [ExactText: String].self)
-    return try body.string("CatalogVersion").nonEmpty
+  static func catalogVersion(_ body: borrowing RequestObject) throws -> String? {
+    _ = try body.texts("CustomTags", .characters(1024))
+    return try body.text("CatalogVersion", .name).nonEmpty
   }
 
   private static let expected = [

@@ -61,7 +61,7 @@ struct StoredSecrets: Equatable {
   ) throws(Unreadable) {
     guard let keyId = columns.keyId else {
       if refusesPlain { throw .defect(.init(.plainText, keyId: nil)) }
-      guard let stored: [Secret] = try? JSONText(columns.secrets).decoded() else { throw .form }
+      guard let stored: [Secret] = try? JSONText(columns.secrets, limits: .own).decoded() else { throw .form }
       try self.init(stored, putKey: columns.putKey)
       return
     }
@@ -71,7 +71,7 @@ struct StoredSecrets: Equatable {
     } catch {
       throw .defect(.init(error == .missingKey ? .missingKey : .notAuthentic, keyId: keyId))
     }
-    guard let sealed: Sealed = try? JSONText(text).decoded() else { throw .form }
+    guard let sealed: Sealed = try? JSONText(text, limits: .own).decoded() else { throw .form }
     try self.init(sealed.secrets, putKey: sealed.putKey)
   }
 

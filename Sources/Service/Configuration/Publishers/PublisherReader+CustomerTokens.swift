@@ -102,7 +102,9 @@ extension PublisherReader {
 
   private static func publicKey(_ text: String, _ algorithm: Algorithm) throws -> CustomerTokenKey.Key {
     if text.first(where: { !$0.isWhitespace }) == "{" {
-      guard let value: JSONValue = try? JSONText(Array(text.utf8)).decoded(), case .object(let members) = value else {
+      guard let value: JSONValue = try? JSONText(Array(text.utf8), limits: .own).decoded(),
+        case .object(let members) = value
+      else {
         throw UnusableFile("it is not JSON")
       }
       return try CustomerTokenKey(jwk: members).key

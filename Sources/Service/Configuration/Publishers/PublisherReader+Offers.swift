@@ -8,8 +8,10 @@ extension PublisherReader {
   func offer(_ reader: SettingsReader) -> Offer {
     let days = reader.int(
       "accessDays", 0, 0...36_500, "For non-renewing products: days of access from the purchase; 0 means no end.")
+    let id = reader.string("offerId", nil, "The offer's id.")
+    checkLength([id], "offerId", reader)
     return Offer(
-      id: reader.string("offerId", nil, "The offer's id."),
+      id: id,
       productIds: reader.strings("productIds", nil, "Apple product ids that give access to the offer."),
       accessDays: days == 0 ? nil : Int(days),
       tags: distinct("tags", "What the offer opens, in your own words; doors show it.", reader),
@@ -34,7 +36,14 @@ extension PublisherReader {
     let texts = reader.strings(key, [], meaning)
     let isDistinct = Set(texts.map(\.exact)).count == texts.count
     if !isDistinct { reader.note(key, "expected no text twice") }
+    checkLength(texts, key, reader)
     return texts
+  }
+
+  /// Refuses names that are longer than a request may have, and would make events long.
+  private func checkLength(_ names: [String], _ key: String, _ reader: SettingsReader) {
+    let limit = TextLimit.characters(256)
+    if !names.allSatisfy(limit.admits) { reader.note(key, "expected \(limit)") }
   }
 
   private func price(_ reader: SettingsReader) -> Offer.Price? {
