@@ -33,6 +33,10 @@ struct SubscriberTests {
             told.put("\(name) \(delivery.properties.messageID ?? "")")
           }
         }
+        for name in ["billing", "shared"] {
+          let metric = "countersign_connection_up{connection=\"subscriber \(name)\"}"
+          try await eventually("the notifier reaches \(name)") { try await fleet.metric("notifier-1", metric) == 1 }
+        }
         let api = WebhookAPIClient(fleet: fleet)
         _ = try await api.create(
           #""url":"\#(receiver.url("gone"))","topics":["inappPurchaseSyncResult"]"#)

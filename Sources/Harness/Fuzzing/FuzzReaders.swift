@@ -76,9 +76,7 @@ enum FuzzReaders {
       _ = try? EndpointRequest.endpoint(body, id: "e", addresses) { _ in [1] }
       _ = try? subscriptions(body, topic: "t", addresses, newId: { "e" }, newKey: { [1] })
     }
-    if case .version1(let hint)? = try? PostedNotification(request.body) {
-      _ = hint.hasPassword(sha256: hint.passwordSHA256)
-    }
+    if case .version1(let sealed)? = try? PostedNotification(request.body) { _ = try? sealed.hint() }
   }
 
   private static func readDoors(_ request: HTTPServerRequest) {

@@ -43,9 +43,10 @@ final class FuzzServer: Sendable {
       }
     }
     var pace = DoorPace()
-    configuration.refuseHead = { head in
-      Route.receiptDoor(of: head.path)?.door.admission(of: head, by: FuzzReaders.authenticator)?
-        .refusal(&pace, now: .zero)
+    configuration.admitHead = { head in
+      let admission = Route.receiptDoor(of: head.path)?.door.admission(of: head, by: FuzzReaders.authenticator)
+      guard let admission else { return .admitted(holder: nil) }
+      return admission.refusal(&pace, now: .zero).map { .refused($0) } ?? .admitted(holder: admission.holder)
     }
     return configuration
   }

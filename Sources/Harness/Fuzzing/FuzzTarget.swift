@@ -136,9 +136,10 @@ enum FuzzTarget: String, CaseIterable {
       _ = SignedDataVerifier.kind(of: text)
       _ = SignedDataVerifier.unverifiedPayload(of: text)
       precondition(authority.signedData.notification(text, expecting: apps).payload == nil, "it is not signed")
-    case .version1(let hint)?:
+    case .version1(let sealed)?:
+      precondition(sealed.hasPassword(sha256: sealed.passwordSHA256))
+      guard let hint = try? sealed.hint() else { return }
       precondition(hint.originalTransactionIds.count <= NotificationV1.mostPurchases)
-      _ = hint.hasPassword(sha256: hint.passwordSHA256)
     case nil: break
     }
   }

@@ -116,7 +116,6 @@ struct PersonTests {
           line.contains(".log: ") || line.contains("/metrics: ") || line.contains("in headers of ")
         }
         #expect(stays.isEmpty, "\(stays.joined(separator: "\n"))")
-        #expect(caught.has("broken0", in: "headers of \(jobs)"), "dead messages were searched")
         let hash = Log.hash(ofCustomer: person.text, of: RunningFleet.publisher)
         #expect(!fleet.logged("\"customer\":\"\(hash)\"").isEmpty, "support finds the customer's lines")
         #expect(!fleet.logged("the customer whose hash is \(hash)").isEmpty)
