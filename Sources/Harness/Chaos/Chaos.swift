@@ -97,7 +97,7 @@ final class Chaos {
     try await RunningFleet.with(
       roles, overrides: environment, throughProxies: scenario.needsNetwork, hasStandby: scenario.needsStandby,
       // No two publishers have one credential, and the load's publisher has the doors.
-      hasDoors: false,
+      hasDoors: scenario.hasOtherDoors,
       prepare: { fleet in
         // This publisher accepts customers without a PUT, so the load needs none.
         try fleet.writePublisher(

@@ -19,6 +19,8 @@ struct Scenario {
   var needsPartition = false
   /// Which servers it needs.
   var place = Place.alone
+  /// Whether another publisher than the load's has opened its doors.
+  var hasOtherDoors = false
   /// Whether the doors are open, and their clients come too.
   var hasDoors: Bool { expectations.hasDoors }
   /// The least time during which registrations come, in seconds; not in a quick run.
@@ -64,7 +66,7 @@ struct Scenario {
   ]
 
   static let all: [Scenario] =
-    processes + servers + ledger + disks + [badSubscriber, network] + apple + jobs + [fatal] + clusters
+    processes + servers + ledger + disks + [badSubscriber, strangers, network] + apple + jobs + [fatal] + clusters
 
   /// The scenarios for servers with several nodes of each kind, or with one.
   static func fitting(cluster: Bool) -> [Scenario] { all.filter { $0.place != (cluster ? .alone : .cluster) } }
