@@ -20,7 +20,7 @@ struct AppStandingTests {
   }
 
   @Test mutating func `a good answer counts for a minute`() {
-    #expect(!standing.accept(at: then))
+    #expect(standing.accept(at: then) == false)
     #expect(standing.isAccepted(at: then) && standing.isAccepted(at: then + 60_000))
     #expect(!standing.isAccepted(at: then + 60_001) && !standing.isAccepted(at: then - 60_001))
     #expect(standing.admit(at: then + 1) == nil)
@@ -28,18 +28,18 @@ struct AppStandingTests {
 
   @Test func `the first refusal is news, and others are not`() {
     var standing = AppStanding()
-    #expect(standing.refuse(at: then))
-    #expect(!standing.refuse(at: then + 10))
+    #expect(standing.refuse(at: then) == true)
+    #expect(standing.refuse(at: then + 10) == false)
     #expect(standing.refusedSince == then)
     #expect(!standing.isAccepted(at: then))
   }
 
   @Test func `a good answer ends a refusal, and a later refusal is news again`() {
     var standing = refused()
-    #expect(standing.accept(at: then + 10))
-    #expect(!standing.accept(at: then + 20))
+    #expect(standing.accept(at: then + 10) == true)
+    #expect(standing.accept(at: then + 20) == false)
     #expect(standing.refusedSince == nil && standing.admit(at: then + 30) == nil)
-    #expect(standing.refuse(at: then + 40))
+    #expect(standing.refuse(at: then + 40) == true)
   }
 
   @Test func `in the first minute one call in five seconds is made`() {

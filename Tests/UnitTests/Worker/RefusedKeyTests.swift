@@ -1,6 +1,7 @@
 import AppStore
 import Domain
 import EventLoop
+import HTTP
 import Testing
 
 @testable import Worker
