@@ -75,6 +75,8 @@ class Claims(unittest.TestCase):
          "Sources/Domain/Publishers/Doors.swift", r"MbaasyDoor[\s\S]*DoorPolicy\(customers: \.open\), clientTokens"),
         ("docs/internals/verification.md", "A gateway verifies what comes to it signed",
          "Sources/Gateway/Doors/EvidenceIntake.swift", r"signedTransaction\("),
+        ("docs/internals/verification.md", "Our own API takes ids, and one signed transaction of 16 KiB at most",
+         "Sources/Gateway/Registration/RegistrationRequest.swift", r"signedTransaction"),
         ("docs/internals/verification.md", "`tryLater`\nis not used yet",
          "Sources/AppStore/Verification/Verdict.swift", r"case tryLater"),
         ("docs/concepts/purchase.md", "The event goes to the notifiers' queue by its name",

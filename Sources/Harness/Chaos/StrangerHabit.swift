@@ -40,7 +40,7 @@ enum StrangerHabit: CaseIterable {
     case .twoLengths: Self.head("Content-Length: 2\r\nTransfer-Encoding: chunked") + Array("2\r\n{}\r\n0\r\n\r\n".utf8)
     case .zeros: [0, 0, 0x0d, 0x0a] + Self.head("X-Zero: \0\0") + [0, 0]
     case .bareLines: Array("POST /apple/notifications HTTP/1.1\nHost: a\nContent-Length: 2\n\n{}".utf8)
-    case .pipeline: Array(repeating: Array("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n".utf8), count: 100).flatMap { $0 }
+    case .pipeline: Array(repeating: Array("GET /livez HTTP/1.1\r\nHost: a\r\n\r\n".utf8), count: 100).flatMap { $0 }
     case .wideBody: Self.whole("{\"unified_receipt\":{\"latest_receipt_info\":[" + Self.list("{}", 240_000) + "]}}")
     case .escapedKeys: Self.whole("{" + (0..<60_000).map { #""\u0061\#($0)":0"# }.joined(separator: ",") + "}")
     case .deepBody: Self.whole(String(repeating: "[", count: 200_000))

@@ -35,9 +35,11 @@ struct HTTPServerMalformedTests {
 
   nonisolated static let rows: [Row] =
     [
-      .chunked("a chunk line without end", "3;" + a(21_000), [400]),
-      .chunked("a chunk line without end behind a long head", "3;" + a(6_000), [400], fields: "X: \(a(15_000))\r\n"),
-      .chunked("a chunk line without end behind chunks", "3\r\nabc\r\n3;" + a(40_000), [400]),
+      // 408 if its last bytes come when libmicrohttpd has already left it alone.
+      .chunked("a chunk line without end", "3;" + a(21_000), [400, 408]),
+      .chunked(
+        "a chunk line without end behind a long head", "3;" + a(6_000), [400, 408], fields: "X: \(a(15_000))\r\n"),
+      .chunked("a chunk line without end behind chunks", "3\r\nabc\r\n3;" + a(40_000), [400, 408]),
       .chunked("a chunk of 2^64 bytes less one", "ffffffffffffffff\r\nabc", [408]),
       .chunked("a chunk size beyond 2^64", "1ffffffffffffffff\r\nabc", [400, 413]),
       .chunked("a negative chunk size", "-1\r\nabc", [400]),
@@ -58,7 +60,9 @@ struct HTTPServerMalformedTests {
       .head("the same length twice", "Content-Length: 3\r\nContent-Length: 3", [400], body: "abc"),
       .head("leading zeros", "Content-Length: 0003", [200], body: "abc"),
       .head("a body of half its length", "Content-Length: 6", [408], body: "abc"),
-      .head("a body over the limit", "Content-Length: 65537", [413]),
+      // Its answer comes behind the body, which never comes.
+      .head("a body a little over the limit", "Content-Length: 65537", [408]),
+      .head("a body far over the limit", "Content-Length: 1048577", [413]),
       .head("a NUL in a field", "X: a\0b", [200, 400]),
       .head("too many fields", String(repeating: "A: b\r\n", count: 5_000) + "A: b", [0, 413, 431]),
       Row("half a request line", "GET /x HT", [408]),

@@ -112,6 +112,8 @@ struct UpdateTests {
       #expect(try await lab.workers[0].apply(copy("102", signed: 0.2)).isEmpty)
       let record = try await PurchaseReader(lab.clients[0]).purchase(7, "100", in: ["Production"])
       #expect(record?.purchase.deciding.transactionId == "102" && record?.purchase.transactions.count == 3)
+      // At the end each row must follow from its evidence, which has the line.
+      try await lab.clients[0].run("UPDATE transactions SET web_order_line_item_id = '9100'")
     }
   }
 

@@ -106,7 +106,10 @@ struct RecordVersionTests {
       } catch let error as RedisError {
         #expect(error.isNewerRecord)
         #expect(error.description.contains("has version \(version), and this process reads 1: update this process"))
-        #expect(error.description.contains(meeting.key))
+        // A customer's id may be an e-mail address, and errors are logged.
+        let isCustomer = meeting.key.hasPrefix("customer:")
+        #expect(error.description.contains(isCustomer ? "the copy of a customer" : meeting.key))
+        #expect(!isCustomer || !error.description.contains(meeting.key))
       }
       #expect(try await everything(redis, prefix) == before)
     }
