@@ -59,9 +59,14 @@ public struct Rejection: Error, Hashable, Sendable, CustomStringConvertible {
   public init(_ reason: Reason, _ text: String) {
     self.reason = reason
     // The text is one line, even if a name in it has line breaks: it goes to logs and terminals.
+    // It has an end too, although a name in it may have none.
     self.text = String(
-      String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }))
+      String.UnicodeScalarView(
+        text.unicodeScalars.prefix(Self.longestText).map { $0.properties.generalCategory == .control ? "?" : $0 }))
   }
+
+  /// The most characters of a text.
+  static let longestText = 500
 
   /// Whether a publisher's file may be what is wrong: it does not list the app like this. All other data stays refused,
   /// however often it comes.

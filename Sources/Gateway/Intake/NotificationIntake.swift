@@ -85,7 +85,9 @@ final class NotificationIntake {
   func take(_ request: HTTPServerRequest, of publisherId: String) async throws(Problem) -> HTTPServerResponse {
     guard let id = Int64(publisherId), String(id) == publisherId, let owner = context.publishers[id] else {
       let reason = "There is no publisher \(publisherId.prefix(32))."
-      _ = refuse(.foreign, reason, request)
+      // It does not count against the address: Apple posts wherever a developer has set up, from the addresses from
+      // which it posts for everybody. Nothing of the body was read.
+      note(.foreign, reason, bytes: request.body.count)
       throw .notFound(reason)
     }
     switch try posted(request) {

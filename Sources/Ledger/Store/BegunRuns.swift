@@ -35,13 +35,15 @@ public final class BegunRuns {
 
   /// Notes that a run of each begins.
   ///
+  /// - Parameter most: what so many runs have not ended of does not run. Such a count stays as it is, and is forgotten
+  ///   after ``retention`` although somebody asks for it again and again.
   /// - Returns: how many runs before it have not ended, in the order of the names.
   @discardableResult
-  public func begin(_ names: [String]) async throws -> [Int] {
+  public func begin(_ names: [String], most: Int = 1_000_000) async throws -> [Int] {
     guard !names.isEmpty else { return [] }
     let reply = try await redis.run(
       .beginRuns, moreKeys: names.map(keys.begun),
-      arguments: ["retention": String(Self.retention.wholeMilliseconds)])
+      arguments: ["most": String(most), "retention": String(Self.retention.wholeMilliseconds)])
     guard let counts = reply.array, counts.count == names.count else {
       throw RedisError(.reply, operation: "begin runs", target: "Redis", cause: "unexpected answer \(reply)")
     }
@@ -49,7 +51,7 @@ public final class BegunRuns {
   }
 
   /// Notes that a run that ``begin(_:)`` counted did not begin after all. If Redis is away, the count stays.
-  public func takeBack(_ name: String) async { _ = try? await redis.send(["DECR", keys.begun(name)]) }
+  public func takeBack(_ name: String) async { _ = try? await redis.run(.takeBackRun, moreKeys: [keys.begun(name)]) }
 
   /// Notes that the runs of each have ended, in whatever way: no process died of them.
   public func end(_ names: [String]) async throws {
@@ -60,13 +62,24 @@ public final class BegunRuns {
 
 extension RedisScript {
   fileprivate static let beginRuns = RedisScript(
-    "begin runs", moreKeys: "first", arguments: ["retention"],
+    "begin runs", moreKeys: "first", arguments: ["most", "retention"],
     """
     local counts = {}
     for number = first, #KEYS do
-      counts[number - first + 1] = redis.call('INCR', KEYS[number])
-      redis.call('PEXPIRE', KEYS[number], retention)
+      local known = tonumber(redis.call('GET', KEYS[number]) or '0') or 0
+      if known < tonumber(most) then
+        redis.call('SET', KEYS[number], string.format('%d', math.max(known, 0) + 1), 'PX', retention)
+      end
+      counts[number - first + 1] = math.max(known, 0) + 1
     end
     return counts
+    """)
+  /// A count that has been forgotten meanwhile must not begin below zero.
+  fileprivate static let takeBackRun = RedisScript(
+    "take back a run", moreKeys: "first", arguments: [],
+    """
+    for number = first, #KEYS do
+      if (tonumber(redis.call('GET', KEYS[number]) or '0') or 0) > 0 then redis.call('DECR', KEYS[number]) end
+    end
     """)
 }

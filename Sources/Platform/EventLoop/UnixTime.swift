@@ -1,3 +1,5 @@
+// CUV also declares the times of the system. Glibc's own module shows them only by accident.
+import CUV
 import Glibc
 
 /// Returns the system's time in milliseconds since 1970.

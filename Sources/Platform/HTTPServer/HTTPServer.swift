@@ -156,7 +156,8 @@ public final class HTTPServer {
       hasTimeout = MHD_get_timeout(daemon, &milliseconds) == .YES
     } while hasTimeout && milliseconds == 0 && ContinuousClock.now - start < Self.longestRun
     let isBusy = hasTimeout && milliseconds == 0
-    if stalls.endTurn(isBusy: isBusy) { findStalled() }
+    // A connection that is parked is suspended, and libmicrohttpd must not stop with one.
+    if stalls.endTurn(isBusy: isBusy), phase != .stopping { findStalled() }
     if hasTimeout {
       timer?.start(after: .milliseconds(Int64(min(max(milliseconds, 1), 60_000))))
     } else {

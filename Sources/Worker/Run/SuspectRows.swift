@@ -39,7 +39,7 @@ final class SuspectRows {
   @discardableResult
   func run(_ kind: Kind, _ name: String, _ work: @LoopActor () async -> Void) async -> Bool {
     let run = "\(kind.rawValue):\(name)"
-    guard begun.isReady, let crashes = try? await begun.begin([run]).first else {
+    guard begun.isReady, let crashes = try? await begun.begin([run], most: Suspects.givenUpFrom).first else {
       await suspects.enter()
       await work()
       suspects.leave()
@@ -75,7 +75,7 @@ final class SuspectRows {
   /// - Returns: false if its runs do not end. Then it has not run, and its next run counts from zero.
   func runLong(_ kind: Kind, _ name: String, _ work: @LoopActor () async -> Void) async -> Bool {
     let run = "\(kind.rawValue):\(name)"
-    let crashes = (try? await begun.begin([run]).first) ?? 0
+    let crashes = (try? await begun.begin([run], most: Suspects.givenUpFrom).first) ?? 0
     let way = Suspects.Way(crashes: crashes)
     if way == .never { note(kind, run, crashes) } else { await work() }
     try? await begun.end([run])

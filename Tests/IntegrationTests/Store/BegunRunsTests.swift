@@ -32,6 +32,23 @@ struct BegunRunsTests {
     }
   }
 
+  @Test func `what does not run is not counted, and is forgotten although it is asked for`() async throws {
+    try await StoreOnRedis.with { test async throws in
+      let begun = BegunRuns(test.redis, prefix: test.prefix)
+      for known in 0..<6 { #expect(try await begun.begin(["row"], most: 6) == [known]) }
+      let key = test.prefix + "begun:row"
+      _ = try await test.redis.send(["PEXPIRE", key, "50000"])
+      #expect(try await begun.begin(["row"], most: 6) == [6])
+      #expect(try await begun.counts(["row"]) == [6])
+      let rest = try await test.redis.send(["PTTL", key]).integer ?? 0
+      #expect(rest > 0 && rest <= 50_000)
+      // What is taken back after it was forgotten does not begin below zero.
+      try await begun.end(["row"])
+      await begun.takeBack("row")
+      #expect(try await begun.begin(["row"]) == [0])
+    }
+  }
+
   @Test func `what somebody else has written there counts as nothing`() async throws {
     try await StoreOnRedis.with { test async throws in
       let begun = BegunRuns(test.redis, prefix: test.prefix)
