@@ -49,7 +49,9 @@ struct SubscriberTests {
         #expect(Set(copies) == ["billing \(webhook.id)", "shared \(webhook.id)"])
         try await eventually("it has left the outbox") { try await fleet.count("outbox") == 0 }
         #expect(try await fleet.count("owed_events") == 0)
-        for name in ["billing", "shared"] { try await channel.deleteQueue("\(topology.prefix).test.\(name)") }
+        // The deletion of a queue ends its consumer, and with it this library's channel.
+        let other = try await connection.openChannel()
+        for name in ["billing", "shared"] { try await other.deleteQueue("\(topology.prefix).test.\(name)") }
         await connection.close()
       }
     }

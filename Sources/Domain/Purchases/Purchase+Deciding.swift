@@ -4,8 +4,7 @@ extension Purchase {
   /// The transaction that decides about access.
   ///
   /// A subscription has one transaction for each period, and at most one of them is in force. The *latest* period
-  /// decides: the greatest purchase date, then the greatest end. Of copies of one period the one that Apple signed last
-  /// decides, then the greatest id. These do not count:
+  /// decides: the greatest purchase date, then the greatest end, then the greatest id. These do not count:
   ///
   /// - A transaction that the customer upgraded away from. Another one took its place.
   /// - A transaction that Apple took back while an earlier period ran on. Apple says so in one of two ways: it took
@@ -45,7 +44,7 @@ extension Purchase {
     if start != otherStart { return start < otherStart }
     let (end, otherEnd) = (one.expiresDate ?? .min, other.expiresDate ?? .min)
     if end != otherEnd { return end < otherEnd }
-    return isSignedEarlier(one, other)
+    return one.transactionId.exact < other.transactionId.exact
   }
 
   private static func isSignedEarlier(_ one: TransactionFacts, _ other: TransactionFacts) -> Bool {
