@@ -12,6 +12,8 @@ KEY = re.compile(r"""("(?:[^"\\]|\\.)*"|'[^']*'|[^\s'"{}\[\],#][^{}\[\],]*?)\s*:
 BLOCK_KEY = re.compile(r"""("(?:[^"\\]|\\.)*"|'[^']*'|[^\s'"#\[][^:]*?)\s*:(?:\s+|$)""")
 # Formats that no long text has.
 BOUNDED = {"uuid", "date-time", "ipv4", "ipv6"}
+# Fields that nobody refuses, since a proxy writes them. The room for the whole head bounds them (431).
+HEAD_ONLY = {"traceparent", "X-Forwarded-For"}
 METHODS = {"get", "put", "post", "patch", "delete"}
 
 
@@ -150,6 +152,8 @@ class OpenAPI(unittest.TestCase):
             for method in METHODS & set(operations):
                 operation = operations[method]
                 for parameter in map(self.resolved, common + operation.get("parameters", [])):
+                    if parameter["name"] in HEAD_ONLY:
+                        continue
                     yield from self.texts(parameter["schema"], f"{method} {path} {parameter['in']} {parameter['name']}")
                 body = self.resolved(operation.get("requestBody", {}))
                 for content in body.get("content", {}).values():

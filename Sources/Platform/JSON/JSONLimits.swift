@@ -22,7 +22,7 @@ public struct JSONLimits: Sendable, Hashable {
   }
 
   /// What a stranger may send: several times what any client and any payload of Apple's has.
-  public static let outside = JSONLimits(depth: 16, members: 128, elements: 256, values: 4096, nameBytes: 256)
+  public static let outside = JSONLimits(depth: 16, members: 128, elements: 256, values: 4096, nameBytes: 2048)
 
   /// What this system has written itself, or an operator: only what would cost too much memory is refused. A text of
   /// nothing but brackets costs twenty times its own memory.
