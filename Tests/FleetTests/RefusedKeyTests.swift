@@ -21,9 +21,8 @@ struct RefusedKeyTests {
     return (answer.status, String(decoding: answer.body, as: UTF8.self))
   }
 
-  @Test(arguments: [
-    Simulator.Weather.unauthorized, .refusing(code: 4_000_002), .refusing(code: 4_000_006),
-  ])
+  /// 4000006 may be an invalid id, and is taken for one within a minute after a good answer: see the unit tests.
+  @Test(arguments: [Simulator.Weather.unauthorized, .refusing(code: 4_000_002)])
   func `jobs of the app wait, it is told at once, and they go on by themselves`(
     weather: Simulator.Weather
   ) async throws {
@@ -63,7 +62,7 @@ struct RefusedKeyTests {
       #expect(Double(calls) < runs)
 
       fleet.simulator.weather = .fair
-      let results = await fleet.finished(Set(ids)).map(\.result)
+      let results = await fleet.finished(Set(ids)).filter { ids.contains($0.synchronizationId) }.map(\.result)
       #expect(results == Array(repeating: "PURCHASE_SYNCHRONIZED", count: ids.count))
       let after = try await readiness(fleet).text
       #expect(!after.contains("(publisher 1002) in Production"))
