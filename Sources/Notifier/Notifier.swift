@@ -84,6 +84,7 @@ public final class Notifier: Role {
     outlet = EventOutlet(publisher, queue: topology.deliveries, subscribers, ledger, context.log)
     metrics = NotifierMetrics(
       context.metrics, inFlight: { [runs] in Double(runs.count) }, unrecorded: { Double(recorder.waiting) })
+    metrics.deadMessages.set(0, topology.deadDeliveries)
     upkeep = Upkeep(context, deliveries, publisher, topology, metrics)
     failures.onMissingPartition = { [upkeep] in upkeep.keepLogSoon() }
     consumer = AMQPConsumer(

@@ -73,6 +73,7 @@ public final class Worker: Role {
     client = HTTP2Client(apple, fallback: HTTPClient(apple))
     let roots = settings.appStore.rootFiles
     let metrics = WorkerMetrics(context.metrics) { [runs] in Double(runs.count) }
+    metrics.deadMessages.set(0, topology.deadJobs)
     self.metrics = metrics
     let pausing = LateHandler()
     ledger = try context.makeLedger { pausing.handler?() }
