@@ -43,4 +43,23 @@ struct ReplyReaderTests {
     let error = #expect(throws: ReplyReader.Defect.self) { try read(Array("HTTP/1.1 400\r\n".utf8), cutAt: []) }
     #expect(error?.cause.contains("Protocol error") == true)
   }
+
+  /// hiredis has memory for all elements before the first of them comes: 16 GB for the first of these lines.
+  @Test(arguments: ["*2000000000\r\n", "*1000001\r\n", "*1\r\n*2147483647\r\n"])
+  func `an array of too many elements is a defect before it has memory`(_ line: String) {
+    let error = #expect(throws: ReplyReader.Defect.self) { try read(Array(line.utf8), cutAt: []) }
+    #expect(error?.cause == "Out of memory, or an array of more than 1000000 elements")
+  }
+
+  @Test func `a reply that does not end is a defect`() throws {
+    let reader = try #require(ReplyReader())
+    func feed(_ bytes: [UInt8]) throws {
+      try bytes.withUnsafeBytes { try reader.feed($0) }
+      #expect(try reader.next() == nil)
+    }
+    try feed(Array("$9000000000000000000\r\n".utf8))
+    let mebibyte = [UInt8](repeating: 0x78, count: 1 << 20)
+    for _ in 1..<64 { try feed(mebibyte) }
+    #expect(throws: ReplyReader.Defect.self) { try feed(mebibyte) }
+  }
 }
