@@ -8,7 +8,7 @@ import Testing
 
 /// Access while Apple is away (`grantWhileAppleIsAway`), through Cleeng's door at a whole fleet.
 @Suite(
-  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
 struct AppleAwayTests {

@@ -12,7 +12,7 @@ import Testing
 
 /// Cleeng's StoreKit 1 contract at a whole fleet.
 @Suite(
-  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
 struct CleengDoorTests {

@@ -7,7 +7,7 @@ import Testing
 
 /// Waiting at a door, while the client or the worker's reply gets lost.
 @Suite(
-  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
 struct DoorWaitTests {

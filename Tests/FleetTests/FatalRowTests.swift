@@ -6,7 +6,7 @@ import Testing
 
 /// Rows of the ledger that kill the worker which takes them.
 @Suite(
-  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
 struct FatalRowTests {

@@ -11,7 +11,7 @@ import Testing
 
 /// A whole fleet that the tests break on purpose: every accepted registration is finalized, once.
 @Suite(
-  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
 struct FaultTests {
@@ -117,7 +117,7 @@ struct FaultTests {
     }
   }
 
-  @Test func `RabbitMQ wiped with jobs open`() async throws {
+  @Test(.breakingServers) func `RabbitMQ wiped with jobs open`() async throws {
     let servers = TestServers.current!
     try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
       await fleet.kill("worker-1")
@@ -132,7 +132,7 @@ struct FaultTests {
     }
   }
 
-  @Test func `Redis wiped with jobs open`() async throws {
+  @Test(.breakingServers) func `Redis wiped with jobs open`() async throws {
     let servers = TestServers.current!
     try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
       let ids = try await register(12, at: fleet)
@@ -150,7 +150,8 @@ struct FaultTests {
     }
   }
 
-  @Test func `Redis wiped, and the transaction registered again while its first job runs`() async throws {
+  @Test(.breakingServers)
+  func `Redis wiped, and the transaction registered again while its first job runs`() async throws {
     let servers = TestServers.current!
     try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
       #expect(try await fleet.register("1330000000001", id: "first").status == 202)
@@ -168,7 +169,7 @@ struct FaultTests {
     }
   }
 
-  @Test func `Redis down is a 503, and nothing stays behind`() async throws {
+  @Test(.breakingServers) func `Redis down is a 503, and nothing stays behind`() async throws {
     let servers = TestServers.current!
     try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
       try await servers.stop(.redis)
@@ -184,7 +185,8 @@ struct FaultTests {
     }
   }
 
-  @Test func `RabbitMQ restarted with jobs in hand; while it is down a 503 leaves no claim behind`() async throws {
+  @Test(.breakingServers)
+  func `RabbitMQ restarted with jobs in hand; while it is down a 503 leaves no claim behind`() async throws {
     let servers = TestServers.current!
     try await RunningFleet.with(["gateway-1", "worker-1", "worker-2"]) { fleet in
       let ids = try await register(12, at: fleet)
@@ -200,7 +202,8 @@ struct FaultTests {
     }
   }
 
-  @Test func `during a memory alarm a gateway says so, what was accepted waits, and a stop ends`() async throws {
+  @Test(.breakingServers)
+  func `during a memory alarm a gateway says so, what was accepted waits, and a stop ends`() async throws {
     let servers = TestServers.current!
     try await RunningFleet.with(["gateway-1", "gateway-2", "worker-1", "worker-2"]) { fleet in
       let first = try await register(1, at: fleet)

@@ -9,7 +9,7 @@ import Testing
 
 /// Apple's notifications on their way to further URLs of a publisher's.
 @Suite(
-  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
 struct ForwardTests {

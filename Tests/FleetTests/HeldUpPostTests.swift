@@ -6,7 +6,7 @@ import Testing
 
 /// A stranger who posts what is not Apple's is held up, and nobody else.
 @Suite(
-  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
 struct HeldUpPostTests {

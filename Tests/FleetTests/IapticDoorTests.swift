@@ -12,7 +12,7 @@ import Testing
 
 /// iaptic's door at a running fleet, as the vendor's clients and a publisher's backend use it.
 @Suite(
-  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
 struct IapticDoorTests {

@@ -7,7 +7,7 @@ import Testing
 
 /// What clients read from the ledger, and how a purchase moves.
 @Suite(
-  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
 struct LedgerAnswerTests {

@@ -9,7 +9,7 @@ import Testing
 
 /// Faults around the ledger's commit: every accepted registration is finalized once, and Redis is no memory.
 @Suite(
-  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
 struct LedgerTests {
@@ -63,7 +63,7 @@ struct LedgerTests {
 
   // MARK: Redis is no memory
 
-  @Test func `Redis wiped: owner, result and used ids are still there`() async throws {
+  @Test(.breakingServers) func `Redis wiped: owner, result and used ids are still there`() async throws {
     let servers = TestServers.current!
     try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
       #expect(try await fleet.putCustomer(8).status == 201)
@@ -94,7 +94,8 @@ struct LedgerTests {
 
   // MARK: The ledger is away
 
-  @Test func `while the ledger is away registrations go on where nothing must be asked, and all are finalized later`()
+  @Test(.breakingServers)
+  func `while the ledger is away registrations go on where nothing must be asked, and all are finalized later`()
     async throws
   {
     let servers = TestServers.current!

@@ -9,7 +9,7 @@ import Testing
 
 /// A purchase goes on after its registration: Apple's notifications and the ledger's own timers change it.
 @Suite(
-  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
 struct LifeTests {

@@ -8,7 +8,7 @@ import Testing
 /// Whatever happens to notifications and workers, every purchase ends in the state that Apple reports (promise 8).
 /// `ops/chaos lives` is the large form.
 @Suite(
-  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
 struct LifeTruthTests {

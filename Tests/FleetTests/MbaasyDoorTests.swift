@@ -10,7 +10,7 @@ import Testing
 
 /// Mbaasy's door: what an app and a backend of Mbaasy's see.
 @Suite(
-  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
 struct MbaasyDoorTests {

@@ -10,7 +10,7 @@ import Testing
 
 /// PlayFab's contract at a whole fleet.
 @Suite(
-  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
 struct PlayFabDoorTests {
@@ -261,7 +261,7 @@ struct PlayFabDoorTests {
     }
   }
 
-  @Test func `a server that is away is told as such, and nothing is kept`() async throws {
+  @Test(.breakingServers) func `a server that is away is told as such, and nothing is kept`() async throws {
     let servers = try #require(TestServers.current)
     try await PlayFabClient.with(Self.roles) { client in
       let jws = try await client.fleet.minted("jws/1000000000011")

@@ -9,7 +9,7 @@ import Testing
 
 /// A whole fleet without faults: what a customer, a subscriber and a webhook endpoint see.
 @Suite(
-  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
 struct PurchaseTests {

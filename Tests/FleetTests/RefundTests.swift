@@ -10,7 +10,7 @@ import Testing
 
 /// A customer wants the money back, and Apple asks about the consumption, in a whole fleet.
 @Suite(
-  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
 struct RefundTests {

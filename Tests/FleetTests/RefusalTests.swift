@@ -9,7 +9,7 @@ import Testing
 
 /// The answer to a client while a server fails, and the result of its registration.
 @Suite(
-  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
 struct RefusalTests {
@@ -25,7 +25,8 @@ struct RefusalTests {
     }
   }
 
-  @Test func `what a paused broker did not confirm may run, and the same Correlation-Id settles it`() async throws {
+  @Test(.breakingServers)
+  func `what a paused broker did not confirm may run, and the same Correlation-Id settles it`() async throws {
     let servers = TestServers.current!
     // The gateway's connection outlives the pause, even on a slow machine.
     let patient = ["COUNTERSIGN_RABBITMQ_HEARTBEAT_SECONDS": "120"]
@@ -61,7 +62,7 @@ struct RefusalTests {
     }
   }
 
-  @Test func `a broker that is away keeps nothing, and the answer says so`() async throws {
+  @Test(.breakingServers) func `a broker that is away keeps nothing, and the answer says so`() async throws {
     let servers = TestServers.current!
     try await RunningFleet.with(["gateway-1", "worker-1"]) { fleet in
       try await servers.stop(.rabbitmq)
@@ -93,7 +94,7 @@ struct RefusalTests {
     }
   }
 
-  @Test func `a role whose Redis takes no writes is not ready and names the error`() async throws {
+  @Test(.breakingServers) func `a role whose Redis takes no writes is not ready and names the error`() async throws {
     let redis = try await RedisConnection.open(TestServers.current!.redis)
     let roles = ["gateway-1", "worker-1", "notifier-1"]
     let metric = "countersign_redis_writes_refused{error=\"OOM\"}"

@@ -9,7 +9,7 @@ import Testing
 
 /// A key of Apple's that worked and works no more, at a whole fleet (decision 0037).
 @Suite(
-  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
 struct RefusedKeyTests {

@@ -6,7 +6,7 @@ import Testing
 
 /// The keys of the ledger's secrets, which change while a fleet works.
 @Suite(
-  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(60))
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(60))
 )
 @LoopActor
 struct ReloadKeysTests {

@@ -7,7 +7,7 @@ import Testing
 
 /// Files of the configuration that change while roles run.
 @Suite(
-  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(60))
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(60))
 )
 @LoopActor
 struct ReloadTests {

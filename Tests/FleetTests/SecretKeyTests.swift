@@ -10,7 +10,7 @@ import Testing
 
 /// Endpoints whose secrets are encrypted in the ledger, and roles that have the keys or lack them.
 @Suite(
-  .breakingServers,
+  .runningFleet,
   .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
@@ -144,7 +144,8 @@ struct SecretKeyTests {
     }
   }
 
-  @Test func `a file that drops a key in use is refused while roles run, until rekey has made it free`() async throws {
+  @Test(.breakingServers)
+  func `a file that drops a key in use is refused while roles run, until rekey has made it free`() async throws {
     let live = Self.file("live.json").merging(["COUNTERSIGN_RELOAD_SECONDS": "0.2"]) { $1 }
     try await WebhookReceiver.with { receiver async throws in
       try await RunningFleet.with(

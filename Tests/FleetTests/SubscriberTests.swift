@@ -9,7 +9,7 @@ import Testing
 
 /// A subscriber with an exchange of its own, whose queue takes nothing for a while.
 @Suite(
-  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(60))
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(60))
 )
 @LoopActor
 struct SubscriberTests {

@@ -12,7 +12,7 @@ import Testing
 
 /// Publishers' tokens with names and scopes, and customers' tokens with keys of an identity provider.
 @Suite(
-  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
 struct TokenTests {

@@ -9,7 +9,7 @@ import Testing
 
 /// The API that manages webhook endpoints, at running gateways.
 @Suite(
-  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
 struct WebhookAPITests {

@@ -14,7 +14,7 @@ import Testing
 
 /// Webhooks at receivers that fail, hang, redirect and recover.
 @Suite(
-  .breakingServers,
+  .runningFleet,
   .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor
@@ -145,7 +145,7 @@ struct WebhookDeliveryTests {
     }
   }
 
-  @Test func `an endpoint that hangs holds up nobody, and costs little`() async throws {
+  @Test(.breakingServers) func `an endpoint that hangs holds up nobody, and costs little`() async throws {
     try await with(overrides: Self.patient) { (parts) async throws in
       let hanging = try await parts.endpoint("hanging").id
       _ = try await parts.endpoint("refusing", #""retryPolicy":{"enabled":false}"#)
@@ -229,7 +229,8 @@ struct WebhookDeliveryTests {
     }
   }
 
-  @Test func `without Redis all are served but those with a rate, and these afterwards`() async throws {
+  @Test(.breakingServers)
+  func `without Redis all are served but those with a rate, and these afterwards`() async throws {
     let servers = TestServers.current!
     try await with { (parts) async throws in
       _ = try await parts.endpoint("a")
@@ -257,7 +258,7 @@ struct WebhookDeliveryTests {
     }
   }
 
-  @Test func `without the ledger what is known is served, and recorded afterwards`() async throws {
+  @Test(.breakingServers) func `without the ledger what is known is served, and recorded afterwards`() async throws {
     let servers = TestServers.current!
     try await with { (parts) async throws in
       let id = try await parts.endpoint("a").id
@@ -303,7 +304,8 @@ struct WebhookDeliveryTests {
     }
   }
 
-  @Test func `after RabbitMQ was wiped every due delivery is made, and a waiting one too`() async throws {
+  @Test(.breakingServers)
+  func `after RabbitMQ was wiped every due delivery is made, and a waiting one too`() async throws {
     let servers = TestServers.current!
     let soon = [
       "COUNTERSIGN_NOTIFIER_SWEEP_INTERVAL_SECONDS": "0.5", "COUNTERSIGN_NOTIFIER_SWEEP_AFTER_SECONDS": "1",

@@ -9,7 +9,7 @@ import Testing
 
 /// Events whose publisher changes its endpoints just before, over the API or in its file.
 @Suite(
-  .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(30)))
 @LoopActor
 struct WebhookLookTests {

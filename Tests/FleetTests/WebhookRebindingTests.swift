@@ -7,7 +7,7 @@ import Testing
 
 /// A receiver whose name resolves to a public address first and to this machine afterwards (DNS rebinding).
 @Suite(
-  .breakingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
+  .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(30)))
 @LoopActor
 struct WebhookRebindingTests {

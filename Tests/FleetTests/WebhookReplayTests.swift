@@ -10,7 +10,7 @@ import Testing
 
 /// The log of webhooks, and how a publisher sends them again: gateway, worker and notifier together.
 @Suite(
-  .breakingServers,
+  .runningFleet,
   .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
   .timeLimit(.minutes(60)))
 @LoopActor

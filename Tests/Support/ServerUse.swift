@@ -1,9 +1,15 @@
 import EventLoop
+import Harness
 public import Testing
 
 /// Lets tests share the servers, and gives them to one test alone when it breaks them.
+///
+/// A suite whose tests share may have tests that break: these give their part back, and enter alone.
 public struct ServerUse: SuiteTrait, TestTrait, TestScoping {
-  let isExclusive: Bool
+  /// How much of the machine the test takes, of ``ServerGate/room``.
+  let weight: Int
+
+  private var isAlone: Bool { weight == ServerGate.room }
 
   public var isRecursive: Bool { true }
 
@@ -12,49 +18,69 @@ public struct ServerUse: SuiteTrait, TestTrait, TestScoping {
   ) async throws {
     // A suite's own scope would hold the gate for all its tests at once, and they would wait for it forever.
     guard testCase != nil else { return try await function() }
-    await ServerGate.shared.enter(isExclusive: isExclusive)
+    let outer = Self.entered
+    if let outer, outer >= weight { return try await function() }
+    if let outer { await ServerGate.shared.leave(outer) }
+    await ServerGate.shared.enter(weight)
+    let result: Result<Void, any Error>
     do {
-      try await function()
+      try await Self.$entered.withValue(weight) {
+        try await TestServers.$mayBreak.withValue(isAlone) { try await function() }
+      }
+      result = .success(())
     } catch {
-      await ServerGate.shared.leave(isExclusive: isExclusive)
-      throw error
+      result = .failure(error)
     }
-    await ServerGate.shared.leave(isExclusive: isExclusive)
+    await ServerGate.shared.leave(weight)
+    if let outer { await ServerGate.shared.enter(outer) }
+    try result.get()
   }
+
+  /// What the suite's trait has entered with.
+  @TaskLocal private static var entered: Int?
 }
 
 extension Trait where Self == ServerUse {
   /// The test shares the servers with others.
-  public static var sharingServers: Self { ServerUse(isExclusive: false) }
+  public static var sharingServers: Self { ServerUse(weight: 1) }
+  /// The test runs a fleet, and shares the servers with a few others. A fleet has up to seven processes: more fleets
+  /// side by side only wait for the processor.
+  public static var runningFleet: Self { ServerUse(weight: ServerGate.room / 4) }
   /// The test breaks the servers, or needs all of the machine.
-  public static var breakingServers: Self { ServerUse(isExclusive: true) }
+  public static var breakingServers: Self { ServerUse(weight: ServerGate.room) }
 }
 
-/// Admits many tests at once, or one that must be alone; in the order of their arrival.
+/// Admits tests while there is room, in the order of their arrival; those that must be alone come last, since each of
+/// them waits until the machine is idle.
 @LoopActor
 final class ServerGate {
   static let shared = ServerGate()
-  private var inside = 0
-  private var isTaken = false
-  private var waiting: [(isExclusive: Bool, CheckedContinuation<Void, Never>)] = []
+  /// Many tests that only share the servers, four fleets, or one test alone.
+  nonisolated static let room = 400
+  private var taken = 0
+  private var sharing: [(weight: Int, CheckedContinuation<Void, Never>)] = []
+  private var alone: [CheckedContinuation<Void, Never>] = []
 
-  func enter(isExclusive: Bool) async {
-    if waiting.isEmpty, mayEnter(isExclusive) { return take(isExclusive) }
-    await withCheckedContinuation { waiting.append((isExclusive, $0)) }
-  }
-
-  func leave(isExclusive: Bool) {
-    if isExclusive { isTaken = false } else { inside -= 1 }
-    while let (isExclusive, next) = waiting.first, mayEnter(isExclusive) {
-      waiting.removeFirst()
-      take(isExclusive)
-      next.resume()
+  func enter(_ weight: Int) async {
+    await withCheckedContinuation { waiter in
+      if weight < Self.room { sharing.append((weight, waiter)) } else { alone.append(waiter) }
+      admit()
     }
   }
 
-  private func mayEnter(_ isExclusive: Bool) -> Bool { !isTaken && (!isExclusive || inside == 0) }
+  func leave(_ weight: Int) {
+    taken -= weight
+    admit()
+  }
 
-  private func take(_ isExclusive: Bool) {
-    if isExclusive { isTaken = true } else { inside += 1 }
+  private func admit() {
+    while let (weight, waiter) = sharing.first, taken + weight <= Self.room {
+      sharing.removeFirst()
+      taken += weight
+      waiter.resume()
+    }
+    guard taken == 0, !alone.isEmpty else { return }
+    taken = Self.room
+    alone.removeFirst().resume()
   }
 }

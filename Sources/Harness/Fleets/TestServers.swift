@@ -40,6 +40,9 @@ public struct TestServers: Sendable {
   /// Whether the servers speak TLS on their usual ports: `ops/test --tls`.
   public static let usesTLS = ProcessInfo.processInfo.environment["COUNTERSIGN_TEST_TLS"] == "1"
 
+  /// Whether the running code has the servers for itself. A test that shares them would break those of others.
+  @TaskLocal public static var mayBreak = true
+
   public let rabbitmq: AMQPEndpoint
   public let redis: RedisEndpoint
   /// RabbitMQ with TLS, in every run.
@@ -171,13 +174,17 @@ extension TestServers {
 
   /// Deletes everything in Redis, which goes on running.
   public func flushRedis() async throws {
+    try checkAlone("flushRedis")
     let connection = try await RedisConnection.open(redis)
     defer { connection.close() }
     _ = try await connection.send(["FLUSHALL"])
   }
 
   /// Makes RabbitMQ raise its memory alarm.
-  public func raiseAlarm() async throws { try await run("alarm") }
+  public func raiseAlarm() async throws {
+    try checkAlone("raiseAlarm")
+    try await run("alarm")
+  }
   /// Makes RabbitMQ end its memory alarm.
   public func endAlarm() async throws { try await run("calm") }
 
@@ -200,11 +207,17 @@ extension TestServers {
   }
 
   /// Starts Redis or PostgreSQL again, empty, with its data on a small disk.
-  public func confine(_ server: Server) async throws { try await run("confine", server.rawValue) }
+  public func confine(_ server: Server) async throws {
+    try checkAlone("confine")
+    try await run("confine", server.rawValue)
+  }
   /// Starts a confined server again, empty, without its small disk.
   public func release(_ server: Server) async throws { try await run("release", server.rawValue) }
   /// Leaves no room on the disk of a confined server, or of RabbitMQ.
-  public func fillDisk(of server: Server) async throws { try await run("fill", server.rawValue) }
+  public func fillDisk(of server: Server) async throws {
+    try checkAlone("fillDisk")
+    try await run("fill", server.rawValue)
+  }
   /// Gives the room back.
   public func emptyDisk(of server: Server) async throws { try await run("empty", server.rawValue) }
 
@@ -214,7 +227,10 @@ extension TestServers {
   public func unstall(queue: String) async throws { try await run("unstall", queue) }
 
   /// Makes the standby the ledger's primary server. The old one must be down.
-  public func promoteStandby() async throws { try await run("promote") }
+  public func promoteStandby() async throws {
+    try checkAlone("promoteStandby")
+    try await run("promote")
+  }
 
   /// The node of RabbitMQ that leads a quorum queue.
   public func leader(of queue: String) async throws -> Server { try await server("leader", queue) }
@@ -222,7 +238,10 @@ extension TestServers {
   public func primary() async throws -> Server { try await server("primary") }
 
   /// Cuts a node of RabbitMQ off from the others, until ``endPartition()``.
-  public func cut(_ node: Server) async throws { try await run("cut", node.rawValue) }
+  public func cut(_ node: Server) async throws {
+    try checkAlone("cut")
+    try await run("cut", node.rawValue)
+  }
   /// Lets all nodes of RabbitMQ reach each other again.
   public func endPartition() async throws { try await run("mend") }
 
@@ -289,12 +308,19 @@ extension TestServers {
   }
 
   private func run(_ verb: String, _ server: Server) async throws {
+    try checkAlone(verb)
     try await run(verb, server.rawValue)
     switch verb {
     case "stop", "kill": Self.away[server] = "start"
     case "pause": Self.away[server] = "resume"
     case "start", "resume": Self.away[server] = nil
     default: break
+    }
+  }
+
+  private func checkAlone(_ verb: String) throws {
+    guard Self.mayBreak else {
+      throw ChildProcess.Failure(description: "\(verb) breaks the servers of other tests: say .breakingServers")
     }
   }
 
