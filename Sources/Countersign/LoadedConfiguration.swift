@@ -15,6 +15,9 @@ struct LoadedConfiguration: Sendable {
   /// The configuration file itself.
   var file: String { loader.file }
 
+  /// What is no mistake, and still dangerous.
+  var warnings: [String] { PublishedSecrets.warnings(publishers, files) }
+
   /// Mistakes, and the files that have them.
   struct Refused: Error, CustomStringConvertible {
     let cause: any Error

@@ -17,6 +17,15 @@ class Alerts(unittest.TestCase):
         rules = "groups:\n- name: made-up\n  rules:\n  - alert: CountersignMadeUp\n    expr: countersign_made_up > 0\n"
         self.assertNotEqual(alerts.mistakes(rules=rules), [])
 
+    def test_a_condition_that_nobody_exports_is_found(self):
+        form = "groups:\n- name: made-up\n  rules:\n  - alert: CountersignMadeUp\n    expr: {}\n"
+        silent = form.format("sum(increase(countersign_events_published_total[10m])) == 0")
+        sound = form.format("(sum(increase(countersign_events_published_total[10m])) or vector(0)) == 0")
+        self.assertTrue(any("a sum of nothing" in text for text in alerts.mistakes(rules=silent)))
+        self.assertFalse(any("a sum of nothing" in text for text in alerts.mistakes(rules=sound)))
+        gone = form.format('up{job="worker"} == 0')
+        self.assertTrue(any("has no up" in text for text in alerts.mistakes(rules=gone)))
+
 
 if __name__ == "__main__":
     unittest.main()

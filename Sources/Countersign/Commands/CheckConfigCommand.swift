@@ -12,6 +12,7 @@ enum CheckConfigCommand {
     }
     do {
       let configuration = try LoadedConfiguration(arguments, command: "check-config")
+      for warning in configuration.warnings { complain("warning: \(warning)") }
       print("ok: \(configuration.publishers.all.count) publisher(s)")
       return 0
     } catch {

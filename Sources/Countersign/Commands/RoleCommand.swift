@@ -43,6 +43,7 @@ extension Command {
     let context = RoleContext(
       role: name, settings: configuration.settings, publishers: configuration.publishers)
     let log = context.log
+    for warning in configuration.warnings { log.warning("a secret is known to everybody", ["place": .string(warning)]) }
     useAllDescriptors()
     context.loopWatch.start()
     do {

@@ -39,6 +39,9 @@ public final class ConfigurationFiles: Sendable {
     contents.all.files[path] != other.contents.all.files[path]
   }
 
+  /// The SHA-256 of each file that could be read, by its path.
+  var digests: [String: [UInt8]] { contents.all.files.filter { !$0.value.isEmpty } }
+
   /// Whether a file has another content now, or a folder has other files. It reads them, so it blocks.
   public var haveChanged: Bool {
     let (files, folders) = contents.all
