@@ -41,6 +41,10 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
   /// The ``LoopWork`` that runs now. The loop writes it, and any thread reads it.
   let presentWork = Atomic<UInt64>(0)
   var onTurn: (@LoopActor (LoopTurn) -> Void)?
+  /// The clock of ``turnBegan``, in nanoseconds. Tests put another one in its place, and in that of ``ticks``.
+  var clock: @Sendable () -> UInt64 = monotonicNanoseconds
+  /// The clock of the pieces of work, in nanoseconds. It may be coarse.
+  var ticks: @Sendable () -> UInt64 = tickNanoseconds
   private var measure = TurnMeasure(.jobs, at: 0)
   private var jobsOfTurn = 0
 
@@ -48,7 +52,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
   /// So work that plans itself again and again cannot starve the sockets.
   private static let endingsPerTurn = 16
   /// The most jobs that run before the loop looks at its descriptors again. So a busy actor cannot starve the sockets.
-  private static let jobsPerTurn = 4096
+  static let jobsPerTurn = 4096
 
   private init() {
     check(uv_loop_init(uv), "uv_loop_init")
@@ -96,11 +100,11 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
 
   /// Notes the work that begins now, and with it the end of the work before.
   func begins(_ work: LoopWork) {
-    let now = tickNanoseconds()
+    let now = ticks()
     presentWork.store(work.word, ordering: .relaxed)
     if turnBegan.load(ordering: .relaxed) == 0 {
       measure = TurnMeasure(work, at: now)
-      turnBegan.store(monotonicNanoseconds(), ordering: .releasing)
+      turnBegan.store(clock(), ordering: .releasing)
     } else {
       measure.begin(work, at: now)
     }
@@ -151,7 +155,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     begins(.jobs)
     var ran = 0
     let executor = asUnownedSerialExecutor()
-    while ran < jobs.count, ran < Self.jobsPerTurn {
+    // They run before the wait for the descriptors and after it, and both belong to a turn.
+    while ran < jobs.count, jobsOfTurn + ran < Self.jobsPerTurn {
       jobs[ran].runSynchronously(on: executor)
       ran += 1
     }
@@ -196,11 +201,12 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     let began = turnBegan.load(ordering: .relaxed)
     guard began != 0 else { return }
     turnBegan.store(0, ordering: .relaxed)
-    measure.end(at: tickNanoseconds())
+    measure.end(at: ticks())
     let jobs = jobsOfTurn
     jobsOfTurn = 0
     guard let onTurn else { return }
-    let time = monotonicNanoseconds() - began
+    let now = clock()
+    let time = now > began ? now - began : 0
     onTurn(
       LoopTurn(
         duration: .nanoseconds(Int64(time)), longest: measure.longest,

@@ -36,6 +36,7 @@ public final class HTTPServer {
   private var watcher: DescriptorWatcher?
   private var timer: LoopTimer?
   private var phase = Phase.open
+  private var turnTime = TurnTime()
   /// Sends the answers of one turn of the loop together.
   private(set) lazy var runLater = EndOfTurn { [weak self] in self?.run() }
   /// The exchanges whose handler is running. libmicrohttpd has suspended their connections.
@@ -53,8 +54,6 @@ public final class HTTPServer {
   private static let answerHeaderBytes = 4 << 10
   /// Connections that are cut, and that libmicrohttpd still counts until its next run.
   private static let connectionsOnTheirWayOut = 1024
-  /// How long libmicrohttpd may work before the loop looks at its other descriptors.
-  private static let longestRun = Duration.milliseconds(1)
 
   private enum Phase {
     case open
@@ -120,6 +119,9 @@ public final class HTTPServer {
     phase = .draining
     listener?.close()
     listener = nil
+    // The requests of those who came last must be running before the server looks who waits.
+    turnTime = TurnTime()
+    run()
     if !connections.isEmpty { await unconnected.wait(atMost: min(grace, Self.lingering)) }
     if !running.isEmpty { await idle.wait(atMost: deadline - .now) }
     // libmicrohttpd must not stop with a suspended connection. So the callers that still wait are told to come again.
@@ -130,6 +132,8 @@ public final class HTTPServer {
       MHD_resume_connection(exchange.connection)
     }
     running.removeAll()
+    // There may be no further turn.
+    turnTime = TurnTime()
     run()
     guard self.daemon != nil else { return }
     self.daemon = nil
@@ -144,20 +148,27 @@ public final class HTTPServer {
 
   /// Lets libmicrohttpd do the work that is ready, and asks it for the time of its next call.
   ///
-  /// A run takes one piece of each connection. Further runs follow at once, but not for long, and never by a timer of
-  /// 0 ms: a connection that stays ready although nothing becomes of it must not keep the loop from its descriptors.
+  /// A run takes one piece of each connection. Further runs follow at once, but only while ``TurnTime`` is left: a
+  /// connection that stays ready although nothing becomes of it must not keep the loop from its descriptors.
   func run() {
     guard let daemon else { return }
-    let start = ContinuousClock.now
+    let isFirst = turnTime.begin(in: EventLoop.process.unfinishedTurn?.began)
+    // The loop looks at its descriptors before it runs this timer.
+    guard !turnTime.isOver else {
+      timer?.start(after: .zero)
+      return
+    }
     var milliseconds: UInt64 = 0
     var hasTimeout: Bool
     repeat {
+      let start = ContinuousClock.now
       MHD_run(daemon)
+      turnTime.add(.now - start)
       hasTimeout = MHD_get_timeout(daemon, &milliseconds) == .YES
-    } while hasTimeout && milliseconds == 0 && ContinuousClock.now - start < Self.longestRun
+    } while hasTimeout && milliseconds == 0 && !turnTime.isOver
     let isBusy = hasTimeout && milliseconds == 0
     // A connection that is parked is suspended, and libmicrohttpd must not stop with one.
-    if stalls.endTurn(isBusy: isBusy), phase != .stopping { findStalled() }
+    if isFirst || !isBusy, stalls.endTurn(isBusy: isBusy), phase != .stopping { findStalled() }
     if hasTimeout {
       timer?.start(after: .milliseconds(Int64(min(max(milliseconds, 1), 60_000))))
     } else {

@@ -8,8 +8,7 @@ import Synchronization
 public final class LoopWatch {
   /// A turn that takes longer is told. All callers of the process have waited for it.
   static let slow = Duration.milliseconds(100)
-  /// How often the thread looks.
-  private static let interval = Duration.milliseconds(250)
+  private let interval: Duration
 
   private let log: Log
   private let turns: Histogram
@@ -22,8 +21,11 @@ public final class LoopWatch {
   }
 
   /// Creates a watch with its metrics. It watches nothing before ``start()``.
-  public init(_ metrics: Metrics, _ log: Log) {
+  ///
+  /// - Parameter interval: how often the thread looks.
+  public init(_ metrics: Metrics, _ log: Log, every interval: Duration = .milliseconds(250)) {
     self.log = log
+    self.interval = interval
     turns = metrics.histogram(
       "countersign_loop_turn_seconds", "The time of the work between two polls of the loop.",
       buckets: [0.0001, 0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30])
@@ -48,8 +50,8 @@ public final class LoopWatch {
           "longestSeconds": .double(turn.longestDuration.inSeconds), "jobs": .int(Int64(turn.jobs)),
         ])
     }
-    let notice = ThreadsNotice()
-    lookout = LookoutThread(every: Self.interval) { [stalls, log] in
+    let notice = ThreadsNotice(EventLoop.process.clockOfTurns)
+    lookout = LookoutThread(every: interval) { [stalls, log] in
       guard let turn = EventLoop.process.unfinishedTurn, let lasts = notice.look(at: turn) else { return }
       stalls.count.add(1, ordering: .relaxed)
       log.error(
@@ -70,6 +72,9 @@ private final class ThreadsNotice: @unchecked Sendable {
   // Sendable is right: the loop's thread makes it and hands it over to the lookout's thread, and never looks at it
   // again.
   private var notice = StallNotice()
+  private let clock: @Sendable () -> UInt64
 
-  func look(at turn: UnfinishedTurn) -> Duration? { notice.look(at: turn, now: monotonicNanoseconds()) }
+  init(_ clock: @escaping @Sendable () -> UInt64) { self.clock = clock }
+
+  func look(at turn: UnfinishedTurn) -> Duration? { notice.look(at: turn, now: clock()) }
 }

@@ -8,19 +8,39 @@ import Testing
   /// Only a loop that does nothing else comes so far.
   private static let endless = 200_000
 
+  /// Wakes a test when something has happened so often.
+  @LoopActor
+  private final class Count {
+    private(set) var value = 0
+    private var awaited: (value: Int, waiter: CheckedContinuation<Void, Never>)?
+
+    func add() {
+      value += 1
+      guard let awaited, value >= awaited.value else { return }
+      self.awaited = nil
+      awaited.waiter.resume()
+    }
+
+    func reaches(_ least: Int) async {
+      if value < least { await withCheckedContinuation { awaited = (least, $0) } }
+    }
+  }
+
   /// A timer that starts itself again in its own handler.
   @LoopActor
   private final class Spinner {
-    private(set) var runs = 0
+    let runs = Count()
     private var timer: LoopTimer?
 
-    init(after delay: Duration) {
+    /// Returns when it has run, so that what follows happens beside it.
+    init(after delay: Duration) async {
       timer = LoopTimer { [weak self] in
         guard let self else { return }
-        runs += 1
-        if runs < LoopFairnessTests.endless { timer?.start(after: delay) }
+        runs.add()
+        if runs.value < LoopFairnessTests.endless { timer?.start(after: delay) }
       }
       timer?.start(after: delay)
+      await runs.reaches(1)
     }
 
     func close() {
@@ -29,24 +49,27 @@ import Testing
     }
   }
 
-  /// Waits until the timer has run, so that what follows happens beside it.
-  private func begun(_ spinner: Spinner) async throws {
-    while spinner.runs == 0 { try await EventLoop.sleep(for: .milliseconds(1)) }
+  @Test func `a timer that starts itself with 0 ms stops no other timer`() async {
+    let spinner = await Spinner(after: .zero)
+    defer { spinner.close() }
+    var seen = Self.endless
+    await withCheckedContinuation { waiter in
+      var other: LoopTimer?
+      other = LoopTimer {
+        seen = spinner.runs.value
+        other?.close()
+        waiter.resume()
+      }
+      // A timer of 0 ms would be due before the spinner's next run.
+      other?.start(after: .milliseconds(1))
+    }
+    #expect(seen < Self.endless)
   }
 
-  @Test func `a timer that starts itself with 0 ms stops no other timer`() async throws {
-    let spinner = Spinner(after: .zero)
+  @Test func `a timer that starts itself with 0 ms stops no job of another thread`() async {
+    let spinner = await Spinner(after: .zero)
     defer { spinner.close() }
-    try await begun(spinner)
-    try await EventLoop.sleep(for: .milliseconds(2))
-    #expect(spinner.runs < Self.endless)
-  }
-
-  @Test func `a timer that starts itself with 0 ms stops no job of another thread`() async throws {
-    let spinner = Spinner(after: .zero)
-    defer { spinner.close() }
-    try await begun(spinner)
-    let seen = await Task.detached { await spinner.runs }.value
+    let seen = await Task.detached { await spinner.runs.value }.value
     #expect(seen < Self.endless)
   }
 
@@ -54,15 +77,18 @@ import Testing
     var ends: [Int32] = [0, 0]
     try #require(pipe(&ends) == 0)
     defer { for end in ends { close(end) } }
-    let spinner = Spinner(after: .zero)
+    let spinner = await Spinner(after: .zero)
     defer { spinner.close() }
-    try await begun(spinner)
+    let calls = Count()
     var seen: Int?
-    let watcher = try DescriptorWatcher(descriptor: ends[0]) { _ in seen = seen ?? spinner.runs }
+    let watcher = try DescriptorWatcher(descriptor: ends[0]) { _ in
+      seen = seen ?? spinner.runs.value
+      calls.add()
+    }
     watcher.watch(.readable)
     defer { watcher.close() }
     try #require(write(ends[1], "x", 1) == 1)
-    while seen == nil, spinner.runs < Self.endless { try await EventLoop.sleep(for: .milliseconds(1)) }
+    await calls.reaches(1)
     #expect(try #require(seen) < Self.endless)
   }
 
@@ -114,20 +140,21 @@ import Testing
   /// Work that plans itself again.
   @LoopActor
   private final class Planner {
-    private(set) var runs = 0
+    let runs = Count()
     private var isOver = false
     private lazy var work = EndOfTurn { [weak self] in self?.run() }
 
     func run() {
-      runs += 1
-      if !isOver, runs < LoopFairnessTests.endless { work.plan() }
+      runs.add()
+      if !isOver, runs.value < LoopFairnessTests.endless { work.plan() }
     }
 
     func end() { isOver = true }
   }
 
-  @Test func `a handler can stop, restart and close its timer`() async throws {
-    var (stopped, restarted, closed, repeated) = (0, 0, 0, 0)
+  @Test func `a handler can stop, restart and close its timer`() async {
+    var (stopped, restarted, closed) = (0, 0, 0)
+    let repeated = Count()
     var timers: [LoopTimer] = []
     func timer(every interval: Duration? = nil, _ handler: @escaping @LoopActor (LoopTimer) -> Void) {
       let own = Own()
@@ -151,31 +178,37 @@ import Testing
       $0.start(after: .zero)
       $0.start(after: .seconds(3600))
     }
-    timer(every: .milliseconds(1)) { _ in repeated += 1 }
-    while repeated < 5 { try await EventLoop.sleep(for: .milliseconds(1)) }
+    timer(every: .milliseconds(1)) { _ in repeated.add() }
+    await repeated.reaches(5)
     #expect((stopped, closed, restarted) == (1, 1, 1))
     for each in timers { each.close() }
   }
 
-  @Test func `a timer that a handler starts is due from the start on`() async throws {
+  @Test func `a timer that a handler starts is due from the start on`() async {
     var order: [String] = []
-    let early = LoopTimer { order.append("early") }
-    let late = LoopTimer { order.append("late") }
+    let runs = Count()
+    func timer(_ name: String) -> LoopTimer {
+      LoopTimer {
+        order.append(name)
+        runs.add()
+      }
+    }
+    let (early, late) = (timer("early"), timer("late"))
     let first = LoopTimer {
       late.start(after: .milliseconds(30))
       early.start(after: .milliseconds(10))
     }
     first.start(after: .zero)
-    while order.count < 2 { try await EventLoop.sleep(for: .milliseconds(1)) }
+    await runs.reaches(2)
     #expect(order == ["early", "late"])
     for timer in [first, early, late] { timer.close() }
   }
 
-  @Test func `work that plans itself at the end of the turn stops neither timers nor jobs`() async throws {
+  @Test func `work that plans itself at the end of the turn stops neither timers nor jobs`() async {
     let planner = Planner()
     planner.run()
-    while planner.runs < 2 { try await EventLoop.sleep(for: .milliseconds(1)) }
-    let seen = await Task.detached { await planner.runs }.value
+    await planner.runs.reaches(2)
+    let seen = await Task.detached { await planner.runs.value }.value
     planner.end()
     #expect(seen < Self.endless)
     #expect(seen > 1)

@@ -1,10 +1,11 @@
-import EventLoop
+import Synchronization
 import Testing
 
+@testable import EventLoop
 @testable import Observability
 
 @LoopActor
-// A process has one watch, so these run one after the other.
+// A process has one watch and one loop, so these run one after the other.
 @Suite(.serialized) struct LoopWatchTests {
   private func turn(began seconds: UInt64) -> UnfinishedTurn {
     // Any work will do.
@@ -26,51 +27,99 @@ import Testing
     #expect(notice.look(at: turn(began: 5), now: 4_000_000_000) == nil)
   }
 
-  @Test func `the loop tells who ran, and knows what runs now`() async throws {
-    var turns: [LoopTurn] = []
-    var seen: UnfinishedTurn?
-    EventLoop.process.observeTurns { turns.append($0) }
-    defer { EventLoop.process.observeTurns { _ in } }
+  /// A clock that stands still until a test moves it.
+  private final class StillClock: Sendable {
+    private let now = Atomic<UInt64>(1_000_000_000)
+
+    func move(seconds: UInt64) { now.add(seconds * 1_000_000_000, ordering: .relaxed) }
+    var time: UInt64 { now.load(ordering: .relaxed) }
+  }
+
+  /// Runs a body while the loop goes by a clock of the test.
+  private func withClock(_ body: (StillClock) async throws -> Void) async rethrows {
+    let (loop, clock) = (EventLoop.process, StillClock())
+    let before = (loop.clock, loop.ticks)
+    (loop.clock, loop.ticks) = ({ clock.time }, { clock.time })
+    defer { (loop.clock, loop.ticks) = before }
+    try await body(clock)
+  }
+
+  /// Waits until the loop has told the turn under way.
+  private func turnEnds() async {
+    await withCheckedContinuation { waiter in EndOfTurn { waiter.resume() }.plan() }
+  }
+
+  /// Runs work in a timer of the loop, and waits until its turn has been told.
+  private func inTimer(_ work: @escaping @LoopActor () -> Void) async {
+    var timer: LoopTimer?
     await withCheckedContinuation { waiter in
-      let timer = LoopTimer(at: "the test's timer") {
-        seen = EventLoop.process.unfinishedTurn
-        // A busy loop of some ticks of the clock is the longest piece of its turn.
-        let begin = monotonicNanoseconds()
-        while monotonicNanoseconds() < begin + 20_000_000 {}
+      timer = LoopTimer(at: "the test's timer") {
+        work()
         waiter.resume()
       }
-      timer.start(after: .zero)
+      timer?.start(after: .zero)
     }
-    let now = try #require(seen)
-    #expect("\(now.work)" == "timer of the test's timer")
-    // This job runs in the same turn as the timer or in the next, so the turn's end may be to come.
-    try await EventLoop.sleep(for: .milliseconds(1))
-    let slow = try #require(turns.first { $0.longest == now.work })
-    #expect(slow.duration >= slow.longestDuration - .milliseconds(10))
-    #expect(slow.longestDuration >= .milliseconds(10))
-    #expect(turns.contains { $0.jobs > 0 })
+    timer?.close()
+    await turnEnds()
+  }
+
+  @Test func `the loop tells who ran, and knows what runs now`() async throws {
+    try await withClock { clock async throws in
+      await turnEnds()
+      var turns: [LoopTurn] = []
+      var seen: UnfinishedTurn?
+      EventLoop.process.observeTurns { turns.append($0) }
+      defer { EventLoop.process.observeTurns { _ in } }
+      await inTimer {
+        seen = EventLoop.process.unfinishedTurn
+        clock.move(seconds: 3)
+      }
+      let now = try #require(seen)
+      #expect("\(now.work)" == "timer of the test's timer")
+      let slow = try #require(turns.first { $0.longest == now.work })
+      #expect(slow.duration == .seconds(3))
+      #expect(slow.longestDuration == .seconds(3))
+      #expect(turns.contains { $0.jobs > 0 })
+    }
+  }
+
+  @Test func `a turn runs a limited number of jobs, before and after its wait together`() async throws {
+    var (ran, most) = (0, 0)
+    EventLoop.process.observeTurns { most = max(most, $0.jobs) }
+    defer { EventLoop.process.observeTurns { _ in } }
+    let tasks = (0..<3 * EventLoop.jobsPerTurn).map { _ in
+      Task { @LoopActor in
+        ran += 1
+        // Each job brings a second one.
+        await Task.yield()
+        ran += 1
+      }
+    }
+    for task in tasks { await task.value }
+    await turnEnds()
+    #expect(ran == 6 * EventLoop.jobsPerTurn)
+    #expect(most <= EventLoop.jobsPerTurn)
   }
 
   @Test func `a thread notices a turn that does not end, and the loop publishes it when it goes on`() async throws {
-    let metrics = Metrics()
-    let watch = LoopWatch(metrics, Log(level: .error, ["test": "LoopWatchTests"]))
-    watch.start()
-    defer { watch.stop() }
-    await withCheckedContinuation { waiter in
-      let timer = LoopTimer {
+    try await withClock { clock async throws in
+      await turnEnds()
+      let metrics = Metrics()
+      let watch = LoopWatch(metrics, Log(level: .error, ["test": "LoopWatchTests"]), every: .milliseconds(1))
+      watch.start()
+      defer { watch.stop() }
+      await inTimer {
+        clock.move(seconds: 2)
         // The loop stands still until the thread has seen it. Only a broken thread reaches the limit.
         let end = ContinuousClock.now + .seconds(60)
         while watch.stallCount == 0, .now < end {}
-        waiter.resume()
       }
-      timer.start(after: .zero)
+      let text = metrics.text()
+      #expect(watch.stallCount == 1)
+      #expect(text.contains("\ncountersign_loop_stalls_total 1\n"))
+      #expect(text.contains("countersign_loop_turn_seconds_bucket{le=\"0.5\"}"))
+      let slow = text.split(separator: "\n").first { $0.hasPrefix("countersign_loop_turn_seconds_sum ") }
+      #expect(try #require(slow?.split(separator: " ").last.flatMap { Double($0) }) == 2)
     }
-    try await EventLoop.sleep(for: .milliseconds(1))
-    let text = metrics.text()
-    #expect(text.contains("\ncountersign_loop_stalls_total \(watch.stallCount)\n"))
-    #expect(watch.stallCount > 0)
-    #expect(text.contains("countersign_loop_turn_seconds_bucket{le=\"0.5\"}"))
-    let slow = text.split(separator: "\n").first { $0.hasPrefix("countersign_loop_turn_seconds_sum ") }
-    #expect(try #require(slow?.split(separator: " ").last.flatMap { Double($0) }) >= 1)
   }
 }
