@@ -83,7 +83,7 @@ public enum JobMessage {
   /// - Parameter queue: chooses the queue from the number of earlier delays.
   public static func putOff(_ delivery: AMQPDelivery, queue: (Int) -> String) -> AMQPMessage {
     let parks = Int(clamping: max(0, delivery.properties.headers[parksHeader]?.int ?? 0))
-    var message = copy(delivery, queue: queue(parks))
+    var message = AMQPMessage(copying: delivery, to: queue(parks), keeps: isOwn)
     message.headers[parksHeader] = .int(Int64(min(parks, 1_000_000) + 1))
     message.headers["traceparent"] = delivery.properties.headers["traceparent"]
     if wasRedelivered(delivery) { message.headers[redeliveredHeader] = true }
@@ -92,19 +92,13 @@ public enum JobMessage {
 
   /// Builds the message that buries a delivery with its reason. The body stays as it was.
   public static func dead(_ delivery: AMQPDelivery, reason: String, queue: String) -> AMQPMessage {
-    var message = copy(delivery, queue: queue)
+    var message = AMQPMessage(copying: delivery, to: queue, keeps: isOwn)
     message.headers[reasonHeader] = .string(String(reason.prefix(1000)))
     return message
   }
 
-  private static func copy(_ delivery: AMQPDelivery, queue: String) -> AMQPMessage {
-    // The copy takes only headers that we understand: no broker header, and no value of a type that we cannot write.
-    let headers = delivery.properties.headers.filter { $0.key.hasPrefix("countersign-") && $0.value != .other }
-    return AMQPMessage(
-      exchange: "", routingKey: queue, messageID: delivery.properties.messageID ?? "dead-\(delivery.tag)",
-      contentType: delivery.properties.contentType ?? "application/octet-stream", type: delivery.properties.type,
-      headers: headers, body: delivery.body)
-  }
+  /// Whether a header is ours. A copy takes no broker's header along.
+  public static func isOwn(_ header: String) -> Bool { header.hasPrefix("countersign-") }
 
   private static func describe(_ error: any Error) -> String {
     switch error {

@@ -77,7 +77,7 @@ extension Topology {
       }
       waiting.removeFirst(some.count)
       let publishing = some.map { delivery in
-        Task { @LoopActor in try await channel.publish(copy(of: delivery, queue: target)) }
+        Task { @LoopActor in try await channel.publish(AMQPMessage(copying: delivery, to: target)) }
       }
       for (delivery, task) in zip(some, publishing) {
         try await task.value
@@ -88,12 +88,5 @@ extension Topology {
     // What has come beyond the most goes back.
     await channel.close()
     return moved
-  }
-
-  private static func copy(of delivery: AMQPDelivery, queue: String) -> AMQPMessage {
-    AMQPMessage(
-      exchange: "", routingKey: queue, messageID: delivery.properties.messageID ?? "dead-\(delivery.tag)",
-      contentType: delivery.properties.contentType ?? "application/octet-stream", type: delivery.properties.type,
-      headers: delivery.properties.headers.filter { $0.value != .other }, body: delivery.body)
   }
 }

@@ -34,24 +34,12 @@ public final class BegunRuns {
   }
 
   /// Notes that a run of each begins.
-  ///
-  /// - Parameter most: what so many runs have not ended of does not run. Such a count stays as it is, and is forgotten
-  ///   after ``retention`` although somebody asks for it again and again.
-  /// - Returns: how many runs before it have not ended, in the order of the names.
-  @discardableResult
-  public func begin(_ names: [String], most: Int = 1_000_000) async throws -> [Int] {
-    guard !names.isEmpty else { return [] }
-    let reply = try await redis.run(
+  public func begin(_ names: [String]) async throws {
+    guard !names.isEmpty else { return }
+    _ = try await redis.run(
       .beginRuns, moreKeys: names.map(keys.begun),
-      arguments: ["most": String(most), "retention": String(Self.retention.wholeMilliseconds)])
-    guard let counts = reply.array, counts.count == names.count else {
-      throw RedisError(.reply, operation: "begin runs", target: "Redis", cause: "unexpected answer \(reply)")
-    }
-    return counts.map { max(0, Int(clamping: $0.integer ?? 1) - 1) }
+      arguments: ["retention": String(Self.retention.wholeMilliseconds)])
   }
-
-  /// Notes that a run that ``begin(_:)`` counted did not begin after all. If Redis is away, the count stays.
-  public func takeBack(_ name: String) async { _ = try? await redis.run(.takeBackRun, moreKeys: [keys.begun(name)]) }
 
   /// Notes that the runs of each have ended, in whatever way: no process died of them.
   public func end(_ names: [String]) async throws {
@@ -62,24 +50,11 @@ public final class BegunRuns {
 
 extension RedisScript {
   fileprivate static let beginRuns = RedisScript(
-    "begin runs", moreKeys: "first", arguments: ["most", "retention"],
+    "begin runs", moreKeys: "first", arguments: ["retention"],
     """
-    local counts = {}
     for number = first, #KEYS do
       local known = tonumber(redis.call('GET', KEYS[number]) or '0') or 0
-      if known < tonumber(most) then
-        redis.call('SET', KEYS[number], string.format('%d', math.max(known, 0) + 1), 'PX', retention)
-      end
-      counts[number - first + 1] = math.max(known, 0) + 1
-    end
-    return counts
-    """)
-  /// A count that has been forgotten meanwhile must not begin below zero.
-  fileprivate static let takeBackRun = RedisScript(
-    "take back a run", moreKeys: "first", arguments: [],
-    """
-    for number = first, #KEYS do
-      if (tonumber(redis.call('GET', KEYS[number]) or '0') or 0) > 0 then redis.call('DECR', KEYS[number]) end
+      redis.call('SET', KEYS[number], string.format('%d', math.max(known, 0) + 1), 'PX', retention)
     end
     """)
 }

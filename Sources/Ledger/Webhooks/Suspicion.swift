@@ -13,7 +13,8 @@ public struct Suspicion: Sendable, Equatable {
   public let crashes: Int
   /// Whether a notifier got this message before and neither acknowledged it nor gave it back with its count.
   public let isDeliveredAgain: Bool
-  /// The name of the runs of this message: the same for each copy of it, and another one for the next attempt.
+  /// The name of the runs of this message: the same for each copy of it with the same ``crashes``, and another one for
+  /// the next attempt. So no run counts in the header and in Redis.
   public let name: String
 
   private let eventId: String
@@ -38,7 +39,7 @@ public struct Suspicion: Sendable, Equatable {
     publisherId =
       Delivery.notification(named: eventId)?.publisherId
       ?? headers[CloudEventsAttributes.source]?.string.flatMap(CloudEventsAttributes.publisher)
-    let parts = [eventId, endpointId, round, String(attempt)].map { "\($0.utf8.count) \($0)" }
+    let parts = [eventId, endpointId, round, String(attempt), String(crashes)].map { "\($0.utf8.count) \($0)" }
     name = "delivery:" + Hex.encode(SHA256.hash(Array(parts.joined().utf8) + SHA256.hash(message.body))[..<16])
   }
 
@@ -47,8 +48,11 @@ public struct Suspicion: Sendable, Equatable {
 
   /// How many notifiers in a row died while they had it.
   ///
+  /// The run of the first delivery is not in Redis, so the next delivery tells its death. All later runs are: a message
+  /// that comes again has perhaps only waited for its turn when its notifier died.
+  ///
   /// - Parameter begun: how many of its runs that began since the header was written have not ended.
-  public func crashes(begun: Int) -> Int { isDeliveredAgain ? crashes + 1 + begun : crashes }
+  public func crashes(begun: Int) -> Int { (crashes == 0 && isDeliveredAgain ? 1 : crashes) + begun }
 
   /// Copies a message as it is, body unread, for another queue.
   ///
@@ -59,11 +63,8 @@ public struct Suspicion: Sendable, Equatable {
   public static func copy(
     of message: AMQPDelivery, queue: String, crashes: Int = 0, isUncounted: Bool = false, reason: String? = nil
   ) -> AMQPMessage {
-    var copy = JobMessage.dead(message, reason: reason ?? "", queue: queue)
-    for (key, value) in message.properties.headers where Delivery.isOfEvent(key) && value != .other {
-      copy.headers[key] = value
-    }
-    if reason == nil { copy.headers[JobMessage.reasonHeader] = nil }
+    var copy = AMQPMessage(copying: message, to: queue) { JobMessage.isOwn($0) || Delivery.isOfEvent($0) }
+    copy.headers[JobMessage.reasonHeader] = reason.map { .string(String($0.prefix(1000))) }
     copy.headers[Delivery.crashesHeader] = crashes > 0 ? .int(Int64(crashes)) : nil
     copy.headers[JobMessage.redeliveredHeader] = isUncounted ? true : nil
     return copy

@@ -9,34 +9,26 @@ import Store
 /// The way of a message that notifiers may have died of (decision 0034).
 ///
 /// The first delivery of a message costs nothing here. When the broker delivers it again, Redis counts the runs that
-/// began and never ended. A count goes on in the header of a message that a notifier puts off before its attempt.
+/// began and never ended. A count goes on in the header of a message that a notifier puts off before its attempt. From
+/// then on only begun runs count, so a death while the message waits for its turn does not.
 extension DeliveryRun {
   func run(_ suspicion: Suspicion) async {
-    let begun: Int
+    let crashes: Int
     do {
-      begun = suspicion.isDeliveredAgain ? try await notifier.begun.counts([suspicion.name])[0] : 0
+      crashes = suspicion.crashes(begun: try await notifier.begun.counts([suspicion.name])[0])
     } catch {
       return await settle(waitForRedis(suspicion, error))
     }
-    let crashes = suspicion.crashes(begun: begun)
-    switch Suspects.Way(crashes: crashes) {
-    case .beside:
-      if !notifier.suspects.enterAtOnce() { await notifier.suspects.enter() }
-      await run(suspicion, crashes)
-      notifier.suspects.leave()
-    case .alone:
-      guard await notifier.suspects.enterAlone() else { return await settle(waitForOther(suspicion, crashes)) }
-      log(suspicion, crashes).warning("run alone: earlier runs did not end")
-      await run(suspicion, crashes)
-      notifier.suspects.leaveAlone()
+    let ending = await notifier.suspects.run(crashes: crashes, log(suspicion)) { await run(suspicion, crashes) }
+    switch ending {
+    case .ran: break
+    case .later: await settle(waitForOther(suspicion, crashes))
     case .never: await settle(putAside(suspicion, crashes))
     }
   }
 
   /// Runs a message, and counts the run as long as it lasts.
   private func run(_ suspicion: Suspicion, _ crashes: Int) async {
-    // The header of a message that comes for the first time has the whole count, and its next delivery tells a crash.
-    guard suspicion.isDeliveredAgain else { return await runOnce(crashes: crashes) }
     do {
       try await notifier.begun.begin([suspicion.name])
     } catch {
@@ -65,12 +57,13 @@ extension DeliveryRun {
     return await putOff(.seconds(1), crashes: suspicion.crashes, isUncounted: true)
   }
 
-  /// Puts a suspect off behind another one. The times differ, so that not all of them come back at once.
+  /// Puts a suspect off behind another one, or because ordinary deliveries have their time. The delays differ, so that
+  /// not all of them come back at once.
   private func waitForOther(_ suspicion: Suspicion, _ crashes: Int) async -> Bool {
     let tier = [Duration.seconds(1), .seconds(1), .seconds(2), .seconds(5)].randomElement() ?? .seconds(1)
     guard await putOff(tier, crashes: crashes) else { return false }
     // From here on the header has the count.
-    if suspicion.isDeliveredAgain { await forget(suspicion) }
+    await forget(suspicion)
     return true
   }
 
@@ -87,17 +80,16 @@ extension DeliveryRun {
     let reason = "\(crashes) notifiers in a row died while they had it: it seems to kill its process"
     let message = Suspicion.copy(
       of: received.delivery, queue: notifier.topology.deadDeliveries, reason: reason)
-    let log = log(suspicion, crashes)
-    log.error("put aside")
+    let log = log(suspicion)
+    log.error("put aside", ["crashes": .int(Int64(crashes))])
     guard await notifier.bury(message, .crashed, log) else { return false }
     // The count stays for a while: a copy of the message would kill once, and not six times more.
     return await record(suspicion.end(reason, at: context.now())) != nil
   }
 
-  private func log(_ suspicion: Suspicion, _ crashes: Int) -> Log {
+  private func log(_ suspicion: Suspicion) -> Log {
     context.log.with([
-      "eventId": .string(received.delivery.properties.messageID ?? ""), "crashes": .int(Int64(crashes)),
-      "run": .string(suspicion.name),
+      "eventId": .string(received.delivery.properties.messageID ?? ""), "run": .string(suspicion.name),
     ])
   }
 }

@@ -14,9 +14,11 @@ extension NotificationRuns {
   /// How the notifications of a batch run. Those that are put aside, or that nobody can count now, are done.
   func ways(
     of batch: [NotificationKey: [Waiting]]
-  ) async -> (beside: [NotificationKey], alone: [NotificationKey]) {
+  ) async -> (beside: [NotificationKey], alone: [(key: NotificationKey, crashes: Int)]) {
     let again = batch.keys.filter { isSuspect($0, batch) }
-    var ways = (beside: batch.keys.filter { !isSuspect($0, batch) }, alone: [NotificationKey]())
+    var ways = (
+      beside: batch.keys.filter { !isSuspect($0, batch) }, alone: [(key: NotificationKey, crashes: Int)]()
+    )
     guard !again.isEmpty else { return ways }
     var fatal: [NotificationKey: Int] = [:]
     do {
@@ -24,7 +26,7 @@ extension NotificationRuns {
         // Its worker died, or its message got lost: nobody can tell, and one crash has no consequence.
         switch Suspects.Way(crashes: count + 1) {
         case .beside: ways.beside.append(key)
-        case .alone: ways.alone.append(key)
+        case .alone: ways.alone.append((key, count + 1))
         case .never: fatal[key] = count + 1
         }
       }

@@ -44,6 +44,8 @@ final class NotificationRuns {
     let done: @LoopActor () -> Void
   }
 
+  /// For so long a suspect waits here while others have their time.
+  private static let longestRest = Duration.seconds(5)
   /// The most open notifications of one sweep.
   private static let mostSwept = 500
 
@@ -133,13 +135,15 @@ final class NotificationRuns {
         await run(ways.beside, batch)
         suspects.leave()
       }
-      for key in ways.alone {
-        // Who finds another suspect here is left to the sweep.
-        if !Task.isCancelled, await suspects.enterAlone() {
-          await run([key], batch, isAlone: true)
-          suspects.leaveAlone()
-        } else {
+      for (key, crashes) in ways.alone {
+        try? await EventLoop.sleep(for: min(suspects.rest, Self.longestRest))
+        let log = context.log.with(["uuid": .string(key.uuid.text)])
+        guard !Task.isCancelled,
+          await suspects.run(crashes: crashes, log, { await run([key], batch, isAlone: true) }) == .ran
+        else {
+          // If another suspect is first, the sweep finds this one again.
           done([key], batch)
+          continue
         }
       }
     }

@@ -8,7 +8,8 @@ import Store
 
 /// The way of a job whose earlier runs did not end (decision 0010).
 extension JobRun {
-  /// Waits until no other job runs, and then goes on alone. Returns false when the job is off the queue.
+  /// Waits until no other job runs, or it has waited long enough, and then goes on. Returns false when the job is off
+  /// the queue.
   func becomeAlone() async -> Bool {
     guard lease.crashes < Suspects.givenUpFrom else {
       await giveUp()
@@ -17,8 +18,8 @@ extension JobRun {
     // The job waits without a lease, so that a crash meanwhile does not count against it.
     await release(isRetrying: false, after: .zero, isRun: false)
     dependencies.suspects.leave()
-    isAlone = await dependencies.suspects.enterAlone()
-    guard isAlone else {
+    place = await dependencies.suspects.enterAlone(crashes: lease.crashes)
+    guard place != nil else {
       // `run()` ends this run as an ordinary one.
       await dependencies.suspects.enter()
       await delay(attempt, .seconds(5), .suspect)

@@ -22,8 +22,8 @@ final class JobRun {
   let received: any JobDelivery
   let attempt: Int
   let log: Log
-  /// Whether no other job may run now.
-  var isAlone = false
+  /// The place of a suspect, which keeps other jobs from beginning.
+  var place: Suspects.Place?
   /// The publisher as it was when the run began. If somebody is replacing its file when Apple answers, the publisher
   /// has not given up its offers.
   private var publisherThen: Publisher?
@@ -48,7 +48,7 @@ final class JobRun {
     }
     if !dependencies.suspects.enterAtOnce() { await dependencies.suspects.enter() }
     await runBesideOthers()
-    if isAlone { dependencies.suspects.leaveAlone() } else { dependencies.suspects.leave() }
+    if let place { dependencies.suspects.leaveAlone(place) } else { dependencies.suspects.leave() }
   }
 
   private func runBesideOthers() async {

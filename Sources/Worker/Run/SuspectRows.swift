@@ -39,35 +39,22 @@ final class SuspectRows {
   @discardableResult
   func run(_ kind: Kind, _ name: String, _ work: @LoopActor () async -> Void) async -> Bool {
     let run = "\(kind.rawValue):\(name)"
-    guard begun.isReady, let crashes = try? await begun.begin([run], most: Suspects.givenUpFrom).first else {
-      await suspects.enter()
-      await work()
-      suspects.leave()
-      return true
+    guard begun.isReady, let crashes = try? await begun.counts([run]).first else {
+      return await suspects.run(crashes: 0, log, work) == .ran
     }
-    switch Suspects.Way(crashes: crashes) {
-    case .beside:
-      if !suspects.enterAtOnce() {
-        // A crash while it waits must not count against it.
-        await begun.takeBack(run)
-        await suspects.enter()
-        _ = try? await begun.begin([run])
-      }
-      await work()
-      suspects.leave()
-    case .alone:
-      await begun.takeBack(run)
-      guard await suspects.enterAlone() else { return false }
-      _ = try? await begun.begin([run])
-      log.warning("run alone: earlier runs did not end", ["run": .string(run), "crashes": .int(Int64(crashes))])
-      await work()
-      suspects.leaveAlone()
-    case .never:
-      note(kind, run, crashes)
-      return false
+    // A crash while it waits does not count against it.
+    let ending = await suspects.run(crashes: crashes, log.with(["run": .string(run)])) {
+      await count(run, work)
     }
+    if ending == .never { note(kind, run, crashes) }
+    return ending == .ran
+  }
+
+  /// Counts a run as long as it lasts.
+  private func count(_ run: String, _ work: @LoopActor () async -> Void) async {
+    try? await begun.begin([run])
+    await work()
     try? await begun.end([run])
-    return true
   }
 
   /// Runs work that takes long, beside others only: nobody could wait until it has ended.
@@ -75,11 +62,14 @@ final class SuspectRows {
   /// - Returns: false if its runs do not end. Then it has not run, and its next run counts from zero.
   func runLong(_ kind: Kind, _ name: String, _ work: @LoopActor () async -> Void) async -> Bool {
     let run = "\(kind.rawValue):\(name)"
-    let crashes = (try? await begun.begin([run], most: Suspects.givenUpFrom).first) ?? 0
-    let way = Suspects.Way(crashes: crashes)
-    if way == .never { note(kind, run, crashes) } else { await work() }
-    try? await begun.end([run])
-    return way != .never
+    let crashes = (try? await begun.counts([run]).first) ?? 0
+    guard Suspects.Way(crashes: crashes) != .never else {
+      note(kind, run, crashes)
+      try? await begun.end([run])
+      return false
+    }
+    await count(run, work)
+    return true
   }
 
   private func note(_ kind: Kind, _ run: String, _ crashes: Int) {

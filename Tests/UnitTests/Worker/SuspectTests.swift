@@ -2,10 +2,10 @@ import AMQP
 import Domain
 import EventLoop
 import Messaging
-import Service
 import Store
 import Testing
 
+@testable import Service
 @testable import Worker
 
 /// Jobs whose earlier runs did not end.
@@ -82,17 +82,18 @@ struct SuspectTests {
 
   // MARK: Which runs may go on
 
-  @Test func `a suspect waits for the others, and then they wait for it`() async {
+  @Test func `a suspect waits for the others, and then they wait for it`() async throws {
     let suspects = Suspects()
     #expect(suspects.enterAtOnce())
     #expect(suspects.enterAtOnce())
     var events: [String] = []
     let alone = Task.immediate { @LoopActor in
-      let isAlone = await suspects.enterAlone()
-      events.append("alone \(isAlone)")
+      let place = await suspects.enterAlone(crashes: 5)
+      events.append("alone \(place != nil)")
+      return place
     }
     #expect(!suspects.enterAtOnce())
-    #expect(await suspects.enterAlone() == false)
+    #expect(await suspects.enterAlone(crashes: 5) == nil)
     let other = Task.immediate { @LoopActor in
       await suspects.enter()
       events.append("other")
@@ -101,19 +102,41 @@ struct SuspectTests {
     await Task.yield()
     #expect(events.isEmpty)
     suspects.leave()
-    await alone.value
+    let place = try #require(await alone.value)
     #expect(events == ["alone true"])
-    suspects.leaveAlone()
+    suspects.leaveAlone(place)
     await other.value
     #expect(events == ["alone true", "other"])
     #expect(suspects.enterAtOnce())
   }
 
-  @Test func `with nobody there a suspect runs at once`() async {
+  @Test func `with nobody there a suspect runs at once`() async throws {
     let suspects = Suspects()
-    #expect(await suspects.enterAlone())
+    let place = try #require(await suspects.enterAlone(crashes: 2))
     #expect(!suspects.enterAtOnce())
-    suspects.leaveAlone()
+    suspects.leaveAlone(place)
     #expect(suspects.enterAtOnce())
+  }
+
+  @Test func `when its hold is over, a suspect goes on beside the others`() async throws {
+    let suspects = Suspects()
+    let place = try #require(await suspects.enterAlone(crashes: 2))
+    let other = Task.immediate { @LoopActor in await suspects.enter() }
+    suspects.endHold()
+    await other.value
+    #expect(suspects.enterAtOnce())
+    suspects.leaveAlone(place)
+    suspects.leave()
+    suspects.leave()
+  }
+
+  @Test func `when its hold is over, a suspect begins although others have not ended`() async throws {
+    let suspects = Suspects()
+    #expect(suspects.enterAtOnce())
+    let alone = Task.immediate { @LoopActor in await suspects.enterAlone(crashes: 2) }
+    suspects.endHold()
+    let place = try #require(await alone.value)
+    #expect(suspects.enterAtOnce())
+    suspects.leaveAlone(place)
   }
 }

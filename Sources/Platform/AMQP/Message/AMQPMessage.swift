@@ -34,6 +34,21 @@ public struct AMQPMessage: Sendable {
   }
 }
 
+extension AMQPMessage {
+  /// Copies a delivery for another queue, its body unread.
+  ///
+  /// - Parameters:
+  ///   - queue: the name of the queue.
+  ///   - keeps: whether a header of this name goes along. A header whose value we cannot write never does.
+  public init(copying delivery: AMQPDelivery, to queue: String, keeps: (String) -> Bool = { _ in true }) {
+    let properties = delivery.properties
+    self.init(
+      exchange: "", routingKey: queue, messageID: properties.messageID ?? "dead-\(delivery.tag)",
+      contentType: properties.contentType ?? "application/octet-stream", type: properties.type,
+      headers: properties.headers.filter { $0.value != .other && keeps($0.key) }, body: delivery.body)
+  }
+}
+
 /// A message that the broker delivered and that must be acknowledged.
 public struct AMQPDelivery: Sendable {
   /// The tag that names the delivery on its channel.
