@@ -10,6 +10,8 @@ public final class Stranger {
   public private(set) var received: [UInt8] = []
   /// Whether the connection has ended, from either side.
   public private(set) var hasEnded = false
+  /// Tells that bytes have come, or that the connection has ended.
+  public let changed = LoopSignal()
 
   private var descriptor: Int32
   private var watcher: DescriptorWatcher?
@@ -19,7 +21,7 @@ public final class Stranger {
   ///
   /// - Parameter source: the address that the server sees, in 127.0.0.0/8.
   /// - Throws: ``NeverHappened`` when the system gives no socket, or when the address is not this machine's.
-  public init(from source: String, to port: Int) throws {
+  public init(from source: String = "127.0.0.1", to port: Int) throws {
     let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
     descriptor = socket(AF_INET, kind, 0)
     let (own, peer) = (Self.address(source, 0), Self.address("127.0.0.1", port))
@@ -44,6 +46,12 @@ public final class Stranger {
   /// Sends a text.
   public func send(_ text: String) { send(text.utf8) }
 
+  /// Takes the first bytes that the server has sent.
+  public func take(_ count: Int) -> [UInt8] {
+    defer { received.removeFirst(min(count, received.count)) }
+    return Array(received.prefix(count))
+  }
+
   /// Ends the connection. Every stranger must be closed.
   public func close() {
     hasEnded = true
@@ -51,6 +59,7 @@ public final class Stranger {
     self.watcher = nil
     watcher.close()
     Glibc.close(descriptor)
+    changed.notify()
   }
 
   private func ready(_ readiness: Readiness) {
@@ -61,8 +70,10 @@ public final class Stranger {
         Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
       }
       guard count > 0 else {
-        if errno != EAGAIN, errno != ENOTCONN { close() }
-        return
+        guard errno != EAGAIN, errno != ENOTCONN else { return }
+        // The server may have said why before it closed.
+        read()
+        return close()
       }
       unsent = unsent.dropFirst(count)
     }
@@ -75,6 +86,7 @@ public final class Stranger {
       let count = recv(descriptor, &piece, piece.count, 0)
       if count > 0 {
         received += piece.prefix(count)
+        changed.notify()
       } else if count == 0 || errno != EAGAIN {
         return close()
       } else {

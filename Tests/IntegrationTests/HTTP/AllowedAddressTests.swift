@@ -26,21 +26,16 @@ struct AllowedAddressTests {
     _ allows: Allows,
     _ body: @LoopActor (HTTPClient, HTTPServer) async throws -> Void
   ) async throws {
-    let server = try HTTPServer(HTTPServer.Configuration()) { _ in .text(200, String(repeating: "x", count: 1000)) }
-    var configuration = HTTPClientConfiguration.patient
-    configuration.allowsPlainHTTP = true
-    configuration.keepsConnections = false
-    configuration.allowsAddress = allows.address
-    let client = HTTPClient(configuration)
-    do {
+    let handler: HTTPServer.Handler = { _ in .text(200, String(repeating: "x", count: 1000)) }
+    try await HTTPServer.running(handler: handler) { server async throws in
+      var configuration = HTTPClientConfiguration.patient
+      configuration.allowsPlainHTTP = true
+      configuration.keepsConnections = false
+      configuration.allowsAddress = allows.address
+      let client = HTTPClient(configuration)
+      defer { client.close() }
       try await body(client, server)
-    } catch {
-      client.close()
-      await server.close()
-      throw error
     }
-    client.close()
-    await server.close()
   }
 
   /// The host as an address, as a name for it, and in the odd forms that resolvers accept for one.

@@ -48,17 +48,11 @@ struct HTTPServerHeadTests {
     var configuration = HTTPServer.Configuration()
     configuration.maxHeaderBytes = maxHeaderBytes
     var taken = 0
-    let server = try HTTPServer(configuration) { _ in
+    let handler: HTTPServer.Handler = { _ in
       taken += 1
       return HTTPServerResponse(status: 202, headers: [("Location", String(repeating: "l", count: 1000))])
     }
-    do {
-      try await body(server.port, { taken })
-    } catch {
-      await server.close()
-      throw error
-    }
-    await server.close()
+    try await HTTPServer.running(configuration, handler: handler) { try await body($0.port, { taken }) }
   }
 
   private static let sizes = Array(stride(from: 14 << 10, through: 40 << 10, by: 512))

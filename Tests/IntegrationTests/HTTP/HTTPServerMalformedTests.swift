@@ -92,14 +92,7 @@ struct HTTPServerMalformedTests {
     configuration.bodyTimeout = deadline
     // libmicrohttpd's own deadline, which once ended what these tests begin, is far away.
     configuration.idleTimeout = .seconds(3600)
-    let server = try HTTPServer(configuration, handler: handler)
-    do {
-      try await body(server)
-    } catch {
-      await server.close()
-      throw error
-    }
-    await server.close()
+    try await HTTPServer.running(configuration, handler: handler, body)
   }
 
   private static let question = "GET /other HTTP/1.1\r\nHost: a\r\n\r\n"

@@ -31,14 +31,7 @@ struct HTTPServerStrangerTests {
     var configuration = configuration
     configuration.onCut = { told.cuts.append($0) }
     configuration.onBodyRefused = { told.bodies.append($0) }
-    let server = try HTTPServer(configuration, handler: handler)
-    do {
-      try await body(server, told)
-    } catch {
-      await server.close()
-      throw error
-    }
-    await server.close()
+    try await HTTPServer.running(configuration, handler: handler) { try await body($0, told) }
   }
 
   private static let question = "GET /x HTTP/1.1\r\nHost: a\r\n\r\n"

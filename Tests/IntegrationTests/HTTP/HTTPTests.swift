@@ -17,20 +17,14 @@ struct HTTPTests {
       .refusal(of:_:),
     handler: @escaping HTTPServer.Handler, _ body: @LoopActor (HTTPClient, String) async throws -> Void
   ) async throws {
-    let server = try HTTPServer(configuration, refuseBody: refuseBody, handler: handler)
-    var clientConfiguration = HTTPClientConfiguration.patient
-    clientConfiguration.allowsPlainHTTP = true
-    clientConfiguration.maxConnectionsPerHost = 20
-    let client = HTTPClient(clientConfiguration)
-    do {
+    try await HTTPServer.running(configuration, refuseBody: refuseBody, handler: handler) { server async throws in
+      var clientConfiguration = HTTPClientConfiguration.patient
+      clientConfiguration.allowsPlainHTTP = true
+      clientConfiguration.maxConnectionsPerHost = 20
+      let client = HTTPClient(clientConfiguration)
+      defer { client.close() }
       try await body(client, "http://127.0.0.1:\(server.port)")
-    } catch {
-      client.close()
-      await server.close()
-      throw error
     }
-    client.close()
-    await server.close()
   }
 
   /// Answers with the parts of the request.

@@ -99,6 +99,18 @@ final class CommitLab {
       job(id, customer, transaction), .evidence(key(original), [piece]), publisher: publisher)
   }
 
+  /// What one renewal of a subscription proves.
+  nonisolated static func update(
+    _ transaction: String, of original: String, bought: Double = -1, expires: Double = 30, signed: Double = 0,
+    token: String? = nil, insteadOf previous: String? = nil,
+    _ source: PurchaseUpdate.Source = .notification(uuid: "n", reason: .renewed)
+  ) throws -> PurchaseUpdate {
+    let piece = try evidence(
+      transaction, of: original, "monthly", .autoRenewable, bought: bought, expires: expires, signed: signed,
+      token: token, insteadOf: previous)
+    return PurchaseUpdate(key(original), [piece], from: source, publisher: publisher)
+  }
+
   /// A transaction as Apple writes it. The signature is none: the ledger keeps what the verifier has accepted.
   nonisolated static func evidence(
     _ transaction: String, of original: String, _ product: String, _ kind: ProductKind, bought: Double,
