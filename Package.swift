@@ -145,8 +145,8 @@ let package = Package(
     executable(
       "Benchmarks", "Harness/Benchmarks",
       [
-        "AMQP", "AppStore", "CPQ", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPClient", "HTTPServer",
-        "JSON", "Ledger", "Messaging", "Postgres", "Redis", "Store",
+        "AMQP", "AppStore", "CPQ", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "Gateway", "HTTP",
+        "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Postgres", "Redis", "Store",
       ]),
 
     // Tests: unit tests need nothing, integration tests real servers, fleet tests whole roles as processes.

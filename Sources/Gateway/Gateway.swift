@@ -111,35 +111,13 @@ public final class Gateway: Role {
     await secretKeys.start()
     clock = context.followClock { [store] in try await store.time() }
     let settings = context.settings.gateway
-    var configuration = HTTPServer.Configuration()
-    configuration.host = settings.listen.host
-    configuration.port = settings.listen.port
-    configuration.maxBodyBytes = settings.maxBodyBytes
-    configuration.largeBody = { path in
-      switch Route.largeBody(ofRaw: path) {
-      case .receipt: .init(maxBytes: settings.doors.maxBodyBytes, in: .callers)
-      case .notification: .init(maxBytes: PostedNotification.maxLength, in: .anybody)
-      case nil: nil
-      }
-    }
-    var pace = DoorPace()
-    let started = ContinuousClock.now
     let authentication = authentication
-    configuration.admitHead = { [metrics, notifications] head in
-      if Route.isNotification(head.path) {
-        return notifications.refusal(of: head).map { .refused($0) } ?? .admitted(holder: nil)
-      }
-      guard let found = Route.receiptDoor(of: head.path),
-        let admission = found.door.admission(of: head, by: authentication.authenticator)
-      else { return .admitted(holder: nil) }
-      guard let refusal = admission.refusal(&pace, now: ContinuousClock.now - started) else {
-        return .admitted(holder: admission.holder)
-      }
-      metrics.count(refusal, by: found.door, found.label)
-      return .refused(CrossOrigin.admitted(refusal))
-    }
-    settings.limit(&configuration)
-    context.doorway.observe(&configuration)
+    var configuration = settings.serverConfiguration(
+      asking: GatewaySettings.HeadQuestions(
+        authenticator: { authentication.authenticator },
+        refusalOfNotification: { [notifications] in notifications.refusal(of: $0) },
+        onRefused: { [metrics] refusal, found in metrics.count(refusal, by: found.door, found.label) }))
+    context.serverMetrics.observe(&configuration)
     let server = try HTTPServer(
       configuration,
       refuseBody: { [metrics, notifications] path, reason in
@@ -155,7 +133,7 @@ public final class Gateway: Role {
       },
       handler: { [weak self] in await self?.answer($0) ?? Problem.unavailable("The gateway is stopping.").response })
     self.server = server
-    context.doorway.server = server
+    context.serverMetrics.server = server
     context.log.info("listening", ["address": .string("\(settings.listen.host):\(server.port)")])
   }
 

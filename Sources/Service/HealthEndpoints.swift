@@ -46,9 +46,9 @@ public struct HealthEndpoints {
     configuration.maxConnections = 256
     configuration.maxConnectionsPerAddress = 64
     configuration.maxBodyBytes = 1024
-    context.doorway.observe(&configuration)
+    context.serverMetrics.observe(&configuration)
     let server = try HTTPServer(configuration) { self.answer($0) ?? .text(404, "not found\n") }
-    context.doorway.server = server
+    context.serverMetrics.server = server
     context.log.info("listening", ["address": .string("\(address.host):\(server.port)")])
     return server
   }

@@ -46,7 +46,7 @@ public final class RoleContext {
   public let configurationReloads: Counter
 
   /// The metrics of the role's HTTP server.
-  public let doorway: HTTPServerMetrics
+  public let serverMetrics: HTTPServerMetrics
 
   let connectionUp: Gauge
   let connectionLosses: Counter
@@ -83,6 +83,6 @@ public final class RoleContext {
     metrics.gauge("countersign_process_resident_memory_bytes", "Resident memory.", read: residentBytes)
     metrics.counter("countersign_process_cpu_seconds_total", "Processor time used.", read: processorSeconds)
     metrics.counter("countersign_log_lines_dropped_total", "Log lines that nobody took.") { Double(Log.droppedLines) }
-    doorway = HTTPServerMetrics(metrics)
+    serverMetrics = HTTPServerMetrics(metrics)
   }
 }

@@ -13,9 +13,11 @@ struct DoorPace {
     let door: Door
     /// The customer, the app or the kind of key; empty for the publisher's token.
     let holder: ExactText
+    /// Who can have it.
+    let kind: HTTPServer.LargeBody.Credential
 
-    init(_ publisher: Publisher, _ door: Door, _ holder: String = "") {
-      (publisherId, self.door, self.holder) = (publisher.id, door, holder.exact)
+    init(_ publisher: Publisher, _ door: Door, _ holder: String, _ kind: HTTPServer.LargeBody.Credential) {
+      (publisherId, self.door, self.holder, self.kind) = (publisher.id, door, holder.exact, kind)
     }
   }
 
@@ -58,8 +60,9 @@ enum DoorAdmission {
     }
   }
 
-  /// The publisher whose credential the head has; `nil` for a refused one. Its bodies share a part of the room.
-  var holder: String? {
-    if case .admitted(let credential, _, _) = self { String(credential.publisherId) } else { nil }
+  /// Whose credential the head has; `nil` for a refused one.
+  var sender: HTTPServer.LargeBody.Sender? {
+    guard case .admitted(let credential, _, _) = self else { return nil }
+    return .init(publisher: String(credential.publisherId), credential: credential.kind)
   }
 }

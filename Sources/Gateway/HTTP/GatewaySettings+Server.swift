@@ -1,9 +1,53 @@
+import AppStore
 import Configuration
+import EventLoop
 import HTTPServer
 
 extension GatewaySettings {
-  /// Sets what a stranger can hold of the server: its places, its room and its time.
-  func limit(_ configuration: inout HTTPServer.Configuration) {
+  /// What the gateway's server asks about a head.
+  struct HeadQuestions {
+    /// Checks credentials by what is known now.
+    var authenticator: @LoopActor @Sendable () -> Authenticator
+    /// The answer to a notification whose address has posted too much; `nil` if it may go on.
+    var refusalOfNotification: @LoopActor @Sendable (HTTPServerRequest) -> HTTPServerResponse?
+    /// Learns of each refusal of a door.
+    var onRefused: @LoopActor @Sendable (HTTPServerResponse, Route.ReceiptDoor) -> Void
+  }
+
+  /// The configuration of the gateway's server: its address, its paths with large bodies, and what a stranger can hold
+  /// of it. `ops/fuzz` runs a server with the same.
+  func serverConfiguration(asking questions: HeadQuestions) -> HTTPServer.Configuration {
+    var configuration = HTTPServer.Configuration()
+    configuration.host = listen.host
+    configuration.port = listen.port
+    configuration.largeBody = { [doors] path in
+      switch Route.largeBody(ofRaw: path) {
+      case .receipt: .init(maxBytes: doors.maxBodyBytes, in: .callers)
+      case .notification: .init(maxBytes: PostedNotification.maxLength, in: .anybody)
+      case nil: nil
+      }
+    }
+    var pace = DoorPace()
+    let started = ContinuousClock.now
+    configuration.admitHead = { head in
+      if Route.isNotification(head.path) {
+        return questions.refusalOfNotification(head).map { .refused($0) } ?? .admitted(nil)
+      }
+      guard let found = Route.receiptDoor(of: head.path),
+        let admission = found.door.admission(of: head, by: questions.authenticator())
+      else { return .admitted(nil) }
+      guard let refusal = admission.refusal(&pace, now: ContinuousClock.now - started) else {
+        return .admitted(admission.sender)
+      }
+      questions.onRefused(refusal, found)
+      return .refused(CrossOrigin.admitted(refusal))
+    }
+    limit(&configuration)
+    return configuration
+  }
+
+  private func limit(_ configuration: inout HTTPServer.Configuration) {
+    configuration.maxBodyBytes = maxBodyBytes
     configuration.maxHeaderBytes = maxHeaderBytes
     configuration.maxConnections = maxConnections
     configuration.maxConnectionsPerAddress = maxConnectionsPerAddress
@@ -11,7 +55,7 @@ extension GatewaySettings {
     configuration.headTimeout = headTimeout
     configuration.bodyTimeout = bodyTimeout
     configuration.minBodyRate = minBodyRate
-    configuration.largeBodyShares.ofHolder = bodySharePerPublisher
+    configuration.largeBodyShares.ofPublisher = bodySharePerPublisher
     configuration.largeBodyShares.ofAddress = bodySharePerAddress
     let proxies = trustedProxies
     configuration.isProxy = { ClientAddress.isProxy($0, in: proxies) }

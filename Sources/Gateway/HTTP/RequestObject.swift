@@ -1,4 +1,4 @@
-import Formats
+package import Formats
 import JSON
 
 /// The members of a JSON body, or of an object in it, for a reader that ignores members which it does not know.
@@ -78,7 +78,7 @@ extension TextLimit {
   /// A text whose own rule is stricter, such as that of a customer's id: the rule's sentence tells more.
   static let ruled = characters(2048)
   /// A receipt in base64.
-  static let receipt = bytes(2_800_296)
+  package static let receipt = bytes(2_800_296)
   /// A transaction as a JWS.
   static let signedTransaction = bytes(2 << 20)
 }

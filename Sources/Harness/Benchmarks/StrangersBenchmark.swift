@@ -1,7 +1,9 @@
 import AppStore
+import Configuration
 import Crypto
 import EventLoop
 import Formats
+import Gateway
 import Glibc
 import JSON
 
@@ -14,9 +16,7 @@ struct StrangersBenchmark {
   private static let runs = 10
   /// The most bytes of a notification, and of a body with a receipt (`gateway.doors.maxBodyBytes`).
   private static let notification = PostedNotification.maxLength
-  private static let receipt = 3 << 20
-  /// The limits of iaptic's door, which takes the largest catalog.
-  private static let validation = JSONLimits(depth: 16, members: 256, elements: 1000, values: 10_000, nameBytes: 64)
+  private static let receipt = ConfigurationLoader.defaults().gateway.doors.maxBodyBytes
 
   func run() throws -> [String: Double] {
     var result: [String: Double] = [:]
@@ -25,9 +25,9 @@ struct StrangersBenchmark {
     }
     for (name, body) in bodies(of: Self.receipt, elements: 999, members: 256, values: 9_900) {
       result["door.\(name)"] = most {
-        let value: JSONValue? = try? JSONText(body, limits: Self.validation).decoded()
+        let value: JSONValue? = try? JSONText(body, limits: .validation).decoded()
         guard case .object(let members)? = value, case .string(let text)? = members["text"] else { return }
-        _ = TextLimit.bytes(2_800_296).admits(text)
+        _ = TextLimit.receipt.admits(text)
       }
     }
     for (name, text) in try signedTexts() {

@@ -1,3 +1,4 @@
+import Configuration
 import EventLoop
 import Glibc
 import HTTPServer
@@ -33,21 +34,10 @@ final class FuzzServer: Sendable {
   }
 
   @LoopActor private static var configuration: HTTPServer.Configuration {
-    var configuration = HTTPServer.Configuration()
-    configuration.maxBodyBytes = 16 << 10
-    configuration.largeBody = { path in
-      switch Route.largeBody(ofRaw: path) {
-      case .receipt: .init(maxBytes: 3 << 20, in: .callers)
-      case .notification: .init(maxBytes: 2 << 20, in: .anybody)
-      case nil: nil
-      }
-    }
-    var pace = DoorPace()
-    configuration.admitHead = { head in
-      let admission = Route.receiptDoor(of: head.path)?.door.admission(of: head, by: FuzzReaders.authenticator)
-      guard let admission else { return .admitted(holder: nil) }
-      return admission.refusal(&pace, now: .zero).map { .refused($0) } ?? .admitted(holder: admission.holder)
-    }
+    var configuration = ConfigurationLoader.defaults().gateway.serverConfiguration(
+      asking: GatewaySettings.HeadQuestions(
+        authenticator: { FuzzReaders.authenticator }, refusalOfNotification: { _ in nil }, onRefused: { _, _ in }))
+    configuration.port = 0
     return configuration
   }
 

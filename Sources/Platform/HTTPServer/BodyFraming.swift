@@ -49,6 +49,12 @@ enum BodyFraming: Equatable {
     return length > UInt64(max(0, most))
   }
 
+  /// The length that the head tells, if it tells one that is not longer than a number of bytes; that number otherwise.
+  func length(upTo most: Int) -> Int {
+    guard case .length(let length) = self else { return most }
+    return Int(min(length, UInt64(max(0, most))))
+  }
+
   /// The answer to a head whose body nobody can delimit; `nil` for every other head.
   var refusal: HTTPServerResponse? {
     switch self {

@@ -1,16 +1,30 @@
 /// The memory in which large bodies arrive: who holds how much of it, and who gives way.
+///
+/// The whole has a limit, and so has each part of it: a publisher's, its apps', a network's, and an address'. Whoever
+/// needs more than such a limit leaves takes it from those who hold most of this very part, ``HeldBytes``. So one who
+/// holds little always gets in, and one who holds most is refused.
 struct BodyRoom {
-  /// The most bytes of all bodies, of one holder's, and of one address'.
+  /// The most bytes of all bodies, and of each part of them.
   struct Limits {
+    /// The part of a publisher's share that its apps can have. The rest is for its backends: an app's credential is in
+    /// every copy of the app.
+    static let appsPart = 0.75
+
     var capacity: Int
-    var perHolder: Int
+    var perPublisher: Int
+    /// Of all apps of a publisher.
+    var perApps: Int
+    /// Of the 48 bits around an IPv6 address: whoever has them has 65,536 networks that count as addresses.
+    var perNetwork: Int
     var perAddress: Int
 
     /// - Parameter shares: of the capacity, from 0 to 1.
     init(capacity: Int, shares: HTTPServer.LargeBody.Shares) {
       self.capacity = capacity
-      perHolder = Self.part(shares.ofHolder, of: capacity)
+      perPublisher = Self.part(shares.ofPublisher, of: capacity)
+      perApps = Int(Self.appsPart * Double(min(perPublisher, capacity)))
       perAddress = Self.part(shares.ofAddress, of: capacity)
+      perNetwork = Self.part(2 * shares.ofAddress, of: capacity)
     }
 
     private static func part(_ share: Double, of capacity: Int) -> Int {
@@ -25,90 +39,123 @@ struct BodyRoom {
     case refused(HTTPServer.BodyRefusalCause)
   }
 
-  private enum Party: Hashable {
-    case holder(String)
+  /// A part of the room that has a limit.
+  private enum Part: Hashable {
     case address(AddressGroup)
+    case network(AddressGroup)
+    case apps(String)
+    case publisher(String)
+    case room
   }
 
   private struct Body {
-    let holder: String?
+    let sender: HTTPServer.LargeBody.Sender?
     let address: AddressGroup
+    let parts: [Part]
+    let path: [HeldBytes.Party]
     var bytes = 0
     /// Whether the body still arrives. One that a handler has is not taken away.
     var isArriving = true
 
-    var party: Party { holder.map(Party.holder) ?? .address(address) }
+    init(sender: HTTPServer.LargeBody.Sender?, address: AddressGroup) {
+      (self.sender, self.address) = (sender, address)
+      var parts = [Part.address(address), .network(address.wide)]
+      if let sender {
+        if sender.credential == .app { parts.append(.apps(sender.publisher)) }
+        parts.append(.publisher(sender.publisher))
+      }
+      self.parts = parts + [.room]
+      path = [.sender(sender), .group(address.wide), .group(address)]
+    }
   }
 
   private let limits: Limits
   private var bodies: [Int: Body] = [:]
-  private var byHolder: [String: Int] = [:]
-  private var byAddress: [AddressGroup: Int] = [:]
+  private var bytes: [Part: Int] = [:]
+  private var parties = HeldBytes()
   /// The bytes of all bodies.
-  private(set) var held = 0
+  var held: Int { parties.bytes }
 
   init(_ limits: Limits) { self.limits = limits }
 
   /// Begins a body without bytes. A body that has the id already ends.
   ///
-  /// - Parameter holder: whose credential the request has; `nil` where anybody may send it.
-  mutating func begin(_ id: Int, holder: String?, address: AddressGroup) {
+  /// - Parameter sender: whose credential the request has; `nil` where anybody may send it.
+  mutating func begin(_ id: Int, sender: HTTPServer.LargeBody.Sender?, address: AddressGroup) {
     end(id)
-    bodies[id] = Body(holder: holder, address: address)
+    bodies[id] = Body(sender: sender, address: address)
   }
 
   /// Decides on further bytes of a body, and counts them if they are taken.
-  mutating func take(_ bytes: Int, for id: Int) -> Verdict {
+  mutating func take(_ count: Int, for id: Int) -> Verdict {
     guard let body = bodies[id] else { return .refused(.room) }
-    if byAddress[body.address, default: 0] + bytes > limits.perAddress { return .refused(.addressShare) }
-    if let holder = body.holder, byHolder[holder, default: 0] + bytes > limits.perHolder {
-      return .refused(.holderShare)
+    var cut: [(id: Int, body: Body)] = []
+    for part in body.parts {
+      let (most, cause) = limit(of: part)
+      while bytes[part, default: 0] + count > most {
+        guard let victim = victim(in: part, for: count, of: body), let lost = bodies[victim] else {
+          for (id, body) in cut { restore(body, id) }
+          return .refused(cause)
+        }
+        cut.append((victim, lost))
+        end(victim)
+      }
     }
-    var cut: [Int] = []
-    if held + bytes > limits.capacity {
-      guard let victims = victims(for: bytes, of: body.party) else { return .refused(.room) }
-      cut = victims
-      for victim in victims { end(victim) }
-    }
-    bodies[id]?.bytes += bytes
-    count(bytes, of: body)
-    return .taken(cutting: cut)
+    bodies[id]?.bytes += count
+    self.count(count, arriving: count, of: id, body)
+    return .taken(cutting: cut.map(\.id))
   }
 
   /// Notes that a body is complete.
-  mutating func arrived(_ id: Int) { bodies[id]?.isArriving = false }
+  mutating func arrived(_ id: Int) {
+    guard let body = bodies[id], body.isArriving else { return }
+    bodies[id]?.isArriving = false
+    count(0, arriving: -body.bytes, of: id, body)
+  }
 
   /// Frees a body's room. A second call does nothing.
   mutating func end(_ id: Int) {
-    if let body = bodies.removeValue(forKey: id) { count(-body.bytes, of: body) }
+    guard let body = bodies.removeValue(forKey: id) else { return }
+    count(-body.bytes, arriving: body.isArriving ? -body.bytes : 0, of: id, body)
   }
 
-  private mutating func count(_ bytes: Int, of body: Body) {
-    held += bytes
-    let ofAddress = byAddress[body.address, default: 0] + bytes
-    byAddress[body.address] = ofAddress > 0 ? ofAddress : nil
-    guard let holder = body.holder else { return }
-    let ofHolder = byHolder[holder, default: 0] + bytes
-    byHolder[holder] = ofHolder > 0 ? ofHolder : nil
+  private mutating func restore(_ body: Body, _ id: Int) {
+    bodies[id] = body
+    count(body.bytes, arriving: body.bytes, of: id, body)
   }
 
-  /// The bodies that make room for further bytes of a party; `nil` if nobody who holds more than this party has enough.
-  ///
-  /// Who holds most gives way first, with the largest body first.
-  private func victims(for bytes: Int, of party: Party) -> [Int]? {
-    var totals: [Party: Int] = [:]
-    for body in bodies.values { totals[body.party, default: 0] += body.bytes }
-    let own = totals[party, default: 0] + bytes
-    var missing = held + bytes - limits.capacity
-    var found: [Int] = []
-    for (rival, total) in totals.sorted(by: { $0.value > $1.value }) where rival != party && total > own {
-      let arriving = bodies.filter { $0.value.party == rival && $0.value.isArriving && $0.value.bytes > 0 }
-      for (id, body) in arriving.sorted(by: { ($0.value.bytes, $1.key) > ($1.value.bytes, $0.key) }) {
-        if missing <= 0 { return found }
-        found.append(id)
-        missing -= body.bytes
-      }
+  private mutating func count(_ count: Int, arriving: Int, of id: Int, _ body: Body) {
+    parties.count(count, arriving: arriving, of: id, body.path[...])
+    for part in body.parts {
+      let now = bytes[part, default: 0] + count
+      bytes[part] = now > 0 ? now : nil
     }
-    return missing <= 0 ? found : nil
+  }
+
+  private func limit(of part: Part) -> (most: Int, cause: HTTPServer.BodyRefusalCause) {
+    switch part {
+    case .address: (limits.perAddress, .addressShare)
+    case .network: (limits.perNetwork, .addressShare)
+    case .apps: (limits.perApps, .publisherShare)
+    case .publisher: (limits.perPublisher, .publisherShare)
+    case .room: (limits.capacity, .room)
+    }
+  }
+
+  /// The largest body of whoever gives way within a part.
+  private func victim(in part: Part, for count: Int, of body: Body) -> Int? {
+    let held =
+      switch part {
+      case .address(let address): parties.within([address.wide, address])
+      case .network(let network): parties.within([network])
+      case .apps(let publisher): parties.only([.init(publisher: publisher, credential: .app)])
+      case .publisher(let publisher):
+        parties.only(HTTPServer.LargeBody.Credential.allCases.map { .init(publisher: publisher, credential: $0) })
+      case .room: parties
+      }
+    return held.victims(for: count, of: body.path[...])?.max { one, other in
+      let (few, many) = (bodies[one]?.bytes ?? 0, bodies[other]?.bytes ?? 0)
+      return (few, other) < (many, one)
+    }
   }
 }

@@ -19,6 +19,8 @@ struct ConnectionPlaces {
     var most = 4096
     /// Connections of one address, and requests in flight of an address that a proxy names.
     var perAddress = Int.max
+    /// The same of the 48 bits around an IPv6 address: whoever has them has 65,536 networks that count as addresses.
+    var perNetwork: Int { perAddress > Int.max / 2 ? .max : 2 * perAddress }
     var headTime = Duration.seconds(10)
     var bodyTime = Duration.seconds(60)
     var idleTime = Duration.seconds(30)
@@ -52,9 +54,13 @@ struct ConnectionPlaces {
 
   private let limits: Limits
   private var places: [Int: Place] = [:]
-  private var byAddress: [AddressGroup: Int] = [:]
-  /// Requests in flight by the client that a proxy names.
+  /// The connections of each address and of each network, but not those of proxies.
+  private var byGroup: [AddressGroup: Set<Int>] = [:]
+  /// Requests in flight by the client that a proxy names, and by its network.
   private var byClient: [AddressGroup: Int] = [:]
+  /// Who gives way among the connections of a group, and among all of them.
+  private var orders: [AddressGroup: EvictionOrder] = [:]
+  private var order: EvictionOrder?
   private var next = 0
   /// How many connections have a place.
   var count: Int { places.count }
@@ -64,51 +70,83 @@ struct ConnectionPlaces {
   // MARK: Coming and going
 
   /// Whether a newcomer finds a place now: a free one, or that of a connection that gives way.
-  func hasPlace(at now: Duration) -> Bool { places.count < limits.most || victim(at: now) { _ in true } != nil }
+  mutating func hasPlace(at now: Duration) -> Bool { places.count < limits.most || victim(at: now) != nil }
 
   /// Decides on a new connection.
+  ///
+  /// It costs a few steps, however many connections there are: ``EvictionOrder``.
   ///
   /// - Parameter isProxy: whether the address is a listed proxy's, which brings many clients and so has no share.
   mutating func admit(_ address: AddressGroup, isProxy: Bool, now: Duration) -> Admission {
     var cut: Cut?
-    if !isProxy, byAddress[address, default: 0] >= limits.perAddress {
-      // The address makes room for itself, or stays outside. So a client beside a stranger behind one address gets in.
-      guard let id = victim(at: now, { $0.address == address && !$0.isProxy }) else { return .refused(.addressShare) }
+    if !isProxy, let full = limited(address).first(where: { byGroup[$0.group, default: []].count >= $0.most })?.group {
+      // The group makes room for itself, or stays outside. So a client beside a stranger behind one address gets in.
+      guard let id = victim(in: full, at: now) else { return .refused(.addressShare) }
       cut = Cut(id: id, cause: .addressShare)
     } else if places.count >= limits.most {
-      guard let id = victim(at: now, { _ in true }) else { return .refused(.places) }
+      guard let id = victim(at: now) else { return .refused(.places) }
       cut = Cut(id: id, cause: .places)
     }
     if let cut { remove(cut.id) }
     let id = next
     next += 1
     places[id] = Place(address: address, isProxy: isProxy, phase: .head, since: now)
-    if !isProxy { byAddress[address, default: 0] += 1 }
+    if !isProxy { for (group, _) in limited(address) { byGroup[group, default: []].insert(id) } }
     return .admitted(id, cutting: cut)
   }
 
   /// Takes a connection's place away. A second call does nothing.
   mutating func remove(_ id: Int) {
     guard let place = places.removeValue(forKey: id) else { return }
-    if !place.isProxy { Self.takeOne(from: &byAddress, place.address) }
-    if let client = place.client { Self.takeOne(from: &byClient, client) }
-  }
-
-  private static func takeOne(from counts: inout [AddressGroup: Int], _ key: AddressGroup) {
-    guard let count = counts[key] else { return }
-    counts[key] = count > 1 ? count - 1 : nil
-  }
-
-  /// Who gives way first: heads that do not come, then silent connections, then slow bodies and readers; of each kind
-  /// the oldest, and proxies last. A request that runs never does.
-  private func victim(at now: Duration, _ isMeant: (Place) -> Bool) -> Int? {
-    var found: (id: Int, rank: Int, since: Duration)?
-    for (id, place) in places where now - place.since >= limits.grace && isMeant(place) {
-      guard let rank = Self.rank(place) else { continue }
-      if let best = found, (best.rank, best.since) <= (rank, place.since) { continue }
-      found = (id, rank, place.since)
+    if let client = place.client { endRequest(of: client) }
+    guard !place.isProxy else { return }
+    for (group, _) in limited(place.address) {
+      byGroup[group]?.remove(id)
+      if byGroup[group]?.isEmpty ?? true { (byGroup[group], orders[group]) = (nil, nil) }
     }
-    return found?.id
+  }
+
+  /// The groups of an address that have a limit, the narrow one first.
+  private func limited(_ address: AddressGroup) -> [(group: AddressGroup, most: Int)] {
+    let own = [(address, limits.perAddress)]
+    return address.wide == address ? own : own + [(address.wide, limits.perNetwork)]
+  }
+
+  // MARK: Giving way
+
+  /// Who gives way first: heads that do not come, then silent connections, then slow bodies and readers, and proxies
+  /// last. A request that runs never does.
+  ///
+  /// Of each kind, it is the oldest of the network that had most places when the order was made, at most a grace ago.
+  private mutating func victim(at now: Duration) -> Int? {
+    var order = self.order.take()
+    defer { self.order = order }
+    return victim(by: &order, among: places.keys, at: now) { place in
+      place.isProxy ? 0 : byGroup[place.address.wide, default: []].count
+    }
+  }
+
+  /// Who gives way first in a group: the same, but addresses count instead of networks.
+  private mutating func victim(in group: AddressGroup, at now: Duration) -> Int? {
+    var order = orders.removeValue(forKey: group)
+    defer { orders[group] = order }
+    return victim(by: &order, among: byGroup[group, default: []], at: now) { byGroup[$0.address, default: []].count }
+  }
+
+  private func victim(
+    by order: inout EvictionOrder?, among ids: some Sequence<Int>, at now: Duration, crowd: (Place) -> Int
+  ) -> Int? {
+    if !(order?.isComplete(at: now) ?? false) {
+      let candidates = ids.compactMap { id -> EvictionOrder.Candidate? in
+        guard let place = places[id], let rank = Self.rank(place) else { return nil }
+        return EvictionOrder.Candidate(id: id, rank: rank, crowd: crowd(place), since: place.since)
+      }
+      order = EvictionOrder(candidates, at: now, grace: limits.grace)
+    }
+    return order?.first(at: now) { candidate in
+      guard let place = places[candidate.id] else { return false }
+      return place.since == candidate.since && Self.rank(place) == candidate.rank
+    }
   }
 
   private static func rank(_ place: Place) -> Int? {
@@ -133,10 +171,17 @@ struct ConnectionPlaces {
   /// - Returns: whether the client's share allows it.
   mutating func begin(_ id: Int, of client: AddressGroup) -> Bool {
     guard places[id] != nil, places[id]?.client == nil else { return true }
-    guard byClient[client, default: 0] < limits.perAddress else { return false }
-    byClient[client, default: 0] += 1
+    guard limited(client).allSatisfy({ byClient[$0.group, default: 0] < $0.most }) else { return false }
+    for (group, _) in limited(client) { byClient[group, default: 0] += 1 }
     places[id]?.client = client
     return true
+  }
+
+  private mutating func endRequest(of client: AddressGroup) {
+    for (group, _) in limited(client) {
+      guard let count = byClient[group] else { continue }
+      byClient[group] = count > 1 ? count - 1 : nil
+    }
   }
 
   /// Notes what a connection does from now on.
@@ -146,8 +191,8 @@ struct ConnectionPlaces {
     places.values[index].phase = phase
     places.values[index].since = now
     guard phase == .idle, let client = places.values[index].client else { return }
-    Self.takeOne(from: &byClient, client)
     places.values[index].client = nil
+    endRequest(of: client)
   }
 
   /// Counts bytes of a body.

@@ -20,6 +20,7 @@ final class Exchange {
   var room: HTTPServer.LargeBody.Room?
   /// The most bytes that the body may have.
   var maxBodyBytes = 0
+  var framing = BodyFraming.none
   var response: HTTPServerResponse?
   /// The answer that the head alone has brought. It goes out behind the body.
   var refusal: HTTPServerResponse?
@@ -29,6 +30,24 @@ final class Exchange {
     let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
     rawPath = target[..<mark]
     rawQuery = target[mark...].dropFirst()
+  }
+
+  /// Makes the body's memory large enough for further bytes.
+  ///
+  /// - Returns: by how much it has grown.
+  func grow(for count: Int) -> Int {
+    let (present, needed) = (body.capacity, body.count + count)
+    guard needed > present else { return 0 }
+    body.reserveCapacity(Self.capacity(for: needed, most: framing.length(upTo: maxBodyBytes)))
+    return body.capacity - present
+  }
+
+  /// The capacity of an array that grows: at first twice what it needs, later a quarter more, and never more than it
+  /// can need.
+  ///
+  /// An array that grew by itself would double. So a body could hold twice what it needs.
+  nonisolated static func capacity(for needed: Int, most: Int) -> Int {
+    max(needed, min(needed + max(needed / 4, min(needed, 64 << 10)), most))
   }
 
   /// Takes the method and the header fields.
@@ -66,14 +85,20 @@ final class Exchange {
   /// of this connection, so the order is kept.
   func refuseHead() {
     isRefused = true
-    let text = "the request line and the header fields are too long\n"
-    let head =
-      "HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\n"
-      + "Content-Length: \(text.utf8.count)\r\nConnection: close\r\n\r\n"
-    let answer = Array((method == "HEAD" ? head : head + text).utf8)
-    // If a client has not read its earlier answers, these bytes may find no room. It then does not get this answer
-    // either.
-    _ = send(countersign_mhd_socket(connection), answer, answer.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+    record.write(.text(431, "the request line and the header fields are too long\n"), to: method)
+  }
+
+  /// Whether the answer is out before the body. The server drops what still comes, and then closes the connection.
+  private(set) var isAnsweredEarly = false
+
+  /// Answers before the body, and asks the client to close.
+  ///
+  /// libmicrohttpd would close the connection at once. If bytes then stay unread, the system resets it, and the client
+  /// may lose the answer (RFC 9112, section 9.6). So the server ends its own direction only. The limits of a body bound
+  /// for how long, and for how many bytes, it reads on.
+  func answerEarly(_ response: HTTPServerResponse) {
+    isAnsweredEarly = true
+    record.finish(response, to: method)
   }
 
   /// Refuses a head whose cookies did not fit the memory.

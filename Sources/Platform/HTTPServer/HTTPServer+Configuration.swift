@@ -13,11 +13,11 @@ extension HTTPServer {
     /// methods have nothing to send there.
     public var largeBody: @LoopActor @Sendable (Substring) -> LargeBody? = { _ in nil }
     /// Decides on a request with a large body by its head alone, before the server keeps the body.
-    public var admitHead: @LoopActor @Sendable (HTTPServerRequest) -> HeadAdmission = { _ in .admitted(holder: nil) }
-    /// The most bytes of all large bodies of a room in memory. The server answers 503 to one that needs more, or takes
-    /// the room of a body that still arrives from whoever holds most.
+    public var admitHead: @LoopActor @Sendable (HTTPServerRequest) -> HeadAdmission = { _ in .admitted(nil) }
+    /// The most bytes of memory for all large bodies of a room. The server answers 503 to one that needs more, or takes
+    /// the room of a body that still arrives from whoever holds most. While one array grows, its copy comes on top.
     public var maxLargeBodyMemory: [LargeBody.Room: Int] = [.callers: 256 << 20, .anybody: 64 << 20]
-    /// How much of each room one holder and one address can have.
+    /// How much of each room one publisher and one address can have.
     public var largeBodyShares = LargeBody.Shares()
     /// Memory for the request line and the header fields of one connection.
     ///
@@ -27,7 +27,7 @@ extension HTTPServer {
     /// a slow body. If there is none, it waits in the listener's backlog.
     public var maxConnections = 4096
     /// Connections of one client address at a time, and requests in flight of a client that a listed proxy names. All
-    /// addresses of an IPv6 network (64 bits) are one client.
+    /// addresses of an IPv6 network (64 bits) are one client. The 48 bits around it can have twice as many.
     public var maxConnectionsPerAddress = Int.max
     /// The server closes a connection that sends nothing for this time.
     public var idleTimeout: Duration = .seconds(30)
@@ -63,11 +63,31 @@ extension HTTPServer {
       case anybody
     }
 
-    /// The greatest part of a room that one sender can have, from 0 to 1.
+    /// Who can have a credential.
+    public enum Credential: CaseIterable, Sendable {
+      /// Whoever has the app, or is its customer.
+      case app
+      /// Nobody but the publisher.
+      case backend
+    }
+
+    /// Whose credential a request has.
+    public struct Sender: Hashable, Sendable {
+      /// The publisher's name.
+      public let publisher: String
+      public let credential: Credential
+
+      /// Creates a sender.
+      public init(publisher: String, credential: Credential) {
+        (self.publisher, self.credential) = (publisher, credential)
+      }
+    }
+
+    /// The greatest part of a room that one can have, from 0 to 1.
     public struct Shares: Sendable {
-      /// Of one holder of credentials, such as a publisher.
-      public var ofHolder = 1.0
-      /// Of one client address.
+      /// Of one publisher. Its apps can have three quarters of it, and its backends the rest.
+      public var ofPublisher = 1.0
+      /// Of one client address. The 48 bits around an IPv6 address can have twice as much.
       public var ofAddress = 1.0
 
       /// Creates shares without limits.
@@ -85,9 +105,8 @@ extension HTTPServer {
   public enum HeadAdmission: Sendable {
     /// The answer goes out behind the body, which nobody keeps.
     case refused(HTTPServerResponse)
-    /// - Parameter holder: whose credential the request has. Bodies of one holder share a part of the room; `nil` where
-    ///   anybody may send, and then only the address counts.
-    case admitted(holder: String?)
+    /// The sender is `nil` where anybody may send, and then only the address counts.
+    case admitted(LargeBody.Sender?)
   }
 
   /// Why the server cut a connection, or did not let it in.
@@ -102,7 +121,7 @@ extension HTTPServer {
     case stalled
     /// All places were taken, and this one was needed most by another.
     case places
-    /// Its address has all the places that one address can have.
+    /// Its address, or its network, has all the places that it can have.
     case addressShare = "address_share"
     /// Its body had to make room for another sender's.
     case room
@@ -113,9 +132,9 @@ extension HTTPServer {
     case tooLong = "too_long"
     /// The room is used up, and this sender holds most of it.
     case room
-    /// The holder of the credential has all the room that one can have.
-    case holderShare = "holder_share"
-    /// The address has all the room that one can have.
+    /// The publisher, or its apps, have all the room that they can have, and this sender holds most of it.
+    case publisherShare = "publisher_share"
+    /// The address, or its network, has all the room that it can have, and this sender holds most of it.
     case addressShare = "address_share"
     /// The bodies' end is not clear, or their coding is not known.
     case framing

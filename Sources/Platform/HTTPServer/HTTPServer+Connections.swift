@@ -7,7 +7,7 @@ extension HTTPServer {
   /// How many connections are open.
   public var openConnections: Int { connections.count }
 
-  /// The bytes of the large bodies in a room.
+  /// The memory of the large bodies in a room, in bytes.
   public func heldBytes(in room: LargeBody.Room) -> Int { rooms[room]?.held ?? 0 }
 
   // MARK: Coming and going
@@ -79,11 +79,14 @@ extension HTTPServer {
     return places.begin(exchange.record.id, of: AddressGroup(exchange.client))
   }
 
-  /// Counts a piece of a large body.
+  /// Makes the memory of a body large enough for a piece.
   ///
   /// - Returns: whether there is room. Bodies of whoever holds most may have to go for it.
   func takesRoom(_ bytes: Int, _ exchange: Exchange) -> Bool {
-    guard let room = exchange.room, let verdict = rooms[room]?.take(bytes, for: exchange.record.id) else { return true }
+    let growth = exchange.grow(for: bytes)
+    guard growth > 0, let room = exchange.room, let verdict = rooms[room]?.take(growth, for: exchange.record.id) else {
+      return true
+    }
     switch verdict {
     case .taken(let victims):
       for id in victims { cut(ConnectionPlaces.Cut(id: id, cause: .room)) }
@@ -110,7 +113,7 @@ extension HTTPServer {
     let exchange = record.exchange
     // An answer that is under way must not get another one in its middle, and a silent connection awaits none.
     let mayAnswer = !record.isAnswering && (exchange != nil || which.cause != .places && which.cause != .addressShare)
-    let answer = mayAnswer ? self.answer(to: which.cause, exchange).closing(exchange?.method ?? "") : nil
+    let answer = mayAnswer ? self.answer(to: which.cause, exchange) : nil
     if let exchange { drop(exchange) }
     record.cut(answer)
     // libmicrohttpd does not watch the socket of a connection that was parked.

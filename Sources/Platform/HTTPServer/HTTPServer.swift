@@ -186,6 +186,7 @@ public final class HTTPServer {
     let large = method == "POST" ? configuration.largeBody(exchange.rawPath) : nil
     exchange.room = large?.room
     exchange.maxBodyBytes = large?.maxBytes ?? configuration.maxBodyBytes
+    exchange.framing = framing
     enter(.body(received: 0), exchange.record)
     if exchange.headerBytes > configuration.maxHeaderBytes {
       exchange.refuseHead()
@@ -200,41 +201,45 @@ public final class HTTPServer {
     } else if framing.isLonger(than: exchange.maxBodyBytes) {
       configuration.onBodyRefused(.tooLong)
       let refusal = refuseBody(exchange.rawPath, .tooLong)
-      // An answer before the body closes the connection, and a client that still sends may lose it. So it comes behind
-      // a body that is not much too long.
-      if framing.isLonger(than: mostBodyBytesRead(exchange)) {
-        exchange.response = refusal
-      } else {
-        exchange.refusal = refusal
-      }
+      // A client that waits for "100 Continue" sends no body, and libmicrohttpd may answer it.
+      if exchange.header("Expect") != nil { exchange.response = refusal } else { exchange.answerEarly(refusal) }
     } else if let room = large?.room {
       // If the path or the query is malformed, the answer to the body says so.
-      let head = request(of: exchange, body: [])
-      switch head.map({ configuration.admitHead($0) }) ?? .admitted(holder: nil) {
+      let head = try? request(of: exchange)
+      switch head.map({ configuration.admitHead($0) }) ?? .admitted(nil) {
       // The body goes by unread: a client that still sends would lose an answer before its end.
       case .refused(let response): exchange.refusal = response
-      case .admitted(let holder):
-        rooms[room]?.begin(exchange.record.id, holder: holder, address: AddressGroup(exchange.client))
+      case .admitted(let sender):
+        rooms[room]?.begin(exchange.record.id, sender: sender, address: AddressGroup(exchange.client))
       }
     }
   }
 
-  /// The request of an exchange; `nil` if its path or its query is malformed.
-  private func request(of exchange: Exchange, body: [UInt8]) -> HTTPServerRequest? {
-    guard let path = pathSegments(exchange.rawPath), let query = queryParameters(exchange.rawQuery) else { return nil }
+  /// A path or a query that is malformed.
+  private struct Malformed: Error { let answer: HTTPServerResponse }
+
+  /// The request of an exchange, with the body as far as it has arrived.
+  private func request(
+    of exchange: Exchange, onForget: (@LoopActor @Sendable () -> Void)? = nil
+  ) throws(Malformed) -> HTTPServerRequest {
+    guard let path = pathSegments(exchange.rawPath) else { throw Malformed(answer: .text(400, "malformed path\n")) }
+    guard let query = queryParameters(exchange.rawQuery) else {
+      throw Malformed(answer: .text(400, "malformed query\n"))
+    }
     return HTTPServerRequest(
       method: exchange.method, rawPath: String(exchange.rawPath), path: path, query: query, headers: exchange.headers,
-      body: body, clientAddress: exchange.record.peer, onForget: nil)
+      body: exchange.body, clientAddress: exchange.record.peer, onForget: onForget)
   }
 
   /// Takes a piece of the body.
   ///
-  /// The server reads and forgets the bytes over the limit, since libmicrohttpd answers only at the end. Returning
-  /// false closes the connection of a client that goes on and on.
+  /// The server reads and forgets the bytes over the limit, since libmicrohttpd answers only at the end, and a client
+  /// that still sends would lose an earlier answer. Returning false closes the connection of a client that goes on and
+  /// on.
   fileprivate func receive(_ piece: UnsafeRawBufferPointer, _ exchange: Exchange) -> Bool {
     exchange.received += piece.count
     places.receive(piece.count, exchange.record.id)
-    if exchange.response == nil, exchange.refusal == nil {
+    if exchange.response == nil, exchange.refusal == nil, !exchange.isAnsweredEarly {
       if exchange.received > exchange.maxBodyBytes {
         drop(exchange)
         configuration.onBodyRefused(.tooLong)
@@ -249,7 +254,7 @@ public final class HTTPServer {
     return exchange.received <= mostBodyBytesRead(exchange)
   }
 
-  /// How much of a body the server reads to answer behind it, even if it forgets the bytes.
+  /// How much of a body the server reads, even if it forgets the bytes.
   private func mostBodyBytesRead(_ exchange: Exchange) -> Int {
     max(exchange.maxBodyBytes * 2, configuration.maxBodyBytes * 16)
   }
@@ -262,13 +267,8 @@ public final class HTTPServer {
 
   /// libmicrohttpd calls it when the body is complete, and again when the answer is there.
   fileprivate func answer(_ exchange: Exchange) -> MHD_Result {
+    if exchange.isAnsweredEarly { return .NO }
     if let response = exchange.response ?? exchange.refusal { return send(response, exchange) }
-    guard let path = pathSegments(exchange.rawPath) else {
-      return send(.text(400, "malformed path\n"), exchange)
-    }
-    guard let query = queryParameters(exchange.rawQuery) else {
-      return send(.text(400, "malformed query\n"), exchange)
-    }
     var onForget: (@LoopActor @Sendable () -> Void)?
     if let room = exchange.room {
       rooms[room]?.arrived(exchange.record.id)
@@ -276,9 +276,12 @@ public final class HTTPServer {
         if let exchange { self?.drop(exchange) }
       }
     }
-    let request = HTTPServerRequest(
-      method: exchange.method, rawPath: String(exchange.rawPath), path: path, query: query, headers: exchange.headers,
-      body: exchange.body, clientAddress: exchange.record.peer, onForget: onForget)
+    let request: HTTPServerRequest
+    do {
+      request = try self.request(of: exchange, onForget: onForget)
+    } catch {
+      return send(error.answer, exchange)
+    }
     exchange.body = []
     // In the very last run, a connection that was kept alive can still bring a request.
     if phase == .stopping { return send(Self.comeAgain, exchange) }

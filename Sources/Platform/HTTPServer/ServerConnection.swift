@@ -59,19 +59,31 @@ final class ServerConnection {
     MHD_resume_connection(connection)
   }
 
+  /// Writes the last answer of the connection straight to its socket, which has all earlier answers already.
+  ///
+  /// - Parameter method: of the request. The answer to HEAD has no body.
+  func write(_ answer: HTTPServerResponse, to method: String) {
+    let bytes = answer.closing(method)
+    // If a client has not read its earlier answers, these bytes may find no room. Then it does not get this one either.
+    _ = send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+  }
+
+  /// Writes the last answer, and says that nothing comes behind it.
+  func finish(_ answer: HTTPServerResponse, to method: String) {
+    write(answer, to: method)
+    shutdown(descriptor, Int32(SHUT_WR))
+  }
+
   /// Ends the connection: libmicrohttpd sees the end of its socket at the next run, whatever it waits for.
   ///
-  /// - Parameter answer: goes straight to the socket, which has all earlier answers already. Only for a connection that
-  ///   is answering nothing.
-  func cut(_ answer: [UInt8]?) {
+  /// - Parameter answer: goes out first. Only for a connection that is answering nothing.
+  func cut(_ answer: HTTPServerResponse?) {
     guard !isCut else { return }
     isCut = true
     unpark()
     let descriptor = descriptor
     if let answer {
-      let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
-      // If a client has not read its earlier answers, these bytes may find no room, and it gets none.
-      _ = send(descriptor, answer, answer.count, flags)
+      write(answer, to: exchange?.method ?? "")
       // If bytes stay unread, the system resets the connection, and the client may lose the answer.
       withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 1) { rest in
         for _ in 0..<Self.drains {

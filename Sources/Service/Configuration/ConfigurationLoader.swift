@@ -159,6 +159,11 @@ public struct ConfigurationLoader: Sendable {
     return String(path[..<slash])
   }
 
+  /// The settings of an empty configuration file.
+  public static func defaults() -> Settings {
+    Settings(SettingsReader(source: "", root: .object([:]), environment: [:], folder: "."))
+  }
+
   /// Describes every key, for `docs/reference/configuration.md` and `check-config --describe`.
   public static func reference() -> (settings: [KeyDescription], publisher: [String: [KeyDescription]]) {
     func reader(_ environment: [ExactText: String]?) -> SettingsReader {

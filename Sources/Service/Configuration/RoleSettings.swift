@@ -107,7 +107,8 @@ public struct GatewaySettings: Sendable {
     maxConnectionsPerAddress = Int(
       reader.int(
         "gateway.maxConnectionsPerAddress", 1024, 1...100_000,
-        "Connections of one client at a time; of a client behind a listed proxy, its requests."))
+        "Connections of one client at a time; of a client behind a listed proxy, its requests. An IPv6 network of 48 "
+          + "bits can have twice as many."))
     headTimeout = reader.seconds("gateway.headTimeoutSeconds", 10, 0.1...300, "Time for a whole head.")
     bodyTimeout = reader.seconds("gateway.bodyTimeoutSeconds", 60, 0.1...3600, "Time for a whole body.")
     minBodyRate = Int(
@@ -116,10 +117,11 @@ public struct GatewaySettings: Sendable {
         "A body or a reader that is slower is cut, once the time for a head has passed."))
     bodySharePerPublisher = reader.factor(
       "gateway.bodySharePerPublisher", 0.5, 0.05...1,
-      "Part of the 256 MiB for bodies with receipts that one publisher can have.")
+      "Part of the 256 MiB for bodies with receipts that one publisher can have; its apps three quarters of that part.")
     bodySharePerAddress = reader.factor(
       "gateway.bodySharePerAddress", 0.25, 0.05...1,
-      "Part of these, and of the 64 MiB for notifications, that one client address can have.")
+      "Part of these, and of the 64 MiB for notifications, that one client address can have; an IPv6 network of 48 "
+        + "bits twice as much.")
     publishTimeout = reader.seconds(
       "gateway.publishTimeoutSeconds", 5, 0.1...30, "Time for the broker to confirm a job before the answer is 503.")
     refusedNotificationsPerSecond = Int(

@@ -39,9 +39,9 @@ struct ConnectionPlacesTests {
   @Test func `nobody gives way within the grace`() throws {
     var places = places()
     for _ in 0..<2 { _ = try admit(&places, one) }
-    #expect(!places.hasPlace(at: .milliseconds(999)))
+    #expect(places.hasPlace(at: .milliseconds(999)) == false)
     #expect(places.admit(two, isProxy: false, now: .milliseconds(999)) == .refused(.places))
-    #expect(places.hasPlace(at: .seconds(1)))
+    #expect(places.hasPlace(at: .seconds(1)) == true)
   }
 
   @Test func `the oldest head gives way first, then the oldest silent one, a body and a reader`() throws {
@@ -57,7 +57,7 @@ struct ConnectionPlacesTests {
       places.enter(.running, newcomer.id, now: .seconds(10))
     }
     // All of them run now.
-    #expect(!places.hasPlace(at: .seconds(1000)))
+    #expect(places.hasPlace(at: .seconds(1000)) == false)
     #expect(places.admit(two, isProxy: false, now: .seconds(1000)) == .refused(.places))
   }
 
@@ -67,6 +67,15 @@ struct ConnectionPlacesTests {
     let stranger = try admit(&places, one, at: 5)
     #expect(try admit(&places, two, at: 8).cut?.id == stranger.id)
     #expect(try admit(&places, two, at: 8).cut?.id == listed.id)
+  }
+
+  @Test func `of a kind, the network that has most of the places gives way`() throws {
+    var places = places(most: 6)
+    _ = try admit(&places, one)
+    let crowd = try (1...3).map { try admit(&places, AddressGroup("2001:db8:1:\($0)::1"), at: $0).id }
+    for number in 1...2 { _ = try admit(&places, two, at: number) }
+    // Crowds count as they were when the order was made, although `one` has as many after two newcomers.
+    for id in crowd { #expect(try admit(&places, one, at: 10).cut == Cut(id: id, cause: .places)) }
   }
 
   // MARK: Shares
@@ -100,6 +109,37 @@ struct ConnectionPlacesTests {
     places.remove(ids[1])
     #expect(places.begin(ids[3], of: one) == true)
     #expect(places.begin(99, of: one) == true)
+  }
+
+  @Test func `the networks of one customer have twice the share of an address`() throws {
+    var places = places(most: 100, perAddress: 2)
+    let ids = try (1...4).map { try admit(&places, AddressGroup("2001:db8:1:\($0)::1"), at: $0).id }
+    let fifth = try admit(&places, AddressGroup("2001:db8:1:5::1"), at: 10)
+    #expect(fifth.cut == Cut(id: ids[0], cause: .addressShare))
+    for id in ids.dropFirst() { places.enter(.running, id, now: .seconds(10)) }
+    let sixth = AddressGroup("2001:db8:1:6::1")
+    #expect(places.admit(sixth, isProxy: false, now: .milliseconds(10_500)) == .refused(.addressShare))
+    #expect(try admit(&places, AddressGroup("2001:db8:2:1::1"), at: 11).cut == nil)
+    #expect(try admit(&places, one, at: 11).cut == nil)
+    #expect(try admit(&places, sixth, at: 11).cut == Cut(id: fifth.id, cause: .addressShare))
+    #expect(places.count == 6)
+  }
+
+  @Test func `behind a listed proxy, a network has twice the share too`() throws {
+    var places = places(most: 10, perAddress: 1)
+    let ids = try (0..<4).map { _ in try admit(&places, proxy, isProxy: true).id }
+    #expect(places.begin(ids[0], of: AddressGroup("2001:db8:1:1::1")) == true)
+    #expect(places.begin(ids[1], of: AddressGroup("2001:db8:1:1::2")) == false)
+    #expect(places.begin(ids[1], of: AddressGroup("2001:db8:1:2::1")) == true)
+    #expect(places.begin(ids[2], of: AddressGroup("2001:db8:1:3::1")) == false)
+    #expect(places.begin(ids[2], of: AddressGroup("2001:db8:2:1::1")) == true)
+    places.enter(.idle, ids[0], now: .zero)
+    #expect(places.begin(ids[3], of: AddressGroup("2001:db8:1:3::1")) == true)
+  }
+
+  @Test func `twice a share without a limit is none`() {
+    #expect(ConnectionPlaces.Limits(perAddress: .max).perNetwork == .max)
+    #expect(ConnectionPlaces.Limits(perAddress: 1024).perNetwork == 2048)
   }
 
   // MARK: Deadlines

@@ -27,7 +27,8 @@ extension CleengAPI {
     do {
       let caller = try caller(of: head, authenticator, .register)
       return .admitted(
-        DoorPace.Credential(caller.publisher, .cleeng, caller.customerId ?? ""),
+        DoorPace.Credential(
+          caller.publisher, .cleeng, caller.customerId ?? "", caller.customerId == nil ? .backend : .app),
         perSecond: caller.publisher.doors.cleeng?.policy.maxRequestsPerSecond,
         tooFast: CleengError.response(
           .tooManyRequests("This credential sends more than doors.cleeng.maxRequestsPerSecond allows.", retryAfter: 1)))

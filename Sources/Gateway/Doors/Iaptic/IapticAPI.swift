@@ -57,7 +57,7 @@ enum IapticAPI {
       // A backend must not wait for those who took the public key out of the app.
       let isBackend = IapticCredential(head)?.reader(publishers) != nil
       return .admitted(
-        DoorPace.Credential(publisher, .iaptic, isBackend ? "backend" : "app"),
+        DoorPace.Credential(publisher, .iaptic, isBackend ? "backend" : "app", isBackend ? .backend : .app),
         perSecond: policy.maxRequestsPerSecond, tooFast: IapticError.tooFast.response(hasTextCode: hasTextCode))
     } catch {
       return .refused(error.response(hasTextCode: hasTextCode))

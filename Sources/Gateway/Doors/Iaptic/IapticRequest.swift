@@ -1,7 +1,7 @@
 import AppStore
 import Domain
 import Formats
-import JSON
+package import JSON
 
 /// A request to `/v1/validate`, as the Cordova plugin and the Swift client send it.
 ///
@@ -127,5 +127,5 @@ extension JSONValue {
 
 extension JSONLimits {
   /// The plugin sends the app's whole catalog: about 50 values and names for each product and its offers.
-  static let validation = JSONLimits(depth: 16, members: 256, elements: 1000, values: 10_000, nameBytes: 64)
+  package static let validation = JSONLimits(depth: 16, members: 256, elements: 1000, values: 10_000, nameBytes: 64)
 }

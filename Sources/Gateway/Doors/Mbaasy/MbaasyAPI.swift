@@ -20,7 +20,7 @@ enum MbaasyAPI {
     do {
       let caller = try MbaasyAuthentication(head, publishers)
       return .admitted(
-        DoorPace.Credential(caller.publisher, .mbaasy, caller.bundleId),
+        DoorPace.Credential(caller.publisher, .mbaasy, caller.bundleId, .app),
         perSecond: caller.door.policy.maxRequestsPerSecond, tooFast: MbaasyError.tooFast.response)
     } catch {
       return .refused(error.response)

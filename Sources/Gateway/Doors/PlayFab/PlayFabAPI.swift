@@ -51,7 +51,7 @@ struct PlayFabAPI {
     do throws(PlayFabError) {
       let caller = try PlayFabCaller(head, authenticator)
       return .admitted(
-        DoorPace.Credential(caller.publisher, .playfab, caller.customerId),
+        DoorPace.Credential(caller.publisher, .playfab, caller.customerId, .app),
         perSecond: caller.publisher.doors.playfab?.policy.maxRequestsPerSecond,
         tooFast: PlayFabError.tooFast.response(to: head))
     } catch {

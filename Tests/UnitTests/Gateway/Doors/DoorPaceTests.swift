@@ -74,11 +74,23 @@ struct DoorPaceTests {
     #expect(statuses(.iaptic, iaptic(8, key: "public"), &pace, at: [0, 0, 0, 0]) == [0, 0, 0, 0])
   }
 
+  @Test(arguments: [
+    (Door.iaptic, "public", HTTPServer.LargeBody.Credential.app), (.iaptic, "secret", .backend), (.mbaasy, "", .app),
+    (.cleeng, "", .backend),
+  ])
+  @LoopActor func `a body belongs to its publisher's apps or backends`(
+    door: Door, key: String, kind: HTTPServer.LargeBody.Credential
+  ) {
+    let head = door == .iaptic ? iaptic(7, key: key) : door == .mbaasy ? mbaasy(7) : cleeng(7)
+    let admission = door.admission(of: head, by: Authenticator(publishers: publishers, now: 0))
+    #expect(admission?.sender == HTTPServer.LargeBody.Sender(publisher: "7", credential: kind))
+  }
+
   @Test func `a silent credential is forgotten once there are many`() {
     var pace = DoorPace()
     let publisher = Self.publisher(7, perSecond: 1)
     func sends(_ number: Int, at time: Duration) -> Bool {
-      pace.admits(DoorPace.Credential(publisher, .playfab, String(number)), perSecond: 1, now: time)
+      pace.admits(DoorPace.Credential(publisher, .playfab, String(number), .app), perSecond: 1, now: time)
     }
     let first = (0..<10_000).allSatisfy { sends($0, at: .zero) }
     let again = sends(0, at: .milliseconds(500))

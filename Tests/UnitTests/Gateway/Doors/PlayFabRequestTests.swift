@@ -189,6 +189,9 @@ struct PlayFabAuthenticationTests {
         .refusal(&pace, now: .zero)?.status
     }
     #expect(status([("X-Authorization", Self.ticket(7))]) == nil)
+    let ticket = HTTPServerRequest(method: "POST", path: [], headers: [("X-Authorization", Self.ticket(7))])
+    let admission = Door.playfab.admission(of: ticket, by: Authenticator(publishers: publishers, now: Self.now))
+    #expect(admission?.sender == HTTPServer.LargeBody.Sender(publisher: "7", credential: .app))
     #expect(status([]) == 401 && status([("X-Authorization", "ticket")]) == 401)
     #expect(status([("X-ReportErrorAsSuccess", "True")]) == 200)
     #expect(status([("X-Authorization", Self.ticket(9))]) == 400)
