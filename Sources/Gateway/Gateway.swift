@@ -40,6 +40,7 @@ public final class Gateway: Role {
   private let keySets: KeySets
   private let replies: AMQPConsumer
   private let notifications: NotificationIntake
+  private let unlistedProxies: UnlistedProxies
   private var server: HTTPServer?
   private var clock: Task<Void, Never>?
 
@@ -79,6 +80,7 @@ public final class Gateway: Role {
       queue: topology.replies(to: waits.name), prefetch: 1000, onChange: context.observer(of: "replies"),
       declare: { try await topology.declareReplies(to: waits.name, on: $0) }, handler: { waits.take($0) })
     notifications = NotificationIntake(context, verifier, ledger, publisher, topology)
+    unlistedProxies = UnlistedProxies(context.metrics, context.log)
     self.redis = redis
     self.store = store
     endpoints = context.makeEndpointStore(ledger)
@@ -155,6 +157,7 @@ public final class Gateway: Role {
 
   private func answer(_ request: HTTPServerRequest) async -> HTTPServerResponse {
     let start = ContinuousClock.now
+    unlistedProxies.look(at: request, behind: context.settings.gateway.trustedProxies)
     var label = Route.unknownLabel
     let response: HTTPServerResponse
     if let preflight = CrossOrigin.preflight(request) { return preflight }

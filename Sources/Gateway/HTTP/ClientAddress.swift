@@ -12,6 +12,15 @@ enum ClientAddress {
     of(peer: request.clientAddress, forwardedFor: request.headers("X-Forwarded-For"), behind: proxies)
   }
 
+  /// The socket's peer, if it speaks for others and is no listed proxy: a proxy that somebody forgot to list, or a
+  /// client that wants to be taken for one.
+  static func unlistedProxy(of request: HTTPServerRequest, behind proxies: [AddressBlock]) -> String? {
+    guard let peer = request.clientAddress, request.header("X-Forwarded-For") ?? request.header("Forwarded") != nil,
+      !isProxy(peer, in: proxies)
+    else { return nil }
+    return peer
+  }
+
   /// Whether the numeric address of a socket's peer is a listed proxy's.
   static func isProxy(_ peer: String, in proxies: [AddressBlock]) -> Bool {
     guard !proxies.isEmpty, let peer = address(peer) else { return false }
@@ -26,8 +35,7 @@ enum ClientAddress {
     network(peer: peer, forwardedFor: fields, behind: proxies)?.text
   }
 
-  /// Returns the same as a network address.
-  static func network(
+  private static func network(
     peer: String?, forwardedFor fields: [String], behind proxies: [AddressBlock]
   ) -> NetworkAddress? {
     guard let peer = peer.flatMap(address) else { return nil }

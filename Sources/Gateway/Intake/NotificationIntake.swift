@@ -64,19 +64,23 @@ final class NotificationIntake {
 
   /// The refusal of a post before its body is read: its sender has posted too much that was refused.
   func refusal(of head: HTTPServerRequest) -> HTTPServerResponse? {
-    guard head.method == "POST", let wait = pace.refusal(of: source(head), now: ContinuousClock.now - started) else {
-      return nil
-    }
+    guard head.method == "POST", let wait = pace.refusal(of: source(head), now: now) else { return nil }
     metrics.count(Outcome.tooFast.rawValue)
     return Problem.tooManyRequests(
-      "This address has posted too much that is not Apple's (gateway.refusedNotificationsPerSecond).", retryAfter: wait
+      "This address has posted too much that is not Apple's, or not new (gateway.refusedNotificationsPerSecond).",
+      retryAfter: wait
     ).response
   }
 
   /// Answers a post to our own path: version 2.
   func take(_ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
     guard case .version2(let text) = try posted(request) else {
-      throw refuse(.malformed, "This path takes version 2 of Apple's notifications only.", request)
+      // It does not count as refused: a developer has set up this path for version 1, and Apple posts there from the
+      // addresses from which it posts for everybody.
+      noteTaken(request)
+      let detail = "This path takes version 2 of Apple's notifications only. Set up version 2 in App Store Connect."
+      note(.malformed, detail, bytes: request.body.count)
+      throw .invalidBody(detail)
     }
     return try await take(signed: text, request)
   }
@@ -116,10 +120,10 @@ final class NotificationIntake {
       throw refuseForeign(
         "No publisher lists the app \(notification.origin.bundleId) in this environment.", request)
     }
-    pace.noteTaken(source(request))
     let new: Set<NotificationKey>
     do {
       new = try await store.keep(rows)
+      noteTaken(request, isNew: !new.isEmpty)
     } catch {
       context.log.ledgerFailure("a notification could not be kept", error)
       metrics.count(Outcome.unavailable.rawValue)
@@ -204,7 +208,7 @@ final class NotificationIntake {
     } catch {
       throw refuse(.malformed, "\(error)", request)
     }
-    pace.noteTaken(source(request))
+    noteTaken(request)
     let isKnown: Bool
     do {
       isKnown = try await timers.hint(publisher.id, hint.originalTransactionIds, in: [hint.environment.rawValue])
@@ -232,23 +236,30 @@ final class NotificationIntake {
   }
 
   private func refuse(_ outcome: Outcome, _ detail: String, _ request: HTTPServerRequest) -> Problem {
-    pace.noteRefused(source(request), now: ContinuousClock.now - started)
+    pace.noteRefused(source(request), now: now)
     note(outcome, detail, bytes: request.body.count)
     return .invalidBody(detail)
   }
 
   /// Refuses what Apple signed for an app that nobody lists: no fault of its sender's.
   private func refuseForeign(_ detail: String, _ request: HTTPServerRequest) -> Problem {
-    pace.noteTaken(source(request))
+    noteTaken(request)
     note(.foreign, detail, bytes: request.body.count)
     return .invalidBody(detail)
   }
 
+  private func noteTaken(_ request: HTTPServerRequest, isNew: Bool = false) {
+    pace.noteTaken(source(request), bytes: request.body.count, isNew: isNew, now: now)
+  }
+
+  private var now: Duration { ContinuousClock.now - started }
+
+  /// A path of a publisher that is not there counts as our own path: nobody's numbers fill the memory.
   private func source(_ request: HTTPServerRequest) -> NotificationPace.Source {
-    NotificationPace.Source(
-      ClientAddress.network(
-        peer: request.clientAddress, forwardedFor: request.headers("X-Forwarded-For"),
-        behind: context.settings.gateway.trustedProxies))
+    let named = request.path.last.flatMap { Int64($0) }
+    return NotificationPace.Source(
+      address: AddressGroup(ClientAddress.of(request, behind: context.settings.gateway.trustedProxies)),
+      publisher: named.flatMap { context.publishers[$0]?.id })
   }
 
   private func note(_ outcome: Outcome, _ detail: String, bytes: Int) {

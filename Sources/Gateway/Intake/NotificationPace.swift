@@ -1,73 +1,85 @@
-import Transport
+import HTTPServer
 
-/// How many refused notifications each client address may post to this gateway
+/// How many notifications each client address may post to this gateway
 /// (`gateway.refusedNotificationsPerSecond`).
 ///
-/// Anybody may post, and only reading a post shows whether Apple signed it. So refused posts count, and a source with
-/// too many of them is answered with 429 before its body is read. What Apple signed counts nothing, also of an app that
-/// no publisher lists: each such post makes up for a refused one. So Apple's addresses are not held up by one app whose
-/// shared secret is wrong here, while a stranger soon reaches the limit.
+/// Anybody may post, and only reading a post shows whether Apple signed it. So refused posts count, and a source with too
+/// many of them is answered with 429 before its body is read. All apps of all publishers share Apple's addresses.
+/// Therefore an address counts for each publisher's path by itself: a publisher whose shared secret is wrong here holds up
+/// only its own posts. Posts that are Apple's count too, since anybody can repeat one; but their pace is so wide that
+/// Apple never reaches it.
 ///
-/// No notification is lost that the gateway would have taken. Apple posts it again after every answer but 200: after 1,
-/// 12, 24, 48 and 72 hours. And a worker reads Apple's Notification History for those that did not arrive.
+/// No notification is lost that the gateway would have taken. Above the pace one post a second is read all the same: what
+/// is Apple's and new makes up for a refused one. Apple posts again after every answer but 200: after 1, 12, 24, 48 and 72
+/// hours. And a worker reads Apple's Notification History for those that did not arrive.
 struct NotificationPace {
-  /// Who posts: an IPv4 address, or the first half of an IPv6 address, since a site has all addresses of a /64.
+  /// Who posts, and where.
   struct Source: Hashable {
-    private let bytes: [UInt8]
-
-    /// - Parameter address: `nil` for a client that a proxy does not name. All of these share one pace.
-    init(_ address: NetworkAddress?) {
-      bytes = address.map { Array($0.bytes.prefix($0.bytes.count == 16 ? 8 : 4)) } ?? []
-    }
+    /// The client's address. All clients that a proxy does not name are one.
+    let address: AddressGroup
+    /// The publisher that the path names; `nil` for our own path, which names none.
+    let publisher: Int64?
   }
 
   /// The refused posts of so many seconds may come at once.
   static let burst = Duration.seconds(30)
-  /// The gateway remembers so many sources. Further ones share one pace until others have been silent.
-  static let most = 10_000
+  /// An address may post so many times as much that is refused, on all paths together.
+  static let paths = 20
+  /// An address may post so many times as much that is Apple's, and that of ten minutes at once: after an outage Apple
+  /// repeats whatever was not answered with 200.
+  static let taken = 20
+  static let burstOfTaken = Duration.seconds(600)
+  /// What counts as one post. Apple's version 2 has less; its version 1, with a receipt, some times as much.
+  static let unit = 16_384
 
-  /// When each source will have used up no part of its rate, as time since the start.
-  private var used: [Source: Duration] = [:]
-  private var lastTidying = Duration.zero
-  private let pause: Duration
+  private var refused: KeyedPace<Source>
+  private var refusedAnywhere: KeyedPace<AddressGroup>
+  private var accepted: KeyedPace<AddressGroup>
+  private var read: KeyedPace<AddressGroup>
 
-  /// How many sources the gateway remembers.
-  var count: Int { used.count }
+  /// The most keys that one of the paces remembers.
+  var count: Int { max(refused.count, refusedAnywhere.count, accepted.count, read.count) }
 
-  init(refusedPerSecond: Int) { pause = .seconds(1) / max(1, refusedPerSecond) }
+  init(refusedPerSecond: Int) {
+    let pause = Duration.seconds(1) / max(1, refusedPerSecond)
+    refused = KeyedPace(pause: pause, burst: Self.burst, sharesTheRest: false)
+    refusedAnywhere = KeyedPace(pause: pause / Self.paths, burst: Self.burst)
+    accepted = KeyedPace(pause: pause / Self.taken, burst: Self.burstOfTaken)
+    read = KeyedPace(pause: .seconds(1), burst: .seconds(1))
+  }
 
   /// The seconds after which a source may post again; `nil` if it may now.
   ///
-  /// This is the generic cell rate algorithm.
-  ///
   /// - Parameter now: the time of a clock that is never set back.
-  func refusal(of source: Source, now: Duration) -> Int? {
-    guard let end = used[source] ?? (used.count < Self.most ? nil : used[Source(nil)]) else { return nil }
-    let wait = end + pause - now - Self.burst
+  mutating func refusal(of source: Source, now: Duration) -> Int? {
+    let wait = max(
+      refused.wait(of: source, now: now), refusedAnywhere.wait(of: source.address, now: now),
+      accepted.wait(of: source.address, now: now))
     guard wait > .zero else { return nil }
+    if read.wait(of: source.address, now: now) <= .zero {
+      read.note(source.address, now: now)
+      return nil
+    }
     return Int(wait.components.seconds) + (wait.components.attoseconds > 0 ? 1 : 0)
   }
 
-  /// Counts a refused post.
+  /// Counts a post that neither Apple nor anybody who knows the shared secret has made.
   mutating func noteRefused(_ source: Source, now: Duration) {
-    let source = known(source, now: now)
-    used[source] = max(used[source] ?? now, now) + pause
+    refused.note(source, now: now)
+    refusedAnywhere.note(source.address, now: now)
   }
 
-  /// Counts a post that Apple signed.
-  mutating func noteTaken(_ source: Source) {
-    guard let end = used[source] else { return }
-    used[source] = end - pause
-  }
-
-  /// The source itself, or the one that all share for whom there is no more room.
-  private mutating func known(_ source: Source, now: Duration) -> Source {
-    guard used[source] == nil, used.count >= Self.most else { return source }
-    // At most once a second: a stranger with many addresses must not make each post walk through all of them.
-    if now - lastTidying >= .seconds(1) {
-      lastTidying = now
-      used = used.filter { $0.value > now }
-    }
-    return used.count < Self.most ? source : Source(nil)
+  /// Counts any other post, by its size: what Apple signed, also for an app that no publisher lists, and what is Apple's
+  /// but came to the wrong path.
+  ///
+  /// - Parameters:
+  ///   - bytes: of the body.
+  ///   - isNew: whether the ledger did not have it. Only that makes up for a refused post: a stranger can repeat one of
+  ///     Apple's as often as they like.
+  mutating func noteTaken(_ source: Source, bytes: Int, isNew: Bool, now: Duration) {
+    accepted.note(source.address, max(1, bytes / Self.unit), now: now)
+    guard isNew else { return }
+    refused.giveBack(source)
+    refusedAnywhere.giveBack(source.address)
   }
 }

@@ -127,8 +127,8 @@ public struct GatewaySettings: Sendable {
     refusedNotificationsPerSecond = Int(
       reader.int(
         "gateway.refusedNotificationsPerSecond", 10, 1...100_000,
-        "Notifications that are not Apple's from one client address; those of 30 seconds may come at once. Beyond that "
-          + "the address gets 429."))
+        "Notifications that are not Apple's from one client address to one publisher's path; those of 30 seconds may "
+          + "come at once. Beyond that the address gets 429. All paths together have 20 times as much."))
     let key = "gateway.trustedProxies"
     trustedProxies = reader.strings(
       key, [],

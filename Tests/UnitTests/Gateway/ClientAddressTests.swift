@@ -20,6 +20,18 @@ struct ClientAddressTests {
     #expect(ClientAddress.of(peer: "10.0.0.1", forwardedFor: ["198.51.100.1"], behind: []) == "10.0.0.1")
   }
 
+  @Test func `a peer that speaks for others and is not listed is told`() {
+    func peer(_ address: String?, _ fields: [(name: String, value: String)]) -> String? {
+      let request = HTTPServerRequest(method: "GET", path: ["x"], headers: fields, clientAddress: address)
+      return ClientAddress.unlistedProxy(of: request, behind: proxies)
+    }
+    #expect(peer("203.0.113.9", [("X-Forwarded-For", "198.51.100.1")]) == "203.0.113.9")
+    #expect(peer("203.0.113.9", [("forwarded", "for=198.51.100.1")]) == "203.0.113.9")
+    #expect(peer("203.0.113.9", [("Forwarded-By", "x")]) == nil)
+    #expect(peer("10.0.0.1", [("X-Forwarded-For", "198.51.100.1")]) == nil)
+    #expect(peer(nil, [("X-Forwarded-For", "198.51.100.1")]) == nil)
+  }
+
   @Test func `a listed proxy names its client`() {
     #expect(client("10.0.0.1", "198.51.100.1") == "198.51.100.1")
     #expect(client("192.0.2.7", "2001:db8:2::1") == "2001:db8:2::1")

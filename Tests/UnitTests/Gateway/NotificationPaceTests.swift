@@ -1,11 +1,20 @@
+import HTTPServer
 import Testing
-import Transport
 
 @testable import Gateway
 
-/// How many refused notifications an address may post.
+/// How many notifications an address may post.
 struct NotificationPaceTests {
-  private func source(_ text: String?) -> NotificationPace.Source { .init(text.flatMap { NetworkAddress($0) }) }
+  private func source(_ address: String?, _ publisher: Int64? = nil) -> NotificationPace.Source {
+    .init(address: AddressGroup(address), publisher: publisher)
+  }
+
+  /// Uses up the pace of a source, with the post that is read all the same.
+  private func exhaust(_ pace: inout NotificationPace, _ source: NotificationPace.Source, now: Duration = .zero) {
+    for _ in 0..<300 { pace.noteRefused(source, now: now) }
+    #expect(pace.refusal(of: source, now: now) == nil)
+    #expect(pace.refusal(of: source, now: now) != nil)
+  }
 
   @Test func `refused posts of 30 seconds may come at once`() {
     var pace = NotificationPace(refusedPerSecond: 10)
@@ -14,6 +23,8 @@ struct NotificationPaceTests {
       #expect(pace.refusal(of: stranger, now: .zero) == nil)
       pace.noteRefused(stranger, now: .zero)
     }
+    // One is read all the same.
+    #expect(pace.refusal(of: stranger, now: .zero) == nil)
     #expect(pace.refusal(of: stranger, now: .zero) == 1)
     #expect(pace.refusal(of: stranger, now: .milliseconds(99)) == 1)
     #expect(pace.refusal(of: stranger, now: .milliseconds(100)) == nil)
@@ -24,40 +35,87 @@ struct NotificationPaceTests {
     #expect(pace.refusal(of: source("192.0.2.2"), now: .zero) == nil)
   }
 
-  @Test func `what Apple signed makes up for what was refused`() {
-    var pace = NotificationPace(refusedPerSecond: 1)
+  @Test func `above the pace one post a second is read all the same`() {
+    var pace = NotificationPace(refusedPerSecond: 10)
+    let sender = source("192.0.2.1")
+    for _ in 0..<1000 { pace.noteRefused(sender, now: .zero) }
+    var read = 0
+    for tenth in 0..<100 where pace.refusal(of: sender, now: .milliseconds(100 * tenth)) == nil { read += 1 }
+    #expect(read == 10)
+  }
+
+  @Test func `one publisher's wrong secret holds up its own posts only`() {
+    var pace = NotificationPace(refusedPerSecond: 10)
+    exhaust(&pace, source("17.0.0.1", 1001))
+    #expect(pace.refusal(of: source("17.0.0.1", 1002), now: .zero) == nil)
+    #expect(pace.refusal(of: source("17.0.0.1"), now: .zero) == nil)
+  }
+
+  @Test func `the paths of many publishers are no way around the pace`() {
+    var pace = NotificationPace(refusedPerSecond: 10)
+    var posts = 0
+    while posts < 100_000, pace.refusal(of: source("192.0.2.1", Int64(posts % 1000)), now: .zero) == nil {
+      pace.noteRefused(source("192.0.2.1", Int64(posts % 1000)), now: .zero)
+      posts += 1
+    }
+    // Twenty times what one path admits, and the one that is read all the same.
+    #expect(posts == 6001)
+    #expect(pace.refusal(of: source("192.0.2.2"), now: .zero) == nil)
+  }
+
+  @Test func `what is Apple's and new makes up for what was refused`() {
+    var pace = NotificationPace(refusedPerSecond: 10)
     let apple = source("17.0.0.1")
     for _ in 0..<1000 {
       #expect(pace.refusal(of: apple, now: .zero) == nil)
       pace.noteRefused(apple, now: .zero)
-      pace.noteTaken(apple)
+      pace.noteTaken(apple, bytes: 8000, isNew: true, now: .zero)
     }
     // It makes up for the past, and not for what comes later.
-    for _ in 0..<1000 { pace.noteTaken(apple) }
-    for _ in 0..<30 { pace.noteRefused(apple, now: .zero) }
-    #expect(pace.refusal(of: apple, now: .zero) == 1)
+    for _ in 0..<1000 { pace.noteTaken(apple, bytes: 8000, isNew: true, now: .zero) }
+    exhaust(&pace, apple)
   }
 
-  @Test func `all addresses of a site are one source, and so are all unknown ones`() {
-    #expect(source("2001:db8:0:1::1") == source("2001:db8:0:1:ffff::2"))
-    #expect(source("2001:db8:0:1::1") != source("2001:db8:0:2::1"))
-    #expect(source("192.0.2.1") != source("192.0.2.2"))
-    #expect(source(nil) == source("no address"))
-    #expect(source(nil) != source("0.0.0.0"))
-  }
-
-  @Test func `a stranger with many addresses takes no memory, and has one pace with all of them`() {
-    var pace = NotificationPace(refusedPerSecond: 1)
-    func many(_ number: Int) -> NotificationPace.Source {
-      source("10.\(number >> 16).\(number >> 8 & 255).\(number & 255)")
+  @Test func `a repeat of what is Apple's makes up for nothing`() {
+    var pace = NotificationPace(refusedPerSecond: 10)
+    let stranger = source("192.0.2.1")
+    for _ in 0..<300 {
+      pace.noteRefused(stranger, now: .zero)
+      pace.noteTaken(stranger, bytes: 8000, isNew: false, now: .zero)
     }
-    for number in 0..<(NotificationPace.most + 500) { pace.noteRefused(many(number), now: .zero) }
-    #expect(pace.count == NotificationPace.most + 1)
-    #expect(pace.refusal(of: many(NotificationPace.most + 1000), now: .zero) != nil)
+    #expect(pace.refusal(of: stranger, now: .zero) == nil)
+    #expect(pace.refusal(of: stranger, now: .zero) == 1)
+  }
+
+  @Test(arguments: [(bytes: 100, posts: 120_000), (bytes: 2 << 20, posts: 938)])
+  func `what is Apple's has a pace too, a wide one, by its size`(_ bytes: Int, _ posts: Int) {
+    var pace = NotificationPace(refusedPerSecond: 10)
+    let sender = source("17.0.0.1")
+    for _ in 0..<posts {
+      #expect(pace.refusal(of: sender, now: .zero) == nil)
+      pace.noteTaken(sender, bytes: bytes, isNew: false, now: .zero)
+    }
+    _ = pace.refusal(of: sender, now: .zero)
+    #expect(pace.refusal(of: sender, now: .zero) != nil)
+    #expect(pace.refusal(of: sender, now: .seconds(2)) == nil)
+    #expect(pace.refusal(of: source("17.0.0.2"), now: .zero) == nil)
+  }
+
+  @Test func `strangers with many addresses take no memory, and spend nothing of others`() {
+    var pace = NotificationPace(refusedPerSecond: 10)
+    let most = KeyedPace<AddressGroup>.most
+    func many(_ number: Int) -> NotificationPace.Source {
+      source("10.\(number >> 16).\(number >> 8 & 255).\(number & 255)", 1001)
+    }
+    for number in 0..<(most + 6500) { pace.noteRefused(many(number), now: .zero) }
+    #expect(pace.count == most + 1)
     #expect(pace.refusal(of: many(0), now: .zero) == nil)
-    // Sources that have been silent give way.
-    pace.noteRefused(many(NotificationPace.most + 1000), now: .seconds(600))
-    #expect(pace.count == 1)
-    #expect(pace.refusal(of: many(NotificationPace.most + 1000), now: .seconds(600)) == nil)
+    // All addresses for whom there is no more room share one wide pace.
+    _ = pace.refusal(of: many(most + 7000), now: .zero)
+    #expect(pace.refusal(of: many(most + 7000), now: .zero) != nil)
+    // Addresses that have been silent give way.
+    pace.noteRefused(many(most + 7000), now: .seconds(600))
+    pace.noteTaken(many(most + 7000), bytes: 1, isNew: false, now: .seconds(600))
+    #expect(pace.refusal(of: many(most + 7000), now: .seconds(600)) == nil)
   }
 }
