@@ -1,17 +1,16 @@
 import HTTPServer
 
-/// How many notifications each client address may post to this gateway
-/// (`gateway.refusedNotificationsPerSecond`).
+/// How many notifications each client address may post to this gateway (`gateway.refusedNotificationsPerSecond`).
 ///
-/// Anybody may post, and only reading a post shows whether Apple signed it. So refused posts count, and a source with too
-/// many of them is answered with 429 before its body is read. All apps of all publishers share Apple's addresses.
-/// Therefore an address counts for each publisher's path by itself: a publisher whose shared secret is wrong here holds up
-/// only its own posts. Posts that are Apple's count too, since anybody can repeat one; but their pace is so wide that
-/// Apple never reaches it.
+/// Anybody may post, and only reading a post shows whether Apple signed it. So refused posts count, and a source with
+/// too many of them is answered with 429 before its body is read. All apps of all publishers share Apple's addresses.
+/// Therefore an address counts for each publisher's path by itself: a publisher whose shared secret is wrong here
+/// holds up only its own posts. Posts that are Apple's count too, since anybody can repeat one; but their pace is so
+/// wide that Apple never reaches it.
 ///
-/// No notification is lost that the gateway would have taken. Above the pace one post a second is read all the same: what
-/// is Apple's and new makes up for a refused one. Apple posts again after every answer but 200: after 1, 12, 24, 48 and 72
-/// hours. And a worker reads Apple's Notification History for those that did not arrive.
+/// No notification is lost that the gateway would have taken. Above the pace one post a second is read all the same:
+/// what is Apple's and new makes up for a refused one. Apple posts again after every answer but 200: after 1, 12, 24,
+/// 48 and 72 hours. And a worker reads Apple's Notification History for those that did not arrive.
 struct NotificationPace {
   /// Who posts, and where.
   struct Source: Hashable {
@@ -69,8 +68,8 @@ struct NotificationPace {
     refusedAnywhere.note(source.address, now: now)
   }
 
-  /// Counts any other post, by its size: what Apple signed, also for an app that no publisher lists, and what is Apple's
-  /// but came to the wrong path.
+  /// Counts any other post, by its size: what Apple signed, also for an app that no publisher lists, and what is
+  /// Apple's but came to the wrong path.
   ///
   /// - Parameters:
   ///   - bytes: of the body.

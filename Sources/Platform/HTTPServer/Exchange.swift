@@ -32,6 +32,18 @@ final class Exchange {
     rawQuery = target[mark...].dropFirst()
   }
 
+  /// A path or a query that is malformed.
+  struct Malformed: Error { let answer: HTTPServerResponse }
+
+  /// The request, with the body as far as it has arrived.
+  func request(onForget: (@LoopActor @Sendable () -> Void)? = nil) throws(Malformed) -> HTTPServerRequest {
+    guard let path = pathSegments(rawPath) else { throw Malformed(answer: .text(400, "malformed path\n")) }
+    guard let query = queryParameters(rawQuery) else { throw Malformed(answer: .text(400, "malformed query\n")) }
+    return HTTPServerRequest(
+      method: method, rawPath: String(rawPath), path: path, query: query, headers: headers, body: body,
+      clientAddress: record.peer, onForget: onForget)
+  }
+
   /// Makes the body's memory large enough for further bytes.
   ///
   /// - Returns: by how much it has grown.

@@ -205,7 +205,7 @@ public final class HTTPServer {
       if exchange.header("Expect") != nil { exchange.response = refusal } else { exchange.answerEarly(refusal) }
     } else if let room = large?.room {
       // If the path or the query is malformed, the answer to the body says so.
-      let head = try? request(of: exchange)
+      let head = try? exchange.request()
       switch head.map({ configuration.admitHead($0) }) ?? .admitted(nil) {
       // The body goes by unread: a client that still sends would lose an answer before its end.
       case .refused(let response): exchange.refusal = response
@@ -213,22 +213,6 @@ public final class HTTPServer {
         rooms[room]?.begin(exchange.record.id, sender: sender, address: AddressGroup(exchange.client))
       }
     }
-  }
-
-  /// A path or a query that is malformed.
-  private struct Malformed: Error { let answer: HTTPServerResponse }
-
-  /// The request of an exchange, with the body as far as it has arrived.
-  private func request(
-    of exchange: Exchange, onForget: (@LoopActor @Sendable () -> Void)? = nil
-  ) throws(Malformed) -> HTTPServerRequest {
-    guard let path = pathSegments(exchange.rawPath) else { throw Malformed(answer: .text(400, "malformed path\n")) }
-    guard let query = queryParameters(exchange.rawQuery) else {
-      throw Malformed(answer: .text(400, "malformed query\n"))
-    }
-    return HTTPServerRequest(
-      method: exchange.method, rawPath: String(exchange.rawPath), path: path, query: query, headers: exchange.headers,
-      body: exchange.body, clientAddress: exchange.record.peer, onForget: onForget)
   }
 
   /// Takes a piece of the body.
@@ -278,7 +262,7 @@ public final class HTTPServer {
     }
     let request: HTTPServerRequest
     do {
-      request = try self.request(of: exchange, onForget: onForget)
+      request = try exchange.request(onForget: onForget)
     } catch {
       return send(error.answer, exchange)
     }
