@@ -106,6 +106,12 @@ let package = Package(
         "Transport",
       ]),
     library(
+      "Doors", "Doors",
+      [
+        "AppStore", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "Gateway", "HTTPServer", "JSON",
+        "Ledger", "Observability", "Service",
+      ]),
+    library(
       "Worker", "Worker",
       [
         "AMQP", "AppStore", "Configuration", "Domain", "EventLoop", "Formats", "HTTP", "HTTP2", "HTTPClient",
@@ -124,8 +130,9 @@ let package = Package(
     executable(
       "Countersign", "Countersign",
       [
-        "AMQP", "AppStore", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "Gateway", "HTTP", "HTTP2",
-        "HTTPClient", "JSON", "Ledger", "Messaging", "Notifier", "Observability", "Postgres", "Service", "Simulator",
+        "AMQP", "AppStore", "Configuration", "Crypto", "Domain", "Doors", "EventLoop", "Formats", "Gateway", "HTTP",
+        "HTTP2", "HTTPClient", "JSON", "Ledger", "Messaging", "Notifier", "Observability", "Postgres", "Service",
+        "Simulator",
         "Worker",
       ]),
 
@@ -133,19 +140,19 @@ let package = Package(
     library(
       "Harness", "Harness/Fleets",
       [
-        "AMQP", "AppStore", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPClient",
+        "AMQP", "AppStore", "Configuration", "Crypto", "Domain", "Doors", "EventLoop", "Formats", "HTTP", "HTTPClient",
         "HTTPServer", "JSON", "Ledger", "Messaging", "Postgres", "Redis", "Simulator",
       ]),
     executable(
       "Chaos", "Harness/Chaos",
       [
-        "AMQP", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "Harness", "Messaging", "Observability",
+        "AMQP", "Crypto", "Domain", "Doors", "EventLoop", "Formats", "HTTP", "Harness", "Messaging", "Observability",
         "Simulator",
       ]),
     executable(
       "Benchmarks", "Harness/Benchmarks",
       [
-        "AMQP", "AppStore", "CPQ", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "Gateway", "HTTP",
+        "AMQP", "AppStore", "CPQ", "Configuration", "Crypto", "Domain", "Doors", "EventLoop", "Formats", "HTTP",
         "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Postgres", "Redis", "Store",
       ]),
 
@@ -156,21 +163,23 @@ let package = Package(
     tests(
       "UnitTests",
       [
-        "AMQP", "AppStore", "CRabbitMQ", "Chaos", "Configuration", "Crypto", "Domain", "EventLoop", "Formats",
+        "AMQP", "AppStore", "CRabbitMQ", "Chaos", "Configuration", "Crypto", "Domain", "Doors", "EventLoop", "Formats",
         "Gateway", "HTTP", "HTTPServer", "Harness", "JSON", "Ledger", "Messaging", "Notifier", "Observability",
         "Postgres", "Redis", "Service", "Simulator", "Store", "TestSupport", "Transport", "Worker",
       ]),
     tests(
       "IntegrationTests",
       [
-        "AMQP", "AppStore", "Crypto", "Domain", "EventLoop", "Formats", "Gateway", "HTTP", "HTTP2", "HTTP2Server",
+        "AMQP", "AppStore", "Crypto", "Domain", "Doors", "EventLoop", "Formats", "Gateway", "HTTP", "HTTP2",
+        "HTTP2Server",
         "HTTPClient", "HTTPServer", "Harness", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis",
         "Simulator", "Store", "TestSupport", "Transport",
       ]),
     tests(
       "FleetTests",
       [
-        "AMQP", "Chaos", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPServer", "Harness",
+        "AMQP", "Chaos", "Configuration", "Crypto", "Domain", "Doors", "EventLoop", "Formats", "HTTP", "HTTPServer",
+        "Harness",
         "JSON", "Ledger", "Messaging", "Postgres", "Redis", "Simulator", "Store", "TestSupport",
       ]),
   ],
@@ -183,7 +192,8 @@ if Context.environment["COUNTERSIGN_FUZZ"] == "1" {
     .executableTarget(
       name: "Fuzzing",
       dependencies: [
-        "AMQP", "AppStore", "CRabbitMQ", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "Gateway", "HTTP",
+        "AMQP", "AppStore", "CRabbitMQ", "Configuration", "Crypto", "Domain", "Doors", "EventLoop", "Formats",
+        "Gateway", "HTTP",
         "HTTPServer", "JSON", "Ledger", "Messaging", "Notifier", "Observability", "Redis", "Store", "Transport",
         "Worker",
       ],

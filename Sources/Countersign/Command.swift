@@ -1,3 +1,4 @@
+import Doors
 import EventLoop
 import Gateway
 import Notifier
@@ -15,7 +16,7 @@ struct Command: Sendable {
   /// Every subcommand of the executable.
   static let all: [Command] = [
     .role("gateway", "takes registrations in over HTTP and answers for their status") { context in
-      try Gateway(context)
+      try Gateway(context, doors: DoorRegistry.all)
     },
     .role("worker", "runs the jobs: asks Apple, verifies, decides, publishes the events") { context in
       try Worker(context)

@@ -1,6 +1,7 @@
 import AppStore
 import Configuration
 import Domain
+import Doors
 import EventLoop
 import FoundationEssentials
 
@@ -84,6 +85,6 @@ extension ConfigurationLoader {
     guard let file else {
       throw UsageError(description: "countersign \(command): --config FILE is missing")
     }
-    self.init(file: file, environment: ProcessInfo.processInfo.environment)
+    self.init(file: file, environment: ProcessInfo.processInfo.environment, doors: DoorRegistry.all)
   }
 }

@@ -17,6 +17,7 @@ import Store
 @LoopActor
 public final class Gateway: Role {
   private let context: RoleContext
+  private let routes: RouteTable
   private let store: PurchaseStore
   private let endpoints: WebhookEndpointStore
   private let deliveries: DeliveryLedger
@@ -46,10 +47,13 @@ public final class Gateway: Role {
 
   /// Creates a gateway without starting it.
   ///
+  /// - Parameter doors: those of this build.
   /// - Throws: `PostgresEndpoint.InvalidURL` without a usable `ledger.url`; `TrustedRoots.Unreadable` when a configured
   ///   root is no certificate.
-  public init(_ context: RoleContext) throws {
+  package init(_ context: RoleContext, doors known: [any GatewayDoor]) throws {
     self.context = context
+    let routes = RouteTable(known)
+    self.routes = routes
     let roots = context.settings.appStore.rootFiles
     let configured = roots.isEmpty ? nil : try TrustedRoots(files: roots)
     verifier = SignedDataVerifier(roots: configured ?? .apple)
@@ -70,7 +74,7 @@ public final class Gateway: Role {
       declare: context.declaring(topology))
     outlet = EventOutlet(
       publisher, queue: topology.deliveries, subscribers, ledger, context.log,
-      onReduced: EventOutlet.reducedEvents(context.metrics))
+      onReduced: EventOutlet.reducedEvents(context.metrics, context.doors.topics))
     // Our own API keeps half of the connections.
     let waits = FinalizationWaits(
       name: newSynchronizationId(), most: min(doors.maxWaiting, context.settings.gateway.maxConnections / 2))
@@ -97,7 +101,7 @@ public final class Gateway: Role {
         // Only the API of endpoints needs them. Purchases must not wait for a lost key.
         secretKeys.check(isNeeded: false, namesKeys: false),
       ])
-    metrics = GatewayMetrics(context.metrics, waiting: { Double(waits.count) })
+    metrics = GatewayMetrics(context.metrics, routes, waiting: { Double(waits.count) })
     looks = ProvisionLooks(metrics.provisions)
     keySets = KeySets(context.metrics, context.log, publishers: { context.publishers })
   }
@@ -115,18 +119,19 @@ public final class Gateway: Role {
     let settings = context.settings.gateway
     let authentication = authentication
     var configuration = settings.serverConfiguration(
+      routes,
       asking: GatewaySettings.HeadQuestions(
         authenticator: { authentication.authenticator },
         refusalOfNotification: { [notifications] in notifications.refusal(of: $0) },
-        onRefused: { [metrics] refusal, found in metrics.count(refusal, by: found.door, found.label) }))
+        onRefused: { [metrics] refusal, found in metrics.count(refusal, by: found.door.id, found.label) }))
     context.serverMetrics.observe(&configuration)
     let server = try HTTPServer(
       configuration,
-      refuseBody: { [metrics, notifications] path, reason in
-        switch Route.largeBody(ofRaw: path) {
+      refuseBody: { [metrics, notifications, routes] path, reason in
+        switch routes.largeBody(ofRaw: path) {
         case .receipt(let found):
           let refusal = found.door.refusal(of: reason, limit: settings.doors.maxBodyBytes)
-          metrics.count(refusal, by: found.door, found.label)
+          metrics.count(refusal, by: found.door.id, found.label)
           return CrossOrigin.admitted(refusal)
         case .notification: return notifications.refusal(of: reason).response
         // The bodies of our own API are never large, so there is always room.
@@ -158,15 +163,15 @@ public final class Gateway: Role {
   private func answer(_ request: HTTPServerRequest) async -> HTTPServerResponse {
     let start = ContinuousClock.now
     unlistedProxies.look(at: request, behind: context.settings.gateway.trustedProxies)
-    var label = Route.unknownLabel
+    var label = RouteTable.unknownLabel
     let response: HTTPServerResponse
-    if let preflight = CrossOrigin.preflight(request) { return preflight }
+    if let preflight = CrossOrigin.preflight(request, routes.ofDoors) { return preflight }
     do {
-      let (route, values) = try Route.find(request.method, request.path, rawPath: request.rawPath)
+      let (route, values) = try routes.find(request.method, request.path, rawPath: request.rawPath)
       label = route.label
       response = try await answer(route, values, request)
     } catch {
-      response = Route.refusal(error, of: request)
+      response = routes.refusal(error, of: request)
     }
     metrics.requests.count(label, String(response.status))
     metrics.latency.observe((ContinuousClock.now - start).inSeconds, label)

@@ -21,21 +21,21 @@ final class GatewayMetrics {
   /// The outcome that counts requests whose jobs are not looked at, because enough are.
   nonisolated static let notLookedAt = "not_looked_at"
 
-  init(_ metrics: Metrics, waiting: @escaping @LoopActor () -> Double = { 0 }) {
+  init(_ metrics: Metrics, _ routes: RouteTable, waiting: @escaping @LoopActor () -> Double = { 0 }) {
     metrics.gauge(
       "countersign_door_requests_waiting", "Requests of doors that wait for results.", read: waiting)
     doors = metrics.counter(
       "countersign_door_requests_total", "Requests that doors answered.", labels: ["door", "status"],
-      known: Door.allCases.flatMap { door in Self.statuses.map { [door.rawValue, String($0)] } })
+      known: routes.doors.flatMap { door in Self.statuses.map { [door.id.rawValue, String($0)] } })
     provisions = metrics.counter(
       "countersign_door_provisions_total", "Access that was given while Apple is away, and requests without a look.",
       labels: ["outcome"], known: [Self.granted, Self.notLookedAt].map { [$0] })
     requests = metrics.counter(
       "countersign_http_requests_total", "Answered requests.", labels: ["route", "status"],
-      known: Route.labels.flatMap { label in Self.statuses.map { [label, String($0)] } })
+      known: routes.labels.flatMap { label in Self.statuses.map { [label, String($0)] } })
     latency = metrics.histogram(
       "countersign_http_request_duration_seconds", "Time from request to answer.", labels: ["route"],
-      known: Route.labels.map { [$0] })
+      known: routes.labels.map { [$0] })
     registrations = metrics.counter(
       "countersign_registrations_total", "Registrations by what they came to.", labels: ["code"],
       known: ([Self.accepted] + Self.refusals.map(\.code)).map { [$0] })

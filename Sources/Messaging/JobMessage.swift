@@ -62,11 +62,12 @@ public enum JobMessage {
 
   /// Reads a delivery.
   ///
+  /// - Parameter doors: those of this build.
   /// - Throws: ``Unreadable``.
-  public static func read(_ delivery: AMQPDelivery) throws(Unreadable) -> (job: Job, attempt: Int) {
+  public static func read(_ delivery: AMQPDelivery, doors: DoorCatalog) throws(Unreadable) -> (job: Job, attempt: Int) {
     let job: Job
     do {
-      job = try Job(JSONText(delivery.body, limits: .own))
+      job = try Job(JSONText(delivery.body, limits: .own), doors: doors)
     } catch let error as Job.NewerFormat {
       throw .newer(error)
     } catch {

@@ -73,7 +73,9 @@ extension RoleContext {
 
   /// Returns the store of webhook endpoints, with the keys of the last good reading.
   public func makeEndpointStore(_ ledger: PostgresClient) -> WebhookEndpointStore {
-    WebhookEndpointStore(ledger, refusesPlain: settings.ledger.refusesPlainSecrets) { [self] in secretKeys }
+    WebhookEndpointStore(ledger, refusesPlain: settings.ledger.refusesPlainSecrets, doors: doors) { [self] in
+      secretKeys
+    }
   }
 
   private func setRefusal(_ refusal: RedisRefusal?) {

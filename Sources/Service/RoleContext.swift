@@ -11,6 +11,8 @@ public final class RoleContext {
   public let role: String
   /// The settings of the last good reading. Logins and addresses of servers change; the rest is that of the start.
   public private(set) var settings: Settings
+  /// The doors of this build.
+  public let doors: DoorCatalog
   public let log: Log
   public let metrics: Metrics
   /// The publishers of the last good reading.
@@ -54,10 +56,13 @@ public final class RoleContext {
   let redisEvicts: Gauge
 
   /// Creates the context of one role.
-  public init(role: String, settings: Settings, publishers: Publishers, faults: TestFaults = TestFaults()) {
+  public init(
+    role: String, settings: Settings, publishers: Publishers, doors: DoorCatalog, faults: TestFaults = TestFaults()
+  ) {
     self.role = role
     self.settings = settings
     self.publishers = publishers
+    self.doors = doors
     self.faults = faults
     let offset = faults.clockOffsetMilliseconds
     clock = FleetClock { unixMilliseconds() + offset }

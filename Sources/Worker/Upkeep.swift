@@ -64,7 +64,9 @@ final class Upkeep {
     }
     let interval = context.settings.worker.sweepAfter
     let sweep = Sweep(
-      dueJobs: { [store] in try await store.dueJobs(limit: 500, lookAgainAfter: interval, overdueBy: $0) },
+      dueJobs: { [store, doors = context.doors] in
+        try await store.dueJobs(limit: 500, lookAgainAfter: interval, overdueBy: $0, doors: doors)
+      },
       waiting: { [topology, jobsWait] in
         let jobs = try await channel.declareQueue(topology.jobs, passive: true).messages
         if jobs > 0 { jobsWait() }
@@ -123,7 +125,7 @@ final class Upkeep {
     guard ledger.isReady else { return }
     do {
       let overdue = context.settings.worker.sweepAfter
-      let jobs = try await WaitingSynchronizations(ledger).takeOverdue(by: overdue, limit: 500)
+      let jobs = try await WaitingSynchronizations(ledger).takeOverdue(by: overdue, limit: 500, doors: context.doors)
       for job in jobs { try await publisher.publish(JobMessage.message(job, attempt: 1, queue: topology.jobs)) }
       metrics.swept.add(Double(jobs.count))
     } catch {

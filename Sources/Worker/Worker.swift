@@ -72,7 +72,7 @@ public final class Worker: Role {
     let apple = HTTPClientConfiguration(settings.appStore)
     client = HTTP2Client(apple, fallback: HTTPClient(apple))
     let roots = settings.appStore.rootFiles
-    let metrics = WorkerMetrics(context.metrics) { [runs] in Double(runs.count) }
+    let metrics = WorkerMetrics(context.metrics, topics: context.doors.topics) { [runs] in Double(runs.count) }
     metrics.deadMessages.set(0, topology.deadJobs)
     self.metrics = metrics
     let pausing = LateHandler()
@@ -96,7 +96,7 @@ public final class Worker: Role {
       budget: store, now: context.now, metrics: metrics)
     dependencies = JobRun.Dependencies(
       settings: settings.worker, topology: topology, store: store, ledger: commits, broker: publisher,
-      publishers: { context.publishers }, places: { [unowned self] in places(of: $0) },
+      doors: context.doors, publishers: { context.publishers }, places: { [unowned self] in places(of: $0) },
       verify: { run in
         await PurchaseVerification(
           of: run.job, attempt: run.attempt, at: run.places, route: run.lease.route, grant: run.lease.call,

@@ -31,7 +31,9 @@ final class WorkerMetrics {
   let commitFailures: Counter
   let outbox: Counter
 
-  init(_ metrics: Metrics, inFlight: @escaping @LoopActor () -> Double) {
+  init(
+    _ metrics: Metrics, topics: [String] = EventTopic.own, inFlight: @escaping @LoopActor () -> Double
+  ) {
     metrics.gauge("countersign_jobs_in_flight", "Jobs that run now.", read: inFlight)
     queueWait = metrics.histogram(
       "countersign_job_queue_wait_seconds", "Time from registration to the first attempt.",
@@ -58,7 +60,7 @@ final class WorkerMetrics {
     budgetWaits = metrics.counter(
       "countersign_budget_waits_total", "Calls put off because the budget was used up or Apple had forbidden more.")
     events = metrics.counter("countersign_events_published_total", "Events that the fleet's own queue has.")
-    reducedEvents = EventOutlet.reducedEvents(metrics)
+    reducedEvents = EventOutlet.reducedEvents(metrics, topics)
     stale = metrics.counter(
       "countersign_stale_runs_total", "Runs without effect, because their lease had ended.")
     swept = metrics.counter("countersign_swept_jobs_total", "Jobs enqueued again by the sweep.")

@@ -7,6 +7,8 @@ import JSON
 import TestSupport
 import Testing
 
+@testable import Doors
+
 /// The API that manages webhook endpoints, at running gateways.
 @Suite(
   .runningFleet, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)),
@@ -183,7 +185,7 @@ struct WebhookAPITests {
           #expect(refused.status == 400 && refused.text("code") == "REQ0003", "\(method) \(topic)")
           #expect(
             refused.text("detail")
-              == "topic: is not known; expected \(EventTopic.all.joined(separator: " or "))")
+              == "topic: is not known; expected \(DoorRegistry.catalog.topics.joined(separator: " or "))")
         }
       }
       #expect(try await api.send("PUT", path, "{}").text("detail") == "expected a JSON array of endpoints")

@@ -1,5 +1,6 @@
 import Configuration
 import Domain
+import Doors
 import EventLoop
 
 /// `countersign check-config`: reports every mistake of the configuration without connecting to any server.
@@ -7,7 +8,7 @@ enum CheckConfigCommand {
   @LoopActor
   static func run(_ arguments: [String]) async -> Int32 {
     if arguments == ["--describe"] {
-      print(ConfigurationReference.markdown)
+      print(ConfigurationReference.markdown(DoorRegistry.all))
       return 0
     }
     do {

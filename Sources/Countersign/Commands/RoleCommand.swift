@@ -1,6 +1,7 @@
 import Configuration
 import Crypto
 import Domain
+import Doors
 import EventLoop
 import Glibc
 import Observability
@@ -41,7 +42,8 @@ extension Command {
       return 2
     }
     let context = RoleContext(
-      role: name, settings: configuration.settings, publishers: configuration.publishers)
+      role: name, settings: configuration.settings, publishers: configuration.publishers,
+      doors: DoorRegistry.catalog)
     let log = context.log
     for warning in configuration.warnings { log.warning("a secret is known to everybody", ["place": .string(warning)]) }
     useAllDescriptors()

@@ -3,7 +3,7 @@ import Formats
 
 extension Publisher {
   /// SHA-256 of what decides about access and timers: the offers, the customers with access for the sandbox, and the
-  /// levels of Mbaasy's rule. Equal rules have equal hashes, in whichever order the publisher's file lists them.
+  /// rules of open doors. Equal rules have equal hashes, in whichever order the publisher's file lists them.
   public var rulesSHA256: [UInt8] {
     var parts = ["1"]
     for product in offers.products {
@@ -17,7 +17,7 @@ extension Publisher {
     case .everybody: parts.append("everybody")
     case .customers(let ids): parts += ["customers"] + ids.sorted().map(\.text)
     }
-    if let recheck = doors.mbaasy?.recheck, !recheck.isEmpty { parts.append("recheck:\(recheck.rawValue)") }
+    parts += doors.all.flatMap(\.rules)
     return SHA256.hash(Array(parts.lengthPrefixed.utf8))
   }
 }

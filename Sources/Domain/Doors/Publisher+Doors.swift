@@ -10,8 +10,3 @@ extension Publisher {
     door.flatMap { doors.policy(of: $0)?.customers } ?? customers
   }
 }
-
-extension Doors {
-  /// Whether any door is open.
-  public var isAnyOpen: Bool { Door.allCases.contains { policy(of: $0) != nil } }
-}

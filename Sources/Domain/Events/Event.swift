@@ -1,6 +1,6 @@
 import Crypto
 import Formats
-import JSON
+package import JSON
 
 /// A message that tells a change. However often it is published, it has the same bytes and the same id.
 public struct Event: Sendable, Equatable {
@@ -9,7 +9,7 @@ public struct Event: Sendable, Equatable {
   public let publisherId: Int64
   /// The customer that it is about; `nil` for an event about no customer, and after the customer's erasure.
   public let customerId: String?
-  /// One of ``EventTopic``.
+  /// One of ``DoorCatalog/topics``.
   public let topic: String
   /// Grows with every change of what the event tells; `nil` for events without a version.
   public let version: Int64?
@@ -50,7 +50,7 @@ public struct Event: Sendable, Equatable {
   ///
   /// - Parameter parts: name the change. The id is their hash: a client may choose the id of a synchronization, but
   ///   nobody may choose a webhook id (Standard Webhooks 1.0.0).
-  init(
+  package init(
     of parts: [String], publisherId: Int64, customerId: String?, topic: String, version: Int64?, time: Int64,
     traceparent: String?, data: (inout JSONWriter) -> Void
   ) {
@@ -92,7 +92,7 @@ extension Event {
       [synchronization.id, synchronization.transactionId, synchronization.customerId])
   }
 
-  static func id(_ publisherId: Int64, _ topic: String, _ parts: [String]) -> String {
+  package static func id(_ publisherId: Int64, _ topic: String, _ parts: [String]) -> String {
     let name = ([String(publisherId), topic] + parts).lengthPrefixed
     return "evt_" + Hex.encode(SHA256.hash(Array(name.utf8))[..<16])
   }

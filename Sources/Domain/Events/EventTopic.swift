@@ -1,4 +1,4 @@
-/// The topics of the events that webhooks deliver.
+/// The topics of our own events that webhooks deliver.
 public enum EventTopic {
   /// A synchronization was finalized.
   public static let synchronizationResult = "inappPurchaseSyncResult"
@@ -16,26 +16,9 @@ public enum EventTopic {
   public static let externalPurchaseTokenDue = "externalPurchaseTokenDue"
   /// A publisher asked for an event, to see whether an endpoint works. It goes to that endpoint alone.
   public static let test = "test"
-  /// iaptic's: a customer's purchases changed, or were verified again.
-  public static let purchasesUpdated = "purchases.updated"
-  /// Mbaasy's: a purchase became known.
-  public static let inAppPurchaseCreated = "in_app_purchase.created"
-  /// Mbaasy's: a known purchase changed.
-  public static let inAppPurchaseUpdated = "in_app_purchase.updated"
-  /// Cleeng's, StoreKit 1: a payment was verified.
-  public static let validationSucceeded = "inappPurchaseValidationSucceeded"
-  /// Cleeng's, StoreKit 1: a payment was refused.
-  public static let validationFailed = "inappPurchaseValidationFailed"
-  /// Cleeng's, StoreKit 1: a customer's subscription began.
-  public static let subscriptionCreated = "subscriptionCreated"
-  /// Cleeng's, StoreKit 1: a customer's subscription ended, or moved to another customer.
-  public static let subscriptionTerminated = "subscriptionTerminated"
-  /// Every topic that an endpoint can have.
-  public static let all = [
+  /// Our own topics that an endpoint can have. Doors have others (``DoorCatalog/topics``).
+  public static let own = [
     synchronizationResult, entitlementsChanged, purchaseUpdated, refundRequested, consentRescinded,
-    externalPurchaseTokenDue, webhookEndpointDisabled, purchasesUpdated, inAppPurchaseCreated, inAppPurchaseUpdated,
-    validationSucceeded, validationFailed, subscriptionCreated, subscriptionTerminated,
+    externalPurchaseTokenDue, webhookEndpointDisabled,
   ]
-  /// The rule for an endpoint's topics, as the text of a mistake.
-  public static let expectation = "expected a list of \(all.joined(separator: ", ")), none of them twice"
 }

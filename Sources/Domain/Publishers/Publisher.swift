@@ -25,7 +25,7 @@ public final class Publisher: Sendable {
   /// refuses transfers.
   public let isMigrating: Bool
   /// The vendors' contracts that it is served by.
-  public let doors: Doors
+  public let doors: OpenDoors
   /// Access before Apple has answered; `nil` when only Apple's answer gives access.
   public let grantWhileAppleIsAway: GrantWhileAppleIsAway?
   /// What Apple's notifications do besides.
@@ -42,7 +42,7 @@ public final class Publisher: Sendable {
     id: Int64, customers: CustomerPolicy, tokenHashes: [[UInt8]], tokens: [PublisherToken] = [],
     customerTokens: CustomerTokenPolicy?, apps: [App], offers: OfferCatalog, sandboxAccess: SandboxAccess = .nobody,
     ownership: OwnershipPolicy = OwnershipPolicy(),
-    isMigrating: Bool = false, doors: Doors = Doors(), grantWhileAppleIsAway: GrantWhileAppleIsAway? = nil,
+    isMigrating: Bool = false, doors: OpenDoors = OpenDoors(), grantWhileAppleIsAway: GrantWhileAppleIsAway? = nil,
     notifications: NotificationPolicy = NotificationPolicy(), webhooks: [WebhookEndpoint]
   ) {
     self.id = id

@@ -7,12 +7,12 @@ public struct Publishers: Sendable {
   private let byId: [Int64: Publisher]
   private let tokens: CredentialIndex<(publisher: Publisher, token: PublisherToken)>
   private let issuers: [ExactText: [Publisher]]
-  private let mbaasyTokens: CredentialIndex<(publisher: Publisher, bundleId: String)>
-  private let iapticApps: [ExactText: IapticApp]
+  private let doors: [DoorRing: CredentialIndex<(publisher: Publisher, holder: String)>]
 
-  private struct IapticApp {
-    let apiKeys: CredentialIndex<Publisher>
-    let secretKeys: CredentialIndex<Publisher>
+  /// The secrets among which a door looks for its caller's.
+  private struct DoorRing: Hashable {
+    let door: Door
+    let ring: [ExactText]
   }
 
   /// Creates the set; ids are unique, and the hashes of tokens and keys have `SHA256.size` bytes.
@@ -27,21 +27,16 @@ public struct Publishers: Sendable {
     issuers = Dictionary(
       all.compactMap { publisher in publisher.customerTokens?.issuer.map { ($0.exact, [publisher]) } },
       uniquingKeysWith: +)
-    mbaasyTokens = CredentialIndex(
-      all.flatMap { publisher in
-        (publisher.doors.mbaasy?.clientTokens ?? []).map {
-          (hash: $0.hash, holder: (publisher: publisher, bundleId: $0.bundleId))
-        }
-      })
-    let apps = all.compactMap { publisher in
-      publisher.doors.iaptic.map { door in
-        let app = IapticApp(
-          apiKeys: CredentialIndex(door.apiKeyHashes.map { (hash: $0, holder: publisher) }),
-          secretKeys: CredentialIndex(door.secretKeyHashes.map { (hash: $0, holder: publisher) }))
-        return (door.appName.exact, app)
+    let credentials = all.flatMap { publisher in
+      publisher.doors.all.flatMap { door in
+        door.credentials.map { (door: door.id, publisher: publisher, credential: $0) }
       }
     }
-    iapticApps = Dictionary(apps) { first, _ in first }
+    doors = Dictionary(grouping: credentials) { DoorRing(door: $0.door, ring: $0.credential.ring.map(\.exact)) }
+      .mapValues { held in
+        CredentialIndex(
+          held.map { (hash: $0.credential.hash, holder: (publisher: $0.publisher, holder: $0.credential.holder)) })
+      }
   }
 
   /// Returns the publisher with an id.
@@ -61,21 +56,16 @@ public struct Publishers: Sendable {
     return found.count == 1 ? found[0] : nil
   }
 
-  /// Returns the publisher that has this name of an app and a key with this SHA-256 at iaptic's door.
+  /// Returns the publisher that has a secret with this SHA-256 at a door, and what the secret stands for.
   ///
-  /// The time does not depend on the key. It may depend on the name, which every copy of the app shows.
+  /// The time does not depend on the secret. It may depend on the ring.
   ///
-  /// - Precondition: the hash has `SHA256.size` bytes.
-  public func holder(iapticAppName name: String, keyHash: [UInt8], isSecret: Bool) -> Publisher? {
-    guard let app = iapticApps[name.exact] else { return nil }
-    return (isSecret ? app.secretKeys : app.apiKeys).holder(of: keyHash)
-  }
-
-  /// Returns the publisher and the app that have a client token with this SHA-256 at Mbaasy's door. The time does not
-  /// depend on the token.
-  ///
-  /// - Precondition: the hash has `SHA256.size` bytes.
-  public func holder(ofMbaasyTokenHash hash: [UInt8]) -> (publisher: Publisher, bundleId: String)? {
-    mbaasyTokens.holder(of: hash)
+  /// - Parameters:
+  ///   - hash: SHA-256 of the secret, `SHA256.size` bytes.
+  ///   - ring: the secrets to look among; ``DoorCredential/ring``.
+  public func holder(
+    ofHash hash: [UInt8], at door: Door, ring: [String] = []
+  ) -> (publisher: Publisher, holder: String)? {
+    doors[DoorRing(door: door, ring: ring.map(\.exact))]?.holder(of: hash)
   }
 }

@@ -11,7 +11,7 @@ extension Int64 {
     return overflows ? (other > 0 ? .min : .max) : difference
   }
 
-  static let millisecondsOfDay: Int64 = 86_400_000
+  package static let millisecondsOfDay: Int64 = 86_400_000
 
   /// Whether a number is a time that RFC 3339 can write, in milliseconds since 1970: from 1970 to 9999.
   public var isTime: Bool { (0...253_402_300_799_999).contains(self) }

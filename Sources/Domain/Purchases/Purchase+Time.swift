@@ -25,7 +25,7 @@ extension Purchase {
   }
 
   /// Whether the customer had access while Apple was away, and that access has ended without a word of Apple's.
-  func isUnconfirmed(at now: Int64) -> Bool { provisionalUntil.map { $0 <= now } ?? false }
+  package func isUnconfirmed(at now: Int64) -> Bool { provisionalUntil.map { $0 <= now } ?? false }
 
   /// The end of a subscription: of the period, or of the grace period behind it; `nil` for other products. Apple makes
   /// no subscription without an end, so one without has ended at all times.

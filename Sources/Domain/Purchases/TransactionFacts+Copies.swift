@@ -6,7 +6,7 @@ extension TransactionFacts {
   /// A period of a subscription has one purchase date, one end, and one order line. Rows from before the ledger kept
   /// the order line have none, and then the dates decide alone. A product that does not renew is bought once under an
   /// original id, whatever date a copy has.
-  func isCopy(of other: TransactionFacts) -> Bool {
+  package func isCopy(of other: TransactionFacts) -> Bool {
     guard kind == other.kind, productId.exact == other.productId.exact,
       originalTransactionId.exact == other.originalTransactionId.exact
     else { return false }
@@ -17,7 +17,7 @@ extension TransactionFacts {
   }
 
   /// Whether its period is a later one: it begins later, or ends later.
-  func isLaterPeriod(than other: TransactionFacts) -> Bool {
+  package func isLaterPeriod(than other: TransactionFacts) -> Bool {
     purchaseDate > other.purchaseDate || expiresDate ?? .min > other.expiresDate ?? .min
   }
 }

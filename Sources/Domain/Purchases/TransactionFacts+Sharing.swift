@@ -1,4 +1,4 @@
 extension TransactionFacts {
   /// Whether a member of the customer's family bought it.
-  var isShared: Bool { ownershipType?.utf8.elementsEqual("FAMILY_SHARED".utf8) ?? false }
+  package var isShared: Bool { ownershipType?.utf8.elementsEqual("FAMILY_SHARED".utf8) ?? false }
 }

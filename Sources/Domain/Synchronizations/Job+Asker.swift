@@ -7,13 +7,6 @@ extension Job {
     case app
   }
 
-  /// Whose credential asked for this job. Apps send their own key to two doors. A backend may send a secret one to
-  /// iaptic's, and counts as the app.
-  public var asker: Asker {
-    if isByCustomer { return .customer }
-    switch door {
-    case .iaptic?, .mbaasy?: return .app
-    case .cleeng?, .playfab?, nil: return .publisher
-    }
-  }
+  /// Whose credential asked for this job.
+  public var asker: Asker { isByCustomer ? .customer : door?.asker ?? .publisher }
 }

@@ -95,8 +95,9 @@ public struct Job: Sendable, Equatable {
 
   /// Reads a job; ignores members that it does not know.
   ///
+  /// - Parameter doors: the doors of this build. The job of another door is one of a newer process.
   /// - Throws: ``NewerFormat``; `DecodingError` with the member's name when one is missing or has another type.
-  public init(_ text: JSONText) throws {
+  public init(_ text: JSONText, doors: DoorCatalog = DoorCatalog()) throws {
     let members = try JSONObject(text)
     // The version comes first: in a newer format the other members may be anything.
     let version = try members.requiredInt64("format")
@@ -121,7 +122,7 @@ public struct Job: Sendable, Equatable {
     isByCustomer = try members.bool("isByCustomer") ?? false
     tokenName = try members.string("tokenName")
     let door = try members.string("door")
-    self.door = door.flatMap(Door.init)
+    self.door = door.flatMap(doors.door(named:))
     // A newer process knows more doors, with other rules.
     if door != nil, self.door == nil { throw NewerFormat(format: version + 1) }
     attributes = try members.string("attributes").map { try PurchaseAttributes(JSONText(Array($0.utf8), limits: .own)) }

@@ -6,13 +6,13 @@
 public struct PurchaseTimer: Sendable {
   /// The publisher's offers; they end a pass.
   public let offers: OfferCatalog
-  /// The levels of Mbaasy's rule; `nil` for a publisher without that door.
-  public let recheck: MbaasyDoor.RecheckLevels?
+  /// The publisher's open doors; their contracts may promise a look.
+  public let doors: OpenDoors
 
   /// Creates the timer of a publisher's purchases.
-  public init(offers: OfferCatalog, recheck: MbaasyDoor.RecheckLevels? = nil) {
+  public init(offers: OfferCatalog, doors: OpenDoors = OpenDoors()) {
     self.offers = offers
-    self.recheck = recheck
+    self.doors = doors
   }
 
   /// How long a purchase without an end waits for the next look.
@@ -32,8 +32,8 @@ public struct PurchaseTimer: Sendable {
   ///
   /// - Parameter now: the time of this look, in milliseconds since 1970.
   public func next(after now: Int64, _ purchase: Purchase) -> Int64? {
-    var looks = [end(of: purchase, after: now), purchase.provisionalUntil.flatMap { $0 > now ? $0 : nil }]
-    if let recheck { looks.append(MbaasyRecheck.next(after: now, purchase, levels: recheck)) }
+    let own = [end(of: purchase, after: now), purchase.provisionalUntil.flatMap { $0 > now ? $0 : nil }]
+    let looks = own + doors.all.map { $0.nextLook(after: now, at: purchase) }
     return looks.compactMap(\.self).min().map { spread($0, after: now, purchase.key) }
   }
 
@@ -122,5 +122,5 @@ public struct PurchaseTimer: Sendable {
 
 extension Publisher {
   /// The timer of the publisher's purchases.
-  public var timer: PurchaseTimer { PurchaseTimer(offers: offers, recheck: doors.mbaasy?.recheck) }
+  public var timer: PurchaseTimer { PurchaseTimer(offers: offers, doors: doors) }
 }

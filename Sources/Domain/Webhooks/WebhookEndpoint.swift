@@ -19,7 +19,8 @@ public struct WebhookEndpoint: Sendable, Equatable {
   public var maxConcurrency: Int
   /// The most attempts of the whole fleet in a second; `nil` sets no limit.
   public var maxPerSecond: Int?
-  /// Whether the notifier accepts a self-signed certificate; only with format `fovea`, whose contract says so.
+  /// Whether the notifier accepts a self-signed certificate; only with a format whose contract says so
+  /// (``Format/allowsSelfSigned``).
   public var acceptsSelfSigned: Bool
   /// The only environment whose purchases it hears about; `nil` for both. It gets every event about no purchase.
   public var environment: WebhookEnvironment?
@@ -42,16 +43,6 @@ public struct WebhookEndpoint: Sendable, Equatable {
     case subscription
     /// The publisher's file; only its owner changes it.
     case configuration
-  }
-
-  /// The form of the posted body.
-  public enum Format: String, Sendable, CaseIterable {
-    /// The event as services read it from the broker: `{broadcasterId, topic, data}`.
-    case cleeng
-    /// The `data` of `purchases.updated` with `password`, as Fovea.Billing (iaptic) sends.
-    case fovea
-    /// The `data` of `in_app_purchase.created` and `.updated` with `X-SHA256-Digest`, as Mbaasy sends.
-    case mbaasy
   }
 
   /// The scheme of Standard Webhooks 1.0.0.

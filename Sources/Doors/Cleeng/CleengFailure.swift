@@ -1,7 +1,9 @@
+import Domain
+
 /// Why a payment at Cleeng's StoreKit 1 door gives no access: `result` of `inappPurchaseValidationFailed`.
 ///
 /// Cleeng's own list is not public. This set is ours, and it is open.
-public enum CleengFailure: String, CaseIterable, Sendable, Error {
+enum CleengFailure: String, CaseIterable, Sendable, Error {
   // What the gateway finds in the request.
 
   /// Apple did not sign the receipt so.
@@ -39,7 +41,7 @@ public enum CleengFailure: String, CaseIterable, Sendable, Error {
   case internalError = "InternalError"
 
   /// The failure of a synchronization that gives no access.
-  public init(_ result: SynchronizationResult) {
+  init(_ result: SynchronizationResult) {
     self =
       switch result {
       case .receivedExpiredPurchase: .purchaseExpired

@@ -1,4 +1,5 @@
 import Crypto
+import Domain
 import Formats
 import JSON
 
@@ -6,24 +7,24 @@ import JSON
 ///
 /// Cleeng's contract answers it with 200, and tells the failure by a webhook. Nothing about it is verified, so the
 /// event repeats only what the request says. It does not repeat the e-mail address: nobody could erase it.
-public struct CleengRefusedPayment: Sendable {
-  public let publisherId: Int64
+struct CleengRefusedPayment: Sendable {
+  let publisherId: Int64
   /// The customer; `nil` if the publisher has none with the address.
-  public let customerId: String?
-  public let offerId: String
+  let customerId: String?
+  let offerId: String
   /// The transaction that the request names.
-  public let transactionId: String?
+  let transactionId: String?
   /// The coupon of the request; nobody has looked it up.
-  public let couponCode: String?
+  let couponCode: String?
   /// SHA-256 of the receipt: it names the payment, together with the time.
-  public let receiptSHA256: [UInt8]
+  let receiptSHA256: [UInt8]
   /// When it was refused, in milliseconds since 1970.
-  public let time: Int64
+  let time: Int64
   /// The trace of the request.
-  public let traceparent: String?
+  let traceparent: String?
 
   /// Creates a refused payment.
-  public init(
+  init(
     publisherId: Int64, customerId: String?, offerId: String, transactionId: String?, couponCode: String? = nil,
     receiptSHA256: [UInt8], time: Int64, traceparent: String? = nil
   ) {
@@ -38,7 +39,7 @@ public struct CleengRefusedPayment: Sendable {
   }
 
   /// The event that tells the failure.
-  public func event(_ failure: CleengFailure) -> Event {
+  func event(_ failure: CleengFailure) -> Event {
     Event(
       of: [Hex.encode(receiptSHA256), transactionId ?? "", customerId ?? "", offerId, String(time)],
       publisherId: publisherId, customerId: customerId, topic: EventTopic.validationFailed, version: nil, time: time,

@@ -1,5 +1,6 @@
+import Domain
 import Formats
-public import JSON
+import JSON
 
 /// A customer's purchase as Cleeng shows a subscription: in its webhooks and in its answers.
 struct CleengSubscription: Sendable {
@@ -52,7 +53,7 @@ struct CleengSubscription: Sendable {
 
 extension JSONWriter {
   /// Writes a customer's id as Cleeng does: as a number where the text is one, else as the text.
-  public mutating func cleengId(_ name: StaticString, _ customerId: String?) {
+  mutating func cleengId(_ name: StaticString, _ customerId: String?) {
     guard let customerId else { return }
     if let number = CustomerId.number(customerId) { member(name, number) } else { member(name, customerId) }
   }

@@ -1,6 +1,8 @@
+import Domain
+
 /// Why a purchase was canceled, does not renew or has expired, in iaptic's words. docs/compatibility/iaptic.md shows
 /// the table.
-public enum IapticCancelationReason: String, Sendable, CaseIterable {
+enum IapticCancelationReason: String, Sendable, CaseIterable {
   /// It was not canceled.
   case none = ""
   case developer = "Developer"
@@ -23,7 +25,7 @@ public enum IapticCancelationReason: String, Sendable, CaseIterable {
   /// Apple does not tell the reasons of a customer's survey, so some of iaptic's words never come.
   ///
   /// - Parameter now: milliseconds since 1970.
-  public static func of(_ purchase: Purchase, now: Int64) -> Self {
+  static func of(_ purchase: Purchase, now: Int64) -> Self {
     let deciding = purchase.deciding
     if deciding.revocationDate != nil { return ofRevoked(deciding) }
     if purchase.isReportedRevoked { return .unknown }

@@ -1,9 +1,10 @@
+import Domain
 import Formats
-public import JSON
+import JSON
 
 extension IapticPurchase {
   /// Returns the last purchase of each product, in the order of the products.
-  public static func lastOfEachProduct(_ purchases: [IapticPurchase]) -> [IapticPurchase] {
+  static func lastOfEachProduct(_ purchases: [IapticPurchase]) -> [IapticPurchase] {
     var last: [ExactText: IapticPurchase] = [:]
     for purchase in purchases {
       let known = last[purchase.productId.exact]
@@ -20,7 +21,7 @@ extension IapticPurchase {
   }
 
   /// Writes the Purchases Collection of webhooks and of `/v2`: an object with the products' ids as names.
-  public static func collection(_ purchases: [IapticPurchase]) -> [UInt8] {
+  static func collection(_ purchases: [IapticPurchase]) -> [UInt8] {
     JSONWriter.object(lastOfEachProduct(purchases).map { (prefixed($0.productId), $0.encoded) })
   }
 
@@ -44,7 +45,7 @@ extension IapticPurchase {
   }
 
   /// An id as webhooks and `/v2` write it: with the name of its platform.
-  public static func prefixed(_ id: String) -> String { "apple:" + id }
+  static func prefixed(_ id: String) -> String { "apple:" + id }
 
   /// The purchase of webhooks and of `/v2`, with dates after ISO 8601.
   var encoded: [UInt8] {
@@ -69,7 +70,7 @@ extension IapticPurchase {
 
   /// Writes the members of an element of `collection` in the answer to `/v1/validate`: plain ids, and dates in
   /// milliseconds since 1970.
-  public func tell(to purchase: inout JSONWriter) {
+  func tell(to purchase: inout JSONWriter) {
     purchase.member("id", productId)
     purchase.member("platform", "ios-appstore")
     purchase.member("purchaseId", purchaseId)

@@ -1,53 +1,54 @@
+import Domain
 import Formats
 
 /// A purchase as iaptic shows it: the last transaction of one product.
 ///
 /// An Apple purchase may have several products, one after the other. Then the deciding product has what the renewal
 /// info says, and the others are replaced.
-public struct IapticPurchase: Sendable, Equatable {
+struct IapticPurchase: Sendable, Equatable {
   /// Apple's product id.
-  public var productId: String
+  var productId: String
   /// Apple's `originalTransactionId`.
-  public var purchaseId: String
+  var purchaseId: String
   /// The last transaction of the product.
-  public var transactionId: String
+  var transactionId: String
   /// Whether the purchase is from Apple's sandbox.
-  public var isSandbox: Bool
+  var isSandbox: Bool
   /// When the customer bought first, in milliseconds since 1970, as all dates here are.
-  public var purchaseDate: Int64
+  var purchaseDate: Int64
   /// When the subscription renewed last; `nil` if it never did.
-  public var lastRenewalDate: Int64?
+  var lastRenewalDate: Int64?
   /// When the access ends, or has ended: with the period, its grace period, the pass or a refund.
-  public var expirationDate: Int64?
+  var expirationDate: Int64?
   /// Whether it gives the customer nothing: its term is over, or the publisher does not allow the sandbox it is from.
-  public var isExpired = false
-  public var renewalIntent: RenewalIntent?
+  var isExpired = false
+  var renewalIntent: RenewalIntent?
   /// When the customer changed the intent, if this is known.
-  public var renewalIntentChangeDate: Int64?
-  public var cancelationReason = IapticCancelationReason.none
-  public var isBillingRetryPeriod = false
-  public var isTrialPeriod = false
-  public var isIntroPeriod = false
+  var renewalIntentChangeDate: Int64?
+  var cancelationReason = IapticCancelationReason.none
+  var isBillingRetryPeriod = false
+  var isTrialPeriod = false
+  var isIntroPeriod = false
   /// The offer that the customer redeemed.
-  public var discountId: String?
-  public var priceConsentStatus: PriceConsentStatus?
-  public var quantity: Int32?
+  var discountId: String?
+  var priceConsentStatus: PriceConsentStatus?
+  var quantity: Int32?
   /// In millionths of the currency.
-  public var amountMicros: Int64?
-  public var currency: String?
+  var amountMicros: Int64?
+  var currency: String?
   /// Whether a member of the family bought it.
-  public var isShared = false
+  var isShared = false
   /// The publisher's customers who may use it: its owner.
-  public var entitledUsers: [String] = []
+  var entitledUsers: [String] = []
 
   /// Whether a subscription renews at the end of its period.
-  public enum RenewalIntent: String, Sendable {
+  enum RenewalIntent: String, Sendable {
     case renew = "Renew"
     case lapse = "Lapse"
   }
 
   /// The customer's answer to a raised price.
-  public enum PriceConsentStatus: String, Sendable {
+  enum PriceConsentStatus: String, Sendable {
     case notified = "Notified"
     case agreed = "Agreed"
   }
@@ -86,7 +87,7 @@ public struct IapticPurchase: Sendable, Equatable {
   /// - Parameters:
   ///   - rules: those for the purchase's owner.
   ///   - now: milliseconds since 1970.
-  public static func of(_ purchase: Purchase, rules: AccessRules, now: Int64) -> [IapticPurchase] {
+  static func of(_ purchase: Purchase, rules: AccessRules, now: Int64) -> [IapticPurchase] {
     guard !purchase.isUnconfirmed(at: now) else { return [] }
     let deciding = purchase.deciding
     var last: [ExactText: TransactionFacts] = [:]

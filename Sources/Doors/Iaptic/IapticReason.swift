@@ -1,8 +1,9 @@
+import Domain
 import Formats
 
 /// What made a customer's purchases change: `notification.reason` of `purchases.updated`. docs/compatibility/iaptic.md
 /// shows the table.
-public enum IapticReason: String, Sendable, CaseIterable {
+enum IapticReason: String, Sendable, CaseIterable {
   /// An app sent a receipt, and the ledger learned something from it.
   case receiptValidated = "RECEIPT_VALIDATED"
   /// An app sent a receipt, and the ledger knew everything.
@@ -25,7 +26,7 @@ public enum IapticReason: String, Sendable, CaseIterable {
   /// Derives the reason from a purchase before and after a change. The first line that fits counts.
   ///
   /// - Parameter now: milliseconds since 1970.
-  public static func of(before: Purchase?, after: Purchase, now: Int64) -> Self {
+  static func of(before: Purchase?, after: Purchase, now: Int64) -> Self {
     if let taken = takenBack(before, after) { return taken }
     guard let before else { return .purchased }
     let (old, new) = (before.deciding, after.deciding)

@@ -1,22 +1,18 @@
+import Domain
+
 /// Whether a purchase is canceled, in the words of Mbaasy's contract.
-public struct MbaasyCancellation: Sendable, Equatable {
+struct MbaasyCancellation: Sendable, Equatable {
   /// Who canceled. The raw value is the contract's.
-  public enum Canceler: String, Sendable, CaseIterable { case user, publisher, marketplace, unknown }
+  enum Canceler: String, Sendable, CaseIterable { case user, publisher, marketplace, unknown }
 
-  public let by: Canceler
+  let by: Canceler
   /// Milliseconds since 1970; `nil` if Apple does not tell the date.
-  public let at: Int64?
-
-  /// Creates a cancellation.
-  public init(by: Canceler, at: Int64?) {
-    self.by = by
-    self.at = at
-  }
+  let at: Int64?
 
   /// Returns the cancellation of a purchase; `nil` for one that is neither taken back, nor over, nor about to end.
   ///
   /// docs/compatibility/mbaasy.md has the same table.
-  public static func of(_ purchase: Purchase) -> MbaasyCancellation? {
+  static func of(_ purchase: Purchase) -> MbaasyCancellation? {
     let deciding = purchase.deciding
     if let date = deciding.revocationDate {
       // Apple gives a reason if the customer asked for the money back. A family's purchase ends without one, when the

@@ -1,4 +1,5 @@
-public import JSON
+import Domain
+import JSON
 
 extension MbaasyPurchase {
   /// A member of the resource.
@@ -24,7 +25,7 @@ extension MbaasyPurchase {
   }
 
   /// Writes the members of the resource. A member without a value is `null`.
-  public func write(to writer: inout JSONWriter) {
+  func write(to writer: inout JSONWriter) {
     for member in members { writer.member(member.name, json: member.json) }
   }
 

@@ -1,50 +1,51 @@
+import Domain
 import Formats
 
 /// The In-App Purchase resource of Mbaasy's contract: what the ledger knows of a purchase, in the contract's words.
 ///
 /// It depends on the purchase and on the publisher's file only, and not on the time. So it changes with news, and an
 /// event tells each change.
-public struct MbaasyPurchase: Sendable, Equatable {
-  public var id: String
-  public var appFamilyId: String
-  public var factId: String
-  public var version: Int64
-  public var appIdentifier: String
-  public var productId: String
-  public var quantity: Int64
+struct MbaasyPurchase: Sendable, Equatable {
+  var id: String
+  var appFamilyId: String
+  var factId: String
+  var version: Int64
+  var appIdentifier: String
+  var productId: String
+  var quantity: Int64
   /// `subscription`, `non_renewing_subscription`, `non_consumable` or `consumable`.
-  public var type: String
+  var type: String
   /// `production` or `sandbox`.
-  public var environment: String
+  var environment: String
   /// Two letters.
-  public var countryCode: String?
-  public var currencyCode: String?
+  var countryCode: String?
+  var currencyCode: String?
   /// The customer's id without the door's prefix; `nil` for a purchase that no user of the door owns.
-  public var userIdentifier: String?
-  public var identifierForVendor: String?
+  var userIdentifier: String?
+  var identifierForVendor: String?
   /// `nil` if Apple has not said.
-  public var isAutoRenewing: Bool?
-  public var isInTrialPeriod: Bool
+  var isAutoRenewing: Bool?
+  var isInTrialPeriod: Bool
   /// Whether Apple still tries to charge for the renewal.
-  public var isInGracePeriod: Bool
+  var isInGracePeriod: Bool
   /// A JSON object.
-  public var metadata: [UInt8]?
-  public var entitlements: [String]
+  var metadata: [UInt8]?
+  var entitlements: [String]
   // Times are milliseconds since 1970.
-  public var purchasedAt: Int64
-  public var currentPeriodStartAt: Int64?
-  public var currentPeriodEndAt: Int64?
-  public var cancellation: MbaasyCancellation?
-  public var createdAt: Int64?
-  public var updatedAt: Int64?
-  public var lastSyncedAt: Int64?
+  var purchasedAt: Int64
+  var currentPeriodStartAt: Int64?
+  var currentPeriodEndAt: Int64?
+  var cancellation: MbaasyCancellation?
+  var createdAt: Int64?
+  var updatedAt: Int64?
+  var lastSyncedAt: Int64?
   /// Apple's id of the purchase.
-  public var uniqueIdentifier: String
+  var uniqueIdentifier: String
 
   /// Maps a purchase.
   ///
   /// - Parameter policy: the door's, which names its users.
-  public init(_ purchase: Purchase, publisher: Publisher, policy: DoorPolicy) {
+  init(_ purchase: Purchase, publisher: Publisher, policy: DoorPolicy) {
     let (key, deciding, renewal) = (purchase.key, purchase.deciding, purchase.presentRenewal)
     let isSubscription = deciding.kind == .autoRenewable
     id = MbaasyIdentifier.purchase(key)
@@ -84,7 +85,7 @@ public struct MbaasyPurchase: Sendable, Equatable {
 
   /// The purchase without anything that only its owner may know. The country is Apple's, not the one that the owner's
   /// app gave.
-  public static func withoutOwner(_ purchase: Purchase, publisher: Publisher) -> MbaasyPurchase {
+  static func withoutOwner(_ purchase: Purchase, publisher: Publisher) -> MbaasyPurchase {
     var purchase = purchase
     (purchase.owner, purchase.attributes) = (nil, nil)
     return MbaasyPurchase(purchase, publisher: publisher, policy: DoorPolicy())

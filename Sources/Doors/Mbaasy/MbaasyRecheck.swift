@@ -1,8 +1,10 @@
+import Domain
+
 /// When a subscription is looked at again although nobody asks, after Mbaasy's rule.
 ///
 /// It is always looked at after the end of each period, and every 24 hours while Apple tries to charge, with or without
 /// a billing grace period. Notifications do not tell every change, so three optional levels look more often.
-public enum MbaasyRecheck {
+enum MbaasyRecheck {
   private static let day = Int64.millisecondsOfDay
 
   /// Returns when to look next, in milliseconds since 1970; it may be over. `nil` if no look can find anything new:
@@ -11,7 +13,7 @@ public enum MbaasyRecheck {
   /// - Parameters:
   ///   - last: when it was looked at last.
   ///   - levels: the optional levels that the publisher has chosen.
-  public static func next(after last: Int64, _ purchase: Purchase, levels: MbaasyDoor.RecheckLevels) -> Int64? {
+  static func next(after last: Int64, _ purchase: Purchase, levels: MbaasyDoor.RecheckLevels) -> Int64? {
     let deciding = purchase.deciding
     guard deciding.kind == .autoRenewable, deciding.revocationDate == nil, !purchase.isReportedRevoked else {
       return nil

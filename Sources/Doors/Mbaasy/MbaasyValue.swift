@@ -1,8 +1,9 @@
+import Domain
 import Formats
-public import JSON
+import JSON
 
 /// A value of a member in Mbaasy's contract, which writes `null` where there is none.
-public enum MbaasyValue: Sendable {
+enum MbaasyValue: Sendable {
   case text(String?)
   case texts([String])
   case number(Int64)
@@ -16,7 +17,7 @@ public enum MbaasyValue: Sendable {
   case json([UInt8]?)
 
   /// The value as JSON.
-  public var json: [UInt8] {
+  var json: [UInt8] {
     switch self {
     case .text(let text?): JSONWriter.text(text)
     case .texts(let texts): JSONWriter.array(texts.map(JSONWriter.text))
@@ -45,5 +46,5 @@ public enum MbaasyValue: Sendable {
 
 extension JSONWriter {
   /// Writes a member in the form of Mbaasy's contract.
-  public mutating func member(_ name: StaticString, _ value: MbaasyValue) { member(name, json: value.json) }
+  mutating func member(_ name: StaticString, _ value: MbaasyValue) { member(name, json: value.json) }
 }

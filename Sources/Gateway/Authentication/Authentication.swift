@@ -1,11 +1,11 @@
 import Domain
-import EventLoop
+package import EventLoop
 import HTTPServer
 import Service
 
 /// Checks credentials with the present publishers and the fetched keys.
 @LoopActor
-struct Authentication {
+package struct Authentication {
   let context: RoleContext
   let keySets: KeySets
 
@@ -13,7 +13,7 @@ struct Authentication {
   private static let patience: Duration = .seconds(3)
 
   /// Checks by what is known now, without waiting.
-  var authenticator: Authenticator {
+  package var authenticator: Authenticator {
     Authenticator(
       publishers: context.publishers, keySets: keySets.caches, now: context.now() / 1000,
       asksForKey: { [keySets] in keySets.ask(for: $0) })

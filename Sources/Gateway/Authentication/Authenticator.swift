@@ -1,15 +1,15 @@
 import Configuration
 import Crypto
-import Domain
+package import Domain
 import Formats
-import HTTPServer
+package import HTTPServer
 import JSON
 
 /// Checks the credential of a request: a publisher's token, or a customer's JWT.
 ///
 /// It decides by value. Only ``asksForKey`` has an effect: it lets the gateway fetch a key set again.
-struct Authenticator {
-  let publishers: Publishers
+package struct Authenticator {
+  package let publishers: Publishers
   /// The keys that the gateway has fetched, by publisher. A set that was never fetched has no keys.
   var keySets: [Int64: KeySetCache] = [:]
   /// Seconds since 1970.
@@ -21,7 +21,7 @@ struct Authenticator {
   ///
   /// - Throws: ``Problem``: 401 for a missing or wrong credential, 400 for two of them, 503 while the keys of a token's
   ///   publisher are not known.
-  func caller(of request: HTTPServerRequest) throws(Problem) -> Caller {
+  package func caller(of request: HTTPServerRequest) throws(Problem) -> Caller {
     let token = request.header("X-Publisher-Token")
     let authorization = request.header("Authorization")
     switch (token, authorization) {
@@ -40,7 +40,7 @@ struct Authenticator {
   }
 
   /// Checks a publisher's token.
-  func publisher(_ token: String) throws(Problem) -> Caller {
+  package func publisher(_ token: String) throws(Problem) -> Caller {
     guard let found = publishers.holder(ofTokenHash: SHA256.hash(Array(token.utf8))) else {
       throw .invalidCredential(
         "X-Publisher-Token: is no publisher's. Send the text whose SHA-256 is in the publisher's tokens or tokenHashes, "
@@ -50,7 +50,7 @@ struct Authenticator {
   }
 
   /// Checks a JWT (RFC 7519): the one key of the publisher that its header leads to, and then its claims.
-  func customer(_ token: String) throws(Problem) -> Caller {
+  package func customer(_ token: String) throws(Problem) -> Caller {
     // The length comes first: a caller without a key may send as much as a request's head holds.
     let parts =
       token.utf8.count <= Self.longestToken
@@ -97,7 +97,7 @@ struct Authenticator {
   }
 
   /// The most bytes of a customer's token.
-  static let longestToken = 8192
+  package static let longestToken = 8192
 
   /// The header of a JWS (RFC 7515). What it says about keys besides, such as `jwk` and `jku`, counts for nothing.
   private struct Header: Decodable {

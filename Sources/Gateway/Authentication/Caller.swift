@@ -1,14 +1,14 @@
 import Configuration
-import Domain
+package import Domain
 import Formats
 
 /// The caller of a request, after the credential was checked.
-struct Caller {
-  let publisher: Publisher
+package struct Caller {
+  package let publisher: Publisher
   /// The customer that a bearer token acts for; `nil` for the publisher itself, which may act for any.
-  let customerId: String?
+  package let customerId: String?
   /// The publisher's token; `nil` for a customer.
-  var token: PublisherToken?
+  package var token: PublisherToken?
 
   /// Whether the caller may see or do what belongs to a customer.
   func mayActFor(_ customer: String) -> Bool { customerId.map { $0.exact == customer.exact } ?? true }
@@ -17,7 +17,7 @@ struct Caller {
   /// customers.
   ///
   /// - Throws: ``Problem``: 403 AUTH0004.
-  func require(_ scope: TokenScope) throws(Problem) {
+  package func require(_ scope: TokenScope) throws(Problem) {
     guard customerId == nil else { return }
     guard let token, token.scopes.contains(scope) else { throw .missingScope(scope, of: token?.name ?? "") }
   }

@@ -25,7 +25,7 @@ func requestedCustomer(_ id: String, _ request: HTTPServerRequest) throws(Proble
 }
 
 /// Reads a customer's id from a path.
-func customerId(_ text: String) throws(Problem) -> String {
+package func customerId(_ text: String) throws(Problem) -> String {
   guard CustomerId.isValid(text) else { throw .invalidPath("customerId: \(CustomerId.expectation)") }
   return text
 }
@@ -58,7 +58,7 @@ private func require(email: String, _ problem: (String) -> Problem) throws(Probl
 
 /// Whether a text is an address. The gateway only stores the address and never writes to it. So an at sign between two
 /// texts is enough.
-func isEmailAddress(_ text: String) -> Bool {
+package func isEmailAddress(_ text: String) -> Bool {
   let parts = text.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
   return text.unicodeScalars.count <= 254 && parts.count == 2 && parts.allSatisfy { !$0.isEmpty }
     && !text.utf8.contains(0)

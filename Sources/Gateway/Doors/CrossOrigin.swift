@@ -1,16 +1,18 @@
 import Formats
 import HTTPServer
 
-/// Answers for clients in a browser or a WebView (Fetch Standard, section 3.3): the plugin of iaptic and PlayFab's
-/// JavaScript SDK send a preflight before each request.
+/// Answers for clients in a browser or a WebView (Fetch Standard, section 3.3): the plugins and the SDKs of some
+/// vendors send a preflight before each request.
 ///
 /// Any origin may read the answer. A door knows no cookies: whoever has no credential gets nothing from elsewhere that
 /// they would not get here.
 enum CrossOrigin {
   /// The answer to a preflight of a door's path; `nil` for any other request.
-  static func preflight(_ request: HTTPServerRequest) -> HTTPServerResponse? {
+  ///
+  /// - Parameter routes: those of the doors.
+  static func preflight(_ request: HTTPServerRequest, _ routes: [Route]) -> HTTPServerResponse? {
     guard request.method == "OPTIONS", let wanted = request.header("Access-Control-Request-Method") else { return nil }
-    let methods = Route.doors.filter { $0.values(in: request.path) != nil }.map(\.method.rawValue)
+    let methods = routes.filter { $0.values(in: request.path) != nil }.map(\.method.rawValue)
     guard methods.contains(where: { $0.exact == wanted.exact }) else { return nil }
     var headers = [("Access-Control-Allow-Methods", methods.joined(separator: ", "))]
     if let names = request.header("Access-Control-Request-Headers"), names.utf8.count <= longestNames {

@@ -1,25 +1,25 @@
-import Domain
-import EventLoop
+package import Domain
+package import EventLoop
 import Formats
-import HTTPServer
-import Ledger
-import Postgres
-import Service
+package import HTTPServer
+package import Ledger
+package import Postgres
+package import Service
 
 /// What a door's handlers work with.
 @LoopActor
-struct DoorContext {
-  let context: RoleContext
-  let authentication: Authentication
-  let evidence: EvidenceIntake
-  let registration: DoorRegistration
-  let ledger: PostgresClient
+package struct DoorContext {
+  package let context: RoleContext
+  package let authentication: Authentication
+  package let evidence: EvidenceIntake
+  package let registration: DoorRegistration
+  package let ledger: PostgresClient
   private let reader: Holdings
   private let outlet: EventOutlet
   /// The forged receipts that the audit log has from this gateway.
-  let forgeries: ForgeryAllowance
+  package let forgeries: ForgeryAllowance
 
-  init(
+  package init(
     _ context: RoleContext, _ authentication: Authentication, _ evidence: EvidenceIntake,
     _ registration: DoorRegistration, _ ledger: PostgresClient, _ holdings: Holdings, _ outlet: EventOutlet,
     _ forgeries: ForgeryAllowance
@@ -30,39 +30,39 @@ struct DoorContext {
   }
 
   /// Milliseconds since 1970.
-  var now: Int64 { context.now() }
+  package var now: Int64 { context.now() }
 
   // Each reading throws `PostgresError`, or `UnreadableRecord` for a row that this code cannot read.
 
   /// Reads purchases with all their transactions. An unknown key has none.
-  func purchases(_ keys: [PurchaseKey]) async throws -> [PurchaseKey: Purchase] {
+  package func purchases(_ keys: [PurchaseKey]) async throws -> [PurchaseKey: Purchase] {
     try await PurchaseReader(ledger).purchases(keys)
   }
 
   /// Reads all purchases of a customer with all their transactions.
-  func purchases(of customer: CustomerKey) async throws -> [Purchase] {
+  package func purchases(of customer: CustomerKey) async throws -> [Purchase] {
     try await PurchaseReader(ledger).allPurchases(of: customer)
   }
 
   /// Reads the purchases that decide about a customer's entitlements.
-  func holdings(of customer: CustomerKey) async throws -> CustomerPurchases {
+  package func holdings(of customer: CustomerKey) async throws -> CustomerPurchases {
     try await reader.holdings(of: customer)
   }
 
   /// Finds a customer by e-mail address.
-  func customer(_ publisher: Int64, email: String) async throws -> Customer? {
+  package func customer(_ publisher: Int64, email: String) async throws -> Customer? {
     try await CustomerStore(ledger).customer(publisher, email: email)
   }
 
   /// Reads a customer; `nil` when unknown.
-  func customer(_ publisher: Int64, id: String) async throws -> Customer? {
+  package func customer(_ publisher: Int64, id: String) async throws -> Customer? {
     try await CustomerStore(ledger).customer(publisher, id)
   }
 
   /// Tells events that no job's commit tells: writes them to the outbox, and publishes them.
   ///
   /// - Throws: `PostgresError`, and then nobody knows whether they will be told.
-  func tell(_ events: [Event]) async throws {
+  package func tell(_ events: [Event]) async throws {
     guard !events.isEmpty else { return }
     let configured = Set(context.publishers.all.filter { !$0.webhooks.isEmpty }.map(\.id))
     try await EventWriter(ledger).write(events, configured: configured)
@@ -71,11 +71,11 @@ struct DoorContext {
 }
 
 /// A request to a door.
-struct DoorCall {
-  let request: HTTPServerRequest
+package struct DoorCall {
+  package let request: HTTPServerRequest
   /// The values in the path.
-  let values: [Route.Parameter: String]
+  package let values: [PathParameter: String]
 
   /// A value in the path. It is empty if the route's path does not have it.
-  subscript(parameter: Route.Parameter) -> String { values[parameter] ?? "" }
+  package subscript(parameter: PathParameter) -> String { values[parameter] ?? "" }
 }

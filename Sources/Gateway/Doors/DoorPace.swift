@@ -1,14 +1,14 @@
-import Domain
+package import Domain
 import Formats
-import HTTPServer
+package import HTTPServer
 
 /// How fast each credential sends receipts to this gateway's doors (`doors.DOOR.maxRequestsPerSecond`).
 ///
 /// Each request may become a job and a call to Apple, and anybody can take an app's key out of the app. The gateway
 /// counts by itself: a question to Redis before each body would cost more than it saves.
-struct DoorPace {
+package struct DoorPace {
   /// Who sends.
-  struct Credential: Hashable {
+  package struct Credential: Hashable {
     let publisherId: Int64
     let door: Door
     /// The customer, the app or the kind of key; empty for the publisher's token.
@@ -16,7 +16,10 @@ struct DoorPace {
     /// Who can have it.
     let kind: HTTPServer.LargeBody.Credential
 
-    init(_ publisher: Publisher, _ door: Door, _ holder: String, _ kind: HTTPServer.LargeBody.Credential) {
+    /// Creates a credential.
+    package init(
+      _ publisher: Publisher, _ door: Door, _ holder: String, _ kind: HTTPServer.LargeBody.Credential
+    ) {
       (publisherId, self.door, self.holder, self.kind) = (publisher.id, door, holder.exact, kind)
     }
   }
@@ -45,7 +48,7 @@ struct DoorPace {
 }
 
 /// Whether a request's head may go on to its body.
-enum DoorAdmission {
+package enum DoorAdmission {
   case refused(HTTPServerResponse)
   /// - Parameter tooFast: the answer, in the door's own form, to a credential that sends too fast.
   case admitted(DoorPace.Credential, perSecond: Int?, tooFast: HTTPServerResponse)

@@ -1,13 +1,13 @@
 import AMQP
-import Domain
-import EventLoop
+package import Domain
+package import EventLoop
 import Formats
 import Ledger
 import Observability
 import Service
 
 /// What a door asks for its caller.
-struct DoorRequest {
+package struct DoorRequest {
   let publisher: Publisher
   let door: Door
   /// The customer with the door's prefix; `nil` leaves the purchases unclaimed.
@@ -23,10 +23,22 @@ struct DoorRequest {
   var evidence: LocalEvidence?
   /// The request's `traceparent`.
   var traceparent: String?
+
+  /// Creates a request.
+  package init(
+    publisher: Publisher, door: Door, customerId: String? = nil, isByCustomer: Bool = false, tokenName: String? = nil,
+    attributes: PurchaseAttributes? = nil, ipAddress: String? = nil, requestedOfferId: String? = nil,
+    evidence: LocalEvidence? = nil, traceparent: String? = nil
+  ) {
+    (self.publisher, self.door) = (publisher, door)
+    (self.customerId, self.isByCustomer, self.tokenName) = (customerId, isByCustomer, tokenName)
+    (self.attributes, self.ipAddress, self.requestedOfferId) = (attributes, ipAddress, requestedOfferId)
+    (self.evidence, self.traceparent) = (evidence, traceparent)
+  }
 }
 
 /// Why a door can accept nothing.
-enum DoorRefusal: Error {
+package enum DoorRefusal: Error {
   /// The door takes registered customers only, and the publisher has not put this one.
   case unknownCustomer
   /// As many requests wait as may.
@@ -36,11 +48,11 @@ enum DoorRefusal: Error {
 }
 
 /// What became of one purchase.
-struct DoorResult {
-  let purchase: LocalPurchase
-  let state: State
+package struct DoorResult {
+  package let purchase: LocalPurchase
+  package let state: State
 
-  enum State: Equatable {
+  package enum State: Equatable {
     case finalized(Outcome)
     /// The job is queued and confirmed. Apple has not answered yet; the result comes as an event.
     case accepted
@@ -51,7 +63,7 @@ struct DoorResult {
 
 extension DoorResult {
   /// The purchase in the ledger. An old receipt does not name it exactly, but Apple's answer does.
-  var key: PurchaseKey {
+  package var key: PurchaseKey {
     guard case .finalized(let outcome) = state, let environment = outcome.environment,
       let original = outcome.originalTransactionId
     else { return purchase.key }
@@ -65,7 +77,7 @@ extension DoorResult {
 /// Each purchase becomes a job as in ``Registration``: the broker has confirmed it before anybody waits. So a client
 /// that hangs up loses nothing.
 @LoopActor
-struct DoorRegistration {
+package struct DoorRegistration {
   let context: RoleContext
   let registration: Registration
   let waits: FinalizationWaits
@@ -75,7 +87,7 @@ struct DoorRegistration {
   let provision: Provision
 
   /// The most purchases of one request that are asked about: the newest ones.
-  nonisolated static let mostPurchases = 200
+  package nonisolated static let mostPurchases = 200
   /// How many jobs of one request are published at a time.
   private static let atOnce = 16
   /// How long a caller that waits for no result waits until its job is accepted.
@@ -89,7 +101,7 @@ struct DoorRegistration {
   ///
   /// - Parameter wait: how long the caller may wait for the results; `nil` waits for none.
   /// - Throws: ``DoorRefusal`` when nothing was accepted.
-  func register(
+  package func register(
     _ purchases: [LocalPurchase], _ request: DoorRequest, wait limit: Duration?
   ) async throws(DoorRefusal) -> [DoorResult] {
     guard !purchases.isEmpty else { return [] }

@@ -1,6 +1,6 @@
 import AppStore
-import Domain
-import EventLoop
+package import Domain
+package import EventLoop
 import Formats
 
 /// Verifies what the apps bring, before anything is kept: receipts (PKCS #7) and signed transactions (JWS).
@@ -11,9 +11,9 @@ import Formats
 /// A signed transaction of the usual size does not: its chain is known after the first one, and the rest costs a tenth
 /// of a millisecond, less than a thread. The loop does one thing at a time, so it verifies one at a time.
 @LoopActor
-final class EvidenceIntake {
+package final class EvidenceIntake {
   /// The most bytes of a receipt or a signed transaction.
-  nonisolated static let longest = 2 << 20
+  package nonisolated static let longest = 2 << 20
   /// The most bytes of a signed transaction that the loop verifies itself. Apple's have 3 to 6 KB.
   nonisolated static let longestOnLoop = 16 << 10
   /// The most bytes of the texts that wait. The key of an app is in each copy of it, and whoever fills the line with it
@@ -38,7 +38,7 @@ final class EvidenceIntake {
   }
 
   /// Reads either.
-  func read(_ text: EvidenceText, publisher: Publisher) async throws(EvidenceRefusal) -> LocalEvidence {
+  package func read(_ text: EvidenceText, publisher: Publisher) async throws(EvidenceRefusal) -> LocalEvidence {
     switch text {
     case .receipt(let base64): try await receipt(base64, publisher: publisher)
     case .signedTransaction(let jws): try await signedTransaction(jws, publisher: publisher)
@@ -48,7 +48,7 @@ final class EvidenceIntake {
   /// Reads a receipt in base64.
   ///
   /// - Parameter bundleId: the only app that it may be of; `nil` takes any app of the publisher.
-  func receipt(
+  package func receipt(
     _ base64: String, publisher: Publisher, bundleId: String? = nil
   ) async throws(EvidenceRefusal) -> LocalEvidence {
     guard !publisher.apps.isEmpty else { throw .notActivated }

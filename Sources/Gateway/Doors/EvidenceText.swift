@@ -1,5 +1,5 @@
 /// What a client sent for evidence, before anybody has read it.
-enum EvidenceText: Equatable {
+package enum EvidenceText: Equatable {
   /// An app receipt in base64.
   case receipt(String)
   /// A transaction as a JWS.

@@ -1,46 +1,46 @@
-import AppStore
+package import AppStore
 import Crypto
-import Domain
+package import Domain
 import Formats
 
 /// What a door's caller brought: verified here, and not yet by Apple's answer. It proves history, not the present.
-struct LocalEvidence {
-  enum Kind {
+package struct LocalEvidence {
+  package enum Kind {
     /// An app receipt, with the SHA-256 of its text.
     case receipt(AppReceipt, sha256: [UInt8])
     /// A transaction, with all that Apple signed if that may give access while Apple is away.
     case signedTransaction(TransactionPayload, piece: Evidence?)
   }
 
-  let kind: Kind
-  let bundleId: String
+  package let kind: Kind
+  package let bundleId: String
   /// `Production` or `Sandbox`.
-  let environment: String
+  package let environment: String
   /// When Apple made the receipt or signed the transaction, in milliseconds since 1970.
-  let createdAt: Int64
+  package let createdAt: Int64
   /// One for each purchase, the newest first.
-  let purchases: [LocalPurchase]
+  package let purchases: [LocalPurchase]
 }
 
 /// A purchase of local evidence, as its latest transaction there tells it. Dates are milliseconds since 1970.
-struct LocalPurchase: Equatable {
-  let key: PurchaseKey
-  let transactionId: String
-  let productId: String
-  var quantity: Int64?
-  var purchaseDate: Int64?
-  var expiresDate: Int64?
+package struct LocalPurchase: Equatable {
+  package let key: PurchaseKey
+  package let transactionId: String
+  package let productId: String
+  package var quantity: Int64?
+  package var purchaseDate: Int64?
+  package var expiresDate: Int64?
   /// When Apple took the transaction back.
-  var cancellationDate: Int64?
+  package var cancellationDate: Int64?
   /// All transactions of the purchase in the evidence.
-  var transactionIds: [String]
+  package var transactionIds: [String]
   /// Whether Apple signed the names of the purchase and of its environment. Old receipts leave them out, and then
   /// nobody knows yet which purchase it is.
-  var isNamedBySigner = true
+  package var isNamedBySigner = true
 }
 
 /// Why a door takes no evidence from a text.
-enum EvidenceRefusal: Error {
+package enum EvidenceRefusal: Error {
   /// It is wrong, and stays wrong.
   ///
   /// - Parameter sha256: the receipt's, see ``LocalEvidence/sha256(ofReceipt:)``; `nil` of a signed transaction.
@@ -54,15 +54,15 @@ enum EvidenceRefusal: Error {
 
 extension LocalEvidence {
   /// The SHA-256 of a receipt's text without line breaks and spaces, by which doors name the receipt.
-  static func sha256(ofReceipt base64: String) -> [UInt8] { SHA256.hash(base64.utf8.filter { $0 > 0x20 }) }
+  package static func sha256(ofReceipt base64: String) -> [UInt8] { SHA256.hash(base64.utf8.filter { $0 > 0x20 }) }
 
   /// The SHA-256 of the receipt; `nil` for a signed transaction.
-  var sha256: [UInt8]? { if case .receipt(_, let sha256) = kind { sha256 } else { nil } }
+  package var sha256: [UInt8]? { if case .receipt(_, let sha256) = kind { sha256 } else { nil } }
 
   /// Takes the purchases out of a verified receipt.
   ///
   /// - Throws: ``EvidenceRefusal`` for a receipt whose purchases have no ids or no products.
-  init(_ receipt: AppReceipt, sha256: [UInt8], publisherId: Int64) throws(EvidenceRefusal) {
+  package init(_ receipt: AppReceipt, sha256: [UInt8], publisherId: Int64) throws(EvidenceRefusal) {
     // Receipts from before there was a sandbox type are from production.
     let environment = (receipt.environment ?? .production).rawValue
     var latest: [PurchaseKey: (entry: InAppReceipt, ids: [String])] = [:]
@@ -100,7 +100,7 @@ extension LocalEvidence {
   ///
   /// - Parameter piece: all that Apple signed; `nil` if nobody needs it.
   /// - Throws: ``EvidenceRefusal`` for a transaction that does not say enough.
-  init(_ payload: TransactionPayload, piece: Evidence? = nil, publisherId: Int64) throws(EvidenceRefusal) {
+  package init(_ payload: TransactionPayload, piece: Evidence? = nil, publisherId: Int64) throws(EvidenceRefusal) {
     guard let id = payload.transactionId, TransactionIdentifier.isValid(id),
       let original = payload.originalTransactionId, TransactionIdentifier.isValid(original),
       let environment = payload.environment?.rawValue, let product = payload.productId,

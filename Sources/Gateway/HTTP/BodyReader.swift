@@ -1,3 +1,4 @@
+import Domain
 import EventLoop
 import Formats
 import HTTPServer
@@ -71,6 +72,15 @@ struct BodyReader {
       throw problem(name, "expected one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
     }
     return choice
+  }
+
+  /// One of the known formats of webhooks; `nil` if the client left it out.
+  func format(_ name: String, _ doors: DoorCatalog) throws(Problem) -> WebhookEndpoint.Format? {
+    guard let value = members[name.exact] else { return nil }
+    guard case .string(let text) = value, let format = doors.format(named: text) else {
+      throw problem(name, "expected one of \(doors.formats.map(\.rawValue).joined(separator: ", "))")
+    }
+    return format
   }
 
   /// A list; `nil` if the client left it out.

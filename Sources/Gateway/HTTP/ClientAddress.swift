@@ -1,14 +1,14 @@
 import Formats
-import HTTPServer
-import Transport
+package import HTTPServer
+package import Transport
 
 /// The address of the client behind a request: the socket's peer, or the address that a trusted proxy names.
 ///
 /// Any client can send `X-Forwarded-For`. So the field counts only if the socket's peer is a listed proxy, and of its
 /// addresses only those that listed proxies have added.
-enum ClientAddress {
+package enum ClientAddress {
   /// Returns the client's address; `nil` if it is not known.
-  static func of(_ request: HTTPServerRequest, behind proxies: [AddressBlock]) -> String? {
+  package static func of(_ request: HTTPServerRequest, behind proxies: [AddressBlock]) -> String? {
     of(peer: request.clientAddress, forwardedFor: request.headers("X-Forwarded-For"), behind: proxies)
   }
 

@@ -11,17 +11,17 @@ extension GatewaySettings {
     /// The answer to a notification whose address has posted too much; `nil` if it may go on.
     var refusalOfNotification: @LoopActor @Sendable (HTTPServerRequest) -> HTTPServerResponse?
     /// Learns of each refusal of a door.
-    var onRefused: @LoopActor @Sendable (HTTPServerResponse, Route.ReceiptDoor) -> Void
+    var onRefused: @LoopActor @Sendable (HTTPServerResponse, RouteTable.ReceiptDoor) -> Void
   }
 
   /// The configuration of the gateway's server: its address, its paths with large bodies, and what a stranger can hold
   /// of it. `ops/fuzz` runs a server with the same.
-  func serverConfiguration(asking questions: HeadQuestions) -> HTTPServer.Configuration {
+  func serverConfiguration(_ routes: RouteTable, asking questions: HeadQuestions) -> HTTPServer.Configuration {
     var configuration = HTTPServer.Configuration()
     configuration.host = listen.host
     configuration.port = listen.port
     configuration.largeBody = { [doors] path in
-      switch Route.largeBody(ofRaw: path) {
+      switch routes.largeBody(ofRaw: path) {
       case .receipt: .init(maxBytes: doors.maxBodyBytes, in: .callers)
       case .notification: .init(maxBytes: PostedNotification.maxLength, in: .anybody)
       case nil: nil
@@ -33,8 +33,8 @@ extension GatewaySettings {
       if Route.isNotification(head.path) {
         return questions.refusalOfNotification(head).map { .refused($0) } ?? .admitted(nil)
       }
-      guard let found = Route.receiptDoor(of: head.path),
-        let admission = found.door.admission(of: head, by: questions.authenticator())
+      guard let found = routes.receiptDoor(of: head.path),
+        let admission = found.door.admission(ofAny: head, by: questions.authenticator())
       else { return .admitted(nil) }
       guard let refusal = admission.refusal(&pace, now: ContinuousClock.now - started) else {
         return .admitted(admission.sender)

@@ -1,8 +1,10 @@
 import FoundationEssentials
-import HTTPServer
+package import HTTPServer
 
 /// Makes an answer whose body is JSON.
-func jsonResponse(_ status: Int, _ value: some Encodable, type: String = "application/json") -> HTTPServerResponse {
+package func jsonResponse(_ status: Int, _ value: some Encodable, type: String = "application/json")
+  -> HTTPServerResponse
+{
   let encoder = JSONEncoder()
   encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
   // The encoder gets only strings, integers and Booleans here, so it cannot fail.
@@ -11,7 +13,8 @@ func jsonResponse(_ status: Int, _ value: some Encodable, type: String = "applic
 }
 
 /// Makes an answer whose body is written already.
-func jsonResponse(_ status: Int, written body: [UInt8], type: String = "application/json") -> HTTPServerResponse {
+package func jsonResponse(_ status: Int, written body: [UInt8], type: String = "application/json") -> HTTPServerResponse
+{
   HTTPServerResponse(
     status: status, headers: [("Content-Type", type), ("Cache-Control", "no-store")], body: body)
 }

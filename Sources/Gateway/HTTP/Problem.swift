@@ -1,28 +1,28 @@
 import Domain
 import Formats
-import HTTPServer
+package import HTTPServer
 import Ledger
 import Postgres
 import Redis
 import Store
 
 /// An error of the HTTP API: RFC 9457 problem details with the documented code and text as extra members.
-struct Problem: Error, Sendable, Equatable {
-  let status: Int
+package struct Problem: Error, Sendable, Equatable {
+  package let status: Int
   /// The documented code, such as `SK2C0101`.
-  let code: String
+  package let code: String
   /// The documented text.
-  let message: String
+  package let message: String
   /// The exact mistake, for the developer who reads the answer.
-  var detail: String?
+  package var detail: String?
   /// The resource that the problem is about.
-  var instance: String?
+  package var instance: String?
   /// The seconds after which another try makes sense.
-  var retryAfter: Int?
+  package var retryAfter: Int?
   /// Further header fields, such as `Allow`.
-  var headers: [String: String] = [:]
+  package var headers: [String: String] = [:]
 
-  init(
+  package init(
     _ status: Int, _ code: String, _ message: String, detail: String? = nil, instance: String? = nil,
     retryAfter: Int? = nil, headers: [String: String] = [:]
   ) {
@@ -36,15 +36,19 @@ struct Problem: Error, Sendable, Equatable {
   }
 
   // The documented errors.
-  static func invalidBody(_ detail: String) -> Problem { Problem(400, "REQ0001", "Invalid body", detail: detail) }
+  package static func invalidBody(_ detail: String) -> Problem {
+    Problem(400, "REQ0001", "Invalid body", detail: detail)
+  }
   static func invalidQuery(_ detail: String) -> Problem {
     Problem(400, "REQ0002", "Invalid query parameters", detail: detail)
   }
-  static func invalidPath(_ detail: String) -> Problem {
+  package static func invalidPath(_ detail: String) -> Problem {
     Problem(400, "REQ0003", "Invalid path parameters", detail: detail)
   }
   static func invalidHeaders(_ detail: String) -> Problem { Problem(400, "REQ0004", "Invalid headers", detail: detail) }
-  static func notFound(_ detail: String) -> Problem { Problem(404, "REQ0100", "Entity not found", detail: detail) }
+  package static func notFound(_ detail: String) -> Problem {
+    Problem(404, "REQ0100", "Entity not found", detail: detail)
+  }
   static let noCustomer = notFound("The publisher has no such customer; PUT /customers/{customerId} creates one.")
   static func unknownPath(_ path: [String]) -> Problem {
     let shown = path.joined(separator: "/").prefix(100)
@@ -57,7 +61,7 @@ struct Problem: Error, Sendable, Equatable {
         "The customer \(id) is not known: PUT /customers/\(PercentCoding.encoded(id)) with the publisher's token, "
         + "then send the request again.")
   }
-  static let notActivated = Problem(500, "SK2C0004", "StoreKit2 integration not activated")
+  package static let notActivated = Problem(500, "SK2C0004", "StoreKit2 integration not activated")
   static func locked(instance: String?) -> Problem {
     Problem(
       409, "SK2C0101", "The resource is temporarily locked due to a concurrent request.", instance: instance,
@@ -76,7 +80,7 @@ struct Problem: Error, Sendable, Equatable {
       401, "AUTH0002", "Invalid credential", detail: detail,
       headers: ["WWW-Authenticate": "Bearer realm=\"countersign\", error=\"invalid_token\""])
   }
-  static func forbidden(_ detail: String) -> Problem {
+  package static func forbidden(_ detail: String) -> Problem {
     Problem(403, "AUTH0003", "The credential does not allow this", detail: detail)
   }
   /// RFC 6750, section 3.1.
@@ -95,15 +99,15 @@ struct Problem: Error, Sendable, Equatable {
     Problem(405, "REQ0405", "Method not allowed", headers: ["Allow": allowed.joined(separator: ", ")])
   }
   static func conflict(_ detail: String) -> Problem { Problem(409, "REQ0409", "Conflict", detail: detail) }
-  static func tooLarge(_ limit: Int) -> Problem {
+  package static func tooLarge(_ limit: Int) -> Problem {
     Problem(413, "REQ0413", "Body too large", detail: "The limit is \(limit) bytes.")
   }
   static let unsupportedMediaType = Problem(
     415, "REQ0415", "Unsupported media type", detail: "Send Content-Type: application/json.")
-  static func tooManyRequests(_ detail: String, retryAfter: Int) -> Problem {
+  package static func tooManyRequests(_ detail: String, retryAfter: Int) -> Problem {
     Problem(429, "REQ0429", "Too many requests", detail: detail, retryAfter: retryAfter)
   }
-  static func unavailable(_ detail: String) -> Problem {
+  package static func unavailable(_ detail: String) -> Problem {
     Problem(503, "S0503", "Service Unavailable", detail: detail, retryAfter: 2)
   }
 
@@ -132,7 +136,7 @@ struct Problem: Error, Sendable, Equatable {
   }
 
   /// The problem as an HTTP answer.
-  var response: HTTPServerResponse {
+  package var response: HTTPServerResponse {
     let document = Document(
       type: "about:blank", title: message, status: status, detail: detail, instance: instance, code: code,
       message: message)

@@ -3,16 +3,8 @@ import EventLoop
 import HTTPServer
 
 extension Route {
-  /// All routes of the API. The most frequent ones come first.
-  ///
-  /// docs/reference/openapi.yaml has the same paths and methods. A test compares the two.
-  static let all = purchases + refunds + webhooks + doors + notifications + health
-
-  /// The label of requests that match no route.
-  static let unknownLabel = "unknown"
-
-  /// Every label of the metrics of routes.
-  static let labels = Set(all.map(\.label) + [unknownLabel]).sorted()
+  /// The routes of our own API. The most frequent ones come first.
+  static let own = purchases + refunds + webhooks + notifications + health
 
   private static let purchases = [
     Route(
@@ -76,6 +68,11 @@ extension Route {
       .post, "/1.0/in_app/subscriptions/apple/status_update_notification/{publisherId}", under: nil, "notifications",
       .apple { intake, call throws(Problem) in try await intake.take(call.request, of: call[.publisherId]) }),
   ]
+
+  /// Whether Apple posts notifications to a path.
+  static func isNotification(_ segments: [String]) -> Bool {
+    notifications.contains { $0.values(in: segments) != nil }
+  }
 
   /// The routes that every role serves, see `HealthEndpoints`.
   private static let health = ["livez", "readyz", "metrics"].map { name in

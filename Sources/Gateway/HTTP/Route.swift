@@ -14,13 +14,8 @@ struct Route: Sendable {
   typealias NotificationHandler =
     @LoopActor @Sendable (NotificationIntake, DoorCall) async throws(Problem) -> HTTPServerResponse
 
-  enum Method: String {
-    case get = "GET"
-    case put = "PUT"
-    case post = "POST"
-    case patch = "PATCH"
-    case delete = "DELETE"
-  }
+  typealias Method = RouteMethod
+  typealias Parameter = PathParameter
 
   /// The callers that a route admits, and its handler.
   enum Access: Sendable {
@@ -29,20 +24,13 @@ struct Route: Sendable {
     /// A door, which has its own credentials and its own form of errors.
     ///
     /// `takesReceipts` says whether the body may be as long as a receipt.
-    case door(
-      Door, takesReceipts: Bool = false, @LoopActor @Sendable (DoorContext, DoorCall) async -> HTTPServerResponse)
+    case door(Door, takesReceipts: Bool, DoorRoute.Handler)
     /// Apple, whose signature is the credential.
     case apple(NotificationHandler)
     /// The publisher with a token of this scope, or one of its customers.
     case publisherOrCustomer(TokenScope, Handler)
     /// The publisher only, with a token of this scope.
     case publisher(TokenScope, Handler)
-  }
-
-  /// A value in a path. docs/reference/openapi.yaml uses the same names.
-  enum Parameter: String {
-    case synchronizationId, customerId, applicationUsername, offerId, originalTransactionId, topic, endpointId, eventId,
-      publisherId, refundRequestId
   }
 
   let method: Method
@@ -71,7 +59,7 @@ struct Route: Sendable {
     self.label = label
     self.access = access
     let segments = path.split(separator: "/").map { segment in
-      Parameter(rawValue: String(segment.dropFirst().dropLast())).map { .value($0) } ?? Segment.text(String(segment))
+      segment.hasPrefix("{") ? .value(Parameter(String(segment.dropFirst().dropLast()))) : Segment.text(String(segment))
     }
     self.segments = prefix.map { segments.first == .text($0) } ?? false ? Array(segments.dropFirst()) : segments
   }
@@ -89,27 +77,31 @@ struct Route: Sendable {
     }
     return values
   }
+}
 
-  /// Finds the route of a request. Each path that answers GET answers HEAD too.
-  ///
-  /// - Parameter rawPath: the path as sent. A route for anyone has one form only, so that a proxy can keep it inside.
-  /// - Throws: ``Problem``: 404 for an unknown path, 405 with `Allow` for a method that the path does not have.
-  static func find(
-    _ method: String, _ path: [String], rawPath: String? = nil
-  ) throws(Problem) -> (route: Route, values: [Parameter: String]) {
-    let wanted = method == "HEAD" ? "GET" : method
-    // A path that names a route word by word is no value of another route.
-    let matching = all.compactMap { route -> (route: Route, values: [Parameter: String])? in
-      if case .anyone = route.access, let rawPath, rawPath.exact != route.path.exact { return nil }
-      return route.values(in: path).map { (route, $0) }
-    }
-    let fewest = matching.map(\.values.count).min()
-    var allowed: [String] = []
-    for (route, values) in matching where values.count == fewest {
-      if route.method.rawValue == wanted { return (route, values) }
-      allowed += route.method == .get ? ["GET", "HEAD"] : [route.method.rawValue]
-    }
-    guard allowed.isEmpty else { throw .methodNotAllowed(allowed.sorted()) }
-    throw .unknownPath(path)
-  }
+/// The method of a route.
+package enum RouteMethod: String, Sendable {
+  case get = "GET"
+  case put = "PUT"
+  case post = "POST"
+  case patch = "PATCH"
+  case delete = "DELETE"
+}
+
+/// A value in a path. docs/reference/openapi.yaml uses the same names. A door may have its own.
+package struct PathParameter: Sendable, Hashable {
+  let name: String
+
+  /// Declares a parameter, which stands in paths as `{name}`.
+  package init(_ name: String) { self.name = name }
+
+  static let synchronizationId = Self("synchronizationId")
+  package static let customerId = Self("customerId")
+  package static let offerId = Self("offerId")
+  static let originalTransactionId = Self("originalTransactionId")
+  static let topic = Self("topic")
+  static let endpointId = Self("endpointId")
+  static let eventId = Self("eventId")
+  static let publisherId = Self("publisherId")
+  static let refundRequestId = Self("refundRequestId")
 }

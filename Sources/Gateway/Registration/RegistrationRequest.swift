@@ -3,8 +3,8 @@ import Domain
 import Formats
 import FoundationEssentials
 import Glibc
-import HTTPServer
-import JSON
+package import HTTPServer
+package import JSON
 
 /// A checked registration, as the client sent it.
 struct RegistrationRequest: Equatable {
@@ -74,7 +74,7 @@ func requestedCustomerId(_ number: Int64?, _ text: String?) throws(Problem) -> S
 }
 
 /// Refuses a missing body, and a body that the client does not declare as JSON.
-func requireJSON(_ request: HTTPServerRequest) throws(Problem) {
+package func requireJSON(_ request: HTTPServerRequest) throws(Problem) {
   guard !request.body.isEmpty else {
     throw .invalidBody("The body is missing; send JSON, with Content-Type: application/json.")
   }
@@ -88,7 +88,7 @@ func requireJSON(_ request: HTTPServerRequest) throws(Problem) {
 /// Reads a JSON body.
 ///
 /// - Throws: ``Problem``: 400 REQ0001.
-func readJSON<Value>(
+package func readJSON<Value>(
   of request: HTTPServerRequest, limits: JSONLimits = .outside, _ take: (JSONText) throws -> Value
 ) throws(Problem) -> Value {
   do {

@@ -17,6 +17,8 @@ struct EndpointRequest: Equatable {
   var maxPerSecond: Limit?
   var acceptsSelfSigned: Bool?
   var environment: Filter?
+  /// The formats whose contract allows self-signed certificates, for a refusal.
+  private let selfSignedFormats: String
 
   /// A limit that the publisher can remove.
   enum Limit: Equatable {
@@ -40,17 +42,18 @@ struct EndpointRequest: Equatable {
   /// Reads a body that changes an endpoint.
   ///
   /// - Throws: ``Problem``: 400 REQ0001, as every function here does.
-  init(changes body: JSONValue, _ address: WebhookAddress) throws(Problem) {
+  init(changes body: JSONValue, _ address: WebhookAddress, _ doors: DoorCatalog) throws(Problem) {
     let reader = try BodyReader(body, knows: Self.names + Self.chosenOnce, naming: Self.names)
     let changed = "what can be changed: \(Self.names.joined(separator: ", "))"
     for name in ["format", "signature"] where reader.has(name) {
       throw reader.problem(name, "is chosen when an endpoint is created; create another one; \(changed)")
     }
     if reader.has("secret") { throw reader.problem("secret", "is changed with rotate_secret; \(changed)") }
-    try self.init(reader, address)
+    try self.init(reader, address, doors)
   }
 
-  private init(_ reader: BodyReader, _ address: WebhookAddress) throws(Problem) {
+  private init(_ reader: BodyReader, _ address: WebhookAddress, _ doors: DoorCatalog) throws(Problem) {
+    selfSignedFormats = doors.formats.filter(\.allowsSelfSigned).map(\.rawValue).joined(separator: " or ")
     url = try webAddress(reader, address)
     if let name = try reader.text("name", .ruled) {
       guard name.unicodeScalars.count <= 256,
@@ -60,7 +63,7 @@ struct EndpointRequest: Equatable {
       }
       self.name = name
     }
-    topics = try Self.topics(reader)
+    topics = try Self.topics(reader, doors)
     retry = try retryPolicy(reader)
     maxConcurrency = try reader.integer("maxConcurrency", 1...1000).map { Int($0) }
     if reader.isNull("maxPerSecond") {
@@ -77,12 +80,12 @@ struct EndpointRequest: Equatable {
     }
   }
 
-  private static func topics(_ reader: BodyReader) throws(Problem) -> [String]? {
-    let expected = EventTopic.expectation
+  private static func topics(_ reader: BodyReader, _ doors: DoorCatalog) throws(Problem) -> [String]? {
+    let (known, expected) = (doors.topics, doors.topicsExpectation)
     guard let list = try reader.list("topics", expected) else { return nil }
     var topics: [String] = []
     for element in list {
-      guard case .string(let topic) = element, EventTopic.all.contains(topic), !topics.contains(topic) else {
+      guard case .string(let topic) = element, known.contains(topic), !topics.contains(topic) else {
         throw reader.problem("topics", expected)
       }
       topics.append(topic)
@@ -115,8 +118,8 @@ struct EndpointRequest: Equatable {
     case nil: break
     }
     endpoint.acceptsSelfSigned = acceptsSelfSigned ?? endpoint.acceptsSelfSigned
-    if endpoint.acceptsSelfSigned, endpoint.format != .fovea {
-      throw .conflict("acceptsSelfSigned: \(Self.selfSignedNeedsFovea)")
+    if endpoint.acceptsSelfSigned, !endpoint.format.allowsSelfSigned {
+      throw .conflict("acceptsSelfSigned: \(selfSignedRule)")
     }
   }
 
@@ -126,38 +129,29 @@ struct EndpointRequest: Equatable {
   ///   - id: the id of the new endpoint.
   ///   - newKey: generates a key if the body has none.
   static func endpoint(
-    _ body: JSONValue, id: String, _ address: WebhookAddress,
+    _ body: JSONValue, id: String, _ address: WebhookAddress, _ doors: DoorCatalog,
     newKey: (WebhookEndpoint.Format) throws(Problem) -> [UInt8]
   ) throws(Problem) -> WebhookEndpoint {
     let reader = try BodyReader(body, knows: names + chosenOnce)
-    let request = try EndpointRequest(reader, address)
+    let request = try EndpointRequest(reader, address, doors)
     guard let url = request.url else { throw reader.problem("url", "is missing") }
-    let format: WebhookEndpoint.Format = try reader.choice("format") ?? .cleeng
+    let format = try reader.format("format", doors) ?? .cleeng
     let signature: WebhookEndpoint.Signature = try reader.choice("signature") ?? .v1
-    guard format == .cleeng || signature == .v1 else {
+    guard format.secrets == .standard || signature == .v1 else {
       throw reader.problem("signature", "must be v1 with format \(format.rawValue), whose secret is shared")
     }
     let key: [UInt8]
     if let given = try secret(reader, format, signature) { key = given } else { key = try newKey(format) }
     var endpoint = WebhookEndpoint(
-      id: id, url: url, topics: topics(of: format), format: format, signature: signature, secrets: [.init(key: key)])
-    guard format == .fovea || request.acceptsSelfSigned != true else {
-      throw reader.problem("acceptsSelfSigned", selfSignedNeedsFovea)
+      id: id, url: url, topics: format.topics, format: format, signature: signature, secrets: [.init(key: key)])
+    guard format.allowsSelfSigned || request.acceptsSelfSigned != true else {
+      throw reader.problem("acceptsSelfSigned", request.selfSignedRule)
     }
     try request.apply(to: &endpoint)
     return endpoint
   }
 
-  /// The topics of an endpoint whose publisher names none: those that the format has a shape for.
-  private static func topics(of format: WebhookEndpoint.Format) -> [String] {
-    switch format {
-    case .cleeng: [EventTopic.synchronizationResult]
-    case .fovea: [EventTopic.purchasesUpdated]
-    case .mbaasy: [EventTopic.inAppPurchaseCreated, EventTopic.inAppPurchaseUpdated]
-    }
-  }
-
-  private static let selfSignedNeedsFovea = "goes with format fovea only, whose contract says so"
+  private var selfSignedRule: String { "goes with format \(selfSignedFormats) only, whose contract says so" }
 
   /// Reads a new secret for an existing endpoint.
   ///
@@ -167,8 +161,8 @@ struct EndpointRequest: Equatable {
       return try secret(reader, endpoint.format, endpoint.signature)
     } catch {
       guard let text = try reader.text("secret", .ruled) else { throw error }
-      let others: [(WebhookEndpoint.Format, WebhookEndpoint.Signature)] = [
-        (.cleeng, .v1), (.cleeng, .v1a), (.fovea, .v1),
+      let others: [(WebhookSecret.Form, WebhookEndpoint.Signature)] = [
+        (.standard, .v1), (.standard, .v1a), (.text, .v1),
       ]
       guard others.contains(where: { WebhookSecret.key(text, $0, $1) != nil }) else { throw error }
       throw .conflict(error.detail ?? "")

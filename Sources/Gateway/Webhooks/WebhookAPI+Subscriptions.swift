@@ -51,8 +51,9 @@ extension WebhookAPI {
   }
 
   private func require(_ topic: String) throws(Problem) {
-    guard EventTopic.all.contains(topic) else {
-      throw .invalidPath("topic: is not known; expected \(EventTopic.all.joined(separator: " or "))")
+    let topics = context.doors.topics
+    guard topics.contains(topic) else {
+      throw .invalidPath("topic: is not known; expected \(topics.joined(separator: " or "))")
     }
   }
 }

@@ -25,7 +25,8 @@ struct WebhookAPI {
 
   func create(_ call: Call) async throws(Problem) -> HTTPServerResponse {
     let new = try EndpointRequest.endpoint(
-      try jsonBody(call.request), id: try newId(), address, newKey: { format throws(Problem) in try newKey(format) })
+      try jsonBody(call.request), id: try newId(), address, context.doors,
+      newKey: { format throws(Problem) in try newKey(format) })
     guard case .created(let endpoint) = try await context.asking({ try await store.create(publisher.id, new) }) else {
       throw tooMany
     }
@@ -57,7 +58,7 @@ struct WebhookAPI {
   func update(_ call: Call) async throws(Problem) -> HTTPServerResponse {
     let id = call[.endpointId]
     try requireOwn(id)
-    let changes = try EndpointRequest(changes: try jsonBody(call.request), address)
+    let changes = try EndpointRequest(changes: try jsonBody(call.request), address, context.doors)
     let endpoint = try await changed(id) { endpoint, _ in try changes.apply(to: &endpoint) }
     context.log.info("endpoint changed", fields(id))
     return jsonResponse(200, try await answers([endpoint])[0])

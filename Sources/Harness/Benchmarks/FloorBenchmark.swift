@@ -81,7 +81,7 @@ struct FloorBenchmark {
   private func say(_ word: String) { _ = write(STDOUT_FILENO, word + "\n", word.utf8.count + 1) }
 
   private func run(_ received: AMQPConsumer.Received, _ unconfirmed: Unconfirmed) async throws {
-    let (job, _) = try JobMessage.read(received.delivery)
+    let (job, _) = try JobMessage.read(received.delivery, doors: DoorCatalog())
     let answer = try await backend.store.takeLease(
       job, for: .seconds(60), sweepAfter: Backend.sweepAfter, places: Backend.places)
     guard case .taken(let lease) = answer else { throw Unexpected(description: "\(job.synchronizationId): \(answer)") }

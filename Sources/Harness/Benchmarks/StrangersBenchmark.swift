@@ -1,6 +1,7 @@
 import AppStore
 import Configuration
 import Crypto
+import Doors
 import EventLoop
 import Formats
 import Gateway

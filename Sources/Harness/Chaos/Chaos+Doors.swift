@@ -1,5 +1,6 @@
 import Crypto
 import Domain
+import Doors
 import EventLoop
 import Formats
 import FoundationEssentials
@@ -39,14 +40,17 @@ extension Chaos {
     "customerTokens": {"algorithm": "HS256", "secretFile": "../jwt.secret"}, "doors": {\(RunningFleet.doors)},
     """
 
+  /// Every door; each has a client here.
+  nonisolated static let allDoors = DoorRegistry.catalog.all.map(\.id)
+
   /// Calls the doors as long as registrations come, each in its turn.
   func visitDoors() async {
     var pending: [Task<Void, Never>] = []
     var number = 0
     while goesOn {
-      let index = number % Door.allCases.count
-      let door = Door.allCases[index]
-      let place = number / Door.allCases.count % size.doorTransactions
+      let index = number % Self.allDoors.count
+      let door = Self.allDoors[index]
+      let place = number / Self.allDoors.count % size.doorTransactions
       let transaction = Self.transaction(of: door, place)
       // One of five calls comes from another customer.
       let customer = "\(door.rawValue)-\(place)\(Int.random(in: 0..<5, using: &doorRandom) == 0 ? "-other" : "")"
@@ -60,7 +64,7 @@ extension Chaos {
 
   /// A purchase of a door. Each door has its own: what one refuses another one may move.
   private static func transaction(of door: Door, _ place: Int) -> String {
-    "1005\(Door.allCases.firstIndex(of: door) ?? 0)\(1_000_000 + place)"
+    "1005\(Self.allDoors.firstIndex(of: door) ?? 0)\(1_000_000 + place)"
   }
 
   /// Whether another customer's payment may take the purchase away.
@@ -119,6 +123,7 @@ extension Chaos {
         "/client/itunes_connect/receipts", [("Authorization", "Bearer \(RunningFleet.mbaasyClientToken)")],
         "{\"receipt\":\"\(receipt)\",\"user_identifier\":\"\(customer)\"}"
       )
+    default: preconditionFailure("the door \(door.rawValue) has no client here")
     }
   }
 

@@ -1,11 +1,12 @@
 import Domain
+import Doors
 
 /// What the callers of the doors may rely on.
 extension Verdict {
   mutating func judgeDoors() {
     guard expectations.hasDoors else { return }
     let visits = history.doorVisits
-    for door in Door.allCases where !visits.contains(where: { $0.door == door && $0.answer.isPromise }) {
+    for door in Chaos.allDoors where !visits.contains(where: { $0.door == door && $0.answer.isPromise }) {
       let answers = visits.filter { $0.door == door }.reduce(into: [:]) { $0["\($1.answer)", default: 0] += 1 }
       problems.append("\(door.rawValue) never gave or accepted anything: \(answers)")
     }

@@ -1,5 +1,6 @@
 import Configuration
 import Domain
+import Doors
 import EventLoop
 import FoundationEssentials
 import Ledger
@@ -39,7 +40,7 @@ extension RunningFleet {
   ///
   /// - Returns: one line for each difference.
   public func ledgerDifferences() async throws -> [String] {
-    let loader = ConfigurationLoader(file: folder + "/countersign.json", environment: [:])
+    let loader = ConfigurationLoader(file: folder + "/countersign.json", environment: [:], doors: DoorRegistry.all)
     let settings = try loader.settings()
     let publishers = try loader.publishers(
       in: settings.publishersFolder, addresses: settings.notifier.webhookAddress)

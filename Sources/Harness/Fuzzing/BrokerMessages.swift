@@ -1,5 +1,6 @@
 import CRabbitMQ
 import Domain
+import Doors
 import Ledger
 
 @testable import AMQP
@@ -35,7 +36,7 @@ enum BrokerMessages {
   }
 
   private static func read(_ message: AMQPDelivery) {
-    if let (job, attempt) = try? JobMessage.read(message) {
+    if let (job, attempt) = try? JobMessage.read(message, doors: DoorRegistry.catalog) {
       _ = JobDelay(due: JobMessage.due(message), now: now)
       _ = JobMessage.message(job, attempt: attempt, queue: "q", due: JobMessage.due(message))
       _ = (job.claim.encoded, max(0, now.subtracting(job.registeredAt)))
@@ -47,7 +48,7 @@ enum BrokerMessages {
     _ = (NotificationMessage.read(message)?.uuid, ReplyMessage.read(message)?.outcome)
     guard var delivery = try? Delivery(message) else { return }
     _ = (DeliveryDelay(due: delivery.due, now: now), DeliveryDelay.parking(delivery.parks), delivery.notification)
-    for format in WebhookEndpoint.Format.allCases {
+    for format in DoorRegistry.catalog.formats {
       let endpoint = WebhookEndpoint(id: "e", url: "u", topics: [], format: format, secrets: [.init(key: [1])])
       _ = WebhookPayload(delivery, endpoint, keys: [[1]])
     }

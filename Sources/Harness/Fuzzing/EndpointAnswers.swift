@@ -1,5 +1,6 @@
 import Crypto
 import Domain
+import Doors
 import Ledger
 
 @testable import Notifier
@@ -7,7 +8,7 @@ import Ledger
 /// The answer of a webhook endpoint, which belongs to a stranger: what the notifier decides by it, and what it records.
 enum EndpointAnswers {
   private static let statuses = [200, 204, 301, 400, 410, 429, 500, 503]
-  private static let formats: [WebhookEndpoint.Format] = [.cleeng, .fovea, .mbaasy]
+  private static let formats: [WebhookEndpoint.Format] = DoorRegistry.catalog.formats
 
   static func run(_ input: [UInt8]) {
     var parts = FuzzInput(input)

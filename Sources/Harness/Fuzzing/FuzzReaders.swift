@@ -7,6 +7,7 @@ import HTTPServer
 import Observability
 import Transport
 
+@testable import Doors
 @testable import Gateway
 
 /// All that the gateway reads from a request before it asks a server.
@@ -20,12 +21,14 @@ enum FuzzReaders {
       id: 7, customers: .open, tokenHashes: [hash("token-of-publisher-7")],
       customerTokens: .init(key: .hs256(Array("0123456789abcdef0123456789abcdef".utf8)), customerClaim: "customerId"),
       apps: [], offers: OfferCatalog([]),
-      doors: Doors(
-        cleeng: CleengDoor(), iaptic: IapticDoor(appName: "app", apiKeyHashes: [hash("key-of-iaptic-door")]),
-        playfab: PlayFabDoor(), mbaasy: MbaasyDoor(clientTokens: [.init(hash: hash("client-token-1"), bundleId: "b")])),
+      doors: OpenDoors([
+        CleengDoor(), IapticDoor(appName: "app", apiKeyHashes: [hash("key-of-iaptic-door")]), PlayFabDoor(),
+        MbaasyDoor(clientTokens: [.init(hash: hash("client-token-1"), bundleId: "b")]),
+      ]),
       webhooks: [])
   ])
 
+  static let routes = RouteTable(DoorRegistry.all)
   static let authenticator = Authenticator(publishers: publishers, now: now / 1000)
   private static let proxies = [AddressBlock("127.0.0.0/8")].compactMap(\.self)
 
@@ -34,19 +37,19 @@ enum FuzzReaders {
   /// Reads a request in every way in which a route could, and answers it.
   static func answer(_ request: HTTPServerRequest) -> HTTPServerResponse {
     if request.path == ["livez"] { return .text(200, "live\n") }
-    if let preflight = CrossOrigin.preflight(request) { return preflight }
+    if let preflight = CrossOrigin.preflight(request, routes.ofDoors) { return preflight }
     readHead(request)
     readQuery(request)
     readBody(request)
     readDoors(request)
     do {
-      let (route, values) = try Route.find(request.method, request.path)
+      let (route, values) = try routes.find(request.method, request.path)
       for value in values.values {
         _ = (EndpointCursor(value), Job.isSynchronizationId(value), CustomerId.isValid(value))
       }
       return .text(200, route.label)
     } catch {
-      return Route.refusal(error, of: request)
+      return routes.refusal(error, of: request)
     }
   }
 
@@ -72,8 +75,8 @@ enum FuzzReaders {
     _ = try? requestedConsent(request, now: now)
     if let body = try? jsonBody(request) {
       let addresses = WebhookAddress()
-      _ = try? EndpointRequest(changes: body, addresses)
-      _ = try? EndpointRequest.endpoint(body, id: "e", addresses) { _ in [1] }
+      _ = try? EndpointRequest(changes: body, addresses, DoorRegistry.catalog)
+      _ = try? EndpointRequest.endpoint(body, id: "e", addresses, DoorRegistry.catalog) { _ in [1] }
       _ = try? subscriptions(body, topic: "t", addresses, newId: { "e" }, newKey: { [1] })
     }
     if case .version1(let sealed)? = try? PostedNotification(request.body) { _ = try? sealed.hint() }

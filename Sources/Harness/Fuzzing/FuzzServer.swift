@@ -1,4 +1,5 @@
 import Configuration
+import Doors
 import EventLoop
 import Glibc
 import HTTPServer
@@ -34,7 +35,8 @@ final class FuzzServer: Sendable {
   }
 
   @LoopActor private static var configuration: HTTPServer.Configuration {
-    var configuration = ConfigurationLoader.defaults().gateway.serverConfiguration(
+    var configuration = ConfigurationLoader.defaults(DoorRegistry.all).gateway.serverConfiguration(
+      FuzzReaders.routes,
       asking: GatewaySettings.HeadQuestions(
         authenticator: { FuzzReaders.authenticator }, refusalOfNotification: { _ in nil }, onRefused: { _, _ in }))
     configuration.port = 0

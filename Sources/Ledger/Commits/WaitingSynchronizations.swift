@@ -16,10 +16,11 @@ public struct WaitingSynchronizations {
   /// Each is due now, so that another sweep gets it only if it is overdue again. A job that a newer process wrote stays
   /// for that process.
   ///
+  /// - Parameter doors: those of this build.
   /// - Throws: `PostgresError`.
-  public func takeOverdue(by delay: Duration, limit: Int) async throws -> [Job] {
+  public func takeOverdue(by delay: Duration, limit: Int, doors: DoorCatalog) async throws -> [Job] {
     let rows = try await postgres.run(
       PostgresQuery(SynchronizationRow.takeOverdue, [.int64(Int64(delay / .milliseconds(1))), .int64(Int64(limit))]))
-    return rows.compactMap { row in row.bytes(0).flatMap { try? Job(JSONText($0, limits: .own)) } }
+    return rows.compactMap { row in row.bytes(0).flatMap { try? Job(JSONText($0, limits: .own), doors: doors) } }
   }
 }

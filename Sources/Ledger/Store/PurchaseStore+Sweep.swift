@@ -28,8 +28,9 @@ extension PurchaseStore {
   ///   - limit: the most jobs to return.
   ///   - interval: the time until the next look at the same synchronization.
   ///   - overdue: returns only synchronizations that have been due for this long.
+  ///   - doors: those of this build.
   public func dueJobs(
-    limit: Int, lookAgainAfter interval: Duration, overdueBy overdue: Duration = .zero
+    limit: Int, lookAgainAfter interval: Duration, overdueBy overdue: Duration = .zero, doors: DoorCatalog
   ) async throws -> DueJobs {
     let reply = try await redis.run(
       .sweep, keys: ["openKey": keys.open],
@@ -43,7 +44,7 @@ extension PurchaseStore {
     var due = DueJobs(newer: Int(newer))
     for text in texts {
       do {
-        due.jobs.append(try Job(JSONText(Array((text.string ?? "").utf8), limits: .own)))
+        due.jobs.append(try Job(JSONText(Array((text.string ?? "").utf8), limits: .own), doors: doors))
       } catch is Job.NewerFormat {
         due.newer += 1
       } catch {

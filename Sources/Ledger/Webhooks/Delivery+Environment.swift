@@ -3,22 +3,22 @@ import Formats
 import JSON
 
 extension Delivery {
-  /// The environment of the purchase that the event tells about; `nil` if it is about no purchase.
+  /// Returns the environment of the purchase that the event tells about; `nil` if it is about no purchase.
   ///
-  /// Each topic tells it in its vendor's words.
-  public var environment: WebhookEnvironment? {
+  /// - Parameter doors: their events tell it in their vendors' words.
+  public func environment(_ doors: DoorCatalog) -> WebhookEnvironment? {
     guard let body: JSONValue = try? JSONText(self.body, limits: .own).decoded(), let data = body["data"] else {
       return nil
     }
-    // An entitlement is told as it is and as it was, and Mbaasy's purchase is `data` once more.
-    for place in [data, data["after"], data["before"], data["data"]] {
-      guard case .string(let name)? = place?["environment"] else { continue }
-      return WebhookEnvironment.allCases.first { $0.rawValue.lowercased().utf8.elementsEqual(name.lowercased().utf8) }
+    // An entitlement is told as it is and as it was.
+    for place in [data, data["after"], data["before"]] {
+      guard let name = place?["environment"], case .string = name else { continue }
+      return WebhookEnvironment(named: name)
     }
-    guard case .string(let product)? = data["notification"]?["productId"],
-      case .bool(let isSandbox)? = data["purchases"]?[product]?["sandbox"]
-    else { return nil }
-    return isSandbox ? .sandbox : .production
+    for door in doors.all {
+      if let environment = door.environment(of: data) { return environment }
+    }
+    return nil
   }
 }
 

@@ -27,15 +27,21 @@ public final class WebhookEndpointStore {
   /// Whether it neither reads nor writes plain secrets.
   let refusesPlain: Bool
 
+  /// The doors of this build, whose formats endpoints may have.
+  private let doors: DoorCatalog
+
   /// Creates a store over a client. Without keys, it stores secrets as plain text.
   ///
-  /// - Parameter refusesPlain: whether it neither reads nor writes plain secrets.
+  /// - Parameters:
+  ///   - refusesPlain: whether it neither reads nor writes plain secrets.
+  ///   - doors: those of this build. An endpoint with the format of another door is a row of a newer process.
   public init(
-    _ ledger: PostgresClient, refusesPlain: Bool = false,
+    _ ledger: PostgresClient, refusesPlain: Bool = false, doors: DoorCatalog = DoorCatalog(),
     keys: @escaping @LoopActor () -> SealingKeys = { SealingKeys() }
   ) {
     self.ledger = ledger
     self.refusesPlain = refusesPlain
+    self.doors = doors
     self.keys = keys
   }
 
@@ -93,7 +99,7 @@ public final class WebhookEndpointStore {
 
   /// Reads a row with the keys of this moment.
   func read(_ row: PostgresRow, _ publisher: Int64) throws(UnreadableRecord) -> WebhookRow {
-    try WebhookRow(row, publisher, keys(), refusesPlain: refusesPlain)
+    try WebhookRow(row, publisher, keys(), refusesPlain: refusesPlain, doors)
   }
 
   /// The result of creating an endpoint.

@@ -23,10 +23,12 @@ struct WebhookRow: Equatable {
 
   /// Reads a row. If this process cannot decrypt the secrets, the endpoint says so (``WebhookEndpoint/secretsDefect``).
   ///
-  /// - Parameter refusesPlain: whether plain secrets are such a defect, too.
+  /// - Parameters:
+  ///   - refusesPlain: whether plain secrets are such a defect, too.
+  ///   - doors: those of this build.
   /// - Throws: ``UnreadableRecord``. A caller that took such an endpoint for a missing one would lose its events.
   init(
-    _ row: PostgresRow, _ publisher: Int64, _ keys: SealingKeys, refusesPlain: Bool
+    _ row: PostgresRow, _ publisher: Int64, _ keys: SealingKeys, refusesPlain: Bool, _ doors: DoorCatalog
   ) throws(UnreadableRecord) {
     let id = row.text(0) ?? ""
     func value<Value>(_ name: String, _ value: Value?) throws(UnreadableRecord) -> Value {
@@ -48,7 +50,7 @@ struct WebhookRow: Equatable {
     }
     endpoint = WebhookEndpoint(
       id: id, url: try value("url", row.text(1)), name: row.text(2) ?? "", topics: row.texts(3) ?? [],
-      format: try value("format", row.text(4).flatMap(WebhookEndpoint.Format.init)),
+      format: try value("format", row.text(4).flatMap(doors.format(named:))),
       signature: try value("signature", row.text(5).flatMap(WebhookEndpoint.Signature.init)),
       secrets: stored.secrets,
       retry: try value("retry", row.text(7).flatMap(Self.retry)),

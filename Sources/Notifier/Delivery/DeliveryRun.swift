@@ -85,7 +85,7 @@ final class DeliveryRun {
         return await EndpointRun(notifier, delivery, endpoint).run()
       }
       found = try await notifier.directory.endpoints(
-        of: publisher, topic: delivery.topic, environment: delivery.environment)
+        of: publisher, topic: delivery.topic, environment: delivery.environment(context.doors))
     } catch {
       return await putOff(delivery, error)
     }

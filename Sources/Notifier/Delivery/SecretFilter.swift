@@ -16,7 +16,7 @@ struct SecretFilter {
   init(_ endpoint: WebhookEndpoint) {
     let keys = endpoint.secrets.map(\.key)
     // A given `sharedSecret`, `password` or key of a digest is the bytes themselves. The others appear as base64.
-    let shown = endpoint.format == .cleeng ? keys.map { Array(Base64.encode($0).utf8) } : []
+    let shown = endpoint.format.secrets == .standard ? keys.map { Array(Base64.encode($0).utf8) } : []
     patterns = (keys + shown).compactMap { secret in
       guard let plain = BytePattern(secret), let unescaped = BytePattern(Self.letters(secret).map(\.byte)) else {
         return nil

@@ -8,14 +8,17 @@ public struct ConfigurationLoader: Sendable {
   /// The path of the configuration file.
   public let file: String
   private let environment: [ExactText: String]
+  let doors: [any ConfiguredDoor]
   /// The files that were read.
   public let files = ConfigurationFiles()
 
   /// - Parameters:
   ///   - file: the path of the configuration file.
   ///   - environment: variables named `COUNTERSIGN_…` override its keys.
-  public init(file: String, environment: [String: String]) {
+  ///   - doors: those of this build; each has keys of its own.
+  public init(file: String, environment: [String: String], doors: [any ConfiguredDoor]) {
     self.file = file
+    self.doors = doors
     self.environment = Dictionary(environment.map { ($0.key.exact, $0.value) }) { first, _ in first }
   }
 
@@ -26,7 +29,7 @@ public struct ConfigurationLoader: Sendable {
   public func settings(for users: Set<SettingsUser> = []) throws -> Settings {
     let reader = SettingsReader(
       source: file, root: try document(file), environment: environment, folder: folder(of: file), files: files)
-    let settings = Settings(reader)
+    let settings = Settings(reader, doors)
     reader.noteUnknownKeys()
     reader.noteUnusableParts(of: settings, for: users)
     guard reader.mistakes.isEmpty else { throw ConfigurationError(mistakes: reader.mistakes) }
@@ -70,7 +73,7 @@ public struct ConfigurationLoader: Sendable {
       let problem = "\(id) stands in more than one file: \(names.joined(separator: ", "))"
       mistakes.append(Mistake(source: folder, key: "publisherId", problem: problem))
     }
-    mistakes += Self.sharedCredentials(of: publishers, folder)
+    mistakes += sharedCredentials(of: publishers, folder)
     guard mistakes.isEmpty else { throw ConfigurationError(mistakes: mistakes) }
     return Publishers(publishers)
   }
@@ -82,7 +85,7 @@ public struct ConfigurationLoader: Sendable {
     for (key, list) in PublisherReader.Elements.lists {
       lists[keyPath: list] = elements(key, of: root, path, reader)
     }
-    let publisher = PublisherReader(reader: reader, addresses: addresses).publisher(lists)
+    let publisher = PublisherReader(reader: reader, addresses: addresses, doors: doors).publisher(lists)
     reader.noteUnknownKeys(except: Set(PublisherReader.Elements.lists.map(\.key)))
     let all = [reader] + lists.all
     for element in lists.all { element.noteUnknownKeys() }
@@ -101,11 +104,10 @@ public struct ConfigurationLoader: Sendable {
     for product in publisher.offers.ambiguousProductIds {
       reader.note("offers", "product \"\(product)\" stands in two offers")
     }
-    let bundleIds = Set(publisher.apps.map(\.bundleId.exact))
     // An app with a mistake is missing here.
     if publisher.apps.count == lists.apps.count {
-      for token in publisher.doors.mbaasy?.clientTokens ?? [] where !bundleIds.contains(token.bundleId.exact) {
-        reader.note("doors.mbaasy.clientTokens", "no app has the bundleId \"\(token.bundleId)\"")
+      for door in doors {
+        for (key, problem) in door.mistakes(in: publisher) { reader.note("\(door.key).\(key)", problem) }
       }
     }
     let mistakes = all.flatMap(\.mistakes)
@@ -160,21 +162,27 @@ public struct ConfigurationLoader: Sendable {
   }
 
   /// The settings of an empty configuration file.
-  public static func defaults() -> Settings {
-    Settings(SettingsReader(source: "", root: .object([:]), environment: [:], folder: "."))
+  ///
+  /// - Parameter doors: those of this build.
+  public static func defaults(_ doors: [any ConfiguredDoor] = []) -> Settings {
+    Settings(SettingsReader(source: "", root: .object([:]), environment: [:], folder: "."), doors)
   }
 
   /// Describes every key, for `docs/reference/configuration.md` and `check-config --describe`.
-  public static func reference() -> (settings: [KeyDescription], publisher: [String: [KeyDescription]]) {
+  ///
+  /// - Parameter doors: those of this build.
+  public static func reference(
+    _ doors: [any ConfiguredDoor]
+  ) -> (settings: [KeyDescription], publisher: [String: [KeyDescription]]) {
     func reader(_ environment: [ExactText: String]?) -> SettingsReader {
       SettingsReader(source: "", root: .object([:]), environment: environment, folder: ".")
     }
     let settings = reader([:])
-    _ = Settings(settings)
+    _ = Settings(settings, doors)
     let publisher = reader(nil)
     var lists = PublisherReader.Elements()
     for (_, list) in PublisherReader.Elements.lists { lists[keyPath: list] = [reader(nil)] }
-    _ = PublisherReader(reader: publisher, addresses: WebhookAddress()).publisher(lists)
+    _ = PublisherReader(reader: publisher, addresses: WebhookAddress(), doors: doors).publisher(lists)
     var descriptions = ["": publisher.descriptions]
     for (key, list) in PublisherReader.Elements.lists {
       descriptions[key] = lists[keyPath: list].flatMap(\.descriptions)

@@ -1,8 +1,10 @@
 /// The reference of all keys, built from the calls that read them.
 public enum ConfigurationReference {
   /// Markdown tables, as they stand in `docs/reference/configuration.md`.
-  public static var markdown: String {
-    let (settings, publisher) = ConfigurationLoader.reference()
+  ///
+  /// - Parameter doors: those of this build.
+  public static func markdown(_ doors: [any ConfiguredDoor]) -> String {
+    let (settings, publisher) = ConfigurationLoader.reference(doors)
     var text =
       "## The configuration file\n\n| key | environment variable | default | meaning |\n| --- | --- | --- | --- |\n"
     for key in settings {

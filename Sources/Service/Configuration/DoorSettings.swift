@@ -1,3 +1,5 @@
+public import Domain
+
 /// What the doors of a gateway share: limits, and how long a synchronous door waits for Apple.
 public struct DoorSettings: Sendable {
   /// The most bytes of a body with a receipt.
@@ -7,11 +9,9 @@ public struct DoorSettings: Sendable {
   /// How many requests wait for results at a time.
   public var maxWaiting: Int
   /// How long each synchronous door waits for results.
-  public var iapticWait: Duration
-  public var playfabWait: Duration
-  public var mbaasyWait: Duration
+  private let waits: [Door: Duration]
 
-  init(_ reader: SettingsReader) {
+  init(_ reader: SettingsReader, _ doors: [any ConfiguredDoor]) {
     maxBodyBytes = Int(
       reader.int(
         "gateway.doors.maxBodyBytes", 3 << 20, 16384...(8 << 20), "A longer body with a receipt is refused."))
@@ -25,12 +25,14 @@ public struct DoorSettings: Sendable {
         "Requests that wait for results at a time, half of `gateway.maxConnections` at most; one publisher's are three of four "
           + "at most."
       ))
-    iapticWait = reader.seconds(
-      "gateway.doors.iapticWaitSeconds", 15, 0.1...60, "How long the iaptic door waits for results.")
-    playfabWait = reader.seconds(
-      "gateway.doors.playfabWaitSeconds", 10, 0.1...60, "How long the PlayFab door waits for results.")
-    mbaasyWait = reader.seconds(
-      "gateway.doors.mbaasyWaitSeconds", 10, 0.1...60,
-      "How long the Mbaasy door waits for results before it answers 206.")
+    var waits: [Door: Duration] = [:]
+    for door in doors {
+      guard let wait = door.wait else { continue }
+      waits[door.id] = reader.seconds("gateway.doors.\(wait.key)", wait.seconds, 0.1...60, wait.meaning)
+    }
+    self.waits = waits
   }
+
+  /// How long a door waits for results; `nil` if it waits for none.
+  public func wait(at door: Door) -> Duration? { waits[door] }
 }

@@ -30,13 +30,10 @@ public enum PublishedSecrets {
   public static func warnings(_ publishers: Publishers, _ files: ConfigurationFiles) -> [String] {
     var places = files.digests.filter { Self.files.contains(Hex.encode($0.value)) }.map { $0.key }.sorted()
     for publisher in publishers.all {
-      let doors = publisher.doors
-      let keys =
-        publisher.tokens.map { ("its token \($0.name)", $0.hash) }
-        + (doors.iaptic?.apiKeyHashes ?? []).map { ("its apiKeyHashes", $0) }
-        + (doors.iaptic?.secretKeyHashes ?? []).map { ("its secretKeyHashes", $0) }
-        + (doors.mbaasy?.clientTokens ?? []).map { ("its clientTokens", $0.hash) }
-      places += keys.filter { hashes.contains(Hex.encode($0.1)) }.map { "publisher \(publisher.id), \($0.0)" }
+      let tokens = publisher.tokens.map { (place: "its token \($0.name)", hash: $0.hash) }
+      let held = publisher.doors.all.flatMap(\.credentials).map { (place: "its \($0.key)", hash: $0.hash) }
+      let used = (tokens + held).filter { hashes.contains(Hex.encode($0.hash)) }
+      places += used.map { "publisher \(publisher.id), \($0.place)" }
     }
     return places.map { "\($0): this secret is published with the source code; replace it" }
   }

@@ -92,8 +92,8 @@ public struct GatewaySettings: Sendable {
   public var refusedNotificationsPerSecond: Int
   public var doors: DoorSettings
 
-  init(_ reader: SettingsReader) {
-    doors = DoorSettings(reader)
+  init(_ reader: SettingsReader, _ known: [any ConfiguredDoor]) {
+    doors = DoorSettings(reader, known)
     listen = ListenAddress(reader, "gateway.listen", "127.0.0.1:8080", "Address and port of the HTTP API.")
     maxBodyBytes = Int(
       reader.int("gateway.maxBodyBytes", 16384, 256...1_048_576, "A longer body is answered with 413."))

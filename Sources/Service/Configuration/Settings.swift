@@ -25,14 +25,14 @@ public struct Settings: Sendable {
   /// The ways to name customers in the log.
   public enum LogCustomers: String, Sendable, CaseIterable { case hash, plain, none }
 
-  init(_ reader: SettingsReader) {
+  init(_ reader: SettingsReader, _ doors: [any ConfiguredDoor]) {
     rabbitmq = RabbitMQSettings(reader)
     redis = RedisSettings(reader)
     ledger = LedgerSettings(reader)
     events = EventSettings(reader)
     publishersFolder = reader.path("publishers.folder", "publishers", "Folder with one JSON file per publisher.")
     appStore = AppStoreSettings(reader)
-    gateway = GatewaySettings(reader)
+    gateway = GatewaySettings(reader, doors)
     worker = WorkerSettings(reader)
     notifier = NotifierSettings(reader)
     simulator = SimulatorSettings(reader)

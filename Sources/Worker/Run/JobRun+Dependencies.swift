@@ -46,6 +46,8 @@ extension JobRun {
     let store: any JobStore
     let ledger: any JobLedger
     let broker: any MessageBroker
+    /// The doors of this build.
+    let doors: DoorCatalog
     /// The publishers in the present configuration.
     let publishers: @LoopActor () -> Publishers
     /// The places where Apple may know a publisher's transactions.
@@ -64,7 +66,7 @@ extension JobRun {
 
     init(
       settings: WorkerSettings, topology: Topology, store: any JobStore, ledger: any JobLedger,
-      broker: any MessageBroker, publishers: @escaping @LoopActor () -> Publishers,
+      broker: any MessageBroker, doors: DoorCatalog = DoorCatalog(), publishers: @escaping @LoopActor () -> Publishers,
       places: @escaping @LoopActor (Publisher) -> [AppPlace],
       verify: @escaping @LoopActor (JobRun) async -> PurchaseVerification.Finding?, clock: FleetClock, log: Log,
       metrics: WorkerMetrics, subscribers: EventOutlet.Subscribers = EventOutlet.Subscribers(),
@@ -76,6 +78,7 @@ extension JobRun {
       self.store = store
       self.ledger = ledger
       self.broker = broker
+      self.doors = doors
       self.publishers = publishers
       self.places = places
       self.verify = verify

@@ -31,7 +31,7 @@ final class JobRun {
   var leaseEnd = ContinuousClock.now
 
   init(_ received: any JobDelivery, with dependencies: Dependencies) throws(JobMessage.Unreadable) {
-    (job, attempt) = try JobMessage.read(received.delivery)
+    (job, attempt) = try JobMessage.read(received.delivery, doors: dependencies.doors)
     self.received = received
     self.dependencies = dependencies
     log = dependencies.log.with([

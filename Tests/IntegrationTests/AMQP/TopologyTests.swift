@@ -32,7 +32,7 @@ struct TopologyTests {
         round += 1
         try await channel.publish(JobMessage.message(job, attempt: round, queue: topology.jobDelay(tier)))
         let delivery = await received.wait(for: round)[round - 1]
-        let (arrived, attempt) = try JobMessage.read(delivery)
+        let (arrived, attempt) = try JobMessage.read(delivery, doors: DoorCatalog())
         #expect(arrived == job)
         #expect(attempt == round)
         channel.acknowledge(delivery)

@@ -168,12 +168,12 @@ struct CommitsTests {
       for job in jobs { try await lab.workers[0].postpone(job, until: CommitLab.now) }
       try await lab.workers[0].postpone(CommitLab.job("later", "me", "1"), until: 4_000_000_000_000)
       let waiting = WaitingSynchronizations(lab.clients[0])
-      async let one = waiting.takeOverdue(by: .seconds(60), limit: 15)
-      async let other = waiting.takeOverdue(by: .seconds(60), limit: 15)
+      async let one = waiting.takeOverdue(by: .seconds(60), limit: 15, doors: DoorCatalog())
+      async let other = waiting.takeOverdue(by: .seconds(60), limit: 15, doors: DoorCatalog())
       var taken = try await one + other
-      taken += try await waiting.takeOverdue(by: .seconds(60), limit: 15)
+      taken += try await waiting.takeOverdue(by: .seconds(60), limit: 15, doors: DoorCatalog())
       #expect(taken.map(\.synchronizationId).sorted() == jobs.map(\.synchronizationId).sorted())
-      #expect(try await waiting.takeOverdue(by: .seconds(60), limit: 15).isEmpty)
+      #expect(try await waiting.takeOverdue(by: .seconds(60), limit: 15, doors: DoorCatalog()).isEmpty)
     }
   }
 

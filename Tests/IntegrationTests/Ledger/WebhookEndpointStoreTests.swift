@@ -7,6 +7,8 @@ import Postgres
 import TestSupport
 import Testing
 
+@testable import Doors
+
 /// Webhook endpoints and their health in a real ledger.
 @Suite(
   .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(30))
@@ -16,7 +18,9 @@ struct WebhookEndpointStoreTests {
   private func with(
     _ body: @LoopActor (WebhookEndpointStore, PostgresClient) async throws -> Void
   ) async throws {
-    try await LedgerDatabase.migrated { ledger in try await body(WebhookEndpointStore(ledger), ledger) }
+    try await LedgerDatabase.migrated { ledger in
+      try await body(WebhookEndpointStore(ledger, doors: DoorRegistry.catalog), ledger)
+    }
   }
 
   private func endpoint(_ id: String = "ep_a", _ url: String = "https://example.com/hook") -> WebhookEndpoint {

@@ -170,7 +170,7 @@ struct LeaseTests {
       try await test.store.pause(places[1], "statuses", for: .seconds(60))
       guard case .wait(let wait) = try await take(job()) else { throw NeverHappened(description: "a wait") }
       #expect(wait > .seconds(50))
-      #expect(try await test.store.dueJobs(limit: 10, lookAgainAfter: .zero).jobs.isEmpty)
+      #expect(try await test.store.dueJobs(limit: 10, lookAgainAfter: .zero, doors: DoorCatalog()).jobs.isEmpty)
       try await test.store.release(job(), second, isRetrying: false, sweepAfter: hour, route: "app|Sandbox")
       guard case .taken(let third) = try await take(job()) else { throw NeverHappened(description: "the third") }
       #expect(third.call == CallGrant(place: "app|Sandbox", endpoint: "info"))

@@ -168,7 +168,9 @@ struct PurchaseStoreTests {
       #expect(try await test.claim(job("a")) == .held(by: Claim(synchronizationId: "a", customerId: "7")))
       #expect(try await !test.store.undoClaim(job("a")))
       #expect(try await test.store.synchronization(1, "a")?.status == .processing)
-      #expect(try await test.store.dueJobs(limit: 10, lookAgainAfter: hour).jobs.map(\.synchronizationId) == ["a"])
+      #expect(
+        try await test.store.dueJobs(limit: 10, lookAgainAfter: hour, doors: DoorCatalog()).jobs.map(
+          \.synchronizationId) == ["a"])
     }
   }
 
@@ -187,12 +189,12 @@ struct PurchaseStoreTests {
         throw NeverHappened(description: "the lease was taken")
       }
       #expect(try await test.renew(job(), lease, for: hour, sweepAfter: hour))
-      #expect(try await test.store.dueJobs(limit: 10, lookAgainAfter: .zero).jobs.isEmpty)
+      #expect(try await test.store.dueJobs(limit: 10, lookAgainAfter: .zero, doors: DoorCatalog()).jobs.isEmpty)
       // A run that has lost its lease cannot postpone the sweep.
       #expect(try await test.renew(job(), Lease(fence: 1, route: nil), for: hour, sweepAfter: .zero) == false)
-      #expect(try await test.store.dueJobs(limit: 10, lookAgainAfter: .zero).jobs.isEmpty)
+      #expect(try await test.store.dueJobs(limit: 10, lookAgainAfter: .zero, doors: DoorCatalog()).jobs.isEmpty)
       #expect(try await test.renew(job(), lease, for: hour, sweepAfter: .zero))
-      #expect(try await test.store.dueJobs(limit: 10, lookAgainAfter: hour).jobs == [job()])
+      #expect(try await test.store.dueJobs(limit: 10, lookAgainAfter: hour, doors: DoorCatalog()).jobs == [job()])
     }
   }
 
@@ -202,8 +204,8 @@ struct PurchaseStoreTests {
       #expect(
         try await test.store.claim(job("later", transaction: "101"), checksCustomer: false, sweepAfter: hour)
           == .claimed)
-      #expect(try await test.store.dueJobs(limit: 10, lookAgainAfter: hour).jobs == [job("due")])
-      #expect(try await test.store.dueJobs(limit: 10, lookAgainAfter: hour).jobs.isEmpty)
+      #expect(try await test.store.dueJobs(limit: 10, lookAgainAfter: hour, doors: DoorCatalog()).jobs == [job("due")])
+      #expect(try await test.store.dueJobs(limit: 10, lookAgainAfter: hour, doors: DoorCatalog()).jobs.isEmpty)
     }
   }
 }

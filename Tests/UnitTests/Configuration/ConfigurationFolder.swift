@@ -1,5 +1,6 @@
 import Configuration
 import Domain
+import Doors
 import FoundationEssentials
 
 /// A folder of configuration files for one test, removed with this object.
@@ -20,8 +21,10 @@ final class ConfigurationFolder {
     try Data(bytes).write(to: URL(filePath: path + "/" + name))
   }
 
-  func loader(_ environment: [String: String] = [:]) -> ConfigurationLoader {
-    ConfigurationLoader(file: path + "/countersign.json", environment: environment)
+  func loader(
+    _ environment: [String: String] = [:], doors: [any ConfiguredDoor] = DoorRegistry.all
+  ) -> ConfigurationLoader {
+    ConfigurationLoader(file: path + "/countersign.json", environment: environment, doors: doors)
   }
 
   /// Reads the settings from a text.

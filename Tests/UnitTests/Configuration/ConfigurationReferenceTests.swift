@@ -2,6 +2,7 @@ import FoundationEssentials
 import Testing
 
 @testable import Configuration
+@testable import Doors
 
 /// The reference of all keys.
 struct ConfigurationReferenceTests {
@@ -13,13 +14,13 @@ struct ConfigurationReferenceTests {
     let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
     let tables = try #require(text.firstRange(of: "## The configuration file\n")).lowerBound
     #expect(
-      text[tables...] == ConfigurationReference.markdown,
+      text[tables...] == ConfigurationReference.markdown(DoorRegistry.all),
       "paste the output of `countersign check-config --describe` behind the head of docs/reference/configuration.md")
   }
 
   /// The page also describes keys that only some configurations need.
   @Test func keysOfSomeCases() {
-    let (settings, publisher) = ConfigurationLoader.reference()
+    let (settings, publisher) = ConfigurationLoader.reference(DoorRegistry.all)
     let keys = settings.map(\.key)
     for key in [
       "rabbitmq.passwordFile", "redis.passwordFile", "ledger.passwordFile", "appStore.caFile", "notifier.caFile",
@@ -69,7 +70,7 @@ struct ConfigurationReferenceTests {
   }
 
   @Test func everyKeyHasItsOwnVariable() {
-    let (settings, publisher) = ConfigurationLoader.reference()
+    let (settings, publisher) = ConfigurationLoader.reference(DoorRegistry.all)
     let variables = settings.compactMap(\.variable)
     #expect(variables.count == settings.count)
     #expect(Set(variables).count == variables.count)
@@ -89,7 +90,7 @@ struct ConfigurationReferenceTests {
 
   /// A bar ends a table's cell.
   @Test func noCellIsBroken() {
-    for line in ConfigurationReference.markdown.split(separator: "\n") where line.hasPrefix("|") {
+    for line in ConfigurationReference.markdown(DoorRegistry.all).split(separator: "\n") where line.hasPrefix("|") {
       #expect([4, 5].contains(line.count { $0 == "|" }), "\(line)")
     }
   }

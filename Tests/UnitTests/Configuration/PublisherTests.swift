@@ -4,6 +4,8 @@ import Domain
 import Testing
 import Transport
 
+@testable import Doors
+
 /// The publishers' files.
 struct PublisherTests {
   private let folder: ConfigurationFolder
@@ -194,7 +196,7 @@ struct PublisherTests {
   func otherTopics(topics: String) throws {
     try folder.write("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3", to: "publishers/webhook.secret")
     let webhook = #"{"id": "w", "url": "https://h/x", "secretFile": "webhook.secret", "topics": \#(topics)}"#
-    let expected = EventTopic.expectation
+    let expected = DoorRegistry.catalog.topicsExpectation
     #expect(
       try mistakes(#""webhooks": [\#(webhook)]"#) == ["publishers/a.json: webhooks[0]: topics: \(expected)"])
   }

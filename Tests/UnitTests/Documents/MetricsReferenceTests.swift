@@ -8,11 +8,14 @@ import Service
 import Testing
 import Worker
 
+@testable import Doors
 @testable import Gateway
 
 /// Compares docs/reference/metrics.md with the metrics that each role registers.
 @LoopActor
 struct MetricsReferenceTests {
+  private static let routes = RouteTable(DoorRegistry.all)
+
   private let folder: ConfigurationFolder
 
   init() throws { folder = try ConfigurationFolder() }
@@ -47,17 +50,19 @@ struct MetricsReferenceTests {
   @Test func pageListsEveryRoute() throws {
     let list = try #require(try page().firstMatch(of: /`route` is ([^.]+)\./))
     let labels = list.1.matches(of: /`(\w+)`/).map { String($0.1) }
-    #expect(labels.sorted() == Route.labels)
+    #expect(labels.sorted() == Self.routes.labels)
   }
 
   private static let ledger = #"{"ledger": {"url": "postgresql://countersign@localhost/countersign"}}"#
 
   /// The metrics of a role that is created but not started, each as `name type`.
   private func registered(by section: String) throws -> Set<String> {
-    let context = RoleContext(role: section, settings: try folder.settings(Self.ledger), publishers: Publishers([]))
+    let context = RoleContext(
+      role: section, settings: try folder.settings(Self.ledger), publishers: Publishers([]),
+      doors: DoorRegistry.catalog)
     let role: any Role =
       switch section {
-      case "Gateway": try Gateway(context)
+      case "Gateway": try Gateway(context, doors: DoorRegistry.all)
       case "Worker": try Worker(context)
       default: try Notifier(context)
       }

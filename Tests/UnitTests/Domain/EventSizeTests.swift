@@ -3,6 +3,7 @@ import JSON
 import Testing
 
 @testable import Domain
+@testable import Doors
 
 /// An event has at most 64 KiB, and none is lost for that.
 struct EventSizeTests {

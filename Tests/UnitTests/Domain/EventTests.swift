@@ -3,6 +3,7 @@ import JSON
 import Testing
 
 @testable import Domain
+@testable import Doors
 
 /// The ids and the bodies of events.
 struct EventTests {
@@ -23,11 +24,11 @@ struct EventTests {
 
   @Test func `the topics have their vendors' names`() {
     #expect(
-      EventTopic.expectation == """
+      DoorRegistry.catalog.topicsExpectation == """
         expected a list of inappPurchaseSyncResult, entitlementsChanged, purchaseUpdated, refundRequested, \
         consentRescinded, externalPurchaseTokenDue, webhookEndpointDisabled, \
-        purchases.updated, in_app_purchase.created, in_app_purchase.updated, inappPurchaseValidationSucceeded, \
-        inappPurchaseValidationFailed, subscriptionCreated, subscriptionTerminated, none of them twice
+        inappPurchaseValidationSucceeded, inappPurchaseValidationFailed, subscriptionCreated, subscriptionTerminated, \
+        purchases.updated, in_app_purchase.created, in_app_purchase.updated, none of them twice
         """)
   }
 

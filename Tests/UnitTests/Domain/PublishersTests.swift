@@ -1,11 +1,13 @@
 import Domain
 import Testing
 
+@testable import Doors
+
 /// Publishers found by what their doors' callers show.
 struct PublishersTests {
   private static func hash(_ byte: UInt8) -> [UInt8] { Array(repeating: byte, count: 32) }
 
-  private static func publisher(_ id: Int64, _ doors: Doors = Doors()) -> Publisher {
+  private static func publisher(_ id: Int64, _ doors: OpenDoors = OpenDoors()) -> Publisher {
     Publisher(
       id: id, customers: .open, tokenHashes: [hash(UInt8(id))], customerTokens: nil, apps: [], offers: OfferCatalog([]),
       doors: doors, webhooks: [])
@@ -14,12 +16,12 @@ struct PublishersTests {
   private let publishers = Publishers([
     publisher(
       9,
-      Doors(
+      OpenDoors(
         iaptic: IapticDoor(appName: "Nine", apiKeyHashes: [hash(90), hash(91)], secretKeyHashes: [hash(92)]),
         mbaasy: MbaasyDoor(clientTokens: [
           .init(hash: hash(93), bundleId: "com.nine"), .init(hash: hash(94), bundleId: "com.nine.kids"),
         ]))),
-    publisher(8, Doors(iaptic: IapticDoor(appName: "Kids", apiKeyHashes: [hash(80), hash(90)]))),
+    publisher(8, OpenDoors(iaptic: IapticDoor(appName: "Kids", apiKeyHashes: [hash(80), hash(90)]))),
     publisher(7),
   ])
 
@@ -51,7 +53,8 @@ struct PublishersTests {
 
   @Test func byNameAndKey() {
     func holder(_ name: String, _ byte: UInt8, isSecret: Bool = false) -> Int64? {
-      publishers.holder(iapticAppName: name, keyHash: Self.hash(byte), isSecret: isSecret)?.id
+      publishers.holder(
+        ofHash: Self.hash(byte), at: .iaptic, ring: IapticDoor.ring(of: name, isSecret: isSecret))?.publisher.id
     }
     #expect(holder("Nine", 90) == 9 && holder("Nine", 91) == 9 && holder("Kids", 80) == 8)
     #expect(holder("Kids", 90) == 8, "two publishers may happen to have one key")
@@ -62,10 +65,10 @@ struct PublishersTests {
   }
 
   @Test func byClientTokens() {
-    let found = publishers.holder(ofMbaasyTokenHash: Self.hash(94))
-    #expect(found?.publisher.id == 9 && found?.bundleId == "com.nine.kids")
-    #expect(publishers.holder(ofMbaasyTokenHash: Self.hash(93))?.bundleId == "com.nine")
-    #expect(publishers.holder(ofMbaasyTokenHash: Self.hash(90)) == nil)
+    let found = publishers.holder(ofHash: Self.hash(94), at: .mbaasy)
+    #expect(found?.publisher.id == 9 && found?.holder == "com.nine.kids")
+    #expect(publishers.holder(ofHash: Self.hash(93), at: .mbaasy)?.holder == "com.nine")
+    #expect(publishers.holder(ofHash: Self.hash(90), at: .mbaasy) == nil)
   }
 
   /// What a door shows must not make every entitlement be computed anew.

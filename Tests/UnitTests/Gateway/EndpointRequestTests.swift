@@ -7,6 +7,7 @@ import Ledger
 import Testing
 import Transport
 
+@testable import Doors
 @testable import Gateway
 
 /// Request bodies that create and change endpoints.
@@ -17,7 +18,7 @@ struct EndpointRequestTests {
 
   private func created(_ body: String) throws -> WebhookEndpoint {
     try EndpointRequest.endpoint(
-      value(body), id: "ep_1", address, newKey: { _ throws(Problem) in [7] })
+      value(body), id: "ep_1", address, DoorRegistry.catalog, newKey: { _ throws(Problem) in [7] })
   }
 
   private func detail(_ body: () throws -> Void) -> String? {
@@ -29,7 +30,7 @@ struct EndpointRequestTests {
     }
   }
 
-  private static let topics = "topics: \(EventTopic.expectation)"
+  private static let topics = "topics: \(DoorRegistry.catalog.topicsExpectation)"
 
   @Test func `an url is enough`() throws {
     #expect(
@@ -130,13 +131,13 @@ struct EndpointRequestTests {
       id: "ep_1", url: "https://example.com", name: "n", topics: ["t"], secrets: [.init(key: [1])], retry: .never,
       maxConcurrency: 4, maxPerSecond: 9, environment: .production)
     var endpoint = old
-    try EndpointRequest(changes: value("{}"), address).apply(to: &endpoint)
+    try EndpointRequest(changes: value("{}"), address, DoorRegistry.catalog).apply(to: &endpoint)
     #expect(endpoint == old)
     try EndpointRequest(
       changes: value(
         #"{"maxPerSecond":null,"environment":null,"retryPolicy":{},"name":"","url":"https://b.com","#
           + #""topics":["webhookEndpointDisabled"]}"#),
-      address
+      address, DoorRegistry.catalog
     ).apply(to: &endpoint)
     var expected = old
     (expected.maxPerSecond, expected.retry, expected.name) = (nil, .standard, "")
@@ -159,13 +160,14 @@ struct EndpointRequestTests {
       (#"{"secret":"x"}"#, "secret: is changed with rotate_secret; what can be changed: "),
       (#"{"uri":1}"#, "uri: is not known; expected "),
     ] {
-      #expect(detail { _ = try EndpointRequest(changes: value(body), address) } == expected + changed)
+      let found = detail { _ = try EndpointRequest(changes: value(body), address, DoorRegistry.catalog) }
+      #expect(found == expected + changed)
     }
   }
 
   @Test func `only an endpoint of format fovea can be made to accept any certificate`() throws {
-    let changes = try EndpointRequest(changes: value(#"{"acceptsSelfSigned":true}"#), address)
-    for format in WebhookEndpoint.Format.allCases {
+    let changes = try EndpointRequest(changes: value(#"{"acceptsSelfSigned":true}"#), address, DoorRegistry.catalog)
+    for format in DoorRegistry.catalog.formats {
       var endpoint = WebhookEndpoint(id: "ep_1", url: "https://a.com", topics: ["t"], format: format, secrets: [])
       let result = Result { try changes.apply(to: &endpoint) }
       if format == .fovea {
@@ -217,13 +219,14 @@ struct EndpointRequestTests {
     for body in [#"{"url":"https://b.com"}"#, #"{"topics":["webhookEndpointDisabled"]}"#] {
       var endpoint = old
       let problem = #expect(throws: Problem.self) {
-        try EndpointRequest(changes: value(body), address).apply(to: &endpoint)
+        try EndpointRequest(changes: value(body), address, DoorRegistry.catalog).apply(to: &endpoint)
       }
       #expect(problem?.status == 409)
     }
     var endpoint = old
     try EndpointRequest(
-      changes: value(#"{"url":"https://a.com","topics":["inappPurchaseSyncResult"],"name":"x"}"#), address
+      changes: value(#"{"url":"https://a.com","topics":["inappPurchaseSyncResult"],"name":"x"}"#), address,
+      DoorRegistry.catalog
     )
     .apply(to: &endpoint)
     #expect(endpoint.name == "x")

@@ -2,6 +2,7 @@ import Formats
 import HTTPServer
 import Testing
 
+@testable import Doors
 @testable import Gateway
 
 /// Registrations that the gateway accepts, and every refused input with its code.

@@ -7,6 +7,7 @@ import Ledger
 import Testing
 import Transport
 
+@testable import Doors
 @testable import Gateway
 
 /// Each text of a request is taken at the limit that docs/reference/openapi.yaml names, and refused beyond it.
@@ -93,7 +94,8 @@ struct RequestLimitTests {
     func create(_ members: String) throws(Problem) {
       let value: JSONValue
       do { value = try JSONText(Array("{\(members)}".utf8)).decoded() } catch { throw .invalidBody("\(error)") }
-      _ = try EndpointRequest.endpoint(value, id: "ep_1", address, newKey: { _ throws(Problem) in [7] })
+      _ = try EndpointRequest.endpoint(
+        value, id: "ep_1", address, DoorRegistry.catalog, newKey: { _ throws(Problem) in [7] })
     }
     func url(_ count: Int) -> String { "https://example.com/" + letters(count - 20) }
     try check(schema("WebhookURL"), url) { text throws(Problem) in

@@ -1,15 +1,18 @@
 import HTTPServer
 import Testing
 
-import enum Domain.Door
+import struct Domain.Door
 
+@testable import Doors
 @testable import Gateway
 
 /// Paths and methods.
 struct RouteTests {
+  private static let routes = RouteTable(DoorRegistry.all)
+
   private func refusal(_ method: String, _ path: [String]) -> Problem? {
     do {
-      _ = try Route.find(method, path)
+      _ = try Self.routes.find(method, path)
       return nil
     } catch {
       return error
@@ -21,7 +24,7 @@ struct RouteTests {
     _ method: String, _ path: [String], _ template: String, _ values: [Route.Parameter: String] = [:],
     at location: SourceLocation = #_sourceLocation
   ) throws {
-    let found = try Route.find(method, path)
+    let found = try Self.routes.find(method, path)
     #expect(found.route.path == template, sourceLocation: location)
     #expect(found.route.method.rawValue == (method == "HEAD" ? "GET" : method), sourceLocation: location)
     #expect(found.values == values, sourceLocation: location)
@@ -31,12 +34,12 @@ struct RouteTests {
   func `every way to write a receipt's path has the door's limits`(path: String) throws {
     let segments = try #require(pathSegments(path[...]))
     try expect("POST", segments, "/v1/validate")
-    guard case .receipt(let found) = Route.largeBody(ofRaw: path[...]) else {
+    guard case .receipt(let found) = Self.routes.largeBody(ofRaw: path[...]) else {
       Issue.record("\(path) takes no receipts")
       return
     }
-    #expect(found.door == .iaptic)
-    #expect(Route.receiptDoor(of: segments)?.door == .iaptic)
+    #expect(found.door.id == .iaptic)
+    #expect(Self.routes.receiptDoor(of: segments)?.door.id == .iaptic)
   }
 
   @Test(arguments: ["GET", "HEAD", "POST"]) func `health and metrics have their exact paths only`(method: String) throws
@@ -45,19 +48,19 @@ struct RouteTests {
       for path in ["/\(name)/", "//\(name)", "/%\(String(name.utf8.first ?? 0, radix: 16))\(name.dropFirst())"] {
         let segments = try #require(pathSegments(path[...]))
         #expect(segments == [name])
-        let problem = #expect(throws: Problem.self) { _ = try Route.find(method, segments, rawPath: path) }
+        let problem = #expect(throws: Problem.self) { _ = try Self.routes.find(method, segments, rawPath: path) }
         #expect(problem?.status == 404)
       }
       guard method != "POST" else { continue }
-      #expect(try Route.find(method, [name], rawPath: "/\(name)").route.label == "health")
+      #expect(try Self.routes.find(method, [name], rawPath: "/\(name)").route.label == "health")
     }
     // Other routes keep all forms.
-    #expect(try Route.find("POST", ["v1", "validate"], rawPath: "//v1/validate/").route.path == "/v1/validate")
+    #expect(try Self.routes.find("POST", ["v1", "validate"], rawPath: "//v1/validate/").route.path == "/v1/validate")
   }
 
   @Test(arguments: ["/v2/customers", "/storekit2/purchases", "/", "", "/v1", "/v1/validate/x", "/v1/%zz"])
   func `other paths take no receipts`(path: String) {
-    #expect(Route.largeBody(ofRaw: path[...]) == nil)
+    #expect(Self.routes.largeBody(ofRaw: path[...]) == nil)
   }
 
   @Test(arguments: [
@@ -65,7 +68,7 @@ struct RouteTests {
     "/1.0/in_app/subscriptions/apple/status_update_notification/1001/",
   ])
   func `every way to write a notification's path has its limits`(path: String) {
-    guard case .notification = Route.largeBody(ofRaw: path[...]) else {
+    guard case .notification = Self.routes.largeBody(ofRaw: path[...]) else {
       Issue.record("\(path) takes no notifications")
       return
     }
@@ -134,10 +137,10 @@ struct RouteTests {
   }
 
   @Test func `each operation is declared once, and its label says what it is about`() {
-    let operations = Route.all.map { "\($0.method.rawValue) \($0.path)" }
+    let operations = Self.routes.all.map { "\($0.method.rawValue) \($0.path)" }
     #expect(Set(operations).count == operations.count)
     #expect(
-      Set(Route.all.map(\.label)) == [
+      Set(Self.routes.all.map(\.label)) == [
         "register", "status", "transfer", "entitlements", "purchases", "purchase", "release", "customer", "audit",
         "health", "webhook_subscriptions", "webhook_endpoints", "webhook_endpoints_enable",
         "webhook_endpoints_disable", "webhook_endpoints_rotate_secret",

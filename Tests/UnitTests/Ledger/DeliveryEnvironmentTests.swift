@@ -1,4 +1,5 @@
 import Domain
+import Doors
 import Ledger
 import Testing
 
@@ -8,7 +9,7 @@ struct DeliveryEnvironmentTests {
     try Delivery(
       eventId: "e", endpointId: nil, headers: [:],
       body: Array(#"{"broadcasterId":7,"data":\#(data),"topic":"t"}"#.utf8)
-    ).environment
+    ).environment(DoorRegistry.catalog)
   }
 
   @Test(

@@ -3,6 +3,8 @@ import Domain
 import Ledger
 import Testing
 
+@testable import Doors
+
 /// Secrets in the form that publishers use.
 struct WebhookSecretTests {
   private let seed = [UInt8](0..<32)

@@ -24,7 +24,7 @@ struct JobMessageTests {
 
   private func reason(_ body: String, headers: [String: AMQPValue] = [:]) -> String? {
     do {
-      _ = try JobMessage.read(delivery(Array(body.utf8), headers: headers))
+      _ = try JobMessage.read(delivery(Array(body.utf8), headers: headers), doors: DoorCatalog())
       return nil
     } catch {
       guard case .malformed(let reason) = error else { return "\(error)" }
@@ -48,15 +48,15 @@ struct JobMessageTests {
 
   @Test func roundTrip() throws {
     let message = JobMessage.message(job, attempt: 3, queue: "q")
-    let read = try JobMessage.read(delivery(message.body, headers: message.headers))
+    let read = try JobMessage.read(delivery(message.body, headers: message.headers), doors: DoorCatalog())
     #expect(read.job == job)
     #expect(read.attempt == 3)
   }
 
   @Test func withoutAHeaderItIsTheFirstAttempt() throws {
     let body = JobMessage.message(job, attempt: 3, queue: "q").body
-    #expect(try JobMessage.read(delivery(body)).attempt == 1)
-    #expect(try JobMessage.read(delivery(body, headers: ["x-death": .other])).attempt == 1)
+    #expect(try JobMessage.read(delivery(body), doors: DoorCatalog()).attempt == 1)
+    #expect(try JobMessage.read(delivery(body, headers: ["x-death": .other]), doors: DoorCatalog()).attempt == 1)
   }
 
   @Test(arguments: [Int64(0), -1, .min, .max, 1_000_001]) func strangeAttempts(attempt: Int64) throws {
@@ -87,7 +87,7 @@ struct JobMessageTests {
   @Test(arguments: [#"{"format":3}"#, #"{"customerId":"seven","format":3,"transactionId":{}}"#])
   func aJobOfANewerFormatIsNotMalformed(body: String) {
     #expect(throws: JobMessage.Unreadable.newer(Job.NewerFormat(format: 3))) {
-      try JobMessage.read(delivery(Array(body.utf8), headers: ["countersign-attempt": -7]))
+      try JobMessage.read(delivery(Array(body.utf8), headers: ["countersign-attempt": -7]), doors: DoorCatalog())
     }
   }
 

@@ -5,6 +5,7 @@ import JSON
 import Ledger
 import Testing
 
+@testable import Doors
 @testable import Notifier
 
 /// The log never shows a secret.

@@ -6,6 +6,7 @@ import JSON
 import Ledger
 import Testing
 
+@testable import Doors
 @testable import Notifier
 
 /// The body for an event, by format.

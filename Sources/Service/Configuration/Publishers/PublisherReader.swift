@@ -8,6 +8,8 @@ struct PublisherReader {
   let reader: SettingsReader
   /// The URLs that endpoints may have.
   let addresses: WebhookAddress
+  /// The doors of this build.
+  let doors: [any ConfiguredDoor]
 
   /// The readers of the objects in the file's lists.
   struct Elements {
@@ -151,9 +153,10 @@ struct PublisherReader {
       }
     }
     let id = reader.string("id", nil, "Name of the endpoint, unique for the publisher.")
+    let known = DoorCatalog(doors)
     let topics = reader.strings("topics", [EventTopic.synchronizationResult], "Topics that are delivered.")
-    if topics.isEmpty || Set(topics).count < topics.count || !Set(topics).isSubset(of: EventTopic.all) {
-      reader.note("topics", EventTopic.expectation)
+    if topics.isEmpty || Set(topics).count < topics.count || !Set(topics).isSubset(of: known.topics) {
+      reader.note("topics", known.topicsExpectation)
     }
     let environment = reader.optionalString(
       "environment", "The only environment whose purchases it hears about: `Production` or `Sandbox`.", shown: "both")

@@ -2,6 +2,8 @@ import Domain
 import Formats
 import Testing
 
+@testable import Doors
+
 /// Access while Apple is away: who gets it, and how Apple's answer ends it.
 struct CommitProvisionTests {
   private let active = TestPurchases.transaction(expires: 30)

@@ -3,6 +3,7 @@ import JSON
 import Testing
 
 @testable import Domain
+@testable import Doors
 
 /// Whole commits of payments at Cleeng's door: owner, access, events.
 struct CleengCommitTests {

@@ -3,6 +3,7 @@ import JSON
 import Testing
 
 @testable import Domain
+@testable import Doors
 
 /// The events of Cleeng's door, by value.
 struct CleengEventsTests {
@@ -194,7 +195,7 @@ struct CleengEventsTests {
   }
 
   @Test func `a closed door tells nothing`() {
-    let closed = Lab.publisher(Doors())
+    let closed = Lab.publisher(OpenDoors())
     #expect(Lab.events(nil, Lab.subscription("42"), Lab.job(), .purchaseSynchronized, publisher: closed) == [])
     #expect(DoorEvents.ofFailure(Lab.job(), Outcome(.internalError), closed, now: 0) == [])
   }

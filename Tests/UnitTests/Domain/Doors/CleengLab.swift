@@ -2,6 +2,7 @@ import Formats
 import JSON
 
 @testable import Domain
+@testable import Doors
 
 /// Changes of a purchase by value, as Cleeng's events tell them. Times are days of ``TestPurchases``.
 enum CleengLab {
@@ -12,7 +13,7 @@ enum CleengLab {
   ]
 
   static func publisher(
-    _ doors: Doors = Doors(cleeng: CleengDoor()), customers: Publisher.CustomerPolicy = .open,
+    _ doors: OpenDoors = OpenDoors(cleeng: CleengDoor()), customers: Publisher.CustomerPolicy = .open,
     sandbox: SandboxAccess = .nobody
   ) -> Publisher {
     Publisher(

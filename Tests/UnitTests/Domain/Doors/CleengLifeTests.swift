@@ -2,6 +2,8 @@ import Domain
 import JSON
 import Testing
 
+@testable import Doors
+
 /// What Cleeng's receivers hear of a subscription that lives on without a registration.
 struct CleengLifeTests {
   private typealias T = TestPurchases

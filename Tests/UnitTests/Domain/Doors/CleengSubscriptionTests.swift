@@ -3,6 +3,7 @@ import JSON
 import Testing
 
 @testable import Domain
+@testable import Doors
 
 /// A purchase as Cleeng shows it.
 struct CleengSubscriptionTests {

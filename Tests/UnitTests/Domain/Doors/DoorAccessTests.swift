@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Domain
+@testable import Doors
 
 /// No door decides about access: each shows what ``Access`` and ``Entitlements`` say.
 struct DoorAccessTests {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Domain
+@testable import Doors
 
 /// The table of docs/compatibility/iaptic.md: why a purchase was canceled, does not renew or has expired.
 struct IapticCancelationReasonTests {

@@ -3,6 +3,7 @@ import JSON
 import Testing
 
 @testable import Domain
+@testable import Doors
 
 /// When iaptic's webhook is sent, to whom, and with which body.
 struct IapticEventsTests {
@@ -162,7 +163,7 @@ struct IapticEventsTests {
     commit = TestCommit(now: 10)
     commit.publisher = Publisher(
       id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: [], offers: TestCommit.offers,
-      doors: Doors(iaptic: door()), webhooks: [])
+      doors: OpenDoors(iaptic: door()), webhooks: [])
     let open = commit.evidence(TestCommit.job(), TestPurchases.transaction(expires: 30))
     #expect(open.events.filter { $0.topic == EventTopic.purchasesUpdated }.count == 1)
   }

@@ -2,6 +2,7 @@ import JSON
 import Testing
 
 @testable import Domain
+@testable import Doors
 
 /// A purchase as iaptic shows it, by value.
 struct IapticPurchaseTests {

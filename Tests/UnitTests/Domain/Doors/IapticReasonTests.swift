@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Domain
+@testable import Doors
 
 /// The table of docs/compatibility/iaptic.md: what made a customer's purchases change.
 struct IapticReasonTests {

@@ -1,6 +1,8 @@
 import Domain
 import Testing
 
+@testable import Doors
+
 /// Who canceled a purchase, and when. docs/compatibility/mbaasy.md has the same table.
 struct MbaasyCancellationTests {
   private func cancellation(

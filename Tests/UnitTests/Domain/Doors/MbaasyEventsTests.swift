@@ -3,6 +3,7 @@ import JSON
 import Testing
 
 @testable import Domain
+@testable import Doors
 
 /// The events of Mbaasy's contract, by the purchase before and after.
 struct MbaasyEventsTests {
@@ -197,7 +198,7 @@ struct MbaasyEventsTests {
   }
 
   @Test func `a door that is closed tells nothing`() {
-    func told(_ doors: Doors) -> Int {
+    func told(_ doors: OpenDoors) -> Int {
       let publisher = Publisher(
         id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: [], offers: TestCommit.offers,
         doors: doors,
@@ -205,8 +206,8 @@ struct MbaasyEventsTests {
       let change = PurchaseChange(before: nil, after: purchase(), now: 0)
       return DoorEvents.of(change, publisher).count { $0.topic == EventTopic.inAppPurchaseCreated }
     }
-    #expect(told(Doors()) == 0)
-    #expect(told(Doors(mbaasy: door)) == 1)
+    #expect(told(OpenDoors()) == 0)
+    #expect(told(OpenDoors(mbaasy: door)) == 1)
   }
 }
 

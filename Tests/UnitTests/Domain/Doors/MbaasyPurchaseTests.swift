@@ -3,6 +3,8 @@ import Formats
 import JSON
 import Testing
 
+@testable import Doors
+
 /// The In-App Purchase resource of Mbaasy, from a purchase of the ledger.
 struct MbaasyPurchaseTests {
   static let publisher = Publisher(

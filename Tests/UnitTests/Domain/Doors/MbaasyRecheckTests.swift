@@ -1,6 +1,8 @@
 import Domain
 import Testing
 
+@testable import Doors
+
 /// When a subscription is looked at again. Times are days.
 struct MbaasyRecheckTests {
   private func levels(_ numbers: Set<Int>) -> MbaasyDoor.RecheckLevels {

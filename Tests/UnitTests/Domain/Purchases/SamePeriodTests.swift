@@ -3,13 +3,14 @@ import JSON
 import Testing
 
 @testable import Domain
+@testable import Doors
 
 /// Apple names another transaction id of a period that the ledger knows, as for a restored copy.
 struct SamePeriodTests {
   private typealias T = TestPurchases
 
   private static let publisher = CleengLab.publisher(
-    Doors(
+    OpenDoors(
       cleeng: CleengDoor(), iaptic: IapticDoor(appName: "app", apiKeyHashes: []),
       mbaasy: MbaasyDoor(policy: DoorPolicy(), clientTokens: [])))
 

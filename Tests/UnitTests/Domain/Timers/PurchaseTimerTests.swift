@@ -2,6 +2,8 @@ import Domain
 import Formats
 import Testing
 
+@testable import Doors
+
 /// When a purchase is looked at although nobody asks.
 struct PurchaseTimerTests {
   private typealias T = TestPurchases
@@ -14,7 +16,8 @@ struct PurchaseTimerTests {
   private func next(
     at days: Double, _ purchase: Purchase, recheck: MbaasyDoor.RecheckLevels? = nil
   ) -> Double? {
-    PurchaseTimer(offers: Self.offers, recheck: recheck).next(after: T.at(days), purchase)
+    let door = recheck.map { MbaasyDoor(clientTokens: [], recheck: $0) }
+    return PurchaseTimer(offers: Self.offers, doors: OpenDoors(mbaasy: door)).next(after: T.at(days), purchase)
       .map { Double($0 - T.start) / Double(T.day) }
   }
 

@@ -4,6 +4,7 @@ import HTTPServer
 import JSON
 import Testing
 
+@testable import Doors
 @testable import Gateway
 
 /// Cleeng's JSON-RPC, by value.

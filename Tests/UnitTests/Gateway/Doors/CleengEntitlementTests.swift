@@ -4,6 +4,7 @@ import HTTPServer
 import JSON
 import Testing
 
+@testable import Doors
 @testable import Gateway
 
 /// The answers with which Cleeng's clients poll for access.
@@ -109,7 +110,7 @@ struct CleengEntitlementTests {
     #expect(CleengError.message(of: .internalError) == "Internal Server Error")
     let away = CleengError.response(.unavailable("x"))
     #expect(away.status == 503 && away.headers.contains { $0 == ("Retry-After", "2") })
-    let large = Door.cleeng.refusal(of: .tooLong, limit: 10)
+    let large = Cleeng().tooLarge(limit: 10)
     #expect(large.status == 413)
   }
 }

@@ -3,6 +3,7 @@ import Domain
 import HTTPServer
 import Testing
 
+@testable import Doors
 @testable import Gateway
 
 /// Which purchase of a receipt a payment means, and what a receipt's rejection becomes.

@@ -3,6 +3,7 @@ import HTTPServer
 import JSON
 import Testing
 
+@testable import Doors
 @testable import Gateway
 
 /// The requests of Cleeng's door.

@@ -1,3 +1,4 @@
+import Doors
 import HTTPServer
 import Testing
 
@@ -12,7 +13,8 @@ struct CrossOriginTests {
     var fields = [(name: "Origin", value: "ionic://localhost")]
     if let wanted { fields.append((name: "Access-Control-Request-Method", value: wanted)) }
     if let headers { fields.append((name: "Access-Control-Request-Headers", value: headers)) }
-    return CrossOrigin.preflight(HTTPServerRequest(method: method, path: path, headers: fields))
+    let routes = RouteTable(DoorRegistry.all).ofDoors
+    return CrossOrigin.preflight(HTTPServerRequest(method: method, path: path, headers: fields), routes)
   }
 
   private func field(_ name: String, _ response: HTTPServerResponse?) -> String? {

@@ -4,6 +4,7 @@ import EventLoop
 import HTTPServer
 import Testing
 
+@testable import Doors
 @testable import Gateway
 
 /// How fast a credential may send receipts.
@@ -13,7 +14,7 @@ struct DoorPaceTests {
     func hash(_ text: String) -> [UInt8] { SHA256.hash(Array("\(text)-\(id)".utf8)) }
     return Publisher(
       id: id, customers: .open, tokenHashes: [hash("token")], customerTokens: nil, apps: [], offers: OfferCatalog([]),
-      doors: Doors(
+      doors: OpenDoors(
         cleeng: CleengDoor(policy: policy),
         iaptic: IapticDoor(
           policy: policy, appName: "app-\(id)", apiKeyHashes: [hash("public")], secretKeyHashes: [hash("secret")]),

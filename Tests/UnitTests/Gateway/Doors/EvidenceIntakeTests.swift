@@ -5,6 +5,7 @@ import EventLoop
 import Formats
 import Testing
 
+@testable import Doors
 @testable import Gateway
 
 /// What the gateway reads at a time, and how much of it.

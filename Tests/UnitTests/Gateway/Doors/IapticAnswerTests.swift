@@ -6,6 +6,7 @@ import JSON
 import Testing
 
 @testable import AppStore
+@testable import Doors
 @testable import Gateway
 
 /// The answer to `/v1/validate`, by value.

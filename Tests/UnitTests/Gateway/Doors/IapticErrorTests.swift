@@ -4,6 +4,7 @@ import HTTPServer
 import JSON
 import Testing
 
+@testable import Doors
 @testable import Gateway
 
 /// The errors of iaptic's validator and of its reads, each branch by value.

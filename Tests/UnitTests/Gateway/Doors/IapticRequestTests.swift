@@ -6,6 +6,7 @@ import HTTPServer
 import JSON
 import Testing
 
+@testable import Doors
 @testable import Gateway
 
 /// What iaptic's clients send, and who sends it.
@@ -169,7 +170,7 @@ struct IapticRequestTests {
     let publishers = Publishers([
       Publisher(
         id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: [], offers: OfferCatalog([]),
-        doors: Doors(iaptic: door), webhooks: [])
+        doors: OpenDoors(iaptic: door), webhooks: [])
     ])
     func credential(_ name: String, _ key: String) throws -> IapticCredential {
       try #require(self.credential("Basic " + base64("\(name):\(key)")))

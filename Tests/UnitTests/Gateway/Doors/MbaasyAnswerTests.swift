@@ -4,6 +4,7 @@ import HTTPServer
 import JSON
 import Testing
 
+@testable import Doors
 @testable import Gateway
 
 /// What Mbaasy's door answers, by what became of a receipt.
@@ -107,7 +108,7 @@ struct MbaasyAnswerTests {
 
   private let publisher = Publisher(
     id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: [], offers: OfferCatalog([]),
-    doors: Doors(mbaasy: MbaasyDoor(policy: DoorPolicy(customerPrefix: "mb:"), clientTokens: [])), webhooks: [])
+    doors: OpenDoors(mbaasy: MbaasyDoor(policy: DoorPolicy(customerPrefix: "mb:"), clientTokens: [])), webhooks: [])
 
   private var caller: MbaasyAuthentication {
     MbaasyAuthentication(

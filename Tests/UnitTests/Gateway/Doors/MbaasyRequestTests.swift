@@ -3,6 +3,7 @@ import Domain
 import HTTPServer
 import Testing
 
+@testable import Doors
 @testable import Gateway
 
 /// Uploads of receipts as Mbaasy's clients send them, and the mistakes that are told by field.
@@ -121,7 +122,7 @@ struct MbaasyRequestTests {
     Publisher(
       id: 7, customers: .open, tokenHashes: [SHA256.hash(Array("publisher".utf8))], customerTokens: nil, apps: [],
       offers: OfferCatalog([]),
-      doors: Doors(
+      doors: OpenDoors(
         mbaasy: MbaasyDoor(clientTokens: [
           MbaasyDoor.ClientToken(hash: SHA256.hash(Array("one".utf8)), bundleId: "com.example.one"),
           MbaasyDoor.ClientToken(hash: SHA256.hash(Array("two".utf8)), bundleId: "com.example.two"),

@@ -4,6 +4,7 @@ import HTTPServer
 import JSON
 import Testing
 
+@testable import Doors
 @testable import Gateway
 
 /// Items, prices, and the envelope of PlayFab's answers.

@@ -1,6 +1,7 @@
 import Domain
 import Testing
 
+@testable import Doors
 @testable import Gateway
 
 /// Which purchase of a receipt ValidateIOSReceipt means.

@@ -4,6 +4,7 @@ import EventLoop
 import HTTPServer
 import Testing
 
+@testable import Doors
 @testable import Gateway
 
 /// What PlayFab's door takes, and the error for each mistake.
@@ -115,7 +116,7 @@ struct PlayFabAuthenticationTests {
 
   private static let key = try? P256PrivateKey.generate()
 
-  private static func publisher(_ id: Int64, _ doors: Doors, hasApp: Bool = true) -> Publisher {
+  private static func publisher(_ id: Int64, _ doors: OpenDoors, hasApp: Bool = true) -> Publisher {
     let app = key.map {
       Publisher.App(
         bundleId: "com.a", appAppleId: 5, issuerId: "i", keyId: "k", privateKey: $0, environments: ["Production"])
@@ -135,9 +136,9 @@ struct PlayFabAuthenticationTests {
   }
 
   private let publishers = Publishers([
-    publisher(7, Doors(playfab: PlayFabDoor())),
-    publisher(8, Doors(playfab: PlayFabDoor(policy: DoorPolicy(customerPrefix: "pf-")))),
-    publisher(9, Doors(cleeng: CleengDoor())), publisher(10, Doors(playfab: PlayFabDoor()), hasApp: false),
+    publisher(7, OpenDoors(playfab: PlayFabDoor())),
+    publisher(8, OpenDoors(playfab: PlayFabDoor(policy: DoorPolicy(customerPrefix: "pf-")))),
+    publisher(9, OpenDoors(cleeng: CleengDoor())), publisher(10, OpenDoors(playfab: PlayFabDoor()), hasApp: false),
   ])
 
   private func caller(_ ticket: String?, header: String = "X-Authorization") -> Result<PlayFabCaller, PlayFabError> {
@@ -163,7 +164,7 @@ struct PlayFabAuthenticationTests {
       id: 7, customers: .open, tokenHashes: [],
       customerTokens: Publisher.CustomerTokenPolicy(
         keys: [], keySet: KeySetAddress(url: "https://id.example.com/keys"), customerClaim: "customerId"),
-      apps: [], offers: OfferCatalog([]), doors: Doors(cleeng: CleengDoor(), playfab: PlayFabDoor()), webhooks: [])
+      apps: [], offers: OfferCatalog([]), doors: OpenDoors(cleeng: CleengDoor(), playfab: PlayFabDoor()), webhooks: [])
     let authenticator = Authenticator(publishers: Publishers([publisher]), now: Self.now)
     func refusal(_ door: Door, _ path: [String], _ header: (name: String, value: String)) -> HTTPServerResponse? {
       var pace = DoorPace()

@@ -2,6 +2,7 @@ import AppStore
 import Domain
 import Testing
 
+@testable import Doors
 @testable import Gateway
 
 /// What PlayFab's door makes of a purchase: each result, and each state of the ledger.

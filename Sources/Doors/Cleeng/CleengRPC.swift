@@ -1,0 +1,78 @@
+import Domain
+import EventLoop
+import Formats
+import Gateway
+import HTTPServer
+import JSON
+import Ledger
+import Service
+
+/// Cleeng's JSON-RPC API, as far as it is served: `getAccessibleTags`. The credentials stand in the parameters.
+@LoopActor
+enum CleengRPC {
+  /// `POST /3.1/json-rpc`.
+  static func answer(_ door: DoorContext, _ call: DoorCall) async -> HTTPServerResponse {
+    let call = CleengCall(call.request.body)
+    do throws(CleengCall.Failure) {
+      return response(id: call.id, .success(try await tags(door, try call.tokens.get())))
+    } catch {
+      return response(id: call.id, .failure(error))
+    }
+  }
+
+  private static func tags(
+    _ door: DoorContext, _ tokens: CleengCall.Tokens
+  ) async throws(CleengCall.Failure) -> [String] {
+    let caller = try caller(door, tokens)
+    let key = CustomerKey(publisherId: caller.publisher.id, id: caller.customerId ?? "")
+    let found: [Purchase]
+    do {
+      found = try await door.context.asking { try await door.holdings(of: key).purchases }
+    } catch {
+      throw error.status == 503 ? .unavailable : .internalError
+    }
+    return CleengEntitlement.tags(key, purchases: found, publisher: caller.publisher, now: door.now)
+  }
+
+  /// Checks both tokens: the customer must be the publisher's.
+  private static func caller(_ door: DoorContext, _ tokens: CleengCall.Tokens) throws(CleengCall.Failure) -> Caller {
+    let authenticator = door.authentication.authenticator
+    let (publisher, customer): (Caller, Caller)
+    do { publisher = try authenticator.publisher(tokens.publisher) } catch { throw .invalidPublisherToken }
+    do {
+      customer = try authenticator.customer(tokens.customer)
+    } catch {
+      throw error.status == 503 ? .unavailable : .invalidCustomerToken
+    }
+    do { try publisher.require(.read) } catch { throw .accessDenied }
+    guard publisher.publisher.id == customer.publisher.id, publisher.publisher.doors.cleeng != nil else {
+      throw .accessDenied
+    }
+    return customer
+  }
+
+  /// The members stand in Cleeng's order.
+  nonisolated static func response(id: String?, _ result: Result<[String], CleengCall.Failure>) -> HTTPServerResponse {
+    var status = 200
+    let body = JSONWriter.object { writer in
+      switch result {
+      case .success(let tags):
+        writer.member("result") { $0.member("tags", array: tags.map(JSONWriter.text)) }
+        writer.member("id", json: id.map(JSONWriter.text) ?? JSONWriter.null)
+        writer.member("error", json: JSONWriter.null)
+      case .failure(let failure):
+        status = failure == .unavailable ? 503 : 200
+        writer.member("result", json: JSONWriter.null)
+        writer.member("id", json: id.map(JSONWriter.text) ?? JSONWriter.null)
+        writer.member("error") { error in
+          error.member("code", failure.code)
+          error.member("message", failure.message)
+        }
+      }
+      writer.member("jsonrpc", "2.0")
+    }
+    var response = jsonResponse(status, written: body)
+    if status == 503 { response.headers.append(("Retry-After", "2")) }
+    return response
+  }
+}

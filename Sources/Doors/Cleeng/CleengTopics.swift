@@ -1,0 +1,12 @@
+import Domain
+
+extension EventTopic {
+  /// StoreKit 1: a payment was verified.
+  static let validationSucceeded = "inappPurchaseValidationSucceeded"
+  /// StoreKit 1: a payment was refused.
+  static let validationFailed = "inappPurchaseValidationFailed"
+  /// StoreKit 1: a customer's subscription began.
+  static let subscriptionCreated = "subscriptionCreated"
+  /// StoreKit 1: a customer's subscription ended, or moved to another customer.
+  static let subscriptionTerminated = "subscriptionTerminated"
+}

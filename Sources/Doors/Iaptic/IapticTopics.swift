@@ -1,0 +1,6 @@
+import Domain
+
+extension EventTopic {
+  /// A customer's purchases changed, or were verified again.
+  static let purchasesUpdated = "purchases.updated"
+}

@@ -1,0 +1,30 @@
+import Crypto
+import Domain
+import HTTPServer
+
+/// An app that calls Mbaasy's client API, found by its client token.
+struct MbaasyAuthentication {
+  let publisher: Publisher
+  let door: MbaasyDoor
+  /// The app whose token it is.
+  let bundleId: String
+}
+
+extension MbaasyAuthentication {
+  /// Checks `Authorization: Bearer TOKEN`.
+  ///
+  /// - Throws: ``MbaasyError``: 401.
+  init(_ request: HTTPServerRequest, _ publishers: Publishers) throws(MbaasyError) {
+    guard let authorization = request.header("Authorization") else {
+      throw .unauthorized("is missing; send Bearer and the app's client token")
+    }
+    let words = authorization.split(separator: " ")
+    guard words.count == 2, words[0].lowercased() == "bearer" else {
+      throw .unauthorized("is not Bearer and the app's client token, with one space between them")
+    }
+    guard let holder = publishers.holder(ofHash: SHA256.hash(Array(words[1].utf8)), at: .mbaasy),
+      let door = holder.publisher.doors.mbaasy
+    else { throw .unauthorized("is no app's client token") }
+    (publisher, self.door, bundleId) = (holder.publisher, door, holder.holder)
+  }
+}
