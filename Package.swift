@@ -84,7 +84,7 @@ let package = Package(
       "Configuration", "Service/Configuration",
       ["CLinux", "Crypto", "Domain", "EventLoop", "Formats", "JSON", "Transport"]),
     library("Messaging", "Messaging", ["AMQP", "Crypto", "Domain", "EventLoop", "Formats", "JSON"]),
-    library("Store", "Ledger/Store", ["Domain", "EventLoop", "JSON", "Redis"]),
+    library("Store", "Ledger/Store", ["Domain", "EventLoop", "Formats", "JSON", "Redis"]),
     library(
       "Ledger", "Ledger", exclude: ["Store"],
       [
@@ -93,8 +93,8 @@ let package = Package(
     library(
       "Service", "Service", exclude: ["Configuration"],
       [
-        "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "HTTPServer", "Ledger", "Messaging", "Observability",
-        "Postgres", "Redis",
+        "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTPServer", "Ledger", "Messaging",
+        "Observability", "Postgres", "Redis",
       ]),
 
     // The roles.

@@ -1,4 +1,5 @@
 public import AMQP
+import Formats
 
 /// The numbers in a message's headers.
 ///
@@ -11,9 +12,7 @@ extension [String: AMQPValue] {
   }
 
   /// A time in milliseconds since 1970, from 1970 to 9999; `nil` without the header.
-  public func time(_ name: String) -> Int64? {
-    self[name]?.int.map { Swift.min(Swift.max($0, 0), 253_402_300_799_999) }
-  }
+  public func time(_ name: String) -> Int64? { self[name]?.int?.asTime }
 
   /// A span of time in milliseconds, from 0, also without the header, to a year.
   public func milliseconds(_ name: String) -> Int64 {

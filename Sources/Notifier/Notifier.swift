@@ -81,7 +81,9 @@ public final class Notifier: Role {
       onChange: context.observer(of: "publish"), declare: declare)
     let subscribers = EventSubscribers(context, ledger)
     self.subscribers = subscribers
-    outlet = EventOutlet(publisher, queue: topology.deliveries, subscribers, ledger, context.log)
+    outlet = EventOutlet(
+      publisher, queue: topology.deliveries, subscribers, ledger, context.log,
+      onReduced: EventOutlet.reducedEvents(context.metrics, context.doors.topics))
     metrics = NotifierMetrics(
       context.metrics, inFlight: { [runs] in Double(runs.count) }, unrecorded: { Double(recorder.waiting) })
     metrics.deadMessages.set(0, topology.deadDeliveries)

@@ -1,5 +1,6 @@
 import Domain
 import EventLoop
+import Formats
 import Synchronization
 
 /// The fleet's time: this machine's clock, corrected by Redis' clock when it is far off.

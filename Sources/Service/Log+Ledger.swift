@@ -1,3 +1,5 @@
+import Domain
+import Ledger
 public import Observability
 import Postgres
 
@@ -7,10 +9,14 @@ extension Log {
   /// While the ledger is away, its connections say so once. Then the failure of each request is for debugging only: a
   /// busy role has thousands of them a second.
   ///
+  /// If a customer's row cannot be read, the line names the customer as `log.customers` says.
+  ///
   /// - Parameter event: what failed.
   public func ledgerFailure(_ event: String, _ error: any Error) {
     if let error = error as? PostgresError, error.isOfConnection {
       debug(event, ["cause": .failure(error)])
+    } else if let customer = (error as? UnreadableRecord)?.customer {
+      warning(event, ["cause": .failure(error), "customer": .customer(customer.id, of: customer.publisherId)])
     } else {
       warning(event, ["cause": .failure(error)])
     }

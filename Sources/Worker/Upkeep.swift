@@ -88,10 +88,14 @@ final class Upkeep {
   private func countAside(_ channel: AMQPChannel) async {
     do {
       metrics.deadMessages.set(Double(try await channel.depth(of: topology.deadJobs)), topology.deadJobs)
-      guard ledger.isReady else { return }
+    } catch {
+      context.log.debug("dead jobs could not be counted", ["cause": .failure(error)])
+    }
+    guard ledger.isReady else { return }
+    do {
       metrics.putAside.set(Double(try await NotificationStore(ledger).countPutAside()))
     } catch {
-      context.log.debug("what is put aside could not be counted", ["cause": .failure(error)])
+      context.log.ledgerFailure("what is put aside could not be counted", error)
     }
   }
 

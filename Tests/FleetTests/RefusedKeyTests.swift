@@ -1,3 +1,4 @@
+import Domain
 import EventLoop
 import FoundationEssentials
 import Glibc
@@ -66,6 +67,45 @@ struct RefusedKeyTests {
       #expect(results == Array(repeating: "PURCHASE_SYNCHRONIZED", count: ids.count))
       let after = try await readiness(fleet).text
       #expect(!after.contains("(publisher 1002) in Production"))
+    }
+  }
+
+  @Test func `some hundreds of them run no more often than one after the other, and delay nobody else`() async throws {
+    try await RunningFleet.with(["gateway-1", "worker-1"], hasDoors: false) { fleet in
+      let publisher = RunningFleet.openPublisher
+      let waiting = (1...400).map { (transaction: "1000300\(100_000 + $0)", id: "wait-\($0)") }
+      // Only the calls of this publisher are refused: the other one has another key for the same app.
+      for (transaction, _) in waiting { fleet.simulator.localWeather[transaction] = [.unauthorized] }
+      let start = ContinuousClock.now
+      for (number, job) in waiting.enumerated() {
+        #expect(
+          try await fleet.register(job.transaction, customer: Int64(1000 + number), publisher: publisher, id: job.id)
+            .status == 202)
+      }
+      try await eventually("each has run once") {
+        try await fleet.metric("worker-1", Self.retries) >= Double(waiting.count)
+      }
+      for number in 1...20 {
+        #expect(try await fleet.register("1000400\(100_000 + number)", id: "other-\(number)").status == 202)
+      }
+      _ = await fleet.finished(Set((1...20).map { "other-\($0)" }))
+
+      // After their first runs they come in turns. The longer this machine takes, the more they may run: no more than
+      // their turns allow in the time that has passed.
+      // Jobs that all come after five seconds are as many long before their turns allow it.
+      let again = Double(waiting.count)
+      var runs = 0.0
+      try await eventually("they run again") {
+        runs = try await fleet.metric("worker-1", Self.retries) - Double(waiting.count)
+        return runs >= again
+      }
+      let passed = (ContinuousClock.now - start) / .seconds(1)
+      #expect(runs <= passed * Double(RetryPolicy.waitingRunsPerSecond) + 1)
+
+      fleet.simulator.localWeather = [:]
+      let results = await fleet.finished(Set(waiting.map(\.id))).filter { $0.synchronizationId.hasPrefix("wait-") }
+      #expect(Set(results.map(\.synchronizationId)).count == waiting.count)
+      #expect(results.allSatisfy { $0.result == "PURCHASE_SYNCHRONIZED" })
     }
   }
 

@@ -1,3 +1,5 @@
+import Formats
+
 /// Why verified data is no evidence about a purchase: Apple signed it, but it does not say enough to decide by.
 public struct EvidenceDefect: Error, Hashable, Sendable, CustomStringConvertible {
   public let description: String
@@ -17,7 +19,7 @@ public struct EvidenceDefect: Error, Hashable, Sendable, CustomStringConvertible
 
   /// Refuses values that no database of ours could keep.
   static func check(dates: [Int64?], texts: [String?]) throws(EvidenceDefect) {
-    for case let date? in dates where !(0...253_402_300_799_999).contains(date) { throw dateOutOfRange }
+    for case let date? in dates where !date.isTime { throw dateOutOfRange }
     for case let text? in texts {
       if text.utf8.count > longestText { throw textTooLong }
       if text.utf8.contains(0) { throw textInvalid }

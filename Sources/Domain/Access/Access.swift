@@ -1,3 +1,5 @@
+import Formats
+
 /// Whether a purchase lets its customer use an offer at a time, until when, and why.
 public struct Access: Sendable, Equatable {
   public var isGranted: Bool

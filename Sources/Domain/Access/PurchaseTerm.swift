@@ -1,3 +1,5 @@
+import Formats
+
 /// How long a purchase lasts, by itself: whichever offer has its product, and whoever may use it.
 ///
 /// It is the one place that knows when a purchase is over. ``Access`` asks the publisher's rules besides. A door whose

@@ -1,3 +1,5 @@
+import Formats
+
 /// When a gateway looks at the jobs of a request while Apple is away, and what follows from each look.
 ///
 /// For example, a job that is retrying because Apple answers with errors gives access, if its evidence is fresh. A job

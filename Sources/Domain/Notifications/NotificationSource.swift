@@ -1,3 +1,5 @@
+import Formats
+
 /// What the ledger knows about Apple's notifications for one app of a publisher in one environment.
 public struct NotificationSource: Sendable {
   public let publisherId: Int64

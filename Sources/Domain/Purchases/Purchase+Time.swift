@@ -1,3 +1,5 @@
+import Formats
+
 extension Purchase {
   /// How much earlier than the period Apple may renew a subscription. A renewal info from then is about the period.
   static let earlyRenewal = Int64.millisecondsOfDay

@@ -1,3 +1,5 @@
+import Formats
+
 /// A customer's decision whether its publisher may tell Apple about the consumption of its purchases.
 ///
 /// The ledger keeps every decision. The latest one counts, and of two at the same time the refusal. No decision lies in

@@ -1,3 +1,5 @@
+import Formats
+
 /// What a publisher wants to happen when Apple asks about the consumption of one of its products.
 public struct ConsumptionPolicy: Sendable, Equatable {
   /// Who answers.

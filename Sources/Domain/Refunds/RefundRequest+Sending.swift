@@ -1,3 +1,5 @@
+import Formats
+
 /// What a worker does with a request that is due, and what follows from its call.
 extension RefundRequest {
   /// What a worker must do.

@@ -8,10 +8,13 @@ public struct JobDelay: Sendable, Equatable {
 
   /// Begins a wait.
   ///
-  /// - Parameter now: milliseconds since 1970.
-  public init(_ wait: Duration, now: Int64) {
+  /// - Parameters:
+  ///   - now: milliseconds since 1970.
+  ///   - isInLine: whether the job waits for its turn. Such waits are rounded ten times less, for others come right
+  ///     behind: with waits of an hour in steps of five minutes, the turns of five minutes would come in one moment.
+  public init(_ wait: Duration, now: Int64, isInLine: Bool = false) {
     let wait = min(max(wait, .milliseconds(1)), Self.longest)
-    let tolerance = Self.tolerance(of: wait)
+    let tolerance = isInLine ? max(.seconds(1), wait / 100) : Self.tolerance(of: wait)
     // One queue, if its delay is near enough. Otherwise a sum of few: a multiple of the longest delay that fits into
     // the tolerance.
     let near = DelayTiers.all.first { $0 >= wait && $0 <= wait + tolerance }

@@ -9,6 +9,10 @@ public struct RetryPolicy: Sendable {
   /// who has paid gets the purchase whenever somebody mends the key, and nothing waits for ever.
   public static let patienceWithKeys = Duration.seconds(30 * 86_400)
 
+  /// How many times a second the jobs of one publisher run together while they wait for such an app, however many they
+  /// are. A tenth of what one worker can do; a thousand jobs come to their turn within a minute.
+  public static let waitingRunsPerSecond = 20
+
   /// Creates a policy.
   public init(schedule: [Duration], notFoundRetries: Int) {
     self.schedule = schedule

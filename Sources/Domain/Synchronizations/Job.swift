@@ -1,3 +1,4 @@
+import Formats
 public import JSON
 
 /// Everything that a worker needs to run a synchronization. It is complete, so that a job survives the loss of Redis.

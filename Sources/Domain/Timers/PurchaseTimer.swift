@@ -1,3 +1,5 @@
+import Formats
+
 /// When a purchase must be looked at again although nobody asks.
 ///
 /// Apple's notifications usually come first, and then the look is not needed. So a timer stands where something ends:

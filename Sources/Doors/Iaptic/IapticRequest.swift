@@ -26,6 +26,7 @@ struct IapticRequest: Equatable {
       throw .invalidPayload("transaction: expected an object")
     }
     evidence = try Self.evidence(transaction)
+    _ = try Self.text(body.member("device") ?? .null, "plugin", .name, at: "device.")
     let more = body.member("additionalData") ?? .null
     switch more {
     case .object, .null: break

@@ -1,4 +1,5 @@
 import Domain
+import Formats
 
 /// When a subscription is looked at again although nobody asks, after Mbaasy's rule.
 ///

@@ -183,7 +183,8 @@ extension LocalEvidence {
   /// The price that Apple signed; `nil` for a receipt, which has none.
   fileprivate var price: PlayFabApplePrice? {
     guard case .signedTransaction(let payload, _) = kind else { return nil }
-    let isOfOffer = payload.offerType != nil || payload.offerIdentifier != nil || payload.offerDiscountType != nil
-    return PlayFabApplePrice(thousandths: payload.price, currency: payload.currency, isOfOffer: isOfOffer)
+    return PlayFabApplePrice(
+      thousandths: payload.price, currency: payload.currency,
+      offer: (payload.offerType?.rawValue, payload.offerIdentifier, payload.offerDiscountType?.rawValue))
   }
 }

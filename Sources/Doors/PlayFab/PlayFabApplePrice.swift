@@ -9,10 +9,14 @@ struct PlayFabApplePrice: Equatable {
   /// then the offer's, and Apple does not tell the one that is set up in the store.
   let isOfOffer: Bool
 
+  /// - Parameter offer: what a transaction tells of its offer, if it is of one.
   /// - Returns: `nil` if Apple named no price. Old transactions have none.
-  init?(thousandths: Int64?, currency: String?, isOfOffer: Bool) {
+  init?(
+    thousandths: Int64?, currency: String?, offer: (type: Int32?, identifier: String?, discountType: String?)
+  ) {
     guard let thousandths, let currency else { return nil }
-    (self.thousandths, self.currency, self.isOfOffer) = (thousandths, currency, isOfOffer)
+    (self.thousandths, self.currency) = (thousandths, currency)
+    isOfOffer = offer.type != nil || offer.identifier != nil || offer.discountType != nil
   }
 
   /// The price in hundredths of the currency, rounded: 1.995 dinars are 2.00.

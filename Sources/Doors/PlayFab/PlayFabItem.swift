@@ -33,8 +33,9 @@ struct PlayFabItem: Equatable {
     expiration = access.expiresAt
     quantity = Int64(facts.quantity ?? 1)
     uses = facts.kind == .consumable ? quantity : nil
-    let isOfOffer = facts.offerType != nil || facts.offerIdentifier != nil || facts.offerDiscountType != nil
-    applePrice = PlayFabApplePrice(thousandths: facts.price, currency: facts.currency, isOfOffer: isOfOffer)
+    applePrice = PlayFabApplePrice(
+      thousandths: facts.price, currency: facts.currency,
+      offer: (facts.offerType, facts.offerIdentifier, facts.offerDiscountType))
   }
 
   /// Names the item for ever: the same purchase of the same product is the same item, however often it renews.

@@ -155,7 +155,7 @@ extension BodyReader {
   func time(_ name: String) throws(Problem) -> Int64? {
     let expected = "expected a time after RFC 3339, such as 2026-01-31T12:00:00Z, or milliseconds since 1970"
     guard has(name) else { return nil }
-    if let number = try? integer(name, 0...253_402_300_799_999) { return number }
+    if let number = try? integer(name, Int64.times) { return number }
     guard let text = try? text(name, .ruled), let time = milliseconds(rfc3339: text) else {
       throw problem(name, expected)
     }

@@ -1,6 +1,7 @@
 import CRabbitMQ
 import Domain
 import Doors
+import Formats
 import Ledger
 
 @testable import AMQP

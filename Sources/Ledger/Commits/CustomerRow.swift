@@ -14,9 +14,8 @@ enum CustomerRow {
     guard let publisher = row.int64(0), let id = row.text(1), let version = row.int64(2), let told = row.bytes(3),
       let entitlements = try? ToldEntitlement.list(from: told)
     else {
-      // The log has errors, too, and must not name the customer.
       let key = CustomerKey(publisherId: row.int64(0) ?? 0, id: row.text(1) ?? "")
-      throw UnreadableRecord("the customer whose hash is \(ErasedCustomer.hash(of: key))")
+      throw UnreadableRecord("the row of a customer of publisher \(key.publisherId)", customer: key)
     }
     return (
       CustomerKey(publisherId: publisher, id: id),
@@ -81,11 +80,10 @@ struct ErasedCustomer: Hashable {
   init(publisherId: Int64, sha256: [UInt8]) { (self.publisherId, self.sha256) = (publisherId, sha256) }
   init(_ key: CustomerKey) { self.init(publisherId: key.publisherId, sha256: Self.sha256(of: key)) }
 
-  static func sha256(of key: CustomerKey) -> [UInt8] { SHA256.hash(Array("\(key.publisherId):\(key.id)".utf8)) }
+  static func sha256(of key: CustomerKey) -> [UInt8] { CustomerDigest.sha256(of: key.id, of: key.publisherId) }
 
   /// Stands for the customer's id in rows that stay.
-  static func standIn(for key: CustomerKey) -> String { CustomerId.erasedPrefix + hash(of: key) }
-
-  /// Names the customer in logs, as `log.customers` does.
-  static func hash(of key: CustomerKey) -> String { Hex.encode(sha256(of: key)[..<16]) }
+  static func standIn(for key: CustomerKey) -> String {
+    CustomerId.erasedPrefix + CustomerDigest.short(of: key.id, of: key.publisherId)
+  }
 }

@@ -1,4 +1,5 @@
 import EventLoop
+import Formats
 import Redis
 
 /// Copies of what the ledger knows about customers. A gateway refills them from the ledger, table `customers`.
@@ -27,7 +28,7 @@ extension PurchaseStore {
   public func time() async throws -> Int64 {
     let reply = try await redis.send(["TIME"])
     guard let parts = reply.array, parts.count == 2, let seconds = parts[0].string.flatMap({ Int64($0) }),
-      let microseconds = parts[1].string.flatMap({ Int64($0) }), (0...253_402_300_799).contains(seconds),
+      let microseconds = parts[1].string.flatMap({ Int64($0) }), (0...Int64.times.upperBound / 1000).contains(seconds),
       (0..<1_000_000).contains(microseconds)
     else { throw unexpected([reply], "TIME") }
     return seconds * 1000 + microseconds / 1000

@@ -3,7 +3,7 @@ import Glibc
 /// Formats milliseconds since 1970 as RFC 3339 in UTC. A time outside the years 1970 to 9999 becomes the nearer end.
 public func rfc3339(milliseconds: Int64) -> String {
   // The form has room for the years to 9999. A date of Apple's or of a client's must not end the process.
-  let milliseconds = min(max(milliseconds, 0), 253_402_300_799_999)
+  let milliseconds = milliseconds.asTime
   var seconds = time_t(milliseconds / 1000)
   var parts = tm()
   gmtime_r(&seconds, &parts)

@@ -26,7 +26,7 @@ public struct Log: Sendable {
 
   /// How lines name customers.
   public enum Customers: String, Sendable, CaseIterable {
-    /// By ``Log/hash(ofCustomer:of:)``.
+    /// By `CustomerDigest.short(of:of:)`. The ledger has it behind `erased:` in rows that an erasure leaves.
     case hash
     /// By their ids.
     case plain
@@ -69,15 +69,6 @@ public struct Log: Sendable {
     self.level = level
     self.customers = customers
     self.members = members
-  }
-
-  /// Returns what lines have in place of a customer's id: the first 32 hexadecimal digits of the SHA-256 of the
-  /// publisher's id, a colon and the customer's id.
-  ///
-  /// It is the same in every process, and the ledger has it behind `erased:` in rows that an erasure leaves. It has no
-  /// key: support computes it in a shell, and whoever can guess the id can, too.
-  public static func hash(ofCustomer id: String, of publisher: Int64) -> String {
-    Hex.encode(SHA256.hash(Array("\(publisher):\(id)".utf8))[..<16])
   }
 
   /// How many lines of the loop this process has dropped, because nobody took them.
@@ -143,7 +134,7 @@ extension JSONWriter {
     case .double(let number): raw(number.isFinite ? String(number) : "null")
     case .bool(let flag): raw(String(flag))
     case .customer(let id, let publisher):
-      string(customers == .plain ? id : Log.hash(ofCustomer: id, of: publisher))
+      string(customers == .plain ? id : CustomerDigest.short(of: id, of: publisher))
     }
   }
 }

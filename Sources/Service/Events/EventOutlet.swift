@@ -58,7 +58,7 @@ public final class EventOutlet {
   public init(
     _ broker: any MessageBroker, queue: String, _ subscribers: Subscribers, _ log: Log,
     onConfirm: @escaping @LoopActor (Event) -> Void = { _ in }, settle: @escaping @LoopActor (String) -> Void,
-    onReduced: @escaping @LoopActor (Event) -> Void = { _ in }
+    onReduced: @escaping @LoopActor (Event) -> Void
   ) {
     self.broker = broker
     self.queue = queue
@@ -72,7 +72,7 @@ public final class EventOutlet {
   /// Creates the outlet of a role that makes no commits: each event leaves the outbox by a statement of its own.
   public convenience init(
     _ broker: any MessageBroker, queue: String, _ subscribers: EventSubscribers, _ ledger: PostgresClient, _ log: Log,
-    onReduced: @escaping @LoopActor (Event) -> Void = { _ in }
+    onReduced: @escaping @LoopActor (Event) -> Void
   ) {
     self.init(
       broker, queue: queue, Subscribers(subscribers), log,

@@ -1,6 +1,7 @@
 import AppStore
 import Domain
 import EventLoop
+import Formats
 import Ledger
 import Observability
 

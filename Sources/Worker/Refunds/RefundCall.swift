@@ -23,12 +23,17 @@ struct RefundCall {
       log.warning("no app to answer with", ["bundleId": .string(request.bundleId)])
       return .postponed("no_app", until: verification.now() + Self.pauseWithoutApp)
     }
+    if let wait = place.admit(at: verification.now()) {
+      return .postponed(
+        RetryCause.unauthorized.rawValue, until: verification.now() + Int64(wait.wholeMilliseconds))
+    }
     if let obstacle = await takeCall(at: place) { return obstacle }
     let start = ContinuousClock.now
     do throws(AppStoreAPIError) {
       let correlation = try await verification.api.sendConsumption(
         answer, about: request.transactionId, in: place.environment, for: place.credentials)
       observe(start, "ok", at: place)
+      place.accepted(at: verification.now(), log)
       log.info("told Apple about the consumption", ["correlation": .text(correlation.label)])
       return .sent
     } catch {
@@ -38,11 +43,29 @@ struct RefundCall {
       ]
       log.warning("Apple did not take the answer about a refund", fields)
       if case .rateLimited(let time) = error.kind { return await pause(until: time, at: place) }
-      return Self.outcome(of: error)
+      return await judge(error, at: place)
     }
   }
 
-  /// Decides what a failed call means.
+  /// Decides whether a failed call is about the key or about the answer. What Apple says about the key counts for all
+  /// calls for the app (decision 0037).
+  private func judge(_ error: AppStoreAPIError, at place: AppPlace) async -> RefundRequest.Outcome {
+    let now = verification.now()
+    if CallFailure.provesKey(error.kind) { place.accepted(at: now, log) }
+    var meaning = CallFailure.of(
+      error.kind, in: place.environment, for: place.app, hasAnswer: false,
+      isAccepted: place.standing.value.isAccepted(at: now))
+    if meaning == .doubtful {
+      meaning = await place.askWithoutId(verification, log)
+      // Nobody knows yet whether the id is invalid.
+      if case .failed = meaning { return .failed(error.label) }
+    }
+    guard meaning == .keyRefused else { return Self.outcome(of: error) }
+    place.refused(by: error, at: verification.now(), log)
+    return .failed(error.label)
+  }
+
+  /// Decides what a failed call means for the answer.
   ///
   /// Apple's codes from 4000000 on say that this answer will never be taken, for example because the product's type has
   /// none (4000047). Everything else may pass: the key may be mended, and a transaction that Apple does not know may be

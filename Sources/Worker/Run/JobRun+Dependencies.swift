@@ -21,6 +21,7 @@ protocol JobStore {
     isRun: Bool
   ) async throws
   func conclude(_ concluded: Concluded) async throws
+  func takeTurn(of publisher: Int64) async throws -> Duration
 }
 
 extension PurchaseStore: JobStore {}

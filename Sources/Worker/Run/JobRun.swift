@@ -2,6 +2,7 @@ import AMQP
 import Configuration
 import Domain
 import EventLoop
+import Formats
 import Glibc
 import Messaging
 import Observability
@@ -44,7 +45,7 @@ final class JobRun {
   func run() async {
     if let delay = JobDelay(due: JobMessage.due(received.delivery), now: now) { return await goOn(delay) }
     if attempt == 1, !received.delivery.isRedelivered {
-      dependencies.metrics.queueWait.observe(seconds(since: job.registeredAt))
+      dependencies.metrics.queueWait.observe(age.inSeconds)
     }
     if !dependencies.suspects.enterAtOnce() { await dependencies.suspects.enter() }
     await runBesideOthers()
@@ -127,7 +128,8 @@ final class JobRun {
     do {
       let answer = try await dependencies.store.takeLease(
         job, for: dependencies.settings.leaseDuration, sweepAfter: dependencies.settings.sweepAfter,
-        wasRedelivered: JobMessage.wasRedelivered(received.delivery), places: places.map(\.call))
+        wasRedelivered: JobMessage.wasRedelivered(received.delivery),
+        places: AppPlace.askable(places, at: now).map(\.call))
       return .success(answer)
     } catch {
       log.warning("lease failed", ["cause": .failure(error)])
@@ -199,7 +201,8 @@ final class JobRun {
       for: Access.reuse(of: purchase, atMost: dependencies.settings.answerReuse, now: now))
   }
 
-  private func retry(_ next: Int, _ wait: Duration, _ cause: RetryCause, _ route: String?) async {
+  private func retry(_ next: Int, _ asked: Duration, _ cause: RetryCause, _ route: String?) async {
+    let wait = cause == .unauthorized ? max(asked, await turn()) : asked
     // A run that the worker only postponed has proven nothing.
     // The sweep must not overtake the job: it would begin again with the first attempt, beside this one.
     let latest = wait + JobDelay.tolerance(of: wait)
@@ -210,6 +213,16 @@ final class JobRun {
       log.info("retrying", ["cause": .string(cause.rawValue), "delaySeconds": .double(wait.inSeconds)])
     }
     await delay(next, wait, cause)
+  }
+
+  /// The wait for the job's turn among all jobs of the publisher that wait for an app whose key Apple refuses.
+  private func turn() async -> Duration {
+    do {
+      return try await dependencies.store.takeTurn(of: job.publisherId)
+    } catch {
+      log.warning("no turn", ["cause": .failure(error)])
+      return .milliseconds(AppStanding.longestWait)
+    }
   }
 
   /// Finalizes the synchronization: the ledger decides on the merged purchase.
@@ -307,7 +320,9 @@ final class JobRun {
   func delay(_ next: Int, _ wait: Duration, _ cause: RetryCause, hasRun: Bool = false) async {
     dependencies.metrics.retries.count(cause.rawValue)
     // Only a job that has not run yet keeps the mark that it was redelivered. The end of any other job is known.
-    await publish(next, JobDelay(wait, now: now), isUntried: !hasRun && Self.withoutRun.contains(cause))
+    await publish(
+      next, JobDelay(wait, now: now, isInLine: cause == .unauthorized),
+      isUntried: !hasRun && Self.withoutRun.contains(cause))
   }
 
   /// The causes that can put a job off before it runs.
@@ -352,12 +367,5 @@ final class JobRun {
   }
 
   /// The time since the registration.
-  private var age: Duration {
-    let (age, isFar) = now.subtractingReportingOverflow(job.registeredAt)
-    return isFar ? .zero : .milliseconds(max(0, age))
-  }
-
-  private func seconds(since milliseconds: Int64) -> Double {
-    Double(max(0, now.subtracting(milliseconds))) / 1000
-  }
+  private var age: Duration { .milliseconds(max(0, now.subtracting(job.registeredAt))) }
 }

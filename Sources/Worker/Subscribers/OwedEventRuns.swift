@@ -1,6 +1,7 @@
 import Configuration
 import Domain
 import EventLoop
+import Formats
 import Ledger
 import Observability
 import Postgres

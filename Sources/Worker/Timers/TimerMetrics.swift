@@ -1,5 +1,6 @@
 import Domain
 import EventLoop
+import Formats
 import Observability
 
 /// The numbers of the timers.

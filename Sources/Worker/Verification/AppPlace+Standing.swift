@@ -1,7 +1,9 @@
 import AppStore
 import Domain
 import EventLoop
+import Formats
 import Observability
+import Store
 
 /// The standing of a place: the copy of this worker, which all its calls for the app share. A new reading of the
 /// publishers' files makes new places, and with them a new standing: somebody may have mended the mistake.
@@ -38,6 +40,45 @@ extension AppPlace {
       log.debug("Apple still refuses the key", fields)
     }
     return standing.value.wait(at: now)
+  }
+
+  /// The places that a run may ask now, in the same order. A run takes no budget for the others: another publisher may
+  /// have a key for the same app.
+  ///
+  /// The sandbox of an app whose key is refused in production would hide the mistake, and is not asked either.
+  static func askable(_ places: [AppPlace], at now: Int64) -> [AppPlace] {
+    var refused: Set<ExactText> = []
+    return places.filter { place in
+      guard place.standing.value.allowsCall(at: now) else {
+        if place.environment == .production { refused.insert(place.app.bundleId.exact) }
+        return false
+      }
+      return !refused.contains(place.app.bundleId.exact)
+    }
+  }
+
+  /// Finds out whether Apple takes the key, by a call that names no transaction: the notifications of one second.
+  func askWithoutId(_ verification: PurchaseVerification.Dependencies, _ log: Log) async -> CallFailure {
+    let endpoint = AppStoreEndpoint.notificationHistory
+    guard case .granted? = try? await verification.budget.takeCall(history, only: endpoint.rawValue) else {
+      return .failed(.budget)
+    }
+    let (start, now) = (ContinuousClock.now, verification.now())
+    func observe(_ outcome: String) {
+      verification.metrics.appleCalls.observe(
+        (ContinuousClock.now - start).inSeconds, endpoint.rawValue, environment.rawValue, outcome)
+    }
+    do throws(AppStoreAPIError) {
+      _ = try await verification.api.notificationHistory(
+        NotificationHistoryRequest(startDate: now - 2000, endDate: now - 1000), in: environment, for: credentials)
+      observe("ok")
+      accepted(at: verification.now(), log)
+      return .resolving(nil)
+    } catch {
+      observe(error.label)
+      log.info("Apple call failed", ["endpoint": .string(endpoint.rawValue), "cause": .failure(error)])
+      return .resolving(error.kind)
+    }
   }
 
   private var fields: KeyValuePairs<String, Log.Value> {

@@ -13,13 +13,15 @@ struct AppStanding: Equatable {
 
   private var state = State.unknown
 
-  /// How long one good answer says that Apple takes the key.
-  static let memory: Int64 = 60_000
+  /// How long one good answer says that Apple takes the key. Longer, and a key that is refused from now on would make
+  /// ids look invalid for as long; shorter, and a customer with invalid ids could have a second call made for each.
+  static let memory: Int64 = 5_000
   /// The first calls after a refusal come sooner: somebody may be mending it, and Apple refuses by mistake at times.
   static let firstMinute: Int64 = 60_000
   static let shortestPause: Int64 = 5_000
   static let pause: Int64 = 60_000
-  /// A job waits half as long as the refusal has lasted, and no longer than this.
+  /// A job waits half as long as the refusal has lasted, and no longer than this unless many wait
+  /// (``RetryPolicy/waitingRunsPerSecond``).
   static let longestWait: Int64 = 300_000
 
   /// When Apple began to refuse the key; `nil` if it does not.
@@ -32,13 +34,19 @@ struct AppStanding: Equatable {
     if case .accepted(let time) = state { (time - Self.memory...time + Self.memory).contains(now) } else { false }
   }
 
+  /// Whether a call may be made now.
+  func allowsCall(at now: Int64) -> Bool {
+    guard case .refused(_, let next) = state else { return true }
+    // A clock that was set back must not put the next call off.
+    return now >= next || next - now > Self.pause
+  }
+
   /// Asks whether a call may be made. The call that may be made in spite of a refusal is the only one for a while.
   ///
   /// - Returns: how long to wait; `nil` when the call may be made.
   mutating func admit(at now: Int64) -> Duration? {
-    guard case .refused(let since, let next) = state else { return nil }
-    // A clock that was set back must not put the next call off.
-    guard now >= next || next - now > Self.pause else { return wait(at: now) }
+    guard case .refused(let since, _) = state else { return nil }
+    guard allowsCall(at: now) else { return wait(at: now) }
     state = .refused(since: since, nextProbe: now + Self.pause(since: since, now))
     return nil
   }

@@ -101,26 +101,6 @@ extension PurchaseVerification {
     return .call(error)
   }
 
-  /// Finds out whether Apple takes the key, by a call that names no transaction: the notifications of one second.
-  func askWithoutId() async -> CallFailure {
-    let endpoint = AppStoreEndpoint.notificationHistory
-    guard case .granted? = try? await dependencies.budget.takeCall(place.history, only: endpoint.rawValue) else {
-      return .failed(.budget)
-    }
-    let (start, now) = (ContinuousClock.now, dependencies.now())
-    do throws(AppStoreAPIError) {
-      _ = try await dependencies.api.notificationHistory(
-        NotificationHistoryRequest(startDate: now - 2000, endDate: now - 1000), in: place.environment,
-        for: place.credentials)
-      observe(start, endpoint, "ok")
-      place.accepted(at: dependencies.now(), log)
-      return .resolving(nil)
-    } catch {
-      _ = failed(error, since: start)
-      return .resolving(error.kind)
-    }
-  }
-
   private func observe(_ start: ContinuousClock.Instant, _ endpoint: AppStoreEndpoint, _ outcome: String) {
     dependencies.metrics.appleCalls.observe(
       (ContinuousClock.now - start).inSeconds, endpoint.rawValue, place.environment.rawValue, outcome)

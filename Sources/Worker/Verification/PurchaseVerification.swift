@@ -168,7 +168,7 @@ final class PurchaseVerification {
     let failure = CallFailure.of(
       error.kind, in: place.environment, for: place.app, hasAnswer: answers.missing != nil,
       isAccepted: place.standing.value.isAccepted(at: dependencies.now()))
-    return failure == .doubtful ? await askWithoutId() : failure
+    return failure == .doubtful ? await place.askWithoutId(dependencies, log) : failure
   }
 
   /// Whether Apple refuses the key of this app, and it is not yet time to ask again. The place is then left as after a

@@ -29,6 +29,20 @@ struct JobDelayTests {
     #expect(way(.milliseconds(milliseconds)) == tiers)
   }
 
+  @Test func `waits in a line are rounded less`() {
+    for (asked, rough, fine) in [(701_000, 720_000, 705_000), (10_000_000, 10_200_000, 10_020_000)] {
+      func end(_ isInLine: Bool) -> Int64? {
+        JobDelay(.milliseconds(asked), now: Self.now, isInLine: isInLine).due.map { $0 - Self.now }
+      }
+      #expect(end(false) == Int64(rough) && end(true) == Int64(fine))
+    }
+    for asked in stride(from: 1, through: 36_000, by: 7) {
+      let delay = JobDelay(.seconds(asked), now: Self.now, isInLine: true)
+      let late = (delay.due ?? Self.now + Int64(delay.tier / .milliseconds(1))) - Self.now - Int64(asked) * 1000
+      #expect(late >= 0 && late <= max(1000, Int64(asked) * 10))
+    }
+  }
+
   /// Every second and the milliseconds around it up to an hour, and then each minute up to a week.
   @Test func everyWaitEndsInTimeAndNoneTooEarly() {
     let short = (1...3600).flatMap { second in [-1, 0, 1, 357].map { second * 1000 + $0 } }

@@ -241,9 +241,9 @@ struct RequestLimitTests {
   }
 
   @Test func `a validation of iaptic's`() throws {
-    func refused(_ transaction: String, _ more: String = "") throws -> Bool {
+    func refused(_ transaction: String, _ more: String = "", device: String = "{}") throws -> Bool {
       let body: JSONValue = try JSONText(
-        Array(#"{"transaction":{\#(transaction)},"additionalData":{\#(more)}}"#.utf8)
+        Array(#"{"transaction":{\#(transaction)},"additionalData":{\#(more)},"device":\#(device)}"#.utf8)
       ).decoded()
       do throws(IapticError) {
         _ = try IapticRequest(body)
@@ -266,5 +266,10 @@ struct RequestLimitTests {
         #expect(try refused(place.isEmpty ? good : place + text, place.isEmpty ? text : "") == isRefused)
       }
     }
+    let plugin = try limit(schema("IapticValidation", "properties", "device", "properties", "plugin"))
+    for (count, isRefused) in [(plugin, false), (plugin + 1, true)] {
+      #expect(try refused(good, device: #"{"plugin":"\#(letters(count))"}"#) == isRefused)
+    }
+    for device in ["null", "7", #"{"plugin":null}"#] { #expect(try !refused(good, device: device)) }
   }
 }

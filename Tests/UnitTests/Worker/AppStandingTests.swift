@@ -19,10 +19,10 @@ struct AppStandingTests {
     #expect(!standing.isAccepted(at: then))
   }
 
-  @Test mutating func `a good answer counts for a minute`() {
+  @Test mutating func `a good answer counts for five seconds`() {
     #expect(standing.accept(at: then) == false)
-    #expect(standing.isAccepted(at: then) && standing.isAccepted(at: then + 60_000))
-    #expect(!standing.isAccepted(at: then + 60_001) && !standing.isAccepted(at: then - 60_001))
+    #expect(standing.isAccepted(at: then) && standing.isAccepted(at: then + 5000))
+    #expect(!standing.isAccepted(at: then + 5001) && !standing.isAccepted(at: then - 5001))
     #expect(standing.admit(at: then + 1) == nil)
   }
 
@@ -45,7 +45,11 @@ struct AppStandingTests {
   @Test func `in the first minute one call in five seconds is made`() {
     var standing = refused()
     #expect(standing.admit(at: then + 4999) == .seconds(5))
+    #expect(!standing.allowsCall(at: then + 4999))
+    // To ask whether it may be made is not to make it.
+    for _ in 0..<2 { #expect(standing.allowsCall(at: then + 5000)) }
     #expect(standing.admit(at: then + 5000) == nil)
+    #expect(!standing.allowsCall(at: then + 5000))
     // That call is under way, and no other one is made beside it.
     #expect(standing.admit(at: then + 5000) == .seconds(5))
     #expect(standing.admit(at: then + 9999) == .seconds(5))

@@ -63,7 +63,8 @@ struct EventOutletTests {
       bench.broker, queue: "own",
       EventOutlet.Subscribers(
         publish: { EventSubscribers.Copies(missed: $0.id == "evt_0" ? [missed] : []) }, owe: { owed += $0 }),
-      Log(level: .error), settle: { [ledger = bench.ledger] in ledger.confirm([$0]) })
+      Log(level: .error), settle: { [ledger = bench.ledger] in ledger.confirm([$0]) },
+      onReduced: { _ in })
     outlet.publish(events(2))
     try await end(outlet)
     #expect(bench.broker.queues == ["own", "own"])
@@ -93,7 +94,8 @@ struct EventOutletTests {
           copied.append($0.id)
           return EventSubscribers.Copies()
         }),
-      Log(level: .error), settle: { [ledger = bench.ledger] in ledger.confirm([$0]) })
+      Log(level: .error), settle: { [ledger = bench.ledger] in ledger.confirm([$0]) },
+      onReduced: { _ in })
     bench.broker.holdsConfirms = true
     outlet.publish(events(1), isLate: true)
     #expect(copied.isEmpty)

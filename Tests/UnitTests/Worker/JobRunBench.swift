@@ -26,6 +26,8 @@ final class JobRunBench {
   let publishers: Publishers
   /// The results of the verification, one after the other.
   var findings: [PurchaseVerification.Finding] = []
+  /// The places where Apple may know the transaction.
+  var places: [AppPlace] = []
   /// Runs while the worker asks Apple.
   var whileAsking: @LoopActor (JobRun) -> Void = { _ in }
   /// How often the worker asked Apple.
@@ -42,7 +44,7 @@ final class JobRunBench {
     ])
     dependencies = JobRun.Dependencies(
       settings: settings.worker, topology: Topology(prefix: "cs"), store: store, ledger: ledger, broker: broker,
-      publishers: { [publishers] in publishers }, places: { _ in [] },
+      publishers: { [publishers] in publishers }, places: { [unowned self] _ in places },
       verify: { [unowned self] run in
         asked += 1
         whileAsking(run)

@@ -70,6 +70,53 @@ struct JobRunTests {
     #expect(bench.count("countersign_job_retries_total", #"{cause="unauthorized"}"#) == 1)
   }
 
+  @Test func `many such jobs of a publisher wait for their turns, in steps that others do not share`() async {
+    bench.findings = [PurchaseVerification.Finding(outcome: .refused(wait: .seconds(5)))]
+    bench.store.turn = .success(.seconds(3600))
+    await bench.run()
+    #expect(bench.broker.queues == ["cs.jobs.delay.1800000"])
+    // No earlier than its turn. A wait of an hour for another cause could end six minutes late, this one half a minute.
+    #expect(bench.broker.messages.first?.headers["countersign-due"] == .int(JobRunBench.now + 3_600_000))
+    // Neither the sweep of Redis nor that of the ledger comes before it.
+    #expect(bench.store.released.map(\.sweepAfter) == [.seconds(120 + 3600 + 360)])
+    #expect(bench.ledger.postponed == [JobRunBench.now + 3_960_000])
+
+    bench.findings = [PurchaseVerification.Finding(outcome: .refused(wait: .seconds(300)))]
+    bench.store.turn = .success(.seconds(299))
+    await bench.run()
+    #expect(bench.broker.queues.last == "cs.jobs.delay.300000")
+  }
+
+  @Test func `without Redis' answer such a job waits for five minutes`() async {
+    bench.findings = [PurchaseVerification.Finding(outcome: .refused(wait: .seconds(5)))]
+    bench.store.turn = .failure(StoreByValue.unreachable)
+    let delivery = await bench.run()
+    #expect(bench.broker.queues == ["cs.jobs.delay.300000"])
+    #expect(delivery.fate == .acknowledged)
+  }
+
+  @Test func `a job that waits for another cause takes no turn`() async {
+    bench.store.turn = .success(.seconds(3600))
+    bench.findings = [PurchaseVerification.Finding(outcome: .failed(.network))]
+    await bench.run()
+    #expect(bench.broker.queues == ["cs.jobs.delay.1000"])
+  }
+
+  @Test func `a lease is asked for the places only that may be called`() async throws {
+    let apple = try AppleByValue()
+    bench.places = AppPlace.all(
+      of: Publisher(
+        id: 1, customers: .open, tokenHashes: [], customerTokens: nil, apps: [apple.app()], offers: OfferCatalog([]),
+        webhooks: []), budgetScale: 1)
+    for isRefused in [false, true] {
+      if isRefused { _ = bench.places[0].standing.value.refuse(at: JobRunBench.now) }
+      bench.findings = [PurchaseVerification.Finding(outcome: .refused(wait: .seconds(5)))]
+      await bench.run()
+    }
+    let names = bench.store.askedPlaces.map { $0.map(\.name) }
+    #expect(names == [["com.example|Production", "com.example|Sandbox"], []])
+  }
+
   @Test func `after thirty days a job whose key Apple refuses ends`() async {
     let old = Job(
       synchronizationId: "s", publisherId: 1, customerId: "7", transactionId: "100",

@@ -40,9 +40,16 @@ struct RefundCallTests {
   private let budget = Budget()
   private let metrics = Metrics()
 
-  private func run(_ response: HTTPClientResponse?, hasApp: Bool = true) async throws -> RefundRequest.Outcome {
-    let (now, publisher) = (now, try publisher())
+  /// - Parameters:
+  ///   - history: the answer to a call without an id.
+  ///   - place: the place of an earlier call, whose standing this one knows.
+  private func run(
+    _ response: HTTPClientResponse?, hasApp: Bool = true, history: HTTPClientResponse? = nil, at place: AppPlace? = nil,
+    later: Int64 = 0
+  ) async throws -> RefundRequest.Outcome {
+    let (now, publisher) = (now + later, try publisher())
     let transport: AppStoreServerAPI.Transport = { request throws(HTTPClientError) in
+      let response = request.url.contains("/notifications/history") ? history : response
       guard let response else { throw HTTPClientError(code: .timeout, target: request.url, cause: "test") }
       return response
     }
@@ -50,7 +57,7 @@ struct RefundCallTests {
       api: AppStoreServerAPI(AppStoreServerAPI.Configuration(), now: { now }, transport: transport),
       verifier: SignedDataVerifier(roots: .apple), budget: budget, now: { now },
       metrics: WorkerMetrics(metrics) { 0 })
-    let place = AppPlace.all(of: publisher, budgetScale: 1)[0]
+    let place = place ?? AppPlace.all(of: publisher, budgetScale: 1)[0]
     let request = RefundRequest(
       id: "r", purchase: PurchaseKey(publisherId: 7, environment: "Production", originalTransactionId: "1"),
       transactionId: "1", bundleId: "com.example", productId: "p", kind: .consumable, customerId: nil, reason: nil,
@@ -90,7 +97,9 @@ struct RefundCallTests {
 
   @Test func `what Apple will never take is refused, and everything else comes again`() async throws {
     for code in [4_000_047, 4_000_185, 4_000_006, 4_000_000, 4_009_999] {
-      guard case .refused = try await run(response(code: code)) else { return #expect(Bool(false), "\(code)") }
+      guard case .refused = try await run(response(code: code), history: response(200, "{}")) else {
+        return #expect(Bool(false), "\(code)")
+      }
     }
     for code in [4_040_010, 4_040_006, 5_000_000, 5_000_001, 4_030_004] {
       guard case .failed = try await run(response(code: code)) else { return #expect(Bool(false), "\(code)") }
@@ -99,6 +108,44 @@ struct RefundCallTests {
     #expect(try await run(response(400)) == .failed("http_4xx"))
     #expect(try await run(response(502)) == .failed("http_5xx"))
     #expect(try await run(nil) == .failed("timeout"))
+  }
+
+  @Test func `a refused key is told and known as it is for jobs, and ends no request`() async throws {
+    for (code, history) in [
+      (4_000_002, nil), (4_000_006, response(code: 4_000_006)), (4_000_006, response(401)),
+    ] as [(Int, HTTPClientResponse?)] {
+      let place = AppPlace.all(of: try publisher(), budgetScale: 1)[0]
+      guard case .failed = try await run(response(code: code), history: history, at: place) else {
+        return #expect(Bool(false), "\(code)")
+      }
+      #expect(place.standing.value.refusedSince == now)
+      // No call, and no budget taken.
+      let taken = budget.taken.count
+      #expect(try await run(response(202), at: place, later: 4999) == .postponed("unauthorized", until: now + 9999))
+      #expect(budget.taken.count == taken)
+      #expect(try await run(response(202), at: place, later: 5000) == .sent)
+      #expect(place.standing.value.refusedSince == nil)
+    }
+    let place = AppPlace.all(of: try publisher(), budgetScale: 1)[0]
+    #expect(try await run(response(401), at: place) == .failed("unauthorized"))
+    #expect(place.standing.value.refusedSince == now)
+    // "Not found" proves the key.
+    _ = try await run(response(code: 4_040_010), at: place, later: 5000)
+    #expect(place.standing.value.refusedSince == nil)
+  }
+
+  @Test func `an id that Apple calls invalid is tried again while nobody knows whether it means the key`() async throws
+  {
+    let place = AppPlace.all(of: try publisher(), budgetScale: 1)[0]
+    #expect(
+      try await run(response(code: 4_000_006), history: response(502), at: place)
+        == .failed("InvalidTransactionIdError"))
+    #expect(place.standing.value.refusedSince == nil)
+    // Within seconds after a good answer it means the id, without another call.
+    _ = try await run(response(202), at: place)
+    guard case .refused = try await run(response(code: 4_000_006), at: place) else {
+      return #expect(Bool(false), "the answer is refused")
+    }
   }
 
   @Test func `a 429 stops the fleet's calls`() async throws {

@@ -2,6 +2,7 @@ import AppStore
 import Domain
 import EventLoop
 import HTTP
+import Store
 import Testing
 
 @testable import Worker
@@ -52,6 +53,24 @@ struct RefusedKeyTests {
     #expect(apple.calls == [.info(.production), other, other])
   }
 
+  @Test func `a run takes no budget for what it may not ask`() async throws {
+    let apple = try AppleByValue()
+    let places = places([apple.app(), apple.app("com.other")])
+    let now = AppleByValue.now
+    func askable(later: Int64 = 0) -> [String] { AppPlace.askable(places, at: now + later).map(\.call.name) }
+    let all = ["com.example|Production", "com.example|Sandbox", "com.other|Production", "com.other|Sandbox"]
+    #expect(askable() == all)
+    apple.answers[.info(.production)] = .refused
+    _ = try await apple.find(at: places)
+    // The sandbox of the app would hide the mistake.
+    #expect(askable(later: 4999) == Array(all[2...]))
+    #expect(askable(later: 5000) == all)
+
+    apple.answers = [.info(.sandbox, app: "com.other"): .refused]
+    _ = try await apple.find(at: places, later: 5000)
+    #expect(askable(later: 5001) == Array(all[..<3]))
+  }
+
   @Test func `a new reading of the publisher's file is a new beginning`() async throws {
     let apple = try AppleByValue()
     apple.answers[.info(.production)] = .refused
@@ -68,9 +87,13 @@ struct RefusedKeyTests {
     apple.answers[.info(.production)] = .code(.invalidTransactionId)
     #expect(try await apple.find(at: places).outcome == .unknownTransaction)
     #expect(apple.calls == [.info(.production), history])
-    // For a minute Apple's good answer stands.
-    #expect(try await apple.find(at: places, later: 60_000).outcome == .unknownTransaction)
+    // For five seconds Apple's good answer stands.
+    #expect(try await apple.find(at: places, later: 5000).outcome == .unknownTransaction)
     #expect(apple.calls == [.info(.production), history, .info(.production)])
+    // Then Apple is asked again: the app may be the key's no more.
+    apple.answers[history] = .code(.invalidTransactionId)
+    #expect(try await apple.find(at: places, later: 5001).outcome == .refused(wait: .seconds(5)))
+    #expect(apple.calls.suffix(2) == [.info(.production), history])
     for code: AppStoreErrorCode in [.invalidTransactionId, .invalidAppIdentifier, .appNotFound] {
       apple.answers[history] = .code(code)
       #expect(try await apple.find(at: self.places([apple.app()])).outcome == .refused(wait: .seconds(5)))

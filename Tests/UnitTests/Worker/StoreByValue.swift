@@ -14,12 +14,16 @@ final class StoreByValue: JobStore {
   var conclusionFailure: RedisError?
   /// Runs before Redis takes a finalized synchronization.
   var whileConcluding: @LoopActor () -> Void = {}
+  /// The answer to a job that waits for its turn.
+  var turn: Result<Duration, RedisError> = .success(.milliseconds(50))
   /// The synchronizations whose leases others have.
   var lost: Set<String> = []
   /// Whether the store holds the next lease back until ``letGo()``.
   var holdsNextLease = false
   private var held: CheckedContinuation<Void, Never>?
   private(set) var askedForLease: [Bool] = []
+  /// The places that each lease was asked for.
+  private(set) var askedPlaces: [[CallPlace]] = []
   private(set) var concluded: [Concluded] = []
   private(set) var released: [Release] = []
   private(set) var renewed: [String] = []
@@ -41,6 +45,7 @@ final class StoreByValue: JobStore {
     _ job: Job, for duration: Duration, sweepAfter: Duration, wasRedelivered: Bool, places: [CallPlace]
   ) async throws -> LeaseAnswer {
     askedForLease.append(wasRedelivered)
+    askedPlaces.append(places)
     if holdsNextLease {
       holdsNextLease = false
       await withCheckedContinuation { held = $0 }
@@ -68,6 +73,8 @@ final class StoreByValue: JobStore {
     if let conclusionFailure { throw conclusionFailure }
     self.concluded.append(concluded)
   }
+
+  func takeTurn(of publisher: Int64) async throws -> Duration { try turn.get() }
 
   func letGo() { held?.resume() }
 }

@@ -32,6 +32,9 @@ public struct Keys: Sendable {
   public func customer(_ publisher: Int64, _ id: String) -> String { "\(prefix)customer:\(publisher):\(id)" }
   /// Hash: for each app, environment and endpoint the bucket of its budget, and until when Apple has forbidden calls.
   public var budgets: String { "\(prefix)budgets" }
+  /// String with expiry: the last turn of a publisher's jobs that wait for an app whose key Apple refuses, in
+  /// microseconds since 1970.
+  public func turns(_ publisher: Int64) -> String { "\(prefix)turns:\(publisher)" }
   /// String with expiry: how many runs of something have begun and not ended. The name tells of what: `delivery:HASH`,
   /// `notification:PUBLISHER:UUID`, `timer:…`, `refund:…` or `history:…`.
   public func begun(_ name: String) -> String { "\(prefix)begun:\(name)" }

@@ -159,7 +159,7 @@ struct PlayFabAnswerTests {
   private static let charged = apple(8_990, "EUR")
 
   private static func apple(_ thousandths: Int64, _ currency: String, isOfOffer: Bool = false) -> PlayFabApplePrice? {
-    PlayFabApplePrice(thousandths: thousandths, currency: currency, isOfOffer: isOfOffer)
+    PlayFabApplePrice(thousandths: thousandths, currency: currency, offer: (isOfOffer ? 1 : nil, nil, nil))
   }
 
   private func error(

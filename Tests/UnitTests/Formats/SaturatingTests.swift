@@ -1,4 +1,5 @@
 import Domain
+import Formats
 import Testing
 
 /// Sums and differences of numbers that come from outside.
