@@ -55,8 +55,9 @@ extension Trait where Self == ServerUse {
 @LoopActor
 final class ServerGate {
   static let shared = ServerGate()
-  /// Many tests that only share the servers, four fleets, or one test alone.
-  nonisolated static let room = 400
+  /// Some tests that only share the servers, four fleets, or one test alone. PostgreSQL takes 200 connections, and a
+  /// test of the ledger has two to four. They also share one loop: a transaction must not wait for it for long.
+  nonisolated static let room = 24
   private var taken = 0
   private var sharing: [(weight: Int, CheckedContinuation<Void, Never>)] = []
   private var alone: [CheckedContinuation<Void, Never>] = []
