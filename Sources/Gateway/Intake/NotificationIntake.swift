@@ -120,10 +120,12 @@ final class NotificationIntake {
       throw refuseForeign(
         "No publisher lists the app \(notification.origin.bundleId) in this environment.", request)
     }
+    // It cost a verification, also if the ledger is away.
+    noteTaken(request)
     let new: Set<NotificationKey>
     do {
       new = try await store.keep(rows)
-      noteTaken(request, isNew: !new.isEmpty)
+      if !new.isEmpty { pace.noteNew(source(request)) }
     } catch {
       context.log.ledgerFailure("a notification could not be kept", error)
       metrics.count(Outcome.unavailable.rawValue)
@@ -248,8 +250,8 @@ final class NotificationIntake {
     return .invalidBody(detail)
   }
 
-  private func noteTaken(_ request: HTTPServerRequest, isNew: Bool = false) {
-    pace.noteTaken(source(request), bytes: request.body.count, isNew: isNew, now: now)
+  private func noteTaken(_ request: HTTPServerRequest) {
+    pace.noteTaken(source(request), bytes: request.body.count, now: now)
   }
 
   private var now: Duration { ContinuousClock.now - started }

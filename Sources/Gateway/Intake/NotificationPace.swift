@@ -71,13 +71,14 @@ struct NotificationPace {
   /// Counts any other post, by its size: what Apple signed, also for an app that no publisher lists, and what is
   /// Apple's but came to the wrong path.
   ///
-  /// - Parameters:
-  ///   - bytes: of the body.
-  ///   - isNew: whether the ledger did not have it. Only that makes up for a refused post: a stranger can repeat one of
-  ///     Apple's as often as they like.
-  mutating func noteTaken(_ source: Source, bytes: Int, isNew: Bool, now: Duration) {
+  /// - Parameter bytes: of the body.
+  mutating func noteTaken(_ source: Source, bytes: Int, now: Duration) {
     accepted.note(source.address, max(1, bytes / Self.unit), now: now)
-    guard isNew else { return }
+  }
+
+  /// Notes that the ledger did not have a post. Only that makes up for a refused one: a stranger can repeat one of
+  /// Apple's as often as they like.
+  mutating func noteNew(_ source: Source) {
     refused.giveBack(source)
     refusedAnywhere.giveBack(source.address)
   }

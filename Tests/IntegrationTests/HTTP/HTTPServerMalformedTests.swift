@@ -84,7 +84,7 @@ struct HTTPServerMalformedTests {
 
   /// Runs a body with a server whose deadlines are short, or so long that no test reaches them.
   private func with(
-    deadline: Duration = .seconds(2), handler: @escaping HTTPServer.Handler = { _ in .text(200, "here") },
+    deadline: Duration = .seconds(30), handler: @escaping HTTPServer.Handler = { _ in .text(200, "here") },
     _ body: @LoopActor (HTTPServer) async throws -> Void
   ) async throws {
     var configuration = HTTPServer.Configuration()

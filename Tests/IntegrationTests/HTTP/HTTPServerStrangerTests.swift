@@ -74,7 +74,7 @@ struct HTTPServerStrangerTests {
 
   @Test func `a body below the least pace is closed`() async throws {
     var configuration = Self.unhurried
-    configuration.headTimeout = .seconds(2)
+    configuration.headTimeout = .seconds(20)
     configuration.minBodyRate = 1 << 30
     try await with(configuration) { server, told in
       let connection = try RawConnection(port: server.port)

@@ -21,7 +21,10 @@ struct TurnTests {
   @Test func `however many wait, their turns come one after the other, and each publisher has its own`() async throws {
     try await StoreOnRedis.with { test async throws in
       #expect(try await test.store.takeTurn(of: 1) == Self.interval)
-      let first = try await last(test)
+      // A line of a minute: on a busy machine a shorter one might end, and its key with it, before the next look.
+      let time = try #require(try await test.redis.send(["TIME"]).array?.first?.integer)
+      let first = (time + 60) * 1_000_000
+      _ = try await test.redis.send(["SET", test.prefix + "turns:1", "\(first)"])
       var waits: [Duration] = []
       for _ in 0..<300 { waits.append(try await test.store.takeTurn(of: 1)) }
       #expect(try await last(test) - first >= 300 * Int64(Self.interval / .microseconds(1)))
@@ -29,7 +32,7 @@ struct TurnTests {
       #expect(try await test.store.takeTurn(of: 2) == Self.interval)
       // Nothing stays behind the last turn.
       let rest = try await test.redis.send(["PTTL", test.prefix + "turns:1"]).integer ?? -1
-      #expect(rest > 0 && .milliseconds(rest) <= Self.interval * 301)
+      #expect(rest > 0 && .milliseconds(rest) <= Self.interval * 301 + .seconds(61))
     }
   }
 

@@ -69,10 +69,11 @@ struct NotificationPaceTests {
     for _ in 0..<1000 {
       #expect(pace.refusal(of: apple, now: .zero) == nil)
       pace.noteRefused(apple, now: .zero)
-      pace.noteTaken(apple, bytes: 8000, isNew: true, now: .zero)
+      pace.noteTaken(apple, bytes: 8000, now: .zero)
+      pace.noteNew(apple)
     }
     // It makes up for the past, and not for what comes later.
-    for _ in 0..<1000 { pace.noteTaken(apple, bytes: 8000, isNew: true, now: .zero) }
+    for _ in 0..<1000 { pace.noteNew(apple) }
     exhaust(&pace, apple)
   }
 
@@ -81,7 +82,7 @@ struct NotificationPaceTests {
     let stranger = source("192.0.2.1")
     for _ in 0..<300 {
       pace.noteRefused(stranger, now: .zero)
-      pace.noteTaken(stranger, bytes: 8000, isNew: false, now: .zero)
+      pace.noteTaken(stranger, bytes: 8000, now: .zero)
     }
     #expect(pace.refusal(of: stranger, now: .zero) == nil)
     #expect(pace.refusal(of: stranger, now: .zero) == 1)
@@ -93,7 +94,7 @@ struct NotificationPaceTests {
     let sender = source("17.0.0.1")
     for _ in 0..<posts {
       #expect(pace.refusal(of: sender, now: .zero) == nil)
-      pace.noteTaken(sender, bytes: bytes, isNew: false, now: .zero)
+      pace.noteTaken(sender, bytes: bytes, now: .zero)
     }
     _ = pace.refusal(of: sender, now: .zero)
     #expect(pace.refusal(of: sender, now: .zero) != nil)
@@ -115,7 +116,7 @@ struct NotificationPaceTests {
     #expect(pace.refusal(of: many(most + 7000), now: .zero) != nil)
     // Addresses that have been silent give way.
     pace.noteRefused(many(most + 7000), now: .seconds(600))
-    pace.noteTaken(many(most + 7000), bytes: 1, isNew: false, now: .seconds(600))
+    pace.noteTaken(many(most + 7000), bytes: 1, now: .seconds(600))
     #expect(pace.refusal(of: many(most + 7000), now: .seconds(600)) == nil)
   }
 }
