@@ -132,8 +132,7 @@ let package = Package(
       [
         "AMQP", "AppStore", "Configuration", "Crypto", "Domain", "Doors", "EventLoop", "Formats", "Gateway", "HTTP",
         "HTTP2", "HTTPClient", "JSON", "Ledger", "Messaging", "Notifier", "Observability", "Postgres", "Service",
-        "Simulator",
-        "Worker",
+        "Simulator", "Worker",
       ]),
 
     // What runs whole fleets: for tests, for ops/chaos, and for ops/bench.

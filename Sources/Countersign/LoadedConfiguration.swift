@@ -4,6 +4,7 @@ import Domain
 import Doors
 import EventLoop
 import FoundationEssentials
+import Observability
 
 /// The checked configuration of a command.
 struct LoadedConfiguration: Sendable {
@@ -18,6 +19,11 @@ struct LoadedConfiguration: Sendable {
 
   /// What is no mistake, and still dangerous.
   var warnings: [String] { PublishedSecrets.warnings(publishers, files) }
+
+  /// Logs the ``warnings``, at a start and at a reload.
+  @LoopActor func warn(_ log: Log) {
+    for warning in warnings { log.warning("a secret is known to everybody", ["place": .string(warning)]) }
+  }
 
   /// Mistakes, and the files that have them.
   struct Refused: Error, CustomStringConvertible {

@@ -45,7 +45,7 @@ extension Command {
       role: name, settings: configuration.settings, publishers: configuration.publishers,
       doors: DoorRegistry.catalog)
     let log = context.log
-    for warning in configuration.warnings { log.warning("a secret is known to everybody", ["place": .string(warning)]) }
+    configuration.warn(log)
     useAllDescriptors()
     context.loopWatch.start()
     do {

@@ -111,9 +111,7 @@ final class ConfigurationWatch {
       if configuration.files.differ(from: present.files, at: configuration.file) {
         context.log.warning("the configuration file has changed; most of its settings count from the next start on")
       }
-      for warning in configuration.warnings {
-        context.log.warning("a secret is known to everybody", ["place": .string(warning)])
-      }
+      configuration.warn(context.log)
       present = configuration
       (refused, told, isCurrent) = (nil, nil, true)
       context.configurationReloads.count("used")
