@@ -157,7 +157,8 @@ let package = Package(
 
     // Tests: unit tests need nothing, integration tests real servers, fleet tests whole roles as processes.
     .target(
-      name: "TestSupport", dependencies: ["Crypto", "EventLoop", "HTTPServer", "Harness"], path: "Tests/Support",
+      name: "TestSupport", dependencies: ["Crypto", "EventLoop", "HTTPServer", "Harness", "Postgres"],
+      path: "Tests/Support",
       swiftSettings: settings),
     tests(
       "UnitTests",

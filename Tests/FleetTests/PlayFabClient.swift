@@ -89,9 +89,9 @@ struct PlayFabClient {
     do {
       try await eventually("the test reaches the ledger") { client.isReady }
       let rows = try await client.run(
-        PostgresQuery(PostgresStatement("count", "SELECT count(*) FROM \(table)"), []))
+        PostgresQuery(PostgresStatement("count", "SELECT count(*) AS count FROM \(table)"), []))
       await client.stop()
-      return rows.first?.int64(0) ?? -1
+      return try rows.first?.int64("count") ?? -1
     } catch {
       await client.stop()
       throw error

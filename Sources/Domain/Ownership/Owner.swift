@@ -2,9 +2,9 @@ import Formats
 
 /// The customer who owns a purchase.
 public struct Owner: Sendable, Equatable {
-  public let customerId: String
+  public var customerId: String
   /// The number of this period of ownership, for systems that know a purchase by a number.
-  public let subscriptionId: Int64
+  public var subscriptionId: Int64
 
   /// Creates an owner.
   public init(customerId: String, subscriptionId: Int64) {

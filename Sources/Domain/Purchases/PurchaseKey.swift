@@ -4,10 +4,10 @@ import Formats
 ///
 /// Two keys are equal if their texts have the same bytes. A commit locks its purchases in the order of their keys.
 public struct PurchaseKey: Sendable {
-  public let publisherId: Int64
+  public var publisherId: Int64
   /// `Production` or `Sandbox`.
-  public let environment: String
-  public let originalTransactionId: String
+  public var environment: String
+  public var originalTransactionId: String
 
   /// Creates a key.
   public init(publisherId: Int64, environment: String, originalTransactionId: String) {

@@ -6,11 +6,11 @@ import Formats
 /// the future: a consent that did would outlive a withdrawal.
 public struct Consent: Sendable, Equatable {
   /// Whether the customer consented; `false` for a refusal, and for a consent that was withdrawn.
-  public let isGiven: Bool
+  public var isGiven: Bool
   /// The version of the text that the customer read.
-  public let textVersion: String
+  public var textVersion: String
   /// When the customer decided, in milliseconds since 1970.
-  public let time: Int64
+  public var time: Int64
 
   /// Creates a decision.
   public init(isGiven: Bool, textVersion: String, time: Int64) {

@@ -53,18 +53,18 @@ public struct RefundRequest: Sendable, Equatable {
   }
 
   /// Derived from the transaction and the first question, so that a repeated commit makes the same one.
-  public let id: String
-  public let purchase: PurchaseKey
-  public let transactionId: String
-  public let bundleId: String
-  public let productId: String
-  public let kind: ProductKind
+  public var id: String
+  public var purchase: PurchaseKey
+  public var transactionId: String
+  public var bundleId: String
+  public var productId: String
+  public var kind: ProductKind
   /// The owner when Apple asked; `nil` if nobody owned the purchase, and after an erasure.
   public var customerId: String?
   /// Apple's name of the customer's reason; an open set.
-  public let reason: String?
+  public var reason: String?
   /// When Apple signed the first question, in milliseconds since 1970.
-  public let requestedAt: Int64
+  public var requestedAt: Int64
   /// When Apple signed the newest question, in milliseconds since 1970.
   public var seenAt: Int64
   public var state: State

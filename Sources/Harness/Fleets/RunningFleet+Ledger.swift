@@ -54,8 +54,8 @@ extension RunningFleet {
     try await withLedger { client in
       let rows = try await client.run(
         // A statement's name is short, and each text has its own.
-        PostgresQuery(PostgresStatement("count \(table.hashValue)", "SELECT count(*) FROM \(table)")))
-      return rows.first?.int64(0) ?? 0
+        PostgresQuery(PostgresStatement("count \(table.hashValue)", "SELECT count(*) AS count FROM \(table)")))
+      return try rows.first?.int64("count") ?? 0
     }
   }
 

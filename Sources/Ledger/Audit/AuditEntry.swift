@@ -89,18 +89,19 @@ public struct AuditEntry: Sendable, Equatable {
 
   /// Writes entries, in their order.
   public static func insert(_ entries: [AuditEntry]) -> PostgresQuery {
-    PostgresQuery(
-      insertStatement,
-      [
-        .int64s(entries.map(\.publisherId)), .texts(entries.map(\.column)), .texts(entries.map(\.action)),
-        .texts(entries.map(\.subject)), .bytes(entries.map(\.detail)),
-      ])
+    PostgresQuery(insertStatement, table.parameters(entries))
   }
 
-  private static let insertStatement = PostgresStatement(
-    "insert audit",
-    """
-    INSERT INTO audit (publisher_id, actor, action, subject, detail)
-    SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bytea[])
-    """)
+  private static let insertStatement = table.insert("insert audit")
+
+  static let table = Table<AuditEntry>("audit", key: ["id"]) { columns in
+    columns.other("id", "bigint", export: "id")
+    columns.written("publisher_id", .bigint) { $0.publisherId }
+    columns.other("at", "timestamptz", export: "at")
+    columns.written("actor", .text, export: ColumnExport("actor", sql: "split_part(actor, ':', 1)")) { $0.column }
+    columns.written("action", .text, export: "action") { $0.action }
+    // The customer's id, in entries about customers.
+    columns.written("subject", .text, person: .standIn) { $0.subject }
+    columns.written("detail", .bytea, export: "detail") { $0.detail }
+  }
 }

@@ -28,20 +28,15 @@ public struct AuditLog {
       PostgresQuery(.readAudit, [.int64(publisher), .int64(before ?? .max), .int64(Int64(limit) + 1)]))
     let shown = rows.prefix(limit)
     return Page(
-      entries: shown.map { Self.document.json($0) },
-      nextBefore: rows.count > limit ? shown.last?.int64(Self.idPlace) : nil)
+      entries: try shown.map { try Self.document.json($0) },
+      nextBefore: rows.count > limit ? try shown.last?.int64("id") : nil)
   }
 
-  fileprivate nonisolated static let document = RowDocument([
-    .init("action", "action"), .auditActor, .init("at", "at", .time), .init("detail", "detail", .json),
-    .init("id", "id", .number), .init("subject", "subject"), .auditToken,
-  ])
-  private static let idPlace = 4
+  fileprivate nonisolated static let document = AuditEntry.table.document(
+    adding: [RowDocument.Column("subject", "subject"), .auditToken])
 }
 
 extension RowDocument.Column {
-  /// The actor of an entry, without the name of the token.
-  static let auditActor = RowDocument.Column("split_part(actor, ':', 1)", "actor")
   /// The name of the publisher's token.
   static let auditToken = RowDocument.Column("nullif(split_part(actor, ':', 2), '')", "token")
 }

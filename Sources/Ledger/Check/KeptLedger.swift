@@ -65,52 +65,53 @@ public struct KeptLedger: Sendable {
         })
     }
     var ledger = KeptLedger()
-    ledger.purchases = try rows[0].map {
-      KeptPurchase(purchase: try PurchaseRow.purchase($0), offerId: $0.text(PurchaseRow.width))
+    ledger.purchases = try zip(rows[0], PurchaseRow.table.records(rows[0])).map { row, record in
+      KeptPurchase(purchase: try record.purchase(), offerId: try row.text("offer_id"))
     }
-    ledger.transactions = try rows[1].map {
-      let (key, facts, firstGrantedAt) = try TransactionRow.facts($0)
-      return KeptTransaction(purchase: key, facts: facts, firstGrantedAt: firstGrantedAt)
+    ledger.transactions = try TransactionRow.table.records(rows[1]).map {
+      KeptTransaction(purchase: $0.key, facts: $0.facts, firstGrantedAt: $0.firstGrantedAt)
     }
-    ledger.evidence = rows[2].map { row in
-      let payload = row.bytes(5) ?? []
-      let jws = row.text(8).map {
-        "\($0).\(Base64URL.encode(payload)).\(Base64URL.encode(row.bytes(6) ?? []))"
+    ledger.evidence = try rows[2].map { row in
+      let (payload, signature) = (try row.bytes("payload") ?? [], try row.bytes("signature") ?? [])
+      let jws = try row.text("header").map {
+        "\($0).\(Base64URL.encode(payload)).\(Base64URL.encode(signature))"
       }
       return KeptEvidence(
-        purchase: PurchaseRow.key(row), kind: row.text(3) ?? "", payloadSHA256: row.bytes(4) ?? [], payload: payload,
-        status: row.int32(7), jws: jws)
+        purchase: try PurchaseKey(row), kind: try row.text("kind") ?? "",
+        payloadSHA256: try row.bytes("payload_sha256") ?? [], payload: payload, status: try row.int32("status"),
+        jws: jws)
     }
-    ledger.customers = try rows[3].map {
-      let (key, record) = try CustomerRow.record($0)
-      return KeptCustomer(key: key, version: record.version, told: record.told)
+    ledger.customers = try CustomerRow.table.records(rows[3]).map {
+      KeptCustomer(key: $0.key, version: $0.version, told: $0.told)
     }
-    ledger.ownerships = rows[4].map {
+    ledger.ownerships = try rows[4].map { row in
       KeptOwnership(
-        purchase: PurchaseRow.key($0), owner: Owner(customerId: $0.text(3) ?? "", subscriptionId: $0.int64(4) ?? 0))
+        purchase: try PurchaseKey(row),
+        owner: Owner(
+          customerId: try row.text("customer_id") ?? "", subscriptionId: try row.int64("subscription_id") ?? 0))
     }
-    ledger.events = rows[5].map { Event($0) }
+    ledger.events = try Event.all(rows[5])
     return ledger
   }
 }
 
 extension PostgresStatement {
   fileprivate static let allPurchases = PostgresStatement(
-    "all purchases", "SELECT \(PurchaseRow.columns("p")), p.offer_id FROM purchases p")
+    "all purchases", "SELECT \(PurchaseRow.table.selected("p")), p.offer_id FROM purchases p")
 
   fileprivate static let allTransactions = PostgresStatement(
-    "all transactions", "SELECT \(TransactionRow.columns("t")) FROM transactions t")
+    "all transactions", "SELECT \(TransactionRow.table.selected("t")) FROM transactions t")
 
   fileprivate static let allEvidence = PostgresStatement(
     "all evidence",
     """
     SELECT e.publisher_id, e.environment, e.original_transaction_id, e.kind, e.payload_sha256, e.payload, e.signature,
-      e.status, convert_from(c.header, 'UTF8')
+      e.status, convert_from(c.header, 'UTF8') AS header
     FROM evidence e LEFT JOIN certificate_chains c ON c.sha256 = e.header_sha256
     """)
 
   fileprivate static let allCustomers = PostgresStatement(
-    "all customers", "SELECT \(CustomerRow.columns("c")) FROM customers c")
+    "all customers", "SELECT \(CustomerRow.table.selected("c")) FROM customers c")
 
   fileprivate static let runningOwnerships = PostgresStatement(
     "running ownerships",
@@ -122,7 +123,7 @@ extension PostgresStatement {
   fileprivate static let allChanges = PostgresStatement(
     "all changes of entitlements",
     """
-    SELECT \(Event.columns) FROM events
+    SELECT \(EventRow.table.selected("e")) FROM events e
     WHERE topic = '\(EventTopic.entitlementsChanged)' AND customer_id IS NOT NULL
     ORDER BY publisher_id, customer_id, version
     """)

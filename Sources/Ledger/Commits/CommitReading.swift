@@ -94,39 +94,35 @@ struct CommitReading {
   func read(_ rows: [PostgresRows], now: Int64, subscriptionIds: [Int64]) throws -> Found {
     var transactions: [PurchaseKey: [TransactionFacts]] = [:]
     var firstGrants: [PurchaseKey: [ExactText: Int64]] = [:]
-    for row in rows[1] {
-      let (key, facts, firstGrantedAt) = try TransactionRow.facts(row)
-      transactions[key, default: []].append(facts)
-      if let firstGrantedAt { firstGrants[key, default: [:]][facts.transactionId.exact] = firstGrantedAt }
+    for row in try TransactionRow.table.records(rows[1]) {
+      let key = row.key
+      transactions[key, default: []].append(row.facts)
+      if let time = row.firstGrantedAt { firstGrants[key, default: [:]][row.facts.transactionId.exact] = time }
     }
     let purchases = try Dictionary(
-      uniqueKeysWithValues: rows[0].map { row in
-        let purchase = try PurchaseRow.purchase(row, transactions[PurchaseRow.key(row)] ?? [])
-        return (purchase.key, purchase)
+      uniqueKeysWithValues: PurchaseRow.table.records(rows[0]).map { row -> (PurchaseKey, Purchase) in
+        let key = row.key
+        return (key, try row.purchase(transactions[key] ?? []))
       })
     var customers = Dictionary(uniqueKeysWithValues: customerKeys.map { ($0, CustomerRecord()) })
-    for row in rows[2] {
-      let (key, record) = try CustomerRow.record(row)
-      customers[key] = record
-    }
-    for row in rows[3] {
-      let purchase = try PurchaseRow.purchase(row)
+    for row in try CustomerRow.table.records(rows[2]) { customers[row.key] = row.record }
+    for row in try PurchaseRow.table.records(rows[3]) {
+      let purchase = try row.purchase()
       guard let owner = purchase.owner, purchases[purchase.key] == nil else { continue }
       let customer = CustomerKey(publisherId: purchase.key.publisherId, id: owner.customerId)
       customers[customer, default: CustomerRecord()].others.append(purchase)
     }
-    let erased = Dictionary(
+    let erased = try Dictionary(
       uniqueKeysWithValues: rows[4].map { row in
-        (ErasedCustomer(publisherId: row.int64(0) ?? 0, sha256: row.bytes(1) ?? []), row.time(2) ?? 0)
+        let publisher = try row.int64("publisher_id") ?? 0
+        let customer = ErasedCustomer(publisherId: publisher, sha256: try row.bytes("id_sha256") ?? [])
+        return (customer, try row.time("erased_at") ?? 0)
       })
     if !erased.isEmpty {
       for key in customerKeys { customers[key]?.erasedAt = erased[ErasedCustomer(key)] }
     }
     var synchronizations: [SynchronizationKey: KeptSynchronization] = [:]
-    for row in rows[5] {
-      let kept = try KeptSynchronization(row)
-      synchronizations[kept.key] = kept
-    }
+    for kept in try KeptSynchronization.all(rows[5]) { synchronizations[kept.key] = kept }
     var state = CommitState(
       purchases: Array(purchases.values), firstGrants: firstGrants, customers: customers,
       subscriptionIds: subscriptionIds, reserved: requests.count, now: now)
@@ -160,7 +156,7 @@ extension PostgresStatement {
   fileprivate static let lockPurchases = PostgresStatement(
     "lock purchases",
     """
-    SELECT \(PurchaseRow.columns("p")) FROM \(keys(1)) k
+    SELECT \(PurchaseRow.table.selected("p")) FROM \(keys(1)) k
       JOIN purchases p USING (publisher_id, environment, original_transaction_id)
     ORDER BY p.publisher_id, p.environment, p.original_transaction_id FOR NO KEY UPDATE OF p
     """)
@@ -168,7 +164,7 @@ extension PostgresStatement {
   fileprivate static let readTransactions = PostgresStatement(
     "read transactions",
     """
-    SELECT \(TransactionRow.columns("t")) FROM \(keys(1)) k
+    SELECT \(TransactionRow.table.selected("t")) FROM \(keys(1)) k
       JOIN transactions t USING (publisher_id, environment, original_transaction_id)
     """)
 
@@ -186,7 +182,7 @@ extension PostgresStatement {
   fileprivate static let lockCustomers = PostgresStatement(
     "lock customers",
     """
-    SELECT \(CustomerRow.columns("c")) FROM \(concerned) n
+    SELECT \(CustomerRow.table.selected("c")) FROM \(concerned) n
       JOIN customers c ON c.publisher_id = n.publisher_id AND c.id = n.customer_id
     ORDER BY c.publisher_id, c.id FOR NO KEY UPDATE OF c
     """)
@@ -194,7 +190,7 @@ extension PostgresStatement {
   fileprivate static let readOwned = PostgresStatement(
     "read owned",
     """
-    SELECT \(PurchaseRow.columns("p")) FROM \(concerned) n
+    SELECT \(PurchaseRow.table.selected("p")) FROM \(concerned) n
       JOIN purchases p ON p.publisher_id = n.publisher_id AND p.customer_id = n.customer_id
         AND p.kind <> 'Consumable'
     """)
@@ -220,7 +216,7 @@ extension PostgresStatement {
   fileprivate static let lockSynchronizations = PostgresStatement(
     "lock synchronizations",
     """
-    SELECT \(KeptSynchronization.columns("s"))
+    SELECT \(SynchronizationRow.table.selected("s"))
     FROM (SELECT DISTINCT * FROM unnest($1::bigint[], $2::text[], $3::text[]) AS n (publisher_id, id, transaction_id)) n
       JOIN synchronizations s USING (publisher_id, id, transaction_id)
     ORDER BY s.publisher_id, s.id, s.transaction_id, s.customer_id FOR NO KEY UPDATE OF s

@@ -43,27 +43,25 @@ struct CommitWriting {
       if count > 0 { queries.append(PostgresQuery(statement, parameters())) }
     }
     let (new, changed) = (purchases(changes.newPurchases), purchases(changes.changedPurchases))
-    add(PurchaseRow.insert, new.count) { PurchaseRow.arrays(new, offers: changes.offers, dueTimes: changes.dueTimes) }
-    add(PurchaseRow.update, changed.count) {
-      PurchaseRow.arrays(changed, offers: changes.offers, dueTimes: changes.dueTimes)
-    }
+    add(PurchaseRow.insert, new.count) { PurchaseRow.table.parameters(new) }
+    add(PurchaseRow.update, changed.count) { PurchaseRow.table.parameters(changed) }
     let looked = purchases(changes.lookedAt.subtracting(changes.newPurchases))
-    add(PurchaseRow.look, looked.count) { PurchaseRow.looks(looked, dueTimes: changes.dueTimes) }
+    add(PurchaseRow.look, looked.count) { PurchaseRow.timers.parameters(looked) }
     let transactions = transactions
-    add(TransactionRow.upsert, transactions.count) { TransactionRow.arrays(transactions) }
-    add(EvidenceRow.insertChains, evidence.chains.count) { EvidenceRow.arrays(evidence.chains) }
-    add(EvidenceRow.insert, evidence.pieces.count) { EvidenceRow.arrays(evidence.pieces) }
+    add(TransactionRow.upsert, transactions.count) { TransactionRow.table.parameters(transactions) }
+    add(EvidenceRow.insertChains, evidence.chains.count) { EvidenceRow.chains.parameters(evidence.chains) }
+    add(EvidenceRow.insert, evidence.pieces.count) { EvidenceRow.table.parameters(evidence.pieces) }
     // A purchase that is new to the ledger has no earlier pieces.
     let more = evidence.pieces.filter { !changes.newPurchases.contains($0.key) }
     add(EvidenceRow.giveWay, more.count) { EvidenceRow.contents(more) }
     let customers = changes.customers.sorted().compactMap { key in state.customers[key].map { (key: key, record: $0) } }
     let (known, unknown) = (customers.filter(\.record.isKnown), customers.filter { !$0.record.isKnown })
-    add(CustomerRow.insert, unknown.count) { CustomerRow.arrays(unknown) }
+    add(CustomerRow.insert, unknown.count) { CustomerRow.table.parameters(unknown.map(CustomerRow.init)) }
     add(CustomerRow.refuseErased, unknown.count) { CustomerRow.erasures(unknown) }
-    add(CustomerRow.update, known.count) { CustomerRow.arrays(known) }
+    add(CustomerRow.update, known.count) { CustomerRow.changes.parameters(known.map(CustomerRow.init)) }
     // An ownership may begin and end in one commit.
     add(OwnershipRow.begin, changes.begunOwnerships.count) {
-      OwnershipRow.arrays(changes.begunOwnerships, at: state.now)
+      OwnershipRow.table.parameters(OwnershipRow.rows(changes.begunOwnerships, at: state.now))
     }
     if !changes.begunOwnerships.isEmpty {
       let begun = changes.begunOwnerships.sorted { $0.subscriptionId < $1.subscriptionId }
@@ -73,24 +71,28 @@ struct CommitWriting {
       [.int64s(changes.endedOwnerships.sorted()), .time(state.now)]
     }
     let finalized = SynchronizationRow.split(changes.synchronizations, waiting)
-    add(SynchronizationRow.insert, finalized.new.count) { SynchronizationRow.arrays(finalized.new) }
+    add(SynchronizationRow.insert, finalized.new.count) {
+      SynchronizationRow.finalized.parameters(finalized.new.map(\.row))
+    }
     add(SynchronizationRow.update, finalized.waiting.count) { SynchronizationRow.updates(finalized.waiting) }
     let postponed = SynchronizationRow.Waiting.sorted(
       postponed.map { state.isErased($0.job) ? $0.withoutPerson : $0 })
-    add(SynchronizationRow.wait, postponed.count) { SynchronizationRow.arrays(postponed) }
+    add(SynchronizationRow.wait, postponed.count) { SynchronizationRow.waiting.parameters(postponed.map(\.row)) }
     let named = ((finalized.new + finalized.waiting).compactMap(\.namedKey) + postponed.compactMap(\.namedKey))
       .filter(waiting.contains).sorted()
-    add(SynchronizationRow.forget, named.count) { SynchronizationRow.keys(named) }
+    add(SynchronizationRow.forget, named.count) {
+      SynchronizationRow.keys.parameters(named.map(SynchronizationRow.init))
+    }
     if !changes.events.isEmpty { queries += Event.tell(changes.events, configured: configured) }
     // A request that ends makes room for the next one about its transaction.
     let refunds = changes.refundRequests.sorted { $0.key < $1.key }
     let seen = refunds.filter { changes.seenRefundRequests.contains($0.key) }.map(\.value)
-    add(RefundRequestRow.see, seen.count) { RefundRequestRow.sightings(seen) }
+    add(RefundRequestRow.see, seen.count) { RefundRequestRow.sightings.parameters(seen) }
     let others = changes.newRefundRequests.union(changes.seenRefundRequests)
     let ended = refunds.filter { !others.contains($0.key) }.map(\.value)
-    add(RefundRequestRow.update, ended.count) { RefundRequestRow.changes(ended) }
+    add(RefundRequestRow.update, ended.count) { RefundRequestRow.changes.parameters(ended) }
     let begun = refunds.filter { changes.newRefundRequests.contains($0.key) }.map(\.value)
-    add(RefundRequestRow.insert, begun.count) { RefundRequestRow.arrays(begun) }
+    add(RefundRequestRow.insert, begun.count) { RefundRequestRow.table.parameters(begun) }
     add(NotificationRow.apply, changes.notifications.count) {
       NotificationRow.applied(changes.notifications, state.now)
     }
@@ -98,19 +100,25 @@ struct CommitWriting {
     return queries
   }
 
-  private func purchases(_ keys: Set<PurchaseKey>) -> [Purchase] { keys.sorted().compactMap { state.purchases[$0] } }
+  private func purchases(_ keys: Set<PurchaseKey>) -> [PurchaseRow] {
+    keys.sorted().compactMap { key in
+      state.purchases[key].map {
+        PurchaseRow($0, offerId: state.changes.offers[key], dueAt: state.changes.dueTimes[key])
+      }
+    }
+  }
 
   /// In the order of the primary key.
-  private var transactions: [(key: PurchaseKey, facts: TransactionFacts, firstGrantedAt: Int64?)] {
+  private var transactions: [TransactionRow] {
     state.changes.transactions.flatMap { key, ids in
       ids.compactMap { id in
         state.purchases[key]?.transactions[id].map {
-          (key: key, facts: $0, firstGrantedAt: state.firstGrants[key]?[id])
+          TransactionRow(publisherId: key.publisherId, facts: $0, firstGrantedAt: state.firstGrants[key]?[id])
         }
       }
     }.sorted { one, other in
-      (one.key.publisherId, one.facts.transactionId.exact, one.key.environment.exact)
-        < (other.key.publisherId, other.facts.transactionId.exact, other.key.environment.exact)
+      (one.publisherId, one.facts.transactionId.exact, one.facts.environment.exact)
+        < (other.publisherId, other.facts.transactionId.exact, other.facts.environment.exact)
     }
   }
 }

@@ -130,9 +130,8 @@ public final class Commits {
           .texts([key.customerId.text, key.erased.customerId.text]),
         ]), PostgresQuery(OutboxRow.read, [.texts([Event.id(of: job)])]),
     ])
-    guard let row = rows[0].first else { return nil }
-    return Finalized(
-      synchronization: try KeptSynchronization(row).synchronization, events: rows[1].map { Event($0) })
+    guard let kept = try KeptSynchronization.all(rows[0]).first else { return nil }
+    return Finalized(synchronization: kept.synchronization, events: try Event.all(rows[1]))
   }
 
   private func add(_ work: Work) {
@@ -274,7 +273,7 @@ public final class Commits {
     return try await postgres.transaction { [self] transaction in
       var rows = try await transaction.query(reads)
       if !denied.isEmpty { rows.removeFirst() }
-      if missing > 0 { ids = OwnershipRow.numbers(rows.removeLast()) + ids }
+      if missing > 0 { ids = try OwnershipRow.numbers(rows.removeLast()) + ids }
       var found = try reading.read(rows, now: settings.now(), subscriptionIds: ids)
       var done = decide(requests, &found)
       done.told = updates.map { found.state.apply($0) }
@@ -310,7 +309,7 @@ public final class Commits {
   private func completed(_ done: Done) async throws -> [Finalized] {
     guard !done.earlier.isEmpty else { return done.results }
     let rows = try await postgres.run(PostgresQuery(OutboxRow.read, [.texts(Array(done.earlier.values))]))
-    let events = Dictionary(rows.map { Event($0) }.map { ($0.id, $0) }) { one, _ in one }
+    let events = Dictionary(try Event.all(rows).map { ($0.id, $0) }) { one, _ in one }
     var results = done.results
     for (place, id) in done.earlier {
       results[place] = Finalized(synchronization: results[place].synchronization, events: events[id].map { [$0] } ?? [])

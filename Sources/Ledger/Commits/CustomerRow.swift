@@ -2,35 +2,44 @@ import Crypto
 import Domain
 import Postgres
 
-/// The columns of `customers` that a commit reads and writes.
-enum CustomerRow {
-  /// The columns of a row of `table`.
-  static func columns(_ table: String) -> String {
-    ["publisher_id", "id", "version", "told", "app_account_token"].map { "\(table).\($0)" }.joined(separator: ", ")
+/// A row of `customers`, as a commit reads and writes it.
+struct CustomerRow: ReadableRecord {
+  var publisherId: Int64 = 0
+  var id = ""
+  var version: Int64 = 0
+  /// The entitlements that were told last.
+  var told: [ToldEntitlement] = []
+  var appAccountToken: String?
+
+  static let blank = CustomerRow()
+  var title: String { "a customer of publisher \(publisherId)" }
+  var customer: CustomerKey? { key }
+
+  static let table = Table<CustomerRow>("customers", key: ["publisher_id", "id"]) { columns in
+    columns.required("publisher_id", .bigint, { $0.publisherId }, { $0.publisherId = $1 })
+    columns.required("id", .text, { $0.id }, { $0.id = $1 }, person: .withRow)
+    columns.required("version", .bigint, { $0.version }, { $0.version = $1 }, export: "customerVersion")
+    columns.required(
+      "told", .bytea, { ToldEntitlement.json(of: $0.told) }, { $0.told = try ToldEntitlement.list(from: $1) },
+      export: ColumnExport("entitlements", .told))
+    columns.readOptional("app_account_token", .uuid, export: "appAccountToken", person: .withRow) {
+      $0.appAccountToken = $1
+    }
+    // A customer whom a commit brings was not put by the publisher.
+    columns.written("is_registered", .boolean, export: "isRegistered") { _ in false }
+    columns.other("email", "text", isNullable: true, export: "email", person: .withRow)
+    columns.other("email_key", "text", isNullable: true, person: .withRow)
+    columns.other("created_at", "timestamptz", export: "createdAt")
+    columns.other("updated_at", "timestamptz", export: "updatedAt")
   }
 
-  /// Reads a customer.
-  static func record(_ row: PostgresRow) throws -> (CustomerKey, CustomerRecord) {
-    guard let publisher = row.int64(0), let id = row.text(1), let version = row.int64(2), let told = row.bytes(3),
-      let entitlements = try? ToldEntitlement.list(from: told)
-    else {
-      let key = CustomerKey(publisherId: row.int64(0) ?? 0, id: row.text(1) ?? "")
-      throw UnreadableRecord("the row of a customer of publisher \(key.publisherId)", customer: key)
-    }
-    return (
-      CustomerKey(publisherId: publisher, id: id),
-      CustomerRecord(isKnown: true, version: version, told: entitlements, appAccountToken: row.uuid(4))
-    )
+  var key: CustomerKey { CustomerKey(publisherId: publisherId, id: id) }
+  var record: CustomerRecord {
+    CustomerRecord(isKnown: true, version: version, told: told, appAccountToken: appAccountToken)
   }
 
   /// A customer whom two workers meet at the same time makes one of them fail, and its batch runs again.
-  static let insert = PostgresStatement(
-    "insert customers",
-    """
-    INSERT INTO customers (publisher_id, id, is_registered, version, told)
-    SELECT n.publisher_id, n.id, false, n.version, n.told
-    FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bytea[]) AS n (publisher_id, id, version, told)
-    """)
+  static let insert = table.insert("insert customers")
 
   /// Fails when an erasure has committed since this commit has looked (the times in $4): the erasure found no row to
   /// lock, and so this commit brings the customer back. The failure is that of a row that exists already. So the batch
@@ -53,21 +62,19 @@ enum CustomerRow {
     ]
   }
 
-  /// The rows are locked.
+  /// What changes about a customer whom the ledger has.
+  static let changes = table.only("version", "told")
+
+  /// Writes ``changes``. The rows are locked.
   static let update = PostgresStatement(
     "update customers",
-    """
-    UPDATE customers c SET version = n.version, told = n.told, updated_at = now()
-    FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bytea[]) AS n (publisher_id, id, version, told)
-    WHERE c.publisher_id = n.publisher_id AND c.id = n.id
-    """)
+    "UPDATE customers t SET \(changes.assignments), updated_at = now() FROM \(changes.source) WHERE \(changes.isSame)")
+}
 
-  /// The parameters of both.
-  static func arrays(_ rows: [(key: CustomerKey, record: CustomerRecord)]) -> [PostgresParameter] {
-    [
-      .int64s(rows.map(\.key.publisherId)), .texts(rows.map(\.key.id)), .int64s(rows.map(\.record.version)),
-      .bytes(rows.map { ToldEntitlement.json(of: $0.record.told) }),
-    ]
+extension CustomerRow {
+  /// A customer as a commit writes it.
+  init(_ key: CustomerKey, _ record: CustomerRecord) {
+    self.init(publisherId: key.publisherId, id: key.id, version: record.version, told: record.told)
   }
 }
 

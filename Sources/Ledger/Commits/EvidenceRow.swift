@@ -3,7 +3,7 @@ import Domain
 import Formats
 import Postgres
 
-/// The columns of `evidence` and `certificate_chains`.
+/// The rows of `evidence` and `certificate_chains`.
 enum EvidenceRow {
   /// One piece with the purchase that it is about.
   struct Piece {
@@ -61,16 +61,27 @@ enum EvidenceRow {
     return one.evidence.payloadSHA256.lexicographicallyPrecedes(other.evidence.payloadSHA256)
   }
 
-  static func arrays(_ pieces: [Piece]) -> [PostgresParameter] {
-    [
-      .int64s(pieces.map(\.key.publisherId)), .texts(pieces.map(\.key.environment)),
-      .texts(pieces.map(\.key.originalTransactionId)), .bytes(pieces.map(\.evidence.payloadSHA256)),
-      .texts(pieces.map(\.evidence.kind)), .times(pieces.map(\.evidence.signedDate)),
-      .texts(pieces.map(\.evidence.source.rawValue)), .times(pieces.map(\.receivedAt)),
-      .bytes(pieces.map(\.headerSHA256)), .bytes(pieces.map(\.evidence.payload)),
-      .bytes(pieces.map(\.evidence.signature)), .int32s(pieces.map(\.evidence.reportedStatus?.code)),
-      .bytes(pieces.map(\.evidence.contentSHA256)),
-    ]
+  static let table = Table<Piece>(
+    "evidence", key: ["publisher_id", "environment", "original_transaction_id", "payload_sha256"]
+  ) { columns in
+    columns.written("publisher_id", .bigint) { $0.key.publisherId }
+    columns.written("environment", .text) { $0.key.environment }
+    columns.written("original_transaction_id", .text) { $0.key.originalTransactionId }
+    columns.written("payload_sha256", .bytea) { $0.evidence.payloadSHA256 }
+    columns.written("kind", .text) { $0.evidence.kind }
+    columns.written("signed_date", .timestamptz) { $0.evidence.signedDate }
+    columns.written("source", .text) { $0.evidence.source.rawValue }
+    columns.written("received_at", .timestamptz) { $0.receivedAt }
+    columns.written("header_sha256", .bytea) { $0.headerSHA256 }
+    columns.written("payload", .bytea) { $0.evidence.payload }
+    columns.written("signature", .bytea) { $0.evidence.signature }
+    columns.written("status", .integer, isNullable: true) { $0.evidence.reportedStatus?.code }
+    columns.written("content_sha256", .bytea, isNullable: true) { $0.evidence.contentSHA256 }
+  }
+
+  static let chains = Table<Chain>("certificate_chains", key: ["sha256"]) { columns in
+    columns.written("sha256", .bytea) { $0.sha256 }
+    columns.written("header", .bytea) { $0.header }
   }
 
   /// The parameters of ``giveWay``.
@@ -81,21 +92,14 @@ enum EvidenceRow {
     ]
   }
 
-  static func arrays(_ chains: [Chain]) -> [PostgresParameter] {
-    [.bytes(chains.map(\.sha256)), .bytes(chains.map(\.header))]
-  }
-
   /// The same piece may come again, from another worker too, and perhaps with a status of Apple's that was not beside
   /// it before.
   static let insert = PostgresStatement(
     "insert evidence",
     """
-    INSERT INTO evidence AS e (publisher_id, environment, original_transaction_id, payload_sha256, kind, signed_date, source,
-      received_at, header_sha256, payload, signature, status, content_sha256)
-    SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bytea[], $5::text[], $6::timestamptz[], $7::text[],
-      $8::timestamptz[], $9::bytea[], $10::bytea[], $11::bytea[], $12::integer[], $13::bytea[])
+    INSERT INTO evidence AS t (\(table.names)) SELECT * FROM \(table.source)
     ON CONFLICT (publisher_id, environment, original_transaction_id, payload_sha256) DO UPDATE
-      SET status = excluded.status WHERE excluded.status > coalesce(e.status, -1)
+      SET status = excluded.status WHERE excluded.status > coalesce(t.status, -1)
     """)
 
   /// Of pieces that differ in their dates only, the first one that came and the newest one stay (decision 0036). A
@@ -120,8 +124,7 @@ enum EvidenceRow {
   static let insertChains = PostgresStatement(
     "insert chains",
     """
-    INSERT INTO certificate_chains (sha256, header) SELECT * FROM unnest($1::bytea[], $2::bytea[])
-    ON CONFLICT DO NOTHING
+    INSERT INTO certificate_chains (\(chains.names)) SELECT * FROM \(chains.source) ON CONFLICT DO NOTHING
     """)
 }
 

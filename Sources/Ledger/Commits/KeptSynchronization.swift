@@ -1,6 +1,5 @@
 import Domain
 import Formats
-import JSON
 import Postgres
 
 /// The key of a synchronization in the ledger: it finalizes once.
@@ -29,37 +28,31 @@ struct SynchronizationKey: Hashable {
   }
 }
 
-/// A row of `synchronizations`.
+/// A synchronization as the ledger keeps it.
 struct KeptSynchronization {
   let key: SynchronizationKey
   let synchronization: Synchronization
   /// The id of its event, once finalized.
   let eventId: String?
 
-  /// The columns of a row of `table`.
-  static func columns(_ table: String) -> String {
-    [
-      "publisher_id", "id", "transaction_id", "customer_id", "kind", "status", "data", "version", "event_id",
-      "finalized_at",
-    ].map { "\(table).\($0)" }.joined(separator: ", ")
+  /// Reads the rows of a result.
+  static func all(_ rows: PostgresRows) throws -> [KeptSynchronization] {
+    try SynchronizationRow.table.records(rows).map(KeptSynchronization.init)
   }
 
-  init(_ row: PostgresRow) throws {
-    guard let publisher = row.int64(0), let id = row.text(1), let transaction = row.text(2), let customer = row.text(3),
-      let kind = row.text(4).flatMap(Job.Kind.init(rawValue:)),
-      let status = row.text(5).flatMap(Synchronization.Status.init(rawValue:))
-    else { throw UnreadableRecord("synchronization \(row.text(1) ?? "")") }
-    key = SynchronizationKey(publisherId: publisher, id: id, transactionId: transaction, customerId: customer)
+  private init(_ row: SynchronizationRow) throws {
+    key = SynchronizationKey(
+      publisherId: row.publisherId, id: row.id, transactionId: row.transactionId, customerId: row.customerId)
     var synchronization = Synchronization(
-      id: id, publisherId: publisher, customerId: customer, transactionId: transaction, kind: kind, status: status)
-    if status == .finalized {
-      guard let data = row.bytes(6), let outcome = try? Outcome(JSONText(data, limits: .own)),
-        let version = row.int64(7),
-        let time = row.time(9)
-      else { throw UnreadableRecord("the result of synchronization \(id)") }
+      id: row.id, publisherId: row.publisherId, customerId: row.customerId, transactionId: row.transactionId,
+      kind: row.kind, status: row.status)
+    if row.status == .finalized {
+      guard let outcome = row.outcome, let version = row.version, let time = row.finalizedAt else {
+        throw UnreadableRecord("the result of synchronization \(row.id)")
+      }
       synchronization.conclusion = Conclusion(outcome: outcome, version: version, finalizedAt: time)
     }
     self.synchronization = synchronization
-    eventId = row.text(8)
+    eventId = row.eventId
   }
 }

@@ -18,6 +18,6 @@ public struct Outbox {
   public func takeOverdue(olderThan age: Duration, limit: Int) async throws -> [Event] {
     let rows = try await postgres.run(
       PostgresQuery(OutboxRow.take, [.int64(Int64(age / .milliseconds(1))), .int64(Int64(limit))]))
-    return rows.map { Event($0) }
+    return try Event.all(rows)
   }
 }

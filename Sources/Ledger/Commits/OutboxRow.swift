@@ -34,7 +34,7 @@ enum OutboxRow {
       SELECT event_id FROM outbox WHERE created_at < now() - $1 * interval '1 millisecond'
       ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED),
     taken AS (UPDATE outbox o SET created_at = now() FROM due WHERE o.event_id = due.event_id RETURNING o.event_id)
-    SELECT \(Event.columns("e"))
+    SELECT \(EventRow.table.selected("e"))
     FROM taken JOIN events e ON e.id = taken.event_id
     """)
 
@@ -42,7 +42,7 @@ enum OutboxRow {
   static let read = PostgresStatement(
     "read outbox",
     """
-    SELECT \(Event.columns("e"))
+    SELECT \(EventRow.table.selected("e"))
     FROM unnest($1::text[]) AS n (event_id) JOIN outbox o USING (event_id) JOIN events e ON e.id = o.event_id
     """)
 }

@@ -1,26 +1,31 @@
 import Domain
 import Postgres
 
-/// The columns of `ownerships`.
-enum OwnershipRow {
-  static func arrays(_ begun: [CommitState.Ownership], at time: Int64) -> [PostgresParameter] {
-    let begun = begun.sorted { $0.subscriptionId < $1.subscriptionId }
-    return [
-      .int64s(begun.map(\.subscriptionId)), .int64s(begun.map(\.purchase.publisherId)),
-      .texts(begun.map(\.purchase.environment)), .texts(begun.map(\.purchase.originalTransactionId)),
-      .texts(begun.map(\.customerId)), .time(time), .texts(begun.map(\.cause.rawValue)),
-    ]
+/// A row of `ownerships`: a period in which a customer owned a purchase.
+struct OwnershipRow {
+  let begun: CommitState.Ownership
+  /// Milliseconds since 1970.
+  let beganAt: Int64
+
+  static let table = Table<OwnershipRow>("ownerships", key: ["subscription_id"]) { columns in
+    columns.written("subscription_id", .bigint, export: "subscriptionId") { $0.begun.subscriptionId }
+    columns.written("publisher_id", .bigint) { $0.begun.purchase.publisherId }
+    columns.written("environment", .text, export: "environment") { $0.begun.purchase.environment }
+    columns.written("original_transaction_id", .text, export: "originalTransactionId") {
+      $0.begun.purchase.originalTransactionId
+    }
+    columns.written("customer_id", .text, isNullable: true, person: .cleared) { $0.begun.customerId }
+    columns.written("began_at", .timestamptz, export: "beganAt") { $0.beganAt }
+    columns.other("ended_at", "timestamptz", isNullable: true, export: "endedAt")
+    columns.written("cause", .text, export: "cause") { $0.begun.cause.rawValue }
   }
 
-  static let begin = PostgresStatement(
-    "begin ownerships",
-    """
-    INSERT INTO ownerships (subscription_id, publisher_id, environment, original_transaction_id, customer_id, began_at,
-      cause)
-    SELECT n.subscription_id, n.publisher_id, n.environment, n.original_transaction_id, n.customer_id, $6, n.cause
-    FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::text[], $7::text[])
-      AS n (subscription_id, publisher_id, environment, original_transaction_id, customer_id, cause)
-    """)
+  /// The rows of periods that begin, in the order of their numbers.
+  static func rows(_ begun: [CommitState.Ownership], at time: Int64) -> [OwnershipRow] {
+    begun.sorted { $0.subscriptionId < $1.subscriptionId }.map { OwnershipRow(begun: $0, beganAt: time) }
+  }
+
+  static let begin = table.insert("begin ownerships")
 
   static let end = PostgresStatement(
     "end ownerships",
@@ -35,13 +40,13 @@ enum OwnershipRow {
   }
 
   /// The numbers of ``nextBlocks(for:)``, the smallest one last: a commit takes them from the end.
-  static func numbers(_ rows: PostgresRows) -> [Int64] {
-    rows.flatMap { row in row.int64(0).map { Array($0..<($0 + blockSize)) } ?? [] }.sorted(by: >)
+  static func numbers(_ rows: PostgresRows) throws -> [Int64] {
+    try rows.flatMap { row in try row.int64("first").map { Array($0..<($0 + blockSize)) } ?? [] }.sorted(by: >)
   }
 
   /// The sequence counts in hundreds, so that a worker rarely asks.
   private static let nextBlocks = PostgresStatement(
-    "next subscription ids", "SELECT nextval('subscription_ids') FROM generate_series(1, $1)")
+    "next subscription ids", "SELECT nextval('subscription_ids') AS first FROM generate_series(1, $1)")
   /// The size of a block: the increment of the sequence.
   private static let blockSize: Int64 = 100
 }

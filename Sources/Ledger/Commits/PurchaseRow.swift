@@ -1,160 +1,144 @@
 import Domain
-import Formats
 import JSON
 import Postgres
 
-/// The columns of `purchases`, read and written.
-enum PurchaseRow {
-  /// The names that ``purchase(_:)`` reads, in its order.
-  private static let names = [
-    "publisher_id", "environment", "original_transaction_id", "customer_id", "subscription_id", "version", "bundle_id",
-    "product_id", "kind", "transaction_id", "purchase_date", "expires_date", "revocation_date", "is_upgraded",
-    "ownership_type", "quantity", "price", "currency", "app_account_token", "signed_date", "payload_sha256",
-    "renewal_signed_date", "renewal_sha256", "will_renew", "next_product_id", "grace_expires_date",
-    "is_in_billing_retry", "expiration_intent", "status", "status_date", "original_purchase_date", "offer_type",
-    "offer_identifier", "offer_discount_type", "storefront", "price_increase_status", "attributes",
-    "provisional_until", "revocation_type", "revocation_percentage", "previous_original_transaction_id",
-    "recheck_at", "had_owner",
-  ]
-  /// The columns that are only read; PostgreSQL writes them.
-  private static let times = ["created_at", "updated_at"]
+/// A row of `purchases`: the fold of a purchase's evidence, with its deciding transaction, and its owner.
+struct PurchaseRow: ReadableRecord, FactsRecord {
+  var publisherId: Int64 = 0
+  /// The deciding transaction.
+  var facts = TransactionFacts.blank
+  /// Its purchase and environment are those of ``facts``.
+  var renewal: RenewalFacts? = RenewalFacts.blank
+  var status: ReportedStatus? = ReportedStatus(code: 0, date: 0)
+  var owner: Owner? = Owner(customerId: "", subscriptionId: 0)
+  var version: Int64 = 0
+  var attributes: PurchaseAttributes?
+  var provisionalUntil: Int64?
+  var recheckAt: Int64?
+  var hadOwner = false
+  var createdAt: Int64?
+  var updatedAt: Int64 = 0
+  /// The offer at the last commit.
+  var offerId: String?
+  /// When somebody must look at the purchase.
+  var dueAt: Int64?
 
-  /// The number of the names.
-  static let width = names.count + times.count
+  static let blank = PurchaseRow()
+  var title: String { "purchase \(facts.originalTransactionId)" }
 
-  /// The columns of a row of `table`.
-  static func columns(_ table: String) -> String { (names + times).map { "\(table).\($0)" }.joined(separator: ", ") }
+  static let table = Table<PurchaseRow>(
+    "purchases", key: ["publisher_id", "environment", "original_transaction_id"]
+  ) { columns in
+    columns.required("publisher_id", .bigint, { $0.publisherId }, { $0.publisherId = $1 })
+    columns.facts(ofPurchase: true)
+    columns.required("version", .bigint, { $0.version }, { $0.version = $1 }, export: "version")
+    // A purchase has an owner, a renewal info or a status if all columns of it have values.
+    columns.optional(
+      "customer_id", .text, { $0.owner?.customerId },
+      { row, id in if let id { row.owner?.customerId = id } else { row.owner = nil } }, person: .cleared)
+    columns.optional(
+      "subscription_id", .bigint, { $0.owner?.subscriptionId },
+      { row, id in if let id { row.owner?.subscriptionId = id } else { row.owner = nil } },
+      export: "subscriptionId", person: .cleared)
+    columns.optional(
+      "renewal_signed_date", .timestamptz, { $0.renewal?.signedDate },
+      { row, date in if let date { row.renewal?.signedDate = date } else { row.renewal = nil } })
+    columns.optional(
+      "renewal_sha256", .bytea, { $0.renewal?.payloadSHA256 },
+      { row, hash in if let hash { row.renewal?.payloadSHA256 = hash } else { row.renewal = nil } })
+    columns.optional(
+      "will_renew", .boolean, { $0.renewal?.willRenew }, { $0.renewal?.willRenew = $1 }, export: "willRenew")
+    columns.optional(
+      "next_product_id", .text, { $0.renewal?.nextProductId }, { $0.renewal?.nextProductId = $1 },
+      export: "nextProductId")
+    columns.optional(
+      "grace_expires_date", .timestamptz, { $0.renewal?.graceExpiresDate }, { $0.renewal?.graceExpiresDate = $1 },
+      export: "gracePeriodExpiresDate")
+    columns.optional(
+      "is_in_billing_retry", .boolean, { $0.renewal?.isInBillingRetry }, { $0.renewal?.isInBillingRetry = $1 })
+    columns.optional(
+      "expiration_intent", .integer, { $0.renewal?.expirationIntent }, { $0.renewal?.expirationIntent = $1 })
+    columns.optional(
+      "price_increase_status", .integer, { $0.renewal?.priceIncreaseStatus },
+      { $0.renewal?.priceIncreaseStatus = $1 })
+    columns.optional(
+      "status", .integer, { $0.status?.code },
+      { row, code in if let code { row.status?.code = code } else { row.status = nil } })
+    columns.optional(
+      "status_date", .timestamptz, { $0.status?.date },
+      { row, date in if let date { row.status?.date = date } else { row.status = nil } })
+    columns.optional(
+      "attributes", .bytea, { $0.attributes?.encoded },
+      { $0.attributes = try $1.map { try PurchaseAttributes(JSONText($0, limits: .own)) } },
+      export: "attributes", person: .cleared)
+    columns.optional("provisional_until", .timestamptz, { $0.provisionalUntil }, { $0.provisionalUntil = $1 })
+    columns.optional("recheck_at", .timestamptz, { $0.recheckAt }, { $0.recheckAt = $1 })
+    columns.required("had_owner", .boolean, { $0.hadOwner }, { $0.hadOwner = $1 })
+    columns.written("offer_id", .text, isNullable: true, export: "offerId") { $0.offerId }
+    columns.written("due_at", .timestamptz, isNullable: true) { $0.dueAt }
+    columns.other("looked_at", "timestamptz", isNullable: true)
+    columns.read("created_at", .timestamptz, export: "createdAt") { $0.createdAt = $1 }
+    columns.required("updated_at", .timestamptz, { $0.updatedAt }, { $0.updatedAt = $1 }, export: "updatedAt")
+  }
 
-  /// Reads a purchase.
+  /// The key.
+  var key: PurchaseKey {
+    PurchaseKey(
+      publisherId: publisherId, environment: facts.environment, originalTransactionId: facts.originalTransactionId)
+  }
+
+  /// Makes the purchase.
   ///
   /// - Parameter others: its transactions; they know more than the purchase's row. Without them the purchase has its
   ///   deciding transaction only, which is enough to decide about access.
-  static func purchase(_ row: PostgresRow, _ others: [TransactionFacts] = []) throws -> Purchase {
-    guard let publisher = row.int64(0), let environment = row.text(1), let original = row.text(2),
-      let version = row.int64(5), let bundle = row.text(6), let product = row.text(7),
-      let kind = row.text(8).flatMap(ProductKind.init(rawValue:)), let transaction = row.text(9),
-      let purchaseDate = row.time(10),
-      let isUpgraded = row.bool(13), let signedDate = row.time(19), let hash = row.bytes(20)
-    else { throw UnreadableRecord("purchase \(row.text(2) ?? "")") }
-    let facts = TransactionFacts(
-      transactionId: transaction, originalTransactionId: original, bundleId: bundle, productId: product, kind: kind,
-      environment: environment, purchaseDate: purchaseDate, originalPurchaseDate: row.time(30),
-      expiresDate: row.time(11),
-      revocationDate: row.time(12), revocationType: row.text(38), revocationPercentage: row.int32(39),
-      isUpgraded: isUpgraded, ownershipType: row.text(14), quantity: row.int32(15),
-      price: row.int64(16),
-      currency: row.text(17), offerType: row.int32(31), offerIdentifier: row.text(32), offerDiscountType: row.text(33),
-      storefront: row.text(34), appAccountToken: row.uuid(18),
-      previousOriginalTransactionId: row.text(40), signedDate: signedDate, payloadSHA256: hash)
-    var owner: Owner?
-    if let customer = row.text(3), let subscription = row.int64(4) {
-      owner = Owner(customerId: customer, subscriptionId: subscription)
-    }
-    var renewal: RenewalFacts?
-    if let date = row.time(21), let hash = row.bytes(22) {
-      renewal = RenewalFacts(
-        originalTransactionId: original, environment: environment, willRenew: row.bool(23), nextProductId: row.text(24),
-        graceExpiresDate: row.time(25), isInBillingRetry: row.bool(26), expirationIntent: row.int32(27),
-        priceIncreaseStatus: row.int32(35), signedDate: date, payloadSHA256: hash)
-    }
-    var status: ReportedStatus?
-    if let code = row.int32(28), let date = row.time(29) { status = ReportedStatus(code: code, date: date) }
-    let key = PurchaseKey(publisherId: publisher, environment: environment, originalTransactionId: original)
+  func purchase(_ others: [TransactionFacts] = []) throws -> Purchase {
+    var renewal = renewal
+    renewal?.originalTransactionId = facts.originalTransactionId
+    renewal?.environment = facts.environment
     guard
       var purchase = Purchase(
         key, transactions: others + [facts], renewal: renewal, status: status, owner: owner, version: version)
-    else { throw UnreadableRecord("purchase \(original)") }
-    purchase.attributes = try row.bytes(36).map { try PurchaseAttributes(JSONText($0, limits: .own)) }
-    purchase.provisionalUntil = row.time(37)
-    (purchase.createdAt, purchase.updatedAt) = (row.time(43), row.time(44))
+    else { throw UnreadableRecord(title) }
+    (purchase.attributes, purchase.provisionalUntil) = (attributes, provisionalUntil)
+    (purchase.createdAt, purchase.updatedAt) = (createdAt, updatedAt)
     // A worker of the version before writes an owner without `had_owner`.
-    (purchase.recheckAt, purchase.hadOwner) = (row.time(41), row.bool(42) == true || purchase.owner != nil)
+    (purchase.recheckAt, purchase.hadOwner) = (recheckAt, hadOwner || owner != nil)
     return purchase
   }
 
-  /// The key in a row of a purchase.
-  static func key(_ row: PostgresRow) -> PurchaseKey {
-    PurchaseKey(
-      publisherId: row.int64(0) ?? 0, environment: row.text(1) ?? "", originalTransactionId: row.text(2) ?? "")
-  }
-
-  /// The columns of some purchases as arrays, in the order of ``names``, with the offers and the timers behind them.
-  static func arrays(
-    _ purchases: [Purchase], offers: [PurchaseKey: String], dueTimes: [PurchaseKey: Int64]
-  ) -> [PostgresParameter] {
-    let deciding = purchases.map(\.deciding)
-    let renewals = purchases.map(\.renewal)
-    return [
-      .int64s(purchases.map(\.key.publisherId)), .texts(purchases.map(\.key.environment)),
-      .texts(purchases.map(\.key.originalTransactionId)), .texts(purchases.map(\.owner?.customerId)),
-      .int64s(purchases.map(\.owner?.subscriptionId)), .int64s(purchases.map(\.version)),
-      .texts(deciding.map(\.bundleId)), .texts(deciding.map(\.productId)), .texts(deciding.map(\.kind.rawValue)),
-      .texts(deciding.map(\.transactionId)), .times(deciding.map(\.purchaseDate)), .times(deciding.map(\.expiresDate)),
-      .times(deciding.map(\.revocationDate)), .bools(deciding.map(\.isUpgraded)), .texts(deciding.map(\.ownershipType)),
-      .int32s(deciding.map(\.quantity)), .int64s(deciding.map(\.price)), .texts(deciding.map(\.currency)),
-      .uuids(deciding.map(\.appAccountToken)), .times(deciding.map(\.signedDate)),
-      .bytes(deciding.map(\.payloadSHA256)), .times(renewals.map { $0?.signedDate }),
-      .bytes(renewals.map { $0?.payloadSHA256 }), .bools(renewals.map { $0?.willRenew }),
-      .texts(renewals.map { $0?.nextProductId }), .times(renewals.map { $0?.graceExpiresDate }),
-      .bools(renewals.map { $0?.isInBillingRetry }), .int32s(renewals.map { $0?.expirationIntent }),
-      .int32s(purchases.map { $0.status?.code }), .times(purchases.map { $0.status?.date }),
-      .times(deciding.map(\.originalPurchaseDate)), .int32s(deciding.map(\.offerType)),
-      .texts(deciding.map(\.offerIdentifier)), .texts(deciding.map(\.offerDiscountType)),
-      .texts(deciding.map(\.storefront)), .int32s(renewals.map { $0?.priceIncreaseStatus }),
-      .bytes(purchases.map { $0.attributes?.encoded }), .times(purchases.map(\.provisionalUntil)),
-      .texts(deciding.map(\.revocationType)), .int32s(deciding.map(\.revocationPercentage)),
-      .texts(deciding.map(\.previousOriginalTransactionId)),
-      .times(purchases.map(\.recheckAt)), .bools(purchases.map(\.hadOwner)),
-      .texts(purchases.map { offers[$0.key] }), .times(purchases.map { dueTimes[$0.key] }),
-      .times(purchases.map { $0.updatedAt ?? 0 }),
-    ]
-  }
-
-  private static let types = [
-    "bigint", "text", "text", "text", "bigint", "bigint", "text", "text", "text", "text", "timestamptz", "timestamptz",
-    "timestamptz", "boolean", "text", "integer", "bigint", "text", "uuid", "timestamptz", "bytea", "timestamptz",
-    "bytea", "boolean", "text", "timestamptz", "boolean", "integer", "integer", "timestamptz", "timestamptz", "integer",
-    "text", "text", "text", "integer", "bytea", "timestamptz", "text", "integer", "text",
-    "timestamptz", "boolean", "text", "timestamptz", "timestamptz",
-  ]
-  private static let written = names + ["offer_id", "due_at", "updated_at"]
-
-  /// The arrays as a table `n` with the columns' names.
-  private static let source =
-    "unnest(\(types.enumerated().map { "$\($0 + 1)::\($1)[]" }.joined(separator: ", "))) AS n "
-    + "(\(written.joined(separator: ", ")))"
-
   /// Two workers may insert one purchase at the same time. The second one fails, and its batch runs again.
-  static let insert = PostgresStatement(
-    "insert purchases",
-    "INSERT INTO purchases (\(written.joined(separator: ", "))) SELECT * FROM \(source)")
+  static let insert = table.insert("insert purchases")
 
   /// The rows are locked.
-  static let update = PostgresStatement(
-    "update purchases",
-    """
-    UPDATE purchases p SET \(written[3...].map { "\($0) = n.\($0)" }.joined(separator: ", "))
-    FROM \(source) WHERE p.publisher_id = n.publisher_id AND p.environment = n.environment
-      AND p.original_transaction_id = n.original_transaction_id
-    """)
+  static let update = table.update("update purchases")
 
-  /// The parameters of ``look``.
-  static func looks(_ purchases: [Purchase], dueTimes: [PurchaseKey: Int64]) -> [PostgresParameter] {
-    let keys = purchases.map(\.key)
-    return [
-      .int64s(keys.map(\.publisherId)), .texts(keys.map(\.environment)), .texts(keys.map(\.originalTransactionId)),
-      .times(keys.map { dueTimes[$0] }), .times(purchases.map(\.recheckAt)),
-    ]
+  /// The timers of purchases that did not change otherwise.
+  static let timers = table.only("due_at", "recheck_at")
+
+  /// Sets ``timers``. The rows are locked.
+  static let look = timers.update("set timers")
+}
+
+extension PurchaseRow {
+  /// A purchase as a commit writes it.
+  init(_ purchase: Purchase, offerId: String?, dueAt: Int64?) {
+    self.init(
+      publisherId: purchase.key.publisherId, facts: purchase.deciding, renewal: purchase.renewal,
+      status: purchase.status, owner: purchase.owner, version: purchase.version, attributes: purchase.attributes,
+      provisionalUntil: purchase.provisionalUntil, recheckAt: purchase.recheckAt, hadOwner: purchase.hadOwner,
+      createdAt: purchase.createdAt, updatedAt: purchase.updatedAt ?? 0, offerId: offerId, dueAt: dueAt)
   }
+}
 
-  /// Sets the timers of purchases that did not change otherwise. The rows are locked.
-  static let look = PostgresStatement(
-    "set timers",
-    """
-    UPDATE purchases p SET due_at = n.due_at, recheck_at = n.recheck_at
-    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[])
-      AS n (publisher_id, environment, original_transaction_id, due_at, recheck_at)
-    WHERE p.publisher_id = n.publisher_id AND p.environment = n.environment
-      AND p.original_transaction_id = n.original_transaction_id
-    """)
+extension RenewalFacts {
+  static let blank = RenewalFacts(originalTransactionId: "", environment: "", signedDate: 0, payloadSHA256: [])
+}
+
+extension PurchaseKey {
+  /// Reads the columns of the key.
+  init(_ row: PostgresRow) throws {
+    self.init(
+      publisherId: try row.int64("publisher_id") ?? 0, environment: try row.text("environment") ?? "",
+      originalTransactionId: try row.text("original_transaction_id") ?? "")
+  }
 }

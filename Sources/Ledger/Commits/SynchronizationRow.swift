@@ -1,9 +1,68 @@
 import Domain
 import Formats
+import JSON
 import Postgres
 
-/// The columns of `synchronizations`, written.
-enum SynchronizationRow {
+/// A row of `synchronizations`.
+struct SynchronizationRow: ReadableRecord {
+  var publisherId: Int64 = 0
+  var id = ""
+  var transactionId = ""
+  /// The stand-in after the customer's erasure.
+  var customerId = ""
+  var kind = Job.Kind.registration
+  var status = Synchronization.Status.retrying
+  /// While it is not finalized.
+  var job: [UInt8]?
+  /// Its next run, while it is not finalized, in milliseconds since 1970.
+  var dueAt: Int64?
+  /// Once it is finalized.
+  var outcome: Outcome?
+  var version: Int64?
+  var eventId: String?
+  var finalizedAt: Int64?
+
+  static let blank = SynchronizationRow()
+  var title: String { "synchronization \(id)" }
+
+  static let table = Table<SynchronizationRow>(
+    "synchronizations", key: ["publisher_id", "id", "transaction_id", "customer_id"]
+  ) { columns in
+    columns.required("publisher_id", .bigint, { $0.publisherId }, { $0.publisherId = $1 })
+    columns.required("id", .text, { $0.id }, { $0.id = $1 }, export: "synchronizationId")
+    columns.required(
+      "transaction_id", .text, { $0.transactionId }, { $0.transactionId = $1 }, export: "transactionId")
+    columns.required("customer_id", .text, { $0.customerId }, { $0.customerId = $1 }, person: .standIn)
+    columns.required("kind", .name(of: Job.Kind.self), { $0.kind }, { $0.kind = $1 }, export: "kind")
+    columns.required(
+      "status", .name(of: Synchronization.Status.self), { $0.status }, { $0.status = $1 }, export: "status")
+    // A job stays, since it was accepted. Its run finds that the customer is erased.
+    columns.written(
+      "job", .bytea, isNullable: true, export: "job",
+      person: .rewritten(
+        """
+        CASE WHEN status <> 'finalized'
+          THEN convert_to((convert_from(job, 'UTF8')::jsonb - 'ipAddress' - 'attributes')::text, 'UTF8') END
+        """)
+    ) { $0.job }
+    columns.written("due_at", .timestamptz, isNullable: true) { $0.dueAt }
+    columns.written("result", .text, isNullable: true, export: "result") { $0.outcome?.result.rawValue }
+    columns.optional(
+      "data", .bytea, { $0.outcome?.encoded },
+      { $0.outcome = try $1.map { try Outcome(JSONText($0, limits: .own)) } }, export: "data")
+    columns.optional("version", .bigint, { $0.version }, { $0.version = $1 }, export: "version")
+    columns.optional("event_id", .text, { $0.eventId }, { $0.eventId = $1 })
+    columns.optional(
+      "finalized_at", .timestamptz, { $0.finalizedAt }, { $0.finalizedAt = $1 }, export: "finalizedAt")
+  }
+
+  /// What a finalization writes.
+  static let finalized = table.only(
+    "kind", "status", "result", "data", "version", "event_id", "finalized_at")
+  /// What keeps a synchronization that waits.
+  static let waiting = table.only("kind", "status", "job", "due_at")
+  static let keys = table.only()
+
   /// A finalized synchronization under its key.
   struct Finalized {
     let key: SynchronizationKey
@@ -12,6 +71,16 @@ enum SynchronizationRow {
     /// The key with the id of a customer who is erased by now, unless the row itself has it.
     let namedKey: SynchronizationKey?
     let synchronization: Synchronization
+
+    var row: SynchronizationRow {
+      var row = SynchronizationRow(key)
+      (row.kind, row.status, row.eventId) = (synchronization.kind, .finalized, Event.id(of: synchronization))
+      if let conclusion = synchronization.conclusion {
+        (row.outcome, row.version) = (conclusion.outcome, conclusion.version)
+        row.finalizedAt = conclusion.finalizedAt
+      }
+      return row
+    }
   }
 
   /// A synchronization that waits, with its job.
@@ -32,6 +101,12 @@ enum SynchronizationRow {
       var waiting = self
       (waiting.key, waiting.namedKey, waiting.job) = (key.erased, key, job.withoutAddress)
       return waiting
+    }
+
+    var row: SynchronizationRow {
+      var row = SynchronizationRow(key)
+      (row.kind, row.job, row.dueAt) = (job.kind, job.encoded, dueAt)
+      return row
     }
 
     /// In the order of the keys. If a key is there twice, the last one counts.
@@ -58,66 +133,30 @@ enum SynchronizationRow {
     return (rows.filter { $0.waitingKey == nil }, rows.filter { $0.waitingKey != nil })
   }
 
-  static func arrays(_ rows: [Finalized]) -> [PostgresParameter] {
-    let conclusions = rows.map(\.synchronization.conclusion)
-    return [
-      .int64s(rows.map(\.key.publisherId)), .texts(rows.map(\.key.id.text)), .texts(rows.map(\.key.transactionId.text)),
-      .texts(rows.map(\.key.customerId.text)), .texts(rows.map(\.synchronization.kind.rawValue)),
-      .texts(conclusions.map { $0?.outcome.result.rawValue }), .bytes(conclusions.map { $0?.outcome.encoded }),
-      .int64s(conclusions.map { $0?.version }), .texts(rows.map { Event.id(of: $0.synchronization) }),
-      .times(conclusions.map { $0?.finalizedAt }),
-    ]
-  }
-
   /// The parameters of ``update``.
   static func updates(_ rows: [Finalized]) -> [PostgresParameter] {
-    arrays(rows) + [.texts(rows.map { ($0.waitingKey ?? $0.key).customerId.text })]
+    finalized.parameters(rows.map(\.row)) + [.texts(rows.map { ($0.waitingKey ?? $0.key).customerId.text })]
   }
-
-  /// The parameters of ``wait``.
-  static func arrays(_ rows: [Waiting]) -> [PostgresParameter] {
-    [
-      .int64s(rows.map(\.key.publisherId)), .texts(rows.map(\.key.id.text)),
-      .texts(rows.map(\.key.transactionId.text)), .texts(rows.map(\.key.customerId.text)),
-      .texts(rows.map(\.job.kind.rawValue)), .bytes(rows.map(\.job.encoded)), .times(rows.map(\.dueAt)),
-    ]
-  }
-
-  private static let arrays = """
-    $1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[], $8::bigint[], $9::text[],
-      $10::timestamptz[]
-    """
-  private static let names =
-    "publisher_id, id, transaction_id, customer_id, kind, result, data, version, event_id, finalized_at"
 
   /// Two runs may finalize one synchronization at the same time. The second one fails, its batch runs again, and finds
   /// the first one's result.
-  static let insert = PostgresStatement(
-    "insert synchronizations",
-    """
-    INSERT INTO synchronizations (publisher_id, id, transaction_id, customer_id, kind, status, result, data, version,
-      event_id, finalized_at)
-    SELECT publisher_id, id, transaction_id, customer_id, kind, 'finalized', result, data, version, event_id,
-      finalized_at
-    FROM unnest(\(arrays)) AS n (\(names))
-    """)
+  static let insert = finalized.insert("insert synchronizations")
 
   /// The rows are locked. The row of an erased customer gets the stand-in for the customer.
   static let update = PostgresStatement(
     "update synchronizations",
     """
-    UPDATE synchronizations s SET status = 'finalized', job = NULL, due_at = NULL, customer_id = n.customer_id,
-      result = n.result, data = n.data, version = n.version, event_id = n.event_id, finalized_at = n.finalized_at
-    FROM unnest(\(arrays), $11::text[]) AS n (\(names), waiting_customer_id)
-    WHERE s.publisher_id = n.publisher_id AND s.id = n.id AND s.transaction_id = n.transaction_id
-      AND s.customer_id = n.waiting_customer_id
+    UPDATE synchronizations t SET job = NULL, due_at = NULL, customer_id = n.customer_id, \(finalized.assignments)
+    FROM \(finalized.source(adding: ("waiting_customer_id", "text")))
+    WHERE t.publisher_id = n.publisher_id AND t.id = n.id AND t.transaction_id = n.transaction_id
+      AND t.customer_id = n.waiting_customer_id
     """)
 
   /// Finds a finalized synchronization by its key, and by the key that it has after its customer's erasure.
   static let find = PostgresStatement(
     "find synchronization",
     """
-    SELECT \(KeptSynchronization.columns("s")) FROM synchronizations s
+    SELECT \(table.selected("s")) FROM synchronizations s
     WHERE s.publisher_id = $1 AND s.id = $2 AND s.transaction_id = $3 AND s.customer_id = ANY($4)
       AND s.status = 'finalized'
     """)
@@ -140,31 +179,24 @@ enum SynchronizationRow {
   static let forget = PostgresStatement(
     "forget named synchronizations",
     """
-    DELETE FROM synchronizations s
-    USING unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS n (publisher_id, id, transaction_id, customer_id)
-    WHERE s.publisher_id = n.publisher_id AND s.id = n.id AND s.transaction_id = n.transaction_id
-      AND s.customer_id = n.customer_id AND s.status <> 'finalized'
+    DELETE FROM synchronizations t USING \(keys.source) WHERE \(keys.isSame) AND t.status <> 'finalized'
     """)
-
-  /// The parameters of ``forget``.
-  static func keys(_ keys: [SynchronizationKey]) -> [PostgresParameter] {
-    [
-      .int64s(keys.map(\.publisherId)), .texts(keys.map(\.id.text)), .texts(keys.map(\.transactionId.text)),
-      .texts(keys.map(\.customerId.text)),
-    ]
-  }
 
   /// Keeps synchronizations that wait for more than 30 s: their jobs may get lost together with Redis' record.
   static let wait = PostgresStatement(
     "keep waiting synchronizations",
     """
-    INSERT INTO synchronizations AS s (publisher_id, id, transaction_id, customer_id, kind, status, job, due_at)
-    SELECT publisher_id, id, transaction_id, customer_id, kind, 'retrying', job, due_at
-    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::timestamptz[])
-      AS n (publisher_id, id, transaction_id, customer_id, kind, job, due_at)
+    INSERT INTO synchronizations AS t (\(waiting.names)) SELECT * FROM \(waiting.source)
     ON CONFLICT (publisher_id, id, transaction_id, customer_id) DO UPDATE SET job = excluded.job, due_at = excluded.due_at
-      WHERE s.status <> 'finalized'
+      WHERE t.status <> 'finalized'
     """)
+}
+
+extension SynchronizationRow {
+  init(_ key: SynchronizationKey) {
+    (publisherId, id) = (key.publisherId, key.id.text)
+    (transactionId, customerId) = (key.transactionId.text, key.customerId.text)
+  }
 }
 
 extension SynchronizationKey: Comparable {

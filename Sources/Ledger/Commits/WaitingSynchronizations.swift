@@ -21,6 +21,8 @@ public struct WaitingSynchronizations {
   public func takeOverdue(by delay: Duration, limit: Int, doors: DoorCatalog) async throws -> [Job] {
     let rows = try await postgres.run(
       PostgresQuery(SynchronizationRow.takeOverdue, [.int64(Int64(delay / .milliseconds(1))), .int64(Int64(limit))]))
-    return rows.compactMap { row in row.bytes(0).flatMap { try? Job(JSONText($0, limits: .own), doors: doors) } }
+    return try rows.compactMap { row in
+      try row.bytes("job").flatMap { try? Job(JSONText($0, limits: .own), doors: doors) }
+    }
   }
 }

@@ -97,15 +97,14 @@ extension PostgresStatement {
   fileprivate static let disown = PostgresStatement(
     "disown purchases",
     """
-    UPDATE purchases SET customer_id = NULL, subscription_id = NULL, attributes = NULL, had_owner = true,
-      version = version + 1, updated_at = now()
+    UPDATE purchases SET \(PurchaseRow.table.erasure), had_owner = true, version = version + 1, updated_at = now()
     WHERE publisher_id = $1 AND customer_id = $2
     """)
 
   fileprivate static let endOwnerships = PostgresStatement(
     "end ownerships of a customer",
     """
-    UPDATE ownerships SET customer_id = NULL, ended_at = coalesce(ended_at, $3)
+    UPDATE ownerships SET \(OwnershipRow.table.erasure), ended_at = coalesce(ended_at, $3)
     WHERE publisher_id = $1 AND customer_id = $2
     """)
 
@@ -117,19 +116,17 @@ extension PostgresStatement {
         AND twin.customer_id = $3)
     """
 
-  /// The job stays, since it was accepted. Its run finds that the customer is erased.
   fileprivate static let forgetOpen = PostgresStatement(
     "forget open synchronizations",
     """
-    UPDATE synchronizations AS mine
-    SET customer_id = $3, job = convert_to((convert_from(job, 'UTF8')::jsonb - 'ipAddress' - 'attributes')::text, 'UTF8')
+    UPDATE synchronizations AS mine SET \(SynchronizationRow.table.erasure)
     WHERE publisher_id = $1 AND customer_id = $2 AND status <> 'finalized' AND \(hasNoTwin)
     """)
 
   fileprivate static let forgetFinalized = PostgresStatement(
     "forget finalized synchronizations",
     """
-    UPDATE synchronizations AS mine SET customer_id = $3, job = NULL
+    UPDATE synchronizations AS mine SET \(SynchronizationRow.table.erasure)
     WHERE publisher_id = $1 AND customer_id = $2 AND status = 'finalized' AND \(hasNoTwin)
     """)
 
@@ -139,7 +136,7 @@ extension PostgresStatement {
   fileprivate static let forgetAnswers = PostgresStatement(
     "forget answers",
     """
-    UPDATE attempts SET answer = NULL WHERE answer IS NOT NULL AND event_id IN (
+    UPDATE attempts SET \(AttemptRow.table.erasure) WHERE answer IS NOT NULL AND event_id IN (
       SELECT id FROM events WHERE publisher_id = $1 AND customer_id = $2)
     """)
 
@@ -155,11 +152,12 @@ extension PostgresStatement {
   /// ``Retention`` deletes them once nobody is owed them.
   fileprivate static let forgetEvents = PostgresStatement(
     "forget events",
-    "UPDATE events SET customer_id = NULL, erased = true WHERE publisher_id = $1 AND customer_id = $2")
+    "UPDATE events SET \(EventRow.table.erasure), erased = true WHERE publisher_id = $1 AND customer_id = $2")
 
   fileprivate static let forgetAudit = PostgresStatement(
     "forget audit",
-    "UPDATE audit SET subject = $3 WHERE publisher_id = $1 AND subject = $2 AND action LIKE 'customer.%'")
+    "UPDATE audit SET \(AuditEntry.table.erasure) WHERE publisher_id = $1 AND subject = $2 AND action LIKE 'customer.%'"
+  )
 
   fileprivate static let deleteConsents = PostgresStatement(
     "delete consents", "DELETE FROM consents WHERE publisher_id = $1 AND customer_id = $2")
@@ -167,7 +165,7 @@ extension PostgresStatement {
   /// A worker that has just taken one of them sends what was allowed then. The next look finds no consent.
   fileprivate static let forgetRefundRequests = PostgresStatement(
     "forget refund requests",
-    "UPDATE refund_requests SET customer_id = NULL WHERE publisher_id = $1 AND customer_id = $2")
+    "UPDATE refund_requests SET \(RefundRequestRow.table.erasure) WHERE publisher_id = $1 AND customer_id = $2")
 
   fileprivate static let deleteCustomer = PostgresStatement(
     "delete customer", "DELETE FROM customers WHERE publisher_id = $1 AND id = $2")

@@ -18,27 +18,27 @@ extension CustomerStore {
     }
     guard rows.contains(where: { !$0.isEmpty }) else { return nil }
     var parts: [[[UInt8]]] = []
-    let transactions = Dictionary(grouping: rows[ExportPart.transactions]) { ExportPart.purchaseKey($0) }
+    let transactions = try Dictionary(grouping: rows[ExportPart.transactions]) { try ExportPart.purchaseKey($0) }
     for (place, part) in ExportPart.all.enumerated() {
       parts.append(
-        rows[place].map { row in
-          part.document.json(row) { purchase in
+        try rows[place].map { row in
+          try part.document.json(row) { purchase in
             guard place == ExportPart.purchases else { return }
-            let own = transactions[ExportPart.purchaseKey(row)] ?? []
+            let own = transactions[try ExportPart.purchaseKey(row)] ?? []
             purchase.member(
-              "transactions", array: own.map { ExportPart.all[ExportPart.transactions].document.json($0) })
+              "transactions", array: try own.map { try ExportPart.all[ExportPart.transactions].document.json($0) })
           }
         })
     }
-    return JSONWriter.object { document in
+    return try JSONWriter.object { document in
       document.member("attempts", array: parts[ExportPart.attempts])
       document.member("audit", array: parts[ExportPart.audit])
       document.member("consents", array: parts[ExportPart.consents])
-      document.member("customer") { person in
+      try document.member("customer") { person in
         person.member("cleengCustomerId", CustomerId.number(id))
         person.member("customerId", id)
         if let row = rows[ExportPart.customer].first {
-          ExportPart.all[ExportPart.customer].document.write(row, to: &person)
+          try ExportPart.all[ExportPart.customer].document.write(row, to: &person)
         }
       }
       document.member("events", array: parts[ExportPart.events])
@@ -57,8 +57,8 @@ private struct ExportPart: Sendable {
   let statement: PostgresStatement
 
   /// - Parameter rest: the statement behind the columns. `$1` is the publisher, `$2` the customer.
-  init(_ name: String, _ columns: [RowDocument.Column], _ rest: String) {
-    document = RowDocument(columns)
+  init(_ name: String, _ document: RowDocument, _ rest: String) {
+    self.document = document
     statement = PostgresStatement("export " + name, "SELECT \(document.sql) \(rest)")
   }
 
@@ -68,113 +68,53 @@ private struct ExportPart: Sendable {
   static let (consents, refundRequests) = (8, 9)
 
   static let all: [ExportPart] = [
+    ExportPart("customer", CustomerRow.table.document(), "FROM customers WHERE publisher_id = $1 AND id = $2"),
     ExportPart(
-      "customer",
-      [
-        .init("app_account_token", "appAccountToken", .uuid), .init("created_at", "createdAt", .time),
-        .init("version", "customerVersion", .number), .init("email", "email"), .init("told", "entitlements", .told),
-        .init("is_registered", "isRegistered", .flag), .init("updated_at", "updatedAt", .time),
-      ],
-      "FROM customers WHERE publisher_id = $1 AND id = $2"),
-    ExportPart(
-      "purchases", purchaseColumns,
+      "purchases", PurchaseRow.table.document(first: keyMembers),
       """
       FROM purchases WHERE publisher_id = $1 AND customer_id = $2 ORDER BY environment, original_transaction_id
       """),
     ExportPart(
-      "transactions", transactionColumns,
+      "transactions", TransactionRow.table.document(first: keyMembers),
       """
       FROM transactions WHERE publisher_id = $1 AND (environment, original_transaction_id) IN (
         SELECT environment, original_transaction_id FROM purchases WHERE publisher_id = $1 AND customer_id = $2)
       ORDER BY purchase_date, transaction_id
       """),
     ExportPart(
-      "ownerships",
-      [
-        .init("environment", "environment"), .init("original_transaction_id", "originalTransactionId"),
-        .init("began_at", "beganAt", .time), .init("cause", "cause"), .init("ended_at", "endedAt", .time),
-        .init("subscription_id", "subscriptionId", .number),
-      ],
+      "ownerships", OwnershipRow.table.document(first: keyMembers),
       "FROM ownerships WHERE publisher_id = $1 AND customer_id = $2 ORDER BY began_at, subscription_id"),
     ExportPart(
-      "synchronizations",
-      [
-        .init("data", "data", .json), .init("finalized_at", "finalizedAt", .time), .init("job", "job", .json),
-        .init("kind", "kind"), .init("result", "result"), .init("status", "status"), .init("id", "synchronizationId"),
-        .init("transaction_id", "transactionId"), .init("version", "version", .number),
-      ],
+      "synchronizations", SynchronizationRow.table.document(),
       """
       FROM synchronizations WHERE publisher_id = $1 AND customer_id = $2
       ORDER BY finalized_at NULLS LAST, id, transaction_id
       """),
     ExportPart(
-      "events",
-      [.init("body", "body", .json), .init("id", "eventId"), .init("time", "time", .time)],
-      "FROM events WHERE publisher_id = $1 AND customer_id = $2 ORDER BY time, id"),
+      "events", EventRow.table.document(),
+      "FROM events WHERE publisher_id = $1 AND customer_id = $2 ORDER BY events.time, id"),
     ExportPart(
-      "attempts",
-      [
-        .init("endpoint_id", "endpointId"), .init("event_id", "eventId"), .init("answer", "response"),
-        .init("status", "status", .number), .init("at", "time", .time),
-      ],
+      "attempts", AttemptRow.table.document(),
       """
       FROM attempts WHERE event_id IN (SELECT id FROM events WHERE publisher_id = $1 AND customer_id = $2)
       ORDER BY at, attempts.id
       """),
     ExportPart(
-      "audit",
-      [
-        .init("action", "action"), .auditActor, .init("at", "at", .time), .init("detail", "detail", .json),
-        .init("id", "id", .number), .auditToken,
-      ],
-      "FROM audit WHERE publisher_id = $1 AND subject = $2 AND action LIKE 'customer.%' ORDER BY id"),
+      "audit", AuditEntry.table.document(adding: [.auditToken]),
+      "FROM audit WHERE publisher_id = $1 AND subject = $2 AND action LIKE 'customer.%' ORDER BY audit.id"),
     ExportPart(
-      "consents",
-      [
-        .init("is_given", "consented", .flag), .init("recorded_at", "recordedAt", .time),
-        .init("text_version", "textVersion"), .init("time", "time", .time),
-      ],
-      "FROM consents WHERE publisher_id = $1 AND customer_id = $2 ORDER BY time"),
+      "consents", RefundRequestRow.consents.document(),
+      "FROM consents WHERE publisher_id = $1 AND customer_id = $2 ORDER BY consents.time"),
     ExportPart(
-      "refund requests",
-      [
-        .init("answer", "answer", .json), .init("answered_by", "answeredBy"), .init("ended_at", "endedAt", .time),
-        .init("environment", "environment"), .init("original_transaction_id", "originalTransactionId"),
-        .init("product_id", "productId"), .init("reason", "reason"), .init("id", "refundRequestId"),
-        .init("requested_at", "requestedAt", .time), .init("state", "state"), .init("transaction_id", "transactionId"),
-      ],
+      "refund requests", RefundRequestRow.table.document(),
       "FROM refund_requests WHERE publisher_id = $1 AND customer_id = $2 ORDER BY requested_at, id"),
   ]
 
-  /// Purchases and transactions both begin with these columns.
-  private static let keyColumns: [RowDocument.Column] = [
-    .init("environment", "environment"), .init("original_transaction_id", "originalTransactionId"),
-  ]
-
-  private static let purchaseColumns: [RowDocument.Column] =
-    keyColumns + [
-      .init("app_account_token", "appAccountToken", .uuid), .init("attributes", "attributes", .json),
-      .init("bundle_id", "bundleId"), .init("created_at", "createdAt", .time), .init("currency", "currency"),
-      .init("expires_date", "expiresDate", .time), .init("grace_expires_date", "gracePeriodExpiresDate", .time),
-      .init("next_product_id", "nextProductId"), .init("offer_id", "offerId"),
-      .init("ownership_type", "ownershipType"), .init("price", "price", .number), .init("product_id", "productId"),
-      .init("purchase_date", "purchaseDate", .time), .init("revocation_date", "revocationDate", .time),
-      .init("subscription_id", "subscriptionId", .number), .init("transaction_id", "transactionId"),
-      .init("kind", "type"), .init("updated_at", "updatedAt", .time), .init("version", "version", .number),
-      .init("will_renew", "willRenew", .flag),
-    ]
-
-  private static let transactionColumns: [RowDocument.Column] =
-    keyColumns + [
-      .init("app_account_token", "appAccountToken", .uuid), .init("bundle_id", "bundleId"),
-      .init("currency", "currency"), .init("expires_date", "expiresDate", .time),
-      .init("first_granted_at", "firstGrantedAt", .time), .init("ownership_type", "ownershipType"),
-      .init("price", "price", .number), .init("product_id", "productId"),
-      .init("purchase_date", "purchaseDate", .time), .init("quantity", "quantity", .number),
-      .init("revocation_date", "revocationDate", .time), .init("revocation_reason", "revocationReason", .number),
-      .init("signed_date", "signedDate", .time), .init("transaction_id", "transactionId"), .init("kind", "type"),
-    ]
+  /// The members that name a purchase come first.
+  private static let keyMembers = ["environment", "originalTransactionId"]
 
   /// The key of a purchase's row, or of the purchase of a transaction's row.
-  static func purchaseKey(_ row: PostgresRow) -> ExactText { "\(row.text(0) ?? "")|\(row.text(1) ?? "")".exact }
+  static func purchaseKey(_ row: PostgresRow) throws -> ExactText {
+    "\(try row.text("environment") ?? "")|\(try row.text("originalTransactionId") ?? "")".exact
+  }
 }

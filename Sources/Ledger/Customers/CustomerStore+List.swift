@@ -21,7 +21,7 @@ extension CustomerStore {
         .listCustomers, [.int64(publisher), .text(prefix), .int64(Int64(skip)), .int64(Int64(limit))]),
       PostgresQuery(.countCustomers, [.int64(publisher), .text(prefix), .int64(Self.mostCounted)]),
     ])
-    return Page(ids: rows[0].map { $0.text(0) ?? "" }, total: rows[1].first?.int64(0) ?? 0)
+    return Page(ids: try rows[0].map { try $0.text("id") ?? "" }, total: try rows[1].first?.int64("count") ?? 0)
   }
 }
 
@@ -35,7 +35,7 @@ extension PostgresStatement {
   fileprivate static let countCustomers = PostgresStatement(
     "count customers",
     """
-    SELECT count(*) FROM (
+    SELECT count(*) AS count FROM (
       SELECT FROM customers WHERE publisher_id = $1 AND starts_with(id, $2) LIMIT $3) AS counted
     """)
 }

@@ -30,7 +30,7 @@ public final class CustomerStore {
       return try await postgres.transaction { transaction in
         let old = try await transaction.query(
           PostgresQuery(.lockCustomer, [.int64(publisher), .text(customer.id)])
-        ).first.map { (Customer($0), isRegistered: $0.bool(3) ?? false) }
+        ).first.map { (try Customer($0), isRegistered: try $0.bool("is_registered") ?? false) }
         let isNew = old?.isRegistered != true
         let changed = Self.changes(old?.0 ?? Customer(id: customer.id), customer)
         guard isNew || !changed.isEmpty else { return .replaced }
@@ -71,7 +71,8 @@ public final class CustomerStore {
 
   /// Whether the publisher has put the customer.
   public func isRegistered(_ publisher: Int64, _ id: String) async throws -> Bool {
-    try await postgres.run(PostgresQuery(.readCustomer, [.int64(publisher), .text(id)])).first?.bool(3) ?? false
+    try await postgres.run(PostgresQuery(.readCustomer, [.int64(publisher), .text(id)])).first?.bool("is_registered")
+      ?? false
   }
 
   /// The names of the members in which two records of a customer differ.
@@ -84,12 +85,13 @@ public final class CustomerStore {
 }
 
 extension Customer {
-  /// The columns in the order in which ``init(_:)`` reads them; the fourth is no part of the customer.
+  /// The columns that ``init(_:)`` reads, and one that is no part of the customer.
   fileprivate static let columns = "id, email, app_account_token, is_registered"
 
   /// Reads a row.
-  fileprivate init(_ row: PostgresRow) {
-    self.init(id: row.text(0) ?? "", email: row.text(1), appAccountToken: row.uuid(2))
+  fileprivate init(_ row: PostgresRow) throws {
+    self.init(
+      id: try row.text("id") ?? "", email: try row.text("email"), appAccountToken: try row.uuid("app_account_token"))
   }
 }
 

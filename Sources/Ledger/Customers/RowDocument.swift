@@ -30,37 +30,38 @@ struct RowDocument: Sendable {
   }
 
   let columns: [Column]
-  /// The columns as SQL writes them, in the order in which ``write(_:to:)`` reads them.
+  /// The columns as SQL writes them, under the names of the members.
   let sql: String
 
-  /// - Parameter columns: in the order of their members' names.
+  /// - Parameter columns: in the order of the members.
   init(_ columns: [Column]) {
     self.columns = columns
-    sql = columns.map(\.name).joined(separator: ", ")
+    sql = columns.map { "\($0.name) AS \"\($0.member)\"" }.joined(separator: ", ")
   }
 
   /// A row as JSON.
   ///
   /// - Parameter more: writes further members behind the columns'.
-  func json(_ row: PostgresRow, more: (inout JSONWriter) -> Void = { _ in }) -> [UInt8] {
-    JSONWriter.object { writer in
-      write(row, to: &writer)
-      more(&writer)
+  func json(_ row: PostgresRow, more: (inout JSONWriter) throws -> Void = { _ in }) throws -> [UInt8] {
+    try JSONWriter.object { writer in
+      try write(row, to: &writer)
+      try more(&writer)
     }
   }
 
   /// Writes a row's members.
-  func write(_ row: PostgresRow, to writer: inout JSONWriter) {
-    for (place, column) in columns.enumerated() {
+  func write(_ row: PostgresRow, to writer: inout JSONWriter) throws {
+    for column in columns {
+      let place = PostgresColumn(stringLiteral: column.member)
       switch column.form {
-      case .text: writer.member(column.member, row.text(place))
-      case .number: writer.member(column.member, row.int64(place))
-      case .flag: writer.member(column.member, row.bool(place))
-      case .time: writer.member(column.member, row.time(place).map(rfc3339(milliseconds:)))
-      case .uuid: writer.member(column.member, row.uuid(place))
-      case .json: writer.member(column.member, json: row.bytes(place))
+      case .text: writer.member(column.member, try row.text(place))
+      case .number: writer.member(column.member, try row.int64(place))
+      case .flag: writer.member(column.member, try row.bool(place))
+      case .time: writer.member(column.member, try row.time(place).map(rfc3339(milliseconds:)))
+      case .uuid: writer.member(column.member, try row.uuid(place))
+      case .json: writer.member(column.member, json: try row.bytes(place))
       case .told:
-        let told = row.bytes(place).flatMap { try? ToldEntitlement.list(from: $0) } ?? []
+        let told = try row.bytes(place).flatMap { try? ToldEntitlement.list(from: $0) } ?? []
         writer.member(column.member, array: told.map { entitlement in JSONWriter.object { entitlement.tell(to: &$0) } })
       }
     }

@@ -24,13 +24,7 @@ extension Event {
 
   /// Writes the rows of events, in the order of their ids.
   static func insert(sorted events: [Event]) -> PostgresQuery {
-    PostgresQuery(
-      .insertEvents,
-      [
-        .texts(events.map(\.id)), .int64s(events.map(\.publisherId)), .texts(events.map(\.customerId)),
-        .texts(events.map(\.topic)), .int64s(events.map(\.version)), .texts(events.map(\.traceparent)),
-        .times(events.map(\.time)), .bytes(events.map(\.body)),
-      ])
+    PostgresQuery(.insertEvents, EventRow.table.parameters(events.map(EventRow.init)))
   }
 
   /// Takes events out of the outbox that the broker has confirmed.
@@ -38,26 +32,13 @@ extension Event {
     PostgresQuery(OutboxRow.delete, [.texts(Set(ids.map(\.exact)).sorted().map(\.text))])
   }
 
-  /// Reads events by their ids. ``init(_:from:)`` reads each row. An unknown id has no row.
+  /// Reads events by their ids. ``all(_:)`` reads the rows. An unknown id has no row.
   public static func read(_ ids: [String]) -> PostgresQuery { PostgresQuery(.readEvents, [.texts(ids)]) }
 
-  /// Reads a row of ``read(_:)``.
+  /// Reads the rows of ``read(_:)``.
   ///
-  /// - Parameter start: the number of the first column.
-  public init(_ row: PostgresRow, from start: Int = 0) {
-    self.init(
-      id: row.text(start) ?? "", publisherId: row.int64(start + 1) ?? 0, customerId: row.text(start + 2),
-      topic: row.text(start + 3) ?? "", version: row.int64(start + 4), traceparent: row.text(start + 5),
-      time: row.time(start + 6) ?? 0, body: row.bytes(start + 7) ?? [])
-  }
-
-  /// The columns in the order in which ``init(_:from:)`` reads them.
-  static let columns = names.joined(separator: ", ")
-
-  /// The columns of a row of `table`.
-  static func columns(_ table: String) -> String { names.map { "\(table).\($0)" }.joined(separator: ", ") }
-
-  private static let names = ["id", "publisher_id", "customer_id", "topic", "version", "traceparent", "time", "body"]
+  /// - Throws: `PostgresError` and ``UnreadableRecord`` for rows that this code cannot read.
+  public static func all(_ rows: PostgresRows) throws -> [Event] { try EventRow.table.records(rows).map(\.event) }
 
   /// In the order of the ids and each id once, so that two commits lock rows in one order.
   private static func sorted(_ events: [Event]) -> [Event] {
@@ -74,14 +55,13 @@ extension PostgresStatement {
   fileprivate static let insertEvents = PostgresStatement(
     "insert events",
     """
-    INSERT INTO events (\(Event.columns), erased)
+    INSERT INTO events (\(EventRow.table.names), erased)
     SELECT n.*, n.customer_id IS NULL AND n.topic NOT IN ('\(EventTopic.webhookEndpointDisabled)',
         '\(EventTopic.externalPurchaseTokenDue)', '\(EventTopic.test)')
-    FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::timestamptz[],
-      $8::bytea[]) AS n (\(Event.columns))
+    FROM \(EventRow.table.source)
     ON CONFLICT (id) DO NOTHING
     """)
 
   fileprivate static let readEvents = PostgresStatement(
-    "read events", "SELECT \(Event.columns) FROM events WHERE id = ANY($1)")
+    "read events", "SELECT \(EventRow.table.selected("e")) FROM events e WHERE e.id = ANY($1)")
 }

@@ -4,6 +4,28 @@ import Postgres
 
 /// The statements about `notifications`.
 enum NotificationRow {
+  static let table = Table<KeptNotification>("notifications", key: ["publisher_id", "uuid"]) { columns in
+    columns.written("publisher_id", .bigint) { $0.publisherId }
+    columns.written("uuid", .text) { $0.uuid }
+    columns.written("type", .text) { $0.type }
+    columns.written("subtype", .text, isNullable: true) { $0.subtype }
+    columns.written("environment", .text, isNullable: true) { $0.environment }
+    columns.written("bundle_id", .text, isNullable: true) { $0.bundleId }
+    columns.written("original_transaction_id", .text, isNullable: true) { $0.originalTransactionId }
+    columns.written("signed_date", .timestamptz) { $0.signedDate }
+    columns.other("received_at", "timestamptz")
+    columns.written("source", .text) { $0.source.rawValue }
+    columns.written("body", .bytea) { $0.body }
+    columns.written("posted", .bytea, isNullable: true) { $0.posted }
+    columns.other("due_at", "timestamptz", isNullable: true)
+    columns.other("applied_at", "timestamptz", isNullable: true)
+    columns.other("is_news", "boolean", isNullable: true)
+    columns.other("put_aside_at", "timestamptz", isNullable: true)
+    columns.other("put_aside_reason", "text", isNullable: true)
+  }
+  /// The number of the parameter behind the columns: the milliseconds until a sweep takes a notification.
+  private static let patience = table.nextParameter
+
   /// Keeps notifications. Apple repeats one under its UUID until somebody answers 200.
   static let insert = PostgresStatement(
     "insert notifications", "WITH \(insertion) SELECT publisher_id, uuid FROM new")
@@ -14,13 +36,8 @@ enum NotificationRow {
   /// somebody posts again.
   private static let insertion = """
     new AS (
-    INSERT INTO notifications (publisher_id, uuid, type, subtype, environment, bundle_id, original_transaction_id,
-      signed_date, source, body, posted, due_at)
-    SELECT n.*, now() + $12 * interval '1 millisecond'
-    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
-      $9::text[], $10::bytea[], $11::bytea[])
-      AS n (publisher_id, uuid, type, subtype, environment, bundle_id, original_transaction_id, signed_date, source,
-        body, posted)
+    INSERT INTO notifications (\(table.names), due_at)
+    SELECT n.*, now() + $\(patience) * interval '1 millisecond' FROM \(table.source)
     ON CONFLICT DO NOTHING RETURNING publisher_id, uuid, bundle_id, environment, source),
     noted AS (
       INSERT INTO notification_sources AS s (publisher_id, bundle_id, environment, last_received_at)
@@ -42,7 +59,8 @@ enum NotificationRow {
     owed AS (
       INSERT INTO deliveries (event_id, endpoint_id, publisher_id, due_at)
       SELECT f.event_id, f.endpoint_id, publisher_id, now()
-      FROM unnest($13::bigint[], $14::text[], $15::text[], $16::text[]) AS f (publisher_id, uuid, event_id, endpoint_id)
+      FROM unnest($\(patience + 1)::bigint[], $\(patience + 2)::text[], $\(patience + 3)::text[],
+        $\(patience + 4)::text[]) AS f (publisher_id, uuid, event_id, endpoint_id)
         JOIN new USING (publisher_id, uuid)
       ON CONFLICT (event_id, endpoint_id, round) DO NOTHING)
     SELECT publisher_id, uuid FROM new
@@ -64,15 +82,6 @@ enum NotificationRow {
   static let readPosted = PostgresStatement(
     "read posted notification",
     "SELECT posted, body, environment FROM notifications WHERE publisher_id = $1 AND uuid = $2")
-
-  static func arrays(_ rows: [KeptNotification]) -> [PostgresParameter] {
-    [
-      .int64s(rows.map(\.publisherId)), .texts(rows.map(\.uuid)), .texts(rows.map(\.type)), .texts(rows.map(\.subtype)),
-      .texts(rows.map(\.environment)), .texts(rows.map(\.bundleId)), .texts(rows.map(\.originalTransactionId)),
-      .times(rows.map(\.signedDate)), .texts(rows.map(\.source.rawValue)), .bytes(rows.map(\.body)),
-      .bytes(rows.map(\.posted)),
-    ]
-  }
 
   /// Reads notifications that nobody has applied.
   static let read = PostgresStatement(
@@ -130,11 +139,18 @@ enum NotificationRow {
 
   /// Counts what is put aside. The partial index has nothing else.
   static let countPutAside = PostgresStatement(
-    "count notifications put aside", "SELECT count(*) FROM notifications WHERE put_aside_at IS NOT NULL")
+    "count notifications put aside", "SELECT count(*) AS count FROM notifications WHERE put_aside_at IS NOT NULL")
 
   /// The parameters of ``apply``.
   static func applied(_ rows: [CommitState.AppliedNotification], _ now: Int64) -> [PostgresParameter] {
     let rows = rows.sorted { ($0.publisherId, $0.uuid.exact) < ($1.publisherId, $1.uuid.exact) }
     return [.int64s(rows.map(\.publisherId)), .texts(rows.map(\.uuid)), .bools(rows.map(\.isNews)), .time(now)]
+  }
+}
+
+extension NotificationKey {
+  /// Reads the columns of the key.
+  init(_ row: PostgresRow) throws {
+    self.init(publisherId: try row.int64("publisher_id") ?? 0, uuid: try row.text("uuid") ?? "")
   }
 }

@@ -36,12 +36,13 @@ public struct NotificationSources {
           .int64s(apps.map(\.publisherId)), .texts(apps.map(\.bundleId)), .texts(apps.map(\.environment)),
           .int64(Self.leaseMilliseconds),
         ]))
-    return zip(apps, rows).map { app, row in
+    return try zip(apps, rows).map { app, row in
       State(
         source: NotificationSource(
           publisherId: app.publisherId, bundleId: app.bundleId, environment: app.environment,
-          readThrough: row.time(0), lastReceivedAt: row.time(1), longestSilence: row.int64(2)),
-        isFree: row.bool(3) ?? false)
+          readThrough: try row.time("read_through"), lastReceivedAt: try row.time("last_received_at"),
+          longestSilence: try row.int64("longest_silence")),
+        isFree: try row.bool("is_free") ?? false)
     }
   }
 
@@ -86,8 +87,9 @@ extension PostgresStatement {
   fileprivate static let states = PostgresStatement(
     "read notification sources",
     """
-    SELECT s.read_through, s.last_received_at, (extract(epoch FROM s.longest_silence) * 1000)::bigint,
-      s.reading_at IS NULL OR s.reading_at < now() - $4 * interval '1 millisecond'
+    SELECT s.read_through, s.last_received_at,
+      (extract(epoch FROM s.longest_silence) * 1000)::bigint AS longest_silence,
+      s.reading_at IS NULL OR s.reading_at < now() - $4 * interval '1 millisecond' AS is_free
     FROM unnest($1::bigint[], $2::text[], $3::text[]) WITH ORDINALITY AS a (publisher_id, bundle_id, environment, place)
       LEFT JOIN notification_sources s USING (publisher_id, bundle_id, environment)
     ORDER BY a.place

@@ -36,7 +36,7 @@ extension NotificationStore {
       let applied = try await transaction.query([
         PostgresQuery(NotificationRow.apply, NotificationRow.applied(rows, now))
       ])[0]
-      let open = Set(applied.map { NotificationKey(publisherId: $0.int64(0) ?? 0, uuid: $0.text(1) ?? "") })
+      let open = Set(try applied.map(NotificationKey.init))
       var (events, cut): ([Event], [NotificationNotice]) = ([], [])
       for notice in notices where open.contains(notice.key) {
         let customers = try await Self.customers(of: notice, in: transaction)
@@ -65,7 +65,7 @@ extension NotificationStore {
         [
           .int64(notice.publisherId), .text(notice.environment), .text(id), .int64(Int64(Self.mostCustomers + 1)),
         ])
-    ])[0].compactMap { $0.text(0) }
+    ])[0].compactMap { try $0.text("id") }
   }
 }
 

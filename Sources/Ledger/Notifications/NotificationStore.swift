@@ -65,10 +65,12 @@ public final class NotificationStore {
     // Two gateways may get one notification: the order of the keys keeps them from waiting in a circle.
     let rows = rows.sorted { ($0.publisherId, $0.uuid.exact) < ($1.publisherId, $1.uuid.exact) }
     let patience = Int64(Self.patience / .milliseconds(1))
-    let (columns, forwards) = (NotificationRow.arrays(rows) + [.int64(patience)], NotificationRow.forwards(rows))
+    let (columns, forwards) = (
+      NotificationRow.table.parameters(rows) + [.int64(patience)], NotificationRow.forwards(rows)
+    )
     let found = try await postgres.run(
       PostgresQuery(forwards.isEmpty ? NotificationRow.insert : NotificationRow.insertForwarded, columns + forwards))
-    return Set(found.map { NotificationKey(publisherId: $0.int64(0) ?? 0, uuid: $0.text(1) ?? "") })
+    return Set(try found.map(NotificationKey.init))
   }
 
   /// Reads the texts of notifications that nobody has applied yet.
@@ -77,9 +79,9 @@ public final class NotificationStore {
   public func open(_ keys: [NotificationKey]) async throws -> [NotificationKey: String] {
     let rows = try await postgres.run(
       PostgresQuery(NotificationRow.read, [.int64s(keys.map(\.publisherId)), .texts(keys.map(\.uuid.text))]))
-    return rows.reduce(into: [:]) { texts, row in
-      guard let publisher = row.int64(0), let uuid = row.text(1), let body = row.bytes(2) else { return }
-      texts[NotificationKey(publisherId: publisher, uuid: uuid)] = String(decoding: body, as: UTF8.self)
+    return try rows.reduce(into: [:]) { texts, row in
+      guard let body = try row.bytes("body") else { return }
+      texts[try NotificationKey(row)] = String(decoding: body, as: UTF8.self)
     }
   }
 
@@ -96,8 +98,9 @@ public final class NotificationStore {
   public func posted(_ key: NotificationKey) async throws -> Posted? {
     let rows = try await postgres.run(
       PostgresQuery(NotificationRow.readPosted, [.int64(key.publisherId), .text(key.uuid.text)]))
-    guard let row = rows.first, let text = row.bytes(1) else { return nil }
-    return Posted(body: row.bytes(0) ?? KeptNotification.canonical(text), environment: row.text(2))
+    guard let row = rows.first, let text = try row.bytes("body") else { return nil }
+    return Posted(
+      body: try row.bytes("posted") ?? KeptNotification.canonical(text), environment: try row.text("environment"))
   }
 
   /// Puts notifications off that nobody can apply yet, because no file names their publisher or its app. The wait
@@ -126,7 +129,7 @@ public final class NotificationStore {
       PostgresQuery(
         NotificationRow.takeOverdue,
         [.int64(Self.takenFor), .int64(Int64(limit)), .int64s(publisherIds.shuffled()), .int64(Int64(each))]))
-    return rows.map { NotificationKey(publisherId: $0.int64(0) ?? 0, uuid: $0.text(1) ?? "") }
+    return try rows.map(NotificationKey.init)
   }
 
   /// Puts notifications aside that seem to kill their workers, each with its reason.
@@ -146,7 +149,7 @@ public final class NotificationStore {
   ///
   /// - Throws: `PostgresError`.
   public func countPutAside() async throws -> Int64 {
-    try await postgres.run(PostgresQuery(NotificationRow.countPutAside)).first?.int64(0) ?? 0
+    try await postgres.run(PostgresQuery(NotificationRow.countPutAside)).first?.int64("count") ?? 0
   }
 
   /// Notes that notifications are done that are about no purchase, or about one that we cannot follow.

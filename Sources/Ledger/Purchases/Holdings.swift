@@ -45,10 +45,13 @@ public final class Holdings {
       let rows = try await postgres.run(
         PostgresQuery(
           .readHoldings, [.int64s(some.map(\.customer.publisherId)), .texts(some.map(\.customer.id))]))
+      let (columns, place) = (try CustomerPurchases.Columns(rows), try rows.column("place"))
       var found = some.map { _ in [PostgresRow]() }
-      for row in rows { found[Int(row.int64(PurchaseRow.width + 1) ?? 1) - 1].append(row) }
+      for row in rows { found[Int(try row.int64(place) ?? 1) - 1].append(row) }
       // An unreadable row is the failure of one customer.
-      for (question, rows) in zip(some, found) { question.waiter.resume(with: Result { try CustomerPurchases(rows) }) }
+      for (question, rows) in zip(some, found) {
+        question.waiter.resume(with: Result { try CustomerPurchases(rows, columns) })
+      }
     } catch {
       for question in some { question.waiter.resume(throwing: error) }
     }
@@ -56,13 +59,25 @@ public final class Holdings {
 }
 
 extension CustomerPurchases {
-  /// Reads the rows of a customer: at least one, whose purchase may be missing. The customer's version stands behind
-  /// the purchase.
-  init(_ rows: some Sequence<PostgresRow>) throws {
+  /// The columns of rows that have a customer's version, and a purchase if the customer has any.
+  struct Columns {
+    fileprivate let version: PostgresColumn
+    fileprivate let key: PostgresColumn
+    fileprivate let purchase: TableReader<PurchaseRow>
+
+    init(_ rows: PostgresRows) throws {
+      version = try rows.column("customer_version")
+      key = try rows.column("original_transaction_id")
+      purchase = try PurchaseRow.table.reader(of: rows)
+    }
+  }
+
+  /// Reads the rows of a customer: at least one, whose purchase may be missing.
+  init(_ rows: some Sequence<PostgresRow>, _ columns: Columns) throws {
     var (version, purchases): (Int64?, [Purchase]) = (nil, [])
     for row in rows {
-      version = row.int64(PurchaseRow.width)
-      if row.int64(0) != nil { purchases.append(try PurchaseRow.purchase(row)) }
+      version = try row.int64(columns.version)
+      if try row.text(columns.key) != nil { purchases.append(try columns.purchase.record(row).purchase()) }
     }
     // A customer who owns something is known, also if no entitlement was told yet.
     self.init(isKnown: version != nil || !purchases.isEmpty, version: version ?? 0, purchases: purchases)
@@ -74,7 +89,7 @@ extension PostgresStatement {
   fileprivate static let readHoldings = PostgresStatement(
     "read holdings",
     """
-    SELECT \(PurchaseRow.columns("p")), c.version, n.place
+    SELECT \(PurchaseRow.table.selected("p")), c.version AS customer_version, n.place
     FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS n (publisher_id, customer_id, place)
       LEFT JOIN LATERAL (
         SELECT version FROM customers WHERE publisher_id = n.publisher_id AND id = n.customer_id OFFSET 0) c ON true

@@ -19,12 +19,11 @@ struct OwnerReading {
 
   /// Reads the rows; `nil` if there is no such purchase.
   func read(_ rows: [PostgresRows], now: Int64) throws -> CommitState? {
-    guard let row = rows[0].first else { return nil }
-    let purchase = try PurchaseRow.purchase(row)
+    guard let purchase = try PurchaseRow.table.records(rows[0]).first?.purchase() else { return nil }
     var customers: [CustomerKey: CustomerRecord] = [:]
     if let owner = purchase.owner {
-      var record = try rows[1].first.map(CustomerRow.record)?.1 ?? CustomerRecord()
-      record.others = try rows[2].map { try PurchaseRow.purchase($0) }.filter { $0.key != key }
+      var record = try CustomerRow.table.records(rows[1]).first?.record ?? CustomerRecord()
+      record.others = try PurchaseRow.table.records(rows[2]).map { try $0.purchase() }.filter { $0.key != key }
       customers[CustomerKey(publisherId: key.publisherId, id: owner.customerId)] = record
     }
     return CommitState(purchases: [purchase], customers: customers, subscriptionIds: [], now: now)
@@ -37,12 +36,12 @@ extension PostgresStatement {
 
   fileprivate static let lockPurchase = PostgresStatement(
     "lock purchase",
-    "SELECT \(PurchaseRow.columns("p")) FROM purchases p WHERE \(named) FOR NO KEY UPDATE")
+    "SELECT \(PurchaseRow.table.selected("p")) FROM purchases p WHERE \(named) FOR NO KEY UPDATE")
 
   fileprivate static let lockOwner = PostgresStatement(
     "lock owner",
     """
-    SELECT \(CustomerRow.columns("c")) FROM purchases p
+    SELECT \(CustomerRow.table.selected("c")) FROM purchases p
       JOIN customers c ON c.publisher_id = p.publisher_id AND c.id = p.customer_id
     WHERE \(named) FOR NO KEY UPDATE OF c
     """)
@@ -50,7 +49,7 @@ extension PostgresStatement {
   fileprivate static let readOwnedByOwner = PostgresStatement(
     "read owned by owner",
     """
-    SELECT \(PurchaseRow.columns("o")) FROM purchases p
+    SELECT \(PurchaseRow.table.selected("o")) FROM purchases p
       JOIN purchases o ON o.publisher_id = p.publisher_id AND o.customer_id = p.customer_id AND o.kind <> 'Consumable'
     WHERE \(named)
     """)

@@ -31,7 +31,7 @@ public struct ProvisionalGrant {
       var queries = [DeniedTransactions.lock([job])] + reading.queries
       queries.append(OwnershipRow.nextBlocks(for: Int64(reading.numbers)))
       var rows = try await transaction.query(queries)
-      let ids = OwnershipRow.numbers(rows.removeLast())
+      let ids = try OwnershipRow.numbers(rows.removeLast())
       var found = try reading.read(Array(rows.dropFirst()), now: now, subscriptionIds: ids)
       guard found.finalized(SynchronizationKey(job)) == nil,
         found.state.grantProvisionally(job, piece, until: until, publisher: publisher)

@@ -30,14 +30,14 @@ public struct PurchaseReader {
   public func purchases(
     of customer: CustomerKey, after place: Place? = nil, limit: Int
   ) async throws -> CustomerPurchases {
-    try CustomerPurchases(
-      await postgres.run(
-        PostgresQuery(
-          .readPage,
-          [
-            .int64(customer.publisherId), .text(customer.id), .text(place?.environment ?? ""),
-            .text(place?.originalTransactionId ?? ""), .int64(Int64(limit)),
-          ])))
+    let rows = try await postgres.run(
+      PostgresQuery(
+        .readPage,
+        [
+          .int64(customer.publisherId), .text(customer.id), .text(place?.environment ?? ""),
+          .text(place?.originalTransactionId ?? ""), .int64(Int64(limit)),
+        ]))
+    return try CustomerPurchases(rows, CustomerPurchases.Columns(rows))
   }
 
   /// Reads a purchase; `nil` if the publisher has none of the name.
@@ -53,14 +53,18 @@ public struct PurchaseReader {
       PostgresQuery(.readPurchase, parameters), PostgresQuery(.readTransactions, parameters),
       PostgresQuery(.readOwnerships, parameters),
     ])
-    let keys = rows[0].map(PurchaseRow.key)
-    let found = environments.lazy.compactMap { name in keys.firstIndex { $0.environment.exact == name.exact } }.first
+    let purchases = try PurchaseRow.table.records(rows[0])
+    let found = environments.lazy.compactMap { name in
+      purchases.first { $0.facts.environment.exact == name.exact }
+    }.first
     guard let found else { return nil }
-    let transactions = try rows[1].map(TransactionRow.facts).filter { $0.0 == keys[found] }
+    let key = found.key
+    let transactions = try TransactionRow.table.records(rows[1]).filter { $0.key == key }
     return PurchaseRecord(
-      try PurchaseRow.purchase(rows[0][found], transactions.map(\.1)),
-      firstGrants: transactions.reduce(into: [:]) { $0[$1.1.transactionId.exact] = $1.firstGrantedAt },
-      ownerships: try rows[2].filter { $0.text(0)?.exact == keys[found].environment.exact }.map(OwnershipPeriod.init))
+      try found.purchase(transactions.map(\.facts)),
+      firstGrants: transactions.reduce(into: [:]) { $0[$1.facts.transactionId.exact] = $1.firstGrantedAt },
+      ownerships: try rows[2].filter { try $0.text("environment")?.exact == key.environment.exact }
+        .map(OwnershipPeriod.init))
   }
 
   /// Reads purchases with all their transactions, by their keys. An unknown key has none.
@@ -88,23 +92,20 @@ public struct PurchaseReader {
   /// Reads purchases, and then their transactions.
   private func read(_ queries: [PostgresQuery]) async throws -> [PurchaseKey: Purchase] {
     let rows = try await postgres.run(queries)
-    var transactions: [PurchaseKey: [TransactionFacts]] = [:]
-    for row in rows[1] {
-      let (key, facts, _) = try TransactionRow.facts(row)
-      transactions[key, default: []].append(facts)
-    }
-    let purchases = try rows[0].map { try PurchaseRow.purchase($0, transactions[PurchaseRow.key($0)] ?? []) }
+    let transactions = try TransactionRow.byPurchase(rows[1])
+    let purchases = try PurchaseRow.table.records(rows[0]).map { try $0.purchase(transactions[$0.key] ?? []) }
     return Dictionary(purchases.map { ($0.key, $0) }) { one, _ in one }
   }
 }
 
 extension OwnershipPeriod {
   fileprivate init(_ row: PostgresRow) throws {
-    guard let subscription = row.int64(1), let began = row.time(3), let cause = row.text(5) else {
-      throw UnreadableRecord("ownership \(row.int64(1) ?? 0)")
-    }
+    guard let subscription = try row.int64("subscription_id"), let began = try row.time("began_at"),
+      let cause = try row.text("cause")
+    else { throw UnreadableRecord("ownership \(try row.int64("subscription_id") ?? 0)") }
     self.init(
-      subscriptionId: subscription, customerId: row.text(2), beganAt: began, endedAt: row.time(4), cause: cause)
+      subscriptionId: subscription, customerId: try row.text("customer_id"), beganAt: began,
+      endedAt: try row.time("ended_at"), cause: cause)
   }
 }
 
@@ -112,7 +113,7 @@ extension PostgresStatement {
   fileprivate static let readPage = PostgresStatement(
     "read page of purchases",
     """
-    SELECT \(PurchaseRow.columns("p")), c.version FROM (SELECT) one
+    SELECT \(PurchaseRow.table.selected("p")), c.version AS customer_version FROM (SELECT) one
       LEFT JOIN customers c ON c.publisher_id = $1 AND c.id = $2
       LEFT JOIN (
         SELECT * FROM purchases WHERE publisher_id = $1 AND customer_id = $2
@@ -128,28 +129,28 @@ extension PostgresStatement {
   fileprivate static let readNamed = PostgresStatement(
     "read named purchases",
     """
-    SELECT \(PurchaseRow.columns("p")) FROM \(named)
+    SELECT \(PurchaseRow.table.selected("p")) FROM \(named)
       JOIN purchases p USING (publisher_id, environment, original_transaction_id)
     """)
 
   fileprivate static let readNamedTransactions = PostgresStatement(
     "read transactions of named purchases",
     """
-    SELECT \(TransactionRow.columns("t")) FROM \(named)
+    SELECT \(TransactionRow.table.selected("t")) FROM \(named)
       JOIN transactions t USING (publisher_id, environment, original_transaction_id)
     """)
 
   fileprivate static let readOwned = PostgresStatement(
     "read all purchases of customer",
     """
-    SELECT \(PurchaseRow.columns("p")) FROM purchases p WHERE p.publisher_id = $1 AND p.customer_id = $2
+    SELECT \(PurchaseRow.table.selected("p")) FROM purchases p WHERE p.publisher_id = $1 AND p.customer_id = $2
     ORDER BY p.purchase_date DESC LIMIT $3
     """)
 
   fileprivate static let readOwnedTransactions = PostgresStatement(
     "read transactions of customer",
     """
-    SELECT \(TransactionRow.columns("t")) FROM (
+    SELECT \(TransactionRow.table.selected("t")) FROM (
       SELECT publisher_id, environment, original_transaction_id FROM purchases
       WHERE publisher_id = $1 AND customer_id = $2 ORDER BY purchase_date DESC LIMIT $3) p
       JOIN transactions t USING (publisher_id, environment, original_transaction_id)
@@ -158,14 +159,14 @@ extension PostgresStatement {
   fileprivate static let readPurchase = PostgresStatement(
     "read purchase",
     """
-    SELECT \(PurchaseRow.columns("p")) FROM purchases p
+    SELECT \(PurchaseRow.table.selected("p")) FROM purchases p
     WHERE p.publisher_id = $1 AND p.environment = ANY($2) AND p.original_transaction_id = $3
     """)
 
   fileprivate static let readTransactions = PostgresStatement(
     "read transactions of purchase",
     """
-    SELECT \(TransactionRow.columns("t")) FROM transactions t
+    SELECT \(TransactionRow.table.selected("t")) FROM transactions t
     WHERE t.publisher_id = $1 AND t.environment = ANY($2) AND t.original_transaction_id = $3
     """)
 

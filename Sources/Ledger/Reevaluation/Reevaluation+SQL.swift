@@ -4,7 +4,8 @@ extension PostgresStatement {
   static let readRules = PostgresStatement(
     "read rules",
     """
-    SELECT publisher_id, rules_sha256, evaluated_through IS NOT NULL FROM publisher_rules WHERE publisher_id = ANY($1)
+    SELECT publisher_id, rules_sha256, evaluated_through IS NOT NULL AS is_open FROM publisher_rules
+    WHERE publisher_id = ANY($1)
     """)
 
   /// Begins with the first customer, unless another worker has changed the row since this one looked ($3).
@@ -38,26 +39,15 @@ extension PostgresStatement {
   static let lockOwnedByOwners = PostgresStatement(
     "lock owned by owners",
     """
-    SELECT \(PurchaseRow.columns("p")) FROM purchases p
+    SELECT \(PurchaseRow.table.selected("p")) FROM purchases p
     WHERE p.publisher_id = $1 AND p.customer_id = ANY($2) AND p.kind <> 'Consumable'
     ORDER BY p.publisher_id, p.environment, p.original_transaction_id FOR NO KEY UPDATE
-    """)
-
-  /// Lets nobody wait longer than the present rules say. A look that comes too early sets the timer right.
-  static let bringForward = PostgresStatement(
-    "bring timers forward",
-    """
-    UPDATE purchases p SET due_at = n.due_at
-    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::timestamptz[])
-      AS n (publisher_id, environment, original_transaction_id, due_at)
-    WHERE p.publisher_id = n.publisher_id AND p.environment = n.environment
-      AND p.original_transaction_id = n.original_transaction_id AND (p.due_at IS NULL OR p.due_at > n.due_at)
     """)
 
   static let lockOwners = PostgresStatement(
     "lock owners",
     """
-    SELECT \(CustomerRow.columns("c")) FROM unnest($2::text[]) AS n (id)
+    SELECT \(CustomerRow.table.selected("c")) FROM unnest($2::text[]) AS n (id)
       JOIN customers c ON c.publisher_id = $1 AND c.id = n.id
     ORDER BY c.id FOR NO KEY UPDATE OF c
     """)
@@ -65,7 +55,19 @@ extension PostgresStatement {
   static let readOwnedByOwners = PostgresStatement(
     "read owned by owners",
     """
-    SELECT \(PurchaseRow.columns("p")) FROM unnest($2::text[]) AS n (id)
+    SELECT \(PurchaseRow.table.selected("p")) FROM unnest($2::text[]) AS n (id)
       JOIN purchases p ON p.publisher_id = $1 AND p.customer_id = n.id AND p.kind <> 'Consumable'
+    """)
+}
+
+extension PurchaseRow {
+  static let dueTimes = table.only("due_at")
+
+  /// Lets nobody wait longer than the present rules say. A look that comes too early sets the timer right.
+  static let bringForward = PostgresStatement(
+    "bring timers forward",
+    """
+    UPDATE purchases t SET \(dueTimes.assignments) FROM \(dueTimes.source)
+    WHERE \(dueTimes.isSame) AND (t.due_at IS NULL OR t.due_at > n.due_at)
     """)
 }

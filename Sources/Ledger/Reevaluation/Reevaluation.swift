@@ -53,9 +53,9 @@ public final class Reevaluation {
 
   private func keptRules(_ publishers: Publishers) async throws -> [Int64: KeptRules] {
     let rows = try await postgres.run(PostgresQuery(.readRules, [.int64s(publishers.all.map(\.id))]))
-    return rows.reduce(into: [:]) { kept, row in
-      guard let publisher = row.int64(0), let hash = row.bytes(1) else { return }
-      kept[publisher] = KeptRules(sha256: hash, isOpen: row.bool(2) ?? false)
+    return try rows.reduce(into: [:]) { kept, row in
+      guard let publisher = try row.int64("publisher_id"), let hash = try row.bytes("rules_sha256") else { return }
+      kept[publisher] = KeptRules(sha256: hash, isOpen: try row.bool("is_open") ?? false)
     }
   }
 
@@ -66,9 +66,9 @@ public final class Reevaluation {
     let id = publisher.id
     return try await postgres.repeatingConflicts { [now] transaction -> [Event]? in
       let place = try await transaction.query(PostgresQuery(.lockRules, [.int64(id), .bytes(rules)]))
-      guard let through = place.first?.text(0) else { return nil }
+      guard let through = try place.first?.text("evaluated_through") else { return nil }
       let customers = try await transaction.query(PostgresQuery(.nextOwners, [.int64(id), .text(through)]))
-        .compactMap { $0.text(0) }
+        .compactMap { try $0.text("customer_id") }
       guard let last = customers.last else {
         _ = try await transaction.query(PostgresQuery(.noteProgress, [.int64(id), .text(nil)]))
         return nil
@@ -98,12 +98,9 @@ public final class Reevaluation {
     _ rows: PostgresRows, owned: PostgresRows, _ customers: [CustomerKey]
   ) throws -> [CustomerKey: CustomerRecord] {
     var records = Dictionary(uniqueKeysWithValues: customers.map { ($0, CustomerRecord()) })
-    for row in rows {
-      let (key, record) = try CustomerRow.record(row)
-      records[key] = record
-    }
-    for row in owned {
-      let purchase = try PurchaseRow.purchase(row)
+    for row in try CustomerRow.table.records(rows) { records[row.key] = row.record }
+    for row in try PurchaseRow.table.records(owned) {
+      let purchase = try row.purchase()
       guard let owner = purchase.owner else { continue }
       records[CustomerKey(publisherId: purchase.key.publisherId, id: owner.customerId)]?.others.append(purchase)
     }
@@ -111,14 +108,13 @@ public final class Reevaluation {
   }
 
   private static func timers(_ rows: PostgresRows, _ timer: PurchaseTimer, now: Int64) throws -> PostgresQuery {
-    let looks = try rows.map { try PurchaseRow.purchase($0) }.compactMap { purchase in
-      timer.next(after: now, purchase).map { (key: purchase.key, at: $0) }
+    let looks = try PurchaseRow.table.records(rows).compactMap { row in
+      try timer.next(after: now, row.purchase()).map { time in
+        var look = row
+        look.dueAt = time
+        return look
+      }
     }
-    return PostgresQuery(
-      .bringForward,
-      [
-        .int64s(looks.map(\.key.publisherId)), .texts(looks.map(\.key.environment)),
-        .texts(looks.map(\.key.originalTransactionId)), .times(looks.map { Optional($0.at) }),
-      ])
+    return PostgresQuery(PurchaseRow.bringForward, PurchaseRow.dueTimes.parameters(looks))
   }
 }

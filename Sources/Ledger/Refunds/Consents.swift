@@ -24,13 +24,14 @@ public struct Consents {
     let key: [PostgresParameter] = [.int64(customer.publisherId), .text(customer.id)]
     return try await postgres.repeatingConflicts { transaction in
       let row = try await transaction.query(PostgresQuery(.lockConsenting, key)).first
-      guard !isRequired || row?.bool(0) == true else { return (nil, false) }
+      let isRegistered = try row?.bool("is_registered") ?? false
+      guard !isRequired || isRegistered else { return (nil, false) }
       let isNew =
         try await transaction.query(
           PostgresQuery(.putConsent, key + [.time(consent.time), .bool(consent.isGiven), .text(consent.textVersion)])
         ).affected > 0
       let present = PostgresQuery(.readConsent, key)
-      guard isNew else { return (Self.consent(try await transaction.query(present)), true) }
+      guard isNew else { return (try Self.consent(try await transaction.query(present)), true) }
       let audit = AuditEntry(
         publisherId: customer.publisherId, actor: .publisher,
         action: consent.isGiven ? "customer.consented" : "customer.consentRefused", subject: customer.id,
@@ -39,18 +40,18 @@ public struct Consents {
           detail.time("time", consent.time)
         })
       let rows = try await transaction.commit([present, PostgresQuery(.wake, key), AuditEntry.insert([audit])])
-      return (Self.consent(rows[0]), true)
+      return (try Self.consent(rows[0]), true)
     }
   }
 
   /// Reads the present decision; `nil` if there is none.
   public func present(of customer: CustomerKey) async throws -> Consent? {
-    Self.consent(
-      try await postgres.run(PostgresQuery(.readConsent, [.int64(customer.publisherId), .text(customer.id)])))
+    try Self.consent(
+      await postgres.run(PostgresQuery(.readConsent, [.int64(customer.publisherId), .text(customer.id)])))
   }
 
-  private static func consent(_ rows: PostgresRows) -> Consent? {
-    rows.first.flatMap { RefundRequestRow.consent($0, from: 0) }
+  private static func consent(_ rows: PostgresRows) throws -> Consent? {
+    try rows.first.flatMap(RefundRequestRow.consent)
   }
 }
 

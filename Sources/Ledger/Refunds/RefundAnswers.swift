@@ -27,8 +27,9 @@ public struct RefundAnswers {
 
   /// Reads a request; `nil` if the publisher has none of the id.
   public func request(_ publisherId: Int64, _ id: String) async throws -> RefundRequest? {
-    try await postgres.run(PostgresQuery(.readRequest, [.int64(publisherId), .text(id)])).first
-      .map(RefundRequestRow.request)
+    try RefundRequestRow.table.records(
+      await postgres.run(PostgresQuery(.readRequest, [.int64(publisherId), .text(id)]))
+    ).first
   }
 
   /// Reads a page of a publisher's requests, by their deadlines.
@@ -42,9 +43,9 @@ public struct RefundAnswers {
     let page: [PostgresParameter] = [
       .int64(publisherId), .time(place?.deadline ?? .min), .text(place?.id ?? ""), .int64(Int64(limit)),
     ]
-    return try await postgres.run(
-      state.map { PostgresQuery(.listRequests, page + [.text($0.rawValue)]) } ?? PostgresQuery(.listPending, page)
-    ).map(RefundRequestRow.request)
+    return try RefundRequestRow.table.records(
+      await postgres.run(
+        state.map { PostgresQuery(.listRequests, page + [.text($0.rawValue)]) } ?? PostgresQuery(.listPending, page)))
   }
 
   /// Fulfils the publisher's wish, with a row of the audit log in the same commit. A worker sends an answer then.
@@ -59,13 +60,12 @@ public struct RefundAnswers {
     check: @LoopActor (RefundRequest) throws -> Void
   ) async throws -> RefundRequest? {
     try await postgres.repeatingConflicts { transaction -> RefundRequest? in
-      let row = try await transaction.query(PostgresQuery(.lockRequest, [.int64(publisherId), .text(id)])).first
-      guard let row else { return nil }
-      var request = try RefundRequestRow.request(row)
+      let rows = try await transaction.query(PostgresQuery(.lockRequest, [.int64(publisherId), .text(id)]))
+      guard var request = try RefundRequestRow.table.records(rows).first else { return nil }
       try check(request)
       guard try request.fulfil(wish, now: now) else { return request }
       _ = try await transaction.commit([
-        PostgresQuery(RefundRequestRow.update, RefundRequestRow.changes([request])),
+        PostgresQuery(RefundRequestRow.update, RefundRequestRow.changes.parameters([request])),
         AuditEntry.insert([.refund(wish == .withhold ? "withheld" : "answered", request, by: .publisher)]),
       ])
       return request
@@ -76,19 +76,19 @@ public struct RefundAnswers {
 extension PostgresStatement {
   fileprivate static let readRequest = PostgresStatement(
     "read refund request",
-    "SELECT \(RefundRequestRow.columns("r")) FROM refund_requests r WHERE r.publisher_id = $1 AND r.id = $2")
+    "SELECT \(RefundRequestRow.table.selected("r")) FROM refund_requests r WHERE r.publisher_id = $1 AND r.id = $2")
 
   fileprivate static let lockRequest = PostgresStatement(
     "lock refund request",
     """
-    SELECT \(RefundRequestRow.columns("r")) FROM refund_requests r WHERE r.publisher_id = $1 AND r.id = $2
+    SELECT \(RefundRequestRow.table.selected("r")) FROM refund_requests r WHERE r.publisher_id = $1 AND r.id = $2
     FOR NO KEY UPDATE
     """)
 
   fileprivate static let listPending = PostgresStatement(
     "list pending refund requests",
     """
-    SELECT \(RefundRequestRow.columns("r")) FROM refund_requests r
+    SELECT \(RefundRequestRow.table.selected("r")) FROM refund_requests r
     WHERE r.publisher_id = $1 AND r.state IN ('open', 'sending') AND (r.deadline, r.id) > ($2, $3)
     ORDER BY r.deadline, r.id LIMIT $4
     """)
@@ -96,7 +96,7 @@ extension PostgresStatement {
   fileprivate static let listRequests = PostgresStatement(
     "list refund requests",
     """
-    SELECT \(RefundRequestRow.columns("r")) FROM refund_requests r
+    SELECT \(RefundRequestRow.table.selected("r")) FROM refund_requests r
     WHERE r.publisher_id = $1 AND r.state = $5 AND (r.deadline, r.id) > ($2, $3)
     ORDER BY r.deadline, r.id LIMIT $4
     """)

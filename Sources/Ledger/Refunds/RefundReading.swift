@@ -37,13 +37,10 @@ struct RefundReading {
 
   /// Reads the rows of the two statements into a state.
   func read(_ requests: PostgresRows, _ consents: PostgresRows, into state: inout CommitState) throws {
-    for row in requests {
-      let request = try RefundRequestRow.request(row)
-      state.refundRequests[request.name] = request
-    }
+    for request in try RefundRequestRow.table.records(requests) { state.refundRequests[request.name] = request }
     for row in consents {
-      guard let publisher = row.int64(0), let id = row.text(1) else { continue }
-      state.consents[CustomerKey(publisherId: publisher, id: id)] = RefundRequestRow.consent(row, from: 2)
+      guard let publisher = try row.int64("publisher_id"), let id = try row.text("customer_id") else { continue }
+      state.consents[CustomerKey(publisherId: publisher, id: id)] = try RefundRequestRow.consent(row)
     }
   }
 }
@@ -52,7 +49,7 @@ extension PostgresStatement {
   fileprivate static let lockRefundRequests = PostgresStatement(
     "lock refund requests",
     """
-    SELECT \(RefundRequestRow.columns("r"))
+    SELECT \(RefundRequestRow.table.selected("r"))
     FROM unnest($1::bigint[], $2::text[], $3::text[]) AS n (publisher_id, environment, transaction_id)
       CROSS JOIN LATERAL (
         SELECT * FROM refund_requests q WHERE q.publisher_id = n.publisher_id AND q.environment = n.environment

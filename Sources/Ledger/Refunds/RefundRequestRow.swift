@@ -1,122 +1,98 @@
 import Domain
-import Formats
 import Postgres
 
-/// The columns of `refund_requests`.
+/// The rows of `refund_requests` and `consents`.
 enum RefundRequestRow {
-  private static let names = [
-    "publisher_id", "id", "environment", "original_transaction_id", "transaction_id", "bundle_id", "product_id", "kind",
-    "customer_id", "reason", "requested_at", "seen_at", "state", "answer", "answered_by", "consent_time",
-    "consent_version", "attempts", "last_error", "due_at", "ended_at",
-  ]
-
-  /// How many columns ``request(_:)`` reads.
-  static let width = names.count
-
-  /// The columns of a row of `table`.
-  static func columns(_ table: String) -> String { names.map { "\(table).\($0)" }.joined(separator: ", ") }
-
-  /// Reads a row.
-  static func request(_ row: PostgresRow) throws -> RefundRequest {
-    guard let publisher = row.int64(0), let id = row.text(1), let environment = row.text(2), let original = row.text(3),
-      let transaction = row.text(4), let bundle = row.text(5), let product = row.text(6),
-      let kind = row.text(7).flatMap(ProductKind.init(rawValue:)), let requested = row.time(10),
-      let state = row.text(12).flatMap(RefundRequest.State.init(rawValue:))
-    else { throw UnreadableRecord("refund request \(row.text(1) ?? "")") }
-    let answer = row.bytes(13).flatMap { ConsumptionAnswer(body: $0) }
-    guard answer != nil || row.bytes(13) == nil else { throw UnreadableRecord("the answer of refund request \(id)") }
-    return RefundRequest(
-      id: id,
-      purchase: PurchaseKey(publisherId: publisher, environment: environment, originalTransactionId: original),
-      transactionId: transaction, bundleId: bundle, productId: product, kind: kind, customerId: row.text(8),
-      reason: row.text(9), requestedAt: requested, seenAt: row.time(11), state: state, answer: answer,
-      answeredBy: row.text(14).flatMap(RefundRequest.Answerer.init(rawValue:)),
-      consent: row.time(15).map { Consent(isGiven: true, textVersion: row.text(16) ?? "", time: $0) },
-      attempts: Int(row.int32(17) ?? 0), lastError: row.text(18), dueAt: row.time(19), endedAt: row.time(20))
+  static let table = Table<RefundRequest>("refund_requests", key: ["publisher_id", "id"]) { columns in
+    columns.required("publisher_id", .bigint, { $0.purchase.publisherId }, { $0.purchase.publisherId = $1 })
+    columns.required("id", .text, { $0.id }, { $0.id = $1 }, export: "refundRequestId")
+    columns.required(
+      "environment", .text, { $0.purchase.environment }, { $0.purchase.environment = $1 }, export: "environment")
+    columns.required(
+      "original_transaction_id", .text, { $0.purchase.originalTransactionId },
+      { $0.purchase.originalTransactionId = $1 }, export: "originalTransactionId")
+    columns.required(
+      "transaction_id", .text, { $0.transactionId }, { $0.transactionId = $1 }, export: "transactionId")
+    columns.required("bundle_id", .text, { $0.bundleId }, { $0.bundleId = $1 })
+    columns.required("product_id", .text, { $0.productId }, { $0.productId = $1 }, export: "productId")
+    columns.required("kind", .name(of: ProductKind.self), { $0.kind }, { $0.kind = $1 })
+    columns.optional("customer_id", .text, { $0.customerId }, { $0.customerId = $1 }, person: .cleared)
+    columns.optional("reason", .text, { $0.reason }, { $0.reason = $1 }, export: "reason")
+    columns.required(
+      "requested_at", .timestamptz, { $0.requestedAt }, { $0.requestedAt = $1 }, export: "requestedAt")
+    columns.required("seen_at", .timestamptz, { $0.seenAt }, { $0.seenAt = $1 }, merge: .greatest)
+    columns.written("deadline", .timestamptz) { $0.deadline }
+    columns.required(
+      "state", .name(of: RefundRequest.State.self), { $0.state }, { $0.state = $1 }, export: "state")
+    columns.optional("answer", .bytea, { $0.answer?.body }, { $0.answer = try $1.map(answer) }, export: "answer")
+    columns.optional(
+      "answered_by", .text, { $0.answeredBy?.rawValue },
+      { $0.answeredBy = $1.flatMap(RefundRequest.Answerer.init(rawValue:)) }, export: "answeredBy")
+    columns.optional(
+      "consent_time", .timestamptz, { $0.consent?.time },
+      { $0.consent = $1.map { Consent(isGiven: true, textVersion: "", time: $0) } })
+    columns.optional(
+      "consent_version", .text, { $0.consent?.textVersion }, { $0.consent?.textVersion = $1 ?? "" })
+    columns.required("attempts", .integer, { Int32(clamping: $0.attempts) }, { $0.attempts = Int($1) })
+    columns.optional("last_error", .text, { $0.lastError }, { $0.lastError = $1 })
+    columns.optional("due_at", .timestamptz, { $0.dueAt }, { $0.dueAt = $1 })
+    columns.optional("ended_at", .timestamptz, { $0.endedAt }, { $0.endedAt = $1 }, export: "endedAt")
+    columns.other("revision", "bigint")
   }
 
-  /// The present decision of a customer, from three columns: time, is_given, text_version.
-  static func consent(_ row: PostgresRow, from start: Int) -> Consent? {
-    guard let time = row.time(start), let isGiven = row.bool(start + 1) else { return nil }
-    return Consent(isGiven: isGiven, textVersion: row.text(start + 2) ?? "", time: time)
+  /// The decisions of customers. Each is one statement's (``Consents``).
+  static let consents = Table<Consent>("consents", key: ["publisher_id", "customer_id", "time"]) { columns in
+    columns.other("publisher_id", "bigint")
+    columns.other("customer_id", "text", person: .withRow)
+    columns.other("time", "timestamptz", export: "time")
+    columns.other("is_given", "boolean", export: "consented")
+    columns.other("text_version", "text", export: "textVersion")
+    columns.other("recorded_at", "timestamptz", export: "recordedAt")
+  }
+
+  private static func answer(_ body: [UInt8]) throws -> ConsumptionAnswer {
+    guard let answer = ConsumptionAnswer(body: body) else { throw UnreadableValue() }
+    return answer
+  }
+
+  /// The present decision of a customer, from the columns `time`, `is_given` and `text_version`; `nil` without one.
+  static func consent(_ row: PostgresRow) throws -> Consent? {
+    guard let time = try row.time("time"), let isGiven = try row.bool("is_given") else { return nil }
+    return Consent(isGiven: isGiven, textVersion: try row.text("text_version") ?? "", time: time)
   }
 
   // MARK: Writing
 
   /// Writes new requests.
-  static let insert = PostgresStatement(
-    "insert refund requests",
-    """
-    INSERT INTO refund_requests (\(names.joined(separator: ", ")), deadline)
-    SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-      $8::text[], $9::text[], $10::text[], $11::timestamptz[], $12::timestamptz[], $13::text[], $14::bytea[], $15::text[],
-      $16::timestamptz[], $17::text[], $18::integer[], $19::text[], $20::timestamptz[], $21::timestamptz[],
-      $22::timestamptz[])
-    """)
+  static let insert = table.insert("insert refund requests")
 
-  /// The parameters of ``insert``.
-  static func arrays(_ rows: [RefundRequest]) -> [PostgresParameter] {
-    [
-      .int64s(rows.map(\.purchase.publisherId)), .texts(rows.map(\.id)), .texts(rows.map(\.purchase.environment)),
-      .texts(rows.map(\.purchase.originalTransactionId)), .texts(rows.map(\.transactionId)),
-      .texts(rows.map(\.bundleId)), .texts(rows.map(\.productId)), .texts(rows.map(\.kind.rawValue)),
-      .texts(rows.map(\.customerId)), .texts(rows.map(\.reason)), .times(rows.map(\.requestedAt)),
-    ] + changes(rows).dropFirst(2) + [.times(rows.map(\.deadline))]
-  }
+  /// What changes about a request.
+  static let changes = table.only(
+    "seen_at", "state", "answer", "answered_by", "consent_time", "consent_version", "attempts", "last_error", "due_at",
+    "ended_at")
 
-  /// Changes requests. The rows are locked.
-  static let update = PostgresStatement(
-    "update refund requests",
+  private static let change = """
+    UPDATE refund_requests t SET \(changes.assignments), revision = t.revision + 1
+    FROM \(changes.source) WHERE \(changes.isSame)
     """
-    UPDATE refund_requests r SET \(assignments)
-    FROM \(changed) WHERE r.publisher_id = n.publisher_id AND r.id = n.id
-    """)
+
+  /// Writes ``changes``. The rows are locked.
+  static let update = PostgresStatement("update refund requests", change)
+
+  /// Writes ``changes`` of one request, unless somebody has changed it since it was read at a revision.
+  static let record = PostgresStatement(
+    "record a refund request", change + " AND t.revision = $\(changes.nextParameter) RETURNING t.customer_id")
+
+  /// When Apple asked last.
+  static let sightings = table.only("seen_at")
 
   /// Notes that Apple has asked again. It is no new revision: a worker that makes a call meanwhile writes its outcome.
-  static let see = PostgresStatement(
-    "see refund requests",
-    """
-    UPDATE refund_requests r SET seen_at = greatest(r.seen_at, n.seen_at)
-    FROM unnest($1::bigint[], $2::text[], $3::timestamptz[]) AS n (publisher_id, id, seen_at)
-    WHERE r.publisher_id = n.publisher_id AND r.id = n.id
-    """)
+  static let see = sightings.update("see refund requests")
+}
 
-  /// The parameters of ``see``.
-  static func sightings(_ rows: [RefundRequest]) -> [PostgresParameter] {
-    [.int64s(rows.map(\.purchase.publisherId)), .texts(rows.map(\.id)), .times(rows.map(\.seenAt))]
-  }
-
-  /// Changes one request, unless somebody has changed it since it was read at a revision.
-  static let record = PostgresStatement(
-    "record a refund request",
-    """
-    UPDATE refund_requests r SET \(assignments)
-    FROM \(changed) WHERE r.publisher_id = n.publisher_id AND r.id = n.id AND r.revision = $13
-    RETURNING r.customer_id
-    """)
-
-  private static let assignments = """
-    seen_at = greatest(r.seen_at, n.seen_at), state = n.state, answer = n.answer, answered_by = n.answered_by,
-      consent_time = n.consent_time, consent_version = n.consent_version, attempts = n.attempts,
-      last_error = n.last_error, due_at = n.due_at, ended_at = n.ended_at, revision = r.revision + 1
-    """
-
-  private static let changed = """
-    unnest($1::bigint[], $2::text[], $3::timestamptz[], $4::text[], $5::bytea[], $6::text[], $7::timestamptz[],
-      $8::text[], $9::integer[], $10::text[], $11::timestamptz[], $12::timestamptz[])
-      AS n (publisher_id, id, seen_at, state, answer, answered_by, consent_time, consent_version, attempts, last_error,
-        due_at, ended_at)
-    """
-
-  /// The parameters of ``update``, and the first ones of ``record``.
-  static func changes(_ rows: [RefundRequest]) -> [PostgresParameter] {
-    [
-      .int64s(rows.map(\.purchase.publisherId)), .texts(rows.map(\.id)), .times(rows.map(\.seenAt)),
-      .texts(rows.map(\.state.rawValue)), .bytes(rows.map { $0.answer?.body }),
-      .texts(rows.map(\.answeredBy?.rawValue)),
-      .times(rows.map(\.consent?.time)), .texts(rows.map(\.consent?.textVersion)),
-      .int32s(rows.map { Int32(clamping: $0.attempts) }), .texts(rows.map(\.lastError)), .times(rows.map(\.dueAt)),
-      .times(rows.map(\.endedAt)),
-    ]
-  }
+extension RefundRequest: ReadableRecord {
+  static let blank = RefundRequest(
+    id: "", purchase: PurchaseKey(publisherId: 0, environment: "", originalTransactionId: ""), transactionId: "",
+    bundleId: "", productId: "", kind: .consumable, customerId: nil, reason: nil, requestedAt: 0)
+  var title: String { "refund request \(id)" }
 }

@@ -40,11 +40,9 @@ public struct RefundRequests {
           .int64s(shares.map(\.publisherId)), .int64s(shares.map { Int64($0.most) }), .int64(Int64(limit)),
           .int64(Int64(lease / .milliseconds(1))),
         ]))
-    return try rows.map { row in
+    return try zip(rows, RefundRequestRow.table.records(rows)).map { row, request in
       DueRefundRequest(
-        request: try RefundRequestRow.request(row),
-        consent: RefundRequestRow.consent(row, from: RefundRequestRow.width + 1),
-        revision: row.int64(RefundRequestRow.width) ?? 0)
+        request: request, consent: try RefundRequestRow.consent(row), revision: try row.int64("revision") ?? 0)
     }
   }
 
@@ -82,7 +80,7 @@ public struct RefundRequests {
       ])
       guard let row = rows[1].first else { return nil }
       var written = request
-      written.customerId = row.text(0)
+      written.customerId = try row.text("customer_id")
       let told = event(written)
       _ = try await transaction.commit(Event.tell([told], configured: configured))
       return told
@@ -90,7 +88,7 @@ public struct RefundRequests {
   }
 
   private static func writing(_ request: RefundRequest, _ revision: Int64) -> PostgresQuery {
-    PostgresQuery(RefundRequestRow.record, RefundRequestRow.changes([request]) + [.int64(revision)])
+    PostgresQuery(RefundRequestRow.record, RefundRequestRow.changes.parameters([request]) + [.int64(revision)])
   }
 
   /// How many requests have no answer yet, at most a limit, and the nearest deadline of them, in milliseconds since
@@ -99,7 +97,7 @@ public struct RefundRequests {
     let row = try await postgres.run(
       PostgresQuery(.backlog, [.int64s(publisherIds), .int64(Int64(limit))])
     ).first
-    return (Int(row?.int64(0) ?? 0), row?.time(1))
+    return (Int(try row?.int64("count") ?? 0), try row?.time("deadline"))
   }
 }
 
@@ -122,7 +120,7 @@ extension PostgresStatement {
       UPDATE refund_requests r SET due_at = now() + $4 * interval '1 millisecond', revision = revision + 1 FROM due
       WHERE r.publisher_id = due.publisher_id AND r.id = due.id
       RETURNING r.*)
-    SELECT \(RefundRequestRow.columns("t")), t.revision, c.time, c.is_given, c.text_version
+    SELECT \(RefundRequestRow.table.selected("t")), t.revision, c.time, c.is_given, c.text_version
     FROM taken t LEFT JOIN LATERAL (
       SELECT time, is_given, text_version FROM consents c
       WHERE c.publisher_id = t.publisher_id AND c.customer_id = t.customer_id
@@ -132,7 +130,7 @@ extension PostgresStatement {
   fileprivate static let backlog = PostgresStatement(
     "backlog of refund requests",
     """
-    SELECT count(*), min(deadline) FROM (
+    SELECT count(*) AS count, min(deadline) AS deadline FROM (
       SELECT deadline FROM refund_requests
       WHERE publisher_id = ANY($1) AND state IN ('open', 'sending') ORDER BY publisher_id, deadline LIMIT $2) pending
     """)

@@ -23,16 +23,18 @@ enum AppliedSteps {
   }
 
   private static let exists = PostgresQuery(
-    PostgresStatement("schema.exists", "SELECT to_regclass('schema_steps') IS NOT NULL"))
+    PostgresStatement("schema.exists", "SELECT to_regclass('schema_steps') IS NOT NULL AS is_there"))
   private static let select = PostgresQuery(
     PostgresStatement("schema.select", "SELECT number, name, is_breaking FROM schema_steps ORDER BY number"))
 
   /// Reads the steps; none from a database without the table.
   @LoopActor
   static func read(_ run: @LoopActor (PostgresQuery) async throws -> PostgresRows) async throws -> [AppliedStep] {
-    guard try await run(exists).first?.bool(0) == true else { return [] }
+    guard try await run(exists).first?.bool("is_there") == true else { return [] }
     return try await run(select).map { row in
-      AppliedStep(number: row.int32(0) ?? 0, name: row.text(1) ?? "", isBreaking: row.bool(2) ?? true)
+      AppliedStep(
+        number: try row.int32("number") ?? 0, name: try row.text("name") ?? "",
+        isBreaking: try row.bool("is_breaking") ?? true)
     }
   }
 }

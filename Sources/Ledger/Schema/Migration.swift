@@ -15,7 +15,8 @@ public final class Migration {
 
   /// Any number that no other program uses in this database.
   private static let lock = PostgresQuery(
-    PostgresStatement("schema.lock", "SELECT pg_try_advisory_xact_lock($1)"), [.int64(0x636F_756E_7465_7273)])
+    PostgresStatement("schema.lock", "SELECT pg_try_advisory_xact_lock($1) AS is_locked"),
+    [.int64(0x636F_756E_7465_7273)])
 
   private enum Step { case applied, busy }
 
@@ -69,7 +70,7 @@ public final class Migration {
   /// Applies a step, unless another migration has the lock. If that one has just applied the step, so much the better.
   private func apply(_ step: SchemaStep) async throws -> Step {
     try await client.transaction { transaction in
-      guard try await transaction.query(Self.lock).first?.bool(0) == true else { return .busy }
+      guard try await transaction.query(Self.lock).first?.bool("is_locked") == true else { return .busy }
       _ = try await transaction.query(AppliedSteps.create)
       let applied = try await AppliedSteps.read { try await transaction.query($0) }
       guard !applied.contains(where: { $0.number == step.number }) else { return .busy }

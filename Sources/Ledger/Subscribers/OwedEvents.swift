@@ -80,8 +80,10 @@ public struct OwedEvents {
     let lease = Int64(Self.lease.wholeMilliseconds)
     let rows = try await postgres.run(
       PostgresQuery(.take, [.text(subscriber), .int64(Int64(limit)), .int64(lease)]))
-    return rows.map { Owed(event: Event($0, from: 1), tries: Int($0.int64(0) ?? 1)) }
-      .sorted { ($0.event.time, $0.event.id) < ($1.event.time, $1.event.id) }
+    return try zip(rows, Event.all(rows)).map { row, event in
+      Owed(event: event, tries: Int(try row.int64("tries") ?? 1))
+    }
+    .sorted { ($0.event.time, $0.event.id) < ($1.event.time, $1.event.id) }
   }
 
   /// How long events that a worker has taken are its own.
@@ -128,7 +130,8 @@ public struct OwedEvents {
   /// - Throws: `PostgresError`.
   public func debts(of subscribers: [String]) async throws -> [Debt] {
     try await postgres.run(PostgresQuery(.debts, [.texts(subscribers), .int64(Self.mostCounted)])).map { row in
-      Debt(subscriber: row.text(0) ?? "", count: row.int64(1) ?? 0, oldest: row.time(2))
+      Debt(
+        subscriber: try row.text("name") ?? "", count: try row.int64("count") ?? 0, oldest: try row.time("oldest"))
     }
   }
 
@@ -147,8 +150,9 @@ public struct OwedEvents {
   public func states() async throws -> [State] {
     try await postgres.run(PostgresQuery(.states, [])).map { row in
       State(
-        subscriber: row.text(0) ?? "", count: row.int64(1) ?? 0, oldest: row.time(2) ?? 0, cause: row.text(3) ?? "",
-        mostTries: row.int64(4) ?? 0)
+        subscriber: try row.text("subscriber") ?? "", count: try row.int64("count") ?? 0,
+        oldest: try row.time("oldest") ?? 0, cause: try row.text("cause") ?? "",
+        mostTries: try row.int64("most_tries") ?? 0)
     }
   }
 
@@ -174,8 +178,9 @@ public struct OwedEvents {
   public func list(_ subscriber: String, limit: Int) async throws -> [Listed] {
     try await postgres.run(PostgresQuery(.list, [.text(subscriber), .int64(Int64(limit))])).map { row in
       Listed(
-        eventId: row.text(0) ?? "", publisherId: row.int64(1) ?? 0, topic: row.text(2) ?? "", tries: row.int64(3) ?? 0,
-        owedSince: row.time(4) ?? 0, cause: row.text(5) ?? "")
+        eventId: try row.text("event_id") ?? "", publisherId: try row.int64("publisher_id") ?? 0,
+        topic: try row.text("topic") ?? "", tries: try row.int64("tries") ?? 0,
+        owedSince: try row.time("owed_since") ?? 0, cause: try row.text("cause") ?? "")
     }
   }
 
@@ -186,7 +191,9 @@ public struct OwedEvents {
   public func giveUp(after age: Duration, limit: Int) async throws -> [String: Int64] {
     let rows = try await postgres.run(
       PostgresQuery(.giveUp, [.int64(Int64(age.wholeMilliseconds)), .int64(Int64(limit))]))
-    return rows.reduce(into: [:]) { counts, row in counts[row.text(0) ?? ""] = row.int64(1) }
+    return try rows.reduce(into: [:]) { counts, row in
+      counts[try row.text("subscriber") ?? ""] = try row.int64("count")
+    }
   }
 }
 
@@ -209,7 +216,7 @@ extension PostgresStatement {
     taken AS (
       UPDATE owed_events o SET due_at = now() + $3 * interval '1 millisecond' FROM due
       WHERE o.event_id = due.event_id AND o.subscriber = due.subscriber RETURNING o.event_id, o.tries)
-    SELECT taken.tries::bigint, \(Event.columns("e")) FROM taken JOIN events e ON e.id = taken.event_id
+    SELECT taken.tries, \(EventRow.table.selected("e")) FROM taken JOIN events e ON e.id = taken.event_id
     """)
 
   fileprivate static let settle = PostgresStatement(
@@ -231,8 +238,8 @@ extension PostgresStatement {
   fileprivate static let states = PostgresStatement(
     "count owed events",
     """
-    SELECT subscriber, count(*), min(owed_since), (array_agg(cause ORDER BY tries DESC, due_at DESC))[1],
-      max(tries)::bigint
+    SELECT subscriber, count(*) AS count, min(owed_since) AS oldest,
+      (array_agg(cause ORDER BY tries DESC, due_at DESC))[1] AS cause, max(tries) AS most_tries
     FROM owed_events GROUP BY subscriber ORDER BY subscriber
     """)
 
@@ -244,8 +251,9 @@ extension PostgresStatement {
       UNION ALL
       SELECT (SELECT o.subscriber FROM owed_events o WHERE o.subscriber > f.subscriber ORDER BY 1 LIMIT 1) FROM found f
       WHERE f.subscriber IS NOT NULL)
-    SELECT s.name, (SELECT count(*) FROM (SELECT FROM owed_events o WHERE o.subscriber = s.name LIMIT $2) c),
-      (SELECT min(o.owed_since) FROM owed_events o WHERE o.subscriber = s.name)
+    SELECT s.name,
+      (SELECT count(*) FROM (SELECT FROM owed_events o WHERE o.subscriber = s.name LIMIT $2) c) AS count,
+      (SELECT min(o.owed_since) FROM owed_events o WHERE o.subscriber = s.name) AS oldest
     FROM (SELECT unnest($1::text[]) UNION SELECT subscriber FROM found WHERE subscriber IS NOT NULL) AS s (name)
     """)
 
@@ -259,7 +267,7 @@ extension PostgresStatement {
   fileprivate static let list = PostgresStatement(
     "list owed events",
     """
-    SELECT o.event_id, e.publisher_id, e.topic, o.tries::bigint, o.owed_since, o.cause
+    SELECT o.event_id, e.publisher_id, e.topic, o.tries, o.owed_since, o.cause
     FROM owed_events o JOIN events e ON e.id = o.event_id
     WHERE o.subscriber = $1 ORDER BY o.owed_since, o.event_id LIMIT $2
     """)
@@ -273,6 +281,6 @@ extension PostgresStatement {
     gone AS (
       DELETE FROM owed_events o USING old WHERE o.event_id = old.event_id AND o.subscriber = old.subscriber
       RETURNING o.subscriber)
-    SELECT subscriber, count(*) FROM gone GROUP BY subscriber
+    SELECT subscriber, count(*) AS count FROM gone GROUP BY subscriber
     """)
 }

@@ -21,14 +21,14 @@ public struct SynchronizationReader {
   /// A finalized one comes first. The customer of an erased one is a stand-in.
   public func synchronizations(_ publisher: Int64, _ id: String) async throws -> [Synchronization] {
     let rows = try await postgres.run(PostgresQuery(.readSynchronizations, [.int64(publisher), .text(id)]))
-    let all = try rows.map { try KeptSynchronization($0).synchronization }
+    let all = try KeptSynchronization.all(rows).map(\.synchronization)
     return all.filter { $0.status == .finalized } + all.filter { $0.status != .finalized }
   }
 
   /// Reads the outcomes of those of some synchronizations that are finalized, by their ids.
   public func outcomes(_ publisher: Int64, _ ids: [String]) async throws -> [String: Outcome] {
     let rows = try await postgres.run(PostgresQuery(.readOutcomes, [.int64(publisher), .texts(ids)]))
-    let found = try rows.map { try KeptSynchronization($0).synchronization }
+    let found = try KeptSynchronization.all(rows).map(\.synchronization)
     return Dictionary(found.compactMap { one in one.conclusion.map { (one.id, $0.outcome) } }) { one, _ in one }
   }
 
@@ -44,11 +44,11 @@ extension PostgresStatement {
   fileprivate static let readOutcomes = PostgresStatement(
     "read outcomes",
     """
-    SELECT \(KeptSynchronization.columns("s")) FROM synchronizations s
+    SELECT \(SynchronizationRow.table.selected("s")) FROM synchronizations s
     WHERE s.publisher_id = $1 AND s.id = ANY($2) AND s.status = 'finalized'
     """)
 
   fileprivate static let readSynchronizations = PostgresStatement(
     "read synchronizations",
-    "SELECT \(KeptSynchronization.columns("s")) FROM synchronizations s WHERE s.publisher_id = $1 AND s.id = $2")
+    "SELECT \(SynchronizationRow.table.selected("s")) FROM synchronizations s WHERE s.publisher_id = $1 AND s.id = $2")
 }

@@ -89,19 +89,20 @@ public struct Timers {
   public func oldestDue(of apps: [(publisherId: Int64, bundleId: String)]) async throws -> Int64? {
     let rows = try await postgres.run(
       PostgresQuery(.oldestDue, [.int64s(apps.map(\.publisherId)), .texts(apps.map(\.bundleId))]))
-    return rows.first?.time(0)
+    return try rows.first?.time("oldest")
   }
 }
 
 extension DuePurchase {
   fileprivate init(_ row: PostgresRow) throws {
-    guard let publisher = row.int64(0), let environment = row.text(1), let original = row.text(2),
-      let transaction = row.text(3), let bundle = row.text(4), let product = row.text(5),
-      let kind = row.text(6).flatMap(ProductKind.init(rawValue:)), let bought = row.time(7), let due = row.time(8)
-    else { throw UnreadableRecord("timer of \(row.text(2) ?? "")") }
+    let key = try PurchaseKey(row)
+    guard let transaction = try row.text("transaction_id"), let bundle = try row.text("bundle_id"),
+      let product = try row.text("product_id"), let kind = try row.text("kind").flatMap(ProductKind.init(rawValue:)),
+      let bought = try row.time("purchase_date"), let due = try row.time("due_at")
+    else { throw UnreadableRecord("timer of \(key.originalTransactionId)") }
     self.init(
-      key: PurchaseKey(publisherId: publisher, environment: environment, originalTransactionId: original),
-      transactionId: transaction, bundleId: bundle, productId: product, kind: kind, purchaseDate: bought, dueAt: due)
+      key: key, transactionId: transaction, bundleId: bundle, productId: product, kind: kind, purchaseDate: bought,
+      dueAt: due)
   }
 }
 
@@ -148,7 +149,7 @@ extension PostgresStatement {
   fileprivate static let oldestDue = PostgresStatement(
     "oldest due timer",
     """
-    SELECT min(t.due_at) FROM unnest($1::bigint[], $2::text[]) AS a (publisher_id, bundle_id)
+    SELECT min(t.due_at) AS oldest FROM unnest($1::bigint[], $2::text[]) AS a (publisher_id, bundle_id)
       CROSS JOIN LATERAL (
         SELECT p.due_at FROM purchases p
         WHERE p.publisher_id = a.publisher_id AND p.bundle_id = a.bundle_id AND p.due_at <= now()

@@ -48,7 +48,7 @@ extension DeliveryBatch {
   private static func columns(_ seen: [Seen]) -> [PostgresParameter] {
     let known = seen.flatMap { look in look.endpoints.sorted().map { (event: look.event, endpoint: $0) } }
     return [
-      .texts(seen.map(\.event.text)), .int64s(seen.map(\.publisher)), .texts(seen.map { printable($0.topic) }),
+      .texts(seen.map(\.event.text)), .int64s(seen.map(\.publisher)), .texts(seen.map(\.topic.withoutNUL)),
       .int64s(seen.map(\.revision)), .texts(known.map(\.event.text)), .texts(known.map(\.endpoint.text)),
     ]
   }
@@ -59,23 +59,9 @@ extension DeliveryBatch {
     ] + times(rows.map(\.1))
   }
 
+  /// The parameters of `insertAttempts`.
   private static func columns(_ log: [(change: DeliveryChange, attempt: DeliveryAttempt)]) -> [PostgresParameter] {
-    [
-      .times(log.map(\.attempt.time)), .int64s(log.map(\.change.publisherId)), .texts(log.map(\.change.endpointId)),
-      .texts(log.map(\.change.eventId)), .texts(log.map(\.change.round)),
-      .texts(log.map { printable($0.attempt.topic) }),
-      .int64s(log.map(\.attempt.version)), .int32s(log.map { Int32(clamping: $0.attempt.number) }),
-      .int32s(log.map { $0.attempt.status.map { Int32(clamping: $0) } }),
-      .int64s(log.map(\.attempt.durationMilliseconds)), .texts(log.map { $0.attempt.error.map(printable) }),
-      .texts(log.map { $0.attempt.answer.map(printable) }), .texts(log.map(\.attempt.outcome.rawValue)),
-      .times(log.map(\.attempt.nextAt)),
-    ]
-  }
-
-  /// PostgreSQL keeps no NUL in a text, and an endpoint may answer with one.
-  private static func printable(_ text: String) -> String {
-    guard text.utf8.contains(0) else { return text }
-    return String(String.UnicodeScalarView(text.unicodeScalars.map { $0 == "\0" ? "\u{FFFD}" : $0 }))
+    AttemptRow.table.parameters(log.map { AttemptRow($0.attempt, of: $0.change) }) + [.times(log.map(\.attempt.time))]
   }
 }
 
@@ -158,15 +144,10 @@ extension PostgresStatement {
     """)
 
   private static let insertion = """
-    INSERT INTO attempts (at, publisher_id, endpoint_id, event_id, round, topic, version, number, status, duration_ms,
-      error, answer, outcome, next_at)
-    SELECT
-      greatest(least(ended, date_trunc('milliseconds', now())), date_trunc('milliseconds', now()) - interval '1 hour'),
-      publisher, endpoint, event, round, topic, version, number, status, duration, error, answer, outcome, next
-    FROM unnest($1::timestamptz[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[],
-        $8::integer[], $9::integer[], $10::bigint[], $11::text[], $12::text[], $13::text[], $14::timestamptz[])
-      AS new (ended, publisher, endpoint, event, round, topic, version, number, status, duration, error, answer,
-        outcome, next)
+    INSERT INTO attempts (\(AttemptRow.table.names), at)
+    SELECT \(AttemptRow.table.names),
+      greatest(least(ended, date_trunc('milliseconds', now())), date_trunc('milliseconds', now()) - interval '1 hour')
+    FROM \(AttemptRow.table.source(adding: ("ended", "timestamptz")))
     """
 
   /// The time is a notifier's. A later time than the ledger's, or one that is older than an hour, counts as that limit:
@@ -179,8 +160,8 @@ extension PostgresStatement {
 
       WHERE NOT EXISTS (
         SELECT 1 FROM attempts AS known
-        WHERE known.event_id = event AND known.endpoint_id = endpoint AND known.round = new.round
-          AND known.number = new.number AND known.at >= now() - interval '1 day')
+        WHERE known.event_id = n.event_id AND known.endpoint_id = n.endpoint_id AND known.round = n.round
+          AND known.number = n.number AND known.at >= now() - interval '1 day')
       """)
 
   /// Nothing is written about a deleted endpoint.

@@ -59,13 +59,13 @@ extension DeliveryLedger {
     let place: [PostgresParameter] = [.int64(publisher), .text(endpoint), .time(start.at), .int64(start.id)]
     let found = PostgresQuery(
       .readEndpointLog, place + [.text(outcome?.rawValue), .int64(Int64(limit) + 1), .int64(Int64(Self.window))])
-    guard outcome != nil else { return Self.page(try await client.run(found), limit) }
+    guard outcome != nil else { return try Self.page(await client.run(found), limit) }
     let rows = try await client.run([
       found, PostgresQuery(.readWindowEnd, place + [.int64(Int64(Self.window) - 1)]),
     ])
-    var page = Self.page(rows[0], limit)
+    var page = try Self.page(rows[0], limit)
     if page.next == nil, let end = rows[1].first {
-      page.next = AttemptCursor(at: end.time(0) ?? 0, id: end.int64(1) ?? 0).text
+      page.next = AttemptCursor(at: try end.time("at") ?? 0, id: try end.int64("id") ?? 0).text
     }
     return page
   }
@@ -84,7 +84,7 @@ extension DeliveryLedger {
           .int64(publisher), .text(event), .time(start.at), .int64(start.id), .text(outcome?.rawValue),
           .int64(Int64(limit) + 1),
         ]))
-    return Self.page(rows, limit)
+    return try Self.page(rows, limit)
   }
 
   /// Whether a text that a client sent can be a cursor: two numbers with a hyphen between them.
@@ -92,29 +92,11 @@ extension DeliveryLedger {
 
   private static func start(_ cursor: String?) -> AttemptCursor { cursor.flatMap(AttemptCursor.init) ?? .start }
 
-  private static func page(_ rows: PostgresRows, _ limit: Int) -> AttemptPage {
-    let shown = rows.prefix(limit)
+  private static func page(_ rows: PostgresRows, _ limit: Int) throws -> AttemptPage {
+    let shown = try AttemptRow.table.records(rows).prefix(limit)
     let last = rows.count > limit ? shown.last : nil
     return AttemptPage(
-      attempts: shown.compactMap(DeliveryAttempt.init),
-      next: last.map { AttemptCursor(at: $0.time(0) ?? 0, id: $0.int64(1) ?? 0).text })
-  }
-}
-
-extension DeliveryAttempt {
-  /// The columns in the order in which ``init(_:)`` reads them.
-  fileprivate static let columns = """
-    at, id, event_id, endpoint_id, topic, version, number, status, duration_ms, error, answer, outcome, next_at
-    """
-
-  /// Reads a row; `nil` for an outcome of a newer notifier.
-  fileprivate init?(_ row: PostgresRow) {
-    guard let outcome = row.text(11).flatMap(Outcome.init) else { return nil }
-    self.init(
-      eventId: row.text(2) ?? "", endpointId: row.text(3) ?? "", topic: row.text(4) ?? "", version: row.int64(5),
-      number: Int(row.int64(6) ?? 1), time: row.time(0) ?? 0, status: row.int64(7).map { Int($0) },
-      durationMilliseconds: row.int64(8) ?? 0, error: row.text(9), answer: row.text(10), outcome: outcome,
-      nextAt: row.time(12))
+      attempts: shown.compactMap(\.known), next: last.map { AttemptCursor(at: $0.attempt.time, id: $0.id).text })
   }
 }
 
@@ -125,7 +107,7 @@ extension PostgresStatement {
   fileprivate static let readEndpointLog = PostgresStatement(
     "read log of an endpoint",
     """
-    SELECT \(DeliveryAttempt.columns) FROM (
+    SELECT \(AttemptRow.table.selected("newest")) FROM (
       SELECT * FROM attempts WHERE publisher_id = $1 AND endpoint_id = $2 AND \(behind)
       ORDER BY at DESC, id DESC LIMIT $7) AS newest
     WHERE $5::text IS NULL OR outcome = $5
@@ -142,7 +124,7 @@ extension PostgresStatement {
   fileprivate static let readEventLog = PostgresStatement(
     "read log of an event",
     """
-    SELECT \(DeliveryAttempt.columns) FROM attempts
+    SELECT \(AttemptRow.table.selected("attempts")) FROM attempts
     WHERE event_id = $2 AND publisher_id = $1 AND \(behind) AND ($5::text IS NULL OR outcome = $5)
     ORDER BY at DESC, id DESC LIMIT $6
     """)

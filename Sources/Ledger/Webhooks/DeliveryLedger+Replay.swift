@@ -38,8 +38,7 @@ extension DeliveryLedger {
   /// - Parameter round: a new name.
   /// - Returns: the delivery to publish; `nil` when the ledger does not keep the event, or not any more.
   public func resend(publisher: Int64, event id: String, to endpoint: String, round: String) async throws -> Delivery? {
-    guard let event = try await client.run(Event.read([id])).first.map({ Event($0) }),
-      event.publisherId == publisher
+    guard let event = try Event.all(await client.run(Event.read([id]))).first, event.publisherId == publisher
     else { return nil }
     let delivery = try Delivery(event, endpointId: endpoint, round: round)
     _ = try await client.run([
@@ -59,7 +58,7 @@ extension DeliveryLedger {
   ) async throws -> [Owed] {
     let rows = try await client.run(
       PostgresQuery(.readOwed, [.int64(publisher), .text(endpoint), .time(since), .int64(Int64(limit))]))
-    return rows.map { Owed(eventId: $0.text(0) ?? "", time: $0.time(1) ?? 0) }
+    return try rows.map { Owed(eventId: try $0.text("event_id") ?? "", time: try $0.time("given_up_at") ?? 0) }
   }
 
   /// Begins a round for each missed event. The time at which an event was given up names its round. So if a client asks
@@ -83,8 +82,8 @@ extension DeliveryLedger {
     queries.append(PostgresQuery(.readOpenRounds, [.texts(ids), .texts(rounds), .text(endpoint)]))
     queries.append(Event.read(ids))
     let answers = try await client.run(queries)
-    let open = Set(answers[queries.count - 2].compactMap { $0.text(0)?.exact })
-    let events = answers[queries.count - 1].map { Event($0) }.filter { open.contains($0.id.exact) }
+    let open = Set(try answers[queries.count - 2].compactMap { try $0.text("event_id")?.exact })
+    let events = try Event.all(answers[queries.count - 1]).filter { open.contains($0.id.exact) }
     let found = Dictionary(events.map { ($0.id.exact, $0) }) { first, _ in first }
     return zip(owed, rounds).compactMap { owed, round in
       found[owed.eventId.exact].flatMap { try? Delivery($0, endpointId: endpoint, round: round) }
@@ -133,7 +132,7 @@ extension PostgresStatement {
   fileprivate static let readOwed = PostgresStatement(
     "read owed events",
     """
-    SELECT event_id, max(at) FROM attempts AS given_up
+    SELECT event_id, max(at) AS given_up_at FROM attempts AS given_up
     WHERE publisher_id = $1 AND endpoint_id = $2 AND at >= $3 AND outcome IN ('abandoned', 'skipped')
       AND EXISTS (SELECT 1 FROM events WHERE id = given_up.event_id AND publisher_id = $1)
       AND NOT EXISTS (

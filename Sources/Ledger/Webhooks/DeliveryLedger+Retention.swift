@@ -26,9 +26,10 @@ extension DeliveryLedger {
       let rows = try await transaction.query([
         PostgresQuery(.tryLock, [.int64(Self.lock)]), PostgresQuery(.readPartitions),
       ])
-      guard rows[0].first?.bool(0) ?? false else { return nil }
-      let today = rows[1].first?.int64(0) ?? 0
-      let plan = AttemptPartitions(today: today, existing: rows[1].compactMap { $0.text(1) }, retention: days)
+      guard try rows[0].first?.bool("is_locked") ?? false else { return nil }
+      let today = try rows[1].first?.int64("today") ?? 0
+      let plan = AttemptPartitions(
+        today: today, existing: try rows[1].compactMap { try $0.text("name") }, retention: days)
       // Each statement has its own name, because PostgreSQL takes no parameters in them.
       let queries =
         plan.missing.flatMap(Self.creation)
@@ -60,13 +61,14 @@ extension DeliveryLedger {
 }
 
 extension PostgresStatement {
-  fileprivate static let tryLock = PostgresStatement("try to lock the log", "SELECT pg_try_advisory_xact_lock($1)")
+  fileprivate static let tryLock = PostgresStatement(
+    "try to lock the log", "SELECT pg_try_advisory_xact_lock($1) AS is_locked")
 
   /// The day of the ledger's clock, and the partitions. There is one row at least.
   fileprivate static let readPartitions = PostgresStatement(
     "read partitions",
     """
-    SELECT (now() AT TIME ZONE 'UTC')::date - date '1970-01-01', partition.relname::text
+    SELECT (now() AT TIME ZONE 'UTC')::date - date '1970-01-01' AS today, partition.relname::text AS name
     FROM pg_class AS log
     LEFT JOIN pg_inherits ON inhparent = log.oid
     LEFT JOIN pg_class AS partition ON partition.oid = inhrelid

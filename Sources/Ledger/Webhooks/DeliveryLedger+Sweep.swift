@@ -25,20 +25,24 @@ extension DeliveryLedger {
     var overdue = OverdueDeliveries()
     overdue.isFull = rows.count == limit
     var lost: [PostgresRow] = []
+    let events = try rows.isEmpty ? nil : EventRow.table.reader(of: rows)
     for row in rows {
-      let endpoint = row.text(1) ?? ""
-      guard var delivery = Self.delivery(row, to: endpoint) else {
+      let endpoint = try row.text("endpoint_id") ?? ""
+      guard var delivery = try Self.delivery(row, events, to: endpoint) else {
         lost.append(row)
         continue
       }
-      delivery.attempt = Int(row.int64(3) ?? 1)
+      delivery.attempt = Int(try row.int64("attempt") ?? 1)
       overdue.deliveries.append(delivery)
     }
     if !lost.isEmpty {
       _ = try await client.run(
         PostgresQuery(
           .dropDeliveries,
-          [.texts(lost.map { $0.text(0) }), .texts(lost.map { $0.text(1) }), .texts(lost.map { $0.text(2) })]))
+          [
+            .texts(try lost.map { try $0.text("event_id") }), .texts(try lost.map { try $0.text("endpoint_id") }),
+            .texts(try lost.map { try $0.text("round") }),
+          ]))
     }
     overdue.lost = lost.count
     return overdue
@@ -47,13 +51,15 @@ extension DeliveryLedger {
 
 extension DeliveryLedger {
   /// A notification has no event. The notifier finds out whether the ledger still has it.
-  private static func delivery(_ row: PostgresRow, to endpoint: String) -> Delivery? {
-    if let notification = Delivery.notification(named: row.text(0) ?? "") {
+  private static func delivery(
+    _ row: PostgresRow, _ events: TableReader<EventRow>?, to endpoint: String
+  ) throws -> Delivery? {
+    if let notification = Delivery.notification(named: try row.text("event_id") ?? "") {
       return Delivery(notification, to: endpoint)
     }
-    guard row.text(4) != nil else { return nil }
+    guard try row.text("id") != nil, let event = try events?.record(row).event else { return nil }
     return try? Delivery(
-      Event(row, from: 4), endpointId: endpoint.isEmpty ? nil : endpoint, round: row.text(2) ?? "")
+      event, endpointId: endpoint.isEmpty ? nil : endpoint, round: try row.text("round") ?? "")
   }
 }
 
@@ -70,7 +76,7 @@ extension PostgresStatement {
       WHERE kept.event_id = due.event_id AND kept.endpoint_id = due.endpoint_id AND kept.round = due.round
       RETURNING kept.event_id, kept.endpoint_id, kept.round, kept.attempt)
     SELECT moved.event_id, moved.endpoint_id, moved.round, moved.attempt,
-      events.id, events.publisher_id, customer_id, topic, version, traceparent, time, body
+      \(EventRow.table.selected("events"))
     FROM moved LEFT JOIN events ON events.id = moved.event_id
     """)
 

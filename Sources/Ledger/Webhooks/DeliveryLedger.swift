@@ -68,17 +68,17 @@ public final class DeliveryLedger {
         .readStates, [.int64s(endpoints.map(\.publisher)), .texts(endpoints.map(\.id.text))]),
     ])
     for row in rows[0] {
-      let index = Int(row.int64(0) ?? 0)
-      if row.bool(1) ?? false {
+      let index = Int(try row.int64("asked") ?? 0)
+      if try row.bool("is_unseen") ?? false {
         facts[index].isUnseen = true
       } else {
-        facts[index].row = (Int(row.int64(2) ?? 1), row.time(3) ?? 0)
+        facts[index].row = (Int(try row.int64("attempt") ?? 1), try row.time("due_at") ?? 0)
       }
     }
     var states: [DeliveryBatch.Endpoint: (isThere: Bool, isDisabled: Bool)] = [:]
     for row in rows[1] {
-      states[.init(publisher: row.int64(0) ?? 0, id: (row.text(1) ?? "").exact)] =
-        (row.bool(2) ?? false, row.bool(3) ?? false)
+      states[.init(publisher: try row.int64("publisher") ?? 0, id: (try row.text("endpoint") ?? "").exact)] =
+        (try row.bool("is_there") ?? false, try row.bool("is_disabled") ?? false)
     }
     for (index, question) in some.enumerated() {
       let state = states[.init(publisher: question.delivery.publisherId, id: question.endpoint.id.exact)]
@@ -89,12 +89,14 @@ public final class DeliveryLedger {
     let missing = some.indices.filter { facts[$0].row == nil && !facts[$0].isUnseen }
     if missing.isEmpty { return facts }
     for row in try await client.run(PostgresQuery(.readPast, Self.keys(some, missing))) {
-      let index = Int(row.int64(0) ?? 0)
-      facts[index].isKnownEvent = row.bool(1) ?? false
-      if let number = row.int64(2), let outcome = row.text(3).flatMap(DeliveryAttempt.Outcome.init) {
-        facts[index].logged = (Int(number), outcome, row.time(4))
+      let index = Int(try row.int64("asked") ?? 0)
+      facts[index].isKnownEvent = try row.bool("is_known") ?? false
+      if let number = try row.int64("number"),
+        let outcome = try row.text("outcome").flatMap(DeliveryAttempt.Outcome.init)
+      {
+        facts[index].logged = (Int(number), outcome, try row.time("next_at"))
       }
-      facts[index].wasDelivered = row.bool(5) ?? false
+      facts[index].wasDelivered = try row.bool("was_delivered") ?? false
     }
     return facts
   }
@@ -131,7 +133,7 @@ extension PostgresStatement {
   fileprivate static let readDeliveries = PostgresStatement(
     "read deliveries",
     """
-    SELECT number, kept.endpoint_id = '', kept.attempt, kept.due_at
+    SELECT number AS asked, kept.endpoint_id = '' AS is_unseen, kept.attempt, kept.due_at
     FROM unnest($1::integer[], $2::text[], $3::text[], $4::text[], $5::integer[])
       AS asked (number, event, endpoint, round, attempt)
     JOIN deliveries AS kept
@@ -141,7 +143,7 @@ extension PostgresStatement {
   fileprivate static let readStates = PostgresStatement(
     "read states of endpoints",
     """
-    SELECT publisher, endpoint, known.id IS NOT NULL, health.disabled_at IS NOT NULL
+    SELECT publisher, endpoint, known.id IS NOT NULL AS is_there, health.disabled_at IS NOT NULL AS is_disabled
     FROM unnest($1::bigint[], $2::text[]) AS asked (publisher, endpoint)
     LEFT JOIN webhook_endpoints AS known ON known.publisher_id = publisher AND known.id = endpoint
     LEFT JOIN webhook_health AS health ON health.publisher_id = publisher AND health.endpoint_id = endpoint
@@ -150,10 +152,10 @@ extension PostgresStatement {
   fileprivate static let readPast = PostgresStatement(
     "read past attempts",
     """
-    SELECT asked.number, EXISTS (SELECT 1 FROM events WHERE id = event), last.number, last.outcome, last.next_at,
-      EXISTS (
+    SELECT asked.number AS asked, EXISTS (SELECT 1 FROM events WHERE id = event) AS is_known, last.number,
+      last.outcome, last.next_at, EXISTS (
         SELECT 1 FROM attempts AS other
-        WHERE other.event_id = event AND other.endpoint_id = endpoint AND other.outcome = 'delivered')
+        WHERE other.event_id = event AND other.endpoint_id = endpoint AND other.outcome = 'delivered') AS was_delivered
     FROM unnest($1::integer[], $2::text[], $3::text[], $4::text[], $5::integer[])
       AS asked (number, event, endpoint, round, attempt)
     LEFT JOIN LATERAL (

@@ -126,12 +126,14 @@ public final class DeliveryRecorder {
       var failing: [DeliveryBatch.Endpoint: Int64] = [:]
       if !batch.failing.isEmpty, let last = rows.last {
         for row in last {
-          failing[.init(publisher: row.int64(0) ?? 0, id: (row.text(1) ?? "").exact)] = row.time(2)
+          let (publisher, id) = (try row.int64("publisher_id") ?? 0, try row.text("endpoint_id") ?? "")
+          failing[.init(publisher: publisher, id: id.exact)] = try row.time("failing_since")
         }
       }
       var missed: [ExactText: [String]] = [:]
       if !batch.seen.isEmpty, let written = rows.first {
-        missed = batch.missed(written.map { (($0.text(0) ?? "").exact, ($0.text(1) ?? "").exact) })
+        missed = batch.missed(
+          try written.map { ((try $0.text("event_id") ?? "").exact, (try $0.text("endpoint_id") ?? "").exact) })
       }
       ended(some)
       for entry in some {

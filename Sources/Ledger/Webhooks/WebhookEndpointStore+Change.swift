@@ -17,7 +17,7 @@ extension WebhookEndpointStore {
   ) async throws -> WebhookEndpoint? {
     try await changing(publisher) { transaction, now in
       let rows = try await transaction.query(PostgresQuery(.readEndpoint, [.int64(publisher), .text(id)]))
-      guard var row = try rows.first.map({ try self.read($0, publisher) }) else { return nil }
+      guard var row = try self.read(rows).first else { return nil }
       let old = row.endpoint
       try body(&row.endpoint, now)
       let differences = WebhookRow.differences(old, row.endpoint)

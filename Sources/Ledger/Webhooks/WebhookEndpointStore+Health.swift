@@ -10,7 +10,7 @@ extension WebhookEndpointStore {
     guard !ids.isEmpty else { return [] }
     let rows = try await ledger.run(PostgresQuery(.readHealth, [.int64(publisher), .texts(ids)]))
     var found: [ExactText: EndpointHealth] = [:]
-    for row in rows { found[(row.text(0) ?? "").exact] = try EndpointHealth(row) }
+    for row in rows { found[(try row.text("endpoint_id") ?? "").exact] = try EndpointHealth(row) }
     return ids.map { found[$0.exact] ?? EndpointHealth() }
   }
 
@@ -84,11 +84,11 @@ extension WebhookEndpointStore {
 
 extension EndpointHealth {
   /// - Throws: ``UnreadableRecord`` for an unknown reason: an endpoint that looked enabled would get events.
-  init(_ row: PostgresRow) throws(UnreadableRecord) {
-    self.init(failingSince: row.time(1))
-    guard let at = row.time(2) else { return }
-    guard let reason = row.text(3).flatMap(Reason.init) else {
-      throw UnreadableRecord("the health of endpoint \(row.text(0) ?? "")")
+  init(_ row: PostgresRow) throws {
+    self.init(failingSince: try row.time("failing_since"))
+    guard let at = try row.time("disabled_at") else { return }
+    guard let reason = try row.text("disabled_reason").flatMap(Reason.init) else {
+      throw UnreadableRecord("the health of endpoint \(try row.text("endpoint_id") ?? "")")
     }
     disabled = Disabled(reason: reason, at: at)
   }

@@ -38,7 +38,7 @@ extension WebhookEndpointStore {
   public func replace(_ publisher: Int64, topic: String, with list: [Subscription]) async throws -> Replacement {
     try await changing(publisher) { transaction, now in
       let rows = try await transaction.query(PostgresQuery(.readAllEndpoints, [.int64(publisher)]))
-      let known = try rows.map { row throws(UnreadableRecord) in try self.read(row, publisher) }
+      let known = try self.read(rows)
       let changes = SubscriptionReplacement(known, topic: topic, wanted: list, now: now)
       let count = known.count - changes.removed.count + changes.created.count
       if !changes.created.isEmpty, count > Self.limit { return .full }
@@ -67,5 +67,8 @@ extension WebhookEndpointStore {
 extension PostgresStatement {
   fileprivate static let readAllEndpoints = PostgresStatement(
     "read all endpoints",
-    "SELECT \(WebhookRow.columns) FROM webhook_endpoints WHERE publisher_id = $1 ORDER BY created_at, id")
+    """
+    SELECT \(WebhookColumns.table.selected("w")) FROM webhook_endpoints w WHERE w.publisher_id = $1
+    ORDER BY w.created_at, w.id
+    """)
 }

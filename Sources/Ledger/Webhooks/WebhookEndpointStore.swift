@@ -83,23 +83,23 @@ public final class WebhookEndpointStore {
       PostgresQuery(.readChangedEndpoints, [.int64(publisher), known]),
       PostgresQuery(.readDisabled, [.int64(publisher), known]),
     ])
-    let revision = String(rows[0].first?.int64(0) ?? 0)
+    let revision = String(try rows[0].first?.int64("revision") ?? 0)
     guard revision != version else { return nil }
-    let endpoints = try rows[1].map { row throws(UnreadableRecord) in try read(row, publisher).endpoint }
+    let endpoints = try read(rows[1]).map(\.endpoint)
     let ids = Set(endpoints.map(\.id.exact)).union(configured.map(\.exact))
-    let disabled = Set(rows[2].compactMap { $0.text(0)?.exact })
+    let disabled = Set(try rows[2].compactMap { try $0.text("endpoint_id")?.exact })
     return Snapshot(endpoints: endpoints, disabled: disabled.intersection(ids), version: revision)
   }
 
   /// Reads an endpoint; `nil` when there is none.
   public func endpoint(_ publisher: Int64, _ id: String) async throws -> WebhookEndpoint? {
     let rows = try await ledger.run(PostgresQuery(.readEndpoint, [.int64(publisher), .text(id)]))
-    return try rows.first.map { try read($0, publisher).endpoint }
+    return try read(rows).first?.endpoint
   }
 
-  /// Reads a row with the keys of this moment.
-  func read(_ row: PostgresRow, _ publisher: Int64) throws(UnreadableRecord) -> WebhookRow {
-    try WebhookRow(row, publisher, keys(), refusesPlain: refusesPlain, doors)
+  /// Reads rows with the keys of this moment.
+  func read(_ rows: PostgresRows) throws -> [WebhookRow] {
+    try WebhookRow.all(rows, keys(), refusesPlain: refusesPlain, doors)
   }
 
   /// The result of creating an endpoint.
@@ -117,8 +117,8 @@ public final class WebhookEndpointStore {
         PostgresQuery(.readEndpoint, [.int64(publisher), .text(endpoint.id)]),
         PostgresQuery(.countEndpoints, [.int64(publisher)]),
       ])
-      if let known = rows[0].first { return .created(try self.read(known, publisher).endpoint) }
-      guard rows[1][0].int64(0) ?? 0 < Self.limit else { return .full }
+      if let known = try self.read(rows[0]).first { return .created(known.endpoint) }
+      guard try rows[1][0].int64("count") ?? 0 < Self.limit else { return .full }
       var new = endpoint
       (new.createdAt, new.updatedAt) = (now, now)
       let keys = try await self.keysToStore(transaction)
@@ -157,7 +157,7 @@ public final class WebhookEndpointStore {
   ) async throws -> Result {
     try await ledger.transaction { transaction in
       let rows = try await transaction.query(PostgresQuery(.lockRevision, [.int64(publisher)]))
-      return try await body(transaction, rows[0].time(0) ?? 0)
+      return try await body(transaction, try rows[0].time("now") ?? 0)
     }
   }
 
@@ -168,7 +168,9 @@ public final class WebhookEndpointStore {
     let keys = keys()
     guard keys.first == nil else { return keys }
     if refusesPlain { throw MissingKeysFile() }
-    guard try await transaction.query(PostgresQuery(.hasSealed)).first?.bool(0) != true else { throw MissingKeysFile() }
+    guard try await transaction.query(PostgresQuery(.hasSealed)).first?.bool("is_there") != true else {
+      throw MissingKeysFile()
+    }
     return keys
   }
 
@@ -178,14 +180,15 @@ public final class WebhookEndpointStore {
 
 extension PostgresStatement {
   static let readEndpoint = PostgresStatement(
-    "read endpoint", "SELECT \(WebhookRow.columns) FROM webhook_endpoints WHERE publisher_id = $1 AND id = $2")
+    "read endpoint",
+    "SELECT \(WebhookColumns.table.selected("w")) FROM webhook_endpoints w WHERE w.publisher_id = $1 AND w.id = $2")
 
   static let lockRevision = PostgresStatement(
     "lock revision",
     """
     INSERT INTO webhook_revisions (publisher_id, revision) VALUES ($1, 0)
     ON CONFLICT (publisher_id) DO UPDATE SET revision = webhook_revisions.revision
-    RETURNING date_trunc('milliseconds', clock_timestamp())
+    RETURNING date_trunc('milliseconds', clock_timestamp()) AS now
     """)
 
   /// A revision is a time in microseconds. So a ledger that was restored from a backup gives no revision twice.
@@ -208,7 +211,8 @@ extension PostgresStatement {
   fileprivate static let readChangedEndpoints = PostgresStatement(
     "read changed endpoints",
     """
-    SELECT \(WebhookRow.columns) FROM webhook_endpoints WHERE publisher_id = $1 AND \(isNewer) ORDER BY created_at, id
+    SELECT \(WebhookColumns.table.selected("w")) FROM webhook_endpoints w WHERE w.publisher_id = $1 AND \(isNewer)
+    ORDER BY w.created_at, w.id
     """)
 
   fileprivate static let readDisabled = PostgresStatement(
@@ -216,10 +220,10 @@ extension PostgresStatement {
     "SELECT endpoint_id FROM webhook_health WHERE publisher_id = $1 AND disabled_at IS NOT NULL AND \(isNewer)")
 
   fileprivate static let hasSealed = PostgresStatement(
-    "has sealed", "SELECT EXISTS (SELECT FROM webhook_endpoints WHERE secrets_key IS NOT NULL)")
+    "has sealed", "SELECT EXISTS (SELECT FROM webhook_endpoints WHERE secrets_key IS NOT NULL) AS is_there")
 
   fileprivate static let countEndpoints = PostgresStatement(
-    "count endpoints", "SELECT count(*) FROM webhook_endpoints WHERE publisher_id = $1")
+    "count endpoints", "SELECT count(*) AS count FROM webhook_endpoints WHERE publisher_id = $1")
 
   fileprivate static let deleteEndpoints = PostgresStatement(
     "delete endpoints", "DELETE FROM webhook_endpoints WHERE publisher_id = $1 AND id = ANY($2::text[])")

@@ -15,54 +15,38 @@ struct WebhookRow: Equatable {
     self.putKey = putKey
   }
 
-  /// The columns in the order in which ``init(_:)`` reads them.
-  static let columns = """
-    id, url, name, topics, format, signature, secrets, retry, payment_method_id, max_concurrency, max_per_second, \
-    accepts_self_signed, source, put_key, created_at, updated_at, environment, secrets_key
-    """
-
-  /// Reads a row. If this process cannot decrypt the secrets, the endpoint says so (``WebhookEndpoint/secretsDefect``).
+  /// Reads the rows of a result. If this process cannot decrypt the secrets, the endpoint says so
+  /// (``WebhookEndpoint/secretsDefect``).
   ///
   /// - Parameters:
   ///   - refusesPlain: whether plain secrets are such a defect, too.
   ///   - doors: those of this build.
   /// - Throws: ``UnreadableRecord``. A caller that took such an endpoint for a missing one would lose its events.
-  init(
-    _ row: PostgresRow, _ publisher: Int64, _ keys: SealingKeys, refusesPlain: Bool, _ doors: DoorCatalog
-  ) throws(UnreadableRecord) {
-    let id = row.text(0) ?? ""
-    func value<Value>(_ name: String, _ value: Value?) throws(UnreadableRecord) -> Value {
-      guard let value else { throw UnreadableRecord("the \(name) of endpoint \(id)") }
-      return value
-    }
-    let environment = try row.text(16).map { name throws(UnreadableRecord) in
-      try value("environment", WebhookEnvironment(rawValue: name))
-    }
-    var stored: StoredSecrets
-    var defect: WebhookEndpoint.SecretsDefect?
-    do throws(StoredSecrets.Unreadable) {
-      stored = try StoredSecrets(
-        .init(secrets: row.bytes(6) ?? [], keyId: row.text(17), putKey: row.text(13)), publisher, id, keys,
-        refusesPlain: refusesPlain)
-    } catch {
-      guard case .defect(let found) = error else { throw UnreadableRecord("the secrets of endpoint \(id)") }
-      (stored, defect) = (StoredSecrets(secrets: [], putKey: nil), found)
-    }
-    endpoint = WebhookEndpoint(
-      id: id, url: try value("url", row.text(1)), name: row.text(2) ?? "", topics: row.texts(3) ?? [],
-      format: try value("format", row.text(4).flatMap(doors.format(named:))),
-      signature: try value("signature", row.text(5).flatMap(WebhookEndpoint.Signature.init)),
-      secrets: stored.secrets,
-      retry: try value("retry", row.text(7).flatMap(Self.retry)),
-      maxConcurrency: Int(try value("max_concurrency", row.int64(9))), maxPerSecond: row.int64(10).map { Int($0) },
-      acceptsSelfSigned: row.bool(11) ?? false, environment: environment, paymentMethodId: row.int64(8),
-      source: try value("source", row.text(12).flatMap(WebhookEndpoint.Source.init)),
-      createdAt: try value("created_at", row.time(14)), updatedAt: try value("updated_at", row.time(15)))
-    endpoint.secretsDefect = defect
-    putKey = stored.putKey
+  static func all(
+    _ rows: PostgresRows, _ keys: SealingKeys, refusesPlain: Bool, _ doors: DoorCatalog
+  ) throws -> [WebhookRow] {
+    try WebhookColumns.table.records(rows).map { try WebhookRow($0, keys, refusesPlain: refusesPlain, doors) }
   }
 
-  /// The values of ``columns``, after the publisher.
+  private init(
+    _ columns: WebhookColumns, _ keys: SealingKeys, refusesPlain: Bool, _ doors: DoorCatalog
+  ) throws(UnreadableRecord) {
+    endpoint = columns.endpoint
+    guard let format = doors.format(named: columns.format) else {
+      throw UnreadableRecord("the format of endpoint \(endpoint.id)")
+    }
+    endpoint.format = format
+    do throws(StoredSecrets.Unreadable) {
+      let stored = try StoredSecrets(
+        columns.stored, columns.publisherId, endpoint.id, keys, refusesPlain: refusesPlain)
+      (endpoint.secrets, putKey) = (stored.secrets, stored.putKey)
+    } catch {
+      guard case .defect(let defect) = error else { throw UnreadableRecord("the secrets of endpoint \(endpoint.id)") }
+      endpoint.secretsDefect = defect
+    }
+  }
+
+  /// The parameters of `insertEndpoint` and `updateEndpoint`.
   ///
   /// - Throws: ``UnreadableSecrets``: what nobody can read cannot be written again; `CryptoError`.
   func parameters(_ publisher: Int64, _ keys: SealingKeys) throws -> [PostgresParameter] {
@@ -70,14 +54,9 @@ struct WebhookRow: Equatable {
       throw UnreadableSecrets(publisherId: publisher, endpointId: endpoint.id, defect: defect)
     }
     let stored = try StoredSecrets(secrets: endpoint.secrets, putKey: putKey).columns(publisher, endpoint.id, keys)
-    return [
-      .int64(publisher), .text(endpoint.id), .text(endpoint.url), .text(endpoint.name),
-      .texts(endpoint.topics), .text(endpoint.format.rawValue), .text(endpoint.signature.rawValue),
-      .bytes(stored.secrets), .text(Self.text(endpoint.retry)), .int64(endpoint.paymentMethodId),
-      .int32(Int32(clamping: endpoint.maxConcurrency)), .int32(endpoint.maxPerSecond.map { Int32(clamping: $0) }),
-      .bool(endpoint.acceptsSelfSigned), .text(endpoint.source.rawValue), .text(stored.putKey),
-      .time(endpoint.createdAt), .time(endpoint.updatedAt), .text(endpoint.environment?.rawValue), .text(stored.keyId),
-    ]
+    return WebhookColumns.table.values(
+      WebhookColumns(
+        publisherId: publisher, endpoint: endpoint, format: endpoint.format.rawValue, stored: stored))
   }
 
   /// The hash under which the table remembers a given key.
@@ -104,7 +83,7 @@ struct WebhookRow: Equatable {
     return names
   }
 
-  private static func text(_ retry: WebhookEndpoint.Retry) -> String {
+  static func text(_ retry: WebhookEndpoint.Retry) -> String {
     switch retry {
     case .standard: "standard"
     case .never: "never"
@@ -123,21 +102,4 @@ struct WebhookRow: Equatable {
       return .schedule(delays.compactMap { $0.map { .milliseconds(min(max($0, 0), 604_800_000)) } })
     }
   }
-}
-
-extension PostgresStatement {
-  static let insertEndpoint = PostgresStatement(
-    "insert endpoint",
-    """
-    INSERT INTO webhook_endpoints (publisher_id, \(WebhookRow.columns), revision)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, 1)
-    """)
-
-  static let updateEndpoint = PostgresStatement(
-    "update endpoint",
-    """
-    UPDATE webhook_endpoints SET (publisher_id, \(WebhookRow.columns), revision)
-      = ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, revision + 1)
-    WHERE publisher_id = $1 AND id = $2
-    """)
 }

@@ -12,9 +12,9 @@ public struct JSONWriter: Sendable {
   public init() { bytes.reserveCapacity(512) }
 
   /// Returns an object's text.
-  public static func object(_ members: (inout JSONWriter) -> Void) -> [UInt8] {
+  public static func object(_ members: (inout JSONWriter) throws -> Void) rethrows -> [UInt8] {
     var writer = JSONWriter()
-    writer.braces(members)
+    try writer.braces(members)
     return writer.bytes
   }
 
@@ -48,9 +48,9 @@ public struct JSONWriter: Sendable {
   }
 
   /// Writes a member that is an object.
-  public mutating func member(_ name: StaticString, _ members: (inout JSONWriter) -> Void) {
+  public mutating func member(_ name: StaticString, _ members: (inout JSONWriter) throws -> Void) rethrows {
     key(name)
-    braces(members)
+    try braces(members)
     isBehindMember = true
   }
 
@@ -142,10 +142,10 @@ public struct JSONWriter: Sendable {
   /// Writes a character of JSON.
   public mutating func raw(_ byte: UInt8) { bytes.append(byte) }
 
-  private mutating func braces(_ members: (inout JSONWriter) -> Void) {
+  private mutating func braces(_ members: (inout JSONWriter) throws -> Void) rethrows {
     bytes.append(UInt8(ascii: "{"))
     isBehindMember = false
-    members(&self)
+    try members(&self)
     bytes.append(UInt8(ascii: "}"))
   }
 

@@ -54,7 +54,7 @@ extension PostgresConnection {
     let seconds: Int64?
     do {
       let query = PostgresQuery(Self.hangingCommits, [.int64(Int64(limit.wholeMilliseconds))])
-      seconds = try await run([query])[0].first?.int64(0)
+      seconds = try await run([query])[0].first?.int64("seconds")
     } catch {
       throw error as? PostgresError
         ?? PostgresError(.connectionLost, operation: "connect", target: target, cause: "\(error)")
@@ -81,7 +81,7 @@ extension PostgresConnection {
   private static let hangingCommits = PostgresStatement(
     "hanging commits",
     """
-    SELECT extract(epoch FROM max(clock_timestamp() - state_change))::int8 FROM pg_stat_activity
+    SELECT extract(epoch FROM max(clock_timestamp() - state_change))::int8 AS seconds FROM pg_stat_activity
     WHERE wait_event = 'SyncRep' AND usename = current_user
       AND state_change < clock_timestamp() - $1 * interval '1 millisecond'
     """)

@@ -1,7 +1,7 @@
 import EventLoop
 
 extension PostgresConnection {
-  private static let process = PostgresQuery(PostgresStatement("serving process", "SELECT pg_backend_pid()"))
+  private static let process = PostgresQuery(PostgresStatement("serving process", "SELECT pg_backend_pid() AS process"))
   private static let begin = PostgresQuery(PostgresStatement("hold a session", "BEGIN"))
   private static let settings = PostgresStatement(
     "settings of the session", "SELECT name, setting FROM pg_settings WHERE name = ANY($1::text[])")
@@ -33,7 +33,7 @@ extension PostgresConnection {
     guard announcedProcess != first else { return }
     let wanted = ConnectParameters.settings(endpoint)
     let rows = try await run([PostgresQuery(Self.settings, [.texts(wanted.map(\.name))])])[0]
-    let found = rows.reduce(into: [String: String]()) { $0[$1.text(0) ?? ""] = $1.text(1) }
+    let found = try rows.reduce(into: [String: String]()) { $0[try $1.text("name") ?? ""] = try $1.text("setting") }
     let other = try await open()
     defer { other.close(.closed, because: "the check is over") }
     _ = try await other.run([Self.begin, Self.process])
@@ -46,6 +46,6 @@ extension PostgresConnection {
   }
 
   private func servingProcess() async throws -> Int32 {
-    try await run([Self.process])[0].first?.int32(0) ?? 0
+    try await run([Self.process])[0].first?.int32("process") ?? 0
   }
 }

@@ -225,7 +225,7 @@ final class PostgresConnection {
       let status = PQresultStatus(reply)
       switch status {
       case PGRES_COMMAND_OK, PGRES_TUPLES_OK:
-        let result = PostgresResult(reply)
+        let result = PostgresResult(reply, operation: operation, target: target)
         if case .result = next { trips.first?.received(PostgresRows(result: result)) }
       case PGRES_PIPELINE_SYNC:
         PQclear(reply)

@@ -10,6 +10,8 @@ public struct PostgresError: Error, Sendable, CustomStringConvertible {
     case timeout
     /// The client was stopped before it sent anything.
     case closed
+    /// The statement ran, and a column of its result is missing or has another type.
+    case unreadable
     /// PostgreSQL refused, and rolled the transaction back. The text is its five-letter code.
     case server(sqlState: String)
 
@@ -19,6 +21,7 @@ public struct PostgresError: Error, Sendable, CustomStringConvertible {
       case .connectionLost: "connectionLost"
       case .timeout: "timeout"
       case .closed: "closed"
+      case .unreadable: "unreadable"
       case .server(let sqlState): sqlState
       }
     }
@@ -58,6 +61,7 @@ public struct PostgresError: Error, Sendable, CustomStringConvertible {
 
   /// What the caller can do.
   public var advice: Advice {
+    if code == .unreadable { return .ourMistake }
     guard case .server(let state) = code else { return .runAgain }
     return switch state {
     // Serialization failure, deadlock, lock timeout, cancelled, read-only; and statements that a connection lost.

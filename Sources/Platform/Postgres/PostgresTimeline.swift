@@ -20,7 +20,8 @@ extension PostgresConnection {
   private static let timelineNow = PostgresStatement(
     "timeline",
     """
-    SELECT system_identifier, ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int8
+    SELECT system_identifier AS system,
+      ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int8 AS number
     FROM pg_control_system()
     """)
 
@@ -28,7 +29,7 @@ extension PostgresConnection {
   func readTimeline() async throws -> PostgresTimeline? {
     do {
       guard let row = try await run([PostgresQuery(Self.timelineNow, [])])[0].first,
-        let system = row.int64(0), let number = row.int64(1)
+        let system = try row.int64("system"), let number = try row.int64("number")
       else { return nil }
       return PostgresTimeline(system: system, number: number)
     } catch let error as PostgresError {

@@ -62,11 +62,12 @@ final class CanaryCatch {
       PostgresQuery(
         PostgresStatement(
           "tables of the ledger",
-          "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')")))
-    for table in tables.compactMap({ $0.text(0) }) {
+          "SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')")))
+    for table in try tables.compactMap({ try $0.text("relname") }) {
       let rows = try await client.run(
-        PostgresQuery(PostgresStatement("all of \(table)".prefix(60).description, "SELECT t::text FROM \(table) t")))
-      for row in rows { add("table \(table)", row.text(0) ?? "") }
+        PostgresQuery(
+          PostgresStatement("all of \(table)".prefix(60).description, "SELECT t::text AS row FROM \(table) t")))
+      for row in rows { add("table \(table)", try row.text("row") ?? "") }
     }
     await client.stop()
   }

@@ -6,6 +6,7 @@ import Harness
 import JSON
 import Ledger
 import Postgres
+import TestSupport
 import Testing
 
 /// A ledger with several workers' commits. Each worker has a client of its own.

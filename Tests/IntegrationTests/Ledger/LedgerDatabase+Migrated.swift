@@ -3,6 +3,7 @@ import EventLoop
 import Harness
 import Ledger
 import Postgres
+import TestSupport
 
 extension LedgerDatabase {
   /// Creates a database with the schema of this build, and runs a body with a client of two connections.

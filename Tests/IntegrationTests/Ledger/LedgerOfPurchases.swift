@@ -3,6 +3,7 @@ import Domain
 import EventLoop
 import Ledger
 import Postgres
+import TestSupport
 
 /// A ledger with purchases of publisher 7, for tests that read and change them.
 @LoopActor

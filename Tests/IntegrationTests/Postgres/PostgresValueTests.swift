@@ -101,6 +101,43 @@ struct PostgresValueTests {
     }
   }
 
+  @Test func `a result of another shape is an error that names the column`() async throws {
+    try await with { postgres in
+      let rows = try await postgres.run(
+        PostgresQuery("SELECT 'a' AS text, 1::bigint AS number, 4294967296 AS large, '\\x00'::bytea AS bytes"))
+      let row = rows[0]
+      let other = try await postgres.run(PostgresQuery("SELECT 1, 2, 3, 4, 5 AS fifth"))
+      let readings: [(column: String, read: @LoopActor () throws -> Void)] = [
+        ("text", { _ = try row.int64("text") }), ("text", { _ = try row.time("text") }),
+        ("text", { _ = try row.uuid("text") }), ("text", { _ = try row.texts("text") }),
+        ("number", { _ = try row.bool("number") }), ("number", { _ = try row.texts("number") }),
+        ("large", { _ = try row.int32("large") }), ("bytes", { _ = try row.int32("bytes") }),
+        ("nothing", { _ = try row.text("nothing") }), ("nothing", { _ = try rows.column("nothing") }),
+        // PostgreSQL's names are exact.
+        ("Text", { _ = try row.text("Text") }), ("fifth", { _ = try row.int64(other.column("fifth")) }),
+      ]
+      for (column, read) in readings {
+        let error = #expect(throws: PostgresError.self, "\(column)") { try read() }
+        #expect(error?.code == .unreadable && error?.advice == .ourMistake)
+        #expect(error?.cause.contains("the column \(column) of the result") == true)
+        #expect(error?.operation.hasPrefix("SELECT 'a'") == true)
+      }
+      #expect(try row.text("text") == "a" && row.int32("number") == 1 && row.bytes("bytes") == [0])
+    }
+  }
+
+  @Test func `a column is found once for all rows, wherever it stands`() async throws {
+    try await with { postgres in
+      let rows = try await postgres.run(
+        PostgresQuery("SELECT n AS b, 10 * n AS a, 100 * n AS a FROM generate_series(1, 2) AS s (n) ORDER BY n"))
+      let a = try rows.column("a")
+      #expect(try rows.map { try $0.int32(a) } == [10, 20])
+      // The search begins behind the column before, and after the last column with the first.
+      let columns = try rows.columns(["a", "a", "b", "b", "a"])
+      #expect(try columns.map { try rows[1].int32($0) } == [20, 200, 2, 2, 20])
+    }
+  }
+
   @Test(arguments: [
     ("SELECT $1 || ''", PostgresParameter.text("a\0b"), "22021"),
     ("SELECT $1 IS NULL", .uuid("01234567-89ab-cdef-0123-456789abcde"), "22P03"),

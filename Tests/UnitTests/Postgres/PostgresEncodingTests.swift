@@ -49,10 +49,25 @@ import Testing
     var texts: [String?] = []
     let encoded = ArrayEncoding.texts(["a", nil, ""])
     encoded.withUnsafeBytes { bytes in
-      ArrayDecoding.forEach(bytes) { texts.append($0.map { String(decoding: $0, as: UTF8.self) }) }
+      #expect(ArrayDecoding.forEach(bytes) { texts.append($0.map { String(decoding: $0, as: UTF8.self) }) })
     }
     #expect(texts == ["a", nil, ""])
-    ArrayEncoding.texts([]).withUnsafeBytes { ArrayDecoding.forEach($0) { _ in Issue.record("it has no elements") } }
+    ArrayEncoding.texts([]).withUnsafeBytes { bytes in
+      #expect(ArrayDecoding.forEach(bytes) { _ in Issue.record("it has no elements") })
+    }
+  }
+
+  @Test func `bytes that are no array are told as such`() {
+    let encoded = ArrayEncoding.texts(["a", nil, ""])
+    for end in encoded.indices {
+      encoded[..<end].withUnsafeBytes { #expect(!ArrayDecoding.forEach($0) { _ in }, "the first \(end) bytes") }
+    }
+    // Two dimensions of 2^31 - 1 elements, and a dimension of -1.
+    let dimensions: [[UInt8]] = [[0x7f, 255, 255, 255], [255, 255, 255, 255]]
+    for length in dimensions {
+      let head: [UInt8] = [0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 25] + length + [0, 0, 0, 1] + length + [0, 0, 0, 1]
+      head.withUnsafeBytes { #expect(!ArrayDecoding.forEach($0) { _ in }) }
+    }
   }
 
   @Test func `times become microseconds since 2000 and come back`() {

@@ -90,9 +90,9 @@ extension RunningFleet {
         PostgresQuery(
           PostgresStatement(
             "count notifications",
-            "SELECT count(*) FROM notifications WHERE publisher_id = $1 AND applied_at IS NOT NULL"),
+            "SELECT count(*) AS count FROM notifications WHERE publisher_id = $1 AND applied_at IS NOT NULL"),
           [.int64(publisher)]))
-      return Int(rows.first?.int64(0) ?? 0)
+      return Int(try rows.first?.int64("count") ?? 0)
     }
   }
 
@@ -105,14 +105,14 @@ extension RunningFleet {
           PostgresStatement(
             "read the traces of a life",
             """
-            SELECT to_jsonb(t)::text FROM transactions t WHERE original_transaction_id = $1
+            SELECT to_jsonb(t)::text AS row FROM transactions t WHERE original_transaction_id = $1
             UNION ALL SELECT (to_jsonb(n) - 'body' - 'posted')::text FROM notifications n
               WHERE original_transaction_id = $1
             UNION ALL SELECT (to_jsonb(p))::text FROM purchases p WHERE original_transaction_id = $1
             UNION ALL SELECT to_jsonb(s)::text FROM notification_sources s
             """),
           [.text(life)]))
-      return rows.compactMap { $0.text(0) }
+      return try rows.compactMap { try $0.text("row") }
     }
     return ([truth] + kept).joined(separator: "\n")
   }

@@ -28,7 +28,9 @@ public struct SecretKeysInUse: Sendable, Equatable {
   @LoopActor
   public static func read(_ ledger: PostgresClient) async throws -> SecretKeysInUse {
     SecretKeysInUse(
-      try await ledger.run(PostgresQuery(.countByKey)).map { Use(keyId: $0.text(0), endpoints: Int($0.int64(1) ?? 0)) })
+      try await ledger.run(PostgresQuery(.countByKey)).map { row in
+        Use(keyId: try row.text("secrets_key"), endpoints: Int(try row.int64("count") ?? 0))
+      })
   }
 
   /// How the secrets of an endpoint are kept, as a process with certain keys sees it.
@@ -74,5 +76,5 @@ public struct SecretKeysInUse: Sendable, Equatable {
 extension PostgresStatement {
   fileprivate static let countByKey = PostgresStatement(
     "count by key",
-    "SELECT secrets_key, count(*) FROM webhook_endpoints GROUP BY secrets_key ORDER BY secrets_key NULLS LAST")
+    "SELECT secrets_key, count(*) AS count FROM webhook_endpoints GROUP BY secrets_key ORDER BY secrets_key NULLS LAST")
 }

@@ -52,18 +52,20 @@ public final class SecretRekeying {
           ]))
       var (written, refused): ([PostgresQuery], [String]) = ([], [])
       for row in rows {
-        let (publisher, endpoint) = (row.int64(0) ?? 0, row.text(1) ?? "")
+        let (publisher, endpoint) = (try row.int64("publisher_id") ?? 0, try row.text("id") ?? "")
+        let columns = StoredSecrets.Columns(
+          secrets: try row.bytes("secrets") ?? [], keyId: try row.text("secrets_key"), putKey: try row.text("put_key"))
         do throws(StoredSecrets.Unreadable) {
-          let stored = try StoredSecrets(
-            .init(secrets: row.bytes(2) ?? [], keyId: row.text(3), putKey: row.text(4)), publisher, endpoint, self.keys,
-            refusesPlain: self.refusesPlain)
+          let stored = try StoredSecrets(columns, publisher, endpoint, self.keys, refusesPlain: self.refusesPlain)
           written.append(try self.write(stored, publisher, endpoint))
         } catch {
           refused.append(Self.sentence(error, publisher, endpoint))
         }
       }
       if !written.isEmpty { _ = try await transaction.query(written) }
-      let last = rows.last.map { (publisher: $0.int64(0) ?? 0, endpoint: $0.text(1) ?? "") }
+      let last = try rows.last.map {
+        (publisher: try $0.int64("publisher_id") ?? 0, endpoint: try $0.text("id") ?? "")
+      }
       return (rows.count, written.count, last, refused)
     }
     place = last

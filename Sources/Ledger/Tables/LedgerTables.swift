@@ -1,0 +1,92 @@
+/// All tables of the ledger, for `TableTests`: it compares them with the migrated schema.
+enum LedgerTables {
+  static let all: [TableDescription] =
+    [
+      PurchaseRow.table.description, TransactionRow.table.description, EvidenceRow.table.description,
+      EvidenceRow.chains.description, CustomerRow.table.description, OwnershipRow.table.description,
+      SynchronizationRow.table.description, EventRow.table.description, AuditEntry.table.description,
+      NotificationRow.table.description, RefundRequestRow.table.description, RefundRequestRow.consents.description,
+      WebhookColumns.table.description, AttemptRow.table.description,
+    ] + others
+
+  /// The tables without an entity: each of their statements names the columns that it needs.
+  private static let others = [
+    Table<Never>("erased_customers", key: ["publisher_id", "id_sha256"]) { columns in
+      columns.other("publisher_id", "bigint")
+      columns.other("id_sha256", "bytea")
+      columns.other("erased_at", "timestamptz")
+    },
+    Table<Never>("outbox", key: ["event_id"]) { columns in
+      columns.other("event_id", "text")
+      columns.other("created_at", "timestamptz")
+    },
+    Table<Never>("owed_events", key: ["event_id", "subscriber"]) { columns in
+      columns.other("event_id", "text")
+      columns.other("subscriber", "text")
+      columns.other("owed_since", "timestamptz")
+      columns.other("due_at", "timestamptz")
+      columns.other("tries", "integer")
+      columns.other("cause", "text")
+    },
+    Table<Never>("deliveries", key: ["event_id", "endpoint_id", "round"]) { columns in
+      columns.other("event_id", "text")
+      columns.other("endpoint_id", "text")
+      columns.other("round", "text")
+      columns.other("publisher_id", "bigint")
+      columns.other("attempt", "integer")
+      columns.other("due_at", "timestamptz")
+    },
+    Table<Never>("webhook_health", key: ["publisher_id", "endpoint_id"]) { columns in
+      columns.other("publisher_id", "bigint")
+      columns.other("endpoint_id", "text")
+      columns.other("failing_since", "timestamptz", isNullable: true)
+      columns.other("disabled_at", "timestamptz", isNullable: true)
+      columns.other("disabled_reason", "text", isNullable: true)
+    },
+    Table<Never>("webhook_revisions", key: ["publisher_id"]) { columns in
+      columns.other("publisher_id", "bigint")
+      columns.other("revision", "bigint")
+    },
+    Table<Never>("publisher_rules", key: ["publisher_id"]) { columns in
+      columns.other("publisher_id", "bigint")
+      columns.other("rules_sha256", "bytea")
+      columns.other("evaluated_through", "text", isNullable: true)
+    },
+    Table<Never>("notification_sources", key: ["publisher_id", "bundle_id", "environment"]) { columns in
+      columns.other("publisher_id", "bigint")
+      columns.other("bundle_id", "text")
+      columns.other("environment", "text")
+      columns.other("last_received_at", "timestamptz", isNullable: true)
+      columns.other("longest_silence", "interval", isNullable: true)
+      columns.other("read_through", "timestamptz", isNullable: true)
+      columns.other("reading_at", "timestamptz", isNullable: true)
+    },
+  ].map(\.description)
+}
+
+/// What a description says about a table, whatever its records are.
+struct TableDescription: Sendable {
+  struct Column: Sendable {
+    let name: String
+    let type: String
+    let isNullable: Bool
+    let isExported: Bool
+    let person: ColumnErasure?
+  }
+
+  let name: String
+  let key: [String]
+  let columns: [Column]
+}
+
+extension Table {
+  var description: TableDescription {
+    TableDescription(
+      name: name, key: key,
+      columns: columns.map {
+        TableDescription.Column(
+          name: $0.name.description, type: $0.type, isNullable: $0.isNullable, isExported: $0.export != nil,
+          person: $0.person)
+      })
+  }
+}
