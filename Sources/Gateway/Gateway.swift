@@ -123,6 +123,7 @@ public final class Gateway: Role {
       asking: GatewaySettings.HeadQuestions(
         authenticator: { authentication.authenticator },
         refusalOfNotification: { [notifications] in notifications.refusal(of: $0) },
+        onRefusedHead: { [unlistedProxies] in unlistedProxies.look(at: $0, behind: settings.trustedProxies) },
         onRefused: { [metrics] refusal, found in metrics.count(refusal, by: found.door.id, found.label) }))
     context.serverMetrics.observe(&configuration)
     let server = try HTTPServer(

@@ -9,6 +9,7 @@ from fleet.door_benchmarks import doors, payments
 from fleet.ledger_benchmark import ledger
 from fleet.life_benchmarks import notifications, timers
 from fleet.measured import OPTIONS
+from fleet.stranger_benchmark import strangers
 from fleet.table import show
 from fleet.tls_benchmark import tls
 
@@ -37,6 +38,7 @@ BENCHMARKS = {
     "timers": (timers, "registrations beside a million timers, of which 50,000 fall due", 0, (600, 0)),
     "doors": (doors, "callers that wait in one gateway, and what waiting adds", 0, (60, 12)),
     "payments": (payments, "Cleeng's payments, 50 a second, with access at the first poll", 0, (110, 0)),
+    "strangers": (strangers, "the worst bodies of strangers, and the turns of a gateway that gets them", 0, (20, 5)),
     "start": (benchmarks.start, "from exec to consuming", 0, (20, 0)),
 }
 

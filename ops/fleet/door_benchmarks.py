@@ -37,12 +37,13 @@ def validation(measured, transaction, jws):
 
 
 async def ask(address, path, body, headers=""):
-    """Sends one POST on a connection of its own, and returns the answer's status and body."""
+    """Sends one POST of text or bytes on a connection of its own, and returns the answer's status and body."""
+    body = body if isinstance(body, bytes) else body.encode()
     host, _, port = address.rpartition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     try:
         writer.write((f"POST {path} HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n{headers}"
-                      f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n{body}").encode())
+                      f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n").encode() + body)
         head, _, rest = (await reader.read()).partition(b"\r\n\r\n")
         return int(head.split(b" ", 2)[1]), rest
     finally:

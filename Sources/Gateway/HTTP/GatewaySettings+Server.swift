@@ -10,6 +10,8 @@ extension GatewaySettings {
     var authenticator: @LoopActor @Sendable () -> Authenticator
     /// The answer to a notification whose address has posted too much; `nil` if it may go on.
     var refusalOfNotification: @LoopActor @Sendable (HTTPServerRequest) -> HTTPServerResponse?
+    /// Learns of each head that is refused before its body is read: no handler sees the request.
+    var onRefusedHead: @LoopActor @Sendable (HTTPServerRequest) -> Void
     /// Learns of each refusal of a door.
     var onRefused: @LoopActor @Sendable (HTTPServerResponse, RouteTable.ReceiptDoor) -> Void
   }
@@ -31,7 +33,9 @@ extension GatewaySettings {
     let started = ContinuousClock.now
     configuration.admitHead = { head in
       if Route.isNotification(head.path) {
-        return questions.refusalOfNotification(head).map { .refused($0) } ?? .admitted(nil)
+        guard let refusal = questions.refusalOfNotification(head) else { return .admitted(nil) }
+        questions.onRefusedHead(head)
+        return .refused(refusal)
       }
       guard let found = routes.receiptDoor(of: head.path),
         let admission = found.door.admission(ofAny: head, by: questions.authenticator())
@@ -39,6 +43,7 @@ extension GatewaySettings {
       guard let refusal = admission.refusal(&pace, now: ContinuousClock.now - started) else {
         return .admitted(admission.sender)
       }
+      questions.onRefusedHead(head)
       questions.onRefused(refusal, found)
       return .refused(CrossOrigin.admitted(refusal))
     }

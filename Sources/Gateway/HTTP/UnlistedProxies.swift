@@ -7,12 +7,16 @@ import Transport
 /// Tells that requests come through a proxy that `gateway.trustedProxies` does not list.
 ///
 /// All clients of such a proxy are one address here, with one share of places, one of room and one pace: one stranger
-/// among them takes what the others need. Any client can send the field, so the log has one line a minute.
+/// among them takes what the others need. Any client can send the field, so the log has one line a minute for each
+/// peer, and no more than 32 lines.
 @LoopActor
 final class UnlistedProxies {
   private let log: Log
   private let seen: Counter
-  private var told: ContinuousClock.Instant?
+  /// When each peer was told, within the last minute.
+  private var told: [AddressGroup: ContinuousClock.Instant] = [:]
+
+  private static let linesAMinute = 32
 
   init(_ metrics: Metrics, _ log: Log) {
     self.log = log
@@ -20,13 +24,15 @@ final class UnlistedProxies {
       "countersign_unlisted_proxy_requests_total", "Requests with X-Forwarded-For from a peer that is no listed proxy.")
   }
 
-  /// Counts a request that comes through one.
+  /// Counts a request that comes through one, be it answered or refused by its head.
   func look(at request: HTTPServerRequest, behind proxies: [AddressBlock]) {
     guard let peer = ClientAddress.unlistedProxy(of: request, behind: proxies) else { return }
     seen.count()
     let now = ContinuousClock.now
-    guard told.map({ now - $0 >= .seconds(60) }) ?? true else { return }
-    told = now
+    told = told.filter { now - $0.value < .seconds(60) }
+    let group = AddressGroup(peer)
+    guard told[group] == nil, told.count < Self.linesAMinute else { return }
+    told[group] = now
     log.warning(
       "a request came through a proxy that is not listed, so its clients are one; list it in gateway.trustedProxies",
       ["peer": .string(peer)])

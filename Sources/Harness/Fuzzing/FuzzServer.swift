@@ -38,7 +38,8 @@ final class FuzzServer: Sendable {
     var configuration = ConfigurationLoader.defaults(DoorRegistry.all).gateway.serverConfiguration(
       FuzzReaders.routes,
       asking: GatewaySettings.HeadQuestions(
-        authenticator: { FuzzReaders.authenticator }, refusalOfNotification: { _ in nil }, onRefused: { _, _ in }))
+        authenticator: { FuzzReaders.authenticator }, refusalOfNotification: { _ in nil }, onRefusedHead: { _ in },
+        onRefused: { _, _ in }))
     configuration.port = 0
     return configuration
   }

@@ -102,6 +102,51 @@ struct NotificationPaceTests {
     #expect(pace.refusal(of: source("17.0.0.2"), now: .zero) == nil)
   }
 
+  /// A hoster gives 48 bits to one customer: 65,536 networks of 64 bits.
+  private func network(_ number: Int, _ publisher: Int64? = nil) -> NotificationPace.Source {
+    source("2001:db8:1:\(String(number, radix: 16))::1", publisher)
+  }
+
+  @Test(arguments: [nil, 1001] as [Int64?])
+  func `a network of 48 bits posts twice as much as one of 64`(_ publisher: Int64?) {
+    var pace = NotificationPace(refusedPerSecond: 10)
+    var read = 0
+    for round in 0..<10 {
+      for number in 0..<300 where pace.refusal(of: network(number, publisher), now: .zero) == nil {
+        pace.noteRefused(network(number, publisher), now: .zero)
+        read += 1
+        #expect(round < 3)
+      }
+    }
+    // Twice the 300 of one address; and twice the one that is read all the same.
+    #expect(read == 602)
+    #expect(pace.refusal(of: network(65_535, publisher), now: .zero) == 1)
+    // Above it, two a second of the whole network.
+    for number in 0..<1000 { pace.noteRefused(network(number, publisher), now: .zero) }
+    #expect((0..<300).filter { pace.refusal(of: network($0, publisher), now: .seconds(1)) == nil }.count == 2)
+    #expect(pace.refusal(of: source("2001:db8:2::1", publisher), now: .zero) == nil)
+    #expect(pace.refusal(of: source("192.0.2.1", publisher), now: .zero) == nil)
+  }
+
+  @Test func `what is Apple's counts for the network of 48 bits too`() {
+    var pace = NotificationPace(refusedPerSecond: 10)
+    var read = 0
+    while read < 300_000, pace.refusal(of: network(read % 5000), now: .zero) == nil {
+      pace.noteTaken(network(read % 5000), bytes: 1, now: .zero)
+      read += 1
+    }
+    // Twice ten minutes of 200 a second, and the two that are read all the same.
+    #expect(read == 240_002)
+  }
+
+  @Test(arguments: [(bytes: 16_384, posts: 120_000), (bytes: 16_385, posts: 60_000)])
+  func `more than 16 KiB counts as several posts`(_ bytes: Int, _ posts: Int) {
+    var pace = NotificationPace(refusedPerSecond: 10)
+    for _ in 0..<posts { pace.noteTaken(source("17.0.0.1"), bytes: bytes, now: .zero) }
+    #expect(pace.refusal(of: source("17.0.0.1"), now: .zero) == nil)
+    #expect(pace.refusal(of: source("17.0.0.1"), now: .zero) != nil)
+  }
+
   @Test func `strangers with many addresses take no memory, and spend nothing of others`() {
     var pace = NotificationPace(refusedPerSecond: 10)
     let most = KeyedPace<AddressGroup>.most
