@@ -99,10 +99,22 @@ extension HTTPServer {
 
   // MARK: The end
 
-  /// Cuts the connections whose time is over.
+  /// Cuts the connections whose time is over, and those whose clients are gone.
   func cutOverdue() {
     for overdue in places.overdue(at: now) { cut(overdue) }
+    if now - lastLookForAbandoned >= .seconds(1) {
+      lastLookForAbandoned = now
+      for record in connections.values where record.isAbandoned() { forget(record) }
+    }
     followPlaces()
+  }
+
+  /// Takes back what a client held who has closed its connection.
+  private func forget(_ record: ServerConnection) {
+    places.remove(record.id)
+    if let exchange = record.exchange { drop(exchange) }
+    record.cut(nil)
+    runLater.plan()
   }
 
   /// Ends a connection, with an answer if one can still go out.

@@ -32,6 +32,7 @@ public final class HTTPServer {
   var daemon: OpaquePointer?
   var listener: Listener?
   private let begun = ContinuousClock.now
+  var lastLookForAbandoned = Duration.zero
   private var sweeper: LoopTimer?
   private var watcher: DescriptorWatcher?
   private var timer: LoopTimer?

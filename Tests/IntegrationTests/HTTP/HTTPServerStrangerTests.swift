@@ -282,4 +282,23 @@ struct HTTPServerStrangerTests {
       try await eventually("the room is free") { server.heldBytes(in: .callers) == 0 }
     }
   }
+
+  /// The end of the connection arrives together with the bytes before it.
+  @Test(arguments: ["Content-Length: 100000\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n40000\r\n"])
+  func `a client that is gone in the middle of its body gives its room and place back`(_ framing: String) async throws {
+    try await with(Self.roomy) { server, told in
+      for size in [0, 1, 5_000, 30_000, 70_000] {
+        for _ in 0..<4 {
+          let bytes = "POST /large HTTP/1.1\r\nHost: a\r\n\(framing)" + String(repeating: "a", count: size)
+          try RawConnection.leave(Array(bytes.utf8), at: server.port)
+        }
+      }
+      try RawConnection.leave(Self.halfHead, at: server.port)
+      let other = try RawConnection(port: server.port)
+      #expect(await other.status(of: Self.question) == 200)
+      other.close()
+      try await eventually("all are gone") { server.heldBytes(in: .callers) == 0 && server.openConnections == 0 }
+      #expect(told.cuts.isEmpty)
+    }
+  }
 }

@@ -1,5 +1,7 @@
 import EventLoop
+import Glibc
 import Harness
+import Testing
 
 /// A client's connection on which a test sends any bytes and reads the server's answers.
 @LoopActor
@@ -14,6 +16,22 @@ final class RawConnection {
   init(port: Int, from source: String = "127.0.0.1") throws { stranger = try Stranger(from: source, to: port) }
 
   func close() { stranger.close() }
+
+  /// Sends bytes on a connection of its own and closes it, before the server can look.
+  static func leave(_ bytes: [UInt8], at port: Int) throws {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { Glibc.close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = in_port_t(port).bigEndian
+    address.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
+    // The system accepts and buffers: nothing here waits for the loop, on which the server runs too.
+    let connected = withUnsafeBytes(of: &address) {
+      connect(descriptor, $0.assumingMemoryBound(to: sockaddr.self).baseAddress, socklen_t($0.count))
+    }
+    #expect(connected == 0)
+    #expect(send(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)) == bytes.count)
+  }
 
   /// Sends bytes and waits for nothing.
   func put(_ bytes: [UInt8]) { stranger.send(bytes) }
