@@ -112,7 +112,7 @@ public final class Gateway: Role {
     publisher.start()
     subscribers.start()
     replies.start()
-    try await context.checkSchema(ledger)
+    try await SchemaWait(ledger, context.log).start()
     keySets.start()
     await secretKeys.start()
     clock = context.followClock { [store] in try await store.time() }

@@ -117,7 +117,7 @@ public final class Notifier: Role {
     upkeep.start()
     publisher.start()
     subscribers.start()
-    try await context.checkSchema(ledger)
+    try await SchemaWait(ledger, context.log).start()
     await secretKeys.start()
     consumer.start()
   }

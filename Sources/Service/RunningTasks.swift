@@ -30,6 +30,9 @@ public final class RunningTasks {
   /// Takes no more tasks from now on.
   public func close() { isClosed = true }
 
+  /// Cancels all tasks, and does not wait for them.
+  public func cancel() { for task in tasks.values { task.cancel() } }
+
   /// Waits until all tasks are done. After `grace` it cancels the rest and waits a little more.
   ///
   /// - Returns: how many tasks it cancelled.
@@ -38,7 +41,7 @@ public final class RunningTasks {
     await wait(atMost: grace)
     let left = tasks.count
     if left > 0 {
-      for task in tasks.values { task.cancel() }
+      cancel()
       await wait(atMost: .seconds(3))
     }
     return left

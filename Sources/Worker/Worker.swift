@@ -173,10 +173,10 @@ public final class Worker: Role {
     consumer.start()
     notificationConsumer.pause()
     notificationConsumer.start()
-    try await context.checkSchema(ledger) { [weak self] in
+    try await SchemaWait(ledger, context.log) { [weak self] in
       self?.hasSchema = true
       self?.followLedger()
-    }
+    }.start()
     let renewal = LoopTimer { [weak self] in self?.dependencies.leases.renewAll() }
     renewal.start(after: settings.leaseDuration / 3, every: settings.leaseDuration / 3)
     self.renewal = renewal

@@ -11,7 +11,7 @@ import Observability
 public final class SubscriberOutlet {
   /// The subscriber's name.
   public let name: String
-  private var publisher: AMQPPublisher!
+  private let publisher: AMQPPublisher
   private let exchange: String
   private let metrics: SubscriberMetrics
   private var pace = SubscriberPace()
@@ -34,13 +34,11 @@ public final class SubscriberOutlet {
     self.name = name
     exchange = topology.events(for: name)
     self.metrics = metrics
-    let observe = context.observer(of: "subscriber \(name)")
     publisher = AMQPPublisher(
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign \(context.role) subscriber \(name)",
-      onChange: { [weak self] change in
-        observe(change)
-        self?.note(change)
-      }, declare: { try await topology.declareEvents(for: name, on: $0) })
+      onChange: context.observer(of: "subscriber \(name)"),
+      declare: { try await topology.declareEvents(for: name, on: $0) })
+    publisher.follow { [weak self] in self?.note($0) }
   }
 
   /// Called when the connection is lost, with what the broker confirmed last and may have lost.

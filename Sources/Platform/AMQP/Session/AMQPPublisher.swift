@@ -5,6 +5,7 @@ public import EventLoop
 public final class AMQPPublisher {
   private let session: AMQPSession
   private let ready: LoopSignal
+  private let followers: Followers<AMQPSession.Change>
   private var refusals = Refusals()
 
   /// Creates a publisher. Nothing happens before ``start()``.
@@ -17,12 +18,13 @@ public final class AMQPPublisher {
     onChange: @escaping @LoopActor (AMQPSession.Change) -> Void,
     declare: @escaping @LoopActor (AMQPChannel) async throws -> Void
   ) {
-    let ready = LoopSignal()
-    self.ready = ready
+    let (ready, followers) = (LoopSignal(), Followers<AMQPSession.Change>())
+    (self.ready, self.followers) = (ready, followers)
     session = AMQPSession(
       endpoint, name: name,
       onChange: { change in
         onChange(change)
+        followers.tell(change)
         ready.notify()
       },
       setUp: { connection in
@@ -32,6 +34,9 @@ public final class AMQPPublisher {
         return channel
       })
   }
+
+  /// Calls a handler at each change of the connection from now on.
+  public func follow(_ handler: @escaping @LoopActor (AMQPSession.Change) -> Void) { followers.add(handler) }
 
   /// Starts to connect.
   public func start() { session.start() }
