@@ -22,7 +22,7 @@ extension NotificationRuns {
     guard !again.isEmpty else { return ways }
     var fatal: [NotificationKey: Int] = [:]
     do {
-      for (key, count) in zip(again, try await begun.counts(again.map(Self.name))) {
+      for (key, count) in zip(again, try await dependencies.begun.counts(again.map(Self.name))) {
         // Its worker died, or its message got lost: nobody can tell, and one crash has no consequence.
         switch Suspects.Way(crashes: count + 1) {
         case .beside: ways.beside.append(key)
@@ -42,13 +42,13 @@ extension NotificationRuns {
   /// Notes that runs begin.
   ///
   /// - Throws: `RedisError`: then the runs must not begin, and the sweep finds the notifications again.
-  func count(_ keys: [NotificationKey]) async throws { try await begun.begin(keys.map(Self.name)) }
+  func count(_ keys: [NotificationKey]) async throws { try await dependencies.begun.begin(keys.map(Self.name)) }
 
   /// Notes that runs have ended. A count that stays does little harm: the notification is applied, or a later run
   /// comes to its end sooner.
   func forget(_ keys: [NotificationKey]) async {
     do {
-      try await begun.end(keys.map(Self.name))
+      try await dependencies.begun.end(keys.map(Self.name))
     } catch {
       context.log.debug("the end of a run could not be noted", ["cause": .failure(error)])
     }
@@ -60,7 +60,7 @@ extension NotificationRuns {
       (key: key, reason: "\(crashes) workers in a row died while they had it: it seems to kill its process")
     }
     do {
-      try await store.putAside(rows)
+      try await dependencies.ledger.putAside(rows)
       for row in rows {
         context.log.error(
           "notification put aside",
@@ -69,7 +69,7 @@ extension NotificationRuns {
             "reason": .string(row.reason),
           ])
       }
-      putAside.add(Double(rows.count))
+      metrics.putAside.add(Double(rows.count))
       // The ledger knows it now. If a person brings it back, it is no suspect.
       await forget(rows.map(\.key))
     } catch {

@@ -16,22 +16,34 @@ import Store
 /// which notifications are open. One that comes again may have killed its worker: the worker counts its runs, runs it
 /// alone, and at last puts it aside (decision 0034).
 @LoopActor
-final class NotificationRuns {
-  let context: RoleContext
-  let store: NotificationStore
-  private let timers: Timers
-  private let ledger: Commits
-  private let outlet: EventOutlet
-  private let verifier: SignedDataVerifier
-  let suspects: Suspects
-  let begun: BegunRuns
-  let putAside: Counter
-  private let applied: Counter
-  private let unknown: Counter
-  private let delay: Histogram
+final class NotificationRuns: RoleService {
+  /// What the runs work with.
+  @LoopActor
+  struct Dependencies {
+    let context: RoleContext
+    let ledger: any NotificationLedger
+    /// Commits what a notification proves; returns the events to publish.
+    let apply: @LoopActor (PurchaseUpdate) async throws -> [Event]
+    let publish: @LoopActor ([Event]) -> Void
+    /// Lets Apple be asked about a purchase of a publisher in an environment.
+    let hint: @LoopActor (Int64, String, AppStoreEnvironment) async throws -> Void
+    let verifier: SignedDataVerifier
+    let suspects: Suspects
+    let begun: any RunCounts
+    /// Called when a commit has taken what a notification tells about a refund.
+    let onRefund: @LoopActor () -> Void
+    /// Whether the ledger can be asked.
+    let isReady: @LoopActor () -> Bool
+  }
+
+  let dependencies: Dependencies
+  let metrics: NotificationMetrics
   private let runs = RunningTasks()
   private var waiting: [Waiting] = []
   private lazy var readLater = EndOfTurn { [weak self] in self?.readWaiting() }
+  private lazy var sweeps = Chore(every: Self.sweepInterval, isReady: dependencies.isReady) { [weak self] in
+    await self?.sweep()
+  }
   private var places: [Int64: AcceptedApps] = [:]
   private var placesRevision = -1
 
@@ -49,32 +61,18 @@ final class NotificationRuns {
   /// The most open notifications of one sweep.
   private static let mostSwept = 500
 
-  init(
-    _ context: RoleContext, _ store: NotificationStore, _ timers: Timers, _ ledger: Commits, _ outlet: EventOutlet,
-    _ verifier: SignedDataVerifier, _ suspects: Suspects, _ begun: BegunRuns
-  ) {
-    self.context = context
-    self.store = store
-    self.timers = timers
-    self.ledger = ledger
-    self.outlet = outlet
-    self.verifier = verifier
-    self.suspects = suspects
-    self.begun = begun
-    putAside = context.metrics.counter(
-      "countersign_notifications_put_aside_total", "Notifications that were put aside, since workers died of them.")
-    applied = context.metrics.counter(
-      "countersign_notifications_applied_total", "Notifications by what they brought.", labels: ["outcome"],
-      known: [["told"], ["silent"], ["stored"], ["refused"]])
-    unknown = context.metrics.counter(
-      "countersign_unknown_notifications_total", "Notifications of a type or subtype that this version does not know.")
-    delay = context.metrics.histogram(
-      "countersign_notification_delay_seconds", "Time from Apple's signature to the commit.",
-      buckets: Histogram.ageBuckets)
+  /// How often a worker looks for notifications that nobody has applied.
+  private static let sweepInterval = Duration.seconds(2)
+
+  init(_ dependencies: Dependencies) {
+    self.dependencies = dependencies
+    metrics = NotificationMetrics(dependencies.context.metrics)
   }
 
-  /// Called when a commit has taken what a notification tells about a refund. The worker sets it.
-  var onRefund: @LoopActor () -> Void = {}
+  var context: RoleContext { dependencies.context }
+
+  /// Begins to look for what nobody has applied. The consumer brings the rest.
+  func start() { sweeps.start() }
 
   /// Takes a message. It is acknowledged when its notification is applied, so that the prefetch limits the work.
   func take(_ received: AMQPConsumer.Received) {
@@ -104,22 +102,34 @@ final class NotificationRuns {
   }
 
   /// Takes notifications that nobody has applied in time.
-  ///
-  /// - Returns: how many there were.
-  func sweep() async throws -> Int {
+  func sweep() async {
     // What one sweep began may wait for the ledger still. Without Redis nobody could count what comes again.
-    guard runs.count < Self.mostSwept, waiting.isEmpty, !runs.isClosed, begun.isReady else { return 0 }
-    let overdue = try await store.takeOverdue(of: context.publishers.all.map(\.id), limit: Self.mostSwept)
-    waiting += overdue.map { Waiting(key: $0, isSuspect: true) {} }
-    if !overdue.isEmpty { readLater.plan() }
-    return overdue.count
+    guard runs.count < Self.mostSwept, waiting.isEmpty, !runs.isClosed, dependencies.begun.isReady else { return }
+    do {
+      let overdue = try await dependencies.ledger.takeOverdue(
+        of: context.publishers.all.map(\.id), limit: Self.mostSwept)
+      guard !overdue.isEmpty else { return }
+      waiting += overdue.map { Waiting(key: $0, isSuspect: true) {} }
+      readLater.plan()
+      context.log.warning("applying open notifications", ["notifications": .int(Int64(overdue.count))])
+    } catch {
+      context.log.ledgerFailure("open notifications could not be taken", error)
+    }
   }
 
   /// Takes no more notifications. The ledger knows which are open.
-  func close() { runs.close() }
+  func close() {
+    sweeps.close()
+    runs.close()
+  }
 
   /// Applies what has begun.
-  func finish(within grace: Duration) async { await runs.finish(within: grace) }
+  func stop(within grace: Duration) async {
+    close()
+    let deadline = Deadline(after: grace)
+    await sweeps.stop(within: deadline.left)
+    await runs.finish(within: deadline.left)
+  }
 
   // MARK: One turn
 
@@ -131,15 +141,15 @@ final class NotificationRuns {
     runs.start { [self] in
       let ways = await ways(of: batch)
       if !ways.beside.isEmpty {
-        if !suspects.enterAtOnce() { await suspects.enter() }
+        if !dependencies.suspects.enterAtOnce() { await dependencies.suspects.enter() }
         await run(ways.beside, batch)
-        suspects.leave()
+        dependencies.suspects.leave()
       }
       for (key, crashes) in ways.alone {
-        try? await EventLoop.sleep(for: min(suspects.rest, Self.longestRest))
+        try? await EventLoop.sleep(for: min(dependencies.suspects.rest, Self.longestRest))
         let log = context.log.with(["uuid": .string(key.uuid.text)])
         guard !Task.isCancelled,
-          await suspects.run(crashes: crashes, log, { await run([key], batch, isAlone: true) }) == .ran
+          await dependencies.suspects.run(crashes: crashes, log, { await run([key], batch, isAlone: true) }) == .ran
         else {
           // If another suspect is first, the sweep finds this one again.
           done([key], batch)
@@ -162,7 +172,7 @@ final class NotificationRuns {
     var begun: Set<NotificationKey> = []
     do {
       try await count(keys.filter { isSuspect($0, batch) })
-      let texts = try await store.open(keys)
+      let texts = try await dependencies.ledger.open(keys)
       var (others, notHere): ([NotificationKey], [NotificationKey]) = ([], [])
       var notices: [NotificationNotice] = []
       for (key, text) in texts {
@@ -176,7 +186,7 @@ final class NotificationRuns {
         case .notHere: notHere.append(key)
         }
       }
-      if !notHere.isEmpty { try await store.putOff(notHere) }
+      if !notHere.isEmpty { try await dependencies.ledger.putOff(notHere) }
       if !others.isEmpty { try await finish(others, notices) }
     } catch {
       // The sweep finds them.
@@ -203,8 +213,8 @@ final class NotificationRuns {
       done([key], batch)
     }
     if isAlone { return await work() }
-    suspects.enterBeside()
-    runs.start { [suspects] in
+    dependencies.suspects.enterBeside()
+    runs.start { [suspects = dependencies.suspects] in
       await work()
       suspects.leave()
     }
@@ -212,10 +222,10 @@ final class NotificationRuns {
 
   private func finish(_ keys: [NotificationKey], _ notices: [NotificationNotice]) async throws {
     let configured = context.publishers.all.lazy.filter { !$0.webhooks.isEmpty }.map(\.id)
-    let finished = try await store.finish(
+    let finished = try await dependencies.ledger.finish(
       keys, telling: notices, configured: Set(configured), now: context.now(), traceparent: TraceParent().description)
-    applied.add(Double(finished.told), "told")
-    applied.add(Double(finished.stored), "stored")
+    metrics.applied.add(Double(finished.told), "told")
+    metrics.applied.add(Double(finished.stored), "stored")
     for notice in finished.cut {
       context.log.warning(
         "withdrawn consent is told to some of the download's customers only",
@@ -224,7 +234,7 @@ final class NotificationRuns {
           "told": .int(Int64(NotificationStore.mostCustomers)),
         ])
     }
-    outlet.publish(finished.events)
+    dependencies.publish(finished.events)
   }
 
   // MARK: One notification
@@ -243,17 +253,18 @@ final class NotificationRuns {
   private func step(_ key: NotificationKey, _ text: String) -> Step {
     guard let publisher = context.publishers[key.publisherId] else {
       context.log.warning("a notification for a publisher without a file", ["publisherId": .int(key.publisherId)])
-      applied.count("refused")
+      metrics.applied.count("refused")
       return .notHere
     }
-    guard case .accepted(let notification) = verifier.notification(text, expecting: apps(of: publisher)) else {
+    guard case .accepted(let notification) = dependencies.verifier.notification(text, expecting: apps(of: publisher))
+    else {
       // It was good when it came in. The publisher has given up the app since, or the row is not what we wrote.
       context.log.error("a kept notification is not accepted", ["uuid": .string(key.uuid.text)])
-      applied.count("refused")
+      metrics.applied.count("refused")
       return .notHere
     }
     if let fatal = context.faults.crashNotification, notification.originalTransactionId == fatal { abort() }
-    if !notification.kind.isKnown { unknown.count() }
+    if !notification.kind.isKnown { metrics.unknown.count() }
     guard notification.evidence.first != nil || !notification.defects.isEmpty else {
       return .aboutNoPurchase(NotificationNotice(notification, of: publisher.id))
     }
@@ -270,17 +281,17 @@ final class NotificationRuns {
       purchase, notification.evidence,
       from: .notification(uuid: notification.uuid, reason: notification.kind.reason), publisher: publisher,
       refund: notification.refund, traceparent: TraceParent().description)
-    let events = try await ledger.apply(update)
-    delay.observe(Double(max(0, context.now().subtracting(notification.signedDate))) / 1000)
-    applied.count(events.isEmpty ? "silent" : "told")
-    outlet.publish(events)
-    if notification.refund != nil { onRefund() }
+    let events = try await dependencies.apply(update)
+    metrics.delay.observe(Double(max(0, context.now().subtracting(notification.signedDate))) / 1000)
+    metrics.applied.count(events.isEmpty ? "silent" : "told")
+    dependencies.publish(events)
+    if notification.refund != nil { dependencies.onRefund() }
   }
 
   /// Lets Apple be asked about a purchase, because a part of the notification is no evidence although Apple signed it.
   private func askApple(about notification: VerifiedNotification, _ publisher: Publisher) async throws {
     guard let id = notification.originalTransactionId else { return }
-    _ = try await timers.hint(publisher.id, [id], in: [notification.origin.environment.rawValue])
+    try await dependencies.hint(publisher.id, id, notification.origin.environment)
   }
 
   private func apps(of publisher: Publisher) -> AcceptedApps {
@@ -289,5 +300,21 @@ final class NotificationRuns {
     let apps = AcceptedApps(publisher.acceptedAppList)
     places[publisher.id] = apps
     return apps
+  }
+}
+
+extension NotificationRuns.Dependencies {
+  /// Those of a worker.
+  ///
+  /// - Parameter onRefund: called when a commit has taken what a notification tells about a refund.
+  init(_ parts: WorkerParts, onRefund: @escaping @LoopActor () -> Void) {
+    let timers = Timers(parts.ledger.client)
+    self.init(
+      context: parts.context, ledger: NotificationStore(parts.ledger.client),
+      apply: { [commits = parts.commits] in try await commits.apply($0) },
+      publish: { [outlet = parts.jobs.outlet] in outlet.publish($0) },
+      hint: { _ = try await timers.hint($0, [$1], in: [$2.rawValue]) }, verifier: parts.verification.verifier,
+      suspects: parts.jobs.suspects, begun: parts.begun, onRefund: onRefund,
+      isReady: { [ledger = parts.ledger] in ledger.isReady })
   }
 }

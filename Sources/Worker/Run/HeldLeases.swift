@@ -2,15 +2,20 @@ import Configuration
 import Domain
 import EventLoop
 import Observability
+import Service
 import Store
 
-/// The leases of the runs in hand. A lease must not end before its run does.
+/// The leases of the runs in hand. A lease must not end before its run does, so they are renewed until the last run has
+/// ended.
 @LoopActor
-final class HeldLeases {
+final class HeldLeases: RoleService {
   private let store: any JobStore
   private let settings: WorkerSettings
   private let log: Log
   private var holders: [ObjectIdentifier: JobRun] = [:]
+  private lazy var renewals = Chore(
+    every: settings.leaseDuration / 3, after: settings.leaseDuration / 3, .last
+  ) { [weak self] in self?.renewAll() }
 
   /// While Redis runs a script, all other clients wait.
   private static let renewedAtOnce = 100
@@ -20,6 +25,13 @@ final class HeldLeases {
     self.settings = settings
     self.log = log
   }
+
+  func start() { renewals.start() }
+
+  /// Does nothing: what runs needs its lease until its end.
+  func close() {}
+
+  func stop(within grace: Duration) async { await renewals.stop(within: grace) }
 
   /// Keeps the lease of a run from ending.
   func hold(_ run: JobRun) { holders[ObjectIdentifier(run)] = run }

@@ -1,7 +1,6 @@
 import EventLoop
 import Observability
 import Service
-import Store
 
 /// Keeps a row of the ledger from ending workers again and again: a due timer, a refund request, a reading of the
 /// Notification History (decision 0034).
@@ -12,7 +11,7 @@ import Store
 @LoopActor
 final class SuspectRows {
   private let suspects: Suspects
-  private let begun: BegunRuns
+  private let begun: any RunCounts
   private let log: Log
   private let heldBack: Counter
 
@@ -21,7 +20,7 @@ final class SuspectRows {
     case timer, refund, history
   }
 
-  init(_ suspects: Suspects, _ begun: BegunRuns, _ context: RoleContext) {
+  init(_ suspects: Suspects, _ begun: any RunCounts, _ context: RoleContext) {
     self.suspects = suspects
     self.begun = begun
     log = context.log

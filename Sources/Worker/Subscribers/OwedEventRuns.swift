@@ -4,146 +4,169 @@ import EventLoop
 import Formats
 import Ledger
 import Observability
-import Postgres
 import Service
 
 /// Tries the events again that subscribers miss, each subscriber at its own pace.
 @LoopActor
-final class OwedEventRuns {
-  private let context: RoleContext
-  private let owed: OwedEvents
-  private let subscribers: EventSubscribers
-  private let waiting: Gauge
-  private let oldest: Gauge
-  private let givenUp: Counter
+final class OwedEventRuns: RoleService {
+  /// What the looks work with.
+  @LoopActor
+  struct Dependencies {
+    let context: RoleContext
+    let ledger: any OwedEventLedger
+    /// One for each subscriber of the configuration.
+    let subscribers: [any OwedSubscriber]
+    /// Whether the ledger can be asked.
+    let isReady: @LoopActor () -> Bool
+  }
+
+  private let dependencies: Dependencies
+  private let metrics: OwedEventMetrics
+  let runs = RunningTasks()
   private var underWay: Set<String> = []
   /// The subscribers of the configuration, and those that were owed events all the same.
   private var known: Set<String>
+  private lazy var looks = Chore(every: Self.interval, isReady: dependencies.isReady) { [weak self] in self?.look() }
+  private lazy var counts = Chore(
+    every: Self.interval, isReady: { [weak self] in self?.mustCount ?? false },
+    look: { [weak self] in await self?.count() })
   private var countedAt: ContinuousClock.Instant?
-  private let runs = RunningTasks()
 
-  init(_ context: RoleContext, _ ledger: PostgresClient, _ subscribers: EventSubscribers) {
-    self.context = context
-    owed = OwedEvents(ledger)
-    self.subscribers = subscribers
-    let names = subscribers.outlets.map(\.name)
+  /// How often a worker looks for what it may try again.
+  private static let interval = Duration.seconds(2)
+  /// How often the numbers are read.
+  private static let countInterval = Duration.seconds(30)
+  private static let givenUpAtOnce = 1000
+
+  init(_ dependencies: Dependencies) {
+    self.dependencies = dependencies
+    let names = dependencies.subscribers.map(\.name)
     known = Set(names)
-    waiting = context.metrics.gauge(
-      "countersign_subscriber_owed_events", "Events that the ledger owes a subscriber.", labels: ["subscriber"])
-    oldest = context.metrics.gauge(
-      "countersign_subscriber_oldest_owed_seconds",
-      "How long a subscriber has missed the oldest event that it is owed.",
-      labels: ["subscriber"])
-    givenUp = context.metrics.counter(
-      "countersign_subscriber_events_given_up_total", "Events that a subscriber will not get any more.",
-      labels: ["subscriber"], known: names.map { [$0] })
-    for name in names {
-      waiting.set(0, name)
-      oldest.set(0, name)
-    }
+    metrics = OwedEventMetrics(dependencies.context.metrics, names)
   }
 
-  /// Tries what is due, and counts what is owed from time to time. A subscriber whose last try still runs is left out.
+  func start() {
+    looks.start()
+    counts.start()
+  }
+
+  /// Begins nothing more.
+  func close() {
+    looks.close()
+    counts.close()
+    runs.close()
+  }
+
+  /// Ends what has begun.
+  func stop(within grace: Duration) async {
+    close()
+    let deadline = Deadline(after: grace)
+    await looks.stop(within: deadline.left)
+    await counts.stop(within: deadline.left)
+    await runs.finish(within: deadline.left)
+  }
+
+  /// Begins to try what is due. A subscriber whose last try still runs is left out.
   func look() {
     guard !runs.isClosed else { return }
-    if countedAt.map({ .now - $0 >= Self.countInterval }) ?? true {
-      countedAt = .now
+    for subscriber in dependencies.subscribers
+    where subscriber.retries > 0 && underWay.insert(subscriber.name).inserted {
       runs.start { [self] in
         do {
-          try await count(givingUpAfter: context.settings.notifier.logRetention)
+          try await publish(to: subscriber)
         } catch {
-          context.log.ledgerFailure("what subscribers are owed could not be counted", error)
+          dependencies.context.log.ledgerFailure("events that a subscriber misses could not be read", error)
         }
-      }
-    }
-    for outlet in subscribers.outlets where outlet.retries > 0 && underWay.insert(outlet.name).inserted {
-      runs.start { [self] in
-        do {
-          try await publish(to: outlet)
-        } catch {
-          context.log.ledgerFailure("events that a subscriber misses could not be read", error)
-        }
-        underWay.remove(outlet.name)
+        underWay.remove(subscriber.name)
       }
     }
   }
 
   /// Publishes until nothing is due, or the subscriber takes nothing.
-  private func publish(to outlet: SubscriberOutlet) async throws {
-    while !runs.isClosed, case let limit = outlet.retries, limit > 0 {
-      let events = try await owed.take(for: outlet.name, limit: limit)
-      guard !events.isEmpty else { return }
-      let trying = events.map { each in
-        Task.immediate { @LoopActor () -> SubscriberOutlet.Failure? in
-          do throws(SubscriberOutlet.Failure) {
-            try await outlet.publish(each.event, isOwed: true)
-            return nil
-          } catch {
-            return error
-          }
-        }
-      }
-      var settled: [String] = []
-      var failed: [(id: String, pause: Duration, cause: String)] = []
-      var progress = 0
-      for (each, task) in zip(events, trying) {
-        let failure = await task.value
-        // The broker has answered: a queue may have other events, although nobody wants this one.
-        if failure?.isUnwanted ?? true { progress += 1 }
-        if let failure, !(failure.isUnwanted && SubscriberPace.isUnwanted(afterTries: each.tries)) {
-          failed.append((each.event.id, SubscriberPace.pause(afterTries: each.tries + 1), failure.cause))
-        } else {
-          settled.append(each.event.id)
-        }
-      }
-      outlet.endRetry(confirmed: progress)
-      try await owed.settle(settled, of: outlet.name)
-      try await owed.putOff(failed, of: outlet.name)
-      if !failed.isEmpty {
-        context.log.warning(
+  private func publish(to subscriber: any OwedSubscriber) async throws {
+    while !runs.isClosed, case let limit = subscriber.retries, limit > 0 {
+      let owed = try await dependencies.ledger.take(for: subscriber.name, limit: limit)
+      guard !owed.isEmpty else { return }
+      let round = await OwedRound(tries(of: owed, to: subscriber))
+      subscriber.endRetry(confirmed: round.progress)
+      try await dependencies.ledger.settle(round.settled, of: subscriber.name)
+      try await dependencies.ledger.putOff(
+        round.putOff.map { (id: $0.id, pause: $0.pause, cause: $0.cause) }, of: subscriber.name)
+      if let first = round.putOff.first {
+        dependencies.context.log.warning(
           "a subscriber does not take its events",
           [
-            "subscriber": .string(outlet.name), "events": .int(Int64(failed.count)), "cause": .string(failed[0].cause),
+            "subscriber": .string(subscriber.name), "events": .int(Int64(round.putOff.count)),
+            "cause": .string(first.cause),
           ])
       }
-      guard events.count == limit else { return }
+      guard owed.count == limit else { return }
     }
   }
 
-  /// How often the numbers are read.
-  private static let countInterval = Duration.seconds(30)
-  private static let givenUpAtOnce = 1000
+  /// Publishes all at once, and returns when each has its answer.
+  private func tries(
+    of owed: [OwedEvents.Owed], to subscriber: any OwedSubscriber
+  ) async -> [(owed: OwedEvents.Owed, failure: SubscriberOutlet.Failure?)] {
+    let publishing = owed.map { each in
+      Task.immediate { @LoopActor () -> SubscriberOutlet.Failure? in
+        do throws(SubscriberOutlet.Failure) {
+          try await subscriber.publish(each.event, isOwed: true)
+          return nil
+        } catch {
+          return error
+        }
+      }
+    }
+    var tries: [(owed: OwedEvents.Owed, failure: SubscriberOutlet.Failure?)] = []
+    for (each, task) in zip(owed, publishing) { tries.append((each, await task.value)) }
+    return tries
+  }
 
-  /// Counts what is owed, and gives up what is too old.
-  private func count(givingUpAfter age: Duration) async throws {
+  private var mustCount: Bool {
+    dependencies.isReady() && countedAt.map { .now - $0 >= Self.countInterval } ?? true
+  }
+
+  func count() async {
+    countedAt = .now
+    do {
+      try await giveUp(after: dependencies.context.settings.notifier.logRetention)
+      for debt in try await dependencies.ledger.debts(of: known.sorted()) { note(debt) }
+    } catch {
+      dependencies.context.log.ledgerFailure("what subscribers are owed could not be counted", error)
+    }
+  }
+
+  /// Gives up what is too old.
+  private func giveUp(after age: Duration) async throws {
     var lost: [String: Int64] = [:]
     repeat {
-      lost = try await owed.giveUp(after: age, limit: Self.givenUpAtOnce)
+      lost = try await dependencies.ledger.giveUp(after: age, limit: Self.givenUpAtOnce)
       for (subscriber, count) in lost {
-        givenUp.add(Double(count), subscriber)
-        context.log.error(
+        metrics.givenUp.add(Double(count), subscriber)
+        dependencies.context.log.error(
           "a subscriber has not taken events for too long; they are given up",
           ["subscriber": .string(subscriber), "events": .int(count)])
       }
     } while lost.values.reduce(0, +) == Int64(Self.givenUpAtOnce) && !runs.isClosed
-    let now = context.now()
-    let debts = try await owed.debts(of: known.sorted())
-    for debt in debts {
-      waiting.set(Double(debt.count), debt.subscriber)
-      oldest.set(debt.oldest.map { Double(max(0, now.subtracting($0))) / 1000 } ?? 0, debt.subscriber)
-      // Whoever left the configuration, or is only in that of another role.
-      if known.insert(debt.subscriber).inserted {
-        context.log.warning(
-          "the ledger owes events to a subscriber that this configuration does not name: nobody tries them. Name it "
-            + "in events.subscribers, or run `countersign subscribers --forget`",
-          ["subscriber": .string(debt.subscriber), "events": .int(debt.count)])
-      }
-    }
   }
 
-  /// Begins nothing more.
-  func close() { runs.close() }
+  private func note(_ debt: OwedEvents.Debt) {
+    metrics.note(debt, now: dependencies.context.now())
+    // Whoever left the configuration, or is only in that of another role.
+    guard known.insert(debt.subscriber).inserted else { return }
+    dependencies.context.log.warning(
+      "the ledger owes events to a subscriber that this configuration does not name: nobody tries them. Name it "
+        + "in events.subscribers, or run `countersign subscribers --forget`",
+      ["subscriber": .string(debt.subscriber), "events": .int(debt.count)])
+  }
+}
 
-  /// Ends what has begun.
-  func finish(within grace: Duration) async { await runs.finish(within: grace) }
+extension OwedEventRuns.Dependencies {
+  /// Those of a worker.
+  init(_ parts: WorkerParts) {
+    self.init(
+      context: parts.context, ledger: OwedEvents(parts.ledger.client), subscribers: parts.subscribers.outlets,
+      isReady: { [ledger = parts.ledger] in ledger.isReady })
+  }
 }

@@ -168,6 +168,21 @@ final class AppleByValue: FleetBudget {
       isReleased: isReleased)
   }
 
+  /// What verifications work with.
+  ///
+  /// - Parameter later: milliseconds after ``now``.
+  func verification(later: Int64 = 0) throws -> PurchaseVerification.Dependencies {
+    var configuration = AppStoreServerAPI.Configuration()
+    configuration.productionURL = "https://production.test"
+    configuration.sandboxURL = "https://sandbox.test"
+    let now: @Sendable () -> Int64 = { Self.now + later }
+    let api = AppStoreServerAPI(configuration, now: now) { request throws(HTTPClientError) in
+      try self.answer(request)
+    }
+    return PurchaseVerification.Dependencies(
+      api: api, verifier: try authority.verifier(), budget: self, now: now, metrics: metrics)
+  }
+
   /// Verifies transaction 100.
   ///
   /// - Parameters:
@@ -180,15 +195,7 @@ final class AppleByValue: FleetBudget {
     let publisher = Publisher(
       id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: apps ?? [app()], offers: OfferCatalog([]),
       webhooks: [])
-    var configuration = AppStoreServerAPI.Configuration()
-    configuration.productionURL = "https://production.test"
-    configuration.sandboxURL = "https://sandbox.test"
-    let now: @Sendable () -> Int64 = { Self.now + later }
-    let api = AppStoreServerAPI(configuration, now: now) { request throws(HTTPClientError) in
-      try self.answer(request)
-    }
-    let dependencies = PurchaseVerification.Dependencies(
-      api: api, verifier: try authority.verifier(), budget: self, now: now, metrics: metrics)
+    let dependencies = try verification(later: later)
     let job = Job(synchronizationId: "s", publisherId: 7, customerId: "42", transactionId: "100", registeredAt: 0)
     let verification = PurchaseVerification(
       of: job, attempt: attempt, at: places ?? AppPlace.all(of: publisher, budgetScale: 1),

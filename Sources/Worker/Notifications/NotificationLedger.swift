@@ -1,0 +1,39 @@
+import Domain
+import EventLoop
+import Ledger
+import Store
+
+/// The part of the ledger that has notifications. Every method throws `PostgresError`.
+@LoopActor
+protocol NotificationLedger {
+  /// The texts of those that are open.
+  func open(_ keys: [NotificationKey]) async throws -> [NotificationKey: String]
+  /// Lets notifications wait that this worker cannot judge.
+  func putOff(_ keys: [NotificationKey]) async throws
+  /// Notes that notifications are done that are about no purchase, and tells their notices.
+  func finish(
+    _ keys: [NotificationKey], telling notices: [NotificationNotice], configured: Set<Int64>, now: Int64,
+    traceparent: String?
+  ) async throws -> NotificationStore.Finished
+  /// Takes notifications that nobody has applied in time.
+  func takeOverdue(of publisherIds: [Int64], limit: Int) async throws -> [NotificationKey]
+  /// Puts notifications aside, with the reason.
+  func putAside(_ notifications: [(key: NotificationKey, reason: String)]) async throws
+}
+
+extension NotificationStore: NotificationLedger {}
+
+/// How many runs of something have begun and never ended. Every method throws `RedisError`.
+@LoopActor
+protocol RunCounts {
+  /// Whether Redis can answer now.
+  var isReady: Bool { get }
+  /// How many runs of each have not ended, in the order of the names.
+  func counts(_ names: [String]) async throws -> [Int]
+  /// Notes that a run of each begins.
+  func begin(_ names: [String]) async throws
+  /// Notes that the runs of each have ended.
+  func end(_ names: [String]) async throws
+}
+
+extension BegunRuns: RunCounts {}

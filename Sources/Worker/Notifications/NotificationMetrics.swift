@@ -1,0 +1,24 @@
+import EventLoop
+import Observability
+
+/// The numbers of applied notifications.
+@LoopActor
+final class NotificationMetrics {
+  let putAside: Counter
+  let applied: Counter
+  let unknown: Counter
+  let delay: Histogram
+
+  init(_ metrics: Metrics) {
+    putAside = metrics.counter(
+      "countersign_notifications_put_aside_total", "Notifications that were put aside, since workers died of them.")
+    applied = metrics.counter(
+      "countersign_notifications_applied_total", "Notifications by what they brought.", labels: ["outcome"],
+      known: [["told"], ["silent"], ["stored"], ["refused"]])
+    unknown = metrics.counter(
+      "countersign_unknown_notifications_total", "Notifications of a type or subtype that this version does not know.")
+    delay = metrics.histogram(
+      "countersign_notification_delay_seconds", "Time from Apple's signature to the commit.",
+      buckets: Histogram.ageBuckets)
+  }
+}

@@ -1,0 +1,98 @@
+import AppStore
+import Configuration
+import Domain
+import EventLoop
+import Formats
+import Glibc
+import Ledger
+import Observability
+import Service
+import Store
+
+/// One look at a purchase whose timer is due: asks Apple, and lets the ledger decide.
+@LoopActor
+struct TimerLook {
+  let due: DuePurchase
+  let publisher: Publisher
+  let dependencies: TimerRuns.Dependencies
+  let metrics: TimerMetrics
+  let log: Log
+
+  /// How long a look waits for its budget before it gives its place to another.
+  private static let patience = Duration.seconds(5)
+
+  init(_ due: DuePurchase, of publisher: Publisher, _ dependencies: TimerRuns.Dependencies, _ metrics: TimerMetrics) {
+    (self.due, self.publisher, self.dependencies, self.metrics) = (due, publisher, dependencies, metrics)
+    log = dependencies.context.log.with([
+      "publisherId": .int(due.key.publisherId), "originalTransactionId": .string(due.key.originalTransactionId),
+      "environment": .string(due.key.environment),
+    ])
+  }
+
+  private var now: Int64 { dependencies.context.now() }
+
+  func run() async {
+    metrics.lag.observe(Double(max(0, now.subtracting(due.dueAt))) / 1000)
+    let (evidence, answer) = await ask()
+    metrics.looks.count(answer.label)
+    if let fatal = dependencies.context.faults.crashLook, due.key.originalTransactionId == fatal { abort() }
+    do {
+      let events = try await dependencies.apply(
+        PurchaseUpdate(due.key, evidence, from: .timer(answer.answer), publisher: publisher))
+      dependencies.publish(events)
+    } catch {
+      log.warning("a look could not be committed", ["cause": .failure(error)])
+    }
+  }
+
+  private func ask() async -> ([Evidence], TimerAnswer) {
+    guard publisher.timer.needsApple(due.kind, due.productId, purchaseDate: due.purchaseDate, now: now) else {
+      return ([], .own)
+    }
+    let place = dependencies.places(publisher).first {
+      $0.app.bundleId.exact == due.bundleId.exact && $0.environment.rawValue.exact == due.key.environment.exact
+    }
+    guard let place else {
+      log.warning("no app to ask with", ["bundleId": .string(due.bundleId)])
+      return ([], .noApp)
+    }
+    let endpoint = due.kind == .autoRenewable ? AppStoreEndpoint.subscriptionStatuses : .transactionInfo
+    switch await takeCall(endpoint, at: place) {
+    case .granted(let grant):
+      let finding = await PurchaseVerification(
+        lookingAt: due, in: place, grant: grant, with: dependencies.verification, log
+      ).finding()
+      return judge(finding)
+    case .wait(let wait): return ([], .postponed(.budget, wait, now: now))
+    case nil: return ([], .storeUnavailable)
+    }
+  }
+
+  private func judge(_ finding: PurchaseVerification.Finding) -> ([Evidence], TimerAnswer) {
+    switch finding.outcome {
+    case .unknownTransaction: log.warning("Apple does not know a purchase of the ledger")
+    case .rejected(let result):
+      log.error("Apple's answer about a purchase was not accepted", ["result": .string(result.rawValue)])
+    case .verified, .refused, .failed, .postponed: break
+    }
+    return (finding.evidence, .after(finding.outcome, now: now))
+  }
+
+  /// Takes a call out of the timers' part of the budget, and then out of the whole; `nil` while Redis is away.
+  private func takeCall(_ endpoint: AppStoreEndpoint, at place: AppPlace) async -> CallAnswer? {
+    let end = ContinuousClock.now + Self.patience
+    for budget in [place.background, place.call] {
+      while true {
+        guard let answer = try? await dependencies.verification.budget.takeCall(budget, only: endpoint.rawValue) else {
+          return nil
+        }
+        guard case .wait(let wait) = answer else {
+          if budget.name.exact == place.call.name.exact { return answer }
+          break
+        }
+        guard .now + wait < end, (try? await EventLoop.sleep(for: wait)) != nil else { return .wait(wait) }
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,69 @@
+import Domain
+import Formats
+import Ledger
+
+/// Decides by value which due timers a worker takes next: fairly between publishers, and between apps.
+struct TimerTaking {
+  private let places: Int
+  private var publishers: FairTurns<Int64>
+  private var apps: FairTurns<AppName>
+
+  /// An app of a publisher.
+  struct AppName: Hashable {
+    let publisherId: Int64
+    let bundleId: ExactText
+  }
+
+  /// What to take now.
+  struct Turn {
+    let apps: [Timers.Share]
+    let publishers: [Timers.PublisherShare]
+    let most: Int
+  }
+
+  /// - Parameter places: how many looks run at once.
+  init(places: Int) {
+    self.places = places
+    publishers = FairTurns(places: places, part: 2)
+    apps = FairTurns(places: places, part: 4)
+  }
+
+  /// The next turn; `nil` if every place is taken. It has a quarter of the places at most: a burst of looks would keep
+  /// registrations waiting.
+  mutating func turn(of all: [Publisher], running: Int) -> Turn? {
+    let free = free(running: running)
+    guard free > 0 else { return nil }
+    return Turn(
+      apps: apps.shares(of: Self.apps(of: all), free: free).map {
+        Timers.Share(publisherId: $0.name.publisherId, bundleId: $0.name.bundleId.text, most: $0.most)
+      },
+      publishers: publishers.shares(of: all.map(\.id), free: free).map {
+        Timers.PublisherShare(publisherId: $0.name, most: $0.most)
+      }, most: free)
+  }
+
+  private func free(running: Int) -> Int { min(max(1, places / 4), places - running) }
+
+  /// The apps of publishers.
+  static func apps(of publishers: [Publisher]) -> [AppName] {
+    publishers.flatMap { publisher in
+      publisher.apps.map { AppName(publisherId: publisher.id, bundleId: $0.bundleId.exact) }
+    }
+  }
+
+  /// Notes that a look begins.
+  mutating func begin(_ due: DuePurchase) {
+    publishers.begin(due.key.publisherId)
+    apps.begin(AppName(due))
+  }
+
+  /// Notes that a look has ended.
+  mutating func end(_ due: DuePurchase) {
+    publishers.end(due.key.publisherId)
+    apps.end(AppName(due))
+  }
+}
+
+extension TimerTaking.AppName {
+  fileprivate init(_ due: DuePurchase) { self.init(publisherId: due.key.publisherId, bundleId: due.bundleId.exact) }
+}

@@ -1,0 +1,53 @@
+import Configuration
+import EventLoop
+import Ledger
+import Observability
+import Service
+
+/// Deletes what the ledger need not remember any more. A full batch is followed by another one at the next look.
+@LoopActor
+struct RetentionLook {
+  /// Deletes synchronizations and events.
+  let deleteOldest: @LoopActor () async throws -> Void
+  /// Deletes notifications; returns how many.
+  let deleteNotifications: @LoopActor () async throws -> Int
+  let log: Log
+
+  /// Looks once.
+  ///
+  /// - Returns: how many notifications it deleted.
+  func run() async -> Int {
+    do {
+      try await deleteOldest()
+      return try await deleteNotifications()
+    } catch {
+      log.warning("old rows could not be deleted", ["cause": .failure(error)])
+      return 0
+    }
+  }
+}
+
+extension RetentionLook {
+  /// Rows of each other kind that one look deletes.
+  private static let mostDeleted = 10_000
+  /// Old notifications that one look deletes. Each has some 20 KB, outside of the table.
+  private static let mostNotificationsDeleted = 2000
+
+  /// The chore of a worker.
+  static func chore(_ parts: WorkerParts) -> Chore {
+    let (context, ledger) = (parts.context, parts.ledger)
+    let look = RetentionLook(
+      deleteOldest: {
+        _ = try await Retention(ledger.client).deleteOldest(
+          synchronizations: context.settings.worker.statusRetention, events: context.settings.notifier.logRetention,
+          limit: mostDeleted)
+      },
+      deleteNotifications: {
+        try await Retention(ledger.client).deleteNotifications(
+          after: context.settings.worker.notificationRetention, limit: mostNotificationsDeleted)
+      }, log: context.log)
+    return Chore(
+      every: context.settings.worker.sweepInterval, .dropped, isReady: { ledger.isReady },
+      look: { [metrics = parts.metrics] in metrics.deletedNotifications.add(Double(await look.run())) })
+  }
+}

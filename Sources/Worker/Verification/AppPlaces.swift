@@ -1,0 +1,51 @@
+import AppStore
+import Configuration
+import Domain
+import EventLoop
+import Formats
+import Observability
+import Service
+
+/// The places where Apple may know each publisher's transactions, made anew after each reading of the publishers.
+@LoopActor
+final class AppPlaces {
+  private let context: RoleContext
+  private var known: [Int64: [AppPlace]] = [:]
+  private var revision = -1
+
+  init(_ context: RoleContext) {
+    self.context = context
+    context.metrics.gauge(
+      "countersign_apple_refused_apps", "Apps whose key Apple refuses, as this worker knows."
+    ) { [weak self] in Double(self?.refused.count ?? 0) }
+  }
+
+  /// The places of a publisher.
+  func of(_ publisher: Publisher) -> [AppPlace] {
+    if revision != context.publishersRevision { (known, revision) = ([:], context.publishersRevision) }
+    if let places = known[publisher.id] { return places }
+    let places = AppPlace.all(of: publisher, budgetScale: context.settings.appStore.budgetScale)
+    known[publisher.id] = places
+    return places
+  }
+
+  /// A line of `/readyz` about the apps whose key Apple refuses.
+  var readiness: [ReadinessCheck] { [ReadinessCheck("apple", isNeeded: false) { [weak self] in self?.trouble }] }
+
+  /// The apps whose key Apple refuses, each in an environment.
+  private var refused: [(publisher: Int64, place: AppPlace)] {
+    guard revision == context.publishersRevision else { return [] }
+    return known.flatMap { id, places in places.map { (publisher: id, place: $0) } }
+      .filter { $0.place.standing.value.refusedSince != nil }
+  }
+
+  /// A sentence for each of them; `nil` if there is none.
+  private var trouble: String? {
+    let sentences = refused.map { publisher, place in
+      let since = rfc3339(milliseconds: place.standing.value.refusedSince ?? 0)
+      return "Apple refuses the key of \(place.app.bundleId) (publisher \(publisher)) in "
+        + "\(place.environment.rawValue) since \(since): \(place.standing.cause)"
+    }
+    return sentences.isEmpty ? nil : sentences.sorted().prefix(10).joined(separator: "; ")
+  }
+}

@@ -1,0 +1,124 @@
+import AMQP
+import AppStore
+import Configuration
+import Domain
+import EventLoop
+import HTTP
+import HTTP2
+import HTTPClient
+import Ledger
+import Messaging
+import Observability
+import Postgres
+import Redis
+import Service
+import Store
+
+/// What the services of a worker share: its clients, and what works with several of them.
+@LoopActor
+struct WorkerParts {
+  let context: RoleContext
+  let topology: Topology
+  let metrics: WorkerMetrics
+  let redis: RedisClient
+  let store: PurchaseStore
+  let apple: HTTP2Client
+  let ledger: RoleLedger
+  let subscribers: EventSubscribers
+  let publisher: AMQPPublisher
+  let commits: Commits
+  let places: AppPlaces
+  let verification: PurchaseVerification.Dependencies
+  let jobs: JobRun.Dependencies
+  /// The runs of jobs.
+  let running = RunningTasks()
+  let begun: BegunRuns
+  let rows: SuspectRows
+
+  /// Makes the parts. Nothing is started.
+  ///
+  /// - Throws: `TrustedRoots.Unreadable` when a configured root is no certificate; `PostgresEndpoint.InvalidURL`
+  ///   without a usable `ledger.url`.
+  init(_ context: RoleContext) throws {
+    let settings = context.settings
+    self.context = context
+    topology = Topology(settings)
+    metrics = WorkerMetrics(context.metrics, topics: context.doors.topics) { [running] in Double(running.count) }
+    metrics.deadMessages.set(0, topology.deadJobs)
+    redis = context.makeRedis()
+    store = PurchaseStore(redis, prefix: settings.redis.prefix)
+    begun = BegunRuns(redis, prefix: settings.redis.prefix)
+    ledger = try RoleLedger(context, isNeeded: true)
+    subscribers = EventSubscribers(context, ledger.client)
+    publisher = AMQPPublisher(
+      { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign worker publishes",
+      onChange: context.observer(of: "publish"), declare: context.declaring(topology))
+    commits = Commits(ledger.client, Commits.Settings(context, metrics))
+    places = AppPlaces(context)
+    let configuration = HTTPClientConfiguration(settings.appStore)
+    apple = HTTP2Client(configuration, fallback: HTTPClient(configuration))
+    let roots = settings.appStore.rootFiles
+    verification = PurchaseVerification.Dependencies(
+      api: AppStoreServerAPI(AppStoreServerAPI.Configuration(settings.appStore), client: apple, now: context.now),
+      verifier: SignedDataVerifier(roots: roots.isEmpty ? .apple : try TrustedRoots(files: roots)),
+      budget: store, now: context.now, metrics: metrics)
+    jobs = JobRun.Dependencies(
+      settings: settings.worker, topology: topology, store: store, ledger: commits, broker: publisher,
+      doors: context.doors, publishers: { context.publishers }, places: { [places] in places.of($0) },
+      verify: { [verification] run in
+        await PurchaseVerification(
+          of: run.job, attempt: run.attempt, at: run.places, route: run.lease.route, grant: run.lease.call,
+          with: verification, run.log)?.finding()
+      }, clock: context.clock, log: context.log, metrics: metrics,
+      subscribers: EventOutlet.Subscribers(subscribers), faults: context.faults)
+    rows = SuspectRows(jobs.suspects, begun, context)
+  }
+
+  /// Returns a consumer that declares the topology on each connection.
+  ///
+  /// - Parameters:
+  ///   - name: what it does, after "countersign worker" at the broker.
+  ///   - connection: its name in the log and in the metrics.
+  ///   - prefetch: unacknowledged deliveries at a time.
+  func consumer(
+    _ name: String, _ connection: String, of queue: String, prefetch: Int,
+    handler: @escaping @LoopActor (AMQPConsumer.Received) -> Void
+  ) -> AMQPConsumer {
+    AMQPConsumer(
+      { [context] in AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign worker \(name)", queue: queue,
+      prefetch: prefetch, onChange: context.observer(of: connection), declare: context.declaring(topology),
+      handler: handler)
+  }
+}
+
+extension Commits.Settings {
+  @LoopActor
+  fileprivate init(_ context: RoleContext, _ metrics: WorkerMetrics) {
+    self.init(
+      connections: context.settings.ledger.connections, now: { context.now() },
+      configured: { Set(context.publishers.all.lazy.filter { !$0.webhooks.isEmpty }.map(\.id)) },
+      onFailure: { error in
+        metrics.commitFailures.count()
+        context.log.ledgerFailure("a commit failed", error)
+      },
+      onCommit: { metrics.commits.observe(Double($0)) })
+  }
+}
+
+extension HTTPClientConfiguration {
+  fileprivate init(_ settings: AppStoreSettings) {
+    self.init()
+    caFile = settings.caFile
+    maxConnectionsPerHost = settings.maxConnections
+  }
+}
+
+extension AppStoreServerAPI.Configuration {
+  fileprivate init(_ settings: AppStoreSettings) {
+    self.init()
+    productionURL = settings.productionURL
+    sandboxURL = settings.sandboxURL
+    timeout = settings.timeout
+    maxResponseBytes = settings.maxResponseBytes
+  }
+}

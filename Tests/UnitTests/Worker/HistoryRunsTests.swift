@@ -1,0 +1,96 @@
+import Domain
+import EventLoop
+import Testing
+
+@testable import Ledger
+@testable import Service
+@testable import Worker
+
+/// Which readings of Notification History a worker begins, and what follows them.
+@LoopActor
+struct HistoryRunsTests {
+  private final class LedgerByValue {
+    var states: [NotificationSources.State] = []
+    var taken: [String] = []
+    var foreign: Set<String> = []
+    var givenBack: [Duration] = []
+    var read: [HistoryPlan.Range] = []
+    var end = HistoryReading.End.complete
+  }
+
+  private let bench: ChoreBench
+  private let ledger = LedgerByValue()
+
+  init() throws { bench = try ChoreBench() }
+
+  private func source(_ environment: String, readThrough: Int64? = nil) -> NotificationSource {
+    NotificationSource(publisherId: 7, bundleId: "com.example", environment: environment, readThrough: readThrough)
+  }
+
+  private func runs() -> HistoryRuns {
+    HistoryRuns(
+      HistoryRuns.Dependencies(
+        context: bench.context, states: { [ledger] _ in ledger.states },
+        take: { [ledger] source in
+          guard !ledger.foreign.contains(source.environment) else { return false }
+          ledger.taken.append(source.environment)
+          return true
+        }, prolong: { _ in }, giveBack: { [ledger] in ledger.givenBack.append($1) },
+        read: { [ledger] reading in
+          ledger.read.append(reading.range)
+          return ledger.end
+        }, places: { [bench] in bench.places($0) }, rows: bench.rows, isReady: { true }))
+  }
+
+  private func look() async {
+    let runs = runs()
+    await runs.look()
+    await runs.stop(within: .seconds(120))
+  }
+
+  @Test func `an app that nobody has read is read in each environment`() async {
+    ledger.states = ["Production", "Sandbox"].map { NotificationSources.State(source: source($0), isFree: true) }
+    await look()
+    #expect(ledger.taken == ["Production", "Sandbox"])
+    #expect(ledger.read.count == 2)
+    #expect(ledger.givenBack.isEmpty)
+    #expect(bench.counts(#"countersign_history_readings_total{outcome="complete"} 2"#))
+  }
+
+  @Test func `what another worker has, or has taken first, is not read`() async {
+    ledger.states = [
+      NotificationSources.State(source: source("Production"), isFree: false),
+      NotificationSources.State(source: source("Sandbox"), isFree: true),
+    ]
+    ledger.foreign = ["Sandbox"]
+    await look()
+    #expect(ledger.read.isEmpty)
+  }
+
+  @Test(arguments: [
+    (HistoryReading.End.stopped, Duration.zero), (.failed(.network), .seconds(3600)), (.refused, .seconds(3600)),
+  ])
+  func `a reading that did not end gives its lease back`(end: HistoryReading.End, pause: Duration) async {
+    ledger.states = [NotificationSources.State(source: source("Production"), isFree: true)]
+    ledger.end = end
+    await look()
+    #expect(ledger.givenBack == [pause])
+  }
+
+  @Test func `a reading that seems to kill its worker is left alone`() async {
+    ledger.states = [NotificationSources.State(source: source("Production"), isFree: true)]
+    bench.counts.begun["history:7:com.example:Production"] = Suspects.givenUpFrom
+    await look()
+    #expect(ledger.read.isEmpty)
+    #expect(ledger.givenBack == [.seconds(3600)])
+    #expect(bench.counts.begun.isEmpty)
+  }
+
+  @Test func `the oldest reading comes first, and one that nobody ever finished before all`() {
+    let now = AppleByValue.now
+    let states = [(now - 90_000_000, "a"), (now - 95_000_000, "b"), (nil, "c"), (now, "d")].map { time, name in
+      (state: NotificationSources.State(source: source("Production", readThrough: time), isFree: true), known: name)
+    }
+    #expect(HistoryTaking.due(states, HistoryPlan(interval: 3_600_000), now: now).map(\.known) == ["c", "b", "a"])
+  }
+}

@@ -1,0 +1,121 @@
+import AMQP
+import Domain
+import EventLoop
+import Messaging
+import Observability
+import Service
+import Testing
+
+@testable import Worker
+
+/// One look of each chore that repairs, deletes or counts.
+@LoopActor
+struct UpkeepTests {
+  private struct Away: Error {}
+
+  private final class Trace {
+    var lines: [String] = []
+  }
+
+  private let trace = Trace()
+  private let log = Log(level: .error)
+
+  // MARK: The outbox
+
+  private func outbox(_ events: Result<[Event], Away>, isBrokerReady: Bool = true) -> OutboxLook {
+    OutboxLook(
+      flush: { [trace] in trace.lines.append("flush") }, isBrokerReady: { isBrokerReady },
+      takeOverdue: { [trace] in
+        trace.lines.append("take")
+        return try events.get()
+      }, publish: { [trace] in trace.lines += $0.map { "publish \($0.id)" } }, log: log)
+  }
+
+  @Test func `what nobody has published is published, after the confirmed events have left`() async {
+    #expect(await outbox(.success([ChoreBench.event("a"), ChoreBench.event("b")])).run() == 2)
+    #expect(trace.lines == ["flush", "take", "publish a", "publish b"])
+  }
+
+  @Test func `an idle outbox publishes nothing`() async {
+    #expect(await outbox(.success([])).run() == 0)
+    #expect(trace.lines == ["flush", "take"])
+  }
+
+  @Test func `without a broker nothing is taken, and without a ledger nothing is published`() async {
+    #expect(await outbox(.success([ChoreBench.event("a")]), isBrokerReady: false).run() == 0)
+    #expect(trace.lines == ["flush"])
+    #expect(await outbox(.failure(Away())).run() == 0)
+    #expect(trace.lines == ["flush", "flush", "take"])
+  }
+
+  @Test func `events that a lost connection may have lost are told again, once`() async {
+    let recent = RecentEvents()
+    let lost = LostEvents(recent, log) { [trace] in trace.lines.append("again \($0.id)") }
+    recent.add(ChoreBench.event("a"))
+    recent.add(ChoreBench.event("b"))
+    lost.note(.connected)
+    lost.note(.blocked(true))
+    lost.note(.lost(Away(), retryIn: .zero))
+    lost.note(.lost(Away(), retryIn: .zero))
+    await lost.stop(within: .seconds(120))
+    #expect(trace.lines == ["again a", "again b"])
+  }
+
+  // MARK: The ledger's sweep
+
+  private func sweep(_ jobs: Result<[Job], Away>, refuses: Bool = false) -> LedgerSweep {
+    LedgerSweep(
+      takeOverdue: { try jobs.get() },
+      publish: { [trace] message in
+        if refuses { throw Away() }
+        trace.lines.append(message.routingKey)
+      }, queue: "cs.jobs", log: log)
+  }
+
+  @Test func `jobs whose time was long ago are enqueued again`() async {
+    let job = JobRunBench.job
+    #expect(await sweep(.success([job, job])).run() == 2)
+    #expect(trace.lines == ["cs.jobs", "cs.jobs"])
+    #expect(await sweep(.success([job]), refuses: true).run() == 0)
+    #expect(await sweep(.failure(Away())).run() == 0)
+    #expect(trace.lines.count == 2)
+  }
+
+  // MARK: Retention, rules, what is put aside
+
+  @Test func `old notifications are counted when old rows could be deleted`() async {
+    func look(_ isAway: Bool) -> RetentionLook {
+      RetentionLook(
+        deleteOldest: { [trace] in
+          trace.lines.append("oldest")
+          if isAway { throw Away() }
+        },
+        deleteNotifications: { [trace] in
+          trace.lines.append("notifications")
+          return 3
+        }, log: log)
+    }
+    #expect(await look(false).run() == 3)
+    #expect(await look(true).run() == 0)
+    #expect(trace.lines == ["oldest", "notifications", "oldest"])
+  }
+
+  @Test func `the events of a batch of changed rules are published, also if a later batch fails`() async {
+    await RulesLook(
+      evaluate: { publish in
+        publish([ChoreBench.event("a")])
+        throw Away()
+      }, publish: { [trace] in trace.lines += $0.map(\.id) }, log: log
+    ).run()
+    #expect(trace.lines == ["a"])
+  }
+
+  @Test func `one count that fails does not stop the other`() async {
+    func look(_ jobs: Result<Int?, Away>, _ notifications: Result<Int?, Away>) async -> AsideLook.Counts {
+      await AsideLook(deadJobs: { try jobs.get() }, notifications: { try notifications.get() }, log: log).run()
+    }
+    #expect(await look(.success(2), .success(3)) == AsideLook.Counts(deadJobs: 2, notifications: 3))
+    #expect(await look(.failure(Away()), .success(3)) == AsideLook.Counts(deadJobs: nil, notifications: 3))
+    #expect(await look(.success(nil), .failure(Away())) == AsideLook.Counts())
+  }
+}
