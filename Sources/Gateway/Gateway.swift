@@ -88,7 +88,8 @@ public final class Gateway: Role {
     self.redis = redis
     self.store = store
     endpoints = context.makeEndpointStore(ledger)
-    let secretKeys = SecretKeysWatch(context, ledger)
+    // Only the API of endpoints needs them. Purchases must not wait for a lost key.
+    let secretKeys = SecretKeysWatch(context, ledger, isNeeded: false, namesKeys: false)
     self.secretKeys = secretKeys
     deliveries = DeliveryLedger(ledger)
     pacing = DeliveryPacing(redis, prefix: context.settings.redis.prefix)
@@ -98,9 +99,7 @@ public final class Gateway: Role {
       metrics: context.metrics,
       checks: [
         .redis(redis), ReadinessCheck("rabbitmq") { publisher.trouble }, .ledger(ledger, isNeeded: false),
-        // Only the API of endpoints needs them. Purchases must not wait for a lost key.
-        secretKeys.check(isNeeded: false, namesKeys: false),
-      ])
+      ] + secretKeys.readiness)
     metrics = GatewayMetrics(context.metrics, routes, waiting: { Double(waits.count) })
     looks = ProvisionLooks(metrics.provisions)
     keySets = KeySets(context.metrics, context.log, publishers: { context.publishers })
@@ -151,7 +150,7 @@ public final class Gateway: Role {
     await server?.close(grace: grace)
     clock?.cancel()
     keySets.stop()
-    secretKeys.stop()
+    await secretKeys.stop(within: .zero)
     await publisher.stop()
     await subscribers.stop()
     await replies.stop()

@@ -22,16 +22,17 @@ struct UnrecordedAttempt: Hashable {
 /// The failures to write records: one line in the log for each outage, not one for each try.
 @LoopActor
 final class RecordFailures {
-  /// Called when the log of attempts has no place for today.
-  var onMissingPartition: (@LoopActor () -> Void)?
-
   private let log: Log
+  private let onMissingPartition: @LoopActor () -> Void
   private var last: String?
 
-  init(_ log: Log) { self.log = log }
+  /// - Parameter onMissingPartition: called when the log of attempts has no place for today.
+  init(_ log: Log, onMissingPartition: @escaping @LoopActor () -> Void) {
+    (self.log, self.onMissingPartition) = (log, onMissingPartition)
+  }
 
   func add(_ error: PostgresError) {
-    if error.isMissingPartition { onMissingPartition?() }
+    if error.isMissingPartition { onMissingPartition() }
     let text = "\(error)"
     guard text != last else { return }
     last = text

@@ -7,19 +7,31 @@ public import Postgres
 
 /// Compares the keys of this process with those that the ledger's secrets need, at the start and from time to time.
 @LoopActor
-public final class SecretKeysWatch {
+public final class SecretKeysWatch: RoleService {
   private let context: RoleContext
   private let ledger: PostgresClient
   private let endpoints: Gauge
-  private var task: Task<Void, Never>?
+  private let isNeeded: Bool
+  private let namesKeys: Bool
+  private var phase = ServicePhase.new
+  private lazy var looks = Chore(every: Self.interval, after: Self.interval, .dropped) { [weak self] in
+    await self?.look()
+  }
   /// The ids of keys that this process lacks, as of the last look.
   public private(set) var missing: [String] = []
   private var lastTold: String?
 
+  /// How often it looks.
+  private static let interval = Duration.seconds(30)
+
   /// Creates a watch without starting it.
-  public init(_ context: RoleContext, _ ledger: PostgresClient) {
-    self.context = context
-    self.ledger = ledger
+  ///
+  /// - Parameters:
+  ///   - isNeeded: whether the role is not ready without the keys.
+  ///   - namesKeys: whether the line of `/readyz` names missing keys. Where anybody may read it, only the log does.
+  public init(_ context: RoleContext, _ ledger: PostgresClient, isNeeded: Bool, namesKeys: Bool) {
+    (self.context, self.ledger) = (context, ledger)
+    (self.isNeeded, self.namesKeys) = (isNeeded, namesKeys)
     endpoints = context.metrics.gauge(
       "countersign_webhook_secrets", "Endpoints in the ledger, by how their secrets are kept as this process sees it.",
       labels: ["state"])
@@ -27,29 +39,28 @@ public final class SecretKeysWatch {
   }
 
   /// Looks once and then again and again. While the ledger is away, the last look counts.
-  public func start(every interval: Duration = .seconds(30)) async {
+  public func start() async {
+    guard phase.start() else { return }
     await look()
-    task = Task { @LoopActor [weak self] in
-      while !Task.isCancelled {
-        try? await EventLoop.sleep(for: interval)
-        await self?.look()
-      }
-    }
+    looks.start()
   }
 
-  /// Ends the looks.
-  public func stop() { task?.cancel() }
+  /// Looks no more.
+  public func close() { looks.close() }
+
+  public func stop(within grace: Duration) async {
+    _ = phase.stop()
+    await looks.stop(within: grace)
+  }
 
   /// A line of `/readyz` about missing keys.
-  ///
-  /// - Parameters:
-  ///   - isNeeded: whether the role is not ready without them.
-  ///   - namesKeys: whether the line names them. Where anybody may read it, only the log does.
-  public func check(isNeeded: Bool, namesKeys: Bool) -> ReadinessCheck {
-    ReadinessCheck("secret keys", isNeeded: isNeeded) { [weak self] in
-      guard let missing = self?.missing, !missing.isEmpty else { return nil }
-      return namesKeys ? Self.lacks(missing) : "ledger.keysFile lacks a key that secrets in the ledger need"
-    }
+  public var readiness: [ReadinessCheck] {
+    [
+      ReadinessCheck("secret keys", isNeeded: isNeeded) { [weak self] in
+        guard let self, !missing.isEmpty else { return nil }
+        return namesKeys ? Self.lacks(missing) : "ledger.keysFile lacks a key that secrets in the ledger need"
+      }
+    ]
   }
 
   /// Looks once.

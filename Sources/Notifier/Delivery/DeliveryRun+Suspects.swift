@@ -15,11 +15,11 @@ extension DeliveryRun {
   func run(_ suspicion: Suspicion) async {
     let crashes: Int
     do {
-      crashes = suspicion.crashes(begun: try await notifier.begun.counts([suspicion.name])[0])
+      crashes = suspicion.crashes(begun: try await dependencies.begun.counts([suspicion.name])[0])
     } catch {
       return await settle(waitForRedis(suspicion, error))
     }
-    let ending = await notifier.suspects.run(crashes: crashes, log(suspicion)) { await run(suspicion, crashes) }
+    let ending = await dependencies.suspects.run(crashes: crashes, log(suspicion)) { await run(suspicion, crashes) }
     switch ending {
     case .ran: break
     case .later: await settle(waitForOther(suspicion, crashes))
@@ -30,7 +30,7 @@ extension DeliveryRun {
   /// Runs a message, and counts the run as long as it lasts.
   private func run(_ suspicion: Suspicion, _ crashes: Int) async {
     do {
-      try await notifier.begun.begin([suspicion.name])
+      try await dependencies.begun.begin([suspicion.name])
     } catch {
       return await settle(waitForRedis(suspicion, error))
     }
@@ -45,7 +45,7 @@ extension DeliveryRun {
   /// A count that stays does little harm: if another notifier gets the same message again, it comes to its end sooner.
   private func forget(_ suspicion: Suspicion) async {
     do {
-      try await notifier.begun.end([suspicion.name])
+      try await dependencies.begun.end([suspicion.name])
     } catch {
       context.log.debug("the end of a run could not be noted", ["cause": .failure(error)])
     }
@@ -68,10 +68,11 @@ extension DeliveryRun {
   }
 
   private func putOff(_ tier: Duration, crashes: Int, isUncounted: Bool = false) async -> Bool {
-    notifier.metrics.putOff.count(PutOffCause.suspect.rawValue)
+    dependencies.metrics.putOff.count(PutOffCause.suspect.rawValue)
     let message = Suspicion.copy(
-      of: received.delivery, queue: notifier.topology.deliveryDelay(tier), crashes: crashes, isUncounted: isUncounted)
-    return await notifier.publish(message, context.log)
+      of: received.delivery, queue: dependencies.topology.deliveryDelay(tier), crashes: crashes,
+      isUncounted: isUncounted)
+    return await dependencies.publish(message, context.log)
   }
 
   /// Puts a message aside that seems to kill its notifiers: a copy goes into the queue of the dead, and the ledger's
@@ -79,10 +80,10 @@ extension DeliveryRun {
   private func putAside(_ suspicion: Suspicion, _ crashes: Int) async -> Bool {
     let reason = "\(crashes) notifiers in a row died while they had it: it seems to kill its process"
     let message = Suspicion.copy(
-      of: received.delivery, queue: notifier.topology.deadDeliveries, reason: reason)
+      of: received.delivery, queue: dependencies.topology.deadDeliveries, reason: reason)
     let log = log(suspicion)
     log.error("put aside", ["crashes": .int(Int64(crashes))])
-    guard await notifier.bury(message, .crashed, log) else { return false }
+    guard await dependencies.bury(message, .crashed, log) else { return false }
     // The count stays for a while: a copy of the message would kill once, and not six times more.
     return await record(suspicion.end(reason, at: context.now())) != nil
   }

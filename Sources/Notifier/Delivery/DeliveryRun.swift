@@ -14,25 +14,25 @@ import Service
 /// next.
 @LoopActor
 final class DeliveryRun {
-  let notifier: Notifier
+  let dependencies: DeliveryRun.Dependencies
   let received: AMQPConsumer.Received
 
   /// If more endpoints get an event, each gets its own message.
   private static let mostAtOnce = 10
 
-  var context: RoleContext { notifier.context }
+  var context: RoleContext { dependencies.context }
 
-  init(notifier: Notifier, received: AMQPConsumer.Received) {
-    self.notifier = notifier
+  init(_ received: AMQPConsumer.Received, with dependencies: Dependencies) {
+    self.dependencies = dependencies
     self.received = received
   }
 
   func run() async {
     let suspicion = Suspicion(received.delivery)
     if suspicion.isSuspect { return await run(suspicion) }
-    if !notifier.suspects.enterAtOnce() { await notifier.suspects.enter() }
+    if !dependencies.suspects.enterAtOnce() { await dependencies.suspects.enter() }
     await runOnce()
-    notifier.suspects.leave()
+    dependencies.suspects.leave()
   }
 
   /// - Parameter crashes: how many notifiers in a row died while they had the message.
@@ -43,12 +43,12 @@ final class DeliveryRun {
       delivery.crashes = crashes
     } catch {
       let message = JobMessage.dead(
-        received.delivery, reason: error.reason, queue: notifier.topology.deadDeliveries)
-      return await settle(notifier.bury(message, .malformed, context.log))
+        received.delivery, reason: error.reason, queue: dependencies.topology.deadDeliveries)
+      return await settle(dependencies.bury(message, .malformed, context.log))
     }
     let now = context.now()
     switch DeliveryDelay(due: delivery.due, now: now) {
-    case .tier: await settle(notifier.enqueue(delivery, now: now, context.log))
+    case .tier: await settle(dependencies.enqueue(delivery, now: now, context.log))
     case .onLoop(let time): await settle(wait(delivery, time))
     case nil: await settle(deliver(delivery))
     }
@@ -57,13 +57,13 @@ final class DeliveryRun {
   /// Holds a delivery for the last second before its time.
   private func wait(_ delivery: Delivery, _ time: Duration) async -> Bool {
     // Too many held deliveries would make others wait, so these arrive up to a second late.
-    guard notifier.almostDue < max(1, context.settings.notifier.concurrency / 4) else {
-      let queue = notifier.topology.deliveryDelay(DelayTiers.all[0])
-      return await notifier.publish(delivery.message(queue: queue), context.log)
+    guard dependencies.almostDue < max(1, context.settings.notifier.concurrency / 4) else {
+      let queue = dependencies.topology.deliveryDelay(DelayTiers.all[0])
+      return await dependencies.publish(delivery.message(queue: queue), context.log)
     }
-    notifier.almostDue += 1
+    dependencies.almostDue += 1
     do {
-      defer { notifier.almostDue -= 1 }
+      defer { dependencies.almostDue -= 1 }
       try await EventLoop.sleep(for: time)
     } catch {
       return false
@@ -79,12 +79,12 @@ final class DeliveryRun {
     let found: EndpointDirectory.Found
     do {
       if let id = delivery.endpointId {
-        guard let endpoint = try await notifier.directory.endpoint(id, of: publisher) else {
+        guard let endpoint = try await dependencies.directory.endpoint(id, of: publisher) else {
           return await buryGone(delivery, id)
         }
-        return await EndpointRun(notifier, delivery, endpoint).run()
+        return await EndpointRun(dependencies, delivery, endpoint).run()
       }
-      found = try await notifier.directory.endpoints(
+      found = try await dependencies.directory.endpoints(
         of: publisher, topic: delivery.topic, environment: delivery.environment(context.doors))
     } catch {
       return await putOff(delivery, error)
@@ -94,14 +94,14 @@ final class DeliveryRun {
 
   /// Delays an event, because the notifier could not find out its endpoints.
   private func putOff(_ delivery: Delivery, _ cause: any Error) async -> Bool {
-    notifier.metrics.putOff.count(PutOffCause(cause).rawValue)
+    dependencies.metrics.putOff.count(PutOffCause(cause).rawValue)
     context.log.warning("delivery put off", ["eventId": .string(delivery.eventId), "cause": .failure(cause)])
     let now = context.now()
     var later = delivery
     later.due = now + Int64(DeliveryDelay.parking(delivery.parks).wholeMilliseconds)
     later.parks += 1
     note(delivery, later.due)
-    return await notifier.enqueue(later, now: now, context.log)
+    return await dependencies.enqueue(later, now: now, context.log)
   }
 
   /// Delivers to several endpoints at the same time, so that a slow one does not hold up the others.
@@ -111,12 +111,12 @@ final class DeliveryRun {
     let (endpoints, look) = (found.entries, found.look)
     // From here on each endpoint's delivery is a suspect of its own: only one of them may be guilty.
     if delivery.crashes >= Suspects.aloneFrom { return await spread(delivery, look) }
-    if endpoints.count == 1 { return await EndpointRun(notifier, delivery, endpoints[0], among: look).run() }
+    if endpoints.count == 1 { return await EndpointRun(dependencies, delivery, endpoints[0], among: look).run() }
     guard 1...Self.mostAtOnce ~= endpoints.count else { return await spread(delivery, look) }
     // These are tasks and not a task group: the children of a group would start on another thread. This run awaits them
     // at once and cancels them with itself.
     let attempts = endpoints.map { endpoint in
-      Task { @LoopActor in await EndpointRun(notifier, delivery, endpoint, among: look).run() }
+      Task { @LoopActor in await EndpointRun(dependencies, delivery, endpoint, among: look).run() }
     }
     return await withTaskCancellationHandler {
       var isSettled = true
@@ -130,7 +130,7 @@ final class DeliveryRun {
   /// Makes a message for each endpoint. So the prefetch limits the memory, however many endpoints there are.
   private func spread(_ delivery: Delivery, _ look: EndpointLook) async -> Bool {
     guard let recorded = await record(DeliveryChange(delivery, look: look, .seen)) else { return false }
-    return await notifier.spread(delivery, to: look.endpoints + recorded.missed, context.log)
+    return await dependencies.spread(delivery, to: look.endpoints + recorded.missed, context.log)
   }
 
   /// Acknowledges the message when everything that follows from it is recorded. Otherwise gives it back to the queue.
@@ -150,44 +150,44 @@ final class DeliveryRun {
     let cause = "publisher \(delivery.publisherId) is not configured"
     let schedule = context.settings.notifier.retrySchedule
     guard delivery.misses < schedule.count else {
-      let message = delivery.message(queue: notifier.topology.deadDeliveries, reason: cause)
-      guard await notifier.bury(message, .publisherUnknown, log) else { return false }
+      let message = delivery.message(queue: dependencies.topology.deadDeliveries, reason: cause)
+      guard await dependencies.bury(message, .publisherUnknown, log) else { return false }
       return await record(DeliveryChange(delivery, at: delivery.endpointId ?? "", .dropped)) != nil
     }
     let delay = schedule[delivery.misses]
-    notifier.metrics.putOff.count(PutOffCause.publisher.rawValue)
+    dependencies.metrics.putOff.count(PutOffCause.publisher.rawValue)
     log.warning("delivery put off", ["cause": .string(cause), "delaySeconds": .double(delay.inSeconds)])
     let now = context.now()
     var next = delivery
     next.misses += 1
     next.due = now + Int64(delay.wholeMilliseconds)
     note(delivery, next.due)
-    return await notifier.enqueue(next, now: now, log)
+    return await dependencies.enqueue(next, now: now, log)
   }
 
   private func buryGone(_ delivery: Delivery, _ endpoint: String) async -> Bool {
     let log = context.log.with(["eventId": .string(delivery.eventId), "endpoint": .string(endpoint)])
     if delivery.notification != nil {
       log.info("a notification is no longer passed on to this URL")
-      notifier.metrics.forwards.count(NotifierMetrics.dropped)
+      dependencies.metrics.forwards.count(NotifierMetrics.dropped)
       return await record(DeliveryChange(delivery, at: endpoint, .dropped)) != nil
     }
     let message = delivery.message(
-      queue: notifier.topology.deadDeliveries, reason: "endpoint \(endpoint) is not there")
-    guard await notifier.bury(message, .endpointGone, log) else { return false }
+      queue: dependencies.topology.deadDeliveries, reason: "endpoint \(endpoint) is not there")
+    guard await dependencies.bury(message, .endpointGone, log) else { return false }
     return await record(DeliveryChange(delivery, at: endpoint, .dropped)) != nil
   }
 
   /// Notes when the delivery is due, so that no sweep takes it for lost before.
   private func note(_ delivery: Delivery, _ due: Int64?) {
     guard let due else { return }
-    notifier.recorder.note(DeliveryChange(delivery, at: delivery.endpointId ?? "", .postponed(until: due)))
+    dependencies.recorder.note(DeliveryChange(delivery, at: delivery.endpointId ?? "", .postponed(until: due)))
   }
 
   /// - Returns: `nil` if the ledger refused the change, or the notifier stops: then the message must not go.
   func record(_ change: DeliveryChange) async -> DeliveryRecorder.Recorded? {
     do {
-      return try await notifier.recorder.record(change)
+      return try await dependencies.recorder.record(change)
     } catch {
       context.log.error(
         "the ledger did not take a record", ["eventId": .string(change.eventId), "cause": .failure(error)])

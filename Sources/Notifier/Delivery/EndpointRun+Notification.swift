@@ -24,7 +24,7 @@ extension EndpointRun {
       return endpoint.isForward ? .gone : .event
     }
     do {
-      guard let posted = try await notifier.notifications.posted(notification) else {
+      guard let posted = try await dependencies.notifications.posted(notification) else {
         log.error("the ledger does not have the notification any more")
         return .gone
       }

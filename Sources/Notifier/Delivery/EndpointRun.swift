@@ -17,7 +17,7 @@ import Service
 /// again, it finds the record and does the rest.
 @LoopActor
 final class EndpointRun {
-  let notifier: Notifier
+  let dependencies: DeliveryRun.Dependencies
   let delivery: Delivery
   let endpoint: WebhookEndpoint
   /// Whether the endpoint was disabled at the last reading.
@@ -26,16 +26,19 @@ final class EndpointRun {
   let look: EndpointLook?
   let log: Log
 
-  var context: RoleContext { notifier.context }
+  var context: RoleContext { dependencies.context }
 
-  init(_ notifier: Notifier, _ delivery: Delivery, _ entry: EndpointDirectory.Entry, among look: EndpointLook? = nil) {
+  init(
+    _ dependencies: DeliveryRun.Dependencies, _ delivery: Delivery, _ entry: EndpointDirectory.Entry,
+    among look: EndpointLook? = nil
+  ) {
     self.look = look
     let endpoint = entry.endpoint
-    self.notifier = notifier
+    self.dependencies = dependencies
     self.delivery = delivery
     self.endpoint = endpoint
     wasDisabled = entry.wasDisabled
-    log = notifier.context.log.with([
+    log = dependencies.context.log.with([
       "eventId": .string(delivery.eventId), "publisherId": .int(delivery.publisherId),
       "synchronizationId": .string(delivery.synchronizationId), "endpoint": .string(endpoint.id),
       "attempt": .int(Int64(delivery.attempt)),
@@ -46,7 +49,7 @@ final class EndpointRun {
   /// - Returns: whether the notifier has delivered, delayed or buried the event, so that this message may go.
   func run() async -> Bool {
     let name = Lanes.Name(publisher: delivery.publisherId, endpoint: endpoint.id)
-    switch await notifier.lanes.enter(name, limit: endpoint.maxConcurrency) {
+    switch await dependencies.lanes.enter(name, limit: endpoint.maxConcurrency) {
     case .handBack: return false
     case .park(let parked):
       let wait = parked.waited + (parked.isOfEndpoint ? parked.time : .zero)
@@ -56,8 +59,8 @@ final class EndpointRun {
   }
 
   private func begin(_ pass: Lanes.Pass) async -> Bool {
-    if notifier.unrecorded.contains(UnrecordedAttempt(delivery, at: endpoint.id)) {
-      notifier.lanes.abort(pass)
+    if dependencies.unrecorded.contains(UnrecordedAttempt(delivery, at: endpoint.id)) {
+      dependencies.lanes.abort(pass)
       return await putOff(DeliveryDelay.parking(delivery.parks), .copy)
     }
     // The slot comes before the question. So a run that waited for the slot of a copy sees what became of that.
@@ -65,13 +68,13 @@ final class EndpointRun {
     if let refusal = slot.refusal { return await putOff(pass, refusal) }
     let state: DeliveryState
     do {
-      state = try await notifier.deliveries.state(of: delivery, at: endpoint)
+      state = try await dependencies.deliveries.state(of: delivery, at: endpoint)
     } catch {
       // Without the ledger the notifier still delivers, unless the endpoint was disabled. It misses a deletion or a
       // disabling of the last second, and the end of an attempt that another notifier has made.
       log.warning("the ledger could not be asked for the delivery", ["cause": .failure(error)])
       guard !wasDisabled, (error as? PostgresError)?.advice != .ourMistake else {
-        notifier.lanes.abort(pass)
+        dependencies.lanes.abort(pass)
         if slot == .taken { release() }
         return await putOff(DeliveryDelay.parking(delivery.parks), .store)
       }
@@ -84,7 +87,7 @@ final class EndpointRun {
       }
       return await attempt(pass, hasSlot: slot == .taken)
     }
-    notifier.lanes.abort(pass)
+    dependencies.lanes.abort(pass)
     if slot == .taken { release() }
     switch state {
     case .open, .superseded: return true
@@ -115,7 +118,7 @@ final class EndpointRun {
   private func takeSlot() async -> Slot {
     let start = ContinuousClock.now
     do {
-      let (slot, now) = try await notifier.pacing.take(delivery, at: endpoint, lease: AttemptsUnderWay.lease)
+      let (slot, now) = try await dependencies.pacing.take(delivery, at: endpoint, lease: AttemptsUnderWay.lease)
       // A late answer carries an old time.
       if ContinuousClock.now - start < .seconds(1), let correction = context.clock.learn(now) {
         log.warning("the clock was set by Redis'", ["correctionSeconds": .double(Double(correction) / 1000)])
@@ -130,10 +133,10 @@ final class EndpointRun {
 
   private func putOff(_ pass: Lanes.Pass, _ refusal: Slot) async -> Bool {
     if refusal == .refused(.full) {
-      let parking = notifier.lanes.abortForOthers(pass, limit: endpoint.maxConcurrency)
+      let parking = dependencies.lanes.abortForOthers(pass, limit: endpoint.maxConcurrency)
       return await putOff(parking, .concurrency, waited: pass.waited + parking)
     }
-    notifier.lanes.abort(pass)
+    dependencies.lanes.abort(pass)
     // The slot of a notifier that died ends with its lease.
     let parking = delivery.crashes > 0 ? AttemptsUnderWay.lease : DeliveryDelay.parking(delivery.parks)
     switch refusal {
@@ -146,13 +149,13 @@ final class EndpointRun {
 
   /// Gives the slot back. Nobody waits for that: a slot that stays ends with its lease.
   private func release() {
-    let (pacing, delivery, id) = (notifier.pacing, delivery, endpoint.id)
+    let (pacing, delivery, id) = (dependencies.pacing, delivery, endpoint.id)
     Task.immediate { @LoopActor in try? await pacing.release(delivery, at: id) }
   }
 
   private func attempt(_ pass: Lanes.Pass, hasSlot: Bool) async -> Bool {
     if let defect = endpoint.secretsDefect {
-      notifier.lanes.abort(pass)
+      dependencies.lanes.abort(pass)
       if hasSlot { release() }
       return await putOff(defect)
     }
@@ -160,31 +163,31 @@ final class EndpointRun {
     switch content {
     case .event, .posted: return await attempt(content, pass, hasSlot: hasSlot)
     case .gone, .unknown:
-      notifier.lanes.abort(pass)
+      dependencies.lanes.abort(pass)
       if hasSlot { release() }
       if case .unknown = content { return await putOff(DeliveryDelay.parking(delivery.parks), .store) }
-      notifier.metrics.forwards.count(NotifierMetrics.dropped)
+      dependencies.metrics.forwards.count(NotifierMetrics.dropped)
       return await record(.dropped) != nil
     }
   }
 
   private func attempt(_ content: Content, _ pass: Lanes.Pass, hasSlot: Bool) async -> Bool {
-    let number = notifier.underWay.add(delivery, endpoint: endpoint.id)
-    let attempt = await WebhookAttempt(notifier, delivery, endpoint, content, waited: pass.waited).send()
+    let number = dependencies.underWay.add(delivery, endpoint: endpoint.id)
+    let attempt = await WebhookAttempt(dependencies, delivery, endpoint, content, waited: pass.waited).send()
     if let fatal = context.faults.crashDelivery, delivery.synchronizationId == fatal { abort() }
-    notifier.underWay.remove(number)
-    notifier.lanes.end(pass, ranOutOfTime: attempt.ranOutOfTime)
+    dependencies.underWay.remove(number)
+    dependencies.lanes.end(pass, ranOutOfTime: attempt.ranOutOfTime)
     // While the ledger is away, the slot would only keep others waiting. Otherwise it goes after the record, so that no
     // copy of the message makes the same attempt in between.
     var holdsSlot = hasSlot
-    if !notifier.ledger.isReady { giveBack(&holdsSlot) }
+    if !dependencies.ledger.isReady { giveBack(&holdsSlot) }
     defer { giveBack(&holdsSlot) }
     let verdict = attempt.verdict(
       number: delivery.attempt, jitter: Double.random(in: 0.8...1.2),
       schedule: endpoint.retry.schedule(standard: context.settings.notifier.retrySchedule))
     // If the notifier stops, the endpoint did not fail.
     if Task.isCancelled, verdict != .delivered { return false }
-    (endpoint.isForward ? notifier.metrics.forwards : notifier.metrics.attempts).count(verdict.outcome.rawValue)
+    (endpoint.isForward ? dependencies.metrics.forwards : dependencies.metrics.attempts).count(verdict.outcome.rawValue)
     let now = context.now()
     var nextAt: Int64?
     if case .again(let delay, _) = verdict { nextAt = now + Int64(delay.wholeMilliseconds) }
@@ -202,7 +205,7 @@ final class EndpointRun {
 
   /// Records a skipped attempt. The endpoint is owed the event until its publisher asks for it.
   private func skip() async -> Bool {
-    notifier.metrics.attempts.count(DeliveryAttempt.Outcome.skipped.rawValue)
+    dependencies.metrics.attempts.count(DeliveryAttempt.Outcome.skipped.rawValue)
     let skipped = DeliveryAttempt(
       eventId: delivery.eventId, endpointId: endpoint.id, topic: delivery.topic, version: delivery.version,
       number: delivery.attempt, time: context.now(), error: "the endpoint is disabled", outcome: .skipped)
@@ -211,8 +214,8 @@ final class EndpointRun {
 
   private func record(_ attempt: DeliveryAttempt) async -> DeliveryRecorder.Recorded? {
     let name = UnrecordedAttempt(delivery, at: endpoint.id)
-    notifier.unrecorded.insert(name)
-    defer { notifier.unrecorded.remove(name) }
+    dependencies.unrecorded.insert(name)
+    defer { dependencies.unrecorded.remove(name) }
     return await record(.attempted(attempt, isConfigured: endpoint.source == .configuration))
   }
 
@@ -221,8 +224,8 @@ final class EndpointRun {
   /// - Returns: `nil` if the ledger refused it, or the notifier stops: then the message must not go.
   private func record(_ kind: DeliveryChange.Kind) async -> DeliveryRecorder.Recorded? {
     do {
-      let recorded = try await notifier.recorder.record(DeliveryChange(delivery, at: endpoint.id, look: look, kind))
-      return await notifier.spread(delivery, to: recorded.missed, log) ? recorded : nil
+      let recorded = try await dependencies.recorder.record(DeliveryChange(delivery, at: endpoint.id, look: look, kind))
+      return await dependencies.spread(delivery, to: recorded.missed, log) ? recorded : nil
     } catch {
       log.error("the ledger did not take a record", ["cause": .failure(error)])
       return nil
@@ -245,10 +248,10 @@ final class EndpointRun {
       reason = .failing
     }
     do {
-      guard let event = try await notifier.endpoints.disable(delivery.publisherId, endpoint, reason) else { return }
+      guard let event = try await dependencies.endpoints.disable(delivery.publisherId, endpoint, reason) else { return }
       log.error("endpoint disabled", ["reason": .string(reason.rawValue)])
-      notifier.metrics.disabled.count(reason.rawValue)
-      notifier.outlet.publish([event])
+      dependencies.metrics.disabled.count(reason.rawValue)
+      dependencies.outlet.publish([event])
     } catch {
       log.warning("the endpoint could not be disabled", ["cause": .failure(error)])
     }
@@ -270,7 +273,7 @@ final class EndpointRun {
       next.due = nextAt
       let delay = Double((nextAt ?? now) - now) / 1000
       log.info("delivery delayed", ["cause": .string(reason), "delaySeconds": .double(delay)])
-      return await notifier.enqueue(next, now: now, log)
+      return await dependencies.enqueue(next, now: now, log)
     case .abandoned:
       guard !endpoint.isForward else {
         log.warning("a notification was not passed on", ["cause": .string(reason)])
@@ -281,8 +284,8 @@ final class EndpointRun {
   }
 
   private func bury(_ reason: BurialReason, _ cause: String) async -> Bool {
-    let message = addressed.message(queue: notifier.topology.deadDeliveries, reason: cause)
-    return await notifier.bury(message, reason, log)
+    let message = addressed.message(queue: dependencies.topology.deadDeliveries, reason: cause)
+    return await dependencies.bury(message, reason, log)
   }
 
   /// Sends the delivery away without an attempt, so that the notifier holds nothing that waits for an endpoint.
@@ -293,7 +296,7 @@ final class EndpointRun {
   private func putOff(
     _ time: Duration, _ cause: PutOffCause, isPlanned: Bool = false, waited: Duration = .zero
   ) async -> Bool {
-    notifier.metrics.putOff.count(cause.rawValue)
+    dependencies.metrics.putOff.count(cause.rawValue)
     let now = context.now()
     var later = addressed
     later.due = now + Int64(time.wholeMilliseconds)
@@ -303,19 +306,19 @@ final class EndpointRun {
     log.debug("delivery put off", ["cause": .string(cause.rawValue), "delaySeconds": .double(time.inSeconds)])
     let postponed = DeliveryChange.Kind.postponed(until: later.due ?? now)
     if look == nil {
-      notifier.recorder.note(DeliveryChange(delivery, at: endpoint.id, postponed))
+      dependencies.recorder.note(DeliveryChange(delivery, at: endpoint.id, postponed))
     } else {
       // From now on the event waits for each endpoint apart.
       guard await record(postponed) != nil else { return false }
     }
-    return await notifier.enqueue(later, now: now, log)
+    return await dependencies.enqueue(later, now: now, log)
   }
 
   /// Keeps a delivery that nobody could sign until the endpoint's secrets can be read.
   private func putOff(_ defect: WebhookEndpoint.SecretsDefect) async -> Bool {
     let error = UnreadableSecrets(publisherId: delivery.publisherId, endpointId: endpoint.id, defect: defect)
     log.error("delivery put off", ["cause": .failure(error), "keyId": .string(defect.keyId ?? "none")])
-    notifier.metrics.unreadableSecrets.count(defect.cause.rawValue)
+    dependencies.metrics.unreadableSecrets.count(defect.cause.rawValue)
     return await putOff(DeliveryDelay.parking(delivery.parks), .secret)
   }
 

@@ -54,7 +54,7 @@ final class WebhookAttempt {
   /// Apple's `notificationUUID`, so that a receiver of forwards need not decode the body to log it.
   private static let notificationHeader = "countersign-notification-id"
 
-  private let notifier: Notifier
+  private let dependencies: DeliveryRun.Dependencies
   private let delivery: Delivery
   private let endpoint: WebhookEndpoint
   private let content: EndpointRun.Content
@@ -63,11 +63,12 @@ final class WebhookAttempt {
 
   /// - Parameter waited: how long the notifier just held the delivery until the endpoint's turn.
   init(
-    _ notifier: Notifier, _ delivery: Delivery, _ endpoint: WebhookEndpoint, _ content: EndpointRun.Content,
+    _ dependencies: DeliveryRun.Dependencies, _ delivery: Delivery, _ endpoint: WebhookEndpoint,
+    _ content: EndpointRun.Content,
     waited: Duration
   ) {
     self.content = content
-    self.notifier = notifier
+    self.dependencies = dependencies
     self.delivery = delivery
     self.endpoint = endpoint
     self.waited = delivery.waited + Int64(waited.wholeMilliseconds)
@@ -75,19 +76,19 @@ final class WebhookAttempt {
 
   /// Sends the event.
   func send() async -> Ending {
-    let now = notifier.context.now()
+    let now = dependencies.context.now()
     if delivery.attempt == 1, delivery.round.isEmpty, let time = delivery.time,
       let published = milliseconds(rfc3339: time)
     {
-      notifier.metrics.firstAttemptDelay.observe(Double(max(0, now - published - waited)) / 1000)
-      if waited > 0 { notifier.metrics.endpointWait.observe(Double(waited) / 1000) }
+      dependencies.metrics.firstAttemptDelay.observe(Double(max(0, now - published - waited)) / 1000)
+      if waited > 0 { dependencies.metrics.endpointWait.observe(Double(waited) / 1000) }
     }
     var ending = Ending()
     let start = ContinuousClock.now
     do {
-      let answer = try await notifier.client.send(request(now))
+      let answer = try await dependencies.client.send(request(now))
       ending.status = answer.status
-      ending.retryAfter = answer.header("retry-after").flatMap { RetryAfter.wait($0, now: notifier.context.now()) }
+      ending.retryAfter = answer.header("retry-after").flatMap { RetryAfter.wait($0, now: dependencies.context.now()) }
       ending.answer = answer.body
     } catch let error as HTTPClientError {
       ending.error = error.description
@@ -96,7 +97,7 @@ final class WebhookAttempt {
       ending.error = "\(error)"
     }
     ending.duration = ContinuousClock.now - start
-    notifier.metrics.duration.observe(ending.duration.inSeconds)
+    dependencies.metrics.duration.observe(ending.duration.inSeconds)
     return ending
   }
 
@@ -133,7 +134,7 @@ final class WebhookAttempt {
 
   private func request(_ body: [UInt8], _ headers: [(name: String, value: String)]) -> HTTPClientRequest {
     var request = HTTPClientRequest(
-      "POST", endpoint.url, headers: headers, body: body, timeout: notifier.context.settings.notifier.timeout,
+      "POST", endpoint.url, headers: headers, body: body, timeout: dependencies.context.settings.notifier.timeout,
       maxResponseBytes: Self.maxAnswerBytes)
     request.cutsLongResponse = true
     request.trustsAnyCertificate = endpoint.acceptsSelfSigned

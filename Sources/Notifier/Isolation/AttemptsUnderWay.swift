@@ -1,11 +1,12 @@
 import EventLoop
 import Ledger
+import Service
 
 /// The attempts that this process makes now.
 ///
 /// The process renews the slot of each attempt as long as it lasts. If the process dies, Redis frees the slots soon.
 @LoopActor
-final class AttemptsUnderWay {
+final class AttemptsUnderWay: RoleService {
   /// How long a slot stays taken without being renewed.
   static let lease: Duration = .seconds(5)
   private static let interval: Duration = .milliseconds(1500)
@@ -19,22 +20,18 @@ final class AttemptsUnderWay {
   private let pacing: DeliveryPacing
   private var attempts: [Int: Attempt] = [:]
   private var next = 0
-  private var timer: LoopTimer?
+  private lazy var renewals = Chore(every: Self.interval, after: Self.interval, .last) { [weak self] in self?.renew() }
 
   init(_ pacing: DeliveryPacing) { self.pacing = pacing }
 
   /// Begins to renew the slots.
-  func start() {
-    let timer = LoopTimer { [weak self] in self?.renew() }
-    timer.start(after: Self.interval, every: Self.interval)
-    self.timer = timer
-  }
+  func start() { renewals.start() }
+
+  /// Does nothing: each attempt needs its slot until its end.
+  func close() {}
 
   /// Stops renewing the slots.
-  func stop() {
-    timer?.close()
-    timer = nil
-  }
+  func stop(within grace: Duration) async { await renewals.stop(within: grace) }
 
   /// Notes an attempt that begins.
   ///

@@ -1,0 +1,126 @@
+import AMQP
+import Configuration
+import Domain
+import EventLoop
+import HTTPClient
+import Ledger
+import Messaging
+import Observability
+import Postgres
+import Service
+import Store
+
+extension DeliveryRun {
+  /// The dependencies of all runs of a notifier. They share one object.
+  @LoopActor
+  final class Dependencies {
+    let context: RoleContext
+    let topology: Topology
+    let metrics: NotifierMetrics
+    let broker: any MessageBroker
+    /// Sends webhooks.
+    let client: HTTPClient
+    let ledger: PostgresClient
+    let endpoints: WebhookEndpointStore
+    let deliveries: DeliveryLedger
+    let notifications: NotificationStore
+    let recorder: DeliveryRecorder
+    let pacing: DeliveryPacing
+    let begun: BegunRuns
+    let outlet: EventOutlet
+    let directory: EndpointDirectory
+    let lanes: Lanes
+    let underWay: AttemptsUnderWay
+    let suspects = Suspects()
+
+    /// The number of deliveries that the notifier holds for the last second before their time.
+    var almostDue = 0
+
+    /// The attempts that have ended and are not recorded yet. A copy of their message must not make them again.
+    var unrecorded: Set<UnrecordedAttempt> = []
+
+    /// Takes those of a notifier.
+    init(_ parts: NotifierParts) {
+      context = parts.context
+      topology = parts.topology
+      metrics = parts.metrics
+      broker = parts.publisher
+      client = parts.client
+      ledger = parts.ledger.client
+      let endpoints = context.makeEndpointStore(ledger)
+      self.endpoints = endpoints
+      deliveries = parts.deliveries
+      notifications = NotificationStore(ledger)
+      recorder = parts.recorder
+      pacing = DeliveryPacing(parts.redis, prefix: context.settings.redis.prefix)
+      begun = BegunRuns(parts.redis, prefix: context.settings.redis.prefix)
+      outlet = EventOutlet(
+        parts.publisher, queue: topology.deliveries, parts.subscribers, ledger, context.log,
+        onReduced: EventOutlet.reducedEvents(context.metrics, context.doors.topics))
+      directory = EndpointDirectory { try await endpoints.endpoints($0, since: $1, configured: $2) }
+      lanes = Lanes(concurrency: context.settings.notifier.concurrency)
+      underWay = AttemptsUnderWay(pacing)
+    }
+  }
+}
+
+/// What a run publishes.
+extension DeliveryRun.Dependencies {
+  /// Puts a delivery into a delay queue, where it waits for its time.
+  ///
+  /// - Parameter now: milliseconds since 1970.
+  /// - Returns: whether the broker has it.
+  func enqueue(_ delivery: Delivery, now: Int64, _ log: Log) async -> Bool {
+    var queue = topology.deliveries
+    if case .tier(let tier) = DeliveryDelay(due: delivery.due, now: now) { queue = topology.deliveryDelay(tier) }
+    return await publish(delivery.message(queue: queue), log)
+  }
+
+  /// Publishes a delivery apart for each of some endpoints, for at once.
+  ///
+  /// - Returns: whether the broker has all of them.
+  func spread(_ delivery: Delivery, to endpoints: [String], _ log: Log) async -> Bool {
+    for start in stride(from: 0, to: endpoints.count, by: 100) {
+      let copies = endpoints[start..<min(start + 100, endpoints.count)].map { endpoint in
+        var copy = delivery
+        copy.endpointId = endpoint
+        copy.due = nil
+        copy.isPlanned = false
+        copy.parks = 0
+        copy.misses = 0
+        return copy.message(queue: topology.deliveries)
+      }
+      let publishing = copies.map { copy in Task { @LoopActor in await publish(copy, log) } }
+      var isSpread = true
+      for task in publishing where await !task.value { isSpread = false }
+      guard isSpread else { return false }
+    }
+    return true
+  }
+
+  /// Puts a message into the queue of the dead, where it waits for a person, and counts it.
+  ///
+  /// - Parameter message: a message to the queue of the dead; its header for the reason says what happened.
+  /// - Returns: whether the broker has it.
+  func bury(_ message: AMQPMessage, _ reason: BurialReason, _ log: Log) async -> Bool {
+    let text = message.headers[JobMessage.reasonHeader]?.string ?? ""
+    log.error("delivery buried", ["reason": .string(reason.rawValue), "cause": .string(text)])
+    guard await publish(message, log) else { return false }
+    metrics.dead.count(reason.rawValue)
+    return true
+  }
+
+  /// Publishes until the broker confirms.
+  ///
+  /// - Returns: whether the broker confirmed at last.
+  func publish(_ message: AMQPMessage, _ log: Log) async -> Bool {
+    do {
+      try await broker.publishSurely(message)
+      return true
+    } catch {
+      log.error(
+        "the delivery could not be published", ["queue": .string(message.routingKey), "cause": .failure(error)])
+      return false
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import AMQP
+import Configuration
+import Domain
+import EventLoop
+import HTTP
+import HTTPClient
+import Ledger
+import Messaging
+import Observability
+import Redis
+import Service
+import Transport
+
+/// What the services of a notifier share: its clients, and what works with several of them.
+@LoopActor
+struct NotifierParts {
+  let context: RoleContext
+  let topology: Topology
+  let redis: RedisClient
+  let client: HTTPClient
+  let ledger: RoleLedger
+  let subscribers: EventSubscribers
+  let publisher: AMQPPublisher
+  let deliveries: DeliveryLedger
+  let attemptLog: AttemptLog
+  let recorder: DeliveryRecorder
+  /// The runs of deliveries.
+  let running = RunningTasks()
+  let metrics: NotifierMetrics
+
+  /// Makes the parts. Nothing is started.
+  ///
+  /// - Throws: `PostgresEndpoint.InvalidURL` without a usable `ledger.url`.
+  init(_ context: RoleContext) throws {
+    self.context = context
+    topology = Topology(context.settings)
+    redis = context.makeRedis()
+    client = HTTPClient(HTTPClientConfiguration(context.settings.notifier))
+    ledger = try RoleLedger(context, isNeeded: false)
+    subscribers = EventSubscribers(context, ledger.client)
+    publisher = AMQPPublisher(
+      { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign notifier publishes",
+      onChange: context.observer(of: "publish"), declare: context.declaring(topology))
+    deliveries = DeliveryLedger(ledger.client)
+    attemptLog = AttemptLog(AttemptLog.Dependencies(context, deliveries))
+    let failures = RecordFailures(context.log) { [attemptLog] in attemptLog.keepSoon() }
+    recorder = DeliveryRecorder(ledger.client) { failures.add($0) }
+    metrics = NotifierMetrics(
+      context.metrics, inFlight: { [running] in Double(running.count) },
+      unrecorded: { [recorder] in Double(recorder.waiting) })
+    metrics.deadMessages.set(0, topology.deadDeliveries)
+  }
+}
+
+extension HTTPClientConfiguration {
+  /// The HTTP client's settings for webhooks: only to addresses that the platform team allows, and as many connections
+  /// as the lanes ask for.
+  fileprivate init(_ settings: NotifierSettings) {
+    self.init()
+    caFile = settings.caFile
+    allowsPlainHTTP = settings.allowsInsecureEndpoints
+    connectTimeout = settings.connectTimeout
+    awaitsMultiplexing = false
+    // A hanging endpoint must not hold up other endpoints on the same host.
+    maxConnectionsPerHost = 0
+    userAgent = "countersign-notifier"
+    let addresses = settings.addresses
+    allowsAddress = { bytes in NetworkAddress(bytes: bytes).map(addresses.allows) ?? false }
+  }
+}
