@@ -14,9 +14,10 @@ extension TransactionFacts {
     try EvidenceDefect.check(
       dates: [bought, payload.originalPurchaseDate, payload.expiresDate, payload.revocationDate, signed],
       texts: [
-        id, original, bundle, product, environment.rawValue, payload.inAppOwnershipType?.rawValue, payload.currency,
+        id.text, original.text, bundle, product, environment.rawValue, payload.inAppOwnershipType?.rawValue,
+        payload.currency,
         payload.offerIdentifier, payload.offerDiscountType?.rawValue, payload.storefront,
-        payload.revocationType?.rawValue, payload.previousOriginalTransactionId, payload.appTransactionId,
+        payload.revocationType?.rawValue, payload.previousOriginalTransactionId?.text, payload.appTransactionId,
         payload.webOrderLineItemId,
       ])
     self.init(

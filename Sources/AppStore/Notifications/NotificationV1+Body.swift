@@ -6,7 +6,7 @@ extension NotificationV1 {
     var environment: String?
     var notificationType: String?
     private var bid: String?
-    private var originalTransactionId: Identifier?
+    private var originalTransactionId: NumberOrText?
     private var unifiedReceipt: UnifiedReceipt?
     private var latestReceiptInfo: Lenient<Entry>?
     private var latestExpiredReceiptInfo: Lenient<Entry>?
@@ -24,13 +24,12 @@ extension NotificationV1 {
     var bundleId: String? { bid ?? latestReceiptInfo?.value?.bid ?? latestExpiredReceiptInfo?.value?.bid }
 
     /// The ids in the order of the body: first the purchase of the event itself, where Apple names it.
-    var purchases: [String] {
+    var purchases: [OriginalTransactionId] {
       let named = [originalTransactionId, latestReceiptInfo?.value?.id, latestExpiredReceiptInfo?.value?.id]
       let listed = [unifiedReceipt?.latestReceiptInfo, unifiedReceipt?.pendingRenewalInfo].compactMap { $0 }.joined()
-      var seen: Set<String> = []
-      let ids = (named + listed.map(\.id)).compactMap { $0?.text }
-      // Valid ids are ASCII digits: equal texts have equal bytes.
-      let distinct = ids.filter { TransactionIdentifier.isValid($0) && seen.insert($0).inserted }
+      var seen: Set<OriginalTransactionId> = []
+      let ids = (named + listed.map(\.id)).compactMap { $0?.id }
+      let distinct = ids.filter { TransactionIdentifier.isValid($0.text) && seen.insert($0).inserted }
       return Array(distinct.prefix(NotificationV1.mostPurchases))
     }
   }
@@ -47,7 +46,7 @@ extension NotificationV1 {
 
   /// A transaction, or a renewal.
   struct Entry: Decodable {
-    var id: Identifier?
+    var id: NumberOrText?
     var bid: String?
 
     private enum CodingKeys: String, CodingKey {
@@ -57,15 +56,15 @@ extension NotificationV1 {
   }
 
   /// An id. Apple writes a text; copies of old bodies have numbers.
-  struct Identifier: Decodable {
-    let text: String
+  struct NumberOrText: Decodable {
+    let id: OriginalTransactionId
 
     init(from decoder: any Decoder) throws {
       let value = try decoder.singleValueContainer()
       if let number = try? value.decode(Int64.self) {
-        text = String(number)
+        id = OriginalTransactionId(String(number))
       } else {
-        text = try value.decode(String.self)
+        id = try value.decode(OriginalTransactionId.self)
       }
     }
   }

@@ -1,3 +1,4 @@
+public import Domain
 import Formats
 import JSON
 
@@ -14,7 +15,7 @@ public struct NotificationV1: Hashable, Sendable {
   /// What it claims to have happened.
   public let type: NotificationTypeV1
   /// The purchases that it names, each once, at most ``mostPurchases``.
-  public let originalTransactionIds: [String]
+  public let originalTransactionIds: [OriginalTransactionId]
 
   /// Apple sends the last 100 transactions. Further ids are dropped: each may cost a call to Apple.
   public static let mostPurchases = 100
@@ -47,11 +48,11 @@ public struct NotificationV1: Hashable, Sendable {
 
   public static func == (one: NotificationV1, other: NotificationV1) -> Bool {
     one.environment == other.environment && one.bundleId.exact == other.bundleId.exact && one.type == other.type
-      && one.originalTransactionIds.map(\.exact) == other.originalTransactionIds.map(\.exact)
+      && one.originalTransactionIds == other.originalTransactionIds
   }
 
   public func hash(into hasher: inout Hasher) {
     hasher.combine(bundleId.exact)
-    hasher.combine(originalTransactionIds.map(\.exact))
+    hasher.combine(originalTransactionIds)
   }
 }

@@ -31,7 +31,7 @@ public struct VerifiedNotification: Sendable {
   public let defects: [EvidenceDefect]
 
   /// The purchase that it is about, if any. The verifier has seen that both texts are about the same one.
-  public var originalTransactionId: String? {
+  public var originalTransactionId: OriginalTransactionId? {
     transaction?.payload.originalTransactionId ?? renewalInfo?.payload.originalTransactionId
   }
 

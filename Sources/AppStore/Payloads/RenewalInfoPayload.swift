@@ -1,9 +1,10 @@
+public import Domain
 public import JSON
 
 /// Signed renewal information, with the fields of `JWSRenewalInfoDecodedPayload`; it names no app.
 public struct RenewalInfoPayload: Hashable, Sendable, Codable {
   /// The purchase that renews.
-  public var originalTransactionId: String?
+  public var originalTransactionId: OriginalTransactionId?
   /// The current product.
   public var productId: String?
   /// The product of the next period.

@@ -1,3 +1,4 @@
+import Domain
 import Formats
 import JSON
 
@@ -16,6 +17,11 @@ extension KeyedDecodingContainer {
   func decodeIfPresent<Name: ExactRawValue & Decodable>(_ type: Name.Type, forKey key: Key) throws -> Name? {
     try decodeIfPresent(OptionalText.self, forKey: key)?.text.flatMap(Name.init(rawValue:))
   }
+
+  /// Decodes an optional id; an empty one is absent.
+  func decodeIfPresent<Id: Identifier>(_ type: Id.Type, forKey key: Key) throws -> Id? {
+    try decodeIfPresent(OptionalText.self, forKey: key)?.text.map(Id.init(_:))
+  }
 }
 
 extension JSONObject {
@@ -23,6 +29,9 @@ extension JSONObject {
   func text(_ key: StaticString) throws -> String? {
     try string(key).flatMap { $0.isEmpty ? nil : $0 }
   }
+
+  /// Returns an optional id by the same rule.
+  func id<Id: Identifier>(_ key: StaticString) throws -> Id? { try text(key).map(Id.init(_:)) }
 }
 
 /// A text; `nil` for an empty one.

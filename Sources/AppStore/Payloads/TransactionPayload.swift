@@ -1,3 +1,4 @@
+public import Domain
 public import JSON
 
 /// A signed transaction, with the fields of `JWSTransactionDecodedPayload`.
@@ -6,9 +7,9 @@ public import JSON
 /// ignores fields that are not listed.
 public struct TransactionPayload: Hashable, Sendable, Encodable {
   /// The id of this transaction; new for every renewal.
-  public var transactionId: String?
+  public var transactionId: TransactionId?
   /// The id of the purchase; the same for all its renewals.
-  public var originalTransactionId: String?
+  public var originalTransactionId: OriginalTransactionId?
   /// The id of a subscription period, the same for restored copies.
   public var webOrderLineItemId: String?
   /// The app.
@@ -72,7 +73,7 @@ public struct TransactionPayload: Hashable, Sendable, Encodable {
   /// The data of the Advanced Commerce API, as Apple sent it.
   public var advancedCommerceInfo: JSONValue?
   /// The purchase that Apple migrated to this one.
-  public var previousOriginalTransactionId: String?
+  public var previousOriginalTransactionId: OriginalTransactionId?
   /// A hash over the device. Only data that a device sends has it.
   public var deviceVerification: String?
   /// The UUID in that hash.
@@ -87,8 +88,8 @@ public struct TransactionPayload: Hashable, Sendable, Encodable {
   public init(_ json: JSONText) throws {
     let object = try JSONObject(json)
     // The dates follow the rule in DateDecoding.swift, the texts that in TextDecoding.swift.
-    transactionId = try object.text("transactionId")
-    originalTransactionId = try object.text("originalTransactionId")
+    transactionId = try object.id("transactionId")
+    originalTransactionId = try object.id("originalTransactionId")
     webOrderLineItemId = try object.text("webOrderLineItemId")
     bundleId = try object.text("bundleId")
     productId = try object.text("productId")
@@ -120,7 +121,7 @@ public struct TransactionPayload: Hashable, Sendable, Encodable {
     billingPlanType = try object.text("billingPlanType").map(BillingPlanType.init)
     commitmentInfo = try object.value("commitmentInfo")
     advancedCommerceInfo = try object.value("advancedCommerceInfo")
-    previousOriginalTransactionId = try object.text("previousOriginalTransactionId")
+    previousOriginalTransactionId = try object.id("previousOriginalTransactionId")
     deviceVerification = try object.text("deviceVerification")
     deviceVerificationNonce = try object.text("deviceVerificationNonce")
   }

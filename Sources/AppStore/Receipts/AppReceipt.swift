@@ -1,3 +1,5 @@
+public import Domain
+
 /// The receipt of an app, as the StoreKit 1 API gives it to the app, with the fields of Apple's "Receipt Fields".
 ///
 /// Dates are in milliseconds since 1970. The type leaves out the fields that Apple does not document. It keeps three of
@@ -38,9 +40,9 @@ public struct InAppReceipt: Hashable, Sendable, Codable {
   /// The product.
   public var productId: String?
   /// The id of this transaction.
-  public var transactionId: String?
+  public var transactionId: TransactionId?
   /// The id of the purchase.
-  public var originalTransactionId: String?
+  public var originalTransactionId: OriginalTransactionId?
   /// When the App Store charged.
   public var purchaseDate: Int64?
   /// When the purchase began.

@@ -1,4 +1,5 @@
 import Crypto
+import Domain
 import Formats
 
 /// The content of an app receipt: a set of attributes, each with a type, a version and a value.
@@ -52,9 +53,9 @@ struct ReceiptPayload {
     var purchase = InAppReceipt()
     purchase.quantity = try attributes.integer(1701)
     purchase.productId = try attributes.text(1702)
-    purchase.transactionId = try attributes.text(1703)
+    purchase.transactionId = try attributes.text(1703).map(TransactionId.init(_:))
     purchase.purchaseDate = try attributes.date(1704)
-    purchase.originalTransactionId = try attributes.text(1705)
+    purchase.originalTransactionId = try attributes.text(1705).map(OriginalTransactionId.init(_:))
     purchase.originalPurchaseDate = try attributes.date(1706)
     purchase.expiresDate = try attributes.date(1708)
     purchase.webOrderLineItemId = try attributes.integer(1711)

@@ -1,3 +1,5 @@
+public import Domain
+
 /// The elements of all pages, and the place where a later call goes on.
 public struct AppStorePages<Element: Sendable>: Sendable {
   /// All elements, in Apple's order.
@@ -14,7 +16,7 @@ extension AppStoreServerAPI {
   ///   - revision: the `next` of an earlier call; the answer then has only the changes since that call.
   ///   - pages: the most pages to read, of twenty transactions each. A call with `next` reads the pages beyond them.
   public func allTransactions(
-    _ transactionId: String, filter: TransactionHistoryFilter = TransactionHistoryFilter(),
+    _ transactionId: TransactionId, filter: TransactionHistoryFilter = TransactionHistoryFilter(),
     since revision: String? = nil, in environment: AppStoreEnvironment, for app: AppCredentials, pages: Int = 1000
   ) async throws(AppStoreAPIError) -> AppStorePages<String> {
     try await collect(.transactionHistory, from: revision, pages) { revision throws(AppStoreAPIError) in

@@ -1,9 +1,9 @@
-import Domain
+public import Domain
 
 extension AppStoreServerAPI {
   /// Returns one transaction; the id may be any transaction id of the purchase.
   public func transactionInfo(
-    _ transactionId: String, in environment: AppStoreEnvironment, for app: AppCredentials
+    _ transactionId: TransactionId, in environment: AppStoreEnvironment, for app: AppCredentials
   ) async throws(AppStoreAPIError) -> AppStoreAnswer<TransactionInfoResponse> {
     let id = try Self.checked(transactionId, for: .transactionInfo)
     let call = AppStoreCall(.transactionInfo, path: "/inApps/v1/transactions/\(id)")
@@ -13,7 +13,7 @@ extension AppStoreServerAPI {
   /// Returns the state of all the customer's subscriptions in the app. The id may be any id of the customer's
   /// transactions.
   public func subscriptionStatuses(
-    _ transactionId: String, in environment: AppStoreEnvironment, for app: AppCredentials
+    _ transactionId: TransactionId, in environment: AppStoreEnvironment, for app: AppCredentials
   ) async throws(AppStoreAPIError) -> AppStoreAnswer<SubscriptionStatusesResponse> {
     let id = try Self.checked(transactionId, for: .subscriptionStatuses)
     let call = AppStoreCall(.subscriptionStatuses, path: "/inApps/v1/subscriptions/\(id)")
@@ -24,7 +24,8 @@ extension AppStoreServerAPI {
   ///
   /// The filter must be the same for all pages.
   public func transactionHistory(
-    _ transactionId: String, filter: TransactionHistoryFilter = TransactionHistoryFilter(), revision: String? = nil,
+    _ transactionId: TransactionId, filter: TransactionHistoryFilter = TransactionHistoryFilter(),
+    revision: String? = nil,
     in environment: AppStoreEnvironment, for app: AppCredentials
   ) async throws(AppStoreAPIError) -> AppStoreAnswer<TransactionHistoryResponse> {
     let id = try Self.checked(transactionId, for: .transactionHistory)
@@ -34,11 +35,11 @@ extension AppStoreServerAPI {
   }
 
   static func checked(
-    _ transactionId: String, for endpoint: AppStoreEndpoint
+    _ transactionId: TransactionId, for endpoint: AppStoreEndpoint
   ) throws(AppStoreAPIError) -> String {
-    guard TransactionIdentifier.isValid(transactionId) else {
+    guard TransactionIdentifier.isValid(transactionId.text) else {
       throw AppStoreAPIError(.invalidRequest("this is not a transaction id"), endpoint: endpoint)
     }
-    return transactionId
+    return transactionId.text
   }
 }

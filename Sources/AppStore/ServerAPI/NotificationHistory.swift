@@ -11,7 +11,7 @@ public struct NotificationHistoryRequest: Hashable, Sendable, Codable {
   /// Only this subtype.
   public var notificationSubtype: NotificationSubtype?
   /// Only about the customer of this transaction; not together with a type.
-  public var transactionId: String?
+  public var transactionId: TransactionId?
   /// Only notifications that did not arrive.
   public var onlyFailures: Bool?
 

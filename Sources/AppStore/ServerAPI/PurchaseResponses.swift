@@ -1,3 +1,5 @@
+public import Domain
+
 /// The answer of Get Transaction Info.
 public struct TransactionInfoResponse: Hashable, Sendable, Codable {
   /// The transaction, signed.
@@ -28,7 +30,7 @@ public struct SubscriptionStatusesResponse: Hashable, Sendable, Codable {
     /// Its state.
     public var status: SubscriptionStatus?
     /// The purchase.
-    public var originalTransactionId: String?
+    public var originalTransactionId: OriginalTransactionId?
     /// Its last transaction, signed.
     public var signedTransactionInfo: String?
     /// The renewal information of the next renewal, signed.

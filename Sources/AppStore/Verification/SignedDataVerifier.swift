@@ -121,7 +121,7 @@ public final class SignedDataVerifier: Sendable {
     _ renewalInfo: RenewalInfoPayload, isAboutThePurchaseOf transaction: TransactionPayload
   ) throws(Rejection) {
     guard let purchase = transaction.originalTransactionId, let other = renewalInfo.originalTransactionId,
-      purchase.exact == other.exact
+      purchase == other
     else {
       throw Rejection(.unrelated, "the renewal information is about another purchase than the transaction")
     }

@@ -111,11 +111,11 @@ extension CommitState {
 
 extension PurchaseUpdate {
   /// The transactions of which Apple itself says that it took the refund back.
-  fileprivate var reversed: Set<ExactText> {
+  fileprivate var reversed: Set<TransactionId> {
     guard case .notification(_, .refundReversed) = source else { return [] }
     return Set(
       evidence.compactMap { piece in
-        if case .transaction(let facts) = piece.facts { facts.transactionId.exact } else { nil }
+        if case .transaction(let facts) = piece.facts { facts.transactionId } else { nil }
       })
   }
 

@@ -154,7 +154,7 @@ extension CommitState {
   private mutating func consumable(
     of purchase: Purchase, _ request: Finalization, isGranted: Bool
   ) -> ConsumableGrant? {
-    guard let facts = purchase.transactions[request.job.transactionId.exact], facts.kind == .consumable else {
+    guard let facts = purchase.transactions[request.job.transactionId], facts.kind == .consumable else {
       return nil
     }
     let isFirst = isGranted && grantFirst(facts.transactionId, of: purchase.key)

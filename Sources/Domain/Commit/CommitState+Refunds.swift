@@ -15,7 +15,7 @@ extension CommitState {
     case .begun(var request, let ended):
       if let ended { keep(ended) }
       let consent = request.customerId.flatMap { consents[purchase.key.customer($0)] }
-      if let facts = purchase.transactions[request.transactionId.exact],
+      if let facts = purchase.transactions[request.transactionId],
         let answer = ConsumptionPolicy.answer(
           about: facts, owner: request.customerId, consent, offers: update.publisher.offers, now: now)
       {

@@ -8,7 +8,7 @@ public struct CommitState: Sendable {
   /// The locked purchases.
   public private(set) var purchases: [PurchaseKey: Purchase]
   /// When each transaction was first granted, in milliseconds since 1970.
-  public private(set) var firstGrants: [PurchaseKey: [ExactText: Int64]]
+  public private(set) var firstGrants: [PurchaseKey: [TransactionId: Int64]]
   /// The locked customers.
   public private(set) var customers: [CustomerKey: CustomerRecord]
   /// The latest request for a refund of each transaction that a notice is about.
@@ -32,7 +32,7 @@ public struct CommitState: Sendable {
   /// A transaction of a publisher's, in whichever environment.
   private struct TransactionKey: Hashable {
     let publisherId: Int64
-    let id: ExactText
+    let id: TransactionId
   }
 
   /// The rows that a commit writes.
@@ -50,7 +50,7 @@ public struct CommitState: Sendable {
     /// The notifications that the commit has applied.
     public var notifications: [AppliedNotification] = []
     /// Transactions with new facts.
-    public var transactions: [PurchaseKey: Set<ExactText>] = [:]
+    public var transactions: [PurchaseKey: Set<TransactionId>] = [:]
     public var evidence: [(purchase: PurchaseKey, piece: Evidence)] = []
     public var customers: Set<CustomerKey> = []
     public var begunOwnerships: [Ownership] = []
@@ -114,7 +114,7 @@ public struct CommitState: Sendable {
   ///   - reserved: how many of them finalizations may need.
   ///   - now: milliseconds since 1970.
   public init(
-    purchases: [Purchase], firstGrants: [PurchaseKey: [ExactText: Int64]] = [:],
+    purchases: [Purchase], firstGrants: [PurchaseKey: [TransactionId: Int64]] = [:],
     customers: [CustomerKey: CustomerRecord], subscriptionIds: [Int64], reserved: Int = 0, now: Int64
   ) {
     self.reserved = reserved
@@ -138,7 +138,7 @@ public struct CommitState: Sendable {
   func purchase(of request: Finalization) -> Purchase? {
     let key =
       request.purchaseKey
-      ?? byTransaction[TransactionKey(publisherId: request.job.publisherId, id: request.job.transactionId.exact)]
+      ?? byTransaction[TransactionKey(publisherId: request.job.publisherId, id: request.job.transactionId)]
     return key.flatMap { purchases[$0] }
   }
 
@@ -162,8 +162,8 @@ public struct CommitState: Sendable {
     }
     changes.evidence += new.map { (key, $0) }
     for case .transaction(let facts) in news.map(\.facts) {
-      changes.transactions[key, default: []].insert(facts.transactionId.exact)
-      note(facts.transactionId.exact, of: key)
+      changes.transactions[key, default: []].insert(facts.transactionId)
+      note(facts.transactionId, of: key)
     }
     if let purchase = purchases[key] { noteSuccessor(purchase) }
     return !news.isEmpty
@@ -174,7 +174,7 @@ public struct CommitState: Sendable {
   }
 
   /// Notes which purchase has a transaction.
-  private mutating func note(_ transaction: ExactText, of key: PurchaseKey) {
+  private mutating func note(_ transaction: TransactionId, of key: PurchaseKey) {
     let name = TransactionKey(publisherId: key.publisherId, id: transaction)
     if byTransaction[name] == nil { byTransaction[name] = key }
   }
@@ -204,7 +204,7 @@ public struct CommitState: Sendable {
   ///   - reversed: the transactions whose refund Apple says to have reversed.
   ///   - isConfirmed: whether Apple has just answered a look.
   mutating func settle(
-    _ key: PurchaseKey, _ publisher: Publisher?, before: Purchase?, reversed: Set<ExactText> = [],
+    _ key: PurchaseKey, _ publisher: Publisher?, before: Purchase?, reversed: Set<TransactionId> = [],
     isConfirmed: Bool = false
   ) {
     guard let purchase = purchases[key] else { return }
@@ -304,10 +304,10 @@ public struct CommitState: Sendable {
   /// Notes the first grant of a transaction.
   ///
   /// - Returns: whether this is the first one.
-  mutating func grantFirst(_ transaction: String, of key: PurchaseKey) -> Bool {
-    guard firstGrants[key]?[transaction.exact] == nil else { return false }
-    firstGrants[key, default: [:]][transaction.exact] = now
-    changes.transactions[key, default: []].insert(transaction.exact)
+  mutating func grantFirst(_ transaction: TransactionId, of key: PurchaseKey) -> Bool {
+    guard firstGrants[key]?[transaction] == nil else { return false }
+    firstGrants[key, default: [:]][transaction] = now
+    changes.transactions[key, default: []].insert(transaction)
     return true
   }
 
@@ -353,7 +353,7 @@ extension Purchase {
   /// Whether the purchase holds just this piece, so that the ledger has it already.
   fileprivate func holds(_ piece: Evidence) -> Bool {
     switch piece.facts {
-    case .transaction(let facts): transactions[facts.transactionId.exact]?.payloadSHA256 == facts.payloadSHA256
+    case .transaction(let facts): transactions[facts.transactionId]?.payloadSHA256 == facts.payloadSHA256
     case .renewalInfo(let facts, let reported):
       renewal?.payloadSHA256 == facts.payloadSHA256 && (reported == nil || reported == status)
     }

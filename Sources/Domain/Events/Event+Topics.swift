@@ -7,7 +7,7 @@ extension Event {
     guard let conclusion = synchronization.conclusion else { return nil }
     let outcome = conclusion.outcome
     self.init(
-      of: [synchronization.id, synchronization.transactionId, synchronization.customerId],
+      of: [synchronization.id, synchronization.transactionId.text, synchronization.customerId],
       publisherId: synchronization.publisherId,
       // The ledger does not find an erased customer again. The body names it: the publisher waits for this event.
       customerId: outcome.result == .customerErased ? nil : synchronization.customerId,

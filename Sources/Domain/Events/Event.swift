@@ -82,14 +82,16 @@ public struct Event: Sendable, Equatable {
 extension Event {
   /// The id of the event of a job's synchronization.
   public static func id(of job: Job) -> String {
-    id(job.publisherId, EventTopic.synchronizationResult, [job.synchronizationId, job.transactionId, job.customerId])
+    id(
+      job.publisherId, EventTopic.synchronizationResult,
+      [job.synchronizationId, job.transactionId.text, job.customerId])
   }
 
   /// The id of the event of a synchronization, finalized or not.
   public static func id(of synchronization: Synchronization) -> String {
     id(
       synchronization.publisherId, EventTopic.synchronizationResult,
-      [synchronization.id, synchronization.transactionId, synchronization.customerId])
+      [synchronization.id, synchronization.transactionId.text, synchronization.customerId])
   }
 
   package static func id(_ publisherId: Int64, _ topic: String, _ parts: [String]) -> String {

@@ -44,13 +44,13 @@ extension Purchase {
     if start != otherStart { return start < otherStart }
     let (end, otherEnd) = (one.expiresDate ?? .min, other.expiresDate ?? .min)
     if end != otherEnd { return end < otherEnd }
-    return one.transactionId.exact < other.transactionId.exact
+    return one.transactionId < other.transactionId
   }
 
   private static func isSignedEarlier(_ one: TransactionFacts, _ other: TransactionFacts) -> Bool {
     if other.isNewer(than: one) { return true }
     if one.isNewer(than: other) { return false }
-    return one.transactionId.exact < other.transactionId.exact
+    return one.transactionId < other.transactionId
   }
 }
 

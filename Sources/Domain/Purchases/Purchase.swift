@@ -1,4 +1,4 @@
-public import Formats
+import Formats
 
 /// A purchase: the fold of its evidence, and its owner.
 ///
@@ -8,7 +8,7 @@ public import Formats
 public struct Purchase: Sendable, Equatable {
   public let key: PurchaseKey
   /// The newest facts of each transaction, by `transactionId`. There is at least one.
-  public private(set) var transactions: [ExactText: TransactionFacts]
+  public private(set) var transactions: [TransactionId: TransactionFacts]
   /// The newest renewal info.
   public private(set) var renewal: RenewalFacts?
   /// Apple's newest status. It is not signed: see ``isReportedRevoked``.
@@ -36,7 +36,7 @@ public struct Purchase: Sendable, Equatable {
   /// The purchase whose place this one took with an upgrade; `nil` for nearly all.
   public var predecessor: PurchaseKey? {
     let named = transactions.values.lazy.compactMap(\.previousOriginalTransactionId)
-    guard let id = named.min(by: { $0.exact < $1.exact }), id.exact != key.originalTransactionId.exact else {
+    guard let id = named.min(), id != key.originalTransactionId else {
       return nil
     }
     return PurchaseKey(publisherId: key.publisherId, environment: key.environment, originalTransactionId: id)
@@ -49,7 +49,7 @@ public struct Purchase: Sendable, Equatable {
   ) {
     guard let first = transactions.first else { return nil }
     self.key = key
-    self.transactions = [first.transactionId.exact: first]
+    self.transactions = [first.transactionId: first]
     deciding = first
     self.renewal = renewal
     self.status = status
@@ -98,7 +98,7 @@ public struct Purchase: Sendable, Equatable {
 
   /// Keeps the facts of a transaction if there are no newer ones.
   private mutating func keep(_ facts: TransactionFacts) -> Bool {
-    let id = facts.transactionId.exact
+    let id = facts.transactionId
     if let present = transactions[id], !facts.isNewer(than: present) { return false }
     transactions[id] = facts
     return true

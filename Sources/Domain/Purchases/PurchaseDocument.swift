@@ -9,7 +9,7 @@ public struct PurchaseDocument {
   private let access: Access?
   /// Whether the members are left out that change although nothing visible does.
   private let isBare: Bool
-  private let transactionId: String
+  private let transactionId: TransactionId
 
   /// Creates a document.
   ///
@@ -18,7 +18,7 @@ public struct PurchaseDocument {
   ///   - name: the id to write for the deciding transaction; `nil` writes its own.
   ///   - now: milliseconds since 1970.
   public init(
-    _ purchase: Purchase, _ publisher: Publisher, isBare: Bool = false, named name: String? = nil, now: Int64
+    _ purchase: Purchase, _ publisher: Publisher, isBare: Bool = false, named name: TransactionId? = nil, now: Int64
   ) {
     self.purchase = purchase
     self.publisher = publisher

@@ -7,10 +7,10 @@ public struct PurchaseKey: Sendable {
   public var publisherId: Int64
   /// `Production` or `Sandbox`.
   public var environment: String
-  public var originalTransactionId: String
+  public var originalTransactionId: OriginalTransactionId
 
   /// Creates a key.
-  public init(publisherId: Int64, environment: String, originalTransactionId: String) {
+  public init(publisherId: Int64, environment: String, originalTransactionId: OriginalTransactionId) {
     self.publisherId = publisherId
     self.environment = environment
     self.originalTransactionId = originalTransactionId
@@ -19,14 +19,14 @@ public struct PurchaseKey: Sendable {
 
 extension PurchaseKey: Hashable {
   public static func == (one: PurchaseKey, other: PurchaseKey) -> Bool {
-    one.publisherId == other.publisherId && one.originalTransactionId.exact == other.originalTransactionId.exact
+    one.publisherId == other.publisherId && one.originalTransactionId == other.originalTransactionId
       && one.environment.exact == other.environment.exact
   }
 
   public func hash(into hasher: inout Hasher) {
     hasher.combine(publisherId)
     hasher.combine(environment.exact)
-    hasher.combine(originalTransactionId.exact)
+    hasher.combine(originalTransactionId)
   }
 }
 
@@ -35,6 +35,6 @@ extension PurchaseKey: Comparable {
   public static func < (one: PurchaseKey, other: PurchaseKey) -> Bool {
     if one.publisherId != other.publisherId { return one.publisherId < other.publisherId }
     if one.environment.exact != other.environment.exact { return one.environment.exact < other.environment.exact }
-    return one.originalTransactionId.exact < other.originalTransactionId.exact
+    return one.originalTransactionId < other.originalTransactionId
   }
 }

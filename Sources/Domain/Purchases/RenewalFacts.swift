@@ -1,6 +1,6 @@
 /// The facts of a subscription's renewal info, as Apple signed them at a time. Dates are milliseconds since 1970.
 public struct RenewalFacts: Sendable, Equatable, SignedFacts {
-  public var originalTransactionId: String
+  public var originalTransactionId: OriginalTransactionId
   /// `Production` or `Sandbox`.
   public var environment: String
   /// Whether the subscription renews at the end of its period.
@@ -21,7 +21,8 @@ public struct RenewalFacts: Sendable, Equatable, SignedFacts {
 
   /// Creates the facts.
   public init(
-    originalTransactionId: String, environment: String, willRenew: Bool? = nil, nextProductId: String? = nil,
+    originalTransactionId: OriginalTransactionId, environment: String, willRenew: Bool? = nil,
+    nextProductId: String? = nil,
     graceExpiresDate: Int64? = nil, isInBillingRetry: Bool? = nil, expirationIntent: Int32? = nil,
     priceIncreaseStatus: Int32? = nil, signedDate: Int64,
     payloadSHA256: [UInt8]

@@ -8,7 +8,7 @@ extension TransactionFacts {
   /// original id, whatever date a copy has.
   package func isCopy(of other: TransactionFacts) -> Bool {
     guard kind == other.kind, productId.exact == other.productId.exact,
-      originalTransactionId.exact == other.originalTransactionId.exact
+      originalTransactionId == other.originalTransactionId
     else { return false }
     guard kind == .autoRenewable else { return true }
     guard purchaseDate == other.purchaseDate, expiresDate == other.expiresDate else { return false }
@@ -25,6 +25,6 @@ extension TransactionFacts {
 extension Purchase {
   /// Whether a transaction has another id than one of these, and names the same payment.
   func hasCopy(of facts: TransactionFacts) -> Bool {
-    transactions.contains { id, known in id != facts.transactionId.exact && facts.isCopy(of: known) }
+    transactions.contains { id, known in id != facts.transactionId && facts.isCopy(of: known) }
   }
 }

@@ -1,7 +1,7 @@
 /// The facts of one transaction, as Apple signed them at a time. Dates are milliseconds since 1970.
 public struct TransactionFacts: Sendable, Equatable, SignedFacts {
-  public var transactionId: String
-  public var originalTransactionId: String
+  public var transactionId: TransactionId
+  public var originalTransactionId: OriginalTransactionId
   public var bundleId: String
   public var productId: String
   public var kind: ProductKind
@@ -37,7 +37,7 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
   /// The UUID that the app gave for its customer, in lower case.
   public var appAccountToken: String?
   /// The purchase that this one took the place of, if an upgrade began it under a new original transaction.
-  public var previousOriginalTransactionId: String?
+  public var previousOriginalTransactionId: OriginalTransactionId?
   /// Apple's id of the download with which the customer bought, the same for one customer and app.
   public var appTransactionId: String?
   /// Apple's id of the payment for a period of a subscription; the same for all transactions that name the period.
@@ -48,13 +48,15 @@ public struct TransactionFacts: Sendable, Equatable, SignedFacts {
 
   /// Creates the facts.
   public init(
-    transactionId: String, originalTransactionId: String, bundleId: String, productId: String, kind: ProductKind,
+    transactionId: TransactionId, originalTransactionId: OriginalTransactionId, bundleId: String, productId: String,
+    kind: ProductKind,
     environment: String, purchaseDate: Int64, originalPurchaseDate: Int64? = nil, expiresDate: Int64? = nil,
     revocationDate: Int64? = nil, revocationReason: Int32? = nil, revocationType: String? = nil,
     revocationPercentage: Int32? = nil, isUpgraded: Bool = false, ownershipType: String? = nil, quantity: Int32? = nil,
     price: Int64? = nil, currency: String? = nil, offerType: Int32? = nil, offerIdentifier: String? = nil,
     offerDiscountType: String? = nil, storefront: String? = nil, appAccountToken: String? = nil,
-    previousOriginalTransactionId: String? = nil, appTransactionId: String? = nil, webOrderLineItemId: String? = nil,
+    previousOriginalTransactionId: OriginalTransactionId? = nil, appTransactionId: String? = nil,
+    webOrderLineItemId: String? = nil,
     signedDate: Int64,
     payloadSHA256: [UInt8]
   ) {

@@ -9,12 +9,12 @@ public struct RefundNotice: Sendable, Equatable {
   }
 
   public let kind: Kind
-  public let transactionId: String
+  public let transactionId: TransactionId
   /// When Apple signed it, in milliseconds since 1970.
   public let signedDate: Int64
 
   /// Creates a notice.
-  public init(_ kind: Kind, transactionId: String, signedDate: Int64) {
+  public init(_ kind: Kind, transactionId: TransactionId, signedDate: Int64) {
     self.kind = kind
     self.transactionId = transactionId
     self.signedDate = signedDate

@@ -51,7 +51,7 @@ extension RefundRequest {
   private static func begin(
     _ reason: String?, _ notice: RefundNotice, _ known: RefundRequest?, _ purchase: Purchase, _ now: Int64
   ) -> Step {
-    guard let facts = purchase.transactions[notice.transactionId.exact],
+    guard let facts = purchase.transactions[notice.transactionId],
       // A question that was found in the history, too late to be answered.
       now < notice.signedDate.adding(Self.patience),
       // Apple has paid back since it asked.

@@ -1,5 +1,5 @@
 import Crypto
-public import Formats
+import Formats
 
 /// A customer's wish to get the money for a transaction back, and what became of Apple's question about it.
 ///
@@ -37,13 +37,13 @@ public struct RefundRequest: Sendable, Equatable {
   public struct Name: Hashable, Comparable, Sendable {
     public let publisherId: Int64
     public let environment: String
-    public let transactionId: ExactText
+    public let transactionId: TransactionId
 
     /// Names a transaction. `environment` is `Production` or `Sandbox`.
-    public init(publisherId: Int64, environment: String, transactionId: String) {
+    public init(publisherId: Int64, environment: String, transactionId: TransactionId) {
       self.publisherId = publisherId
       self.environment = environment
-      self.transactionId = transactionId.exact
+      self.transactionId = transactionId
     }
 
     public static func < (one: Name, other: Name) -> Bool {
@@ -55,7 +55,7 @@ public struct RefundRequest: Sendable, Equatable {
   /// Derived from the transaction and the first question, so that a repeated commit makes the same one.
   public var id: String
   public var purchase: PurchaseKey
-  public var transactionId: String
+  public var transactionId: TransactionId
   public var bundleId: String
   public var productId: String
   public var kind: ProductKind
@@ -86,7 +86,8 @@ public struct RefundRequest: Sendable, Equatable {
 
   /// Creates a request.
   public init(
-    id: String, purchase: PurchaseKey, transactionId: String, bundleId: String, productId: String, kind: ProductKind,
+    id: String, purchase: PurchaseKey, transactionId: TransactionId, bundleId: String, productId: String,
+    kind: ProductKind,
     customerId: String?, reason: String?, requestedAt: Int64, seenAt: Int64? = nil, state: State = .open,
     answer: ConsumptionAnswer? = nil, answeredBy: Answerer? = nil, consent: Consent? = nil, attempts: Int = 0,
     lastError: String? = nil, dueAt: Int64? = nil, endedAt: Int64? = nil
@@ -122,7 +123,7 @@ public struct RefundRequest: Sendable, Equatable {
   /// Begins a request about a transaction; the publisher may answer it.
   public init(_ facts: TransactionFacts, of purchase: Purchase, reason: String?, requestedAt: Int64) {
     let key = purchase.key
-    let parts = [String(key.publisherId), key.environment, facts.transactionId, String(requestedAt)]
+    let parts = [String(key.publisherId), key.environment, facts.transactionId.text, String(requestedAt)]
     self.init(
       id: Self.idPrefix + Hex.encode(SHA256.hash(Array(parts.lengthPrefixed.utf8))[..<16]), purchase: key,
       transactionId: facts.transactionId, bundleId: facts.bundleId, productId: facts.productId, kind: facts.kind,

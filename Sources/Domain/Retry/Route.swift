@@ -5,13 +5,13 @@ public struct Route: Sendable, Equatable {
   /// The only endpoint that can say something about the transaction, if there is only one.
   public let endpoint: String?
   /// The original transaction, once a verified answer has named it.
-  public let original: String?
+  public let original: OriginalTransactionId?
   /// Apple's answers so far, while a job waits for its next call. The text is opaque here; it holds the worker's
   /// `KeptAnswers`.
   public let answers: String?
 
   /// Creates a route.
-  public init(place: String, endpoint: String? = nil, original: String? = nil, answers: String? = nil) {
+  public init(place: String, endpoint: String? = nil, original: OriginalTransactionId? = nil, answers: String? = nil) {
     self.place = place
     self.endpoint = endpoint
     self.original = original
@@ -23,12 +23,14 @@ public struct Route: Sendable, Equatable {
     let words = text.split(separator: "|", maxSplits: 4, omittingEmptySubsequences: false).map(String.init)
     guard words.count >= 2 else { return nil }
     func word(_ index: Int) -> String? { words.count > index && !words[index].isEmpty ? words[index] : nil }
-    self.init(place: "\(words[0])|\(words[1])", endpoint: word(2), original: word(3), answers: word(4))
+    self.init(
+      place: "\(words[0])|\(words[1])", endpoint: word(2), original: word(3).map(OriginalTransactionId.init(_:)),
+      answers: word(4))
   }
 
   /// The route as a text: its parts with a bar between them, without empty parts at the end.
   public var text: String {
-    if let answers { return "\(place)|\(endpoint ?? "")|\(original ?? "")|\(answers)" }
+    if let answers { return "\(place)|\(endpoint ?? "")|\(original?.text ?? "")|\(answers)" }
     return original.map { "\(place)|\(endpoint ?? "")|\($0)" } ?? endpoint.map { "\(place)|\($0)" } ?? place
   }
 

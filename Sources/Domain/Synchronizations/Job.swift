@@ -11,7 +11,7 @@ public struct Job: Sendable, Equatable {
   public let synchronizationId: String
   public let publisherId: Int64
   public let customerId: String
-  public let transactionId: String
+  public let transactionId: TransactionId
   public let kind: Kind
   /// The purchase of the signed transaction that the registration carried, verified: it proves this purchase
   /// (`ownership.proof`).
@@ -45,7 +45,7 @@ public struct Job: Sendable, Equatable {
 
   /// Creates a job.
   public init(
-    synchronizationId: String, publisherId: Int64, customerId: String, transactionId: String,
+    synchronizationId: String, publisherId: Int64, customerId: String, transactionId: TransactionId,
     kind: Kind = .registration, signedPurchase: PurchaseKey? = nil, isByCustomer: Bool = false,
     tokenName: String? = nil, door: Door? = nil, attributes: PurchaseAttributes? = nil, requestedOfferId: String? = nil,
     replyTo: String? = nil,
@@ -107,7 +107,7 @@ public struct Job: Sendable, Equatable {
     synchronizationId = try members.requiredString("synchronizationId")
     publisherId = try members.requiredInt64("publisherId")
     customerId = try members.requiredString("customerId")
-    transactionId = try members.requiredString("transactionId")
+    transactionId = TransactionId(try members.requiredString("transactionId"))
     guard let kind = Kind(rawValue: try members.string("kind") ?? Kind.registration.rawValue) else {
       // A newer process knows more kinds.
       throw NewerFormat(format: version + 1)
@@ -116,7 +116,7 @@ public struct Job: Sendable, Equatable {
     if let environment = try members.string("signedEnvironment") {
       signedPurchase = PurchaseKey(
         publisherId: publisherId, environment: environment,
-        originalTransactionId: try members.requiredString("signedOriginalTransactionId"))
+        originalTransactionId: OriginalTransactionId(try members.requiredString("signedOriginalTransactionId")))
     } else {
       signedPurchase = nil
     }
@@ -137,7 +137,7 @@ public struct Job: Sendable, Equatable {
   /// Why this code cannot run the job; `nil` when it can.
   public var defect: String? {
     if !(1...Job.currentFormat).contains(format) { return "format \(format), expected 1 to \(Job.currentFormat)" }
-    if !TransactionIdentifier.isValid(transactionId) {
+    if !TransactionIdentifier.isValid(transactionId.text) {
       return "transactionId is not 1 to \(TransactionIdentifier.longest) digits"
     }
     if synchronizationId.isEmpty || synchronizationId.utf8.count > 256 {

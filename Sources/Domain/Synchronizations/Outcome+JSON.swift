@@ -24,7 +24,7 @@ extension Outcome {
     self.init(
       SynchronizationResult(rawValue: try members.requiredString("result")),
       accessGranted: try members.bool("accessGranted") ?? false, offerId: try members.string("offerId"),
-      originalTransactionId: try members.string("originalTransactionId"),
+      originalTransactionId: try members.string("originalTransactionId").map(OriginalTransactionId.init(_:)),
       environment: try members.string("environment"))
     if let product = try members.string("productId"), let quantity = try members.int32("quantity"),
       let isFirst = try members.bool("firstGrant")

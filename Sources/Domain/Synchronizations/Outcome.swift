@@ -48,7 +48,7 @@ public struct Outcome: Sendable, Equatable {
   /// The offer that the customer may access; `nil` without access.
   public var offerId: String?
   /// Apple's id of the purchase, once verified.
-  public var originalTransactionId: String?
+  public var originalTransactionId: OriginalTransactionId?
   /// The environment of the verified data, `Production` or `Sandbox`.
   public var environment: String?
   /// The consumable that the transaction bought; `nil` for other products, and without access to the facts.
@@ -57,7 +57,7 @@ public struct Outcome: Sendable, Equatable {
   /// Creates an outcome.
   public init(
     _ result: SynchronizationResult, accessGranted: Bool = false, offerId: String? = nil,
-    originalTransactionId: String? = nil, environment: String? = nil, consumable: ConsumableGrant? = nil
+    originalTransactionId: OriginalTransactionId? = nil, environment: String? = nil, consumable: ConsumableGrant? = nil
   ) {
     self.result = result
     self.accessGranted = accessGranted

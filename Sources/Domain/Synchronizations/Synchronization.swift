@@ -7,7 +7,7 @@ public struct Synchronization: Sendable, Equatable {
   public let id: String
   public let publisherId: Int64
   public let customerId: String
-  public let transactionId: String
+  public let transactionId: TransactionId
   public let kind: Job.Kind
   public var status: Status
   /// Its result, once finalized.
@@ -15,7 +15,7 @@ public struct Synchronization: Sendable, Equatable {
 
   /// Creates a synchronization.
   public init(
-    id: String, publisherId: Int64, customerId: String, transactionId: String, kind: Job.Kind = .registration,
+    id: String, publisherId: Int64, customerId: String, transactionId: TransactionId, kind: Job.Kind = .registration,
     status: Status, conclusion: Conclusion? = nil
   ) {
     self.id = id

@@ -1,5 +1,3 @@
-public import Formats
-
 extension Purchase {
   /// Whether this state gives back what an earlier one took, or takes back an end that an earlier one gave.
   ///
@@ -10,11 +8,11 @@ extension Purchase {
   /// - Parameters:
   ///   - before: the purchase before the newest evidence.
   ///   - reversed: the transactions whose refund Apple says to have reversed.
-  public func isDoubtful(after before: Purchase, reversed: Set<ExactText> = []) -> Bool {
+  public func isDoubtful(after before: Purchase, reversed: Set<TransactionId> = []) -> Bool {
     // A status tells of a revocation before the transaction does. Without it, nothing else may.
     if before.isReportedRevoked, !isReportedRevoked,
-      before.deciding.transactionId.exact == deciding.transactionId.exact,
-      deciding.revocationDate == nil, !reversed.contains(deciding.transactionId.exact)
+      before.deciding.transactionId == deciding.transactionId,
+      deciding.revocationDate == nil, !reversed.contains(deciding.transactionId)
     {
       return true
     }

@@ -11,7 +11,7 @@ extension LifeCycleReason {
     guard let before else { return after.deciding.kind == .autoRenewable ? .started : .purchased }
     if let reason = ofRevocation(before, after) { return reason }
     let (old, new) = (before.deciding, after.deciding)
-    if old.transactionId.exact != new.transactionId.exact, let reason = ofNext(before, after) { return reason }
+    if old.transactionId != new.transactionId, let reason = ofNext(before, after) { return reason }
     if before.owner != after.owner { return .ownerChanged }
     let (known, renewal) = (before.presentRenewal, after.presentRenewal)
     if let end = new.expiresDate, let oldEnd = old.expiresDate, end > oldEnd { return .extended }

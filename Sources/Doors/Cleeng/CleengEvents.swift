@@ -148,7 +148,9 @@ enum CleengEvents {
   static let gateway = "apple"
 
   /// A synchronization has one outcome, so it names one event.
-  private static func names(of job: Job) -> [String] { [job.synchronizationId, job.transactionId, job.customerId] }
+  private static func names(of job: Job) -> [String] {
+    [job.synchronizationId, job.transactionId.text, job.customerId]
+  }
 
   private static func event(
     _ topic: String, _ names: [String], _ change: PurchaseChange, of owner: Owner, _ data: (inout JSONWriter) -> Void
@@ -160,7 +162,8 @@ enum CleengEvents {
 
   /// Writes the members from `couponCode` to `offerType`.
   private static func write(
-    _ subscription: CleengSubscription, until end: Int64?, transactionId: String? = nil, to data: inout JSONWriter
+    _ subscription: CleengSubscription, until end: Int64?, transactionId: TransactionId? = nil,
+    to data: inout JSONWriter
   ) {
     data.member("couponCode", subscription.purchase.attributes?.couponCode)
     data.cleengId("customerId", subscription.customerId)

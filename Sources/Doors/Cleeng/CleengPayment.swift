@@ -73,9 +73,9 @@ struct CleengPayment {
   ) -> Result<LocalPurchase, CleengFailure> {
     if let named = request.transactionId {
       let found =
-        purchases.first { $0.transactionIds.contains { $0.exact == named.exact } }
+        purchases.first { $0.transactionIds.contains(named) }
         // A renewal names the first transaction of its purchase, which a receipt need not list any more.
-        ?? purchases.first { $0.key.originalTransactionId.exact == named.exact }
+        ?? purchases.first { $0.key.originalTransactionId.firstTransaction == named }
       return found.map { .success($0) } ?? .failure(.transactionNotInReceipt)
     }
     guard !purchases.isEmpty else { return .failure(.transactionNotInReceipt) }

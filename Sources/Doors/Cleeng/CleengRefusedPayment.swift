@@ -13,7 +13,7 @@ struct CleengRefusedPayment: Sendable {
   let customerId: String?
   let offerId: String
   /// The transaction that the request names.
-  let transactionId: String?
+  let transactionId: TransactionId?
   /// The coupon of the request; nobody has looked it up.
   let couponCode: String?
   /// SHA-256 of the receipt: it names the payment, together with the time.
@@ -25,7 +25,7 @@ struct CleengRefusedPayment: Sendable {
 
   /// Creates a refused payment.
   init(
-    publisherId: Int64, customerId: String?, offerId: String, transactionId: String?, couponCode: String? = nil,
+    publisherId: Int64, customerId: String?, offerId: String, transactionId: TransactionId?, couponCode: String? = nil,
     receiptSHA256: [UInt8], time: Int64, traceparent: String? = nil
   ) {
     self.publisherId = publisherId
@@ -41,7 +41,7 @@ struct CleengRefusedPayment: Sendable {
   /// The event that tells the failure.
   func event(_ failure: CleengFailure) -> Event {
     Event(
-      of: [Hex.encode(receiptSHA256), transactionId ?? "", customerId ?? "", offerId, String(time)],
+      of: [Hex.encode(receiptSHA256), transactionId?.text ?? "", customerId ?? "", offerId, String(time)],
       publisherId: publisherId, customerId: customerId, topic: EventTopic.validationFailed, version: nil, time: time,
       traceparent: traceparent
     ) { data in

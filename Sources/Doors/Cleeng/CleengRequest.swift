@@ -12,7 +12,7 @@ struct CleengRequest: Equatable {
   /// The receipt of the app in base64: not verified yet.
   let receiptData: String
   /// The transaction of the receipt that the payment is about; `nil` if the client names none.
-  let transactionId: String?
+  let transactionId: TransactionId?
   let ipAddress: String?
   let couponCode: String?
 
@@ -48,7 +48,7 @@ struct CleengRequest: Equatable {
     customerEmail = body.customerEmail
     offerId = body.offerId
     receiptData = body.receiptData
-    transactionId = body.transactionId
+    transactionId = body.transactionId.map(TransactionId.init(_:))
     ipAddress = address
     couponCode = body.couponCode
   }

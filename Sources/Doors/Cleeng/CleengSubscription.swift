@@ -41,7 +41,7 @@ struct CleengSubscription: Sendable {
   /// Writes `inAppSpecificData`: what Apple calls the purchase.
   ///
   /// - Parameter transactionId: the transaction that the message is about; `nil` names the one that decides.
-  func writeAppleData(to writer: inout JSONWriter, transactionId: String? = nil) {
+  func writeAppleData(to writer: inout JSONWriter, transactionId: TransactionId? = nil) {
     writer.member("inAppSpecificData") { data in
       data.member("environment", purchase.key.environment)
       data.member("originalTransactionId", purchase.key.originalTransactionId)

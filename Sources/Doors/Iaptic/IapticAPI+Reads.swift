@@ -94,7 +94,7 @@ extension JSONWriter {
     member("expiresAt", subscription.expirationDate)
     member("renewedAt", subscription.lastRenewalDate ?? subscription.purchaseDate)
     member("subscribedAt", subscription.purchaseDate)
-    member("transactionId", "ios-" + subscription.transactionId)
-    member("subscriptionId", "ios-" + subscription.purchaseId)
+    member("transactionId", "ios-" + subscription.transactionId.text)
+    member("subscriptionId", "ios-" + subscription.purchaseId.text)
   }
 }

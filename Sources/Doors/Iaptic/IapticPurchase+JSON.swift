@@ -17,7 +17,7 @@ extension IapticPurchase {
   private func isBefore(_ other: IapticPurchase) -> Bool {
     if isExpired != other.isExpired { return isExpired }
     if lastDate != other.lastDate { return lastDate < other.lastDate }
-    return purchaseId.exact < other.purchaseId.exact
+    return purchaseId < other.purchaseId
   }
 
   /// Writes the Purchases Collection of webhooks and of `/v2`: an object with the products' ids as names.
@@ -46,6 +46,7 @@ extension IapticPurchase {
 
   /// An id as webhooks and `/v2` write it: with the name of its platform.
   static func prefixed(_ id: String) -> String { "apple:" + id }
+  static func prefixed(_ id: some Identifier) -> String { prefixed(id.text) }
 
   /// The purchase of webhooks and of `/v2`, with dates after ISO 8601.
   var encoded: [UInt8] {

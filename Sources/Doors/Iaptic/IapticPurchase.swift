@@ -9,9 +9,9 @@ struct IapticPurchase: Sendable, Equatable {
   /// Apple's product id.
   var productId: String
   /// Apple's `originalTransactionId`.
-  var purchaseId: String
+  var purchaseId: OriginalTransactionId
   /// The last transaction of the product.
-  var transactionId: String
+  var transactionId: TransactionId
   /// Whether the purchase is from Apple's sandbox.
   var isSandbox: Bool
   /// When the customer bought first, in milliseconds since 1970, as all dates here are.
@@ -64,8 +64,8 @@ struct IapticPurchase: Sendable, Equatable {
     transactionId = facts.transactionId
     isSandbox = !purchase.key.environment.utf8.elementsEqual("Production".utf8)
     purchaseDate = began ?? facts.purchaseDate
-    let first = purchase.transactions[purchaseId.exact]
-    let isFirst = facts.transactionId.exact == purchaseId.exact || first.map(facts.isCopy) ?? false
+    let first = purchase.transactions[purchaseId.firstTransaction]
+    let isFirst = facts.transactionId == purchaseId.firstTransaction || first.map(facts.isCopy) ?? false
     let hasRenewed = facts.kind == .autoRenewable && !isFirst && facts.purchaseDate > purchaseDate
     lastRenewalDate = hasRenewed ? facts.purchaseDate : nil
     isTrialPeriod = facts.isTrial
@@ -93,7 +93,7 @@ struct IapticPurchase: Sendable, Equatable {
     var last: [ExactText: TransactionFacts] = [:]
     for facts in purchase.transactions.values where facts.productId.exact != deciding.productId.exact {
       let known = last[facts.productId.exact]
-      if known.map({ ($0.purchaseDate, $0.transactionId.exact) < (facts.purchaseDate, facts.transactionId.exact) })
+      if known.map({ ($0.purchaseDate, $0.transactionId) < (facts.purchaseDate, facts.transactionId) })
         ?? true
       {
         last[facts.productId.exact] = facts

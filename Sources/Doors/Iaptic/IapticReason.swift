@@ -30,7 +30,7 @@ enum IapticReason: String, Sendable, CaseIterable {
     if let taken = takenBack(before, after) { return taken }
     guard let before else { return .purchased }
     let (old, new) = (before.deciding, after.deciding)
-    if old.transactionId.exact != new.transactionId.exact, let reason = ofNext(old, new) { return reason }
+    if old.transactionId != new.transactionId, let reason = ofNext(old, new) { return reason }
     let (oldRenewal, newRenewal) = (before.presentRenewal, after.presentRenewal)
     let isOver = now >= after.endOfSubscription ?? .max
     if !isOver, let grace = newRenewal?.graceExpiresDate, grace > new.expiresDate ?? .min,

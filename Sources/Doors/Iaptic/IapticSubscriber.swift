@@ -22,7 +22,7 @@ struct IapticSubscriber {
       .sorted { one, other in
         if one.isExpired != other.isExpired { return !one.isExpired }
         let (end, otherEnd) = (one.expirationDate ?? .max, other.expirationDate ?? .max)
-        return end != otherEnd ? end > otherEnd : one.purchaseId.exact < other.purchaseId.exact
+        return end != otherEnd ? end > otherEnd : one.purchaseId < other.purchaseId
       }
   }
 
@@ -30,7 +30,7 @@ struct IapticSubscriber {
   func write(to row: inout JSONWriter) {
     row.member("applicationUsername", user)
     row.member("customerInfo") { info in
-      let last = purchases.max { ($0.purchaseDate, $0.purchaseId.exact) < ($1.purchaseDate, $1.purchaseId.exact) }
+      let last = purchases.max { ($0.purchaseDate, $0.purchaseId) < ($1.purchaseDate, $1.purchaseId) }
       info.member("lastPurchaseId", last.map { IapticPurchase.prefixed($0.purchaseId) })
       info.member("lastPurchaseDate", (last?.purchaseDate).map(rfc3339(milliseconds:)))
       info.member("lastRenewalDate", purchases.compactMap(\.lastRenewalDate).max().map(rfc3339(milliseconds:)))
@@ -40,7 +40,7 @@ struct IapticSubscriber {
       info.member("lapsedSubscriber", subscription.isExpired)
       info.member("renewalIntent", subscription.renewalIntent?.rawValue)
     }
-    let ids = purchases.map(\.purchaseId.exact).sorted().map { JSONWriter.text(IapticPurchase.prefixed($0.text)) }
+    let ids = purchases.map(\.purchaseId).sorted().map { JSONWriter.text(IapticPurchase.prefixed($0.text)) }
     row.member("receiptIds", array: ids)
   }
 }

@@ -43,7 +43,8 @@ enum MbaasyEvents {
   ) -> Event {
     let key = change.after.key
     let parts = [
-      key.environment, key.originalTransactionId, String(change.after.version), change.job?.synchronizationId ?? "",
+      key.environment, key.originalTransactionId.text, String(change.after.version),
+      change.job?.synchronizationId ?? "",
     ]
     return Event(
       of: parts, publisherId: key.publisherId,

@@ -35,7 +35,7 @@ enum MbaasyIdentifier {
   static func event(_ id: String) -> String { uuid("event", [id]) }
 
   private static func parts(of key: PurchaseKey) -> [String] {
-    [String(key.publisherId), key.environment, key.originalTransactionId]
+    [String(key.publisherId), key.environment, key.originalTransactionId.text]
   }
 
   private static func uuid(_ kind: String, _ parts: [String]) -> String {

@@ -80,7 +80,7 @@ struct MbaasyPurchase: Sendable, Equatable {
     (createdAt, updatedAt) = (purchase.createdAt, purchase.updatedAt)
     lastSyncedAt =
       purchase.provisionalUntil == nil ? max(deciding.signedDate, purchase.renewal?.signedDate ?? .min) : nil
-    uniqueIdentifier = key.originalTransactionId
+    uniqueIdentifier = key.originalTransactionId.text
   }
 
   /// The purchase without anything that only its owner may know. The country is Apple's, not the one that the owner's

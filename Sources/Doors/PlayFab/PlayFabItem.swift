@@ -40,7 +40,7 @@ struct PlayFabItem: Equatable {
 
   /// Names the item for ever: the same purchase of the same product is the same item, however often it renews.
   static func instanceId(_ key: PurchaseKey, _ productId: String) -> String {
-    let parts = [String(key.publisherId), key.environment, key.originalTransactionId, productId]
+    let parts = [String(key.publisherId), key.environment, key.originalTransactionId.text, productId]
     return Hex.encode(Array(SHA256.hash(Array(parts.lengthPrefixed.utf8)).prefix(8))).uppercased()
   }
 }

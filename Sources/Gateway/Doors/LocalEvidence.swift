@@ -25,7 +25,7 @@ package struct LocalEvidence {
 /// A purchase of local evidence, as its latest transaction there tells it. Dates are milliseconds since 1970.
 package struct LocalPurchase: Equatable {
   package let key: PurchaseKey
-  package let transactionId: String
+  package let transactionId: TransactionId
   package let productId: String
   package var quantity: Int64?
   package var purchaseDate: Int64?
@@ -33,7 +33,7 @@ package struct LocalPurchase: Equatable {
   /// When Apple took the transaction back.
   package var cancellationDate: Int64?
   /// All transactions of the purchase in the evidence.
-  package var transactionIds: [String]
+  package var transactionIds: [TransactionId]
   /// Whether Apple signed the names of the purchase and of its environment. Old receipts leave them out, and then
   /// nobody knows yet which purchase it is.
   package var isNamedBySigner = true
@@ -65,27 +65,26 @@ extension LocalEvidence {
   package init(_ receipt: AppReceipt, sha256: [UInt8], publisherId: Int64) throws(EvidenceRefusal) {
     // Receipts from before there was a sandbox type are from production.
     let environment = (receipt.environment ?? .production).rawValue
-    var latest: [PurchaseKey: (entry: InAppReceipt, ids: [String])] = [:]
+    var latest: [PurchaseKey: ListedPurchase] = [:]
     for entry in receipt.inApp {
-      guard let id = entry.transactionId, TransactionIdentifier.isValid(id), entry.productId != nil else {
+      guard let id = entry.transactionId, TransactionIdentifier.isValid(id.text), let product = entry.productId else {
         throw .rejected(
           Rejection(.malformed, "a purchase in the receipt has no transaction id or no product id"), sha256: sha256)
       }
-      let original = entry.originalTransactionId ?? id
-      guard TransactionIdentifier.isValid(original) else {
+      let original = entry.originalTransactionId ?? OriginalTransactionId(beginningWith: id)
+      guard TransactionIdentifier.isValid(original.text) else {
         throw .rejected(
           Rejection(.malformed, "a purchase in the receipt has no valid original transaction id"), sha256: sha256)
       }
       let key = PurchaseKey(publisherId: publisherId, environment: environment, originalTransactionId: original)
-      let known = latest[key]
-      let isLatest = known.map { $0.entry.isEarlier(than: entry) } ?? true
-      latest[key] = (isLatest ? entry : known?.entry ?? entry, (known?.ids ?? []) + [id])
+      let listed = ListedPurchase(entry: entry, transactionId: id, productId: product, transactionIds: [id])
+      latest[key] = latest[key]?.adding(listed) ?? listed
     }
     let purchases = latest.map { key, found in
       LocalPurchase(
-        key: key, transactionId: found.entry.transactionId ?? "", productId: found.entry.productId ?? "",
+        key: key, transactionId: found.transactionId, productId: found.productId,
         quantity: found.entry.quantity, purchaseDate: found.entry.purchaseDate, expiresDate: found.entry.expiresDate,
-        cancellationDate: found.entry.cancellationDate, transactionIds: found.ids,
+        cancellationDate: found.entry.cancellationDate, transactionIds: found.transactionIds,
         isNamedBySigner: receipt.environment != nil && found.entry.originalTransactionId != nil)
     }.sorted { one, other in
       let (date, otherDate) = (one.purchaseDate ?? 0, other.purchaseDate ?? 0)
@@ -101,8 +100,8 @@ extension LocalEvidence {
   /// - Parameter piece: all that Apple signed; `nil` if nobody needs it.
   /// - Throws: ``EvidenceRefusal`` for a transaction that does not say enough.
   package init(_ payload: TransactionPayload, piece: Evidence? = nil, publisherId: Int64) throws(EvidenceRefusal) {
-    guard let id = payload.transactionId, TransactionIdentifier.isValid(id),
-      let original = payload.originalTransactionId, TransactionIdentifier.isValid(original),
+    guard let id = payload.transactionId, TransactionIdentifier.isValid(id.text),
+      let original = payload.originalTransactionId, TransactionIdentifier.isValid(original.text),
       let environment = payload.environment?.rawValue, let product = payload.productId,
       let bundle = payload.bundleId, let signed = payload.signedDate
     else { throw .rejected(Rejection(.malformed, "the transaction lacks a field that names it"), sha256: nil) }
@@ -118,10 +117,21 @@ extension LocalEvidence {
   }
 }
 
-extension InAppReceipt {
-  fileprivate func isEarlier(than other: InAppReceipt) -> Bool {
-    let (date, otherDate) = (purchaseDate ?? 0, other.purchaseDate ?? 0)
-    return date != otherDate
-      ? date < otherDate : (transactionId ?? "").exact < (other.transactionId ?? "").exact
+/// A purchase in a receipt: its latest entry, and the transactions of all its entries.
+private struct ListedPurchase {
+  let entry: InAppReceipt
+  let transactionId: TransactionId
+  let productId: String
+  var transactionIds: [TransactionId]
+
+  func adding(_ other: ListedPurchase) -> ListedPurchase {
+    var latest = isEarlier(than: other) ? other : self
+    latest.transactionIds = transactionIds + other.transactionIds
+    return latest
+  }
+
+  private func isEarlier(than other: ListedPurchase) -> Bool {
+    let (date, otherDate) = (entry.purchaseDate ?? 0, other.entry.purchaseDate ?? 0)
+    return date != otherDate ? date < otherDate : transactionId < other.transactionId
   }
 }

@@ -86,7 +86,7 @@ struct Provision {
         "access while Apple is away",
         [
           "publisherId": .int(job.publisherId), "synchronizationId": .string(job.synchronizationId),
-          "transactionId": .string(job.transactionId),
+          "transactionId": .string(job.transactionId.text),
         ])
       looks.noteGrant()
       outlet.publish(events)

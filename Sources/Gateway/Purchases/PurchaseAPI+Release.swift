@@ -24,11 +24,11 @@ extension PurchaseAPI {
     context.log.info(
       "released",
       [
-        "publisherId": .int(key.publisherId), "originalTransactionId": .string(key.originalTransactionId),
+        "publisherId": .int(key.publisherId), "originalTransactionId": .string(key.originalTransactionId.text),
         "environment": .string(key.environment), "traceId": .string(trace.traceId),
       ])
     outlet.publish(events)
-    return answer(try await record(key.originalTransactionId, [key.environment]))
+    return answer(try await record(key.originalTransactionId.text, [key.environment]))
   }
 
   private func subscriptionId(_ request: HTTPServerRequest) throws(Problem) -> Int64? {

@@ -77,7 +77,10 @@ struct PurchaseAPI {
       throw .invalidPath("originalTransactionId: expected 1 to \(TransactionIdentifier.longest) digits")
     }
     let publisher = caller.publisher.id
-    guard var record = try await context.asking({ try await reader.purchase(publisher, id, in: environments) }),
+    guard
+      var record = try await context.asking({
+        try await reader.purchase(publisher, OriginalTransactionId(id), in: environments)
+      }),
       caller.customerId == nil || record.purchase.owner.map({ caller.mayActFor($0.customerId) }) == true
     else { throw Self.unknownPurchase }
     // The other owners are no business of a customer's.
@@ -106,7 +109,7 @@ extension PurchaseReader.Place {
       parts[0].allSatisfy({ (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0 | 0x20) }),
       let id = String(parts[1]), TransactionIdentifier.isValid(id)
     else { return nil }
-    self.init(environment: String(decoding: parts[0], as: UTF8.self), originalTransactionId: id)
+    self.init(environment: String(decoding: parts[0], as: UTF8.self), originalTransactionId: OriginalTransactionId(id))
   }
 
   /// The cursor for the answer. Its content is not part of the contract.

@@ -41,7 +41,7 @@ struct PurchaseWriter {
       transactions: { writer in
         guard let record else { return }
         writer.member("transactions", Self.latestFirst(purchase)) { facts, writer in
-          Self.write(facts, record.firstGrants[facts.transactionId.exact], to: &writer)
+          Self.write(facts, record.firstGrants[facts.transactionId], to: &writer)
         }
       })
   }
@@ -49,7 +49,7 @@ struct PurchaseWriter {
   private static func latestFirst(_ purchase: Purchase) -> [TransactionFacts] {
     purchase.transactions.values.sorted { one, other in
       one.purchaseDate != other.purchaseDate
-        ? one.purchaseDate > other.purchaseDate : one.transactionId.exact > other.transactionId.exact
+        ? one.purchaseDate > other.purchaseDate : one.transactionId > other.transactionId
     }
   }
 

@@ -43,13 +43,13 @@ extension Registration {
     do {
       let known = try await synchronizations.synchronizations(job.publisherId, holder.synchronizationId)
       let isFinalized = known.contains {
-        $0.status == .finalized && $0.transactionId.exact == job.transactionId.exact
+        $0.status == .finalized && $0.transactionId == job.transactionId
       }
       guard isFinalized else { return false }
       try await store.endClaim(holder, job.publisherId, transaction: job.transactionId)
       context.log.info(
         "took over a claim",
-        ["synchronizationId": .string(holder.synchronizationId), "transactionId": .string(job.transactionId)])
+        ["synchronizationId": .string(holder.synchronizationId), "transactionId": .string(job.transactionId.text)])
       return true
     } catch {
       return false

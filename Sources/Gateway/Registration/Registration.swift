@@ -166,7 +166,7 @@ struct Registration {
   /// A log whose lines name the job. The registration makes it only when it has a line to write.
   private func log(of job: Job, _ trace: TraceParent) -> Log {
     context.log.with([
-      "synchronizationId": .string(job.synchronizationId), "transactionId": .string(job.transactionId),
+      "synchronizationId": .string(job.synchronizationId), "transactionId": .string(job.transactionId.text),
       "publisherId": .int(job.publisherId), "traceId": .string(trace.traceId),
     ])
   }

@@ -9,7 +9,7 @@ package import JSON
 /// A checked registration, as the client sent it.
 struct RegistrationRequest: Equatable {
   let customerId: String
-  let transactionId: String
+  let transactionId: TransactionId
   let ipAddress: String?
   /// The transaction as Apple signed it, if the client sent it: not verified yet.
   let signedTransaction: String?
@@ -25,7 +25,7 @@ struct RegistrationRequest: Equatable {
   init(_ request: HTTPServerRequest) throws(Problem) {
     try requireJSON(request)
     var nullName: String?
-    let (number, text, transactionId, ipAddress, signed) = try readJSON(of: request) { text in
+    let (number, text, transaction, ipAddress, signed) = try readJSON(of: request) { text in
       let body = try RequestObject(text)
       if body.isNull("cleengCustomerId") { nullName = "cleengCustomerId" }
       if body.isNull("customerId") { nullName = "customerId" }
@@ -39,8 +39,8 @@ struct RegistrationRequest: Equatable {
       throw .invalidBody("\(nullName): is null; leave it out, or name the customer")
     }
     customerId = try requestedCustomerId(number, text)
-    (self.transactionId, self.ipAddress, signedTransaction) = (transactionId, ipAddress, signed)
-    guard TransactionIdentifier.isValid(transactionId) else {
+    (transactionId, self.ipAddress, signedTransaction) = (TransactionId(transaction), ipAddress, signed)
+    guard TransactionIdentifier.isValid(transaction) else {
       throw .invalidBody("transactionId: expected 1 to \(TransactionIdentifier.longest) digits")
     }
     if let address = ipAddress {

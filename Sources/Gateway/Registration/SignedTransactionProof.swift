@@ -12,11 +12,11 @@ enum SignedTransactionProof {
   /// - Returns: the purchase that it proves.
   /// - Throws: ``Problem``: 400 REQ0001 with the reason.
   static func check(
-    _ signed: String, of transactionId: String, publisher: Publisher, verifier: SignedDataVerifier
+    _ signed: String, of transactionId: TransactionId, publisher: Publisher, verifier: SignedDataVerifier
   ) throws(Problem) -> PurchaseKey {
     switch verifier.transaction(signed, expecting: publisher.acceptedApps()) {
     case .accepted(let payload):
-      guard payload.transactionId?.exact == transactionId.exact else {
+      guard payload.transactionId == transactionId else {
         throw .invalidBody("signedTransaction: is another transaction than transactionId names")
       }
       guard let environment = payload.environment, let original = payload.originalTransactionId else {

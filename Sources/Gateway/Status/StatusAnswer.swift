@@ -5,12 +5,12 @@ import HTTPServer
 struct StatusAnswer: Encodable, Equatable {
   let synchronizationId: String
   let status: String
-  let transactionId: String
+  let transactionId: TransactionId
   let accessGranted: Bool?
   let environment: String?
   let offerId: String?
   let result: String?
-  let originalTransactionId: String?
+  let originalTransactionId: OriginalTransactionId?
   let version: Int64?
   // A consumable tells what to credit, and whether this synchronization is the first that grants it.
   let productId: String?

@@ -90,7 +90,7 @@ public struct LedgerCheck {
     var missing = folded.transactions
     for row in kept {
       let id = row.facts.transactionId
-      if let facts = missing.removeValue(forKey: id.exact) {
+      if let facts = missing.removeValue(forKey: id) {
         if facts != row.facts { found("transaction \(id) has \(row.facts), and its evidence says \(facts)") }
       } else {
         found("transaction \(id) of \(folded.key.name) has no evidence")

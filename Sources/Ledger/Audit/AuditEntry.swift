@@ -61,7 +61,7 @@ public struct AuditEntry: Sendable, Equatable {
   ) -> AuditEntry {
     AuditEntry(
       publisherId: purchase.publisherId, actor: actor, token: token, action: action,
-      subject: purchase.originalTransactionId,
+      subject: purchase.originalTransactionId.text,
       detail: JSONWriter.object { writer in
         writer.member("environment", purchase.environment)
         writer.member("subscriptionId", subscriptionId)

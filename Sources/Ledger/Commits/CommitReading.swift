@@ -43,8 +43,8 @@ struct CommitReading {
     let unnamed = requests.filter { $0.purchaseKey == nil }
     let keys: [PostgresParameter] = [
       .int64s(purchaseKeys.map(\.publisherId)), .texts(purchaseKeys.map(\.environment)),
-      .texts(purchaseKeys.map(\.originalTransactionId)), .int64s(unnamed.map(\.job.publisherId)),
-      .texts(unnamed.map(\.job.transactionId)),
+      .ids(purchaseKeys.map(\.originalTransactionId)), .int64s(unnamed.map(\.job.publisherId)),
+      .ids(unnamed.map(\.job.transactionId)),
     ]
     let customers: [PostgresParameter] = [
       .int64s(customerKeys.map(\.publisherId)), .texts(customerKeys.map(\.id)),
@@ -64,7 +64,7 @@ struct CommitReading {
       PostgresQuery(
         .lockSynchronizations,
         [
-          .int64s(jobs.map(\.publisherId)), .texts(jobs.map(\.synchronizationId)), .texts(jobs.map(\.transactionId)),
+          .int64s(jobs.map(\.publisherId)), .texts(jobs.map(\.synchronizationId)), .ids(jobs.map(\.transactionId)),
         ]),
     ] + (refunds.isEmpty ? [] : refunds.queries(PostgresQuery(.readConsents, customers + keys + named)))
   }
@@ -93,11 +93,11 @@ struct CommitReading {
   ///   - subscriptionIds: ``numbers`` of them.
   func read(_ rows: [PostgresRows], now: Int64, subscriptionIds: [Int64]) throws -> Found {
     var transactions: [PurchaseKey: [TransactionFacts]] = [:]
-    var firstGrants: [PurchaseKey: [ExactText: Int64]] = [:]
+    var firstGrants: [PurchaseKey: [TransactionId: Int64]] = [:]
     for row in try TransactionRow.table.records(rows[1]) {
       let key = row.key
       transactions[key, default: []].append(row.facts)
-      if let time = row.firstGrantedAt { firstGrants[key, default: [:]][row.facts.transactionId.exact] = time }
+      if let time = row.firstGrantedAt { firstGrants[key, default: [:]][row.facts.transactionId] = time }
     }
     let purchases = try Dictionary(
       uniqueKeysWithValues: PurchaseRow.table.records(rows[0]).map { row -> (PurchaseKey, Purchase) in

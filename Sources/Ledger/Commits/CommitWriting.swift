@@ -117,8 +117,8 @@ struct CommitWriting {
         }
       }
     }.sorted { one, other in
-      (one.publisherId, one.facts.transactionId.exact, one.facts.environment.exact)
-        < (other.publisherId, other.facts.transactionId.exact, other.facts.environment.exact)
+      (one.publisherId, one.facts.transactionId, one.facts.environment.exact)
+        < (other.publisherId, other.facts.transactionId, other.facts.environment.exact)
     }
   }
 }

@@ -126,7 +126,7 @@ public final class Commits {
       PostgresQuery(
         SynchronizationRow.find,
         [
-          .int64(key.publisherId), .text(key.id.text), .text(key.transactionId.text),
+          .int64(key.publisherId), .text(key.id.text), .id(key.transactionId),
           .texts([key.customerId.text, key.erased.customerId.text]),
         ]), PostgresQuery(OutboxRow.read, [.texts([Event.id(of: job)])]),
     ])

@@ -66,7 +66,7 @@ enum EvidenceRow {
   ) { columns in
     columns.written("publisher_id", .bigint) { $0.key.publisherId }
     columns.written("environment", .text) { $0.key.environment }
-    columns.written("original_transaction_id", .text) { $0.key.originalTransactionId }
+    columns.written("original_transaction_id", .id(of: OriginalTransactionId.self)) { $0.key.originalTransactionId }
     columns.written("payload_sha256", .bytea) { $0.evidence.payloadSHA256 }
     columns.written("kind", .text) { $0.evidence.kind }
     columns.written("signed_date", .timestamptz) { $0.evidence.signedDate }
@@ -88,7 +88,7 @@ enum EvidenceRow {
   static func contents(_ pieces: [Piece]) -> [PostgresParameter] {
     [
       .int64s(pieces.map(\.key.publisherId)), .texts(pieces.map(\.key.environment)),
-      .texts(pieces.map(\.key.originalTransactionId)), .bytes(pieces.map(\.evidence.contentSHA256)),
+      .ids(pieces.map(\.key.originalTransactionId)), .bytes(pieces.map(\.evidence.contentSHA256)),
     ]
   }
 

@@ -20,10 +20,12 @@ extension Columns where Record: FactsRecord {
   mutating func facts(ofPurchase: Bool) {
     required("environment", .text, { $0.facts.environment }, { $0.facts.environment = $1 }, export: "environment")
     required(
-      "original_transaction_id", .text, { $0.facts.originalTransactionId }, { $0.facts.originalTransactionId = $1 },
+      "original_transaction_id", .id(of: OriginalTransactionId.self), { $0.facts.originalTransactionId },
+      { $0.facts.originalTransactionId = $1 },
       export: "originalTransactionId")
     required(
-      "transaction_id", .text, { $0.facts.transactionId }, { $0.facts.transactionId = $1 }, export: "transactionId")
+      "transaction_id", .id(of: TransactionId.self), { $0.facts.transactionId }, { $0.facts.transactionId = $1 },
+      export: "transactionId")
     required("bundle_id", .text, { $0.facts.bundleId }, { $0.facts.bundleId = $1 }, export: "bundleId")
     required("product_id", .text, { $0.facts.productId }, { $0.facts.productId = $1 }, export: "productId")
     required(
@@ -56,7 +58,8 @@ extension Columns where Record: FactsRecord {
       "app_account_token", .uuid, { $0.facts.appAccountToken }, { $0.facts.appAccountToken = $1 },
       export: "appAccountToken", person: .stays)
     optional(
-      "previous_original_transaction_id", .text, { $0.facts.previousOriginalTransactionId },
+      "previous_original_transaction_id", .id(of: OriginalTransactionId.self),
+      { $0.facts.previousOriginalTransactionId },
       { $0.facts.previousOriginalTransactionId = $1 })
     required(
       "signed_date", .timestamptz, { $0.facts.signedDate }, { $0.facts.signedDate = $1 },

@@ -6,12 +6,12 @@ import Postgres
 struct SynchronizationKey: Hashable {
   let publisherId: Int64
   let id: ExactText
-  let transactionId: ExactText
+  let transactionId: TransactionId
   let customerId: ExactText
 
-  init(publisherId: Int64, id: String, transactionId: String, customerId: String) {
+  init(publisherId: Int64, id: String, transactionId: TransactionId, customerId: String) {
     self.publisherId = publisherId
-    (self.id, self.transactionId, self.customerId) = (id.exact, transactionId.exact, customerId.exact)
+    (self.id, self.transactionId, self.customerId) = (id.exact, transactionId, customerId.exact)
   }
 
   init(_ job: Job) {
@@ -23,7 +23,7 @@ struct SynchronizationKey: Hashable {
   /// The key of the same synchronization after its customer's erasure.
   var erased: SynchronizationKey {
     SynchronizationKey(
-      publisherId: publisherId, id: id.text, transactionId: transactionId.text,
+      publisherId: publisherId, id: id.text, transactionId: transactionId,
       customerId: ErasedCustomer.standIn(for: CustomerKey(publisherId: publisherId, id: customerId.text)))
   }
 }

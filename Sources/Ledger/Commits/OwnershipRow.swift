@@ -11,7 +11,7 @@ struct OwnershipRow {
     columns.written("subscription_id", .bigint, export: "subscriptionId") { $0.begun.subscriptionId }
     columns.written("publisher_id", .bigint) { $0.begun.purchase.publisherId }
     columns.written("environment", .text, export: "environment") { $0.begun.purchase.environment }
-    columns.written("original_transaction_id", .text, export: "originalTransactionId") {
+    columns.written("original_transaction_id", .id(of: OriginalTransactionId.self), export: "originalTransactionId") {
       $0.begun.purchase.originalTransactionId
     }
     columns.written("customer_id", .text, isNullable: true, person: .cleared) { $0.begun.customerId }

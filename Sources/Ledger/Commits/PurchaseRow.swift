@@ -139,6 +139,6 @@ extension PurchaseKey {
   init(_ row: PostgresRow) throws {
     self.init(
       publisherId: try row.int64("publisher_id") ?? 0, environment: try row.text("environment") ?? "",
-      originalTransactionId: try row.text("original_transaction_id") ?? "")
+      originalTransactionId: try row.id("original_transaction_id") ?? "")
   }
 }

@@ -7,7 +7,7 @@ import Postgres
 struct SynchronizationRow: ReadableRecord {
   var publisherId: Int64 = 0
   var id = ""
-  var transactionId = ""
+  var transactionId: TransactionId = ""
   /// The stand-in after the customer's erasure.
   var customerId = ""
   var kind = Job.Kind.registration
@@ -31,7 +31,8 @@ struct SynchronizationRow: ReadableRecord {
     columns.required("publisher_id", .bigint, { $0.publisherId }, { $0.publisherId = $1 })
     columns.required("id", .text, { $0.id }, { $0.id = $1 }, export: "synchronizationId")
     columns.required(
-      "transaction_id", .text, { $0.transactionId }, { $0.transactionId = $1 }, export: "transactionId")
+      "transaction_id", .id(of: TransactionId.self), { $0.transactionId }, { $0.transactionId = $1 },
+      export: "transactionId")
     columns.required("customer_id", .text, { $0.customerId }, { $0.customerId = $1 }, person: .standIn)
     columns.required("kind", .name(of: Job.Kind.self), { $0.kind }, { $0.kind = $1 }, export: "kind")
     columns.required(
@@ -195,7 +196,7 @@ struct SynchronizationRow: ReadableRecord {
 extension SynchronizationRow {
   init(_ key: SynchronizationKey) {
     (publisherId, id) = (key.publisherId, key.id.text)
-    (transactionId, customerId) = (key.transactionId.text, key.customerId.text)
+    (transactionId, customerId) = (key.transactionId, key.customerId.text)
   }
 }
 

@@ -1,3 +1,4 @@
+public import Domain
 public import Formats
 
 /// A notification of Apple's as the ledger keeps it, for one publisher. Its signature was verified before.
@@ -19,7 +20,7 @@ public struct KeptNotification: Sendable, Equatable {
   public let environment: String?
   public let bundleId: String?
   /// The purchase that it is about, if any.
-  public let originalTransactionId: String?
+  public let originalTransactionId: OriginalTransactionId?
   /// Milliseconds since 1970.
   public let signedDate: Int64
   public let source: Source
@@ -48,7 +49,8 @@ public struct KeptNotification: Sendable, Equatable {
   /// Creates a notification.
   public init(
     publisherId: Int64, uuid: String, type: String, subtype: String? = nil, environment: String? = nil,
-    bundleId: String? = nil, originalTransactionId: String? = nil, signedDate: Int64, source: Source, body: [UInt8]
+    bundleId: String? = nil, originalTransactionId: OriginalTransactionId? = nil, signedDate: Int64, source: Source,
+    body: [UInt8]
   ) {
     self.publisherId = publisherId
     self.uuid = uuid

@@ -11,7 +11,9 @@ enum NotificationRow {
     columns.written("subtype", .text, isNullable: true) { $0.subtype }
     columns.written("environment", .text, isNullable: true) { $0.environment }
     columns.written("bundle_id", .text, isNullable: true) { $0.bundleId }
-    columns.written("original_transaction_id", .text, isNullable: true) { $0.originalTransactionId }
+    columns.written("original_transaction_id", .id(of: OriginalTransactionId.self), isNullable: true) {
+      $0.originalTransactionId
+    }
     columns.written("signed_date", .timestamptz) { $0.signedDate }
     columns.other("received_at", "timestamptz")
     columns.written("source", .text) { $0.source.rawValue }

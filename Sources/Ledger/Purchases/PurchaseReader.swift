@@ -15,10 +15,10 @@ public struct PurchaseReader {
   /// The place of a purchase in the list of a customer's purchases.
   public struct Place: Sendable, Equatable {
     public let environment: String
-    public let originalTransactionId: String
+    public let originalTransactionId: OriginalTransactionId
 
     /// Creates a place.
-    public init(environment: String, originalTransactionId: String) {
+    public init(environment: String, originalTransactionId: OriginalTransactionId) {
       self.environment = environment
       self.originalTransactionId = originalTransactionId
     }
@@ -35,7 +35,7 @@ public struct PurchaseReader {
         .readPage,
         [
           .int64(customer.publisherId), .text(customer.id), .text(place?.environment ?? ""),
-          .text(place?.originalTransactionId ?? ""), .int64(Int64(limit)),
+          .id(place?.originalTransactionId ?? ""), .int64(Int64(limit)),
         ]))
     return try CustomerPurchases(rows, CustomerPurchases.Columns(rows))
   }
@@ -44,10 +44,10 @@ public struct PurchaseReader {
   ///
   /// - Parameter environments: in which the purchase may be. If it is in more than one of them, the first one counts.
   public func purchase(
-    _ publisherId: Int64, _ originalTransactionId: String, in environments: [String]
+    _ publisherId: Int64, _ originalTransactionId: OriginalTransactionId, in environments: [String]
   ) async throws -> PurchaseRecord? {
     let parameters: [PostgresParameter] = [
-      .int64(publisherId), .texts(environments), .text(originalTransactionId),
+      .int64(publisherId), .texts(environments), .id(originalTransactionId),
     ]
     let rows = try await postgres.run([
       PostgresQuery(.readPurchase, parameters), PostgresQuery(.readTransactions, parameters),
@@ -62,7 +62,7 @@ public struct PurchaseReader {
     let transactions = try TransactionRow.table.records(rows[1]).filter { $0.key == key }
     return PurchaseRecord(
       try found.purchase(transactions.map(\.facts)),
-      firstGrants: transactions.reduce(into: [:]) { $0[$1.facts.transactionId.exact] = $1.firstGrantedAt },
+      firstGrants: transactions.reduce(into: [:]) { $0[$1.facts.transactionId] = $1.firstGrantedAt },
       ownerships: try rows[2].filter { try $0.text("environment")?.exact == key.environment.exact }
         .map(OwnershipPeriod.init))
   }
@@ -70,7 +70,7 @@ public struct PurchaseReader {
   /// Reads purchases with all their transactions, by their keys. An unknown key has none.
   public func purchases(_ keys: [PurchaseKey]) async throws -> [PurchaseKey: Purchase] {
     let parameters: [PostgresParameter] = [
-      .int64s(keys.map(\.publisherId)), .texts(keys.map(\.environment)), .texts(keys.map(\.originalTransactionId)),
+      .int64s(keys.map(\.publisherId)), .texts(keys.map(\.environment)), .ids(keys.map(\.originalTransactionId)),
     ]
     return try await read([
       PostgresQuery(.readNamed, parameters), PostgresQuery(.readNamedTransactions, parameters),

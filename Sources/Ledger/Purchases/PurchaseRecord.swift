@@ -1,17 +1,16 @@
 public import Domain
-public import Formats
 
 /// A purchase with everything that an answer about it tells.
 public struct PurchaseRecord: Sendable, Equatable {
   /// The purchase with all its transactions.
   public var purchase: Purchase
   /// When each transaction was first granted, in milliseconds since 1970.
-  public var firstGrants: [ExactText: Int64]
+  public var firstGrants: [TransactionId: Int64]
   /// The periods of ownership, in their order. The last one may still run.
   public var ownerships: [OwnershipPeriod]
 
   /// Creates a record.
-  public init(_ purchase: Purchase, firstGrants: [ExactText: Int64] = [:], ownerships: [OwnershipPeriod] = []) {
+  public init(_ purchase: Purchase, firstGrants: [TransactionId: Int64] = [:], ownerships: [OwnershipPeriod] = []) {
     self.purchase = purchase
     self.firstGrants = firstGrants
     self.ownerships = ownerships

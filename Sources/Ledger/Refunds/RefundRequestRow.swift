@@ -9,10 +9,11 @@ enum RefundRequestRow {
     columns.required(
       "environment", .text, { $0.purchase.environment }, { $0.purchase.environment = $1 }, export: "environment")
     columns.required(
-      "original_transaction_id", .text, { $0.purchase.originalTransactionId },
+      "original_transaction_id", .id(of: OriginalTransactionId.self), { $0.purchase.originalTransactionId },
       { $0.purchase.originalTransactionId = $1 }, export: "originalTransactionId")
     columns.required(
-      "transaction_id", .text, { $0.transactionId }, { $0.transactionId = $1 }, export: "transactionId")
+      "transaction_id", .id(of: TransactionId.self), { $0.transactionId }, { $0.transactionId = $1 },
+      export: "transactionId")
     columns.required("bundle_id", .text, { $0.bundleId }, { $0.bundleId = $1 })
     columns.required("product_id", .text, { $0.productId }, { $0.productId = $1 }, export: "productId")
     columns.required("kind", .name(of: ProductKind.self), { $0.kind }, { $0.kind = $1 })

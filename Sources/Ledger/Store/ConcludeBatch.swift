@@ -71,7 +71,7 @@ final class ConcludeBatch {
         return [
           String(concluded.fence), job.claim.encoded, keys.member(job.publisherId, job.synchronizationId),
           concluded.route ?? "", String(fresh?.duration.wholeMilliseconds ?? 0),
-          fresh?.purchase.originalTransactionId ?? "", fresh?.purchase.environment ?? "",
+          fresh?.purchase.originalTransactionId.text ?? "", fresh?.purchase.environment ?? "",
           String((concluded.isKnown ? PurchaseStore.routeRetention : Self.copyLasts).wholeMilliseconds),
         ]
       })

@@ -1,3 +1,4 @@
+import Domain
 import Redis
 
 extension LeaseAnswer {
@@ -26,6 +27,6 @@ extension LeaseAnswer {
 
   private static func covered(_ reply: [RESPValue]) -> CoveredPurchase? {
     guard let original = reply[at: 7].string, let environment = reply[at: 8].string else { return nil }
-    return CoveredPurchase(originalTransactionId: original, environment: environment)
+    return CoveredPurchase(originalTransactionId: OriginalTransactionId(original), environment: environment)
   }
 }

@@ -37,7 +37,7 @@ extension PurchaseStore {
           "checksCustomer": checksCustomer ? "1" : "0",
           "member": keys.member(job.publisherId, job.synchronizationId),
           "sweepAfter": String(sweepAfter.wholeMilliseconds), "customer": job.customerId,
-          "transaction": job.transactionId, "job": encoded(job), "traceparent": job.traceparent ?? "",
+          "transaction": job.transactionId.text, "job": encoded(job), "traceparent": job.traceparent ?? "",
           "kind": job.kind.rawValue, "mustBeKnown": mustBeKnown ? "1" : "0", "isShared": isShared ? "1" : "0",
         ]
       ).array ?? []
@@ -89,7 +89,7 @@ extension PurchaseStore {
   }
 
   /// Ends a claim whose synchronization is finalized: its worker died before it could.
-  public func endClaim(_ claim: Claim, _ publisher: Int64, transaction: String) async throws {
+  public func endClaim(_ claim: Claim, _ publisher: Int64, transaction: TransactionId) async throws {
     _ = try await redis.run(
       .endClaim, keys: ["claimKey": keys.claim(publisher, transaction)], arguments: ["claim": claim.encoded])
   }

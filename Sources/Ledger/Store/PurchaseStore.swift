@@ -52,7 +52,7 @@ extension Synchronization {
       let status = fields["status"].flatMap(Status.init)
     else { return nil }
     self.init(
-      id: id, publisherId: publisher, customerId: customer, transactionId: transaction,
+      id: id, publisherId: publisher, customerId: customer, transactionId: TransactionId(transaction),
       kind: fields["kind"].flatMap(Job.Kind.init(rawValue:)) ?? .registration, status: status)
   }
 }

@@ -35,7 +35,7 @@ public struct SynchronizationReader {
   /// Whether a synchronization is that of a job, also after the erasure of its customer.
   public static func isSame(_ synchronization: Synchronization, as job: Job) -> Bool {
     let customer = CustomerKey(publisherId: job.publisherId, id: job.customerId)
-    return synchronization.transactionId.exact == job.transactionId.exact && synchronization.kind == job.kind
+    return synchronization.transactionId == job.transactionId && synchronization.kind == job.kind
       && [customer.id.exact, ErasedCustomer.standIn(for: customer).exact].contains(synchronization.customerId.exact)
   }
 }

@@ -4,7 +4,7 @@ public import Domain
 public struct DuePurchase: Sendable, Equatable {
   public let key: PurchaseKey
   /// The deciding transaction.
-  public let transactionId: String
+  public let transactionId: TransactionId
   public let bundleId: String
   public let productId: String
   public let kind: ProductKind

@@ -1,4 +1,4 @@
-import Domain
+public import Domain
 public import EventLoop
 import Formats
 public import Postgres
@@ -71,13 +71,13 @@ public struct Timers {
   /// - Returns: whether the publisher has any of the purchases.
   /// - Throws: `PostgresError`.
   public func hint(
-    _ publisherId: Int64, _ originalTransactionIds: [String], in environments: [String]
+    _ publisherId: Int64, _ originalTransactionIds: [OriginalTransactionId], in environments: [String]
   ) async throws -> Bool {
     let rows = try await postgres.run(
       PostgresQuery(
         .hint,
         [
-          .int64(publisherId), .texts(environments), .texts(originalTransactionIds),
+          .int64(publisherId), .texts(environments), .ids(originalTransactionIds),
           .int64(Int64(Self.pauseOfHints / .milliseconds(1))),
         ]))
     return !rows.isEmpty
@@ -96,7 +96,7 @@ public struct Timers {
 extension DuePurchase {
   fileprivate init(_ row: PostgresRow) throws {
     let key = try PurchaseKey(row)
-    guard let transaction = try row.text("transaction_id"), let bundle = try row.text("bundle_id"),
+    guard let transaction: TransactionId = try row.id("transaction_id"), let bundle = try row.text("bundle_id"),
       let product = try row.text("product_id"), let kind = try row.text("kind").flatMap(ProductKind.init(rawValue:)),
       let bought = try row.time("purchase_date"), let due = try row.time("due_at")
     else { throw UnreadableRecord("timer of \(key.originalTransactionId)") }

@@ -26,7 +26,7 @@ final class NotificationRuns: RoleService {
     let apply: @LoopActor (PurchaseUpdate) async throws -> [Event]
     let publish: @LoopActor ([Event]) -> Void
     /// Lets Apple be asked about a purchase of a publisher in an environment.
-    let hint: @LoopActor (Int64, String, AppStoreEnvironment) async throws -> Void
+    let hint: @LoopActor (Int64, OriginalTransactionId, AppStoreEnvironment) async throws -> Void
     let verifier: SignedDataVerifier
     let suspects: Suspects
     let begun: any RunCounts

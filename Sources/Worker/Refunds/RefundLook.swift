@@ -30,7 +30,8 @@ struct RefundLook {
     (self.due, self.publisher, self.dependencies, self.metrics) = (due, publisher, dependencies, metrics)
     log = dependencies.context.log.with([
       "publisherId": .int(publisher.id), "refundRequestId": .string(due.request.id),
-      "transactionId": .string(due.request.transactionId), "environment": .string(due.request.purchase.environment),
+      "transactionId": .string(due.request.transactionId.text),
+      "environment": .string(due.request.purchase.environment),
     ])
   }
 
@@ -63,7 +64,7 @@ struct RefundLook {
   /// The answer that the policy allows now.
   private func answer(to request: RefundRequest) async throws -> ConsumptionAnswer? {
     let found = try await dependencies.purchase(request.purchase)
-    guard let facts = found?.transactions[request.transactionId.exact] else { return nil }
+    guard let facts = found?.transactions[request.transactionId] else { return nil }
     return ConsumptionPolicy.answer(
       about: facts, owner: request.customerId, due.consent, offers: publisher.offers, now: now)
   }

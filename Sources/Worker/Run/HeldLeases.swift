@@ -60,7 +60,7 @@ final class HeldLeases: RoleService {
       // A run that has ended meanwhile has lost nothing.
       for (run, isOurs) in zip(runs, areOurs) where isOurs { run.leaseEnd = start + settings.leaseDuration }
       for (run, isOurs) in zip(runs, areOurs) where !isOurs && holders[ObjectIdentifier(run)] != nil {
-        log.warning("lease lost", ["transactionId": .string(run.job.transactionId)])
+        log.warning("lease lost", ["transactionId": .string(run.job.transactionId.text)])
       }
     } catch {
       log.debug("renewal failed", ["cause": .failure(error)])

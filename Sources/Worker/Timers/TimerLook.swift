@@ -24,7 +24,7 @@ struct TimerLook {
   init(_ due: DuePurchase, of publisher: Publisher, _ dependencies: TimerRuns.Dependencies, _ metrics: TimerMetrics) {
     (self.due, self.publisher, self.dependencies, self.metrics) = (due, publisher, dependencies, metrics)
     log = dependencies.context.log.with([
-      "publisherId": .int(due.key.publisherId), "originalTransactionId": .string(due.key.originalTransactionId),
+      "publisherId": .int(due.key.publisherId), "originalTransactionId": .string(due.key.originalTransactionId.text),
       "environment": .string(due.key.environment),
     ])
   }

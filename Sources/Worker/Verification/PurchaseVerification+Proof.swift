@@ -19,9 +19,9 @@ extension PurchaseVerification {
   /// An object: its forty fields would take memory in every suspended function that passes them.
   final class Transaction {
     let signed: Verified<TransactionPayload>
-    let original: String
+    let original: OriginalTransactionId
 
-    init(_ signed: Verified<TransactionPayload>, _ original: String) {
+    init(_ signed: Verified<TransactionPayload>, _ original: OriginalTransactionId) {
       (self.signed, self.original) = (signed, original)
     }
   }
@@ -30,7 +30,7 @@ extension PurchaseVerification {
     let signed = try checked(
       dependencies.verifier.signedTransaction(answers.transaction ?? "", expecting: place.accepted))
     let transaction = signed.payload
-    guard transaction.transactionId?.exact == transactionId.exact, let original = transaction.originalTransactionId
+    guard transaction.transactionId == transactionId, let original = transaction.originalTransactionId
     else {
       throw reject("Apple answered about another transaction")
     }
@@ -51,14 +51,14 @@ extension PurchaseVerification {
   func latest() throws(Obstacle) -> Finding? {
     for entry in answers.statuses ?? [] {
       if let named = entry.originalTransactionId,
-        named.exact == (original ?? transactionId).exact || named.exact == transactionId.exact
+        named == original || named.firstTransaction == transactionId
       {
         return try latest(entry, of: named)
       }
       // This only chooses the entry. Its content counts after verification.
       guard let signed = entry.signedTransactionInfo, let original = entry.originalTransactionId,
         case .object(let claimed)? = SignedDataVerifier.unverifiedPayload(of: signed),
-        claimed["transactionId"] == .string(transactionId)
+        claimed["transactionId"] == .string(transactionId.text)
       else { continue }
       return try latest(entry, of: original)
     }
@@ -69,15 +69,16 @@ extension PurchaseVerification {
   ///
   /// - Parameter registered: the registered transaction, if Apple has told it too.
   func latest(
-    _ entry: SubscriptionStatusesResponse.LastTransaction, of original: String, beside registered: Transaction? = nil
+    _ entry: SubscriptionStatusesResponse.LastTransaction, of original: OriginalTransactionId,
+    beside registered: Transaction? = nil
   ) throws(Obstacle) -> Finding? {
     guard let signed = entry.signedTransactionInfo else { return nil }
     let latest = try checked(dependencies.verifier.signedTransaction(signed, expecting: place.accepted))
-    guard latest.payload.originalTransactionId?.exact == original.exact else {
+    guard latest.payload.originalTransactionId == original else {
       throw reject("the latest transaction belongs to another purchase")
     }
     var evidence = [try evidence(latest)]
-    if let registered, registered.signed.payload.transactionId?.exact != latest.payload.transactionId?.exact {
+    if let registered, registered.signed.payload.transactionId != latest.payload.transactionId {
       evidence.append(try self.evidence(registered.signed))
     }
     if let signed = entry.signedRenewalInfo {

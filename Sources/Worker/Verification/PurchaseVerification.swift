@@ -15,7 +15,7 @@ import Store
 final class PurchaseVerification {
   let dependencies: Dependencies
   let publisherId: Int64
-  let transactionId: String
+  let transactionId: TransactionId
   let log: Log
   /// The place that the verification asks now.
   private(set) var place: AppPlace
@@ -24,7 +24,7 @@ final class PurchaseVerification {
   /// The call that Redis took out of its budget together with the lease.
   private var grant: CallGrant?
   /// The purchase's original transaction, if an earlier verified answer named it.
-  private(set) var original: String?
+  private(set) var original: OriginalTransactionId?
   /// Apple's answers to this run, or to the run that waited before it.
   var answers: KeptAnswers
   /// How long to wait because Apple refuses the key of an app.
@@ -90,9 +90,9 @@ final class PurchaseVerification {
   }
 
   private init(
-    publisherId: Int64, transactionId: String, _ place: AppPlace, _ others: ArraySlice<AppPlace>,
+    publisherId: Int64, transactionId: TransactionId, _ place: AppPlace, _ others: ArraySlice<AppPlace>,
     _ answers: KeptAnswers,
-    original: String?, _ grant: CallGrant?, _ dependencies: Dependencies, _ log: Log
+    original: OriginalTransactionId?, _ grant: CallGrant?, _ dependencies: Dependencies, _ log: Log
   ) {
     (self.place, self.original, self.answers) = (place, original, answers)
     (places, self.publisherId, self.transactionId) = (others, publisherId, transactionId)
@@ -257,7 +257,7 @@ final class PurchaseVerification {
   private func conclude(
     _ transaction: Transaction, _ statuses: KeptAnswers.Statuses
   ) throws(Obstacle) -> Finding? {
-    if let entry = statuses.first(where: { $0.originalTransactionId?.exact == transaction.original.exact }),
+    if let entry = statuses.first(where: { $0.originalTransactionId == transaction.original }),
       let latest = try latest(entry, of: transaction.original, beside: transaction)
     {
       return hasEndedSince(latest) ? nil : latest

@@ -80,12 +80,12 @@ final class CommitLab {
     _ id: String, _ customer: String, _ transaction: String, _ kind: Job.Kind = .registration
   ) -> Job {
     Job(
-      synchronizationId: id, publisherId: 7, customerId: customer, transactionId: transaction, kind: kind,
-      registeredAt: now - 1000)
+      synchronizationId: id, publisherId: 7, customerId: customer, transactionId: TransactionId(transaction),
+      kind: kind, registeredAt: now - 1000)
   }
 
   nonisolated static func key(_ original: String) -> PurchaseKey {
-    PurchaseKey(publisherId: 7, environment: "Production", originalTransactionId: original)
+    PurchaseKey(publisherId: 7, environment: "Production", originalTransactionId: OriginalTransactionId(original))
   }
 
   /// A request with evidence of one transaction. Times are days from now.

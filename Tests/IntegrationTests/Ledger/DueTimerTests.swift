@@ -18,7 +18,7 @@ struct DueTimerTests {
     try await Timers(lab.clients[0]).takeDue(
       [Timers.Share(publisherId: 7, bundleId: "com.example", most: most)],
       of: [Timers.PublisherShare(publisherId: 7, most: most)], limit: limit
-    ).map(\.key.originalTransactionId)
+    ).map(\.key.originalTransactionId.text)
   }
 
   @Test func `a due timer is taken by one worker, the latest end first`() async throws {

@@ -40,7 +40,7 @@ struct LedgerOfPurchases {
   }
 
   nonisolated static func key(_ original: String, in environment: String = "Production") -> PurchaseKey {
-    PurchaseKey(publisherId: 7, environment: environment, originalTransactionId: original)
+    PurchaseKey(publisherId: 7, environment: environment, originalTransactionId: OriginalTransactionId(original))
   }
 
   /// Registers a purchase for a customer, as a worker does.
@@ -52,13 +52,14 @@ struct LedgerOfPurchases {
   ) async throws -> Finalized {
     let transaction = transaction ?? original
     let facts = TransactionFacts(
-      transactionId: transaction, originalTransactionId: original, bundleId: "com.example", productId: product,
-      kind: kind, environment: environment, purchaseDate: Self.now - Self.day, expiresDate: Self.now + days * Self.day,
+      transactionId: TransactionId(transaction), originalTransactionId: OriginalTransactionId(original),
+      bundleId: "com.example", productId: product, kind: kind, environment: environment,
+      purchaseDate: Self.now - Self.day, expiresDate: Self.now + days * Self.day,
       signedDate: Self.now - Self.day, payloadSHA256: SHA256.hash(Array("\(transaction) \(days)".utf8)))
     let evidence = Evidence(.transaction(facts), source: .serverAPI, signedHeader: [1], payload: [2], signature: [3])
     let job = Job(
       synchronizationId: id ?? "\(original)-\(transaction)-\(environment)", publisherId: 7, customerId: customer,
-      transactionId: transaction, kind: job, registeredAt: Self.now)
+      transactionId: TransactionId(transaction), kind: job, registeredAt: Self.now)
     return try await commits.finalize(
       Finalization(job, .evidence(Self.key(original, in: environment), [evidence]), publisher: publisher))
   }

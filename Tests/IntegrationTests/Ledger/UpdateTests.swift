@@ -321,7 +321,8 @@ struct UpdateTests {
         if isNewFirst { _ = try await lab.workers[0].apply(update) }
         _ = try await lab.workers[0].finalize(try CommitLab.request("s\(old)", "me", old, of: old))
         if !isNewFirst { _ = try await lab.workers[0].apply(update) }
-        let record = try await PurchaseReader(lab.clients[0]).purchase(7, new, in: ["Production"])
+        let record = try await PurchaseReader(lab.clients[0]).purchase(
+          7, OriginalTransactionId(new), in: ["Production"])
         #expect(record?.purchase.owner?.customerId == "me", "\(old)")
         #expect(record?.ownerships.map(\.cause) == ["upgrade"])
       }

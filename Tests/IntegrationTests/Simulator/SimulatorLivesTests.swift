@@ -1,4 +1,5 @@
 import AppStore
+import Domain
 import EventLoop
 import HTTP
 import Harness
@@ -61,7 +62,7 @@ struct SimulatorLivesTests {
       #expect(dates == dates.sorted() && life.willRenew == true)
       // Every transaction leads to the life.
       let latest = try #require(life.transactions.last)
-      #expect(try await simulator.signed(latest.transactionId).originalTransactionId == id)
+      #expect(try await simulator.signed(latest.transactionId).originalTransactionId?.text == id)
       #expect(try await simulator.life(latest.transactionId).originalTransactionId == id)
     }
   }
@@ -76,7 +77,7 @@ struct SimulatorLivesTests {
         let query = revision.isEmpty ? "" : "?revision=\(revision)"
         let page = try await simulator.call("v2/history/\(id)\(query)").decoded(as: PageBody.self)
         #expect(page.signedTransactions.count == size && page.hasMore == (size == 20))
-        ids += try page.signedTransactions.map { try simulator.verified($0).transactionId ?? "" }
+        ids += try page.signedTransactions.map { try simulator.verified($0).transactionId?.text ?? "" }
         revision = page.revision
       }
       #expect(ids == begun.transactions.map(\.transactionId))
@@ -84,7 +85,7 @@ struct SimulatorLivesTests {
       #expect(try await simulator.call(news).decoded(as: PageBody.self).signedTransactions.isEmpty)
       try await simulator.happens("refund", to: id, #"{"transactionId": "\#(ids[2])"}"#)
       let page = try await simulator.call(news).decoded(as: PageBody.self)
-      #expect(try page.signedTransactions.map { try simulator.verified($0).transactionId } == [ids[2]])
+      #expect(try page.signedTransactions.map { try simulator.verified($0).transactionId?.text } == [ids[2]])
       #expect(try await simulator.call("v2/history/\(id)?sort=UP").decoded(as: FailureBody.self).errorCode == 4_000_021)
     }
   }
@@ -96,7 +97,7 @@ struct SimulatorLivesTests {
       let old = try await simulator.happens("upgrade", to: id, #"{"originalTransactionId": "2000000000000099"}"#)
       #expect(old.state == "upgraded" && old.successor == "2000000000000099" && !old.hasAccess)
       let new = try await simulator.signed("2000000000000099")
-      #expect(new.previousOriginalTransactionId == id && new.productId == "com.example.video.yearly")
+      #expect(new.previousOriginalTransactionId?.text == id && new.productId == "com.example.video.yearly")
       // One customer has both.
       let statuses = try await simulator.statuses(id)
       #expect(Set(statuses.map { "\($0.originalTransactionId) \($0.status)" }) == ["\(id) 2", "2000000000000099 1"])
@@ -140,7 +141,7 @@ struct SimulatorLivesTests {
           String(decoding: answer.body, as: UTF8.self),
           expecting: AcceptedApps([AcceptedApps.App(bundleId: RunningSimulator.app.bundleId)])
         ).payload)
-      #expect(receipt.inApp.compactMap(\.transactionId) == life.transactions.map(\.transactionId))
+      #expect(receipt.inApp.compactMap(\.transactionId?.text) == life.transactions.map(\.transactionId))
       #expect(receipt.inApp.map(\.isTrialPeriod) == [true, false])
     }
   }

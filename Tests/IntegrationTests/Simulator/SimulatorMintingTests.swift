@@ -1,5 +1,6 @@
 import AppStore
 import Crypto
+import Domain
 import EventLoop
 import FoundationEssentials
 import HTTP
@@ -27,7 +28,7 @@ struct SimulatorMintingTests {
         let verdict = verifier.transaction(jws, expecting: Self.apps)
         #expect(verdict.rejection?.reason == Self.faults[scenario], "\(scenario)")
         guard let transaction = verdict.payload else { continue }
-        #expect(transaction.transactionId == "\(scenario.prefix)0000000000001")
+        #expect(transaction.transactionId?.text == "\(scenario.prefix)0000000000001")
         #expect(transaction.environment == scenario.environment, "\(scenario)")
         #expect((transaction.revocationDate != nil) == (scenario == .refunded))
       }
@@ -45,7 +46,7 @@ struct SimulatorMintingTests {
         guard let receipt = verdict.payload else { continue }
         #expect(receipt.environment == scenario.environment, "\(scenario)")
         #expect(receipt.inApp.count == (scenario == .upgraded ? 2 : 1))
-        #expect(receipt.inApp.allSatisfy { $0.originalTransactionId == "\(scenario.prefix)0000000000001" })
+        #expect(receipt.inApp.allSatisfy { $0.originalTransactionId?.text == "\(scenario.prefix)0000000000001" })
         #expect((receipt.inApp.first?.cancellationDate != nil) == (scenario == .refunded))
       }
     }
@@ -65,7 +66,7 @@ struct SimulatorMintingTests {
           ReceiptVerifier(roots: roots).receipt(
             try await simulator.minted("receipt/\(id)"), expecting: Self.apps
           ).payload)
-        let inApp = try #require(receipt.inApp.first { $0.transactionId == id })
+        let inApp = try #require(receipt.inApp.first { $0.transactionId?.text == id })
         #expect(inApp.productId == transaction.productId)
         #expect(inApp.originalTransactionId == transaction.originalTransactionId)
         #expect(inApp.quantity == transaction.quantity.map(Int64.init))
@@ -88,7 +89,7 @@ struct SimulatorMintingTests {
       let path = "receipt/1000000000001?also=\(ids.joined(separator: ","))&age=7200"
       let receipt = try #require(
         verifier.receipt(try await simulator.minted(path), expecting: Self.apps).payload)
-      #expect(receipt.inApp.compactMap(\.transactionId) == ["1000000000001"] + ids)
+      #expect(receipt.inApp.compactMap(\.transactionId?.text) == ["1000000000001"] + ids)
       let age = unixMilliseconds() - receipt.receiptCreationDate
       #expect(age >= 7_200_000 && age < 10_800_000)
       let empty = try #require(

@@ -36,7 +36,7 @@ struct SimulatorNotificationCallTests {
         let verdict = verifier.notification(try #require($0.signedPayload), expecting: apps)
         return try #require(verdict.payload?.transaction?.payload.originalTransactionId)
       }
-      #expect(ids == (0..<50).map { String(3_000_000 + $0) })
+      #expect(ids == (0..<50).map { OriginalTransactionId(String(3_000_000 + $0)) })
       // A page shows the bytes that were posted.
       let payloads = Set(all.elements.compactMap(\.signedPayload))
       for body in receiver.bodies {
@@ -118,7 +118,8 @@ struct SimulatorNotificationCallTests {
       let good = try #require(try await verdict("\(id)?type=PARTY&subtype=WILD").payload)
       #expect(good.payload.notificationType?.rawValue == "PARTY" && good.payload.subtype?.rawValue == "WILD")
       #expect(
-        good.transaction?.payload.transactionId == id && good.renewalInfo != nil && good.payload.data?.status == .active
+        good.transaction?.payload.transactionId?.text == id && good.renewalInfo != nil
+          && good.payload.data?.status == .active
       )
       #expect(try await verdict("1020000000000001").payload?.transaction?.payload.revocationDate != nil)
       for (query, reason) in [

@@ -47,7 +47,7 @@ struct SimulatorNotificationTests {
         #expect(data.environment == .production && notification.payload.version == "2.0")
         #expect(try #require(notification.payload.signedDate) >= begun)
         #expect(notification.transaction?.payload.signedDate == notification.payload.signedDate)
-        let isSubscription = notification.transaction?.payload.originalTransactionId == id
+        let isSubscription = notification.transaction?.payload.originalTransactionId?.text == id
         #expect((notification.renewalInfo != nil) == isSubscription && (data.status != nil) == isSubscription)
       }
       #expect(all[6].payload.data?.consumptionRequestReason?.rawValue == "UNINTENDED_PURCHASE")

@@ -1,5 +1,6 @@
 import AppStore
 import Crypto
+import Domain
 import EventLoop
 import HTTP
 import Simulator
@@ -12,8 +13,8 @@ struct SimulatorScenarioTests {
     try await RunningSimulator.with { simulator async throws in
       let id = "100000000000042"
       let transaction = try await simulator.verdict(id).payload
-      #expect(transaction?.transactionId == id)
-      #expect(transaction?.originalTransactionId == id)
+      #expect(transaction?.transactionId?.text == id)
+      #expect(transaction?.originalTransactionId?.text == id)
       #expect(transaction?.bundleId == "com.example.video")
       #expect(transaction?.productId == "com.example.video.monthly")
       #expect(transaction?.environment == .production)
@@ -48,12 +49,12 @@ struct SimulatorScenarioTests {
       #expect(asked?.isUpgraded == true)
       #expect(asked?.productId == "com.example.video.monthly")
       let upgrade = try await simulator.verdict(latest).payload
-      #expect(upgrade?.originalTransactionId == first)
+      #expect(upgrade?.originalTransactionId?.text == first)
       #expect(upgrade?.productId == "com.example.video.yearly")
       let history = try await simulator.call("v2/history/\(first)").decoded(as: HistoryBody.self)
       #expect(!history.hasMore)
       #expect(
-        try history.signedTransactions.map { try simulator.verify($0).payload?.transactionId } == [first, latest])
+        try history.signedTransactions.map { try simulator.verify($0).payload?.transactionId?.text } == [first, latest])
     }
   }
 

@@ -14,7 +14,7 @@ import Testing
 struct ConcludeTests {
   private let hour = StoreOnRedis.hour
 
-  private func job(_ id: String = "s", transaction: String = "100", kind: Job.Kind = .registration) -> Job {
+  private func job(_ id: String = "s", transaction: TransactionId = "100", kind: Job.Kind = .registration) -> Job {
     StoreOnRedis.job(id, transaction: transaction, kind: kind)
   }
 

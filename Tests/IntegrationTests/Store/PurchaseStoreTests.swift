@@ -15,7 +15,7 @@ struct PurchaseStoreTests {
   private let hour = StoreOnRedis.hour
 
   private func job(
-    _ id: String = "s", customer: String = "7", transaction: String = "100", publisher: Int64 = 1
+    _ id: String = "s", customer: String = "7", transaction: TransactionId = "100", publisher: Int64 = 1
   ) -> Job {
     StoreOnRedis.job(id, customer: customer, transaction: transaction, publisher: publisher)
   }

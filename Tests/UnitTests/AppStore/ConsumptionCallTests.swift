@@ -20,7 +20,10 @@ struct ConsumptionCallTests {
       AppStoreServerAPI.Configuration(), now: { now },
       transport: { request throws(HTTPClientError) in try await recorder.send(request) })
     let app = AppCredentials(bundleId: "com.example", issuerId: "issuer", keyId: "KEY", key: try .generate())
-    return (try await api.sendConsumption(answer, about: id, in: environment, for: app), recorder.requests.first)
+    return (
+      try await api.sendConsumption(answer, about: TransactionId(id), in: environment, for: app),
+      recorder.requests.first
+    )
   }
 
   @Test func `version 2 is put, and 202 without a body is a success`() async throws {

@@ -1,4 +1,5 @@
 import Crypto
+import Domain
 import Formats
 import Foundation
 import Observability
@@ -27,7 +28,7 @@ struct ReceiptFixtureTests {
     #expect(receipt.environment == .sandbox)
     #expect(receipt.receiptCreationDate == milliseconds(rfc3339: created))
     #expect(receipt.inApp.count == purchases)
-    #expect(receipt.inApp.contains { $0.transactionId == transaction || $0.originalTransactionId == transaction })
+    #expect(receipt.inApp.contains { [$0.transactionId?.text, $0.originalTransactionId?.text].contains(transaction) })
     #expect(receipt.inApp.allSatisfy { $0.quantity == 1 && $0.productId != nil && $0.purchaseDate != nil })
     let app = AcceptedApps([AcceptedApps.App(bundleId: receipt.bundleId)])
     #expect(try verifier(nil).receipt(Fixtures.apple.text(file), expecting: app).payload == receipt)
@@ -62,7 +63,7 @@ struct ReceiptFixtureTests {
     #expect(try verifier(nil).receipt(text, expecting: xcode).rejection?.reason == .chainUntrusted)
     let anchored = try verifier("receipts/StoreKitTestCertificate.cer")
     let receipt = try #require(anchored.receipt(text, expecting: xcode).payload)
-    #expect(receipt.environment == .xcode && receipt.inApp.first?.transactionId == transaction)
+    #expect(receipt.environment == .xcode && receipt.inApp.first?.transactionId?.text == transaction)
     #expect(anchored.receipt(text, expecting: Self.any).rejection?.reason == .environmentMismatch)
   }
 

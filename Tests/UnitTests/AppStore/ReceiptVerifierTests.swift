@@ -1,4 +1,5 @@
 import Crypto
+import Domain
 import EventLoop
 import Formats
 import Observability

@@ -1,4 +1,5 @@
 import Crypto
+import Domain
 import EventLoop
 import FoundationEssentials
 import HTTP
@@ -142,7 +143,7 @@ struct ServerAPITests {
     let api = api(recorder)
     let app = try app()
     let error = await #expect(throws: AppStoreAPIError.self) {
-      try await api.subscriptionStatuses(id, in: .production, for: app)
+      try await api.subscriptionStatuses(TransactionId(id), in: .production, for: app)
     }
     guard case .invalidRequest? = error?.kind else { throw try #require(error) }
     #expect(recorder.requests.isEmpty)

@@ -21,7 +21,7 @@ struct VerifierTests {
     return payload
   }
 
-  private func renewalInfo(of purchase: String = "1", in environment: AppStoreEnvironment = .sandbox)
+  private func renewalInfo(of purchase: OriginalTransactionId = "1", in environment: AppStoreEnvironment = .sandbox)
     -> RenewalInfoPayload
   {
     var payload = RenewalInfoPayload()

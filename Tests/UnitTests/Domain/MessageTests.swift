@@ -26,7 +26,7 @@ struct ClaimTests {
 
 /// Jobs: which ones this code can run, and their form on the wire.
 struct JobTests {
-  private func job(id: String = "sync-1", transaction: String = "2000000000000001") -> Job {
+  private func job(id: String = "sync-1", transaction: TransactionId = "2000000000000001") -> Job {
     Job(
       synchronizationId: id, publisherId: 7, customerId: "42", transactionId: transaction,
       registeredAt: 1_700_000_000_000
@@ -37,13 +37,13 @@ struct JobTests {
     #expect(job().defect == nil)
     #expect(job(id: String(repeating: "x", count: 256)).defect == nil)
     #expect(job(transaction: "0").defect == nil)
-    #expect(job(transaction: String(repeating: "9", count: 32)).defect == nil)
+    #expect(job(transaction: TransactionId(String(repeating: "9", count: 32))).defect == nil)
   }
 
   @Test(arguments: ["", "12a", "-1", "1.0", " 1", "1\n", "１", "٣", String(repeating: "9", count: 33)])
   func badTransactionId(text: String) {
     #expect(!TransactionIdentifier.isValid(text))
-    #expect(job(transaction: text).defect == "transactionId is not 1 to 32 digits")
+    #expect(job(transaction: TransactionId(text)).defect == "transactionId is not 1 to 32 digits")
   }
 
   @Test func badSynchronizationId() {
@@ -150,7 +150,7 @@ struct PurchaseEventTests {
   }
 
   @Test func `the id is a hash of the synchronization's whole key`() {
-    func id(_ publisher: Int64, _ synchronization: String, _ transaction: String, _ customer: String) -> String {
+    func id(_ publisher: Int64, _ synchronization: String, _ transaction: TransactionId, _ customer: String) -> String {
       Event.id(
         of: Job(
           synchronizationId: synchronization, publisherId: publisher, customerId: customer, transactionId: transaction,

@@ -73,7 +73,7 @@ struct ToyDoor: OpenDoor {
   func events(of change: PurchaseChange, _ publisher: Publisher) -> [Event] {
     [
       Event(
-        of: [change.after.key.originalTransactionId, String(change.after.version)], publisherId: publisher.id,
+        of: [change.after.key.originalTransactionId.text, String(change.after.version)], publisherId: publisher.id,
         customerId: change.after.owner?.customerId, topic: Toy.topic, version: change.after.version, time: change.now,
         traceparent: nil
       ) { $0.member("playground", change.after.key.environment) }

@@ -1,3 +1,4 @@
+import Domain
 import Redis
 import Testing
 

@@ -31,7 +31,7 @@ struct LifeTruthTests {
       _ = try? given.does(action(&random))
       evidence += try pieces(&given)
     }
-    let key = PurchaseKey(publisherId: 1, environment: "Production", originalTransactionId: given.life.id)
+    let key = PurchaseKey(publisherId: 1, environment: "Production", originalTransactionId: "\(given.life.id)")
     let purchase = try #require(Purchase(key, folding: evidence.shuffled(using: &random)))
     let access = Access.of(purchase, rules: rules, now: given.now)
     let truth = given.life.access(at: given.now)

@@ -115,7 +115,8 @@ final class AppleByValue: FleetBudget {
 
   /// An active monthly subscription, signed; a test can change it.
   func signed(
-    _ id: String = "100", of original: String = "100", in environment: AppStoreEnvironment = .production,
+    _ id: TransactionId = "100", of original: OriginalTransactionId = "100",
+    in environment: AppStoreEnvironment = .production,
     by other: TestAuthority? = nil, _ change: (inout TransactionPayload) -> Void = { _ in }
   ) throws -> String {
     var payload = TransactionPayload()
@@ -134,7 +135,7 @@ final class AppleByValue: FleetBudget {
 
   /// The statuses of one subscription.
   func status(
-    _ status: SubscriptionStatus, of original: String = "100", latest: String?, renewal: String? = nil
+    _ status: SubscriptionStatus, of original: OriginalTransactionId = "100", latest: String?, renewal: String? = nil
   ) throws -> Answer {
     var entry = SubscriptionStatusesResponse.LastTransaction()
     entry.status = status
@@ -148,7 +149,7 @@ final class AppleByValue: FleetBudget {
   }
 
   /// Renewal information, perhaps with the end of a grace period.
-  func renewal(of original: String = "100", graceUntil end: Int64? = nil) throws -> String {
+  func renewal(of original: OriginalTransactionId = "100", graceUntil end: Int64? = nil) throws -> String {
     var payload = RenewalInfoPayload()
     payload.originalTransactionId = original
     payload.gracePeriodExpiresDate = end

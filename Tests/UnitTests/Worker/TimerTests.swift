@@ -27,11 +27,13 @@ struct TimerTests {
 
   init() throws { bench = try ChoreBench() }
 
-  private func due(_ id: String = "100", kind: ProductKind = .autoRenewable, app: String = "com.example") -> DuePurchase
-  {
+  private func due(
+    _ id: OriginalTransactionId = "100", kind: ProductKind = .autoRenewable, app: String = "com.example"
+  ) -> DuePurchase {
     DuePurchase(
-      key: PurchaseKey(publisherId: 7, environment: "Production", originalTransactionId: id), transactionId: id,
-      bundleId: app, productId: "monthly", kind: kind, purchaseDate: AppleByValue.now - AppleByValue.day,
+      key: PurchaseKey(publisherId: 7, environment: "Production", originalTransactionId: id),
+      transactionId: id.firstTransaction, bundleId: app, productId: "monthly", kind: kind,
+      purchaseDate: AppleByValue.now - AppleByValue.day,
       dueAt: AppleByValue.now)
   }
 

@@ -15,7 +15,7 @@ struct VerificationProofTests {
   /// What a purchase says that decides about access.
   private struct Description: Equatable {
     var kind = ProductKind.autoRenewable
-    var originalTransactionId = "100"
+    var originalTransactionId: OriginalTransactionId = "100"
     var productId = "monthly"
     var environment = "Production"
     var purchaseDate = AppleByValue.now - AppleByValue.day

@@ -48,7 +48,8 @@ struct KeepBenchmark {
   private func row(_ number: Int, _ line: SignedNotifications.Line) -> KeptNotification {
     KeptNotification(
       publisherId: Backend.publisher, uuid: "floor-\(number)", type: "SUBSCRIBED", subtype: "INITIAL_BUY",
-      environment: "Production", bundleId: "com.example.app", originalTransactionId: line.transactionId,
+      environment: "Production", bundleId: "com.example.app",
+      originalTransactionId: OriginalTransactionId(line.transactionId),
       signedDate: unixMilliseconds(), source: .apple, body: Array(line.signedPayload.utf8))
   }
 

@@ -103,7 +103,8 @@ final class Backend {
   static func job(_ number: Int, round: Int = 1) -> Job {
     Job(
       synchronizationId: round == 1 ? "bench-\(number)" : "bench-\(number)-\(round)", publisherId: publisher,
-      customerId: customer(number), transactionId: "100\(10_000_000_000 + number)", registeredAt: unixMilliseconds())
+      customerId: customer(number), transactionId: TransactionId("100\(10_000_000_000 + number)"),
+      registeredAt: unixMilliseconds())
   }
 
   /// The customer of a number.

@@ -21,10 +21,11 @@ struct BenchmarkEvidence {
   /// The same job always gets the same evidence: a repeated registration brings no news.
   func finalization(_ job: Job) -> Finalization {
     // A hash is only a name here, and computing a real one is cryptography.
-    var hash = Array(job.transactionId.utf8)
+    var hash = Array(job.transactionId.text.utf8)
     hash += [UInt8](repeating: 0, count: 32 - hash.count)
     let transaction = TransactionFacts(
-      transactionId: job.transactionId, originalTransactionId: job.transactionId, bundleId: "com.example.app",
+      transactionId: job.transactionId, originalTransactionId: OriginalTransactionId(beginningWith: job.transactionId),
+      bundleId: "com.example.app",
       productId: "com.example.app.monthly", kind: .autoRenewable, environment: "Production",
       purchaseDate: now - 86_400_000, expiresDate: now + 2_592_000_000, ownershipType: "PURCHASED", quantity: 1,
       price: 9_990, currency: "USD", signedDate: 1_750_000_000_000, payloadSHA256: hash)

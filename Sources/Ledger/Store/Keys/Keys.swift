@@ -1,3 +1,5 @@
+public import Domain
+
 /// The names of all keys that Countersign has in Redis.
 ///
 /// Every key names its publisher. So a registration of one tenant neither blocks another tenant nor appears there.
@@ -8,16 +10,16 @@ public struct Keys: Sendable {
   public init(prefix: String) { self.prefix = prefix }
 
   /// String: the ``Claim`` on a transactionId.
-  public func claim(_ publisher: Int64, _ transaction: String) -> String {
+  public func claim(_ publisher: Int64, _ transaction: TransactionId) -> String {
     "\(prefix)claim:\(publisher):\(transaction)"
   }
   /// String with expiry: a second synchronization of a claimed transaction was recorded a moment ago.
-  public func shared(_ publisher: Int64, _ transaction: String) -> String {
+  public func shared(_ publisher: Int64, _ transaction: TransactionId) -> String {
     "\(prefix)shared:\(publisher):\(transaction)"
   }
   /// String: the last lease of a transaction, and the facts known about the transaction (`TransactionRecord`). It has
   /// an expiry while no worker has the lease.
-  public func transaction(_ publisher: Int64, _ transaction: String) -> String {
+  public func transaction(_ publisher: Int64, _ transaction: TransactionId) -> String {
     "\(prefix)transaction:\(publisher):\(transaction)"
   }
   /// Hash: the synchronization. It expires some time after its finalization.

@@ -1,4 +1,5 @@
 import Crypto
+import Domain
 import Formats
 import Foundation
 import JSON
@@ -148,10 +149,9 @@ struct NotificationV1Tests {
   @Test func `what is no id is left out, and so are too many`() throws {
     let bad = ["", "-1", "1/2", "١", "abc", String(repeating: "1", count: 33)]
     let good = (1...150).map(String.init)
+    let kept = good.prefix(NotificationV1.mostPurchases).map(OriginalTransactionId.init(_:))
     let receipt = ["latest_receipt_info": (bad + good).map { ["original_transaction_id": $0] }]
-    #expect(
-      try hint("DID_RENEW", ["unified_receipt": receipt])?.originalTransactionIds
-        == Array(good.prefix(NotificationV1.mostPurchases)))
+    #expect(try hint("DID_RENEW", ["unified_receipt": receipt])?.originalTransactionIds == kept)
     #expect(try hint("DID_RENEW", ["unified_receipt": NSNull()])?.originalTransactionIds == [])
   }
 

@@ -21,7 +21,7 @@ struct EntitlementsTests {
   }
 
   private func subscription(
-    _ original: String, in environment: String = "Production", bought: Double = 20, expires: Double,
+    _ original: OriginalTransactionId, in environment: String = "Production", bought: Double = 20, expires: Double,
     revoked: Double? = nil, _ product: String = "monthly"
   ) -> Purchase {
     TestPurchases.purchase(
@@ -30,7 +30,9 @@ struct EntitlementsTests {
       version: 4)
   }
 
-  private func lifetime(_ original: String, in environment: String = "Production", _ product: String = "lifetime")
+  private func lifetime(
+    _ original: OriginalTransactionId, in environment: String = "Production", _ product: String = "lifetime"
+  )
     -> Purchase
   {
     TestPurchases.purchase(TestPurchases.transaction(of: original, .nonConsumable, product, in: environment))
@@ -38,7 +40,7 @@ struct EntitlementsTests {
 
   /// The original transactions that decide, one for each offer.
   private func deciding(_ purchases: Purchase...) -> [String] {
-    entitlements(purchases).map(\.purchase.originalTransactionId)
+    entitlements(purchases).map(\.purchase.originalTransactionId.text)
   }
 
   @Test func `an entitlement has what its purchase gives`() {
@@ -88,7 +90,7 @@ struct EntitlementsTests {
   @Test func `without access, the latest purchase tells the reason`() {
     let refunded = subscription("1", bought: 10, expires: 70, revoked: 30)
     let found = entitlements([refunded, subscription("2", bought: 11, expires: 45)])
-    #expect(found.map(\.rule) == [.expired] && found.map(\.purchase.originalTransactionId) == ["2"])
+    #expect(found.map(\.rule) == [.expired] && found.map(\.purchase.originalTransactionId.text) == ["2"])
     #expect(found.first?.accessGranted == false && found.first?.expiresAt == TestPurchases.at(45))
     #expect(entitlements([refunded, subscription("2", bought: 9, expires: 45)]).map(\.rule) == [.revoked])
   }

@@ -13,9 +13,12 @@ struct ReleaseTests {
       offers: OfferCatalog([Offer(id: offer, productIds: ["monthly"])]), webhooks: [])
   }
 
-  private func purchase(_ original: String, endsIn days: Int64, owner: String? = "ann") throws -> Purchase {
+  private func purchase(_ original: OriginalTransactionId, endsIn days: Int64, owner: String? = "ann") throws
+    -> Purchase
+  {
     let facts = TransactionFacts(
-      transactionId: original, originalTransactionId: original, bundleId: "com.example", productId: "monthly",
+      transactionId: original.firstTransaction, originalTransactionId: original, bundleId: "com.example",
+      productId: "monthly",
       kind: .autoRenewable, environment: "Production", purchaseDate: now - day, expiresDate: now + days * day,
       signedDate: now - day, payloadSHA256: [1])
     return try #require(

@@ -15,7 +15,7 @@ struct TestCommit {
   /// - Parameter ownership: the publisher's policy.
   init(
     _ purchases: [Purchase] = [], _ customers: [String: CustomerRecord] = [:],
-    firstGrants: [PurchaseKey: [ExactText: Int64]] = [:], ownership: OwnershipPolicy = OwnershipPolicy(),
+    firstGrants: [PurchaseKey: [TransactionId: Int64]] = [:], ownership: OwnershipPolicy = OwnershipPolicy(),
     sandboxAccess: SandboxAccess = .nobody, now: Double = 10
   ) {
     state = CommitState(
@@ -30,7 +30,7 @@ struct TestCommit {
   static func customer(_ id: String) -> CustomerKey { CustomerKey(publisherId: 7, id: id) }
 
   static func job(
-    _ customer: String = "me", _ transaction: String = "1", _ kind: Job.Kind = .registration, id: String = "s1",
+    _ customer: String = "me", _ transaction: TransactionId = "1", _ kind: Job.Kind = .registration, id: String = "s1",
     at registered: Double = 9, proves: PurchaseKey? = nil, isByCustomer: Bool = false
   ) -> Job {
     Job(

@@ -91,10 +91,10 @@ struct CleengEventsTests {
     purchase.owner = Owner(customerId: "42", subscriptionId: 1)
     let events = Lab.events(nil, purchase, Lab.job(), .purchaseSynchronized)
     func data(_ event: Event) -> JSONValue? { Lab[event, "inAppSpecificData"] }
-    func named(_ transaction: String) -> JSONValue {
+    func named(_ transaction: TransactionId) -> JSONValue {
       .object([
         "environment": .string("Production"), "originalTransactionId": .string("1"), "productId": .string("yearly"),
-        "transactionId": .string(transaction),
+        "transactionId": .string(transaction.text),
       ])
     }
     #expect(events.map(data) == [named("2"), named("1")])
@@ -154,7 +154,7 @@ struct CleengEventsTests {
 
   @Test func `the gateway's refusal repeats what the request said, and no address`() {
     func event(
-      _ customer: String?, _ transaction: String?, coupon: String? = nil, at time: Int64 = 1
+      _ customer: String?, _ transaction: TransactionId?, coupon: String? = nil, at time: Int64 = 1
     ) -> Event {
       CleengRefusedPayment(
         publisherId: 7, customerId: customer, offerId: "S1", transactionId: transaction, couponCode: coupon,

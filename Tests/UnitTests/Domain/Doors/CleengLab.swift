@@ -22,7 +22,8 @@ enum CleengLab {
   }
 
   static func job(
-    _ customer: String = "42", _ transaction: String = "1", _ kind: Job.Kind = .registration, door: Door? = .cleeng,
+    _ customer: String = "42", _ transaction: TransactionId = "1", _ kind: Job.Kind = .registration,
+    door: Door? = .cleeng,
     coupon: String? = nil, offer: String? = "S1"
   ) -> Job {
     Job(

@@ -4,7 +4,7 @@ import Testing
 
 /// The transaction that decides about access.
 struct PurchaseDecidingTests {
-  private func deciding(_ transactions: TransactionFacts...) -> String {
+  private func deciding(_ transactions: TransactionFacts...) -> TransactionId {
     let results = [transactions, transactions.reversed()].map { order in
       Purchase(TestPurchases.key(), transactions: order)?.deciding.transactionId ?? ""
     }
@@ -13,7 +13,7 @@ struct PurchaseDecidingTests {
   }
 
   private func period(
-    _ id: String, _ bought: Double, _ expires: Double?, revoked: Double? = nil, isUpgraded: Bool = false,
+    _ id: TransactionId, _ bought: Double, _ expires: Double?, revoked: Double? = nil, isUpgraded: Bool = false,
     signed: Double? = nil
   ) -> TransactionFacts {
     TestPurchases.transaction(
@@ -34,7 +34,7 @@ struct PurchaseDecidingTests {
     #expect(deciding(period("9", 0, nil), period("1", 0, 30)) == "1")
     #expect(deciding(period("10", 0, 30), period("9", 0, 30)) == "9")
     // U+212A (KELVIN SIGN) equals `K` as a Swift `String`.
-    #expect(deciding(period("K", 0, 30), period("\u{212A}", 0, 30)).exact == "\u{212A}")
+    #expect(deciding(period("K", 0, 30), period("\u{212A}", 0, 30)) == "\u{212A}")
   }
 
   @Test func `the refund of an earlier period does not end the present one`() {
@@ -93,7 +93,7 @@ struct PurchaseDecidingTests {
 
   @Test(arguments: [ProductKind.nonConsumable, .consumable, .nonRenewing])
   func `of the copies of a one-time purchase the one decides that Apple signed last`(kind: ProductKind) {
-    func copy(_ id: String, bought: Double = 0, revoked: Double? = nil, signed: Double, digest: UInt8 = 0)
+    func copy(_ id: TransactionId, bought: Double = 0, revoked: Double? = nil, signed: Double, digest: UInt8 = 0)
       -> TransactionFacts
     {
       TestPurchases.transaction(id, kind, bought: bought, revoked: revoked, signed: signed, digest: digest)

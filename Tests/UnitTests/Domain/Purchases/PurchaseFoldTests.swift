@@ -84,14 +84,14 @@ struct PurchaseFoldTests {
     let pieces = [evidence(TestPurchases.transaction())] + (0..<20).map { _ in piece(&random) }
     let purchase = try #require(Purchase(key, folding: pieces))
     let newest = pieces.sorted { ($0.signedDate, $0.payloadSHA256[0]) < ($1.signedDate, $1.payloadSHA256[0]) }
-    var transactions: [ExactText: TransactionFacts] = [:]
-    for case .transaction(let facts) in newest.map(\.facts) { transactions[facts.transactionId.exact] = facts }
+    var transactions: [TransactionId: TransactionFacts] = [:]
+    for case .transaction(let facts) in newest.map(\.facts) { transactions[facts.transactionId] = facts }
     #expect(purchase.transactions == transactions)
     let renewals = newest.compactMap { if case .renewalInfo(let facts, _) = $0.facts { facts } else { nil } }
     #expect(purchase.renewal == renewals.last)
     let statuses = newest.compactMap { if case .renewalInfo(_, let status) = $0.facts { status } else { nil } }
     #expect(purchase.status == statuses.max { ($0.date, $0.code) < ($1.date, $1.code) })
-    #expect(transactions[purchase.deciding.transactionId.exact] == purchase.deciding)
+    #expect(transactions[purchase.deciding.transactionId] == purchase.deciding)
   }
 
   // MARK: One piece

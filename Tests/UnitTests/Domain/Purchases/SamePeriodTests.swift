@@ -15,7 +15,7 @@ struct SamePeriodTests {
       mbaasy: MbaasyDoor(policy: DoorPolicy(), clientTokens: [])))
 
   private func period(
-    _ id: String, bought: Double = 0, expires: Double? = 30, line: String? = "900", signed: Double? = nil
+    _ id: TransactionId, bought: Double = 0, expires: Double? = 30, line: String? = "900", signed: Double? = nil
   ) -> TransactionFacts {
     var facts = T.transaction(id, bought: bought, expires: expires, signed: signed)
     (facts.webOrderLineItemId, facts.originalPurchaseDate) = (line, T.at(-0.001))

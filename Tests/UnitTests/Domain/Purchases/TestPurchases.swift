@@ -8,7 +8,9 @@ enum TestPurchases {
 
   static func at(_ days: Double) -> Int64 { start + Int64(days * Double(day)) }
 
-  static func key(_ original: String = "1", in environment: String = "Production", of publisher: Int64 = 7)
+  static func key(
+    _ original: OriginalTransactionId = "1", in environment: String = "Production", of publisher: Int64 = 7
+  )
     -> PurchaseKey
   {
     PurchaseKey(publisherId: publisher, environment: environment, originalTransactionId: original)
@@ -16,7 +18,8 @@ enum TestPurchases {
 
   /// A transaction. If nothing says otherwise, Apple signed it when it was bought.
   static func transaction(
-    _ id: String = "1", of original: String = "1", _ kind: ProductKind = .autoRenewable, _ product: String = "monthly",
+    _ id: TransactionId = "1", of original: OriginalTransactionId = "1", _ kind: ProductKind = .autoRenewable,
+    _ product: String = "monthly",
     in environment: String = "Production", bought: Double = 0, expires: Double? = nil, revoked: Double? = nil,
     isUpgraded: Bool = false, ownership: String? = "PURCHASED", token: String? = nil, signed: Double? = nil,
     digest: UInt8 = 0
@@ -29,7 +32,8 @@ enum TestPurchases {
   }
 
   static func renewal(
-    of original: String = "1", in environment: String = "Production", willRenew: Bool? = nil, grace: Double? = nil,
+    of original: OriginalTransactionId = "1", in environment: String = "Production", willRenew: Bool? = nil,
+    grace: Double? = nil,
     isInRetry: Bool? = nil, signed: Double, digest: UInt8 = 0
   ) -> RenewalFacts {
     RenewalFacts(

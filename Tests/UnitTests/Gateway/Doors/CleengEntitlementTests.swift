@@ -21,7 +21,9 @@ struct CleengEntitlementTests {
     _ id: String, _ kind: ProductKind = .autoRenewable, _ product: String = "monthly", expires: Double? = nil,
     renewal: RenewalFacts? = nil
   ) -> Purchase {
-    TestPurchases.purchase(TestPurchases.transaction(id, of: id, kind, product, expires: expires), renewal: renewal)
+    TestPurchases.purchase(
+      TestPurchases.transaction(TransactionId(id), of: OriginalTransactionId(id), kind, product, expires: expires),
+      renewal: renewal)
   }
 
   /// In its grace period until day 16; the period ended at day 9.

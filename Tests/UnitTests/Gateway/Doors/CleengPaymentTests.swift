@@ -8,13 +8,15 @@ import Testing
 
 /// Which purchase of a receipt a payment means, and what a receipt's rejection becomes.
 struct CleengPaymentTests {
-  private func purchase(_ id: String, _ product: String, _ transactions: [String]) -> LocalPurchase {
+  private func purchase(_ id: OriginalTransactionId, _ product: String, _ transactions: [TransactionId])
+    -> LocalPurchase
+  {
     LocalPurchase(
       key: TestPurchases.key(id), transactionId: transactions[0], productId: product, transactionIds: transactions)
   }
 
   private func chosen(
-    _ purchases: [LocalPurchase], transaction: String? = nil, offer: String = "S1"
+    _ purchases: [LocalPurchase], transaction: TransactionId? = nil, offer: String = "S1"
   ) throws -> Result<LocalPurchase, CleengFailure> {
     let id = transaction.map { #","transactionId":"\#($0)""# } ?? ""
     let body = #"{"customerEmail":"a@b","offerId":"\#(offer)","receipt":{"receiptData":"MIIT"\#(id)}}"#

@@ -19,11 +19,13 @@ struct IapticAnswerTests {
     offers: OfferCatalog([Offer(id: "S1", productIds: ["monthly"])]), webhooks: [])
 
   private func purchase(
-    _ id: String = "1", owner: String? = "alice", in environment: String = "Production", expires: Int64 = 1000,
+    _ id: OriginalTransactionId = "1", owner: String? = "alice", in environment: String = "Production",
+    expires: Int64 = 1000,
     token: String? = nil, offerType: Int32? = nil
   ) -> Purchase {
     var facts = TransactionFacts(
-      transactionId: id, originalTransactionId: id, bundleId: "com.example.app", productId: "monthly",
+      transactionId: id.firstTransaction, originalTransactionId: id, bundleId: "com.example.app",
+      productId: "monthly",
       kind: .autoRenewable, environment: environment, purchaseDate: Self.now - 1000,
       expiresDate: Self.now + expires, appAccountToken: token, signedDate: Self.now - 1000, payloadSHA256: [1])
     facts.offerType = offerType
@@ -32,10 +34,11 @@ struct IapticAnswerTests {
       key, transactions: [facts], owner: owner.map { Owner(customerId: $0, subscriptionId: 1) })!
   }
 
-  private func local(_ id: String = "1", in environment: String = "Production") -> LocalPurchase {
+  private func local(_ id: OriginalTransactionId = "1", in environment: String = "Production") -> LocalPurchase {
     LocalPurchase(
-      key: PurchaseKey(publisherId: 7, environment: environment, originalTransactionId: id), transactionId: id,
-      productId: "monthly", transactionIds: [id])
+      key: PurchaseKey(publisherId: 7, environment: environment, originalTransactionId: id),
+      transactionId: id.firstTransaction,
+      productId: "monthly", transactionIds: [id.firstTransaction])
   }
 
   private func evidence(_ purchases: [LocalPurchase], receipt: AppReceipt? = nil) -> LocalEvidence {
@@ -50,7 +53,7 @@ struct IapticAnswerTests {
     _ states: [DoorResult.State], _ known: [Purchase], customer: String? = "alice", token: String? = nil,
     others: [Purchase] = [], receipt: AppReceipt? = nil, in environment: String = "Production"
   ) -> IapticAnswer {
-    let purchases = states.indices.map { local(String($0 + 1), in: environment) }
+    let purchases = states.indices.map { local("\($0 + 1)", in: environment) }
     return IapticAnswer(
       evidence: evidence(purchases, receipt: receipt),
       results: zip(purchases, states).map { DoorResult(purchase: $0, state: $1) },

@@ -7,7 +7,7 @@ import Testing
 /// The purchases of a verified receipt.
 struct LocalEvidenceTests {
   private func entry(
-    _ id: String?, _ original: String? = nil, product: String? = "monthly", bought: Int64 = 0
+    _ id: TransactionId?, _ original: OriginalTransactionId? = nil, product: String? = "monthly", bought: Int64 = 0
   ) -> InAppReceipt {
     var entry = InAppReceipt()
     (entry.transactionId, entry.originalTransactionId) = (id, original)
@@ -73,7 +73,7 @@ struct LocalEvidenceTests {
 
   // MARK: Access while Apple is away
 
-  private func subscription(_ original: String?) -> InAppReceipt {
+  private func subscription(_ original: OriginalTransactionId?) -> InAppReceipt {
     var entry = entry("2", original, bought: 3)
     entry.expiresDate = 4
     return entry

@@ -24,7 +24,7 @@ struct PlayFabChoiceTests {
   }
 
   private func key(_ product: String) -> PurchaseKey {
-    PurchaseKey(publisherId: 7, environment: "Production", originalTransactionId: product)
+    PurchaseKey(publisherId: 7, environment: "Production", originalTransactionId: "\(product)")
   }
 
   private var monthly: LocalPurchase { purchase("monthly", ends: Self.now + 1) }

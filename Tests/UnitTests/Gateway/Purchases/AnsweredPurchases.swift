@@ -16,7 +16,7 @@ enum AnsweredPurchases {
   }
 
   static func transaction(
-    _ id: String = "101", of original: String = "100", _ product: String = "monthly",
+    _ id: TransactionId = "101", of original: OriginalTransactionId = "100", _ product: String = "monthly",
     _ kind: ProductKind = .autoRenewable, in environment: String = "Production", bought: Int64 = now - 10 * day,
     expires: Int64? = now + 20 * day
   ) -> TransactionFacts {
@@ -38,7 +38,7 @@ enum AnsweredPurchases {
     return purchase
   }
 
-  static func renewal(of original: String = "100", willRenew: Bool = true) -> RenewalFacts {
+  static func renewal(of original: OriginalTransactionId = "100", willRenew: Bool = true) -> RenewalFacts {
     RenewalFacts(
       originalTransactionId: original, environment: "Production", willRenew: willRenew, nextProductId: "monthly",
       isInBillingRetry: false, signedDate: now - 9 * day, payloadSHA256: [2])

@@ -43,7 +43,7 @@ struct OpenAPIPurchaseTests {
 
   @Test func `a purchase`() throws {
     let record = PurchaseRecord(
-      full, firstGrants: ["101".exact: 1],
+      full, firstGrants: ["101": 1],
       ownerships: [OwnershipPeriod(subscriptionId: 1, customerId: "42", beganAt: 1, endedAt: 2, cause: "transfer")])
     let offers = [Offer(id: "S1", productIds: ["monthly"]), Offer(id: "S2", productIds: ["yearly"])]
     let one = PurchaseWriter(Given.publisher(offers), now: Given.now).one(record)

@@ -17,7 +17,7 @@ struct PurchaseWriterTests {
     let first = Given.transaction("100", bought: Given.now - 40 * Given.day, expires: Given.now - 10 * Given.day)
     let purchase = Given.purchase(first, Given.transaction("101"), renewal: Given.renewal())
     let record = PurchaseRecord(
-      purchase, firstGrants: ["100".exact: Given.now - 40 * Given.day],
+      purchase, firstGrants: ["100": Given.now - 40 * Given.day],
       ownerships: [
         OwnershipPeriod(
           subscriptionId: 1700, customerId: nil, beganAt: Given.now - 40 * Given.day,

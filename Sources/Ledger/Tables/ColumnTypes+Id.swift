@@ -1,0 +1,31 @@
+import Domain
+import Postgres
+
+extension ColumnTypes {
+  /// A `text` that is an id.
+  struct Id<Value: Identifier>: ColumnType {
+    static var sql: String { "text" }
+    static var form: RowDocument.Form { .text }
+    static func one(_ value: Value?) -> PostgresParameter { .id(value) }
+    static func array(_ values: [Value?]) -> PostgresParameter { .texts(values.map { $0?.text }) }
+    static func read(_ row: PostgresRow, _ column: PostgresColumn) throws -> Value? {
+      try row.text(column).map(Value.init(_:))
+    }
+  }
+}
+
+extension ColumnType {
+  static func id<Value>(of type: Value.Type) -> Self where Self == ColumnTypes.Id<Value> { Self() }
+}
+
+extension PostgresParameter {
+  /// An id as a `text`.
+  static func id(_ id: (some Identifier)?) -> PostgresParameter { .text(id?.text) }
+  /// Ids as a `text[]`.
+  static func ids(_ ids: [some Identifier]) -> PostgresParameter { .texts(ids.map(\.text)) }
+}
+
+extension PostgresRow {
+  /// The id in a column; `nil` for NULL.
+  func id<Value: Identifier>(_ name: PostgresColumn) throws -> Value? { try text(name).map(Value.init(_:)) }
+}
