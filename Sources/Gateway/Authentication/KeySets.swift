@@ -2,12 +2,13 @@ import Domain
 import EventLoop
 import Formats
 import Observability
+import Service
 
 /// The key sets that the gateway fetches for publishers (`customerTokens.jwks.url`).
 ///
 /// It fetches in the background, also before the first token comes. ``KeySetCache`` says when.
 @LoopActor
-final class KeySets {
+final class KeySets: RoleService {
   /// By publisher.
   private(set) var caches: [Int64: KeySetCache] = [:]
 
@@ -19,7 +20,7 @@ final class KeySets {
   private var addresses: [Int64: KeySetAddress] = [:]
   private var running: [Int64: Task<Void, Never>] = [:]
   private let ended = LoopSignal()
-  private var loop: Task<Void, Never>?
+  private lazy var looks = Chore(every: .seconds(1), after: .zero) { [weak self] in self?.look() }
 
   /// The outcome that counts a good fetch.
   nonisolated static let fetchedOutcome = "fetched"
@@ -46,18 +47,14 @@ final class KeySets {
     }
   }
 
-  /// Fetches in the background until ``stop()``.
-  func start() {
-    loop = Task { @LoopActor [weak self] in
-      while !Task.isCancelled {
-        self?.look()
-        try? await EventLoop.sleep(for: .seconds(1))
-      }
-    }
-  }
+  /// Fetches in the background until the stop.
+  func start() { looks.start() }
 
-  func stop() {
-    loop?.cancel()
+  /// Begins no more fetches by itself. A request whose key is missing may still wait for one.
+  func close() { looks.close() }
+
+  func stop(within grace: Duration) async {
+    await looks.stop(within: grace)
     // So the ends of these fetches count for nothing.
     addresses = [:]
     for task in running.values { task.cancel() }

@@ -8,12 +8,14 @@ extension Route {
 
   private static let purchases = [
     Route(
-      .post, "/storekit2/purchases", under: "storekit2", "register", .publisherOrCustomer(.register, Gateway.register)),
+      .post, "/storekit2/purchases", under: "storekit2", "register",
+      .publisherOrCustomer(.register, SynchronizationAPI.register)),
     Route(
       .get, "/storekit2/purchases/synchronizations/{synchronizationId}", under: "storekit2", "status",
-      .publisherOrCustomer(.read, Gateway.status)),
+      .publisherOrCustomer(.read, SynchronizationAPI.status)),
     Route(
-      .post, "/storekit2/purchases/transfers", under: "storekit2", "transfer", .publisher(.register, Gateway.transfer)),
+      .post, "/storekit2/purchases/transfers", under: "storekit2", "transfer",
+      .publisher(.register, SynchronizationAPI.transfer)),
     customers("entitlements", "entitlements", PurchaseAPI.entitlements),
     customers("entitlements/{offerId}", "entitlements", PurchaseAPI.entitlement),
     customers("purchases", "purchases", PurchaseAPI.list),
@@ -79,8 +81,8 @@ extension Route {
     Route(.get, "/\(name)", under: nil, "health", .anyone { $0.health($1) })
   }
 
-  fileprivate typealias GatewayMethod =
-    @LoopActor @Sendable (Gateway) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
+  fileprivate typealias SynchronizationMethod =
+    @LoopActor @Sendable (SynchronizationAPI) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
   fileprivate typealias CustomerMethod =
     @LoopActor @Sendable (CustomerAPI) -> @LoopActor (Call) async throws(Problem) -> HTTPServerResponse
   fileprivate typealias PurchaseMethod =
@@ -133,12 +135,18 @@ extension Route {
 }
 
 extension Route.Access {
-  fileprivate static func publisherOrCustomer(_ scope: TokenScope, _ answer: @escaping Route.GatewayMethod) -> Self {
-    .publisherOrCustomer(scope) { gateway, call throws(Problem) in try await answer(gateway)(call) }
+  fileprivate static func publisherOrCustomer(_ scope: TokenScope, _ answer: @escaping Route.SynchronizationMethod)
+    -> Self
+  {
+    .publisherOrCustomer(scope) { gateway, call throws(Problem) in
+      try await answer(gateway.synchronizations(for: call.caller))(call)
+    }
   }
 
-  fileprivate static func publisher(_ scope: TokenScope, _ answer: @escaping Route.GatewayMethod) -> Self {
-    .publisher(scope) { gateway, call throws(Problem) in try await answer(gateway)(call) }
+  fileprivate static func publisher(_ scope: TokenScope, _ answer: @escaping Route.SynchronizationMethod) -> Self {
+    .publisher(scope) { gateway, call throws(Problem) in
+      try await answer(gateway.synchronizations(for: call.caller))(call)
+    }
   }
 
   fileprivate static func publisherOrCustomer(_ scope: TokenScope, _ answer: @escaping Route.PurchaseMethod) -> Self {

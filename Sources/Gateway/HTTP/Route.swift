@@ -8,7 +8,7 @@ import HTTPServer
 /// Routing, 404, 405 with `Allow`, authentication and the metrics' label follow from it.
 struct Route: Sendable {
   /// Answers a call.
-  typealias Handler = @LoopActor @Sendable (Gateway, Call) async throws(Problem) -> HTTPServerResponse
+  typealias Handler = @LoopActor @Sendable (GatewayAPI, Call) async throws(Problem) -> HTTPServerResponse
 
   /// Answers a notification of Apple's.
   typealias NotificationHandler =
@@ -20,7 +20,7 @@ struct Route: Sendable {
   /// The callers that a route admits, and its handler.
   enum Access: Sendable {
     /// Anyone, without a credential.
-    case anyone(@LoopActor @Sendable (Gateway, HTTPServerRequest) -> HTTPServerResponse)
+    case anyone(@LoopActor @Sendable (GatewayAPI, HTTPServerRequest) -> HTTPServerResponse)
     /// A door, which has its own credentials and its own form of errors.
     ///
     /// `takesReceipts` says whether the body may be as long as a receipt.

@@ -73,7 +73,7 @@ struct KeySetTests {
     try await IdentityProvider.with { provider async throws in
       let lab = Lab(provider)
       try await body(lab, provider)
-      lab.sets.stop()
+      await lab.sets.stop(within: .zero)
     }
   }
 

@@ -1,0 +1,80 @@
+import AMQP
+import AppStore
+import Configuration
+import Domain
+import EventLoop
+import Ledger
+import Messaging
+import Redis
+import Service
+import Store
+
+/// What the services and the handlers of a gateway share: its clients, and what works with several of them.
+@LoopActor
+struct GatewayParts {
+  let context: RoleContext
+  let routes: RouteTable
+  let topology: Topology
+  let redis: RedisClient
+  let store: PurchaseStore
+  let ledger: RoleLedger
+  let holdings: Holdings
+  let endpoints: WebhookEndpointStore
+  let deliveries: DeliveryLedger
+  let pacing: DeliveryPacing
+  let subscribers: EventSubscribers
+  let publisher: AMQPPublisher
+  let outlet: EventOutlet
+  let waits: FinalizationWaits
+  /// The consumer of replies, which end the waits.
+  let replies: AMQPConsumer
+  let verifier: SignedDataVerifier
+  let evidence: EvidenceIntake
+  let notifications: NotificationIntake
+  let metrics: GatewayMetrics
+  let unlistedProxies: UnlistedProxies
+  let keySets: KeySets
+
+  /// Makes the parts. Nothing is started.
+  ///
+  /// - Throws: `PostgresEndpoint.InvalidURL` without a usable `ledger.url`; `TrustedRoots.Unreadable` when a configured
+  ///   root is no certificate.
+  init(_ context: RoleContext, _ doors: [any GatewayDoor]) throws {
+    let settings = context.settings
+    self.context = context
+    routes = RouteTable(doors)
+    let topology = Topology(settings)
+    self.topology = topology
+    redis = context.makeRedis()
+    store = PurchaseStore(redis, prefix: settings.redis.prefix)
+    ledger = try RoleLedger(context, isNeeded: false)
+    holdings = Holdings(ledger.client)
+    endpoints = context.makeEndpointStore(ledger.client)
+    deliveries = DeliveryLedger(ledger.client)
+    pacing = DeliveryPacing(redis, prefix: settings.redis.prefix)
+    subscribers = EventSubscribers(context, ledger.client)
+    publisher = AMQPPublisher(
+      { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign gateway",
+      onChange: context.observer(of: "publish"), declare: context.declaring(topology))
+    outlet = EventOutlet(
+      publisher, queue: topology.deliveries, subscribers, ledger.client, context.log,
+      onReduced: EventOutlet.reducedEvents(context.metrics, context.doors.topics))
+    // Our own API keeps half of the connections.
+    let waits = FinalizationWaits(
+      name: newSynchronizationId(),
+      most: min(settings.gateway.doors.maxWaiting, settings.gateway.maxConnections / 2))
+    self.waits = waits
+    replies = AMQPConsumer(
+      { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign gateway replies",
+      queue: topology.replies(to: waits.name), prefetch: 1000, onChange: context.observer(of: "replies"),
+      declare: { try await topology.declareReplies(to: waits.name, on: $0) }, handler: { waits.take($0) })
+    let roots = settings.appStore.rootFiles
+    let configured = roots.isEmpty ? nil : try TrustedRoots(files: roots)
+    verifier = SignedDataVerifier(roots: configured ?? .apple)
+    evidence = EvidenceIntake(roots: configured, verifier, atOnce: settings.gateway.doors.receiptsAtOnce)
+    notifications = NotificationIntake(context, verifier, ledger.client, publisher, topology)
+    metrics = GatewayMetrics(context.metrics, routes, waiting: { Double(waits.count) })
+    unlistedProxies = UnlistedProxies(context.metrics, context.log)
+    keySets = KeySets(context.metrics, context.log, publishers: { context.publishers })
+  }
+}

@@ -1,0 +1,136 @@
+import AMQP
+import AppStore
+import Configuration
+import Domain
+import EventLoop
+import HTTPServer
+import Ledger
+import Messaging
+import Observability
+import Postgres
+import Service
+import Store
+
+/// Answers the requests to a gateway: finds the route and the caller, and lets the handler answer.
+@LoopActor
+final class GatewayAPI {
+  private let parts: GatewayParts
+  private let healthEndpoints: HealthEndpoints
+  private let looks: ProvisionLooks
+  private let forgeries = ForgeryAllowance()
+
+  init(_ parts: GatewayParts, _ healthEndpoints: HealthEndpoints) {
+    (self.parts, self.healthEndpoints) = (parts, healthEndpoints)
+    looks = ProvisionLooks(parts.metrics.provisions)
+  }
+
+  private var context: RoleContext { parts.context }
+  private var ledger: PostgresClient { parts.ledger.client }
+
+  // MARK: One request
+
+  /// Answers a request, and counts the answer.
+  func answer(_ request: HTTPServerRequest) async -> HTTPServerResponse {
+    let start = ContinuousClock.now
+    parts.unlistedProxies.look(at: request, behind: context.settings.gateway.trustedProxies)
+    var label = RouteTable.unknownLabel
+    let response: HTTPServerResponse
+    if let preflight = CrossOrigin.preflight(request, parts.routes.ofDoors) { return preflight }
+    do {
+      let (route, values) = try parts.routes.find(request.method, request.path, rawPath: request.rawPath)
+      label = route.label
+      response = try await answer(route, values, request)
+    } catch {
+      response = parts.routes.refusal(error, of: request)
+    }
+    parts.metrics.requests.count(label, String(response.status))
+    parts.metrics.latency.observe((ContinuousClock.now - start).inSeconds, label)
+    return response
+  }
+
+  private func answer(
+    _ route: Route, _ values: [Route.Parameter: String], _ request: HTTPServerRequest
+  ) async throws(Problem) -> HTTPServerResponse {
+    let handler: Route.Handler
+    let scope: TokenScope
+    let admitsCustomers: Bool
+    switch route.access {
+    case .anyone(let answer): return answer(self, request)
+    case .door(let door, takesReceipts: _, let answer):
+      let response = await answer(doorContext, DoorCall(request: request, values: values))
+      parts.metrics.doors.count(door.rawValue, String(response.status))
+      return CrossOrigin.admitted(response)
+    case .apple(let answer): return try await answer(parts.notifications, DoorCall(request: request, values: values))
+    case .publisherOrCustomer(let wanted, let answer): (scope, handler, admitsCustomers) = (wanted, answer, true)
+    case .publisher(let wanted, let answer): (scope, handler, admitsCustomers) = (wanted, answer, false)
+    }
+    let caller = try await authentication.caller(of: request)
+    guard admitsCustomers || caller.customerId == nil else {
+      throw .forbidden("This is done with the publisher's token, X-Publisher-Token, and not with a customer's.")
+    }
+    try caller.require(scope)
+    let call = Call(request: request, caller: caller, values: values)
+    guard route.method != .get, let token = caller.token else { return try await handler(self, call) }
+    let answer: Result<HTTPServerResponse, Problem> = await AuditEntry.$requestToken.withValue(token.name) {
+      do throws(Problem) { return .success(try await handler(self, call)) } catch { return .failure(error) }
+    }
+    return try answer.get()
+  }
+
+  var authentication: Authentication { Authentication(context: context, keySets: parts.keySets) }
+
+  // MARK: The routes' handlers
+
+  func health(_ request: HTTPServerRequest) -> HTTPServerResponse {
+    healthEndpoints.answer(request) ?? Problem.unknownPath(request.path).response
+  }
+
+  func webhooks(for caller: Caller) -> WebhookAPI {
+    WebhookAPI(
+      context: context, store: parts.endpoints, deliveries: parts.deliveries, pacing: parts.pacing,
+      queue: parts.publisher, topology: parts.topology, publisher: caller.publisher)
+  }
+
+  func customers(for caller: Caller) -> CustomerAPI {
+    CustomerAPI(context: context, ledger: CustomerStore(ledger), copies: parts.store, publisher: caller.publisher)
+  }
+
+  func consents(for caller: Caller) -> ConsentAPI {
+    ConsentAPI(context: context, consents: Consents(ledger), publisher: caller.publisher)
+  }
+
+  func refunds(for caller: Caller) -> RefundAPI {
+    RefundAPI(context: context, answers: RefundAnswers(ledger), publisher: caller.publisher)
+  }
+
+  func audit(for caller: Caller) -> AuditAPI {
+    AuditAPI(context: context, log: AuditLog(ledger), publisher: caller.publisher)
+  }
+
+  func purchases(for caller: Caller) -> PurchaseAPI {
+    PurchaseAPI(
+      context: context, ledger: ledger, holdings: parts.holdings, outlet: parts.outlet, caller: caller)
+  }
+
+  func synchronizations(for caller: Caller) -> SynchronizationAPI {
+    SynchronizationAPI(context: context, registration: registration, metrics: parts.metrics, caller: caller)
+  }
+
+  private var registration: Registration {
+    Registration(
+      context: context, store: parts.store, customers: CustomerStore(ledger),
+      synchronizations: SynchronizationReader(ledger), results: KeptResults(purchases: PurchaseReader(ledger)),
+      verifier: parts.verifier, publisher: parts.publisher, topology: parts.topology)
+  }
+
+  private var doorContext: DoorContext {
+    DoorContext(
+      context, authentication, parts.evidence,
+      DoorRegistration(
+        context: context, registration: registration, waits: parts.waits,
+        replyTo: parts.topology.replies(to: parts.waits.name), synchronizations: SynchronizationReader(ledger),
+        provision: Provision(
+          context: context, store: parts.store, ledger: ledger, outlet: parts.outlet, looks: looks)),
+      ledger, parts.holdings, parts.outlet, forgeries)
+  }
+}
