@@ -35,7 +35,7 @@ public final class Gateway: Role {
       // The clients. They close when the last request is answered: one may wait at a door for its reply until then, so
       // the consumer of replies takes them until the stop.
       ledger, redis, ServiceAdapter(start: { replies.start() }, stop: { _ in await replies.stop() }),
-      ServiceAdapter(parts.subscribers), publisher, ledger.schema,
+      ServiceAdapter(parts.subscribers), publisher, parts.outlet.lost, ledger.schema,
       // What the handlers keep up to date.
       secretKeys, keySets, context.clockChore { try await store.time() },
       // The server listens when everything is there, and is the first to stop: it gives the running requests the grace

@@ -56,9 +56,7 @@ struct GatewayParts {
     publisher = AMQPPublisher(
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign gateway",
       onChange: context.observer(of: "publish"), declare: context.declaring(topology))
-    outlet = EventOutlet(
-      publisher, queue: topology.deliveries, subscribers, ledger.client, context.log,
-      onReduced: EventOutlet.reducedEvents(context.metrics, context.doors.topics))
+    outlet = context.makeOutlet(publisher, subscribers, ledger.client)
     // Our own API keeps half of the connections.
     let waits = FinalizationWaits(
       name: newSynchronizationId(),

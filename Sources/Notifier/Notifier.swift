@@ -46,7 +46,7 @@ public final class Notifier: Role {
       // The channel closes when every acknowledgement is sent. No delivery comes after the first round of the stop.
       consumer,
       // What only repairs. Nothing waits for it.
-      parts.attemptLog, DeliverySweep.chore(parts), runs,
+      parts.attemptLog, DeliverySweep.chore(parts), parts.outlet.lost, runs,
     ])
   }
 

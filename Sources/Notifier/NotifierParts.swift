@@ -21,6 +21,7 @@ struct NotifierParts {
   let ledger: RoleLedger
   let subscribers: EventSubscribers
   let publisher: AMQPPublisher
+  let outlet: EventOutlet
   let deliveries: DeliveryLedger
   let attemptLog: AttemptLog
   let recorder: DeliveryRecorder
@@ -41,6 +42,7 @@ struct NotifierParts {
     publisher = AMQPPublisher(
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign notifier publishes",
       onChange: context.observer(of: "publish"), declare: context.declaring(topology))
+    outlet = context.makeOutlet(publisher, subscribers, ledger.client)
     deliveries = DeliveryLedger(ledger.client)
     attemptLog = AttemptLog(AttemptLog.Dependencies(context, deliveries))
     let failures = RecordFailures(context.log) { [attemptLog] in attemptLog.keepSoon() }

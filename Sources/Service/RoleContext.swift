@@ -55,6 +55,9 @@ public final class RoleContext {
   let refusedWrites: Gauge
   let redisEvicts: Gauge
 
+  /// Whether the role has its one way out for events.
+  var hasOutlet = false
+
   /// Creates the context of one role.
   public init(
     role: String, settings: Settings, publishers: Publishers, doors: DoorCatalog, faults: TestFaults = TestFaults()

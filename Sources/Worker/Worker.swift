@@ -27,9 +27,6 @@ public final class Worker: Role {
 
     let jobs = JobRuns(
       parts.jobs, running, isLedgerReady: { ledger.client.isReady }, giveUpCommits: { commits.stop() })
-    let lostEvents = LostEvents(parts.jobs.recentEvents, context.log) { [jobs = parts.jobs] in await jobs.tellAgain($0)
-    }
-    parts.publisher.follow { [weak lostEvents] in lostEvents?.note($0) }
     let refunds = RefundRuns(RefundRuns.Dependencies(parts))
     let notifications = NotificationRuns(NotificationRuns.Dependencies(parts, onRefund: { refunds.hint() }))
     let jobConsumer = LedgerConsumer(
@@ -56,7 +53,7 @@ public final class Worker: Role {
       OutboxLook.chore(parts), AsideLook.chore(parts), RulesLook.chore(parts), RetentionLook.chore(parts),
       Sweep.chore(parts) { if running.count == 0 { jobConsumer.jobsWait() } },
       // What commits. After the last of it, no commit begins: what still waits for the ledger goes back to the broker.
-      ServiceAdapter(stop: { _ in commits.stop() }), lostEvents,
+      ServiceAdapter(stop: { _ in commits.stop() }), parts.outlet.lost,
       OwedEventRuns(OwedEventRuns.Dependencies(parts)), refunds, TimerRuns(TimerRuns.Dependencies(parts)),
       notifications, HistoryRuns(HistoryRuns.Dependencies(parts, notifications)), jobs,
     ])

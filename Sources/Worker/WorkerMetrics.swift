@@ -19,7 +19,6 @@ final class WorkerMetrics {
   let rejections: Counter
   let budgetWaits: Counter
   let events: Counter
-  let reducedEvents: @LoopActor (Event) -> Void
   let stale: Counter
   let swept: Counter
   let deletedNotifications: Counter
@@ -32,7 +31,7 @@ final class WorkerMetrics {
   let outbox: Counter
 
   init(
-    _ metrics: Metrics, topics: [String] = EventTopic.own, inFlight: @escaping @LoopActor () -> Double
+    _ metrics: Metrics, inFlight: @escaping @LoopActor () -> Double
   ) {
     metrics.gauge("countersign_jobs_in_flight", "Jobs that run now.", read: inFlight)
     queueWait = metrics.histogram(
@@ -60,7 +59,6 @@ final class WorkerMetrics {
     budgetWaits = metrics.counter(
       "countersign_budget_waits_total", "Calls put off because the budget was used up or Apple had forbidden more.")
     events = metrics.counter("countersign_events_published_total", "Events that the fleet's own queue has.")
-    reducedEvents = EventOutlet.reducedEvents(metrics, topics)
     stale = metrics.counter(
       "countersign_stale_runs_total", "Runs without effect, because their lease had ended.")
     swept = metrics.counter("countersign_swept_jobs_total", "Jobs enqueued again by the sweep.")

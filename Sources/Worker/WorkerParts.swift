@@ -27,6 +27,7 @@ struct WorkerParts {
   let subscribers: EventSubscribers
   let publisher: AMQPPublisher
   let commits: Commits
+  let outlet: EventOutlet
   let places: AppPlaces
   let verification: PurchaseVerification.Dependencies
   let jobs: JobRun.Dependencies
@@ -43,7 +44,7 @@ struct WorkerParts {
     let settings = context.settings
     self.context = context
     topology = Topology(settings)
-    metrics = WorkerMetrics(context.metrics, topics: context.doors.topics) { [running] in Double(running.count) }
+    metrics = WorkerMetrics(context.metrics) { [running] in Double(running.count) }
     metrics.deadMessages.set(0, topology.deadJobs)
     redis = context.makeRedis()
     store = PurchaseStore(redis, prefix: settings.redis.prefix)
@@ -54,6 +55,9 @@ struct WorkerParts {
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign worker publishes",
       onChange: context.observer(of: "publish"), declare: context.declaring(topology))
     commits = Commits(ledger.client, Commits.Settings(context, metrics))
+    outlet = context.makeOutlet(
+      publisher, subscribers, ledger.client, onConfirm: { [metrics] _ in metrics.events.count() },
+      settle: { [commits] in commits.confirm([$0]) })
     places = AppPlaces(context)
     let configuration = HTTPClientConfiguration(settings.appStore)
     apple = HTTP2Client(configuration, fallback: HTTPClient(configuration))
@@ -69,8 +73,7 @@ struct WorkerParts {
         await PurchaseVerification(
           of: run.job, attempt: run.attempt, at: run.places, route: run.lease.route, grant: run.lease.call,
           with: verification, run.log)?.finding()
-      }, clock: context.clock, log: context.log, metrics: metrics,
-      subscribers: EventOutlet.Subscribers(subscribers), faults: context.faults)
+      }, clock: context.clock, log: context.log, metrics: metrics, outlet: outlet, faults: context.faults)
     rows = SuspectRows(jobs.suspects, begun, context)
   }
 
@@ -96,7 +99,7 @@ extension Commits.Settings {
   fileprivate init(_ context: RoleContext, _ metrics: WorkerMetrics) {
     self.init(
       connections: context.settings.ledger.connections, now: { context.now() },
-      configured: { Set(context.publishers.all.lazy.filter { !$0.webhooks.isEmpty }.map(\.id)) },
+      configured: { context.publishers.withWebhooks },
       onFailure: { error in
         metrics.commitFailures.count()
         context.log.ledgerFailure("a commit failed", error)

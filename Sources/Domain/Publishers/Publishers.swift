@@ -15,6 +15,9 @@ public struct Publishers: Sendable {
     let ring: [ExactText]
   }
 
+  /// The publishers whose files name webhook endpoints: a commit owes each event of theirs to these endpoints.
+  public var withWebhooks: Set<Int64> { Set(all.lazy.filter(\.hasWebhooks).map(\.id)) }
+
   /// Creates the set; ids are unique, and the hashes of tokens and keys have `SHA256.size` bytes.
   public init(_ all: [Publisher]) {
     let all = all.sorted { $0.id < $1.id }
@@ -68,4 +71,12 @@ public struct Publishers: Sendable {
   ) -> (publisher: Publisher, holder: String)? {
     doors[DoorRing(door: door, ring: ring.map(\.exact))]?.holder(of: hash)
   }
+}
+
+extension Publisher {
+  /// Whether the file names webhook endpoints.
+  var hasWebhooks: Bool { !webhooks.isEmpty }
+
+  /// As ``Publishers/withWebhooks``, for a commit about this publisher alone.
+  public var withWebhooks: Set<Int64> { hasWebhooks ? [id] : [] }
 }

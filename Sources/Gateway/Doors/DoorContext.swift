@@ -64,9 +64,7 @@ package struct DoorContext {
   /// - Throws: `PostgresError`, and then nobody knows whether they will be told.
   package func tell(_ events: [Event]) async throws {
     guard !events.isEmpty else { return }
-    let configured = Set(context.publishers.all.filter { !$0.webhooks.isEmpty }.map(\.id))
-    try await EventWriter(ledger).write(events, configured: configured)
-    outlet.publish(events)
+    outlet.publish(try await EventWriter(ledger).write(events, configured: context.publishers.withWebhooks))
   }
 }
 

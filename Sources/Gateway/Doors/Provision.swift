@@ -80,8 +80,8 @@ struct Provision {
       case .end: return .over
       case .grant(let end): until = end
       }
-      let events = try await ProvisionalGrant(ledger).grant(job, piece, until: until, publisher: publisher, now: now)
-      guard let events else { return .over }
+      let told = try await ProvisionalGrant(ledger).grant(job, piece, until: until, publisher: publisher, now: now)
+      guard let told else { return .over }
       context.log.info(
         "access while Apple is away",
         [
@@ -89,7 +89,7 @@ struct Provision {
           "transactionId": .string(job.transactionId.text),
         ])
       looks.noteGrant()
-      outlet.publish(events)
+      outlet.publish(told)
       return .granted
     } catch {
       context.log.warning("no access while Apple is away", ["cause": .failure(error)])

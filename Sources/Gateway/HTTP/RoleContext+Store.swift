@@ -7,7 +7,7 @@ extension RoleContext {
   /// Calls a store, and logs a failure.
   ///
   /// - Throws: ``Problem``: the failure as the client sees it.
-  package func asking<Value>(_ ask: () async throws -> Value) async throws(Problem) -> Value {
+  package func asking<Value: ~Copyable>(_ ask: () async throws -> Value) async throws(Problem) -> Value {
     do {
       return try await ask()
     } catch let problem as Problem {

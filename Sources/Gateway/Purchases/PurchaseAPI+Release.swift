@@ -15,19 +15,19 @@ extension PurchaseAPI {
     let subscriptionId = try subscriptionId(call.request)
     let key = try await record(call[.originalTransactionId], environments).purchase.key
     let trace = TraceParent(continuing: call.request.header("traceparent"))
-    let events = try await context.asking {
+    let told = try await context.asking {
       try await PurchaseRelease(ledger).release(
         key, publisher: caller.publisher, subscriptionId: subscriptionId, now: context.now(),
         traceparent: trace.description)
     }
-    guard let events else { throw Self.unknownPurchase }
+    guard let told else { throw Self.unknownPurchase }
     context.log.info(
       "released",
       [
         "publisherId": .int(key.publisherId), "originalTransactionId": .string(key.originalTransactionId.text),
         "environment": .string(key.environment), "traceId": .string(trace.traceId),
       ])
-    outlet.publish(events)
+    outlet.publish(told)
     return answer(try await record(key.originalTransactionId.text, [key.environment]))
   }
 

@@ -86,10 +86,12 @@ struct FloorBenchmark {
       job, for: .seconds(60), sweepAfter: Backend.sweepAfter, places: Backend.places)
     guard case .taken(let lease) = answer else { throw Unexpected(description: "\(job.synchronizationId): \(answer)") }
     let finalized = try await commits.finalize(evidence.finalization(job))
-    guard finalized.synchronization.conclusion?.outcome.accessGranted == true, !finalized.events.isEmpty else {
-      throw Unexpected(description: "\(job.synchronizationId): \(finalized)")
+    let synchronization = finalized.synchronization
+    let events = finalized.takeTold().takeEvents()
+    guard synchronization.conclusion?.outcome.accessGranted == true, !events.isEmpty else {
+      throw Unexpected(description: "\(job.synchronizationId): \(synchronization)")
     }
-    for event in finalized.events { publish(event, unconfirmed) }
+    for event in events { publish(event, unconfirmed) }
     try await backend.store.conclude(Concluded(job: job, fence: lease.fence, route: Backend.places[0].name))
     received.acknowledge()
   }

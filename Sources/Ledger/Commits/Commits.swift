@@ -91,18 +91,17 @@ public final class Commits {
   ///
   /// - Throws: `PostgresError` or another error when this finalization alone makes its commit fail; `CancellationError`
   ///   after ``stop()``.
-  public func finalize(_ request: Finalization) async throws -> Finalized {
-    try await withCheckedThrowingContinuation { add(.finalize(request, $0)) }
+  public func finalize(_ request: Finalization) async throws -> FinalizedSynchronization {
+    FinalizedSynchronization(try await withCheckedThrowingContinuation { add(.finalize(request, $0)) })
   }
 
-  /// Applies news about a purchase that no registration brought; returns the events to publish, after the commit. They
-  /// are in the outbox.
+  /// Applies news about a purchase that no registration brought; returns the events to publish, after the commit.
   ///
   /// While the ledger is away, it waits.
   ///
   /// - Throws: as ``finalize(_:)``.
-  public func apply(_ update: PurchaseUpdate) async throws -> [Event] {
-    try await withCheckedThrowingContinuation { add(.apply(update, $0)) }
+  public func apply(_ update: PurchaseUpdate) async throws -> Told {
+    Told(try await withCheckedThrowingContinuation { add(.apply(update, $0)) })
   }
 
   /// Keeps a job that waits for long, so that the loss of Redis and of the broker's messages cannot lose it; returns
@@ -120,7 +119,7 @@ public final class Commits {
   /// synchronization is not finalized.
   ///
   /// - Throws: `PostgresError`.
-  public func find(_ job: Job) async throws -> Finalized? {
+  public func find(_ job: Job) async throws -> FinalizedSynchronization? {
     let key = SynchronizationKey(job)
     let rows = try await postgres.run([
       PostgresQuery(
@@ -131,7 +130,8 @@ public final class Commits {
         ]), PostgresQuery(OutboxRow.read, [.texts([Event.id(of: job)])]),
     ])
     guard let kept = try KeptSynchronization.all(rows[0]).first else { return nil }
-    return Finalized(synchronization: kept.synchronization, events: try Event.all(rows[1]))
+    return FinalizedSynchronization(
+      Finalized(synchronization: kept.synchronization, events: try Event.all(rows[1])))
   }
 
   private func add(_ work: Work) {

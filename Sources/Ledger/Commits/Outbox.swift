@@ -1,4 +1,4 @@
-public import Domain
+import Domain
 public import EventLoop
 public import Postgres
 
@@ -15,9 +15,9 @@ public struct Outbox {
   /// Each event waits as long again. So one sweep has it at a time, and another one gets it if this one fails.
   ///
   /// - Throws: `PostgresError`.
-  public func takeOverdue(olderThan age: Duration, limit: Int) async throws -> [Event] {
+  public func takeOverdue(olderThan age: Duration, limit: Int) async throws -> Told {
     let rows = try await postgres.run(
       PostgresQuery(OutboxRow.take, [.int64(Int64(age / .milliseconds(1))), .int64(Int64(limit))]))
-    return try Event.all(rows)
+    return Told(try Event.all(rows))
   }
 }

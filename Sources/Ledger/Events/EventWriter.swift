@@ -13,10 +13,12 @@ public struct EventWriter {
   /// Writes events and their outbox in one commit. A repeated call writes nothing more.
   ///
   /// - Parameter configured: the publishers whose files name webhook endpoints.
+  /// - Returns: the events to publish.
   /// - Throws: `PostgresError`.
-  public func write(_ events: [Event], configured: Set<Int64>) async throws {
+  public func write(_ events: [Event], configured: Set<Int64>) async throws -> Told {
     _ = try await postgres.repeatingConflicts { transaction in
       try await transaction.commit(Event.tell(events, configured: configured))
     }
+    return Told(events)
   }
 }

@@ -4,15 +4,22 @@ import Postgres
 
 extension NotificationStore {
   /// What a commit about notifications without a purchase has done.
-  public struct Finished: Sendable {
-    /// The events to publish.
-    public var events: [Event] = []
+  public struct Finished: ~Copyable, Sendable {
     /// The notifications with events. Somebody may have finished others before: they tell nothing again.
-    public var told = 0
+    public let told: Int
     /// The notifications without events.
-    public var stored = 0
+    public let stored: Int
     /// The notices that more customers have the download of than ``mostCustomers``: the others have no event.
-    public var cut: [NotificationNotice] = []
+    public let cut: [NotificationNotice]
+    private let events: Told
+
+    package init(events: [Event] = [], told: Int = 0, stored: Int = 0, cut: [NotificationNotice] = []) {
+      self.events = Told(events)
+      (self.told, self.stored, self.cut) = (told, stored, cut)
+    }
+
+    /// Gives out the events for the outlet.
+    public consuming func takeTold() -> Told { events }
   }
 
   /// Notes that notifications are done that are about no purchase, and writes the events of their notices in the same
@@ -28,7 +35,7 @@ extension NotificationStore {
   ) async throws -> Finished {
     let notices = notices.filter { $0.isNews(at: now) }
     guard !notices.isEmpty else { return Finished(stored: try await finish(keys, now: now)) }
-    return try await postgres.repeatingConflicts { transaction in
+    let (events, told, stored, cut) = try await postgres.repeatingConflicts { transaction in
       let rows = keys.map { key in
         CommitState.AppliedNotification(
           publisherId: key.publisherId, uuid: key.uuid.text, isNews: notices.contains { $0.key == key })
@@ -46,8 +53,9 @@ extension NotificationStore {
       }
       _ = try await transaction.commit(events.isEmpty ? [] : Event.tell(events, configured: configured))
       let told = notices.count { open.contains($0.key) }
-      return Finished(events: events, told: told, stored: open.count - told, cut: cut)
+      return (events, told, open.count - told, cut)
     }
+    return Finished(events: events, told: told, stored: stored, cut: cut)
   }
 
   /// A download has one customer as a rule. Only tests in the sandbox give its purchases to many.

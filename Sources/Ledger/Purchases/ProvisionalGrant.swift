@@ -20,14 +20,14 @@ public struct ProvisionalGrant {
   /// - Parameters:
   ///   - until: the end of the access, in milliseconds since 1970.
   ///   - now: milliseconds since 1970.
-  /// - Returns: the events to publish, which are in the outbox; `nil` if nothing was given.
+  /// - Returns: the events to publish; `nil` if nothing was given.
   /// - Throws: `PostgresError`. It may run again after any failure.
   public func grant(
     _ job: Job, _ piece: Evidence, until: Int64, publisher: Publisher, now: Int64
-  ) async throws -> [Event]? {
+  ) async throws -> Told? {
     let key = piece.key(of: job.publisherId)
     let reading = CommitReading([Finalization(job, .evidence(key, [piece]), publisher: publisher)], waiting: [job])
-    return try await postgres.repeatingConflicts { transaction -> [Event]? in
+    let events = try await postgres.repeatingConflicts { transaction -> [Event]? in
       var queries = [DeniedTransactions.lock([job])] + reading.queries
       queries.append(OwnershipRow.nextBlocks(for: Int64(reading.numbers)))
       var rows = try await transaction.query(queries)
@@ -39,9 +39,10 @@ public struct ProvisionalGrant {
       let writing = CommitWriting(
         found.state, waiting: Set(found.synchronizations.keys),
         postponed: [SynchronizationRow.Waiting(job, until: now + Self.patience)], knownChains: [],
-        configured: publisher.webhooks.isEmpty ? [] : [publisher.id], confirmed: [])
+        configured: publisher.withWebhooks, confirmed: [])
       _ = try await transaction.commit(writing.queries)
       return found.state.changes.events
     }
+    return events.map { Told($0) }
   }
 }

@@ -17,24 +17,25 @@ public struct PurchaseRelease {
   ///   - subscriptionId: the period of ownership that ends. If the purchase has another one by now, nothing changes: a
   ///     repeated request does not take the purchase from its next owner.
   ///   - now: milliseconds since 1970.
-  /// - Returns: the events to publish, which are in the outbox; `nil` if there is no such purchase.
+  /// - Returns: the events to publish; `nil` if there is no such purchase.
   /// - Throws: `PostgresError`. It may run again after any failure.
   public func release(
     _ key: PurchaseKey, publisher: Publisher, subscriptionId: Int64? = nil, now: Int64, traceparent: String? = nil
-  ) async throws -> [Event]? {
+  ) async throws -> Told? {
     let reading = OwnerReading(key: key)
-    return try await postgres.repeatingConflicts { transaction -> [Event]? in
+    let events = try await postgres.repeatingConflicts { transaction -> [Event]? in
       guard var state = try reading.read(try await transaction.query(reading.queries), now: now) else { return nil }
       if let subscriptionId, state.purchases[key]?.owner?.subscriptionId != subscriptionId { return [] }
       guard let owner = state.release(key, publisher: publisher, traceparent: traceparent) else { return [] }
       let writing = CommitWriting(
         state, waiting: [], postponed: [], knownChains: [],
-        configured: publisher.webhooks.isEmpty ? [] : [publisher.id],
+        configured: publisher.withWebhooks,
         confirmed: [])
       let audit = AuditEntry.owner(
         "purchase.released", of: key, subscriptionId: owner.subscriptionId, by: .publisher)
       _ = try await transaction.commit(writing.queries + [AuditEntry.insert([audit])])
       return state.changes.events
     }
+    return events.map { Told($0) }
   }
 }

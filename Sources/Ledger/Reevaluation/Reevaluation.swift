@@ -26,9 +26,9 @@ public final class Reevaluation {
   /// Looks at each publisher's rules, and evaluates the customers of those that changed. A worker calls it again and
   /// again, not more often than it reads the publishers' files.
   ///
-  /// - Parameter publish: publishes the events of a commit, which are in the outbox.
+  /// - Parameter publish: publishes the events of a commit.
   /// - Throws: `PostgresError`, or the error of `publish`. The next call goes on.
-  public func run(_ publishers: Publishers, publish: @LoopActor ([Event]) async throws -> Void) async throws {
+  public func run(_ publishers: Publishers, publish: @LoopActor (consuming Told) async throws -> Void) async throws {
     let kept = try await keptRules(publishers)
     for publisher in publishers.all {
       let (own, rules) = (publisher.rulesSHA256, kept[publisher.id])
@@ -40,7 +40,7 @@ public final class Reevaluation {
       case .proceed: break
       }
       while let events = try await evaluateBatch(of: publisher, own) {
-        if !events.isEmpty { try await publish(events) }
+        if !events.isEmpty { try await publish(Told(events)) }
         try Task.checkCancellation()
       }
     }
@@ -84,7 +84,7 @@ public final class Reevaluation {
         subscriptionIds: [], now: now())
       for customer in customers { state.reevaluate(CustomerKey(publisherId: id, id: customer), publisher: publisher) }
       let writing = CommitWriting(
-        state, waiting: [], postponed: [], knownChains: [], configured: publisher.webhooks.isEmpty ? [] : [id],
+        state, waiting: [], postponed: [], knownChains: [], configured: publisher.withWebhooks,
         confirmed: [])
       let timers = try Self.timers(rows[0], publisher.timer, now: state.now)
       _ = try await transaction.commit(

@@ -68,11 +68,11 @@ public struct RefundRequests {
   /// - Parameters:
   ///   - event: makes the event of the request as it is written. An erasure may have taken its customer meanwhile.
   ///   - configured: the publishers whose files name webhook endpoints.
-  /// - Returns: the event to publish, which is in the outbox; `nil` if nothing was written.
+  /// - Returns: the event to publish; `nil` if nothing was written.
   public func record(
     _ request: RefundRequest, at revision: Int64, configured: Set<Int64>, telling event: (RefundRequest) -> Event
-  ) async throws -> Event? {
-    try await postgres.repeatingConflicts { transaction -> Event? in
+  ) async throws -> Told? {
+    let told = try await postgres.repeatingConflicts { transaction -> Event? in
       // An erasure that waits for this lock finds the event. Another one has taken the customer from the request.
       let rows = try await transaction.query([
         PostgresQuery(.lockAsking, [.int64(request.purchase.publisherId), .text(request.customerId)]),
@@ -85,6 +85,7 @@ public struct RefundRequests {
       _ = try await transaction.commit(Event.tell([told], configured: configured))
       return told
     }
+    return told.map { Told([$0]) }
   }
 
   private static func writing(_ request: RefundRequest, _ revision: Int64) -> PostgresQuery {

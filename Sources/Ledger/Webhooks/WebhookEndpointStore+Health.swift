@@ -54,8 +54,8 @@ extension WebhookEndpointStore {
   /// - Returns: the event; `nil` if the endpoint is disabled already, enabled again or deleted meanwhile.
   public func disable(
     _ publisher: Int64, _ endpoint: WebhookEndpoint, _ reason: EndpointHealth.Reason
-  ) async throws -> Event? {
-    try await changing(publisher) { transaction, now in
+  ) async throws -> Told? {
+    let event: Event? = try await changing(publisher) { transaction, now in
       if endpoint.source != .configuration {
         guard try await self.exists(publisher, endpoint.id, transaction) else { return nil }
       }
@@ -70,6 +70,7 @@ extension WebhookEndpointStore {
       _ = try await transaction.query([self.disabling(publisher, id, disabled), self.raiseRevision(publisher)] + told)
       return event
     }
+    return event.map { Told([$0]) }
   }
 
   private func exists(_ publisher: Int64, _ id: String, _ transaction: PostgresTransaction) async throws -> Bool {

@@ -54,9 +54,7 @@ extension DeliveryRun {
       recorder = parts.recorder
       pacing = DeliveryPacing(parts.redis, prefix: context.settings.redis.prefix)
       begun = BegunRuns(parts.redis, prefix: context.settings.redis.prefix)
-      outlet = EventOutlet(
-        parts.publisher, queue: topology.deliveries, parts.subscribers, ledger, context.log,
-        onReduced: EventOutlet.reducedEvents(context.metrics, context.doors.topics))
+      outlet = parts.outlet
       directory = EndpointDirectory { try await endpoints.endpoints($0, since: $1, configured: $2) }
       lanes = Lanes(concurrency: context.settings.notifier.concurrency)
       underWay = AttemptsUnderWay(pacing)

@@ -248,10 +248,10 @@ final class EndpointRun {
       reason = .failing
     }
     do {
-      guard let event = try await dependencies.endpoints.disable(delivery.publisherId, endpoint, reason) else { return }
+      guard let told = try await dependencies.endpoints.disable(delivery.publisherId, endpoint, reason) else { return }
       log.error("endpoint disabled", ["reason": .string(reason.rawValue)])
       dependencies.metrics.disabled.count(reason.rawValue)
-      dependencies.outlet.publish([event])
+      dependencies.outlet.publish(told)
     } catch {
       log.warning("the endpoint could not be disabled", ["cause": .failure(error)])
     }

@@ -4,9 +4,12 @@ public import EventLoop
 public import Ledger
 import Messaging
 public import Observability
-public import Postgres
 
-/// Publishes events right after their commit: into the fleet's own queue, and to the subscribers.
+/// The one way out for events. It publishes them right after their commit: into the fleet's own queue, and to the
+/// subscribers. Then it takes them out of the outbox.
+///
+/// A commit gives its events as ``Told``, which only the outlet takes (`ArchitectureTests`). ``RoleContext`` makes the
+/// outlet of a role.
 ///
 /// Nothing waits for it: an event that the own queue does not take stays in the outbox, and a sweep publishes it. What
 /// a subscriber does not take, the ledger owes it from then on.
@@ -19,6 +22,8 @@ public final class EventOutlet {
   private let onConfirm: @LoopActor (Event) -> Void
   private let settle: @LoopActor (String) -> Void
   private let onReduced: @LoopActor (Event) -> Void
+  /// Publishes again what a lost connection may have taken along.
+  public let lost: LostEvents
   /// How many events wait for their confirm.
   public private(set) var underWay = 0
 
@@ -67,35 +72,21 @@ public final class EventOutlet {
     self.onConfirm = onConfirm
     self.settle = settle
     self.onReduced = onReduced
+    lost = LostEvents(broker, queue: queue, log)
   }
 
-  /// Creates the outlet of a role that makes no commits: each event leaves the outbox by a statement of its own.
-  public convenience init(
-    _ broker: any MessageBroker, queue: String, _ subscribers: EventSubscribers, _ ledger: PostgresClient, _ log: Log,
-    onReduced: @escaping @LoopActor (Event) -> Void
-  ) {
-    self.init(
-      broker, queue: queue, Subscribers(subscribers), log,
-      settle: { id in
-        Task.immediate { @LoopActor in
-          do {
-            _ = try await ledger.run(Event.confirmed([id]))
-          } catch {
-            log.warning("an event stays in the outbox", ["eventId": .string(id), "cause": .failure(error)])
-          }
-        }
-      }, onReduced: onReduced)
-  }
-
-  /// Publishes events in their order.
+  /// Publishes the events of a commit in their order.
   ///
-  /// - Parameters:
-  ///   - isLate: whether a sweep has found them. Subscribers may have them already. So the own queue comes first: while
-  ///     it takes nothing, each sweep would tell everybody again.
-  ///   - whenConfirmed: called when the own queue has the first one.
-  public func publish(
-    _ events: [Event], isLate: Bool = false, whenConfirmed: @escaping @LoopActor () -> Void = {}
-  ) {
+  /// - Parameter whenConfirmed: called when the own queue has the first one.
+  public func publish(_ told: consuming Told, whenConfirmed: @escaping @LoopActor () -> Void = {}) {
+    publish(told.takeEvents(), isLate: false, whenConfirmed)
+  }
+
+  /// Publishes events that a sweep has found. Subscribers may have them already. So the own queue comes first: while it
+  /// takes nothing, each sweep would tell everybody again.
+  public func publishLate(_ told: consuming Told) { publish(told.takeEvents(), isLate: true) {} }
+
+  private func publish(_ events: [Event], isLate: Bool, _ whenConfirmed: @escaping @LoopActor () -> Void) {
     var whenConfirmed: (@LoopActor () -> Void)? = whenConfirmed
     for event in events where event.isReduced {
       onReduced(event)
@@ -121,6 +112,7 @@ public final class EventOutlet {
     } catch {
       return log.warning("an event stays in the outbox", ["eventId": .string(event.id), "cause": .failure(error)])
     }
+    lost.recent.add(event)
     onConfirm(event)
     whenConfirmed?()
     let copies = early ?? subscribers.publish(event)

@@ -23,8 +23,8 @@ final class NotificationRuns: RoleService {
     let context: RoleContext
     let ledger: any NotificationLedger
     /// Commits what a notification proves; returns the events to publish.
-    let apply: @LoopActor (PurchaseUpdate) async throws -> [Event]
-    let publish: @LoopActor ([Event]) -> Void
+    let apply: @LoopActor (PurchaseUpdate) async throws -> Told
+    let publish: @LoopActor (consuming Told) -> Void
     /// Lets Apple be asked about a purchase of a publisher in an environment.
     let hint: @LoopActor (Int64, OriginalTransactionId, AppStoreEnvironment) async throws -> Void
     let verifier: SignedDataVerifier
@@ -221,9 +221,9 @@ final class NotificationRuns: RoleService {
   }
 
   private func finish(_ keys: [NotificationKey], _ notices: [NotificationNotice]) async throws {
-    let configured = context.publishers.all.lazy.filter { !$0.webhooks.isEmpty }.map(\.id)
     let finished = try await dependencies.ledger.finish(
-      keys, telling: notices, configured: Set(configured), now: context.now(), traceparent: TraceParent().description)
+      keys, telling: notices, configured: context.publishers.withWebhooks, now: context.now(),
+      traceparent: TraceParent().description)
     metrics.applied.add(Double(finished.told), "told")
     metrics.applied.add(Double(finished.stored), "stored")
     for notice in finished.cut {
@@ -234,7 +234,7 @@ final class NotificationRuns: RoleService {
           "told": .int(Int64(NotificationStore.mostCustomers)),
         ])
     }
-    dependencies.publish(finished.events)
+    dependencies.publish(finished.takeTold())
   }
 
   // MARK: One notification
@@ -281,10 +281,10 @@ final class NotificationRuns: RoleService {
       purchase, notification.evidence,
       from: .notification(uuid: notification.uuid, reason: notification.kind.reason), publisher: publisher,
       refund: notification.refund, traceparent: TraceParent().description)
-    let events = try await dependencies.apply(update)
+    let told = try await dependencies.apply(update)
     metrics.delay.observe(Double(max(0, context.now().subtracting(notification.signedDate))) / 1000)
-    metrics.applied.count(events.isEmpty ? "silent" : "told")
-    dependencies.publish(events)
+    metrics.applied.count(told.isEmpty ? "silent" : "told")
+    dependencies.publish(told)
     if notification.refund != nil { dependencies.onRefund() }
   }
 
@@ -312,7 +312,7 @@ extension NotificationRuns.Dependencies {
     self.init(
       context: parts.context, ledger: NotificationStore(parts.ledger.client),
       apply: { [commits = parts.commits] in try await commits.apply($0) },
-      publish: { [outlet = parts.jobs.outlet] in outlet.publish($0) },
+      publish: { [outlet = parts.outlet] in outlet.publish($0) },
       hint: { _ = try await timers.hint($0, [$1], in: [$2.rawValue]) }, verifier: parts.verification.verifier,
       suspects: parts.jobs.suspects, begun: parts.begun, onRefund: onRefund,
       isReady: { [ledger = parts.ledger] in ledger.isReady })

@@ -13,8 +13,8 @@ struct OutboxLook {
   /// Whether the broker takes events.
   let isBrokerReady: @LoopActor () -> Bool
   /// Takes events that have waited for too long.
-  let takeOverdue: @LoopActor () async throws -> [Event]
-  let publish: @LoopActor ([Event]) -> Void
+  let takeOverdue: @LoopActor () async throws -> Told
+  let publish: @LoopActor (consuming Told) -> Void
   let log: Log
 
   /// Looks once.
@@ -25,11 +25,12 @@ struct OutboxLook {
     // Whoever takes events and cannot publish them keeps others from doing it.
     guard isBrokerReady() else { return 0 }
     do {
-      let events = try await takeOverdue()
-      guard !events.isEmpty else { return 0 }
-      log.warning("publishing from the outbox", ["events": .int(Int64(events.count))])
-      publish(events)
-      return events.count
+      let told = try await takeOverdue()
+      let count = told.count
+      guard count > 0 else { return 0 }
+      log.warning("publishing from the outbox", ["events": .int(Int64(count))])
+      publish(told)
+      return count
     } catch {
       log.warning("the outbox could not be read", ["cause": .failure(error)])
       return 0
@@ -50,7 +51,7 @@ extension OutboxLook {
       isBrokerReady: { [publisher = parts.publisher] in publisher.isReady },
       takeOverdue: { [ledger = parts.ledger.client] in
         try await Outbox(ledger).takeOverdue(olderThan: patience, limit: 500)
-      }, publish: { [outlet = parts.jobs.outlet] in outlet.publish($0, isLate: true) }, log: parts.context.log)
+      }, publish: { [outlet = parts.outlet] in outlet.publishLate($0) }, log: parts.context.log)
     return Chore(
       every: interval, isReady: { [ledger = parts.ledger] in ledger.isReady },
       look: { [metrics = parts.metrics] in metrics.outbox.add(Double(await look.run())) })

@@ -102,14 +102,14 @@ struct RefundLook {
     guard next.mustBeAsked(after: due.request) else { return try await dependencies.record(next, due.revision) }
     let version = try await dependencies.purchase(next.purchase)?.version ?? 0
     let (offer, now) = (publisher.offers.offer(forProduct: next.productId)?.id, now)
-    let event = try await dependencies.tell(next, due.revision) { written in
+    let told = try await dependencies.tell(next, due.revision) { written in
       Event(
         of: written, offerId: offer, version: version, time: now, traceparent: TraceParent().description,
         again: due.revision)
     }
-    guard let event else { return false }
+    guard let told else { return false }
     log.info("the publisher has to answer after all", ["state": .string(next.state.rawValue)])
-    dependencies.publish([event])
+    dependencies.publish(told)
     return true
   }
 }

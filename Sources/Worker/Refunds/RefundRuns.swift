@@ -23,8 +23,8 @@ final class RefundRuns: RoleService {
     /// Writes a request down; false if somebody has changed it since it had this revision.
     let record: @LoopActor (RefundRequest, Int64) async throws -> Bool
     /// Writes a request down and its event; `nil` if somebody has changed it since it had this revision.
-    let tell: @LoopActor (RefundRequest, Int64, (RefundRequest) -> Event) async throws -> Event?
-    let publish: @LoopActor ([Event]) -> Void
+    let tell: @LoopActor (RefundRequest, Int64, (RefundRequest) -> Event) async throws -> Told?
+    let publish: @LoopActor (consuming Told) -> Void
     let verification: PurchaseVerification.Dependencies
     let places: @LoopActor (Publisher) -> [AppPlace]
     let rows: SuspectRows
@@ -132,9 +132,9 @@ extension RefundRuns.Dependencies {
       purchase: { try await purchases.purchases([$0])[$0] },
       record: { try await requests.record($0, at: $1) },
       tell: { request, revision, event in
-        let configured = Set(context.publishers.all.lazy.filter { !$0.webhooks.isEmpty }.map(\.id))
-        return try await requests.record(request, at: revision, configured: configured, telling: event)
-      }, publish: { [outlet = parts.jobs.outlet] in outlet.publish($0) }, verification: parts.verification,
+        try await requests.record(
+          request, at: revision, configured: context.publishers.withWebhooks, telling: event)
+      }, publish: { [outlet = parts.outlet] in outlet.publish($0) }, verification: parts.verification,
       places: { [places = parts.places] in places.of($0) }, rows: parts.rows, isReady: { ledger.isReady })
   }
 }

@@ -61,7 +61,6 @@ extension JobRun {
     let faults: TestFaults
     let suspects: Suspects
     let leases: HeldLeases
-    let recentEvents = RecentEvents()
     let outlet: EventOutlet
     let replies: ReplyOutlet
 
@@ -70,8 +69,7 @@ extension JobRun {
       broker: any MessageBroker, doors: DoorCatalog = DoorCatalog(), publishers: @escaping @LoopActor () -> Publishers,
       places: @escaping @LoopActor (Publisher) -> [AppPlace],
       verify: @escaping @LoopActor (JobRun) async -> PurchaseVerification.Finding?, clock: FleetClock, log: Log,
-      metrics: WorkerMetrics, subscribers: EventOutlet.Subscribers = EventOutlet.Subscribers(),
-      suspects: Suspects = Suspects(), faults: TestFaults = TestFaults()
+      metrics: WorkerMetrics, outlet: EventOutlet, suspects: Suspects = Suspects(), faults: TestFaults = TestFaults()
     ) {
       self.settings = settings
       policy = RetryPolicy(settings)
@@ -86,27 +84,11 @@ extension JobRun {
       self.clock = clock
       self.log = log
       self.metrics = metrics
+      self.outlet = outlet
       self.suspects = suspects
       self.faults = faults
       leases = HeldLeases(store, settings, log)
       replies = ReplyOutlet(broker, log)
-      outlet = EventOutlet(
-        broker, queue: topology.deliveries, subscribers, log,
-        onConfirm: { [recentEvents] event in
-          recentEvents.add(event)
-          metrics.events.count()
-        }, settle: { ledger.confirm([$0]) }, onReduced: metrics.reducedEvents)
-    }
-
-    /// Puts an event into the own queue again, because the broker may have lost it together with a connection. The
-    /// subscribers' connections see to theirs.
-    func tellAgain(_ event: Event) async {
-      do {
-        try await broker.publishSurely(EventMessage.message(event, queue: topology.deliveries))
-        recentEvents.add(event)
-      } catch {
-        log.error("an event could not be told again", ["eventId": .string(event.id), "cause": .failure(error)])
-      }
     }
   }
 }

@@ -4,6 +4,7 @@ import Domain
 import EventLoop
 import Formats
 import Glibc
+import Ledger
 import Messaging
 import Observability
 import Service
@@ -90,11 +91,14 @@ final class JobRun {
   /// Whether a run before this one has finalized the synchronization and died before it acknowledged the job. Then the
   /// job is off the queue.
   private func wasFinalized() async -> Bool {
-    guard JobMessage.wasRedelivered(received.delivery), let done = try? await dependencies.ledger.find(job) else {
+    guard JobMessage.wasRedelivered(received.delivery) else { return false }
+    do {
+      guard let done = try await dependencies.ledger.find(job) else { return false }
+      await end(done, lastingRoute(), nil)
+      return true
+    } catch {
       return false
     }
-    await end(done, lastingRoute(), nil)
-    return true
   }
 
   private func nowhereToAsk() -> PurchaseVerification.Finding {
@@ -252,7 +256,7 @@ final class JobRun {
   }
 
   /// Commits. If the ledger cannot take this finding, ends the synchronization without it.
-  private func commit(_ finding: Finalization.Finding) async -> Result<Finalized, any Error> {
+  private func commit(_ finding: Finalization.Finding) async -> Result<FinalizedSynchronization, any Error> {
     do {
       return .success(try await dependencies.ledger.finalize(Finalization(job, finding, publisher: publisherThen)))
     } catch let error as CancellationError {
@@ -281,18 +285,21 @@ final class JobRun {
   }
 
   /// Takes a finalized synchronization out of Redis and off the queue, and publishes its events.
-  private func end(_ done: Finalized, _ route: String?, _ fresh: Concluded.Fresh?) async {
+  private func end(
+    _ done: consuming FinalizedSynchronization, _ route: String?, _ fresh: Concluded.Fresh?
+  ) async {
     dependencies.leases.letGo(self)
+    let outcome = done.synchronization.conclusion?.outcome
     let faults = dependencies.faults
     if job.transactionId == faults.crashAfterCommit { abort() }
-    if job.transactionId == faults.crashAfterPublish { return dependencies.outlet.publish(done.events) { abort() } }
-    dependencies.outlet.publish(done.events) { [dependencies, job] in
+    if job.transactionId == faults.crashAfterPublish { return dependencies.outlet.publish(done.takeTold()) { abort() } }
+    dependencies.outlet.publish(done.takeTold()) { [dependencies, job] in
       let age = max(0, dependencies.clock.now().subtracting(job.registeredAt))
       dependencies.metrics.age.observe(Double(age) / 1000)
     }
-    dependencies.replies.reply(to: job, done.synchronization.conclusion?.outcome)
+    dependencies.replies.reply(to: job, outcome)
     do {
-      let isKnown = done.synchronization.conclusion?.outcome.originalTransactionId != nil
+      let isKnown = outcome?.originalTransactionId != nil
       try await dependencies.store.conclude(
         Concluded(job: job, fence: lease.fence, route: route, isKnown: isKnown, fresh: fresh))
     } catch {

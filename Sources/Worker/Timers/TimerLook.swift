@@ -37,9 +37,9 @@ struct TimerLook {
     metrics.looks.count(answer.label)
     if let fatal = dependencies.context.faults.crashLook, due.key.originalTransactionId == fatal { abort() }
     do {
-      let events = try await dependencies.apply(
+      let told = try await dependencies.apply(
         PurchaseUpdate(due.key, evidence, from: .timer(answer.answer), publisher: publisher))
-      dependencies.publish(events)
+      dependencies.publish(told)
     } catch {
       log.warning("a look could not be committed", ["cause": .failure(error)])
     }

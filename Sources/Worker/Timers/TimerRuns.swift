@@ -21,8 +21,8 @@ final class TimerRuns: RoleService {
     /// Since when the oldest due timer of some apps waits, in milliseconds since 1970; `nil` if none is due.
     let oldestDue: @LoopActor ([TimerTaking.AppName]) async throws -> Int64?
     /// Commits what a look has found; returns the events to publish.
-    let apply: @LoopActor (PurchaseUpdate) async throws -> [Event]
-    let publish: @LoopActor ([Event]) -> Void
+    let apply: @LoopActor (PurchaseUpdate) async throws -> Told
+    let publish: @LoopActor (consuming Told) -> Void
     let verification: PurchaseVerification.Dependencies
     let places: @LoopActor (Publisher) -> [AppPlace]
     let rows: SuspectRows
@@ -118,7 +118,7 @@ extension TimerRuns.Dependencies {
       context: parts.context, takeDue: { try await timers.takeDue($0.apps, of: $0.publishers, limit: $0.most) },
       oldestDue: { apps in try await timers.oldestDue(of: apps.map { ($0.publisherId, $0.bundleId.text) }) },
       apply: { [commits = parts.commits] in try await commits.apply($0) },
-      publish: { [outlet = parts.jobs.outlet] in outlet.publish($0) }, verification: parts.verification,
+      publish: { [outlet = parts.outlet] in outlet.publish($0) }, verification: parts.verification,
       places: { [places = parts.places] in places.of($0) }, rows: parts.rows,
       isReady: { [ledger = parts.ledger] in ledger.isReady })
   }

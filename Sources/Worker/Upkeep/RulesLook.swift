@@ -10,8 +10,8 @@ import Service
 @LoopActor
 struct RulesLook {
   /// Evaluates what has changed, and gives out the events of each commit.
-  let evaluate: @LoopActor (@LoopActor ([Event]) -> Void) async throws -> Void
-  let publish: @LoopActor ([Event]) -> Void
+  let evaluate: @LoopActor (@LoopActor (consuming Told) -> Void) async throws -> Void
+  let publish: @LoopActor (consuming Told) -> Void
   let log: Log
 
   /// Looks once.
@@ -31,7 +31,7 @@ extension RulesLook {
     let reevaluation = Reevaluation(ledger.client, now: { context.now() })
     let look = RulesLook(
       evaluate: { publish in try await reevaluation.run(context.publishers) { publish($0) } },
-      publish: { [outlet = parts.jobs.outlet] in outlet.publish($0) }, log: context.log)
+      publish: { [outlet = parts.outlet] in outlet.publish($0) }, log: context.log)
     // Without the broker its events would wait in the outbox.
     return Chore(
       every: context.settings.worker.sweepInterval, .dropped, isReady: { ledger.isReady && publisher.isReady },

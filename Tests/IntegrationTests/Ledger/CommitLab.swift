@@ -14,7 +14,7 @@ import Testing
 final class CommitLab {
   let endpoint: PostgresEndpoint
   let clients: [PostgresClient]
-  let workers: [Commits]
+  let workers: [TakingCommits]
   /// The failures that the commits met, before they tried again or gave up.
   let failures = Failures()
 
@@ -61,11 +61,12 @@ final class CommitLab {
     session.sessionSettings = Commits.sessionSettings
     clients = (0..<count).map { [session] _ in PostgresClient(session, connections: connections) }
     workers = clients.map { [failures] client in
-      Commits(
-        client,
-        Commits.Settings(
-          connections: connections, now: { Self.now }, configured: { configured },
-          onFailure: { failures.all.append($0) }))
+      TakingCommits(
+        Commits(
+          client,
+          Commits.Settings(
+            connections: connections, now: { Self.now }, configured: { configured },
+            onFailure: { failures.all.append($0) })))
     }
   }
 

@@ -199,14 +199,17 @@ struct CommitsTests {
       let requests = try (0..<10).map { (0, try CommitLab.request("s\($0)", "c\($0)", "\($0)", of: "\($0)")) }
       let events = try await lab.finalize(requests).flatMap(\.events)
       let outbox = Outbox(lab.clients[0])
-      #expect(try await outbox.takeOverdue(olderThan: .seconds(60), limit: 100).isEmpty)
+      func take(_ limit: Int) async throws -> [Event] {
+        try await outbox.takeOverdue(olderThan: .seconds(60), limit: limit).takeEvents()
+      }
+      #expect(try await take(100).isEmpty)
       try await lab.clients[0].run("UPDATE outbox SET created_at = now() - interval '2 minutes'")
-      async let one = outbox.takeOverdue(olderThan: .seconds(60), limit: 15)
-      async let other = outbox.takeOverdue(olderThan: .seconds(60), limit: 15)
+      async let one = take(15)
+      async let other = take(15)
       var taken = try await one + other
-      taken += try await outbox.takeOverdue(olderThan: .seconds(60), limit: 15)
+      taken += try await take(15)
       #expect(taken.sorted { $0.id < $1.id } == events.sorted { $0.id < $1.id })
-      #expect(try await outbox.takeOverdue(olderThan: .seconds(60), limit: 100).isEmpty)
+      #expect(try await take(100).isEmpty)
     }
   }
 

@@ -61,7 +61,8 @@ struct LedgerOfPurchases {
       synchronizationId: id ?? "\(original)-\(transaction)-\(environment)", publisherId: 7, customerId: customer,
       transactionId: TransactionId(transaction), kind: job, registeredAt: Self.now)
     return try await commits.finalize(
-      Finalization(job, .evidence(Self.key(original, in: environment), [evidence]), publisher: publisher))
+      Finalization(job, .evidence(Self.key(original, in: environment), [evidence]), publisher: publisher)
+    ).taken()
   }
 
   /// The number in the first column of the only row.

@@ -19,7 +19,8 @@ struct ProvisionalGrantTests {
     let piece = try CommitLab.evidence(
       "1", of: "1", "monthly", .autoRenewable, bought: -1, expires: 30, signed: -0.01)
     return try await ProvisionalGrant(client).grant(
-      job, piece, until: until, publisher: CommitLab.publisher, now: CommitLab.now)
+      job, piece, until: until, publisher: CommitLab.publisher, now: CommitLab.now
+    ).taken()
   }
 
   private func deny(_ lab: CommitLab) async throws -> Finalized {

@@ -19,7 +19,8 @@ struct PurchaseReleaseTests {
       let owner = try #require(try await reader.purchase(7, "100", in: ["Production"])?.purchase.owner)
       let release = PurchaseRelease(ledger.postgres)
       let released = try await release.release(
-        Given.key("100"), publisher: Given.publisher(), now: Given.now + 5, traceparent: "trace")
+        Given.key("100"), publisher: Given.publisher(), now: Given.now + 5, traceparent: "trace"
+      ).taken()
       let events = try #require(released)
       #expect(events.map(\.topic) == [EventTopic.entitlementsChanged])
       #expect(events.map(\.version) == [2])
@@ -55,6 +56,7 @@ struct PurchaseReleaseTests {
       let release = PurchaseRelease(ledger.postgres)
       for expected in [1, 0] {
         let events = try await release.release(Given.key("100"), publisher: Given.publisher(), now: Given.now)
+          .taken()
         #expect(events?.count == expected)
       }
       #expect(try await ledger.number("SELECT count(*) FROM audit WHERE action = 'purchase.released'") == 1)
@@ -66,11 +68,13 @@ struct PurchaseReleaseTests {
       let next = try #require(periods.first { $0.endedAt == nil }?.subscriptionId)
       for (period, expected) in [(first, 0), (next, 1)] {
         let events = try await release.release(
-          Given.key("100"), publisher: Given.publisher(), subscriptionId: period, now: Given.now)
+          Given.key("100"), publisher: Given.publisher(), subscriptionId: period, now: Given.now
+        ).taken()
         #expect(events?.count == expected)
       }
       let unknown = try await release.release(
-        Given.key("100", in: "Sandbox"), publisher: Given.publisher(), now: Given.now)
+        Given.key("100", in: "Sandbox"), publisher: Given.publisher(), now: Given.now
+      ).taken()
       #expect(unknown == nil)
     }
   }

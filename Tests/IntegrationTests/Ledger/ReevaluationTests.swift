@@ -36,7 +36,7 @@ struct ReevaluationTests {
   ) async throws -> [Event] {
     var events: [Event] = []
     try await reevaluation.run(Publishers([publisher])) { batch in
-      events += batch
+      events += batch.takeEvents()
       if events.count >= limit { throw Crash() }
     }
     return events

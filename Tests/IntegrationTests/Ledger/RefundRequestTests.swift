@@ -76,7 +76,7 @@ struct RefundRequestTests {
   private func tell(_ next: RefundRequest, _ due: DueRefundRequest, _ ledger: PostgresClient) async throws -> Event? {
     try await RefundRequests(ledger).record(next, at: due.revision, configured: []) {
       Event(of: $0, offerId: "S1", version: 1, time: CommitLab.now, traceparent: nil, again: due.revision)
-    }
+    }.taken()?.first
   }
 
   private func audit(_ ledger: PostgresClient) async throws -> [String] {
@@ -223,7 +223,7 @@ struct RefundRequestTests {
         let kinds: [RefundNotice.Kind] = [.asked(reason: nil), .decided, .asked(reason: nil), .asked(reason: nil)]
         for (number, kind) in kinds.enumerated() {
           let offset = Int64(number) * Self.minute
-          _ = try await commits.apply(Self.question("n\(number)", at: offset, Self.answering, kind))
+          _ = try await TakingCommits(commits).apply(Self.question("n\(number)", at: offset, Self.answering, kind))
         }
         let (requests, answers) = (RefundRequests(client), RefundAnswers(client))
         let open = try #require(try await answers.requests(of: 7, limit: 10).first)

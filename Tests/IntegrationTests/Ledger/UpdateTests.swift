@@ -188,15 +188,12 @@ struct UpdateTests {
       ]
       let keys = (notices.map(\.uuid) + ["test"]).map { NotificationKey(publisherId: 7, uuid: $0) }
       _ = try await store.keep(keys.map { Self.notification($0.uuid.text) })
-      func finish() async throws -> NotificationStore.Finished {
-        try await store.finish(keys, telling: notices, configured: [7], now: CommitLab.now, traceparent: nil)
-      }
-      let finished = try await finish()
+      let finished = try await store.finishing(keys, telling: notices, configured: [7])
       #expect(finished.told == 4 && finished.stored == 1)
       let events = finished.events
       #expect(events.map(\.topic) == Array(repeating: EventTopic.consentRescinded, count: 4))
       #expect(events.map(\.customerId) == ["me", nil, nil, nil])
-      let again = try await finish()
+      let again = try await store.finishing(keys, telling: notices, configured: [7])
       #expect(again.events.isEmpty && again.told == 0 && again.stored == 0)
       #expect(try await store.open(keys).isEmpty)
       let ids = events.map { "'\($0.id)'" }.joined(separator: ",")
@@ -222,8 +219,7 @@ struct UpdateTests {
           publisherId: 7, uuid: $0.uuid, environment: "Production", bundleId: "com.example",
           signedDate: CommitLab.now - $0.age, kind: .consentRescinded(appTransactionId: "704"))
       }
-      let finished = try await store.finish(
-        keys, telling: notices, configured: [], now: CommitLab.now, traceparent: nil)
+      let finished = try await store.finishing(keys, telling: notices)
       #expect(finished.told == 1 && finished.stored == 2 && finished.events.count == 1)
       #expect(String(decoding: finished.events[0].body, as: UTF8.self).contains(#""notificationUUID":"young""#))
       #expect(try await lab.number("SELECT count(*) FROM notifications WHERE is_news AND uuid = 'young'") == 1)
@@ -243,14 +239,12 @@ struct UpdateTests {
       }
       try await lab.clients[0].run("UPDATE transactions SET app_transaction_id = '704'")
       let store = NotificationStore(lab.clients[0])
-      func told(_ uuid: String) async throws -> NotificationStore.Finished {
+      func told(_ uuid: String) async throws -> (events: [Event], told: Int, stored: Int, cut: [NotificationNotice]) {
         _ = try await store.keep([Self.notification(uuid)])
         let notice = NotificationNotice(
           publisherId: 7, uuid: uuid, environment: "Production", bundleId: "com.example", signedDate: CommitLab.now,
           kind: .consentRescinded(appTransactionId: "704"))
-        return try await store.finish(
-          [NotificationKey(publisherId: 7, uuid: uuid)], telling: [notice], configured: [], now: CommitLab.now,
-          traceparent: nil)
+        return try await store.finishing([NotificationKey(publisherId: 7, uuid: uuid)], telling: [notice])
       }
       let all = try await told("n1")
       #expect(all.cut.map(\.uuid) == ["n1"] && all.events.count == most && all.told == 1)
@@ -266,13 +260,13 @@ struct UpdateTests {
       let store = NotificationStore(lab.clients[0])
       _ = try await store.keep([Self.notification("n1")])
       let token = NotificationNotice.Token(id: "b2158121", type: nil, createdAt: nil, expiresAt: nil)
-      let events = try await store.finish(
+      let events = try await store.finishing(
         [NotificationKey(publisherId: 7, uuid: "n1")],
         telling: [
           NotificationNotice(
             publisherId: 7, uuid: "n1", environment: "Production", bundleId: "com.example",
             signedDate: CommitLab.now, kind: .tokenDue(token))
-        ], configured: [], now: CommitLab.now, traceparent: nil
+        ]
       ).events
       #expect(events.map(\.topic) == [EventTopic.externalPurchaseTokenDue])
       #expect(

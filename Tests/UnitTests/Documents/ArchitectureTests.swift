@@ -28,13 +28,19 @@ struct ArchitectureTests {
     let allowed = [
       // The copies for the subscribers, and for the fleet's own queue; the latter again after a lost connection.
       "EventMessage.message(": [
-        "Service/Events/EventOutlet.swift", "Service/Subscribers/SubscriberOutlet.swift",
-        "Worker/Run/JobRun+Dependencies.swift",
+        "Service/Events/EventOutlet.swift", "Service/Events/LostEvents.swift",
+        "Service/Subscribers/SubscriberOutlet.swift",
       ],
+      // What a commit tells goes to the outlet, and each role has one.
+      ".takeEvents()": ["Service/Events/EventOutlet.swift"],
+      " EventOutlet(": ["Service/Events/RoleContext+Events.swift"],
+      ".makeOutlet(": ["Gateway/GatewayParts.swift", "Notifier/NotifierParts.swift", "Worker/WorkerParts.swift"],
+      // The publishers whose endpoints are owed events.
+      "webhooks.isEmpty": ["Domain/Publishers/Publishers.swift"],
       // Together with what subscribers are owed, and with the next commit of a worker.
       "Event.confirmed(": [
         "Ledger/Commits/CommitWriting.swift", "Ledger/Commits/Commits.swift", "Ledger/Subscribers/OwedEvents.swift",
-        "Service/Events/EventOutlet.swift",
+        "Service/Events/RoleContext+Events.swift",
       ],
     ]
     let sources = Repository.root + "/Sources/"

@@ -1,6 +1,7 @@
 import Domain
 import Doors
 import EventLoop
+import Ledger
 import Observability
 import Redis
 import Service
@@ -33,7 +34,7 @@ final class ChoreBench {
 
   var rows: SuspectRows { SuspectRows(suspects, counts, context) }
   func places(_ publisher: Publisher) -> [AppPlace] { AppPlace.all(of: publisher, budgetScale: 1) }
-  func publish(_ events: [Event]) { published += events.map(\.id) }
+  func publish(_ told: consuming Told) { published += told.takeEvents().map(\.id) }
 
   static func event(_ id: String) -> Event {
     Event(id: id, publisherId: 7, customerId: "42", topic: "t", time: 1, body: [])

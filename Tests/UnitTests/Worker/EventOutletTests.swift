@@ -1,3 +1,4 @@
+import AMQP
 import Domain
 import EventLoop
 import Ledger
@@ -30,19 +31,19 @@ struct EventOutletTests {
 
   @Test func `a confirmed event leaves the outbox, and a refused one stays`() async throws {
     bench.broker.holdsConfirms = true
-    outlet.publish(events(1))
+    outlet.publish(Told(events(1)))
     #expect(bench.ledger.confirmed.isEmpty)
     bench.broker.confirmAll(.failure(BrokerByValue.noConfirm))
     try await settle()
     #expect(bench.ledger.confirmed.isEmpty)
-    #expect(bench.dependencies.recentEvents.take().isEmpty)
+    #expect(outlet.lost.recent.take().isEmpty)
     #expect(bench.count("countersign_events_published_total") == 0)
 
-    outlet.publish(events(2))
+    outlet.publish(Told(events(2)))
     bench.broker.confirmAll()
     try await settle()
     #expect(bench.ledger.confirmed == ["evt_0", "evt_1"])
-    #expect(bench.dependencies.recentEvents.take().map(\.id) == ["evt_0", "evt_1"])
+    #expect(outlet.lost.recent.take().map(\.id) == ["evt_0", "evt_1"])
     #expect(bench.count("countersign_events_published_total") == 2)
   }
 
@@ -50,7 +51,7 @@ struct EventOutletTests {
     let reduced = Event(
       id: "evt_r", publisherId: 1, customerId: "7", topic: EventTopic.purchaseUpdated, time: 1, body: [],
       isReduced: true)
-    outlet.publish([reduced] + events(1))
+    outlet.publish(Told([reduced] + events(1)))
     try await settle()
     #expect(bench.ledger.confirmed == ["evt_r", "evt_0"])
     #expect(bench.count(#"countersign_reduced_events_total{topic="purchaseUpdated"}"#) == 1)
@@ -65,7 +66,7 @@ struct EventOutletTests {
         publish: { EventSubscribers.Copies(missed: $0.id == "evt_0" ? [missed] : []) }, owe: { owed += $0 }),
       Log(level: .error), settle: { [ledger = bench.ledger] in ledger.confirm([$0]) },
       onReduced: { _ in })
-    outlet.publish(events(2))
+    outlet.publish(Told(events(2)))
     try await end(outlet)
     #expect(bench.broker.queues == ["own", "own"])
     #expect(owed == [missed])
@@ -73,14 +74,14 @@ struct EventOutletTests {
 
     // If the own queue does not take it, the outbox has it, and nothing is owed.
     bench.broker.holdsConfirms = true
-    outlet.publish(events(1))
+    outlet.publish(Told(events(1)))
     bench.broker.confirmAll(.failure(BrokerByValue.noConfirm))
     try await end(outlet)
     #expect(owed == [missed])
 
     bench.broker.holdsConfirms = false
     let before = bench.broker.messages.count
-    for event in events(2) { await bench.dependencies.tellAgain(event) }
+    for event in events(2) { await bench.dependencies.outlet.lost.tellAgain(event) }
     #expect(bench.broker.messages.count == before + 2)
     #expect(bench.ledger.confirmed == ["evt_1"])
   }
@@ -97,12 +98,12 @@ struct EventOutletTests {
       Log(level: .error), settle: { [ledger = bench.ledger] in ledger.confirm([$0]) },
       onReduced: { _ in })
     bench.broker.holdsConfirms = true
-    outlet.publish(events(1), isLate: true)
+    outlet.publishLate(Told(events(1)))
     #expect(copied.isEmpty)
     bench.broker.confirmAll(.failure(BrokerByValue.noConfirm))
     try await end(outlet)
     #expect(copied.isEmpty)
-    outlet.publish(events(1), isLate: true)
+    outlet.publishLate(Told(events(1)))
     bench.broker.confirmAll()
     try await end(outlet)
     #expect(copied == ["evt_0"])
@@ -117,7 +118,7 @@ struct EventOutletTests {
   @Test func `the age of a synchronization ends with the confirm of its own event`() async throws {
     bench.broker.holdsConfirms = true
     var confirmed = 0
-    outlet.publish(events(3)) { confirmed += 1 }
+    outlet.publish(Told(events(3))) { confirmed += 1 }
     #expect(confirmed == 0)
     bench.broker.confirmAll()
     try await settle()
@@ -126,14 +127,27 @@ struct EventOutletTests {
 
   @Test func `a broker that confirms nothing does not fill the memory`() async throws {
     bench.broker.holdsConfirms = true
-    outlet.publish(events(EventOutlet.most - 1))
-    outlet.publish(events(3))
+    outlet.publish(Told(events(EventOutlet.most - 1)))
+    outlet.publish(Told(events(3)))
     #expect(bench.broker.messages.count == EventOutlet.most)
     bench.broker.confirmAll()
     try await settle()
-    outlet.publish(events(1))
+    outlet.publish(Told(events(1)))
     #expect(bench.broker.messages.count == EventOutlet.most + 1)
     bench.broker.confirmAll()
     try await settle()
+  }
+
+  @Test func `events that a lost connection may have taken along are told again, once`() async throws {
+    outlet.publish(Told(events(2)))
+    try await settle()
+    let before = bench.broker.messages.count
+    let lost = outlet.lost
+    lost.note(.connected)
+    lost.note(.blocked(true))
+    #expect(bench.broker.messages.count == before)
+    lost.note(.lost(BrokerByValue.noConfirm, retryIn: .zero))
+    await lost.stop(within: .seconds(120))
+    #expect(bench.broker.messages.count == before + 2)
   }
 }

@@ -42,6 +42,7 @@ final class JobRunBench {
         id: 1, customers: .open, tokenHashes: [], customerTokens: nil, apps: [],
         offers: OfferCatalog([Offer(id: "S1", productIds: ["monthly"])]), webhooks: [])
     ])
+    let worker = WorkerMetrics(metrics) { 0 }
     dependencies = JobRun.Dependencies(
       settings: settings.worker, topology: Topology(prefix: "cs"), store: store, ledger: ledger, broker: broker,
       publishers: { [publishers] in publishers }, places: { [unowned self] _ in places },
@@ -50,7 +51,11 @@ final class JobRunBench {
         whileAsking(run)
         return findings.isEmpty ? nil : findings.removeFirst()
       },
-      clock: FleetClock { Self.now }, log: Log(level: .error), metrics: WorkerMetrics(metrics) { 0 })
+      clock: FleetClock { Self.now }, log: Log(level: .error), metrics: worker,
+      outlet: EventOutlet(
+        broker, queue: "cs.notifier", EventOutlet.Subscribers(), Log(level: .error),
+        onConfirm: { _ in worker.events.count() }, settle: { [ledger] in ledger.confirm([$0]) },
+        onReduced: EventOutlet.reducedEvents(metrics, EventTopic.own)))
   }
 
   /// Runs a delivery to its end.

@@ -1,5 +1,6 @@
 import Domain
 import EventLoop
+import Ledger
 import Postgres
 
 @testable import Worker
@@ -29,16 +30,18 @@ final class LedgerByValue: JobLedger {
   nonisolated static let refused = PostgresError(
     .server(sqlState: "22021"), operation: "insert evidence", target: "ledger", cause: "invalid byte sequence")
 
-  func finalize(_ request: Finalization) async throws -> Finalized {
+  func finalize(_ request: Finalization) async throws -> FinalizedSynchronization {
     requests.append(request)
     whileCommitting()
     if !refusals.isEmpty { throw refusals.removeFirst() }
-    if let earlier { return Finalized(synchronization: earlier.synchronization, events: []) }
+    if let earlier {
+      return FinalizedSynchronization(Finalized(synchronization: earlier.synchronization, events: []))
+    }
     var state = CommitState(
       purchases: purchases, customers: customers, subscriptionIds: [1], now: JobRunBench.now)
     let done = state.finalize(request)
     if let outcome = done.synchronization.conclusion?.outcome { outcomes.append(outcome) }
-    return done
+    return FinalizedSynchronization(done)
   }
 
   func postpone(_ job: Job, until due: Int64) async throws {
@@ -46,10 +49,10 @@ final class LedgerByValue: JobLedger {
     postponed.append(due)
   }
 
-  func find(_ job: Job) async throws -> Finalized? {
+  func find(_ job: Job) async throws -> FinalizedSynchronization? {
     searches += 1
     if let failure { throw failure }
-    return earlier
+    return earlier.map { FinalizedSynchronization($0) }
   }
 
   func confirm(_ eventIds: [String]) { confirmed += eventIds }

@@ -46,7 +46,7 @@ struct NotificationRunsTests {
   private func runs() throws -> NotificationRuns {
     NotificationRuns(
       NotificationRuns.Dependencies(
-        context: bench.context, ledger: ledger, apply: { _ in [] }, publish: { [bench] in bench.publish($0) },
+        context: bench.context, ledger: ledger, apply: { _ in Told([]) }, publish: { [bench] in bench.publish($0) },
         hint: { _, _, _ in }, verifier: try bench.apple.authority.verifier(), suspects: bench.suspects,
         begun: bench.counts, onRefund: {}, isReady: { true }))
   }

@@ -54,7 +54,7 @@ struct RefundRunsTests {
         },
         tell: { [ledger] request, _, event in
           ledger.told.append(request.state)
-          return ledger.isNewer ? nil : event(request)
+          return ledger.isNewer ? nil : Told([event(request)])
         }, publish: { [bench] in bench.publish($0) }, verification: try bench.apple.verification(),
         places: { [bench] in bench.places($0) }, rows: bench.rows, isReady: { true }))
   }

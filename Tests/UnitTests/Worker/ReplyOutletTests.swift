@@ -1,5 +1,6 @@
 import Domain
 import EventLoop
+import Ledger
 import Service
 import Testing
 
@@ -38,9 +39,8 @@ struct ReplyOutletTests {
     bench.broker.holdsConfirms = true
     for _ in 0..<ReplyOutlet.most + 2 { replies.reply(to: job(replyTo: "g"), outcome) }
     #expect(bench.broker.messages.count == ReplyOutlet.most)
-    bench.dependencies.outlet.publish([
-      Event(id: "evt_1", publisherId: 1, customerId: "7", topic: "t", time: 1, body: [])
-    ])
+    bench.dependencies.outlet.publish(
+      Told([Event(id: "evt_1", publisherId: 1, customerId: "7", topic: "t", time: 1, body: [])]))
     #expect(bench.broker.messages.count == ReplyOutlet.most + 1)
     bench.broker.confirmAll()
     try await settle()

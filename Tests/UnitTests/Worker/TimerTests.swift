@@ -50,7 +50,7 @@ struct TimerTests {
         apply: { [ledger] update in
           if ledger.isAway { throw AppleByValue.Lost() }
           ledger.updates.append(update)
-          return [ChoreBench.event("evt_\(update.key.originalTransactionId)")]
+          return Told([ChoreBench.event("evt_\(update.key.originalTransactionId)")])
         }, publish: { [bench] in bench.publish($0) }, verification: try bench.apple.verification(),
         places: { [bench] in bench.places($0) }, rows: bench.rows, isReady: { true }))
   }

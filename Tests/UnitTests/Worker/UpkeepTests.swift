@@ -1,9 +1,9 @@
 import AMQP
 import Domain
 import EventLoop
+import Ledger
 import Messaging
 import Observability
-import Service
 import Testing
 
 @testable import Worker
@@ -27,8 +27,8 @@ struct UpkeepTests {
       flush: { [trace] in trace.lines.append("flush") }, isBrokerReady: { isBrokerReady },
       takeOverdue: { [trace] in
         trace.lines.append("take")
-        return try events.get()
-      }, publish: { [trace] in trace.lines += $0.map { "publish \($0.id)" } }, log: log)
+        return Told(try events.get())
+      }, publish: { [trace] in trace.lines += $0.takeEvents().map { "publish \($0.id)" } }, log: log)
   }
 
   @Test func `what nobody has published is published, after the confirmed events have left`() async {
@@ -46,19 +46,6 @@ struct UpkeepTests {
     #expect(trace.lines == ["flush"])
     #expect(await outbox(.failure(Away())).run() == 0)
     #expect(trace.lines == ["flush", "flush", "take"])
-  }
-
-  @Test func `events that a lost connection may have lost are told again, once`() async {
-    let recent = RecentEvents()
-    let lost = LostEvents(recent, log) { [trace] in trace.lines.append("again \($0.id)") }
-    recent.add(ChoreBench.event("a"))
-    recent.add(ChoreBench.event("b"))
-    lost.note(.connected)
-    lost.note(.blocked(true))
-    lost.note(.lost(Away(), retryIn: .zero))
-    lost.note(.lost(Away(), retryIn: .zero))
-    await lost.stop(within: .seconds(120))
-    #expect(trace.lines == ["again a", "again b"])
   }
 
   // MARK: The ledger's sweep
@@ -103,9 +90,9 @@ struct UpkeepTests {
   @Test func `the events of a batch of changed rules are published, also if a later batch fails`() async {
     await RulesLook(
       evaluate: { publish in
-        publish([ChoreBench.event("a")])
+        publish(Told([ChoreBench.event("a")]))
         throw Away()
-      }, publish: { [trace] in trace.lines += $0.map(\.id) }, log: log
+      }, publish: { [trace] in trace.lines += $0.takeEvents().map(\.id) }, log: log
     ).run()
     #expect(trace.lines == ["a"])
   }

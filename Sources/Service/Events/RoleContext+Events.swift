@@ -1,0 +1,44 @@
+public import AMQP
+public import Domain
+import EventLoop
+import Ledger
+import Messaging
+import Observability
+public import Postgres
+
+extension RoleContext {
+  /// Makes the one way out for the role's events.
+  ///
+  /// A role has one: two would not keep the order of events, and each would publish again what both have.
+  ///
+  /// - Parameters:
+  ///   - publisher: the connection to the fleet's own queue.
+  ///   - onConfirm: called when the own queue has an event.
+  ///   - settle: takes an event out of the outbox, by its id. Without it, each event leaves the outbox by a statement
+  ///     of its own.
+  public func makeOutlet(
+    _ publisher: AMQPPublisher, _ subscribers: EventSubscribers, _ ledger: PostgresClient,
+    onConfirm: @escaping @LoopActor (Event) -> Void = { _ in }, settle: (@LoopActor (String) -> Void)? = nil
+  ) -> EventOutlet {
+    precondition(!hasOutlet, "the \(role) has a way out for events already")
+    hasOutlet = true
+    let outlet = EventOutlet(
+      publisher, queue: Topology(settings).deliveries, EventOutlet.Subscribers(subscribers), log, onConfirm: onConfirm,
+      settle: settle ?? settling(ledger), onReduced: EventOutlet.reducedEvents(metrics, doors.topics))
+    publisher.follow { [weak outlet] in outlet?.lost.note($0) }
+    return outlet
+  }
+
+  /// What takes events out of the outbox in a role that makes no commits.
+  private func settling(_ ledger: PostgresClient) -> @LoopActor (String) -> Void {
+    { [log] id in
+      Task.immediate { @LoopActor in
+        do {
+          _ = try await ledger.run(Event.confirmed([id]))
+        } catch {
+          log.warning("an event stays in the outbox", ["eventId": .string(id), "cause": .failure(error)])
+        }
+      }
+    }
+  }
+}
