@@ -59,7 +59,7 @@ struct GatewayParts {
     outlet = context.makeOutlet(publisher, subscribers, ledger.client)
     // Our own API keeps half of the connections.
     let waits = FinalizationWaits(
-      name: newSynchronizationId(),
+      name: newSynchronizationId().text,
       most: min(settings.gateway.doors.maxWaiting, settings.gateway.maxConnections / 2))
     self.waits = waits
     replies = AMQPConsumer(

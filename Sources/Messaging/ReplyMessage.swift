@@ -10,9 +10,11 @@ public enum ReplyMessage {
   static let type = "finalized"
 
   /// Builds the message for the queue of a gateway.
-  public static func message(_ synchronizationId: String, _ outcome: Outcome, to queue: String) -> AMQPMessage {
+  public static func message(_ synchronizationId: SynchronizationId, _ outcome: Outcome, to queue: String)
+    -> AMQPMessage
+  {
     AMQPMessage(
-      exchange: "", routingKey: queue, messageID: "reply_\(synchronizationId.prefix(200))", type: type,
+      exchange: "", routingKey: queue, messageID: "reply_\(synchronizationId.text.prefix(200))", type: type,
       body: JSONWriter.object { reply in
         reply.member("outcome", String(decoding: outcome.encoded, as: UTF8.self))
         reply.member("synchronizationId", synchronizationId)
@@ -20,12 +22,12 @@ public enum ReplyMessage {
   }
 
   /// Reads a delivery; `nil` for anything else, which a newer worker may send.
-  public static func read(_ delivery: AMQPDelivery) -> (synchronizationId: String, outcome: Outcome)? {
+  public static func read(_ delivery: AMQPDelivery) -> (synchronizationId: SynchronizationId, outcome: Outcome)? {
     guard let members = try? JSONObject(JSONText(delivery.body, limits: .own)),
       let id = try? members.requiredString("synchronizationId"),
       let text = try? members.requiredString("outcome"),
       let outcome = try? Outcome(JSONText(Array(text.utf8), limits: .own))
     else { return nil }
-    return (id, outcome)
+    return (SynchronizationId(id), outcome)
   }
 }

@@ -20,7 +20,7 @@ public struct AccessRules: Sendable {
 
 extension Publisher {
   /// The rules of the publisher for one customer.
-  public func accessRules(for customer: String) -> AccessRules {
+  public func accessRules(for customer: CustomerId) -> AccessRules {
     AccessRules(offers: offers, allowsSandbox: sandboxAccess.allows(customer))
   }
 }

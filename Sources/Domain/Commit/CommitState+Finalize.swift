@@ -57,11 +57,11 @@ extension CommitState {
   /// Tells the changed entitlements of the owner before and of the owner after.
   private mutating func tell(_ before: Owner?, _ after: Owner?, _ request: Finalization) {
     let owners = [before, after].compactMap { $0?.customerId }
-    for (number, id) in owners.enumerated() where number == 0 || id.exact != owners[0].exact {
+    for (number, id) in owners.enumerated() where number == 0 || id != owners[0] {
       let cause: EntitlementChange.Cause =
         if let before, after?.is(before.customerId) != true {
           .transfer
-        } else if request.job.kind == .registration, id.exact == request.job.customerId.exact {
+        } else if request.job.kind == .registration, id == request.job.customerId {
           .registration
         } else {
           .evidence

@@ -85,7 +85,7 @@ public struct CommitState: Sendable {
   public struct Ownership: Sendable, Equatable {
     public let subscriptionId: Int64
     public let purchase: PurchaseKey
-    public let customerId: String
+    public let customerId: CustomerId
     public let cause: OwnershipCause
     /// Whose credential asked for it.
     public let asker: Job.Asker
@@ -94,7 +94,7 @@ public struct CommitState: Sendable {
 
     /// Creates a period.
     public init(
-      subscriptionId: Int64, purchase: PurchaseKey, customerId: String, cause: OwnershipCause,
+      subscriptionId: Int64, purchase: PurchaseKey, customerId: CustomerId, cause: OwnershipCause,
       asker: Job.Asker = .publisher, tokenName: String? = nil
     ) {
       self.subscriptionId = subscriptionId
@@ -338,7 +338,7 @@ public struct CommitState: Sendable {
 
 extension PurchaseKey {
   /// A customer of the purchase's publisher.
-  func customer(_ id: String) -> CustomerKey { CustomerKey(publisherId: publisherId, id: id) }
+  func customer(_ id: CustomerId) -> CustomerKey { CustomerKey(publisherId: publisherId, id: id) }
 }
 
 extension Purchase {

@@ -41,5 +41,5 @@ public struct Finalization: Sendable {
   /// The customer of the job.
   public var customerKey: CustomerKey { CustomerKey(publisherId: job.publisherId, id: job.customerId) }
 
-  func rules(for customer: String) -> AccessRules { publisher?.accessRules(for: customer) ?? .none }
+  func rules(for customer: CustomerId) -> AccessRules { publisher?.accessRules(for: customer) ?? .none }
 }

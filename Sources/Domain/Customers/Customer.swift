@@ -3,7 +3,7 @@ import Formats
 /// A publisher's user.
 public struct Customer: Sendable, Equatable {
   /// The publisher's own text, see ``CustomerId``.
-  public let id: String
+  public let id: CustomerId
   /// As the publisher wrote it. No two customers of a publisher have addresses that differ only in the case of ASCII
   /// letters.
   public let email: String?
@@ -11,7 +11,7 @@ public struct Customer: Sendable, Equatable {
   public let appAccountToken: String?
 
   /// Creates a customer.
-  public init(id: String, email: String? = nil, appAccountToken: String? = nil) {
+  public init(id: CustomerId, email: String? = nil, appAccountToken: String? = nil) {
     self.id = id
     self.email = email
     self.appAccountToken = appAccountToken
@@ -24,7 +24,7 @@ public struct Customer: Sendable, Equatable {
   }
 
   public static func == (one: Customer, other: Customer) -> Bool {
-    one.id.exact == other.id.exact && one.email?.exact == other.email?.exact
+    one.id == other.id && one.email?.exact == other.email?.exact
       && one.appAccountToken?.exact == other.appAccountToken?.exact
   }
 }

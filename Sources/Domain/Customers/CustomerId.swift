@@ -1,9 +1,13 @@
 import Formats
 
-/// The rules for a customer's id: the publisher's own text of 1 to 256 bytes in UTF-8.
+/// A customer's id: the publisher's own text of 1 to 256 bytes in UTF-8.
 ///
 /// Ids are compared by their bytes: `7` and `07` are two customers.
-public enum CustomerId {
+public struct CustomerId: Identifier {
+  public let text: String
+
+  @inlinable public init(_ text: String) { self.text = text }
+
   /// The most bytes of an id.
   public static let longest = 256
   /// The rule as a text for people.
@@ -13,24 +17,26 @@ public enum CustomerId {
   public static let erasedPrefix = "erased:"
 
   /// The customer of a job whose caller named no user: nobody. The purchase stays unclaimed.
-  public static let nobody = ""
+  public static let nobody = CustomerId("")
 
-  /// Whether a text stands for the id of an erased customer.
-  public static func isErased(_ text: String) -> Bool { text.utf8.starts(with: erasedPrefix.utf8) }
+  /// Whether it stands for the id of an erased customer.
+  public var isErased: Bool { text.utf8.starts(with: Self.erasedPrefix.utf8) }
 
-  /// Whether a text can name a customer. Control characters cannot: a database refuses some of them, and people see
-  /// none.
-  public static func isValid(_ text: String) -> Bool {
-    guard (1...longest).contains(text.utf8.count), !isErased(text) else { return false }
+  /// Whether it can name a customer. Control characters cannot: a database refuses some of them, and people see none.
+  public var isValid: Bool {
+    guard (1...Self.longest).contains(text.utf8.count), !isErased else { return false }
     return text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
   }
 
   /// The id of a customer whom a caller names by a number; `nil` for a number that names none.
-  public static func text(_ number: Int64) -> String? { number >= 1 ? String(number) : nil }
+  public init?(number: Int64) {
+    guard number >= 1 else { return nil }
+    self.init(String(number))
+  }
 
   /// The number on the wire, `cleengCustomerId`, of a customer whose id is a decimal number from 1 without a sign and
   /// without leading zeros; `nil` for any other id.
-  public static func number(_ text: String) -> Int64? {
+  public var number: Int64? {
     guard text.isASCIIDigits(1...19), text.utf8.first != UInt8(ascii: "0") else { return nil }
     return Int64(text)
   }

@@ -9,7 +9,7 @@ extension Event {
   ///
   /// - Parameter customers: the ids of the customers who own a purchase of the download.
   public static func all(
-    of notice: NotificationNotice, customers: [String], time: Int64, traceparent: String?
+    of notice: NotificationNotice, customers: [CustomerId], time: Int64, traceparent: String?
   ) -> [Event] {
     switch notice.kind {
     case .tokenDue(let token): [Event(of: token, in: notice, time: time, traceparent: traceparent)]
@@ -40,11 +40,11 @@ extension Event {
   }
 
   private init(
-    ofRescinded appTransactionId: String?, _ customer: String?, in notice: NotificationNotice, time: Int64,
+    ofRescinded appTransactionId: String?, _ customer: CustomerId?, in notice: NotificationNotice, time: Int64,
     traceparent: String?
   ) {
     self.init(
-      of: [notice.uuid] + (customer.map { [$0] } ?? []), publisherId: notice.publisherId, customerId: customer,
+      of: [notice.uuid] + (customer.map { [$0.text] } ?? []), publisherId: notice.publisherId, customerId: customer,
       topic: EventTopic.consentRescinded, version: nil, time: time, traceparent: traceparent
     ) { data in
       data.member("appTransactionId", appTransactionId)

@@ -7,7 +7,7 @@ extension Event {
     guard let conclusion = synchronization.conclusion else { return nil }
     let outcome = conclusion.outcome
     self.init(
-      of: [synchronization.id, synchronization.transactionId.text, synchronization.customerId],
+      of: [synchronization.id.text, synchronization.transactionId.text, synchronization.customerId.text],
       publisherId: synchronization.publisherId,
       // The ledger does not find an erased customer again. The body names it: the publisher waits for this event.
       customerId: outcome.result == .customerErased ? nil : synchronization.customerId,
@@ -15,7 +15,7 @@ extension Event {
       traceparent: conclusion.traceparent
     ) { data in
       data.member("accessGranted", outcome.accessGranted)
-      if !synchronization.customerId.isEmpty { data.customer(synchronization.customerId) }
+      if synchronization.customerId != .nobody { data.customer(synchronization.customerId) }
       data.member("environment", outcome.environment)
       data.member("firstGrant", outcome.consumable?.isFirstGrant)
       data.member("offerId", outcome.offerId)
@@ -39,7 +39,8 @@ extension Event {
     traceparent: String?
   ) {
     self.init(
-      of: [customer.id, String(version), change.offerId], publisherId: customer.publisherId, customerId: customer.id,
+      of: [customer.id.text, String(version), change.offerId], publisherId: customer.publisherId,
+      customerId: customer.id,
       topic: EventTopic.entitlementsChanged, version: version, time: time, traceparent: traceparent
     ) { data in
       if let after = change.after { data.member("after") { after.tell(to: &$0) } }

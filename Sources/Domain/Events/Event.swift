@@ -8,7 +8,7 @@ public struct Event: Sendable, Equatable {
   public let id: String
   public let publisherId: Int64
   /// The customer that it is about; `nil` for an event about no customer, and after the customer's erasure.
-  public let customerId: String?
+  public let customerId: CustomerId?
   /// One of ``DoorCatalog/topics``.
   public let topic: String
   /// Grows with every change of what the event tells; `nil` for events without a version.
@@ -29,7 +29,7 @@ public struct Event: Sendable, Equatable {
 
   /// Creates an event.
   public init(
-    id: String, publisherId: Int64, customerId: String? = nil, topic: String, version: Int64? = nil,
+    id: String, publisherId: Int64, customerId: CustomerId? = nil, topic: String, version: Int64? = nil,
     traceparent: String? = nil, time: Int64, body: [UInt8], isReduced: Bool = false
   ) {
     self.id = id
@@ -51,7 +51,7 @@ public struct Event: Sendable, Equatable {
   /// - Parameter parts: name the change. The id is their hash: a client may choose the id of a synchronization, but
   ///   nobody may choose a webhook id (Standard Webhooks 1.0.0).
   package init(
-    of parts: [String], publisherId: Int64, customerId: String?, topic: String, version: Int64?, time: Int64,
+    of parts: [String], publisherId: Int64, customerId: CustomerId?, topic: String, version: Int64?, time: Int64,
     traceparent: String?, data: (inout JSONWriter) -> Void
   ) {
     let id = Self.id(publisherId, topic, parts)
@@ -84,14 +84,14 @@ extension Event {
   public static func id(of job: Job) -> String {
     id(
       job.publisherId, EventTopic.synchronizationResult,
-      [job.synchronizationId, job.transactionId.text, job.customerId])
+      [job.synchronizationId.text, job.transactionId.text, job.customerId.text])
   }
 
   /// The id of the event of a synchronization, finalized or not.
   public static func id(of synchronization: Synchronization) -> String {
     id(
       synchronization.publisherId, EventTopic.synchronizationResult,
-      [synchronization.id, synchronization.transactionId.text, synchronization.customerId])
+      [synchronization.id.text, synchronization.transactionId.text, synchronization.customerId.text])
   }
 
   package static func id(_ publisherId: Int64, _ topic: String, _ parts: [String]) -> String {
@@ -102,8 +102,8 @@ extension Event {
 
 extension JSONWriter {
   /// Writes the members that name a customer: `cleengCustomerId`, where the id is a number, and `customerId`.
-  mutating func customer(_ id: String) {
-    member("cleengCustomerId", CustomerId.number(id))
+  mutating func customer(_ id: CustomerId) {
+    member("cleengCustomerId", id.number)
     member("customerId", id)
   }
 }

@@ -37,7 +37,7 @@ public enum OwnershipDecision: Sendable, Equatable {
   ///   - provesBySignedTransaction: whether the request carried the transaction as Apple signed it.
   ///   - givesAccess: whether the purchase gives its present owner access now.
   public static func decide(
-    _ purchase: Purchase, customerId: String, appAccountToken: String?, provesBySignedTransaction: Bool,
+    _ purchase: Purchase, customerId: CustomerId, appAccountToken: String?, provesBySignedTransaction: Bool,
     policy: OwnershipPolicy, givesAccess: Bool
   ) -> OwnershipDecision {
     if let owner = purchase.owner, owner.is(customerId) { return .keep }

@@ -17,9 +17,9 @@ public struct OwnershipPolicy: Sendable, Equatable {
     case uuidV5(namespace: [UInt8])
 
     /// Returns the token of a customer.
-    public func token(of customerId: String) -> String {
+    public func token(of customerId: CustomerId) -> String {
       switch self {
-      case .uuidV5(let namespace): AppAccountToken.derived(from: customerId, in: namespace)
+      case .uuidV5(let namespace): AppAccountToken.derived(from: customerId.text, in: namespace)
       }
     }
   }

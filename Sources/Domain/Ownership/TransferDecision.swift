@@ -12,7 +12,7 @@ public enum TransferDecision: Sendable, Equatable {
   /// - Parameters:
   ///   - customerId: the customer who shall become the owner.
   ///   - givesAccess: whether the purchase would give that customer access now.
-  public static func decide(_ purchase: Purchase, to customerId: String, givesAccess: Bool) -> TransferDecision {
+  public static func decide(_ purchase: Purchase, to customerId: CustomerId, givesAccess: Bool) -> TransferDecision {
     // A transfer that runs a second time finds its own effect, even if the purchase has ended in between.
     if let owner = purchase.owner, owner.is(customerId) { return .unchanged }
     return givesAccess ? .transferred : .notActive

@@ -24,12 +24,12 @@ public struct DoorPolicy: Sendable, Equatable {
   }
 
   /// The customer's id of a vendor's user.
-  public func customerId(of user: String) -> String { customerPrefix + user }
+  public func customerId(of user: String) -> CustomerId { CustomerId(customerPrefix + user) }
 
   /// The vendor's name of a customer; `nil` for a customer who came another way.
-  public func user(of customerId: String) -> String? {
+  public func user(of customerId: CustomerId) -> String? {
     let prefix = customerPrefix.utf8
-    guard customerId.utf8.starts(with: prefix), customerId.utf8.count > prefix.count else { return nil }
-    return String(customerId.utf8.dropFirst(prefix.count))
+    guard customerId.text.utf8.starts(with: prefix), customerId.text.utf8.count > prefix.count else { return nil }
+    return String(customerId.text.utf8.dropFirst(prefix.count))
   }
 }

@@ -1,5 +1,3 @@
-public import Formats
-
 /// The customers whose purchases from Apple's sandbox give access.
 ///
 /// Nobody pays in the sandbox. App Review and TestFlight buy there, with the same build that production sells.
@@ -7,17 +5,17 @@ public enum SandboxAccess: Sendable, Equatable {
   case nobody
   case everybody
   /// The listed customers, by their ids.
-  case customers(Set<ExactText>)
+  case customers(Set<CustomerId>)
 
   /// Lists customers by their ids.
-  public static func customers(_ ids: [String]) -> SandboxAccess { .customers(Set(ids.map(\.exact))) }
+  public static func customers(_ ids: [CustomerId]) -> SandboxAccess { .customers(Set(ids)) }
 
   /// Whether a customer has this access.
-  public func allows(_ customer: String) -> Bool {
+  public func allows(_ customer: CustomerId) -> Bool {
     switch self {
     case .nobody: false
     case .everybody: true
-    case .customers(let ids): ids.contains(customer.exact)
+    case .customers(let ids): ids.contains(customer)
     }
   }
 }

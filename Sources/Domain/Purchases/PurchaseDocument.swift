@@ -42,7 +42,7 @@ public struct PurchaseDocument {
     if let access { writer.member("access") { Self.write(access, to: &$0) } }
     writer.member("appAccountToken", deciding.appAccountToken)
     writer.member("bundleId", deciding.bundleId)
-    writer.member("cleengCustomerId", owner.flatMap { CustomerId.number($0.customerId) })
+    writer.member("cleengCustomerId", owner?.customerId.number)
     writer.member("currency", deciding.currency)
     writer.member("customerId", owner?.customerId)
     writer.time("effectiveAt", nextOffer == nil ? nil : deciding.expiresDate)

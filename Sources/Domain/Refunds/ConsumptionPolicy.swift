@@ -36,7 +36,7 @@ public struct ConsumptionPolicy: Sendable, Equatable {
   ///   - consent: the customer's present decision.
   ///   - now: milliseconds since 1970.
   public static func answer(
-    about facts: TransactionFacts, owner: String?, _ consent: Consent?, offers: OfferCatalog, now: Int64
+    about facts: TransactionFacts, owner: CustomerId?, _ consent: Consent?, offers: OfferCatalog, now: Int64
   ) -> ConsumptionAnswer? {
     guard let offer = offers.offer(forProduct: facts.productId), offer.consumption.answerer == .fromFacts,
       owner != nil, consent?.isGiven == true,

@@ -60,7 +60,7 @@ public struct RefundRequest: Sendable, Equatable {
   public var productId: String
   public var kind: ProductKind
   /// The owner when Apple asked; `nil` if nobody owned the purchase, and after an erasure.
-  public var customerId: String?
+  public var customerId: CustomerId?
   /// Apple's name of the customer's reason; an open set.
   public var reason: String?
   /// When Apple signed the first question, in milliseconds since 1970.
@@ -88,7 +88,7 @@ public struct RefundRequest: Sendable, Equatable {
   public init(
     id: String, purchase: PurchaseKey, transactionId: TransactionId, bundleId: String, productId: String,
     kind: ProductKind,
-    customerId: String?, reason: String?, requestedAt: Int64, seenAt: Int64? = nil, state: State = .open,
+    customerId: CustomerId?, reason: String?, requestedAt: Int64, seenAt: Int64? = nil, state: State = .open,
     answer: ConsumptionAnswer? = nil, answeredBy: Answerer? = nil, consent: Consent? = nil, attempts: Int = 0,
     lastError: String? = nil, dueAt: Int64? = nil, endedAt: Int64? = nil
   ) {

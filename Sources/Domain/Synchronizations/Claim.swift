@@ -2,27 +2,22 @@ import Formats
 
 /// The exclusive right of one synchronization to a transactionId, from the registration until it is finalized.
 public struct Claim: Sendable, Equatable {
-  public let synchronizationId: String
-  public let customerId: String
+  public let synchronizationId: SynchronizationId
+  public let customerId: CustomerId
   public let kind: Job.Kind
 
   /// Creates a claim.
-  public init(synchronizationId: String, customerId: String, kind: Job.Kind = .registration) {
+  public init(synchronizationId: SynchronizationId, customerId: CustomerId, kind: Job.Kind = .registration) {
     self.synchronizationId = synchronizationId
     self.customerId = customerId
     self.kind = kind
-  }
-
-  public static func == (one: Claim, other: Claim) -> Bool {
-    one.synchronizationId.exact == other.synchronizationId.exact && one.customerId.exact == other.customerId.exact
-      && one.kind == other.kind
   }
 
   /// The text in Redis. A process that meets the claim reads its owner from it.
   ///
   /// The customer's id may have any character. So the text begins with the number of its bytes.
   public var encoded: String {
-    "\(kind == .transfer ? Self.transfer : "")\(customerId.utf8.count)|\(customerId)|\(synchronizationId)"
+    "\(kind == .transfer ? Self.transfer : "")\(customerId.text.utf8.count)|\(customerId)|\(synchronizationId)"
   }
 
   /// The first byte of a transfer's claim.
@@ -42,7 +37,7 @@ public struct Claim: Sendable, Equatable {
     guard rest[end] == bar, let customer = String(rest[..<end]),
       let synchronization = String(rest[rest.index(after: end)...])
     else { return nil }
-    (customerId, synchronizationId) = (customer, synchronization)
+    (customerId, synchronizationId) = (CustomerId(customer), SynchronizationId(synchronization))
   }
 }
 

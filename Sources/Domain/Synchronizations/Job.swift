@@ -8,9 +8,9 @@ public struct Job: Sendable, Equatable {
 
   /// The version of the body: 2 for a job of a door, whose members older workers do not know, otherwise 1.
   public private(set) var format: Int
-  public let synchronizationId: String
+  public let synchronizationId: SynchronizationId
   public let publisherId: Int64
-  public let customerId: String
+  public let customerId: CustomerId
   public let transactionId: TransactionId
   public let kind: Kind
   /// The purchase of the signed transaction that the registration carried, verified: it proves this purchase
@@ -45,7 +45,7 @@ public struct Job: Sendable, Equatable {
 
   /// Creates a job.
   public init(
-    synchronizationId: String, publisherId: Int64, customerId: String, transactionId: TransactionId,
+    synchronizationId: SynchronizationId, publisherId: Int64, customerId: CustomerId, transactionId: TransactionId,
     kind: Kind = .registration, signedPurchase: PurchaseKey? = nil, isByCustomer: Bool = false,
     tokenName: String? = nil, door: Door? = nil, attributes: PurchaseAttributes? = nil, requestedOfferId: String? = nil,
     replyTo: String? = nil,
@@ -70,7 +70,7 @@ public struct Job: Sendable, Equatable {
   }
 
   /// Whether the caller named no user, so that the purchase stays unclaimed.
-  public var isUnclaimed: Bool { customerId.isEmpty }
+  public var isUnclaimed: Bool { customerId == .nobody }
 
   /// The job without what the client told about the customer, as it stays after an erasure.
   public var withoutAddress: Job {
@@ -104,9 +104,9 @@ public struct Job: Sendable, Equatable {
     let version = try members.requiredInt64("format")
     guard version <= Int64(Job.currentFormat) else { throw NewerFormat(format: version) }
     format = Int(version)
-    synchronizationId = try members.requiredString("synchronizationId")
+    synchronizationId = SynchronizationId(try members.requiredString("synchronizationId"))
     publisherId = try members.requiredInt64("publisherId")
-    customerId = try members.requiredString("customerId")
+    customerId = CustomerId(try members.requiredString("customerId"))
     transactionId = TransactionId(try members.requiredString("transactionId"))
     guard let kind = Kind(rawValue: try members.string("kind") ?? Kind.registration.rawValue) else {
       // A newer process knows more kinds.
@@ -140,19 +140,14 @@ public struct Job: Sendable, Equatable {
     if !TransactionIdentifier.isValid(transactionId.text) {
       return "transactionId is not 1 to \(TransactionIdentifier.longest) digits"
     }
-    if synchronizationId.isEmpty || synchronizationId.utf8.count > 256 {
+    if synchronizationId.text.isEmpty || synchronizationId.text.utf8.count > 256 {
       return "synchronizationId is not 1 to 256 bytes"
     }
-    if !(isUnclaimed && door != nil), !CustomerId.isValid(customerId) {
+    if !(isUnclaimed && door != nil), !customerId.isValid {
       return "customerId is not 1 to \(CustomerId.longest) bytes"
     }
     if !registeredAt.isTime { return "registeredAt is no time from 1970 to 9999" }
     return nil
-  }
-
-  /// Whether a text can name a synchronization: 1 to 256 visible ASCII characters.
-  public static func isSynchronizationId(_ text: String) -> Bool {
-    (1...256).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
   }
 
   /// The job as JSON, the same bytes each time.

@@ -36,7 +36,7 @@ extension Synchronization {
   ///
   /// The end of a period takes nothing back. The customer stays the owner, and the purchase may renew.
   public func holds(_ purchase: Purchase?) -> Bool {
-    if CustomerId.isErased(customerId) || conclusion?.outcome.result == .customerErased { return false }
+    if customerId.isErased || conclusion?.outcome.result == .customerErased { return false }
     guard givingPurchase != nil else { return true }
     return purchase.map(isOwned) ?? false
   }

@@ -4,9 +4,9 @@ public struct Synchronization: Sendable, Equatable {
   public enum Status: String, Sendable { case processing, retrying, finalized }
 
   /// The synchronization's name; the client's `Correlation-Id`, if the client sent one.
-  public let id: String
+  public let id: SynchronizationId
   public let publisherId: Int64
-  public let customerId: String
+  public let customerId: CustomerId
   public let transactionId: TransactionId
   public let kind: Job.Kind
   public var status: Status
@@ -15,7 +15,8 @@ public struct Synchronization: Sendable, Equatable {
 
   /// Creates a synchronization.
   public init(
-    id: String, publisherId: Int64, customerId: String, transactionId: TransactionId, kind: Job.Kind = .registration,
+    id: SynchronizationId, publisherId: Int64, customerId: CustomerId, transactionId: TransactionId,
+    kind: Job.Kind = .registration,
     status: Status, conclusion: Conclusion? = nil
   ) {
     self.id = id

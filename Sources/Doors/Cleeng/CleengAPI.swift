@@ -64,7 +64,7 @@ enum CleengAPI {
 extension DoorContext {
   /// A customer's access to one offer, from the ledger. An unknown customer or offer has no access.
   func cleengEntitlement(
-    _ offer: String, of customer: String, _ publisher: Publisher
+    _ offer: String, of customer: CustomerId, _ publisher: Publisher
   ) async throws(Problem) -> CleengEntitlement {
     guard TextLimit.name.admits(offer) else { throw .invalidPath("offerId: expected \(TextLimit.name)") }
     let key = CustomerKey(publisherId: publisher.id, id: customer)

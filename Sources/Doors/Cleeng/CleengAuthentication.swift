@@ -29,7 +29,7 @@ extension CleengAPI {
       let caller = try caller(of: head, authenticator, .register)
       return .admitted(
         DoorPace.Credential(
-          caller.publisher, .cleeng, caller.customerId ?? "", caller.customerId == nil ? .backend : .app),
+          caller.publisher, .cleeng, caller.customerId?.text ?? "", caller.customerId == nil ? .backend : .app),
         perSecond: caller.publisher.doors.cleeng?.policy.maxRequestsPerSecond,
         tooFast: CleengError.response(
           .tooManyRequests("This credential sends more than doors.cleeng.maxRequestsPerSecond allows.", retryAfter: 1)))

@@ -3,7 +3,7 @@ import Formats
 
 /// A customer's access to one offer, as Cleeng tells it: several purchases give one answer, with the latest end.
 struct CleengEntitlement: Equatable {
-  let customerId: String
+  let customerId: CustomerId
   let offerId: String
   let accessGranted: Bool
   /// When the access ends, or has ended, in milliseconds since 1970; `nil` if there is no end, or no purchase. In the

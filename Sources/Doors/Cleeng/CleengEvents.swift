@@ -149,7 +149,7 @@ enum CleengEvents {
 
   /// A synchronization has one outcome, so it names one event.
   private static func names(of job: Job) -> [String] {
-    [job.synchronizationId, job.transactionId.text, job.customerId]
+    [job.synchronizationId.text, job.transactionId.text, job.customerId.text]
   }
 
   private static func event(
@@ -188,7 +188,7 @@ enum CleengEvents {
   private static func writePrevious(_ change: PurchaseChange, to data: inout JSONWriter) {
     guard let owner = change.before?.owner, !change.keepsPeriod else { return }
     // A text may be an e-mail address, and an erasure of that customer would not find it here.
-    data.member("prevCustomerId", CustomerId.number(owner.customerId))
+    data.member("prevCustomerId", owner.customerId.number)
     data.member("prevSubscriptionId", owner.subscriptionId)
   }
 }

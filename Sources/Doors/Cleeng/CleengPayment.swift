@@ -88,7 +88,7 @@ struct CleengPayment {
   // MARK: The customer
 
   /// The customer who pays: that of the token, or the one with the e-mail address; `nil` if the publisher has none.
-  private func customer() async throws(Problem) -> String? {
+  private func customer() async throws(Problem) -> CustomerId? {
     let (context, id) = (door.context, publisher.id)
     if let own = caller.customerId {
       let known = try await context.asking { try await door.customer(id, id: own)?.email }
@@ -102,13 +102,13 @@ struct CleengPayment {
     guard publisher.customers(through: .cleeng) == .open else { return nil }
     let user = Customer.emailKey(request.customerEmail)
     // An address with control characters, or a very long one, names nobody.
-    return publisher.doors.cleeng.map { $0.policy.customerId(of: user) }.flatMap { CustomerId.isValid($0) ? $0 : nil }
+    return publisher.doors.cleeng.map { $0.policy.customerId(of: user) }.flatMap { $0.isValid ? $0 : nil }
   }
 
   // MARK: What happens
 
   private func register(
-    _ purchase: LocalPurchase, of evidence: LocalEvidence, _ offer: Offer, for customer: String, _ sha256: [UInt8]
+    _ purchase: LocalPurchase, of evidence: LocalEvidence, _ offer: Offer, for customer: CustomerId, _ sha256: [UInt8]
   ) async throws(Problem) {
     let results: [DoorResult]
     do {
@@ -144,7 +144,7 @@ struct CleengPayment {
   /// Tells a refusal by an event.
   ///
   /// - Parameter sha256: the receipt's.
-  private func refuse(_ failure: CleengFailure, of customer: String?, _ sha256: [UInt8]) async throws(Problem) {
+  private func refuse(_ failure: CleengFailure, of customer: CustomerId?, _ sha256: [UInt8]) async throws(Problem) {
     let payment = CleengRefusedPayment(
       publisherId: publisher.id, customerId: customer, offerId: request.offerId,
       transactionId: request.transactionId, couponCode: request.couponCode, receiptSHA256: sha256, time: door.now,

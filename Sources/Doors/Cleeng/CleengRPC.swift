@@ -24,7 +24,7 @@ enum CleengRPC {
     _ door: DoorContext, _ tokens: CleengCall.Tokens
   ) async throws(CleengCall.Failure) -> [String] {
     let caller = try caller(door, tokens)
-    let key = CustomerKey(publisherId: caller.publisher.id, id: caller.customerId ?? "")
+    let key = CustomerKey(publisherId: caller.publisher.id, id: caller.customerId ?? .nobody)
     let found: [Purchase]
     do {
       found = try await door.context.asking { try await door.holdings(of: key).purchases }

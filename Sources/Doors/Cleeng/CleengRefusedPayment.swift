@@ -10,7 +10,7 @@ import JSON
 struct CleengRefusedPayment: Sendable {
   let publisherId: Int64
   /// The customer; `nil` if the publisher has none with the address.
-  let customerId: String?
+  let customerId: CustomerId?
   let offerId: String
   /// The transaction that the request names.
   let transactionId: TransactionId?
@@ -25,7 +25,8 @@ struct CleengRefusedPayment: Sendable {
 
   /// Creates a refused payment.
   init(
-    publisherId: Int64, customerId: String?, offerId: String, transactionId: TransactionId?, couponCode: String? = nil,
+    publisherId: Int64, customerId: CustomerId?, offerId: String, transactionId: TransactionId?,
+    couponCode: String? = nil,
     receiptSHA256: [UInt8], time: Int64, traceparent: String? = nil
   ) {
     self.publisherId = publisherId
@@ -41,7 +42,7 @@ struct CleengRefusedPayment: Sendable {
   /// The event that tells the failure.
   func event(_ failure: CleengFailure) -> Event {
     Event(
-      of: [Hex.encode(receiptSHA256), transactionId?.text ?? "", customerId ?? "", offerId, String(time)],
+      of: [Hex.encode(receiptSHA256), transactionId?.text ?? "", customerId?.text ?? "", offerId, String(time)],
       publisherId: publisherId, customerId: customerId, topic: EventTopic.validationFailed, version: nil, time: time,
       traceparent: traceparent
     ) { data in

@@ -9,12 +9,12 @@ struct CleengSubscription: Sendable {
   /// The access that it gives the customer.
   let access: Access
   /// The customer.
-  let customerId: String
+  let customerId: CustomerId
 
   /// Looks at a purchase.
   ///
   /// - Parameter now: milliseconds since 1970.
-  init(_ purchase: Purchase, of customerId: String, publisher: Publisher, now: Int64) {
+  init(_ purchase: Purchase, of customerId: CustomerId, publisher: Publisher, now: Int64) {
     self.purchase = purchase
     self.customerId = customerId
     access = .of(purchase, rules: publisher.accessRules(for: customerId), now: now)
@@ -53,8 +53,8 @@ struct CleengSubscription: Sendable {
 
 extension JSONWriter {
   /// Writes a customer's id as Cleeng does: as a number where the text is one, else as the text.
-  mutating func cleengId(_ name: StaticString, _ customerId: String?) {
+  mutating func cleengId(_ name: StaticString, _ customerId: CustomerId?) {
     guard let customerId else { return }
-    if let number = CustomerId.number(customerId) { member(name, number) } else { member(name, customerId) }
+    if let number = customerId.number { member(name, number) } else { member(name, customerId) }
   }
 }

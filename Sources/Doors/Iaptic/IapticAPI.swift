@@ -90,7 +90,7 @@ enum IapticAPI {
     traceparent: String?
   ) async throws(IapticError) -> IapticAnswer {
     let customer = user.name.map(policy.customerId)
-    if let customer, !CustomerId.isValid(customer) {
+    if let customer, !customer.isValid {
       throw .invalidPayload("additionalData.applicationUsername: \(CustomerId.expectation)")
     }
     if user.isContradicted(by: evidence) { throw .otherToken }

@@ -15,7 +15,7 @@ struct IapticAnswer {
   var others: [Purchase] = []
   let publisher: Publisher
   /// The customer with the door's prefix; `nil` for a caller without a user.
-  let customerId: String?
+  let customerId: CustomerId?
   /// The customer's `appAccountToken`, if the request names it.
   let token: String?
   /// Milliseconds since 1970.

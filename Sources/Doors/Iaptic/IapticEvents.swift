@@ -21,7 +21,7 @@ enum IapticEvents {
 
   /// What one customer is told.
   private struct Told {
-    let customerId: String
+    let customerId: CustomerId
     let reason: IapticReason
     /// Part of the event's id: the commit of a transfer tells two customers.
     let part: String
@@ -37,7 +37,8 @@ enum IapticEvents {
     let (key, deciding, topic) = (change.after.key, change.after.deciding, EventTopic.purchasesUpdated)
     let version = change.after.version
     let parts = [
-      key.environment, key.originalTransactionId.text, String(version), change.job?.synchronizationId ?? "", told.part,
+      key.environment, key.originalTransactionId.text, String(version), change.job?.synchronizationId.text ?? "",
+      told.part,
     ]
     let all = told.purchases.map { purchase in
       var purchase = purchase

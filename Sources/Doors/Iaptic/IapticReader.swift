@@ -23,14 +23,13 @@ struct IapticReader {
   typealias Row = (user: String, found: CustomerPurchases)
 
   /// The customer's id of a user.
-  func id(of user: String) -> String { policy.customerId(of: user) }
+  func id(of user: String) -> CustomerId { policy.customerId(of: user) }
 
   /// - Throws: ``IapticReadError``, as every function here does.
   func customer(_ user: String) throws(IapticReadError) -> CustomerKey {
-    guard CustomerId.isValid(id(of: user)) else {
-      throw .invalid("applicationUsername: \(CustomerId.expectation)")
-    }
-    return CustomerKey(publisherId: publisher.id, id: id(of: user))
+    let id = id(of: user)
+    guard id.isValid else { throw .invalid("applicationUsername: \(CustomerId.expectation)") }
+    return CustomerKey(publisherId: publisher.id, id: id)
   }
 
   /// All purchases of a customer. If the door takes registered customers only, an unknown one is an error.

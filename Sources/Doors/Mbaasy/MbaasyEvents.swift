@@ -44,7 +44,7 @@ enum MbaasyEvents {
     let key = change.after.key
     let parts = [
       key.environment, key.originalTransactionId.text, String(change.after.version),
-      change.job?.synchronizationId ?? "",
+      change.job?.synchronizationId.text ?? "",
     ]
     return Event(
       of: parts, publisherId: key.publisherId,

@@ -8,7 +8,7 @@ extension MbaasyPurchase {
   ///
   /// - Parameter now: milliseconds since 1970.
   static func shown(
-    _ purchases: [Purchase], to customer: String?, _ caller: MbaasyAuthentication, now: Int64
+    _ purchases: [Purchase], to customer: CustomerId?, _ caller: MbaasyAuthentication, now: Int64
   ) -> [MbaasyPurchase] {
     purchases.filter { $0.provisionalUntil.map { now < $0 } ?? true }
       .map { MbaasyPurchase($0, shownTo: customer, caller) }
@@ -18,7 +18,7 @@ extension MbaasyPurchase {
   ///
   /// Any device with a receipt may upload it, also a device of another user. So the answer tells the owner, and what
   /// the owner's app gave, only to the owner.
-  init(_ purchase: Purchase, shownTo customer: String?, _ caller: MbaasyAuthentication) {
+  init(_ purchase: Purchase, shownTo customer: CustomerId?, _ caller: MbaasyAuthentication) {
     let isOwn = purchase.owner.map { owner in customer.map(owner.is) ?? false } ?? true
     self =
       isOwn

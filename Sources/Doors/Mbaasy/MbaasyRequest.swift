@@ -48,7 +48,7 @@ struct MbaasyRequest: Equatable {
     }
     userIdentifier = reader.text(.userIdentifier, .ruled) {
       if $0.isEmpty { return "is empty" }
-      return CustomerId.isValid(policy.customerId(of: $0))
+      return policy.customerId(of: $0).isValid
         ? nil : "is not 1 to \(CustomerId.longest - policy.customerPrefix.utf8.count) bytes without control characters"
     }
     address = reader.address()

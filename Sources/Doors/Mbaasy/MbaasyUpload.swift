@@ -18,7 +18,7 @@ struct MbaasyUpload {
   private let caller: MbaasyAuthentication
   private var request: MbaasyRequest
   /// The customer's id with the door's prefix; `nil` if the app named no user.
-  private let customer: String?
+  private let customer: CustomerId?
   /// The address that is kept with the purchases.
   private let address: String?
   private let traceparent: String?

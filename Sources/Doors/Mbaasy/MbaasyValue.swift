@@ -40,7 +40,7 @@ enum MbaasyValue: Sendable {
 
   private static func exactNumber(_ text: String) -> Int64? {
     // Many readers keep numbers as a `Double`.
-    CustomerId.number(text).flatMap { $0 < 1 << 53 ? $0 : nil }
+    CustomerId(text).number.flatMap { $0 < 1 << 53 ? $0 : nil }
   }
 }
 

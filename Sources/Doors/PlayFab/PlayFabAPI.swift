@@ -52,7 +52,7 @@ struct PlayFabAPI {
     do throws(PlayFabError) {
       let caller = try PlayFabCaller(head, authenticator)
       return .admitted(
-        DoorPace.Credential(caller.publisher, .playfab, caller.customerId, .app),
+        DoorPace.Credential(caller.publisher, .playfab, caller.customerId.text, .app),
         perSecond: caller.publisher.doors.playfab?.policy.maxRequestsPerSecond,
         tooFast: PlayFabError.tooFast.response(to: head))
     } catch {

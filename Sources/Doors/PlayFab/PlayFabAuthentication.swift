@@ -6,7 +6,7 @@ import HTTPServer
 struct PlayFabCaller {
   let publisher: Publisher
   /// The publisher's own id of the customer, as the token has it: no prefix stands before it.
-  let customerId: String
+  let customerId: CustomerId
 
   /// Checks `X-Authorization`. The session ticket is the publisher's customer token: there is no login of PlayFab's.
   init(_ request: HTTPServerRequest, _ authenticator: Authenticator) throws(PlayFabError) {

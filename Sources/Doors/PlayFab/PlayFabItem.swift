@@ -20,7 +20,7 @@ struct PlayFabItem: Equatable {
   /// Shows a purchase.
   ///
   /// - Returns: `nil` if the purchase gives the customer nothing now, or is no customer's.
-  init?(_ purchase: Purchase, of customerId: String, _ catalog: PlayFabCatalog, rules: AccessRules, now: Int64) {
+  init?(_ purchase: Purchase, of customerId: CustomerId, _ catalog: PlayFabCatalog, rules: AccessRules, now: Int64) {
     let access = Access.of(purchase, rules: rules, now: now)
     let facts = purchase.deciding
     guard access.isGranted, purchase.owner?.is(customerId) == true,

@@ -6,12 +6,12 @@ import Formats
 package struct Caller {
   package let publisher: Publisher
   /// The customer that a bearer token acts for; `nil` for the publisher itself, which may act for any.
-  package let customerId: String?
+  package let customerId: CustomerId?
   /// The publisher's token; `nil` for a customer.
   package var token: PublisherToken?
 
   /// Whether the caller may see or do what belongs to a customer.
-  func mayActFor(_ customer: String) -> Bool { customerId.map { $0.exact == customer.exact } ?? true }
+  func mayActFor(_ customer: CustomerId) -> Bool { customerId.map { $0 == customer } ?? true }
 
   /// Refuses a publisher's token without a scope. A customer's token has none: the route says whether it admits
   /// customers.

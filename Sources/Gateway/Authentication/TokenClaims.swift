@@ -20,7 +20,7 @@ struct TokenClaims: Decodable {
   /// - Parameter now: seconds since 1970.
   /// - Returns: the customer's id.
   /// - Throws: ``Problem``: 401 with the name of the wrong claim.
-  func customer(_ policy: Publisher.CustomerTokenPolicy, now: Int64) throws(Problem) -> String {
+  func customer(_ policy: Publisher.CustomerTokenPolicy, now: Int64) throws(Problem) -> CustomerId {
     guard let expiry = claims["exp"]?.date else {
       throw .invalidCredential("exp: the customer's token must say when it ends, in seconds since 1970.")
     }
@@ -67,7 +67,7 @@ struct TokenClaims: Decodable {
     /// An id of a publisher: a whole number, or a text that spells one.
     let number: Int64?
     /// An id of a customer: a text, or a whole number from 1.
-    let customerId: String?
+    let customerId: CustomerId?
     /// A date in seconds since 1970, which may have a fraction (RFC 7519, section 2).
     let date: Int64?
     let text: String?
@@ -77,15 +77,15 @@ struct TokenClaims: Decodable {
     init(from decoder: any Decoder) throws {
       let container = try decoder.singleValueContainer()
       if let number = try? container.decode(Int64.self) {
-        (self.number, customerId, date, text, texts) = (number, CustomerId.text(number), number, nil, [])
+        (self.number, customerId, date, text, texts) = (number, CustomerId(number: number), number, nil, [])
       } else if let number = try? container.decode(Double.self), number.magnitude < 9e15 {
         let whole = number == number.rounded() ? Int64(number) : nil
         self.number = whole
-        (customerId, date, text, texts) = (whole.flatMap(CustomerId.text), Int64(number), nil, [])
+        (customerId, date, text, texts) = (whole.flatMap(CustomerId.init(number:)), Int64(number), nil, [])
       } else {
         let text = try? container.decode(String.self)
         number = text.flatMap { Int64($0) }
-        (customerId, date, self.text) = (text.flatMap { CustomerId.isValid($0) ? $0 : nil }, number, text)
+        (customerId, date, self.text) = (text.map(CustomerId.init(_:)).flatMap { $0.isValid ? $0 : nil }, number, text)
         texts = text.map { [$0] } ?? (try? container.decode([String].self)) ?? []
       }
     }

@@ -61,7 +61,7 @@ struct CustomerAPI {
   }
 
   /// Notes a copy. Without it the next registration asks the ledger.
-  private func noteRegistered(_ id: String) async {
+  private func noteRegistered(_ id: CustomerId) async {
     do {
       try await copies.noteRegistered(publisher.id, id)
     } catch {

@@ -1,4 +1,4 @@
-import Domain
+package import Domain
 import Formats
 import HTTPServer
 
@@ -25,9 +25,10 @@ func requestedCustomer(_ id: String, _ request: HTTPServerRequest) throws(Proble
 }
 
 /// Reads a customer's id from a path.
-package func customerId(_ text: String) throws(Problem) -> String {
-  guard CustomerId.isValid(text) else { throw .invalidPath("customerId: \(CustomerId.expectation)") }
-  return text
+package func customerId(_ text: String) throws(Problem) -> CustomerId {
+  let id = CustomerId(text)
+  guard id.isValid else { throw .invalidPath("customerId: \(CustomerId.expectation)") }
+  return id
 }
 
 /// Reads the address that a client looks for.
@@ -68,12 +69,12 @@ package func isEmailAddress(_ text: String) -> Bool {
 struct CustomerBody: Encodable {
   var appAccountToken: String?
   var cleengCustomerId: Int64?
-  var customerId: String?
+  var customerId: CustomerId?
   var email: String?
 
   init(_ customer: Customer) {
     appAccountToken = customer.appAccountToken
-    cleengCustomerId = CustomerId.number(customer.id)
+    cleengCustomerId = customer.id.number
     customerId = customer.id
     email = customer.email
   }

@@ -55,7 +55,7 @@ package struct DoorContext {
   }
 
   /// Reads a customer; `nil` when unknown.
-  package func customer(_ publisher: Int64, id: String) async throws -> Customer? {
+  package func customer(_ publisher: Int64, id: CustomerId) async throws -> Customer? {
     try await CustomerStore(ledger).customer(publisher, id)
   }
 

@@ -11,7 +11,7 @@ package struct DoorRequest {
   let publisher: Publisher
   let door: Door
   /// The customer with the door's prefix; `nil` leaves the purchases unclaimed.
-  var customerId: String?
+  var customerId: CustomerId?
   /// Whether the customer's own token asks for it.
   var isByCustomer = false
   /// The name of the publisher's token that asks for it.
@@ -26,7 +26,8 @@ package struct DoorRequest {
 
   /// Creates a request.
   package init(
-    publisher: Publisher, door: Door, customerId: String? = nil, isByCustomer: Bool = false, tokenName: String? = nil,
+    publisher: Publisher, door: Door, customerId: CustomerId? = nil, isByCustomer: Bool = false,
+    tokenName: String? = nil,
     attributes: PurchaseAttributes? = nil, ipAddress: String? = nil, requestedOfferId: String? = nil,
     evidence: LocalEvidence? = nil, traceparent: String? = nil
   ) {
@@ -150,11 +151,11 @@ package struct DoorRegistration {
   /// - Returns: why some of them were not accepted, by their ids.
   private func enqueue(
     _ jobs: [Job], _ request: DoorRequest, _ trace: TraceParent, until end: ContinuousClock.Instant
-  ) async throws(DoorRefusal) -> [String: String] {
+  ) async throws(DoorRefusal) -> [SynchronizationId: String] {
     guard registration.publisher.isReady else { throw .unavailable("The message broker cannot take jobs now.") }
     let caller = Caller(publisher: request.publisher, customerId: nil)
     // The first one tells whether the customer is known at all.
-    var failures: [String: String] = [:]
+    var failures: [SynchronizationId: String] = [:]
     if let (refusal, problem) = await enqueue(jobs[0], caller, trace, until: end) {
       if refusal == .unknownCustomer { throw .unknownCustomer }
       failures[jobs[0].synchronizationId] = problem.detail ?? problem.message
@@ -225,8 +226,8 @@ package struct DoorRegistration {
     } catch {
       context.log.ledgerFailure("the ledger could not be asked for outcomes", error)
     }
-    let missing = Set(wait.missing.map(\.exact))
-    let open = accepted.filter { missing.contains($0.job.synchronizationId.exact) }
+    let missing = Set(wait.missing)
+    let open = accepted.filter { missing.contains($0.job.synchronizationId) }
     provision.begin(open, request, isAwaited: true) { wait.forget($0.synchronizationId) }
   }
 }

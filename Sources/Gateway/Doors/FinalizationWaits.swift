@@ -11,7 +11,7 @@ import Messaging
 final class FinalizationWaits {
   /// The part of the queue's name that is this gateway's own.
   let name: String
-  private var waits: [String: FinalizationWait] = [:]
+  private var waits: [SynchronizationId: FinalizationWait] = [:]
   private var requests: PublisherLimit
   private var synchronizations: PublisherLimit
   /// How many requests wait now.
@@ -30,7 +30,7 @@ final class FinalizationWaits {
 
   /// Begins to listen for the ends of synchronizations; `nil` when as many requests wait as may, or for as many
   /// synchronizations. One publisher's may be three of four of both: a few long receipts must not take all places.
-  func begin(_ ids: [String], of publisher: Int64) -> FinalizationWait? {
+  func begin(_ ids: [SynchronizationId], of publisher: Int64) -> FinalizationWait? {
     guard requests.begin(of: publisher) else { return nil }
     guard synchronizations.begin(ids.count, of: publisher) else {
       requests.end(of: publisher)
@@ -42,7 +42,7 @@ final class FinalizationWaits {
   }
 
   /// Ends what ``begin(_:of:)`` has begun.
-  func end(_ ids: [String], of publisher: Int64) {
+  func end(_ ids: [SynchronizationId], of publisher: Int64) {
     requests.end(of: publisher)
     synchronizations.end(ids.count, of: publisher)
     for id in ids { waits.removeValue(forKey: id) }
@@ -59,27 +59,27 @@ final class FinalizationWaits {
 @LoopActor
 final class FinalizationWait {
   /// The outcomes that are known, by the ids of their synchronizations.
-  private(set) var outcomes: [String: Outcome] = [:]
-  private var pending: Set<String>
+  private(set) var outcomes: [SynchronizationId: Outcome] = [:]
+  private var pending: Set<SynchronizationId>
   private var waiter: CheckedContinuation<Void, Never>?
   private var timer: LoopTimer?
 
-  init(_ ids: [String]) { pending = Set(ids) }
+  init(_ ids: [SynchronizationId]) { pending = Set(ids) }
 
   /// The synchronizations whose end is not known.
-  var missing: [String] { pending.sorted() }
+  var missing: [SynchronizationId] { pending.sorted() }
 
   /// Does not wait for a synchronization any more.
-  func forget(_ id: String) { settle(id) }
+  func forget(_ id: SynchronizationId) { settle(id) }
 
   /// Notes an outcome.
-  func note(_ id: String, _ outcome: Outcome) {
+  func note(_ id: SynchronizationId, _ outcome: Outcome) {
     guard pending.contains(id) else { return }
     outcomes[id] = outcome
     settle(id)
   }
 
-  private func settle(_ id: String) {
+  private func settle(_ id: SynchronizationId) {
     pending.remove(id)
     if pending.isEmpty { wake() }
   }

@@ -5,7 +5,7 @@ import Ledger
 
 /// A customer's entitlements at a time, as JSON. The members stand in the order of their names.
 struct EntitlementsAnswer {
-  let customerId: String
+  let customerId: CustomerId
   let customerVersion: Int64
   /// Milliseconds since 1970.
   let asOf: Int64
@@ -66,8 +66,8 @@ struct EntitlementsAnswer {
 
 extension JSONWriter {
   /// Writes the members that name a customer: `cleengCustomerId`, where the id is a number, and `customerId`.
-  mutating func customer(_ id: String) {
-    member("cleengCustomerId", CustomerId.number(id))
+  mutating func customer(_ id: CustomerId) {
+    member("cleengCustomerId", id.number)
     member("customerId", id)
   }
 }

@@ -54,11 +54,11 @@ package struct Problem: Error, Sendable, Equatable {
     let shown = path.joined(separator: "/").prefix(100)
     return .notFound("The API has no path /\(shown). All of its paths are in docs/reference/openapi.yaml.")
   }
-  static func unknownCustomer(_ id: String) -> Problem {
+  static func unknownCustomer(_ id: CustomerId) -> Problem {
     Problem(
       422, "SK2C0100", "Unable to find customer",
       detail:
-        "The customer \(id) is not known: PUT /customers/\(PercentCoding.encoded(id)) with the publisher's token, "
+        "The customer \(id) is not known: PUT /customers/\(PercentCoding.encoded(id.text)) with the publisher's token, "
         + "then send the request again.")
   }
   package static let notActivated = Problem(500, "SK2C0004", "StoreKit2 integration not activated")

@@ -16,7 +16,7 @@ struct PurchaseWriter {
   }
 
   /// A page of a customer's purchases.
-  func list(of customer: String, _ found: CustomerPurchases, next: String?) -> [UInt8] {
+  func list(of customer: CustomerId, _ found: CustomerPurchases, next: String?) -> [UInt8] {
     JSONWriter.object { writer in
       writer.time("asOf", now)
       writer.customer(customer)

@@ -13,7 +13,7 @@ struct RefundRequestWriter {
     writer.member("answer", json: request.answer?.body)
     writer.member("answeredBy", request.answeredBy?.rawValue)
     writer.member("attempts", Int64(request.attempts))
-    writer.member("cleengCustomerId", request.customerId.flatMap(CustomerId.number))
+    writer.member("cleengCustomerId", request.customerId.flatMap(\.number))
     if let consent = request.consent {
       writer.member("consent") { writer in
         writer.member("textVersion", consent.textVersion)

@@ -1,4 +1,5 @@
 import AMQP
+import Domain
 import Redis
 
 extension Problem {
@@ -29,7 +30,7 @@ extension Problem {
   /// A registration whose job the gateway could not publish.
   ///
   /// - Parameter isUndone: whether the gateway took the claim back. If not, a worker or the sweep goes on with it.
-  static func notPublished(_ error: any Error, isUndone: Bool, of id: String, isOnlyOne: Bool) -> Problem {
+  static func notPublished(_ error: any Error, isUndone: Bool, of id: SynchronizationId, isOnlyOne: Bool) -> Problem {
     guard isUndone, let error = error as? AMQPError, error.provesAbsence else {
       return .unknownOutcome("The message broker did not confirm the job.", of: id)
     }
@@ -39,7 +40,7 @@ extension Problem {
   /// A registration with an unknown outcome: it may run although the gateway refused it.
   ///
   /// - Parameter id: the synchronization's id. The client uses it to settle the outcome.
-  static func unknownOutcome(_ cause: String, of id: String) -> Problem {
+  static func unknownOutcome(_ cause: String, of id: SynchronizationId) -> Problem {
     var problem = Problem.unavailable(
       "\(cause) The registration may take effect all the same. To settle it, repeat it with Correlation-Id: \(id).")
     problem.instance = statusPath(id)

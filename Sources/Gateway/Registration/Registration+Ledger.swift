@@ -39,7 +39,7 @@ extension Registration {
   ///
   /// - Returns: whether another claim makes sense.
   func takeOver(_ holder: Claim, of job: Job) async -> Bool {
-    guard holder.synchronizationId.exact != job.synchronizationId.exact else { return false }
+    guard holder.synchronizationId != job.synchronizationId else { return false }
     do {
       let known = try await synchronizations.synchronizations(job.publisherId, holder.synchronizationId)
       let isFinalized = known.contains {
@@ -49,7 +49,7 @@ extension Registration {
       try await store.endClaim(holder, job.publisherId, transaction: job.transactionId)
       context.log.info(
         "took over a claim",
-        ["synchronizationId": .string(holder.synchronizationId), "transactionId": .string(job.transactionId.text)])
+        ["synchronizationId": .string(holder.synchronizationId.text), "transactionId": .string(job.transactionId.text)])
       return true
     } catch {
       return false

@@ -41,7 +41,7 @@ struct Registration {
   /// The outcome of a registration.
   enum Answer: Equatable {
     /// Its id.
-    case accepted(String)
+    case accepted(SynchronizationId)
     /// Why not, and the answer to the client of our own API.
     case refused(Refusal, Problem)
 
@@ -159,14 +159,14 @@ struct Registration {
       return .problem(.unknownOutcome("The store did not confirm the claim.", of: job.synchronizationId))
     }
     let done = job.kind == .transfer ? "transfer accepted" : "registered"
-    log(of: job, trace).info(done, ["customer": .customer(job.customerId, of: job.publisherId)])
+    log(of: job, trace).info(done, ["customer": .customer(job.customerId.text, of: job.publisherId)])
     return .accepted(job.synchronizationId)
   }
 
   /// A log whose lines name the job. The registration makes it only when it has a line to write.
   private func log(of job: Job, _ trace: TraceParent) -> Log {
     context.log.with([
-      "synchronizationId": .string(job.synchronizationId), "transactionId": .string(job.transactionId.text),
+      "synchronizationId": .string(job.synchronizationId.text), "transactionId": .string(job.transactionId.text),
       "publisherId": .int(job.publisherId), "traceId": .string(trace.traceId),
     ])
   }
@@ -202,11 +202,13 @@ struct Registration {
 }
 
 /// 128 random bits in hexadecimal.
-func newSynchronizationId() -> String {
+func newSynchronizationId() -> SynchronizationId {
   var generator = SystemRandomNumberGenerator()
   let (high, low) = (generator.next() as UInt64, generator.next() as UInt64)
-  return Hex.encode(withUnsafeBytes(of: (high, low)) { Array($0) })
+  return SynchronizationId(Hex.encode(withUnsafeBytes(of: (high, low)) { Array($0) }))
 }
 
 /// The path of a synchronization's status, with the percent-encoded id.
-func statusPath(_ id: String) -> String { "/storekit2/purchases/synchronizations/" + PercentCoding.encoded(id) }
+func statusPath(_ id: SynchronizationId) -> String {
+  "/storekit2/purchases/synchronizations/" + PercentCoding.encoded(id.text)
+}

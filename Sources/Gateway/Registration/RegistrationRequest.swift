@@ -8,13 +8,13 @@ package import JSON
 
 /// A checked registration, as the client sent it.
 struct RegistrationRequest: Equatable {
-  let customerId: String
+  let customerId: CustomerId
   let transactionId: TransactionId
   let ipAddress: String?
   /// The transaction as Apple signed it, if the client sent it: not verified yet.
   let signedTransaction: String?
   /// The client's id for the synchronization, if the client sent one.
-  let correlationId: String?
+  let correlationId: SynchronizationId?
 
   /// No body of our own API is longer by default (`gateway.maxBodyBytes`), and Apple's have 3 to 6 KB.
   private static let signedTransaction = TextLimit.bytes(16_384)
@@ -49,8 +49,9 @@ struct RegistrationRequest: Equatable {
         throw .invalidBody("ipAddress: expected an IPv4 address")
       }
     }
-    correlationId = request.header("Correlation-Id")
-    if let correlationId, !Job.isSynchronizationId(correlationId) {
+    let name = request.header("Correlation-Id")
+    correlationId = name.map(SynchronizationId.init(_:))
+    if let name, !SynchronizationId.isValid(name) {
       throw .invalidHeaders("Correlation-Id: expected 1 to 256 visible ASCII characters")
     }
   }
@@ -59,17 +60,18 @@ struct RegistrationRequest: Equatable {
 /// Takes the customer's id from a body, which names the customer by a number or by a text.
 ///
 /// - Throws: ``Problem``: 400 REQ0001 for none and for both.
-func requestedCustomerId(_ number: Int64?, _ text: String?) throws(Problem) -> String {
+func requestedCustomerId(_ number: Int64?, _ text: String?) throws(Problem) -> CustomerId {
   switch (number, text) {
   case (nil, nil):
     throw .invalidBody("cleengCustomerId: is missing; send cleengCustomerId, a whole number, or customerId, a text")
   case (.some, .some): throw .invalidBody("customerId: send either cleengCustomerId or customerId, not both")
   case (let number?, nil):
-    guard let id = CustomerId.text(number) else { throw .invalidBody("cleengCustomerId: expected a number from 1") }
+    guard let id = CustomerId(number: number) else { throw .invalidBody("cleengCustomerId: expected a number from 1") }
     return id
   case (nil, let text?):
-    guard CustomerId.isValid(text) else { throw .invalidBody("customerId: \(CustomerId.expectation)") }
-    return text
+    let id = CustomerId(text)
+    guard id.isValid else { throw .invalidBody("customerId: \(CustomerId.expectation)") }
+    return id
   }
 }
 

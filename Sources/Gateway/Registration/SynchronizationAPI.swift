@@ -45,8 +45,8 @@ struct SynchronizationAPI {
 
   /// Tells the status of a synchronization, with the access that its customer has now.
   func status(_ call: Call) async throws(Problem) -> HTTPServerResponse {
-    let id = call[.synchronizationId]
-    guard Job.isSynchronizationId(id) else {
+    let id = SynchronizationId(call[.synchronizationId])
+    guard SynchronizationId.isValid(id.text) else {
       throw .invalidPath("synchronizationId: expected 1 to 256 visible ASCII characters")
     }
     // The ledger comes first: a copy in Redis never knows of the end before the ledger does.
@@ -69,7 +69,7 @@ struct SynchronizationAPI {
   }
 
   /// What the ledger knows of a synchronization that the caller may see.
-  private func finalized(_ id: String) async throws(Problem) -> Synchronization? {
+  private func finalized(_ id: SynchronizationId) async throws(Problem) -> Synchronization? {
     try await context.asking { try await registration.synchronizations.synchronizations(caller.publisher.id, id) }
       .first { caller.mayActFor($0.customerId) }
   }

@@ -3,7 +3,7 @@ import HTTPServer
 
 /// The documented answer about a synchronization, with additions for a client that polls several purchases.
 struct StatusAnswer: Encodable, Equatable {
-  let synchronizationId: String
+  let synchronizationId: SynchronizationId
   let status: String
   let transactionId: TransactionId
   let accessGranted: Bool?

@@ -173,7 +173,7 @@ public struct LedgerCheck {
   private mutating func checkEvents() {
     let versions = Dictionary(ledger.customers.map { ($0.key, $0.version) }) { one, _ in one }
     let events = Dictionary(grouping: ledger.events) {
-      CustomerKey(publisherId: $0.publisherId, id: $0.customerId ?? "")
+      CustomerKey(publisherId: $0.publisherId, id: $0.customerId ?? .nobody)
     }
     for (customer, events) in events {
       // An erased customer has no row, and a customer who came back begins behind a gap.

@@ -88,7 +88,7 @@ public struct KeptLedger: Sendable {
       KeptOwnership(
         purchase: try PurchaseKey(row),
         owner: Owner(
-          customerId: try row.text("customer_id") ?? "", subscriptionId: try row.int64("subscription_id") ?? 0))
+          customerId: try row.id("customer_id") ?? "", subscriptionId: try row.int64("subscription_id") ?? 0))
     }
     ledger.events = try Event.all(rows[5])
     return ledger

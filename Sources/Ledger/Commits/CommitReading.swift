@@ -47,7 +47,7 @@ struct CommitReading {
       .ids(unnamed.map(\.job.transactionId)),
     ]
     let customers: [PostgresParameter] = [
-      .int64s(customerKeys.map(\.publisherId)), .texts(customerKeys.map(\.id)),
+      .int64s(customerKeys.map(\.publisherId)), .ids(customerKeys.map(\.id)),
     ]
     let named: [PostgresParameter] = [.int64s(tokens.map(\.publisherId)), .uuids(tokens.map(\.token))]
     let jobs = requests.map(\.job) + waiting
@@ -64,7 +64,7 @@ struct CommitReading {
       PostgresQuery(
         .lockSynchronizations,
         [
-          .int64s(jobs.map(\.publisherId)), .texts(jobs.map(\.synchronizationId)), .ids(jobs.map(\.transactionId)),
+          .int64s(jobs.map(\.publisherId)), .ids(jobs.map(\.synchronizationId)), .ids(jobs.map(\.transactionId)),
         ]),
     ] + (refunds.isEmpty ? [] : refunds.queries(PostgresQuery(.readConsents, customers + keys + named)))
   }

@@ -125,8 +125,8 @@ public final class Commits {
       PostgresQuery(
         SynchronizationRow.find,
         [
-          .int64(key.publisherId), .text(key.id.text), .id(key.transactionId),
-          .texts([key.customerId.text, key.erased.customerId.text]),
+          .int64(key.publisherId), .id(key.id), .id(key.transactionId),
+          .ids([key.customerId, key.erased.customerId]),
         ]), PostgresQuery(OutboxRow.read, [.texts([Event.id(of: job)])]),
     ])
     guard let kept = try KeptSynchronization.all(rows[0]).first else { return nil }

@@ -5,7 +5,7 @@ import Postgres
 /// A row of `customers`, as a commit reads and writes it.
 struct CustomerRow: ReadableRecord {
   var publisherId: Int64 = 0
-  var id = ""
+  var id: CustomerId = ""
   var version: Int64 = 0
   /// The entitlements that were told last.
   var told: [ToldEntitlement] = []
@@ -17,7 +17,7 @@ struct CustomerRow: ReadableRecord {
 
   static let table = Table<CustomerRow>("customers", key: ["publisher_id", "id"]) { columns in
     columns.required("publisher_id", .bigint, { $0.publisherId }, { $0.publisherId = $1 })
-    columns.required("id", .text, { $0.id }, { $0.id = $1 }, person: .withRow)
+    columns.required("id", .id(of: CustomerId.self), { $0.id }, { $0.id = $1 }, person: .withRow)
     columns.required("version", .bigint, { $0.version }, { $0.version = $1 }, export: "customerVersion")
     columns.required(
       "told", .bytea, { ToldEntitlement.json(of: $0.told) }, { $0.told = try ToldEntitlement.list(from: $1) },
@@ -57,7 +57,7 @@ struct CustomerRow: ReadableRecord {
   /// The parameters of ``refuseErased``.
   static func erasures(_ rows: [(key: CustomerKey, record: CustomerRecord)]) -> [PostgresParameter] {
     [
-      .int64s(rows.map(\.key.publisherId)), .texts(rows.map(\.key.id)),
+      .int64s(rows.map(\.key.publisherId)), .ids(rows.map(\.key.id)),
       .bytes(rows.map { ErasedCustomer.sha256(of: $0.key) }), .times(rows.map(\.record.erasedAt)),
     ]
   }
@@ -87,10 +87,10 @@ struct ErasedCustomer: Hashable {
   init(publisherId: Int64, sha256: [UInt8]) { (self.publisherId, self.sha256) = (publisherId, sha256) }
   init(_ key: CustomerKey) { self.init(publisherId: key.publisherId, sha256: Self.sha256(of: key)) }
 
-  static func sha256(of key: CustomerKey) -> [UInt8] { CustomerDigest.sha256(of: key.id, of: key.publisherId) }
+  static func sha256(of key: CustomerKey) -> [UInt8] { CustomerDigest.sha256(of: key.id.text, of: key.publisherId) }
 
   /// Stands for the customer's id in rows that stay.
-  static func standIn(for key: CustomerKey) -> String {
-    CustomerId.erasedPrefix + CustomerDigest.short(of: key.id, of: key.publisherId)
+  static func standIn(for key: CustomerKey) -> CustomerId {
+    CustomerId(CustomerId.erasedPrefix + CustomerDigest.short(of: key.id.text, of: key.publisherId))
   }
 }

@@ -1,19 +1,15 @@
 import Domain
-import Formats
 import Postgres
 
 /// The key of a synchronization in the ledger: it finalizes once.
 struct SynchronizationKey: Hashable {
   let publisherId: Int64
-  let id: ExactText
+  let id: SynchronizationId
   let transactionId: TransactionId
-  let customerId: ExactText
+  let customerId: CustomerId
+}
 
-  init(publisherId: Int64, id: String, transactionId: TransactionId, customerId: String) {
-    self.publisherId = publisherId
-    (self.id, self.transactionId, self.customerId) = (id.exact, transactionId, customerId.exact)
-  }
-
+extension SynchronizationKey {
   init(_ job: Job) {
     self.init(
       publisherId: job.publisherId, id: job.synchronizationId, transactionId: job.transactionId,
@@ -23,8 +19,8 @@ struct SynchronizationKey: Hashable {
   /// The key of the same synchronization after its customer's erasure.
   var erased: SynchronizationKey {
     SynchronizationKey(
-      publisherId: publisherId, id: id.text, transactionId: transactionId,
-      customerId: ErasedCustomer.standIn(for: CustomerKey(publisherId: publisherId, id: customerId.text)))
+      publisherId: publisherId, id: id, transactionId: transactionId,
+      customerId: ErasedCustomer.standIn(for: CustomerKey(publisherId: publisherId, id: customerId)))
   }
 }
 

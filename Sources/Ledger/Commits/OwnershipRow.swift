@@ -14,7 +14,7 @@ struct OwnershipRow {
     columns.written("original_transaction_id", .id(of: OriginalTransactionId.self), export: "originalTransactionId") {
       $0.begun.purchase.originalTransactionId
     }
-    columns.written("customer_id", .text, isNullable: true, person: .cleared) { $0.begun.customerId }
+    columns.written("customer_id", .id(of: CustomerId.self), isNullable: true, person: .cleared) { $0.begun.customerId }
     columns.written("began_at", .timestamptz, export: "beganAt") { $0.beganAt }
     columns.other("ended_at", "timestamptz", isNullable: true, export: "endedAt")
     columns.written("cause", .text, export: "cause") { $0.begun.cause.rawValue }

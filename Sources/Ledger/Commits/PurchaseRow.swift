@@ -34,7 +34,7 @@ struct PurchaseRow: ReadableRecord, FactsRecord {
     columns.required("version", .bigint, { $0.version }, { $0.version = $1 }, export: "version")
     // A purchase has an owner, a renewal info or a status if all columns of it have values.
     columns.optional(
-      "customer_id", .text, { $0.owner?.customerId },
+      "customer_id", .id(of: CustomerId.self), { $0.owner?.customerId },
       { row, id in if let id { row.owner?.customerId = id } else { row.owner = nil } }, person: .cleared)
     columns.optional(
       "subscription_id", .bigint, { $0.owner?.subscriptionId },

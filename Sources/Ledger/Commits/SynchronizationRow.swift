@@ -6,10 +6,10 @@ import Postgres
 /// A row of `synchronizations`.
 struct SynchronizationRow: ReadableRecord {
   var publisherId: Int64 = 0
-  var id = ""
+  var id: SynchronizationId = ""
   var transactionId: TransactionId = ""
   /// The stand-in after the customer's erasure.
-  var customerId = ""
+  var customerId: CustomerId = ""
   var kind = Job.Kind.registration
   var status = Synchronization.Status.retrying
   /// While it is not finalized.
@@ -29,11 +29,13 @@ struct SynchronizationRow: ReadableRecord {
     "synchronizations", key: ["publisher_id", "id", "transaction_id", "customer_id"]
   ) { columns in
     columns.required("publisher_id", .bigint, { $0.publisherId }, { $0.publisherId = $1 })
-    columns.required("id", .text, { $0.id }, { $0.id = $1 }, export: "synchronizationId")
+    columns.required(
+      "id", .id(of: SynchronizationId.self), { $0.id }, { $0.id = $1 }, export: "synchronizationId")
     columns.required(
       "transaction_id", .id(of: TransactionId.self), { $0.transactionId }, { $0.transactionId = $1 },
       export: "transactionId")
-    columns.required("customer_id", .text, { $0.customerId }, { $0.customerId = $1 }, person: .standIn)
+    columns.required(
+      "customer_id", .id(of: CustomerId.self), { $0.customerId }, { $0.customerId = $1 }, person: .standIn)
     columns.required("kind", .name(of: Job.Kind.self), { $0.kind }, { $0.kind = $1 }, export: "kind")
     columns.required(
       "status", .name(of: Synchronization.Status.self), { $0.status }, { $0.status = $1 }, export: "status")
@@ -136,7 +138,7 @@ struct SynchronizationRow: ReadableRecord {
 
   /// The parameters of ``update``.
   static func updates(_ rows: [Finalized]) -> [PostgresParameter] {
-    finalized.parameters(rows.map(\.row)) + [.texts(rows.map { ($0.waitingKey ?? $0.key).customerId.text })]
+    finalized.parameters(rows.map(\.row)) + [.ids(rows.map { ($0.waitingKey ?? $0.key).customerId })]
   }
 
   /// Two runs may finalize one synchronization at the same time. The second one fails, its batch runs again, and finds
@@ -195,8 +197,8 @@ struct SynchronizationRow: ReadableRecord {
 
 extension SynchronizationRow {
   init(_ key: SynchronizationKey) {
-    (publisherId, id) = (key.publisherId, key.id.text)
-    (transactionId, customerId) = (key.transactionId, key.customerId.text)
+    (publisherId, id) = (key.publisherId, key.id)
+    (transactionId, customerId) = (key.transactionId, key.customerId)
   }
 }
 

@@ -1,4 +1,4 @@
-import Domain
+public import Domain
 import EventLoop
 import Postgres
 
@@ -38,14 +38,14 @@ extension CustomerStore {
   /// - Parameter now: the time of the erasure, in milliseconds since 1970. Registrations until then have no owner.
   /// - Returns: `nil` when the ledger knows nothing about the customer. The erasure is noted all the same: a job of the
   ///   customer's may be under way, and Redis and RabbitMQ alone know of it.
-  public func erase(_ publisher: Int64, _ id: String, now: Int64) async throws -> Erasure? {
+  public func erase(_ publisher: Int64, _ id: CustomerId, now: Int64) async throws -> Erasure? {
     try await postgres.repeatingConflicts { try await Self.erase(publisher, id, now: now, in: $0) }
   }
 
   private static func erase(
-    _ publisher: Int64, _ id: String, now: Int64, in transaction: PostgresTransaction
+    _ publisher: Int64, _ id: CustomerId, now: Int64, in transaction: PostgresTransaction
   ) async throws -> Erasure? {
-    let customer: [PostgresParameter] = [.int64(publisher), .text(id)]
+    let customer: [PostgresParameter] = [.int64(publisher), .id(id)]
     let key = CustomerKey(publisherId: publisher, id: id)
     let standIn = ErasedCustomer.standIn(for: key)
     let wasKnown =
@@ -55,14 +55,14 @@ extension CustomerStore {
       ])[1].affected == 0
     let rows = try await transaction.query([
       PostgresQuery(.disown, customer), PostgresQuery(.endOwnerships, customer + [.time(now)]),
-      PostgresQuery(.forgetOpen, customer + [.text(standIn)]),
-      PostgresQuery(.forgetFinalized, customer + [.text(standIn)]), PostgresQuery(.deleteRepeated, customer),
+      PostgresQuery(.forgetOpen, customer + [.id(standIn)]),
+      PostgresQuery(.forgetFinalized, customer + [.id(standIn)]), PostgresQuery(.deleteRepeated, customer),
       PostgresQuery(.forgetAnswers, customer), PostgresQuery(.deleteEvents, customer),
-      PostgresQuery(.forgetEvents, customer), PostgresQuery(.forgetAudit, customer + [.text(standIn)]),
+      PostgresQuery(.forgetEvents, customer), PostgresQuery(.forgetAudit, customer + [.id(standIn)]),
       PostgresQuery(.deleteConsents, customer), PostgresQuery(.forgetRefundRequests, customer),
     ]).map(\.affected)
     let isFound = wasKnown || rows.contains { $0 > 0 }
-    let entry = AuditEntry(publisherId: publisher, actor: .publisher, action: "customer.erased", subject: standIn)
+    let entry = AuditEntry(publisherId: publisher, actor: .publisher, action: "customer.erased", subject: standIn.text)
     _ = try await transaction.commit(
       [
         PostgresQuery(.deleteCustomer, customer),

@@ -1,4 +1,4 @@
-import Domain
+public import Domain
 import EventLoop
 import Formats
 import JSON
@@ -10,8 +10,8 @@ extension CustomerStore {
   /// All of it is from one moment.
   ///
   /// - Parameter now: the time in the document, in milliseconds since 1970.
-  public func export(_ publisher: Int64, _ id: String, now: Int64) async throws -> [UInt8]? {
-    let customer: [PostgresParameter] = [.int64(publisher), .text(id)]
+  public func export(_ publisher: Int64, _ id: CustomerId, now: Int64) async throws -> [UInt8]? {
+    let customer: [PostgresParameter] = [.int64(publisher), .id(id)]
     let rows = try await postgres.transaction { transaction in
       _ = try await transaction.query(PostgresQuery(.oneMoment))
       return try await transaction.query(ExportPart.all.map { PostgresQuery($0.statement, customer) })
@@ -35,7 +35,7 @@ extension CustomerStore {
       document.member("audit", array: parts[ExportPart.audit])
       document.member("consents", array: parts[ExportPart.consents])
       try document.member("customer") { person in
-        person.member("cleengCustomerId", CustomerId.number(id))
+        person.member("cleengCustomerId", id.number)
         person.member("customerId", id)
         if let row = rows[ExportPart.customer].first {
           try ExportPart.all[ExportPart.customer].document.write(row, to: &person)

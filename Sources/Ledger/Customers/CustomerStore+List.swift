@@ -1,10 +1,11 @@
+public import Domain
 import EventLoop
 import Postgres
 
 extension CustomerStore {
   /// A page of a publisher's customers, in the order of their ids.
   public struct Page: Sendable {
-    public let ids: [String]
+    public let ids: [CustomerId]
     /// How many there are, counted to ``CustomerStore/mostCounted``.
     public let total: Int64
   }
@@ -21,7 +22,7 @@ extension CustomerStore {
         .listCustomers, [.int64(publisher), .text(prefix), .int64(Int64(skip)), .int64(Int64(limit))]),
       PostgresQuery(.countCustomers, [.int64(publisher), .text(prefix), .int64(Self.mostCounted)]),
     ])
-    return Page(ids: try rows[0].map { try $0.text("id") ?? "" }, total: try rows[1].first?.int64("count") ?? 0)
+    return Page(ids: try rows[0].map { try $0.id("id") ?? "" }, total: try rows[1].first?.int64("count") ?? 0)
   }
 }
 

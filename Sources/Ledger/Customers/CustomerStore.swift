@@ -29,7 +29,7 @@ public final class CustomerStore {
     do {
       return try await postgres.transaction { transaction in
         let old = try await transaction.query(
-          PostgresQuery(.lockCustomer, [.int64(publisher), .text(customer.id)])
+          PostgresQuery(.lockCustomer, [.int64(publisher), .id(customer.id)])
         ).first.map { (try Customer($0), isRegistered: try $0.bool("is_registered") ?? false) }
         let isNew = old?.isRegistered != true
         let changed = Self.changes(old?.0 ?? Customer(id: customer.id), customer)
@@ -42,12 +42,13 @@ public final class CustomerStore {
           PostgresQuery(
             .putCustomer,
             [
-              .int64(publisher), .text(customer.id), .text(customer.email),
+              .int64(publisher), .id(customer.id), .text(customer.email),
               .text(customer.email.map(Customer.emailKey)), .uuid(customer.appAccountToken),
             ]),
           AuditEntry.insert([
             AuditEntry(
-              publisherId: publisher, actor: .publisher, action: "customer.put", subject: customer.id, detail: detail)
+              publisherId: publisher, actor: .publisher, action: "customer.put", subject: customer.id.text,
+              detail: detail)
           ]),
         ])
         return isNew ? .created : .replaced
@@ -58,8 +59,8 @@ public final class CustomerStore {
   }
 
   /// Reads a customer; `nil` when unknown. A registration may have brought it, and not the publisher.
-  public func customer(_ publisher: Int64, _ id: String) async throws -> Customer? {
-    try await postgres.run(PostgresQuery(.readCustomer, [.int64(publisher), .text(id)])).first.map(Customer.init)
+  public func customer(_ publisher: Int64, _ id: CustomerId) async throws -> Customer? {
+    try await postgres.run(PostgresQuery(.readCustomer, [.int64(publisher), .id(id)])).first.map(Customer.init)
   }
 
   /// Finds the customer with an e-mail address. The case of ASCII letters does not count.
@@ -70,8 +71,8 @@ public final class CustomerStore {
   }
 
   /// Whether the publisher has put the customer.
-  public func isRegistered(_ publisher: Int64, _ id: String) async throws -> Bool {
-    try await postgres.run(PostgresQuery(.readCustomer, [.int64(publisher), .text(id)])).first?.bool("is_registered")
+  public func isRegistered(_ publisher: Int64, _ id: CustomerId) async throws -> Bool {
+    try await postgres.run(PostgresQuery(.readCustomer, [.int64(publisher), .id(id)])).first?.bool("is_registered")
       ?? false
   }
 
@@ -91,7 +92,7 @@ extension Customer {
   /// Reads a row.
   fileprivate init(_ row: PostgresRow) throws {
     self.init(
-      id: try row.text("id") ?? "", email: try row.text("email"), appAccountToken: try row.uuid("app_account_token"))
+      id: try row.id("id") ?? "", email: try row.text("email"), appAccountToken: try row.uuid("app_account_token"))
   }
 }
 

@@ -5,7 +5,7 @@ import Postgres
 struct EventRow: ReadableRecord {
   var id = ""
   var publisherId: Int64 = 0
-  var customerId: String?
+  var customerId: CustomerId?
   var topic = ""
   var version: Int64?
   var traceparent: String?
@@ -18,7 +18,8 @@ struct EventRow: ReadableRecord {
   static let table = Table<EventRow>("events", key: ["id"]) { columns in
     columns.required("id", .text, { $0.id }, { $0.id = $1 }, export: "eventId")
     columns.required("publisher_id", .bigint, { $0.publisherId }, { $0.publisherId = $1 })
-    columns.optional("customer_id", .text, { $0.customerId }, { $0.customerId = $1 }, person: .cleared)
+    columns.optional(
+      "customer_id", .id(of: CustomerId.self), { $0.customerId }, { $0.customerId = $1 }, person: .cleared)
     columns.required("topic", .text, { $0.topic }, { $0.topic = $1 })
     columns.optional("version", .bigint, { $0.version }, { $0.version = $1 })
     columns.optional("traceparent", .text, { $0.traceparent }, { $0.traceparent = $1 })

@@ -65,7 +65,7 @@ extension NotificationStore {
   /// locked: an erasure must find their events.
   private static func customers(
     of notice: NotificationNotice, in transaction: PostgresTransaction
-  ) async throws -> [String] {
+  ) async throws -> [CustomerId] {
     guard let id = notice.appTransactionId else { return [] }
     return try await transaction.query([
       PostgresQuery(
@@ -73,7 +73,7 @@ extension NotificationStore {
         [
           .int64(notice.publisherId), .text(notice.environment), .text(id), .int64(Int64(Self.mostCustomers + 1)),
         ])
-    ])[0].compactMap { try $0.text("id") }
+    ])[0].compactMap { try $0.id("id") }
   }
 }
 

@@ -44,7 +44,7 @@ public final class Holdings {
     do {
       let rows = try await postgres.run(
         PostgresQuery(
-          .readHoldings, [.int64s(some.map(\.customer.publisherId)), .texts(some.map(\.customer.id))]))
+          .readHoldings, [.int64s(some.map(\.customer.publisherId)), .ids(some.map(\.customer.id))]))
       let (columns, place) = (try CustomerPurchases.Columns(rows), try rows.column("place"))
       var found = some.map { _ in [PostgresRow]() }
       for row in rows { found[Int(try row.int64(place) ?? 1) - 1].append(row) }

@@ -34,7 +34,7 @@ public struct PurchaseReader {
       PostgresQuery(
         .readPage,
         [
-          .int64(customer.publisherId), .text(customer.id), .text(place?.environment ?? ""),
+          .int64(customer.publisherId), .id(customer.id), .text(place?.environment ?? ""),
           .id(place?.originalTransactionId ?? ""), .int64(Int64(limit)),
         ]))
     return try CustomerPurchases(rows, CustomerPurchases.Columns(rows))
@@ -82,7 +82,7 @@ public struct PurchaseReader {
   /// - Parameter limit: the most of them.
   public func allPurchases(of customer: CustomerKey, limit: Int = 1000) async throws -> [Purchase] {
     let parameters: [PostgresParameter] = [
-      .int64(customer.publisherId), .text(customer.id), .int64(Int64(limit)),
+      .int64(customer.publisherId), .id(customer.id), .int64(Int64(limit)),
     ]
     return try await read([
       PostgresQuery(.readOwned, parameters), PostgresQuery(.readOwnedTransactions, parameters),
@@ -104,7 +104,7 @@ extension OwnershipPeriod {
       let cause = try row.text("cause")
     else { throw UnreadableRecord("ownership \(try row.int64("subscription_id") ?? 0)") }
     self.init(
-      subscriptionId: subscription, customerId: try row.text("customer_id"), beganAt: began,
+      subscriptionId: subscription, customerId: try row.id("customer_id"), beganAt: began,
       endedAt: try row.time("ended_at"), cause: cause)
   }
 }

@@ -22,7 +22,7 @@ public struct OwnershipPeriod: Sendable, Equatable {
   /// The number of the period, for systems that know a purchase by a number.
   public let subscriptionId: Int64
   /// `nil` after the erasure of the customer.
-  public let customerId: String?
+  public let customerId: CustomerId?
   public let beganAt: Int64
   /// `nil` while the period runs.
   public let endedAt: Int64?
@@ -30,7 +30,7 @@ public struct OwnershipPeriod: Sendable, Equatable {
   public let cause: String
 
   /// Creates a period.
-  public init(subscriptionId: Int64, customerId: String?, beganAt: Int64, endedAt: Int64?, cause: String) {
+  public init(subscriptionId: Int64, customerId: CustomerId?, beganAt: Int64, endedAt: Int64?, cause: String) {
     self.subscriptionId = subscriptionId
     self.customerId = customerId
     self.beganAt = beganAt

@@ -67,13 +67,15 @@ public final class Reevaluation {
     return try await postgres.repeatingConflicts { [now] transaction -> [Event]? in
       let place = try await transaction.query(PostgresQuery(.lockRules, [.int64(id), .bytes(rules)]))
       guard let through = try place.first?.text("evaluated_through") else { return nil }
-      let customers = try await transaction.query(PostgresQuery(.nextOwners, [.int64(id), .text(through)]))
-        .compactMap { try $0.text("customer_id") }
+      let customers: [CustomerId] = try await transaction.query(
+        PostgresQuery(.nextOwners, [.int64(id), .text(through)])
+      )
+      .compactMap { try $0.id("customer_id") }
       guard let last = customers.last else {
         _ = try await transaction.query(PostgresQuery(.noteProgress, [.int64(id), .text(nil)]))
         return nil
       }
-      let parameters: [PostgresParameter] = [.int64(id), .texts(customers)]
+      let parameters: [PostgresParameter] = [.int64(id), .ids(customers)]
       let rows = try await transaction.query([
         PostgresQuery(.lockOwnedByOwners, parameters), PostgresQuery(.lockOwners, parameters),
         PostgresQuery(.readOwnedByOwners, parameters),
@@ -88,7 +90,7 @@ public final class Reevaluation {
         confirmed: [])
       let timers = try Self.timers(rows[0], publisher.timer, now: state.now)
       _ = try await transaction.commit(
-        writing.queries + [timers, PostgresQuery(.noteProgress, [.int64(id), .text(last)])])
+        writing.queries + [timers, PostgresQuery(.noteProgress, [.int64(id), .id(last)])])
       return state.changes.events
     }
   }

@@ -39,7 +39,9 @@ struct RefundReading {
   func read(_ requests: PostgresRows, _ consents: PostgresRows, into state: inout CommitState) throws {
     for request in try RefundRequestRow.table.records(requests) { state.refundRequests[request.name] = request }
     for row in consents {
-      guard let publisher = try row.int64("publisher_id"), let id = try row.text("customer_id") else { continue }
+      guard let publisher = try row.int64("publisher_id"), let id: CustomerId = try row.id("customer_id") else {
+        continue
+      }
       state.consents[CustomerKey(publisherId: publisher, id: id)] = try RefundRequestRow.consent(row)
     }
   }

@@ -17,7 +17,8 @@ enum RefundRequestRow {
     columns.required("bundle_id", .text, { $0.bundleId }, { $0.bundleId = $1 })
     columns.required("product_id", .text, { $0.productId }, { $0.productId = $1 }, export: "productId")
     columns.required("kind", .name(of: ProductKind.self), { $0.kind }, { $0.kind = $1 })
-    columns.optional("customer_id", .text, { $0.customerId }, { $0.customerId = $1 }, person: .cleared)
+    columns.optional(
+      "customer_id", .id(of: CustomerId.self), { $0.customerId }, { $0.customerId = $1 }, person: .cleared)
     columns.optional("reason", .text, { $0.reason }, { $0.reason = $1 }, export: "reason")
     columns.required(
       "requested_at", .timestamptz, { $0.requestedAt }, { $0.requestedAt = $1 }, export: "requestedAt")

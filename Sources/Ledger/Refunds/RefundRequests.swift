@@ -75,12 +75,12 @@ public struct RefundRequests {
     let told = try await postgres.repeatingConflicts { transaction -> Event? in
       // An erasure that waits for this lock finds the event. Another one has taken the customer from the request.
       let rows = try await transaction.query([
-        PostgresQuery(.lockAsking, [.int64(request.purchase.publisherId), .text(request.customerId)]),
+        PostgresQuery(.lockAsking, [.int64(request.purchase.publisherId), .id(request.customerId)]),
         Self.writing(request, revision),
       ])
       guard let row = rows[1].first else { return nil }
       var written = request
-      written.customerId = try row.text("customer_id")
+      written.customerId = try row.id("customer_id")
       let told = event(written)
       _ = try await transaction.commit(Event.tell([told], configured: configured))
       return told

@@ -36,7 +36,7 @@ extension PurchaseStore {
           "claim": job.claim.encoded, "duration": String(Self.unconfirmedClaim.wholeMilliseconds),
           "checksCustomer": checksCustomer ? "1" : "0",
           "member": keys.member(job.publisherId, job.synchronizationId),
-          "sweepAfter": String(sweepAfter.wholeMilliseconds), "customer": job.customerId,
+          "sweepAfter": String(sweepAfter.wholeMilliseconds), "customer": job.customerId.text,
           "transaction": job.transactionId.text, "job": encoded(job), "traceparent": job.traceparent ?? "",
           "kind": job.kind.rawValue, "mustBeKnown": mustBeKnown ? "1" : "0", "isShared": isShared ? "1" : "0",
         ]

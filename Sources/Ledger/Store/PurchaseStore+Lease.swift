@@ -82,7 +82,7 @@ extension PurchaseStore {
       arguments: [
         "duration": String(duration.wholeMilliseconds), "claim": job.claim.encoded,
         "member": keys.member(publisher, job.synchronizationId), "sweepAfter": String(sweepAfter.wholeMilliseconds),
-        "customer": job.customerId, "transaction": transaction.text, "job": encoded(job),
+        "customer": job.customerId.text, "transaction": transaction.text, "job": encoded(job),
         "traceparent": job.traceparent ?? "", "kind": job.kind.rawValue,
         "wasRedelivered": wasRedelivered ? "1" : "0",
       ],

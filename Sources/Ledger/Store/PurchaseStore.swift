@@ -26,7 +26,7 @@ public final class PurchaseStore {
 
   /// Reads a synchronization; `nil` when there is none, or none any more. It has no conclusion: only the ledger has the
   /// result.
-  public func synchronization(_ publisher: Int64, _ id: String) async throws -> Synchronization? {
+  public func synchronization(_ publisher: Int64, _ id: SynchronizationId) async throws -> Synchronization? {
     let key = keys.synchronization(publisher, id)
     let fields = try await redis.send(["HGETALL", key]).hash
     try RecordVersion.check(fields, key: key, "read synchronization")
@@ -35,7 +35,7 @@ public final class PurchaseStore {
 
   /// The state of a synchronization, and why it is retrying; no status if the store does not know it.
   public func progress(
-    _ publisher: Int64, _ id: String
+    _ publisher: Int64, _ id: SynchronizationId
   ) async throws -> (status: Synchronization.Status?, cause: RetryCause?) {
     let fields = try await redis.send(["HMGET", keys.synchronization(publisher, id), "status", "cause"]).array ?? []
     guard fields.count == 2 else { return (nil, nil) }
@@ -47,12 +47,12 @@ public final class PurchaseStore {
 
 extension Synchronization {
   /// Reads a synchronization from the fields of its hash.
-  init?(publisher: Int64, id: String, fields: [String: String]) {
+  init?(publisher: Int64, id: SynchronizationId, fields: [String: String]) {
     guard let customer = fields["customer"], let transaction = fields["transaction"],
       let status = fields["status"].flatMap(Status.init)
     else { return nil }
     self.init(
-      id: id, publisherId: publisher, customerId: customer, transactionId: TransactionId(transaction),
+      id: id, publisherId: publisher, customerId: CustomerId(customer), transactionId: TransactionId(transaction),
       kind: fields["kind"].flatMap(Job.Kind.init(rawValue:)) ?? .registration, status: status)
   }
 }

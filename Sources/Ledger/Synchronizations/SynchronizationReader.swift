@@ -19,15 +19,15 @@ public struct SynchronizationReader {
   /// Reads a publisher's synchronizations with an id: one at most, unless a client has used the id twice.
   ///
   /// A finalized one comes first. The customer of an erased one is a stand-in.
-  public func synchronizations(_ publisher: Int64, _ id: String) async throws -> [Synchronization] {
-    let rows = try await postgres.run(PostgresQuery(.readSynchronizations, [.int64(publisher), .text(id)]))
+  public func synchronizations(_ publisher: Int64, _ id: SynchronizationId) async throws -> [Synchronization] {
+    let rows = try await postgres.run(PostgresQuery(.readSynchronizations, [.int64(publisher), .id(id)]))
     let all = try KeptSynchronization.all(rows).map(\.synchronization)
     return all.filter { $0.status == .finalized } + all.filter { $0.status != .finalized }
   }
 
   /// Reads the outcomes of those of some synchronizations that are finalized, by their ids.
-  public func outcomes(_ publisher: Int64, _ ids: [String]) async throws -> [String: Outcome] {
-    let rows = try await postgres.run(PostgresQuery(.readOutcomes, [.int64(publisher), .texts(ids)]))
+  public func outcomes(_ publisher: Int64, _ ids: [SynchronizationId]) async throws -> [SynchronizationId: Outcome] {
+    let rows = try await postgres.run(PostgresQuery(.readOutcomes, [.int64(publisher), .ids(ids)]))
     let found = try KeptSynchronization.all(rows).map(\.synchronization)
     return Dictionary(found.compactMap { one in one.conclusion.map { (one.id, $0.outcome) } }) { one, _ in one }
   }
@@ -36,7 +36,7 @@ public struct SynchronizationReader {
   public static func isSame(_ synchronization: Synchronization, as job: Job) -> Bool {
     let customer = CustomerKey(publisherId: job.publisherId, id: job.customerId)
     return synchronization.transactionId == job.transactionId && synchronization.kind == job.kind
-      && [customer.id.exact, ErasedCustomer.standIn(for: customer).exact].contains(synchronization.customerId.exact)
+      && [customer.id, ErasedCustomer.standIn(for: customer)].contains(synchronization.customerId)
   }
 }
 

@@ -37,7 +37,7 @@ final class JobRun {
     self.received = received
     self.dependencies = dependencies
     log = dependencies.log.with([
-      "synchronizationId": .string(job.synchronizationId), "transactionId": .string(job.transactionId.text),
+      "synchronizationId": .string(job.synchronizationId.text), "transactionId": .string(job.transactionId.text),
       "publisherId": .int(job.publisherId), "attempt": .int(Int64(attempt)),
       "traceId": .string(job.traceparent.flatMap { TraceParent($0)?.traceId } ?? ""),
     ])

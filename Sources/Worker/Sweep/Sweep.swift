@@ -36,7 +36,7 @@ struct Sweep {
         try await publish(JobMessage.message(job, attempt: 1, queue: queue))
         log.warning(
           "enqueued again",
-          ["synchronizationId": .string(job.synchronizationId), "transactionId": .string(job.transactionId.text)])
+          ["synchronizationId": .string(job.synchronizationId.text), "transactionId": .string(job.transactionId.text)])
         count += 1
       }
     } catch {

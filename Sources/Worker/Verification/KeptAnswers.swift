@@ -1,4 +1,5 @@
 import AppStore
+import Domain
 import Formats
 import FoundationEssentials
 import JSON
@@ -21,7 +22,7 @@ struct KeptAnswers: Codable {
   /// The time of Apple's last answer, in milliseconds since 1970.
   private(set) var toldAt: Int64 = 0
   /// The synchronization that the answers belong to.
-  private let synchronizationId: String
+  private let synchronizationId: SynchronizationId
   private let attempt: Int
   /// Whether an earlier run got an answer in the present place.
   private(set) var areEarlier = false
@@ -40,7 +41,7 @@ struct KeptAnswers: Codable {
   static let greatestSize = 65_536
 
   /// Begins an attempt.
-  init(of synchronizationId: String, attempt: Int) {
+  init(of synchronizationId: SynchronizationId, attempt: Int) {
     (self.synchronizationId, self.attempt) = (synchronizationId, attempt)
   }
 
@@ -82,10 +83,10 @@ struct KeptAnswers: Codable {
   /// old.
   ///
   /// The knowledge of places changes from attempt to attempt, so a new attempt asks all of them.
-  init?(_ text: String, of synchronizationId: String, attempt: Int, now: Int64) {
+  init?(_ text: String, of synchronizationId: SynchronizationId, attempt: Int, now: Int64) {
     // In both directions: the clocks of two workers may differ.
     guard let kept = try? JSONText(Array(text.utf8), limits: .own).decoded(as: KeptAnswers.self),
-      kept.synchronizationId.exact == synchronizationId.exact,
+      kept.synchronizationId == synchronizationId,
       (now - Self.lifetime...now + Self.lifetime).contains(kept.toldAt)
     else { return nil }
     self.init(of: synchronizationId, attempt: attempt)

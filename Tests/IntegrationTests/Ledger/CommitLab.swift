@@ -81,7 +81,8 @@ final class CommitLab {
     _ id: String, _ customer: String, _ transaction: String, _ kind: Job.Kind = .registration
   ) -> Job {
     Job(
-      synchronizationId: id, publisherId: 7, customerId: customer, transactionId: TransactionId(transaction),
+      synchronizationId: SynchronizationId(id), publisherId: 7, customerId: CustomerId(customer),
+      transactionId: TransactionId(transaction),
       kind: kind, registeredAt: now - 1000)
   }
 

@@ -106,7 +106,7 @@ struct CustomerStoreTests {
   @Test func `the audit log names the token of the request`() async throws {
     try await with { (store, ledger) async throws in
       for name in ["shop", nil, "a.b_c-d"] {
-        let customer = Customer(id: name ?? "none")
+        let customer = Customer(id: CustomerId(name ?? "none"))
         let answer = try await AuditEntry.$requestToken.withValue(name) { try await store.put(1, customer) }
         #expect(answer == .created)
       }

@@ -46,8 +46,9 @@ struct LedgerOfPurchases {
   /// Registers a purchase for a customer, as a worker does.
   @discardableResult
   func register(
-    _ original: String, for customer: String, transaction: String? = nil, in environment: String = "Production",
-    product: String = "monthly", kind: ProductKind = .autoRenewable, endsIn days: Int64 = 9, as id: String? = nil,
+    _ original: String, for customer: CustomerId, transaction: String? = nil, in environment: String = "Production",
+    product: String = "monthly", kind: ProductKind = .autoRenewable, endsIn days: Int64 = 9,
+    as id: SynchronizationId? = nil,
     _ job: Job.Kind = .registration, publisher: Publisher = publisher()
   ) async throws -> Finalized {
     let transaction = transaction ?? original

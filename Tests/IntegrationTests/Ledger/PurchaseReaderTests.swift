@@ -11,7 +11,7 @@ import Testing
 @LoopActor
 struct PurchaseReaderTests {
   private typealias Given = LedgerOfPurchases
-  private func customer(_ id: String) -> CustomerKey { CustomerKey(publisherId: 7, id: id) }
+  private func customer(_ id: CustomerId) -> CustomerKey { CustomerKey(publisherId: 7, id: id) }
 
   @Test func `what a customer holds, and in which version`() async throws {
     try await Given.with { ledger in

@@ -14,7 +14,9 @@ import Testing
 struct ConcludeTests {
   private let hour = StoreOnRedis.hour
 
-  private func job(_ id: String = "s", transaction: TransactionId = "100", kind: Job.Kind = .registration) -> Job {
+  private func job(_ id: SynchronizationId = "s", transaction: TransactionId = "100", kind: Job.Kind = .registration)
+    -> Job
+  {
     StoreOnRedis.job(id, transaction: transaction, kind: kind)
   }
 
@@ -85,8 +87,8 @@ struct ConcludeTests {
   @Test func `the route stays for later runs, and a conclusion without one keeps it`() async throws {
     try await StoreOnRedis.with { test async throws in
       for (id, route) in [("a", "app|Sandbox|info"), ("b", nil), ("c", "app|Production")] {
-        let taken = try await test.lease(job(id))
-        try await test.store.conclude(Concluded(job: job(id), fence: taken.fence, route: route))
+        let taken = try await test.lease(job("\(id)"))
+        try await test.store.conclude(Concluded(job: job("\(id)"), fence: taken.fence, route: route))
         let kept = try await test.lease(job("\(id) later"))
         #expect(kept.route == route ?? "app|Sandbox|info")
         try await test.store.conclude(Concluded(job: job("\(id) later"), fence: kept.fence))
@@ -126,9 +128,9 @@ struct ConcludeTests {
         Concluded(job: job("a"), fence: first.fence, fresh: .init(purchase, for: hour)))
       // A covered run keeps what is known, and makes nothing last longer.
       for id in ["b", "c"] {
-        let next = try await test.lease(job(id), places: [place])
+        let next = try await test.lease(job("\(id)"), places: [place])
         #expect(next.covered == purchase && next.call == nil)
-        try await test.store.conclude(Concluded(job: job(id), fence: next.fence))
+        try await test.store.conclude(Concluded(job: job("\(id)"), fence: next.fence))
       }
       let last = try await test.lease(job("d"), places: [place])
       try await test.store.conclude(

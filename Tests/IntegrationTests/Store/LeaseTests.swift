@@ -14,7 +14,8 @@ import Testing
 struct LeaseTests {
   private let hour = StoreOnRedis.hour
 
-  private func job(_ id: String = "s", customer: String = "7", transaction: TransactionId = "100") -> Job {
+  private func job(_ id: SynchronizationId = "s", customer: CustomerId = "7", transaction: TransactionId = "100") -> Job
+  {
     StoreOnRedis.job(id, customer: customer, transaction: transaction)
   }
 

@@ -15,7 +15,7 @@ struct PurchaseStoreTests {
   private let hour = StoreOnRedis.hour
 
   private func job(
-    _ id: String = "s", customer: String = "7", transaction: TransactionId = "100", publisher: Int64 = 1
+    _ id: SynchronizationId = "s", customer: CustomerId = "7", transaction: TransactionId = "100", publisher: Int64 = 1
   ) -> Job {
     StoreOnRedis.job(id, customer: customer, transaction: transaction, publisher: publisher)
   }
@@ -100,13 +100,14 @@ struct PurchaseStoreTests {
   }
 
   /// A text may have the marks of Countersign's own records in Redis.
-  @Test(arguments: ["a|b", "v2", "v2|x", "1|2|3", "é"]) func `a customer's id is any text`(id: String) async throws {
+  @Test(arguments: ["a|b", "v2", "v2|x", "1|2|3", "é"]) func `a customer's id is any text`(id: CustomerId) async throws
+  {
     try await StoreOnRedis.with { test async throws in
       let mine = job("a", customer: id)
       #expect(try await test.claim(mine) == .claimed)
       #expect(
         try await test.claim(job("b", customer: "8")) == .held(by: Claim(synchronizationId: "a", customerId: id)))
-      #expect(try await test.store.synchronization(1, "a")?.customerId.utf8.elementsEqual(id.utf8) == true)
+      #expect(try await test.store.synchronization(1, "a")?.customerId == id)
       try await test.finish(mine)
       #expect(try await test.claim(job("b", customer: "8")) == .claimed)
       #expect(try await test.claim(mine) == .replayed)

@@ -36,7 +36,7 @@ struct StoreOnRedis {
   }
 
   nonisolated static func job(
-    _ id: String = "s", customer: String = "7", transaction: TransactionId = "100", publisher: Int64 = 1,
+    _ id: SynchronizationId = "s", customer: CustomerId = "7", transaction: TransactionId = "100", publisher: Int64 = 1,
     kind: Job.Kind = .registration
   ) -> Job {
     Job(

@@ -113,7 +113,7 @@ struct PublisherTests {
   @Test func sandboxAccess() throws {
     #expect(try publisher(#""sandboxAccess": "nobody""#).sandboxAccess == .nobody)
     #expect(try publisher(#""sandboxAccess": "everybody""#).sandboxAccess == .everybody)
-    #expect(try publisher(#""sandboxAccess": []"#).sandboxAccess == .customers([String]()))
+    #expect(try publisher(#""sandboxAccess": []"#).sandboxAccess == .customers([CustomerId]()))
     let listed = try publisher(#""sandboxAccess": [7, 9223372036854775807, "7", "review-1"]"#).sandboxAccess
     #expect(listed == .customers(["7", "9223372036854775807", "review-1"]))
     for wrong in ["\"some\"", "[0]", "[-1]", "[1.5]", "[\"\"]", "[7, null]", "7", "true", "{}"] {

@@ -7,7 +7,7 @@ struct CustomerIdTests {
     "1", " ", "a|b/c", "é", "😀", String(repeating: "x", count: 256), String(repeating: "é", count: 128),
   ])
   func valid(text: String) {
-    #expect(CustomerId.isValid(text))
+    #expect(CustomerId(text).isValid)
   }
 
   @Test(arguments: [
@@ -15,13 +15,13 @@ struct CustomerIdTests {
     String(repeating: "é", count: 129), "erased:", "erased:0123",
   ])
   func invalid(text: String) {
-    #expect(!CustomerId.isValid(text))
+    #expect(!CustomerId(text).isValid)
   }
 
   @Test(arguments: [("1", Int64(1)), ("42", 42), ("9223372036854775807", .max)])
   func `a canonical decimal is a number`(text: String, number: Int64) {
-    #expect(CustomerId.number(text) == number)
-    #expect(CustomerId.text(number) == text)
+    #expect(CustomerId(text).number == number)
+    #expect(CustomerId(number: number)?.text == text)
   }
 
   @Test(arguments: [
@@ -29,7 +29,7 @@ struct CustomerIdTests {
     "99999999999999999999",
   ])
   func `any other text has no number`(text: String) {
-    #expect(CustomerId.number(text) == nil)
+    #expect(CustomerId(text).number == nil)
   }
 
   @Test(arguments: [
@@ -40,6 +40,6 @@ struct CustomerIdTests {
   }
 
   @Test(arguments: [0, -1, Int64.min]) func `a number below 1 names nobody`(number: Int64) {
-    #expect(CustomerId.text(number) == nil)
+    #expect(CustomerId(number: number) == nil)
   }
 }

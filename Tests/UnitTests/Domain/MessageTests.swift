@@ -6,7 +6,7 @@ import Testing
 struct ClaimTests {
   @Test(arguments: ["a", "", "|", "a|b||c", "7|8", "é|ü"]) func roundTrip(id: String) {
     for customer in ["1", "42", "|", "a|b", "1|2|3", "é", "v2", String(repeating: "x", count: 256)] {
-      let claim = Claim(synchronizationId: id, customerId: customer)
+      let claim = Claim(synchronizationId: SynchronizationId(id), customerId: CustomerId(customer))
       #expect(Claim(encoded: claim.encoded) == claim)
     }
   }
@@ -26,7 +26,7 @@ struct ClaimTests {
 
 /// Jobs: which ones this code can run, and their form on the wire.
 struct JobTests {
-  private func job(id: String = "sync-1", transaction: TransactionId = "2000000000000001") -> Job {
+  private func job(id: SynchronizationId = "sync-1", transaction: TransactionId = "2000000000000001") -> Job {
     Job(
       synchronizationId: id, publisherId: 7, customerId: "42", transactionId: transaction,
       registeredAt: 1_700_000_000_000
@@ -35,7 +35,7 @@ struct JobTests {
 
   @Test func soundJobs() {
     #expect(job().defect == nil)
-    #expect(job(id: String(repeating: "x", count: 256)).defect == nil)
+    #expect(job(id: SynchronizationId(String(repeating: "x", count: 256))).defect == nil)
     #expect(job(transaction: "0").defect == nil)
     #expect(job(transaction: TransactionId(String(repeating: "9", count: 32))).defect == nil)
   }
@@ -48,12 +48,17 @@ struct JobTests {
 
   @Test func badSynchronizationId() {
     #expect(job(id: "").defect == "synchronizationId is not 1 to 256 bytes")
-    #expect(job(id: String(repeating: "x", count: 257)).defect == "synchronizationId is not 1 to 256 bytes")
-    #expect(job(id: String(repeating: "é", count: 129)).defect == "synchronizationId is not 1 to 256 bytes")
+    #expect(
+      job(id: SynchronizationId(String(repeating: "x", count: 257))).defect == "synchronizationId is not 1 to 256 bytes"
+    )
+    #expect(
+      job(id: SynchronizationId(String(repeating: "é", count: 129))).defect == "synchronizationId is not 1 to 256 bytes"
+    )
   }
 
   @Test(arguments: ["", "a\u{1F}b", String(repeating: "é", count: 129)]) func badCustomerId(id: String) {
-    let job = Job(synchronizationId: "a", publisherId: 7, customerId: id, transactionId: "1", registeredAt: 0)
+    let job = Job(
+      synchronizationId: "a", publisherId: 7, customerId: CustomerId(id), transactionId: "1", registeredAt: 0)
     #expect(job.defect == "customerId is not 1 to 256 bytes")
   }
 
@@ -150,7 +155,9 @@ struct PurchaseEventTests {
   }
 
   @Test func `the id is a hash of the synchronization's whole key`() {
-    func id(_ publisher: Int64, _ synchronization: String, _ transaction: TransactionId, _ customer: String) -> String {
+    func id(
+      _ publisher: Int64, _ synchronization: SynchronizationId, _ transaction: TransactionId, _ customer: CustomerId
+    ) -> String {
       Event.id(
         of: Job(
           synchronizationId: synchronization, publisherId: publisher, customerId: customer, transactionId: transaction,

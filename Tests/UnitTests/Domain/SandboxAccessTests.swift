@@ -9,7 +9,7 @@ struct SandboxAccessTests {
     let listed = SandboxAccess.customers(["42", "7"])
     #expect(listed.allows("42") && listed.allows("7") && !listed.allows("4") && !listed.allows("427"))
     #expect(!listed.allows("07"))
-    #expect(!SandboxAccess.customers([String]()).allows("0"))
+    #expect(!SandboxAccess.customers([CustomerId]()).allows("0"))
     let publisher = Publisher(
       id: 1, customers: .open, tokenHashes: [], customerTokens: nil, apps: [],
       offers: OfferCatalog([Offer(id: "S1", productIds: ["monthly"])]), sandboxAccess: listed,

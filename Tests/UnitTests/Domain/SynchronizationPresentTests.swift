@@ -10,7 +10,7 @@ struct SynchronizationPresentTests {
     id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: [], offers: TestCommit.offers, webhooks: [])
 
   private func kept(
-    _ result: SynchronizationResult = .purchaseSynchronized, granted: Bool = true, customer: String = "me",
+    _ result: SynchronizationResult = .purchaseSynchronized, granted: Bool = true, customer: CustomerId = "me",
     status: Synchronization.Status = .finalized
   ) -> Synchronization {
     let outcome = Outcome(
@@ -21,7 +21,7 @@ struct SynchronizationPresentTests {
       conclusion: status == .finalized ? Conclusion(outcome: outcome, version: 1, finalizedAt: T.at(1)) : nil)
   }
 
-  private func purchase(_ owner: String?, expires: Double = 30, revoked: Double? = nil) -> Purchase {
+  private func purchase(_ owner: CustomerId?, expires: Double = 30, revoked: Double? = nil) -> Purchase {
     T.purchase(T.transaction(expires: expires, revoked: revoked), owner: owner)
   }
 
@@ -43,7 +43,7 @@ struct SynchronizationPresentTests {
   }
 
   @Test func `a released or transferred purchase gives its former owner nothing`() {
-    for owner in [nil, "you"] {
+    for owner: CustomerId? in [nil, "you"] {
       #expect(present(kept(), purchase(owner))?.accessGranted == false)
       #expect(!kept().holds(purchase(owner)))
       #expect(!kept(.purchaseOwnershipTransferred).holds(purchase(owner)))
@@ -66,7 +66,7 @@ struct SynchronizationPresentTests {
   }
 
   @Test func `an erased customer has no results`() {
-    for customer in ["erased:6f2a", "erased:"] {
+    for customer: CustomerId in ["erased:6f2a", "erased:"] {
       #expect(!kept(customer: customer).holds(purchase(nil)))
       #expect(!kept(.transactionIdNotFound, granted: false, customer: customer).holds(nil))
       #expect(!kept(customer: customer, status: .retrying).holds(nil))

@@ -127,6 +127,6 @@ struct StatusPathTests {
     ("é", "%C3%A9"), ("\u{1}", "%01"), ("a|b+c&d", "a%7Cb%2Bc%26d"),
   ])
   func encoding(id: String, encoded: String) {
-    #expect(statusPath(id) == "/storekit2/purchases/synchronizations/" + encoded)
+    #expect(statusPath(SynchronizationId(id)) == "/storekit2/purchases/synchronizations/" + encoded)
   }
 }

@@ -44,7 +44,7 @@ struct CustomerKeyTests {
     }
   }
 
-  private func id(_ token: String, _ policy: Policy) -> String? { try? customer(token, policy).get().customerId }
+  private func id(_ token: String, _ policy: Policy) -> CustomerId? { try? customer(token, policy).get().customerId }
 
   private func detail(_ token: String, _ policy: Policy) -> String? {
     if case .failure(let problem) = customer(token, policy) { problem.detail } else { nil }

@@ -1,4 +1,5 @@
 import AMQP
+import Domain
 import Redis
 import Testing
 

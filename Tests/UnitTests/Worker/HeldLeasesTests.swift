@@ -31,7 +31,8 @@ struct HeldLeasesTests {
     bench.store.lost = ["lost"]
     let runs = try ["kept", "lost"].map { id in
       let job = Job(
-        synchronizationId: id, publisherId: 1, customerId: "7", transactionId: "100", registeredAt: 1)
+        synchronizationId: SynchronizationId(id), publisherId: 1, customerId: "7", transactionId: "100", registeredAt: 1
+      )
       return try JobRun(JobRunBench.delivery(of: job), with: bench.dependencies)
     }
     let ends = runs.map(\.leaseEnd)

@@ -6,7 +6,7 @@ import Testing
 /// The events that a worker publishes again after a lost connection.
 @LoopActor
 struct RecentEventsTests {
-  private func event(_ id: String) -> Event {
+  private func event(_ id: SynchronizationId) -> Event {
     let synchronization = Synchronization(
       id: id, publisherId: 1, customerId: "2", transactionId: "3", status: .finalized,
       conclusion: Conclusion(

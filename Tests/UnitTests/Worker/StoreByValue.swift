@@ -17,7 +17,7 @@ final class StoreByValue: JobStore {
   /// The answer to a job that waits for its turn.
   var turn: Result<Duration, RedisError> = .success(.milliseconds(50))
   /// The synchronizations whose leases others have.
-  var lost: Set<String> = []
+  var lost: Set<SynchronizationId> = []
   /// Whether the store holds the next lease back until ``letGo()``.
   var holdsNextLease = false
   private var held: CheckedContinuation<Void, Never>?
@@ -26,7 +26,7 @@ final class StoreByValue: JobStore {
   private(set) var askedPlaces: [[CallPlace]] = []
   private(set) var concluded: [Concluded] = []
   private(set) var released: [Release] = []
-  private(set) var renewed: [String] = []
+  private(set) var renewed: [SynchronizationId] = []
   /// How many leases each call renewed.
   private(set) var renewals: [Int] = []
 

@@ -20,7 +20,7 @@ struct SweepTests {
 
   private let trace = Trace()
 
-  private func job(_ id: String) -> Job {
+  private func job(_ id: SynchronizationId) -> Job {
     Job(synchronizationId: id, publisherId: 1, customerId: "7", transactionId: "100", registeredAt: 1)
   }
 

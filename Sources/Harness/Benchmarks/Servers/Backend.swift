@@ -103,7 +103,7 @@ final class Backend {
   static func job(_ number: Int, round: Int = 1) -> Job {
     Job(
       synchronizationId: round == 1 ? "bench-\(number)" : "bench-\(number)-\(round)", publisherId: publisher,
-      customerId: customer(number), transactionId: TransactionId("100\(10_000_000_000 + number)"),
+      customerId: CustomerId(customer(number)), transactionId: TransactionId("100\(10_000_000_000 + number)"),
       registeredAt: unixMilliseconds())
   }
 

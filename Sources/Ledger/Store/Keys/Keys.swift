@@ -23,15 +23,17 @@ public struct Keys: Sendable {
     "\(prefix)transaction:\(publisher):\(transaction)"
   }
   /// Hash: the synchronization. It expires some time after its finalization.
-  public func synchronization(_ publisher: Int64, _ id: String) -> String { prefix + "sync:" + member(publisher, id) }
+  public func synchronization(_ publisher: Int64, _ id: SynchronizationId) -> String {
+    prefix + "sync:" + member(publisher, id)
+  }
   /// Sorted set: the members of open synchronizations, by the time at which the sweep looks at them.
   public var open: String { "\(prefix)open" }
   /// The name of a synchronization in ``open``.
-  public func member(_ publisher: Int64, _ id: String) -> String { "\(publisher):\(id)" }
+  public func member(_ publisher: Int64, _ id: SynchronizationId) -> String { "\(publisher):\(id)" }
   /// The part before a member in the key of its synchronization.
   public var synchronizationPrefix: String { prefix + "sync:" }
   /// String with expiry: a copy of whether the publisher has put a customer. The ledger has the truth.
-  public func customer(_ publisher: Int64, _ id: String) -> String { "\(prefix)customer:\(publisher):\(id)" }
+  public func customer(_ publisher: Int64, _ id: CustomerId) -> String { "\(prefix)customer:\(publisher):\(id)" }
   /// Hash: for each app, environment and endpoint the bucket of its budget, and until when Apple has forbidden calls.
   public var budgets: String { "\(prefix)budgets" }
   /// String with expiry: the last turn of a publisher's jobs that wait for an app whose key Apple refuses, in

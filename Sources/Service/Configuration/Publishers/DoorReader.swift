@@ -42,7 +42,7 @@ public struct DoorReader {
     let prefix =
       reader.optionalString(
         key, "Stands before the user's name of a request; both together are the customer's id.") ?? ""
-    if !prefix.isEmpty, !CustomerId.isValid(prefix) || prefix.utf8.count > Self.longestPrefix {
+    if !prefix.isEmpty, !CustomerId(prefix).isValid || prefix.utf8.count > Self.longestPrefix {
       reader.note(
         key, "expected at most \(Self.longestPrefix) bytes with which the id of a customer may begin")
     }

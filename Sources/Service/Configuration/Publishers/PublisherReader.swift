@@ -87,12 +87,12 @@ struct PublisherReader {
     case .string("nobody"): return .nobody
     case .string("everybody"): return .everybody
     case .array(let elements):
-      var ids: [String] = []
+      var ids: [CustomerId] = []
       for element in elements {
         switch element {
-        case .string(let id) where CustomerId.isValid(id): ids.append(id)
+        case .string(let text) where CustomerId(text).isValid: ids.append(CustomerId(text))
         case .integer(let number):
-          guard let id = CustomerId.text(number) else { return nil }
+          guard let id = CustomerId(number: number) else { return nil }
           ids.append(id)
         default: return nil
         }

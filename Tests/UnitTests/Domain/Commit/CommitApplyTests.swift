@@ -9,7 +9,9 @@ struct CommitApplyTests {
   private let key = TestPurchases.key()
   private let token = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 
-  private func known(_ customer: String = "me", token: String? = nil, told: [ToldEntitlement] = []) -> CustomerRecord {
+  private func known(_ customer: CustomerId = "me", token: String? = nil, told: [ToldEntitlement] = [])
+    -> CustomerRecord
+  {
     CustomerRecord(isKnown: true, version: 1, told: told, appAccountToken: token)
   }
 

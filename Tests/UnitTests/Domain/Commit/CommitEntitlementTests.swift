@@ -115,7 +115,7 @@ struct CommitEntitlementTests {
   }
 
   @Test func `the sandbox counts for whom the publisher allows it`() {
-    for allowed in [["me"], ["you"]] {
+    for allowed: [CustomerId] in [["me"], ["you"]] {
       var commit = TestCommit(sandboxAccess: .customers(allowed))
       let done = commit.evidence(TestCommit.job(), TestPurchases.transaction(in: "Sandbox", expires: 30))
       #expect(done.result == (allowed == ["me"] ? .purchaseSynchronized : .sandboxNotAllowed))

@@ -95,7 +95,7 @@ struct CommitOwnershipTests {
 
   // MARK: Transfers
 
-  @Test(arguments: [nil, "you"]) func `a transfer moves a purchase`(owner: String?) {
+  @Test(arguments: [nil, "you"]) func `a transfer moves a purchase`(owner: CustomerId?) {
     var commit = TestCommit([TestPurchases.purchase(active, owner: owner, version: 4)])
     let done = commit.finalize(TestCommit.job("me", "1", .transfer), .known(key))
     #expect(done.result == .purchaseOwnershipTransferred)

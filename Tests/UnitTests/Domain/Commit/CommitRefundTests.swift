@@ -13,7 +13,7 @@ struct CommitRefundTests {
     offers: OfferCatalog([Offer(id: "S1", productIds: ["monthly"], consumption: ConsumptionPolicy(.fromFacts))]),
     webhooks: [])
 
-  private func state(consent: Consent? = nil, owner: String? = "me", now hours: Int64 = 0) -> CommitState {
+  private func state(consent: Consent? = nil, owner: CustomerId? = "me", now hours: Int64 = 0) -> CommitState {
     var state = CommitState(
       purchases: [R.purchase(owner: owner)], customers: [TestCommit.customer("me"): CustomerRecord(isKnown: true)],
       subscriptionIds: [101, 102], now: R.asked + hours * R.hour)

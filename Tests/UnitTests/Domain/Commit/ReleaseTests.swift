@@ -13,7 +13,7 @@ struct ReleaseTests {
       offers: OfferCatalog([Offer(id: offer, productIds: ["monthly"])]), webhooks: [])
   }
 
-  private func purchase(_ original: OriginalTransactionId, endsIn days: Int64, owner: String? = "ann") throws
+  private func purchase(_ original: OriginalTransactionId, endsIn days: Int64, owner: CustomerId? = "ann") throws
     -> Purchase
   {
     let facts = TransactionFacts(

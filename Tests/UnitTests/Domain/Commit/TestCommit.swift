@@ -14,7 +14,7 @@ struct TestCommit {
 
   /// - Parameter ownership: the publisher's policy.
   init(
-    _ purchases: [Purchase] = [], _ customers: [String: CustomerRecord] = [:],
+    _ purchases: [Purchase] = [], _ customers: [CustomerId: CustomerRecord] = [:],
     firstGrants: [PurchaseKey: [TransactionId: Int64]] = [:], ownership: OwnershipPolicy = OwnershipPolicy(),
     sandboxAccess: SandboxAccess = .nobody, now: Double = 10
   ) {
@@ -27,10 +27,11 @@ struct TestCommit {
       sandboxAccess: sandboxAccess, ownership: ownership, webhooks: [])
   }
 
-  static func customer(_ id: String) -> CustomerKey { CustomerKey(publisherId: 7, id: id) }
+  static func customer(_ id: CustomerId) -> CustomerKey { CustomerKey(publisherId: 7, id: id) }
 
   static func job(
-    _ customer: String = "me", _ transaction: TransactionId = "1", _ kind: Job.Kind = .registration, id: String = "s1",
+    _ customer: CustomerId = "me", _ transaction: TransactionId = "1", _ kind: Job.Kind = .registration,
+    id: SynchronizationId = "s1",
     at registered: Double = 9, proves: PurchaseKey? = nil, isByCustomer: Bool = false
   ) -> Job {
     Job(
@@ -50,7 +51,7 @@ struct TestCommit {
     state.finalize(Finalization(job, finding, publisher: publisher))
   }
 
-  subscript(customer: String) -> CustomerRecord { state.customers[Self.customer(customer)] ?? CustomerRecord() }
+  subscript(customer: CustomerId) -> CustomerRecord { state.customers[Self.customer(customer)] ?? CustomerRecord() }
   subscript(purchase key: PurchaseKey) -> Purchase? { state.purchases[key] }
 }
 
@@ -67,7 +68,7 @@ extension Finalized {
 
 /// The members of an event about a changed entitlement.
 struct ToldChange: Equatable {
-  var customer: String
+  var customer: CustomerId
   var version: Int64
   var offer: String
   var cause: String
@@ -75,7 +76,7 @@ struct ToldChange: Equatable {
   var before: Bool?
   var after: Bool?
 
-  init(_ customer: String, _ version: Int64, _ offer: String, _ cause: String, _ before: Bool?, _ after: Bool?) {
+  init(_ customer: CustomerId, _ version: Int64, _ offer: String, _ cause: String, _ before: Bool?, _ after: Bool?) {
     (self.customer, self.version, self.offer, self.cause) = (customer, version, offer, cause)
     (self.before, self.after) = (before, after)
   }
@@ -89,7 +90,7 @@ struct ToldChange: Equatable {
 
   private struct Envelope: Decodable { let data: Data }
   private struct Data: Decodable {
-    let customerId: String
+    let customerId: CustomerId
     let customerVersion: Int64
     let offerId: String
     let cause: String

@@ -7,7 +7,7 @@ import Testing
 
 /// Whole commits of payments at Cleeng's door: owner, access, events.
 struct CleengCommitTests {
-  private func commit(_ purchases: [Purchase] = [], _ customers: [String: CustomerRecord] = [:]) -> TestCommit {
+  private func commit(_ purchases: [Purchase] = [], _ customers: [CustomerId: CustomerRecord] = [:]) -> TestCommit {
     var commit = TestCommit(purchases, customers)
     commit.publisher = CleengLab.publisher()
     return commit

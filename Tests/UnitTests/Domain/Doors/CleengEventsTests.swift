@@ -154,7 +154,7 @@ struct CleengEventsTests {
 
   @Test func `the gateway's refusal repeats what the request said, and no address`() {
     func event(
-      _ customer: String?, _ transaction: TransactionId?, coupon: String? = nil, at time: Int64 = 1
+      _ customer: CustomerId?, _ transaction: TransactionId?, coupon: String? = nil, at time: Int64 = 1
     ) -> Event {
       CleengRefusedPayment(
         publisherId: 7, customerId: customer, offerId: "S1", transactionId: transaction, couponCode: coupon,
@@ -216,7 +216,7 @@ struct CleengEventsTests {
   }
 
   @Test func `a consumable is no subscription`() {
-    func coins(_ owner: String, _ subscriptionId: Int64) -> Purchase {
+    func coins(_ owner: CustomerId, _ subscriptionId: Int64) -> Purchase {
       var purchase = TestPurchases.purchase(TestPurchases.transaction("1", of: "1", .consumable, "coins"))
       purchase.owner = Owner(customerId: owner, subscriptionId: subscriptionId)
       return purchase

@@ -22,7 +22,7 @@ enum CleengLab {
   }
 
   static func job(
-    _ customer: String = "42", _ transaction: TransactionId = "1", _ kind: Job.Kind = .registration,
+    _ customer: CustomerId = "42", _ transaction: TransactionId = "1", _ kind: Job.Kind = .registration,
     door: Door? = .cleeng,
     coupon: String? = nil, offer: String? = "S1"
   ) -> Job {
@@ -34,7 +34,7 @@ enum CleengLab {
 
   /// A subscription of the month from day 0.
   static func subscription(
-    _ owner: String?, _ subscriptionId: Int64 = 1, expires: Double = 30, version: Int64 = 1
+    _ owner: CustomerId?, _ subscriptionId: Int64 = 1, expires: Double = 30, version: Int64 = 1
   ) -> Purchase {
     var purchase = TestPurchases.purchase(TestPurchases.transaction(expires: expires), version: version)
     purchase.owner = owner.map { Owner(customerId: $0, subscriptionId: subscriptionId) }

@@ -8,7 +8,8 @@ import Testing
 /// A purchase as Cleeng shows it.
 struct CleengSubscriptionTests {
   private func subscription(
-    _ facts: TransactionFacts, renewal: RenewalFacts? = nil, attributes: PurchaseAttributes? = nil, of id: String = "42"
+    _ facts: TransactionFacts, renewal: RenewalFacts? = nil, attributes: PurchaseAttributes? = nil,
+    of id: CustomerId = "42"
   ) -> CleengSubscription {
     var purchase = TestPurchases.purchase(facts, renewal: renewal)
     purchase.attributes = attributes
@@ -74,7 +75,7 @@ struct CleengSubscriptionTests {
   }
 
   @Test func `an id is a number where it is one`() {
-    func shown(_ id: String?) -> String {
+    func shown(_ id: CustomerId?) -> String {
       String(decoding: JSONWriter.object { $0.cleengId("customerId", id) }, as: UTF8.self)
     }
     #expect(shown("42") == #"{"customerId":42}"#)

@@ -38,7 +38,7 @@ struct MbaasyEventsTests {
   }
 
   private func purchase(
-    owner: String? = "mb:anna", version: Int64 = 1, _ change: (inout TransactionFacts) -> Void = { _ in }
+    owner: CustomerId? = "mb:anna", version: Int64 = 1, _ change: (inout TransactionFacts) -> Void = { _ in }
   ) -> Purchase {
     var facts = TestPurchases.transaction(expires: 30)
     change(&facts)

@@ -126,7 +126,7 @@ struct MbaasyPurchaseTests {
   }
 
   @Test func `a user is a customer with the door's prefix`() {
-    func user(_ owner: String?, _ prefix: String) -> String? {
+    func user(_ owner: CustomerId?, _ prefix: String) -> String? {
       mapped(TestPurchases.purchase(TestPurchases.transaction(), owner: owner), prefix: prefix).userIdentifier
     }
     #expect(user("anna", "") == "anna")

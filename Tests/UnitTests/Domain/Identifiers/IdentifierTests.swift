@@ -34,6 +34,8 @@ struct IdentifierTests {
   @Test func `ids compare by their bytes, and are plain texts for others`() throws {
     try check(TransactionId.self)
     try check(OriginalTransactionId.self)
+    try check(CustomerId.self)
+    try check(SynchronizationId.self)
   }
 
   @Test func `a purchase has the name of its first transaction`() {

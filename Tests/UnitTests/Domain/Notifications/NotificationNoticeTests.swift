@@ -3,12 +3,13 @@ import Testing
 
 /// The events of what is about no purchase.
 struct NotificationNoticeTests {
-  private func bodies(_ kind: NotificationNotice.Kind, subtype: String? = nil, customers: [String] = []) -> [String] {
+  private func bodies(_ kind: NotificationNotice.Kind, subtype: String? = nil, customers: [CustomerId] = []) -> [String]
+  {
     events(kind, subtype: subtype, customers: customers).map { String(decoding: $0.body, as: UTF8.self) }
   }
 
   private func events(
-    _ kind: NotificationNotice.Kind, uuid: String = "n1", subtype: String? = nil, customers: [String] = []
+    _ kind: NotificationNotice.Kind, uuid: String = "n1", subtype: String? = nil, customers: [CustomerId] = []
   ) -> [Event] {
     Event.all(
       of: NotificationNotice(

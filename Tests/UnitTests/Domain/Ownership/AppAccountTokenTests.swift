@@ -23,6 +23,6 @@ struct AppAccountTokenTests {
   func derived(name: String, token: String) throws {
     let dns = try #require(AppAccountToken.bytes(of: "6ba7b810-9dad-11d1-80b4-00c04fd430c8"))
     #expect(AppAccountToken.derived(from: name, in: dns) == token)
-    #expect(OwnershipPolicy.TokenDerivation.uuidV5(namespace: dns).token(of: name) == token)
+    #expect(OwnershipPolicy.TokenDerivation.uuidV5(namespace: dns).token(of: CustomerId(name)) == token)
   }
 }

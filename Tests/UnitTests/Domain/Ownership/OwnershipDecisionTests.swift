@@ -6,7 +6,7 @@ struct OwnershipDecisionTests {
   private static let token = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 
   private func decide(
-    owner: String?, token: String? = nil, signed: String? = nil, ownership: String? = "PURCHASED",
+    owner: CustomerId?, token: String? = nil, signed: String? = nil, ownership: String? = "PURCHASED",
     carriesTransaction: Bool = false, _ proof: OwnershipPolicy.Proof = .none,
     _ restore: OwnershipPolicy.Restore = .refuse, givesAccess: Bool = true
   ) -> OwnershipDecision {
@@ -35,7 +35,7 @@ struct OwnershipDecisionTests {
     for (customer, decision) in [("\u{212A}", OwnershipDecision.keep), ("K", .refuse(.ownedByAnother))] {
       #expect(
         OwnershipDecision.decide(
-          purchase, customerId: customer, appAccountToken: nil, provesBySignedTransaction: false,
+          purchase, customerId: CustomerId(customer), appAccountToken: nil, provesBySignedTransaction: false,
           policy: OwnershipPolicy(), givesAccess: true) == decision)
     }
     #expect(Owner(customerId: "K", subscriptionId: 1) != Owner(customerId: "\u{212A}", subscriptionId: 1))

@@ -3,13 +3,13 @@ import Testing
 
 /// The three ends of a transfer of a known purchase.
 struct TransferDecisionTests {
-  private func decide(owner: String?, givesAccess: Bool) -> TransferDecision {
+  private func decide(owner: CustomerId?, givesAccess: Bool) -> TransferDecision {
     let purchase = TestPurchases.purchase(TestPurchases.transaction(), owner: owner)
     return .decide(purchase, to: "me", givesAccess: givesAccess)
   }
 
   @Test func `only an active purchase moves`() {
-    for owner in ["other", nil] {
+    for owner: CustomerId? in ["other", nil] {
       #expect(decide(owner: owner, givesAccess: true) == .transferred)
       #expect(decide(owner: owner, givesAccess: false) == .notActive)
     }

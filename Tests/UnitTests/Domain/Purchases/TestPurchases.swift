@@ -43,7 +43,7 @@ enum TestPurchases {
 
   static func purchase(
     _ transactions: TransactionFacts..., renewal: RenewalFacts? = nil, status: ReportedStatus? = nil,
-    owner: String? = nil, version: Int64 = 0
+    owner: CustomerId? = nil, version: Int64 = 0
   ) -> Purchase {
     let first = transactions[0]
     let key = key(first.originalTransactionId, in: first.environment)

@@ -8,7 +8,7 @@ struct ConsumptionPolicyTests {
   private typealias R = TestRefunds
 
   private func answer(
-    _ facts: TransactionFacts, _ policy: ConsumptionPolicy = ConsumptionPolicy(.fromFacts), owner: String? = "me",
+    _ facts: TransactionFacts, _ policy: ConsumptionPolicy = ConsumptionPolicy(.fromFacts), owner: CustomerId? = "me",
     _ consent: Consent? = TestRefunds.consent, days: Int? = 30, now: Double = 15
   ) -> ConsumptionAnswer? {
     let offer = Offer(id: "O", productIds: ["monthly", "pass", "coins"], accessDays: days, consumption: policy)

@@ -10,7 +10,7 @@ enum TestRefunds {
   static let consent = Consent(isGiven: true, textVersion: "2026-01", time: TestPurchases.at(1))
   static let refusal = Consent(isGiven: false, textVersion: "2026-01", time: TestPurchases.at(2))
 
-  static func purchase(owner: String? = "me", revoked: Double? = nil) -> Purchase {
+  static func purchase(owner: CustomerId? = "me", revoked: Double? = nil) -> Purchase {
     T.purchase(T.transaction(expires: 30, revoked: revoked), owner: owner)
   }
 

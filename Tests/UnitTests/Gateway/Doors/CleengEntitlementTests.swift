@@ -11,7 +11,9 @@ import Testing
 struct CleengEntitlementTests {
   private typealias Lab = CleengLab
 
-  private func entitlement(_ purchases: Purchase..., offer: String = "S1", of id: String = "42") -> CleengEntitlement {
+  private func entitlement(_ purchases: Purchase..., offer: String = "S1", of id: CustomerId = "42")
+    -> CleengEntitlement
+  {
     CleengEntitlement(
       CustomerKey(publisherId: 7, id: id), offerId: offer, purchases: purchases, publisher: Lab.publisher(),
       now: TestPurchases.at(10))

@@ -43,7 +43,7 @@ struct FinalizationWaitTests {
 
   @Test func `only some requests wait at a time`() throws {
     let waits = FinalizationWaits(name: "g", most: 4)
-    for id in ["a", "b", "c"] { _ = try #require(waits.begin([id], of: 1)) }
+    for id: SynchronizationId in ["a", "b", "c"] { _ = try #require(waits.begin([id], of: 1)) }
     // The last place is another publisher's.
     #expect(waits.begin(["d"], of: 1) == nil)
     _ = try #require(waits.begin(["d"], of: 2))
@@ -55,7 +55,7 @@ struct FinalizationWaitTests {
 
   @Test func `long receipts of one publisher leave places to others`() throws {
     let waits = FinalizationWaits(name: "g", most: 400)
-    func ids(_ receipt: Int) -> [String] { (0..<DoorRegistration.mostPurchases).map { "\(receipt)-\($0)" } }
+    func ids(_ receipt: Int) -> [SynchronizationId] { (0..<DoorRegistration.mostPurchases).map { "\(receipt)-\($0)" } }
     var receipts = 0
     while waits.begin(ids(receipts), of: 1) != nil { receipts += 1 }
     // 2600 of 3400 synchronizations, although many more requests may wait.

@@ -19,7 +19,7 @@ struct IapticAnswerTests {
     offers: OfferCatalog([Offer(id: "S1", productIds: ["monthly"])]), webhooks: [])
 
   private func purchase(
-    _ id: OriginalTransactionId = "1", owner: String? = "alice", in environment: String = "Production",
+    _ id: OriginalTransactionId = "1", owner: CustomerId? = "alice", in environment: String = "Production",
     expires: Int64 = 1000,
     token: String? = nil, offerType: Int32? = nil
   ) -> Purchase {
@@ -50,7 +50,7 @@ struct IapticAnswerTests {
   }
 
   private func answer(
-    _ states: [DoorResult.State], _ known: [Purchase], customer: String? = "alice", token: String? = nil,
+    _ states: [DoorResult.State], _ known: [Purchase], customer: CustomerId? = "alice", token: String? = nil,
     others: [Purchase] = [], receipt: AppReceipt? = nil, in environment: String = "Production"
   ) -> IapticAnswer {
     let purchases = states.indices.map { local("\($0 + 1)", in: environment) }

@@ -204,19 +204,19 @@ struct MbaasyAnswerTests {
   }
 
   @Test func `only the owner sees the owner, and what the owner's app gave`() {
-    func shown(_ owner: String?, to customer: String?) -> MbaasyPurchase {
+    func shown(_ owner: CustomerId?, to customer: CustomerId?) -> MbaasyPurchase {
       var purchase = TestPurchases.purchase(TestPurchases.transaction(), owner: owner)
       purchase.attributes = PurchaseAttributes(identifierForVendor: "v", metadata: Array("{}".utf8))
       return MbaasyPurchase(purchase, shownTo: customer, caller)
     }
     #expect(shown("mb:anna", to: "mb:anna").userIdentifier == "anna")
     #expect(shown("mb:anna", to: "mb:anna").metadata == Array("{}".utf8))
-    for customer in [nil, "mb:bert", "anna", ""] {
+    for customer: CustomerId? in [nil, "mb:bert", "anna", ""] {
       let other = shown("mb:anna", to: customer)
       #expect(other.userIdentifier == nil && other.metadata == nil && other.identifierForVendor == nil)
     }
     // Nobody owns it: an app without a user gave the metadata.
-    for customer in [nil, "mb:bert"] {
+    for customer: CustomerId? in [nil, "mb:bert"] {
       #expect(shown(nil, to: customer).userIdentifier == nil)
       #expect(shown(nil, to: customer).metadata == Array("{}".utf8))
     }

@@ -23,7 +23,7 @@ struct PlayFabAnswerTests {
   private static let euros = Offer.Price(amount: 899, currency: "EUR")
 
   private func item(
-    _ facts: TransactionFacts, offered price: Offer.Price? = dollars, of customer: String = "42",
+    _ facts: TransactionFacts, offered price: Offer.Price? = dollars, of customer: CustomerId = "42",
     version: String? = nil
   ) -> PlayFabItem? {
     let offers = Self.offers(price)

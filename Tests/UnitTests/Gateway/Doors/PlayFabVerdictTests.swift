@@ -14,7 +14,8 @@ struct PlayFabVerdictTests {
   ])
   private let catalog = PlayFabCatalog(offers: offers, version: nil)
 
-  private func item(_ purchase: Purchase, _ catalog: PlayFabCatalog? = nil, of customer: String = "42") -> PlayFabItem?
+  private func item(_ purchase: Purchase, _ catalog: PlayFabCatalog? = nil, of customer: CustomerId = "42")
+    -> PlayFabItem?
   {
     PlayFabItem(
       purchase, of: customer, catalog ?? self.catalog, rules: AccessRules(offers: Self.offers, allowsSandbox: false),

@@ -9,7 +9,8 @@ struct EntitlementsAnswerTests {
   private typealias Given = AnsweredPurchases
 
   private func answer(
-    _ customer: String = "42", _ purchases: Purchase..., version: Int64 = 5, by publisher: Publisher = Given.publisher()
+    _ customer: CustomerId = "42", _ purchases: Purchase..., version: Int64 = 5,
+    by publisher: Publisher = Given.publisher()
   ) -> EntitlementsAnswer {
     EntitlementsAnswer(
       CustomerKey(publisherId: 7, id: customer),

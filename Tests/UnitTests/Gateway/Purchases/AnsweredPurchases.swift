@@ -27,7 +27,7 @@ enum AnsweredPurchases {
   }
 
   static func purchase(
-    _ facts: TransactionFacts..., renewal: RenewalFacts? = nil, owner: String? = "42", version: Int64 = 3
+    _ facts: TransactionFacts..., renewal: RenewalFacts? = nil, owner: CustomerId? = "42", version: Int64 = 3
   ) -> Purchase {
     let key = PurchaseKey(
       publisherId: 7, environment: facts[0].environment, originalTransactionId: facts[0].originalTransactionId)
