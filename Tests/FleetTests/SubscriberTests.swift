@@ -61,6 +61,7 @@ struct SubscriberTests {
     try await RunningFleet.with(
       ["gateway-1", "worker-1"], overrides: ["COUNTERSIGN_EVENTS_SUBSCRIBERS": "billing"]
     ) { fleet in
+      fleet.mayRepair = true
       let (queue, exchange) = (fleet.topology.prefix + ".billing", fleet.topology.events(for: "billing"))
       let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "billing")
       let channel = try await connection.openChannel()

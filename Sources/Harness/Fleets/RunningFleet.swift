@@ -78,6 +78,8 @@ public final class RunningFleet {
   let hasDoors: Bool
   /// Whether configuration and logs stay after the fleet has closed, so that a person can look for the cause.
   public var keepsFolder = false
+  /// Whether sweeps may have something to repair, because the test breaks a part of the fleet.
+  public var mayRepair = false
   /// The proxies between the parts; `nil` without `throughProxies`.
   public private(set) var network: FleetNetwork?
 
@@ -101,6 +103,7 @@ public final class RunningFleet {
     let fleet = try await RunningFleet(
       overrides: overrides, throughProxies: throughProxies, hasStandby: hasStandby, hasDoors: hasDoors,
       lifeMonth: lifeMonth)
+    fleet.mayRepair = throughProxies || breaks(overrides)
     do {
       try await fleet.createLedger()
       try prepare(fleet)
@@ -109,6 +112,7 @@ public final class RunningFleet {
       try await fleet.subscribed()
       if names.contains("gateway-1") { _ = try await fleet.putCustomer(7) }
       try await body(fleet)
+      try await fleet.requireIdleSweeps()
     } catch {
       try? await TestServers.current?.mend()
       await fleet.close()
@@ -206,6 +210,7 @@ public final class RunningFleet {
 
   /// Starts a role, for example `worker-1`; each start has a log of its own.
   public func start(_ name: String, with more: [String: String] = [:]) throws {
+    if Self.breaks(more) { mayRepair = true }
     let role = String(name.prefix { $0 != "-" })
     let log = "\(folder)/\(name)-\(UInt32.random(in: 0...UInt32.max)).log"
     var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("COUNTERSIGN_") }
@@ -251,6 +256,7 @@ public final class RunningFleet {
 
   /// Kills roles with SIGKILL and waits until they are gone.
   public func kill(_ names: [String]) async {
+    mayRepair = true
     for name in names { roles[name]?.process.send(SIGKILL) }
     for name in names { await roles[name]?.process.ended() }
   }

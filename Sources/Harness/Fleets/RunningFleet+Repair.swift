@@ -1,0 +1,51 @@
+import EventLoop
+
+extension RunningFleet {
+  /// What a role repairs, by the metric that counts it.
+  private nonisolated static let repairs: [(role: String, metric: String, meaning: String)] = [
+    ("worker", "countersign_outbox_events_total", "events were published late, by a sweep of the outbox"),
+    ("worker", "countersign_swept_jobs_total", "jobs were enqueued again by a sweep"),
+    ("notifier", "countersign_deliveries_enqueued_again_total", "deliveries were enqueued again by a sweep"),
+    ("worker", "countersign_subscriber_owed_events", "events are owed to subscribers"),
+  ]
+
+  /// Whether environment variables ask a role for a fault (`TestFaults`).
+  nonisolated static func breaks(_ overrides: [String: String]) -> Bool {
+    overrides.keys.contains { $0.hasPrefix("COUNTERSIGN_TEST_") }
+  }
+
+  /// What the roles have repaired, a sentence for each role and kind; empty if everything went its main way.
+  ///
+  /// A role that is not ready any more has nothing to say.
+  public func repairs() async -> [String] {
+    var found: [String] = []
+    for name in roles.keys.sorted() {
+      for (role, metric, meaning) in Self.repairs where name.hasPrefix(role) {
+        guard let count = try? await self.metric(name, metric), count > 0 else { continue }
+        found.append("\(name): \(Int(count)) \(meaning)")
+      }
+    }
+    return found
+  }
+
+  /// Makes sure that no sweep has hidden a broken main way.
+  ///
+  /// Whoever breaks something may need a repair: a test of ``TestServers/mayBreak``, and a fleet that ``mayRepair``. So
+  /// may a machine that stood still: a sweep believes that an event is lost when it waits for five seconds.
+  ///
+  /// - Throws: ``NeededRepair``.
+  func requireIdleSweeps() async throws {
+    guard !TestServers.mayBreak, !mayRepair else { return }
+    let found = await repairs()
+    guard !found.isEmpty, logged(Self.slowTurn).isEmpty else { return }
+    throw NeededRepair(description: "nothing was broken, and yet " + found.joined(separator: "; "))
+  }
+
+  /// The line of a process that had no processor for a while.
+  private nonisolated static let slowTurn = "\"event\":\"slow turn of the loop\""
+}
+
+/// A fleet in which nothing was broken needed a sweep.
+public struct NeededRepair: Error, CustomStringConvertible {
+  public let description: String
+}
