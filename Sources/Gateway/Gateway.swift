@@ -20,7 +20,6 @@ public final class Gateway: Role {
   package init(_ context: RoleContext, doors: [any GatewayDoor]) throws {
     let parts = try GatewayParts(context, doors)
     let (ledger, store, replies) = (parts.ledger, parts.store, parts.replies)
-    let redis = ServiceAdapter(parts.redis)
     let publisher = ServiceAdapter(parts.publisher, "rabbitmq")
     // Only the API of endpoints needs them. Purchases must not wait for a lost key.
     let secretKeys = SecretKeysWatch(context, ledger.client, isNeeded: false, namesKeys: false)
@@ -29,12 +28,12 @@ public final class Gateway: Role {
       parts,
       HealthEndpoints(
         metrics: context.metrics,
-        checks: redis.readiness + publisher.readiness + ledger.readiness + secretKeys.readiness))
+        checks: parts.redis.readiness + publisher.readiness + ledger.readiness + secretKeys.readiness))
 
     services = ServiceGroup([
       // The clients. They close when the last request is answered: one may wait at a door for its reply until then, so
       // the consumer of replies takes them until the stop.
-      ledger, redis, ServiceAdapter(start: { replies.start() }, stop: { _ in await replies.stop() }),
+      ledger, parts.redis, ServiceAdapter(start: { replies.start() }, stop: { _ in await replies.stop() }),
       ServiceAdapter(parts.subscribers), publisher, parts.outlet.lost, ledger.schema,
       // What the handlers keep up to date.
       secretKeys, keySets, context.clockChore { try await store.time() },

@@ -5,7 +5,6 @@ import Domain
 import EventLoop
 import Ledger
 import Messaging
-import Redis
 import Service
 import Store
 
@@ -15,7 +14,7 @@ struct GatewayParts {
   let context: RoleContext
   let routes: RouteTable
   let topology: Topology
-  let redis: RedisClient
+  let redis: RoleRedis
   let store: PurchaseStore
   let ledger: RoleLedger
   let holdings: Holdings
@@ -45,13 +44,13 @@ struct GatewayParts {
     routes = RouteTable(doors)
     let topology = Topology(settings)
     self.topology = topology
-    redis = context.makeRedis()
-    store = PurchaseStore(redis, prefix: settings.redis.prefix)
+    redis = RoleRedis(context, isNeeded: true)
+    store = PurchaseStore(redis.client, prefix: settings.redis.prefix)
     ledger = try RoleLedger(context, isNeeded: false)
     holdings = Holdings(ledger.client)
     endpoints = context.makeEndpointStore(ledger.client)
     deliveries = DeliveryLedger(ledger.client)
-    pacing = DeliveryPacing(redis, prefix: settings.redis.prefix)
+    pacing = DeliveryPacing(redis.client, prefix: settings.redis.prefix)
     subscribers = EventSubscribers(context, ledger.client)
     publisher = AMQPPublisher(
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign gateway",

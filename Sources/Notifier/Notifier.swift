@@ -18,7 +18,6 @@ public final class Notifier: Role {
     let parts = try NotifierParts(context)
     let dependencies = DeliveryRun.Dependencies(parts)
     let (ledger, recorder, most) = (parts.ledger, parts.recorder, context.settings.notifier.concurrency)
-    let redis = ServiceAdapter(parts.redis, isNeeded: false)
     let publisher = ServiceAdapter(parts.publisher, "rabbitmq publish")
     let secretKeys = SecretKeysWatch(context, ledger.client, isNeeded: true, namesKeys: true)
     // Without Redis or the ledger the notifier still delivers to the endpoints that it knows, until as many records
@@ -37,11 +36,12 @@ public final class Notifier: Role {
     services = ServiceGroup([
       HealthServer(
         context, at: context.settings.notifier.listen,
-        checks: redis.readiness + ledger.readiness + secretKeys.readiness + records.readiness + publisher.readiness
+        checks: parts.redis.readiness + ledger.readiness + secretKeys.readiness + records.readiness
+          + publisher.readiness
           + consumer.readiness + runs.readiness),
       // The clients. They close in the reverse order: what an attempt leaves to record is recorded before the ledger
       // closes, and the slots are renewed until the last attempt has ended.
-      ServiceAdapter(stop: { [client = parts.client] _ in client.close() }), redis, ledger, records,
+      ServiceAdapter(stop: { [client = parts.client] _ in client.close() }), parts.redis, ledger, records,
       dependencies.underWay, ServiceAdapter(parts.subscribers), publisher, ledger.schema, secretKeys,
       // The channel closes when every acknowledgement is sent. No delivery comes after the first round of the stop.
       consumer,

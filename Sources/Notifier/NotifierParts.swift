@@ -7,7 +7,6 @@ import HTTPClient
 import Ledger
 import Messaging
 import Observability
-import Redis
 import Service
 import Transport
 
@@ -16,7 +15,7 @@ import Transport
 struct NotifierParts {
   let context: RoleContext
   let topology: Topology
-  let redis: RedisClient
+  let redis: RoleRedis
   let client: HTTPClient
   let ledger: RoleLedger
   let subscribers: EventSubscribers
@@ -35,7 +34,7 @@ struct NotifierParts {
   init(_ context: RoleContext) throws {
     self.context = context
     topology = Topology(context.settings)
-    redis = context.makeRedis()
+    redis = RoleRedis(context, isNeeded: false)
     client = HTTPClient(HTTPClientConfiguration(context.settings.notifier))
     ledger = try RoleLedger(context, isNeeded: false)
     subscribers = EventSubscribers(context, ledger.client)

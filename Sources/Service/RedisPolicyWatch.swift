@@ -7,14 +7,15 @@ import Redis
 /// Countersign's keys are claims, leases and running work. A Redis that evicts deletes some of them without a word, and
 /// managed ones often do by default. `INFO` needs no right to read the configuration.
 @LoopActor
-final class RedisPolicyWatch {
+final class RedisPolicyWatch: RoleService {
   /// The client to ask. Whoever owns the client owns this too.
   weak var client: RedisClient?
 
   private let evicts: Gauge
   private let log: Log
-  private var timer: LoopTimer?
-  private var looking: Task<Void, Never>?
+  private lazy var looks = Chore(every: Self.interval, after: Self.interval, .dropped) { [weak self] in
+    await self?.look()
+  }
   private var lastPolicy: String?
   private var lacksRight = false
 
@@ -23,29 +24,27 @@ final class RedisPolicyWatch {
     log = context.log
   }
 
-  /// Looks now and then again and again. A second call only looks.
-  func connected() {
-    look()
-    guard timer == nil else { return }
-    let timer = LoopTimer { [weak self] in self?.look() }
-    timer.start(after: .seconds(60), every: .seconds(60))
-    self.timer = timer
-  }
+  /// How often it looks.
+  private static let interval = Duration.seconds(60)
 
-  private func look() {
-    guard looking == nil, let client else { return }
-    looking = Task { @LoopActor in
-      defer { looking = nil }
-      do {
-        if let answer = try await client.send(["INFO", "memory"]).string { tell(RedisMemoryPolicy(info: answer)) }
-      } catch let error as RedisError where error.cause.hasPrefix("NOPERM") {
-        guard !lacksRight else { return }
-        lacksRight = true
-        log.warning(
-          "nobody can tell whether Redis deletes keys: its user may not ask. Allow +info", ["cause": .failure(error)])
-      } catch {
-        // If Redis does not answer, the connection says so.
-      }
+  func start() { looks.start() }
+  func close() { looks.close() }
+  func stop(within grace: Duration) async { await looks.stop(within: grace) }
+
+  /// Looks at once: another Redis may have answered.
+  func connected() { looks.lookNow() }
+
+  private func look() async {
+    guard let client else { return }
+    do {
+      if let answer = try await client.send(["INFO", "memory"]).string { tell(RedisMemoryPolicy(info: answer)) }
+    } catch let error as RedisError where error.cause.hasPrefix("NOPERM") {
+      guard !lacksRight else { return }
+      lacksRight = true
+      log.warning(
+        "nobody can tell whether Redis deletes keys: its user may not ask. Allow +info", ["cause": .failure(error)])
+    } catch {
+      // If Redis does not answer, the connection says so.
     }
   }
 

@@ -4,7 +4,7 @@ import EventLoop
 public import Ledger
 import Observability
 public import Postgres
-public import Redis
+import Redis
 
 extension RoleContext {
   /// Returns a function that logs and counts the changes of a broker connection.
@@ -23,16 +23,17 @@ extension RoleContext {
   }
 
   /// Returns a Redis client. The context logs and counts the changes of its connections.
-  public func makeRedis() -> RedisClient {
+  ///
+  /// - Parameter onConnect: called after each connection.
+  func makeRedis(onConnect: @escaping @LoopActor () -> Void) -> RedisClient {
     let log = ConnectionLog(self, "redis")
     setRefusal(nil)
-    let policy = RedisPolicyWatch(self)
     let endpoint: @LoopActor () -> RedisEndpoint = { [self] in RedisEndpoint(settings.redis) }
-    let client = RedisClient(endpoint) { [self] change in
+    return RedisClient(endpoint) { [self] change in
       switch change {
       case .connected:
         setRefusal(nil)
-        policy.connected()
+        onConnect()
         log.connected()
       case .lost(let error, let delay):
         setRefusal((error as? RedisError)?.refusal)
@@ -45,8 +46,6 @@ extension RoleContext {
         self.log.info("Redis takes writes again")
       }
     }
-    policy.client = client
-    return client
   }
 
   /// Returns a client of the ledger. The context logs and counts the changes of its connections.

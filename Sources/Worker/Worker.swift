@@ -22,7 +22,6 @@ public final class Worker: Role {
   public init(_ context: RoleContext) throws {
     let parts = try WorkerParts(context)
     let (ledger, commits, running) = (parts.ledger, parts.commits, parts.running)
-    let redis = ServiceAdapter(parts.redis)
     let publisher = ServiceAdapter(parts.publisher, "rabbitmq publish")
 
     let jobs = JobRuns(
@@ -41,11 +40,11 @@ public final class Worker: Role {
     services = ServiceGroup([
       HealthServer(
         context, at: context.settings.worker.listen,
-        checks: redis.readiness + ledger.readiness + publisher.readiness + jobConsumer.readiness
+        checks: parts.redis.readiness + ledger.readiness + publisher.readiness + jobConsumer.readiness
           + parts.places.readiness + jobs.readiness),
       // The clients. They close in the reverse order: what the broker has confirmed to the publisher and to the
       // subscribers leaves the outbox before the ledger closes.
-      redis, ServiceAdapter(stop: { [apple = parts.apple] _ in apple.close() }), parts.jobs.leases, ledger,
+      parts.redis, ServiceAdapter(stop: { [apple = parts.apple] _ in apple.close() }), parts.jobs.leases, ledger,
       ServiceAdapter(stop: { _ in await commits.flushConfirmed() }), ServiceAdapter(parts.subscribers), publisher,
       // The channels close when every acknowledgement is sent. No delivery comes after the first round of the stop.
       notificationConsumer, jobConsumer, ledger.schema,

@@ -10,7 +10,6 @@ import Ledger
 import Messaging
 import Observability
 import Postgres
-import Redis
 import Service
 import Store
 
@@ -20,7 +19,7 @@ struct WorkerParts {
   let context: RoleContext
   let topology: Topology
   let metrics: WorkerMetrics
-  let redis: RedisClient
+  let redis: RoleRedis
   let store: PurchaseStore
   let apple: HTTP2Client
   let ledger: RoleLedger
@@ -46,9 +45,9 @@ struct WorkerParts {
     topology = Topology(settings)
     metrics = WorkerMetrics(context.metrics) { [running] in Double(running.count) }
     metrics.deadMessages.set(0, topology.deadJobs)
-    redis = context.makeRedis()
-    store = PurchaseStore(redis, prefix: settings.redis.prefix)
-    begun = BegunRuns(redis, prefix: settings.redis.prefix)
+    redis = RoleRedis(context, isNeeded: true)
+    store = PurchaseStore(redis.client, prefix: settings.redis.prefix)
+    begun = BegunRuns(redis.client, prefix: settings.redis.prefix)
     ledger = try RoleLedger(context, isNeeded: true)
     subscribers = EventSubscribers(context, ledger.client)
     publisher = AMQPPublisher(

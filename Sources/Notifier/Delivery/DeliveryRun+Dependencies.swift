@@ -52,8 +52,8 @@ extension DeliveryRun {
       deliveries = parts.deliveries
       notifications = NotificationStore(ledger)
       recorder = parts.recorder
-      pacing = DeliveryPacing(parts.redis, prefix: context.settings.redis.prefix)
-      begun = BegunRuns(parts.redis, prefix: context.settings.redis.prefix)
+      pacing = DeliveryPacing(parts.redis.client, prefix: context.settings.redis.prefix)
+      begun = BegunRuns(parts.redis.client, prefix: context.settings.redis.prefix)
       outlet = parts.outlet
       directory = EndpointDirectory { try await endpoints.endpoints($0, since: $1, configured: $2) }
       lanes = Lanes(concurrency: context.settings.notifier.concurrency)

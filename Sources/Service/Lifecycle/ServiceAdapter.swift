@@ -1,6 +1,5 @@
 public import AMQP
 public import EventLoop
-public import Redis
 
 /// Makes a service of what starts and stops otherwise, such as a client of a server.
 @LoopActor
@@ -30,14 +29,6 @@ public final class ServiceAdapter: RoleService {
 }
 
 extension ServiceAdapter {
-  /// A client of Redis.
-  ///
-  /// - Parameter isNeeded: whether the role is not ready without Redis.
-  public convenience init(_ redis: RedisClient, isNeeded: Bool = true) {
-    self.init(
-      readiness: [.redis(redis, isNeeded: isNeeded)], start: { redis.start() }, stop: { _ in await redis.stop() })
-  }
-
   /// A publisher.
   ///
   /// - Parameter name: that of its line of `/readyz`.
