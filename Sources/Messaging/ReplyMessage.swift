@@ -9,6 +9,12 @@ public enum ReplyMessage {
   /// The name of the message's `type`.
   static let type = "finalized"
 
+  /// The end of a synchronization, as its gateway reads it.
+  public struct Reply: Sendable, Equatable {
+    public let synchronizationId: SynchronizationId
+    public let outcome: Outcome
+  }
+
   /// Builds the message for the queue of a gateway.
   public static func message(_ synchronizationId: SynchronizationId, _ outcome: Outcome, to queue: String)
     -> AMQPMessage
@@ -22,12 +28,12 @@ public enum ReplyMessage {
   }
 
   /// Reads a delivery; `nil` for anything else, which a newer worker may send.
-  public static func read(_ delivery: AMQPDelivery) -> (synchronizationId: SynchronizationId, outcome: Outcome)? {
+  public static func read(_ delivery: AMQPDelivery) -> Reply? {
     guard let members = try? JSONObject(JSONText(delivery.body, limits: .own)),
       let id = try? members.requiredString("synchronizationId"),
       let text = try? members.requiredString("outcome"),
       let outcome = try? Outcome(JSONText(Array(text.utf8), limits: .own))
     else { return nil }
-    return (SynchronizationId(id), outcome)
+    return Reply(synchronizationId: SynchronizationId(id), outcome: outcome)
   }
 }

@@ -21,7 +21,7 @@ extension CommitState {
       {
         request.send(answer, by: .policy, consent, now: now)
       }
-      changes.newRefundRequests.insert(request.id.exact)
+      changes.newRefundRequests.insert(request.id)
       keep(request)
       changes.events.append(
         Event(
@@ -31,7 +31,7 @@ extension CommitState {
   }
 
   private mutating func keep(_ request: RefundRequest, isOnlySeen: Bool = false) {
-    let id = request.id.exact
+    let id = request.id
     if !isOnlySeen {
       changes.seenRefundRequests.remove(id)
     } else if changes.refundRequests[id] == nil {

@@ -1,4 +1,4 @@
-public import Formats
+import Formats
 
 /// What a commit has read under its locks, and what it will write: the state machine behind every change of a
 /// purchase's owner and of access (design.md, order and uniqueness).
@@ -58,11 +58,11 @@ public struct CommitState: Sendable {
     public var endedOwnerships: [Int64] = []
     public var synchronizations: [Synchronization] = []
     /// Requests for refunds that are new or have changed, by their ids.
-    public var refundRequests: [ExactText: RefundRequest] = [:]
+    public var refundRequests: [RefundRequestId: RefundRequest] = [:]
     /// Those of them that have no row.
-    public var newRefundRequests: Set<ExactText> = []
+    public var newRefundRequests: Set<RefundRequestId> = []
     /// Those of them that Apple has only asked about again.
-    public var seenRefundRequests: Set<ExactText> = []
+    public var seenRefundRequests: Set<RefundRequestId> = []
     public var events: [Event] = []
   }
 

@@ -14,7 +14,7 @@ extension Event {
     again revision: Int64? = nil
   ) {
     self.init(
-      of: [request.id] + (revision.map { [String($0)] } ?? []), publisherId: request.purchase.publisherId,
+      of: [request.id.text] + (revision.map { [String($0)] } ?? []), publisherId: request.purchase.publisherId,
       customerId: request.customerId, topic: EventTopic.refundRequested, version: version, time: time,
       traceparent: traceparent
     ) { data in

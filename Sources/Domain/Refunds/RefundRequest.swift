@@ -1,4 +1,3 @@
-import Crypto
 import Formats
 
 /// A customer's wish to get the money for a transaction back, and what became of Apple's question about it.
@@ -52,8 +51,7 @@ public struct RefundRequest: Sendable, Equatable {
     }
   }
 
-  /// Derived from the transaction and the first question, so that a repeated commit makes the same one.
-  public var id: String
+  public var id: RefundRequestId
   public var purchase: PurchaseKey
   public var transactionId: TransactionId
   public var bundleId: String
@@ -86,7 +84,7 @@ public struct RefundRequest: Sendable, Equatable {
 
   /// Creates a request.
   public init(
-    id: String, purchase: PurchaseKey, transactionId: TransactionId, bundleId: String, productId: String,
+    id: RefundRequestId, purchase: PurchaseKey, transactionId: TransactionId, bundleId: String, productId: String,
     kind: ProductKind,
     customerId: CustomerId?, reason: String?, requestedAt: Int64, seenAt: Int64? = nil, state: State = .open,
     answer: ConsumptionAnswer? = nil, answeredBy: Answerer? = nil, consent: Consent? = nil, attempts: Int = 0,
@@ -123,21 +121,10 @@ public struct RefundRequest: Sendable, Equatable {
   /// Begins a request about a transaction; the publisher may answer it.
   public init(_ facts: TransactionFacts, of purchase: Purchase, reason: String?, requestedAt: Int64) {
     let key = purchase.key
-    let parts = [String(key.publisherId), key.environment, facts.transactionId.text, String(requestedAt)]
     self.init(
-      id: Self.idPrefix + Hex.encode(SHA256.hash(Array(parts.lengthPrefixed.utf8))[..<16]), purchase: key,
+      id: RefundRequestId(of: facts.transactionId, in: key, requestedAt: requestedAt), purchase: key,
       transactionId: facts.transactionId, bundleId: facts.bundleId, productId: facts.productId, kind: facts.kind,
       customerId: purchase.owner?.customerId, reason: reason, requestedAt: requestedAt,
       dueAt: requestedAt.adding(Self.patience))
-  }
-
-  private static let idPrefix = "rfr_"
-
-  /// Whether a text can be an id.
-  public static func isId(_ text: String) -> Bool {
-    text.utf8.count == idPrefix.utf8.count + 32 && text.utf8.starts(with: idPrefix.utf8)
-      && text.utf8.dropFirst(idPrefix.utf8.count).allSatisfy {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0)
-      }
   }
 }

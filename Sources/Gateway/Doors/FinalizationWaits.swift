@@ -50,7 +50,9 @@ final class FinalizationWaits {
 
   /// Takes a worker's reply. Nobody may wait any more: the client has got its answer, or is gone.
   func take(_ received: AMQPConsumer.Received) {
-    if let (id, outcome) = ReplyMessage.read(received.delivery) { waits[id]?.note(id, outcome) }
+    if let reply = ReplyMessage.read(received.delivery) {
+      waits[reply.synchronizationId]?.note(reply.synchronizationId, reply.outcome)
+    }
     received.acknowledge()
   }
 }

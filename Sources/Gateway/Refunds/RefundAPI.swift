@@ -59,7 +59,7 @@ struct RefundAPI {
     guard let found else { throw Self.unknown }
     context.log.info(
       "refund request answered by the publisher",
-      ["publisherId": .int(publisher.id), "refundRequestId": .string(id), "state": .string(found.state.rawValue)])
+      ["publisherId": .int(publisher.id), "refundRequestId": .string(id.text), "state": .string(found.state.rawValue)])
     return answer(found)
   }
 
@@ -67,9 +67,9 @@ struct RefundAPI {
     jsonResponse(200, written: RefundRequestWriter(publisher).one(request))
   }
 
-  private static func id(_ call: Call) throws(Problem) -> String {
-    let id = call[.refundRequestId]
-    guard RefundRequest.isId(id) else {
+  private static func id(_ call: Call) throws(Problem) -> RefundRequestId {
+    let id = RefundRequestId(call[.refundRequestId])
+    guard RefundRequestId.isValid(id.text) else {
       throw .invalidPath("refundRequestId: expected the id of a refund request, as the event refundRequested tells it")
     }
     return id
@@ -95,9 +95,10 @@ extension RefundAnswers.Place {
   init?(cursor: String) {
     let parts = cursor.utf8.split(separator: UInt8(ascii: "-"), maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, (1...15).contains(parts[0].count), parts[0].allSatisfy(\.isASCIIDigit),
-      let time = Int64(String(decoding: parts[0], as: UTF8.self)), let id = String(parts[1]), RefundRequest.isId(id)
+      let time = Int64(String(decoding: parts[0], as: UTF8.self)), let id = String(parts[1]),
+      RefundRequestId.isValid(id)
     else { return nil }
-    self.init(deadline: time, id: id)
+    self.init(deadline: time, id: RefundRequestId(id))
   }
 
   /// The cursor for the answer. Its content is not part of the contract.

@@ -7,7 +7,8 @@ extension AuditEntry {
   /// - Parameter action: `answered` or `withheld`.
   static func refund(_ action: String, _ request: RefundRequest, by actor: Actor) -> AuditEntry {
     AuditEntry(
-      publisherId: request.purchase.publisherId, actor: actor, action: "refundRequest.\(action)", subject: request.id,
+      publisherId: request.purchase.publisherId, actor: actor, action: "refundRequest.\(action)",
+      subject: request.id.text,
       detail: JSONWriter.object { detail in
         detail.member("answer", json: request.answer?.body)
         detail.member("environment", request.purchase.environment)

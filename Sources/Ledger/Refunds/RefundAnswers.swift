@@ -16,19 +16,19 @@ public struct RefundAnswers {
   public struct Place: Sendable, Equatable {
     /// Milliseconds since 1970.
     public let deadline: Int64
-    public let id: String
+    public let id: RefundRequestId
 
     /// Creates a place.
-    public init(deadline: Int64, id: String) {
+    public init(deadline: Int64, id: RefundRequestId) {
       self.deadline = deadline
       self.id = id
     }
   }
 
   /// Reads a request; `nil` if the publisher has none of the id.
-  public func request(_ publisherId: Int64, _ id: String) async throws -> RefundRequest? {
+  public func request(_ publisherId: Int64, _ id: RefundRequestId) async throws -> RefundRequest? {
     try RefundRequestRow.table.records(
-      await postgres.run(PostgresQuery(.readRequest, [.int64(publisherId), .text(id)]))
+      await postgres.run(PostgresQuery(.readRequest, [.int64(publisherId), .id(id)]))
     ).first
   }
 
@@ -41,7 +41,7 @@ public struct RefundAnswers {
     of publisherId: Int64, in state: RefundRequest.State? = nil, after place: Place? = nil, limit: Int
   ) async throws -> [RefundRequest] {
     let page: [PostgresParameter] = [
-      .int64(publisherId), .time(place?.deadline ?? .min), .text(place?.id ?? ""), .int64(Int64(limit)),
+      .int64(publisherId), .time(place?.deadline ?? .min), .id(place?.id ?? ""), .int64(Int64(limit)),
     ]
     return try RefundRequestRow.table.records(
       await postgres.run(
@@ -56,11 +56,11 @@ public struct RefundAnswers {
   /// - Returns: the request as it is now; `nil` if the publisher has none of the id.
   /// - Throws: what `check` throws, or ``RefundRequest/Refusal``, and then nothing has changed.
   public func fulfil(
-    _ wish: RefundRequest.Wish, of publisherId: Int64, _ id: String, now: Int64,
+    _ wish: RefundRequest.Wish, of publisherId: Int64, _ id: RefundRequestId, now: Int64,
     check: @LoopActor (RefundRequest) throws -> Void
   ) async throws -> RefundRequest? {
     try await postgres.repeatingConflicts { transaction -> RefundRequest? in
-      let rows = try await transaction.query(PostgresQuery(.lockRequest, [.int64(publisherId), .text(id)]))
+      let rows = try await transaction.query(PostgresQuery(.lockRequest, [.int64(publisherId), .id(id)]))
       guard var request = try RefundRequestRow.table.records(rows).first else { return nil }
       try check(request)
       guard try request.fulfil(wish, now: now) else { return request }

@@ -5,7 +5,8 @@ import Postgres
 enum RefundRequestRow {
   static let table = Table<RefundRequest>("refund_requests", key: ["publisher_id", "id"]) { columns in
     columns.required("publisher_id", .bigint, { $0.purchase.publisherId }, { $0.purchase.publisherId = $1 })
-    columns.required("id", .text, { $0.id }, { $0.id = $1 }, export: "refundRequestId")
+    columns.required(
+      "id", .id(of: RefundRequestId.self), { $0.id }, { $0.id = $1 }, export: "refundRequestId")
     columns.required(
       "environment", .text, { $0.purchase.environment }, { $0.purchase.environment = $1 }, export: "environment")
     columns.required(

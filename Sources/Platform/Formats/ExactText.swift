@@ -3,8 +3,9 @@ import Glibc
 /// A text that equals another one only if both have the same bytes in UTF-8.
 ///
 /// Swift's `String` compares by canonical equivalence: U+212A (KELVIN SIGN) equals `K`, and an `é` of one code point
-/// equals one of two. Code must not take an identifier from outside for another one that only looks like it. Compare
-/// such a text as `text.exact`, and use `ExactText` for the keys of dictionaries and sets.
+/// equals one of two. Code must not take a name from outside for another one that only looks like it. Most ids are
+/// types (`Domain/Identifier`). Compare every other such text, as the name of a member or of a header, as `text.exact`,
+/// and use `ExactText` for the keys of dictionaries and sets.
 ///
 /// A comparison with a constant needs no `exact` if the constant is ASCII without `K`, `;` and the grave accent: every
 /// other ASCII text equals only its own bytes.

@@ -199,7 +199,7 @@ struct RefundRequestTests {
     try await with { (_, ledger) async throws in
       try await insert([8, 8, 8, 9], ledger)
       let requests = RefundRequests(ledger)
-      func take(_ shares: [(Int64, Int)], limit: Int) async throws -> [String] {
+      func take(_ shares: [(Int64, Int)], limit: Int) async throws -> [RefundRequestId] {
         try await requests.takeDue(
           shares.map { RefundRequests.Share(publisherId: $0.0, most: $0.1) }, limit: limit, lease: .seconds(600)
         ).map(\.request.id).sorted()
@@ -380,7 +380,7 @@ struct RefundRequestTests {
           """)
       }
       let answers = RefundAnswers(ledger)
-      func page(after place: RefundAnswers.Place?) async throws -> [String] {
+      func page(after place: RefundAnswers.Place?) async throws -> [RefundRequestId] {
         try await answers.requests(of: 7, after: place, limit: 3).map(\.id)
       }
       #expect(try await page(after: nil) == ["rfr_2", "rfr_4", "rfr_1"])

@@ -36,7 +36,7 @@ struct CommitRefundTests {
     let answering: Bool
     let customerId: String?
     let deadline: String
-    let refundRequestId: String
+    let refundRequestId: RefundRequestId
     let offerId: String?
   }
 
@@ -44,7 +44,7 @@ struct CommitRefundTests {
     var commit = state()
     let events = commit.apply(update(R.question(after: 0)))
     let request = try #require(commit.changes.refundRequests.values.first)
-    #expect(request.state == .open && commit.changes.newRefundRequests == [request.id.exact])
+    #expect(request.state == .open && commit.changes.newRefundRequests == [request.id])
     #expect(
       try told(events) == [
         Told(
@@ -95,7 +95,7 @@ struct CommitRefundTests {
     commit.refundRequests[known.name] = known
     #expect(try told(commit.apply(update(R.question(after: 2)))).isEmpty)
     #expect(commit.changes.newRefundRequests.isEmpty && commit.changes.refundRequests.count == 1)
-    #expect(commit.changes.seenRefundRequests == [known.id.exact])
+    #expect(commit.changes.seenRefundRequests == [known.id])
     #expect(try told(commit.apply(update(R.decision(after: 3), uuid: "n2"))).isEmpty)
     #expect(commit.changes.refundRequests.values.map(\.state) == [.decided])
     #expect(commit.changes.seenRefundRequests.isEmpty)
@@ -106,7 +106,7 @@ struct CommitRefundTests {
     let known = R.request()
     commit.refundRequests[known.name] = known
     #expect(try told(commit.apply(update(R.question(after: 13)))).count == 1)
-    #expect(commit.changes.refundRequests[known.id.exact]?.state == .expired)
+    #expect(commit.changes.refundRequests[known.id]?.state == .expired)
     #expect(commit.changes.newRefundRequests.count == 1 && commit.changes.refundRequests.count == 2)
   }
 }

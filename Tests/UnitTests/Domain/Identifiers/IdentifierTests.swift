@@ -36,6 +36,7 @@ struct IdentifierTests {
     try check(OriginalTransactionId.self)
     try check(CustomerId.self)
     try check(SynchronizationId.self)
+    try check(RefundRequestId.self)
   }
 
   @Test func `a purchase has the name of its first transaction`() {

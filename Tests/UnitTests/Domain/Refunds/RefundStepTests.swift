@@ -18,7 +18,7 @@ struct RefundStepTests {
     #expect(request.requestedAt == R.asked && request.deadline == R.asked + 12 * R.hour)
     #expect(request.state == .open && request.dueAt == request.deadline && request.seenAt == R.asked)
     #expect(request.reason == "LEGAL" && request.customerId == "me" && request.kind == .autoRenewable)
-    #expect(RefundRequest.isId(request.id))
+    #expect(RefundRequestId.isValid(request.id.text))
     // The same question makes the same request, in whichever commit.
     #expect(step(R.question(after: 0), nil, now: 4) == .begun(request, ended: nil))
   }
@@ -125,9 +125,9 @@ struct RefundStepTests {
   }
 
   @Test func ids() {
-    #expect(RefundRequest.isId("rfr_0123456789abcdef0123456789abcdef"))
+    #expect(RefundRequestId.isValid("rfr_0123456789abcdef0123456789abcdef"))
     for text in ["", "rfr_", "rfr_0123456789abcdef0123456789abcdeF", "evt_0123456789abcdef0123456789abcdef"] {
-      #expect(!RefundRequest.isId(text))
+      #expect(!RefundRequestId.isValid(text))
     }
   }
 }

@@ -129,7 +129,7 @@ struct RefundRequestBodyTests {
   // MARK: Pages
 
   @Test func `a cursor is one of ours`() {
-    let id = "rfr_0123456789abcdef0123456789abcdef"
+    let id: RefundRequestId = "rfr_0123456789abcdef0123456789abcdef"
     let place = RefundAnswers.Place(deadline: 1_795_467_600_000, id: id)
     #expect(place.cursor == "1795467600000-\(id)")
     #expect(RefundAnswers.Place(cursor: place.cursor) == place)
