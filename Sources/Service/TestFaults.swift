@@ -25,6 +25,9 @@ public struct TestFaults: Sendable {
   /// A worker crashes when it looks at this purchase because a timer is due, by its original transaction id:
   /// `COUNTERSIGN_TEST_CRASH_LOOK`.
   public let crashLook: OriginalTransactionId?
+  /// A worker crashes when it has a page of this Notification History, as `1001:com.example.app:Production`:
+  /// `COUNTERSIGN_TEST_CRASH_HISTORY`.
+  public let crashHistory: String?
 
   /// Reads the faults from the environment of this process.
   public init() {
@@ -37,5 +40,6 @@ public struct TestFaults: Sendable {
     crashDelivery = environment["COUNTERSIGN_TEST_CRASH_DELIVERY"]
     crashNotification = environment["COUNTERSIGN_TEST_CRASH_NOTIFICATION"].map(OriginalTransactionId.init(_:))
     crashLook = environment["COUNTERSIGN_TEST_CRASH_LOOK"].map(OriginalTransactionId.init(_:))
+    crashHistory = environment["COUNTERSIGN_TEST_CRASH_HISTORY"]
   }
 }

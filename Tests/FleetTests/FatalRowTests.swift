@@ -18,27 +18,55 @@ struct FatalRowTests {
       try await eventually("the purchase is there") {
         try await fleet.count("purchases WHERE customer_id = '7'") == 1
       }
-      let fault = ["COUNTERSIGN_TEST_CRASH_LOOK": Self.purchase]
-      await fleet.kill("worker-1")
-      try fleet.start("worker-1", with: fault)
-      var deaths = 0
-      try await eventually("the row is held back", within: .seconds(240)) {
+      let deaths = try await fleet.deathsUntilHeldBack(
+        "timer", by: "COUNTERSIGN_TEST_CRASH_LOOK", of: Self.purchase,
         // Its lease would end after a while.
-        try await fleet.execute("UPDATE purchases SET due_at = now() - interval '1 second'")
-        if fleet.roles["worker-1"]?.process.status != nil {
-          deaths += 1
-          try fleet.start("worker-1", with: fault)
-        }
-        return !fleet.logged("held back: it seems to kill its worker").isEmpty
-      }
+        hurry: "UPDATE purchases SET due_at = now() - interval '1 second'")
       #expect(deaths == 6)
-      try await fleet.ready("worker-1")
-      #expect(try await fleet.metric("worker-1", "countersign_suspect_rows_held_back_total{kind=\"timer\"}") >= 1)
       #expect(try await fleet.register("1000000000000043", id: "s2").status == 202)
       try await eventually("another purchase is there") {
         try await fleet.count("purchases WHERE customer_id = '7'") == 2
       }
       #expect(fleet.roles["worker-1"]?.process.status == nil)
     }
+  }
+
+  @Test func `a history that kills its workers is held back, and the worker reads the others`() async throws {
+    let often = ["COUNTERSIGN_WORKER_HISTORY_INTERVAL_SECONDS": "1"]
+    try await RunningFleet.with(["gateway-1", "worker-1"], overrides: often, hasDoors: false) { fleet async throws in
+      let name = "\(RunningFleet.publisher):com.example.app:Production"
+      let deaths = try await fleet.deathsUntilHeldBack(
+        "history", by: "COUNTERSIGN_TEST_CRASH_HISTORY", of: name,
+        hurry: "UPDATE notification_sources SET reading_at = NULL")
+      #expect(deaths == 6)
+      let complete = "countersign_history_readings_total{outcome=\"complete\"}"
+      try await eventually("others are read") { try await fleet.metric("worker-1", complete) >= 3 }
+      #expect(fleet.roles["worker-1"]?.process.status == nil)
+    }
+  }
+}
+
+extension RunningFleet {
+  /// Starts a worker again and again that dies of a row, until one leaves the row alone.
+  ///
+  /// - Parameter hurry: makes the row due, so that nobody waits for the end of its lease.
+  /// - Returns: how many workers died.
+  func deathsUntilHeldBack(
+    _ kind: String, by fault: String, of name: String, hurry: String
+  ) async throws -> Int {
+    await kill("worker-1")
+    try start("worker-1", with: [fault: name])
+    var deaths = 0
+    try await eventually("the row is held back", within: .seconds(240)) {
+      try await execute(hurry)
+      if roles["worker-1"]?.process.status != nil {
+        deaths += 1
+        try start("worker-1", with: [fault: name])
+      }
+      return !logged("held back: it seems to kill its worker").isEmpty
+    }
+    try await ready("worker-1")
+    #expect(try await metric("worker-1", "countersign_suspect_rows_held_back_total{kind=\"\(kind)\"}") >= 1)
+    return deaths
   }
 }

@@ -238,7 +238,7 @@ final class NotificationIntake {
   }
 
   private func refuse(_ outcome: Outcome, _ detail: String, _ request: HTTPServerRequest) -> Problem {
-    pace.noteRefused(source(request), now: now)
+    pace.noteRefused(source(request), bytes: request.body.count, now: now)
     note(outcome, detail, bytes: request.body.count)
     return .invalidBody(detail)
   }

@@ -68,10 +68,12 @@ struct NotificationPace {
     return Int(wait.components.seconds) + (wait.components.attoseconds > 0 ? 1 : 0)
   }
 
-  /// Counts a post that neither Apple nor anybody who knows the shared secret has made.
-  mutating func noteRefused(_ source: Source, now: Duration) {
-    refused.note(source, now: now)
-    refusedAnywhere.note(source.onAnyPath, now: now)
+  /// Counts a post that neither Apple nor anybody who knows the shared secret has made, by its size.
+  ///
+  /// - Parameter bytes: of the body; 0 to the most that the server takes.
+  mutating func noteRefused(_ source: Source, bytes: Int, now: Duration) {
+    refused.note(source, Self.units(bytes), now: now)
+    refusedAnywhere.note(source.onAnyPath, Self.units(bytes), now: now)
   }
 
   /// Counts any other post, by its size: what Apple signed, also for an app that no publisher lists, and what is
@@ -79,8 +81,12 @@ struct NotificationPace {
   ///
   /// - Parameter bytes: of the body; 0 to the most that the server takes.
   mutating func noteTaken(_ source: Source, bytes: Int, now: Duration) {
-    let (units, rest) = bytes.quotientAndRemainder(dividingBy: Self.unit)
-    accepted.note(source.onAnyPath, max(1, units + (rest > 0 ? 1 : 0)), now: now)
+    accepted.note(source.onAnyPath, Self.units(bytes), now: now)
+  }
+
+  private static func units(_ bytes: Int) -> Int {
+    let (units, rest) = bytes.quotientAndRemainder(dividingBy: unit)
+    return max(1, units + (rest > 0 ? 1 : 0))
   }
 
   /// Notes that the ledger did not have a post. Only that makes up for a refused one: a stranger can repeat one of

@@ -47,12 +47,17 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
   var ticks: @Sendable () -> UInt64 = tickNanoseconds
   private var measure = TurnMeasure(.jobs, at: 0)
   private var jobsOfTurn = 0
+  /// When the turn under way began, by ``ticks``.
+  private var turnTicks: UInt64 = 0
 
   /// How often the work at the end of a turn can plan further work for the same end. The rest comes in the next turn.
   /// So work that plans itself again and again cannot starve the sockets.
   private static let endingsPerTurn = 16
   /// The most jobs that run before the loop looks at its descriptors again. So a busy actor cannot starve the sockets.
   static let jobsPerTurn = 4096
+  /// After so many nanoseconds of a turn no further job begins: several bodies that cost time may come together. The
+  /// clock is coarse (``ticks``), so that a job does not pay for it.
+  static let timeForJobs: UInt64 = 4_000_000
 
   private init() {
     check(uv_loop_init(uv), "uv_loop_init")
@@ -104,6 +109,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     presentWork.store(work.word, ordering: .relaxed)
     if turnBegan.load(ordering: .relaxed) == 0 {
       measure = TurnMeasure(work, at: now)
+      turnTicks = now
       turnBegan.store(clock(), ordering: .releasing)
     } else {
       measure.begin(work, at: now)
@@ -155,10 +161,12 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     begins(.jobs)
     var ran = 0
     let executor = asUnownedSerialExecutor()
-    // They run before the wait for the descriptors and after it, and both belong to a turn.
+    // They run before the wait for the descriptors and after it, and both belong to a turn. One always runs, so that
+    // timers that take long do not starve them.
     while ran < jobs.count, jobsOfTurn + ran < Self.jobsPerTurn {
       jobs[ran].runSynchronously(on: executor)
       ran += 1
+      if ticks() &- turnTicks >= Self.timeForJobs { break }
     }
     jobs.removeFirst(ran)
     jobsOfTurn += ran

@@ -193,26 +193,36 @@ public final class HTTPServer {
       exchange.refuseHead()
     } else if let refusal = framing.refusal {
       configuration.onBodyRefused(.framing)
-      exchange.response = refusal
-      // What follows may be read as a body or as a request.
-      exchange.response?.headers.append(("Connection", "close"))
+      refuseAndClose(exchange, refusal)
     } else if !admitsClient(of: exchange) {
       configuration.onCut(.addressShare)
-      exchange.response = Self.tooMany
+      exchange.refusal = Self.tooMany
     } else if framing.isLonger(than: exchange.maxBodyBytes) {
       configuration.onBodyRefused(.tooLong)
-      let refusal = refuseBody(exchange.rawPath, .tooLong)
-      // A client that waits for "100 Continue" sends no body, and libmicrohttpd may answer it.
-      if exchange.header("Expect") != nil { exchange.response = refusal } else { exchange.answerEarly(refusal) }
+      refuseAndClose(exchange, refuseBody(exchange.rawPath, .tooLong))
     } else if let room = large?.room {
-      // If the path or the query is malformed, the answer to the body says so.
-      let head = try? exchange.request()
-      switch head.map({ configuration.admitHead($0) }) ?? .admitted(nil) {
-      // The body goes by unread: a client that still sends would lose an answer before its end.
-      case .refused(let response): exchange.refusal = response
-      case .admitted(let sender):
-        rooms[room]?.begin(exchange.record.id, sender: sender, address: AddressGroup(exchange.client))
-      }
+      exchange.refusal = refusal(of: exchange, in: room)
+    }
+  }
+
+  /// Answers before a body that may be of any length, or after which nobody knows what follows.
+  private func refuseAndClose(_ exchange: Exchange, _ refusal: HTTPServerResponse) {
+    guard exchange.header("Expect") != nil else { return exchange.answerEarly(refusal) }
+    // A client that waits for "100 Continue" sends no body, and libmicrohttpd may answer it.
+    exchange.response = refusal
+    exchange.response?.headers.append(("Connection", "close"))
+  }
+
+  /// The answer to a head with a large body that gets no room. The body then goes by unread: a client that still sends
+  /// would lose an answer before its end.
+  private func refusal(of exchange: Exchange, in room: LargeBody.Room) -> HTTPServerResponse? {
+    let head: HTTPServerRequest
+    do { head = try exchange.request() } catch { return error.answer }
+    switch configuration.admitHead(head) {
+    case .refused(let response): return response
+    case .admitted(let sender):
+      rooms[room]?.begin(exchange.record.id, sender: sender, address: AddressGroup(exchange.client))
+      return nil
     }
   }
 

@@ -1,6 +1,7 @@
 import AppStore
 import Domain
 import EventLoop
+import Glibc
 import Ledger
 import Observability
 import Service
@@ -19,9 +20,13 @@ struct HistoryReading {
   let store: NotificationStore
   let verification: PurchaseVerification.Dependencies
   let metrics: HistoryMetrics
+  /// A test's fault: whether this history ends the process.
+  let isFatal: Bool
   /// The ids of the publisher's URLs that get the notifications of this environment, too.
   let forwards: [String]
   let log: Log
+  /// Runs what a page of Apple's makes this process do, beside others or alone (decision 0034).
+  let turn: @LoopActor (@LoopActor () async -> Void) async -> Suspects.Ending
   /// Applies new notifications, and returns when that is done.
   let apply: @LoopActor ([NotificationKey]) async -> Void
   /// Whether the worker stops.
@@ -30,8 +35,10 @@ struct HistoryReading {
   /// How a reading ends.
   enum End: Error, Equatable {
     case complete
-    /// The worker stopped.
+    /// The worker stopped, or others had to run alone.
     case stopped
+    /// Workers died of it again and again. It waits until its count in Redis ends, or a person deletes it.
+    case heldBack
     /// Apple's production does not know an app that was never released.
     case notReleased
     /// The publisher's file does not fit what Apple sent: the app's id, or an environment that is not accepted.
@@ -42,6 +49,7 @@ struct HistoryReading {
       switch self {
       case .complete: "complete"
       case .stopped: "stopped"
+      case .heldBack: "held_back"
       case .notReleased: "not_released"
       case .refused: "refused"
       case .failed(let cause): cause.rawValue
@@ -49,7 +57,7 @@ struct HistoryReading {
     }
 
     static let known: [End] =
-      [.complete, .stopped, .notReleased, .refused]
+      [.complete, .stopped, .heldBack, .notReleased, .refused]
       + [
         .network, .timeout, .tls, .appleError, .unauthorized, .malformedAnswer, .budget, .storeUnavailable,
         .ledgerUnavailable, .tryLater,
@@ -68,8 +76,9 @@ struct HistoryReading {
       var token: String?
       var isRefused = false
       while true {
-        let page = try await page(request, token)
-        if try await keep(page.notificationHistory ?? []) { isRefused = true }
+        let (page, kept) = try await page(request, token)
+        await apply(Array(kept.new))
+        if kept.isRefused { isRefused = true }
         guard page.hasMore == true else { break }
         // A page that does not lead to the next one would be read again and again.
         guard let next = page.paginationToken, next.utf8.elementsEqual((token ?? "").utf8) == false else {
@@ -88,25 +97,55 @@ struct HistoryReading {
 
   // MARK: Asking
 
+  /// Reads a page and keeps it.
   private func page(
     _ request: NotificationHistoryRequest, _ token: String?
-  ) async throws(End) -> NotificationHistoryResponse {
+  ) async throws(End) -> (NotificationHistoryResponse, Kept) {
     let end = ContinuousClock.now + Self.patience
     var tries = 0
     while true {
       try await takeCall(until: end)
-      let start = ContinuousClock.now
-      do throws(AppStoreAPIError) {
-        let answer = try await verification.api.notificationHistory(
-          request, paginationToken: token, in: place.environment, for: place.credentials)
-        observe(start, "ok")
-        place.accepted(at: verification.now(), log)
-        return answer.body
-      } catch {
-        observe(start, error.label)
+      var result: Result<(NotificationHistoryResponse, Kept), AskFailure> = .failure(.end(.stopped))
+      while true {
+        let ending = await turn { result = await ask(request, token) }
+        if ending == .ran { break }
+        guard ending == .later else { throw .heldBack }
+        guard .now < end, !isStopping() else { throw .stopped }
+        try await wait(.seconds(1))
+      }
+      switch result {
+      case .success(let found): return found
+      case .failure(.end(let end)): throw end
+      case .failure(.apple(let error)):
         tries += 1
         try await judge(error, tries)
       }
+    }
+  }
+
+  private enum AskFailure: Error {
+    case apple(AppStoreAPIError)
+    case end(End)
+  }
+
+  /// Asks Apple for a page, and keeps what it brings.
+  private func ask(
+    _ request: NotificationHistoryRequest, _ token: String?
+  ) async -> Result<(NotificationHistoryResponse, Kept), AskFailure> {
+    let start = ContinuousClock.now
+    let page: NotificationHistoryResponse
+    do throws(AppStoreAPIError) {
+      page = try await verification.api.notificationHistory(
+        request, paginationToken: token, in: place.environment, for: place.credentials
+      ).body
+      observe(start, "ok")
+      place.accepted(at: verification.now(), log)
+    } catch {
+      observe(start, error.label)
+      return .failure(.apple(error))
+    }
+    do throws(End) { return .success((page, try await keep(page.notificationHistory ?? []))) } catch {
+      return .failure(.end(error))
     }
   }
 
@@ -162,8 +201,16 @@ struct HistoryReading {
 
   // MARK: Keeping
 
-  /// - Returns: whether a notification was refused that another publisher's file would accept.
-  private func keep(_ page: [SentNotification]) async throws(End) -> Bool {
+  /// What the ledger has of a page.
+  private struct Kept {
+    /// The notifications that it did not have before.
+    let new: Set<NotificationKey>
+    /// Whether a notification was refused that another publisher's file would accept.
+    let isRefused: Bool
+  }
+
+  private func keep(_ page: [SentNotification]) async throws(End) -> Kept {
+    if isFatal { abort() }
     var rows: [KeptNotification] = []
     var isRefused = false
     for sent in page {
@@ -176,8 +223,7 @@ struct HistoryReading {
     let new = try await inLedger { try await store.keep(all) }
     metrics.notifications.add(Double(new.count), "new")
     metrics.notifications.add(Double(rows.count - new.count), "known")
-    await apply(Array(new))
-    return isRefused
+    return Kept(new: new, isRefused: isRefused)
   }
 
   /// Verifies one notification, as the gateway does with a posted one.

@@ -32,7 +32,6 @@ final class HistoryRuns: RoleService {
     /// Reads a source page by page.
     let read: @LoopActor (Reading) async -> HistoryReading.End
     let places: @LoopActor (Publisher) -> [AppPlace]
-    let rows: SuspectRows
     /// Whether the ledger and Redis can be asked.
     let isReady: @LoopActor () -> Bool
   }
@@ -139,16 +138,10 @@ final class HistoryRuns: RoleService {
     let number = begun
     self.reading[number] = source
     runs.start { [self] in
-      let name = "\(source.publisherId):\(source.bundleId):\(source.environment)"
-      let hasRun = await dependencies.rows.runLong(.history, name) {
-        let end = await self.dependencies.read(reading)
-        self.reading[number] = nil
-        self.metrics.readings.count(end.label)
-        await self.finish(source, end, log)
-      }
-      guard !hasRun else { return }
+      let end = await dependencies.read(reading)
       self.reading[number] = nil
-      await giveBack(source, interval, log)
+      metrics.readings.count(end.label)
+      await finish(source, end, log)
     }
   }
 
@@ -183,15 +176,17 @@ extension HistoryRuns.Dependencies {
           of: apps.map { ($0.publisherId, $0.place.app.bundleId, $0.place.environment.rawValue) })
       }, take: { try await sources.take($0) }, prolong: { try await sources.prolong($0) },
       giveBack: { try await sources.giveBack($0, pause: $1) },
-      read: { [verification = parts.verification] reading in
+      read: { [verification = parts.verification, rows = parts.rows] reading in
         let (source, publishers) = (reading.source, context.publishers)
+        let name = "\(source.publisherId):\(source.bundleId):\(source.environment)"
         return await HistoryReading(
           source: source, place: reading.place, range: reading.range, sources: sources, store: store,
-          verification: verification, metrics: reading.metrics,
+          verification: verification, metrics: reading.metrics, isFatal: context.faults.crashHistory == name,
           forwards: publishers[source.publisherId]?.notifications.forwards(in: source.environment) ?? [],
-          log: reading.log, apply: { await notifications.take($0) }, isStopping: reading.isStopping
+          log: reading.log, turn: { await rows.run(.history, name, $0) }, apply: { await notifications.take($0) },
+          isStopping: reading.isStopping
         ).run()
-      }, places: { [places = parts.places] in places.of($0) }, rows: parts.rows,
+      }, places: { [places = parts.places] in places.of($0) },
       isReady: { [store = parts.store] in ledger.isReady && store.isReady })
   }
 }

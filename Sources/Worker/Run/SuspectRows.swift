@@ -2,7 +2,7 @@ import EventLoop
 import Observability
 import Service
 
-/// Keeps a row of the ledger from ending workers again and again: a due timer, a refund request, a reading of the
+/// Keeps a row of the ledger from ending workers again and again: a due timer, a refund request, a page of an app's
 /// Notification History (decision 0034).
 ///
 /// No message carries such a row, so no broker says that it comes again: each of its runs is counted in Redis, beside
@@ -34,19 +34,19 @@ final class SuspectRows {
   ///
   /// Without Redis the work runs uncounted: a timer that our own clock decides must not wait for Redis.
   ///
-  /// - Returns: whether the work has run. If not, the row's lease ends, and somebody takes it again.
+  /// - Returns: what became of it. If it has not run, the row's lease ends, and somebody takes it again.
   @discardableResult
-  func run(_ kind: Kind, _ name: String, _ work: @LoopActor () async -> Void) async -> Bool {
+  func run(_ kind: Kind, _ name: String, _ work: @LoopActor () async -> Void) async -> Suspects.Ending {
     let run = "\(kind.rawValue):\(name)"
     guard begun.isReady, let crashes = try? await begun.counts([run]).first else {
-      return await suspects.run(crashes: 0, log, work) == .ran
+      return await suspects.run(crashes: 0, log, work)
     }
     // A crash while it waits does not count against it.
     let ending = await suspects.run(crashes: crashes, log.with(["run": .string(run)])) {
       await count(run, work)
     }
     if ending == .never { note(kind, run, crashes) }
-    return ending == .ran
+    return ending
   }
 
   /// Counts a run as long as it lasts.
@@ -54,21 +54,6 @@ final class SuspectRows {
     try? await begun.begin([run])
     await work()
     try? await begun.end([run])
-  }
-
-  /// Runs work that takes long, beside others only: nobody could wait until it has ended.
-  ///
-  /// - Returns: false if its runs do not end. Then it has not run, and its next run counts from zero.
-  func runLong(_ kind: Kind, _ name: String, _ work: @LoopActor () async -> Void) async -> Bool {
-    let run = "\(kind.rawValue):\(name)"
-    let crashes = (try? await begun.counts([run]).first) ?? 0
-    guard Suspects.Way(crashes: crashes) != .never else {
-      note(kind, run, crashes)
-      try? await begun.end([run])
-      return false
-    }
-    await count(run, work)
-    return true
   }
 
   private func note(_ kind: Kind, _ run: String, _ crashes: Int) {

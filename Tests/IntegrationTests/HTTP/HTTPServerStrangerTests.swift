@@ -241,6 +241,39 @@ struct HTTPServerStrangerTests {
     }
   }
 
+  @Test(arguments: ["/large?%zz", "/la%zzrge"])
+  func `a malformed path or query gets no room`(_ target: String) async throws {
+    try await with(Self.roomy) { server, _ in
+      let connection = try RawConnection(port: server.port)
+      let body = [UInt8](repeating: 97, count: 200_000)
+      let head = "POST \(target) HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n"
+      connection.put(Array(head.utf8) + body.dropLast())
+      // Its answer comes behind the next request's only if all of it was read.
+      let other = try RawConnection(port: server.port)
+      #expect(await other.status(of: Self.question) == 200)
+      #expect(server.heldBytes(in: .callers) == 0)
+      connection.put([97] + Array(Self.question.utf8))
+      #expect(await connection.status(of: "") == 400)
+      #expect(server.heldBytes(in: .callers) == 0)
+      #expect(await connection.status(of: "") == 200)
+      for one in [connection, other] { one.close() }
+    }
+  }
+
+  /// The client still sends: if the server closed with bytes unread, the system would take the answer back.
+  @Test(arguments: ["Transfer-Encoding: gzip\r\n", "Content-Length: 900000\r\nTransfer-Encoding: chunked\r\n"])
+  func `a body whose end is not clear is answered before it, and the answer arrives`(_ framing: String) async throws {
+    try await with(Self.roomy) { server, told in
+      let connection = try RawConnection(port: server.port)
+      connection.put(Array("POST /large HTTP/1.1\r\nHost: a\r\n\(framing)\r\n".utf8))
+      connection.put([UInt8](repeating: 97, count: 500_000))
+      let status = try #require(await connection.status(of: ""))
+      #expect(status == 400 || status == 501)
+      #expect(told.bodies == [.framing])
+      connection.close()
+    }
+  }
+
   @Test func `one publisher's apps and one address have their shares of the room`() async throws {
     var configuration = Self.roomy
     configuration.largeBodyShares.ofPublisher = 0.5

@@ -91,6 +91,18 @@ struct VerifierTests {
     #expect(try authority.verifier().transaction(text, expecting: apps).rejection?.reason == .chainLengthInvalid)
   }
 
+  /// More than four certificates are refused by their number: nobody decodes them, so they may be anything.
+  @Test func `a list of texts that are no certificates is refused by its length`() throws {
+    let authority = try TestAuthority()
+    let parts = try authority.sign(transaction()).split(separator: ".")
+    for (count, reason) in [(4, Rejection.Reason.malformed), (5, .chainLengthInvalid), (5000, .chainLengthInvalid)] {
+      let texts = Array(repeating: "7", count: count).joined(separator: ",")
+      let header = Base64URL.encode(Array("{\"alg\":\"ES256\",\"x5c\":[\(texts)]}".utf8))
+      let verdict = try authority.verifier().transaction("\(header).\(parts[1]).\(parts[2])", expecting: apps)
+      #expect(verdict.rejection?.reason == reason, "\(count)")
+    }
+  }
+
   @Test(arguments: [
     "{\"alg\":\"none\"", "{\"alg\":\"HS256\"", "{\"alg\":\"ES384\"", "{\"alg\":\"es256\"", "{\"typ\":\"JWT\"",
   ])

@@ -11,7 +11,7 @@ struct NotificationPaceTests {
 
   /// Uses up the pace of a source, with the post that is read all the same.
   private func exhaust(_ pace: inout NotificationPace, _ source: NotificationPace.Source, now: Duration = .zero) {
-    for _ in 0..<300 { pace.noteRefused(source, now: now) }
+    for _ in 0..<300 { pace.noteRefused(source, bytes: 100, now: now) }
     #expect(pace.refusal(of: source, now: now) == nil)
     #expect(pace.refusal(of: source, now: now) != nil)
   }
@@ -21,7 +21,7 @@ struct NotificationPaceTests {
     let stranger = source("192.0.2.1")
     for _ in 0..<300 {
       #expect(pace.refusal(of: stranger, now: .zero) == nil)
-      pace.noteRefused(stranger, now: .zero)
+      pace.noteRefused(stranger, bytes: 100, now: .zero)
     }
     // One is read all the same.
     #expect(pace.refusal(of: stranger, now: .zero) == nil)
@@ -29,7 +29,7 @@ struct NotificationPaceTests {
     #expect(pace.refusal(of: stranger, now: .milliseconds(99)) == 1)
     #expect(pace.refusal(of: stranger, now: .milliseconds(100)) == nil)
     // Further refusals of posts that were under way.
-    for _ in 0..<25 { pace.noteRefused(stranger, now: .zero) }
+    for _ in 0..<25 { pace.noteRefused(stranger, bytes: 100, now: .zero) }
     #expect(pace.refusal(of: stranger, now: .zero) == 3)
     #expect(pace.refusal(of: stranger, now: .seconds(3)) == nil)
     #expect(pace.refusal(of: source("192.0.2.2"), now: .zero) == nil)
@@ -38,7 +38,7 @@ struct NotificationPaceTests {
   @Test func `above the pace one post a second is read all the same`() {
     var pace = NotificationPace(refusedPerSecond: 10)
     let sender = source("192.0.2.1")
-    for _ in 0..<1000 { pace.noteRefused(sender, now: .zero) }
+    for _ in 0..<1000 { pace.noteRefused(sender, bytes: 100, now: .zero) }
     var read = 0
     for tenth in 0..<100 where pace.refusal(of: sender, now: .milliseconds(100 * tenth)) == nil { read += 1 }
     #expect(read == 10)
@@ -55,7 +55,7 @@ struct NotificationPaceTests {
     var pace = NotificationPace(refusedPerSecond: 10)
     var posts = 0
     while posts < 100_000, pace.refusal(of: source("192.0.2.1", Int64(posts % 1000)), now: .zero) == nil {
-      pace.noteRefused(source("192.0.2.1", Int64(posts % 1000)), now: .zero)
+      pace.noteRefused(source("192.0.2.1", Int64(posts % 1000)), bytes: 100, now: .zero)
       posts += 1
     }
     // Twenty times what one path admits, and the one that is read all the same.
@@ -68,7 +68,7 @@ struct NotificationPaceTests {
     let apple = source("17.0.0.1")
     for _ in 0..<1000 {
       #expect(pace.refusal(of: apple, now: .zero) == nil)
-      pace.noteRefused(apple, now: .zero)
+      pace.noteRefused(apple, bytes: 100, now: .zero)
       pace.noteTaken(apple, bytes: 8000, now: .zero)
       pace.noteNew(apple)
     }
@@ -81,7 +81,7 @@ struct NotificationPaceTests {
     var pace = NotificationPace(refusedPerSecond: 10)
     let stranger = source("192.0.2.1")
     for _ in 0..<300 {
-      pace.noteRefused(stranger, now: .zero)
+      pace.noteRefused(stranger, bytes: 100, now: .zero)
       pace.noteTaken(stranger, bytes: 8000, now: .zero)
     }
     #expect(pace.refusal(of: stranger, now: .zero) == nil)
@@ -113,7 +113,7 @@ struct NotificationPaceTests {
     var read = 0
     for round in 0..<10 {
       for number in 0..<300 where pace.refusal(of: network(number, publisher), now: .zero) == nil {
-        pace.noteRefused(network(number, publisher), now: .zero)
+        pace.noteRefused(network(number, publisher), bytes: 100, now: .zero)
         read += 1
         #expect(round < 3)
       }
@@ -122,7 +122,7 @@ struct NotificationPaceTests {
     #expect(read == 602)
     #expect(pace.refusal(of: network(65_535, publisher), now: .zero) == 1)
     // Above it, two a second of the whole network.
-    for number in 0..<1000 { pace.noteRefused(network(number, publisher), now: .zero) }
+    for number in 0..<1000 { pace.noteRefused(network(number, publisher), bytes: 100, now: .zero) }
     #expect((0..<300).filter { pace.refusal(of: network($0, publisher), now: .seconds(1)) == nil }.count == 2)
     #expect(pace.refusal(of: source("2001:db8:2::1", publisher), now: .zero) == nil)
     #expect(pace.refusal(of: source("192.0.2.1", publisher), now: .zero) == nil)
@@ -139,6 +139,19 @@ struct NotificationPaceTests {
     #expect(read == 240_002)
   }
 
+  @Test func `refused posts count by their size`() {
+    var pace = NotificationPace(refusedPerSecond: 10)
+    let stranger = source("192.0.2.1")
+    var read = 0
+    while read < 300, pace.refusal(of: stranger, now: .zero) == nil {
+      pace.noteRefused(stranger, bytes: 2 << 20, now: .zero)
+      read += 1
+    }
+    // Each counts as 128, and one more is read all the same.
+    #expect(read == 4)
+    #expect(pace.refusal(of: stranger, now: .zero) == 22)
+  }
+
   @Test(arguments: [(bytes: 16_384, posts: 120_000), (bytes: 16_385, posts: 60_000)])
   func `more than 16 KiB counts as several posts`(_ bytes: Int, _ posts: Int) {
     var pace = NotificationPace(refusedPerSecond: 10)
@@ -153,14 +166,14 @@ struct NotificationPaceTests {
     func many(_ number: Int) -> NotificationPace.Source {
       source("10.\(number >> 16).\(number >> 8 & 255).\(number & 255)", 1001)
     }
-    for number in 0..<(most + 6500) { pace.noteRefused(many(number), now: .zero) }
+    for number in 0..<(most + 6500) { pace.noteRefused(many(number), bytes: 100, now: .zero) }
     #expect(pace.count == most + 1)
     #expect(pace.refusal(of: many(0), now: .zero) == nil)
     // All addresses for whom there is no more room share one wide pace.
     _ = pace.refusal(of: many(most + 7000), now: .zero)
     #expect(pace.refusal(of: many(most + 7000), now: .zero) != nil)
     // Addresses that have been silent give way.
-    pace.noteRefused(many(most + 7000), now: .seconds(600))
+    pace.noteRefused(many(most + 7000), bytes: 100, now: .seconds(600))
     pace.noteTaken(many(most + 7000), bytes: 1, now: .seconds(600))
     #expect(pace.refusal(of: many(most + 7000), now: .seconds(600)) == nil)
   }

@@ -101,6 +101,26 @@ import Testing
     #expect(most <= EventLoop.jobsPerTurn)
   }
 
+  @Test func `a turn begins no further job after its time`() async throws {
+    try await withClock { clock async throws in
+      await turnEnds()
+      var (ran, most) = (0, 0)
+      EventLoop.process.observeTurns { most = max(most, $0.jobs) }
+      defer { EventLoop.process.observeTurns { _ in } }
+      let tasks = (0..<20).map { _ in
+        Task { @LoopActor in
+          clock.move(seconds: 1)
+          ran += 1
+        }
+      }
+      for task in tasks { await task.value }
+      await turnEnds()
+      #expect(ran == 20)
+      // One each time that the turn looks for jobs, and not all of them together.
+      #expect(most <= 4)
+    }
+  }
+
   @Test func `a thread notices a turn that does not end, and the loop publishes it when it goes on`() async throws {
     try await withClock { clock async throws in
       await turnEnds()

@@ -45,10 +45,31 @@ struct ReplyReaderTests {
   }
 
   /// hiredis has memory for all elements before the first of them comes: 16 GB for the first of these lines.
-  @Test(arguments: ["*2000000000\r\n", "*1000001\r\n", "*1\r\n*2147483647\r\n"])
+  @Test(arguments: ["*2000000000\r\n", "*1000001\r\n", "*1\r\n*2147483647\r\n", "*2\r\n*0\r\n*999999\r\n"])
   func `an array of too many elements is a defect before it has memory`(_ line: String) {
     let error = #expect(throws: ReplyReader.Defect.self) { try read(Array(line.utf8), cutAt: []) }
-    #expect(error?.cause == "Out of memory, or an array of more than 1000000 elements")
+    #expect(error?.cause == "Out of memory, or a reply of more than 1000000 elements")
+  }
+
+  @Test func `the limits begin anew with each reply`() throws {
+    let bytes = Array("*600000\r\n\(String(repeating: ":1\r\n", count: 600_000))".utf8)
+    for reply in try read(bytes + bytes + bytes, cutAt: [bytes.count, 2 * bytes.count]) {
+      guard case .array(let elements) = reply else { throw ReplyReader.Defect(cause: "\(reply)") }
+      #expect(elements.count == 600_000)
+    }
+  }
+
+  /// hiredis takes each element out of its buffer, and keeps what it made of it.
+  @Test func `an array whose elements do not end is a defect`() throws {
+    let reader = try #require(ReplyReader())
+    func feed(_ text: String) throws {
+      try Array(text.utf8).withUnsafeBytes { try reader.feed($0) }
+      #expect(try reader.next() == nil)
+    }
+    try feed("*1000000\r\n")
+    let element = "$1048576\r\n\(String(repeating: "x", count: 1 << 20))\r\n"
+    for _ in 1..<64 { try feed(element) }
+    #expect(throws: ReplyReader.Defect.self) { try feed(element) }
   }
 
   @Test func `a reply that does not end is a defect`() throws {

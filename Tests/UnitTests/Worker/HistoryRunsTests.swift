@@ -39,7 +39,7 @@ struct HistoryRunsTests {
         read: { [ledger] reading in
           ledger.read.append(reading.range)
           return ledger.end
-        }, places: { [bench] in bench.places($0) }, rows: bench.rows, isReady: { true }))
+        }, places: { [bench] in bench.places($0) }, isReady: { true }))
   }
 
   private func look() async {
@@ -69,21 +69,13 @@ struct HistoryRunsTests {
 
   @Test(arguments: [
     (HistoryReading.End.stopped, Duration.zero), (.failed(.network), .seconds(3600)), (.refused, .seconds(3600)),
+    (.heldBack, .seconds(3600)),
   ])
   func `a reading that did not end gives its lease back`(end: HistoryReading.End, pause: Duration) async {
     ledger.states = [NotificationSources.State(source: source("Production"), isFree: true)]
     ledger.end = end
     await look()
     #expect(ledger.givenBack == [pause])
-  }
-
-  @Test func `a reading that seems to kill its worker is left alone`() async {
-    ledger.states = [NotificationSources.State(source: source("Production"), isFree: true)]
-    bench.counts.begun["history:7:com.example:Production"] = Suspects.givenUpFrom
-    await look()
-    #expect(ledger.read.isEmpty)
-    #expect(ledger.givenBack == [.seconds(3600)])
-    #expect(bench.counts.begun.isEmpty)
   }
 
   @Test func `the oldest reading comes first, and one that nobody ever finished before all`() {
