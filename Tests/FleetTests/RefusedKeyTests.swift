@@ -22,7 +22,7 @@ struct RefusedKeyTests {
     return (answer.status, String(decoding: answer.body, as: UTF8.self))
   }
 
-  /// 4000006 may be an invalid id, and is taken for one within a minute after a good answer: see the unit tests.
+  /// 4000006 may be an invalid id, and is taken for one within five seconds after a good answer: see the unit tests.
   @Test(arguments: [Simulator.Weather.unauthorized, .refusing(code: 4_000_002)])
   func `jobs of the app wait, it is told at once, and they go on by themselves`(
     weather: Simulator.Weather

@@ -24,7 +24,7 @@ enum HistoryTaking {
     switch end {
     case .complete: nil
     case .stopped: .zero
-    case .notReleased, .refused, .failed: interval
+    case .heldBack, .notReleased, .refused, .failed: interval
     }
   }
 }
