@@ -205,27 +205,6 @@ public final class HTTPServer {
     }
   }
 
-  /// Answers before a body that may be of any length, or after which nobody knows what follows.
-  private func refuseAndClose(_ exchange: Exchange, _ refusal: HTTPServerResponse) {
-    guard exchange.header("Expect") != nil else { return exchange.answerEarly(refusal) }
-    // A client that waits for "100 Continue" sends no body, and libmicrohttpd may answer it.
-    exchange.response = refusal
-    exchange.response?.headers.append(("Connection", "close"))
-  }
-
-  /// The answer to a head with a large body that gets no room. The body then goes by unread: a client that still sends
-  /// would lose an answer before its end.
-  private func refusal(of exchange: Exchange, in room: LargeBody.Room) -> HTTPServerResponse? {
-    let head: HTTPServerRequest
-    do { head = try exchange.request() } catch { return error.answer }
-    switch configuration.admitHead(head) {
-    case .refused(let response): return response
-    case .admitted(let sender):
-      rooms[room]?.begin(exchange.record.id, sender: sender, address: AddressGroup(exchange.client))
-      return nil
-    }
-  }
-
   /// Takes a piece of the body.
   ///
   /// The server reads and forgets the bytes over the limit, since libmicrohttpd answers only at the end, and a client
@@ -295,17 +274,6 @@ public final class HTTPServer {
     }
     return .YES
   }
-
-  /// A plain answer to a body that the server does not take.
-  public static func refusal(of _: Substring, _ reason: BodyRefusal) -> HTTPServerResponse {
-    switch reason {
-    case .tooLong: .text(413, "too large\n")
-    case .noRoom: comeAgain
-    }
-  }
-
-  private static let comeAgain = HTTPServerResponse(status: 503, headers: [("Retry-After", "1")])
-  private static let tooMany = HTTPServerResponse(status: 429, headers: [("Retry-After", "1")])
 
   private func send(_ response: HTTPServerResponse, _ exchange: Exchange) -> MHD_Result {
     enter(.answering(bytes: response.body.count), exchange.record)
