@@ -45,7 +45,7 @@ enum FuzzReaders {
     do {
       let (route, values) = try routes.find(request.method, request.path)
       for value in values.values {
-        _ = (EndpointCursor(value), Job.isSynchronizationId(value), CustomerId.isValid(value))
+        _ = (EndpointCursor(value), SynchronizationId.isValid(value), CustomerId(value).isValid)
       }
       return .text(200, route.label)
     } catch {
