@@ -114,13 +114,3 @@ extension HTTPClientConfiguration {
     maxConnectionsPerHost = settings.maxConnections
   }
 }
-
-extension AppStoreServerAPI.Configuration {
-  fileprivate init(_ settings: AppStoreSettings) {
-    self.init()
-    productionURL = settings.productionURL
-    sandboxURL = settings.sandboxURL
-    timeout = settings.timeout
-    maxResponseBytes = settings.maxResponseBytes
-  }
-}

@@ -5,6 +5,7 @@ import EventLoop
 import HTTP
 import HTTP2
 import HTTPClient
+import Worker
 
 /// `countersign test-notification`: lets Apple post a test to the URL of App Store Connect, and tells what Apple saw.
 enum TestNotificationCommand {
@@ -107,15 +108,5 @@ enum TestNotificationCommand {
     var configuration = HTTPClientConfiguration()
     configuration.caFile = settings.caFile
     return HTTP2Client(configuration, fallback: HTTPClient(configuration))
-  }
-}
-
-extension AppStoreServerAPI.Configuration {
-  fileprivate init(_ settings: AppStoreSettings) {
-    self.init()
-    productionURL = settings.productionURL
-    sandboxURL = settings.sandboxURL
-    timeout = settings.timeout
-    maxResponseBytes = settings.maxResponseBytes
   }
 }

@@ -104,17 +104,12 @@ extension HTTPServer {
     for overdue in places.overdue(at: now) { cut(overdue) }
     if now - lastLookForAbandoned >= .seconds(1) {
       lastLookForAbandoned = now
-      for record in connections.values where record.isAbandoned() { forget(record) }
+      for record in connections.values where record.isAbandoned() {
+        places.remove(record.id)
+        end(record, with: nil)
+      }
     }
     followPlaces()
-  }
-
-  /// Takes back what a client held who has closed its connection.
-  private func forget(_ record: ServerConnection) {
-    places.remove(record.id)
-    if let exchange = record.exchange { drop(exchange) }
-    record.cut(nil)
-    runLater.plan()
   }
 
   /// Ends a connection, with an answer if one can still go out.
@@ -126,7 +121,12 @@ extension HTTPServer {
     // An answer that is under way must not get another one in its middle, and a silent connection awaits none.
     let mayAnswer = !record.isAnswering && (exchange != nil || which.cause != .places && which.cause != .addressShare)
     let answer = mayAnswer ? self.answer(to: which.cause, exchange) : nil
-    if let exchange { drop(exchange) }
+    end(record, with: answer)
+  }
+
+  /// Takes back the room of a connection, and lets libmicrohttpd see its end.
+  private func end(_ record: ServerConnection, with answer: HTTPServerResponse?) {
+    if let exchange = record.exchange { drop(exchange) }
     record.cut(answer)
     // libmicrohttpd does not watch the socket of a connection that was parked.
     runLater.plan()
