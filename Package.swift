@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import Foundation
 import PackageDescription
 
 /// Every Swift target is built with these.
@@ -33,8 +34,13 @@ func executable(_ name: String, _ path: String, _ dependencies: [Target.Dependen
   .executableTarget(name: name, dependencies: dependencies, path: "Sources/\(path)", swiftSettings: settings)
 }
 
+/// What tests and the laboratory share; its folder is `Tests/path`.
+func support(_ name: String, _ path: String, _ dependencies: [Target.Dependency]) -> Target {
+  .target(name: name, dependencies: dependencies, path: "Tests/\(path)", swiftSettings: settings)
+}
+
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: name, dependencies: dependencies, swiftSettings: settings)
+  .testTarget(name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: settings)
 }
 
 /// A C library: a module map and a shim header in `Sources/C`. Only the target X imports CX.
@@ -135,52 +141,105 @@ let package = Package(
         "Simulator", "Worker",
       ]),
 
-    // What runs whole fleets: for tests, for ops/chaos, and for ops/bench.
-    library(
-      "Harness", "Harness/Fleets",
+    // Beside the tests: what runs, breaks and measures whole fleets. No target above this line needs it.
+    support("TestSupport", "Support/Platform", ["Crypto", "EventLoop"]),
+    support("DomainSupport", "Support/Domain", ["Domain", "Formats", "JSON"]),
+    support(
+      "RoleSupport", "Support/Roles",
+      ["AppStore", "Configuration", "Crypto", "Domain", "EventLoop", "Service", "TestSupport"]),
+    support(
+      "Fleets", "Laboratory/Fleets",
       [
-        "AMQP", "AppStore", "Configuration", "Crypto", "Domain", "Doors", "EventLoop", "Formats", "HTTP", "HTTPClient",
-        "HTTPServer", "JSON", "Ledger", "Messaging", "Postgres", "Redis", "Simulator",
+        "AMQP", "AppStore", "Configuration", "Crypto", "Domain", "Doors", "EventLoop", "Formats", "HTTP",
+        "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Postgres", "Redis", "Simulator", "TestSupport",
       ]),
-    executable(
-      "Chaos", "Harness/Chaos",
-      [
-        "AMQP", "Crypto", "Domain", "Doors", "EventLoop", "Formats", "HTTP", "Harness", "Messaging", "Observability",
-        "Simulator",
-      ]),
-    executable(
-      "Benchmarks", "Harness/Benchmarks",
-      [
-        "AMQP", "AppStore", "CPQ", "Configuration", "Crypto", "Domain", "Doors", "EventLoop", "Formats", "HTTP",
-        "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Postgres", "Redis", "Store",
-      ]),
+    .executableTarget(
+      name: "Chaos",
+      dependencies: [
+        "AMQP", "Crypto", "Domain", "Doors", "EventLoop", "Fleets", "Formats", "HTTP", "Messaging", "Observability",
+        "Redis", "Simulator", "TestSupport",
+      ], path: "Tests/Laboratory/Chaos", swiftSettings: settings),
+    .executableTarget(
+      name: "Benchmarks",
+      dependencies: [
+        "AMQP", "AppStore", "CPQ", "Configuration", "Crypto", "Domain", "Doors", "EventLoop", "Formats", "Gateway",
+        "HTTP", "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Postgres", "Redis", "Store",
+      ], path: "Tests/Laboratory/Benchmarks", swiftSettings: settings),
+    support(
+      "ServerSupport", "Support/Servers",
+      ["Crypto", "EventLoop", "Fleets", "HTTPServer", "Postgres", "TestSupport"]),
 
-    // Tests: unit tests need nothing, integration tests real servers, fleet tests whole roles as processes.
-    .target(
-      name: "TestSupport", dependencies: ["Crypto", "EventLoop", "HTTPServer", "Harness", "Postgres"],
-      path: "Tests/Support",
-      swiftSettings: settings),
+    // One test target a layer; they need no servers. Then those with real servers, and whole roles as processes.
     tests(
-      "UnitTests",
+      "PlatformTests",
       [
-        "AMQP", "AppStore", "CRabbitMQ", "Chaos", "Configuration", "Crypto", "Domain", "Doors", "EventLoop", "Formats",
-        "Gateway", "HTTP", "HTTPServer", "Harness", "JSON", "Ledger", "Messaging", "Notifier", "Observability",
-        "Postgres", "Redis", "Service", "Simulator", "Store", "TestSupport", "Transport", "Worker",
+        "AMQP", "CRabbitMQ", "Crypto", "EventLoop", "Formats", "HTTPServer", "JSON", "Observability", "Postgres",
+        "Redis", "TestSupport", "Transport",
+      ]),
+    tests("DomainTests", ["Crypto", "Domain", "DomainSupport", "Formats", "JSON", "TestSupport"]),
+    tests(
+      "AppStoreTests",
+      [
+        "AppStore", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "JSON", "Observability", "RoleSupport",
+        "TestSupport",
+      ]),
+    tests("MessagingTests", ["AMQP", "Domain", "Messaging"]),
+    tests("CoordinationTests", ["Domain", "Redis", "Store"]),
+    tests("LedgerTests", ["AMQP", "Crypto", "Domain", "Formats", "Ledger", "Postgres"]),
+    tests(
+      "ServiceTests",
+      [
+        "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "HTTPServer", "Ledger", "Messaging", "Observability",
+        "Postgres", "Redis", "RoleSupport", "Service", "TestSupport", "Transport",
+      ]),
+    tests(
+      "GatewayTests",
+      [
+        "AMQP", "AppStore", "Configuration", "Crypto", "Domain", "DomainSupport", "EventLoop", "Formats", "Gateway",
+        "HTTP", "HTTPServer", "JSON", "Ledger", "Postgres", "Redis", "RoleSupport", "Service", "TestSupport",
+        "Transport",
+      ]),
+    tests(
+      "DoorsTests",
+      [
+        "AMQP", "AppStore", "Configuration", "Crypto", "Domain", "DomainSupport", "Doors", "EventLoop", "Formats",
+        "Gateway", "HTTPServer", "JSON", "Ledger", "Notifier", "Observability", "RoleSupport", "Service",
+        "TestSupport", "Transport",
+      ]),
+    tests(
+      "WorkerTests",
+      [
+        "AMQP", "AppStore", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "JSON", "Ledger",
+        "Messaging", "Observability", "Postgres", "Redis", "RoleSupport", "Service", "Store", "TestSupport", "Worker",
+      ]),
+    tests(
+      "NotifierTests",
+      [
+        "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "Ledger", "Notifier", "Observability",
+        "RoleSupport", "Service", "TestSupport",
+      ]),
+    tests("SimulatorTests", ["AppStore", "Crypto", "Domain", "Formats", "JSON", "Simulator"]),
+    tests("LaboratoryTests", ["Chaos", "Fleets"]),
+    tests(
+      "DocumentsTests",
+      [
+        "AMQP", "Configuration", "Domain", "DomainSupport", "Doors", "EventLoop", "Formats", "Gateway", "HTTPServer",
+        "JSON", "Ledger", "Notifier", "Observability", "RoleSupport", "Service", "Simulator", "TestSupport",
+        "Transport", "Worker",
       ]),
     tests(
       "IntegrationTests",
       [
-        "AMQP", "AppStore", "Crypto", "Domain", "Doors", "EventLoop", "Formats", "Gateway", "HTTP", "HTTP2",
-        "HTTP2Server",
-        "HTTPClient", "HTTPServer", "Harness", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis",
-        "Simulator", "Store", "TestSupport", "Transport",
+        "AMQP", "AppStore", "Crypto", "Domain", "Doors", "EventLoop", "Fleets", "Formats", "Gateway", "HTTP", "HTTP2",
+        "HTTP2Server", "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis",
+        "ServerSupport", "Service", "Simulator", "Store", "TestSupport", "Transport",
       ]),
     tests(
       "FleetTests",
       [
-        "AMQP", "Chaos", "Configuration", "Crypto", "Domain", "Doors", "EventLoop", "Formats", "HTTP", "HTTPServer",
-        "Harness",
-        "JSON", "Ledger", "Messaging", "Postgres", "Redis", "Simulator", "Store", "TestSupport",
+        "AMQP", "Chaos", "Configuration", "Crypto", "Domain", "Doors", "EventLoop", "Fleets", "Formats", "HTTP",
+        "HTTPServer", "JSON", "Ledger", "Messaging", "Postgres", "Redis", "ServerSupport", "Simulator", "Store",
+        "TestSupport",
       ]),
   ],
   swiftLanguageModes: [.v6]
@@ -193,9 +252,22 @@ if Context.environment["COUNTERSIGN_FUZZ"] == "1" {
       name: "Fuzzing",
       dependencies: [
         "AMQP", "AppStore", "CRabbitMQ", "Configuration", "Crypto", "Domain", "Doors", "EventLoop", "Formats",
-        "Gateway", "HTTP",
-        "HTTPServer", "JSON", "Ledger", "Messaging", "Notifier", "Observability", "Redis", "Store", "Transport",
-        "Worker",
+        "Gateway", "HTTP", "HTTPServer", "JSON", "Ledger", "Messaging", "Notifier", "Observability", "Redis",
+        "Store", "Transport", "Worker",
       ],
-      path: "Sources/Harness/Fuzzing", swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]))
+      path: "Tests/Laboratory/Fuzzing", swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]))
+}
+
+// `ops/test --layer Domain`: the package is what the tests of one layer need, so nothing else is compiled.
+if let layer = Context.environment["COUNTERSIGN_LAYER"] {
+  var needed: Set = [layer + "Tests"]
+  for target in package.targets.reversed() where needed.contains(target.name) {
+    for case .byNameItem(let name, _) in target.dependencies { needed.insert(name) }
+  }
+  package.targets.removeAll { !needed.contains($0.name) }
+  package.products = []
+}
+// The image and a release have the product's sources only.
+if !FileManager.default.fileExists(atPath: Context.packageDirectory + "/Tests") {
+  package.targets.removeAll { $0.path?.hasPrefix("Tests/") == true }
 }

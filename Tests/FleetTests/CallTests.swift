@@ -1,7 +1,8 @@
 import EventLoop
+import Fleets
 import HTTP
-import Harness
 import Redis
+import ServerSupport
 import Simulator
 import Store
 import TestSupport

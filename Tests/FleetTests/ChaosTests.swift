@@ -1,7 +1,7 @@
 import EventLoop
+import Fleets
 import Glibc
-import Harness
-import TestSupport
+import ServerSupport
 import Testing
 
 @testable import Chaos

@@ -1,11 +1,12 @@
 import AMQP
 import EventLoop
+import Fleets
 import Formats
 import HTTP
-import Harness
 import JSON
 import Messaging
 import Postgres
+import ServerSupport
 import Simulator
 import TestSupport
 import Testing

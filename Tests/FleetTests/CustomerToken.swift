@@ -1,7 +1,7 @@
 import Crypto
 import EventLoop
+import Fleets
 import Glibc
-import Harness
 
 /// A customer's token with the signature of the tests' publisher.
 func jwt(customer: Int64, publisher: Int64) -> String { jwt(claim: String(customer), publisher: publisher) }

@@ -1,6 +1,7 @@
 import EventLoop
-import Harness
+import Fleets
 import JSON
+import ServerSupport
 import Simulator
 import TestSupport
 import Testing

@@ -1,10 +1,11 @@
 import AMQP
 import EventLoop
+import Fleets
 import FoundationEssentials
 import Glibc
 import HTTP
-import Harness
 import Messaging
+import ServerSupport
 import Simulator
 import TestSupport
 import Testing

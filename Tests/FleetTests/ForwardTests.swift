@@ -1,9 +1,10 @@
 import Domain
 import EventLoop
+import Fleets
 import HTTP
 import HTTPServer
-import Harness
 import Postgres
+import ServerSupport
 import TestSupport
 import Testing
 

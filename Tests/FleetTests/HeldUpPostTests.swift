@@ -1,6 +1,7 @@
 import EventLoop
+import Fleets
 import HTTP
-import Harness
+import ServerSupport
 import TestSupport
 import Testing
 

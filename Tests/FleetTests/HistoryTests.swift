@@ -1,8 +1,9 @@
 import EventLoop
+import Fleets
 import FoundationEssentials
 import Glibc
 import HTTP
-import Harness
+import ServerSupport
 import Simulator
 import TestSupport
 import Testing

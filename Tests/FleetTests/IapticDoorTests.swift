@@ -1,11 +1,12 @@
 import Crypto
 import EventLoop
+import Fleets
 import Formats
 import HTTP
 import HTTPServer
-import Harness
 import JSON
 import Postgres
+import ServerSupport
 import Simulator
 import TestSupport
 import Testing

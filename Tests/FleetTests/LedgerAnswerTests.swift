@@ -1,8 +1,8 @@
 import EventLoop
+import Fleets
 import FoundationEssentials
 import HTTP
-import Harness
-import TestSupport
+import ServerSupport
 import Testing
 
 /// What clients read from the ledger, and how a purchase moves.

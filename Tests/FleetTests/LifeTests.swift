@@ -1,8 +1,9 @@
 import Domain
 import EventLoop
+import Fleets
 import FoundationEssentials
 import HTTP
-import Harness
+import ServerSupport
 import Simulator
 import TestSupport
 import Testing

@@ -1,10 +1,10 @@
 import AMQP
 import EventLoop
+import Fleets
 import FoundationEssentials
 import HTTP
-import Harness
 import Messaging
-import TestSupport
+import ServerSupport
 import Testing
 
 /// The metrics of the roles.

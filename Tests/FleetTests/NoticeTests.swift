@@ -1,12 +1,13 @@
 import Crypto
 import EventLoop
+import Fleets
 import Formats
 import Glibc
 import HTTP
 import HTTPServer
-import Harness
 import JSON
 import Postgres
+import ServerSupport
 import TestSupport
 import Testing
 

@@ -1,8 +1,9 @@
 import EventLoop
+import Fleets
 import FoundationEssentials
 import HTTP
-import Harness
 import Postgres
+import TestSupport
 
 /// A game that speaks PlayFab's contract.
 @LoopActor

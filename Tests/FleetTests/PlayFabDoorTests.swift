@@ -1,9 +1,10 @@
 import EventLoop
+import Fleets
 import FoundationEssentials
 import HTTP
-import Harness
 import JSON
 import Postgres
+import ServerSupport
 import Simulator
 import TestSupport
 import Testing

@@ -1,9 +1,10 @@
 import Domain
 import EventLoop
+import Fleets
 import FoundationEssentials
 import Glibc
 import HTTP
-import Harness
+import ServerSupport
 import TestSupport
 import Testing
 

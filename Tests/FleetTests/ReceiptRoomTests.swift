@@ -1,8 +1,9 @@
 import Crypto
 import EventLoop
+import Fleets
 import Formats
-import Harness
 import JSON
+import ServerSupport
 import Simulator
 import TestSupport
 import Testing

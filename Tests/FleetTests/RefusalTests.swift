@@ -1,9 +1,10 @@
 import AMQP
 import EventLoop
+import Fleets
 import HTTP
-import Harness
 import Messaging
 import Redis
+import ServerSupport
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import EventLoop
+import Fleets
 import HTTP
-import Harness
+import TestSupport
 
 /// Registrations that go on, one after the other, while a test changes something.
 ///

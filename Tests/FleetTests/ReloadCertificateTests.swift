@@ -1,10 +1,10 @@
 import AMQP
 import Crypto
 import EventLoop
+import Fleets
 import FoundationEssentials
-import Harness
 import Redis
-import TestSupport
+import ServerSupport
 import Testing
 
 /// Certificates that change while a whole fleet works: those of its roles, and those of the servers.

@@ -1,7 +1,8 @@
 import EventLoop
+import Fleets
 import FoundationEssentials
 import HTTP
-import Harness
+import ServerSupport
 import TestSupport
 import Testing
 

@@ -1,10 +1,11 @@
 import Crypto
 import EventLoop
+import Fleets
 import Formats
 import HTTP
 import HTTPServer
-import Harness
 import JSON
+import ServerSupport
 import TestSupport
 import Testing
 

@@ -1,7 +1,8 @@
 import AMQP
 import EventLoop
-import Harness
+import Fleets
 import JSON
+import ServerSupport
 import TestSupport
 import Testing
 

@@ -1,9 +1,10 @@
 import AMQP
 import EventLoop
+import Fleets
 import FoundationEssentials
 import HTTP
-import Harness
 import Redis
+import ServerSupport
 import TestSupport
 import Testing
 

@@ -1,9 +1,10 @@
 import AMQP
 import EventLoop
+import Fleets
 import HTTP
 import HTTPServer
-import Harness
 import Messaging
+import ServerSupport
 import TestSupport
 import Testing
 

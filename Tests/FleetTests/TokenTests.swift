@@ -1,11 +1,12 @@
 import Crypto
 import EventLoop
+import Fleets
 import Formats
 import FoundationEssentials
 import Glibc
 import HTTP
 import HTTPServer
-import Harness
+import ServerSupport
 import Simulator
 import TestSupport
 import Testing

@@ -1,8 +1,9 @@
 import EventLoop
+import Fleets
 import Formats
 import HTTP
-import Harness
 import JSON
+import TestSupport
 
 /// A publisher's backend that manages its webhooks.
 @LoopActor

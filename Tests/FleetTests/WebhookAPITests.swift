@@ -1,10 +1,10 @@
 import Domain
 import EventLoop
+import Fleets
 import Formats
 import HTTP
-import Harness
 import JSON
-import TestSupport
+import ServerSupport
 import Testing
 
 @testable import Doors

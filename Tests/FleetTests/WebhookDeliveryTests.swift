@@ -2,13 +2,14 @@ import AMQP
 import Crypto
 import Domain
 import EventLoop
+import Fleets
 import Glibc
 import HTTP
 import HTTPServer
-import Harness
 import JSON
 import Messaging
 import Postgres
+import ServerSupport
 import TestSupport
 import Testing
 

@@ -1,9 +1,10 @@
 import Domain
 import EventLoop
+import Fleets
 import HTTPServer
-import Harness
 import Messaging
 import Postgres
+import ServerSupport
 import TestSupport
 import Testing
 

@@ -1,7 +1,8 @@
 import EventLoop
+import Fleets
 import Foundation
 import Glibc
-import Harness
+import ServerSupport
 import TestSupport
 import Testing
 

@@ -1,11 +1,12 @@
 import AMQP
 import Domain
 import EventLoop
+import Fleets
 import HTTPServer
-import Harness
 import Ledger
 import Messaging
 import Postgres
+import TestSupport
 
 /// The server of a publisher's backend. It has an endpoint at every path, and a test decides what each one does.
 @LoopActor

@@ -5,7 +5,8 @@ from fleet import ROOT, Failure
 
 
 def build(*arguments, environment=None):
-    command = ["swift", "build", *arguments]
+    # A target that imports another one which it does not declare would compile or not, as the others' order has it.
+    command = ["swift", "build", "--explicit-target-dependency-import-check", "error", *arguments]
     print(f"Building ({' '.join(command)}) …", flush=True)
     try:
         status = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, env=environment).returncode

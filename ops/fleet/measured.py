@@ -32,7 +32,7 @@ def output(command):
 
 
 def run_program(*arguments):
-    """Runs a part of Sources/Harness/Benchmarks and returns its measurements."""
+    """Runs a part of Tests/Laboratory/Benchmarks and returns its measurements."""
     return json.loads(output([PRODUCTS / "Benchmarks", *arguments]))
 
 
@@ -160,7 +160,7 @@ class Measured:
 
         Apple's signing must not count in a benchmark.
         """
-        # The transactionId of the number 0 in Backend.job, in Sources/Harness/Benchmarks.
+        # The transactionId of the number 0 in Backend.job, in Tests/Laboratory/Benchmarks.
         first = 10_010_000_000_000 + self.filled - count
         app = SIMULATED_APP["bundleId"]
         output(["curl", "--silent", "--show-error", "--fail", "--http2", "--noproxy", "*", "--cacert",

@@ -71,8 +71,7 @@ def check_scripts():
 def check_imports():
     """The executable uses only FoundationEssentials: the rest of Foundation takes 7 MiB of each process."""
     print("Checking the imports …", flush=True)
-    # The harness is not part of the executable.
-    sources = [path for path in sorted((ROOT / "Sources").rglob("*.swift")) if "Harness" not in path.parts]
+    sources = sorted((ROOT / "Sources").rglob("*.swift"))
     whole = [str(path.relative_to(ROOT)) for path in sources
              if any(line.split()[-2:] == ["import", "Foundation"] for line in path.read_text().splitlines())]
     if whole:
@@ -94,7 +93,23 @@ def sanitized(arguments):
     return options, rest
 
 
+def test_layer(layer, arguments, parts):
+    """Builds the tests of one layer with what they need, and runs them; unit tests need no servers."""
+    folder = ROOT / "Tests" / f"{layer}Tests"
+    layers = sorted(path.name.removesuffix("Tests") for path in folder.parent.glob("*Tests"))
+    if not folder.is_dir() or layer in ("Integration", "Fleet"):
+        unit = [name for name in layers if name not in ("Integration", "Fleet")]
+        raise Failure(f"--layer takes one of {', '.join(unit)}")
+    environment = os.environ | {"COUNTERSIGN_LAYER": layer}
+    with parts.part("compiling"):
+        build("--build-tests", environment=environment)
+    with parts.part(folder.name):
+        return run(["swift", "test", "--skip-build", "--disable-xctest", *arguments], environment, parts)
+
+
 def test(arguments, parts):
+    if arguments[:1] == ["--layer"]:
+        return test_layer(arguments[1] if len(arguments) > 1 else "", arguments[2:], parts)
     if "--tls" in arguments:
         arguments = [word for word in arguments if word != "--tls"] or ["--filter", "IntegrationTests|FleetTests"]
         # ops/servers and the tests read it, and so do the calls of ops/servers by the tests.
@@ -157,8 +172,11 @@ def test(arguments, parts):
             environment["LSAN_OPTIONS"] = f"suppressions={ROOT / 'ops' / 'sanitizers' / 'leaks.txt'}"
         # One kind after the other. Unit tests keep every core busy, and so do the tests that break fleets. An
         # integration test beside them would exceed its time limits.
-        kinds = ["UnitTests", "IntegrationTests"] + ([] if options else ["FleetTests"])
-        runs = [("swift test", arguments)] if arguments else [(kind, ["--filter", kind + "[.]"]) for kind in kinds]
+        kinds = ["IntegrationTests"] + ([] if options else ["FleetTests"])
+        runs = [("unit tests of every layer", ["--skip", "IntegrationTests[.]|FleetTests[.]"])]
+        runs += [(kind, ["--filter", kind + "[.]"]) for kind in kinds]
+        if arguments:
+            runs = [("swift test", arguments)]
         for name, run_arguments in runs:
             # All tests use Swift Testing; XCTest would only report that it has none.
             command = ["swift", "test", "--skip-build", "--disable-xctest", *options, *run_arguments]

@@ -1,13 +1,14 @@
 import AMQP
 import Crypto
 import EventLoop
+import Fleets
 import Formats
 import FoundationEssentials
 import HTTP
-import Harness
 import Messaging
 import Postgres
 import Redis
+import TestSupport
 import Testing
 
 /// Everything that a fleet wrote where people may read it, and the search for canaries in it.

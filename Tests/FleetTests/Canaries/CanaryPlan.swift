@@ -1,7 +1,7 @@
 import Crypto
 import EventLoop
+import Fleets
 import FoundationEssentials
-import Harness
 import Simulator
 
 /// A canary for every secret setting, and the files that hold them.

@@ -3,14 +3,14 @@ import Configuration
 import Crypto
 import Doors
 import EventLoop
+import Fleets
 import Formats
 import FoundationEssentials
 import Glibc
 import HTTP
 import HTTPServer
-import Harness
 import Messaging
-import TestSupport
+import ServerSupport
 import Testing
 
 /// Plants a canary in every setting that is a secret, lets a fleet work and fail, and searches all that it wrote.

@@ -1,15 +1,16 @@
 import AMQP
 import Crypto
 import EventLoop
+import Fleets
 import Formats
 import FoundationEssentials
 import Glibc
 import HTTP
 import HTTPServer
-import Harness
 import JSON
 import Redis
 import Simulator
+import TestSupport
 import Testing
 
 /// What a fleet with canaries does: ordinary work, refused requests, and failures of every server.

@@ -1,13 +1,14 @@
 import AMQP
 import Crypto
 import EventLoop
+import Fleets
 import Formats
 import FoundationEssentials
 import HTTP
 import HTTPServer
-import Harness
 import Messaging
 import Redis
+import ServerSupport
 import Simulator
 import TestSupport
 import Testing

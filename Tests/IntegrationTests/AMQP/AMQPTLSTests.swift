@@ -1,8 +1,9 @@
 import AMQP
 import Crypto
 import EventLoop
+import Fleets
 import FoundationEssentials
-import Harness
+import ServerSupport
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import AMQP
 import EventLoop
-import Harness
+import Fleets
+import ServerSupport
 import TestSupport
 import Testing
 

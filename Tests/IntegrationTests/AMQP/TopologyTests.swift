@@ -1,8 +1,9 @@
 import AMQP
 import Domain
 import EventLoop
-import Harness
+import Fleets
 import Messaging
+import ServerSupport
 import TestSupport
 import Testing
 

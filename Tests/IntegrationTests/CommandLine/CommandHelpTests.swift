@@ -1,6 +1,7 @@
 import EventLoop
+import Fleets
 import FoundationEssentials
-import Harness
+import TestSupport
 import Testing
 
 /// The help of the commands.

@@ -1,10 +1,11 @@
 import Crypto
 import Domain
 import EventLoop
+import Fleets
 import FoundationEssentials
-import Harness
 import Ledger
 import Postgres
+import ServerSupport
 import TestSupport
 import Testing
 

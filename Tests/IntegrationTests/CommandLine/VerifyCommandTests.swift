@@ -1,7 +1,7 @@
 import AppStore
 import EventLoop
+import Fleets
 import Foundation
-import Harness
 import JSON
 import TestSupport
 import Testing

@@ -1,8 +1,9 @@
 import Crypto
 import EventLoop
+import Fleets
 import HTTPServer
-import Harness
 import Observability
+import ServerSupport
 import TestSupport
 import Testing
 

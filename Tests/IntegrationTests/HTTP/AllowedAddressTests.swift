@@ -1,8 +1,8 @@
 import EventLoop
+import Fleets
 import HTTP
 import HTTPClient
 import HTTPServer
-import Harness
 import Synchronization
 import Testing
 import Transport

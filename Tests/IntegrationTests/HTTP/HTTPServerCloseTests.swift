@@ -1,7 +1,8 @@
 import EventLoop
+import Fleets
 import Glibc
 import HTTPServer
-import Harness
+import TestSupport
 import Testing
 
 /// A closing server answers every client that has already connected.

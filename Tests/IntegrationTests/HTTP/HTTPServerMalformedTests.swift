@@ -1,6 +1,6 @@
 import EventLoop
+import Fleets
 import HTTPServer
-import Harness
 import Observability
 import Service
 import Testing

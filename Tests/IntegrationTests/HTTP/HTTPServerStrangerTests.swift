@@ -1,6 +1,7 @@
 import EventLoop
+import Fleets
 import HTTPServer
-import Harness
+import TestSupport
 import Testing
 
 /// What a client without a credential can hold of a server: places, room and time.

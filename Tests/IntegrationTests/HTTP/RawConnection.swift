@@ -1,6 +1,6 @@
 import EventLoop
+import Fleets
 import Glibc
-import Harness
 import Testing
 
 /// A client's connection on which a test sends any bytes and reads the server's answers.

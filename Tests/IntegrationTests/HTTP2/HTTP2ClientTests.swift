@@ -1,11 +1,12 @@
 import EventLoop
+import Fleets
 import Foundation
 import Glibc
 import HTTP
 import HTTP2
 import HTTP2Server
 import HTTPClient
-import Harness
+import TestSupport
 import Testing
 
 /// The decisions of the client over nghttp2: connections, second attempts, and the requests that it leaves to libcurl.

@@ -1,11 +1,11 @@
 import Crypto
 import EventLoop
+import Fleets
 import FoundationEssentials
 import HTTP
 import HTTP2
 import HTTP2Server
 import HTTPClient
-import Harness
 
 /// The clients that speak HTTP/2.
 enum HTTP2ClientKind: CaseIterable {

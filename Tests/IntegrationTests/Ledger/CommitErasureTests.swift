@@ -1,9 +1,10 @@
 import Domain
 import EventLoop
+import Fleets
 import Formats
-import Harness
 import Ledger
 import Postgres
+import ServerSupport
 import TestSupport
 import Testing
 

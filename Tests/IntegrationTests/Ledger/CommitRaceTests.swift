@@ -1,11 +1,11 @@
 import Domain
 import EventLoop
+import Fleets
 import Formats
-import Harness
 import JSON
 import Ledger
 import Postgres
-import TestSupport
+import ServerSupport
 import Testing
 
 /// Commits of several workers about the same purchases and customers at the same time.

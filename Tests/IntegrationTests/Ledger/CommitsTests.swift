@@ -2,10 +2,11 @@ import AppStore
 import Crypto
 import Domain
 import EventLoop
-import Harness
+import Fleets
 import JSON
 import Ledger
 import Postgres
+import ServerSupport
 import TestSupport
 import Testing
 

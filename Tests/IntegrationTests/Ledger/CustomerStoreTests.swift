@@ -1,11 +1,11 @@
 import Domain
 import EventLoop
+import Fleets
 import Formats
-import Harness
 import JSON
 import Ledger
 import Postgres
-import TestSupport
+import ServerSupport
 import Testing
 
 /// The customers of a publisher in a real ledger.

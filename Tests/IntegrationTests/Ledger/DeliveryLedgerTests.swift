@@ -1,10 +1,11 @@
 import Domain
 import EventLoop
+import Fleets
 import Formats
-import Harness
 import Ledger
 import Messaging
 import Postgres
+import ServerSupport
 import TestSupport
 import Testing
 

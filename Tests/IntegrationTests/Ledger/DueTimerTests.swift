@@ -1,10 +1,10 @@
 import Domain
 import EventLoop
+import Fleets
 import Formats
-import Harness
 import Ledger
 import Postgres
-import TestSupport
+import ServerSupport
 import Testing
 
 /// Due timers of purchases, against a real PostgreSQL.

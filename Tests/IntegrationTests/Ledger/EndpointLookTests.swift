@@ -1,9 +1,9 @@
 import Domain
 import EventLoop
-import Harness
+import Fleets
 import Ledger
 import Postgres
-import TestSupport
+import ServerSupport
 import Testing
 
 /// What becomes of an event whose notifier knew an old list of endpoints.

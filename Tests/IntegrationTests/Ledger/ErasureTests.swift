@@ -1,12 +1,12 @@
 import Crypto
 import Domain
 import EventLoop
+import Fleets
 import Formats
-import Harness
 import JSON
 import Ledger
 import Postgres
-import TestSupport
+import ServerSupport
 import Testing
 
 /// The erasure and the export of a person, on a real ledger with rows of another customer beside them.

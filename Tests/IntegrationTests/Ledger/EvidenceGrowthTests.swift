@@ -2,12 +2,12 @@ import AppStore
 import Crypto
 import Domain
 import EventLoop
+import Fleets
 import Formats
-import Harness
 import JSON
 import Ledger
 import Postgres
-import TestSupport
+import ServerSupport
 import Testing
 
 /// What a caller can make the ledger keep by asking again and again.

@@ -1,8 +1,8 @@
 import Domain
 import EventLoop
-import Harness
+import Fleets
 import Ledger
-import TestSupport
+import ServerSupport
 import Testing
 
 /// The check finds each row that somebody has changed.

@@ -1,8 +1,9 @@
 import Crypto
 import EventLoop
-import Harness
+import Fleets
 import Ledger
 import Postgres
+import ServerSupport
 import TestSupport
 
 extension LedgerDatabase {

@@ -1,6 +1,7 @@
 import EventLoop
-import Harness
+import Fleets
 import Postgres
+import TestSupport
 
 /// A database of its own for one test.
 @LoopActor

@@ -3,7 +3,7 @@ import Domain
 import EventLoop
 import Ledger
 import Postgres
-import TestSupport
+import ServerSupport
 
 /// A ledger with purchases of publisher 7, for tests that read and change them.
 @LoopActor

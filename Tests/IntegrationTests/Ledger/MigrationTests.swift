@@ -1,7 +1,8 @@
 import EventLoop
-import Harness
+import Fleets
 import Ledger
 import Postgres
+import ServerSupport
 import TestSupport
 import Testing
 

@@ -1,9 +1,9 @@
 import Domain
 import EventLoop
-import Harness
+import Fleets
 import Ledger
 import Postgres
-import TestSupport
+import ServerSupport
 import Testing
 
 /// How far Notification History was read, and who reads it.

@@ -1,10 +1,10 @@
 import Domain
 import EventLoop
-import Harness
+import Fleets
 import Ledger
 import Messaging
 import Postgres
-import TestSupport
+import ServerSupport
 import Testing
 
 /// Deliveries that lack a row: the worker had an older file of the publisher, or a notifier dropped them.

@@ -1,8 +1,9 @@
 import Domain
 import EventLoop
-import Harness
+import Fleets
 import Ledger
 import Postgres
+import ServerSupport
 import TestSupport
 import Testing
 

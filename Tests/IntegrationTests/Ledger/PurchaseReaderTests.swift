@@ -1,9 +1,9 @@
 import Domain
 import EventLoop
+import Fleets
 import Formats
-import Harness
 import Ledger
-import TestSupport
+import ServerSupport
 import Testing
 
 /// Purchases and customers as answers read them.

@@ -1,9 +1,9 @@
 import Domain
 import EventLoop
-import Harness
+import Fleets
 import Ledger
 import Postgres
-import TestSupport
+import ServerSupport
 import Testing
 
 /// Releases as commits of the ledger.

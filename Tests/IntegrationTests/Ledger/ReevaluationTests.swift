@@ -1,9 +1,9 @@
 import Domain
 import EventLoop
-import Harness
+import Fleets
 import Ledger
 import Postgres
-import TestSupport
+import ServerSupport
 import Testing
 
 /// Changed offers of a publisher become events.

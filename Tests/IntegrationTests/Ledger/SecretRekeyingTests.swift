@@ -1,10 +1,10 @@
 import Crypto
 import Domain
 import EventLoop
-import Harness
+import Fleets
 import Ledger
 import Postgres
-import TestSupport
+import ServerSupport
 import Testing
 
 /// `SecretRekeying` on a real ledger: it goes on where it was stopped, and beside changes.

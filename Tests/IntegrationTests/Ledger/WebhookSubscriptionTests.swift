@@ -1,7 +1,8 @@
 import Domain
 import EventLoop
-import Harness
+import Fleets
 import Ledger
+import ServerSupport
 import TestSupport
 import Testing
 

@@ -1,9 +1,10 @@
 import EventLoop
+import Fleets
 import FoundationEssentials
 import Glibc
-import Harness
 import Ledger
 import Postgres
+import ServerSupport
 import TestSupport
 import Testing
 

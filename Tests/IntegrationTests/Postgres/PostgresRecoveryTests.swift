@@ -1,8 +1,9 @@
 import EventLoop
+import Fleets
 import FoundationEssentials
 import Glibc
-import Harness
 import Postgres
+import ServerSupport
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import EventLoop
-import Harness
+import Fleets
 import Postgres
+import ServerSupport
 import TestSupport
 import Testing
 

@@ -1,8 +1,9 @@
 import Crypto
 import EventLoop
+import Fleets
 import FoundationEssentials
-import Harness
 import Postgres
+import ServerSupport
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import EventLoop
-import Harness
+import Fleets
 import Postgres
+import TestSupport
 
 /// The PostgreSQL of the tests, and its superuser.
 enum PostgresTestServer {

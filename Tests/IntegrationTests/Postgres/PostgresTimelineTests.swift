@@ -1,5 +1,6 @@
 import EventLoop
-import Harness
+import Fleets
+import ServerSupport
 import TestSupport
 import Testing
 

@@ -1,7 +1,7 @@
 import EventLoop
-import Harness
+import Fleets
 import Postgres
-import TestSupport
+import ServerSupport
 import Testing
 
 @Suite(

@@ -1,8 +1,9 @@
 import EventLoop
+import Fleets
 import FoundationEssentials
 import Glibc
-import Harness
 import Redis
+import ServerSupport
 import TestSupport
 import Testing
 

@@ -1,7 +1,8 @@
 import EventLoop
+import Fleets
 import FoundationEssentials
-import Harness
 import Redis
+import ServerSupport
 import TestSupport
 import Testing
 

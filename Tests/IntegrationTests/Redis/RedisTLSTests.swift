@@ -1,7 +1,8 @@
 import Crypto
 import EventLoop
-import Harness
+import Fleets
 import Redis
+import ServerSupport
 import TestSupport
 import Testing
 

@@ -1,7 +1,8 @@
 import EventLoop
+import Fleets
 import Glibc
-import Harness
 import Redis
+import ServerSupport
 import TestSupport
 import Testing
 

@@ -1,10 +1,10 @@
 import Crypto
 import EventLoop
+import Fleets
 import FoundationEssentials
 import Glibc
 import HTTP
 import HTTPClient
-import Harness
 import Simulator
 
 /// A simulator on a free port, with a client that trusts it and the keys of its apps.

@@ -1,9 +1,10 @@
 import AppStore
 import Domain
 import EventLoop
+import Fleets
 import HTTP
-import Harness
 import Simulator
+import TestSupport
 import Testing
 
 /// Lives, as the control API and the App Store Server API show them.

@@ -2,12 +2,13 @@ import AppStore
 import Crypto
 import Domain
 import EventLoop
+import Fleets
 import FoundationEssentials
 import HTTP
 import HTTP2
 import HTTPClient
-import Harness
 import Simulator
+import TestSupport
 import Testing
 
 /// The calls of the App Store Server API about notifications.

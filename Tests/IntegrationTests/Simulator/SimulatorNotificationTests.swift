@@ -2,12 +2,13 @@ import AppStore
 import Crypto
 import Domain
 import EventLoop
+import Fleets
 import Formats
 import FoundationEssentials
 import HTTP
 import HTTPClient
 import HTTPServer
-import Harness
+import TestSupport
 import Testing
 
 /// What the simulator posts when something happens to a life.

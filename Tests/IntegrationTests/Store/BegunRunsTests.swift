@@ -1,8 +1,8 @@
 import EventLoop
-import Harness
+import Fleets
 import Redis
+import ServerSupport
 import Store
-import TestSupport
 import Testing
 
 /// The counts of runs that never ended, in a real Redis.

@@ -1,9 +1,9 @@
 import Domain
 import EventLoop
-import Harness
+import Fleets
 import Redis
+import ServerSupport
 import Store
-import TestSupport
 import Testing
 
 /// The script that takes finalized synchronizations out of Redis, against a real Redis.

@@ -1,9 +1,10 @@
 import AMQP
 import Domain
 import EventLoop
-import Harness
+import Fleets
 import Ledger
 import Redis
+import ServerSupport
 import TestSupport
 import Testing
 

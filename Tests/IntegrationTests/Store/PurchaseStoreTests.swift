@@ -1,7 +1,8 @@
 import Domain
 import EventLoop
-import Harness
+import Fleets
 import Redis
+import ServerSupport
 import Store
 import TestSupport
 import Testing

@@ -1,6 +1,6 @@
 import Domain
 import EventLoop
-import Harness
+import Fleets
 import Redis
 import Store
 import TestSupport

@@ -1,9 +1,9 @@
 import Domain
 import EventLoop
-import Harness
+import Fleets
 import Redis
+import ServerSupport
 import Store
-import TestSupport
 import Testing
 
 /// The turns of a publisher's jobs that wait for an app whose key Apple refuses, in a real Redis.

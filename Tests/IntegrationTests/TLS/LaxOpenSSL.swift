@@ -1,6 +1,6 @@
 import EventLoop
+import Fleets
 import FoundationEssentials
-import Harness
 
 /// A system whose OpenSSL allows old versions of TLS, for the processes that it runs.
 @LoopActor

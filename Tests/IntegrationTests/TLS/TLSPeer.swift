@@ -1,10 +1,11 @@
 import AMQP
 import Crypto
 import EventLoop
+import Fleets
 import FoundationEssentials
 import Glibc
-import Harness
 import Redis
+import TestSupport
 
 /// A server that a client of ours reaches through a ``TLSPeer``.
 @LoopActor

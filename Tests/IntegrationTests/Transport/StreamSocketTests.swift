@@ -1,8 +1,9 @@
 import Crypto
 import EventLoop
+import Fleets
 import FoundationEssentials
 import Glibc
-import Harness
+import TestSupport
 import Testing
 
 @testable import Transport

@@ -1,0 +1,75 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+/// Compares docs/internals/architecture.md with Package.swift.
+struct ArchitectureTests {
+  @Test func tableListsEveryModuleWithItsFolder() throws {
+    let manifest = try text("Package.swift")
+    let page = try text("docs/internals/architecture.md")
+    let modules = manifest.matches(of: /(?:library|executable|support)\(\s*"(\w+)", "([\w\/]+)"/)
+    #expect(modules.count > 20)
+    for module in modules {
+      #expect(page.contains("\n| `\(module.1)` | `\(module.2)` | "), "\(module.1) in Sources/\(module.2)")
+    }
+  }
+
+  @Test func tableOfKeysListsEveryKey() throws {
+    let page = try text("docs/internals/architecture.md")
+    for file in ["Keys.swift", "Keys+Deliveries.swift"] {
+      let keys = try text("Sources/Ledger/Store/Keys/\(file)").matches(of: /\\\(prefix\)([a-z\-]+)/)
+      #expect(!keys.isEmpty)
+      for key in keys { #expect(page.contains(try Regex("\n\\| `\(key.1)[:`]")), "\(key.1)") }
+    }
+  }
+
+  /// Whoever publishes an event in another way forgets some of those who must get it.
+  @Test func eventsLeaveByTheOneOutlet() throws {
+    let allowed = [
+      // The copies for the subscribers, and for the fleet's own queue; the latter again after a lost connection.
+      "EventMessage.message(": [
+        "Service/Events/EventOutlet.swift", "Service/Events/LostEvents.swift",
+        "Service/Subscribers/SubscriberOutlet.swift",
+      ],
+      // What a commit tells goes to the outlet, and each role has one.
+      ".takeEvents()": ["Service/Events/EventOutlet.swift"],
+      " EventOutlet(": ["Service/Events/RoleContext+Events.swift"],
+      ".makeOutlet(": ["Gateway/GatewayParts.swift", "Notifier/NotifierParts.swift", "Worker/WorkerParts.swift"],
+      // The publishers whose endpoints are owed events.
+      "webhooks.isEmpty": ["Domain/Publishers/Publishers.swift"],
+      // Together with what subscribers are owed, and with the next commit of a worker.
+      "Event.confirmed(": [
+        "Ledger/Commits/CommitWriting.swift", "Ledger/Commits/Commits.swift", "Ledger/Subscribers/OwedEvents.swift",
+        "Service/Events/RoleContext+Events.swift",
+      ],
+    ]
+    let sources = Repository.root + "/Sources/"
+    let files = try FileManager.default.subpathsOfDirectory(atPath: sources)
+    for (call, places) in allowed {
+      let found = try files.filter { file in
+        guard file.hasSuffix(".swift") else { return false }
+        return try text("Sources/" + file).contains(call)
+      }
+      #expect(found.sorted() == places, "\(call)")
+    }
+  }
+
+  /// A line that is written stays. Only ``Log/Value/customer(_:of:)`` may hold a customer's id.
+  @Test func noLogLineTakesACustomersIdAsText() throws {
+    let sources = Repository.root + "/Sources/"
+    let field = try Regex(
+      #"(?i)"[a-z]*(customer|user|email|username)[a-z]*"\s*:\s*\.(string|text|failure)\(|"#
+        + #"\.(string|text)\([^)"]*(customerId|applicationUsername|userIdentifier|\.email)\b"#)
+    for file in try FileManager.default.subpathsOfDirectory(atPath: sources) {
+      guard file.hasSuffix(".swift") else { continue }
+      for line in try text("Sources/" + file).split(separator: "\n") where line.contains("log") || line.contains("[\"")
+      {
+        #expect(line.firstMatch(of: field) == nil, "\(file): \(line)")
+      }
+    }
+  }
+
+  private func text(_ path: String) throws -> String {
+    String(decoding: try Data(contentsOf: URL(filePath: Repository.root + "/" + path)), as: UTF8.self)
+  }
+}

@@ -1,0 +1,76 @@
+import Domain
+import DomainSupport
+import Formats
+import JSON
+import Ledger
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// Compares docs/reference/openapi.yaml with the answers about purchases and entitlements.
+struct OpenAPIPurchaseTests {
+  private typealias Given = AnsweredPurchases
+
+  private func names(_ bytes: [UInt8], _ path: String...) throws -> Set<String> {
+    var value: JSONValue = try JSONText(bytes).decoded()
+    for name in path {
+      guard case .object(let members) = value, let member = members[name.exact] else { return [] }
+      if case .array(let elements) = member, let first = elements.first { value = first } else { value = member }
+    }
+    if case .object(let members) = value { return Set(members.keys.map(\.text)) } else { return [] }
+  }
+
+  private func documented(_ path: String...) throws -> Set<String> {
+    Set(try OpenAPIFile().keys(["components", "schemas"] + path + ["properties"]))
+  }
+
+  /// A purchase with everything that can be known of one.
+  private var full: Purchase {
+    var facts = Given.transaction()
+    facts.revocationDate = 1
+    facts.revocationReason = 1
+    facts.revocationType = "REFUND_PRORATED"
+    facts.revocationPercentage = 50_000
+    facts.quantity = 1
+    facts.price = 9990
+    facts.currency = "USD"
+    facts.appAccountToken = "5a1f0a6e-8f0b-4d2c-9a63-0c6e2d1b7f10"
+    var renewal = Given.renewal()
+    renewal.graceExpiresDate = 1
+    renewal.expirationIntent = 1
+    renewal.nextProductId = "yearly"
+    return Given.purchase(facts, renewal: renewal)
+  }
+
+  @Test func `a purchase`() throws {
+    let record = PurchaseRecord(
+      full, firstGrants: ["101": 1],
+      ownerships: [OwnershipPeriod(subscriptionId: 1, customerId: "42", beganAt: 1, endedAt: 2, cause: "transfer")])
+    let offers = [Offer(id: "S1", productIds: ["monthly"]), Offer(id: "S2", productIds: ["yearly"])]
+    let one = PurchaseWriter(Given.publisher(offers), now: Given.now).one(record)
+    #expect(try names(one) == documented("KnownPurchase"))
+    #expect(try names(one, "transactions") == documented("KnownTransaction"))
+    #expect(try names(one, "ownerships") == documented("Ownership"))
+    #expect(try names(one, "access") == documented("Access"))
+  }
+
+  @Test func entitlements() throws {
+    let subscription = Given.purchase(Given.transaction(), renewal: Given.renewal())
+    let answer = EntitlementsAnswer(
+      CustomerKey(publisherId: 7, id: "42"), CustomerPurchases(isKnown: true, version: 1, purchases: [subscription]),
+      Given.publisher(), now: Given.now)
+    #expect(try names(answer.list) == documented("CustomerEntitlements"))
+    #expect(try names(answer.list, "entitlements") == documented("Entitlement"))
+    #expect(try names(answer.list, "entitlements", "purchase") == documented("DecidingPurchase"))
+    #expect(try names(answer.one("S1")) == documented("CustomerEntitlement"))
+  }
+
+  @Test func `every rule is documented`() throws {
+    let lines = try OpenAPIFile().lines
+    let start = try #require(lines.firstIndex(of: "    AccessRule:"))
+    let documented = lines[(start + 1)...].prefix { $0.hasPrefix("     ") }.map { $0.drop { $0 == " " } }
+      .filter { $0.hasPrefix("- `") }.map { String($0.dropFirst(3).prefix { $0 != "`" }) }
+    #expect(documented.sorted() == AccessRule.known.map(\.rawValue).sorted())
+  }
+}

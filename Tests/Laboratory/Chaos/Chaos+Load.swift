@@ -1,0 +1,112 @@
+import EventLoop
+import Fleets
+import HTTP
+
+/// The clients: they register purchases as long as the run lasts.
+extension Chaos {
+  func load(for leastSeconds: Double) async {
+    var pending: [Task<Void, Never>] = []
+    let start = ContinuousClock.now
+    for number in 0..<max(size.registrations, Int(size.perSecond * leastSeconds)) where !Task.isCancelled {
+      let due = start + .seconds(Double(number) / size.perSecond)
+      let wait = due - ContinuousClock.now
+      if wait > .zero { try? await EventLoop.sleep(for: wait) }
+      let transaction = transaction(Int.random(in: 0..<size.transactions, using: &loadRandom))
+      let gateway = usable.sorted().randomElement(using: &loadRandom)
+      pending.append(Task { @LoopActor in await self.register("s\(number)", transaction, gateway) })
+    }
+    for task in pending { await task.value }
+  }
+
+  private func transaction(_ number: Int) -> String {
+    "\(Deserved.kinds[number % Deserved.kinds.count])\(1_000_000 + number)"
+  }
+
+  /// Registers a purchase and notes the answer.
+  @discardableResult
+  func register(
+    _ id: String, _ transaction: String, _ gateway: String?, customer: Int? = nil
+  ) async -> History.Answer {
+    let registration = await attempt(id, transaction, gateway, customer: customer)
+    history.registrations.append(registration)
+    return registration.answer
+  }
+
+  /// Registers purchases that must all be accepted, by the ids of their synchronizations.
+  func registerAll(_ purchases: [String: String]) async throws {
+    for (id, transaction) in purchases.sorted(by: { $0.key < $1.key }) {
+      let answer = await register(id, transaction, Self.gateways[0])
+      guard answer == .accepted else { throw ScenarioFailure(description: "\(id) was not accepted: \(answer)") }
+    }
+  }
+
+  /// The transactions that a worker asked Apple for.
+  var asked: Set<String> { Set(history.calls.map(\.transaction)) }
+
+  /// Registers every transaction once more, after every fault has ended: a claim that stayed would cause a 409.
+  func registerAgain() async throws {
+    let answers = Dictionary(grouping: history.registrations, by: \.transaction).mapValues { $0.map(\.answer) }
+    for transaction in answers.keys.sorted() {
+      // If a client got no answer, its claim stays until the sweep has looked. Any other claim ends with the event.
+      let answers = answers[transaction] ?? []
+      var isLingering = answers.allSatisfy { $0 == .accepted || $0 == .conflict }
+      let deadline = ContinuousClock.now + .seconds(sweepAfter + 30)
+      while true {
+        let registration = await attempt("again-\(transaction)", transaction, Self.gateways[0])
+        if registration.answer == .accepted {
+          history.lastRegistrations.append(registration)
+          break
+        }
+        // A gateway may still be on its way back to a server.
+        let mayPass = registration.answer == .conflict || registration.answer == .unavailable
+        guard mayPass, ContinuousClock.now < deadline else {
+          history.stillClaimed[transaction] = "\(registration.answer)"
+          break
+        }
+        if registration.answer == .conflict {
+          if isLingering { history.lingeringClaims.append(transaction) }
+          isLingering = false
+        }
+        try await EventLoop.sleep(for: .milliseconds(200))
+      }
+    }
+  }
+
+  private func attempt(
+    _ id: String, _ transaction: String, _ gateway: String?, customer: Int? = nil
+  ) async -> History.Registration {
+    // A purchase belongs to the first customer who registers it. One of ten registrations names another customer.
+    let regular = transaction.utf8.reduce(0) { ($0 * 31 + Int($1)) % 50 } + 1
+    let customer = customer ?? (Int.random(in: 0..<10, using: &loadRandom) == 0 ? regular + 50 : regular)
+    let sentAt = unixMilliseconds()
+    let answer = await answer(id, transaction, customer, gateway)
+    return History.Registration(
+      id: id, transaction: transaction, customer: customer, sentAt: sentAt, answeredAt: unixMilliseconds(),
+      answer: answer)
+  }
+
+  private func answer(
+    _ id: String, _ transaction: String, _ customer: Int, _ gateway: String?
+  ) async -> History.Answer {
+    guard let gateway else { return .refused }
+    do {
+      // Every second request uses a connection of its own: on a kept-alive one, libcurl hides a reset by asking again.
+      let response = try await fleet.send(
+        "POST", fleet.url("/storekit2/purchases", gateway: gateway),
+        fleet.headers(RunningFleet.openPublisher) + [("Correlation-Id", id)],
+        "{\"cleengCustomerId\":\(customer),\"transactionId\":\"\(transaction)\"}", timeout: .seconds(20),
+        freshly: Bool.random(using: &loadRandom))
+      switch response.status {
+      case 202: return .accepted
+      case 409: return .conflict
+      // The answer must tell the client when to come again.
+      case 503: return response.header("retry-after") == nil ? .unexpected(503) : .unavailable
+      default: return .unexpected(response.status)
+      }
+    } catch let error as HTTPClientError {
+      return error.code == .unreachable ? .refused : .unknown
+    } catch {
+      return .unknown
+    }
+  }
+}

@@ -1,0 +1,119 @@
+import EventLoop
+import Fleets
+import Formats
+import FoundationEssentials
+import Observability
+import TestSupport
+
+/// The subscribers: they read events and statuses during a run and after it.
+extension Chaos {
+  /// Reads new events and webhooks, and the status behind every new event: it must not be older than the event.
+  func readAlong() async {
+    while !Task.isCancelled {
+      try? await EventLoop.sleep(for: .milliseconds(20))
+      collect()
+    }
+  }
+
+  func collect() {
+    for event in fleet.events.all[eventsRead...] {
+      eventsRead += 1
+      let seen = History.Event(
+        at: unixMilliseconds(), id: event.id, synchronizationId: event.synchronizationId, version: event.version,
+        result: event.result, offer: event.accessGranted ? event.offerId ?? "an offer without a name" : nil,
+        body: event.body)
+      history.events.append(seen)
+      told[event.synchronizationId] = seen
+      readStatus(behind: event)
+      if isSampled { readLedger(behind: event) }
+    }
+    for change in fleet.changes.all[changesRead...] {
+      changesRead += 1
+      history.changes.append(change)
+      if isSampled { readLedger(behind: change) }
+    }
+    for webhook in fleet.webhooks.all[webhooksRead...] {
+      webhooksRead += 1
+      if !webhook.isVerified { history.forgedWebhooks += 1 }
+      guard let told = webhook.told else { continue }
+      history.webhooks.append(
+        History.Event(
+          at: unixMilliseconds(), id: webhook.id, synchronizationId: told.synchronizationId, version: 0,
+          result: told.result, body: webhook.body))
+    }
+  }
+
+  private func readStatus(behind event: RunningFleet.Event) {
+    guard let gateway = usable.sorted().randomElement(using: &readRandom) else { return }
+    statusReads.append(
+      Task { @LoopActor in
+        // A gateway that is down, or cut off from its store, answers nothing.
+        guard
+          let answer = try? await self.fleet.statusAnswer(
+            event.synchronizationId, publisher: RunningFleet.openPublisher, gateway: gateway)
+        else { return }
+        if answer.code == 200 { self.history.statusReads += 1 }
+        guard answer.code == 200 || answer.code == 404 else { return }
+        if answer.body?.status != "finalized" || (answer.body?.version ?? 0) < event.version {
+          let found = answer.body.map { "\($0.status), version \($0.version ?? 0)" } ?? "\(answer.code)"
+          self.history.staleReads.append("\(event.synchronizationId): \(found) behind version \(event.version)")
+        }
+      })
+  }
+
+  /// Waits until every accepted registration has its event and its webhook, or until nothing new has arrived for a
+  /// while.
+  func settle() async throws {
+    var seen = -1
+    var quietSince = ContinuousClock.now
+    // This is longer than the time limit of a call to Apple, and longer than the sweep, which a job may have to wait
+    // for.
+    while ContinuousClock.now - quietSince < .seconds(60 + sweepAfter) {
+      collect()
+      let accepted = Set((history.accepted + history.lastRegistrations).map(\.id))
+      let delivered = Set(history.webhooks.map(\.synchronizationId))
+      if accepted.allSatisfy({ told[$0] != nil }), accepted.isSubset(of: delivered) { return }
+      if eventsRead + webhooksRead != seen {
+        seen = eventsRead + webhooksRead
+        quietSince = .now
+      }
+      try await EventLoop.sleep(for: .milliseconds(50))
+    }
+  }
+
+  /// Reads the last status of every synchronization that a gateway accepted or an event told.
+  func readStatuses() async {
+    var left = Set((history.accepted + history.lastRegistrations).map(\.id))
+      .union(history.events.map(\.synchronizationId)).sorted()[...]
+    let readers = (0..<20).map { _ in
+      Task { @LoopActor in
+        while let id = left.popFirst() {
+          guard let status = try? await self.fleet.status(id, publisher: RunningFleet.openPublisher) else { continue }
+          self.history.statuses[id] = History.Status(
+            isFinalized: status.status == "finalized", version: status.version ?? 0, result: status.result ?? "",
+            offer: status.accessGranted == true ? status.offerId : nil)
+        }
+      }
+    }
+    for reader in readers { await reader.value }
+  }
+
+  /// A line of a worker's log about a result that it dropped.
+  static let staleRun = "\"cause\":\"the lease has ended\""
+
+  /// Reads in the workers' logs which jobs the sweep enqueued again, and which results they dropped.
+  func readLogs() {
+    history.handedBack = fleet.logged("\"event\":\"handed back\"").count
+    history.staleRuns = fleet.logged(Self.staleRun).count
+    struct Line: Decodable {
+      let time: String
+      let synchronizationId: String
+    }
+    for text in fleet.logged("\"event\":\"enqueued again\"") {
+      guard let line = try? JSONDecoder().decode(Line.self, from: Data(text.utf8)),
+        let time = milliseconds(rfc3339: line.time)
+      else { continue }
+      history.sweeps[line.synchronizationId] = min(time, history.sweeps[line.synchronizationId] ?? time)
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import AMQP
+import EventLoop
+import Fleets
+import HTTP
+import Messaging
+import TestSupport
+
+extension Scenario {
+  /// A job, a delivery and a notification that each kill the process that has it, at the same time.
+  static let fatal = Scenario(
+    name: "fatal-messages",
+    what: "a job, a delivery and a notification that each kill every process that takes them",
+    environment: [
+      // The sweeps look soon: what is put aside must not come back by them.
+      "COUNTERSIGN_NOTIFIER_SWEEP_AFTER_SECONDS": "2", "COUNTERSIGN_NOTIFIER_SWEEP_INTERVAL_SECONDS": "1",
+    ],
+    expectations: Verdict.Expectations(exceptions: ["fatal-job": ["INTERNAL_ERROR"]], allowsSweep: true)
+  ) { chaos in
+    for name in Chaos.workers + Chaos.notifiers {
+      await chaos.fleet.kill(name)
+      try await chaos.restart([name], with: FatalMessages.faults)
+    }
+    try await FatalMessages(chaos).run()
+    // The transactions are registered again at the end, and must not kill anybody then.
+    try await chaos.loadEnds()
+    for name in Chaos.workers + Chaos.notifiers {
+      await chaos.fleet.kill(name)
+      try await chaos.restart([name])
+    }
+    try await FatalMessages(chaos).bringBack()
+  }
+}
+
+/// The three messages of the row, and what must become of them.
+@LoopActor
+private struct FatalMessages {
+  private static let job = "1009999999999"
+  private static let delivery = "1009999999998"
+  private static let notification = "1009999999997"
+
+  /// What makes them fatal.
+  static let faults = [
+    "COUNTERSIGN_TEST_CRASH_TRANSACTION": job, "COUNTERSIGN_TEST_CRASH_DELIVERY": "fatal-delivery",
+    "COUNTERSIGN_TEST_CRASH_NOTIFICATION": notification,
+  ]
+
+  private let chaos: Chaos
+  private var fleet: RunningFleet { chaos.fleet }
+
+  init(_ chaos: Chaos) { self.chaos = chaos }
+
+  func run() async throws {
+    try await chaos.registerAll(["fatal-job": Self.job, "fatal-delivery": Self.delivery])
+    let text = try await fleet.minted("notification/\(Self.notification)?type=DID_RENEW")
+    let answer = try await fleet.send(
+      "POST", fleet.url("/apple/notifications", gateway: Chaos.gateways[0]), [("Content-Type", "application/json")],
+      "{\"signedPayload\":\"\(text)\"}")
+    guard answer.status == 200 else { throw ScenarioFailure(description: "the notification: \(answer.status)") }
+    let deaths = try await restartUntilAside()
+    chaos.history.measures.append("\(deaths) processes died until all three were put aside")
+    try await judgeDelivery()
+    try await judgeRest()
+  }
+
+  /// In production something always restarts a process that died.
+  private func restartUntilAside() async throws -> Int {
+    let start = ContinuousClock.now
+    var deaths = 0
+    while try await !areAside() {
+      guard ContinuousClock.now - start < .seconds(240) else {
+        throw ScenarioFailure(description: "after 240 seconds and \(deaths) deaths a message is not put aside")
+      }
+      deaths += try await restartDead()
+      try await chaos.pause(0.05...0.1)
+    }
+    deaths += try await restartDead()
+    for name in Chaos.workers + Chaos.notifiers { try await fleet.ready(name) }
+    return deaths
+  }
+
+  private func restartDead() async throws -> Int {
+    let dead = (Chaos.workers + Chaos.notifiers).filter { fleet.roles[$0]?.process.status != nil }
+    // The next death may come before it says that it is ready.
+    for name in dead {
+      chaos.injected("death of \(name)")
+      try fleet.start(name, with: Self.faults)
+    }
+    return dead.count
+  }
+
+  private func areAside() async throws -> Bool {
+    guard fleet.events.all.contains(where: { $0.synchronizationId == "fatal-job" }) else { return false }
+    guard try await fleet.count("notifications WHERE put_aside_at IS NOT NULL") > 0,
+      try await fleet.count("notifications WHERE due_at IS NOT NULL") == 0
+    else { return false }
+    return try await fleet.count("attempts WHERE outcome = 'abandoned'") > 0
+  }
+
+  /// The delivery's copy lies in the queue of the dead with its reason, and no other delivery's does.
+  private func judgeDelivery() async throws {
+    let connection = try await AMQPConnection.open(TestServers.current!.rabbitmq, name: "fatal")
+    let dead = Mailbox<AMQPDelivery>()
+    try await connection.openChannel().consume(fleet.topology.deadDeliveries, tag: "dead") { dead.put($0) }
+    _ = await dead.wait(for: 1)
+    await connection.close()
+    // A sweep may have enqueued it twice. The other copy finds the end in the log, and is buried too.
+    let reasons = dead.all.map { $0.properties.headers[JobMessage.reasonHeader]?.string ?? "" }
+    let others = dead.all.filter { RunningFleet.synchronizationId(of: $0) != "fatal-delivery" }
+    guard reasons.contains(where: { $0.contains("died") }), others.isEmpty else {
+      throw ScenarioFailure(description: "buried with \(reasons), and \(others.count) of them are other deliveries")
+    }
+    let event = dead.all.first?.properties.messageID ?? ""
+    guard try await fleet.count("deliveries WHERE event_id = '\(event)'") == 0 else {
+      throw ScenarioFailure(description: "a sweep would find the fatal delivery again")
+    }
+  }
+
+  /// Sweeps look several times, and nobody dies any more.
+  private func judgeRest() async throws {
+    for _ in 0..<5 {
+      try await chaos.pause(0.9...1.1)
+      let dead = (Chaos.workers + Chaos.notifiers).filter { fleet.roles[$0]?.process.status != nil }
+      guard dead.isEmpty else { throw ScenarioFailure(description: "\(dead) died although all is put aside") }
+    }
+  }
+
+  /// A person brings the notification back, as the runbook says, once the cause is mended.
+  func bringBack() async throws {
+    try await fleet.execute(
+      """
+      UPDATE notifications SET put_aside_at = NULL, put_aside_reason = NULL, due_at = now()
+      WHERE put_aside_at IS NOT NULL
+      """)
+    try await eventually("the notification is applied") {
+      try await fleet.count("notifications WHERE applied_at IS NULL") == 0
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import Configuration
+import Domain
+import Doors
+import EventLoop
+import FoundationEssentials
+import Ledger
+import Postgres
+import TestSupport
+
+extension RunningFleet {
+  /// Creates the fleet's database with the schema of this build.
+  func createLedger() async throws {
+    try await TestServers.current!.createDatabase(database)
+    _ = try await command(["migrate"])
+  }
+
+  /// Runs a subcommand with the fleet's configuration; returns what it printed.
+  ///
+  /// - Throws: `ChildProcess.Failure` when it ends with another status than 0.
+  public func command(_ words: [String]) async throws -> String {
+    let log = folder + "/\(words[0]).log"
+    try? FileManager.default.removeItem(atPath: log)
+    let process = try ChildProcess(
+      Repository.products + "/countersign", words + ["--config", folder + "/countersign.json"],
+      environment: ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("COUNTERSIGN_") }, output: log)
+    let status = await process.ended()
+    let text = (try? Data(contentsOf: URL(filePath: log))).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    guard status == 0 else {
+      throw ChildProcess.Failure(description: "countersign \(words[0]) ended with \(status): \(text)")
+    }
+    return text
+  }
+
+  /// Deletes the fleet's database. If the server is away, it keeps it until somebody deletes the server's data.
+  func dropLedger() async { try? await TestServers.current!.dropDatabase(database) }
+
+  /// The hosts of the ledger; `nil` for its server alone.
+  var ledgerPorts: [Int]? { hasStandby ? [TestServers.current!.postgres, TestServers.current!.standby] : nil }
+
+  /// Checks the ledger of a fleet at rest: what it holds follows from the kept evidence, owners and offers.
+  ///
+  /// - Returns: one line for each difference.
+  public func ledgerDifferences() async throws -> [String] {
+    let loader = ConfigurationLoader(file: folder + "/countersign.json", environment: [:], doors: DoorRegistry.all)
+    let settings = try loader.settings()
+    let publishers = try loader.publishers(
+      in: settings.publishersFolder, addresses: settings.notifier.webhookAddress)
+    return try await withLedger {
+      try await LedgerCheck.differences(in: $0, publishers: publishers.all, now: unixMilliseconds())
+    }
+  }
+
+  /// Counts rows of the ledger.
+  public func count(_ table: String) async throws -> Int64 {
+    try await withLedger { client in
+      let rows = try await client.run(
+        // A statement's name is short, and each text has its own.
+        PostgresQuery(PostgresStatement("count \(table.hashValue)", "SELECT count(*) AS count FROM \(table)")))
+      return try rows.first?.int64("count") ?? 0
+    }
+  }
+
+  /// Runs a statement on the ledger, as somebody would who may write to its tables.
+  public func execute(_ statement: String) async throws {
+    _ = try await withLedger { try await $0.run(PostgresQuery(PostgresStatement("test", statement))) }
+  }
+
+  func withLedger<Result>(_ body: @LoopActor (PostgresClient) async throws -> Result) async throws -> Result {
+    let url = TestServers.current!.ledgerURL(database: database, ports: ledgerPorts)
+    let client = PostgresClient(try PostgresEndpoint(url: url, password: nil, caFile: nil), connections: 1)
+    client.start()
+    do {
+      try await eventually("the checker reaches the ledger") { client.isReady }
+      let result = try await body(client)
+      await client.stop()
+      return result
+    } catch {
+      await client.stop()
+      throw error
+    }
+  }
+}

@@ -1,0 +1,349 @@
+public import AMQP
+import Crypto
+public import EventLoop
+import Formats
+import FoundationEssentials
+import Glibc
+import HTTP
+import HTTPClient
+import HTTPServer
+public import Messaging
+public import Simulator
+public import TestSupport
+
+/// A whole fleet for one test: the roles as processes, against the shared servers, with names of its own in them.
+@LoopActor
+public final class RunningFleet {
+  public nonisolated static let publisher: Int64 = 1001
+  public nonisolated static let openPublisher: Int64 = 1002
+  public nonisolated static let inactivePublisher: Int64 = 1003
+  public nonisolated static let tokens: [Int64: String] = [1001: "token-one", 1002: "token-two", 1003: "token-three"]
+  public nonisolated static let jwtSecret = "a secret of the publisher, at least 32 bytes long"
+
+  /// An event as the subscriber got it.
+  public struct Event: Sendable {
+    public let id: String
+    public let version: Int64
+    public let traceparent: String
+    public let body: [UInt8]
+    /// The synchronization it tells about.
+    public let synchronizationId: String
+    public let result: String
+    public let accessGranted: Bool
+    public let environment: String?
+    public let offerId: String?
+    public let customerId: String
+    /// The purchase; `nil` when none was found.
+    public let originalTransactionId: String?
+    public let isConsumable: Bool
+  }
+
+  /// A request that the webhook endpoint got, with a good signature.
+  public struct Webhook: Sendable {
+    public let id: String
+    public let isVerified: Bool
+    public let traceparent: String
+    public let body: [UInt8]
+
+    /// The data of its event; `nil` when the body is no event.
+    public var told: (synchronizationId: String, result: String)? {
+      (try? JSONDecoder().decode(Envelope.self, from: Data(body))).map { ($0.data.synchronizationId, $0.data.result) }
+    }
+  }
+
+  public let prefix: String
+  /// The name of its database in the ledger.
+  public nonisolated var database: String { prefix }
+  public let folder: String
+  public let topology: Topology
+  public let events = Mailbox<Event>()
+  /// The changes of entitlements, as the subscriber got them.
+  public let changes = Mailbox<EntitlementChange>()
+  public let webhooks = Mailbox<Webhook>()
+  /// What the webhook endpoint answers, by the number of the request from 1.
+  public var webhookStatus: @LoopActor (Int) -> Int = { _ in 200 }
+  public private(set) var roles: [String: RoleProcess] = [:]
+  private var logs: [String] = []
+  public let simulator: Simulator
+  /// The address of the webhook endpoint.
+  public private(set) var webhookURL = ""
+
+  let client: HTTPClient
+  /// Opens a connection for each request.
+  let freshClient: HTTPClient
+  private var receiver: HTTPServer!
+  private var subscriber: AMQPConsumer!
+  private let secret: [UInt8]
+  private let overrides: [String: String]
+  let hasStandby: Bool
+  let hasDoors: Bool
+  /// Whether configuration and logs stay after the fleet has closed, so that a person can look for the cause.
+  public var keepsFolder = false
+  /// Whether sweeps may have something to repair, because the test breaks a part of the fleet.
+  public var mayRepair = false
+  /// The proxies between the parts; `nil` without `throughProxies`.
+  public private(set) var network: FleetNetwork?
+
+  /// Starts a fleet, runs a body, and stops everything, also when the body throws.
+  ///
+  /// - Parameters:
+  ///   - names: the roles to start, each a role's name and a number.
+  ///   - overrides: environment variables for the roles.
+  ///   - throughProxies: whether a ``FaultProxy`` stands between every two parts.
+  ///   - hasStandby: whether the URL of the ledger names its standby too.
+  ///   - hasDoors: whether ``publisher`` has opened the four doors. Each of them makes events of its own.
+  ///   - lifeMonth: how long a month of the simulator's lives takes.
+  ///   - prepare: called before the roles start.
+  public static func with(
+    _ names: [String] = ["gateway-1", "gateway-2", "worker-1", "worker-2", "notifier-1", "notifier-2"],
+    overrides: [String: String] = [:], throughProxies: Bool = false, hasStandby: Bool = false,
+    hasDoors: Bool = true, lifeMonth: Duration = .seconds(60),
+    prepare: @LoopActor (RunningFleet) throws -> Void = { _ in },
+    _ body: @LoopActor (RunningFleet) async throws -> Void
+  ) async throws {
+    let fleet = try await RunningFleet(
+      overrides: overrides, throughProxies: throughProxies, hasStandby: hasStandby, hasDoors: hasDoors,
+      lifeMonth: lifeMonth)
+    fleet.mayRepair = throughProxies || breaks(overrides)
+    do {
+      try await fleet.createLedger()
+      try prepare(fleet)
+      for name in names { try fleet.start(name) }
+      for name in names { try await fleet.ready(name) }
+      try await fleet.subscribed()
+      if names.contains("gateway-1") { _ = try await fleet.putCustomer(7) }
+      try await body(fleet)
+      try await fleet.requireIdleSweeps()
+    } catch {
+      try? await TestServers.current?.mend()
+      await fleet.close()
+      throw error
+    }
+    await fleet.close()
+  }
+
+  private init(
+    overrides: [String: String], throughProxies: Bool, hasStandby: Bool, hasDoors: Bool, lifeMonth: Duration
+  ) async throws {
+    self.overrides = overrides
+    self.hasStandby = hasStandby
+    self.hasDoors = hasDoors
+    prefix = "test-\(UInt32.random(in: 0...UInt32.max))"
+    folder = FileManager.default.temporaryDirectory.path + "/countersign-\(prefix)"
+    try FileManager.default.createDirectory(atPath: folder + "/publishers", withIntermediateDirectories: true)
+    secret = try secureRandomBytes(32)
+    var configuration = HTTPClientConfiguration.patient
+    configuration.allowsPlainHTTP = true
+    configuration.maxConnectionsPerHost = 50
+    client = HTTPClient(configuration)
+    configuration.keepsConnections = false
+    // A request that waits at a door must not keep others from their connections.
+    configuration.maxConnectionsPerHost = 2000
+    freshClient = HTTPClient(configuration)
+    var simulated = Simulator.Configuration(
+      folder: folder + "/simulator", tlsNames: ["127.0.0.1", "localhost"],
+      apps: [
+        Simulator.App(bundleId: "com.example.app", appAppleId: 1_234_567_890, issuerId: "issuer", keyId: "KEY1")
+      ])
+    simulated.lifeMonth = lifeMonth
+    simulator = try Simulator(simulated)
+    try await simulator.start()
+    topology = Topology(prefix: prefix)
+    receiver = try HTTPServer(HTTPServer.Configuration()) { [weak self] in self?.receive($0) ?? .text(503, "") }
+    if throughProxies {
+      network = try FleetNetwork(simulator: simulator.port, receiver: receiver.port, database: database)
+    }
+    webhookURL = "http://127.0.0.1:\(network?.port(FleetNetwork.Link("notifiers", "receiver")) ?? receiver.port)/hook"
+    try writeConfiguration(secret: secret)
+    let (topology, queue) = (topology, prefix + ".subscriber")
+    subscriber = AMQPConsumer(
+      { TestServers.current!.rabbitmq }, name: "subscriber", queue: queue, prefetch: 100, onChange: { _ in },
+      declare: { channel in
+        try await topology.declare(on: channel)
+        try await channel.declareQueue(queue, arguments: ["x-queue-type": "quorum"])
+        for topic in ["inappPurchaseSyncResult", EntitlementChange.topic] {
+          try await channel.bindQueue(queue, to: topology.events, routingKey: topic + ".*")
+        }
+      },
+      handler: { [weak self] in self?.receive($0) })
+    subscriber.start()
+  }
+
+  private func close() async {
+    for role in roles.values { role.process.send(SIGCONT) }
+    for role in roles.values { role.process.send(SIGTERM) }
+    for role in roles.values { await role.process.ended() }
+    await subscriber.stop()
+    await receiver.close()
+    await simulator.close()
+    network?.close()
+    client.close()
+    freshClient.close()
+    await deleteQueues()
+    await dropLedger()
+    if !keepsFolder { try? FileManager.default.removeItem(atPath: folder) }
+  }
+
+  private func deleteQueues() async {
+    guard let connection = try? await AMQPConnection.open(TestServers.current!.rabbitmq, name: "clean up") else {
+      return
+    }
+    if let channel = try? await connection.openChannel() {
+      for queue in topology.queues + [prefix + ".subscriber"] { try? await channel.deleteQueue(queue) }
+    }
+    await connection.close()
+  }
+
+  /// Waits until the subscriber's queue is there; without it, the broker drops what a worker publishes.
+  public func subscribed() async throws {
+    try await eventually("the subscriber is ready") { self.subscriber.isReady }
+  }
+
+  // MARK: Roles
+
+  /// A role's process.
+  public struct RoleProcess: Sendable {
+    public let process: ChildProcess
+    public let log: String
+    /// Host and port of its HTTP endpoints, once it listens.
+    public var address = ""
+  }
+
+  /// Starts a role, for example `worker-1`; each start has a log of its own.
+  public func start(_ name: String, with more: [String: String] = [:]) throws {
+    if Self.breaks(more) { mayRepair = true }
+    let role = String(name.prefix { $0 != "-" })
+    let log = "\(folder)/\(name)-\(UInt32.random(in: 0...UInt32.max)).log"
+    var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("COUNTERSIGN_") }
+    environment.merge(overrides) { $1 }
+    environment.merge(try network?.environment(of: name) ?? [:]) { $1 }
+    environment.merge(more) { $1 }
+    let process = try ChildProcess(
+      Repository.products + "/countersign", [role, "--config", folder + "/countersign.json"],
+      environment: environment, output: log)
+    roles[name] = RoleProcess(process: process, log: log)
+    logs.append(log)
+  }
+
+  /// Waits until a role has an address, ready or not.
+  public func listens(_ name: String) async throws {
+    try await eventually("\(name) listens") {
+      guard let role = self.roles[name], let address = self.listening(role.log) else { return false }
+      self.roles[name]?.address = address
+      return true
+    }
+  }
+
+  /// Waits until a role says that it is ready.
+  public func ready(_ name: String) async throws {
+    try await eventually("\(name) is ready") {
+      guard let role = self.roles[name] else { return false }
+      if let status = role.process.status {
+        throw ChildProcess.Failure(description: "\(name) ended with \(status): \(self.text(of: role.log).suffix(500))")
+      }
+      if role.address.isEmpty {
+        guard let address = self.listening(role.log) else { return false }
+        self.roles[name]?.address = address
+        if name.hasPrefix("gateway"), let port = address.split(separator: ":").last.flatMap({ Int($0) }) {
+          try self.network?.serve(name, at: port)
+        }
+      }
+      return (try? await self.get("http://\(self.roles[name]!.address)/readyz").status) == 200
+    }
+  }
+
+  /// Kills roles with SIGKILL and waits until they are gone.
+  public func kill(_ names: String...) async { await kill(names) }
+
+  /// Kills roles with SIGKILL and waits until they are gone.
+  public func kill(_ names: [String]) async {
+    mayRepair = true
+    for name in names { roles[name]?.process.send(SIGKILL) }
+    for name in names { await roles[name]?.process.ended() }
+  }
+
+  /// The lines with a text in the logs of all processes that the fleet has started.
+  public func logged(_ text: String) -> [Substring] {
+    logs.flatMap { self.text(of: $0).split(separator: "\n").filter { $0.contains(text) } }
+  }
+
+  /// The log of a role's last process.
+  public func log(_ name: String) -> String { roles[name].map { text(of: $0.log) } ?? "" }
+
+  /// The sum of a metric's samples whose line starts with a text.
+  ///
+  /// - Throws: `NeverHappened` when the role does not have the metric. A metric without samples has a line of help,
+  ///   and is 0.
+  public func metric(_ role: String, _ start: String) async throws -> Double {
+    let text = String(decoding: try await get("http://\(roles[role]!.address)/metrics").body, as: UTF8.self)
+    let name = start.prefix { $0 != "{" }
+    guard text.contains("\n\(start)") || text.contains("# HELP \(name)") else {
+      throw NeverHappened(description: "\(role) has no metric \(start)")
+    }
+    return text.split(separator: "\n").filter { $0.hasPrefix(start) }
+      .compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
+  }
+
+  private func text(of path: String) -> String {
+    (try? Data(contentsOf: URL(filePath: path))).map { String(decoding: $0, as: UTF8.self) } ?? ""
+  }
+
+  private func listening(_ log: String) -> String? {
+    for line in text(of: log).split(separator: "\n") where line.contains("\"event\":\"listening\"") {
+      struct Line: Decodable { let address: String }
+      return try? JSONDecoder().decode(Line.self, from: Data(line.utf8)).address
+    }
+    return nil
+  }
+
+  // MARK: What comes back
+
+  private func receive(_ received: AMQPConsumer.Received) {
+    received.acknowledge()
+    let delivery = received.delivery
+    if let change = EntitlementChange(delivery) { return changes.put(change) }
+    guard let envelope = try? JSONDecoder().decode(Envelope.self, from: Data(delivery.body)) else { return }
+    events.put(
+      Event(
+        id: delivery.properties.messageID ?? "", version: delivery.properties.headers["version"]?.int ?? 0,
+        traceparent: delivery.properties.headers["traceparent"]?.string ?? "",
+        body: delivery.body, synchronizationId: envelope.data.synchronizationId, result: envelope.data.result,
+        accessGranted: envelope.data.accessGranted, environment: envelope.data.environment,
+        offerId: envelope.data.offerId, customerId: envelope.data.customerId,
+        originalTransactionId: envelope.data.originalTransactionId, isConsumable: envelope.data.type != nil))
+  }
+
+  /// The synchronization that a published event tells about; `nil` for other events.
+  public static func synchronizationId(of delivery: AMQPDelivery) -> String? {
+    (try? JSONDecoder().decode(Envelope.self, from: Data(delivery.body)))?.data.synchronizationId
+  }
+
+  fileprivate struct Envelope: Decodable {
+    let data: Content
+    struct Content: Decodable {
+      let synchronizationId: String
+      let result: String
+      let accessGranted: Bool
+      let environment: String?
+      let offerId: String?
+      let customerId: String
+      let originalTransactionId: String?
+      let type: String?
+    }
+  }
+
+  /// Checks a webhook as strictly as a customer who reads Standard Webhooks.
+  private func receive(_ request: HTTPServerRequest) -> HTTPServerResponse {
+    let id = request.header("webhook-id") ?? ""
+    let timestamp = request.header("webhook-timestamp") ?? ""
+    let expected = HMACSHA256.authenticate(Array("\(id).\(timestamp).".utf8) + request.body, key: secret)
+    let isRecent = Int64(timestamp).map { abs($0 - Int64(time(nil))) <= 300 } ?? false
+    let isVerified =
+      request.method == "POST" && request.header("content-type") == "application/json" && isRecent
+      && request.header("webhook-signature") == "v1," + Base64.encode(expected)
+    webhooks.put(
+      Webhook(
+        id: id, isVerified: isVerified, traceparent: request.header("traceparent") ?? "", body: request.body))
+    return .text(webhookStatus(webhooks.all.count), "")
+  }
+}

@@ -1,0 +1,492 @@
+import Configuration
+import Crypto
+import RoleSupport
+import Testing
+import Transport
+
+/// The configuration file and the variables that override it.
+struct SettingsTests {
+  private let folder: ConfigurationFolder
+
+  init() throws { folder = try ConfigurationFolder() }
+
+  // MARK: Reading
+
+  @Test func defaults() throws {
+    let settings = try folder.settings()
+    #expect(settings.rabbitmq.nodes.first?.host == "127.0.0.1")
+    #expect(settings.rabbitmq.nodes.first?.port == 5672)
+    #expect(settings.rabbitmq.user == "guest")
+    #expect(settings.rabbitmq.virtualHost == "/")
+    #expect(settings.redis.port == 6379)
+    #expect(settings.redis.user == nil)
+    #expect(settings.redis.password == nil)
+    #expect(settings.redis.database == 0)
+    #expect(settings.publishersFolder == folder.path + "/publishers")
+    #expect(settings.appStore.rootFiles.isEmpty)
+    #expect(settings.appStore.caFile == nil)
+    #expect(settings.gateway.listen.host == "127.0.0.1")
+    #expect(settings.gateway.listen.port == 8080)
+    #expect(settings.gateway.trustedProxies.isEmpty)
+    #expect(settings.worker.retrySchedule.prefix(3) == [.seconds(1), .seconds(5), .seconds(30)])
+    #expect(settings.worker.retrySchedule.count == 28)
+    #expect(!settings.notifier.allowsInsecureEndpoints)
+    #expect(settings.notifier.addresses.allowed.isEmpty)
+    #expect(settings.notifier.disableAfter == .seconds(432_000))
+    #expect(settings.notifier.logRetention == .seconds(2_592_000))
+    #expect(settings.logLevel == .info)
+    #expect(settings.shutdownGrace == .seconds(25))
+  }
+
+  @Test func everyKind() throws {
+    let settings = try folder.settings(
+      """
+      {
+        "rabbitmq": {"prefix": "cs", "heartbeatSeconds": 1.5},
+        "redis": {"timeoutSeconds": 1.001},
+        "appStore": {"rootFiles": ["a.pem", "/b.pem"], "caFile": "ca.pem", "productionURL": "https://localhost:8443/"},
+        "gateway": {"trustedProxies": ["10.2.0.0/16", "192.0.2.7"]},
+        "worker": {"concurrency": 3, "retryScheduleSeconds": [0.2, 3]},
+        "notifier": {"allowsInsecureEndpoints": true, "allowedNetworks": ["10.1.0.0/16", "::1"]},
+        "simulator": {
+          "apps": ["com.a:1:issuer:key", "com.b:2:issuer:key"], "lives": {"monthSeconds": 1.5},
+          "notifications": {"urls": ["http://127.0.0.1:1/x", "https://b.test/y"], "version": 1}
+        },
+        "log": {"level": "debug"}
+      }
+      """)
+    #expect(settings.rabbitmq.prefix == "cs")
+    #expect(settings.rabbitmq.heartbeat == .milliseconds(1500))
+    #expect(settings.redis.timeout == .milliseconds(1001))
+    #expect(settings.appStore.rootFiles == [folder.path + "/a.pem", "/b.pem"])
+    #expect(settings.appStore.caFile == folder.path + "/ca.pem")
+    #expect(settings.appStore.productionURL == "https://localhost:8443")
+    #expect(settings.gateway.trustedProxies == ["10.2.0.0/16", "192.0.2.7"].compactMap { AddressBlock($0) })
+    #expect(settings.worker.concurrency == 3)
+    #expect(settings.worker.retrySchedule == [.milliseconds(200), .seconds(3)])
+    #expect(settings.notifier.allowsInsecureEndpoints)
+    #expect(settings.notifier.addresses.allowed == ["10.1.0.0/16", "::1/128"].compactMap { AddressBlock($0) })
+    #expect(settings.simulator.apps.map(\.bundleId) == ["com.a", "com.b"])
+    #expect(settings.simulator.apps.map(\.appAppleId) == [1, 2])
+    #expect(settings.simulator.lifeMonth == .milliseconds(1500) && settings.simulator.notificationVersion == 1)
+    #expect(settings.simulator.notificationURLs == ["http://127.0.0.1:1/x", "https://b.test/y"])
+    #expect(settings.logLevel == .debug)
+  }
+
+  /// A missing, null or empty value counts as absent.
+  @Test func absence() throws {
+    let settings = try folder.settings(#"{"worker": {}, "redis": null, "gateway": {"maxBodyBytes": null}}"#)
+    #expect(settings.worker.concurrency == 200)
+    #expect(settings.gateway.maxBodyBytes == 16384)
+  }
+
+  // MARK: Mistakes
+
+  /// A copy of a job may wait for the longest delay, a tenth more, and must still find what the original came to.
+  @Test func aStatusOutlivesEveryCopyOfItsJob() throws {
+    func json(_ retention: Int) -> String {
+      #"{"worker": {"retryScheduleSeconds": [6000], "sweepAfterSeconds": 120, "statusRetentionSeconds": \#(retention)}}"#
+    }
+    #expect(try folder.settings(json(6750)).worker.statusRetention == .seconds(6750))
+    #expect(
+      try folder.mistakes(json(6749)) == [
+        "countersign.json: worker.statusRetentionSeconds: is too short, expected 30 seconds more than the longest retry, "
+          + "which may end a tenth later, and the sweep"
+      ])
+  }
+
+  @Test func allMistakesAtOnce() throws {
+    let mistakes = try folder.mistakes(
+      """
+      {
+        "rabbitmq": {"url": "http://rabbitmq", "heartbeatSeconds": 0},
+        "redis": {"url": 5},
+        "appStore": {"productionURL": "http://apple", "maxConnections": 4.5, "rootFiles": [1]},
+        "gateway": {"listen": "8080", "maxBodyBytes": 10, "publishTimeoutSeconds": "soon", "trustedProxies": ["lb"]},
+        "worker": {"concurrency": true, "retryScheduleSeconds": [1, 0], "concurency": 5},
+        "notifier": {"allowsInsecureEndpoints": 1, "retryScheduleSeconds": [], "allowedNetworks": ["10.1.0.0/8"]},
+        "simulator": {"apps": ["a:b:c:d"], "notifications": {"urls": ["b.test"], "version": 3}},
+        "log": {"level": "loud"},
+        "more": [1]
+      }
+      """)
+    #expect(
+      mistakes == [
+        "countersign.json: rabbitmq.url: expected amqp:// or amqps://user:password@host:port/vhost",
+        "countersign.json: rabbitmq.heartbeatSeconds: is 0, expected seconds from 1 to 600",
+        "countersign.json: redis.url: is a number, expected a string",
+        "countersign.json: appStore.productionURL: expected an https:// URL",
+        "countersign.json: appStore.rootFiles: is an array, expected a list of strings",
+        "countersign.json: appStore.maxConnections: is 4.5, expected a whole number from 1 to 50",
+        "countersign.json: gateway.listen: is \"8080\", expected address:port with a numeric address, for example "
+          + "0.0.0.0:8080",
+        "countersign.json: gateway.maxBodyBytes: is 10, expected a whole number from 256 to 1048576",
+        "countersign.json: gateway.publishTimeoutSeconds: is \"soon\", expected seconds from 0.1 to 30",
+        "countersign.json: gateway.trustedProxies: has \"lb\", expected an address, or a block such as 10.1.0.0/16",
+        "countersign.json: worker.concurrency: is true, expected a whole number from 1 to 10000",
+        "countersign.json: worker.retryScheduleSeconds: is an array, expected a list of seconds from 0.001 to 604800",
+        "countersign.json: notifier.retryScheduleSeconds: is an array, expected a list of seconds from 0.001 to 604800",
+        "countersign.json: notifier.allowsInsecureEndpoints: is 1, expected true or false",
+        "countersign.json: notifier.allowedNetworks: has \"10.1.0.0/8\", expected a block such as 10.1.0.0/16 or fd00::/8",
+        "countersign.json: simulator.apps: has \"a:b:c:d\", expected bundleId:appAppleId:issuerId:keyId",
+        "countersign.json: simulator.notifications.urls: has \"b.test\", expected an http:// or https:// URL",
+        "countersign.json: simulator.notifications.version: is 3, expected a whole number from 1 to 2",
+        "countersign.json: log.level: is \"loud\", expected one of debug, info, warning, error",
+        "countersign.json: more: is no key of this file",
+        "countersign.json: worker.concurency: is no key of this file",
+      ])
+  }
+
+  @Test func unknownKeys() throws {
+    let mistakes = try folder.mistakes(
+      #"{"rabbitmq.url": "amqp://x", "redis": {"Url": "redis://x"}, "worker": 5, "other": {"a": {"b": 1}}, "empty": {}}"#
+    )
+    #expect(
+      mistakes == [
+        "countersign.json: empty: is no key of this file",
+        "countersign.json: other.a.b: is no key of this file",
+        "countersign.json: rabbitmq.url: is no key of this file",
+        "countersign.json: redis.Url: is no key of this file",
+        "countersign.json: worker: is a number, expected an object",
+      ])
+  }
+
+  @Test(arguments: [
+    ("", "countersign.json: is not JSON: the end is unexpected"),
+    ("{", "countersign.json: is not JSON: the end is unexpected"),
+    ("{\n  \"worker\": {},\n}", "countersign.json: is not JSON: line 3, column 1 is unexpected"),
+    ("{\"worker\": \u{FEFF}{}}", "countersign.json: is not JSON: line 1, column 12 is unexpected"),
+    ("[]", "countersign.json: is an array, expected a JSON object"),
+    ("5", "countersign.json: is a number, expected a JSON object"),
+  ])
+  func noObject(text: String, start: String) throws {
+    let mistakes = try folder.mistakes(text)
+    #expect(mistakes.count == 1)
+    #expect(mistakes.first?.hasPrefix(start) == true, "\(mistakes)")
+  }
+
+  @Test func missingFile() {
+    let error = #expect(throws: ConfigurationError.self) { try folder.loader().settings() }
+    #expect(error?.description == "\(folder.path)/countersign.json: the file cannot be read")
+  }
+
+  /// A variable holds text only; in the file a number is a number.
+  @Test func texts() throws {
+    let mistakes = try folder.mistakes(
+      """
+      {"redis": {"timeoutSeconds": "3"}, "worker": {"concurrency": "3", "retryScheduleSeconds": ["1", 2]},
+       "notifier": {"retryScheduleSeconds": "1,2", "allowsInsecureEndpoints": "true", "allowedNetworks": "10.0.0.0/8"}}
+      """)
+    #expect(
+      mistakes == [
+        "countersign.json: redis.timeoutSeconds: is \"3\", expected seconds from 0.05 to 60",
+        "countersign.json: worker.concurrency: is \"3\", expected a whole number from 1 to 10000",
+        "countersign.json: worker.retryScheduleSeconds: is an array, expected a list of seconds from 0.001 to 604800",
+        "countersign.json: notifier.retryScheduleSeconds: is \"1,2\", expected a list of seconds from 0.001 to 604800",
+        "countersign.json: notifier.allowsInsecureEndpoints: is \"true\", expected true or false",
+        "countersign.json: notifier.allowedNetworks: is \"10.0.0.0/8\", expected a list of strings",
+      ])
+  }
+
+  @Test(arguments: [
+    (#"{"worker": {"concurrency": 1, "concurrency": 2}}"#, "concurrency", 32),
+    (#"{"log": {}, "l\u006fg": {"level": "debug"}}"#, "log", 14),
+  ])
+  func duplicateKey(text: String, key: String, column: Int) throws {
+    #expect(
+      try folder.mistakes(text) == [
+        "countersign.json: \(key): stands twice in one object, the second time at line 1, column \(column)"
+      ])
+  }
+
+  // MARK: Files
+
+  private func fileMistakes(_ text: String, _ users: Set<SettingsUser>, _ environment: [String: String] = [:]) throws
+    -> [String]
+  {
+    let ledger = ["COUNTERSIGN_LEDGER_URL": "postgresql://u@h/d"]
+    return try folder.mistakes(text, ledger.merging(environment) { $1 }, for: users)
+  }
+
+  @Test func filesThatRolesNeed() throws {
+    let authority = try CertificateAuthority.root(commonName: "Root").certificate
+    try folder.write(authority.pem, to: "good.pem")
+    try folder.write(authority.der, to: "good.der")
+    try folder.write("no certificate", to: "bad.pem")
+    try folder.write(Array(authority.der.dropLast()), to: "bad.der")
+    func text(_ roots: String, _ apple: String, _ endpoints: String) -> String {
+      #"{"appStore": {"rootFiles": \#(roots), "caFile": "\#(apple)"}, "notifier": {"caFile": "\#(endpoints)"}}"#
+    }
+    let all = Set(SettingsUser.allCases)
+    #expect(try fileMistakes(text(#"["good.pem", "good.der"]"#, "good.pem", "good.pem"), all) == [])
+    let missing = text(#"["good.pem", "nope.der"]"#, "nope.pem", "nowhere/nope.pem")
+    #expect(
+      try fileMistakes(missing, all) == [
+        "countersign.json: appStore.rootFiles: the file nope.der cannot be read",
+        "countersign.json: appStore.caFile: the file nope.pem cannot be read",
+        "countersign.json: notifier.caFile: the file nowhere/nope.pem cannot be read",
+      ])
+    #expect(
+      try fileMistakes(text(#"["bad.pem", "bad.der"]"#, "bad.pem", "good.der"), all) == [
+        "countersign.json: appStore.rootFiles: the file bad.pem is neither a DER nor a PEM certificate",
+        "countersign.json: appStore.rootFiles: the file bad.der is neither a DER nor a PEM certificate",
+        "countersign.json: appStore.caFile: the file bad.pem holds no certificate in PEM",
+        "countersign.json: notifier.caFile: the file good.der holds no certificate in PEM",
+      ])
+    // A role checks only the files that it will read: the simulator is about to make the worker's.
+    #expect(try fileMistakes(missing, []) == [])
+    #expect(try fileMistakes(missing, [.worker]).count == 2)
+    #expect(try fileMistakes(missing, [.notifier]).count == 1)
+    #expect(
+      try fileMistakes("{}", all, ["COUNTERSIGN_NOTIFIER_CA_FILE": "nope.pem"]) == [
+        "environment: COUNTERSIGN_NOTIFIER_CA_FILE: the file nope.pem cannot be read"
+      ])
+  }
+
+  /// A mistake that a role finds at its start names the key, too.
+  @Test func placeOfAMistake() {
+    let loader = folder.loader(["COUNTERSIGN_WORKER_LISTEN": "127.0.0.1:1"])
+    #expect(
+      loader.mistake("gateway.listen", "taken").description == "\(folder.path)/countersign.json: gateway.listen: taken")
+    #expect(
+      loader.mistake("worker.listen", "taken").description == "environment: COUNTERSIGN_WORKER_LISTEN: taken")
+  }
+
+  // MARK: Variables
+
+  @Test func variablesOverrideEachKind() throws {
+    let settings = try folder.settings(
+      #"{"rabbitmq": {"prefix": "file"}, "worker": {"concurrency": 1}, "log": {"level": "error"}}"#,
+      [
+        "COUNTERSIGN_RABBITMQ_PREFIX": "env", "COUNTERSIGN_WORKER_CONCURRENCY": "7",
+        "COUNTERSIGN_REDIS_TIMEOUT_SECONDS": "0.29", "COUNTERSIGN_WORKER_RETRY_SCHEDULE_SECONDS": "1, 2.5,60",
+        "COUNTERSIGN_SIMULATOR_TLS_NAMES": "one, two ,three,", "COUNTERSIGN_NOTIFIER_ALLOWS_INSECURE_ENDPOINTS": "true",
+        "COUNTERSIGN_LOG_LEVEL": "warning", "COUNTERSIGN_APP_STORE_PRODUCTION_URL": "https://apple.test",
+        "COUNTERSIGN_PUBLISHERS_FOLDER": "/etc/publishers", "COUNTERSIGN_APP_STORE_CA_FILE": "ca.pem",
+        "COUNTERSIGN_GATEWAY_LISTEN": "[::1]:0", "PATH": "/bin",
+      ])
+    #expect(settings.rabbitmq.prefix == "env")
+    #expect(settings.worker.concurrency == 7)
+    #expect(settings.redis.timeout == .milliseconds(290))
+    #expect(settings.worker.retrySchedule == [.seconds(1), .milliseconds(2500), .seconds(60)])
+    #expect(settings.simulator.tlsNames == ["one", "two", "three"])
+    #expect(settings.notifier.allowsInsecureEndpoints)
+    #expect(settings.logLevel == .warning)
+    #expect(settings.appStore.productionURL == "https://apple.test")
+    #expect(settings.publishersFolder == "/etc/publishers")
+    #expect(settings.appStore.caFile == folder.path + "/ca.pem")
+    #expect(settings.gateway.listen.host == "::1")
+    #expect(settings.gateway.listen.port == 0)
+  }
+
+  /// A variable replaces even an unusable value of the file.
+  @Test func variableHealsTheFile() throws {
+    let settings = try folder.settings(
+      #"{"worker": {"concurrency": "many"}}"#, ["COUNTERSIGN_WORKER_CONCURRENCY": "7"])
+    #expect(settings.worker.concurrency == 7)
+  }
+
+  @Test func wrongVariables() throws {
+    let mistakes = try folder.mistakes(
+      "{}",
+      [
+        "COUNTERSIGN_RABBITMQ_PREFIX": "", "COUNTERSIGN_RABBITMQ_URL": "amqpss://x",
+        "COUNTERSIGN_WORKER_CONCURRENCY": "1.5", "COUNTERSIGN_REDIS_TIMEOUT_SECONDS": "nan",
+        "COUNTERSIGN_WORKER_RETRY_SCHEDULE_SECONDS": "1,x", "COUNTERSIGN_NOTIFIER_ALLOWS_INSECURE_ENDPOINTS": "yes",
+        "COUNTERSIGN_LOG_LEVEL": "INFO", "COUNTERSIGN_GATEWAY_LISTEN": "localhost:8080",
+        "COUNTERSIGN_WORKER_CONCURENCY": "5", "COUNTERSIGN_": "",
+      ])
+    #expect(
+      mistakes == [
+        "environment: COUNTERSIGN_RABBITMQ_URL: expected amqp:// or amqps://user:password@host:port/vhost",
+        "environment: COUNTERSIGN_RABBITMQ_PREFIX: is \"\", expected a string",
+        "environment: COUNTERSIGN_REDIS_TIMEOUT_SECONDS: is \"nan\", expected seconds from 0.05 to 60",
+        "environment: COUNTERSIGN_GATEWAY_LISTEN: is \"localhost:8080\", expected address:port with a numeric address, "
+          + "for example 0.0.0.0:8080",
+        "environment: COUNTERSIGN_WORKER_CONCURRENCY: is \"1.5\", expected a whole number from 1 to 10000",
+        "environment: COUNTERSIGN_WORKER_RETRY_SCHEDULE_SECONDS: is \"1,x\", expected a list of seconds from 0.001 to "
+          + "604800",
+        "environment: COUNTERSIGN_NOTIFIER_ALLOWS_INSECURE_ENDPOINTS: is \"yes\", expected true or false",
+        "environment: COUNTERSIGN_LOG_LEVEL: is \"INFO\", expected one of debug, info, warning, error",
+        "environment: COUNTERSIGN_: overrides no key",
+        "environment: COUNTERSIGN_WORKER_CONCURENCY: overrides no key",
+      ])
+  }
+
+  @Test func variablesOfTestsAreNoMistake() throws {
+    #expect(try folder.mistakes("{}", ["COUNTERSIGN_TEST_REDIS": "x", "COUNTERSIGN_FIXTURES": "x"]).isEmpty)
+  }
+
+  // MARK: Secrets
+
+  @Test func secretsFromFiles() throws {
+    try folder.write("from file\r\n\n", to: "rabbitmq.password")
+    try folder.write(" kept space ", to: "redis.password")
+    let settings = try folder.settings(
+      """
+      {
+        "rabbitmq": {"url": "amqp://user:inline@rabbitmq", "passwordFile": "rabbitmq.password"},
+        "redis": {"passwordFile": "\(folder.path)/redis.password"}
+      }
+      """)
+    #expect(settings.rabbitmq.password == "from file")
+    #expect(settings.rabbitmq.user == "user")
+    #expect(settings.redis.password == " kept space ")
+  }
+
+  @Test func secretFileThatCannotBeRead() throws {
+    try folder.write([0xFF, 0xFE], to: "binary")
+    let mistakes = try folder.mistakes(
+      #"{"rabbitmq": {"passwordFile": "missing"}}"#, ["COUNTERSIGN_REDIS_PASSWORD_FILE": "binary"])
+    #expect(
+      mistakes == [
+        "countersign.json: rabbitmq.passwordFile: the file that it names cannot be read; it was looked for in ",
+        "environment: COUNTERSIGN_REDIS_PASSWORD_FILE: the file that it names is no text in UTF-8",
+      ])
+  }
+
+  /// A secret in the place of its file's name, or in a URL that cannot be read.
+  @Test(arguments: ["hunter2", "dir/hunter2", "hunter2/a", "hunter2\\n", "/hunter2/a"])
+  func secretsAreNotShown(secret: String) throws {
+    let mistakes = try folder.mistakes(
+      """
+      {"rabbitmq": {"url": "amqpss://user:\(secret)@h", "passwordFile": "\(secret)"},
+       "redis": {"url": ["\(secret)"], "passwordFile": "\(secret)"},
+       "appStore": {"productionURL": "http://user:\(secret)@h", "sandboxURL": {"\(secret.prefix(3))": 1}}}
+      """, ["COUNTERSIGN_REDIS_URL": "user:\(secret)@h", "COUNTERSIGN_RABBITMQ_PASSWORD_FILE": secret])
+    #expect(mistakes.count >= 6)
+    #expect(mistakes.allSatisfy { !$0.contains("hunter2") }, "\(mistakes)")
+  }
+
+  // MARK: URLs
+
+  @Test(arguments: [
+    ("amqp://h", "h", 5672, "guest", "guest", "/"), ("amqp://h/", "h", 5672, "guest", "guest", "/"),
+    ("amqp://h:1/%2F", "h", 1, "guest", "guest", "/"), ("amqp://h/%2Fa%2fb", "h", 5672, "guest", "guest", "/a/b"),
+    ("amqp://h/orders", "h", 5672, "guest", "guest", "orders"),
+    ("amqp://u:p%40ss%3A%2F@h:5673/v", "h", 5673, "u", "p@ss:/", "v"),
+    ("amqp://u:a:b@h", "h", 5672, "u", "a:b", "/"), ("amqp://u:a@b@h", "h", 5672, "u", "a@b", "/"),
+    ("amqp://u@h", "h", 5672, "u", "guest", "/"), ("amqp://u:@h", "h", 5672, "u", "", "/"),
+    ("amqp://[::1]:5673/v", "::1", 5673, "guest", "guest", "v"),
+    ("amqp://[fe80::1]", "fe80::1", 5672, "guest", "guest", "/"),
+    ("amqp://u:p@[::1]", "::1", 5672, "u", "p", "/"),
+  ])
+  func amqp(url: String, host: String, port: Int, user: String, password: String, virtualHost: String) throws {
+    let settings = try folder.settings(#"{"rabbitmq": {"url": "\#(url)"}}"#).rabbitmq
+    #expect(settings.nodes.map(\.host) == [host])
+    #expect(settings.nodes.map(\.port) == [port])
+    #expect(settings.user == user)
+    #expect(settings.password == password)
+    #expect(settings.virtualHost == virtualHost)
+  }
+
+  @Test(arguments: [
+    "h", "amqp:h", "amqp://", "amqp://:5672", "amqpss://h", "AMQP://h", "amqp://h:0", "amqp://h:65536", "amqp://h:x",
+    "amqp://h:", "amqp://h:+5", "amqp://u:%4@h", "amqp://u:%+4@h", "amqp://u:%FF@h", "amqp://h/%zz", "amqp://::1/",
+    "amqp://::1:5672/", "amqp://[::1", "amqp://h/v?heartbeat=10", "amqp://h/v#x",
+  ])
+  func noAMQP(url: String) throws {
+    #expect(
+      try folder.mistakes(#"{"rabbitmq": {"url": "\#(url)"}}"#)
+        == ["countersign.json: rabbitmq.url: expected amqp:// or amqps://user:password@host:port/vhost"])
+  }
+
+  @Test(
+    arguments: [
+      ("redis://h", "h", 6379, nil, nil, 0), ("redis://:p%40ss@h:1/15", "h", 1, nil, "p@ss", 15),
+      ("redis://u:p@[::1]:6380/", "::1", 6380, "u", "p", 0),
+    ] as [(String, String, Int, String?, String?, Int)])
+  func redis(url: String, host: String, port: Int, user: String?, password: String?, database: Int) throws {
+    let settings = try folder.settings(#"{"redis": {"url": "\#(url)"}}"#).redis
+    #expect(settings.host == host)
+    #expect(settings.port == port)
+    #expect(settings.user == user)
+    #expect(settings.password == password)
+    #expect(settings.database == database)
+  }
+
+  @Test func `several nodes of RabbitMQ`() throws {
+    let settings = try folder.settings(
+      #"{"rabbitmq": {"url": "amqps://u:p@a,b:1,[::1]:2/v", "quorumInitialGroupSize": 3}}"#
+    ).rabbitmq
+    #expect(settings.nodes.map { "\($0.host) \($0.port)" } == ["a 5671", "b 1", "::1 2"])
+    #expect(settings.quorumInitialGroupSize == 3)
+    #expect(try folder.settings("{}").rabbitmq.quorumInitialGroupSize == nil)
+    for url in ["amqp://a,", "amqp://,a", "amqp://a,,b", "amqp://a:0,b", "amqp://a,b:x"] {
+      #expect(
+        try folder.mistakes(#"{"rabbitmq": {"url": "\#(url)"}}"#)
+          == ["countersign.json: rabbitmq.url: expected amqp:// or amqps://user:password@host:port/vhost"])
+    }
+  }
+
+  @Test func `sentinels of Redis`() throws {
+    try folder.write("own", to: "sentinel.password")
+    let settings = try folder.settings(
+      """
+      {"redis": {"url": "rediss+sentinel://u:p@a,b:1/mymaster/2", "sentinelUser": "s",
+       "sentinelPasswordFile": "sentinel.password"}}
+      """
+    ).redis
+    #expect(settings.sentinels?.addresses.map { "\($0.host) \($0.port)" } == ["a 26379", "b 1"])
+    #expect(settings.sentinels?.primaryName == "mymaster")
+    #expect(settings.sentinels?.user == "s")
+    #expect(settings.sentinels?.password == "own")
+    #expect(settings.user == "u" && settings.password == "p" && settings.database == 2 && settings.tls != nil)
+    #expect(try folder.settings(#"{"redis": {"url": "redis+sentinel://a/m"}}"#).redis.database == 0)
+    let mistakes = [
+      (
+        "redis://a,b/0",
+        "names several hosts, expected one, or redis+sentinel://host:port,host2:port2/primary/database"
+      ),
+      ("redis+sentinel://a", "expected the primary's name after the sentinels, such as /mymaster/0"),
+      ("redis+sentinel://a/m/x", "expected a database number after the primary's name"),
+      ("redis+cluster://a", "expected redis:// or rediss://user:password@host:port/database"),
+    ]
+    for (url, problem) in mistakes {
+      #expect(
+        try folder.mistakes(#"{"redis": {"url": "\#(url)"}}"#) == ["countersign.json: redis.url: \(problem)"])
+    }
+    #expect(
+      try folder.mistakes(#"{"redis": {"sentinelPasswordFile": "sentinel.password"}}"#)
+        == [
+          "countersign.json: redis.sentinelPasswordFile: has no effect without sentinels, expected redis+sentinel:// in "
+            + "redis.url"
+        ])
+  }
+
+  @Test(arguments: ["redis://h/x", "redis://h/-1", "redis://h/+1", "redis://h/1/2", "redis://h/99999999999999999999"])
+  func noDatabase(url: String) throws {
+    #expect(
+      try folder.mistakes(#"{"redis": {"url": "\#(url)"}}"#)
+        == ["countersign.json: redis.url: expected a database number after the host"])
+  }
+
+  @Test(arguments: ["https://", "https:///path", "http://h", "h", "https://h:0"]) func noAppStore(url: String) throws {
+    #expect(
+      try folder.mistakes(#"{"appStore": {"sandboxURL": "\#(url)"}}"#)
+        == ["countersign.json: appStore.sandboxURL: expected an https:// URL"])
+    #expect(
+      try folder.mistakes(#"{"appStore": {"productionURL": "https://user:S3CRET@example.com"}}"#)
+        == ["countersign.json: appStore.productionURL: expected an https:// URL without a user or a password"])
+  }
+
+  @Test(arguments: ["127.0.0.1", ":80", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "h:80", "[::1]", "[::x]:80"])
+  func noListenAddress(text: String) throws {
+    #expect(
+      try folder.mistakes(#"{"worker": {"listen": "\#(text)"}}"#)
+        == [
+          "countersign.json: worker.listen: is \"\(text)\", expected address:port with a numeric address, for example "
+            + "0.0.0.0:8080"
+        ])
+  }
+
+  @Test(arguments: ["a:1:i", "a:1:i:k:x", "a::i:k", ":1:i:k", "a:1:b::c", "a:x:i:k", "a:1:i:../k"]) func noSimulatorApp(
+    text: String
+  )
+    throws
+  {
+    #expect(
+      try folder.mistakes(#"{"simulator": {"apps": ["\#(text)"]}}"#)
+        == ["countersign.json: simulator.apps: has \"\(text)\", expected bundleId:appAppleId:issuerId:keyId"])
+  }
+}

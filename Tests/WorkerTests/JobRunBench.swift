@@ -1,0 +1,121 @@
+import AMQP
+import Configuration
+import Domain
+import EventLoop
+import Messaging
+import Observability
+import RoleSupport
+import Service
+
+@testable import Worker
+
+/// A run of a job whose servers are values: the answers of Redis and of the ledger, Apple's findings, and the messages
+/// that the broker got.
+@LoopActor
+final class JobRunBench {
+  nonisolated static let now: Int64 = 1_700_000_000_000
+  nonisolated static let job = Job(
+    synchronizationId: "s", publisherId: 1, customerId: "7", transactionId: "100", registeredAt: now - 500,
+    traceparent: "00-t")
+  nonisolated static let granted = Outcome(
+    .purchaseSynchronized, accessGranted: true, offerId: "S1", originalTransactionId: "99", environment: "Production")
+
+  let store = StoreByValue()
+  let ledger = LedgerByValue()
+  let broker = BrokerByValue()
+  let metrics = Metrics()
+  let publishers: Publishers
+  /// The results of the verification, one after the other.
+  var findings: [PurchaseVerification.Finding] = []
+  /// The places where Apple may know the transaction.
+  var places: [AppPlace] = []
+  /// Runs while the worker asks Apple.
+  var whileAsking: @LoopActor (JobRun) -> Void = { _ in }
+  /// How often the worker asked Apple.
+  private(set) var asked = 0
+  private(set) var dependencies: JobRun.Dependencies!
+
+  init() throws {
+    let settings = try ConfigurationFolder().settings(
+      #"{"worker": {"retryScheduleSeconds": [1, 31], "notFoundRetries": 1, "answerReuseSeconds": 3}}"#)
+    publishers = Publishers([
+      Publisher(
+        id: 1, customers: .open, tokenHashes: [], customerTokens: nil, apps: [],
+        offers: OfferCatalog([Offer(id: "S1", productIds: ["monthly"])]), webhooks: [])
+    ])
+    let worker = WorkerMetrics(metrics) { 0 }
+    dependencies = JobRun.Dependencies(
+      settings: settings.worker, topology: Topology(prefix: "cs"), store: store, ledger: ledger, broker: broker,
+      publishers: { [publishers] in publishers }, places: { [unowned self] _ in places },
+      verify: { [unowned self] run in
+        asked += 1
+        whileAsking(run)
+        return findings.isEmpty ? nil : findings.removeFirst()
+      },
+      clock: FleetClock { Self.now }, log: Log(level: .error), metrics: worker,
+      outlet: EventOutlet(
+        broker, queue: "cs.notifier", EventOutlet.Subscribers(), Log(level: .error),
+        onConfirm: { _ in worker.events.count() }, settle: { [ledger] in ledger.confirm([$0]) },
+        onReduced: EventOutlet.reducedEvents(metrics, EventTopic.own)))
+  }
+
+  /// Runs a delivery to its end.
+  @discardableResult
+  func run(
+    _ job: Job = job, attempt: Int = 1, due: Int64? = nil, wasRedelivered: Bool = false
+  ) async -> DeliveryByValue {
+    let delivery = Self.delivery(of: job, attempt: attempt, due: due, wasRedelivered: wasRedelivered)
+    await JobRun.work(on: delivery, with: dependencies)
+    return delivery
+  }
+
+  static func delivery(
+    of job: Job = job, attempt: Int = 1, due: Int64? = nil, wasRedelivered: Bool = false
+  ) -> DeliveryByValue {
+    let message = JobMessage.message(job, attempt: attempt, queue: "cs.jobs", due: due, wasRedelivered: wasRedelivered)
+    return DeliveryByValue(message.body, message.headers)
+  }
+
+  /// The value of a counter without labels, or with this one.
+  func count(_ name: String, _ label: String = "") -> Double? {
+    let line = metrics.text().split(separator: "\n").first { $0.hasPrefix("\(name)\(label) ") }
+    return line.flatMap { Double($0.split(separator: " ").last ?? "") }
+  }
+
+  // MARK: What Apple has signed
+
+  nonisolated static let key = key(in: "Production")
+
+  nonisolated static func key(in environment: String) -> PurchaseKey {
+    PurchaseKey(publisherId: 1, environment: environment, originalTransactionId: "99")
+  }
+
+  /// A signed transaction of a monthly subscription.
+  nonisolated static func evidence(expiresDate: Int64, in environment: String = "Production") -> Evidence {
+    Evidence(
+      .transaction(
+        TransactionFacts(
+          transactionId: "100", originalTransactionId: "99", bundleId: "app", productId: "monthly",
+          kind: .autoRenewable, environment: environment, purchaseDate: now - 1000, expiresDate: expiresDate,
+          signedDate: now - 1000, payloadSHA256: [1])),
+      source: .serverAPI, signedHeader: [1], payload: [2], signature: [3])
+  }
+
+  /// A subscription that the ledger knows.
+  nonisolated static func purchase(in environment: String = "Production") -> Purchase {
+    guard
+      let purchase = Purchase(
+        key(in: environment), folding: [evidence(expiresDate: now + 60_000, in: environment)])
+    else { preconditionFailure("A transaction makes a purchase.") }
+    return purchase
+  }
+
+  static func finding(
+    expiresDate: Int64 = now + 60_000, isFresh: Bool = true, route: Route? = Route(place: "app|Production")
+  ) -> PurchaseVerification.Finding {
+    let evidence = [evidence(expiresDate: expiresDate)]
+    return PurchaseVerification.Finding(
+      outcome: .verified, evidence: evidence, purchase: Purchase(key, folding: evidence), route: route,
+      isFresh: isFresh)
+  }
+}

@@ -1,0 +1,103 @@
+import Domain
+import EventLoop
+import RoleSupport
+import Testing
+
+@testable import AppStore
+@testable import Ledger
+@testable import Service
+@testable import Worker
+
+/// The notifications that a worker applies: those of a reading, and those that a sweep finds.
+@LoopActor
+struct NotificationRunsTests {
+  private final class LedgerByValue: NotificationLedger {
+    var texts: [NotificationKey: String] = [:]
+    var overdue: [NotificationKey] = []
+    var putOff: [NotificationKey] = []
+    var aside: [NotificationKey] = []
+    var isAway = false
+
+    func open(_ keys: [NotificationKey]) async throws -> [NotificationKey: String] {
+      if isAway { throw AppleByValue.Lost() }
+      return texts.filter { keys.contains($0.key) }
+    }
+    func putOff(_ keys: [NotificationKey]) async throws { putOff += keys }
+    func finish(
+      _ keys: [NotificationKey], telling notices: [NotificationNotice], configured: Set<Int64>, now: Int64,
+      traceparent: String?
+    ) async throws -> NotificationStore.Finished { NotificationStore.Finished(stored: keys.count) }
+    func takeOverdue(of publisherIds: [Int64], limit: Int) async throws -> [NotificationKey] {
+      if isAway { throw AppleByValue.Lost() }
+      defer { overdue = [] }
+      return overdue
+    }
+    func putAside(_ notifications: [(key: NotificationKey, reason: String)]) async throws {
+      aside += notifications.map(\.key)
+    }
+  }
+
+  private let bench: ChoreBench
+  private let ledger = LedgerByValue()
+
+  init() throws { bench = try ChoreBench() }
+
+  private func key(_ id: String) -> NotificationKey { NotificationKey(publisherId: 7, uuid: id) }
+
+  private func runs() throws -> NotificationRuns {
+    NotificationRuns(
+      NotificationRuns.Dependencies(
+        context: bench.context, ledger: ledger, apply: { _ in Told([]) }, publish: { [bench] in bench.publish($0) },
+        hint: { _, _, _ in }, verifier: try bench.apple.authority.verifier(), suspects: bench.suspects,
+        begun: bench.counts, onRefund: {}, isReady: { true }))
+  }
+
+  /// Lets a sweep find what is overdue, and waits until that is done.
+  private func sweep(_ keys: NotificationKey...) async throws {
+    ledger.overdue = keys
+    let runs = try runs()
+    await runs.sweep()
+    // The work begins at the end of the turn. What a reading brings comes behind it.
+    await runs.take([key("after")])
+    await runs.stop(within: .seconds(120))
+  }
+
+  @Test func `what cannot be judged here is put off`() async throws {
+    ledger.texts = [key("a"): "no notification"]
+    try await sweep(key("a"))
+    #expect(ledger.putOff == [key("a")])
+    #expect(bench.counts(#"countersign_notifications_applied_total{outcome="refused"} 1"#))
+    #expect(bench.counts.begun.isEmpty)
+  }
+
+  @Test func `what seems to kill its worker is put aside`() async throws {
+    bench.counts.begun["notification:7:a"] = Suspects.givenUpFrom
+    ledger.texts = [key("a"): "x", key("b"): "y"]
+    try await sweep(key("a"), key("b"))
+    #expect(ledger.aside == [key("a")])
+    #expect(ledger.putOff == [key("b")])
+    #expect(bench.counts("countersign_notifications_put_aside_total 1"))
+  }
+
+  @Test func `without Redis nobody could count what comes again, so nothing is swept`() async throws {
+    bench.counts.isReady = false
+    try await sweep(key("a"))
+    #expect(ledger.overdue == [key("a")])
+  }
+
+  @Test func `a ledger that is away leaves everything to the next sweep`() async throws {
+    ledger.isAway = true
+    try await sweep(key("a"))
+    #expect(ledger.putOff.isEmpty && ledger.aside.isEmpty)
+  }
+
+  @Test func `after the close nothing more is taken, and nobody waits for it`() async throws {
+    let runs = try runs()
+    runs.close()
+    await runs.take([key("a")])
+    ledger.overdue = [key("a")]
+    await runs.sweep()
+    #expect(ledger.overdue == [key("a")])
+    await runs.stop(within: .zero)
+  }
+}

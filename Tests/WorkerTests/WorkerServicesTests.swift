@@ -1,0 +1,45 @@
+import Domain
+import EventLoop
+import RoleSupport
+import Testing
+
+@testable import Service
+@testable import Worker
+
+/// Every service of a worker in every state. No server answers it.
+@LoopActor
+struct WorkerServicesTests {
+  private let folder: ConfigurationFolder
+
+  init() throws { folder = try ConfigurationFolder() }
+
+  /// Ports on which nobody listens, and any free one for the worker itself.
+  private static let settings = #"""
+    {"ledger": {"url": "postgresql://countersign@127.0.0.1:1/countersign"}, "redis": {"url": "redis://127.0.0.1:1"},
+     "rabbitmq": {"url": "amqp://127.0.0.1:1"}, "worker": {"listen": "127.0.0.1:0"}}
+    """#
+
+  private func worker() throws -> Worker {
+    try Worker(
+      RoleContext(
+        role: "worker", settings: try folder.settings(Self.settings), publishers: Publishers([]),
+        doors: DoorCatalog([])))
+  }
+
+  @Test(.timeLimit(.minutes(2)), arguments: ServiceStress.scenarios)
+  func `every service takes every order of start, close and stop`(steps: [ServiceStress.Step]) async throws {
+    // All of them at once: one of them waits for the ledger for some seconds.
+    let running = try worker().services.services.map { service in
+      Task { @LoopActor in try await ServiceStress.run(service, steps) }
+    }
+    for task in running { try await task.value }
+  }
+
+  @Test(.timeLimit(.minutes(2))) func `a worker starts without its servers, and stops`() async throws {
+    let worker = try worker()
+    try await worker.start()
+    await worker.stop(grace: .seconds(1))
+    try await worker.start()
+    await worker.stop(grace: .zero)
+  }
+}
