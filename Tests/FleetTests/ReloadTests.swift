@@ -85,7 +85,7 @@ struct ReloadTests {
           try mount.put(round, ["password": password + "\n"])
           try await fleet.reloaded(roles, times: round - 1)
           try await servers.setPassword(of: user, to: password)
-          try await servers.disconnect(user)
+          try await fleet.disconnect(user)
           for role in roles { try await fleet.ready(role) }
           try await load.goOn()
         }

@@ -262,6 +262,12 @@ public final class RunningFleet {
     for name in names { await roles[name]?.process.ended() }
   }
 
+  /// Closes a user's connections to the three servers, and with them what was under way on each.
+  public func disconnect(_ user: String) async throws {
+    mayRepair = true
+    try await TestServers.current!.disconnect(user)
+  }
+
   /// The lines with a text in the logs of all processes that the fleet has started.
   public func logged(_ text: String) -> [Substring] {
     logs.flatMap { self.text(of: $0).split(separator: "\n").filter { $0.contains(text) } }
