@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Synchronization
 import Testing
 
@@ -31,7 +32,8 @@ import Testing
   private final class StillClock: Sendable {
     private let now = Atomic<UInt64>(1_000_000_000)
 
-    func move(seconds: UInt64) { now.add(seconds * 1_000_000_000, ordering: .relaxed) }
+    func move(seconds: UInt64) { move(milliseconds: seconds * 1000) }
+    func move(milliseconds: UInt64) { now.add(milliseconds * 1_000_000, ordering: .relaxed) }
     var time: UInt64 { now.load(ordering: .relaxed) }
   }
 
@@ -139,5 +141,50 @@ import Testing
       let slow = text.split(separator: "\n").first { $0.hasPrefix("countersign_loop_turn_seconds_sum ") }
       #expect(try #require(slow?.split(separator: " ").last.flatMap { Double($0) }) == 2)
     }
+  }
+
+  /// A line about a slow turn.
+  private struct Line: Decodable, Equatable {
+    let level: String
+    let role: String
+    let seconds: Double
+    let longest: String
+    let longestSeconds: Double
+    let jobs: Int
+
+    static let event = "slow turn of the loop"
+  }
+
+  /// Turns of known lengths, while a watch writes what it sees to standard error.
+  private func takeTurns() async {
+    await withClock { clock async in
+      await turnEnds()
+      let watch = LoopWatch(Metrics(), Log(level: .warning, ["role": "test"]))
+      watch.start()
+      defer { watch.stop() }
+      await inTimer { clock.move(milliseconds: 99) }
+      await inTimer { clock.move(milliseconds: 100) }
+      await inTimer { clock.move(seconds: 4) }
+      await Task { @LoopActor in clock.move(milliseconds: 250) }.value
+      await turnEnds()
+    }
+  }
+
+  @Test func `a turn of 100 ms and more is a line that names what took longest`() async throws {
+    // Lines go to standard error, so a process of its own writes them.
+    let result = try #require(
+      await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+        await LoopWatchTests().takeTurns()
+      })
+    let lines = try result.standardErrorContent.split(separator: UInt8(ascii: "\n"))
+      .filter { String(decoding: $0, as: UTF8.self).contains("\"event\":\"\(Line.event)\"") }
+      .map { try JSONDecoder().decode(Line.self, from: Data($0)) }
+    let timer = "timer of the test's timer"
+    try #require(lines.count == 3)
+    #expect(lines.allSatisfy { $0.level == "warning" && $0.role == "test" })
+    #expect(lines.map(\.longest) == [timer, timer, "jobs"])
+    #expect(lines.map(\.seconds) == [0.1, 4, 0.25])
+    #expect(lines.map(\.longestSeconds) == [0.1, 4, 0.25])
+    #expect(lines[2].jobs > 0)
   }
 }
