@@ -15,7 +15,7 @@ enum CleengAPI {
     await answer { () async throws(Problem) in
       let caller = try door.cleengCaller(of: call.request, .register)
       let trace = TraceParent(continuing: call.request.header("traceparent"))
-      let request = try CleengRequest(call.request, isByCustomer: caller.customerId != nil)
+      let request = try await read(call.request, by: caller, door)
       try await CleengPayment(door: door, caller: caller, request: request, trace: trace).accept()
       return CleengAnswer.accepted
     }
@@ -40,6 +40,21 @@ enum CleengAPI {
       return CleengAnswer.entitlement(
         try await door.cleengEntitlement(call[.offerId], of: customer, caller.publisher))
     }
+  }
+
+  private static func read(
+    _ request: HTTPServerRequest, by caller: Caller, _ door: DoorContext
+  ) async throws(Problem) -> CleengRequest {
+    let isByCustomer = caller.customerId != nil
+    let read: Result<CleengRequest, Problem>
+    do {
+      read = try await door.evidence.reading(request, of: caller.publisher.id) { (request) throws(Problem) in
+        try CleengRequest(request, isByCustomer: isByCustomer)
+      }
+    } catch {
+      throw .unavailable("The gateway reads too many receipts at once. Nothing was kept.")
+    }
+    return try read.get()
   }
 
   /// The answer to a body over the limit.

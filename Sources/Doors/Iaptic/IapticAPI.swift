@@ -5,7 +5,6 @@ import EventLoop
 import Formats
 import Gateway
 import HTTPServer
-import JSON
 import Service
 
 /// Answers as the receipt validator of iaptic (Fovea.Billing) does: docs/compatibility/iaptic.md.
@@ -30,23 +29,16 @@ enum IapticAPI {
   private static func read(
     _ request: HTTPServerRequest, _ publisher: Publisher, _ door: DoorContext, _ hasTextCode: inout Bool
   ) async throws(IapticError) -> (IapticUser, LocalEvidence) {
-    let parsed = try parsed(request, &hasTextCode)
-    return (parsed.user, try await evidence(parsed, publisher, door))
-  }
-
-  private static func parsed(
-    _ request: HTTPServerRequest, _ hasTextCode: inout Bool
-  ) throws(IapticError) -> IapticRequest {
-    defer { request.forgetBody() }
-    let body: JSONValue
+    let body: IapticBody
     do {
-      body = try JSONText(request.body, limits: .validation).decoded()
+      defer { request.forgetBody() }
+      body = try await door.evidence.reading(request, of: publisher.id) { IapticBody($0.body) }.get()
     } catch {
-      let excess = (error as? JSONSyntaxError)?.excess
-      throw .invalidPayload(excess.map { "The body has \($0)." } ?? "The body is not JSON.")
+      throw .of(error)
     }
-    hasTextCode = IapticRequest.hasTextCode(body)
-    return try IapticRequest(body)
+    hasTextCode = body.hasTextCode
+    let parsed = try body.request.get()
+    return (parsed.user, try await evidence(parsed, publisher, door))
   }
 
   /// Whether a head may go on. The body that names the client has not been read.

@@ -92,6 +92,25 @@ struct IapticRequest: Equatable {
   }
 }
 
+/// A body as far as anybody can read it.
+struct IapticBody {
+  /// Whether the client reads `code` of an error as a text.
+  let hasTextCode: Bool
+  let request: Result<IapticRequest, IapticError>
+
+  init(_ bytes: [UInt8]) {
+    do {
+      let body: JSONValue = try JSONText(bytes, limits: .validation).decoded()
+      hasTextCode = IapticRequest.hasTextCode(body)
+      request = Result { () throws(IapticError) in try IapticRequest(body) }
+    } catch {
+      let excess = (error as? JSONSyntaxError)?.excess
+      hasTextCode = false
+      request = .failure(.invalidPayload(excess.map { "The body has \($0)." } ?? "The body is not JSON."))
+    }
+  }
+}
+
 /// The user whom a request names.
 struct IapticUser: Equatable {
   /// `applicationUsername`; `nil` if the app knows no user.

@@ -9,7 +9,7 @@ enum MbaasyAPI {
   /// `POST /client/itunes_connect/receipts`: an app uploads its receipt.
   static func upload(_ door: DoorContext, _ call: DoorCall) async -> HTTPServerResponse {
     do {
-      var upload = try MbaasyUpload(door, call.request)
+      var upload = try await MbaasyUpload(door, call.request)
       return try await upload.answer()
     } catch {
       return error.response

@@ -26,12 +26,20 @@ struct MbaasyUpload {
   /// Checks the credential and the payload.
   ///
   /// - Throws: ``MbaasyError``: 401, 422.
-  init(_ door: DoorContext, _ call: HTTPServerRequest) throws(MbaasyError) {
+  init(_ door: DoorContext, _ call: HTTPServerRequest) async throws(MbaasyError) {
     self.door = door
     caller = try MbaasyAuthentication(call, door.context.publishers)
     let policy = caller.door.policy
     defer { call.forgetBody() }
-    request = try MbaasyRequest(call.body, policy)
+    let read: Result<MbaasyRequest, MbaasyError>
+    do {
+      read = try await door.evidence.reading(call, of: caller.publisher.id) { (call) throws(MbaasyError) in
+        try MbaasyRequest(call.body, policy)
+      }
+    } catch {
+      throw MbaasyError(error)
+    }
+    request = try read.get()
     customer = request.userIdentifier.map(policy.customerId)
     address =
       switch request.address {

@@ -108,7 +108,7 @@ struct PlayFabAPI {
     restoring request: HTTPServerRequest
   ) async throws(PlayFabError) -> (LocalEvidence, PlayFabCatalog) {
     defer { request.forgetBody() }
-    let body = try PlayFabRestoreRequest(request)
+    let body = try await read(request) { (request) throws(PlayFabError) in try PlayFabRestoreRequest(request) }
     let catalog = PlayFabCatalog(offers: caller.publisher.offers, version: body.catalogVersion)
     return (try await evidence(.receipt(body.receiptData)), catalog)
   }
@@ -117,10 +117,22 @@ struct PlayFabAPI {
     validating request: HTTPServerRequest
   ) async throws(PlayFabError) -> (LocalEvidence, PlayFabPrice, PlayFabCatalog) {
     defer { request.forgetBody() }
-    let body = try PlayFabValidateRequest(request)
+    let body = try await read(request) { (request) throws(PlayFabError) in try PlayFabValidateRequest(request) }
     let evidence = try await evidence(body.evidence)
     let catalog = PlayFabCatalog(offers: caller.publisher.offers, version: body.catalogVersion)
     return (evidence, PlayFabPrice(amount: body.purchasePrice, currency: body.currencyCode), catalog)
+  }
+
+  private func read<Body: Sendable>(
+    _ request: HTTPServerRequest, _ read: @escaping @Sendable (HTTPServerRequest) throws(PlayFabError) -> Body
+  ) async throws(PlayFabError) -> Body {
+    let body: Result<Body, PlayFabError>
+    do {
+      body = try await door.evidence.reading(request, of: caller.publisher.id, read)
+    } catch {
+      throw PlayFabError(error, in: "ReceiptData")
+    }
+    return try body.get()
   }
 
   private func evidence(_ text: EvidenceText) async throws(PlayFabError) -> LocalEvidence {

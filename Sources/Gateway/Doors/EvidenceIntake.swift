@@ -2,8 +2,9 @@ import AppStore
 package import Domain
 package import EventLoop
 import Formats
+package import HTTPServer
 
-/// Verifies what the apps bring, before anything is kept: receipts (PKCS #7) and signed transactions (JWS).
+/// Reads and verifies what the apps bring, before anything is kept: receipts (PKCS #7) and signed transactions (JWS).
 ///
 /// A receipt costs its sender nothing and this gateway a certificate chain. So only some are read at a time, each on a
 /// thread of the pool, and the others wait in a line that has an end. A long signed transaction takes the same line.
@@ -16,6 +17,9 @@ package final class EvidenceIntake {
   package nonisolated static let longest = 2 << 20
   /// The most bytes of a signed transaction that the loop verifies itself. Apple's have 3 to 6 KB.
   nonisolated static let longestOnLoop = 16 << 10
+  /// The most bytes of a body that the loop reads itself, in half a millisecond. The key of an app is in each copy of
+  /// it, and its holder may post bodies that take the loop 7 ms.
+  nonisolated static let longestBodyOnLoop = 128 << 10
   /// The most bytes of the texts that wait. The key of an app is in each copy of it, and whoever fills the line with it
   /// must not keep out all publishers.
   private static let mostWaiting = 64 << 20
@@ -35,6 +39,18 @@ package final class EvidenceIntake {
     receipts = ReceiptVerifier(roots: roots ?? .appleForReceipts)
     self.signedData = signedData
     self.atOnce = atOnce
+  }
+
+  /// Reads the body of a request; a long one on a thread of the pool, when it is its turn.
+  ///
+  /// - Throws: ``EvidenceRefusal/busy`` when enough texts wait.
+  package func reading<Value: Sendable, Failure: Error>(
+    _ request: HTTPServerRequest, of publisher: Int64,
+    _ read: @escaping @Sendable (HTTPServerRequest) throws(Failure) -> Value
+  ) async throws(EvidenceRefusal) -> Result<Value, Failure> {
+    let size = request.body.count
+    guard size > Self.longestBodyOnLoop else { return Result { () throws(Failure) in try read(request) } }
+    return try await inLine(size, of: publisher) { Result { () throws(Failure) in try read(request) } }
   }
 
   /// Reads either.

@@ -1,13 +1,14 @@
 import EventLoop
 
-/// The long signed texts of notifications that are verified beside the loop, few at a time.
+/// The long notifications that are read and verified beside the loop, few at a time.
 ///
 /// A notification of the usual size costs the loop a tenth of a millisecond. One of the largest size costs it some
 /// milliseconds, and anybody can post one. So it takes a thread of the pool, and while all of its threads are taken, it
 /// is answered with 503: Apple's own are never so long.
 @LoopActor
 final class LongTexts {
-  /// The most bytes of a signed text that the loop verifies itself. Apple's notifications have about 20 KiB.
+  /// The most bytes that the loop reads and verifies itself. Apple's notifications have about 20 KiB; the old ones of
+  /// version 1 have whole receipts, which may be longer.
   nonisolated static let longestOnLoop = 128 << 10
 
   private let atOnce: Int
@@ -16,7 +17,7 @@ final class LongTexts {
   init(atOnce: Int) { self.atOnce = atOnce }
 
   /// Does work on a thread of the pool; `nil` while enough is under way.
-  func verify<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value? {
+  func read<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value? {
     guard running < atOnce else { return nil }
     running += 1
     defer { running -= 1 }

@@ -74,7 +74,7 @@ final class NotificationIntake {
 
   /// Answers a post to our own path: version 2.
   func take(_ request: HTTPServerRequest) async throws(Problem) -> HTTPServerResponse {
-    guard case .version2(let text) = try posted(request) else {
+    guard case .version2(let text) = try await posted(request) else {
       // It does not count as refused: a developer has set up this path for version 1, and Apple posts there from the
       // addresses from which it posts for everybody.
       noteTaken(request)
@@ -94,18 +94,34 @@ final class NotificationIntake {
       note(.foreign, reason, bytes: request.body.count)
       throw .notFound(reason)
     }
-    switch try posted(request) {
+    switch try await posted(request) {
     case .version2(let text): return try await take(signed: text, request)
     case .version1(let sealed): return try await take(sealed, of: owner, request)
     }
   }
 
-  private func posted(_ request: HTTPServerRequest) throws(Problem) -> PostedNotification {
+  private func posted(_ request: HTTPServerRequest) async throws(Problem) -> PostedNotification {
+    let body = request.body
+    let read = try await reading(body.count) {
+      Result { () throws(Rejection) in try PostedNotification(body) }
+    }
     do throws(Rejection) {
-      return try PostedNotification(request.body)
+      return try read.get()
     } catch {
       throw refuse(.malformed, "\(error)", request)
     }
+  }
+
+  /// Does work with so many bytes: with many of them, on a thread of the pool.
+  private func reading<Value: Sendable>(
+    _ size: Int, _ work: @escaping @Sendable () -> Value
+  ) async throws(Problem) -> Value {
+    if size <= LongTexts.longestOnLoop { return work() }
+    guard let value = await longTexts.read(work) else {
+      metrics.count(Outcome.unavailable.rawValue)
+      throw .unavailable("Too many long notifications are read at once.")
+    }
+    return value
   }
 
   // MARK: Version 2
@@ -143,21 +159,14 @@ final class NotificationIntake {
     _ text: String, _ request: HTTPServerRequest
   ) async throws(Problem) -> VerifiedNotification {
     let (verifier, accepted) = (verifier, publisherApps.accepted)
-    let verdict =
-      text.utf8.count <= LongTexts.longestOnLoop
-      ? verifier.notification(text, expecting: accepted)
-      : await longTexts.verify { verifier.notification(text, expecting: accepted) }
-    switch verdict {
-    case .accepted(let notification)?: return notification
-    case .tryLater(let rejection)?:
+    switch try await reading(text.utf8.count, { verifier.notification(text, expecting: accepted) }) {
+    case .accepted(let notification): return notification
+    case .tryLater(let rejection):
       metrics.count(Outcome.unavailable.rawValue)
       throw .unavailable("The signature cannot be judged now: \(rejection)")
-    case .rejected(let rejection)?:
+    case .rejected(let rejection):
       throw rejection.dependsOnFile
         ? refuseForeign("\(rejection)", request) : refuse(.notSigned, "\(rejection)", request)
-    case nil:
-      metrics.count(Outcome.unavailable.rawValue)
-      throw .unavailable("Too many long notifications are verified at once.")
     }
   }
 
@@ -204,9 +213,10 @@ final class NotificationIntake {
     guard publisher.notifications.sharedSecretHashes.contains(where: { sealed.hasPassword(sha256: $0) }) else {
       throw refuse(.notSigned, "The password is not a shared secret of the publisher's.", request)
     }
+    let read = try await reading(request.body.count) { Result { () throws(Rejection) in try sealed.hint() } }
     let hint: NotificationV1
     do throws(Rejection) {
-      hint = try sealed.hint()
+      hint = try read.get()
     } catch {
       throw refuse(.malformed, "\(error)", request)
     }

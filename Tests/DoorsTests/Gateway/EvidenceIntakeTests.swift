@@ -3,6 +3,8 @@ import Crypto
 import Domain
 import EventLoop
 import Formats
+import Glibc
+import HTTPServer
 import RoleSupport
 import TestSupport
 import Testing
@@ -75,6 +77,26 @@ struct EvidenceIntakeTests {
       case .tooLarge: return "too large"
       case .busy: return "busy"
       }
+    }
+  }
+
+  @Test(arguments: [(EvidenceIntake.longestBodyOnLoop, true), (EvidenceIntake.longestBodyOnLoop + 1, false)])
+  func `only a short body is read on the loop`(bytes: Int, isOnLoop: Bool) async throws {
+    let request = HTTPServerRequest(method: "POST", path: ["door"], body: Array(repeating: 0x20, count: bytes))
+    let loop = pthread_self()
+    let read = try await intake.reading(request, of: publisher.id) { (request) throws(Rejection) in
+      (size: request.body.count, isOnLoop: pthread_equal(pthread_self(), loop) != 0)
+    }.get()
+    #expect(read.size == bytes && read.isOnLoop == isOnLoop)
+  }
+
+  @Test func `what a body's reader throws comes back from beside the loop`() async throws {
+    for bytes in [1, EvidenceIntake.longestBodyOnLoop + 1] {
+      let request = HTTPServerRequest(method: "POST", path: ["door"], body: Array(repeating: 0x20, count: bytes))
+      let read = try await intake.reading(request, of: publisher.id) { (request) throws(Rejection) -> Int in
+        throw Rejection(.malformed, "\(request.body.count) bytes")
+      }
+      #expect(throws: Rejection(.malformed, "\(bytes) bytes")) { try read.get() }
     }
   }
 
