@@ -90,12 +90,8 @@ let package = Package(
       "Configuration", "Service/Configuration",
       ["CLinux", "Crypto", "Domain", "EventLoop", "Formats", "JSON", "Transport"]),
     library("Messaging", "Messaging", ["AMQP", "Crypto", "Domain", "EventLoop", "Formats", "JSON"]),
-    library("Store", "Ledger/Store", ["Domain", "EventLoop", "Formats", "JSON", "Redis"]),
-    library(
-      "Ledger", "Ledger", exclude: ["Store"],
-      [
-        "AMQP", "Crypto", "Domain", "EventLoop", "Formats", "JSON", "Messaging", "Postgres", "Redis", "Store",
-      ]),
+    library("Coordination", "Coordination", ["Domain", "EventLoop", "Formats", "JSON", "Redis"]),
+    library("Ledger", "Ledger", ["Crypto", "Domain", "EventLoop", "Formats", "JSON", "Postgres"]),
     library(
       "Service", "Service", exclude: ["Configuration"],
       [
@@ -107,8 +103,8 @@ let package = Package(
     library(
       "Gateway", "Gateway",
       [
-        "AMQP", "AppStore", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPClient",
-        "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis", "Service", "Store",
+        "AMQP", "AppStore", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats", "HTTP",
+        "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis", "Service",
         "Transport",
       ]),
     library(
@@ -120,14 +116,14 @@ let package = Package(
     library(
       "Worker", "Worker",
       [
-        "AMQP", "AppStore", "Configuration", "Domain", "EventLoop", "Formats", "HTTP", "HTTP2", "HTTPClient",
-        "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis", "Service", "Store",
+        "AMQP", "AppStore", "Configuration", "Coordination", "Domain", "EventLoop", "Formats", "HTTP", "HTTP2",
+        "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis", "Service",
       ]),
     library(
       "Notifier", "Notifier",
       [
-        "AMQP", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPClient", "HTTPServer", "JSON",
-        "Ledger", "Messaging", "Observability", "Postgres", "Redis", "Service", "Store", "Transport",
+        "AMQP", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "HTTPClient",
+        "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis", "Service", "Transport",
       ]),
     library("HTTP2Server", "Simulator/HTTP2Server", ["Crypto", "EventLoop", "HTTP2"]),
     library(
@@ -162,8 +158,8 @@ let package = Package(
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
-        "AMQP", "AppStore", "CPQ", "Configuration", "Crypto", "Domain", "Doors", "EventLoop", "Formats", "Gateway",
-        "HTTP", "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Postgres", "Redis", "Store",
+        "AMQP", "AppStore", "CPQ", "Configuration", "Coordination", "Crypto", "Domain", "Doors", "EventLoop",
+        "Formats", "Gateway", "HTTP", "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Postgres", "Redis",
       ], path: "Tests/Laboratory/Benchmarks", swiftSettings: settings),
     support(
       "ServerSupport", "Support/Servers",
@@ -184,8 +180,8 @@ let package = Package(
         "TestSupport",
       ]),
     tests("MessagingTests", ["AMQP", "Domain", "Messaging"]),
-    tests("CoordinationTests", ["Domain", "Redis", "Store"]),
-    tests("LedgerTests", ["AMQP", "Crypto", "Domain", "Formats", "Ledger", "Postgres"]),
+    tests("CoordinationTests", ["Coordination", "Domain", "Redis"]),
+    tests("LedgerTests", ["Crypto", "Domain", "Formats", "Ledger", "Postgres"]),
     tests(
       "ServiceTests",
       [
@@ -202,15 +198,16 @@ let package = Package(
     tests(
       "DoorsTests",
       [
-        "AMQP", "AppStore", "Configuration", "Crypto", "Domain", "DomainSupport", "Doors", "EventLoop", "Formats",
+        "AppStore", "Configuration", "Crypto", "Domain", "DomainSupport", "Doors", "EventLoop", "Formats",
         "Gateway", "HTTPServer", "JSON", "Ledger", "Notifier", "Observability", "RoleSupport", "Service",
         "TestSupport", "Transport",
       ]),
     tests(
       "WorkerTests",
       [
-        "AMQP", "AppStore", "Configuration", "Crypto", "Domain", "EventLoop", "Formats", "HTTP", "JSON", "Ledger",
-        "Messaging", "Observability", "Postgres", "Redis", "RoleSupport", "Service", "Store", "TestSupport", "Worker",
+        "AMQP", "AppStore", "Configuration", "Coordination", "Crypto", "Domain", "EventLoop", "Formats", "HTTP",
+        "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis", "RoleSupport", "Service", "TestSupport",
+        "Worker",
       ]),
     tests(
       "NotifierTests",
@@ -223,23 +220,23 @@ let package = Package(
     tests(
       "DocumentsTests",
       [
-        "AMQP", "Configuration", "Domain", "DomainSupport", "Doors", "EventLoop", "Formats", "Gateway", "HTTPServer",
+        "Configuration", "Domain", "DomainSupport", "Doors", "EventLoop", "Formats", "Gateway", "HTTPServer",
         "JSON", "Ledger", "Notifier", "Observability", "RoleSupport", "Service", "Simulator", "TestSupport",
         "Transport", "Worker",
       ]),
     tests(
       "IntegrationTests",
       [
-        "AMQP", "AppStore", "Crypto", "Domain", "Doors", "EventLoop", "Fleets", "Formats", "Gateway", "HTTP", "HTTP2",
-        "HTTP2Server", "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Observability", "Postgres", "Redis",
-        "ServerSupport", "Service", "Simulator", "Store", "TestSupport", "Transport",
+        "AMQP", "AppStore", "Coordination", "Crypto", "Domain", "Doors", "EventLoop", "Fleets", "Formats", "Gateway",
+        "HTTP", "HTTP2", "HTTP2Server", "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Observability",
+        "Postgres", "Redis", "ServerSupport", "Service", "Simulator", "TestSupport", "Transport",
       ]),
     tests(
       "FleetTests",
       [
-        "AMQP", "Chaos", "Configuration", "Crypto", "Domain", "Doors", "EventLoop", "Fleets", "Formats", "HTTP",
-        "HTTPServer", "JSON", "Ledger", "Messaging", "Postgres", "Redis", "ServerSupport", "Simulator", "Store",
-        "TestSupport",
+        "AMQP", "Chaos", "Configuration", "Coordination", "Crypto", "Domain", "Doors", "EventLoop", "Fleets",
+        "Formats", "HTTP", "HTTPServer", "JSON", "Ledger", "Messaging", "Postgres", "Redis", "ServerSupport",
+        "Simulator", "TestSupport",
       ]),
   ],
   swiftLanguageModes: [.v6]
@@ -251,9 +248,9 @@ if Context.environment["COUNTERSIGN_FUZZ"] == "1" {
     .executableTarget(
       name: "Fuzzing",
       dependencies: [
-        "AMQP", "AppStore", "CRabbitMQ", "Configuration", "Crypto", "Domain", "Doors", "EventLoop", "Formats",
-        "Gateway", "HTTP", "HTTPServer", "JSON", "Ledger", "Messaging", "Notifier", "Observability", "Redis",
-        "Store", "Transport", "Worker",
+        "AMQP", "AppStore", "CRabbitMQ", "Configuration", "Coordination", "Crypto", "Domain", "Doors", "EventLoop",
+        "Formats", "Gateway", "HTTP", "HTTPServer", "JSON", "Ledger", "Messaging", "Notifier", "Observability",
+        "Redis", "Transport", "Worker",
       ],
       path: "Tests/Laboratory/Fuzzing", swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]))
 }

@@ -1,10 +1,10 @@
 import AMQP
 import Configuration
+import Coordination
 import Domain
 public import EventLoop
 import Ledger
 public import Service
-import Store
 
 /// The role that accepts registrations over HTTP and answers requests for their status.
 @LoopActor
@@ -19,7 +19,7 @@ public final class Gateway: Role {
   ///   root is no certificate.
   package init(_ context: RoleContext, doors: [any GatewayDoor]) throws {
     let parts = try GatewayParts(context, doors)
-    let (ledger, store, replies) = (parts.ledger, parts.store, parts.replies)
+    let (ledger, redis, replies) = (parts.ledger, parts.redis, parts.replies)
     let publisher = ServiceAdapter(parts.publisher, "rabbitmq")
     // Only the API of endpoints needs them. Purchases must not wait for a lost key.
     let secretKeys = SecretKeysWatch(context, ledger.client, isNeeded: false, namesKeys: false)
@@ -36,7 +36,7 @@ public final class Gateway: Role {
       ledger, parts.redis, ServiceAdapter(start: { replies.start() }, stop: { _ in await replies.stop() }),
       ServiceAdapter(parts.subscribers), publisher, parts.outlet.lost, ledger.schema,
       // What the handlers keep up to date.
-      secretKeys, keySets, context.clockChore { try await store.time() },
+      secretKeys, keySets, context.clockChore { try await redis.client.time() },
       // The server listens when everything is there, and is the first to stop: it gives the running requests the grace
       // period.
       GatewayServer(parts, api),

@@ -1,12 +1,12 @@
 import AMQP
 import AppStore
 import Configuration
+import Coordination
 import Domain
 import EventLoop
 import Ledger
 import Messaging
 import Service
-import Store
 
 /// What the services and the handlers of a gateway share: its clients, and what works with several of them.
 @LoopActor
@@ -15,7 +15,9 @@ struct GatewayParts {
   let routes: RouteTable
   let topology: Topology
   let redis: RoleRedis
-  let store: PurchaseStore
+  let claims: Claims
+  let open: OpenSynchronizations
+  let copies: CustomerCopies
   let ledger: RoleLedger
   let holdings: Holdings
   let endpoints: WebhookEndpointStore
@@ -45,12 +47,15 @@ struct GatewayParts {
     let topology = Topology(settings)
     self.topology = topology
     redis = RoleRedis(context, isNeeded: true)
-    store = PurchaseStore(redis.client, prefix: settings.redis.prefix)
+    let prefix = settings.redis.prefix
+    claims = Claims(redis.client, prefix: prefix)
+    open = OpenSynchronizations(redis.client, prefix: prefix)
+    copies = CustomerCopies(redis.client, prefix: prefix)
     ledger = try RoleLedger(context, isNeeded: false)
     holdings = Holdings(ledger.client)
     endpoints = context.makeEndpointStore(ledger.client)
     deliveries = DeliveryLedger(ledger.client)
-    pacing = DeliveryPacing(redis.client, prefix: settings.redis.prefix)
+    pacing = DeliveryPacing(redis.client, prefix: prefix)
     subscribers = EventSubscribers(context, ledger.client)
     publisher = AMQPPublisher(
       { AMQPEndpoint(context.settings.rabbitmq) }, name: "countersign gateway",

@@ -1,8 +1,7 @@
 public import AMQP
 import Crypto
-import Domain
+public import Domain
 import Formats
-import Messaging
 
 /// What a message of the notifiers' queue tells about itself before anybody reads its body: a body may be what kills.
 public struct Suspicion: Sendable, Equatable {
@@ -35,7 +34,7 @@ public struct Suspicion: Sendable, Equatable {
     round = headers[Delivery.roundHeader]?.string ?? ""
     attempt = headers.count(JobMessage.attemptHeader, least: 1)
     topic = properties.type ?? ""
-    version = headers[EventMessage.versionHeader]?.int
+    version = headers[EventHeader.version]?.int
     publisherId =
       Delivery.notification(named: eventId)?.publisherId
       ?? headers[CloudEventsAttributes.source]?.string.flatMap(CloudEventsAttributes.publisher)
@@ -63,7 +62,7 @@ public struct Suspicion: Sendable, Equatable {
   public static func copy(
     of message: AMQPDelivery, queue: String, crashes: Int = 0, isUncounted: Bool = false, reason: String? = nil
   ) -> AMQPMessage {
-    var copy = AMQPMessage(copying: message, to: queue) { JobMessage.isOwn($0) || Delivery.isOfEvent($0) }
+    var copy = AMQPMessage(copying: message, to: queue) { JobMessage.isOwn($0) || EventHeader.isOfEvent($0) }
     copy.headers[JobMessage.reasonHeader] = reason.map { .string(String($0.prefix(1000))) }
     copy.headers[Delivery.crashesHeader] = crashes > 0 ? .int(Int64(crashes)) : nil
     copy.headers[JobMessage.redeliveredHeader] = isUncounted ? true : nil

@@ -44,7 +44,7 @@ public final class Worker: Role {
           + parts.places.readiness + jobs.readiness),
       // The clients. They close in the reverse order: what the broker has confirmed to the publisher and to the
       // subscribers leaves the outbox before the ledger closes.
-      parts.redis, ServiceAdapter(stop: { [apple = parts.apple] _ in apple.close() }), parts.jobs.leases, ledger,
+      parts.redis, ServiceAdapter(stop: { [apple = parts.apple] _ in apple.close() }), parts.jobs.heldLeases, ledger,
       ServiceAdapter(stop: { _ in await commits.flushConfirmed() }), ServiceAdapter(parts.subscribers), publisher,
       // The channels close when every acknowledgement is sent. No delivery comes after the first round of the stop.
       notificationConsumer, jobConsumer, ledger.schema,

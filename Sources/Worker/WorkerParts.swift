@@ -1,6 +1,7 @@
 import AMQP
 import AppStore
 import Configuration
+import Coordination
 import Domain
 import EventLoop
 import HTTP
@@ -11,7 +12,6 @@ import Messaging
 import Observability
 import Postgres
 import Service
-import Store
 
 /// What the services of a worker share: its clients, and what works with several of them.
 @LoopActor
@@ -20,7 +20,8 @@ struct WorkerParts {
   let topology: Topology
   let metrics: WorkerMetrics
   let redis: RoleRedis
-  let store: PurchaseStore
+  let budgets: CallBudgets
+  let open: OpenSynchronizations
   let apple: HTTP2Client
   let ledger: RoleLedger
   let subscribers: EventSubscribers
@@ -46,8 +47,10 @@ struct WorkerParts {
     metrics = WorkerMetrics(context.metrics) { [running] in Double(running.count) }
     metrics.deadMessages.set(0, topology.deadJobs)
     redis = RoleRedis(context, isNeeded: true)
-    store = PurchaseStore(redis.client, prefix: settings.redis.prefix)
-    begun = BegunRuns(redis.client, prefix: settings.redis.prefix)
+    let prefix = settings.redis.prefix
+    budgets = CallBudgets(redis.client, prefix: prefix)
+    open = OpenSynchronizations(redis.client, prefix: prefix)
+    begun = BegunRuns(redis.client, prefix: prefix)
     ledger = try RoleLedger(context, isNeeded: true)
     subscribers = EventSubscribers(context, ledger.client)
     publisher = AMQPPublisher(
@@ -64,9 +67,11 @@ struct WorkerParts {
     verification = PurchaseVerification.Dependencies(
       api: AppStoreServerAPI(AppStoreServerAPI.Configuration(settings.appStore), client: apple, now: context.now),
       verifier: SignedDataVerifier(roots: roots.isEmpty ? .apple : try TrustedRoots(files: roots)),
-      budget: store, now: context.now, metrics: metrics)
+      budget: budgets, now: context.now, metrics: metrics)
+    let turns = Turns(redis.client, prefix: prefix)
     jobs = JobRun.Dependencies(
-      settings: settings.worker, topology: topology, store: store, ledger: commits, broker: publisher,
+      settings: settings.worker, topology: topology, leases: Leases(redis.client, prefix: prefix),
+      takeTurn: { try await turns.take(of: $0) }, ledger: commits, broker: publisher,
       doors: context.doors, publishers: { context.publishers }, places: { [places] in places.of($0) },
       verify: { [verification] run in
         await PurchaseVerification(

@@ -2,7 +2,7 @@ import Domain
 import Redis
 import Testing
 
-@testable import Store
+@testable import Coordination
 
 /// Answers of the script that takes a lease.
 struct LeaseAnswerTests {

@@ -17,7 +17,7 @@ struct ArchitectureTests {
   @Test func tableOfKeysListsEveryKey() throws {
     let page = try text("docs/internals/architecture.md")
     for file in ["Keys.swift", "Keys+Deliveries.swift"] {
-      let keys = try text("Sources/Ledger/Store/Keys/\(file)").matches(of: /\\\(prefix\)([a-z\-]+)/)
+      let keys = try text("Sources/Coordination/Keys/\(file)").matches(of: /\\\(prefix\)([a-z\-]+)/)
       #expect(!keys.isEmpty)
       for key in keys { #expect(page.contains(try Regex("\n\\| `\(key.1)[:`]")), "\(key.1)") }
     }

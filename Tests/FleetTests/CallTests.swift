@@ -1,10 +1,10 @@
+import Coordination
 import EventLoop
 import Fleets
 import HTTP
 import Redis
 import ServerSupport
 import Simulator
-import Store
 import TestSupport
 import Testing
 
@@ -84,10 +84,10 @@ struct CallTests {
     let redis = RedisClient(TestServers.current!.redis)
     redis.start()
     try await eventually("Redis is there") { redis.isReady }
-    let store = PurchaseStore(redis, prefix: fleet.prefix + ":")
+    let budgets = CallBudgets(redis, prefix: fleet.prefix + ":")
     for environment in ["Production", "Sandbox"] {
       let place = CallPlace(bundleId: "com.example.app", environment: environment, budgets: [])
-      try await store.pause(place, endpoint, for: time)
+      try await budgets.pause(place, endpoint, for: time)
     }
     await redis.stop()
   }

@@ -1,10 +1,11 @@
+import Domain
 import Testing
 
 @testable import AMQP
-@testable import Ledger
+@testable import Messaging
 
 /// Messages of the notifier's queue.
-struct DeliveryTests {
+struct DeliveryMessageTests {
   private static let body = #"{"broadcasterId":7,"topic":"inappPurchaseSyncResult","data":{"x":1}}"#
 
   private func message(
@@ -114,5 +115,13 @@ struct DeliveryTests {
     #expect(try Delivery(message(headers: delayed.headers)) == second)
     let buried = second.message(queue: "dead", reason: String(repeating: "x", count: 1001))
     #expect(buried.headers["countersign-reason"] == .string(String(repeating: "x", count: 1000)))
+  }
+
+  @Test func `the delivery of a notification is the same behind the broker`() throws {
+    let key = NotificationKey(publisherId: 1001, uuid: "002e14d5-51f5-4503-b5a8-c3a1af68eb20")
+    let delivery = try #require(Delivery(key, to: "fwd_1"))
+    let sent = delivery.message(queue: "q")
+    let received = message(id: sent.messageID, headers: sent.headers, body: String(decoding: sent.body, as: UTF8.self))
+    #expect(try Delivery(received) == delivery)
   }
 }

@@ -1,10 +1,8 @@
 import Domain
-import Messaging
-import Service
 import Testing
 
 @testable import AMQP
-@testable import Ledger
+@testable import Messaging
 
 /// What a message tells about the notifiers that died while they had it.
 struct SuspicionTests {
@@ -115,10 +113,5 @@ struct SuspicionTests {
     #expect(Suspicion(message(["countersign-endpoint": "a"])).end("why", at: 5).kind == .dropped)
     let other = message(["cloudEvents_source": "/other/7", "countersign-endpoint": "a"])
     #expect(Suspicion(other).end("why", at: 5).kind == .dropped)
-  }
-
-  @Test(arguments: zip([0, 1, 2, 5, 6, 99], [Suspects.Way.beside, .beside, .alone, .alone, .never, .never]))
-  func `one death has no consequence, more make it run alone, and six put it aside`(crashes: Int, way: Suspects.Way) {
-    #expect(Suspects.Way(crashes: crashes) == way)
   }
 }

@@ -95,4 +95,9 @@ struct SuspectTurnsTests {
     turns.leaveAlone(hold, at: .seconds(1))
     #expect(turns.enterAlone(crashes: 2, at: .seconds(1)) != nil)
   }
+
+  @Test(arguments: zip([0, 1, 2, 5, 6, 99], [Suspects.Way.beside, .beside, .alone, .alone, .never, .never]))
+  func `one death has no consequence, more make it run alone, and six put it aside`(crashes: Int, way: Suspects.Way) {
+    #expect(Suspects.Way(crashes: crashes) == way)
+  }
 }

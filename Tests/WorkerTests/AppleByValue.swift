@@ -1,3 +1,4 @@
+import Coordination
 import Crypto
 import Domain
 import EventLoop
@@ -7,7 +8,6 @@ import HTTP
 import JSON
 import Observability
 import RoleSupport
-import Store
 import TestSupport
 
 @testable import AppStore

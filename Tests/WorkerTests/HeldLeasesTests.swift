@@ -15,20 +15,20 @@ struct HeldLeasesTests {
         synchronizationId: "\(number)", publisherId: 1, customerId: "7", transactionId: "100", registeredAt: 1)
       return try JobRun(JobRunBench.delivery(of: job), with: bench.dependencies)
     }
-    for run in runs { bench.dependencies.leases.hold(run) }
-    bench.dependencies.leases.renewAll()
-    #expect(bench.store.renewals == [100, 100, 50])
-    #expect(Set(bench.store.renewed) == Set(runs.map(\.job.synchronizationId)))
+    for run in runs { bench.dependencies.heldLeases.hold(run) }
+    bench.dependencies.heldLeases.renewAll()
+    #expect(bench.leases.renewals == [100, 100, 50])
+    #expect(Set(bench.leases.renewed) == Set(runs.map(\.job.synchronizationId)))
 
-    for run in runs.dropFirst() { bench.dependencies.leases.letGo(run) }
-    bench.dependencies.leases.renewAll()
-    #expect(bench.store.renewals == [100, 100, 50, 1])
-    #expect(bench.store.renewed.last == "0")
+    for run in runs.dropFirst() { bench.dependencies.heldLeases.letGo(run) }
+    bench.dependencies.heldLeases.renewAll()
+    #expect(bench.leases.renewals == [100, 100, 50, 1])
+    #expect(bench.leases.renewed.last == "0")
   }
 
   @Test func `a renewed lease lasts longer by the run's own clock, and one that is lost does not`() async throws {
     let bench = try JobRunBench()
-    bench.store.lost = ["lost"]
+    bench.leases.lost = ["lost"]
     let runs = try ["kept", "lost"].map { id in
       let job = Job(
         synchronizationId: SynchronizationId(id), publisherId: 1, customerId: "7", transactionId: "100", registeredAt: 1
@@ -36,8 +36,8 @@ struct HeldLeasesTests {
       return try JobRun(JobRunBench.delivery(of: job), with: bench.dependencies)
     }
     let ends = runs.map(\.leaseEnd)
-    for run in runs { bench.dependencies.leases.hold(run) }
-    bench.dependencies.leases.renewAll()
+    for run in runs { bench.dependencies.heldLeases.hold(run) }
+    bench.dependencies.heldLeases.renewAll()
     #expect(runs[0].leaseEnd >= ends[0] + bench.dependencies.settings.leaseDuration)
     #expect(runs[1].leaseEnd == ends[1])
   }
@@ -46,12 +46,12 @@ struct HeldLeasesTests {
     let bench = try JobRunBench()
     bench.findings = [JobRunBench.finding()]
     bench.whileAsking = { _ in
-      bench.dependencies.leases.renewAll()
-      #expect(bench.store.renewed == ["s"])
+      bench.dependencies.heldLeases.renewAll()
+      #expect(bench.leases.renewed == ["s"])
     }
     await bench.run()
     #expect(bench.asked == 1)
-    bench.dependencies.leases.renewAll()
-    #expect(bench.store.renewed == ["s"])
+    bench.dependencies.heldLeases.renewAll()
+    #expect(bench.leases.renewed == ["s"])
   }
 }

@@ -4,6 +4,7 @@ import Domain
 import EventLoop
 import Messaging
 import Observability
+import Redis
 import RoleSupport
 import Service
 
@@ -20,7 +21,9 @@ final class JobRunBench {
   nonisolated static let granted = Outcome(
     .purchaseSynchronized, accessGranted: true, offerId: "S1", originalTransactionId: "99", environment: "Production")
 
-  let store = StoreByValue()
+  let leases = LeasesByValue()
+  /// The answer to a job that waits for its turn.
+  var turn: Result<Duration, RedisError> = .success(.milliseconds(50))
   let ledger = LedgerByValue()
   let broker = BrokerByValue()
   let metrics = Metrics()
@@ -45,7 +48,8 @@ final class JobRunBench {
     ])
     let worker = WorkerMetrics(metrics) { 0 }
     dependencies = JobRun.Dependencies(
-      settings: settings.worker, topology: Topology(prefix: "cs"), store: store, ledger: ledger, broker: broker,
+      settings: settings.worker, topology: Topology(prefix: "cs"), leases: leases,
+      takeTurn: { [unowned self] _ in try turn.get() }, ledger: ledger, broker: broker,
       publishers: { [publishers] in publishers }, places: { [unowned self] _ in places },
       verify: { [unowned self] run in
         asked += 1

@@ -1,8 +1,8 @@
 import AMQP
+import Coordination
 import Domain
 import EventLoop
 import Service
-import Store
 import Testing
 
 @testable import Worker
@@ -22,7 +22,7 @@ struct JobRunCommitTests {
       steps.append("\(step): \(bench.broker.messages.count) published, \(delivery.fate == nil ? "kept" : "settled")")
     }
     bench.ledger.whileCommitting = { note("commit") }
-    bench.store.whileConcluding = { note("conclude") }
+    bench.leases.whileFinalizing = { note("finalize") }
     await JobRun.work(on: delivery, with: bench.dependencies)
     note("end")
     return steps
@@ -33,7 +33,7 @@ struct JobRunCommitTests {
     let delivery = JobRunBench.delivery()
     #expect(
       await steps(delivery) == [
-        "commit: 0 published, kept", "conclude: 2 published, kept", "end: 2 published, settled",
+        "commit: 0 published, kept", "finalize: 2 published, kept", "end: 2 published, settled",
       ]
     )
     #expect(delivery.fate == .acknowledged)
@@ -43,22 +43,22 @@ struct JobRunCommitTests {
     #expect(bench.broker.messages.first?.messageID == event)
     #expect(bench.broker.messages.first?.headers["version"] == 1)
     #expect(
-      bench.store.concluded == [
-        Concluded(
+      bench.leases.finalized == [
+        FinalizedJob(
           job: JobRunBench.job, fence: 5, route: "app|Production",
           fresh: .init(
             CoveredPurchase(originalTransactionId: "99", environment: "Production"), for: .seconds(3)))
       ])
     #expect(bench.count("countersign_results_total", #"{result="PURCHASE_SYNCHRONIZED"}"#) == 1)
     // A renewal must not bring the lease back.
-    bench.dependencies.leases.renewAll()
-    #expect(bench.store.renewed.isEmpty)
+    bench.dependencies.heldLeases.renewAll()
+    #expect(bench.leases.renewed.isEmpty)
   }
 
   @Test func `the record of a transaction that nobody knows goes soon`() async {
     bench.ledger.earlier = LedgerByValue.finalized(Outcome(.transactionIdNotFound))
     await bench.run(wasRedelivered: true)
-    #expect(bench.store.concluded.map(\.isKnown) == [false])
+    #expect(bench.leases.finalized.map(\.isKnown) == [false])
   }
 
   @Test func `the events of a commit are published in their order`() async {
@@ -73,14 +73,14 @@ struct JobRunCommitTests {
     bench.findings = [JobRunBench.finding()]
     let delivery = await bench.run()
     #expect(delivery.fate == .acknowledged)
-    #expect(bench.store.concluded.count == 1)
+    #expect(bench.leases.finalized.count == 1)
     #expect(bench.ledger.confirmed.isEmpty)
     #expect(bench.dependencies.outlet.underWay == 2)
   }
 
   @Test func `a claim that Redis cannot end holds no job: the sweep finds the open entry`() async {
     bench.findings = [JobRunBench.finding()]
-    bench.store.conclusionFailure = StoreByValue.unreachable
+    bench.leases.finalizeFailure = LeasesByValue.unreachable
     let delivery = await bench.run()
     #expect(bench.broker.queues == ["cs.notifier", "cs.notifier"])
     #expect(delivery.fate == .acknowledged)
@@ -94,7 +94,7 @@ struct JobRunCommitTests {
     #expect(bench.asked == 1)
     #expect(bench.broker.messages.isEmpty)
     #expect(bench.count("countersign_results_total", #"{result="PURCHASE_REVOKED"}"#) == 1)
-    #expect(bench.store.concluded.count == 1)
+    #expect(bench.leases.finalized.count == 1)
     #expect(delivery.fate == .acknowledged)
   }
 
@@ -102,13 +102,13 @@ struct JobRunCommitTests {
 
   @Test func `a redelivered job whose synchronization is finalized makes no call, and tells the same event`() async {
     bench.ledger.earlier = LedgerByValue.finalized(JobRunBench.granted)
-    bench.store.leases = [.success(.taken(Lease(fence: 8, route: "app|Sandbox")))]
+    bench.leases.answers = [.success(.taken(Lease(fence: 8, route: "app|Sandbox")))]
     let delivery = await bench.run(wasRedelivered: true)
     #expect(bench.asked == 0)
     #expect(bench.ledger.requests.isEmpty)
     #expect(bench.broker.messages.map(\.messageID) == [event])
     #expect(bench.broker.messages.first?.headers["version"] == 3)
-    #expect(bench.store.concluded == [Concluded(job: JobRunBench.job, fence: 8, route: "app|Sandbox")])
+    #expect(bench.leases.finalized == [FinalizedJob(job: JobRunBench.job, fence: 8, route: "app|Sandbox")])
     #expect(delivery.fate == .acknowledged)
   }
 
@@ -149,7 +149,7 @@ struct JobRunCommitTests {
     #expect(bench.ledger.keys == [JobRunBench.key, nil])
     #expect(bench.ledger.outcomes == [Outcome(.internalError)])
     #expect(bench.broker.messages.map(\.messageID) == [event])
-    #expect(bench.store.concluded.count == 1)
+    #expect(bench.leases.finalized.count == 1)
     #expect(delivery.fate == .acknowledged)
   }
 
@@ -160,10 +160,10 @@ struct JobRunCommitTests {
     #expect(bench.ledger.requests.count == 2)
     #expect(bench.broker.queues == ["cs.jobs.delay.5000"])
     #expect(bench.broker.messages.first?.headers["countersign-attempt"] == 2)
-    #expect(bench.store.concluded.isEmpty)
+    #expect(bench.leases.finalized.isEmpty)
     // The next run finds no lease in its way.
     #expect(
-      bench.store.released
+      bench.leases.released
         == [.init(isRetrying: false, isRun: true, sweepAfter: .seconds(125), route: "app|Production")])
     #expect(delivery.fate == .acknowledged)
     #expect(bench.count("countersign_job_retries_total", #"{cause="ledger_unavailable"}"#) == 1)
@@ -175,7 +175,7 @@ struct JobRunCommitTests {
     let delivery = await bench.run()
     #expect(bench.ledger.requests.count == 1)
     #expect(
-      bench.store.released
+      bench.leases.released
         == [.init(isRetrying: false, isRun: false, sweepAfter: .seconds(120), route: "app|Production")])
     #expect(bench.broker.messages.isEmpty)
     #expect(delivery.fate == .requeued)

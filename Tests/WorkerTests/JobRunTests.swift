@@ -1,9 +1,9 @@
 import AMQP
+import Coordination
 import Domain
 import EventLoop
 import Messaging
 import Redis
-import Store
 import Testing
 
 @testable import Worker
@@ -23,14 +23,14 @@ struct JobRunTests {
     #expect(
       bench.ledger.outcomes
         == [Outcome(.receivedExpiredPurchase, originalTransactionId: "99", environment: "Production")])
-    #expect(bench.store.concluded.map(\.fresh) == [nil])
+    #expect(bench.leases.finalized.map(\.fresh) == [nil])
   }
 
   @Test func `an answer that was kept from an earlier run covers no other registration`() async {
     bench.findings = [JobRunBench.finding(isFresh: false)]
     await bench.run()
     #expect(bench.ledger.outcomes == [JobRunBench.granted])
-    #expect(bench.store.concluded.map(\.fresh) == [nil])
+    #expect(bench.leases.finalized.map(\.fresh) == [nil])
   }
 
   @Test func `what Apple rejects is finalized at once`() async {
@@ -43,7 +43,7 @@ struct JobRunTests {
     bench.findings = [PurchaseVerification.Finding(outcome: .failed(.network), route: Route(place: "a|b"))]
     let delivery = await bench.run(attempt: 2, wasRedelivered: true)
     #expect(
-      bench.store.released == [.init(isRetrying: true, isRun: true, sweepAfter: .milliseconds(154_100), route: "a|b")])
+      bench.leases.released == [.init(isRetrying: true, isRun: true, sweepAfter: .milliseconds(154_100), route: "a|b")])
     #expect(bench.broker.queues == ["cs.jobs.delay.30000"])
     // 31 seconds: the header says that the wait goes on behind that queue. The job has run, so the old crash counts no
     // more.
@@ -64,7 +64,7 @@ struct JobRunTests {
     let delivery = await bench.run(attempt: 3)
     #expect(bench.broker.queues == ["cs.jobs.delay.5000"])
     #expect(bench.broker.messages.first?.headers["countersign-attempt"] == 3)
-    #expect(bench.store.released.map(\.isRetrying) == [true])
+    #expect(bench.leases.released.map(\.isRetrying) == [true])
     #expect(delivery.fate == .acknowledged)
     #expect(bench.ledger.outcomes.isEmpty)
     #expect(bench.count("countersign_job_retries_total", #"{cause="unauthorized"}"#) == 1)
@@ -72,31 +72,31 @@ struct JobRunTests {
 
   @Test func `many such jobs of a publisher wait for their turns, in steps that others do not share`() async {
     bench.findings = [PurchaseVerification.Finding(outcome: .refused(wait: .seconds(5)))]
-    bench.store.turn = .success(.seconds(3600))
+    bench.turn = .success(.seconds(3600))
     await bench.run()
     #expect(bench.broker.queues == ["cs.jobs.delay.1800000"])
     // No earlier than its turn. A wait of an hour for another cause could end six minutes late, this one half a minute.
     #expect(bench.broker.messages.first?.headers["countersign-due"] == .int(JobRunBench.now + 3_600_000))
     // Neither the sweep of Redis nor that of the ledger comes before it.
-    #expect(bench.store.released.map(\.sweepAfter) == [.seconds(120 + 3600 + 360)])
+    #expect(bench.leases.released.map(\.sweepAfter) == [.seconds(120 + 3600 + 360)])
     #expect(bench.ledger.postponed == [JobRunBench.now + 3_960_000])
 
     bench.findings = [PurchaseVerification.Finding(outcome: .refused(wait: .seconds(300)))]
-    bench.store.turn = .success(.seconds(299))
+    bench.turn = .success(.seconds(299))
     await bench.run()
     #expect(bench.broker.queues.last == "cs.jobs.delay.300000")
   }
 
   @Test func `without Redis' answer such a job waits for five minutes`() async {
     bench.findings = [PurchaseVerification.Finding(outcome: .refused(wait: .seconds(5)))]
-    bench.store.turn = .failure(StoreByValue.unreachable)
+    bench.turn = .failure(LeasesByValue.unreachable)
     let delivery = await bench.run()
     #expect(bench.broker.queues == ["cs.jobs.delay.300000"])
     #expect(delivery.fate == .acknowledged)
   }
 
   @Test func `a job that waits for another cause takes no turn`() async {
-    bench.store.turn = .success(.seconds(3600))
+    bench.turn = .success(.seconds(3600))
     bench.findings = [PurchaseVerification.Finding(outcome: .failed(.network))]
     await bench.run()
     #expect(bench.broker.queues == ["cs.jobs.delay.1000"])
@@ -113,7 +113,7 @@ struct JobRunTests {
       bench.findings = [PurchaseVerification.Finding(outcome: .refused(wait: .seconds(5)))]
       await bench.run()
     }
-    let names = bench.store.askedPlaces.map { $0.map(\.name) }
+    let names = bench.leases.askedPlaces.map { $0.map(\.name) }
     #expect(names == [["com.example|Production", "com.example|Sandbox"], []])
   }
 
@@ -155,7 +155,7 @@ struct JobRunTests {
   @Test func `a call that was not made is no attempt, and proves nothing about a crash`() async {
     bench.findings = [PurchaseVerification.Finding(outcome: .postponed(.budget, wait: .seconds(15)))]
     let delivery = await bench.run(attempt: 2, wasRedelivered: true)
-    #expect(bench.store.released == [.init(isRetrying: false, isRun: false, sweepAfter: .milliseconds(136_500))])
+    #expect(bench.leases.released == [.init(isRetrying: false, isRun: false, sweepAfter: .milliseconds(136_500))])
     #expect(bench.broker.queues == ["cs.jobs.delay.10000"])
     #expect(bench.broker.messages.first?.headers["countersign-attempt"] == 2)
     #expect(bench.broker.messages.first?.headers["countersign-redelivered"] == true)
@@ -167,7 +167,7 @@ struct JobRunTests {
   @Test func `a purchase about which Apple spoke a moment ago needs no call, and the ledger decides`() async {
     for environment in ["Production", "Sandbox"] {
       let covered = CoveredPurchase(originalTransactionId: "99", environment: environment)
-      bench.store.leases = [.success(.taken(Lease(fence: 6, route: "app|\(environment)", covered: covered)))]
+      bench.leases.answers = [.success(.taken(Lease(fence: 6, route: "app|\(environment)", covered: covered)))]
       bench.ledger.purchases = [JobRunBench.purchase(in: environment)]
       await bench.run()
     }
@@ -180,9 +180,9 @@ struct JobRunTests {
       ])
     // A covered result makes nothing last longer: only a call does.
     #expect(
-      bench.store.concluded == [
-        Concluded(job: JobRunBench.job, fence: 6, route: "app|Production"),
-        Concluded(job: JobRunBench.job, fence: 6, route: "app|Sandbox"),
+      bench.leases.finalized == [
+        FinalizedJob(job: JobRunBench.job, fence: 6, route: "app|Production"),
+        FinalizedJob(job: JobRunBench.job, fence: 6, route: "app|Sandbox"),
       ])
     #expect(bench.count("countersign_covered_runs_total") == 2)
   }
@@ -213,17 +213,17 @@ struct JobRunTests {
   // MARK: The lease
 
   @Test func `a synchronization that Redis knows as finalized is acknowledged: the outbox has its event`() async {
-    bench.store.leases = [.success(.finalized)]
+    bench.leases.answers = [.success(.finalized)]
     let delivery = await bench.run(wasRedelivered: true)
     #expect(bench.asked == 0)
     #expect(bench.ledger.requests.isEmpty)
     #expect(bench.broker.messages.isEmpty)
-    #expect(bench.store.concluded.isEmpty)
+    #expect(bench.leases.finalized.isEmpty)
     #expect(delivery.fate == .acknowledged)
   }
 
   @Test func `a lease that another run has is waited for`() async {
-    bench.store.leases = [.success(.busy(.milliseconds(14_600)))]
+    bench.leases.answers = [.success(.busy(.milliseconds(14_600)))]
     let delivery = await bench.run(wasRedelivered: true)
     #expect(bench.asked == 0)
     #expect(bench.broker.queues == ["cs.jobs.delay.10000"])
@@ -233,11 +233,11 @@ struct JobRunTests {
         "countersign-redelivered": true,
       ])
     #expect(delivery.fate == .acknowledged)
-    #expect(bench.store.released.isEmpty)
+    #expect(bench.leases.released.isEmpty)
   }
 
   @Test func `a budget that is used up is waited for`() async {
-    bench.store.leases = [.success(.wait(.milliseconds(20)))]
+    bench.leases.answers = [.success(.wait(.milliseconds(20)))]
     await bench.run()
     #expect(bench.asked == 0)
     #expect(bench.broker.queues == ["cs.jobs.delay.1000"])
@@ -246,7 +246,7 @@ struct JobRunTests {
   }
 
   @Test func `a job whose id has become another registration's is buried`() async {
-    bench.store.leases = [.success(.foreign)]
+    bench.leases.answers = [.success(.foreign)]
     let delivery = await bench.run()
     #expect(bench.broker.queues == ["cs.jobs.dead"])
     #expect(delivery.fate == .acknowledged)
@@ -255,11 +255,11 @@ struct JobRunTests {
   }
 
   @Test(arguments: [
-    (StoreByValue.unreachable, "cs.jobs.delay.1000", "store_unavailable"),
-    (StoreByValue.newer, "cs.jobs.delay.5000", "newer_format"),
+    (LeasesByValue.unreachable, "cs.jobs.delay.1000", "store_unavailable"),
+    (LeasesByValue.newer, "cs.jobs.delay.5000", "newer_format"),
   ])
   func `a job whose lease Redis does not give is put off`(error: RedisError, queue: String, cause: String) async {
-    bench.store.leases = [.failure(error)]
+    bench.leases.answers = [.failure(error)]
     let delivery = await bench.run(attempt: 2, wasRedelivered: true)
     #expect(bench.asked == 0)
     #expect(bench.broker.queues == [queue])
@@ -278,7 +278,7 @@ struct JobRunTests {
     let delivery = await stopping.value
     #expect(delivery.fate == .requeued)
     #expect(
-      bench.store.released == [.init(isRetrying: false, isRun: false, sweepAfter: .seconds(120), route: "a|b")])
+      bench.leases.released == [.init(isRetrying: false, isRun: false, sweepAfter: .seconds(120), route: "a|b")])
     #expect(bench.broker.messages.isEmpty)
   }
 
@@ -286,7 +286,7 @@ struct JobRunTests {
 
   @Test func `a job that has not waited long enough goes on waiting, and is not run`() async {
     let delivery = await bench.run(attempt: 2, due: JobRunBench.now + 1000, wasRedelivered: true)
-    #expect(bench.store.askedForLease.isEmpty)
+    #expect(bench.leases.askedForLease.isEmpty)
     #expect(bench.broker.queues == ["cs.jobs.delay.1000"])
     #expect(
       bench.broker.messages.first?.headers
@@ -333,7 +333,7 @@ struct JobRunTests {
       #expect(message.headers == headers)
       #expect(delivery.fate == .acknowledged)
     }
-    #expect(bench.store.askedForLease.isEmpty)
+    #expect(bench.leases.askedForLease.isEmpty)
     #expect(bench.count("countersign_job_retries_total", #"{cause="newer_format"}"#) == 5)
     #expect(bench.count("countersign_dead_jobs_total") == 0)
   }

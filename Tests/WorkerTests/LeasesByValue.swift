@@ -1,21 +1,19 @@
+import Coordination
 import Domain
 import EventLoop
 import Redis
-import Store
 
 @testable import Worker
 
-/// Redis as a list of answers, with a record of the questions.
+/// The leases in Redis as a list of answers, with a record of the questions.
 @LoopActor
-final class StoreByValue: JobStore {
+final class LeasesByValue: JobLeases {
   /// The answers to requests for a lease; the last one repeats.
-  var leases: [Result<LeaseAnswer, RedisError>] = [.success(.taken(Lease(fence: 5, route: nil)))]
+  var answers: [Result<LeaseAnswer, RedisError>] = [.success(.taken(Lease(fence: 5, route: nil)))]
   /// The answer to the end of a finalized synchronization; `nil` takes it.
-  var conclusionFailure: RedisError?
+  var finalizeFailure: RedisError?
   /// Runs before Redis takes a finalized synchronization.
-  var whileConcluding: @LoopActor () -> Void = {}
-  /// The answer to a job that waits for its turn.
-  var turn: Result<Duration, RedisError> = .success(.milliseconds(50))
+  var whileFinalizing: @LoopActor () -> Void = {}
   /// The synchronizations whose leases others have.
   var lost: Set<SynchronizationId> = []
   /// Whether the store holds the next lease back until ``letGo()``.
@@ -24,7 +22,7 @@ final class StoreByValue: JobStore {
   private(set) var askedForLease: [Bool] = []
   /// The places that each lease was asked for.
   private(set) var askedPlaces: [[CallPlace]] = []
-  private(set) var concluded: [Concluded] = []
+  private(set) var finalized: [FinalizedJob] = []
   private(set) var released: [Release] = []
   private(set) var renewed: [SynchronizationId] = []
   /// How many leases each call renewed.
@@ -41,7 +39,7 @@ final class StoreByValue: JobStore {
   nonisolated static let newer = RedisError(
     .reply, operation: "script", target: "Redis", cause: "NEWER sync:1:s has version 2, and this process reads 1")
 
-  func takeLease(
+  func take(
     _ job: Job, for duration: Duration, sweepAfter: Duration, wasRedelivered: Bool, places: [CallPlace]
   ) async throws -> LeaseAnswer {
     askedForLease.append(wasRedelivered)
@@ -50,10 +48,10 @@ final class StoreByValue: JobStore {
       holdsNextLease = false
       await withCheckedContinuation { held = $0 }
     }
-    return try (leases.count > 1 ? leases.removeFirst() : leases[0]).get()
+    return try (answers.count > 1 ? answers.removeFirst() : answers[0]).get()
   }
 
-  func renewLeases(
+  func renew(
     _ held: [(job: Job, lease: Lease)], for duration: Duration, sweepAfter: Duration
   ) async throws -> [Bool] {
     renewed += held.map(\.job.synchronizationId)
@@ -68,13 +66,11 @@ final class StoreByValue: JobStore {
     released.append(Release(isRetrying: isRetrying, isRun: isRun, sweepAfter: sweepAfter, route: route))
   }
 
-  func conclude(_ concluded: Concluded) async throws {
-    whileConcluding()
-    if let conclusionFailure { throw conclusionFailure }
-    self.concluded.append(concluded)
+  func finalize(_ job: FinalizedJob) async throws {
+    whileFinalizing()
+    if let finalizeFailure { throw finalizeFailure }
+    finalized.append(job)
   }
-
-  func takeTurn(of publisher: Int64) async throws -> Duration { try turn.get() }
 
   func letGo() { held?.resume() }
 }

@@ -1,9 +1,9 @@
+import Coordination
 import Crypto
 import Domain
 import EventLoop
 import HTTP
 import Observability
-import Store
 import Testing
 
 @testable import AppStore

@@ -1,8 +1,8 @@
 import AppStore
+import Coordination
 import Domain
 import EventLoop
 import HTTP
-import Store
 import Testing
 
 @testable import Worker

@@ -1,8 +1,8 @@
 import AMQP
+import Coordination
 import Domain
 import EventLoop
 import Messaging
-import Store
 import Testing
 
 @testable import Service
@@ -18,20 +18,20 @@ struct SuspectTests {
   private func lease(crashes: Int) -> Lease { Lease(fence: 5, route: "a|b", crashes: crashes) }
 
   @Test func `after one crash a job runs as any other`() async {
-    bench.store.leases = [.success(.taken(lease(crashes: 1)))]
+    bench.leases.answers = [.success(.taken(lease(crashes: 1)))]
     bench.findings = [JobRunBench.finding()]
     await bench.run(wasRedelivered: true)
-    #expect(bench.store.askedForLease == [true])
-    #expect(bench.store.released.isEmpty)
+    #expect(bench.leases.askedForLease == [true])
+    #expect(bench.leases.released.isEmpty)
     #expect(bench.ledger.outcomes == [JobRunBench.granted])
   }
 
   @Test(arguments: 2...5) func `a suspect gives its lease back, and runs alone with a new one`(crashes: Int) async {
-    bench.store.leases = [.success(.taken(lease(crashes: crashes)))]
+    bench.leases.answers = [.success(.taken(lease(crashes: crashes)))]
     bench.findings = [JobRunBench.finding()]
     let delivery = await bench.run(wasRedelivered: true)
-    #expect(bench.store.askedForLease == [true, true])
-    #expect(bench.store.released == [.init(isRetrying: false, isRun: false, sweepAfter: .seconds(120))])
+    #expect(bench.leases.askedForLease == [true, true])
+    #expect(bench.leases.released == [.init(isRetrying: false, isRun: false, sweepAfter: .seconds(120))])
     #expect(bench.ledger.outcomes == [JobRunBench.granted])
     #expect(delivery.fate == .acknowledged)
     // No run waits for it any more.
@@ -39,7 +39,7 @@ struct SuspectTests {
   }
 
   @Test func `a suspect whose lease another run took meanwhile lets the others run`() async {
-    bench.store.leases = [.success(.taken(lease(crashes: 2))), .success(.busy(.seconds(15)))]
+    bench.leases.answers = [.success(.taken(lease(crashes: 2))), .success(.busy(.seconds(15)))]
     let delivery = await bench.run(wasRedelivered: true)
     #expect(bench.broker.queues == ["cs.jobs.delay.10000"])
     #expect(delivery.fate == .acknowledged)
@@ -48,14 +48,14 @@ struct SuspectTests {
   }
 
   @Test func `of two suspects the second one waits in a queue`() async {
-    bench.store.leases = [.success(.taken(lease(crashes: 2)))]
+    bench.leases.answers = [.success(.taken(lease(crashes: 2)))]
     bench.findings = [JobRunBench.finding()]
-    bench.store.holdsNextLease = true
+    bench.leases.holdsNextLease = true
     let second = Task.immediate { @LoopActor in await bench.run(attempt: 2, wasRedelivered: true) }
     // The first run waits for the second, which does not know yet that it is a suspect.
     let first = Task.immediate { @LoopActor in await bench.run(wasRedelivered: true) }
     #expect(bench.asked == 0)
-    bench.store.letGo()
+    bench.leases.letGo()
     #expect(await first.value.fate == .acknowledged)
     #expect(await second.value.fate == .acknowledged)
     #expect(bench.asked == 1)
@@ -67,7 +67,7 @@ struct SuspectTests {
   }
 
   @Test func `six crashes in a row end a job: a copy for a person, and a result for the customer`() async {
-    bench.store.leases = [.success(.taken(lease(crashes: 6)))]
+    bench.leases.answers = [.success(.taken(lease(crashes: 6)))]
     let delivery = await bench.run(wasRedelivered: true)
     #expect(bench.asked == 0)
     #expect(bench.broker.queues == ["cs.jobs.dead", "cs.notifier"])
@@ -75,7 +75,7 @@ struct SuspectTests {
       bench.broker.messages.first?.headers["countersign-reason"]
         == "6 runs in a row did not end: it seems to kill its worker")
     #expect(bench.ledger.outcomes == [Outcome(.internalError)])
-    #expect(bench.store.concluded.map(\.route) == ["a|b"])
+    #expect(bench.leases.finalized.map(\.route) == ["a|b"])
     #expect(bench.count("countersign_dead_jobs_total") == 1)
     #expect(delivery.fate == .acknowledged)
   }

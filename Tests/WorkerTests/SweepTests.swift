@@ -1,9 +1,9 @@
+import Coordination
 import Domain
 import EventLoop
 import Messaging
 import Observability
 import Redis
-import Store
 import Testing
 
 @testable import AMQP
@@ -63,7 +63,7 @@ struct SweepTests {
   }
 
   @Test func `without Redis nothing is enqueued`() async {
-    #expect(await sweep(.failure(StoreByValue.unreachable)).run() == 0)
+    #expect(await sweep(.failure(LeasesByValue.unreachable)).run() == 0)
     #expect(trace.published.isEmpty)
   }
 

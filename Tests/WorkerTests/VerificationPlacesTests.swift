@@ -1,7 +1,7 @@
+import Coordination
 import Domain
 import EventLoop
 import HTTP
-import Store
 import Testing
 
 @testable import AppStore

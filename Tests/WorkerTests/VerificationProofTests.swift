@@ -1,6 +1,6 @@
+import Coordination
 import Domain
 import EventLoop
-import Store
 import TestSupport
 import Testing
 

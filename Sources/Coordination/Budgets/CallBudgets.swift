@@ -1,56 +1,20 @@
-import EventLoop
-import Redis
+public import EventLoop
+public import Redis
 
-/// A place to ask Apple: one app in one environment, with the budget of each endpoint there.
-public struct CallPlace: Sendable, Hashable {
-  /// `bundleId|environment`.
-  public let name: String
-  /// The endpoints that can answer, the preferred one first.
-  public let budgets: [CallBudget]
+/// The calls that the whole fleet may make to Apple, in Redis: a budget for each app, environment and endpoint.
+///
+/// Every method throws `RedisError`. After an error the script may have run or not. Every script may run again.
+@LoopActor
+public final class CallBudgets {
+  private let redis: RedisClient
+  private let keys: Keys
 
-  /// Names a place.
-  public init(bundleId: String, environment: String, budgets: [CallBudget]) {
-    name = "\(bundleId)|\(environment)"
-    self.budgets = budgets
+  /// Creates it over a client, with the configured prefix of all keys.
+  public init(_ redis: RedisClient, prefix: String) {
+    self.redis = redis
+    keys = Keys(prefix: prefix)
   }
-}
 
-/// The calls that the whole fleet may make to one endpoint.
-public struct CallBudget: Sendable, Hashable {
-  /// The endpoint's name.
-  public let endpoint: String
-  /// Calls per second, in the form for a script.
-  let rate: String
-
-  /// Creates a budget. The rate may be less than one call per second, but not zero.
-  public init(endpoint: String, perSecond: Double) {
-    precondition(perSecond > 0)
-    self.endpoint = endpoint
-    rate = String(perSecond)
-  }
-}
-
-/// A call that a script took out of its budget. The worker may make it at once.
-public struct CallGrant: Sendable, Hashable {
-  /// The name of the place.
-  public let place: String
-  public let endpoint: String
-
-  /// Creates a grant.
-  public init(place: String, endpoint: String) {
-    self.place = place
-    self.endpoint = endpoint
-  }
-}
-
-/// The answer to a request for a call to Apple.
-public enum CallAnswer: Sendable, Equatable {
-  case granted(CallGrant)
-  /// The worker may call no endpoint now. It may call one after this long.
-  case wait(Duration)
-}
-
-extension PurchaseStore {
   /// Takes one call out of the first budget that has one left.
   ///
   /// - Parameter endpoint: the only endpoint that will do; `nil` takes any endpoint of the place.
@@ -64,7 +28,7 @@ extension PurchaseStore {
     if let endpoint = reply.first?.string, !endpoint.isEmpty {
       return .granted(CallGrant(place: place.name, endpoint: endpoint))
     }
-    guard let wait = reply.last?.wait() else { throw unexpected(reply, "take call") }
+    guard let wait = reply.last?.wait() else { throw RedisError.unexpected(reply, "take call") }
     return .wait(wait)
   }
 
@@ -76,33 +40,6 @@ extension PurchaseStore {
         "field": "pause:\(place.name)|\(endpoint)", "duration": String(max(1, duration.wholeMilliseconds)),
       ])
   }
-}
-
-extension LuaFunction {
-  /// Lua: `grant(key, place, budgets, now)` returns an endpoint, or an empty text and the milliseconds to wait.
-  ///
-  /// Each budget is an endpoint and its calls per second; `now` is in microseconds. The function needs ``pace``. A
-  /// budget has room for the calls of one second, or for one call where that is more.
-  static let grant = LuaFunction(
-    """
-    local function grant(key, place, budgets, now)
-      local soonest
-      for _, budget in ipairs(budgets) do
-        local endpoint, rate = budget[1], budget[2]
-        local name = place .. '|' .. endpoint
-        local known = redis.call('HMGET', key, name, 'pause:' .. name)
-        local interval = 1000000 / rate
-        local used, wait = pace(known[1], now, interval, math.max(1000000, interval), 1)
-        wait = math.max(wait, tonumber(known[2] or 0) - now)
-        if wait <= 0 then
-          redis.call('HSET', key, name, string.format('%.0f', used))
-          return endpoint, 0
-        end
-        soonest = math.min(soonest or wait, wait)
-      end
-      return '', math.ceil((soonest or 1000000) / 1000)
-    end
-    """)
 }
 
 extension RedisScript {

@@ -1,8 +1,21 @@
 import Domain
-import EventLoop
-import Redis
+public import EventLoop
+public import Redis
 
-extension PurchaseStore {
+/// The turns of jobs that wait in a line, in Redis.
+///
+/// Every method throws `RedisError`. After an error the script may have run or not.
+@LoopActor
+public final class Turns {
+  private let redis: RedisClient
+  private let keys: Keys
+
+  /// Creates it over a client, with the configured prefix of all keys.
+  public init(_ redis: RedisClient, prefix: String) {
+    self.redis = redis
+    keys = Keys(prefix: prefix)
+  }
+
   /// Gives the next turn of a publisher's jobs that wait for an app whose key Apple refuses: together they run
   /// ``RetryPolicy/waitingRunsPerSecond`` times a second (decision 0037).
   ///
@@ -10,14 +23,14 @@ extension PurchaseStore {
   /// run.
   ///
   /// - Returns: how long until then; a day at most. So from 1.7 million jobs on, each of them runs once a day.
-  public func takeTurn(of publisher: Int64) async throws -> Duration {
+  public func take(of publisher: Int64) async throws -> Duration {
     let reply = try await redis.run(
       .takeTurn, keys: ["turnsKey": keys.turns(publisher)],
       arguments: [
         "interval": String(1_000_000 / RetryPolicy.waitingRunsPerSecond),
         "longest": String(Self.longestLine.wholeMilliseconds),
       ])
-    guard let wait = reply.wait() else { throw unexpected(reply.array ?? [], "take turn") }
+    guard let wait = reply.wait() else { throw RedisError.unexpected(reply.array ?? [], "take turn") }
     return wait
   }
 

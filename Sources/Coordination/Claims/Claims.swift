@@ -1,8 +1,22 @@
 public import Domain
-import EventLoop
-import Redis
+public import EventLoop
+public import Redis
 
-extension PurchaseStore {
+/// The claims on transactionIds, in Redis: from the registration to the finalization of a synchronization.
+///
+/// Each change of state is one script, so it happens whole or not at all. Every method throws `RedisError`. After an
+/// error the script may have run or not. Every script may run again.
+@LoopActor
+public final class Claims {
+  private let redis: RedisClient
+  private let keys: Keys
+
+  /// Creates it over a client, with the configured prefix of all keys.
+  public init(_ redis: RedisClient, prefix: String) {
+    self.redis = redis
+    keys = Keys(prefix: prefix)
+  }
+
   /// How long a claim lasts while the broker has not confirmed its job.
   ///
   /// It is longer than a publish may take. So a gateway that dies in between leaves no transaction locked.
@@ -20,7 +34,7 @@ extension PurchaseStore {
   ///   - isShared: whether the synchronization is recorded even while another one holds the transactionId. It runs
   ///     after that one. One a second is recorded so; the others are held.
   ///   - sweepAfter: when the sweep may look at the synchronization.
-  public func claim(
+  public func take(
     _ job: Job, checksCustomer: Bool, mustBeKnown: Bool = false, isShared: Bool = false, sweepAfter: Duration
   ) async throws -> ClaimAnswer {
     let reply =
@@ -37,7 +51,7 @@ extension PurchaseStore {
           "checksCustomer": checksCustomer ? "1" : "0",
           "member": keys.member(job.publisherId, job.synchronizationId),
           "sweepAfter": String(sweepAfter.wholeMilliseconds), "customer": job.customerId.text,
-          "transaction": job.transactionId.text, "job": encoded(job), "traceparent": job.traceparent ?? "",
+          "transaction": job.transactionId.text, "job": job.text, "traceparent": job.traceparent ?? "",
           "kind": job.kind.rawValue, "mustBeKnown": mustBeKnown ? "1" : "0", "isShared": isShared ? "1" : "0",
         ]
       ).array ?? []
@@ -48,7 +62,7 @@ extension PurchaseStore {
     case "customer": return .unknownCustomer
     case "replayed": return .replayed
     case "in use": return .idInUse
-    default: throw unexpected(reply, "claim")
+    default: throw RedisError.unexpected(reply, "claim")
     }
   }
 
@@ -57,7 +71,7 @@ extension PurchaseStore {
   /// - Parameter isShared: whether the registration also holds while another synchronization has the transactionId, as
   ///   long as Redis has its record.
   /// - Returns: whether the registration holds: the claim is ours, or a fast worker has finalized already.
-  public func prolongClaim(_ job: Job, isShared: Bool = false) async throws -> Bool {
+  public func prolong(_ job: Job, isShared: Bool = false) async throws -> Bool {
     let answer = try await redis.run(
       .prolongClaim,
       keys: [
@@ -69,12 +83,12 @@ extension PurchaseStore {
     return answer == 1 || isShared && answer == 2
   }
 
-  /// Takes back the effect of ``claim(_:checksCustomer:mustBeKnown:isShared:sweepAfter:)``, unless a worker has begun
+  /// Takes back the effect of ``take(_:checksCustomer:mustBeKnown:isShared:sweepAfter:)``, unless a worker has begun
   /// already, or the gateway told a repetition of the registration that it runs. In these cases the synchronization
   /// stays open, so that the sweep enqueues it.
   ///
   /// - Returns: whether the effect was taken back.
-  public func undoClaim(_ job: Job) async throws -> Bool {
+  public func undo(_ job: Job) async throws -> Bool {
     try await redis.run(
       .undoClaim,
       keys: [
@@ -89,18 +103,9 @@ extension PurchaseStore {
   }
 
   /// Ends a claim whose synchronization is finalized: its worker died before it could.
-  public func endClaim(_ claim: Claim, _ publisher: Int64, transaction: TransactionId) async throws {
+  public func end(_ claim: Claim, _ publisher: Int64, transaction: TransactionId) async throws {
     _ = try await redis.run(
       .endClaim, keys: ["claimKey": keys.claim(publisher, transaction)], arguments: ["claim": claim.encoded])
-  }
-
-  func encoded(_ job: Job) -> String { String(decoding: job.encoded, as: UTF8.self) }
-
-  func unexpected(_ reply: [RESPValue], _ script: String) -> RedisError {
-    // The other words may name a customer, and the error goes into the log.
-    RedisError(
-      .reply, operation: "script \(script)", target: "Redis",
-      cause: "an unexpected answer of \(reply.count) values, which begins with \(reply.first?.string ?? "no text")")
   }
 }
 
@@ -129,7 +134,7 @@ extension RedisScript {
       -- The key has the customer's id, which no log may have.
       refusal = newerText('the copy of a customer', copy)
       if refusal then return refusal end
-      if copy ~= '\(PurchaseStore.registered)' then return {'customer'} end
+      if copy ~= '\(CustomerCopies.registered)' then return {'customer'} end
     end
     local holder = redis.call('GET', claimKey)
     if holder then

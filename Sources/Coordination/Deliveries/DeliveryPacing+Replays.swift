@@ -1,6 +1,5 @@
 import EventLoop
 import Redis
-import Store
 
 extension DeliveryPacing {
   /// How much a publisher may ask for in a second: test events and replays, or hundreds of recovered events.

@@ -1,7 +1,6 @@
 public import Domain
 public import EventLoop
 public import Redis
-import Store
 
 /// How many attempts the whole fleet makes at an endpoint at a time and in a second, in Redis.
 ///

@@ -1,7 +1,7 @@
 public import Domain
 
 /// A job whose synchronization the ledger has finalized, on its way out of Redis.
-public struct Concluded: Sendable, Equatable {
+public struct FinalizedJob: Sendable, Equatable {
   public let job: Job
   /// The fencing number of the run's lease.
   public let fence: Int64
@@ -13,7 +13,7 @@ public struct Concluded: Sendable, Equatable {
   /// The purchase whose state Apple has just told, for registrations that need no call; `nil` keeps what is known.
   public let fresh: Fresh?
 
-  /// Creates a conclusion.
+  /// Creates a value.
   public init(job: Job, fence: Int64, route: String? = nil, isKnown: Bool = true, fresh: Fresh? = nil) {
     self.job = job
     self.fence = fence
@@ -34,19 +34,4 @@ public struct Concluded: Sendable, Equatable {
       self.duration = duration
     }
   }
-}
-
-/// A purchase about which Apple has spoken a moment ago.
-public struct CoveredPurchase: Sendable, Equatable {
-  public let originalTransactionId: OriginalTransactionId
-  public let environment: String
-
-  /// Names a purchase.
-  public init(originalTransactionId: OriginalTransactionId, environment: String) {
-    self.originalTransactionId = originalTransactionId
-    self.environment = environment
-  }
-
-  /// Whether the record of a transaction can hold it.
-  var isStorable: Bool { !originalTransactionId.text.utf8.contains(31) && !environment.utf8.contains(31) }
 }

@@ -7,9 +7,9 @@ import Redis
 /// One script takes all of a turn of the loop. A script for a single one costs Redis more for the call than for the
 /// work.
 @LoopActor
-final class ConcludeBatch {
+final class FinalizedJobs {
   private struct Entry {
-    let concluded: Concluded
+    let job: FinalizedJob
     let waiter: CheckedContinuation<Void, any Error>
   }
 
@@ -30,9 +30,9 @@ final class ConcludeBatch {
   }
 
   /// Returns when Redis has run the script.
-  func add(_ concluded: Concluded) async throws {
+  func add(_ job: FinalizedJob) async throws {
     try await withCheckedThrowingContinuation { waiter in
-      entries.append(Entry(concluded: concluded, waiter: waiter))
+      entries.append(Entry(job: job, waiter: waiter))
       sendLater.plan()
     }
   }
@@ -48,31 +48,31 @@ final class ConcludeBatch {
 
   private func send(_ entries: [Entry]) async {
     do {
-      _ = try await redis.run(call(entries.map(\.concluded)))
+      _ = try await redis.run(call(entries.map(\.job)))
       for entry in entries { entry.waiter.resume() }
     } catch {
       for entry in entries { entry.waiter.resume(throwing: error) }
     }
   }
 
-  private func call(_ all: [Concluded]) -> RedisScript.Call {
-    RedisScript.conclude.call(
+  private func call(_ all: [FinalizedJob]) -> RedisScript.Call {
+    RedisScript.finalize.call(
       keys: ["openKey": keys.open],
-      moreKeys: all.flatMap { concluded in
-        let job = concluded.job
+      moreKeys: all.flatMap { finalized in
+        let job = finalized.job
         return [
           keys.transaction(job.publisherId, job.transactionId),
           keys.synchronization(job.publisherId, job.synchronizationId), keys.claim(job.publisherId, job.transactionId),
         ]
       },
       arguments: ["copyLasts": String(Self.copyLasts.wholeMilliseconds)],
-      moreArguments: all.flatMap { concluded in
-        let (job, fresh) = (concluded.job, concluded.fresh)
+      moreArguments: all.flatMap { finalized in
+        let (job, fresh) = (finalized.job, finalized.fresh)
         return [
-          String(concluded.fence), job.claim.encoded, keys.member(job.publisherId, job.synchronizationId),
-          concluded.route ?? "", String(fresh?.duration.wholeMilliseconds ?? 0),
+          String(finalized.fence), job.claim.encoded, keys.member(job.publisherId, job.synchronizationId),
+          finalized.route ?? "", String(fresh?.duration.wholeMilliseconds ?? 0),
           fresh?.purchase.originalTransactionId.text ?? "", fresh?.purchase.environment ?? "",
-          String((concluded.isKnown ? PurchaseStore.routeRetention : Self.copyLasts).wholeMilliseconds),
+          String((finalized.isKnown ? Leases.routeRetention : Self.copyLasts).wholeMilliseconds),
         ]
       })
   }
@@ -80,8 +80,8 @@ final class ConcludeBatch {
 
 extension RedisScript {
   /// A record that a newer process wrote stays as it is: that process, or the sweep of one, takes it out.
-  fileprivate static let conclude = RedisScript(
-    "conclude", functions: [.clock, .readRecord, .writeRecord], keys: ["openKey"], moreKeys: "firstKey",
+  fileprivate static let finalize = RedisScript(
+    "finalize", functions: [.clock, .readRecord, .writeRecord], keys: ["openKey"], moreKeys: "firstKey",
     arguments: ["copyLasts"], moreArguments: "firstArgument",
     """
     local millis = clock()

@@ -1,53 +1,24 @@
 public import Domain
-import EventLoop
-import Redis
+public import EventLoop
+public import Redis
 
-/// A worker's right to run a synchronization now.
-public struct Lease: Sendable, Equatable {
-  /// Names the lease: only its holder renews and ends it. It grows with every lease of the transaction.
-  public let fence: Int64
-  /// The known place of the transaction, a `Route` as its text.
-  public let route: String?
-  /// When the worker took the lease, by Redis' clock, in milliseconds since 1970.
-  public let takenAt: Int64?
-  /// How many runs of the synchronization just before this one, in a row, seem to have ended by a crash.
-  ///
-  /// Such a run neither finalized the synchronization nor gave it back, and nobody acknowledged its delivery.
-  public let crashes: Int
-  /// The first call that the run may make.
-  public let call: CallGrant?
-  /// The purchase about which Apple has spoken a moment ago. The run needs no call.
-  public let covered: CoveredPurchase?
+/// The workers' rights to run synchronizations now, in Redis.
+///
+/// Each change of state is one script, so it happens whole or not at all. Every method throws `RedisError`. After an
+/// error the script may have run or not. Every script may run again.
+@LoopActor
+public final class Leases {
+  private let redis: RedisClient
+  private let keys: Keys
+  private let finalized: FinalizedJobs
 
-  /// Creates a lease.
-  public init(
-    fence: Int64, route: String?, takenAt: Int64? = nil, crashes: Int = 0, call: CallGrant? = nil,
-    covered: CoveredPurchase? = nil
-  ) {
-    self.fence = fence
-    self.route = route
-    self.takenAt = takenAt
-    self.crashes = crashes
-    self.call = call
-    self.covered = covered
+  /// Creates it over a client, with the configured prefix of all keys.
+  public init(_ redis: RedisClient, prefix: String) {
+    self.redis = redis
+    keys = Keys(prefix: prefix)
+    finalized = FinalizedJobs(redis, keys)
   }
-}
 
-/// The answer to an attempt to take a lease.
-public indirect enum LeaseAnswer: Sendable, Equatable {
-  case taken(Lease)
-  /// Another run has the lease for this long at most.
-  case busy(Duration)
-  /// No worker may ask Apple before this long.
-  case wait(Duration)
-  /// The synchronization is finalized. The outbox has its event until the broker has confirmed it.
-  case finalized
-  /// The job's synchronizationId has become that of another registration. The gateway has promised nothing for this
-  /// one.
-  case foreign
-}
-
-extension PurchaseStore {
   /// Takes the lease on the job's transaction, with a new fencing number.
   ///
   /// The number is the greater of the last one plus one and Redis' clock in microseconds. So it grows even when Redis
@@ -60,12 +31,12 @@ extension PurchaseStore {
   ///   - wasRedelivered: whether a delivery of the job ended without an acknowledgement. Only then a run that did not
   ///     end counts as a crash. A worker that lives, but could not reach Redis, has put the job back by itself.
   ///   - places: the places to ask Apple, the first choice first; a known route goes before it. Empty makes no call.
-  public func takeLease(
+  public func take(
     _ job: Job, for duration: Duration, sweepAfter: Duration, wasRedelivered: Bool = false, places: [CallPlace] = []
   ) async throws -> LeaseAnswer {
     let call = taking(job, duration, sweepAfter, wasRedelivered, places)
     let reply = try await redis.run(call)
-    guard let answer = LeaseAnswer(reply) else { throw unexpected(reply.array ?? [], "take lease") }
+    guard let answer = LeaseAnswer(reply) else { throw RedisError.unexpected(reply.array ?? [], "take lease") }
     return answer
   }
 
@@ -82,7 +53,7 @@ extension PurchaseStore {
       arguments: [
         "duration": String(duration.wholeMilliseconds), "claim": job.claim.encoded,
         "member": keys.member(publisher, job.synchronizationId), "sweepAfter": String(sweepAfter.wholeMilliseconds),
-        "customer": job.customerId.text, "transaction": transaction.text, "job": encoded(job),
+        "customer": job.customerId.text, "transaction": transaction.text, "job": job.text,
         "traceparent": job.traceparent ?? "", "kind": job.kind.rawValue,
         "wasRedelivered": wasRedelivered ? "1" : "0",
       ],
@@ -93,7 +64,7 @@ extension PurchaseStore {
   ///
   /// - Returns: false for a lease that has ended, or when another worker has a later one. The run may go on. At its end
   ///   it drops its result if the lease has ended by its own clock.
-  public func renewLeases(
+  public func renew(
     _ held: [(job: Job, lease: Lease)], for duration: Duration, sweepAfter: Duration
   ) async throws -> [Bool] {
     let reply =
@@ -108,7 +79,7 @@ extension PurchaseStore {
           [String($0.lease.fence), keys.member($0.job.publisherId, $0.job.synchronizationId)]
         }
       ).array ?? []
-    guard reply.count == held.count else { throw unexpected(reply, "renew leases") }
+    guard reply.count == held.count else { throw RedisError.unexpected(reply, "renew leases") }
     return reply.map { $0.integer == 1 }
   }
 
@@ -137,6 +108,9 @@ extension PurchaseStore {
         "isRun": isRun ? "1" : "0", "cause": cause?.rawValue ?? "",
       ])
   }
+
+  /// Takes a finalized synchronization out of Redis. The claim, the open entry and the lease go in one step.
+  public func finalize(_ job: FinalizedJob) async throws { try await finalized.add(job) }
 
   /// How long Redis keeps the record of a transaction that the ledger knows, after its last run.
   static let routeRetention: Duration = .seconds(30 * 86_400)

@@ -19,7 +19,7 @@ public struct DueJobs: Sendable, Equatable {
   }
 }
 
-extension PurchaseStore {
+extension OpenSynchronizations {
   /// Returns the jobs of open synchronizations that are due, and delays the next look at each.
   ///
   /// So of many workers only one gets each job.
@@ -39,7 +39,7 @@ extension PurchaseStore {
         "overdue": String(overdue.wholeMilliseconds),
       ])
     guard let parts = reply.array, parts.count == 2, let texts = parts[0].array, let newer = parts[1].integer else {
-      throw unexpected(reply.array ?? [], "sweep")
+      throw RedisError.unexpected(reply.array ?? [], "sweep")
     }
     var due = DueJobs(newer: Int(newer))
     for text in texts {

@@ -2,27 +2,19 @@ public import Domain
 public import EventLoop
 public import Redis
 
-/// What the fleet coordinates in Redis. Each change of state is one script, so it happens whole or not at all.
+/// The synchronizations under way, in Redis, and for a while those that were finalized.
 ///
-/// Every method throws `RedisError`. After an error the script may have run or not. Every script may run again.
+/// Every method throws `RedisError`.
 @LoopActor
-public final class PurchaseStore {
+public final class OpenSynchronizations {
   let redis: RedisClient
   let keys: Keys
-  let concluding: ConcludeBatch
 
-  /// Creates a store over a client, with the configured prefix of all keys.
+  /// Creates it over a client, with the configured prefix of all keys.
   public init(_ redis: RedisClient, prefix: String) {
     self.redis = redis
     keys = Keys(prefix: prefix)
-    concluding = ConcludeBatch(redis, keys)
   }
-
-  /// Whether Redis can answer now.
-  public var isReady: Bool { redis.isReady }
-
-  /// Takes a finalized synchronization out of Redis. The claim, the open entry and the lease go in one step.
-  public func conclude(_ concluded: Concluded) async throws { try await concluding.add(concluded) }
 
   /// Reads a synchronization; `nil` when there is none, or none any more. It has no conclusion: only the ledger has the
   /// result.

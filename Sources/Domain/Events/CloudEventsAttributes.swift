@@ -1,7 +1,7 @@
-public import AMQP
 import Formats
 
-/// The attributes of CloudEvents 1.0 as AMQP headers (CloudEvents AMQP Protocol Binding, section 3.1).
+/// The attributes of CloudEvents 1.0, under the names that they have as headers (CloudEvents AMQP Protocol Binding,
+/// section 3.1).
 public enum CloudEventsAttributes {
   /// The first part of every header's name.
   public static let prefix = "cloudEvents_"
@@ -22,7 +22,7 @@ public enum CloudEventsAttributes {
   /// - Parameter milliseconds: when the event happened, in milliseconds since 1970.
   public static func headers(
     id: String, publisher: Int64, topic: String, at milliseconds: Int64
-  ) -> [String: AMQPValue] {
+  ) -> [String: EventHeader] {
     [
       "cloudEvents_specversion": "1.0",
       "cloudEvents_id": .string(id),

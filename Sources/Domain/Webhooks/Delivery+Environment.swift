@@ -1,4 +1,3 @@
-public import Domain
 import Formats
 import JSON
 

@@ -39,7 +39,7 @@ extension Delivery {
   }
 
   /// Reads ``id(of:)``.
-  static func notification(named id: String) -> NotificationKey? {
+  public static func notification(named id: String) -> NotificationKey? {
     guard id.hasPrefix(prefix) else { return nil }
     let parts = id.dropFirst(prefix.count).split(separator: "_", maxSplits: 1)
     guard parts.count == 2, let publisher = Int64(parts[0]) else { return nil }

@@ -1,8 +1,5 @@
-public import AMQP
-public import Domain
 import FoundationEssentials
 import JSON
-import Messaging
 
 /// An event on its way to webhook endpoints: to all endpoints of its publisher, or to the only one that still misses
 /// it.
@@ -27,7 +24,7 @@ public struct Delivery: Sendable, Equatable {
   public var misses = 0
   /// How many milliseconds the endpoint itself, by its limits or its slowness, has delayed its first attempt.
   public var waited: Int64 = 0
-  /// How many notifiers in a row died while they had this attempt; see ``Suspicion``.
+  /// How many notifiers in a row died while they had this attempt, as its message counts them.
   public var crashes = 0
   public let traceparent: String?
   /// The synchronization that the event tells about, for the log; empty for other events.
@@ -35,47 +32,14 @@ public struct Delivery: Sendable, Equatable {
   /// The published body, byte for byte: the signature is over these bytes.
   public let body: [UInt8]
   /// The headers of the event itself: CloudEvents attributes, trace and version.
-  public let headers: [String: AMQPValue]
+  public let headers: [String: EventHeader]
 
-  static let endpointHeader = "countersign-endpoint"
-  static let roundHeader = "countersign-round"
-  static let dueHeader = JobMessage.dueHeader
-  static let plannedHeader = "countersign-planned"
-  static let parksHeader = JobMessage.parksHeader
-  static let missesHeader = "countersign-misses"
-  static let waitedHeader = "countersign-waited"
-  static let crashesHeader = "countersign-crashes"
-
-  /// A message that is no event.
+  /// What is no event.
   public struct Malformed: Error, Sendable {
     public let reason: String
-  }
 
-  /// Reads a message of the notifier's queue.
-  ///
-  /// - Throws: ``Malformed``.
-  public init(_ message: AMQPDelivery) throws(Malformed) {
-    let headers = message.properties.headers
-    guard let id = message.properties.messageID, !id.isEmpty, !id.contains(where: { $0 == "." || $0 == "\0" })
-    else {
-      throw Malformed(reason: "the message has no usable id")
-    }
-    // The event's own headers stay with it. A broker's headers do not.
-    let own = headers.filter { key, value in value != .other && Self.isOfEvent(key) }
-    try self.init(eventId: id, endpointId: headers[Self.endpointHeader]?.string, headers: own, body: message.body)
-    attempt = headers.count(JobMessage.attemptHeader, least: 1)
-    round = headers[Self.roundHeader]?.string ?? ""
-    due = headers.time(Self.dueHeader)
-    isPlanned = headers[Self.plannedHeader] == .bool(true)
-    parks = headers.count(Self.parksHeader)
-    misses = headers.count(Self.missesHeader)
-    waited = headers.milliseconds(Self.waitedHeader)
-    crashes = Suspicion(message).crashes
-  }
-
-  /// Whether a header is the event's own.
-  static func isOfEvent(_ header: String) -> Bool {
-    header.hasPrefix(CloudEventsAttributes.prefix) || header == "traceparent" || header == EventMessage.versionHeader
+    /// Creates an error.
+    public init(reason: String) { self.reason = reason }
   }
 
   /// Creates the first attempt to deliver an event.
@@ -88,7 +52,7 @@ public struct Delivery: Sendable, Equatable {
   ///   - body: the envelope `{broadcasterId, topic, data}`.
   /// - Throws: ``Malformed`` when the body is no envelope.
   public init(
-    eventId: String, endpointId: String?, round: String = "", headers: [String: AMQPValue], body: [UInt8]
+    eventId: String, endpointId: String?, round: String = "", headers: [String: EventHeader], body: [UInt8]
   ) throws(Malformed) {
     guard let envelope = try? JSONText(body, limits: .own).decoded(as: Envelope.self) else {
       throw Malformed(reason: "the body is not an event")
@@ -101,7 +65,7 @@ public struct Delivery: Sendable, Equatable {
     publisherId = envelope.broadcasterId
     topic = envelope.topic
     synchronizationId = envelope.data?.synchronizationId ?? ""
-    traceparent = headers["traceparent"]?.string
+    traceparent = headers[EventHeader.traceparent]?.string
     attempt = 1
     parks = 0
   }
@@ -111,37 +75,18 @@ public struct Delivery: Sendable, Equatable {
   /// - Throws: ``Malformed`` when its body is no envelope.
   public init(_ event: Event, endpointId: String?, round: String = "") throws(Malformed) {
     try self.init(
-      eventId: event.id, endpointId: endpointId, round: round, headers: EventMessage.headers(of: event),
-      body: event.body)
+      eventId: event.id, endpointId: endpointId, round: round, headers: event.headers, body: event.body)
   }
 
   /// The event's version; `nil` when it has none.
-  public var version: Int64? { headers[EventMessage.versionHeader]?.int }
+  public var version: Int64? { headers[EventHeader.version]?.int }
   /// When the event happened, in the form of RFC 3339; `nil` when no header tells it.
   public var time: String? { headers[CloudEventsAttributes.time]?.string }
-
-  /// Builds the message that puts the delivery into a queue, or buries it there with a reason.
-  public func message(queue: String, reason: String? = nil) -> AMQPMessage {
-    var headers = headers
-    headers[Self.endpointHeader] = endpointId.map(AMQPValue.string)
-    headers[JobMessage.attemptHeader] = .int(Int64(attempt))
-    if !round.isEmpty { headers[Self.roundHeader] = .string(round) }
-    headers[Self.dueHeader] = due.map(AMQPValue.int)
-    if isPlanned { headers[Self.plannedHeader] = true }
-    if parks > 0 { headers[Self.parksHeader] = .int(Int64(parks)) }
-    if misses > 0 { headers[Self.missesHeader] = .int(Int64(misses)) }
-    if waited > 0 { headers[Self.waitedHeader] = .int(waited) }
-    // Whoever moves a message back out of the queue of the dead wants it tried again.
-    if crashes > 0, reason == nil { headers[Self.crashesHeader] = .int(Int64(crashes)) }
-    headers[JobMessage.reasonHeader] = reason.map { .string(String($0.prefix(1000))) }
-    return AMQPMessage(
-      exchange: "", routingKey: queue, messageID: eventId, type: topic, headers: headers, body: body)
-  }
 
   /// The round that recovers an event for an endpoint. A second request meanwhile gets the same round.
   ///
   /// - Parameter time: when a notifier gave the event up, in milliseconds since 1970.
-  static func roundOfRecovery(givenUpAt time: Int64) -> String { "recover-\(time)" }
+  public static func roundOfRecovery(givenUpAt time: Int64) -> String { "recover-\(time)" }
 
   private struct Envelope: Decodable {
     let broadcasterId: Int64

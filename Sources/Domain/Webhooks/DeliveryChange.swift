@@ -1,5 +1,3 @@
-public import Domain
-
 /// What a notifier has to note about a delivery.
 public struct DeliveryChange: Sendable, Equatable {
   /// The kinds of change.
@@ -30,7 +28,8 @@ public struct DeliveryChange: Sendable, Equatable {
   public let look: EndpointLook?
   public let kind: Kind
 
-  init(
+  /// Creates a change for a delivery whose message nobody has read.
+  public init(
     eventId: String, round: String, publisherId: Int64, endpointId: String, topic: String, _ kind: Kind
   ) {
     self.eventId = eventId

@@ -1,5 +1,3 @@
-public import Domain
-
 /// The endpoints that a notifier knew when it looked which of them get an event.
 ///
 /// A notifier's knowledge may be a second old, and older while the ledger is away. So the commit that notes the look

@@ -1,5 +1,4 @@
 public import Crypto
-public import Domain
 import Formats
 
 extension WebhookEndpoint {

@@ -1,10 +1,10 @@
+import Coordination
 import Domain
 import EventLoop
 import HTTPServer
 import Ledger
 import Observability
 import Service
-import Store
 
 /// Answers a publisher's requests about its customers. The ledger has them; Redis has short-lived copies, which
 /// registrations need while the ledger is away.
@@ -12,7 +12,7 @@ import Store
 struct CustomerAPI {
   let context: RoleContext
   let ledger: CustomerStore
-  let copies: PurchaseStore
+  let copies: CustomerCopies
   let publisher: Publisher
 
   func put(_ call: Call) async throws(Problem) -> HTTPServerResponse {

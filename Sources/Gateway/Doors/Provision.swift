@@ -1,10 +1,10 @@
+import Coordination
 import Domain
 import EventLoop
 import Ledger
 import Observability
 import Postgres
 import Service
-import Store
 
 /// Gives access while Apple is away: on evidence that is verified here, for a time, and only if a run has failed for a
 /// reason that is Apple's or the network's.
@@ -13,7 +13,7 @@ import Store
 @LoopActor
 struct Provision {
   let context: RoleContext
-  let store: PurchaseStore
+  let open: OpenSynchronizations
   let ledger: PostgresClient
   let outlet: EventOutlet
   let looks: ProvisionLooks
@@ -72,7 +72,7 @@ struct Provision {
     at job: Job, _ piece: Evidence, _ publisher: Publisher, _ rules: ProvisionRules
   ) async -> Found {
     do {
-      let (status, cause) = try await store.progress(job.publisherId, job.synchronizationId)
+      let (status, cause) = try await open.progress(job.publisherId, job.synchronizationId)
       let now = context.now()
       let until: Int64
       switch rules.step(status, cause, now: now) {

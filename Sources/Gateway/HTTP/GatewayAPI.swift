@@ -1,6 +1,7 @@
 import AMQP
 import AppStore
 import Configuration
+import Coordination
 import Domain
 import EventLoop
 import HTTPServer
@@ -9,7 +10,6 @@ import Messaging
 import Observability
 import Postgres
 import Service
-import Store
 
 /// Answers the requests to a gateway: finds the route and the caller, and lets the handler answer.
 @LoopActor
@@ -92,7 +92,7 @@ final class GatewayAPI {
   }
 
   func customers(for caller: Caller) -> CustomerAPI {
-    CustomerAPI(context: context, ledger: CustomerStore(ledger), copies: parts.store, publisher: caller.publisher)
+    CustomerAPI(context: context, ledger: CustomerStore(ledger), copies: parts.copies, publisher: caller.publisher)
   }
 
   func consents(for caller: Caller) -> ConsentAPI {
@@ -118,7 +118,7 @@ final class GatewayAPI {
 
   private var registration: Registration {
     Registration(
-      context: context, store: parts.store, customers: CustomerStore(ledger),
+      context: context, claims: parts.claims, open: parts.open, copies: parts.copies, customers: CustomerStore(ledger),
       synchronizations: SynchronizationReader(ledger), results: KeptResults(purchases: PurchaseReader(ledger)),
       verifier: parts.verifier, publisher: parts.publisher, topology: parts.topology)
   }
@@ -130,7 +130,7 @@ final class GatewayAPI {
         context: context, registration: registration, waits: parts.waits,
         replyTo: parts.topology.replies(to: parts.waits.name), synchronizations: SynchronizationReader(ledger),
         provision: Provision(
-          context: context, store: parts.store, ledger: ledger, outlet: parts.outlet, looks: looks)),
+          context: context, open: parts.open, ledger: ledger, outlet: parts.outlet, looks: looks)),
       ledger, parts.holdings, parts.outlet, forgeries)
   }
 }

@@ -1,10 +1,10 @@
+import Coordination
 import Domain
 import Formats
 package import HTTPServer
 import Ledger
 import Postgres
 import Redis
-import Store
 
 /// An error of the HTTP API: RFC 9457 problem details with the documented code and text as extra members.
 package struct Problem: Error, Sendable, Equatable {

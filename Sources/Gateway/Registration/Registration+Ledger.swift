@@ -1,10 +1,10 @@
+import Coordination
 import Domain
 import EventLoop
 import Formats
 import Ledger
 import Observability
 import Service
-import Store
 
 /// What the ledger knows of earlier registrations, after Redis has forgotten them.
 extension Registration {
@@ -46,7 +46,7 @@ extension Registration {
         $0.status == .finalized && $0.transactionId == job.transactionId
       }
       guard isFinalized else { return false }
-      try await store.endClaim(holder, job.publisherId, transaction: job.transactionId)
+      try await claims.end(holder, job.publisherId, transaction: job.transactionId)
       context.log.info(
         "took over a claim",
         ["synchronizationId": .string(holder.synchronizationId.text), "transactionId": .string(job.transactionId.text)])

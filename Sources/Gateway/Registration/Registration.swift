@@ -1,6 +1,7 @@
 import AMQP
 import AppStore
 import Configuration
+import Coordination
 import Crypto
 import Domain
 import EventLoop
@@ -12,7 +13,6 @@ import Observability
 import Postgres
 import Redis
 import Service
-import Store
 
 /// Registers a purchase. The order of the steps makes the 202 true: claim, publish, prolong, answer.
 ///
@@ -30,7 +30,9 @@ import Store
 @LoopActor
 struct Registration {
   let context: RoleContext
-  let store: PurchaseStore
+  let claims: Claims
+  let open: OpenSynchronizations
+  let copies: CustomerCopies
   let customers: CustomerStore
   let synchronizations: SynchronizationReader
   let results: KeptResults
@@ -148,7 +150,7 @@ struct Registration {
     }
 
     do {
-      guard try await store.prolongClaim(job, isShared: isShared) else {
+      guard try await claims.prolong(job, isShared: isShared) else {
         // Redis lost the claim. Or the broker took longer than the claim lasts, and another registration has it now.
         // The job runs, but the client has no promise.
         log(of: job, trace).warning("claim lost before it was confirmed")
@@ -193,7 +195,7 @@ struct Registration {
   ///   expires and the sweep enqueues the open synchronization.
   private func undo(_ job: Job, _ log: Log) async -> Bool {
     do {
-      return try await store.undoClaim(job)
+      return try await claims.undo(job)
     } catch {
       log.warning("undo failed", ["cause": .failure(error)])
       return false

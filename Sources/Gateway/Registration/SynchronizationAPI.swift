@@ -1,3 +1,4 @@
+import Coordination
 import Domain
 import EventLoop
 import HTTPServer
@@ -5,7 +6,6 @@ import JSON
 import Ledger
 import Observability
 import Service
-import Store
 
 /// Accepts synchronizations of a caller's purchases, and tells their status.
 @LoopActor
@@ -53,7 +53,7 @@ struct SynchronizationAPI {
     var found = try await finalized(id)
     if found?.status != .finalized {
       found =
-        try await context.asking { try await registration.store.synchronization(caller.publisher.id, id) } ?? found
+        try await context.asking { try await registration.open.synchronization(caller.publisher.id, id) } ?? found
       // It was finalized in between. Redis knows that, and not the result.
       if found?.status == .finalized { found = try await finalized(id) }
     }

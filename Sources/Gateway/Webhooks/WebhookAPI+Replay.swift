@@ -1,5 +1,6 @@
 import AMQP
 import Configuration
+import Coordination
 import Crypto
 import Domain
 import EventLoop

@@ -1,5 +1,5 @@
 public import Domain
-public import Formats
+import Formats
 
 /// A notification of Apple's as the ledger keeps it, for one publisher. Its signature was verified before.
 public struct KeptNotification: Sendable, Equatable {
@@ -70,13 +70,4 @@ public struct KeptNotification: Sendable, Equatable {
   public static func == (one: Self, other: Self) -> Bool {
     one.publisherId == other.publisherId && one.uuid.exact == other.uuid.exact && one.body == other.body
   }
-}
-
-/// The name of a notification in the ledger.
-public struct NotificationKey: Sendable, Hashable {
-  public let publisherId: Int64
-  public let uuid: ExactText
-
-  /// Creates a name.
-  public init(publisherId: Int64, uuid: String) { (self.publisherId, self.uuid) = (publisherId, uuid.exact) }
 }

@@ -1,4 +1,4 @@
-import Domain
+public import Domain
 public import EventLoop
 import Formats
 public import Postgres

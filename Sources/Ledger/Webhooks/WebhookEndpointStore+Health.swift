@@ -1,7 +1,6 @@
 public import Domain
 import EventLoop
 import Formats
-import Messaging
 import Postgres
 
 extension WebhookEndpointStore {

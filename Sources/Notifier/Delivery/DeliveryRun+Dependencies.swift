@@ -1,5 +1,6 @@
 import AMQP
 import Configuration
+import Coordination
 import Domain
 import EventLoop
 import HTTPClient
@@ -8,7 +9,6 @@ import Messaging
 import Observability
 import Postgres
 import Service
-import Store
 
 extension DeliveryRun {
   /// The dependencies of all runs of a notifier. They share one object.

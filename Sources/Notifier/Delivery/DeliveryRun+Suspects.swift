@@ -1,10 +1,10 @@
 import AMQP
+import Coordination
 import EventLoop
 import Ledger
 import Messaging
 import Observability
 import Service
-import Store
 
 /// The way of a message that notifiers may have died of (decision 0034).
 ///

@@ -1,5 +1,6 @@
 import AMQP
 import Configuration
+import Coordination
 import Domain
 import EventLoop
 import Formats

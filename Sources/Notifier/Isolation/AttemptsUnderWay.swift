@@ -1,3 +1,5 @@
+import Coordination
+import Domain
 import EventLoop
 import Ledger
 import Service

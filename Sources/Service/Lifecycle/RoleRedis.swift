@@ -9,6 +9,9 @@ public final class RoleRedis: RoleService {
   private let policy: RedisPolicyWatch
   private var phase = ServicePhase.new
 
+  /// Whether Redis can answer now.
+  public var isReady: Bool { client.isReady }
+
   /// Creates a client. Nothing happens before ``start()``.
   ///
   /// - Parameter isNeeded: whether the role is not ready without Redis.

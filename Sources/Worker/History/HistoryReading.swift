@@ -1,11 +1,11 @@
 import AppStore
+import Coordination
 import Domain
 import EventLoop
 import Glibc
 import Ledger
 import Observability
 import Service
-import Store
 
 /// One reading of an app's Notification History, page by page.
 ///

@@ -1,12 +1,12 @@
 import AppStore
 import Configuration
+import Coordination
 import Domain
 import EventLoop
 import Formats
 import Ledger
 import Observability
 import Service
-import Store
 
 /// Reads the Notification History of each app again and again, so that no notification is lost for good.
 ///
@@ -187,6 +187,6 @@ extension HistoryRuns.Dependencies {
           isStopping: reading.isStopping
         ).run()
       }, places: { [places = parts.places] in places.of($0) },
-      isReady: { [store = parts.store] in ledger.isReady && store.isReady })
+      isReady: { [redis = parts.redis] in ledger.isReady && redis.isReady })
   }
 }

@@ -1,7 +1,7 @@
+import Coordination
 import Domain
 import EventLoop
 import Ledger
-import Store
 
 /// The part of the ledger that has notifications. Every method throws `PostgresError`.
 @LoopActor

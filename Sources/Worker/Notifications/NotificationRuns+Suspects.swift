@@ -1,10 +1,10 @@
+import Coordination
 import Domain
 import EventLoop
 import Formats
 import Ledger
 import Observability
 import Service
-import Store
 
 /// Notifications that may have killed their workers (decision 0034).
 ///

@@ -1,5 +1,6 @@
 import AMQP
 import AppStore
+import Coordination
 import Domain
 import EventLoop
 import Formats
@@ -8,7 +9,6 @@ import Ledger
 import Messaging
 import Observability
 import Service
-import Store
 
 /// Applies Apple's notifications: reads them from the ledger, verifies them again, and merges what they prove.
 ///

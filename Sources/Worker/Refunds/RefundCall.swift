@@ -1,8 +1,8 @@
 import AppStore
+import Coordination
 import Domain
 import EventLoop
 import Observability
-import Store
 
 /// One call of Send Consumption Information.
 @LoopActor

@@ -1,15 +1,15 @@
 import Configuration
+import Coordination
 import Domain
 import EventLoop
 import Observability
 import Service
-import Store
 
 /// The leases of the runs in hand. A lease must not end before its run does, so they are renewed until the last run has
 /// ended.
 @LoopActor
 final class HeldLeases: RoleService {
-  private let store: any JobStore
+  private let leases: any JobLeases
   private let settings: WorkerSettings
   private let log: Log
   private var holders: [ObjectIdentifier: JobRun] = [:]
@@ -20,8 +20,8 @@ final class HeldLeases: RoleService {
   /// While Redis runs a script, all other clients wait.
   private static let renewedAtOnce = 100
 
-  init(_ store: any JobStore, _ settings: WorkerSettings, _ log: Log) {
-    self.store = store
+  init(_ leases: any JobLeases, _ settings: WorkerSettings, _ log: Log) {
+    self.leases = leases
     self.settings = settings
     self.log = log
   }
@@ -55,7 +55,7 @@ final class HeldLeases: RoleService {
   private func renew(_ runs: [JobRun]) async {
     let start = ContinuousClock.now
     do {
-      let areOurs = try await store.renewLeases(
+      let areOurs = try await leases.renew(
         runs.map { (job: $0.job, lease: $0.lease) }, for: settings.leaseDuration, sweepAfter: settings.sweepAfter)
       // A run that has ended meanwhile has lost nothing.
       for (run, isOurs) in zip(runs, areOurs) where isOurs { run.leaseEnd = start + settings.leaseDuration }

@@ -1,30 +1,29 @@
 import AMQP
 import Configuration
+import Coordination
 import Domain
 import EventLoop
 import Messaging
 import Observability
 import Service
-import Store
 
-/// The part of the store that a run uses.
+/// The leases of jobs, as far as a run uses them.
 @LoopActor
-protocol JobStore {
-  func takeLease(
+protocol JobLeases {
+  func take(
     _ job: Job, for duration: Duration, sweepAfter: Duration, wasRedelivered: Bool, places: [CallPlace]
   ) async throws -> LeaseAnswer
-  func renewLeases(
+  func renew(
     _ held: [(job: Job, lease: Lease)], for duration: Duration, sweepAfter: Duration
   ) async throws -> [Bool]
   func release(
     _ job: Job, _ lease: Lease, isRetrying: Bool, sweepAfter: Duration, route: String?, cause: RetryCause?,
     isRun: Bool
   ) async throws
-  func conclude(_ concluded: Concluded) async throws
-  func takeTurn(of publisher: Int64) async throws -> Duration
+  func finalize(_ job: FinalizedJob) async throws
 }
 
-extension PurchaseStore: JobStore {}
+extension Leases: JobLeases {}
 
 /// A message of the jobs' queue, and the ways to settle it.
 @LoopActor
@@ -44,7 +43,9 @@ extension JobRun {
     let settings: WorkerSettings
     let policy: RetryPolicy
     let topology: Topology
-    let store: any JobStore
+    let leases: any JobLeases
+    /// Takes the next turn of a publisher's jobs that wait for an app, and returns how long until then.
+    let takeTurn: @LoopActor (_ publisher: Int64) async throws -> Duration
     let ledger: any JobLedger
     let broker: any MessageBroker
     /// The doors of this build.
@@ -60,12 +61,13 @@ extension JobRun {
     let metrics: WorkerMetrics
     let faults: TestFaults
     let suspects: Suspects
-    let leases: HeldLeases
+    let heldLeases: HeldLeases
     let outlet: EventOutlet
     let replies: ReplyOutlet
 
     init(
-      settings: WorkerSettings, topology: Topology, store: any JobStore, ledger: any JobLedger,
+      settings: WorkerSettings, topology: Topology, leases: any JobLeases,
+      takeTurn: @escaping @LoopActor (_ publisher: Int64) async throws -> Duration, ledger: any JobLedger,
       broker: any MessageBroker, doors: DoorCatalog = DoorCatalog(), publishers: @escaping @LoopActor () -> Publishers,
       places: @escaping @LoopActor (Publisher) -> [AppPlace],
       verify: @escaping @LoopActor (JobRun) async -> PurchaseVerification.Finding?, clock: FleetClock, log: Log,
@@ -74,7 +76,8 @@ extension JobRun {
       self.settings = settings
       policy = RetryPolicy(settings)
       self.topology = topology
-      self.store = store
+      self.leases = leases
+      self.takeTurn = takeTurn
       self.ledger = ledger
       self.broker = broker
       self.doors = doors
@@ -87,7 +90,7 @@ extension JobRun {
       self.outlet = outlet
       self.suspects = suspects
       self.faults = faults
-      leases = HeldLeases(store, settings, log)
+      heldLeases = HeldLeases(leases, settings, log)
       replies = ReplyOutlet(broker, log)
     }
   }

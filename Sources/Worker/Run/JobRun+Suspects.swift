@@ -1,10 +1,10 @@
 import AMQP
+import Coordination
 import Domain
 import EventLoop
 import Messaging
 import Observability
 import Service
-import Store
 
 /// The way of a job whose earlier runs did not end (decision 0010).
 extension JobRun {
@@ -37,7 +37,7 @@ extension JobRun {
   /// Gives up a job whose runs never end: puts a copy into the dead-letter queue, and finalizes the synchronization.
   private func giveUp() async {
     // The copy may have to wait for the broker, and the commit for the ledger. The lease must not end meanwhile.
-    dependencies.leases.hold(self)
+    dependencies.heldLeases.hold(self)
     let reason = "\(lease.crashes) runs in a row did not end: it seems to kill its worker"
     log.error("given up", ["reason": .string(reason)])
     do {

@@ -1,5 +1,6 @@
 import AMQP
 import Configuration
+import Coordination
 import Domain
 import EventLoop
 import Formats
@@ -8,7 +9,6 @@ import Ledger
 import Messaging
 import Observability
 import Service
-import Store
 
 /// One run of a job, from delivery to acknowledgement. It reads from top to bottom as the way of one purchase.
 ///
@@ -60,7 +60,7 @@ final class JobRun {
     if lease.crashes >= Suspects.aloneFrom {
       guard await becomeAlone() else { return }
     }
-    dependencies.leases.hold(self)
+    dependencies.heldLeases.hold(self)
     if job.transactionId == dependencies.faults.crashTransaction { abort() }
 
     // 2. Apple's verified answer. A transfer needs none, nor does a purchase about which Apple spoke a moment ago.
@@ -128,16 +128,16 @@ final class JobRun {
     return false
   }
 
-  private func askForLease() async -> Result<LeaseAnswer, StoreRefusal> {
+  private func askForLease() async -> Result<LeaseAnswer, RedisRefusal> {
     do {
-      let answer = try await dependencies.store.takeLease(
+      let answer = try await dependencies.leases.take(
         job, for: dependencies.settings.leaseDuration, sweepAfter: dependencies.settings.sweepAfter,
         wasRedelivered: JobMessage.wasRedelivered(received.delivery),
         places: AppPlace.askable(places, at: now).map(\.call))
       return .success(answer)
     } catch {
       log.warning("lease failed", ["cause": .failure(error)])
-      return .failure(StoreRefusal(error))
+      return .failure(RedisRefusal(error))
     }
   }
 
@@ -173,7 +173,7 @@ final class JobRun {
     case .conclude(let result): await finalize(.concluded(result), lastingRoute(after: finding))
     case .retry(let next, let wait, let cause):
       // The next write ends the lease. A renewal must not bring it back.
-      dependencies.leases.letGo(self)
+      dependencies.heldLeases.letGo(self)
       await retry(next, wait, cause, route(after: finding))
     }
   }
@@ -197,9 +197,9 @@ final class JobRun {
 
   /// The purchase for the next registrations of the transaction, which need no call for a while.
   @inline(never)
-  private func fresh(_ finding: PurchaseVerification.Finding) -> Concluded.Fresh? {
+  private func fresh(_ finding: PurchaseVerification.Finding) -> FinalizedJob.Fresh? {
     guard finding.isFresh, let purchase = finding.purchase else { return nil }
-    return Concluded.Fresh(
+    return FinalizedJob.Fresh(
       CoveredPurchase(
         originalTransactionId: purchase.key.originalTransactionId, environment: purchase.key.environment),
       for: Access.reuse(of: purchase, atMost: dependencies.settings.answerReuse, now: now))
@@ -222,7 +222,7 @@ final class JobRun {
   /// The wait for the job's turn among all jobs of the publisher that wait for an app whose key Apple refuses.
   private func turn() async -> Duration {
     do {
-      return try await dependencies.store.takeTurn(of: job.publisherId)
+      return try await dependencies.takeTurn(job.publisherId)
     } catch {
       log.warning("no turn", ["cause": .failure(error)])
       return .milliseconds(AppStanding.longestWait)
@@ -234,10 +234,10 @@ final class JobRun {
   /// The lease keeps two runs from doing the same work. If it has ended by this process' own clock, another run may be
   /// under way, and this finding is dropped. Correctness does not need that: a synchronization finalizes once.
   func finalize(
-    _ finding: Finalization.Finding, _ route: String?, fresh: Concluded.Fresh? = nil
+    _ finding: Finalization.Finding, _ route: String?, fresh: FinalizedJob.Fresh? = nil
   ) async {
     guard ContinuousClock.now < leaseEnd else {
-      dependencies.leases.letGo(self)
+      dependencies.heldLeases.letGo(self)
       log.warning("the result is stale", ["cause": .string("the lease has ended"), "fence": .int(lease.fence)])
       dependencies.metrics.stale.count()
       return await delay(attempt, .seconds(1), .busy, hasRun: true)
@@ -247,7 +247,7 @@ final class JobRun {
       note(done.synchronization.conclusion)
       await end(done, route, fresh)
     case .failure(let error):
-      dependencies.leases.letGo(self)
+      dependencies.heldLeases.letGo(self)
       if error is CancellationError { return await handBack(route) }
       // Without the release the next run would wait for the end of this lease.
       await release(isRetrying: false, after: .seconds(5), route: route)
@@ -286,9 +286,9 @@ final class JobRun {
 
   /// Takes a finalized synchronization out of Redis and off the queue, and publishes its events.
   private func end(
-    _ done: consuming FinalizedSynchronization, _ route: String?, _ fresh: Concluded.Fresh?
+    _ done: consuming FinalizedSynchronization, _ route: String?, _ fresh: FinalizedJob.Fresh?
   ) async {
-    dependencies.leases.letGo(self)
+    dependencies.heldLeases.letGo(self)
     let outcome = done.synchronization.conclusion?.outcome
     let faults = dependencies.faults
     if job.transactionId == faults.crashAfterCommit { abort() }
@@ -300,11 +300,11 @@ final class JobRun {
     dependencies.replies.reply(to: job, outcome)
     do {
       let isKnown = outcome?.originalTransactionId != nil
-      try await dependencies.store.conclude(
-        Concluded(job: job, fence: lease.fence, route: route, isKnown: isKnown, fresh: fresh))
+      try await dependencies.leases.finalize(
+        FinalizedJob(job: job, fence: lease.fence, route: route, isKnown: isKnown, fresh: fresh))
     } catch {
       // The sweep will find the open entry, and its job the finalized synchronization.
-      log.debug("conclude failed", ["cause": .failure(error)])
+      log.debug("finalize failed", ["cause": .failure(error)])
     }
     // The acknowledgement comes last: for each one the broker sends the next job. So no more jobs are in flight than
     // the configuration allows.
@@ -357,7 +357,7 @@ final class JobRun {
     isRetrying: Bool, after wait: Duration, isRun: Bool = true, route: String? = nil, cause: RetryCause? = nil
   ) async {
     do {
-      try await dependencies.store.release(
+      try await dependencies.leases.release(
         job, lease, isRetrying: isRetrying, sweepAfter: dependencies.settings.sweepAfter + wait, route: route,
         cause: cause, isRun: isRun)
     } catch {
@@ -367,7 +367,7 @@ final class JobRun {
   }
 
   private func handBack(_ route: String?) async {
-    dependencies.leases.letGo(self)
+    dependencies.heldLeases.letGo(self)
     await release(isRetrying: false, after: .zero, isRun: false, route: route)
     log.info("handed back")
     received.requeue()

@@ -1,15 +1,15 @@
+import Coordination
 import Domain
 import Redis
-import Store
 
 /// Why Redis did not do its part of a run.
-enum StoreRefusal: Error {
+enum RedisRefusal: Error {
   /// The worker could not reach Redis, or Redis failed.
   case unavailable
   /// A newer worker wrote a record that the run needs. That worker, or another one like it, will run the job.
   case newerRecord
 
-  /// Sorts an error of the store.
+  /// Sorts an error of Redis.
   init(_ error: any Error) {
     self = (error as? RedisError)?.isNewerRecord == true ? .newerRecord : .unavailable
   }

@@ -1,9 +1,9 @@
 import AMQP
+import Coordination
 import Domain
 import EventLoop
 import Messaging
 import Observability
-import Store
 
 /// Enqueues open synchronizations again that no queue holds any more, for example because somebody wiped the broker.
 ///

@@ -1,11 +1,11 @@
 import AMQP
 import Configuration
+import Coordination
 import EventLoop
 import Ledger
 import Messaging
 import Observability
 import Service
-import Store
 
 extension Sweep {
   /// The chore of a worker: enqueues again what no queue holds any more, first by Redis' list and then by the ledger.
@@ -13,7 +13,7 @@ extension Sweep {
   /// - Parameter jobsWait: called when a look has found that jobs wait at the broker.
   static func chore(_ parts: WorkerParts, jobsWait: @escaping @LoopActor () -> Void) -> Chore {
     let (settings, log, metrics) = (parts.context.settings.worker, parts.context.log, parts.metrics)
-    let (store, publisher, topology, ledger) = (parts.store, parts.publisher, parts.topology, parts.ledger)
+    let (open, publisher, topology, ledger) = (parts.open, parts.publisher, parts.topology, parts.ledger)
     let (doors, after) = (parts.context.doors, settings.sweepAfter)
     let ledgerSweep = LedgerSweep(
       takeOverdue: {
@@ -22,7 +22,7 @@ extension Sweep {
     let look: @LoopActor () async -> Void = {
       guard let channel = publisher.channel else { return }
       let sweep = Sweep(
-        dueJobs: { try await store.dueJobs(limit: 500, lookAgainAfter: after, overdueBy: $0, doors: doors) },
+        dueJobs: { try await open.dueJobs(limit: 500, lookAgainAfter: after, overdueBy: $0, doors: doors) },
         waiting: {
           let jobs = try await channel.declareQueue(topology.jobs, passive: true).messages
           if jobs > 0 { jobsWait() }
@@ -31,7 +31,8 @@ extension Sweep {
       metrics.swept.add(Double(await sweep.run()))
       if ledger.isReady { metrics.swept.add(Double(await ledgerSweep.run())) }
     }
+    let redis = parts.redis
     return Chore(
-      every: settings.sweepInterval, .dropped, isReady: { store.isReady && publisher.isReady }, look: look)
+      every: settings.sweepInterval, .dropped, isReady: { redis.isReady && publisher.isReady }, look: look)
   }
 }

@@ -1,5 +1,6 @@
 import AppStore
 import Configuration
+import Coordination
 import Domain
 import EventLoop
 import Formats
@@ -7,7 +8,6 @@ import Glibc
 import Ledger
 import Observability
 import Service
-import Store
 
 /// One look at a purchase whose timer is due: asks Apple, and lets the ledger decide.
 @LoopActor

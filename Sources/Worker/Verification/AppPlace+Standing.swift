@@ -1,9 +1,9 @@
 import AppStore
+import Coordination
 import Domain
 import EventLoop
 import Formats
 import Observability
-import Store
 
 /// The standing of a place: the copy of this worker, which all its calls for the app share. A new reading of the
 /// publishers' files makes new places, and with them a new standing: somebody may have mended the mistake.

@@ -1,6 +1,6 @@
 import AppStore
+import Coordination
 import Domain
-import Store
 
 /// An app of a publisher in one environment: the endpoints to ask, the key to ask with, and the apps that an answer
 /// may name.

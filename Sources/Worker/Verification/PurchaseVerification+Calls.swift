@@ -1,9 +1,9 @@
 import AppStore
+import Coordination
 import Domain
 import EventLoop
 import HTTP
 import Observability
-import Store
 
 /// The calls of a verification. Each call takes from the fleet's budget and is measured. If it fails, the verification
 /// judges the failure.

@@ -1,6 +1,6 @@
 import AppStore
+import Coordination
 import EventLoop
-import Store
 
 extension PurchaseVerification {
   /// The dependencies that all verifications of a worker share: Apple's API, the verifier of its answers, and the
@@ -39,4 +39,4 @@ protocol FleetBudget {
   func pause(_ place: CallPlace, _ endpoint: String, for duration: Duration) async throws
 }
 
-extension PurchaseStore: FleetBudget {}
+extension CallBudgets: FleetBudget {}

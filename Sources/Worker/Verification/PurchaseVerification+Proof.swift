@@ -1,10 +1,10 @@
 import AppStore
+import Coordination
 import Domain
 import EventLoop
 import Formats
 import JSON
 import Observability
-import Store
 
 /// The judgement of Apple's signed answers, after their verification.
 extension PurchaseVerification {

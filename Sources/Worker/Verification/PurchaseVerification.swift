@@ -1,11 +1,11 @@
 import AppStore
+import Coordination
 import Domain
 import EventLoop
 import Formats
 import JSON
 import Ledger
 import Observability
-import Store
 
 /// Asks Apple about a transaction and checks everything that Apple answers.
 ///

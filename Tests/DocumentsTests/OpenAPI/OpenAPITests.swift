@@ -1,4 +1,3 @@
-import AMQP
 import DomainSupport
 import Formats
 import HTTPServer
@@ -109,7 +108,7 @@ struct OpenAPITests {
   // MARK: Webhooks
 
   private func payload(_ format: WebhookEndpoint.Format, _ body: [UInt8]) throws -> JSONValue {
-    let headers: [String: AMQPValue] = ["cloudEvents_time": "2026-11-21T18:00:00.000Z"]
+    let headers: [String: EventHeader] = ["cloudEvents_time": "2026-11-21T18:00:00.000Z"]
     let delivery = try Delivery(eventId: "evt_1", endpointId: nil, headers: headers, body: body)
     let endpoint = WebhookEndpoint(id: "e", url: "u", topics: [], format: format, secrets: [])
     return try JSONText(WebhookPayload(delivery, endpoint, keys: [Array("0123456789abcdef".utf8)]).body).decoded()

@@ -1,24 +1,16 @@
-import Domain
 import Testing
 
-@testable import AMQP
-@testable import Ledger
+@testable import Domain
 
 /// Notifications of Apple's on their way to URLs of a publisher's file.
 struct DeliveryNotificationTests {
   private static let uuid = "002e14d5-51f5-4503-b5a8-c3a1af68eb20"
 
-  @Test func `a delivery names its notification, also after the broker`() throws {
+  @Test func `a delivery names its notification`() throws {
     let key = NotificationKey(publisherId: 1001, uuid: Self.uuid)
     let delivery = try #require(Delivery(key, to: "fwd_1"))
     #expect(delivery.notification == key && delivery.endpointId == "fwd_1" && delivery.publisherId == 1001)
     #expect(delivery.eventId == "ntf_1001_\(Self.uuid)" && delivery.time == nil)
-    let message = delivery.message(queue: "q")
-    var properties = AMQPProperties()
-    (properties.messageID, properties.headers) = (message.messageID, message.headers)
-    let received = AMQPDelivery(
-      tag: 1, isRedelivered: false, exchange: "", routingKey: "q", properties: properties, body: message.body)
-    #expect(try Delivery(received) == delivery)
   }
 
   /// The id of a message has no dot, and names just one notification.
@@ -57,18 +49,5 @@ struct DeliveryNotificationTests {
     let endpoint = WebhookEndpoint(NotificationForward(url: "https://staging.example.com/apple", environment: .sandbox))
     #expect(endpoint.isForward && endpoint.environment == .sandbox && endpoint.retry == .schedule(schedule))
     #expect(endpoint.topics.isEmpty && endpoint.secrets.isEmpty && endpoint.source == .configuration)
-  }
-
-  @Test func `the posted body is kept only where it is unusual`() {
-    func kept(_ body: String?, to forwards: [String] = ["fwd_1"]) -> KeptNotification {
-      KeptNotification(
-        publisherId: 1, uuid: "a", type: "TEST", signedDate: 0, source: .apple, body: Array("e.y.J".utf8)
-      )
-      .forwarded(to: forwards, as: body.map { Array($0.utf8) })
-    }
-    #expect(kept(#"{"signedPayload":"e.y.J"}"#).posted == nil)
-    #expect(kept(nil).posted == nil)
-    #expect(kept(#"{"signedPayload": "e.y.J"}"#, to: []).posted == nil)
-    #expect(kept(#"{"signedPayload": "e.y.J"}"#).posted == Array(#"{"signedPayload": "e.y.J"}"#.utf8))
   }
 }

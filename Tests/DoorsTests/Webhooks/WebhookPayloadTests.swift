@@ -1,4 +1,3 @@
-import AMQP
 import Crypto
 import Domain
 import Formats
@@ -23,7 +22,7 @@ struct WebhookPayloadTests {
   private func payload(
     _ format: WebhookEndpoint.Format, _ body: String, signature: WebhookEndpoint.Signature = .v1
   ) throws -> WebhookPayload {
-    let headers: [String: AMQPValue] = ["cloudEvents_time": "2026-11-21T18:00:00.000Z", "version": 5]
+    let headers: [String: EventHeader] = ["cloudEvents_time": "2026-11-21T18:00:00.000Z", "version": 5]
     let delivery = try Delivery(
       eventId: "evt_0123456789abcdef0123456789abcdef", endpointId: nil, headers: headers, body: Array(body.utf8))
     let endpoint = WebhookEndpoint(id: "e", url: "u", topics: [], format: format, signature: signature, secrets: [])

@@ -1,8 +1,8 @@
+import Coordination
 import EventLoop
 import Fleets
 import Redis
 import ServerSupport
-import Store
 import Testing
 
 /// The counts of runs that never ended, in a real Redis.
@@ -12,7 +12,7 @@ import Testing
 @LoopActor
 struct BegunRunsTests {
   @Test func `a run counts from its begin to its end`() async throws {
-    try await StoreOnRedis.with { test async throws in
+    try await CoordinationOnRedis.with { test async throws in
       let begun = BegunRuns(test.redis, prefix: test.prefix)
       #expect(try await begun.counts(["a", "b"]) == [0, 0])
       try await begun.begin(["a"])
@@ -31,7 +31,7 @@ struct BegunRunsTests {
   }
 
   @Test func `a look at a count does not keep it`() async throws {
-    try await StoreOnRedis.with { test async throws in
+    try await CoordinationOnRedis.with { test async throws in
       let begun = BegunRuns(test.redis, prefix: test.prefix)
       for known in 0..<6 {
         #expect(try await begun.counts(["row"]) == [known])
@@ -46,7 +46,7 @@ struct BegunRunsTests {
   }
 
   @Test func `what somebody else has written there counts as nothing`() async throws {
-    try await StoreOnRedis.with { test async throws in
+    try await CoordinationOnRedis.with { test async throws in
       let begun = BegunRuns(test.redis, prefix: test.prefix)
       for (name, text) in [("text", "x"), ("negative", "-3"), ("huge", "99999999999999999999")] {
         _ = try await test.redis.send(["SET", test.prefix + "begun:" + name, text])

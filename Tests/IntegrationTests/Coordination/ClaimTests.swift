@@ -1,9 +1,9 @@
+import Coordination
 import Domain
 import EventLoop
 import Fleets
 import Redis
 import ServerSupport
-import Store
 import TestSupport
 import Testing
 
@@ -12,17 +12,17 @@ import Testing
   .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(30))
 )
 @LoopActor
-struct PurchaseStoreTests {
-  private let hour = StoreOnRedis.hour
+struct ClaimTests {
+  private let hour = CoordinationOnRedis.hour
 
   private func job(
     _ id: SynchronizationId = "s", customer: CustomerId = "7", transaction: TransactionId = "100", publisher: Int64 = 1
   ) -> Job {
-    StoreOnRedis.job(id, customer: customer, transaction: transaction, publisher: publisher)
+    CoordinationOnRedis.job(id, customer: customer, transaction: transaction, publisher: publisher)
   }
 
   @Test func `a claim is held against everybody of the same publisher until it is finalized`() async throws {
-    try await StoreOnRedis.with { test async throws in
+    try await CoordinationOnRedis.with { test async throws in
       #expect(try await test.claim(job("a")) == .claimed)
       let held = ClaimAnswer.held(by: Claim(synchronizationId: "a", customerId: "7"))
       #expect(try await test.claim(job("b", customer: "8")) == held)
@@ -33,9 +33,9 @@ struct PurchaseStoreTests {
       // An unconfirmed claim expires by itself; a prolonged one stays.
       let key = test.prefix + "claim:1:100"
       #expect(try await test.redis.send(["PTTL", key]).integer ?? 0 > 0)
-      #expect(try await test.store.prolongClaim(job("a")))
+      #expect(try await test.claims.prolong(job("a")))
       #expect(try await test.redis.send(["PTTL", key]).integer == -1)
-      #expect(try await test.store.synchronization(1, "a")?.status == .processing)
+      #expect(try await test.open.synchronization(1, "a")?.status == .processing)
       #expect(try await test.openCount() == 3)
 
       try await test.finish(job("a"))
@@ -49,7 +49,7 @@ struct PurchaseStoreTests {
   }
 
   @Test func `an id that only the ledger may know is refused while nobody can ask the ledger`() async throws {
-    try await StoreOnRedis.with { test async throws in
+    try await CoordinationOnRedis.with { test async throws in
       #expect(try await test.claim(job("a"), mustBeKnown: true) == .unknownId)
       #expect(try await test.keys().isEmpty)
       // Redis knows these.
@@ -64,38 +64,38 @@ struct PurchaseStoreTests {
   }
 
   @Test func `a claim is ended only for the synchronization that has it`() async throws {
-    try await StoreOnRedis.with { test async throws in
+    try await CoordinationOnRedis.with { test async throws in
       #expect(try await test.claim(job("a")) == .claimed)
       for other in [job("b"), job("a", customer: "8")] {
-        try await test.store.endClaim(other.claim, 1, transaction: "100")
-        try await test.store.endClaim(job("a").claim, 1, transaction: "101")
-        try await test.store.endClaim(job("a").claim, 2, transaction: "100")
+        try await test.claims.end(other.claim, 1, transaction: "100")
+        try await test.claims.end(job("a").claim, 1, transaction: "101")
+        try await test.claims.end(job("a").claim, 2, transaction: "100")
       }
       let held = ClaimAnswer.held(by: Claim(synchronizationId: "a", customerId: "7"))
       #expect(try await test.claim(job("b")) == held)
-      try await test.store.endClaim(job("a").claim, 1, transaction: "100")
+      try await test.claims.end(job("a").claim, 1, transaction: "100")
       #expect(try await test.claim(job("b")) == .claimed)
     }
   }
 
   @Test func `a claim and a status tell what the synchronization does`() async throws {
-    try await StoreOnRedis.with { test async throws in
+    try await CoordinationOnRedis.with { test async throws in
       for kind in Job.Kind.allCases {
-        let job = StoreOnRedis.job("\(kind)", transaction: kind == .transfer ? "1" : "2", kind: kind)
+        let job = CoordinationOnRedis.job("\(kind)", transaction: kind == .transfer ? "1" : "2", kind: kind)
         #expect(try await test.claim(job) == .claimed)
         #expect(try await test.claim(job) == .held(by: job.claim))
         // The same id cannot name something else that was asked for.
         for other in Job.Kind.allCases where other != kind {
           let transaction = job.transactionId
           #expect(
-            try await test.claim(StoreOnRedis.job("\(kind)", transaction: transaction, kind: other)) == .idInUse)
+            try await test.claim(CoordinationOnRedis.job("\(kind)", transaction: transaction, kind: other)) == .idInUse)
         }
         #expect(job.claim.kind == kind)
-        #expect(try await test.store.synchronization(1, "\(kind)")?.kind == kind)
+        #expect(try await test.open.synchronization(1, "\(kind)")?.kind == kind)
         // A run restores it as it was.
         try await test.wipe()
         _ = try await test.lease(job)
-        #expect(try await test.store.synchronization(1, "\(kind)")?.kind == kind)
+        #expect(try await test.open.synchronization(1, "\(kind)")?.kind == kind)
       }
     }
   }
@@ -103,12 +103,12 @@ struct PurchaseStoreTests {
   /// A text may have the marks of Countersign's own records in Redis.
   @Test(arguments: ["a|b", "v2", "v2|x", "1|2|3", "é"]) func `a customer's id is any text`(id: CustomerId) async throws
   {
-    try await StoreOnRedis.with { test async throws in
+    try await CoordinationOnRedis.with { test async throws in
       let mine = job("a", customer: id)
       #expect(try await test.claim(mine) == .claimed)
       #expect(
         try await test.claim(job("b", customer: "8")) == .held(by: Claim(synchronizationId: "a", customerId: id)))
-      #expect(try await test.store.synchronization(1, "a")?.customerId == id)
+      #expect(try await test.open.synchronization(1, "a")?.customerId == id)
       try await test.finish(mine)
       #expect(try await test.claim(job("b", customer: "8")) == .claimed)
       #expect(try await test.claim(mine) == .replayed)
@@ -116,19 +116,19 @@ struct PurchaseStoreTests {
   }
 
   @Test func `a customer must be known when that is asked for`() async throws {
-    try await StoreOnRedis.with { test async throws in
+    try await CoordinationOnRedis.with { test async throws in
       func ask() async throws -> ClaimAnswer {
-        try await test.store.claim(job(), checksCustomer: true, sweepAfter: hour)
+        try await test.claims.take(job(), checksCustomer: true, sweepAfter: hour)
       }
       #expect(try await ask() == .unknownCustomer)
       #expect(try await test.keys().isEmpty)
-      try await test.store.noteRegistered(2, "7")
+      try await test.copies.noteRegistered(2, "7")
       #expect(try await ask() == .unknownCustomer)
       // A gateway that read the customer before the erasure notes nothing behind it.
-      try await test.store.noteErased(1, "7")
-      try await test.store.noteStillRegistered(1, "7")
+      try await test.copies.noteErased(1, "7")
+      try await test.copies.noteStillRegistered(1, "7")
       #expect(try await ask() == .unknownCustomer)
-      try await test.store.noteRegistered(1, "7")
+      try await test.copies.noteRegistered(1, "7")
       let left = try #require(try await test.redis.send(["PTTL", test.prefix + "customer:1:7"]).integer)
       #expect((1...3_600_000).contains(left))
       #expect(try await ask() == .claimed)
@@ -136,78 +136,78 @@ struct PurchaseStoreTests {
   }
 
   @Test func `what the ledger says of a customer is copied`() async throws {
-    try await StoreOnRedis.with { test async throws in
-      try await test.store.noteStillRegistered(1, "7")
-      #expect(try await test.store.claim(job(), checksCustomer: true, sweepAfter: hour) == .claimed)
+    try await CoordinationOnRedis.with { test async throws in
+      try await test.copies.noteStillRegistered(1, "7")
+      #expect(try await test.claims.take(job(), checksCustomer: true, sweepAfter: hour) == .claimed)
     }
   }
 
   @Test func `an undone claim leaves nothing behind, but a worker's work is not undone`() async throws {
-    try await StoreOnRedis.with { test async throws in
+    try await CoordinationOnRedis.with { test async throws in
       #expect(try await test.claim(job()) == .claimed)
-      #expect(try await test.store.undoClaim(job()))
+      #expect(try await test.claims.undo(job()))
       #expect(try await test.keys().isEmpty)
 
       #expect(try await test.claim(job()) == .claimed)
       let taken = try await test.lease(job())
-      #expect(try await !test.store.undoClaim(job()))
-      #expect(try await test.store.synchronization(1, "s")?.status == .processing)
-      try await test.store.conclude(Concluded(job: job(), fence: taken.fence))
-      #expect(try await !test.store.undoClaim(job()))
-      #expect(try await test.store.synchronization(1, "s")?.status == .finalized)
+      #expect(try await !test.claims.undo(job()))
+      #expect(try await test.open.synchronization(1, "s")?.status == .processing)
+      try await test.leases.finalize(FinalizedJob(job: job(), fence: taken.fence))
+      #expect(try await !test.claims.undo(job()))
+      #expect(try await test.open.synchronization(1, "s")?.status == .finalized)
     }
   }
 
   @Test func `a registration whose repetition was told that it runs is not undone`() async throws {
-    try await StoreOnRedis.with { test async throws in
+    try await CoordinationOnRedis.with { test async throws in
       #expect(try await test.claim(job("a")) == .claimed)
       // Other registrations of the transaction may come again; they were promised nothing.
       #expect(
         try await test.claim(job("b", customer: "8")) == .held(by: Claim(synchronizationId: "a", customerId: "7")))
-      #expect(try await test.store.undoClaim(job("a")))
+      #expect(try await test.claims.undo(job("a")))
 
       #expect(try await test.claim(job("a"), sweepAfter: .zero) == .claimed)
       #expect(try await test.claim(job("a")) == .held(by: Claim(synchronizationId: "a", customerId: "7")))
-      #expect(try await !test.store.undoClaim(job("a")))
-      #expect(try await test.store.synchronization(1, "a")?.status == .processing)
+      #expect(try await !test.claims.undo(job("a")))
+      #expect(try await test.open.synchronization(1, "a")?.status == .processing)
       #expect(
-        try await test.store.dueJobs(limit: 10, lookAgainAfter: hour, doors: DoorCatalog()).jobs.map(
+        try await test.open.dueJobs(limit: 10, lookAgainAfter: hour, doors: DoorCatalog()).jobs.map(
           \.synchronizationId) == ["a"])
     }
   }
 
   @Test func `a registration that a fast worker has finalized before it was confirmed holds`() async throws {
-    try await StoreOnRedis.with { test async throws in
+    try await CoordinationOnRedis.with { test async throws in
       #expect(try await test.claim(job()) == .claimed)
       try await test.finish(job())
-      #expect(try await test.store.prolongClaim(job()))
-      #expect(try await test.store.prolongClaim(job("never")) == false)
+      #expect(try await test.claims.prolong(job()))
+      #expect(try await test.claims.prolong(job("never")) == false)
     }
   }
 
   @Test func `the sweep leaves alone what is running`() async throws {
-    try await StoreOnRedis.with { test async throws in
-      guard case .taken(let lease) = try await test.store.takeLease(job(), for: hour, sweepAfter: .zero) else {
+    try await CoordinationOnRedis.with { test async throws in
+      guard case .taken(let lease) = try await test.leases.take(job(), for: hour, sweepAfter: .zero) else {
         throw NeverHappened(description: "the lease was taken")
       }
       #expect(try await test.renew(job(), lease, for: hour, sweepAfter: hour))
-      #expect(try await test.store.dueJobs(limit: 10, lookAgainAfter: .zero, doors: DoorCatalog()).jobs.isEmpty)
+      #expect(try await test.open.dueJobs(limit: 10, lookAgainAfter: .zero, doors: DoorCatalog()).jobs.isEmpty)
       // A run that has lost its lease cannot postpone the sweep.
       #expect(try await test.renew(job(), Lease(fence: 1, route: nil), for: hour, sweepAfter: .zero) == false)
-      #expect(try await test.store.dueJobs(limit: 10, lookAgainAfter: .zero, doors: DoorCatalog()).jobs.isEmpty)
+      #expect(try await test.open.dueJobs(limit: 10, lookAgainAfter: .zero, doors: DoorCatalog()).jobs.isEmpty)
       #expect(try await test.renew(job(), lease, for: hour, sweepAfter: .zero))
-      #expect(try await test.store.dueJobs(limit: 10, lookAgainAfter: hour, doors: DoorCatalog()).jobs == [job()])
+      #expect(try await test.open.dueJobs(limit: 10, lookAgainAfter: hour, doors: DoorCatalog()).jobs == [job()])
     }
   }
 
   @Test func `the sweep returns what is due, once`() async throws {
-    try await StoreOnRedis.with { test async throws in
+    try await CoordinationOnRedis.with { test async throws in
       #expect(try await test.claim(job("due"), sweepAfter: .zero) == .claimed)
       #expect(
-        try await test.store.claim(job("later", transaction: "101"), checksCustomer: false, sweepAfter: hour)
+        try await test.claims.take(job("later", transaction: "101"), checksCustomer: false, sweepAfter: hour)
           == .claimed)
-      #expect(try await test.store.dueJobs(limit: 10, lookAgainAfter: hour, doors: DoorCatalog()).jobs == [job("due")])
-      #expect(try await test.store.dueJobs(limit: 10, lookAgainAfter: hour, doors: DoorCatalog()).jobs.isEmpty)
+      #expect(try await test.open.dueJobs(limit: 10, lookAgainAfter: hour, doors: DoorCatalog()).jobs == [job("due")])
+      #expect(try await test.open.dueJobs(limit: 10, lookAgainAfter: hour, doors: DoorCatalog()).jobs.isEmpty)
     }
   }
 }

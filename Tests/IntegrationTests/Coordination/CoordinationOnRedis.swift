@@ -1,26 +1,41 @@
+import Coordination
 import Domain
 import EventLoop
 import Fleets
 import Redis
-import Store
 import TestSupport
 
-/// A `PurchaseStore` over the tests' Redis, under a prefix of its own.
+/// What the fleet coordinates, in the tests' Redis and under a prefix of its own.
 @LoopActor
-struct StoreOnRedis {
-  let store: PurchaseStore
+struct CoordinationOnRedis {
+  let claims: Claims
+  let leases: Leases
+  let open: OpenSynchronizations
+  let copies: CustomerCopies
+  let budgets: CallBudgets
+  let turns: Turns
   let redis: RedisClient
   let prefix: String
+
+  init(_ redis: RedisClient, prefix: String) {
+    claims = Claims(redis, prefix: prefix)
+    leases = Leases(redis, prefix: prefix)
+    open = OpenSynchronizations(redis, prefix: prefix)
+    copies = CustomerCopies(redis, prefix: prefix)
+    budgets = CallBudgets(redis, prefix: prefix)
+    turns = Turns(redis, prefix: prefix)
+    (self.redis, self.prefix) = (redis, prefix)
+  }
 
   nonisolated static let hour = Duration.seconds(3600)
 
   /// Runs a test and removes its keys.
-  static func with(_ body: @LoopActor (StoreOnRedis) async throws -> Void) async throws {
+  static func with(_ body: @LoopActor (CoordinationOnRedis) async throws -> Void) async throws {
     let redis = RedisClient(TestServers.current!.redis)
     redis.start()
     try await eventually("ready") { redis.isReady }
     let prefix = "test-\(UInt64.random(in: 0...UInt64.max)):"
-    let test = StoreOnRedis(store: PurchaseStore(redis, prefix: prefix), redis: redis, prefix: prefix)
+    let test = CoordinationOnRedis(redis, prefix: prefix)
     try await body(test)
     try await test.wipe()
     await redis.stop()
@@ -48,25 +63,25 @@ struct StoreOnRedis {
   func openCount() async throws -> Int64? { try await redis.send(["ZCARD", prefix + "open"]).integer }
 
   func claim(_ job: Job, mustBeKnown: Bool = false, sweepAfter: Duration = hour) async throws -> ClaimAnswer {
-    try await store.claim(job, checksCustomer: false, mustBeKnown: mustBeKnown, sweepAfter: sweepAfter)
+    try await claims.take(job, checksCustomer: false, mustBeKnown: mustBeKnown, sweepAfter: sweepAfter)
   }
 
   func lease(_ job: Job, for duration: Duration = .seconds(60), places: [CallPlace] = []) async throws -> Lease {
-    let answer = try await store.takeLease(job, for: duration, sweepAfter: Self.hour, places: places)
+    let answer = try await leases.take(job, for: duration, sweepAfter: Self.hour, places: places)
     guard case .taken(let lease) = answer else { throw NeverHappened(description: "the lease was not taken") }
     return lease
   }
 
   /// Runs a job to its end.
   func finish(_ job: Job) async throws {
-    try await store.conclude(Concluded(job: job, fence: try await lease(job).fence))
+    try await leases.finalize(FinalizedJob(job: job, fence: try await lease(job).fence))
   }
 
   func renew(_ job: Job, _ lease: Lease, for duration: Duration, sweepAfter: Duration = hour) async throws -> Bool {
-    try await store.renewLeases([(job, lease)], for: duration, sweepAfter: sweepAfter)[0]
+    try await leases.renew([(job, lease)], for: duration, sweepAfter: sweepAfter)[0]
   }
 
   func release(_ job: Job, _ lease: Lease, isRetrying: Bool = false, route: String? = nil) async throws {
-    try await store.release(job, lease, isRetrying: isRetrying, sweepAfter: Self.hour, route: route)
+    try await leases.release(job, lease, isRetrying: isRetrying, sweepAfter: Self.hour, route: route)
   }
 }

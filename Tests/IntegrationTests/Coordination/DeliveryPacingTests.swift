@@ -1,4 +1,5 @@
 import AMQP
+import Coordination
 import Domain
 import EventLoop
 import Fleets

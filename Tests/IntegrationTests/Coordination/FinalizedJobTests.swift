@@ -1,9 +1,9 @@
+import Coordination
 import Domain
 import EventLoop
 import Fleets
 import Redis
 import ServerSupport
-import Store
 import Testing
 
 /// The script that takes finalized synchronizations out of Redis, against a real Redis.
@@ -11,13 +11,13 @@ import Testing
   .sharingServers, .enabled(if: TestServers.current != nil, .init(rawValue: TestServers.hint)), .timeLimit(.minutes(30))
 )
 @LoopActor
-struct ConcludeTests {
-  private let hour = StoreOnRedis.hour
+struct FinalizedJobTests {
+  private let hour = CoordinationOnRedis.hour
 
   private func job(_ id: SynchronizationId = "s", transaction: TransactionId = "100", kind: Job.Kind = .registration)
     -> Job
   {
-    StoreOnRedis.job(id, transaction: transaction, kind: kind)
+    CoordinationOnRedis.job(id, transaction: transaction, kind: kind)
   }
 
   private let purchase = CoveredPurchase(originalTransactionId: "99", environment: "Sandbox")
@@ -26,17 +26,17 @@ struct ConcludeTests {
 
   @Test(arguments: Job.Kind.allCases)
   func `claim, open entry and lease go together, and a copy stays for a while`(kind: Job.Kind) async throws {
-    try await StoreOnRedis.with { test async throws in
+    try await CoordinationOnRedis.with { test async throws in
       let job = job(kind: kind)
       #expect(try await test.claim(job) == .claimed)
       #expect(try await test.claim(job) == .held(by: job.claim))
       let taken = try await test.lease(job)
-      try await test.store.conclude(Concluded(job: job, fence: taken.fence))
+      try await test.leases.finalize(FinalizedJob(job: job, fence: taken.fence))
       #expect(try await test.redis.send(["EXISTS", test.prefix + "claim:1:100"]).integer == 0)
       #expect(try await test.openCount() == 0)
-      let copy = try #require(try await test.store.synchronization(1, "s"))
+      let copy = try #require(try await test.open.synchronization(1, "s"))
       #expect(copy.status == .finalized && copy.kind == kind && copy.conclusion == nil)
-      #expect(try await test.store.takeLease(job, for: hour, sweepAfter: hour) == .finalized)
+      #expect(try await test.leases.take(job, for: hour, sweepAfter: hour) == .finalized)
       // The gateway asks the ledger once the copy is gone.
       let rest = try await test.redis.send(["PTTL", test.prefix + "sync:1:s"]).integer ?? 0
       #expect(rest > 500_000 && rest <= 600_000)
@@ -48,13 +48,13 @@ struct ConcludeTests {
   }
 
   @Test func `what a run has not finished stays, also when it is told twice`() async throws {
-    try await StoreOnRedis.with { test async throws in
+    try await CoordinationOnRedis.with { test async throws in
       let taken = try await test.lease(job("a"))
-      for _ in 1...2 { try await test.store.conclude(Concluded(job: job("a"), fence: taken.fence)) }
+      for _ in 1...2 { try await test.leases.finalize(FinalizedJob(job: job("a"), fence: taken.fence)) }
       // Another registration has the transaction meanwhile, and its lease.
       #expect(try await test.claim(job("b")) == .claimed)
       let next = try await test.lease(job("b"))
-      try await test.store.conclude(Concluded(job: job("a"), fence: taken.fence))
+      try await test.leases.finalize(FinalizedJob(job: job("a"), fence: taken.fence))
       #expect(try await test.claim(job("b")) == .held(by: job("b").claim))
       #expect(try await test.openCount() == 1)
       #expect(try await test.renew(job("b"), next, for: hour))
@@ -62,11 +62,11 @@ struct ConcludeTests {
   }
 
   @Test func `a run whose lease another one has ends its claim, and not the lease`() async throws {
-    try await StoreOnRedis.with { test async throws in
+    try await CoordinationOnRedis.with { test async throws in
       let first = try await test.lease(job())
       try await test.release(job(), first, route: "app|Sandbox")
       let second = try await test.lease(job())
-      try await test.store.conclude(Concluded(job: job(), fence: first.fence, route: "late|Production"))
+      try await test.leases.finalize(FinalizedJob(job: job(), fence: first.fence, route: "late|Production"))
       #expect(try await test.claim(job("other")) == .claimed)
       #expect(try await test.renew(job(), second, for: .seconds(60)))
       try await test.release(job(), second)
@@ -76,22 +76,22 @@ struct ConcludeTests {
   }
 
   @Test func `what Redis has lost is not made anew`() async throws {
-    try await StoreOnRedis.with { test async throws in
+    try await CoordinationOnRedis.with { test async throws in
       let taken = try await test.lease(job())
       try await test.wipe()
-      try await test.store.conclude(Concluded(job: job(), fence: taken.fence, route: "app|Sandbox"))
+      try await test.leases.finalize(FinalizedJob(job: job(), fence: taken.fence, route: "app|Sandbox"))
       #expect(try await test.keys().isEmpty)
     }
   }
 
-  @Test func `the route stays for later runs, and a conclusion without one keeps it`() async throws {
-    try await StoreOnRedis.with { test async throws in
+  @Test func `the route stays for later runs, and an end without one keeps it`() async throws {
+    try await CoordinationOnRedis.with { test async throws in
       for (id, route) in [("a", "app|Sandbox|info"), ("b", nil), ("c", "app|Production")] {
         let taken = try await test.lease(job("\(id)"))
-        try await test.store.conclude(Concluded(job: job("\(id)"), fence: taken.fence, route: route))
+        try await test.leases.finalize(FinalizedJob(job: job("\(id)"), fence: taken.fence, route: route))
         let kept = try await test.lease(job("\(id) later"))
         #expect(kept.route == route ?? "app|Sandbox|info")
-        try await test.store.conclude(Concluded(job: job("\(id) later"), fence: kept.fence))
+        try await test.leases.finalize(FinalizedJob(job: job("\(id) later"), fence: kept.fence))
         #expect(try await test.redis.send(["PTTL", test.prefix + "transaction:1:100"]).integer ?? 0 > 0)
       }
     }
@@ -101,7 +101,7 @@ struct ConcludeTests {
   @Test func `the record of an unknown transaction goes within minutes, and that of a waiting job within a day`()
     async throws
   {
-    try await StoreOnRedis.with { test async throws in
+    try await CoordinationOnRedis.with { test async throws in
       func rest() async throws -> Int {
         Int(try await test.redis.send(["PTTL", test.prefix + "transaction:1:100"]).integer ?? -1)
       }
@@ -110,31 +110,31 @@ struct ConcludeTests {
       try await test.release(job("a"), waiting)
       #expect((minutes + 1...day).contains(try await rest()))
       let unknown = try await test.lease(job("a"))
-      try await test.store.conclude(
-        Concluded(job: job("a"), fence: unknown.fence, route: "app|Sandbox", isKnown: false))
+      try await test.leases.finalize(
+        FinalizedJob(job: job("a"), fence: unknown.fence, route: "app|Sandbox", isKnown: false))
       #expect((1...minutes).contains(try await rest()))
       // Apple knows it by now.
       let known = try await test.lease(job("b"))
-      try await test.store.conclude(Concluded(job: job("b"), fence: known.fence))
+      try await test.leases.finalize(FinalizedJob(job: job("b"), fence: known.fence))
       #expect((29 * day...30 * day).contains(try await rest()))
     }
   }
 
   @Test func `a purchase of a moment ago covers later registrations, and no longer than was said`() async throws {
-    try await StoreOnRedis.with { test async throws in
+    try await CoordinationOnRedis.with { test async throws in
       let first = try await test.lease(job("a"), places: [place])
       #expect(first.covered == nil && first.call != nil)
-      try await test.store.conclude(
-        Concluded(job: job("a"), fence: first.fence, fresh: .init(purchase, for: hour)))
+      try await test.leases.finalize(
+        FinalizedJob(job: job("a"), fence: first.fence, fresh: .init(purchase, for: hour)))
       // A covered run keeps what is known, and makes nothing last longer.
       for id in ["b", "c"] {
         let next = try await test.lease(job("\(id)"), places: [place])
         #expect(next.covered == purchase && next.call == nil)
-        try await test.store.conclude(Concluded(job: job("\(id)"), fence: next.fence))
+        try await test.leases.finalize(FinalizedJob(job: job("\(id)"), fence: next.fence))
       }
       let last = try await test.lease(job("d"), places: [place])
-      try await test.store.conclude(
-        Concluded(job: job("d"), fence: last.fence, fresh: .init(purchase, for: .milliseconds(1))))
+      try await test.leases.finalize(
+        FinalizedJob(job: job("d"), fence: last.fence, fresh: .init(purchase, for: .milliseconds(1))))
       try await test.redisTimePasses()
       let over = try await test.lease(job("e"), places: [place])
       #expect(over.covered == nil && over.call != nil)
@@ -142,33 +142,33 @@ struct ConcludeTests {
   }
 
   @Test func `a time of nothing, and a purchase that a record cannot hold, cover nothing`() {
-    #expect(Concluded.Fresh(purchase, for: .zero) == nil)
+    #expect(FinalizedJob.Fresh(purchase, for: .zero) == nil)
     #expect(
-      Concluded.Fresh(CoveredPurchase(originalTransactionId: "9\u{1F}9", environment: "Sandbox"), for: hour) == nil)
-    #expect(Concluded.Fresh(CoveredPurchase(originalTransactionId: "99", environment: "\u{1F}"), for: hour) == nil)
+      FinalizedJob.Fresh(CoveredPurchase(originalTransactionId: "9\u{1F}9", environment: "Sandbox"), for: hour) == nil)
+    #expect(FinalizedJob.Fresh(CoveredPurchase(originalTransactionId: "99", environment: "\u{1F}"), for: hour) == nil)
   }
 
   @Test func `those of one turn go together, and what is not finalized stays`() async throws {
-    try await StoreOnRedis.with { test async throws in
+    try await CoordinationOnRedis.with { test async throws in
       let jobs = (0..<120).map { job("\($0)", transaction: "\(1000 + $0)") }
-      var concluded: [Concluded] = []
+      var finalized: [FinalizedJob] = []
       for job in jobs {
         #expect(try await test.claim(job) == .claimed)
-        concluded.append(Concluded(job: job, fence: try await test.lease(job).fence))
+        finalized.append(FinalizedJob(job: job, fence: try await test.lease(job).fence))
       }
       #expect(try await test.openCount() == 120)
-      let all = concluded.filter { $0.job.synchronizationId != "77" }.map { one in
-        Task { @LoopActor in try await test.store.conclude(one) }
+      let all = finalized.filter { $0.job.synchronizationId != "77" }.map { one in
+        Task { @LoopActor in try await test.leases.finalize(one) }
       }
       for one in all { try await one.value }
       #expect(try await test.openCount() == 1)
-      #expect(try await test.store.synchronization(1, "77")?.status == .processing)
-      #expect(try await test.store.synchronization(1, "76")?.status == .finalized)
+      #expect(try await test.open.synchronization(1, "77")?.status == .processing)
+      #expect(try await test.open.synchronization(1, "76")?.status == .finalized)
     }
   }
 }
 
-extension StoreOnRedis {
+extension CoordinationOnRedis {
   /// Waits until Redis' clock shows a later millisecond.
   fileprivate func redisTimePasses() async throws {
     func millis() async throws -> Int64 {

@@ -1,8 +1,8 @@
+import Coordination
 import EventLoop
 import Fleets
 import Redis
 import ServerSupport
-import Store
 import TestSupport
 import Testing
 

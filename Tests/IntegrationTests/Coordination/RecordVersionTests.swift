@@ -1,9 +1,9 @@
+import Coordination
 import Domain
 import EventLoop
 import Fleets
 import Redis
 import ServerSupport
-import Store
 import TestSupport
 import Testing
 
@@ -35,32 +35,32 @@ struct RecordVersionTests {
     }
   }
 
-  private nonisolated static func store(
+  private nonisolated static func meeting(
     _ key: String, isHash: Bool = true, _ name: String,
-    _ operation: @escaping @LoopActor @Sendable (PurchaseStore) async throws -> Void
+    _ operation: @escaping @LoopActor @Sendable (CoordinationOnRedis) async throws -> Void
   ) -> Meeting {
-    Meeting(key, isHash: isHash, name) { try await operation(PurchaseStore($0, prefix: $1)) }
+    Meeting(key, isHash: isHash, name) { try await operation(CoordinationOnRedis($0, prefix: $1)) }
   }
 
   private nonisolated static let meetings: [Meeting] = [
-    store("sync:1:s", "status") { _ = try await $0.synchronization(1, "s") },
-    store("sync:1:s", "claim") { _ = try await $0.claim(job, checksCustomer: false, sweepAfter: hour) },
-    store("sync:1:s", "prolong") { _ = try await $0.prolongClaim(job) },
-    store("sync:1:s", "undo") { _ = try await $0.undoClaim(job) },
-    store("sync:1:s", "lease") { _ = try await $0.takeLease(job, for: hour, sweepAfter: hour) },
-    store("claim:1:100", isHash: false, "claim") {
-      _ = try await $0.claim(job, checksCustomer: false, sweepAfter: hour)
+    meeting("sync:1:s", "status") { _ = try await $0.open.synchronization(1, "s") },
+    meeting("sync:1:s", "claim") { _ = try await $0.claims.take(job, checksCustomer: false, sweepAfter: hour) },
+    meeting("sync:1:s", "prolong") { _ = try await $0.claims.prolong(job) },
+    meeting("sync:1:s", "undo") { _ = try await $0.claims.undo(job) },
+    meeting("sync:1:s", "lease") { _ = try await $0.leases.take(job, for: hour, sweepAfter: hour) },
+    meeting("claim:1:100", isHash: false, "claim") {
+      _ = try await $0.claims.take(job, checksCustomer: false, sweepAfter: hour)
     },
-    store("claim:1:100", isHash: false, "prolong") { _ = try await $0.prolongClaim(job) },
-    store("claim:1:100", isHash: false, "lease") { _ = try await $0.takeLease(job, for: hour, sweepAfter: hour) },
-    store("transaction:1:100", isHash: false, "lease") {
-      _ = try await $0.takeLease(job, for: hour, sweepAfter: hour)
+    meeting("claim:1:100", isHash: false, "prolong") { _ = try await $0.claims.prolong(job) },
+    meeting("claim:1:100", isHash: false, "lease") { _ = try await $0.leases.take(job, for: hour, sweepAfter: hour) },
+    meeting("transaction:1:100", isHash: false, "lease") {
+      _ = try await $0.leases.take(job, for: hour, sweepAfter: hour)
     },
-    store("transaction:1:100", isHash: false, "release") {
-      try await $0.release(job, lease, isRetrying: true, sweepAfter: hour, route: nil)
+    meeting("transaction:1:100", isHash: false, "release") {
+      try await $0.leases.release(job, lease, isRetrying: true, sweepAfter: hour, route: nil)
     },
-    store("customer:1:7", isHash: false, "claim") {
-      _ = try await $0.claim(job, checksCustomer: true, sweepAfter: hour)
+    meeting("customer:1:7", isHash: false, "claim") {
+      _ = try await $0.claims.take(job, checksCustomer: true, sweepAfter: hour)
     },
   ]
 
@@ -116,42 +116,42 @@ struct RecordVersionTests {
     }
   }
 
-  @Test func `what a renewal or a conclusion meets on its way is left alone without an error`() async throws {
+  @Test func `what a renewal or an end meets on its way is left alone without an error`() async throws {
     try await with { (redis, prefix) async throws in
-      let store = PurchaseStore(redis, prefix: prefix)
+      let at = CoordinationOnRedis(redis, prefix: prefix)
       _ = try await redis.send(["SET", prefix + "transaction:1:100", "v2\u{1F}5\u{1F}9999999999999\u{1F}0"])
       _ = try await redis.send(["HSET", prefix + "sync:1:s", "recordVersion", "2", "status", "processing", "job", "{}"])
       _ = try await redis.send(["SET", prefix + "claim:1:100", "v2\u{1F}7|s"])
       _ = try await redis.send(["ZADD", prefix + "open", "1", "1:s"])
       let before = try await everything(redis, prefix)
       #expect(
-        try await store.renewLeases([(Self.job, Self.lease)], for: Self.hour, sweepAfter: Self.hour) == [false])
-      try await store.conclude(Concluded(job: Self.job, fence: 5, route: "app|Sandbox"))
-      try await store.endClaim(Self.job.claim, 1, transaction: "100")
+        try await at.leases.renew([(Self.job, Self.lease)], for: Self.hour, sweepAfter: Self.hour) == [false])
+      try await at.leases.finalize(FinalizedJob(job: Self.job, fence: 5, route: "app|Sandbox"))
+      try await at.claims.end(Self.job.claim, 1, transaction: "100")
       #expect(try await everything(redis, prefix) == before)
     }
   }
 
-  @Test func `a conclusion leaves the newer record of a transaction and of a claim, and takes the rest out`()
+  @Test func `an end leaves the newer record of a transaction and of a claim, and takes the rest out`()
     async throws
   {
     try await with { (redis, prefix) async throws in
-      let store = PurchaseStore(redis, prefix: prefix)
-      #expect(try await store.claim(Self.job, checksCustomer: false, sweepAfter: Self.hour) == .claimed)
+      let at = CoordinationOnRedis(redis, prefix: prefix)
+      #expect(try await at.claims.take(Self.job, checksCustomer: false, sweepAfter: Self.hour) == .claimed)
       _ = try await redis.send(["SET", prefix + "transaction:1:100", "v2\u{1F}5\u{1F}9999999999999\u{1F}0"])
       _ = try await redis.send(["SET", prefix + "claim:1:100", "v2\u{1F}7|s"])
       let before = try await everything(redis, prefix)
-      try await store.conclude(Concluded(job: Self.job, fence: 5, route: "app|Sandbox"))
+      try await at.leases.finalize(FinalizedJob(job: Self.job, fence: 5, route: "app|Sandbox"))
       let after = try await everything(redis, prefix)
       for key in ["transaction:1:100", "claim:1:100"] { #expect(after[prefix + key] == before[prefix + key]) }
       #expect(after[prefix + "open"] == nil)
-      #expect(try await store.synchronization(1, "s")?.status == .finalized)
+      #expect(try await at.open.synchronization(1, "s")?.status == .finalized)
     }
   }
 
   @Test func `the sweep leaves newer records and newer jobs to a newer worker`() async throws {
     try await with { (redis, prefix) async throws in
-      let store = PurchaseStore(redis, prefix: prefix)
+      let at = CoordinationOnRedis(redis, prefix: prefix)
       let newer = #"{"format":3,"transactionId":["100"]}"#
       for (id, fields) in [
         ("record", ["recordVersion", "2", "status", "processing", "job", newer]), ("other", ["recordVersion", "2"]),
@@ -160,12 +160,12 @@ struct RecordVersionTests {
         _ = try await redis.send(["HSET", "\(prefix)sync:1:\(id)"] + fields)
         _ = try await redis.send(["ZADD", prefix + "open", "1", "1:\(id)"])
       }
-      #expect(try await store.claim(Self.job, checksCustomer: false, sweepAfter: .zero) == .claimed)
-      let due = try await store.dueJobs(limit: 10, lookAgainAfter: Self.hour, doors: DoorCatalog())
+      #expect(try await at.claims.take(Self.job, checksCustomer: false, sweepAfter: .zero) == .claimed)
+      let due = try await at.open.dueJobs(limit: 10, lookAgainAfter: Self.hour, doors: DoorCatalog())
       #expect(due == DueJobs(jobs: [Self.job], newer: 3, unreadable: 1))
       // The sweep looks at each of them again, later.
       #expect(try await redis.send(["ZCARD", prefix + "open"]).integer == 5)
-      #expect(try await store.dueJobs(limit: 10, lookAgainAfter: Self.hour, doors: DoorCatalog()) == DueJobs())
+      #expect(try await at.open.dueJobs(limit: 10, lookAgainAfter: Self.hour, doors: DoorCatalog()) == DueJobs())
     }
   }
 }

@@ -205,7 +205,7 @@ struct DeliveryLedgerTests {
       let one = try #require(
         try await bench.deliveries.recover(owed, publisher: 1, endpoint: "main", isFirst: false).first)
       #expect(
-        one.body == Self.event(one.eventId).body && one.headers == EventMessage.headers(of: Self.event(one.eventId)))
+        one.body == Self.event(one.eventId).body && one.headers == Self.event(one.eventId).headers)
       try await bench.end(one, .delivered)
       #expect(try await bench.deliveries.owed(publisher: 1, endpoint: "main", since: 0).count == 1)
       #expect(
@@ -255,7 +255,7 @@ struct DeliveryLedgerTests {
       #expect(found.map(\.endpointId) == [nil, nil, "a"])
       #expect(found.map(\.attempt) == [1, 1, 2])
       #expect(
-        found[0].body == Self.event("evt_1").body && found[0].headers == EventMessage.headers(of: Self.event("evt_1")))
+        found[0].body == Self.event("evt_1").body && found[0].headers == Self.event("evt_1").headers)
       #expect(try await bench.deliveries.overdue(by: .seconds(60), limit: 9).deliveries.isEmpty)
       #expect(try await bench.rows() == ["evt_1///1", "evt_2///1", "evt_4/a//2", "evt_4/b//2"])
       // Of two sweeps at once, each delivery goes to one.

@@ -1,8 +1,8 @@
 import AMQP
+import Coordination
 import Domain
 import EventLoop
 import Messaging
-import Store
 
 /// Registers jobs as a gateway does, without HTTP: claim, confirmed publish, prolong. This is the gateway's floor. It
 /// also fills the queue for the other benchmarks.
@@ -44,10 +44,10 @@ struct FillBenchmark {
   }
 
   private func register(_ job: Job) async throws {
-    let claim = try await backend.store.claim(job, checksCustomer: false, sweepAfter: Backend.sweepAfter)
+    let claim = try await backend.claims.take(job, checksCustomer: false, sweepAfter: Backend.sweepAfter)
     guard claim == .claimed else { throw Unexpected(description: "\(job.transactionId): \(claim)") }
     try await backend.publisher.publish(
       JobMessage.message(job, attempt: 1, queue: backend.topology.jobs), timeout: .seconds(60))
-    guard try await backend.store.prolongClaim(job) else { throw Unexpected(description: "a claim was lost") }
+    guard try await backend.claims.prolong(job) else { throw Unexpected(description: "a claim was lost") }
   }
 }

@@ -1,11 +1,11 @@
 import AMQP
+import Coordination
 import Domain
 import EventLoop
 import Glibc
 import Ledger
 import Messaging
 import Postgres
-import Store
 
 /// A worker without Apple and without cryptography: the same messages, confirms, acknowledgements, Redis commands and
 /// commits of the ledger.
@@ -82,7 +82,7 @@ struct FloorBenchmark {
 
   private func run(_ received: AMQPConsumer.Received, _ unconfirmed: Unconfirmed) async throws {
     let (job, _) = try JobMessage.read(received.delivery, doors: DoorCatalog())
-    let answer = try await backend.store.takeLease(
+    let answer = try await backend.leases.take(
       job, for: .seconds(60), sweepAfter: Backend.sweepAfter, places: Backend.places)
     guard case .taken(let lease) = answer else { throw Unexpected(description: "\(job.synchronizationId): \(answer)") }
     let finalized = try await commits.finalize(evidence.finalization(job))
@@ -92,7 +92,7 @@ struct FloorBenchmark {
       throw Unexpected(description: "\(job.synchronizationId): \(synchronization)")
     }
     for event in events { publish(event, unconfirmed) }
-    try await backend.store.conclude(Concluded(job: job, fence: lease.fence, route: Backend.places[0].name))
+    try await backend.leases.finalize(FinalizedJob(job: job, fence: lease.fence, route: Backend.places[0].name))
     received.acknowledge()
   }
 

@@ -108,7 +108,7 @@ struct WebhookBenchmarks {
       """
     return AMQPMessage(
       exchange: "", routingKey: backend.topology.deliveries, messageID: "evt_\(number)",
-      headers: [EventMessage.versionHeader: 1], body: Array(body.utf8))
+      headers: [EventHeader.version: 1], body: Array(body.utf8))
   }
 
   /// The broker's floor: takes events off the notifier's queue.

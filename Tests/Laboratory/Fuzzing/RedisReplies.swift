@@ -2,8 +2,8 @@ import Domain
 import Formats
 import JSON
 
+@testable import Coordination
 @testable import Redis
-@testable import Store
 @testable import Worker
 
 /// What comes from Redis: replies, and the records in them.

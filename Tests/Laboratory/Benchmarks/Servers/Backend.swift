@@ -1,12 +1,12 @@
 import AMQP
+import Coordination
 import Domain
 import EventLoop
 import Glibc
 import Messaging
 import Redis
-import Store
 
-/// The servers of a run, through the same drivers and store as the roles, so that a floor includes their cost.
+/// The servers of a run, through the same drivers as the roles, so that a floor includes their cost.
 @LoopActor
 final class Backend {
   /// The addresses of the servers, and the names of the run in them.
@@ -32,7 +32,8 @@ final class Backend {
       budgets: ["transaction-info", "subscription-statuses"].map { CallBudget(endpoint: $0, perSecond: 100_000) })
   }
 
-  let store: PurchaseStore
+  let claims: Claims
+  let leases: Leases
   let topology: Topology
   let publisher: AMQPPublisher
   let place: Place
@@ -41,7 +42,8 @@ final class Backend {
   init(_ place: Place) {
     self.place = place
     redis = RedisClient(place.store)
-    store = PurchaseStore(redis, prefix: Self.keyPrefix)
+    claims = Claims(redis, prefix: Self.keyPrefix)
+    leases = Leases(redis, prefix: Self.keyPrefix)
     let topology = Topology(prefix: place.prefix)
     self.topology = topology
     publisher = AMQPPublisher(

@@ -1,0 +1,48 @@
+/// A place to ask Apple: one app in one environment, with the budget of each endpoint there.
+public struct CallPlace: Sendable, Hashable {
+  /// `bundleId|environment`.
+  public let name: String
+  /// The endpoints that can answer, the preferred one first.
+  public let budgets: [CallBudget]
+
+  /// Names a place.
+  public init(bundleId: String, environment: String, budgets: [CallBudget]) {
+    name = "\(bundleId)|\(environment)"
+    self.budgets = budgets
+  }
+}
+
+/// The calls that the whole fleet may make to one endpoint.
+public struct CallBudget: Sendable, Hashable {
+  /// The endpoint's name.
+  public let endpoint: String
+  /// Calls per second, in the form for a script.
+  let rate: String
+
+  /// Creates a budget. The rate may be less than one call per second, but not zero.
+  public init(endpoint: String, perSecond: Double) {
+    precondition(perSecond > 0)
+    self.endpoint = endpoint
+    rate = String(perSecond)
+  }
+}
+
+/// A call that a script took out of its budget. The worker may make it at once.
+public struct CallGrant: Sendable, Hashable {
+  /// The name of the place.
+  public let place: String
+  public let endpoint: String
+
+  /// Creates a grant.
+  public init(place: String, endpoint: String) {
+    self.place = place
+    self.endpoint = endpoint
+  }
+}
+
+/// The answer to a request for a call to Apple.
+public enum CallAnswer: Sendable, Equatable {
+  case granted(CallGrant)
+  /// The worker may call no endpoint now. It may call one after this long.
+  case wait(Duration)
+}

@@ -1,0 +1,44 @@
+/// A worker's right to run a synchronization now.
+public struct Lease: Sendable, Equatable {
+  /// Names the lease: only its holder renews and ends it. It grows with every lease of the transaction.
+  public let fence: Int64
+  /// The known place of the transaction, a `Route` as its text.
+  public let route: String?
+  /// When the worker took the lease, by Redis' clock, in milliseconds since 1970.
+  public let takenAt: Int64?
+  /// How many runs of the synchronization just before this one, in a row, seem to have ended by a crash.
+  ///
+  /// Such a run neither finalized the synchronization nor gave it back, and nobody acknowledged its delivery.
+  public let crashes: Int
+  /// The first call that the run may make.
+  public let call: CallGrant?
+  /// The purchase about which Apple has spoken a moment ago. The run needs no call.
+  public let covered: CoveredPurchase?
+
+  /// Creates a lease.
+  public init(
+    fence: Int64, route: String?, takenAt: Int64? = nil, crashes: Int = 0, call: CallGrant? = nil,
+    covered: CoveredPurchase? = nil
+  ) {
+    self.fence = fence
+    self.route = route
+    self.takenAt = takenAt
+    self.crashes = crashes
+    self.call = call
+    self.covered = covered
+  }
+}
+
+/// The answer to an attempt to take a lease.
+public indirect enum LeaseAnswer: Sendable, Equatable {
+  case taken(Lease)
+  /// Another run has the lease for this long at most.
+  case busy(Duration)
+  /// No worker may ask Apple before this long.
+  case wait(Duration)
+  /// The synchronization is finalized. The outbox has its event until the broker has confirmed it.
+  case finalized
+  /// The job's synchronizationId has become that of another registration. The gateway has promised nothing for this
+  /// one.
+  case foreign
+}
