@@ -4,7 +4,7 @@ import JSON
 
 /// Tells the gateway of a waiting request that its synchronization is finalized.
 ///
-/// It may get lost: the ledger has the outcome, and the request reads it before its limit.
+/// It may get lost: the ledger has the result, and the request reads it before its limit.
 public enum ReplyMessage {
   /// The name of the message's `type`.
   static let type = "finalized"
@@ -12,17 +12,17 @@ public enum ReplyMessage {
   /// The end of a synchronization, as its gateway reads it.
   public struct Reply: Sendable, Equatable {
     public let synchronizationId: SynchronizationId
-    public let outcome: Outcome
+    public let result: SynchronizationResult
   }
 
   /// Builds the message for the queue of a gateway.
-  public static func message(_ synchronizationId: SynchronizationId, _ outcome: Outcome, to queue: String)
+  public static func message(_ synchronizationId: SynchronizationId, _ result: SynchronizationResult, to queue: String)
     -> AMQPMessage
   {
     AMQPMessage(
       exchange: "", routingKey: queue, messageID: "reply_\(synchronizationId.text.prefix(200))", type: type,
       body: JSONWriter.object { reply in
-        reply.member("outcome", String(decoding: outcome.encoded, as: UTF8.self))
+        reply.member("outcome", String(decoding: result.encoded, as: UTF8.self))
         reply.member("synchronizationId", synchronizationId)
       })
   }
@@ -32,8 +32,8 @@ public enum ReplyMessage {
     guard let members = try? JSONObject(JSONText(delivery.body, limits: .own)),
       let id = try? members.requiredString("synchronizationId"),
       let text = try? members.requiredString("outcome"),
-      let outcome = try? Outcome(JSONText(Array(text.utf8), limits: .own))
+      let result = try? SynchronizationResult(JSONText(Array(text.utf8), limits: .own))
     else { return nil }
-    return Reply(synchronizationId: SynchronizationId(id), outcome: outcome)
+    return Reply(synchronizationId: SynchronizationId(id), result: result)
   }
 }

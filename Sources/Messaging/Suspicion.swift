@@ -81,7 +81,7 @@ public struct Suspicion: Sendable, Equatable {
     }
     let attempt = DeliveryAttempt(
       eventId: eventId, endpointId: endpointId, topic: topic, version: version, number: attempt, time: time,
-      error: reason, outcome: .abandoned)
+      error: reason, result: .abandoned)
     return DeliveryChange(
       eventId: eventId, round: round, publisherId: publisherId, endpointId: endpointId, topic: topic,
       .putAside(attempt))

@@ -43,11 +43,11 @@ final class NotifierMetrics {
       "countersign_webhook_records_waiting", "Ends of attempts that the ledger does not have yet.", read: unrecorded)
     attempts = metrics.counter(
       "countersign_webhook_attempts_total", "Attempts by what they came to.", labels: ["outcome"],
-      known: DeliveryAttempt.Outcome.allCases.map { [$0.rawValue] })
+      known: DeliveryAttempt.Result.allCases.map { [$0.rawValue] })
     forwards = metrics.counter(
       "countersign_notification_forwards_total", "Attempts to pass a notification of Apple's on, by what they came to.",
       labels: ["outcome"],
-      known: DeliveryAttempt.Outcome.allCases.filter { $0 != .skipped }.map { [$0.rawValue] } + [[Self.dropped]])
+      known: DeliveryAttempt.Result.allCases.filter { $0 != .skipped }.map { [$0.rawValue] } + [[Self.dropped]])
     duration = metrics.histogram("countersign_webhook_attempt_duration_seconds", "Time of one attempt.")
     firstAttemptDelay = metrics.histogram(
       "countersign_webhook_first_attempt_delay_seconds",

@@ -48,7 +48,7 @@ final class WorkerMetrics {
       })
     results = metrics.counter(
       "countersign_results_total", "Finalized synchronizations by result.", labels: ["result"],
-      known: SynchronizationResult.known.map { [$0.rawValue] })
+      known: ResultCode.known.map { [$0.rawValue] })
     retries = metrics.counter(
       "countersign_job_retries_total", "Jobs put into a delay queue.", labels: ["cause"],
       known: RetryCause.allCases.map { [$0.rawValue] })

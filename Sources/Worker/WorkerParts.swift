@@ -76,7 +76,7 @@ struct WorkerParts {
       verify: { [verification] run in
         await PurchaseVerification(
           of: run.job, attempt: run.attempt, at: run.places, route: run.lease.route, grant: run.lease.call,
-          with: verification, run.log)?.finding()
+          with: verification, run.log)?.make()
       }, clock: context.clock, log: context.log, metrics: metrics, outlet: outlet, faults: context.faults)
     rows = SuspectRows(jobs.suspects, begun, context)
   }

@@ -107,15 +107,15 @@ struct JobTests {
 
 /// The body of an event, byte for byte.
 struct PurchaseEventTests {
-  private func finalized(_ outcome: Outcome, traceparent: String? = nil) -> Synchronization {
+  private func finalized(_ result: SynchronizationResult, traceparent: String? = nil) -> Synchronization {
     Synchronization(
       id: "sync/1", publisherId: 7, customerId: "42", transactionId: "100", status: .finalized,
-      conclusion: Conclusion(outcome: outcome, version: 3, finalizedAt: 1_700_000_000_000, traceparent: traceparent))
+      result: result, version: 3, finalizedAt: 1_700_000_000_000, traceparent: traceparent)
   }
 
   @Test func bodyWithEverything() throws {
     let synchronization = finalized(
-      Outcome(
+      SynchronizationResult(
         .purchaseSynchronized, accessGranted: true, offerId: "S1_US", originalTransactionId: "99",
         environment: "Sandbox"),
       traceparent: "00-trace")
@@ -135,7 +135,7 @@ struct PurchaseEventTests {
   }
 
   @Test func absentFieldsAreAbsent() throws {
-    let event = try #require(Event(of: finalized(Outcome(.internalError))))
+    let event = try #require(Event(of: finalized(SynchronizationResult(.internalError))))
     #expect(
       String(decoding: event.body, as: UTF8.self)
         == #"{"broadcasterId":7,"data":{"accessGranted":false,"cleengCustomerId":42,"customerId":"42","result":"INTERNAL_ERROR","#
@@ -146,7 +146,7 @@ struct PurchaseEventTests {
   @Test func `an id that is no number has no cleengCustomerId`() throws {
     let synchronization = Synchronization(
       id: "s", publisherId: 7, customerId: "user \"1\"", transactionId: "100", status: .finalized,
-      conclusion: Conclusion(outcome: Outcome(.internalError), version: 3, finalizedAt: 1))
+      result: SynchronizationResult(.internalError), version: 3, finalizedAt: 1)
     let event = try #require(Event(of: synchronization))
     #expect(
       String(decoding: event.body, as: UTF8.self)
@@ -177,7 +177,7 @@ struct PurchaseEventTests {
     let event = try #require(
       Event(
         of: finalized(
-          Outcome(
+          SynchronizationResult(
             .purchaseSynchronized, accessGranted: true, originalTransactionId: "100",
             consumable: ConsumableGrant(productId: "coins", quantity: 2, isFirstGrant: true)))))
     #expect(
@@ -189,7 +189,7 @@ struct PurchaseEventTests {
   }
 
   @Test func sameSynchronizationMakesTheSameEvent() throws {
-    let synchronization = finalized(Outcome(.purchaseRevoked, originalTransactionId: "99"))
+    let synchronization = finalized(SynchronizationResult(.purchaseRevoked, originalTransactionId: "99"))
     let first = try #require(Event(of: synchronization))
     for _ in 1...20 { #expect(Event(of: synchronization) == first) }
   }

@@ -5,8 +5,8 @@ import Testing
 struct NextStepTests {
   private let policy = RetryPolicy(schedule: [.seconds(1), .seconds(5), .seconds(60)], notFoundRetries: 2)
 
-  private func step(_ outcome: AttemptOutcome, attempt: Int, policy: RetryPolicy? = nil) -> NextStep {
-    .after(outcome, attempt: attempt, policy: policy ?? self.policy)
+  private func step(_ result: AttemptResult, attempt: Int, policy: RetryPolicy? = nil) -> NextStep {
+    .after(result, attempt: attempt, policy: policy ?? self.policy)
   }
 
   @Test(arguments: [1, 3, 4, 1000]) func verifiedEvidenceIsDecidedAtEveryAttempt(attempt: Int) {
@@ -14,8 +14,8 @@ struct NextStepTests {
   }
 
   @Test(arguments: [1, 4, 1000]) func rejectedConcludesWithoutAccess(attempt: Int) {
-    for result: SynchronizationResult in [.appMismatch, .verificationFailed, .transactionIdNotFound] {
-      #expect(step(.rejected(result), attempt: attempt) == .conclude(result))
+    for result: ResultCode in [.appMismatch, .verificationFailed, .transactionIdNotFound] {
+      #expect(step(.rejected(result), attempt: attempt) == .finalize(result))
     }
   }
 
@@ -23,8 +23,8 @@ struct NextStepTests {
     #expect(step(.failed(.network), attempt: 1) == .retry(attempt: 2, after: .seconds(1), .network))
     #expect(step(.failed(.timeout), attempt: 2) == .retry(attempt: 3, after: .seconds(5), .timeout))
     #expect(step(.failed(.appleError), attempt: 3) == .retry(attempt: 4, after: .seconds(60), .appleError))
-    #expect(step(.failed(.network), attempt: 4) == .conclude(.internalError))
-    #expect(step(.failed(.network), attempt: 5) == .conclude(.internalError))
+    #expect(step(.failed(.network), attempt: 4) == .finalize(.internalError))
+    #expect(step(.failed(.network), attempt: 5) == .finalize(.internalError))
   }
 
   @Test(arguments: [1, 4, 1_000_000]) func aRefusedKeyIsWaitedForThirtyDays(attempt: Int) {
@@ -33,21 +33,21 @@ struct NextStepTests {
     }
     let again = NextStep.retry(attempt: attempt, after: .seconds(5), .unauthorized)
     #expect(step(.zero) == again && step(.seconds(30 * 86_400 - 1)) == again)
-    #expect(step(.seconds(30 * 86_400)) == .conclude(.internalError))
+    #expect(step(.seconds(30 * 86_400)) == .finalize(.internalError))
   }
 
   @Test func withoutAScheduleTheFirstFailureEnds() {
     let policy = RetryPolicy(schedule: [], notFoundRetries: 0)
-    #expect(step(.failed(.network), attempt: 1, policy: policy) == .conclude(.internalError))
+    #expect(step(.failed(.network), attempt: 1, policy: policy) == .finalize(.internalError))
   }
 
   @Test func unknownTransactionIsTriedAgainTwice() {
     #expect(step(.unknownTransaction, attempt: 1) == .retry(attempt: 2, after: .seconds(1), .notFoundYet))
     #expect(step(.unknownTransaction, attempt: 2) == .retry(attempt: 3, after: .seconds(5), .notFoundYet))
-    #expect(step(.unknownTransaction, attempt: 3) == .conclude(.transactionIdNotFound))
-    #expect(step(.unknownTransaction, attempt: 9) == .conclude(.transactionIdNotFound))
+    #expect(step(.unknownTransaction, attempt: 3) == .finalize(.transactionIdNotFound))
+    #expect(step(.unknownTransaction, attempt: 9) == .finalize(.transactionIdNotFound))
     let none = RetryPolicy(schedule: [.seconds(1)], notFoundRetries: 0)
-    #expect(step(.unknownTransaction, attempt: 1, policy: none) == .conclude(.transactionIdNotFound))
+    #expect(step(.unknownTransaction, attempt: 1, policy: none) == .finalize(.transactionIdNotFound))
   }
 
   /// Apple's last answer was that it knows no such transaction. That is the result, and no internal error.
@@ -56,7 +56,7 @@ struct NextStepTests {
     let policy = RetryPolicy(schedule: [.seconds(1)], notFoundRetries: 5)
     #expect(
       step(.unknownTransaction, attempt: 1, policy: policy) == .retry(attempt: 2, after: .seconds(1), .notFoundYet))
-    #expect(step(.unknownTransaction, attempt: 2, policy: policy) == .conclude(.transactionIdNotFound))
+    #expect(step(.unknownTransaction, attempt: 2, policy: policy) == .finalize(.transactionIdNotFound))
   }
 
   @Test(arguments: [1, 4, 5, 1_000_000]) func postponingDoesNotCount(attempt: Int) {

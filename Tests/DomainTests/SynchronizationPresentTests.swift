@@ -11,33 +11,33 @@ struct SynchronizationPresentTests {
     id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: [], offers: TestCommit.offers, webhooks: [])
 
   private func kept(
-    _ result: SynchronizationResult = .purchaseSynchronized, granted: Bool = true, customer: CustomerId = "me",
+    _ result: ResultCode = .purchaseSynchronized, granted: Bool = true, customer: CustomerId = "me",
     status: Synchronization.Status = .finalized
   ) -> Synchronization {
-    let outcome = Outcome(
+    let result = SynchronizationResult(
       result, accessGranted: granted, offerId: granted ? "S1" : nil, originalTransactionId: "1",
       environment: "Production")
     return Synchronization(
       id: "s1", publisherId: 7, customerId: customer, transactionId: "1", status: status,
-      conclusion: status == .finalized ? Conclusion(outcome: outcome, version: 1, finalizedAt: T.at(1)) : nil)
+      result: status == .finalized ? result : nil, version: 1, finalizedAt: T.at(1))
   }
 
   private func purchase(_ owner: CustomerId?, expires: Double = 30, revoked: Double? = nil) -> Purchase {
     T.purchase(T.transaction(expires: expires, revoked: revoked), owner: owner)
   }
 
-  private func present(_ kept: Synchronization, _ purchase: Purchase?, at days: Double = 10) -> Outcome? {
-    kept.atPresent(purchase, Self.publisher, now: T.at(days)).conclusion?.outcome
+  private func present(_ kept: Synchronization, _ purchase: Purchase?, at days: Double = 10) -> SynchronizationResult? {
+    kept.atPresent(purchase, Self.publisher, now: T.at(days)).result
   }
 
   @Test func `the owner's access is that of now`() {
     #expect(present(kept(), purchase("me"))?.accessGranted == true)
     #expect(present(kept(), purchase("me"))?.offerId == "S1")
     for (purchase, days) in [(purchase("me"), 31.0), (purchase("me", revoked: 5), 10), (nil, 10)] {
-      let outcome = present(kept(), purchase, at: days)
-      #expect(outcome?.accessGranted == false && outcome?.offerId == nil)
+      let result = present(kept(), purchase, at: days)
+      #expect(result?.accessGranted == false && result?.offerId == nil)
       // What was told stays.
-      #expect(outcome?.result == .purchaseSynchronized && outcome?.originalTransactionId == "1")
+      #expect(result?.code == .purchaseSynchronized && result?.originalTransactionId == "1")
     }
     // The customer owns it still. It may renew, and then the same answer gives access again.
     #expect(kept().holds(purchase("me", expires: 5)) && kept().holds(purchase("me", revoked: 5)))
@@ -56,7 +56,7 @@ struct SynchronizationPresentTests {
 
   @Test func `goods are handed out while the purchase gives access`() {
     var coins = kept()
-    coins.conclusion?.outcome.consumable = ConsumableGrant(productId: "coins", quantity: 2, isFirstGrant: true)
+    coins.result?.consumable = ConsumableGrant(productId: "coins", quantity: 2, isFirstGrant: true)
     let bought = T.transaction("1", .consumable, "coins")
     #expect(present(coins, T.purchase(bought, owner: "me"))?.consumable?.isFirstGrant == true)
     let refunded = T.purchase(T.transaction("1", .consumable, "coins", revoked: 2), owner: "me")

@@ -20,7 +20,7 @@ enum DoorEvents {
   }
 
   /// The events of a job that ended without a purchase.
-  static func ofFailure(_ job: Job, _ outcome: Outcome, _ publisher: Publisher, now: Int64) -> [Event] {
-    publisher.doors.all.flatMap { $0.events(ofFailed: job, outcome, publisher, now: now) }
+  static func ofFailure(_ job: Job, _ result: SynchronizationResult, _ publisher: Publisher, now: Int64) -> [Event] {
+    publisher.doors.all.flatMap { $0.events(ofFailed: job, result, publisher, now: now) }
   }
 }

@@ -80,11 +80,11 @@ struct ProblemTests {
 
 /// The answer with the status of a synchronization.
 struct StatusAnswerTests {
-  private func answer(_ status: Synchronization.Status, _ outcome: Outcome? = nil) -> HTTPServerResponse {
-    let conclusion = outcome.map { Conclusion(outcome: $0, version: 3, finalizedAt: 1, traceparent: "hidden") }
+  private func answer(_ status: Synchronization.Status, _ result: SynchronizationResult? = nil) -> HTTPServerResponse {
     return StatusAnswer(
       Synchronization(
-        id: "sync/1", publisherId: 7, customerId: "42", transactionId: "100", status: status, conclusion: conclusion)
+        id: "sync/1", publisherId: 7, customerId: "42", transactionId: "100", status: status, result: result,
+        version: 3, finalizedAt: 1, traceparent: "hidden")
     ).response
   }
 
@@ -101,7 +101,7 @@ struct StatusAnswerTests {
   @Test func granted() {
     let response = answer(
       .finalized,
-      Outcome(
+      SynchronizationResult(
         .purchaseSynchronized, accessGranted: true, offerId: "S1", originalTransactionId: "99", environment: "Sandbox"))
     #expect(
       String(decoding: response.body, as: UTF8.self)
@@ -112,7 +112,7 @@ struct StatusAnswerTests {
   }
 
   @Test func refused() {
-    let response = answer(.finalized, Outcome(.transactionIdNotFound))
+    let response = answer(.finalized, SynchronizationResult(.transactionIdNotFound))
     #expect(
       String(decoding: response.body, as: UTF8.self)
         == #"{"accessGranted":false,"result":"TRANSACTION_ID_NOT_FOUND","status":"finalized","#

@@ -16,11 +16,11 @@ struct DeliveryBatchTests {
   }
 
   private func ended(
-    _ outcome: DeliveryAttempt.Outcome, _ number: Int = 1, at time: Int64 = 5, next: Int64? = nil
+    _ result: DeliveryAttempt.Result, _ number: Int = 1, at time: Int64 = 5, next: Int64? = nil
   ) -> DeliveryChange.Kind {
     .attempted(
       DeliveryAttempt(
-        eventId: "e", endpointId: "a", topic: "t", number: number, time: time, outcome: outcome, nextAt: next),
+        eventId: "e", endpointId: "a", topic: "t", number: number, time: time, result: result, nextAt: next),
       isConfigured: true)
   }
 
@@ -82,7 +82,7 @@ struct DeliveryBatchTests {
 
   @Test func `what is put aside is logged and ends, and says nothing about its endpoint`() throws {
     let attempt = DeliveryAttempt(
-      eventId: "e", endpointId: "a", topic: "t", number: 2, time: 5, error: "why", outcome: .abandoned)
+      eventId: "e", endpointId: "a", topic: "t", number: 2, time: 5, error: "why", result: .abandoned)
     let batch = DeliveryBatch([try change(at: "a", round: "r", .putAside(attempt))])
     #expect(names(batch.ended) == ["e/a/r"])
     #expect(batch.log.map(\.attempt) == [attempt])

@@ -21,12 +21,12 @@ struct DeliveryStateTests {
   @Test func `without a row the log and the event decide`() {
     #expect(state { $0.isUnseen = true } == .open)
     #expect(state { _ in } == .open)
-    for outcome in [DeliveryAttempt.Outcome.delivered, .abandoned, .skipped] {
+    for result in [DeliveryAttempt.Result.delivered, .abandoned, .skipped] {
       let made = state { facts in
         facts.isKnownEvent = true
-        facts.logged = (2, outcome, nil)
+        facts.logged = (2, result, nil)
       }
-      #expect(made == .made(outcome, nextAt: nil))
+      #expect(made == .made(result, nextAt: nil))
     }
     // Another round has delivered the event since.
     let failed = state { facts in
@@ -48,10 +48,10 @@ struct DeliveryStateTests {
   }
 
   @Test(arguments: [
-    (DeliveryAttempt.Outcome.failed, DeliveryState.open), (.abandoned, .superseded), (.skipped, .superseded),
+    (DeliveryAttempt.Result.failed, DeliveryState.open), (.abandoned, .superseded), (.skipped, .superseded),
     (.delivered, .superseded),
   ])
-  func `only a failed attempt leads to the next one`(last: DeliveryAttempt.Outcome, expected: DeliveryState) {
+  func `only a failed attempt leads to the next one`(last: DeliveryAttempt.Result, expected: DeliveryState) {
     let next = state { facts in
       facts.isKnownEvent = true
       facts.logged = (1, last, 77)

@@ -165,8 +165,8 @@ struct EventMessageTests {
     for traceparent in [nil, "00-t"] {
       let synchronization = Synchronization(
         id: "sync-1", publisherId: 7, customerId: "42", transactionId: "100", status: .finalized,
-        conclusion: Conclusion(
-          outcome: Outcome(.internalError), version: 3, finalizedAt: 1_700_000_000_050, traceparent: traceparent))
+        result: SynchronizationResult(.internalError), version: 3, finalizedAt: 1_700_000_000_050,
+        traceparent: traceparent)
       let event = try #require(Event(of: synchronization))
       let message = EventMessage.message(event, exchange: "cs.events")
       #expect(message.exchange == "cs.events")

@@ -104,7 +104,7 @@ struct SuspicionTests {
     let end = Suspicion(message(headers, body: [0xFF])).end("why", at: 5)
     #expect(end.publisherId == 7 && end.endpointId == "a" && end.round == "r" && end.eventId == "evt_1")
     let attempt = DeliveryAttempt(
-      eventId: "evt_1", endpointId: "a", topic: "t", version: 9, number: 3, time: 5, error: "why", outcome: .abandoned)
+      eventId: "evt_1", endpointId: "a", topic: "t", version: 9, number: 3, time: 5, error: "why", result: .abandoned)
     #expect(end.kind == .putAside(attempt))
     let notification = Suspicion(message(["countersign-endpoint": "f"], id: "ntf_8_ab-1")).end("why", at: 5)
     #expect(notification.publisherId == 8 && notification.endpointId == "f")

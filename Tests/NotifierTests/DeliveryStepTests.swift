@@ -4,47 +4,47 @@ import Testing
 @testable import Notifier
 
 /// The next step after an endpoint's answer.
-struct AttemptVerdictTests {
+struct DeliveryStepTests {
   private let schedule: [Duration] = [.seconds(5), .seconds(300)]
 
-  private func verdict(_ status: Int, retryAfter: Duration? = nil, attempt: Int = 1, jitter: Double = 1)
-    -> AttemptVerdict
+  private func step(_ status: Int, retryAfter: Duration? = nil, attempt: Int = 1, jitter: Double = 1)
+    -> DeliveryStep
   {
-    AttemptVerdict(status: status, retryAfter: retryAfter, attempt: attempt, schedule: schedule, jitter: jitter)
+    DeliveryStep(status: status, retryAfter: retryAfter, attempt: attempt, schedule: schedule, jitter: jitter)
   }
 
   @Test(arguments: [200, 201, 202, 204, 299]) func delivered(status: Int) {
-    for attempt in [1, 2, 3, 99] { #expect(verdict(status, attempt: attempt) == .delivered) }
+    for attempt in [1, 2, 3, 99] { #expect(step(status, attempt: attempt) == .delivered) }
   }
 
   /// The notifier does not follow a redirect: the publisher's file does not name that address.
   @Test(arguments: [100, 199, 300, 301, 302, 307, 308, 400, 401, 404, 408, 422, 429, 500, 502, 503, 599])
   func failed(status: Int) {
-    #expect(verdict(status) == .again(.seconds(5), cause: "status \(status)"))
-    #expect(verdict(status, attempt: 2) == .again(.seconds(300), cause: "status \(status)"))
-    #expect(verdict(status, attempt: 3) == .abandoned("status \(status), after 3 attempts"))
+    #expect(step(status) == .again(.seconds(5), cause: "status \(status)"))
+    #expect(step(status, attempt: 2) == .again(.seconds(300), cause: "status \(status)"))
+    #expect(step(status, attempt: 3) == .abandoned("status \(status), after 3 attempts"))
   }
 
   @Test func gone() {
-    #expect(verdict(410) == .gone)
-    #expect(verdict(410, retryAfter: .seconds(5), attempt: 2) == .gone)
+    #expect(step(410) == .gone)
+    #expect(step(410, retryAfter: .seconds(5), attempt: 2) == .gone)
   }
 
   @Test(arguments: [429, 503]) func retryAfterOnlyLengthens(status: Int) {
     let cause = "status \(status)"
-    #expect(verdict(status, retryAfter: .seconds(60)) == .again(.seconds(60), cause: cause))
-    #expect(verdict(status, retryAfter: .seconds(1)) == .again(.seconds(5), cause: cause))
-    #expect(verdict(status, retryAfter: .zero) == .again(.seconds(5), cause: cause))
-    #expect(verdict(status, retryAfter: .seconds(999_999)) == .again(.seconds(86_400), cause: cause))
-    #expect(verdict(status, retryAfter: .seconds(60), attempt: 3) == .abandoned("\(cause), after 3 attempts"))
+    #expect(step(status, retryAfter: .seconds(60)) == .again(.seconds(60), cause: cause))
+    #expect(step(status, retryAfter: .seconds(1)) == .again(.seconds(5), cause: cause))
+    #expect(step(status, retryAfter: .zero) == .again(.seconds(5), cause: cause))
+    #expect(step(status, retryAfter: .seconds(999_999)) == .again(.seconds(86_400), cause: cause))
+    #expect(step(status, retryAfter: .seconds(60), attempt: 3) == .abandoned("\(cause), after 3 attempts"))
     // Jitter never makes the attempt earlier than the endpoint asked.
-    #expect(verdict(status, retryAfter: .seconds(60), jitter: 0.8) == .again(.seconds(60), cause: cause))
+    #expect(step(status, retryAfter: .seconds(60), jitter: 0.8) == .again(.seconds(60), cause: cause))
   }
 
   @Test func jitterMovesTheSchedule() {
-    #expect(verdict(500, jitter: 0.8) == .again(.seconds(4), cause: "status 500"))
-    #expect(verdict(500, jitter: 1.2) == .again(.seconds(6), cause: "status 500"))
-    #expect(verdict(500, attempt: 2, jitter: 1.1) == .again(.seconds(330), cause: "status 500"))
+    #expect(step(500, jitter: 0.8) == .again(.seconds(4), cause: "status 500"))
+    #expect(step(500, jitter: 1.2) == .again(.seconds(6), cause: "status 500"))
+    #expect(step(500, attempt: 2, jitter: 1.1) == .again(.seconds(330), cause: "status 500"))
   }
 
   @Test func scheduleOfTheEndpoint() {
@@ -54,26 +54,26 @@ struct AttemptVerdictTests {
   }
 
   @Test func whatTheLogSays() {
-    #expect(verdict(200).outcome == .delivered)
-    #expect(verdict(200).error == nil)
-    #expect(verdict(500).outcome == .failed)
-    #expect(verdict(500).error == "status 500")
-    #expect(verdict(500, attempt: 3).outcome == .abandoned)
-    #expect(verdict(410).outcome == .abandoned)
-    #expect(verdict(410).error == "410 Gone")
+    #expect(step(200).result == .delivered)
+    #expect(step(200).error == nil)
+    #expect(step(500).result == .failed)
+    #expect(step(500).error == "status 500")
+    #expect(step(500, attempt: 3).result == .abandoned)
+    #expect(step(410).result == .abandoned)
+    #expect(step(410).error == "410 Gone")
   }
 
   @Test(arguments: [302, 404, 500]) func retryAfterOfOthersDoesNotCount(status: Int) {
-    #expect(verdict(status, retryAfter: .seconds(60)) == .again(.seconds(5), cause: "status \(status)"))
+    #expect(step(status, retryAfter: .seconds(60)) == .again(.seconds(5), cause: "status \(status)"))
   }
 
   @Test func failureWithoutAnAnswer() {
-    func verdict(_ attempt: Int, _ schedule: [Duration]) -> AttemptVerdict {
-      AttemptVerdict(failedWith: "timeout", attempt: attempt, schedule: schedule, jitter: 1)
+    func step(_ attempt: Int, _ schedule: [Duration]) -> DeliveryStep {
+      DeliveryStep(failedWith: "timeout", attempt: attempt, schedule: schedule, jitter: 1)
     }
-    #expect(verdict(1, schedule) == .again(.seconds(5), cause: "timeout"))
-    #expect(verdict(3, schedule) == .abandoned("timeout, after 3 attempts"))
-    #expect(verdict(1, []) == .abandoned("timeout, after 1 attempt"))
+    #expect(step(1, schedule) == .again(.seconds(5), cause: "timeout"))
+    #expect(step(3, schedule) == .abandoned("timeout, after 3 attempts"))
+    #expect(step(1, []) == .abandoned("timeout, after 1 attempt"))
   }
 }
 

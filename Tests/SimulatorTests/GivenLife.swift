@@ -24,10 +24,10 @@ struct GivenLife {
 
   /// Lets something happen; returns what it leads to.
   @discardableResult
-  mutating func does(_ action: LifeAction) throws -> Life.Outcome {
-    let outcome = try life.apply(action, at: now, &numbers)
-    if let notice = outcome.notice { note(notice) }
-    return outcome
+  mutating func does(_ action: LifeAction) throws -> Life.Effect {
+    let effect = try life.apply(action, at: now, &numbers)
+    if let notice = effect.notice { note(notice) }
+    return effect
   }
 
   /// Lets time pass; changes happen when they are due.

@@ -46,8 +46,8 @@ struct LifeActionTests {
   @Test func upgradesUnderTheSameId() throws {
     var given = GivenLife()
     given.passes(10_000)
-    let outcome = try given.does(.upgrade(LifeUpgrade(product: "yearly")))
-    #expect(outcome.successor == nil && given.told.last == "DID_CHANGE_RENEWAL_PREF/UPGRADE")
+    let effect = try given.does(.upgrade(LifeUpgrade(product: "yearly")))
+    #expect(effect.successor == nil && given.told.last == "DID_CHANGE_RENEWAL_PREF/UPGRADE")
     #expect(given.life.transactions.map(\.isUpgraded) == [true, false])
     #expect(given.life.latest.productId == "com.example.app.yearly" && given.life.latest.price == 99_990)
     #expect(given.accessEnds == 10_000 + 12 * month)
@@ -60,13 +60,13 @@ struct LifeActionTests {
   @Test func upgradesUnderANewId() throws {
     var given = GivenLife { $0.age = 5_000 }
     let upgrade = LifeUpgrade(product: "yearly", isSeparate: true, originalTransactionId: "2000000000000077")
-    let outcome = try given.does(.upgrade(upgrade))
-    let successor = try #require(outcome.successor)
+    let effect = try given.does(.upgrade(upgrade))
+    let successor = try #require(effect.successor)
     #expect(successor.id == "2000000000000077" && successor.previousId == given.life.id)
     #expect(successor.latest.purchaseDate == given.now && successor.access(at: given.now).isGiven)
     #expect(
       successor.payload(successor.latest, signedAt: given.now).previousOriginalTransactionId == given.life.id)
-    #expect(outcome.successorNotice == LifeNotice("DID_CHANGE_RENEWAL_PREF", "UPGRADE", successor.id))
+    #expect(effect.successorNotice == LifeNotice("DID_CHANGE_RENEWAL_PREF", "UPGRADE", successor.id))
     #expect(given.life.state == .upgraded && given.life.successorId == successor.id && given.life.due == nil)
     #expect(given.life.latest.isUpgraded && !given.life.access(at: given.now).isGiven)
     #expect(throws: ControlRefusal.self) { try given.does(.renew(period: nil)) }

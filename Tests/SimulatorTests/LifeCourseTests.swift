@@ -86,8 +86,8 @@ struct LifeCourseTests {
 
   @Test func endsAsScripted() throws {
     var given = GivenLife()
-    let outcome = try given.does(.expire(.productNotForSale, isAtEnd: true))
-    #expect(outcome == Life.Outcome() && given.accessEnds == month)
+    let effect = try given.does(.expire(.productNotForSale, isAtEnd: true))
+    #expect(effect == Life.Effect() && given.accessEnds == month)
     given.passes(month)
     #expect(given.told.last == "EXPIRED/PRODUCT_NOT_FOR_SALE" && given.life.expirationIntent == 4)
 

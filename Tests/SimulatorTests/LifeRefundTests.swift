@@ -76,8 +76,8 @@ struct LifeRefundTests {
 
   @Test func requestsAreAnswered() throws {
     var given = GivenLife { $0.kind = .consumable }
-    let outcome = try given.does(.requestRefund(transactionId: nil, reason: "LEGAL"))
-    #expect(outcome.notice?.requestReason == "LEGAL" && given.told.last == "CONSUMPTION_REQUEST")
+    let effect = try given.does(.requestRefund(transactionId: nil, reason: "LEGAL"))
+    #expect(effect.notice?.requestReason == "LEGAL" && given.told.last == "CONSUMPTION_REQUEST")
     func answer(after milliseconds: Int64) -> LifeRefundRequest.Answer {
       LifeRefundRequest.Answer(time: given.now + milliseconds, version: 2, body: .object([:]), isInTime: false)
     }

@@ -194,7 +194,7 @@ final class AppleByValue: FleetBudget {
   func find(
     _ apps: [Publisher.App]? = nil, at places: [AppPlace]? = nil, route: Route? = nil, attempt: Int = 1,
     grant: CallGrant? = nil, later: Int64 = 0
-  ) async throws -> PurchaseVerification.Finding {
+  ) async throws -> PurchaseVerification.Attempt {
     let publisher = Publisher(
       id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: apps ?? [app()], offers: OfferCatalog([]),
       webhooks: [])
@@ -204,6 +204,6 @@ final class AppleByValue: FleetBudget {
       of: job, attempt: attempt, at: places ?? AppPlace.all(of: publisher, budgetScale: 1),
       route: route?.text, grant: grant, with: dependencies, Log(level: .error))
     guard let verification else { throw Lost() }
-    return await verification.finding()
+    return await verification.make()
   }
 }

@@ -44,7 +44,7 @@ struct HeldLeasesTests {
 
   @Test func `a run holds its lease while it asks Apple, and neither before nor after`() async throws {
     let bench = try JobRunBench()
-    bench.findings = [JobRunBench.finding()]
+    bench.attempts = [JobRunBench.attempt()]
     bench.whileAsking = { _ in
       bench.dependencies.heldLeases.renewAll()
       #expect(bench.leases.renewed == ["s"])

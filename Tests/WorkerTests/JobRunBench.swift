@@ -10,15 +10,15 @@ import Service
 
 @testable import Worker
 
-/// A run of a job whose servers are values: the answers of Redis and of the ledger, Apple's findings, and the messages
-/// that the broker got.
+/// A run of a job whose servers are values: the answers of Redis and of the ledger, the attempts at Apple, and the
+/// messages that the broker got.
 @LoopActor
 final class JobRunBench {
   nonisolated static let now: Int64 = 1_700_000_000_000
   nonisolated static let job = Job(
     synchronizationId: "s", publisherId: 1, customerId: "7", transactionId: "100", registeredAt: now - 500,
     traceparent: "00-t")
-  nonisolated static let granted = Outcome(
+  nonisolated static let granted = SynchronizationResult(
     .purchaseSynchronized, accessGranted: true, offerId: "S1", originalTransactionId: "99", environment: "Production")
 
   let leases = LeasesByValue()
@@ -29,7 +29,7 @@ final class JobRunBench {
   let metrics = Metrics()
   let publishers: Publishers
   /// The results of the verification, one after the other.
-  var findings: [PurchaseVerification.Finding] = []
+  var attempts: [PurchaseVerification.Attempt] = []
   /// The places where Apple may know the transaction.
   var places: [AppPlace] = []
   /// Runs while the worker asks Apple.
@@ -54,7 +54,7 @@ final class JobRunBench {
       verify: { [unowned self] run in
         asked += 1
         whileAsking(run)
-        return findings.isEmpty ? nil : findings.removeFirst()
+        return attempts.isEmpty ? nil : attempts.removeFirst()
       },
       clock: FleetClock { Self.now }, log: Log(level: .error), metrics: worker,
       outlet: EventOutlet(
@@ -114,12 +114,12 @@ final class JobRunBench {
     return purchase
   }
 
-  static func finding(
+  static func attempt(
     expiresDate: Int64 = now + 60_000, isFresh: Bool = true, route: Route? = Route(place: "app|Production")
-  ) -> PurchaseVerification.Finding {
+  ) -> PurchaseVerification.Attempt {
     let evidence = [evidence(expiresDate: expiresDate)]
-    return PurchaseVerification.Finding(
-      outcome: .verified, evidence: evidence, purchase: Purchase(key, folding: evidence), route: route,
+    return PurchaseVerification.Attempt(
+      result: .verified, evidence: evidence, purchase: Purchase(key, folding: evidence), route: route,
       isFresh: isFresh)
   }
 }

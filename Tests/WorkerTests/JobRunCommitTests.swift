@@ -29,7 +29,7 @@ struct JobRunCommitTests {
   }
 
   @Test func `a run commits, publishes its event, ends its claim, and only then acknowledges`() async {
-    bench.findings = [JobRunBench.finding()]
+    bench.attempts = [JobRunBench.attempt()]
     let delivery = JobRunBench.delivery()
     #expect(
       await steps(delivery) == [
@@ -37,7 +37,7 @@ struct JobRunCommitTests {
       ]
     )
     #expect(delivery.fate == .acknowledged)
-    #expect(bench.ledger.outcomes == [JobRunBench.granted])
+    #expect(bench.ledger.results == [JobRunBench.granted])
     #expect(bench.ledger.keys == [JobRunBench.key])
     #expect(bench.broker.queues == ["cs.notifier", "cs.notifier"])
     #expect(bench.broker.messages.first?.messageID == event)
@@ -56,13 +56,13 @@ struct JobRunCommitTests {
   }
 
   @Test func `the record of a transaction that nobody knows goes soon`() async {
-    bench.ledger.earlier = LedgerByValue.finalized(Outcome(.transactionIdNotFound))
+    bench.ledger.earlier = LedgerByValue.finalized(SynchronizationResult(.transactionIdNotFound))
     await bench.run(wasRedelivered: true)
     #expect(bench.leases.finalized.map(\.isKnown) == [false])
   }
 
   @Test func `the events of a commit are published in their order`() async {
-    bench.findings = [JobRunBench.finding()]
+    bench.attempts = [JobRunBench.attempt()]
     await bench.run()
     #expect(bench.broker.messages.map(\.type) == ["inappPurchaseSyncResult", "entitlementsChanged"])
     #expect(bench.ledger.confirmed == bench.broker.messages.compactMap(\.messageID))
@@ -70,7 +70,7 @@ struct JobRunCommitTests {
 
   @Test func `an event that the broker does not confirm holds no job, and stays in the outbox`() async {
     bench.broker.holdsConfirms = true
-    bench.findings = [JobRunBench.finding()]
+    bench.attempts = [JobRunBench.attempt()]
     let delivery = await bench.run()
     #expect(delivery.fate == .acknowledged)
     #expect(bench.leases.finalized.count == 1)
@@ -79,7 +79,7 @@ struct JobRunCommitTests {
   }
 
   @Test func `a claim that Redis cannot end holds no job: the sweep finds the open entry`() async {
-    bench.findings = [JobRunBench.finding()]
+    bench.attempts = [JobRunBench.attempt()]
     bench.leases.finalizeFailure = LeasesByValue.unreachable
     let delivery = await bench.run()
     #expect(bench.broker.queues == ["cs.notifier", "cs.notifier"])
@@ -87,9 +87,9 @@ struct JobRunCommitTests {
   }
 
   @Test func `the result is that of the run that has finalized`() async {
-    let refused = Outcome(.purchaseRevoked, originalTransactionId: "99", environment: "Production")
+    let refused = SynchronizationResult(.purchaseRevoked, originalTransactionId: "99", environment: "Production")
     bench.ledger.earlier = LedgerByValue.finalized(refused)
-    bench.findings = [JobRunBench.finding()]
+    bench.attempts = [JobRunBench.attempt()]
     let delivery = await bench.run()
     #expect(bench.asked == 1)
     #expect(bench.broker.messages.isEmpty)
@@ -114,23 +114,23 @@ struct JobRunCommitTests {
 
   @Test func `only a redelivered job asks for an earlier result, and runs when there is none`() async {
     for wasRedelivered in [false, true] {
-      bench.findings = [JobRunBench.finding()]
+      bench.attempts = [JobRunBench.attempt()]
       await bench.run(wasRedelivered: wasRedelivered)
     }
     #expect(bench.ledger.searches == 1)
     #expect(bench.asked == 2)
     // A ledger that cannot say finalizes once all the same.
     bench.ledger.failure = LedgerByValue.refused
-    bench.findings = [JobRunBench.finding()]
+    bench.attempts = [JobRunBench.attempt()]
     await bench.run(wasRedelivered: true)
     #expect(bench.asked == 3)
-    #expect(bench.ledger.outcomes.count == 3)
+    #expect(bench.ledger.results.count == 3)
   }
 
   // MARK: A result without effect
 
   @Test func `a run whose lease has ended by its own clock drops its result, and its job comes back`() async {
-    bench.findings = [JobRunBench.finding()]
+    bench.attempts = [JobRunBench.attempt()]
     bench.whileAsking = { $0.leaseEnd = .now }
     let delivery = await bench.run(attempt: 2, wasRedelivered: true)
     #expect(bench.ledger.requests.isEmpty)
@@ -142,12 +142,12 @@ struct JobRunCommitTests {
     #expect(bench.count("countersign_job_retries_total", #"{cause="busy"}"#) == 1)
   }
 
-  @Test func `a finding that the ledger refuses ends as an error of ours`() async {
+  @Test func `what the ledger refuses ends as an error of ours`() async {
     bench.ledger.refusals = [LedgerByValue.refused]
-    bench.findings = [JobRunBench.finding()]
+    bench.attempts = [JobRunBench.attempt()]
     let delivery = await bench.run()
     #expect(bench.ledger.keys == [JobRunBench.key, nil])
-    #expect(bench.ledger.outcomes == [Outcome(.internalError)])
+    #expect(bench.ledger.results == [SynchronizationResult(.internalError)])
     #expect(bench.broker.messages.map(\.messageID) == [event])
     #expect(bench.leases.finalized.count == 1)
     #expect(delivery.fate == .acknowledged)
@@ -155,7 +155,7 @@ struct JobRunCommitTests {
 
   @Test func `a synchronization that the ledger refuses altogether waits`() async {
     bench.ledger.refusals = [LedgerByValue.refused, LedgerByValue.refused]
-    bench.findings = [JobRunBench.finding()]
+    bench.attempts = [JobRunBench.attempt()]
     let delivery = await bench.run(attempt: 2, wasRedelivered: true)
     #expect(bench.ledger.requests.count == 2)
     #expect(bench.broker.queues == ["cs.jobs.delay.5000"])
@@ -171,7 +171,7 @@ struct JobRunCommitTests {
 
   @Test func `a worker that stops before the commit hands its job back`() async {
     bench.ledger.refusals = [CancellationError()]
-    bench.findings = [JobRunBench.finding()]
+    bench.attempts = [JobRunBench.attempt()]
     let delivery = await bench.run()
     #expect(bench.ledger.requests.count == 1)
     #expect(

@@ -18,29 +18,29 @@ struct JobRunTests {
   // MARK: Apple's answer
 
   @Test func `a purchase that has ended gives no access, and covers no other registration`() async {
-    bench.findings = [JobRunBench.finding(expiresDate: JobRunBench.now)]
+    bench.attempts = [JobRunBench.attempt(expiresDate: JobRunBench.now)]
     await bench.run()
     #expect(
-      bench.ledger.outcomes
-        == [Outcome(.receivedExpiredPurchase, originalTransactionId: "99", environment: "Production")])
+      bench.ledger.results
+        == [SynchronizationResult(.receivedExpiredPurchase, originalTransactionId: "99", environment: "Production")])
     #expect(bench.leases.finalized.map(\.fresh) == [nil])
   }
 
   @Test func `an answer that was kept from an earlier run covers no other registration`() async {
-    bench.findings = [JobRunBench.finding(isFresh: false)]
+    bench.attempts = [JobRunBench.attempt(isFresh: false)]
     await bench.run()
-    #expect(bench.ledger.outcomes == [JobRunBench.granted])
+    #expect(bench.ledger.results == [JobRunBench.granted])
     #expect(bench.leases.finalized.map(\.fresh) == [nil])
   }
 
   @Test func `what Apple rejects is finalized at once`() async {
-    bench.findings = [PurchaseVerification.Finding(outcome: .rejected(.appMismatch))]
+    bench.attempts = [PurchaseVerification.Attempt(result: .rejected(.appMismatch))]
     await bench.run()
-    #expect(bench.ledger.outcomes == [Outcome(.appMismatch)])
+    #expect(bench.ledger.results == [SynchronizationResult(.appMismatch)])
   }
 
   @Test func `a failure waits for its turn in the schedule, as the next attempt`() async {
-    bench.findings = [PurchaseVerification.Finding(outcome: .failed(.network), route: Route(place: "a|b"))]
+    bench.attempts = [PurchaseVerification.Attempt(result: .failed(.network), route: Route(place: "a|b"))]
     let delivery = await bench.run(attempt: 2, wasRedelivered: true)
     #expect(
       bench.leases.released == [.init(isRetrying: true, isRun: true, sweepAfter: .milliseconds(154_100), route: "a|b")])
@@ -52,7 +52,7 @@ struct JobRunTests {
         "countersign-attempt": 3, "countersign-due": .int(JobRunBench.now + 32_000), "traceparent": "00-t",
       ])
     #expect(delivery.fate == .acknowledged)
-    #expect(bench.ledger.outcomes.isEmpty)
+    #expect(bench.ledger.results.isEmpty)
     // The job waits for more than 30 seconds, so the ledger keeps it too.
     #expect(bench.ledger.postponed == [JobRunBench.now + 34_100])
     #expect(bench.count("countersign_job_retries_total", #"{cause="network"}"#) == 1)
@@ -60,18 +60,18 @@ struct JobRunTests {
 
   @Test func `a job whose key Apple refuses waits without counting attempts`() async {
     // The schedule is used up, and the job waits all the same.
-    bench.findings = [PurchaseVerification.Finding(outcome: .refused(wait: .seconds(5)))]
+    bench.attempts = [PurchaseVerification.Attempt(result: .refused(wait: .seconds(5)))]
     let delivery = await bench.run(attempt: 3)
     #expect(bench.broker.queues == ["cs.jobs.delay.5000"])
     #expect(bench.broker.messages.first?.headers["countersign-attempt"] == 3)
     #expect(bench.leases.released.map(\.isRetrying) == [true])
     #expect(delivery.fate == .acknowledged)
-    #expect(bench.ledger.outcomes.isEmpty)
+    #expect(bench.ledger.results.isEmpty)
     #expect(bench.count("countersign_job_retries_total", #"{cause="unauthorized"}"#) == 1)
   }
 
   @Test func `many such jobs of a publisher wait for their turns, in steps that others do not share`() async {
-    bench.findings = [PurchaseVerification.Finding(outcome: .refused(wait: .seconds(5)))]
+    bench.attempts = [PurchaseVerification.Attempt(result: .refused(wait: .seconds(5)))]
     bench.turn = .success(.seconds(3600))
     await bench.run()
     #expect(bench.broker.queues == ["cs.jobs.delay.1800000"])
@@ -81,14 +81,14 @@ struct JobRunTests {
     #expect(bench.leases.released.map(\.sweepAfter) == [.seconds(120 + 3600 + 360)])
     #expect(bench.ledger.postponed == [JobRunBench.now + 3_960_000])
 
-    bench.findings = [PurchaseVerification.Finding(outcome: .refused(wait: .seconds(300)))]
+    bench.attempts = [PurchaseVerification.Attempt(result: .refused(wait: .seconds(300)))]
     bench.turn = .success(.seconds(299))
     await bench.run()
     #expect(bench.broker.queues.last == "cs.jobs.delay.300000")
   }
 
   @Test func `without Redis' answer such a job waits for five minutes`() async {
-    bench.findings = [PurchaseVerification.Finding(outcome: .refused(wait: .seconds(5)))]
+    bench.attempts = [PurchaseVerification.Attempt(result: .refused(wait: .seconds(5)))]
     bench.turn = .failure(LeasesByValue.unreachable)
     let delivery = await bench.run()
     #expect(bench.broker.queues == ["cs.jobs.delay.300000"])
@@ -97,7 +97,7 @@ struct JobRunTests {
 
   @Test func `a job that waits for another cause takes no turn`() async {
     bench.turn = .success(.seconds(3600))
-    bench.findings = [PurchaseVerification.Finding(outcome: .failed(.network))]
+    bench.attempts = [PurchaseVerification.Attempt(result: .failed(.network))]
     await bench.run()
     #expect(bench.broker.queues == ["cs.jobs.delay.1000"])
   }
@@ -110,7 +110,7 @@ struct JobRunTests {
         webhooks: []), budgetScale: 1)
     for isRefused in [false, true] {
       if isRefused { _ = bench.places[0].standing.value.refuse(at: JobRunBench.now) }
-      bench.findings = [PurchaseVerification.Finding(outcome: .refused(wait: .seconds(5)))]
+      bench.attempts = [PurchaseVerification.Attempt(result: .refused(wait: .seconds(5)))]
       await bench.run()
     }
     let names = bench.leases.askedPlaces.map { $0.map(\.name) }
@@ -121,39 +121,39 @@ struct JobRunTests {
     let old = Job(
       synchronizationId: "s", publisherId: 1, customerId: "7", transactionId: "100",
       registeredAt: JobRunBench.now - 30 * 86_400_000, traceparent: "00-t")
-    bench.findings = [PurchaseVerification.Finding(outcome: .refused(wait: .seconds(5)))]
+    bench.attempts = [PurchaseVerification.Attempt(result: .refused(wait: .seconds(5)))]
     await bench.run(old)
-    #expect(bench.ledger.outcomes == [Outcome(.internalError)])
+    #expect(bench.ledger.results == [SynchronizationResult(.internalError)])
   }
 
   @Test func `a job that waits for long is delayed, also when the ledger does not keep it`() async {
     bench.ledger.failure = LedgerByValue.refused
-    bench.findings = [PurchaseVerification.Finding(outcome: .failed(.network))]
+    bench.attempts = [PurchaseVerification.Attempt(result: .failed(.network))]
     let delivery = await bench.run(attempt: 2)
     #expect(bench.broker.queues == ["cs.jobs.delay.30000"])
     #expect(delivery.fate == .acknowledged)
   }
 
   @Test func `the last failure is finalized as an error of ours`() async {
-    bench.findings = [PurchaseVerification.Finding(outcome: .failed(.network))]
+    bench.attempts = [PurchaseVerification.Attempt(result: .failed(.network))]
     await bench.run(attempt: 3)
-    #expect(bench.ledger.outcomes == [Outcome(.internalError)])
+    #expect(bench.ledger.results == [SynchronizationResult(.internalError)])
     #expect(bench.broker.queues == ["cs.notifier"])
     #expect(bench.ledger.postponed.isEmpty)
   }
 
   @Test func `a transaction that Apple does not know is asked for again, and then not found`() async {
-    bench.findings = [PurchaseVerification.Finding(outcome: .unknownTransaction)]
+    bench.attempts = [PurchaseVerification.Attempt(result: .unknownTransaction)]
     await bench.run()
     #expect(bench.broker.queues == ["cs.jobs.delay.1000"])
-    #expect(bench.ledger.outcomes.isEmpty)
-    bench.findings = [PurchaseVerification.Finding(outcome: .unknownTransaction)]
+    #expect(bench.ledger.results.isEmpty)
+    bench.attempts = [PurchaseVerification.Attempt(result: .unknownTransaction)]
     await bench.run(attempt: 2)
-    #expect(bench.ledger.outcomes == [Outcome(.transactionIdNotFound)])
+    #expect(bench.ledger.results == [SynchronizationResult(.transactionIdNotFound)])
   }
 
   @Test func `a call that was not made is no attempt, and proves nothing about a crash`() async {
-    bench.findings = [PurchaseVerification.Finding(outcome: .postponed(.budget, wait: .seconds(15)))]
+    bench.attempts = [PurchaseVerification.Attempt(result: .postponed(.budget, wait: .seconds(15)))]
     let delivery = await bench.run(attempt: 2, wasRedelivered: true)
     #expect(bench.leases.released == [.init(isRetrying: false, isRun: false, sweepAfter: .milliseconds(136_500))])
     #expect(bench.broker.queues == ["cs.jobs.delay.10000"])
@@ -174,9 +174,9 @@ struct JobRunTests {
     #expect(bench.asked == 0)
     #expect(bench.ledger.keys == [JobRunBench.key, JobRunBench.key(in: "Sandbox")])
     #expect(
-      bench.ledger.outcomes == [
+      bench.ledger.results == [
         JobRunBench.granted,
-        Outcome(.sandboxNotAllowed, originalTransactionId: "99", environment: "Sandbox"),
+        SynchronizationResult(.sandboxNotAllowed, originalTransactionId: "99", environment: "Sandbox"),
       ])
     // A covered result makes nothing last longer: only a call does.
     #expect(
@@ -196,7 +196,7 @@ struct JobRunTests {
     await bench.run(transfer)
     #expect(bench.asked == 0)
     #expect(bench.ledger.keys == [nil, nil])
-    #expect(bench.ledger.outcomes.map(\.result) == [.purchaseNotFound, .purchaseOwnershipTransferred])
+    #expect(bench.ledger.results.map(\.code) == [.purchaseNotFound, .purchaseOwnershipTransferred])
     #expect(bench.count("countersign_covered_runs_total") == 0)
   }
 
@@ -207,7 +207,7 @@ struct JobRunTests {
       synchronizationId: "s", publisherId: 2, customerId: "7", transactionId: "100", registeredAt: JobRunBench.now)
     await bench.run(stranger)
     #expect(bench.count("countersign_job_retries_total", #"{cause="publisher_unknown"}"#) == 1)
-    #expect(bench.ledger.outcomes.isEmpty)
+    #expect(bench.ledger.results.isEmpty)
   }
 
   // MARK: The lease
@@ -270,7 +270,7 @@ struct JobRunTests {
   }
 
   @Test func `a worker that stops hands back the job whose call was broken off`() async {
-    bench.findings = [PurchaseVerification.Finding(outcome: .failed(.network), route: Route(place: "a|b"))]
+    bench.attempts = [PurchaseVerification.Attempt(result: .failed(.network), route: Route(place: "a|b"))]
     let stopping = Task { @LoopActor in
       withUnsafeCurrentTask { $0?.cancel() }
       return await bench.run()
@@ -296,9 +296,9 @@ struct JobRunTests {
   }
 
   @Test func `a job that is due runs`() async {
-    bench.findings = [JobRunBench.finding()]
+    bench.attempts = [JobRunBench.attempt()]
     await bench.run(due: JobRunBench.now)
-    #expect(bench.ledger.outcomes == [JobRunBench.granted])
+    #expect(bench.ledger.results == [JobRunBench.granted])
   }
 
   // MARK: No job for this worker

@@ -11,9 +11,9 @@ import Testing
 struct KeptVerificationTests {
   private let now = AppleByValue.now
 
-  /// The transaction that decides, if the outcome is verified.
-  private func deciding(_ finding: PurchaseVerification.Finding) -> TransactionFacts? {
-    finding.outcome == .verified ? finding.purchase?.deciding : nil
+  /// The transaction that decides, if the result is verified.
+  private func deciding(_ made: PurchaseVerification.Attempt) -> TransactionFacts? {
+    made.result == .verified ? made.purchase?.deciding : nil
   }
 
   @Test func `the transaction is kept while the statuses have no budget`() async throws {
@@ -22,7 +22,7 @@ struct KeptVerificationTests {
     apple.answers[.statuses(.production)] = try apple.status(.active, latest: apple.signed("101"))
     apple.spent = [.statuses(.production)]
     let waiting = try await apple.find()
-    #expect(waiting.outcome == .postponed(.budget, wait: .seconds(7)))
+    #expect(waiting.result == .postponed(.budget, wait: .seconds(7)))
     #expect(apple.counts("countersign_budget_waits_total 1"))
     let route = try #require(waiting.route)
     #expect(route.endpoint == "subscription-statuses" && route.original == "100")
@@ -44,7 +44,7 @@ struct KeptVerificationTests {
     apple.answers[.info(.production)] = .info(try apple.signed("100", of: "7") { $0.expiresDate = now - 1 })
     apple.spent = [.info(.production)]
     let waiting = try await apple.find()
-    #expect(waiting.outcome == .postponed(.budget, wait: .seconds(7)))
+    #expect(waiting.result == .postponed(.budget, wait: .seconds(7)))
     apple.spent = []
     return try #require(waiting.route)
   }
@@ -79,7 +79,7 @@ struct KeptVerificationTests {
     answers.told(transaction: foreign, at: now)
     let route = Route(place: "com.example|Production", endpoint: "subscription-statuses", answers: answers.text)
     let found = try await apple.find(route: route)
-    #expect(found.outcome == .failed(.malformedAnswer))
+    #expect(found.result == .failed(.malformedAnswer))
     #expect(found.route == Route(place: "com.example|Production"))
     // The next attempt asks for both.
     let next = try await apple.find(route: found.route, attempt: 2)
@@ -91,7 +91,7 @@ struct KeptVerificationTests {
     apple.answers[.info(.production)] = .info(try apple.signed { $0.expiresDate = now })
     apple.answers[.statuses(.production)] = .http(500, "")
     let failed = try await apple.find()
-    #expect(failed.outcome == .failed(.appleError))
+    #expect(failed.result == .failed(.appleError))
     apple.answers[.statuses(.production)] = try apple.status(.active, latest: apple.signed("101"))
     let found = try await apple.find(route: failed.route, attempt: 2)
     #expect(deciding(found) != nil)
@@ -102,11 +102,11 @@ struct KeptVerificationTests {
     let apple = try AppleByValue()
     apple.spent = [.info(.sandbox), .statuses(.sandbox)]
     let waiting = try await apple.find()
-    #expect(waiting.outcome == .postponed(.budget, wait: .seconds(7)))
+    #expect(waiting.result == .postponed(.budget, wait: .seconds(7)))
     apple.spent = []
-    #expect(try await apple.find(route: waiting.route).outcome == .unknownTransaction)
+    #expect(try await apple.find(route: waiting.route).result == .unknownTransaction)
     #expect(apple.calls == [.info(.production), .info(.sandbox)])
-    #expect(try await apple.find(route: waiting.route, attempt: 2).outcome == .unknownTransaction)
+    #expect(try await apple.find(route: waiting.route, attempt: 2).result == .unknownTransaction)
     #expect(apple.calls[2...] == [.info(.sandbox), .info(.production)])
   }
 }

@@ -20,8 +20,8 @@ final class LedgerByValue: JobLedger {
   var failure: PostgresError?
   /// Runs before a commit.
   var whileCommitting: @LoopActor () -> Void = {}
-  private(set) var requests: [Finalization] = []
-  private(set) var outcomes: [Outcome] = []
+  private(set) var requests: [FinalizationRequest] = []
+  private(set) var results: [SynchronizationResult] = []
   /// How often the worker asked for an earlier result.
   private(set) var searches = 0
   private(set) var postponed: [Int64] = []
@@ -30,7 +30,7 @@ final class LedgerByValue: JobLedger {
   nonisolated static let refused = PostgresError(
     .server(sqlState: "22021"), operation: "insert evidence", target: "ledger", cause: "invalid byte sequence")
 
-  func finalize(_ request: Finalization) async throws -> FinalizedSynchronization {
+  func finalize(_ request: FinalizationRequest) async throws -> FinalizedSynchronization {
     requests.append(request)
     whileCommitting()
     if !refusals.isEmpty { throw refusals.removeFirst() }
@@ -40,7 +40,7 @@ final class LedgerByValue: JobLedger {
     var state = CommitState(
       purchases: purchases, customers: customers, subscriptionIds: [1], now: JobRunBench.now)
     let done = state.finalize(request)
-    if let outcome = done.synchronization.conclusion?.outcome { outcomes.append(outcome) }
+    if let result = done.synchronization.result { results.append(result) }
     return FinalizedSynchronization(done)
   }
 
@@ -61,12 +61,12 @@ final class LedgerByValue: JobLedger {
   var keys: [PurchaseKey?] { requests.map(\.purchaseKey) }
 
   /// A synchronization of the bench's job that an earlier run has finalized, with its event in the outbox.
-  nonisolated static func finalized(_ outcome: Outcome, version: Int64 = 3) -> Finalized {
+  nonisolated static func finalized(_ result: SynchronizationResult, version: Int64 = 3) -> Finalized {
     let job = JobRunBench.job
     let synchronization = Synchronization(
       id: job.synchronizationId, publisherId: job.publisherId, customerId: job.customerId,
       transactionId: job.transactionId, status: .finalized,
-      conclusion: Conclusion(outcome: outcome, version: version, finalizedAt: JobRunBench.now))
+      result: result, version: version, finalizedAt: JobRunBench.now)
     return Finalized(synchronization: synchronization, events: [Event(of: synchronization)].compactMap { $0 })
   }
 }

@@ -9,8 +9,7 @@ struct RecentEventsTests {
   private func event(_ id: SynchronizationId) -> Event {
     let synchronization = Synchronization(
       id: id, publisherId: 1, customerId: "2", transactionId: "3", status: .finalized,
-      conclusion: Conclusion(
-        outcome: Outcome(.internalError, accessGranted: false), version: 4, finalizedAt: 5, traceparent: nil))
+      result: SynchronizationResult(.internalError, accessGranted: false), version: 4, finalizedAt: 5, traceparent: nil)
     return Event(of: synchronization)!
   }
 

@@ -46,7 +46,7 @@ struct RefundCallTests {
   private func run(
     _ response: HTTPClientResponse?, hasApp: Bool = true, history: HTTPClientResponse? = nil, at place: AppPlace? = nil,
     later: Int64 = 0
-  ) async throws -> RefundRequest.Outcome {
+  ) async throws -> RefundRequest.CallResult {
     let (now, publisher) = (now + later, try publisher())
     let transport: AppStoreServerAPI.Transport = { request throws(HTTPClientError) in
       let response = request.url.contains("/notifications/history") ? history : response

@@ -27,17 +27,17 @@ struct RefusedKeyTests {
     let places = places([apple.app()])
     apple.answers = [.info(.production): answer, .info(.sandbox): .info(try apple.signed(in: .sandbox))]
     for _ in 0..<3 {
-      #expect(try await apple.find(at: places).outcome == .refused(wait: .seconds(5)))
+      #expect(try await apple.find(at: places).result == .refused(wait: .seconds(5)))
     }
     // The sandbox's answer would hide the mistake.
     #expect(apple.calls == [.info(.production)])
-    #expect(try await apple.find(at: places, later: 5000).outcome == .refused(wait: .seconds(5)))
+    #expect(try await apple.find(at: places, later: 5000).result == .refused(wait: .seconds(5)))
     #expect(apple.calls.count == 2)
     // Somebody has mended it.
     apple.answers[.info(.production)] = .info(try apple.signed())
-    #expect(try await apple.find(at: places, later: 5001).outcome == .refused(wait: .seconds(5)))
+    #expect(try await apple.find(at: places, later: 5001).result == .refused(wait: .seconds(5)))
     for later: Int64 in [10_000, 10_001] {
-      #expect(try await apple.find(at: places, later: later).outcome == .verified)
+      #expect(try await apple.find(at: places, later: later).result == .verified)
     }
   }
 
@@ -48,7 +48,7 @@ struct RefusedKeyTests {
       .info(.production): .refused,
       .info(.production, app: "com.other"): .info(try apple.signed { $0.bundleId = "com.other" }),
     ]
-    for _ in 0..<2 { #expect(try await apple.find(at: places).outcome == .verified) }
+    for _ in 0..<2 { #expect(try await apple.find(at: places).result == .verified) }
     let other = Question.info(.production, app: "com.other")
     #expect(apple.calls == [.info(.production), other, other])
   }
@@ -85,32 +85,32 @@ struct RefusedKeyTests {
     let places = places([apple.app(environments: ["Production"])])
     let history = Question(environment: .production, endpoint: .notificationHistory)
     apple.answers[.info(.production)] = .code(.invalidTransactionId)
-    #expect(try await apple.find(at: places).outcome == .unknownTransaction)
+    #expect(try await apple.find(at: places).result == .unknownTransaction)
     #expect(apple.calls == [.info(.production), history])
     // For five seconds Apple's good answer stands.
-    #expect(try await apple.find(at: places, later: 5000).outcome == .unknownTransaction)
+    #expect(try await apple.find(at: places, later: 5000).result == .unknownTransaction)
     #expect(apple.calls == [.info(.production), history, .info(.production)])
     // Then Apple is asked again: the app may be the key's no more.
     apple.answers[history] = .code(.invalidTransactionId)
-    #expect(try await apple.find(at: places, later: 5001).outcome == .refused(wait: .seconds(5)))
+    #expect(try await apple.find(at: places, later: 5001).result == .refused(wait: .seconds(5)))
     #expect(apple.calls.suffix(2) == [.info(.production), history])
     for code: AppStoreErrorCode in [.invalidTransactionId, .invalidAppIdentifier, .appNotFound] {
       apple.answers[history] = .code(code)
-      #expect(try await apple.find(at: self.places([apple.app()])).outcome == .refused(wait: .seconds(5)))
+      #expect(try await apple.find(at: self.places([apple.app()])).result == .refused(wait: .seconds(5)))
     }
     apple.answers[history] = .refused
-    #expect(try await apple.find(at: self.places([apple.app()])).outcome == .refused(wait: .seconds(5)))
+    #expect(try await apple.find(at: self.places([apple.app()])).result == .refused(wait: .seconds(5)))
   }
 
   @Test func `without an answer about the key an invalid id is tried again`() async throws {
     let apple = try AppleByValue()
     let history = Question(environment: .production, endpoint: .notificationHistory)
     apple.answers = [.info(.production): .code(.invalidTransactionId), history: .http(500, "")]
-    #expect(try await apple.find().outcome == .failed(.appleError))
+    #expect(try await apple.find().result == .failed(.appleError))
     apple.answers[history] = .failure(.timeout)
-    #expect(try await apple.find().outcome == .failed(.timeout))
+    #expect(try await apple.find().result == .failed(.timeout))
     apple.spent = [history]
-    #expect(try await apple.find().outcome == .failed(.budget))
+    #expect(try await apple.find().result == .failed(.budget))
   }
 
   @Test func `each answer to the call without an id has a meaning`() {

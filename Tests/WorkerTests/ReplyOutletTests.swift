@@ -11,7 +11,7 @@ import Testing
 struct ReplyOutletTests {
   private let bench: JobRunBench
   private var replies: ReplyOutlet { bench.dependencies.replies }
-  private let outcome = Outcome(.purchaseSynchronized, accessGranted: true, offerId: "S1")
+  private let result = SynchronizationResult(.purchaseSynchronized, accessGranted: true, offerId: "S1")
 
   init() async throws { bench = try JobRunBench() }
 
@@ -26,18 +26,18 @@ struct ReplyOutletTests {
     try #require(replies.underWay == 0)
   }
 
-  @Test func `only a job that names a queue has a reply, and only with an outcome`() async throws {
-    replies.reply(to: job(replyTo: nil), outcome)
+  @Test func `only a job that names a queue has a reply, and only with a result`() async throws {
+    replies.reply(to: job(replyTo: nil), result)
     replies.reply(to: job(replyTo: "g"), nil)
     #expect(bench.broker.messages.isEmpty)
-    replies.reply(to: job(replyTo: "g"), outcome)
+    replies.reply(to: job(replyTo: "g"), result)
     #expect(bench.broker.messages.count == 1)
     try await settle()
   }
 
   @Test func `a broker that confirms nothing does not fill the memory, nor keep events back`() async throws {
     bench.broker.holdsConfirms = true
-    for _ in 0..<ReplyOutlet.most + 2 { replies.reply(to: job(replyTo: "g"), outcome) }
+    for _ in 0..<ReplyOutlet.most + 2 { replies.reply(to: job(replyTo: "g"), result) }
     #expect(bench.broker.messages.count == ReplyOutlet.most)
     bench.dependencies.outlet.publish(
       Told([Event(id: "evt_1", publisherId: 1, customerId: "7", topic: "t", time: 1, body: [])]))

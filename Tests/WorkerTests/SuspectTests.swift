@@ -19,20 +19,20 @@ struct SuspectTests {
 
   @Test func `after one crash a job runs as any other`() async {
     bench.leases.answers = [.success(.taken(lease(crashes: 1)))]
-    bench.findings = [JobRunBench.finding()]
+    bench.attempts = [JobRunBench.attempt()]
     await bench.run(wasRedelivered: true)
     #expect(bench.leases.askedForLease == [true])
     #expect(bench.leases.released.isEmpty)
-    #expect(bench.ledger.outcomes == [JobRunBench.granted])
+    #expect(bench.ledger.results == [JobRunBench.granted])
   }
 
   @Test(arguments: 2...5) func `a suspect gives its lease back, and runs alone with a new one`(crashes: Int) async {
     bench.leases.answers = [.success(.taken(lease(crashes: crashes)))]
-    bench.findings = [JobRunBench.finding()]
+    bench.attempts = [JobRunBench.attempt()]
     let delivery = await bench.run(wasRedelivered: true)
     #expect(bench.leases.askedForLease == [true, true])
     #expect(bench.leases.released == [.init(isRetrying: false, isRun: false, sweepAfter: .seconds(120))])
-    #expect(bench.ledger.outcomes == [JobRunBench.granted])
+    #expect(bench.ledger.results == [JobRunBench.granted])
     #expect(delivery.fate == .acknowledged)
     // No run waits for it any more.
     #expect(bench.dependencies.suspects.enterAtOnce())
@@ -49,7 +49,7 @@ struct SuspectTests {
 
   @Test func `of two suspects the second one waits in a queue`() async {
     bench.leases.answers = [.success(.taken(lease(crashes: 2)))]
-    bench.findings = [JobRunBench.finding()]
+    bench.attempts = [JobRunBench.attempt()]
     bench.leases.holdsNextLease = true
     let second = Task.immediate { @LoopActor in await bench.run(attempt: 2, wasRedelivered: true) }
     // The first run waits for the second, which does not know yet that it is a suspect.
@@ -59,7 +59,7 @@ struct SuspectTests {
     #expect(await first.value.fate == .acknowledged)
     #expect(await second.value.fate == .acknowledged)
     #expect(bench.asked == 1)
-    #expect(bench.ledger.outcomes == [JobRunBench.granted])
+    #expect(bench.ledger.results == [JobRunBench.granted])
     #expect(bench.broker.queues == ["cs.notifier", "cs.notifier", "cs.jobs.delay.5000"])
     #expect(bench.broker.messages.last?.headers["countersign-attempt"] == 2)
     #expect(bench.count("countersign_job_retries_total", #"{cause="suspect"}"#) == 1)
@@ -74,7 +74,7 @@ struct SuspectTests {
     #expect(
       bench.broker.messages.first?.headers["countersign-reason"]
         == "6 runs in a row did not end: it seems to kill its worker")
-    #expect(bench.ledger.outcomes == [Outcome(.internalError)])
+    #expect(bench.ledger.results == [SynchronizationResult(.internalError)])
     #expect(bench.leases.finalized.map(\.route) == ["a|b"])
     #expect(bench.count("countersign_dead_jobs_total") == 1)
     #expect(delivery.fate == .acknowledged)

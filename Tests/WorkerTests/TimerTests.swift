@@ -141,9 +141,9 @@ struct TimerTests {
     #expect(next?.publishers.count == 2)
   }
 
-  @Test func `each outcome has its label and its answer`() {
+  @Test func `each result has its label and its answer`() {
     let (now, none) = (AppleByValue.now, PurchaseUpdate.Answer.away(until: nil))
-    func answer(_ outcome: AttemptOutcome) -> TimerAnswer { .after(outcome, now: now) }
+    func answer(_ result: AttemptResult) -> TimerAnswer { .after(result, now: now) }
     #expect(answer(.verified) == TimerAnswer(label: "told", answer: .told))
     #expect(answer(.unknownTransaction) == TimerAnswer(label: "unknown", answer: .unknown))
     #expect(answer(.rejected(.appMismatch)) == TimerAnswer(label: "rejected", answer: none))

@@ -12,8 +12,8 @@ import Testing
 struct VerificationPlacesTests {
   private let other = "com.other"
 
-  private func environment(_ finding: PurchaseVerification.Finding) -> String? {
-    finding.outcome == .verified ? finding.purchase?.key.environment : nil
+  private func environment(_ made: PurchaseVerification.Attempt) -> String? {
+    made.result == .verified ? made.purchase?.key.environment : nil
   }
 
   // MARK: One place after the other
@@ -26,9 +26,9 @@ struct VerificationPlacesTests {
     let apple = try AppleByValue()
     apple.answers[.info(.production)] = .code(code)
     apple.answers[.info(.sandbox)] = .info(try apple.signed(in: .sandbox))
-    let finding = try await apple.find()
-    #expect(environment(finding) == "Sandbox")
-    #expect(finding.route == Route(place: "com.example|Sandbox"))
+    let made = try await apple.find()
+    #expect(environment(made) == "Sandbox")
+    #expect(made.route == Route(place: "com.example|Sandbox"))
     // It says that an id is invalid also when it does not take the key, so one more call finds out which it is.
     let history = AppleByValue.Question(environment: .production, endpoint: .notificationHistory)
     let isDoubtful = code == .invalidTransactionId
@@ -37,8 +37,8 @@ struct VerificationPlacesTests {
 
   @Test func `what nobody knows is unknown, each app in each environment`() async throws {
     let apple = try AppleByValue()
-    let finding = try await apple.find([apple.app(), apple.app(other)])
-    #expect(finding.outcome == .unknownTransaction)
+    let made = try await apple.find([apple.app(), apple.app(other)])
+    #expect(made.result == .unknownTransaction)
     #expect(
       apple.calls == [
         .info(.production), .info(.sandbox), .info(.production, app: other), .info(.sandbox, app: other),
@@ -48,7 +48,7 @@ struct VerificationPlacesTests {
   @Test func `only the environments of the app are asked`() async throws {
     let apple = try AppleByValue()
     apple.answers[.info(.sandbox)] = .info(try apple.signed(in: .sandbox))
-    #expect(try await apple.find([apple.app(environments: ["Production"])]).outcome == .unknownTransaction)
+    #expect(try await apple.find([apple.app(environments: ["Production"])]).result == .unknownTransaction)
     #expect(apple.calls == [.info(.production)])
     #expect(environment(try await apple.find([apple.app(environments: ["Sandbox"])])) == "Sandbox")
   }
@@ -72,16 +72,16 @@ struct VerificationPlacesTests {
   @Test func `a 401 of production is tried again, and never hidden by the sandbox's "not found"`() async throws {
     let apple = try AppleByValue()
     apple.answers[.info(.production)] = .refused
-    let finding = try await apple.find()
-    #expect(finding.outcome == .refused(wait: .seconds(5)))
+    let made = try await apple.find()
+    #expect(made.result == .refused(wait: .seconds(5)))
     // The worker does not ask the sandbox, whether the sandbox knows nothing or knows a purchase.
     apple.answers[.info(.sandbox)] = .info(try apple.signed(in: .sandbox))
-    #expect(try await apple.find().outcome == .refused(wait: .seconds(5)))
+    #expect(try await apple.find().result == .refused(wait: .seconds(5)))
     #expect(apple.calls == [.info(.production), .info(.production)])
     // In the other order: the worker asks the sandbox first, because the sandbox once knew the transaction.
     apple.answers[.info(.sandbox)] = .code(.transactionIdNotFound)
     let later = try await apple.find(route: Route(place: "com.example|Sandbox"))
-    #expect(later.outcome == .refused(wait: .seconds(5)))
+    #expect(later.result == .refused(wait: .seconds(5)))
     #expect(apple.calls[2...] == [.info(.sandbox), .info(.production)])
   }
 
@@ -92,9 +92,9 @@ struct VerificationPlacesTests {
     #expect(environment(try await apple.find(unreleased)) == "Sandbox")
     // The sandbox has accepted the key, so its "not found" counts.
     apple.answers[.info(.sandbox)] = .code(.transactionIdNotFound)
-    #expect(try await apple.find(unreleased).outcome == .unknownTransaction)
+    #expect(try await apple.find(unreleased).result == .unknownTransaction)
     apple.answers[.info(.sandbox)] = .refused
-    #expect(try await apple.find(unreleased).outcome == .refused(wait: .seconds(5)))
+    #expect(try await apple.find(unreleased).result == .refused(wait: .seconds(5)))
     #expect(apple.calls == Array(repeating: [.info(.production), .info(.sandbox)], count: 3).flatMap(\.self))
     // As soon as production answers, its answer counts.
     apple.answers[.info(.production)] = .info(try apple.signed())
@@ -110,7 +110,7 @@ struct VerificationPlacesTests {
     ]
     #expect(environment(try await apple.find(apps)) == "Sandbox")
     apple.answers[.info(.sandbox, app: other)] = nil
-    #expect(try await apple.find(apps).outcome == .refused(wait: .seconds(5)))
+    #expect(try await apple.find(apps).result == .refused(wait: .seconds(5)))
     let asked: [AppleByValue.Question] = [
       .info(.production), .info(.production, app: other), .info(.sandbox, app: other),
     ]
@@ -123,9 +123,9 @@ struct VerificationPlacesTests {
     apple.spent = [.info(.production, app: other), .statuses(.production, app: other)]
     let apps = [apple.app(), apple.app(other)]
     let waiting = try await apple.find(apps)
-    #expect(waiting.outcome == .postponed(.budget, wait: .seconds(7)))
+    #expect(waiting.result == .postponed(.budget, wait: .seconds(7)))
     apple.spent = []
-    #expect(try await apple.find(apps, route: waiting.route).outcome == .refused(wait: .seconds(5)))
+    #expect(try await apple.find(apps, route: waiting.route).result == .refused(wait: .seconds(5)))
     #expect(!apple.calls.contains(.info(.sandbox)))
   }
 
@@ -133,9 +133,9 @@ struct VerificationPlacesTests {
     let apple = try AppleByValue()
     apple.answers[.info(.sandbox)] = .info(try apple.signed(in: .sandbox) { $0.expiresDate = AppleByValue.now })
     apple.answers[.statuses(.sandbox)] = .refused
-    let finding = try await apple.find([apple.app(isReleased: false)])
-    #expect(finding.outcome == .refused(wait: .seconds(5)))
-    #expect(finding.route?.endpoint == "subscription-statuses" && finding.route?.answers != nil)
+    let made = try await apple.find([apple.app(isReleased: false)])
+    #expect(made.result == .refused(wait: .seconds(5)))
+    #expect(made.route?.endpoint == "subscription-statuses" && made.route?.answers != nil)
   }
 
   // MARK: Budgets
@@ -148,13 +148,13 @@ struct VerificationPlacesTests {
     #expect(environment(try await apple.find(grant: grant)) == "Production")
     // A call for another place is of no use.
     let elsewhere = CallGrant(place: "com.example|Sandbox", endpoint: "transaction-info")
-    #expect(try await apple.find(grant: elsewhere).outcome == .postponed(.budget, wait: .seconds(7)))
+    #expect(try await apple.find(grant: elsewhere).result == .postponed(.budget, wait: .seconds(7)))
   }
 
   @Test func `a store that cannot be asked postpones`() async throws {
     let apple = try AppleByValue()
     apple.isStoreAway = true
-    #expect(try await apple.find().outcome == .postponed(.storeUnavailable, wait: .seconds(1)))
+    #expect(try await apple.find().result == .postponed(.storeUnavailable, wait: .seconds(1)))
     #expect(apple.calls.isEmpty)
   }
 
@@ -189,14 +189,14 @@ struct VerificationPlacesTests {
     let apple = try AppleByValue()
     apple.answers[.info(.production)] = answer
     apple.answers[.info(.sandbox)] = .info(try apple.signed(in: .sandbox))
-    #expect(try await apple.find().outcome == .failed(cause))
+    #expect(try await apple.find().result == .failed(cause))
     #expect(apple.calls == [.info(.production)])
   }
 
   @Test func `a 429 stops the endpoint's calls until Apple's time, or for a second`() async throws {
     let apple = try AppleByValue()
     apple.answers[.info(.production)] = .http(429, "", retryAfter: "\(AppleByValue.now + 5000)")
-    #expect(try await apple.find().outcome == .failed(.rateLimited))
+    #expect(try await apple.find().result == .failed(.rateLimited))
     #expect(apple.pauses == ["com.example|Production transaction-info": .seconds(5)])
     apple.answers[.info(.production)] = .http(429, "")
     _ = try await apple.find()

@@ -26,9 +26,9 @@ struct VerificationProofTests {
     var isReportedRevoked = false
   }
 
-  /// The description of a finding's purchase; `nil` unless it is verified.
-  private func description(_ finding: PurchaseVerification.Finding) -> Description? {
-    guard finding.outcome == .verified, let purchase = finding.purchase else { return nil }
+  /// The description of an attempt's purchase; `nil` unless it is verified.
+  private func description(_ made: PurchaseVerification.Attempt) -> Description? {
+    guard made.result == .verified, let purchase = made.purchase else { return nil }
     let deciding = purchase.deciding
     return Description(
       kind: deciding.kind, originalTransactionId: purchase.key.originalTransactionId, productId: deciding.productId,
@@ -49,10 +49,10 @@ struct VerificationProofTests {
   @Test func `an active subscription takes one call`() async throws {
     let apple = try AppleByValue()
     apple.answers[.info(.production)] = .info(try apple.signed())
-    let finding = try await apple.find()
-    #expect(description(finding) == subscription())
-    #expect(finding.route == Route(place: "com.example|Production"))
-    #expect(finding.isFresh)
+    let made = try await apple.find()
+    #expect(description(made) == subscription())
+    #expect(made.route == Route(place: "com.example|Production"))
+    #expect(made.isFresh)
     #expect(apple.calls == [.info(.production)])
   }
 
@@ -67,11 +67,11 @@ struct VerificationProofTests {
       let apple = try AppleByValue()
       apple.answers[.info(.production)] = .info(
         try apple.signed { ($0.type, $0.expiresDate, $0.revocationDate) = (type, nil, revoked) })
-      let finding = try await apple.find()
+      let made = try await apple.find()
       #expect(
-        description(finding) == subscription { ($0.kind, $0.expiresDate, $0.revocationDate) = (kind, nil, revoked) })
+        description(made) == subscription { ($0.kind, $0.expiresDate, $0.revocationDate) = (kind, nil, revoked) })
       // The statuses never know such a purchase.
-      #expect(finding.route == Route(place: "com.example|Production", endpoint: "transaction-info"))
+      #expect(made.route == Route(place: "com.example|Production", endpoint: "transaction-info"))
       #expect(apple.calls == [.info(.production)])
     }
   }
@@ -106,9 +106,9 @@ struct VerificationProofTests {
     ]
     for answer in silent {
       apple.answers[.statuses(.production)] = answer
-      let finding = try await apple.find()
-      #expect(finding.outcome == .failed(.tryLater))
-      #expect(finding.route == Route(place: "com.example|Production", original: "100"))
+      let made = try await apple.find()
+      #expect(made.result == .failed(.tryLater))
+      #expect(made.route == Route(place: "com.example|Production", original: "100"))
     }
   }
 
@@ -140,7 +140,7 @@ struct VerificationProofTests {
     let apple = try AppleByValue()
     apple.answers[.info(.production)] = .info(try apple.signed { $0.expiresDate = now - 1 })
     apple.answers[.statuses(.production)] = try apple.status(.revoked, latest: apple.signed())
-    #expect(try await apple.find().outcome == .failed(.tryLater))
+    #expect(try await apple.find().result == .failed(.tryLater))
   }
 
   @Test func `an expired subscription without any statuses is asked about again`() async throws {
@@ -148,7 +148,7 @@ struct VerificationProofTests {
     apple.answers[.info(.production)] = .info(try apple.signed { $0.expiresDate = now })
     // Apple has just signed the subscription, so its "unknown" proves nothing. An empty list is an answer.
     apple.answers[.statuses(.production)] = .code(.transactionIdNotFound)
-    #expect(try await apple.find().outcome == .failed(.tryLater))
+    #expect(try await apple.find().result == .failed(.tryLater))
     apple.answers[.statuses(.production)] = .http(200, "{\"data\":[]}")
     #expect(description(try await apple.find()) == subscription { $0.expiresDate = now })
   }
@@ -166,7 +166,7 @@ struct VerificationProofTests {
     for wrong in [try apple.renewal(of: "7", graceUntil: now + 5), grace.dropLast(4) + "AAAA"] {
       apple.answers[.statuses(.production)] = try apple.status(
         .gracePeriod, latest: expired, renewal: String(wrong))
-      #expect(try await apple.find().outcome == .rejected(.verificationFailed))
+      #expect(try await apple.find().result == .rejected(.verificationFailed))
     }
   }
 
@@ -184,9 +184,9 @@ struct VerificationProofTests {
     // The claim of an unverified text only chooses the entry.
     apple.answers[.statuses(.production)] = try apple.status(
       .active, of: "7", latest: apple.signed("100", of: "7", by: TestAuthority()))
-    #expect(try await apple.find().outcome == .rejected(.verificationFailed))
+    #expect(try await apple.find().result == .rejected(.verificationFailed))
     apple.answers[.statuses(.production)] = try apple.status(.active, latest: apple.signed("101", of: "7"))
-    #expect(try await apple.find().outcome == .rejected(.verificationFailed))
+    #expect(try await apple.find().result == .rejected(.verificationFailed))
   }
 
   @Test func `what the statuses have said in this run is not asked for again`() async throws {
@@ -196,7 +196,7 @@ struct VerificationProofTests {
       let apple = try AppleByValue()
       apple.answers[.statuses(.production)] = answer
       apple.answers[.info(.production)] = .info(try apple.signed { $0.isUpgraded = true })
-      #expect(try await apple.find(grant: grant).outcome == .failed(.tryLater))
+      #expect(try await apple.find(grant: grant).result == .failed(.tryLater))
       #expect(apple.calls == [.statuses(.production), .info(.production)])
     }
   }
@@ -206,7 +206,7 @@ struct VerificationProofTests {
   @Test func `data of another app, another environment or another signer gives nothing`() async throws {
     let apple = try AppleByValue()
     let good = try apple.signed()
-    let cases: [(signed: String, result: SynchronizationResult)] = [
+    let cases: [(signed: String, result: ResultCode)] = [
       (try apple.signed { $0.bundleId = "com.other" }, .appMismatch),
       (try apple.signed { $0.bundleId = nil }, .appMismatch),
       (try apple.signed(in: .sandbox), .verificationFailed), (try apple.signed(in: .xcode), .verificationFailed),
@@ -215,21 +215,21 @@ struct VerificationProofTests {
     ]
     for (signed, result) in cases {
       apple.answers[.info(.production)] = .info(signed)
-      #expect(try await apple.find().outcome == .rejected(result))
+      #expect(try await apple.find().result == .rejected(result))
       // The same holds for the latest transaction.
       apple.answers[.info(.production)] = .info(try apple.signed { $0.expiresDate = now })
       apple.answers[.statuses(.production)] = try apple.status(.active, latest: signed)
-      #expect(try await apple.find().outcome == .rejected(result))
+      #expect(try await apple.find().result == .rejected(result))
     }
     #expect(apple.counts("countersign_rejections_total{reason=\"bundle_id_mismatch\"} 4"))
     apple.answers[.info(.production)] = .info("")
-    #expect(try await apple.find().outcome == .rejected(.verificationFailed))
+    #expect(try await apple.find().result == .rejected(.verificationFailed))
     // An empty latest transaction is none: the registered one counts, which has ended.
     apple.answers[.info(.production)] = .info(try apple.signed { $0.expiresDate = now })
     for none in ["", nil] {
       apple.answers[.statuses(.production)] = try apple.status(.active, latest: none)
       let found = try await apple.find()
-      #expect(found.outcome == .verified && found.evidence.count == 1)
+      #expect(found.result == .verified && found.evidence.count == 1)
     }
   }
 
@@ -242,7 +242,7 @@ struct VerificationProofTests {
     ]
     for answer in answers {
       apple.answers[.info(.production)] = .info(answer)
-      #expect(try await apple.find().outcome == .rejected(.verificationFailed))
+      #expect(try await apple.find().result == .rejected(.verificationFailed))
     }
     #expect(apple.counts("countersign_rejections_total{reason=\"answer_mismatch\"} 6"))
   }

@@ -16,8 +16,7 @@ public final class OpenSynchronizations {
     keys = Keys(prefix: prefix)
   }
 
-  /// Reads a synchronization; `nil` when there is none, or none any more. It has no conclusion: only the ledger has the
-  /// result.
+  /// Reads a synchronization; `nil` when there is none, or none any more. It has no result: only the ledger has it.
   public func synchronization(_ publisher: Int64, _ id: SynchronizationId) async throws -> Synchronization? {
     let key = keys.synchronization(publisher, id)
     let fields = try await redis.send(["HGETALL", key]).hash

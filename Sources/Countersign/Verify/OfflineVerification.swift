@@ -37,7 +37,7 @@ struct OfflineVerification {
   }
 
   /// The verdict, and the kind that the verification took the data for.
-  struct Outcome {
+  struct Answer {
     var kind: Kind
     var verdict: Verdict<JSONValue>
   }
@@ -52,12 +52,12 @@ struct OfflineVerification {
   }
 
   /// Verifies a file: a text, with or without a line end, or a receipt in DER.
-  func verdict(on bytes: [UInt8], _ request: Request) -> Outcome {
+  func verdict(on bytes: [UInt8], _ request: Request) -> Answer {
     // A SEQUENCE of more than 127 bytes. No text starts with these bytes.
     if bytes.starts(with: [0x30, 0x80]) || bytes.starts(with: [0x30, 0x82]) || bytes.starts(with: [0x30, 0x83]),
       request.kind ?? .receipt == .receipt
     {
-      return Outcome(
+      return Answer(
         kind: .receipt, verdict: shown(receipts.receipt(bytes, expecting: request.apps, device: request.device)))
     }
     var text = String(decoding: bytes, as: UTF8.self)
@@ -67,9 +67,9 @@ struct OfflineVerification {
   }
 
   /// Verifies a text.
-  func verdict(on text: String, _ request: Request) -> Outcome {
+  func verdict(on text: String, _ request: Request) -> Answer {
     let kind = request.kind ?? Self.kind(of: text)
-    return Outcome(kind: kind, verdict: verdict(on: text, as: kind, request))
+    return Answer(kind: kind, verdict: verdict(on: text, as: kind, request))
   }
 
   private func verdict(on text: String, as kind: Kind, _ request: Request) -> Verdict<JSONValue> {

@@ -96,9 +96,9 @@ struct VerifyBatch {
       asked.apps = options.apps(
         bundleIds: request.bundleId.map { [$0] }, appAppleId: request.appAppleId, environments: environments)
     }
-    let outcome = verification.verdict(on: request.data, asked)
-    var answer = Answer(id: request.id, verdict: "", kind: outcome.kind.name)
-    switch outcome.verdict {
+    let found = verification.verdict(on: request.data, asked)
+    var answer = Answer(id: request.id, verdict: "", kind: found.kind.name)
+    switch found.verdict {
     case .accepted(let payload):
       answer.verdict = "accepted"
       answer.payload = payload

@@ -55,8 +55,8 @@ enum VerifyCommand {
     }
   }
 
-  private static func report(_ outcome: OfflineVerification.Outcome) -> Int32 {
-    switch outcome.verdict {
+  private static func report(_ answer: OfflineVerification.Answer) -> Int32 {
+    switch answer.verdict {
     case .accepted(let payload):
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -4,23 +4,23 @@ extension CommitState {
   /// Finalizes a synchronization: evidence, owner, access, result, and the events about them.
   ///
   /// - Returns: the finalized synchronization, and the events to publish, in their order.
-  public mutating func finalize(_ request: Finalization) -> Finalized {
+  public mutating func finalize(_ request: FinalizationRequest) -> Finalized {
     let (job, firstEvent) = (request.job, changes.events.count)
     let known = purchase(of: request)
     var isNews = false
-    if case .evidence(let key, let pieces) = request.finding { isNews = merge(pieces, into: key) }
-    if let known, settleProvision(of: known.key, request.finding) { isNews = true }
+    if case .evidence(let key, let pieces) = request.basis { isNews = merge(pieces, into: key) }
+    if let known, settleProvision(of: known.key, request.basis) { isNews = true }
     let before = purchase(of: request)
     var followers: [PurchaseKey] = []
     // An upgrade's purchase belongs to the owner of the one before, whichever of them is registered first.
     if let key = before?.key, request.publisher != nil { followers = handOn(key).filter { $0 != key } }
-    let outcome =
+    let result =
       if isErased(job) {
-        Outcome(
+        SynchronizationResult(
           .customerErased, originalTransactionId: before?.key.originalTransactionId,
           environment: before?.key.environment)
       } else {
-        purchase(of: request).map { decide($0, request) } ?? outcomeWithoutPurchase(request)
+        purchase(of: request).map { decide($0, request) } ?? resultWithoutPurchase(request)
       }
     if let key = before?.key {
       if let publisher = request.publisher {
@@ -37,8 +37,7 @@ extension CommitState {
     let synchronization = Synchronization(
       id: job.synchronizationId, publisherId: job.publisherId, customerId: job.customerId,
       transactionId: job.transactionId, kind: job.kind, status: .finalized,
-      conclusion: Conclusion(
-        outcome: outcome, version: now?.version ?? 0, finalizedAt: self.now, traceparent: job.traceparent))
+      result: result, version: now?.version ?? 0, finalizedAt: self.now, traceparent: job.traceparent)
     changes.synchronizations.append(synchronization)
     if let event = Event(of: synchronization) { changes.events.append(event) }
     // Without the publisher's rules nobody can say what the owner has. What was told stays until somebody can.
@@ -48,14 +47,14 @@ extension CommitState {
         tellUpdates(known, now, publisher, reason: nil, traceparent: job.traceparent)
       }
       tellDoors(
-        known, now, publisher, job: job, outcome: outcome, isNews: isNews, traceparent: job.traceparent)
+        known, now, publisher, job: job, result: result, isNews: isNews, traceparent: job.traceparent)
       for key in followers { tellFollower(key, publisher, traceparent: job.traceparent) }
     }
     return Finalized(synchronization: synchronization, events: Array(changes.events[firstEvent...]))
   }
 
   /// Tells the changed entitlements of the owner before and of the owner after.
-  private mutating func tell(_ before: Owner?, _ after: Owner?, _ request: Finalization) {
+  private mutating func tell(_ before: Owner?, _ after: Owner?, _ request: FinalizationRequest) {
     let owners = [before, after].compactMap { $0?.customerId }
     for (number, id) in owners.enumerated() where number == 0 || id != owners[0] {
       let cause: EntitlementChange.Cause =
@@ -74,12 +73,12 @@ extension CommitState {
 
   // MARK: The decision
 
-  private func outcomeWithoutPurchase(_ request: Finalization) -> Outcome {
-    switch request.finding {
-    case .concluded(let result): Outcome(result)
-    case .known where request.job.kind == .transfer: Outcome(.purchaseNotFound)
+  private func resultWithoutPurchase(_ request: FinalizationRequest) -> SynchronizationResult {
+    switch request.basis {
+    case .noEvidence(let code): SynchronizationResult(code)
+    case .known where request.job.kind == .transfer: SynchronizationResult(.purchaseNotFound)
     // A covered run found the purchase in Redis, and the ledger has lost it since. That cannot be.
-    case .known, .evidence: Outcome(.internalError)
+    case .known, .evidence: SynchronizationResult(.internalError)
     }
   }
 
@@ -88,19 +87,19 @@ extension CommitState {
     customers[CustomerKey(publisherId: job.publisherId, id: job.customerId)]?.isErased(for: job) ?? false
   }
 
-  private mutating func decide(_ purchase: Purchase, _ request: Finalization) -> Outcome {
+  private mutating func decide(_ purchase: Purchase, _ request: FinalizationRequest) -> SynchronizationResult {
     let (customer, job) = (request.customerKey, request.job)
-    let about = Outcome(
+    let about = SynchronizationResult(
       .internalError, originalTransactionId: purchase.key.originalTransactionId, environment: purchase.key.environment)
-    func refused(_ result: SynchronizationResult) -> Outcome {
-      var outcome = about
-      outcome.result = result
-      return outcome
+    func refused(_ code: ResultCode) -> SynchronizationResult {
+      var result = about
+      result.code = code
+      return result
     }
-    if case .concluded(let result) = request.finding,
-      !result.yieldsToEvidence || purchase.provisionalUntil != nil
+    if case .noEvidence(let code) = request.basis,
+      !code.yieldsToEvidence || purchase.provisionalUntil != nil
     {
-      return refused(result)
+      return refused(code)
     }
     // Nobody knows what the publisher asks of an owner.
     guard let publisher = request.publisher else { return refused(.internalError) }
@@ -132,27 +131,27 @@ extension CommitState {
       give(purchase.key, to: customer, cause, by: job.asker, named: job.tokenName)
     }
     if decision.isOwner { note(job.attributes, on: purchase.key) }
-    var outcome = Outcome.of(access, purchase, decision)
-    outcome.consumable = consumable(of: purchase, request, isGranted: outcome.accessGranted)
-    return outcome
+    var result = SynchronizationResult.of(access, purchase, decision)
+    result.consumable = consumable(of: purchase, request, isGranted: result.accessGranted)
+    return result
   }
 
-  /// The outcome of a job whose caller named no user. Nobody gets the purchase.
-  private mutating func unclaimed(_ purchase: Purchase, _ access: Access, _ job: Job) -> Outcome {
+  /// The result of a job whose caller named no user. Nobody gets the purchase.
+  private mutating func unclaimed(_ purchase: Purchase, _ access: Access, _ job: Job) -> SynchronizationResult {
     if purchase.owner == nil { note(job.attributes, on: purchase.key) }
-    var outcome = Outcome.of(access, purchase, OwnershipDecision.refuse(.notProven))
-    if access.isGranted { outcome.result = .purchaseUnclaimed }
-    return outcome
+    var result = SynchronizationResult.of(access, purchase, OwnershipDecision.refuse(.notProven))
+    if access.isGranted { result.code = .purchaseUnclaimed }
+    return result
   }
 
-  private func ownerHasAccess(_ purchase: Purchase, _ request: Finalization) -> Bool {
+  private func ownerHasAccess(_ purchase: Purchase, _ request: FinalizationRequest) -> Bool {
     guard let owner = purchase.owner else { return false }
     return Access.of(purchase, rules: request.rules(for: owner.customerId), now: now).isGranted
   }
 
   /// What a consumable's event tells besides.
   private mutating func consumable(
-    of purchase: Purchase, _ request: Finalization, isGranted: Bool
+    of purchase: Purchase, _ request: FinalizationRequest, isGranted: Bool
   ) -> ConsumableGrant? {
     guard let facts = purchase.transactions[request.job.transactionId], facts.kind == .consumable else {
       return nil
@@ -162,7 +161,7 @@ extension CommitState {
   }
 }
 
-extension SynchronizationResult {
+extension ResultCode {
   /// Whether the ledger's evidence of the purchase counts for more. Apple may not know the transaction yet, although it
   /// has told us about it.
   fileprivate var yieldsToEvidence: Bool { self == .transactionIdNotFound }

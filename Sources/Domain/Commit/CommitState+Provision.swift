@@ -54,12 +54,12 @@ extension CommitState {
   /// withdraws the access. Apple's silence changes nothing.
   ///
   /// - Returns: whether anything changed.
-  mutating func settleProvision(of key: PurchaseKey, _ finding: Finalization.Finding) -> Bool {
+  mutating func settleProvision(of key: PurchaseKey, _ basis: FinalizationRequest.Basis) -> Bool {
     guard let until = purchases[key]?.provisionalUntil else { return false }
-    switch finding {
+    switch basis {
     case .evidence: provide(key, until: nil)
-    case .concluded(let result) where result.deniesPurchase && until > now: provide(key, until: now)
-    case .concluded, .known: return false
+    case .noEvidence(let code) where code.deniesPurchase && until > now: provide(key, until: now)
+    case .noEvidence, .known: return false
     }
     return true
   }
@@ -71,7 +71,7 @@ extension Publisher {
   }
 }
 
-extension SynchronizationResult {
+extension ResultCode {
   /// Whether Apple's answer says that the purchase is not what it seemed.
   public var deniesPurchase: Bool {
     [.transactionIdNotFound, .verificationFailed, .appMismatch].contains(self)

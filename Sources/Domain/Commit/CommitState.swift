@@ -132,10 +132,10 @@ public struct CommitState: Sendable {
     }
   }
 
-  // MARK: The purchase of a finding
+  // MARK: The purchase of a request
 
-  /// The purchase that a finding is about: the one that it names, or the one that has the job's transaction.
-  func purchase(of request: Finalization) -> Purchase? {
+  /// The purchase that a request is about: the one that it names, or the one that has the job's transaction.
+  func purchase(of request: FinalizationRequest) -> Purchase? {
     let key =
       request.purchaseKey
       ?? byTransaction[TransactionKey(publisherId: request.job.publisherId, id: request.job.transactionId)]

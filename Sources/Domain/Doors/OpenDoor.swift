@@ -19,7 +19,7 @@ public protocol OpenDoor: Sendable {
   /// Returns the events of a job that ended without a purchase.
   ///
   /// - Parameter now: milliseconds since 1970.
-  func events(ofFailed job: Job, _ outcome: Outcome, _ publisher: Publisher, now: Int64) -> [Event]
+  func events(ofFailed job: Job, _ result: SynchronizationResult, _ publisher: Publisher, now: Int64) -> [Event]
 
   /// Returns when the door wants a purchase looked at, in milliseconds since 1970.
   ///
@@ -38,7 +38,9 @@ extension OpenDoor {
   public func events(of change: PurchaseChange, _ publisher: Publisher) -> [Event] { [] }
 
   /// Returns no events.
-  public func events(ofFailed job: Job, _ outcome: Outcome, _ publisher: Publisher, now: Int64) -> [Event] { [] }
+  public func events(
+    ofFailed job: Job, _ result: SynchronizationResult, _ publisher: Publisher, now: Int64
+  ) -> [Event] { [] }
 
   /// Returns `nil`.
   public func nextLook(after now: Int64, at purchase: Purchase) -> Int64? { nil }

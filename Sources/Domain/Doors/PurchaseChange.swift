@@ -5,8 +5,8 @@ public struct PurchaseChange: Sendable {
   public let after: Purchase
   /// The job whose commit it is; `nil` when no registration caused the change.
   public let job: Job?
-  /// The outcome of the job.
-  public let outcome: Outcome?
+  /// The result of the job.
+  public let result: SynchronizationResult?
   /// Whether evidence, owner or attributes changed.
   public let isNews: Bool
   /// The purchases of the owner after the change, without consumables that did not change.
@@ -19,13 +19,13 @@ public struct PurchaseChange: Sendable {
 
   /// Creates a change.
   public init(
-    before: Purchase?, after: Purchase, job: Job? = nil, outcome: Outcome? = nil, isNews: Bool = true,
+    before: Purchase?, after: Purchase, job: Job? = nil, result: SynchronizationResult? = nil, isNews: Bool = true,
     holdings: [Purchase] = [], previousHoldings: [Purchase] = [], now: Int64, traceparent: String? = nil
   ) {
     self.before = before
     self.after = after
     self.job = job
-    self.outcome = outcome
+    self.result = result
     self.isNews = isNews
     self.holdings = holdings
     self.previousHoldings = previousHoldings

@@ -4,28 +4,27 @@ import JSON
 extension Event {
   /// The event of a finalized synchronization; `nil` while it is not finalized.
   public init?(of synchronization: Synchronization) {
-    guard let conclusion = synchronization.conclusion else { return nil }
-    let outcome = conclusion.outcome
+    guard let result = synchronization.result, let finalizedAt = synchronization.finalizedAt else { return nil }
     self.init(
       of: [synchronization.id.text, synchronization.transactionId.text, synchronization.customerId.text],
       publisherId: synchronization.publisherId,
       // The ledger does not find an erased customer again. The body names it: the publisher waits for this event.
-      customerId: outcome.result == .customerErased ? nil : synchronization.customerId,
-      topic: EventTopic.synchronizationResult, version: conclusion.version, time: conclusion.finalizedAt,
-      traceparent: conclusion.traceparent
+      customerId: result.code == .customerErased ? nil : synchronization.customerId,
+      topic: EventTopic.synchronizationResult, version: synchronization.version, time: finalizedAt,
+      traceparent: synchronization.traceparent
     ) { data in
-      data.member("accessGranted", outcome.accessGranted)
+      data.member("accessGranted", result.accessGranted)
       if synchronization.customerId != .nobody { data.customer(synchronization.customerId) }
-      data.member("environment", outcome.environment)
-      data.member("firstGrant", outcome.consumable?.isFirstGrant)
-      data.member("offerId", outcome.offerId)
-      data.member("originalTransactionId", outcome.originalTransactionId)
-      data.member("productId", outcome.consumable?.productId)
-      data.member("quantity", outcome.consumable.map { Int64($0.quantity) })
-      data.member("result", outcome.result.rawValue)
+      data.member("environment", result.environment)
+      data.member("firstGrant", result.consumable?.isFirstGrant)
+      data.member("offerId", result.offerId)
+      data.member("originalTransactionId", result.originalTransactionId)
+      data.member("productId", result.consumable?.productId)
+      data.member("quantity", result.consumable.map { Int64($0.quantity) })
+      data.member("result", result.code.rawValue)
       data.member("synchronizationId", synchronization.id)
       data.member("transactionId", synchronization.transactionId)
-      data.member("type", outcome.consumable.map { _ in ProductKind.consumable.rawValue })
+      data.member("type", result.consumable.map { _ in ProductKind.consumable.rawValue })
     }
   }
 

@@ -19,7 +19,7 @@ public enum TransferDecision: Sendable, Equatable {
   }
 
   /// The result of the transfer.
-  public var result: SynchronizationResult {
+  public var code: ResultCode {
     switch self {
     case .transferred: .purchaseOwnershipTransferred
     case .unchanged: .purchaseOwnershipUnchanged

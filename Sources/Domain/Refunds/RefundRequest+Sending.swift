@@ -51,7 +51,7 @@ extension RefundRequest {
   }
 
   /// What became of a call.
-  public enum Outcome: Sendable, Equatable {
+  public enum CallResult: Sendable, Equatable {
     /// Apple has the answer.
     case sent
     /// Apple does not take this answer, and will not take it later.
@@ -65,9 +65,9 @@ extension RefundRequest {
   /// The request after a call.
   ///
   /// - Parameter now: milliseconds since 1970.
-  public func after(_ outcome: Outcome, now: Int64) -> RefundRequest {
+  public func after(_ result: CallResult, now: Int64) -> RefundRequest {
     var next = self
-    switch outcome {
+    switch result {
     case .sent:
       next.attempts += 1
       next.lastError = nil

@@ -21,11 +21,11 @@ public struct RetryPolicy: Sendable {
 }
 
 /// The result of an attempt to verify.
-public enum AttemptOutcome: Sendable, Equatable {
+public enum AttemptResult: Sendable, Equatable {
   /// Apple's signed data is verified and states a purchase.
   case verified
   /// Apple's answer is final and gives nothing.
-  case rejected(SynchronizationResult)
+  case rejected(ResultCode)
   /// Apple knows the transaction in no app and no environment of the publisher.
   case unknownTransaction
   /// Apple refuses the key of an app. Only a person can mend that, so it does not count as an attempt.
@@ -66,7 +66,7 @@ public enum NextStep: Sendable, Equatable {
   /// Let the ledger decide on the evidence.
   case decide
   /// End the synchronization without evidence.
-  case conclude(SynchronizationResult)
+  case finalize(ResultCode)
   /// Delay the job for so long and acknowledge this delivery.
   case retry(attempt: Int, after: Duration, RetryCause)
 
@@ -76,18 +76,18 @@ public enum NextStep: Sendable, Equatable {
   ///   - attempt: the number of the last attempt, from 1.
   ///   - age: the time since the registration.
   public static func after(
-    _ outcome: AttemptOutcome, attempt: Int, policy: RetryPolicy, age: Duration = .zero
+    _ result: AttemptResult, attempt: Int, policy: RetryPolicy, age: Duration = .zero
   ) -> NextStep {
-    switch outcome {
+    switch result {
     case .verified: return .decide
-    case .rejected(let result): return .conclude(result)
+    case .rejected(let code): return .finalize(code)
     case .unknownTransaction:
       guard attempt <= min(policy.notFoundRetries, policy.schedule.count) else {
-        return .conclude(.transactionIdNotFound)
+        return .finalize(.transactionIdNotFound)
       }
       return again(attempt, policy, .notFoundYet)
     case .refused(let wait):
-      guard age < RetryPolicy.patienceWithKeys else { return .conclude(.internalError) }
+      guard age < RetryPolicy.patienceWithKeys else { return .finalize(.internalError) }
       return .retry(attempt: attempt, after: wait, .unauthorized)
     case .failed(let cause):
       return again(attempt, policy, cause)
@@ -97,7 +97,7 @@ public enum NextStep: Sendable, Equatable {
   }
 
   private static func again(_ attempt: Int, _ policy: RetryPolicy, _ cause: RetryCause) -> NextStep {
-    guard attempt <= policy.schedule.count else { return .conclude(.internalError) }
+    guard attempt <= policy.schedule.count else { return .finalize(.internalError) }
     return .retry(attempt: attempt + 1, after: policy.schedule[attempt - 1], cause)
   }
 }

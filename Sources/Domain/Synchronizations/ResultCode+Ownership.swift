@@ -1,4 +1,4 @@
-extension SynchronizationResult {
+extension ResultCode {
   /// The publisher asks for a proof of ownership, and the registration has none.
   public static let ownershipNotProven = Self(rawValue: "OWNERSHIP_NOT_PROVEN")
   /// The customer became the owner of the purchase.

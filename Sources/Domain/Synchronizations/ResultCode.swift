@@ -1,10 +1,10 @@
 public import Formats
 
-/// The outcome code of a finalized synchronization; an open set, so a reader must expect others.
-public struct SynchronizationResult: ExactRawValue, Sendable {
+/// The code of a synchronization's result; an open set, so a reader must expect others.
+public struct ResultCode: ExactRawValue, Sendable {
   public let rawValue: String
 
-  /// Creates a result from its code.
+  /// Creates a code from its text.
   public init(rawValue: String) { self.rawValue = rawValue }
   private init(_ code: String) { rawValue = code }
 
@@ -31,39 +31,11 @@ public struct SynchronizationResult: ExactRawValue, Sendable {
   /// Every attempt failed, and each cause might have passed.
   public static let internalError = Self("INTERNAL_ERROR")
 
-  /// Every result that this version gives.
+  /// Every code that this version gives.
   public static let known: [Self] =
     [
       .purchaseSynchronized, .receivedExpiredPurchase, .transactionIdNotFound, .purchaseRevoked, .offerNotFound,
       .purchaseOwnedByAnotherCustomer, .appMismatch, .verificationFailed, .sandboxNotAllowed, .internalError,
       .customerErased, .purchaseUnclaimed, .offerMismatch, .familySharingNotAllowed,
     ] + ofOwnership
-}
-
-/// The outcome of a finalized synchronization.
-public struct Outcome: Sendable, Equatable {
-  public var result: SynchronizationResult
-  /// Whether the customer may access the offer.
-  public var accessGranted: Bool
-  /// The offer that the customer may access; `nil` without access.
-  public var offerId: String?
-  /// Apple's id of the purchase, once verified.
-  public var originalTransactionId: OriginalTransactionId?
-  /// The environment of the verified data, `Production` or `Sandbox`.
-  public var environment: String?
-  /// The consumable that the transaction bought; `nil` for other products, and without access to the facts.
-  public var consumable: ConsumableGrant?
-
-  /// Creates an outcome.
-  public init(
-    _ result: SynchronizationResult, accessGranted: Bool = false, offerId: String? = nil,
-    originalTransactionId: OriginalTransactionId? = nil, environment: String? = nil, consumable: ConsumableGrant? = nil
-  ) {
-    self.result = result
-    self.accessGranted = accessGranted
-    self.offerId = offerId
-    self.originalTransactionId = originalTransactionId
-    self.environment = environment
-    self.consumable = consumable
-  }
 }

@@ -5,8 +5,8 @@ import Formats
 extension Synchronization {
   /// The purchase on whose present state the answer rests; `nil` if the result gives no access.
   public var givingPurchase: PurchaseKey? {
-    guard let outcome = conclusion?.outcome, outcome.accessGranted, let environment = outcome.environment,
-      let original = outcome.originalTransactionId
+    guard let result = result, result.accessGranted, let environment = result.environment,
+      let original = result.originalTransactionId
     else { return nil }
     return PurchaseKey(publisherId: publisherId, environment: environment, originalTransactionId: original)
   }
@@ -17,16 +17,16 @@ extension Synchronization {
   ///   - purchase: ``givingPurchase``, as the ledger has it now; `nil` if it has none.
   ///   - now: milliseconds since 1970.
   public func atPresent(_ purchase: Purchase?, _ publisher: Publisher, now: Int64) -> Synchronization {
-    guard conclusion?.outcome.accessGranted == true else { return self }
+    guard result?.accessGranted == true else { return self }
     var present = self
     let access = purchase.flatMap { purchase in
       isOwned(purchase) ? Access.of(purchase, rules: publisher.accessRules(for: customerId), now: now) : nil
     }
     let isGranted = access?.isGranted == true
-    present.conclusion?.outcome.accessGranted = isGranted
-    present.conclusion?.outcome.offerId = isGranted ? access?.offerId : nil
+    present.result?.accessGranted = isGranted
+    present.result?.offerId = isGranted ? access?.offerId : nil
     // Nobody hands out goods that were taken back.
-    if !isGranted { present.conclusion?.outcome.consumable?.isFirstGrant = false }
+    if !isGranted { present.result?.consumable?.isFirstGrant = false }
     return present
   }
 
@@ -36,7 +36,7 @@ extension Synchronization {
   ///
   /// The end of a period takes nothing back. The customer stays the owner, and the purchase may renew.
   public func holds(_ purchase: Purchase?) -> Bool {
-    if customerId.isErased || conclusion?.outcome.result == .customerErased { return false }
+    if customerId.isErased || result?.code == .customerErased { return false }
     guard givingPurchase != nil else { return true }
     return purchase.map(isOwned) ?? false
   }

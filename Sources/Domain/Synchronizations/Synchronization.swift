@@ -10,14 +10,21 @@ public struct Synchronization: Sendable, Equatable {
   public let transactionId: TransactionId
   public let kind: Job.Kind
   public var status: Status
-  /// Its result, once finalized.
-  public var conclusion: Conclusion?
+  /// How it ended, once finalized.
+  public var result: SynchronizationResult?
+  /// The version of the purchase after the commit that finalized it; 0 without a purchase, and until then.
+  public var version: Int64
+  /// When it was finalized, in milliseconds since 1970; `nil` until then.
+  public var finalizedAt: Int64?
+  /// The trace that its event continues.
+  public var traceparent: String?
 
   /// Creates a synchronization.
   public init(
     id: SynchronizationId, publisherId: Int64, customerId: CustomerId, transactionId: TransactionId,
     kind: Job.Kind = .registration,
-    status: Status, conclusion: Conclusion? = nil
+    status: Status, result: SynchronizationResult? = nil, version: Int64 = 0, finalizedAt: Int64? = nil,
+    traceparent: String? = nil
   ) {
     self.id = id
     self.publisherId = publisherId
@@ -25,24 +32,7 @@ public struct Synchronization: Sendable, Equatable {
     self.transactionId = transactionId
     self.kind = kind
     self.status = status
-    self.conclusion = conclusion
-  }
-}
-
-/// How a synchronization ended.
-public struct Conclusion: Sendable, Equatable {
-  /// The outcome that took effect.
-  public var outcome: Outcome
-  /// The version of the purchase after the commit; 0 without a purchase.
-  public var version: Int64
-  /// Milliseconds since 1970.
-  public var finalizedAt: Int64
-  /// The trace that the event continues.
-  public var traceparent: String?
-
-  /// Creates a conclusion.
-  public init(outcome: Outcome, version: Int64, finalizedAt: Int64, traceparent: String? = nil) {
-    self.outcome = outcome
+    self.result = result
     self.version = version
     self.finalizedAt = finalizedAt
     self.traceparent = traceparent

@@ -1,40 +1,41 @@
-extension Outcome {
-  /// The outcome of a registration.
+extension SynchronizationResult {
+  /// The result of a registration.
   ///
   /// Why the purchase gives no access comes before why the customer does not own it.
-  public static func of(_ access: Access, _ purchase: Purchase, _ decision: OwnershipDecision) -> Outcome {
+  public static func of(_ access: Access, _ purchase: Purchase, _ decision: OwnershipDecision) -> SynchronizationResult
+  {
     switch decision {
-    case _ where !access.isGranted: outcome(access.refusal, nil, purchase)
-    case .keep, .take: outcome(.purchaseSynchronized, access, purchase)
-    case .refuse(.ownedByAnother): outcome(.purchaseOwnedByAnotherCustomer, nil, purchase)
-    case .refuse(.notProven): outcome(.ownershipNotProven, nil, purchase)
+    case _ where !access.isGranted: result(access.refusal, nil, purchase)
+    case .keep, .take: result(.purchaseSynchronized, access, purchase)
+    case .refuse(.ownedByAnother): result(.purchaseOwnedByAnotherCustomer, nil, purchase)
+    case .refuse(.notProven): result(.ownershipNotProven, nil, purchase)
     }
   }
 
-  /// The outcome of a transfer.
+  /// The result of a transfer.
   ///
   /// - Parameter access: the access that the purchase gives the customer.
-  public static func of(_ access: Access, _ purchase: Purchase, _ decision: TransferDecision) -> Outcome {
+  public static func of(_ access: Access, _ purchase: Purchase, _ decision: TransferDecision) -> SynchronizationResult {
     switch decision {
-    case .transferred, .unchanged: outcome(decision.result, access, purchase)
-    case .notActive: outcome(decision.result, nil, purchase)
+    case .transferred, .unchanged: result(decision.code, access, purchase)
+    case .notActive: result(decision.code, nil, purchase)
     }
   }
 
   /// - Parameter access: `nil` if the customer gets none.
-  private static func outcome(
-    _ result: SynchronizationResult, _ access: Access?, _ purchase: Purchase
-  ) -> Outcome {
+  private static func result(
+    _ code: ResultCode, _ access: Access?, _ purchase: Purchase
+  ) -> SynchronizationResult {
     let isGranted = access?.isGranted == true
-    return Outcome(
-      result, accessGranted: isGranted, offerId: isGranted ? access?.offerId : nil,
+    return SynchronizationResult(
+      code, accessGranted: isGranted, offerId: isGranted ? access?.offerId : nil,
       originalTransactionId: purchase.key.originalTransactionId, environment: purchase.key.environment)
   }
 }
 
 extension Access {
   /// The result of a registration that gives no access.
-  fileprivate var refusal: SynchronizationResult {
+  fileprivate var refusal: ResultCode {
     switch rule {
     case .sandboxNotAllowed: .sandboxNotAllowed
     case .revoked, .reportedRevoked: .purchaseRevoked

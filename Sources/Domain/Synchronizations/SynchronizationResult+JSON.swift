@@ -1,8 +1,8 @@
 public import JSON
 
-/// The outcome as the ledger keeps it.
-extension Outcome {
-  /// The outcome as JSON; the same outcome has the same bytes.
+/// The result as the ledger keeps it.
+extension SynchronizationResult {
+  /// The result as JSON; the same result has the same bytes.
   public var encoded: [UInt8] {
     JSONWriter.object { writer in
       writer.member("accessGranted", accessGranted)
@@ -12,17 +12,17 @@ extension Outcome {
       writer.member("originalTransactionId", originalTransactionId)
       writer.member("productId", consumable?.productId)
       writer.member("quantity", consumable.map { Int64($0.quantity) })
-      writer.member("result", result.rawValue)
+      writer.member("result", code.rawValue)
     }
   }
 
-  /// Reads an outcome.
+  /// Reads a result.
   ///
   /// - Throws: `DecodingError` when a member is missing or has another type.
   public init(_ text: JSONText) throws {
     let members = try JSONObject(text)
     self.init(
-      SynchronizationResult(rawValue: try members.requiredString("result")),
+      ResultCode(rawValue: try members.requiredString("result")),
       accessGranted: try members.bool("accessGranted") ?? false, offerId: try members.string("offerId"),
       originalTransactionId: try members.string("originalTransactionId").map(OriginalTransactionId.init(_:)),
       environment: try members.string("environment"))

@@ -17,12 +17,12 @@ public struct DeliveryAttempt: Sendable, Equatable {
   public var error: String?
   /// The first 1024 bytes of the answer's body, as text.
   public var answer: String?
-  public var outcome: Outcome
+  public var result: Result
   /// The earliest time of the next attempt, in milliseconds since 1970; `nil` when no attempt follows.
   public var nextAt: Int64?
 
-  /// The result of an attempt.
-  public enum Outcome: String, Sendable, CaseIterable {
+  /// How an attempt ended.
+  public enum Result: String, Sendable, CaseIterable {
     case delivered
     /// A further attempt follows.
     case failed
@@ -39,7 +39,7 @@ public struct DeliveryAttempt: Sendable, Equatable {
   public init(
     eventId: String, endpointId: String, topic: String, version: Int64? = nil, number: Int, time: Int64,
     status: Int? = nil, durationMilliseconds: Int64 = 0, error: String? = nil, answer: String? = nil,
-    outcome: Outcome, nextAt: Int64? = nil
+    result: Result, nextAt: Int64? = nil
   ) {
     self.eventId = eventId
     self.endpointId = endpointId
@@ -51,7 +51,7 @@ public struct DeliveryAttempt: Sendable, Equatable {
     self.durationMilliseconds = durationMilliseconds
     self.error = error
     self.answer = answer
-    self.outcome = outcome
+    self.result = result
     self.nextAt = nextAt
   }
 }

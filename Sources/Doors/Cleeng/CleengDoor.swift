@@ -13,8 +13,8 @@ struct CleengDoor: OpenDoor, Equatable {
     CleengEvents.of(change, publisher)
   }
 
-  func events(ofFailed job: Job, _ outcome: Outcome, _ publisher: Publisher, now: Int64) -> [Event] {
-    job.door == .cleeng ? [CleengEvents.failed(job, outcome, about: nil, now: now)] : []
+  func events(ofFailed job: Job, _ result: SynchronizationResult, _ publisher: Publisher, now: Int64) -> [Event] {
+    job.door == .cleeng ? [CleengEvents.failed(job, result, about: nil, now: now)] : []
   }
 }
 

@@ -5,7 +5,7 @@ import JSON
 /// The events of Cleeng's contract for purchases in app stores.
 ///
 /// `subscriptionTerminated` and `subscriptionCreated` tell that a customer's period of ownership has ended or begun,
-/// whichever API caused it. `inappPurchaseValidationSucceeded` and `inappPurchaseValidationFailed` tell the outcome of
+/// whichever API caused it. `inappPurchaseValidationSucceeded` and `inappPurchaseValidationFailed` tell the result of
 /// a payment at the door. On a transfer they come in this order: terminated, created, succeeded.
 enum CleengEvents {
   /// The `result` of `inappPurchaseValidationSucceeded`.
@@ -25,10 +25,10 @@ enum CleengEvents {
     var events = [
       terminated(change, publisher), ended(change, publisher), resumed(change, publisher), created(change, publisher),
     ].compactMap(\.self)
-    if let job = change.job, job.door == .cleeng, let outcome = change.outcome {
+    if let job = change.job, job.door == .cleeng, let result = change.result {
       events.append(
-        succeeded(change, job, outcome, publisher)
-          ?? failed(job, outcome, about: change.after, now: change.now))
+        succeeded(change, job, result, publisher)
+          ?? failed(job, result, about: change.after, now: change.now))
     }
     return events
   }
@@ -95,11 +95,11 @@ enum CleengEvents {
 
   // MARK: Payments
 
-  /// The outcome of a payment that gives access; `nil` for any other outcome.
+  /// The result of a payment that gives access; `nil` for any other result.
   private static func succeeded(
-    _ change: PurchaseChange, _ job: Job, _ outcome: Outcome, _ publisher: Publisher
+    _ change: PurchaseChange, _ job: Job, _ result: SynchronizationResult, _ publisher: Publisher
   ) -> Event? {
-    guard outcome.accessGranted, let owner = change.after.owner else { return nil }
+    guard result.accessGranted, let owner = change.after.owner else { return nil }
     let subscription = CleengSubscription(change.after, of: owner.customerId, publisher: publisher, now: change.now)
     return event(EventTopic.validationSucceeded, names(of: job), change, of: owner) { data in
       data.member("active", true)
@@ -118,14 +118,14 @@ enum CleengEvents {
     return access.isGranted ? .synchronized : .revived
   }
 
-  /// The outcome of a payment that gives no access.
+  /// The result of a payment that gives no access.
   ///
   /// - Parameter purchase: what the ledger knows; `nil` if it knows no purchase with the transaction.
-  static func failed(_ job: Job, _ outcome: Outcome, about purchase: Purchase?, now: Int64) -> Event {
+  static func failed(_ job: Job, _ result: SynchronizationResult, about purchase: Purchase?, now: Int64) -> Event {
     Event(
       of: names(of: job), publisherId: job.publisherId,
       // As in the event of the synchronization: the ledger does not find an erased customer again.
-      customerId: outcome.result == .customerErased ? nil : job.customerId,
+      customerId: result.code == .customerErased ? nil : job.customerId,
       topic: EventTopic.validationFailed, version: purchase?.version ?? 0, time: now, traceparent: job.traceparent
     ) { data in
       data.member("couponCode", job.attributes?.couponCode)
@@ -138,7 +138,7 @@ enum CleengEvents {
       }
       data.member("offerId", job.requestedOfferId)
       data.member("paymentGateway", gateway)
-      data.member("result", CleengFailure(outcome.result).rawValue)
+      data.member("result", CleengFailure(result.code).rawValue)
     }
   }
 
@@ -147,7 +147,7 @@ enum CleengEvents {
   /// Cleeng's name of the App Store.
   static let gateway = "apple"
 
-  /// A synchronization has one outcome, so it names one event.
+  /// A synchronization has one result, so it names one event.
   private static func names(of job: Job) -> [String] {
     [job.synchronizationId.text, job.transactionId.text, job.customerId.text]
   }

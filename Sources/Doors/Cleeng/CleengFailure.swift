@@ -41,9 +41,9 @@ enum CleengFailure: String, CaseIterable, Sendable, Error {
   case internalError = "InternalError"
 
   /// The failure of a synchronization that gives no access.
-  init(_ result: SynchronizationResult) {
+  init(_ code: ResultCode) {
     self =
-      switch result {
+      switch code {
       case .receivedExpiredPurchase: .purchaseExpired
       case .purchaseRevoked: .purchaseRevoked
       case .transactionIdNotFound: .transactionNotFound

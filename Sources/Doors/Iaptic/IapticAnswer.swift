@@ -71,13 +71,13 @@ struct IapticAnswer {
 
   private var rules: AccessRules { publisher.accessRules(for: customerId ?? CustomerId.nobody) }
 
-  private func standing(of result: DoorResult) -> Standing {
-    let known = purchases[result.key]
-    guard case .finalized(let outcome) = result.state else {
+  private func standing(of entry: DoorResult) -> Standing {
+    let known = purchases[entry.key]
+    guard case .finalized(let result) = entry.state else {
       guard let known, refusal(of: known) == nil else { return .pending }
       return .shown(known, isCurrent: false)
     }
-    if let error = IapticError.of(outcome.result) { return .refused(error) }
+    if let error = IapticError.of(result.code) { return .refused(error) }
     guard let known else { return .refused(.internalError("The purchase is not known.")) }
     return refusal(of: known).map { .refused($0) } ?? .shown(known, isCurrent: true)
   }

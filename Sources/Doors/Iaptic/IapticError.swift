@@ -51,8 +51,8 @@ struct IapticError: Error, Equatable {
   static let silent = connectionFailed("Apple has not answered yet. The work goes on; send the request again.")
 
   /// The error of a synchronization's result; `nil` if the purchase may be shown.
-  static func of(_ result: SynchronizationResult) -> IapticError? {
-    switch result {
+  static func of(_ code: ResultCode) -> IapticError? {
+    switch code {
     case .purchaseSynchronized, .receivedExpiredPurchase, .purchaseRevoked, .offerNotFound, .purchaseUnclaimed: nil
     case .purchaseOwnedByAnotherCustomer: .ofAnotherUser
     case .ownershipNotProven: .invalidPayload("The request does not prove that the purchase is this user's.")

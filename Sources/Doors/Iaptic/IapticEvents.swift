@@ -76,7 +76,7 @@ enum IapticEvents {
 
   /// Why the owner is told; `nil` if there is nothing to tell.
   static func reason(of change: PurchaseChange) -> IapticReason? {
-    if let job = change.job, job.kind == .registration, change.outcome?.result.isOfVerifiedPurchase == true,
+    if let job = change.job, job.kind == .registration, change.result?.code.isOfVerifiedPurchase == true,
       change.after.owner?.is(job.customerId) == true
     {
       return reasonOfNews(change) == nil ? .receiptRefreshed : .receiptValidated
@@ -120,7 +120,7 @@ enum IapticEvents {
   }
 }
 
-extension SynchronizationResult {
+extension ResultCode {
   /// Whether the purchase was verified for the customer who asked.
   fileprivate var isOfVerifiedPurchase: Bool {
     let results: [Self] = [

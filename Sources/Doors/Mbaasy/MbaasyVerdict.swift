@@ -46,8 +46,8 @@ enum MbaasyVerdict: Equatable {
 
 extension MbaasyVerdict.Part {
   /// What a finalized result means.
-  init(_ result: SynchronizationResult) {
-    switch result {
+  init(_ code: ResultCode) {
+    switch code {
     case .internalError, .verificationFailed: self = .notValidated
     case .appMismatch: self = .ofAnotherApp
     case .customerErased: self = .withoutCustomer
@@ -59,7 +59,7 @@ extension MbaasyVerdict.Part {
   /// What became of one registration.
   init(_ state: DoorResult.State) {
     switch state {
-    case .finalized(let outcome): self.init(outcome.result)
+    case .finalized(let result): self.init(result.code)
     case .accepted: self = .enqueued
     case .failed(let reason): self = .notAccepted(reason)
     }

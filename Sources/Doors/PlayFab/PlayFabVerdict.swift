@@ -23,10 +23,10 @@ enum PlayFabVerdict: Equatable {
     case .accepted:
       // The ledger may know it from before. But nobody can say yet whether a consumable is granted for the first time.
       self = item.map { $0.uses == nil ? .item($0) : .refused(.appleIsSilent) } ?? .refused(.appleIsSilent)
-    case .finalized(let outcome):
-      if let refusal = Self.refusal(outcome.result, purchase) {
+    case .finalized(let result):
+      if let refusal = Self.refusal(result.code, purchase) {
         self = refusal
-      } else if outcome.consumable?.isFirstGrant == false {
+      } else if result.consumable?.isFirstGrant == false {
         self = .spent
       } else if let item {
         self = .item(item)
@@ -40,8 +40,8 @@ enum PlayFabVerdict: Equatable {
   }
 
   /// - Returns: `nil` for a result that grants access.
-  private static func refusal(_ result: SynchronizationResult, _ purchase: Purchase?) -> PlayFabVerdict? {
-    switch result {
+  private static func refusal(_ code: ResultCode, _ purchase: Purchase?) -> PlayFabVerdict? {
+    switch code {
     case .purchaseSynchronized: nil
     case .receivedExpiredPurchase: .over("The subscription or the pass has ended.")
     case .purchaseRevoked: .over("Apple has taken the purchase back.")

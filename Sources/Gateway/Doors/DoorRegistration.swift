@@ -54,7 +54,7 @@ package struct DoorResult {
   package let state: State
 
   package enum State: Equatable {
-    case finalized(Outcome)
+    case finalized(SynchronizationResult)
     /// The job is queued and confirmed. Apple has not answered yet; the result comes as an event.
     case accepted
     /// The job was not accepted, for this reason.
@@ -65,8 +65,8 @@ package struct DoorResult {
 extension DoorResult {
   /// The purchase in the ledger. An old receipt does not name it exactly, but Apple's answer does.
   package var key: PurchaseKey {
-    guard case .finalized(let outcome) = state, let environment = outcome.environment,
-      let original = outcome.originalTransactionId
+    guard case .finalized(let result) = state, let environment = result.environment,
+      let original = result.originalTransactionId
     else { return purchase.key }
     return PurchaseKey(
       publisherId: purchase.key.publisherId, environment: environment, originalTransactionId: original)
@@ -129,7 +129,7 @@ package struct DoorRegistration {
     return zip(jobs, purchases).map { job, purchase in
       let id = job.synchronizationId
       if let failure = failures[id] { return DoorResult(purchase: purchase, state: .failed(failure)) }
-      return DoorResult(purchase: purchase, state: wait?.outcomes[id].map { .finalized($0) } ?? .accepted)
+      return DoorResult(purchase: purchase, state: wait?.results[id].map { .finalized($0) } ?? .accepted)
     }
   }
 
@@ -220,8 +220,8 @@ package struct DoorRegistration {
     _ wait: FinalizationWait, _ accepted: [(job: Job, purchase: LocalPurchase)], _ request: DoorRequest
   ) async {
     do {
-      for (id, outcome) in try await synchronizations.outcomes(request.publisher.id, wait.missing) {
-        wait.note(id, outcome)
+      for (id, result) in try await synchronizations.results(request.publisher.id, wait.missing) {
+        wait.note(id, result)
       }
     } catch {
       context.log.ledgerFailure("the ledger could not be asked for outcomes", error)

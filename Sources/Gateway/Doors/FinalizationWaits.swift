@@ -51,7 +51,7 @@ final class FinalizationWaits {
   /// Takes a worker's reply. Nobody may wait any more: the client has got its answer, or is gone.
   func take(_ received: AMQPConsumer.Received) {
     if let reply = ReplyMessage.read(received.delivery) {
-      waits[reply.synchronizationId]?.note(reply.synchronizationId, reply.outcome)
+      waits[reply.synchronizationId]?.note(reply.synchronizationId, reply.result)
     }
     received.acknowledge()
   }
@@ -60,8 +60,8 @@ final class FinalizationWaits {
 /// One request that waits for some synchronizations.
 @LoopActor
 final class FinalizationWait {
-  /// The outcomes that are known, by the ids of their synchronizations.
-  private(set) var outcomes: [SynchronizationId: Outcome] = [:]
+  /// The results that are known, by the ids of their synchronizations.
+  private(set) var results: [SynchronizationId: SynchronizationResult] = [:]
   private var pending: Set<SynchronizationId>
   private var waiter: CheckedContinuation<Void, Never>?
   private var timer: LoopTimer?
@@ -74,10 +74,10 @@ final class FinalizationWait {
   /// Does not wait for a synchronization any more.
   func forget(_ id: SynchronizationId) { settle(id) }
 
-  /// Notes an outcome.
-  func note(_ id: SynchronizationId, _ outcome: Outcome) {
+  /// Notes a result.
+  func note(_ id: SynchronizationId, _ result: SynchronizationResult) {
     guard pending.contains(id) else { return }
-    outcomes[id] = outcome
+    results[id] = result
     settle(id)
   }
 
@@ -86,7 +86,7 @@ final class FinalizationWait {
     if pending.isEmpty { wake() }
   }
 
-  /// Returns when all outcomes are known, or after a time.
+  /// Returns when all results are known, or after a time.
   func untilFinalized(atMost limit: Duration) async {
     guard !pending.isEmpty, limit > .zero else { return }
     let timer = LoopTimer { [weak self] in self?.wake() }

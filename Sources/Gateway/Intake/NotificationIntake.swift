@@ -35,7 +35,7 @@ final class NotificationIntake {
   private static let pauseOfSamples = Duration.seconds(10)
 
   /// What became of a post, as the metric tells it.
-  enum Outcome: String, CaseIterable {
+  enum Fate: String, CaseIterable {
     case stored, repeated, hint
     case unknownPurchase = "unknown_purchase"
     case notSigned = "not_signed"
@@ -57,7 +57,7 @@ final class NotificationIntake {
     timers = Timers(ledger)
     metrics = context.metrics.counter(
       "countersign_notifications_total", "Posts of Apple's by what they came to.", labels: ["outcome"],
-      known: Outcome.allCases.map { [$0.rawValue] })
+      known: Fate.allCases.map { [$0.rawValue] })
   }
 
   // MARK: Posts
@@ -65,7 +65,7 @@ final class NotificationIntake {
   /// The refusal of a post before its body is read: its sender has posted too much that was refused.
   func refusal(of head: HTTPServerRequest) -> HTTPServerResponse? {
     guard head.method == "POST", let wait = pace.refusal(of: source(head), now: now) else { return nil }
-    metrics.count(Outcome.tooFast.rawValue)
+    metrics.count(Fate.tooFast.rawValue)
     return Problem.tooManyRequests(
       "This address has posted too much that is not Apple's, or not new (gateway.refusedNotificationsPerSecond).",
       retryAfter: wait
@@ -118,7 +118,7 @@ final class NotificationIntake {
   ) async throws(Problem) -> Value {
     if size <= LongTexts.longestOnLoop { return work() }
     guard let value = await longTexts.read(work) else {
-      metrics.count(Outcome.unavailable.rawValue)
+      metrics.count(Fate.unavailable.rawValue)
       throw .unavailable("Too many long notifications are read at once.")
     }
     return value
@@ -144,10 +144,10 @@ final class NotificationIntake {
       if !new.isEmpty { pace.noteNew(source(request)) }
     } catch {
       context.log.ledgerFailure("a notification could not be kept", error)
-      metrics.count(Outcome.unavailable.rawValue)
+      metrics.count(Fate.unavailable.rawValue)
       throw .unavailable("The ledger cannot keep the notification now.")
     }
-    metrics.count((new.isEmpty ? Outcome.repeated : .stored).rawValue)
+    metrics.count((new.isEmpty ? Fate.repeated : .stored).rawValue)
     if !notification.kind.isKnown {
       context.log.warning("a notification of an unknown type", ["type": .text(notification.kind)])
     }
@@ -162,7 +162,7 @@ final class NotificationIntake {
     switch try await reading(text.utf8.count, { verifier.notification(text, expecting: accepted) }) {
     case .accepted(let notification): return notification
     case .tryLater(let rejection):
-      metrics.count(Outcome.unavailable.rawValue)
+      metrics.count(Fate.unavailable.rawValue)
       throw .unavailable("The signature cannot be judged now: \(rejection)")
     case .rejected(let rejection):
       throw rejection.dependsOnFile
@@ -226,10 +226,10 @@ final class NotificationIntake {
       isKnown = try await timers.hint(publisher.id, hint.originalTransactionIds, in: [hint.environment.rawValue])
     } catch {
       context.log.ledgerFailure("a hint could not be kept", error)
-      metrics.count(Outcome.unavailable.rawValue)
+      metrics.count(Fate.unavailable.rawValue)
       throw .unavailable("The ledger cannot keep the hint now.")
     }
-    metrics.count((isKnown ? Outcome.hint : .unknownPurchase).rawValue)
+    metrics.count((isKnown ? Fate.hint : .unknownPurchase).rawValue)
     return HTTPServerResponse(status: 200)
   }
 
@@ -242,14 +242,14 @@ final class NotificationIntake {
       note(.malformed, "The body is too long.", bytes: PostedNotification.maxLength + 1)
       return .tooLarge(PostedNotification.maxLength)
     case .noRoom:
-      metrics.count(Outcome.unavailable.rawValue)
+      metrics.count(Fate.unavailable.rawValue)
       return .unavailable("Too many notifications arrive at once.")
     }
   }
 
-  private func refuse(_ outcome: Outcome, _ detail: String, _ request: HTTPServerRequest) -> Problem {
+  private func refuse(_ fate: Fate, _ detail: String, _ request: HTTPServerRequest) -> Problem {
     pace.noteRefused(source(request), bytes: request.body.count, now: now)
-    note(outcome, detail, bytes: request.body.count)
+    note(fate, detail, bytes: request.body.count)
     return .invalidBody(detail)
   }
 
@@ -274,14 +274,14 @@ final class NotificationIntake {
       publisher: named.flatMap { context.publishers[$0]?.id })
   }
 
-  private func note(_ outcome: Outcome, _ detail: String, bytes: Int) {
-    metrics.count(outcome.rawValue)
+  private func note(_ fate: Fate, _ detail: String, bytes: Int) {
+    metrics.count(fate.rawValue)
     // Anybody can post anything. The log shows a sample.
     if lastSample.map({ ContinuousClock.now - $0 > Self.pauseOfSamples }) ?? true {
       lastSample = .now
       context.log.warning(
         "a notification was refused",
-        ["outcome": .string(outcome.rawValue), "reason": .string(detail), "bytes": .int(Int64(bytes))])
+        ["outcome": .string(fate.rawValue), "reason": .string(detail), "bytes": .int(Int64(bytes))])
     }
   }
 }

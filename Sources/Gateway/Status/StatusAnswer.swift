@@ -19,17 +19,17 @@ struct StatusAnswer: Encodable, Equatable {
   let firstGrant: Bool?
 
   init(_ synchronization: Synchronization) {
-    let conclusion = synchronization.conclusion
+    let end = synchronization.result
     synchronizationId = synchronization.id
     status = synchronization.status.rawValue
     transactionId = synchronization.transactionId
-    accessGranted = conclusion?.outcome.accessGranted
-    environment = conclusion?.outcome.environment
-    offerId = conclusion?.outcome.offerId
-    result = conclusion?.outcome.result.rawValue
-    originalTransactionId = conclusion?.outcome.originalTransactionId
-    version = conclusion?.version
-    let consumable = conclusion?.outcome.consumable
+    accessGranted = end?.accessGranted
+    environment = end?.environment
+    offerId = end?.offerId
+    result = end?.code.rawValue
+    originalTransactionId = end?.originalTransactionId
+    version = end == nil ? nil : synchronization.version
+    let consumable = end?.consumable
     productId = consumable?.productId
     quantity = consumable?.quantity
     type = consumable.map { _ in ProductKind.consumable.rawValue }

@@ -10,11 +10,11 @@ extension WebhookAPI {
   /// Lists the attempts to deliver to an endpoint, newest first.
   func endpointAttempts(_ call: Call) async throws(Problem) -> HTTPServerResponse {
     let id = call[.endpointId]
-    let (page, outcome) = try log(call.request)
+    let (page, result) = try log(call.request)
     _ = try await endpoint(id)
     let found = try await context.asking {
       try await deliveries.attempts(
-        publisher: publisher.id, endpoint: id, limit: page.limit, cursor: page.cursor, outcome: outcome)
+        publisher: publisher.id, endpoint: id, limit: page.limit, cursor: page.cursor, result: result)
     }
     return jsonResponse(200, AttemptList(found))
   }
@@ -25,28 +25,28 @@ extension WebhookAPI {
   /// too: the gateway cannot tell the two apart.
   func eventAttempts(_ call: Call) async throws(Problem) -> HTTPServerResponse {
     let id = call[.eventId]
-    let (page, outcome) = try log(call.request)
+    let (page, result) = try log(call.request)
     guard WebhookEndpoint.isId(id) else { throw .invalidPath("eventId: expected an event's id, as in webhook-id") }
     let found = try await context.asking {
       try await deliveries.attempts(
-        publisher: publisher.id, event: id, limit: page.limit, cursor: page.cursor, outcome: outcome)
+        publisher: publisher.id, event: id, limit: page.limit, cursor: page.cursor, result: result)
     }
     return jsonResponse(200, AttemptList(found))
   }
 
   private func log(
     _ request: HTTPServerRequest
-  ) throws(Problem) -> (page: PageRequest, outcome: DeliveryAttempt.Outcome?) {
+  ) throws(Problem) -> (page: PageRequest, result: DeliveryAttempt.Result?) {
     let page = try PageRequest(request, others: ["outcome"])
     guard page.cursor.map(DeliveryLedger.isCursor) ?? true else {
       throw .invalidQuery("cursor: expected one of an answer")
     }
     guard let text = request.query("outcome") else { return (page, nil) }
-    guard let outcome = DeliveryAttempt.Outcome(rawValue: text) else {
+    guard let result = DeliveryAttempt.Result(rawValue: text) else {
       throw .invalidQuery(
-        "outcome: expected one of \(DeliveryAttempt.Outcome.allCases.map(\.rawValue).joined(separator: ", "))")
+        "outcome: expected one of \(DeliveryAttempt.Result.allCases.map(\.rawValue).joined(separator: ", "))")
     }
-    return (page, outcome)
+    return (page, result)
   }
 
   private struct AttemptList: Encodable {
@@ -87,7 +87,7 @@ struct AttemptAnswer: Encodable, Equatable {
     durationMilliseconds = attempt.durationMilliseconds
     error = attempt.error
     response = attempt.answer
-    outcome = attempt.outcome.rawValue
+    outcome = attempt.result.rawValue
     nextAttemptAt = attempt.nextAt.map(rfc3339)
   }
 }

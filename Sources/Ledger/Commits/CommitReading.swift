@@ -8,7 +8,7 @@ import Postgres
 ///
 /// Each statement sees what others have committed while the statement before it waited for a lock (READ COMMITTED).
 struct CommitReading {
-  private let requests: [Finalization]
+  private let requests: [FinalizationRequest]
   private let updates: [PurchaseUpdate]
   /// The jobs that the commit keeps for later. Their rows are locked, too.
   private let waiting: [Job]
@@ -18,7 +18,7 @@ struct CommitReading {
   /// The tokens by which purchases without an owner may name a customer.
   private let tokens: [(publisherId: Int64, token: String)]
 
-  init(_ requests: [Finalization], updates: [PurchaseUpdate] = [], waiting: [Job]) {
+  init(_ requests: [FinalizationRequest], updates: [PurchaseUpdate] = [], waiting: [Job]) {
     self.requests = requests
     self.updates = updates
     self.waiting = waiting

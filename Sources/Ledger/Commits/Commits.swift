@@ -71,7 +71,7 @@ public final class Commits {
   }
 
   private enum Work {
-    case finalize(Finalization, CheckedContinuation<Finalized, any Error>)
+    case finalize(FinalizationRequest, CheckedContinuation<Finalized, any Error>)
     case apply(PurchaseUpdate, CheckedContinuation<[Event], any Error>)
     case postpone(SynchronizationRow.Waiting, CheckedContinuation<Void, any Error>)
   }
@@ -91,7 +91,7 @@ public final class Commits {
   ///
   /// - Throws: `PostgresError` or another error when this finalization alone makes its commit fail; `CancellationError`
   ///   after ``stop()``.
-  public func finalize(_ request: Finalization) async throws -> FinalizedSynchronization {
+  public func finalize(_ request: FinalizationRequest) async throws -> FinalizedSynchronization {
     FinalizedSynchronization(try await withCheckedThrowingContinuation { add(.finalize(request, $0)) })
   }
 
@@ -227,7 +227,7 @@ public final class Commits {
   // MARK: One commit
 
   private func commit(_ batch: [Entry]) async throws -> Done {
-    var (requests, updates): ([Finalization], [PurchaseUpdate]) = ([], [])
+    var (requests, updates): ([FinalizationRequest], [PurchaseUpdate]) = ([], [])
     var postponed: [SynchronizationRow.Waiting] = []
     for entry in batch {
       switch entry.work {
@@ -258,7 +258,7 @@ public final class Commits {
   }
 
   private func decideAndWrite(
-    _ requests: [Finalization], _ updates: [PurchaseUpdate], _ postponed: [SynchronizationRow.Waiting],
+    _ requests: [FinalizationRequest], _ updates: [PurchaseUpdate], _ postponed: [SynchronizationRow.Waiting],
     _ confirmed: [String]
   ) async throws -> Done {
     let reading = CommitReading(requests, updates: updates, waiting: postponed.map(\.job))
@@ -287,7 +287,7 @@ public final class Commits {
     }
   }
 
-  private func decide(_ requests: [Finalization], _ found: inout CommitReading.Found) -> Done {
+  private func decide(_ requests: [FinalizationRequest], _ found: inout CommitReading.Found) -> Done {
     var done = Done()
     var seen: [SynchronizationKey: Finalized] = [:]
     for (place, request) in requests.enumerated() {

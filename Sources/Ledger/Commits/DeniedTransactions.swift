@@ -14,10 +14,10 @@ enum DeniedTransactions {
 
   /// The finalizations that could meet a grant: Apple's answer denies the transaction. The publisher's setting does not
   /// count: the gateway may have read it before this worker.
-  static func concerned(_ requests: [Finalization]) -> [Job] {
+  static func concerned(_ requests: [FinalizationRequest]) -> [Job] {
     requests.filter { request in
-      guard case .concluded(let result) = request.finding else { return false }
-      return result.deniesPurchase
+      guard case .noEvidence(let code) = request.basis else { return false }
+      return code.deniesPurchase
     }.map(\.job)
   }
 

@@ -43,10 +43,10 @@ struct KeptSynchronization {
       id: row.id, publisherId: row.publisherId, customerId: row.customerId, transactionId: row.transactionId,
       kind: row.kind, status: row.status)
     if row.status == .finalized {
-      guard let outcome = row.outcome, let version = row.version, let time = row.finalizedAt else {
+      guard let result = row.result, let version = row.version, let time = row.finalizedAt else {
         throw UnreadableRecord("the result of synchronization \(row.id)")
       }
-      synchronization.conclusion = Conclusion(outcome: outcome, version: version, finalizedAt: time)
+      (synchronization.result, synchronization.version, synchronization.finalizedAt) = (result, version, time)
     }
     self.synchronization = synchronization
     eventId = row.eventId

@@ -17,7 +17,7 @@ struct SynchronizationRow: ReadableRecord {
   /// Its next run, while it is not finalized, in milliseconds since 1970.
   var dueAt: Int64?
   /// Once it is finalized.
-  var outcome: Outcome?
+  var result: SynchronizationResult?
   var version: Int64?
   var eventId: String?
   var finalizedAt: Int64?
@@ -49,10 +49,10 @@ struct SynchronizationRow: ReadableRecord {
         """)
     ) { $0.job }
     columns.written("due_at", .timestamptz, isNullable: true) { $0.dueAt }
-    columns.written("result", .text, isNullable: true, export: "result") { $0.outcome?.result.rawValue }
+    columns.written("result", .text, isNullable: true, export: "result") { $0.result?.code.rawValue }
     columns.optional(
-      "data", .bytea, { $0.outcome?.encoded },
-      { $0.outcome = try $1.map { try Outcome(JSONText($0, limits: .own)) } }, export: "data")
+      "data", .bytea, { $0.result?.encoded },
+      { $0.result = try $1.map { try SynchronizationResult(JSONText($0, limits: .own)) } }, export: "data")
     columns.optional("version", .bigint, { $0.version }, { $0.version = $1 }, export: "version")
     columns.optional("event_id", .text, { $0.eventId }, { $0.eventId = $1 })
     columns.optional(
@@ -78,9 +78,8 @@ struct SynchronizationRow: ReadableRecord {
     var row: SynchronizationRow {
       var row = SynchronizationRow(key)
       (row.kind, row.status, row.eventId) = (synchronization.kind, .finalized, Event.id(of: synchronization))
-      if let conclusion = synchronization.conclusion {
-        (row.outcome, row.version) = (conclusion.outcome, conclusion.version)
-        row.finalizedAt = conclusion.finalizedAt
+      if let result = synchronization.result {
+        (row.result, row.version, row.finalizedAt) = (result, synchronization.version, synchronization.finalizedAt)
       }
       return row
     }
@@ -127,7 +126,7 @@ struct SynchronizationRow: ReadableRecord {
         publisherId: synchronization.publisherId, id: synchronization.id,
         transactionId: synchronization.transactionId, customerId: synchronization.customerId)
       // A row that stays does not name an erased customer.
-      let isErased = synchronization.conclusion?.outcome.result == .customerErased
+      let isErased = synchronization.result?.code == .customerErased
       let waitingKey = waiting.isEmpty ? nil : [key.erased, key].first { waiting.contains($0) }
       return Finalized(
         key: isErased ? key.erased : key, waitingKey: waitingKey,

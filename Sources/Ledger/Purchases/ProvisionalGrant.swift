@@ -26,7 +26,8 @@ public struct ProvisionalGrant {
     _ job: Job, _ piece: Evidence, until: Int64, publisher: Publisher, now: Int64
   ) async throws -> Told? {
     let key = piece.key(of: job.publisherId)
-    let reading = CommitReading([Finalization(job, .evidence(key, [piece]), publisher: publisher)], waiting: [job])
+    let reading = CommitReading(
+      [FinalizationRequest(job, .evidence(key, [piece]), publisher: publisher)], waiting: [job])
     let events = try await postgres.repeatingConflicts { transaction -> [Event]? in
       var queries = [DeniedTransactions.lock([job])] + reading.queries
       queries.append(OwnershipRow.nextBlocks(for: Int64(reading.numbers)))

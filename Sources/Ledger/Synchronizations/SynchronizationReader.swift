@@ -25,11 +25,13 @@ public struct SynchronizationReader {
     return all.filter { $0.status == .finalized } + all.filter { $0.status != .finalized }
   }
 
-  /// Reads the outcomes of those of some synchronizations that are finalized, by their ids.
-  public func outcomes(_ publisher: Int64, _ ids: [SynchronizationId]) async throws -> [SynchronizationId: Outcome] {
-    let rows = try await postgres.run(PostgresQuery(.readOutcomes, [.int64(publisher), .ids(ids)]))
+  /// Reads the results of those of some synchronizations that are finalized, by their ids.
+  public func results(
+    _ publisher: Int64, _ ids: [SynchronizationId]
+  ) async throws -> [SynchronizationId: SynchronizationResult] {
+    let rows = try await postgres.run(PostgresQuery(.readResults, [.int64(publisher), .ids(ids)]))
     let found = try KeptSynchronization.all(rows).map(\.synchronization)
-    return Dictionary(found.compactMap { one in one.conclusion.map { (one.id, $0.outcome) } }) { one, _ in one }
+    return Dictionary(found.compactMap { one in one.result.map { (one.id, $0) } }) { one, _ in one }
   }
 
   /// Whether a synchronization is that of a job, also after the erasure of its customer.
@@ -41,8 +43,8 @@ public struct SynchronizationReader {
 }
 
 extension PostgresStatement {
-  fileprivate static let readOutcomes = PostgresStatement(
-    "read outcomes",
+  fileprivate static let readResults = PostgresStatement(
+    "read results",
     """
     SELECT \(SynchronizationRow.table.selected("s")) FROM synchronizations s
     WHERE s.publisher_id = $1 AND s.id = ANY($2) AND s.status = 'finalized'

@@ -6,10 +6,10 @@ struct AttemptRow: ReadableRecord {
   var id: Int64 = 0
   var publisherId: Int64 = 0
   var round = ""
-  /// An outcome of a newer notifier is unknown here.
-  var outcome = ""
-  /// Without its outcome.
-  var attempt = DeliveryAttempt(eventId: "", endpointId: "", topic: "", number: 1, time: 0, outcome: .failed)
+  /// A result of a newer notifier is unknown here.
+  var result = ""
+  /// Without its result.
+  var attempt = DeliveryAttempt(eventId: "", endpointId: "", topic: "", number: 1, time: 0, result: .failed)
 
   static let blank = AttemptRow()
   var title: String { "attempt \(id)" }
@@ -35,15 +35,15 @@ struct AttemptRow: ReadableRecord {
     // The endpoint may have told about the customer.
     columns.optional(
       "answer", .text, { $0.attempt.answer }, { $0.attempt.answer = $1 }, export: "response", person: .cleared)
-    columns.required("outcome", .text, { $0.outcome }, { $0.outcome = $1 })
+    columns.required("outcome", .text, { $0.result }, { $0.result = $1 })
     columns.optional("next_at", .timestamptz, { $0.attempt.nextAt }, { $0.attempt.nextAt = $1 })
   }
 
-  /// The attempt; `nil` for an outcome of a newer notifier.
+  /// The attempt; `nil` for a result of a newer notifier.
   var known: DeliveryAttempt? {
-    guard let outcome = DeliveryAttempt.Outcome(rawValue: outcome) else { return nil }
+    guard let result = DeliveryAttempt.Result(rawValue: result) else { return nil }
     var attempt = attempt
-    attempt.outcome = outcome
+    attempt.result = result
     return attempt
   }
 }
@@ -51,7 +51,7 @@ struct AttemptRow: ReadableRecord {
 extension AttemptRow {
   /// An attempt as the log keeps it. PostgreSQL keeps no NUL in a text, and an endpoint may answer with one.
   init(_ attempt: DeliveryAttempt, of change: DeliveryChange) {
-    (publisherId, round, outcome) = (change.publisherId, change.round, attempt.outcome.rawValue)
+    (publisherId, round, result) = (change.publisherId, change.round, attempt.result.rawValue)
     self.attempt = attempt
     (self.attempt.endpointId, self.attempt.eventId) = (change.endpointId, change.eventId)
     self.attempt.topic = attempt.topic.withoutNUL

@@ -86,7 +86,7 @@ struct DeliveryBatch {
         log.append((change, attempt))
         let endpoint = Endpoint(publisher: change.publisherId, id: change.endpointId.exact)
         var state = health[endpoint] ?? (false, nil, isConfigured)
-        switch attempt.outcome {
+        switch attempt.result {
         case .delivered:
           delivered.insert(Key(event: key.event, endpoint: key.endpoint, round: ""))
           (state.recovers, state.since) = (true, nil)
@@ -100,7 +100,7 @@ struct DeliveryBatch {
           state.since = state.since ?? attempt.time
         case .skipped: ended.insert(key)
         }
-        if attempt.outcome != .skipped { health[endpoint] = state }
+        if attempt.result != .skipped { health[endpoint] = state }
       }
     }
     var opened: [Key: Next] = [:]

@@ -43,7 +43,7 @@ struct AttemptCursor: Equatable {
 }
 
 extension DeliveryLedger {
-  /// How many attempts a page with a filter looks at, so that a rare outcome does not keep the ledger busy.
+  /// How many attempts a page with a filter looks at, so that a rare result does not keep the ledger busy.
   private static let window = 1000
 
   /// Reads the log of an endpoint.
@@ -51,15 +51,15 @@ extension DeliveryLedger {
   /// - Parameters:
   ///   - limit: the most attempts to return.
   ///   - cursor: ``AttemptPage/next`` of the page before; `nil` for the newest. ``isCursor(_:)`` must accept it.
-  ///   - outcome: returns only attempts with this outcome.
+  ///   - result: returns only attempts with this result.
   public func attempts(
-    publisher: Int64, endpoint: String, limit: Int, cursor: String? = nil, outcome: DeliveryAttempt.Outcome? = nil
+    publisher: Int64, endpoint: String, limit: Int, cursor: String? = nil, result: DeliveryAttempt.Result? = nil
   ) async throws -> AttemptPage {
     let start = Self.start(cursor)
     let place: [PostgresParameter] = [.int64(publisher), .text(endpoint), .time(start.at), .int64(start.id)]
     let found = PostgresQuery(
-      .readEndpointLog, place + [.text(outcome?.rawValue), .int64(Int64(limit) + 1), .int64(Int64(Self.window))])
-    guard outcome != nil else { return try Self.page(await client.run(found), limit) }
+      .readEndpointLog, place + [.text(result?.rawValue), .int64(Int64(limit) + 1), .int64(Int64(Self.window))])
+    guard result != nil else { return try Self.page(await client.run(found), limit) }
     let rows = try await client.run([
       found, PostgresQuery(.readWindowEnd, place + [.int64(Int64(Self.window) - 1)]),
     ])
@@ -74,14 +74,14 @@ extension DeliveryLedger {
   ///
   /// - Parameters: as for an endpoint's log.
   public func attempts(
-    publisher: Int64, event: String, limit: Int, cursor: String? = nil, outcome: DeliveryAttempt.Outcome? = nil
+    publisher: Int64, event: String, limit: Int, cursor: String? = nil, result: DeliveryAttempt.Result? = nil
   ) async throws -> AttemptPage {
     let start = Self.start(cursor)
     let rows = try await client.run(
       PostgresQuery(
         .readEventLog,
         [
-          .int64(publisher), .text(event), .time(start.at), .int64(start.id), .text(outcome?.rawValue),
+          .int64(publisher), .text(event), .time(start.at), .int64(start.id), .text(result?.rawValue),
           .int64(Int64(limit) + 1),
         ]))
     return try Self.page(rows, limit)

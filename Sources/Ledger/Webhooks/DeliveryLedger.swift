@@ -92,9 +92,9 @@ public final class DeliveryLedger {
       let index = Int(try row.int64("asked") ?? 0)
       facts[index].isKnownEvent = try row.bool("is_known") ?? false
       if let number = try row.int64("number"),
-        let outcome = try row.text("outcome").flatMap(DeliveryAttempt.Outcome.init)
+        let result = try row.text("outcome").flatMap(DeliveryAttempt.Result.init)
       {
-        facts[index].logged = (Int(number), outcome, try row.time("next_at"))
+        facts[index].logged = (Int(number), result, try row.time("next_at"))
       }
       facts[index].wasDelivered = try row.bool("was_delivered") ?? false
     }

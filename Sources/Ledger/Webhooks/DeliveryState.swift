@@ -5,7 +5,7 @@ public enum DeliveryState: Sendable, Equatable {
   /// The attempt is to be made.
   case open
   /// A notifier made this very attempt and recorded its end. The steps that follow from it may still be missing.
-  case made(DeliveryAttempt.Outcome, nextAt: Int64?)
+  case made(DeliveryAttempt.Result, nextAt: Int64?)
   /// Nothing remains to do: a later attempt of the round was made, or the event was delivered, by this round or another
   /// one. Since then nobody has asked for more by name.
   case superseded
@@ -23,7 +23,7 @@ public enum DeliveryState: Sendable, Equatable {
     /// Whether no notifier has noted yet which endpoints get the event.
     var isUnseen = false
     /// The last attempt of the round in the log. Read only without a row.
-    var logged: (number: Int, outcome: DeliveryAttempt.Outcome, nextAt: Int64?)?
+    var logged: (number: Int, result: DeliveryAttempt.Result, nextAt: Int64?)?
     /// Whether any round has delivered the event to this endpoint. Read only without a row.
     var wasDelivered = false
     /// Whether the ledger has the event. Read only without a row.
@@ -70,11 +70,11 @@ public enum DeliveryState: Sendable, Equatable {
       if logged.number > facts.attempt { return .superseded }
       if logged.number == facts.attempt {
         // A failed attempt without a row: another round has delivered the event since.
-        if facts.isKnownEvent, logged.outcome == .failed { return .superseded }
-        return .made(logged.outcome, nextAt: logged.nextAt)
+        if facts.isKnownEvent, logged.result == .failed { return .superseded }
+        return .made(logged.result, nextAt: logged.nextAt)
       }
       // Only a failed attempt leads to this one.
-      if logged.outcome != .failed { return .superseded }
+      if logged.result != .failed { return .superseded }
     }
     return facts.wasDelivered ? .superseded : nil
   }

@@ -1,8 +1,8 @@
 import Domain
 import EventLoop
 
-/// The outcome of an attempt to deliver, decided from values alone.
-enum AttemptVerdict: Equatable {
+/// The step after an attempt to deliver, decided from values alone.
+enum DeliveryStep: Equatable {
   case delivered
   /// The notifier tries again after this delay.
   case again(Duration, cause: String)
@@ -43,8 +43,8 @@ enum AttemptVerdict: Equatable {
     self = .again(max(delay, notBefore), cause: cause)
   }
 
-  /// The outcome in the log of attempts.
-  var outcome: DeliveryAttempt.Outcome {
+  /// How the attempt ended, for the log of attempts.
+  var result: DeliveryAttempt.Result {
     switch self {
     case .delivered: .delivered
     case .again: .failed

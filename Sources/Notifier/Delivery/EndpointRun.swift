@@ -11,7 +11,7 @@ import Observability
 import Postgres
 import Service
 
-/// Makes one attempt to deliver an event to one endpoint, or puts it off, and records the outcome.
+/// Makes one attempt to deliver an event to one endpoint, or puts it off, and records the result.
 ///
 /// The order makes a crash harmless at every step. First the run makes the attempt, then it writes the record to the
 /// ledger, then it publishes the message that follows. At last the caller acknowledges. If another run gets the message
@@ -92,9 +92,9 @@ final class EndpointRun {
     if slot == .taken { release() }
     switch state {
     case .open, .superseded: return true
-    case .made(let outcome, let nextAt):
-      log.info("made before", ["outcome": .string(outcome.rawValue)])
-      return await follow(outcome, nextAt, reason: "attempt \(delivery.attempt) was the last")
+    case .made(let result, let nextAt):
+      log.info("made before", ["outcome": .string(result.rawValue)])
+      return await follow(result, nextAt, reason: "attempt \(delivery.attempt) was the last")
     case .disabled: return await skip()
     case .gone:
       // An event that nobody has looked at yet was not promised to an endpoint that is no longer there.
@@ -183,20 +183,20 @@ final class EndpointRun {
     var holdsSlot = hasSlot
     if !dependencies.ledger.isReady { giveBack(&holdsSlot) }
     defer { giveBack(&holdsSlot) }
-    let verdict = attempt.verdict(
+    let step = attempt.step(
       number: delivery.attempt, jitter: Double.random(in: 0.8...1.2),
       schedule: endpoint.retry.schedule(standard: context.settings.notifier.retrySchedule))
     // If the notifier stops, the endpoint did not fail.
-    if Task.isCancelled, verdict != .delivered { return false }
-    (endpoint.isForward ? dependencies.metrics.forwards : dependencies.metrics.attempts).count(verdict.outcome.rawValue)
+    if Task.isCancelled, step != .delivered { return false }
+    (endpoint.isForward ? dependencies.metrics.forwards : dependencies.metrics.attempts).count(step.result.rawValue)
     let now = context.now()
     var nextAt: Int64?
-    if case .again(let delay, _) = verdict { nextAt = now + Int64(delay.wholeMilliseconds) }
-    let record = attempt.record(delivery, endpoint, verdict, nextAt, at: now)
+    if case .again(let delay, _) = step { nextAt = now + Int64(delay.wholeMilliseconds) }
+    let record = attempt.record(delivery, endpoint, step, nextAt, at: now)
     guard let health = await self.record(record) else { return false }
     giveBack(&holdsSlot)
-    await disableIfNeeded(verdict, failingSince: health.failingSince)
-    return await follow(verdict.outcome, nextAt, reason: verdict.error ?? "")
+    await disableIfNeeded(step, failingSince: health.failingSince)
+    return await follow(step.result, nextAt, reason: step.error ?? "")
   }
 
   private func giveBack(_ holdsSlot: inout Bool) {
@@ -206,10 +206,10 @@ final class EndpointRun {
 
   /// Records a skipped attempt. The endpoint is owed the event until its publisher asks for it.
   private func skip() async -> Bool {
-    dependencies.metrics.attempts.count(DeliveryAttempt.Outcome.skipped.rawValue)
+    dependencies.metrics.attempts.count(DeliveryAttempt.Result.skipped.rawValue)
     let skipped = DeliveryAttempt(
       eventId: delivery.eventId, endpointId: endpoint.id, topic: delivery.topic, version: delivery.version,
-      number: delivery.attempt, time: context.now(), error: "the endpoint is disabled", outcome: .skipped)
+      number: delivery.attempt, time: context.now(), error: "the endpoint is disabled", result: .skipped)
     return await record(skipped) != nil ? await follow(.skipped, nil, reason: "") : false
   }
 
@@ -237,11 +237,11 @@ final class EndpointRun {
   ///
   /// The commit writes the event about it, into the outbox too. If it fails, the next attempt at the endpoint tries it
   /// again.
-  private func disableIfNeeded(_ verdict: AttemptVerdict, failingSince: Int64?) async {
+  private func disableIfNeeded(_ step: DeliveryStep, failingSince: Int64?) async {
     // Nobody could enable the URL of a forward again. Each notification ends for it after a day.
-    guard verdict != .delivered, !endpoint.isForward else { return }
+    guard step != .delivered, !endpoint.isForward else { return }
     let reason: EndpointHealth.Reason
-    if verdict == .gone {
+    if step == .gone {
       reason = .gone
     } else {
       let longest = Int64(context.settings.notifier.disableAfter.wholeMilliseconds)
@@ -259,10 +259,10 @@ final class EndpointRun {
   }
 
   /// Does the next step after an attempt. This run made the attempt, or an earlier run that did not get this far.
-  private func follow(_ outcome: DeliveryAttempt.Outcome, _ nextAt: Int64?, reason: String) async -> Bool {
-    switch outcome {
+  private func follow(_ result: DeliveryAttempt.Result, _ nextAt: Int64?, reason: String) async -> Bool {
+    switch result {
     case .delivered, .skipped:
-      log.info(outcome == .delivered ? "delivered" : "delivery skipped")
+      log.info(result == .delivered ? "delivered" : "delivery skipped")
       return true
     case .failed:
       let now = context.now()

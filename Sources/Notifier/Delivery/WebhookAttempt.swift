@@ -8,7 +8,7 @@ import Ledger
 import Observability
 import Service
 
-/// The request of one attempt, and its outcome.
+/// The request of one attempt, and its result.
 @LoopActor
 final class WebhookAttempt {
   /// The end of an attempt, before the notifier judges it.
@@ -22,17 +22,17 @@ final class WebhookAttempt {
     var duration: Duration = .zero
 
     /// Judges the attempt.
-    func verdict(number: Int, jitter: Double, schedule: [Duration]) -> AttemptVerdict {
+    func step(number: Int, jitter: Double, schedule: [Duration]) -> DeliveryStep {
       guard let status else {
-        return AttemptVerdict(failedWith: error, attempt: number, schedule: schedule, jitter: jitter)
+        return DeliveryStep(failedWith: error, attempt: number, schedule: schedule, jitter: jitter)
       }
-      return AttemptVerdict(
+      return DeliveryStep(
         status: status, retryAfter: retryAfter, attempt: number, schedule: schedule, jitter: jitter)
     }
 
     /// Makes the attempt's record for the log of attempts.
     func record(
-      _ delivery: Delivery, _ endpoint: WebhookEndpoint, _ verdict: AttemptVerdict, _ nextAt: Int64?,
+      _ delivery: Delivery, _ endpoint: WebhookEndpoint, _ step: DeliveryStep, _ nextAt: Int64?,
       at now: Int64
     ) -> DeliveryAttempt {
       let filter = SecretFilter(endpoint)
@@ -40,7 +40,7 @@ final class WebhookAttempt {
       return DeliveryAttempt(
         eventId: delivery.eventId, endpointId: endpoint.id, topic: delivery.topic, version: delivery.version,
         number: delivery.attempt, time: now, status: status, durationMilliseconds: Int64(duration.wholeMilliseconds),
-        error: verdict.error.map(filter.clean), answer: text.isEmpty ? nil : text, outcome: verdict.outcome,
+        error: step.error.map(filter.clean), answer: text.isEmpty ? nil : text, result: step.result,
         nextAt: nextAt)
     }
   }

@@ -4,7 +4,7 @@
 /// of the session, such as `lock_timeout`. A pooler in transaction mode gives each transaction another session.
 enum PoolerCheck {
   /// What is wrong with a connection.
-  enum Finding: Equatable {
+  enum Fault: Equatable {
     /// The session has another value than the client asked for.
     case lostSetting(String)
     /// Two transactions of one connection ran in two sessions.
@@ -18,9 +18,9 @@ enum PoolerCheck {
   ///   - found: the settings of the session, by their names.
   ///   - processes: the numbers of the processes that served the connection's transactions, one after the other. At the
   ///     last one, another connection held a transaction open.
-  static func finding(
+  static func fault(
     wanted: [(name: String, value: String)], found: [String: String], processes: [Int32]
-  ) -> Finding? {
+  ) -> Fault? {
     if Set(processes).count > 1 { return .changingSession }
     return wanted.first { found[$0.name] != $0.value }.map { .lostSetting($0.name) }
   }
@@ -30,8 +30,8 @@ enum PoolerCheck {
     + "docs/operate/managed-services.md says"
 
   /// A sentence for a person.
-  static func sentence(_ finding: Finding) -> String {
-    switch finding {
+  static func sentence(_ fault: Fault) -> String {
+    switch fault {
     case .changingSession:
       "the ledger is behind a transaction pooler (two transactions of one connection ran in two sessions): \(advice)"
     case .lostSetting(let name):

@@ -38,11 +38,11 @@ extension PostgresConnection {
     defer { other.close(.closed, because: "the check is over") }
     _ = try await other.run([Self.begin, Self.process])
     let processes = [first, try await servingProcess()]
-    if let finding = PoolerCheck.finding(wanted: wanted, found: found, processes: processes) { throw refusal(finding) }
+    if let fault = PoolerCheck.fault(wanted: wanted, found: found, processes: processes) { throw refusal(fault) }
   }
 
-  private func refusal(_ finding: PoolerCheck.Finding) -> PostgresError {
-    PostgresError(.unreachable, operation: "connect", target: target, cause: PoolerCheck.sentence(finding))
+  private func refusal(_ fault: PoolerCheck.Fault) -> PostgresError {
+    PostgresError(.unreachable, operation: "connect", target: target, cause: PoolerCheck.sentence(fault))
   }
 
   private func servingProcess() async throws -> Int32 {

@@ -1,7 +1,7 @@
 /// What somebody makes happen.
 extension Life {
   /// What an action leads to.
-  struct Outcome: Equatable, Sendable {
+  struct Effect: Equatable, Sendable {
     /// What Apple tells about this life; `nil` when it tells nothing.
     var notice: LifeNotice?
     /// The life that takes the place of this one.
@@ -16,51 +16,51 @@ extension Life {
   /// - Throws: when the life is in no state for it.
   mutating func apply(
     _ action: LifeAction, at now: Int64, _ numbers: inout LifeNumbers
-  ) throws(ControlRefusal) -> Outcome {
+  ) throws(ControlRefusal) -> Effect {
     switch action {
     case .renew(let period):
       try demand(isSubscription && state != .upgraded, "only a subscription renews")
       if let period { next.period = period }
-      return Outcome(notice: renew(at: now, isDue: false, &numbers))
+      return Effect(notice: renew(at: now, isDue: false, &numbers))
     case .fail(let grace, let isAtEnd):
       try demand(isSubscription && state == .active, "only an active subscription can fail to renew")
       if isAtEnd {
         willRenew = true
         atEnd = .fails(grace: grace)
-        return Outcome()
+        return Effect()
       }
-      return Outcome(notice: fail(grace: grace, at: now, since: min(now, latest.expiresDate ?? now), &numbers))
+      return Effect(notice: fail(grace: grace, at: now, since: min(now, latest.expiresDate ?? now), &numbers))
     case .recover:
       try demand(state == .grace || state == .billingRetry, "only a subscription whose renewal failed recovers")
-      return Outcome(notice: renew(at: now, isDue: false, &numbers))
+      return Effect(notice: renew(at: now, isDue: false, &numbers))
     case .endGrace:
       try demand(state == .grace, "the life is in no grace period")
-      return Outcome(notice: endGrace(at: now, &numbers))
+      return Effect(notice: endGrace(at: now, &numbers))
     case .expire(let reason, let isAtEnd): return try expire(reason, isAtEnd: isAtEnd, at: now, &numbers)
     case .upgrade(let upgrade): return try self.upgrade(upgrade, at: now, &numbers)
     case .downgrade(let product, let period):
       return try downgrade(to: terms.product(product), period: period)
     case .refund, .reverse, .declineRefund, .revoke, .requestRefund:
-      return Outcome(notice: try takeBack(action, at: now, &numbers))
+      return Effect(notice: try takeBack(action, at: now, &numbers))
     case .extend(let days):
       try demand(isSubscription && state == .active, "only an active subscription can be extended")
       transactions[transactions.count - 1].expiresDate? += scale.days(days)
       transactions[transactions.count - 1].revision = numbers.revision()
-      return Outcome(notice: changed(LifeNotice("RENEWAL_EXTENDED", nil, latest.id)))
+      return Effect(notice: changed(LifeNotice("RENEWAL_EXTENDED", nil, latest.id)))
     case .setRenewal(let isOn):
       try demand(isSubscription && hasCourse, "the renewal of this life can no longer be turned on or off")
       willRenew = isOn
       let subtype = isOn ? "AUTO_RENEW_ENABLED" : "AUTO_RENEW_DISABLED"
-      return Outcome(notice: changed(LifeNotice("DID_CHANGE_RENEWAL_STATUS", subtype, latest.id)))
+      return Effect(notice: changed(LifeNotice("DID_CHANGE_RENEWAL_STATUS", subtype, latest.id)))
     case .increasePrice(let price, let isAccepted):
       try demand(isSubscription && state == .active, "only an active subscription can get another price")
       if let price { next.price = price }
       priceIncreaseStatus = isAccepted ? 1 : 0
-      return Outcome(notice: changed(LifeNotice("PRICE_INCREASE", isAccepted ? "ACCEPTED" : "PENDING", latest.id)))
+      return Effect(notice: changed(LifeNotice("PRICE_INCREASE", isAccepted ? "ACCEPTED" : "PENDING", latest.id)))
     case .redeem(let offer):
       try demand(isSubscription && state == .active, "only an active subscription takes an offer")
       next.offer = offer
-      return Outcome(notice: changed(LifeNotice("OFFER_REDEEMED", nil, latest.id)))
+      return Effect(notice: changed(LifeNotice("OFFER_REDEEMED", nil, latest.id)))
     }
   }
 
@@ -73,17 +73,17 @@ extension Life {
 
   private mutating func expire(
     _ reason: LifeExpiry, isAtEnd: Bool, at now: Int64, _ numbers: inout LifeNumbers
-  ) throws(ControlRefusal) -> Outcome {
+  ) throws(ControlRefusal) -> Effect {
     try demand(isSubscription && hasCourse, "only a running subscription expires")
-    guard isAtEnd else { return Outcome(notice: expire(reason, at: now, &numbers)) }
+    guard isAtEnd else { return Effect(notice: expire(reason, at: now, &numbers)) }
     if reason == .voluntary { willRenew = false } else { atEnd = .expires(reason) }
     noteChange()
-    return Outcome()
+    return Effect()
   }
 
   private mutating func upgrade(
     _ upgrade: LifeUpgrade, at now: Int64, _ numbers: inout LifeNumbers
-  ) throws(ControlRefusal) -> Outcome {
+  ) throws(ControlRefusal) -> Effect {
     try demand(isSubscription && (state == .active || state == .grace), "only a running subscription is upgraded")
     let product = terms.product(upgrade.product)
     try demand(product != latest.productId, "the life has this product already")
@@ -103,7 +103,7 @@ extension Life {
         LifeTransaction(
           id: numbers.transaction(), productId: product, purchaseDate: now, expiresDate: now + length, price: price,
           revision: numbers.revision()))
-      return Outcome(notice: changed(LifeNotice("DID_CHANGE_RENEWAL_PREF", "UPGRADE", latest.id)))
+      return Effect(notice: changed(LifeNotice("DID_CHANGE_RENEWAL_PREF", "UPGRADE", latest.id)))
     }
     var terms = terms
     (terms.productId, terms.price, terms.period) = (product, price, length)
@@ -114,7 +114,7 @@ extension Life {
     willRenew = false
     expirationIntent = LifeExpiry.voluntary.intent
     successorId = successor.id
-    return Outcome(
+    return Effect(
       notice: changed(LifeNotice("EXPIRED", LifeExpiry.voluntary.subtype, latest.id)), successor: successor,
       successorNotice: LifeNotice("DID_CHANGE_RENEWAL_PREF", "UPGRADE", successor.id))
   }
@@ -123,14 +123,14 @@ extension Life {
     transaction.revocation == nil && (transaction.expiresDate ?? 0) > now
   }
 
-  private mutating func downgrade(to product: String, period: Int64?) throws(ControlRefusal) -> Outcome {
+  private mutating func downgrade(to product: String, period: Int64?) throws(ControlRefusal) -> Effect {
     try demand(isSubscription && hasCourse, "only a running subscription gets another product")
     let isTakenBack = product == latest.productId
     next = Next(
       productId: product,
       period: period ?? (isTakenBack ? self.period : scale.months(LifeTerms.usualMonths(of: product))),
       price: isTakenBack ? latest.price : LifeTerms.usualPrice(of: product))
-    return Outcome(
+    return Effect(
       notice: changed(LifeNotice("DID_CHANGE_RENEWAL_PREF", isTakenBack ? nil : "DOWNGRADE", latest.id)))
   }
 }

@@ -62,11 +62,11 @@ final class Lives {
     if case .upgrade(let upgrade) = action, let id = upgrade.originalTransactionId, owners[id] != nil {
       throw .conflict("there is a transaction \(id) already")
     }
-    let outcome = try life.apply(action, at: now(), &numbers)
+    let effect = try life.apply(action, at: now(), &numbers)
     put(life)
-    if let successor = outcome.successor { take(successor) }
-    if let notice = outcome.notice { tell(notice, of: life.id) }
-    if let successor = outcome.successor, let notice = outcome.successorNotice { tell(notice, of: successor.id) }
+    if let successor = effect.successor { take(successor) }
+    if let notice = effect.notice { tell(notice, of: life.id) }
+    if let successor = effect.successor, let notice = effect.successorNotice { tell(notice, of: successor.id) }
     // A family shares what one of them pays.
     if !wasRevoked, life.state == .revoked {
       for member in families[life.id] ?? [] { _ = try? apply(.revoke, to: member) }

@@ -18,7 +18,7 @@ struct RefundCall {
   private static let pauseWithoutApp: Int64 = 60_000
 
   /// Takes a call out of the budget, and makes it.
-  func run() async -> RefundRequest.Outcome {
+  func run() async -> RefundRequest.CallResult {
     guard let place else {
       log.warning("no app to answer with", ["bundleId": .string(request.bundleId)])
       return .postponed("no_app", until: verification.now() + Self.pauseWithoutApp)
@@ -49,7 +49,7 @@ struct RefundCall {
 
   /// Decides whether a failed call is about the key or about the answer. What Apple says about the key counts for all
   /// calls for the app (decision 0037).
-  private func judge(_ error: AppStoreAPIError, at place: AppPlace) async -> RefundRequest.Outcome {
+  private func judge(_ error: AppStoreAPIError, at place: AppPlace) async -> RefundRequest.CallResult {
     let now = verification.now()
     if CallFailure.provesKey(error.kind) { place.accepted(at: now, log) }
     var meaning = CallFailure.of(
@@ -60,7 +60,7 @@ struct RefundCall {
       // Nobody knows yet whether the id is invalid.
       if case .failed = meaning { return .failed(error.label) }
     }
-    guard meaning == .keyRefused else { return Self.outcome(of: error) }
+    guard meaning == .keyRefused else { return Self.result(of: error) }
     place.refused(by: error, at: verification.now(), log)
     return .failed(error.label)
   }
@@ -70,7 +70,7 @@ struct RefundCall {
   /// Apple's codes from 4000000 on say that this answer will never be taken, for example because the product's type has
   /// none (4000047). Everything else may pass: the key may be mended, and a transaction that Apple does not know may be
   /// late in its index, since Apple itself has asked about it.
-  static func outcome(of error: AppStoreAPIError) -> RefundRequest.Outcome {
+  static func result(of error: AppStoreAPIError) -> RefundRequest.CallResult {
     if case .api(let code) = error.kind, code.rawValue / 10_000 == 400 { return .refused(error.label) }
     return .failed(error.label)
   }
@@ -78,7 +78,7 @@ struct RefundCall {
   // MARK: Budget
 
   /// It does not wait for the budget: the customer may withdraw the consent meanwhile. The next look reads it again.
-  private func takeCall(at place: AppPlace) async -> RefundRequest.Outcome? {
+  private func takeCall(at place: AppPlace) async -> RefundRequest.CallResult? {
     guard
       let answer = try? await verification.budget.takeCall(
         place.consumption, only: AppStoreEndpoint.consumption.rawValue)
@@ -88,7 +88,7 @@ struct RefundCall {
   }
 
   /// Stops the whole fleet's calls to the endpoint, as a 429 asks for: until a time, or for a second.
-  private func pause(until time: Int64?, at place: AppPlace) async -> RefundRequest.Outcome {
+  private func pause(until time: Int64?, at place: AppPlace) async -> RefundRequest.CallResult {
     let wait = time.map { max(1, $0 - verification.now()) } ?? 1000
     do {
       try await verification.budget.pause(

@@ -77,9 +77,9 @@ struct RefundLook {
     if request.transactionId == dependencies.context.faults.crashBeforeAnswer { abort() }
     let call = RefundCall(
       request: request, answer: answer, place: place, verification: dependencies.verification, log: log)
-    let outcome = await call.run()
-    if case .failed = outcome { metrics.failures.count() }
-    return request.after(outcome, now: now)
+    let result = await call.run()
+    if case .failed = result { metrics.failures.count() }
+    return request.after(result, now: now)
   }
 
   private func record(_ next: RefundRequest) async throws {

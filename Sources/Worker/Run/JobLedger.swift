@@ -6,7 +6,7 @@ import Ledger
 @LoopActor
 protocol JobLedger {
   /// Finalizes a synchronization; returns after the commit.
-  func finalize(_ request: Finalization) async throws -> FinalizedSynchronization
+  func finalize(_ request: FinalizationRequest) async throws -> FinalizedSynchronization
   /// Keeps a job that waits for more than 30 s.
   func postpone(_ job: Job, until due: Int64) async throws
   /// What an earlier run has finalized, with its events that are still in the outbox.

@@ -55,7 +55,7 @@ extension JobRun {
     /// The places where Apple may know a publisher's transactions.
     let places: @LoopActor (Publisher) -> [AppPlace]
     /// Asks Apple; `nil` when there is no place to ask.
-    let verify: @LoopActor (JobRun) async -> PurchaseVerification.Finding?
+    let verify: @LoopActor (JobRun) async -> PurchaseVerification.Attempt?
     let clock: FleetClock
     let log: Log
     let metrics: WorkerMetrics
@@ -70,7 +70,7 @@ extension JobRun {
       takeTurn: @escaping @LoopActor (_ publisher: Int64) async throws -> Duration, ledger: any JobLedger,
       broker: any MessageBroker, doors: DoorCatalog = DoorCatalog(), publishers: @escaping @LoopActor () -> Publishers,
       places: @escaping @LoopActor (Publisher) -> [AppPlace],
-      verify: @escaping @LoopActor (JobRun) async -> PurchaseVerification.Finding?, clock: FleetClock, log: Log,
+      verify: @escaping @LoopActor (JobRun) async -> PurchaseVerification.Attempt?, clock: FleetClock, log: Log,
       metrics: WorkerMetrics, outlet: EventOutlet, suspects: Suspects = Suspects(), faults: TestFaults = TestFaults()
     ) {
       self.settings = settings

@@ -48,6 +48,6 @@ extension JobRun {
       // Without the copy, the result, the event and the log still tell about the job.
       log.error("a delivery could not be buried", ["cause": .failure(error)])
     }
-    await finalize(.concluded(.internalError), lastingRoute())
+    await finalize(.noEvidence(.internalError), lastingRoute())
   }
 }

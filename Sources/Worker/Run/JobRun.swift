@@ -66,18 +66,18 @@ final class JobRun {
     // 2. Apple's verified answer. A transfer needs none, nor does a purchase about which Apple spoke a moment ago.
     if let known = knownPurchase() { return await finalize(known, lastingRoute()) }
     if await wasFinalized() { return }
-    let finding = await dependencies.verify(self) ?? nowhereToAsk()
-    if Task.isCancelled, case .failed = finding.outcome {
+    let made = await dependencies.verify(self) ?? nowhereToAsk()
+    if Task.isCancelled, case .failed = made.result {
       // The worker stops and has broken off the call. That is no failure of the job.
-      return await handBack(finding.route?.text)
+      return await handBack(made.route?.text)
     }
 
     // 3. The decision, and its effect.
-    await follow(finding)
+    await follow(made)
   }
 
-  /// The finding that needs no call; `nil` when Apple must be asked.
-  private func knownPurchase() -> Finalization.Finding? {
+  /// On what the ledger can decide without a call; `nil` when Apple must be asked.
+  private func knownPurchase() -> FinalizationRequest.Basis? {
     guard publisherThen != nil else { return nil }
     if job.kind == .transfer { return .known(nil) }
     guard let covered = lease.covered else { return nil }
@@ -101,12 +101,12 @@ final class JobRun {
     }
   }
 
-  private func nowhereToAsk() -> PurchaseVerification.Finding {
+  private func nowhereToAsk() -> PurchaseVerification.Attempt {
     guard publisher != nil else {
       log.error("the publisher is not configured")
-      return PurchaseVerification.Finding(outcome: .failed(.publisherUnknown))
+      return PurchaseVerification.Attempt(result: .failed(.publisherUnknown))
     }
-    return PurchaseVerification.Finding(outcome: .unknownTransaction)
+    return PurchaseVerification.Attempt(result: .unknownTransaction)
   }
 
   /// The places where Apple may know the publisher's transactions; empty for an unknown publisher.
@@ -166,39 +166,39 @@ final class JobRun {
 
   // MARK: Effects
 
-  /// Does the next step after a finding.
-  private func follow(_ finding: PurchaseVerification.Finding) async {
-    switch NextStep.after(finding.outcome, attempt: attempt, policy: dependencies.policy, age: age) {
-    case .decide: await finalize(evidence(of: finding), lastingRoute(after: finding), fresh: fresh(finding))
-    case .conclude(let result): await finalize(.concluded(result), lastingRoute(after: finding))
+  /// Does the next step after an attempt.
+  private func follow(_ made: PurchaseVerification.Attempt) async {
+    switch NextStep.after(made.result, attempt: attempt, policy: dependencies.policy, age: age) {
+    case .decide: await finalize(evidence(of: made), lastingRoute(after: made), fresh: fresh(made))
+    case .finalize(let code): await finalize(.noEvidence(code), lastingRoute(after: made))
     case .retry(let next, let wait, let cause):
       // The next write ends the lease. A renewal must not bring it back.
       dependencies.heldLeases.letGo(self)
-      await retry(next, wait, cause, route(after: finding))
+      await retry(next, wait, cause, route(after: made))
     }
   }
 
   @inline(never)
-  private func evidence(of finding: PurchaseVerification.Finding) -> Finalization.Finding {
-    guard let key = finding.purchase?.key else { return .concluded(.internalError) }
-    return .evidence(key, finding.evidence)
+  private func evidence(of made: PurchaseVerification.Attempt) -> FinalizationRequest.Basis {
+    guard let key = made.purchase?.key else { return .noEvidence(.internalError) }
+    return .evidence(key, made.evidence)
   }
 
   /// The place where Apple knows the transaction, for later jobs.
-  func lastingRoute(after finding: PurchaseVerification.Finding? = nil) -> String? {
-    (finding?.route ?? lease.route.flatMap(Route.init))?.lasting.text
+  func lastingRoute(after made: PurchaseVerification.Attempt? = nil) -> String? {
+    (made?.route ?? lease.route.flatMap(Route.init))?.lasting.text
   }
 
-  /// The route for the next run. It carries Apple's answers only if this finding does.
+  /// The route for the next run. It carries Apple's answers only if this attempt does.
   @inline(never)
-  private func route(after finding: PurchaseVerification.Finding) -> String? {
-    finding.route?.text ?? lastingRoute()
+  private func route(after made: PurchaseVerification.Attempt) -> String? {
+    made.route?.text ?? lastingRoute()
   }
 
   /// The purchase for the next registrations of the transaction, which need no call for a while.
   @inline(never)
-  private func fresh(_ finding: PurchaseVerification.Finding) -> FinalizedJob.Fresh? {
-    guard finding.isFresh, let purchase = finding.purchase else { return nil }
+  private func fresh(_ made: PurchaseVerification.Attempt) -> FinalizedJob.Fresh? {
+    guard made.isFresh, let purchase = made.purchase else { return nil }
     return FinalizedJob.Fresh(
       CoveredPurchase(
         originalTransactionId: purchase.key.originalTransactionId, environment: purchase.key.environment),
@@ -232,9 +232,9 @@ final class JobRun {
   /// Finalizes the synchronization: the ledger decides on the merged purchase.
   ///
   /// The lease keeps two runs from doing the same work. If it has ended by this process' own clock, another run may be
-  /// under way, and this finding is dropped. Correctness does not need that: a synchronization finalizes once.
+  /// under way, and this one drops what it has found. Correctness does not need that: a synchronization finalizes once.
   func finalize(
-    _ finding: Finalization.Finding, _ route: String?, fresh: FinalizedJob.Fresh? = nil
+    _ basis: FinalizationRequest.Basis, _ route: String?, fresh: FinalizedJob.Fresh? = nil
   ) async {
     guard ContinuousClock.now < leaseEnd else {
       dependencies.heldLeases.letGo(self)
@@ -242,9 +242,9 @@ final class JobRun {
       dependencies.metrics.stale.count()
       return await delay(attempt, .seconds(1), .busy, hasRun: true)
     }
-    switch await commit(finding) {
+    switch await commit(basis) {
     case .success(let done):
-      note(done.synchronization.conclusion)
+      note(done.synchronization)
       await end(done, route, fresh)
     case .failure(let error):
       dependencies.heldLeases.letGo(self)
@@ -255,17 +255,18 @@ final class JobRun {
     }
   }
 
-  /// Commits. If the ledger cannot take this finding, ends the synchronization without it.
-  private func commit(_ finding: Finalization.Finding) async -> Result<FinalizedSynchronization, any Error> {
+  /// Commits. If the ledger cannot take what the run has found, ends the synchronization without it.
+  private func commit(_ basis: FinalizationRequest.Basis) async -> Result<FinalizedSynchronization, any Error> {
     do {
-      return .success(try await dependencies.ledger.finalize(Finalization(job, finding, publisher: publisherThen)))
+      let request = FinalizationRequest(job, basis, publisher: publisherThen)
+      return .success(try await dependencies.ledger.finalize(request))
     } catch let error as CancellationError {
       return .failure(error)
     } catch {
       log.error("the ledger refuses the finding", ["cause": .failure(error)])
     }
     do {
-      let without = Finalization(job, .concluded(.internalError), publisher: publisherThen)
+      let without = FinalizationRequest(job, .noEvidence(.internalError), publisher: publisherThen)
       return .success(try await dependencies.ledger.finalize(without))
     } catch {
       log.error("the ledger refuses the synchronization", ["cause": .failure(error)])
@@ -273,15 +274,15 @@ final class JobRun {
     }
   }
 
-  private func note(_ conclusion: Conclusion?) {
-    let outcome = conclusion?.outcome
+  private func note(_ synchronization: Synchronization) {
+    let result = synchronization.result
     log.info(
       "finalized",
       [
-        "result": .string(outcome?.result.rawValue ?? ""), "accessGranted": .bool(outcome?.accessGranted ?? false),
-        "version": .int(conclusion?.version ?? 0),
+        "result": .string(result?.code.rawValue ?? ""), "accessGranted": .bool(result?.accessGranted ?? false),
+        "version": .int(synchronization.version),
       ])
-    dependencies.metrics.results.count(outcome?.result.rawValue ?? "")
+    dependencies.metrics.results.count(result?.code.rawValue ?? "")
   }
 
   /// Takes a finalized synchronization out of Redis and off the queue, and publishes its events.
@@ -289,7 +290,7 @@ final class JobRun {
     _ done: consuming FinalizedSynchronization, _ route: String?, _ fresh: FinalizedJob.Fresh?
   ) async {
     dependencies.heldLeases.letGo(self)
-    let outcome = done.synchronization.conclusion?.outcome
+    let result = done.synchronization.result
     let faults = dependencies.faults
     if job.transactionId == faults.crashAfterCommit { abort() }
     if job.transactionId == faults.crashAfterPublish { return dependencies.outlet.publish(done.takeTold()) { abort() } }
@@ -297,9 +298,9 @@ final class JobRun {
       let age = max(0, dependencies.clock.now().subtracting(job.registeredAt))
       dependencies.metrics.age.observe(Double(age) / 1000)
     }
-    dependencies.replies.reply(to: job, outcome)
+    dependencies.replies.reply(to: job, result)
     do {
-      let isKnown = outcome?.originalTransactionId != nil
+      let isKnown = result?.originalTransactionId != nil
       try await dependencies.leases.finalize(
         FinalizedJob(job: job, fence: lease.fence, route: route, isKnown: isKnown, fresh: fresh))
     } catch {

@@ -20,16 +20,16 @@ final class ReplyOutlet {
 
   init(_ broker: any MessageBroker, _ log: Log) { (self.broker, self.log) = (broker, log) }
 
-  /// Sends the outcome to the queue that the job names; nothing if it names none.
-  func reply(to job: Job, _ outcome: Outcome?) {
-    guard let queue = job.replyTo, let outcome else { return }
+  /// Sends the result to the queue that the job names; nothing if it names none.
+  func reply(to job: Job, _ result: SynchronizationResult?) {
+    guard let queue = job.replyTo, let result else { return }
     guard underWay < Self.most else {
       return log.debug("too many replies wait for the broker", ["queue": .string(queue)])
     }
     underWay += 1
     Task.immediate { @LoopActor in
       do {
-        try await broker.publish(ReplyMessage.message(job.synchronizationId, outcome, to: queue))
+        try await broker.publish(ReplyMessage.message(job.synchronizationId, result, to: queue))
       } catch {
         log.debug("nobody waits for the reply", ["queue": .string(queue), "cause": .failure(error)])
       }

@@ -23,8 +23,8 @@ struct TimerAnswer: Equatable {
   /// What follows from an attempt to ask Apple. What was not accepted tells nothing: the ledger keeps what it knows.
   ///
   /// - Parameter now: milliseconds since 1970.
-  static func after(_ outcome: AttemptOutcome, now: Int64) -> TimerAnswer {
-    switch outcome {
+  static func after(_ result: AttemptResult, now: Int64) -> TimerAnswer {
+    switch result {
     case .verified: TimerAnswer(label: "told", answer: .told)
     case .unknownTransaction: TimerAnswer(label: "unknown", answer: .unknown)
     case .rejected: TimerAnswer(label: "rejected", answer: .away(until: nil))

@@ -59,23 +59,23 @@ struct TimerLook {
     let endpoint = due.kind == .autoRenewable ? AppStoreEndpoint.subscriptionStatuses : .transactionInfo
     switch await takeCall(endpoint, at: place) {
     case .granted(let grant):
-      let finding = await PurchaseVerification(
+      let made = await PurchaseVerification(
         lookingAt: due, in: place, grant: grant, with: dependencies.verification, log
-      ).finding()
-      return judge(finding)
+      ).make()
+      return judge(made)
     case .wait(let wait): return ([], .postponed(.budget, wait, now: now))
     case nil: return ([], .storeUnavailable)
     }
   }
 
-  private func judge(_ finding: PurchaseVerification.Finding) -> ([Evidence], TimerAnswer) {
-    switch finding.outcome {
+  private func judge(_ made: PurchaseVerification.Attempt) -> ([Evidence], TimerAnswer) {
+    switch made.result {
     case .unknownTransaction: log.warning("Apple does not know a purchase of the ledger")
-    case .rejected(let result):
-      log.error("Apple's answer about a purchase was not accepted", ["result": .string(result.rawValue)])
+    case .rejected(let code):
+      log.error("Apple's answer about a purchase was not accepted", ["result": .string(code.rawValue)])
     case .verified, .refused, .failed, .postponed: break
     }
-    return (finding.evidence, .after(finding.outcome, now: now))
+    return (made.evidence, .after(made.result, now: now))
   }
 
   /// Takes a call out of the timers' part of the budget, and then out of the whole; `nil` while Redis is away.

@@ -64,9 +64,9 @@ extension AppPlace {
       return .failed(.budget)
     }
     let (start, now) = (ContinuousClock.now, verification.now())
-    func observe(_ outcome: String) {
+    func observe(_ result: String) {
       verification.metrics.appleCalls.observe(
-        (ContinuousClock.now - start).inSeconds, endpoint.rawValue, environment.rawValue, outcome)
+        (ContinuousClock.now - start).inSeconds, endpoint.rawValue, environment.rawValue, result)
     }
     do throws(AppStoreAPIError) {
       _ = try await verification.api.notificationHistory(

@@ -101,9 +101,9 @@ extension PurchaseVerification {
     return .call(error)
   }
 
-  private func observe(_ start: ContinuousClock.Instant, _ endpoint: AppStoreEndpoint, _ outcome: String) {
+  private func observe(_ start: ContinuousClock.Instant, _ endpoint: AppStoreEndpoint, _ result: String) {
     dependencies.metrics.appleCalls.observe(
-      (ContinuousClock.now - start).inSeconds, endpoint.rawValue, place.environment.rawValue, outcome)
+      (ContinuousClock.now - start).inSeconds, endpoint.rawValue, place.environment.rawValue, result)
   }
 
   /// Stops the whole fleet's calls to an endpoint, as a 429 asks for: until a time, or for a second.

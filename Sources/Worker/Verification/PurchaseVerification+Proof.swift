@@ -10,7 +10,7 @@ import Observability
 extension PurchaseVerification {
   /// What Get Transaction Info's answer proves.
   enum Judgement {
-    case proven(Finding)
+    case proven(Attempt)
     case doubtful(Transaction)
   }
 
@@ -48,7 +48,7 @@ extension PurchaseVerification {
 
   /// The subscription whose first or latest transaction is the one in question. An answer holds all subscriptions of a
   /// customer.
-  func latest() throws(Obstacle) -> Finding? {
+  func latest() throws(Obstacle) -> Attempt? {
     for entry in answers.statuses ?? [] {
       if let named = entry.originalTransactionId,
         named == original || named.firstTransaction == transactionId
@@ -71,7 +71,7 @@ extension PurchaseVerification {
   func latest(
     _ entry: SubscriptionStatusesResponse.LastTransaction, of original: OriginalTransactionId,
     beside registered: Transaction? = nil
-  ) throws(Obstacle) -> Finding? {
+  ) throws(Obstacle) -> Attempt? {
     guard let signed = entry.signedTransactionInfo else { return nil }
     let latest = try checked(dependencies.verifier.signedTransaction(signed, expecting: place.accepted))
     guard latest.payload.originalTransactionId == original else {
@@ -105,13 +105,13 @@ extension PurchaseVerification {
   }
 
   /// The purchase that verified evidence describes. The first piece names it.
-  func purchase(_ evidence: [Evidence]) throws(Obstacle) -> Finding {
+  func purchase(_ evidence: [Evidence]) throws(Obstacle) -> Attempt {
     guard let key = evidence.first?.key(of: publisherId), let purchase = Purchase(key, folding: evidence) else {
       throw reject("Apple's answer describes no purchase")
     }
     let only = purchase.deciding.kind == .autoRenewable ? nil : AppStoreEndpoint.transactionInfo.rawValue
-    return Finding(
-      outcome: .verified, evidence: evidence, purchase: purchase,
+    return Attempt(
+      result: .verified, evidence: evidence, purchase: purchase,
       route: Route(place: place.call.name, endpoint: only), isFresh: answers.earlierStatusesAt == nil)
   }
 

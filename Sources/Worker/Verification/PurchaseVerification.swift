@@ -30,22 +30,22 @@ final class PurchaseVerification {
   /// How long to wait because Apple refuses the key of an app.
   private var wait: Duration?
 
-  /// The outcome of an attempt, and the place where Apple knew the transaction.
-  final class Finding: Sendable {
-    let outcome: AttemptOutcome
-    /// What Apple has signed about the purchase; empty unless the outcome is `verified`.
+  /// One try: its result, and the place where Apple knew the transaction.
+  final class Attempt: Sendable {
+    let result: AttemptResult
+    /// What Apple has signed about the purchase; empty unless the result is `verified`.
     let evidence: [Evidence]
     /// The fold of this evidence alone.
     let purchase: Purchase?
     let route: Route?
-    /// Whether this run got the statuses behind the outcome, if any. Then the outcome covers other registrations, too.
+    /// Whether this run got the statuses behind the result, if any. Then the result covers other registrations, too.
     let isFresh: Bool
 
     init(
-      outcome: AttemptOutcome, evidence: [Evidence] = [], purchase: Purchase? = nil, route: Route? = nil,
+      result: AttemptResult, evidence: [Evidence] = [], purchase: Purchase? = nil, route: Route? = nil,
       isFresh: Bool = true
     ) {
-      (self.outcome, self.evidence, self.purchase) = (outcome, evidence, purchase)
+      (self.result, self.evidence, self.purchase) = (result, evidence, purchase)
       (self.route, self.isFresh) = (route, isFresh)
     }
   }
@@ -100,17 +100,17 @@ final class PurchaseVerification {
   }
 
   /// Asks one place after the other.
-  func finding() async -> Finding {
+  func make() async -> Attempt {
     repeat {
-      if let finding = await ask(takeGrant()) { return finding }
+      if let attempt = await ask(takeGrant()) { return attempt }
     } while moveOn()
     return knownNowhere()
   }
 
   @inline(never)
-  private func knownNowhere() -> Finding {
-    guard answers.isUnauthorized else { return Finding(outcome: .unknownTransaction) }
-    return Finding(outcome: .refused(wait: wait ?? .milliseconds(AppStanding.shortestPause)))
+  private func knownNowhere() -> Attempt {
+    guard answers.isUnauthorized else { return Attempt(result: .unknownTransaction) }
+    return Attempt(result: .refused(wait: wait ?? .milliseconds(AppStanding.shortestPause)))
   }
 
   /// The endpoint that the verification may ask at once.
@@ -132,21 +132,21 @@ final class PurchaseVerification {
   // So errors, and the steps after them, are in functions of their own.
 
   /// Asks in the present place; `nil` when the next place comes.
-  private func ask(_ granted: AppStoreEndpoint?) async -> Finding? {
+  private func ask(_ granted: AppStoreEndpoint?) async -> Attempt? {
     if isRefused() { return nil }
     do throws(Obstacle) {
       return try await verify(granted)
     } catch {
-      return await finding(behind: error)
+      return await attempt(behind: error)
     }
   }
 
-  private func finding(behind obstacle: Obstacle) async -> Finding? {
+  private func attempt(behind obstacle: Obstacle) async -> Attempt? {
     switch obstacle {
     case .stop(.rejected, _) where answers.areEarlier:
       // The kept answers may have been damaged in Redis. Apple decides.
-      return Finding(outcome: .failed(.malformedAnswer), route: Route(place: place.call.name))
-    case .stop(let outcome, let route): return Finding(outcome: outcome, route: route)
+      return Attempt(result: .failed(.malformedAnswer), route: Route(place: place.call.name))
+    case .stop(let result, let route): return Attempt(result: result, route: route)
     case .call(let error):
       switch await meaning(of: error) {
       case .unknownHere: return nil
@@ -158,7 +158,7 @@ final class PurchaseVerification {
         return failed(.rateLimited)
       case .failed(.unauthorized):
         let wait = place.refused(by: error, at: dependencies.now(), log)
-        return Finding(outcome: .refused(wait: wait), route: answers.missing.map { unfinished($0) })
+        return Attempt(result: .refused(wait: wait), route: answers.missing.map { unfinished($0) })
       case .failed(let cause): return failed(cause)
       }
     }
@@ -180,8 +180,8 @@ final class PurchaseVerification {
   }
 
   /// Ends the attempt, and keeps Apple's answers for the next run.
-  private func failed(_ cause: RetryCause) -> Finding {
-    Finding(outcome: .failed(cause), route: answers.missing.map { unfinished($0) })
+  private func failed(_ cause: RetryCause) -> Attempt {
+    Attempt(result: .failed(cause), route: answers.missing.map { unfinished($0) })
   }
 
   /// Goes on without the app. Another app may know the transaction, but "nobody knows it" is no possible answer any
@@ -205,19 +205,19 @@ final class PurchaseVerification {
   /// Why there is no verified purchase.
   indirect enum Obstacle: Error {
     case call(AppStoreAPIError)
-    case stop(AttemptOutcome, route: Route? = nil)
+    case stop(AttemptResult, route: Route? = nil)
   }
 
   /// Asks only one endpoint where that is enough.
   ///
   /// Get Transaction Info proves everything but a subscription that has been renewed, upgraded or ended since. Get All
   /// Subscription Statuses proves a subscription that it names.
-  private func verify(_ granted: AppStoreEndpoint?) async throws(Obstacle) -> Finding {
+  private func verify(_ granted: AppStoreEndpoint?) async throws(Obstacle) -> Attempt {
     var endpoint = granted
     if endpoint == nil { endpoint = try await takeCall(missing) }
     if endpoint == .subscriptionStatuses {
       try await askForStatuses()
-      if let finding = try latest() { return finding }
+      if let attempt = try latest() { return attempt }
       // The customer's subscriptions do not name this transaction. It is an older one of a subscription, or belongs to
       // no subscription.
     }
@@ -226,7 +226,7 @@ final class PurchaseVerification {
       try await askForTransaction()
     }
     switch try judge() {
-    case .proven(let finding): return finding
+    case .proven(let attempt): return attempt
     case .doubtful(let transaction): return try await resolve(transaction)
     }
   }
@@ -238,10 +238,10 @@ final class PurchaseVerification {
   private var hasTransaction: Bool { answers.transaction != nil }
 
   /// Concludes by the statuses. Asks for them if no earlier answer is here.
-  private func resolve(_ transaction: Transaction) async throws(Obstacle) -> Finding {
+  private func resolve(_ transaction: Transaction) async throws(Obstacle) -> Attempt {
     original = transaction.original
     if let statuses = answers.statuses {
-      if let finding = try conclude(transaction, statuses) { return finding }
+      if let attempt = try settle(transaction, statuses) { return attempt }
       // Apple has just said this, and would say it again.
       guard answers.earlierStatusesAt != nil else { throw tryLater() }
       answers.forgetStatuses()
@@ -249,14 +249,14 @@ final class PurchaseVerification {
     guard !answers.areStatusesUnknown else { throw tryLater() }
     try await takeCall(.subscriptionStatuses)
     try await askForStatuses()
-    guard let statuses = answers.statuses, let finding = try conclude(transaction, statuses) else { throw tryLater() }
-    return finding
+    guard let statuses = answers.statuses, let attempt = try settle(transaction, statuses) else { throw tryLater() }
+    return attempt
   }
 
-  /// The finding that the statuses give for a transaction; `nil` when only later statuses can tell.
-  private func conclude(
+  /// What the statuses say about a transaction; `nil` when only later statuses can tell.
+  private func settle(
     _ transaction: Transaction, _ statuses: KeptAnswers.Statuses
-  ) throws(Obstacle) -> Finding? {
+  ) throws(Obstacle) -> Attempt? {
     if let entry = statuses.first(where: { $0.originalTransactionId == transaction.original }),
       let latest = try latest(entry, of: transaction.original, beside: transaction)
     {
@@ -267,8 +267,8 @@ final class PurchaseVerification {
   }
 
   /// Whether a subscription has ended since an earlier run got its statuses, so that Apple may have renewed it.
-  private func hasEndedSince(_ finding: Finding) -> Bool {
-    guard let then = answers.earlierStatusesAt, let purchase = finding.purchase else { return false }
+  private func hasEndedSince(_ attempt: Attempt) -> Bool {
+    guard let then = answers.earlierStatusesAt, let purchase = attempt.purchase else { return false }
     return purchase.hasEnded(since: then, now: dependencies.now())
   }
 }

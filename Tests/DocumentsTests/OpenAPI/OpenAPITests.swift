@@ -69,7 +69,7 @@ struct OpenAPITests {
     let documented = section.map { $0.drop { $0 == " " } }.filter { $0.hasPrefix("- `") }
       .map { String($0.dropFirst(3).prefix { $0 != "`" }) }
     #expect(!documented.isEmpty)
-    #expect(documented.sorted() == SynchronizationResult.known.map(\.rawValue).sorted())
+    #expect(documented.sorted() == ResultCode.known.map(\.rawValue).sorted())
   }
 
   @Test func `answers have the members that are documented`() throws {
@@ -82,7 +82,7 @@ struct OpenAPITests {
     #expect(members(EndpointAnswer(endpoint, health, now: 0)) == documented("WebhookEndpoint"))
     #expect(members(SubscriptionAnswer(endpoint, health)) == documented("WebhookSubscriptionAnswer"))
     #expect(members(RetryPolicyAnswer(.never)) == documented("WebhookRetryPolicy"))
-    let attempt = DeliveryAttempt(eventId: "e", endpointId: "a", topic: "t", number: 1, time: 0, outcome: .failed)
+    let attempt = DeliveryAttempt(eventId: "e", endpointId: "a", topic: "t", number: 1, time: 0, result: .failed)
     #expect(members(AttemptAnswer(attempt)) == documented("WebhookAttempt"))
     #expect(members(CustomerBody(Customer(id: "1"))) == documented("Customer"))
     #expect(members(ErasureAnswer(Erasure())) == documented("Erasure"))

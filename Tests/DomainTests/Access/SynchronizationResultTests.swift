@@ -3,7 +3,7 @@ import DomainSupport
 import Testing
 
 /// The results of registrations and transfers.
-struct OutcomeTests {
+struct SynchronizationResultTests {
   private let purchase = TestPurchases.purchase(
     TestPurchases.transaction("5", of: "77", in: "Sandbox", expires: 30))
 
@@ -11,9 +11,9 @@ struct OutcomeTests {
     Access(isGranted: isGranted, offerId: "S1", environment: "Sandbox", productId: "monthly", rule: rule)
   }
 
-  private func outcome(_ result: SynchronizationResult, offer: String? = nil) -> Outcome {
-    Outcome(
-      result, accessGranted: offer != nil, offerId: offer, originalTransactionId: "77", environment: "Sandbox")
+  private func result(_ code: ResultCode, offer: String? = nil) -> SynchronizationResult {
+    SynchronizationResult(
+      code, accessGranted: offer != nil, offerId: offer, originalTransactionId: "77", environment: "Sandbox")
   }
 
   private let decisions: [OwnershipDecision] = [
@@ -23,31 +23,33 @@ struct OutcomeTests {
   @Test func `access is for the owner only`() {
     let access = access(.subscriptionActive, isGranted: true)
     let expected = [
-      outcome(.purchaseSynchronized, offer: "S1"), outcome(.purchaseSynchronized, offer: "S1"),
-      outcome(.purchaseSynchronized, offer: "S1"), outcome(.purchaseOwnedByAnotherCustomer),
-      outcome(.ownershipNotProven),
+      result(.purchaseSynchronized, offer: "S1"), result(.purchaseSynchronized, offer: "S1"),
+      result(.purchaseSynchronized, offer: "S1"), result(.purchaseOwnedByAnotherCustomer),
+      result(.ownershipNotProven),
     ]
-    #expect(decisions.map { Outcome.of(access, purchase, $0) } == expected)
+    #expect(decisions.map { SynchronizationResult.of(access, purchase, $0) } == expected)
   }
 
   @Test func `the reason why there is no access comes first`() {
-    let results: [(AccessRule, SynchronizationResult)] = [
+    let codes: [(AccessRule, ResultCode)] = [
       (.sandboxNotAllowed, .sandboxNotAllowed), (.revoked, .purchaseRevoked), (.reportedRevoked, .purchaseRevoked),
       (.offerUnknown, .offerNotFound), (.expired, .receivedExpiredPurchase), (.upgraded, .receivedExpiredPurchase),
       (.billingRetry, .receivedExpiredPurchase),
     ]
-    for (rule, result) in results {
-      for decision in decisions { #expect(Outcome.of(access(rule), purchase, decision) == outcome(result)) }
+    for (rule, code) in codes {
+      for decision in decisions {
+        #expect(SynchronizationResult.of(access(rule), purchase, decision) == result(code))
+      }
     }
   }
 
   @Test func `a transfer tells what became of the owner`() {
-    func transfer(_ decision: TransferDecision, isGranted: Bool) -> Outcome {
+    func transfer(_ decision: TransferDecision, isGranted: Bool) -> SynchronizationResult {
       .of(access(.subscriptionActive, isGranted: isGranted), purchase, decision)
     }
-    #expect(transfer(.transferred, isGranted: true) == outcome(.purchaseOwnershipTransferred, offer: "S1"))
-    #expect(transfer(.unchanged, isGranted: true) == outcome(.purchaseOwnershipUnchanged, offer: "S1"))
-    #expect(transfer(.unchanged, isGranted: false) == outcome(.purchaseOwnershipUnchanged))
-    #expect(transfer(.notActive, isGranted: false) == outcome(.purchaseNotActive))
+    #expect(transfer(.transferred, isGranted: true) == result(.purchaseOwnershipTransferred, offer: "S1"))
+    #expect(transfer(.unchanged, isGranted: true) == result(.purchaseOwnershipUnchanged, offer: "S1"))
+    #expect(transfer(.unchanged, isGranted: false) == result(.purchaseOwnershipUnchanged))
+    #expect(transfer(.notActive, isGranted: false) == result(.purchaseNotActive))
   }
 }

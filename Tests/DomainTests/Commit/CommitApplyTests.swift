@@ -126,7 +126,7 @@ struct CommitApplyTests {
     _ = late.apply([new], notified(.planChanged))
     #expect(late[purchase: T.key("5")]?.owner == nil)
     let done = late.evidence(TestCommit.job(), old)
-    #expect(done.result == .purchaseSynchronized)
+    #expect(done.code == .purchaseSynchronized)
     #expect(late[purchase: T.key("5")]?.owner?.customerId == "me")
     #expect(done.events.filter { $0.topic == EventTopic.purchaseUpdated }.count == 1)
   }
@@ -137,7 +137,7 @@ struct CommitApplyTests {
     new.previousOriginalTransactionId = "1"
     var commit = TestCommit([T.purchase(old, owner: "me")], ["me": known(), "you": known()])
     let done = commit.evidence(TestCommit.job("you", "5"), new)
-    #expect(done.result == .purchaseOwnedByAnotherCustomer)
+    #expect(done.code == .purchaseOwnedByAnotherCustomer)
     #expect(commit[purchase: T.key("5")]?.owner?.customerId == "me")
   }
 
@@ -147,7 +147,7 @@ struct CommitApplyTests {
     var commit = TestCommit([released], ["me": known(token: token)])
     _ = commit.apply([T.transaction(expires: 30, token: token, signed: 5, digest: 1)], notified(.renewed))
     #expect(commit[purchase: key]?.owner == nil)
-    #expect(commit.finalize(TestCommit.job("me", "1"), .known(key)).result == .purchaseSynchronized)
+    #expect(commit.finalize(TestCommit.job("me", "1"), .known(key)).code == .purchaseSynchronized)
   }
 
   @Test func `an end is told once, also by two updates of one commit`() {

@@ -58,7 +58,7 @@ struct CommitEntitlementTests {
     var commit = TestCommit([TestPurchases.purchase(active, owner: "you")], ["you": known(3, told())])
     let refunded = TestPurchases.transaction(expires: 30, revoked: 3, signed: 3, digest: 1)
     let done = commit.evidence(TestCommit.job(), refunded)
-    #expect(done.result == .purchaseRevoked)
+    #expect(done.code == .purchaseRevoked)
     #expect(done.changes == [ToldChange("you", 4, "S1", "evidence", true, false)])
     #expect(commit["me"].version == 0 && commit.state.changes.customers == [TestCommit.customer("you")])
   }
@@ -82,7 +82,7 @@ struct CommitEntitlementTests {
     var commit = TestCommit(
       [TestPurchases.purchase(active, owner: "me")], ["me": known(1, told())], now: 31)
     let done = commit.finalize(.known(key))
-    #expect(done.result == .receivedExpiredPurchase)
+    #expect(done.code == .receivedExpiredPurchase)
     #expect(done.changes == [ToldChange("me", 2, "S1", "registration", true, false)])
   }
 
@@ -119,7 +119,7 @@ struct CommitEntitlementTests {
     for allowed: [CustomerId] in [["me"], ["you"]] {
       var commit = TestCommit(sandboxAccess: .customers(allowed))
       let done = commit.evidence(TestCommit.job(), TestPurchases.transaction(in: "Sandbox", expires: 30))
-      #expect(done.result == (allowed == ["me"] ? .purchaseSynchronized : .sandboxNotAllowed))
+      #expect(done.code == (allowed == ["me"] ? .purchaseSynchronized : .sandboxNotAllowed))
       #expect(done.changes.count == (allowed == ["me"] ? 1 : 0))
     }
   }

@@ -12,8 +12,8 @@ struct CommitOwnershipTests {
   @Test func `the first customer becomes the owner`() {
     var commit = TestCommit()
     let done = commit.evidence(TestCommit.job(), active)
-    #expect(done.result == .purchaseSynchronized)
-    #expect(done.outcome?.offerId == "S1")
+    #expect(done.code == .purchaseSynchronized)
+    #expect(done.result?.offerId == "S1")
     #expect(done.version == 1)
     #expect(commit[purchase: key]?.owner == Owner(customerId: "me", subscriptionId: 101))
     #expect(
@@ -30,7 +30,7 @@ struct CommitOwnershipTests {
   @Test func `the first customer becomes the owner without access, too`() {
     var commit = TestCommit()
     let done = commit.evidence(TestCommit.job(), ended)
-    #expect(done.result == .receivedExpiredPurchase)
+    #expect(done.code == .receivedExpiredPurchase)
     #expect(commit[purchase: key]?.owner?.customerId == "me")
     #expect(done.changes.isEmpty)
     // The lock of the customer's row guards the customer's purchases.
@@ -44,9 +44,9 @@ struct CommitOwnershipTests {
       [TestPurchases.purchase(isActive ? active : ended, owner: "you", version: 4)],
       ownership: OwnershipPolicy(restore: restore))
     let done = commit.finalize(.known(key))
-    #expect(done.result == (isActive ? .purchaseOwnedByAnotherCustomer : .receivedExpiredPurchase))
-    #expect(done.outcome?.accessGranted == false)
-    #expect(done.outcome?.originalTransactionId == "1")
+    #expect(done.code == (isActive ? .purchaseOwnedByAnotherCustomer : .receivedExpiredPurchase))
+    #expect(done.result?.accessGranted == false)
+    #expect(done.result?.originalTransactionId == "1")
     #expect(done.version == 4)
     #expect(commit[purchase: key]?.owner?.customerId == "you")
     #expect(commit.state.changes.begunOwnerships.isEmpty && commit.state.changes.endedOwnerships.isEmpty)
@@ -59,7 +59,7 @@ struct CommitOwnershipTests {
       [TestPurchases.purchase(isActive ? active : ended, owner: "you", version: 4)],
       ownership: OwnershipPolicy(restore: restore))
     let done = commit.finalize(.known(key))
-    #expect(done.result == (isActive ? .purchaseSynchronized : .receivedExpiredPurchase))
+    #expect(done.code == (isActive ? .purchaseSynchronized : .receivedExpiredPurchase))
     #expect(done.version == 5)
     #expect(commit[purchase: key]?.owner == Owner(customerId: "me", subscriptionId: 101))
     #expect(commit.state.changes.endedOwnerships == [1])
@@ -74,7 +74,7 @@ struct CommitOwnershipTests {
       [], ["me": CustomerRecord(isKnown: true, appAccountToken: known)],
       ownership: OwnershipPolicy(proof: .appAccountToken(derivation: nil)))
     let done = commit.evidence(TestCommit.job(), TestPurchases.transaction(expires: 30, token: Self.token))
-    #expect(done.result == (known == nil ? .ownershipNotProven : .purchaseSynchronized))
+    #expect(done.code == (known == nil ? .ownershipNotProven : .purchaseSynchronized))
     #expect((commit[purchase: key]?.owner == nil) == (known == nil))
     // Apple's data is kept all the same.
     #expect(commit.state.changes.newPurchases == [key] && done.version == 1)
@@ -86,12 +86,12 @@ struct CommitOwnershipTests {
     let proves = signed == key
     var commit = TestCommit(ownership: OwnershipPolicy(proof: .signedTransaction, restore: .transfer))
     let done = commit.evidence(TestCommit.job(proves: signed), active)
-    #expect(done.result == (proves ? .purchaseSynchronized : .ownershipNotProven))
+    #expect(done.code == (proves ? .purchaseSynchronized : .ownershipNotProven))
     var other = TestCommit(
       [TestPurchases.purchase(active, owner: "you")],
       ownership: OwnershipPolicy(proof: .signedTransaction, restore: .transfer))
     let moved = other.finalize(TestCommit.job(proves: signed), .known(key))
-    #expect(moved.result == (proves ? .purchaseSynchronized : .purchaseOwnedByAnotherCustomer))
+    #expect(moved.code == (proves ? .purchaseSynchronized : .purchaseOwnedByAnotherCustomer))
   }
 
   // MARK: Transfers
@@ -99,9 +99,9 @@ struct CommitOwnershipTests {
   @Test(arguments: [nil, "you"]) func `a transfer moves a purchase`(owner: CustomerId?) {
     var commit = TestCommit([TestPurchases.purchase(active, owner: owner, version: 4)])
     let done = commit.finalize(TestCommit.job("me", "1", .transfer), .known(key))
-    #expect(done.result == .purchaseOwnershipTransferred)
+    #expect(done.code == .purchaseOwnershipTransferred)
     #expect(done.synchronization.kind == .transfer)
-    #expect(done.outcome?.accessGranted == true && done.outcome?.offerId == "S1")
+    #expect(done.result?.accessGranted == true && done.result?.offerId == "S1")
     #expect(done.version == 5)
     #expect(commit[purchase: key]?.owner?.customerId == "me")
     #expect(commit.state.changes.begunOwnerships.map(\.cause) == [.transfer])
@@ -112,7 +112,7 @@ struct CommitOwnershipTests {
   @Test func `a transfer to the owner changes nothing`() {
     var commit = TestCommit([TestPurchases.purchase(active, owner: "me", version: 4)])
     let done = commit.finalize(TestCommit.job("me", "1", .transfer), .known(key))
-    #expect(done.result == .purchaseOwnershipUnchanged)
+    #expect(done.code == .purchaseOwnershipUnchanged)
     #expect(done.version == 4)
     #expect(commit.state.changes.begunOwnerships.isEmpty && commit.state.changes.changedPurchases.isEmpty)
   }
@@ -120,15 +120,15 @@ struct CommitOwnershipTests {
   @Test func `a transfer of a purchase without access is refused`() {
     var commit = TestCommit([TestPurchases.purchase(ended, owner: "you", version: 4)])
     let done = commit.finalize(TestCommit.job("me", "1", .transfer), .known(key))
-    #expect(done.result == .purchaseNotActive)
+    #expect(done.code == .purchaseNotActive)
     #expect(commit[purchase: key]?.owner?.customerId == "you" && done.version == 4)
   }
 
   @Test func `a transfer of an unknown purchase finds nothing`() {
     var commit = TestCommit()
     let done = commit.finalize(TestCommit.job("me", "1", .transfer), .known(nil))
-    #expect(done.result == .purchaseNotFound)
-    #expect(done.version == 0 && done.outcome?.originalTransactionId == nil)
+    #expect(done.code == .purchaseNotFound)
+    #expect(done.version == 0 && done.result?.originalTransactionId == nil)
   }
 
   @Test func `a transfer finds the purchase by its transaction, in production first`() {
@@ -137,7 +137,7 @@ struct CommitOwnershipTests {
       TestPurchases.purchase(sandbox), TestPurchases.purchase(active, TestPurchases.transaction("2", expires: 30)),
     ])
     let done = commit.finalize(TestCommit.job("me", "1", .transfer), .known(nil))
-    #expect(done.result == .purchaseOwnershipTransferred && done.outcome?.environment == "Production")
+    #expect(done.code == .purchaseOwnershipTransferred && done.result?.environment == "Production")
   }
 
   // MARK: Erased customers
@@ -146,7 +146,7 @@ struct CommitOwnershipTests {
     var commit = TestCommit([], ["me": CustomerRecord(erasedAt: TestPurchases.at(erased))])
     let done = commit.evidence(TestCommit.job(at: 9), active)
     let isRefused = erased >= 9
-    #expect(done.result == (isRefused ? .customerErased : .purchaseSynchronized))
+    #expect(done.code == (isRefused ? .customerErased : .purchaseSynchronized))
     #expect((commit[purchase: key]?.owner == nil) == isRefused)
     #expect(commit[purchase: key]?.version == 1)
     #expect(done.changes.map(\.version) == (isRefused ? [] : [TestPurchases.at(8) + 1]))
@@ -154,15 +154,15 @@ struct CommitOwnershipTests {
   }
 
   @Test func `nothing but the erasure is told of an erased customer`() {
-    let finding: [Finalization.Finding] = [
-      .concluded(.internalError), .concluded(.transactionIdNotFound), .known(nil), .known(key),
+    let basis: [FinalizationRequest.Basis] = [
+      .noEvidence(.internalError), .noEvidence(.transactionIdNotFound), .known(nil), .known(key),
     ]
-    for finding in finding {
+    for basis in basis {
       for kind in Job.Kind.allCases {
         var commit = TestCommit(
           [TestPurchases.purchase(active, owner: "you")], ["me": CustomerRecord(erasedAt: TestPurchases.at(9))])
-        #expect(commit.finalize(TestCommit.job("me", "1", kind), finding).result == .customerErased)
-        #expect(commit.finalize(TestCommit.job("me", "77", kind), finding).result == .customerErased)
+        #expect(commit.finalize(TestCommit.job("me", "1", kind), basis).code == .customerErased)
+        #expect(commit.finalize(TestCommit.job("me", "77", kind), basis).code == .customerErased)
         #expect(commit[purchase: key]?.owner?.customerId == "you")
       }
     }
@@ -182,7 +182,7 @@ struct CommitOwnershipTests {
     let second = TestPurchases.transaction("2", bought: 1, expires: 31)
     let one = commit.evidence(TestCommit.job("me", "1"), active)
     let other = commit.evidence(TestCommit.job("you", "2", id: "s2"), second)
-    #expect([one.result, other.result] == [.purchaseSynchronized, .purchaseOwnedByAnotherCustomer])
+    #expect([one.code, other.code] == [.purchaseSynchronized, .purchaseOwnedByAnotherCustomer])
     #expect([one.version, other.version] == [1, 2])
     #expect(commit.state.changes.newPurchases == [key] && commit.state.changes.changedPurchases.isEmpty)
     #expect(commit.state.changes.transactions == [key: ["1", "2"]])

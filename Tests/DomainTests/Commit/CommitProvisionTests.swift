@@ -59,7 +59,7 @@ struct CommitProvisionTests {
     var commit = TestCommit()
     #expect(grant(&commit))
     let done = commit.evidence(TestCommit.job(), TestPurchases.transaction(expires: 30, signed: 10, digest: 2))
-    #expect(done.result == .purchaseSynchronized)
+    #expect(done.code == .purchaseSynchronized)
     #expect(commit[purchase: key]?.provisionalUntil == nil)
     #expect(access(commit)?.rule == .subscriptionActive)
     #expect(commit["me"].told.first?.provisional == nil)
@@ -69,18 +69,18 @@ struct CommitProvisionTests {
     var commit = TestCommit()
     #expect(grant(&commit))
     let done = commit.evidence(TestCommit.job(), active)
-    #expect(done.result == .purchaseSynchronized)
+    #expect(done.code == .purchaseSynchronized)
     #expect(access(commit)?.rule == .subscriptionActive)
     #expect(done.version == 2)
   }
 
-  @Test(arguments: [SynchronizationResult.transactionIdNotFound, .verificationFailed, .appMismatch])
-  func `Apple's denial withdraws it`(result: SynchronizationResult) {
+  @Test(arguments: [ResultCode.transactionIdNotFound, .verificationFailed, .appMismatch])
+  func `Apple's denial withdraws it`(result: ResultCode) {
     var commit = TestCommit()
     #expect(grant(&commit))
-    let done = commit.finalize(TestCommit.job(), .concluded(result))
-    #expect(done.result == result)
-    #expect(done.outcome?.accessGranted == false)
+    let done = commit.finalize(TestCommit.job(), .noEvidence(result))
+    #expect(done.code == result)
+    #expect(done.result?.accessGranted == false)
     #expect(access(commit)?.rule == .unconfirmed)
     #expect(done.changes.last?.after == false)
     // And nobody gives it again before Apple has answered otherwise.
@@ -90,8 +90,8 @@ struct CommitProvisionTests {
   @Test func `a run that gave up withdraws nothing`() {
     var commit = TestCommit()
     #expect(grant(&commit))
-    let done = commit.finalize(TestCommit.job(), .concluded(.internalError))
-    #expect(done.result == .internalError)
+    let done = commit.finalize(TestCommit.job(), .noEvidence(.internalError))
+    #expect(done.code == .internalError)
     #expect(access(commit)?.rule == .provisional)
   }
 

@@ -24,11 +24,11 @@ struct TransferDecisionTests {
   @Test func `each end has a documented result`() {
     let ends: [TransferDecision] = [.transferred, .unchanged, .notActive]
     #expect(
-      ends.map(\.result.rawValue) == [
+      ends.map(\.code.rawValue) == [
         "PURCHASE_OWNERSHIP_TRANSFERRED", "PURCHASE_OWNERSHIP_UNCHANGED", "PURCHASE_NOT_ACTIVE",
       ])
-    #expect(SynchronizationResult.purchaseNotFound.rawValue == "PURCHASE_NOT_FOUND")
-    #expect(SynchronizationResult.ownershipNotProven.rawValue == "OWNERSHIP_NOT_PROVEN")
-    #expect(SynchronizationResult.ofOwnership == [.ownershipNotProven] + ends.map(\.result) + [.purchaseNotFound])
+    #expect(ResultCode.purchaseNotFound.rawValue == "PURCHASE_NOT_FOUND")
+    #expect(ResultCode.ownershipNotProven.rawValue == "OWNERSHIP_NOT_PROVEN")
+    #expect(ResultCode.ofOwnership == [.ownershipNotProven] + ends.map(\.code) + [.purchaseNotFound])
   }
 }

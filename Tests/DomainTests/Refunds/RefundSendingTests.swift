@@ -54,8 +54,8 @@ struct RefundSendingTests {
     guard case .note(let withdrawn) = sending.errand(R.refusal, now: now) else { return #expect(Bool(false)) }
     #expect(withdrawn.mustBeAsked(after: sending))
     #expect(sending.after(.refused("x"), now: now).mustBeAsked(after: sending))
-    let others: [RefundRequest.Outcome] = [.sent, .failed("x"), .postponed("x", until: now)]
-    for outcome in others { #expect(!sending.after(outcome, now: now).mustBeAsked(after: sending)) }
+    let others: [RefundRequest.CallResult] = [.sent, .failed("x"), .postponed("x", until: now)]
+    for result in others { #expect(!sending.after(result, now: now).mustBeAsked(after: sending)) }
     guard case .note(let late) = sending.errand(R.consent, now: sending.deadline) else { return #expect(Bool(false)) }
     #expect(!late.mustBeAsked(after: sending))
   }

@@ -22,7 +22,7 @@ struct CleengCommitTests {
       offerId: "S1", accessGranted: true, expiresAt: TestPurchases.at(30), environment: "Production")
     var commit = commit([owned], ["mia": CustomerRecord(isKnown: true, version: 3, told: [access])])
     let done = commit.evidence(CleengLab.job(), monthly)
-    #expect(done.result == .purchaseSynchronized)
+    #expect(done.code == .purchaseSynchronized)
     #expect(commit[purchase: owned.key]?.owner?.customerId == "42")
     #expect(commit.state.changes.endedOwnerships == [1])
     #expect(
@@ -40,7 +40,7 @@ struct CleengCommitTests {
   @Test func `the product decides, and a payment for another offer takes nothing`() {
     var commit = commit()
     let done = commit.evidence(CleengLab.job(offer: "L1"), monthly)
-    #expect(done.result == .offerMismatch)
+    #expect(done.code == .offerMismatch)
     #expect(commit[purchase: TestPurchases.key()]?.owner == nil)
     #expect(done.events.map(\.topic) == ["inappPurchaseSyncResult", "inappPurchaseValidationFailed"])
     #expect(CleengLab[done.events.last, "result"] == .string("OfferMismatch"))
@@ -58,7 +58,7 @@ struct CleengCommitTests {
 
   @Test func `Apple's denial is told by the door`() {
     var commit = commit()
-    let done = commit.finalize(CleengLab.job("42", "99"), .concluded(.transactionIdNotFound))
+    let done = commit.finalize(CleengLab.job("42", "99"), .noEvidence(.transactionIdNotFound))
     #expect(done.events.map(\.topic) == ["inappPurchaseSyncResult", "inappPurchaseValidationFailed"])
   }
 
@@ -66,7 +66,7 @@ struct CleengCommitTests {
     let owned = CleengLab.subscription("mia")
     var commit = commit([owned], ["mia": CustomerRecord(isKnown: true)])
     let done = commit.evidence(CleengLab.job(door: nil, offer: nil), monthly)
-    #expect(done.result == .purchaseOwnedByAnotherCustomer)
+    #expect(done.code == .purchaseOwnedByAnotherCustomer)
     #expect(commit[purchase: owned.key]?.owner?.customerId == "mia")
   }
 }

@@ -121,7 +121,8 @@ struct CleengEventsTests {
 
   @Test func `a payment without a purchase tells only what it said`() {
     let job = Lab.job("mia", "99", offer: "S1")
-    let events = DoorEvents.ofFailure(job, Outcome(.transactionIdNotFound), Lab.publisher(), now: TestPurchases.at(10))
+    let events = DoorEvents.ofFailure(
+      job, SynchronizationResult(.transactionIdNotFound), Lab.publisher(), now: TestPurchases.at(10))
     #expect(
       events.map(Lab.text) == [
         """
@@ -133,21 +134,21 @@ struct CleengEventsTests {
   }
 
   @Test func `an erased customer's event has no customer in the ledger`() {
-    let outcome = Outcome(.customerErased)
-    let events = DoorEvents.ofFailure(Lab.job(), outcome, Lab.publisher(), now: 0)
+    let result = SynchronizationResult(.customerErased)
+    let events = DoorEvents.ofFailure(Lab.job(), result, Lab.publisher(), now: 0)
     #expect(events.map(\.customerId) == [nil])
     #expect(Lab[events[0], "result"] == .string("CustomerNotFound"))
   }
 
   @Test func `every result has its failure`() {
-    let expected: [SynchronizationResult: String] = [
+    let expected: [ResultCode: String] = [
       .receivedExpiredPurchase: "PurchaseExpired", .purchaseRevoked: "PurchaseRevoked",
       .transactionIdNotFound: "TransactionNotFound", .offerNotFound: "OfferNotFound", .offerMismatch: "OfferMismatch",
       .purchaseOwnedByAnotherCustomer: "PurchaseOwnedByAnotherCustomer", .ownershipNotProven: "OwnershipNotProven",
       .appMismatch: "ReceiptOfAnotherApp", .sandboxNotAllowed: "SandboxNotAllowed",
       .verificationFailed: "VerificationFailed", .customerErased: "CustomerNotFound", .internalError: "InternalError",
     ]
-    for result in SynchronizationResult.known + [SynchronizationResult(rawValue: "A_LATER_ONE")] {
+    for result in ResultCode.known + [ResultCode(rawValue: "A_LATER_ONE")] {
       #expect(CleengFailure(result).rawValue == expected[result] ?? "InternalError", "\(result.rawValue)")
     }
     #expect(Set(CleengFailure.allCases.map(\.rawValue)).isSuperset(of: expected.values))
@@ -192,13 +193,14 @@ struct CleengEventsTests {
     #expect(topics(released) == ["subscriptionTerminated"])
     #expect(Lab.events(mia, mia, Lab.job("mia", door: nil), .purchaseSynchronized) == [])
     #expect(Lab.events(mia, mia, Lab.job("42", door: .iaptic), .purchaseOwnedByAnotherCustomer) == [])
-    #expect(DoorEvents.ofFailure(Lab.job(door: nil), Outcome(.internalError), Lab.publisher(), now: 0) == [])
+    #expect(
+      DoorEvents.ofFailure(Lab.job(door: nil), SynchronizationResult(.internalError), Lab.publisher(), now: 0) == [])
   }
 
   @Test func `a closed door tells nothing`() {
     let closed = Lab.publisher(OpenDoors())
     #expect(Lab.events(nil, Lab.subscription("42"), Lab.job(), .purchaseSynchronized, publisher: closed) == [])
-    #expect(DoorEvents.ofFailure(Lab.job(), Outcome(.internalError), closed, now: 0) == [])
+    #expect(DoorEvents.ofFailure(Lab.job(), SynchronizationResult(.internalError), closed, now: 0) == [])
   }
 
   @Test func `a period that gives no access begins without an event, and its end is told`() {
@@ -231,7 +233,7 @@ struct CleengEventsTests {
 
   // MARK: Ids
 
-  @Test func `a period of ownership begins and ends once, and a payment has one outcome`() {
+  @Test func `a period of ownership begins and ends once, and a payment has one result`() {
     let (mia, other) = (Lab.subscription("mia", 1), Lab.subscription("42", 2))
     let first = Lab.events(mia, other, Lab.job(), .purchaseSynchronized)
     #expect(first.map(\.id) == Lab.events(mia, other, Lab.job(), .purchaseSynchronized).map(\.id))

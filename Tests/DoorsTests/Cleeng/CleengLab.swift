@@ -44,13 +44,13 @@ enum CleengLab {
 
   /// The events of a change at day 10.
   static func events(
-    _ before: Purchase?, _ after: Purchase, _ job: Job? = nil, _ result: SynchronizationResult? = nil,
+    _ before: Purchase?, _ after: Purchase, _ job: Job? = nil, _ result: ResultCode? = nil,
     publisher: Publisher = publisher()
   ) -> [Event] {
     let isGranted = [.purchaseSynchronized, .purchaseOwnershipTransferred].contains(result)
-    let outcome = result.map { Outcome($0, accessGranted: isGranted) }
+    let result = result.map { SynchronizationResult($0, accessGranted: isGranted) }
     return DoorEvents.of(
-      PurchaseChange(before: before, after: after, job: job, outcome: outcome, now: TestPurchases.at(10)), publisher)
+      PurchaseChange(before: before, after: after, job: job, result: result, now: TestPurchases.at(10)), publisher)
   }
 
   /// The body of an event as a text.

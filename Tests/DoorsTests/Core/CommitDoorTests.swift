@@ -24,8 +24,8 @@ struct CommitDoorTests {
   @Test func `a job without a customer verifies, and claims nothing`() {
     var commit = TestCommit()
     let done = commit.evidence(job(CustomerId.nobody), active)
-    #expect(done.result == .purchaseUnclaimed)
-    #expect(done.outcome?.accessGranted == false && done.outcome?.offerId == nil)
+    #expect(done.code == .purchaseUnclaimed)
+    #expect(done.result?.accessGranted == false && done.result?.offerId == nil)
     #expect(done.version == 1)
     #expect(commit[purchase: key]?.owner == nil)
     #expect(commit.state.changes.begunOwnerships.isEmpty && commit.state.changes.customers.isEmpty)
@@ -37,14 +37,14 @@ struct CommitDoorTests {
   @Test func `it tells why a purchase gives no access`() {
     var commit = TestCommit()
     #expect(
-      commit.evidence(job(CustomerId.nobody), TestPurchases.transaction(expires: 5)).result == .receivedExpiredPurchase)
+      commit.evidence(job(CustomerId.nobody), TestPurchases.transaction(expires: 5)).code == .receivedExpiredPurchase)
   }
 
   @Test func `it takes nothing from an owner`() {
     var commit = TestCommit([TestPurchases.purchase(active, owner: "you", version: 3)])
     let done = commit.finalize(
       job(CustomerId.nobody, attributes: PurchaseAttributes(countryCode: "DE")), .known(key))
-    #expect(done.result == .purchaseUnclaimed)
+    #expect(done.code == .purchaseUnclaimed)
     #expect(commit[purchase: key]?.owner?.customerId == "you")
     #expect(commit[purchase: key]?.attributes == nil)
     #expect(done.version == 3)
@@ -55,15 +55,15 @@ struct CommitDoorTests {
   @Test func `an offer that does not fit gives nothing`() {
     var commit = TestCommit()
     let done = commit.evidence(job("me", .cleeng, offer: "L1"), active)
-    #expect(done.result == .offerMismatch)
-    #expect(done.outcome?.originalTransactionId == "1")
+    #expect(done.code == .offerMismatch)
+    #expect(done.result?.originalTransactionId == "1")
     #expect(commit[purchase: key]?.owner == nil)
     #expect(done.changes.isEmpty)
   }
 
   @Test func `an offer that fits gives access`() {
     var commit = TestCommit()
-    #expect(commit.evidence(job("me", .cleeng, offer: "S1"), active).result == .purchaseSynchronized)
+    #expect(commit.evidence(job("me", .cleeng, offer: "S1"), active).code == .purchaseSynchronized)
   }
 
   // MARK: The door's own policy
@@ -73,9 +73,9 @@ struct CommitDoorTests {
     commit.publisher = Publisher(
       id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: [], offers: TestCommit.offers,
       doors: OpenDoors(cleeng: CleengDoor()), webhooks: [])
-    #expect(commit.finalize(TestCommit.job(), .known(key)).result == .purchaseOwnedByAnotherCustomer)
-    #expect(commit.finalize(job("me", .iaptic), .known(key)).result == .purchaseOwnedByAnotherCustomer)
-    #expect(commit.finalize(job("me", .cleeng), .known(key)).result == .purchaseSynchronized)
+    #expect(commit.finalize(TestCommit.job(), .known(key)).code == .purchaseOwnedByAnotherCustomer)
+    #expect(commit.finalize(job("me", .iaptic), .known(key)).code == .purchaseOwnedByAnotherCustomer)
+    #expect(commit.finalize(job("me", .cleeng), .known(key)).code == .purchaseSynchronized)
     #expect(commit[purchase: key]?.owner?.customerId == "me")
   }
 
@@ -89,7 +89,7 @@ struct CommitDoorTests {
         id: 7, customers: .open, tokenHashes: [], customerTokens: nil, apps: [], offers: TestCommit.offers,
         doors: OpenDoors(cleeng: CleengDoor()), webhooks: [])
       let done = commit.finalize(job("me", .cleeng), .known(key))
-      #expect(done.outcome?.accessGranted == false)
+      #expect(done.result?.accessGranted == false)
       #expect(commit[purchase: key]?.owner?.customerId == "you")
     }
   }
@@ -97,7 +97,7 @@ struct CommitDoorTests {
   @Test func `a payment for a product without an offer changes no owner`() {
     var commit = TestCommit()
     let done = commit.evidence(job("me", .cleeng, offer: "S1"), TestPurchases.transaction("1", .nonConsumable, "other"))
-    #expect(done.result == .offerNotFound)
+    #expect(done.code == .offerNotFound)
     #expect(commit[purchase: key]?.owner == nil)
   }
 
@@ -119,7 +119,7 @@ struct CommitDoorTests {
   @Test func `a refused customer changes no attributes`() {
     var commit = TestCommit([TestPurchases.purchase(active, owner: "you", version: 3)])
     let done = commit.finalize(job(attributes: PurchaseAttributes(countryCode: "DE")), .known(key))
-    #expect(done.result == .purchaseOwnedByAnotherCustomer)
+    #expect(done.code == .purchaseOwnedByAnotherCustomer)
     #expect(commit[purchase: key]?.attributes == nil)
   }
 
@@ -129,7 +129,7 @@ struct CommitDoorTests {
       couponCode: "SUMMER", countryCode: "DE", identifierForVendor: "ABC", ipAddress: "192.0.2.1",
       metadata: Array("{}".utf8))
     _ = commit.evidence(job("you", attributes: first), active)
-    #expect(commit.finalize(job("me"), .known(key)).result == .purchaseSynchronized)
+    #expect(commit.finalize(job("me"), .known(key)).code == .purchaseSynchronized)
     #expect(commit[purchase: key]?.attributes == PurchaseAttributes(couponCode: "SUMMER"))
   }
 

@@ -85,8 +85,8 @@ struct IapticAnswerTests {
     }
   }
 
-  private func done(_ result: SynchronizationResult = .purchaseSynchronized) -> DoorResult.State {
-    .finalized(Outcome(result))
+  private func done(_ result: ResultCode = .purchaseSynchronized) -> DoorResult.State {
+    .finalized(SynchronizationResult(result))
   }
 
   @Test func `a verified transaction, whole`() throws {
@@ -212,13 +212,13 @@ struct IapticAnswerTests {
 
   @Test func `a receipt that names no purchase is answered with the one that Apple named`() throws {
     // The receipt has no original id, so its evidence takes the renewal 9 for the purchase. Apple says that it is 1.
-    var outcome = Outcome(.purchaseSynchronized, accessGranted: true, offerId: "S1")
-    (outcome.environment, outcome.originalTransactionId) = ("Production", "1")
+    var result = SynchronizationResult(.purchaseSynchronized, accessGranted: true, offerId: "S1")
+    (result.environment, result.originalTransactionId) = ("Production", "1")
     var unnamed = local("9")
     unnamed.isNamedBySigner = false
-    let result = DoorResult(purchase: unnamed, state: .finalized(outcome))
+    let entry = DoorResult(purchase: unnamed, state: .finalized(result))
     let answer = IapticAnswer(
-      evidence: evidence([unnamed]), results: [result],
+      evidence: evidence([unnamed]), results: [entry],
       purchases: [PurchaseKey(publisherId: 7, environment: "Production", originalTransactionId: "1"): purchase("1")],
       publisher: publisher, customerId: "alice", token: nil, now: Self.now)
     let shown = try data(answer)

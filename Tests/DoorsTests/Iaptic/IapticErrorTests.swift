@@ -17,14 +17,14 @@ struct IapticErrorTests {
       (.appMismatch, .invalidPayload),
       (.verificationFailed, .invalidPayload), (.sandboxNotAllowed, .invalidPayload), (.customerErased, .invalidPayload),
       (.offerMismatch, .invalidPayload), (.internalError, .internalError),
-      (SynchronizationResult(rawValue: "NEW"), .internalError),
-    ] as [(SynchronizationResult, IapticError.Code?)])
-  func `results`(result: SynchronizationResult, code: IapticError.Code?) {
+      (ResultCode(rawValue: "NEW"), .internalError),
+    ] as [(ResultCode, IapticError.Code?)])
+  func `results`(result: ResultCode, code: IapticError.Code?) {
     #expect(IapticError.of(result)?.code == code)
   }
 
   @Test func `each refused result has a text of its own`() {
-    let texts = SynchronizationResult.known.compactMap { IapticError.of($0) }.filter { $0.code == .invalidPayload }
+    let texts = ResultCode.known.compactMap { IapticError.of($0) }.filter { $0.code == .invalidPayload }
     #expect(Set(texts.map(\.message)).count == texts.count)
   }
 

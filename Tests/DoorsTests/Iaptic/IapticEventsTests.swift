@@ -16,11 +16,11 @@ struct IapticEventsTests {
   }
 
   private func events(
-    _ before: Purchase?, _ after: Purchase, job: Job? = nil, _ result: SynchronizationResult? = nil,
+    _ before: Purchase?, _ after: Purchase, job: Job? = nil, _ result: ResultCode? = nil,
     isNews: Bool = true, holdings: [Purchase]? = nil, left: [Purchase] = [], prefix: String = ""
   ) -> [Event] {
     let change = PurchaseChange(
-      before: before, after: after, job: job, outcome: result.map { Outcome($0) }, isNews: isNews,
+      before: before, after: after, job: job, result: result.map { SynchronizationResult($0) }, isNews: isNews,
       holdings: holdings ?? [after], previousHoldings: left, now: TestPurchases.at(10), traceparent: "trace")
     return IapticEvents.of(change, door(prefix), publisher)
   }
@@ -85,9 +85,9 @@ struct IapticEventsTests {
   }
 
   @Test(arguments: [
-    SynchronizationResult.receivedExpiredPurchase, .purchaseRevoked, .offerNotFound, .sandboxNotAllowed,
+    ResultCode.receivedExpiredPurchase, .purchaseRevoked, .offerNotFound, .sandboxNotAllowed,
   ])
-  func `a verified purchase without access is told too`(result: SynchronizationResult) throws {
+  func `a verified purchase without access is told too`(result: ResultCode) throws {
     #expect(try reasons(events(nil, owned, job: TestCommit.job("alice"), result)) == ["RECEIPT_VALIDATED"])
   }
 
@@ -100,8 +100,8 @@ struct IapticEventsTests {
     #expect(try reasons(told) == ["RENEWED"] && told.map(\.customerId) == ["alice"])
   }
 
-  @Test(arguments: [SynchronizationResult.transactionIdNotFound, .internalError, .verificationFailed])
-  func `a verification that failed tells nothing`(result: SynchronizationResult) {
+  @Test(arguments: [ResultCode.transactionIdNotFound, .internalError, .verificationFailed])
+  func `a verification that failed tells nothing`(result: ResultCode) {
     #expect(events(owned, owned, job: TestCommit.job("alice"), result, isNews: false).isEmpty)
   }
 

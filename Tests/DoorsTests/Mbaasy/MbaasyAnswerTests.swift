@@ -45,7 +45,7 @@ struct MbaasyAnswerTests {
   }
 
   @Test func `each result has a meaning`() {
-    for result in SynchronizationResult.known + [SynchronizationResult(rawValue: "OF_A_LATER_VERSION")] {
+    for result in ResultCode.known + [ResultCode(rawValue: "OF_A_LATER_VERSION")] {
       let expected: MbaasyVerdict.Part =
         switch result {
         case .internalError, .verificationFailed: .notValidated
@@ -53,7 +53,7 @@ struct MbaasyAnswerTests {
         case .customerErased: .withoutCustomer
         default: .validated
         }
-      #expect(MbaasyVerdict.Part(.finalized(Outcome(result))) == expected, "\(result)")
+      #expect(MbaasyVerdict.Part(.finalized(SynchronizationResult(result))) == expected, "\(result)")
     }
     #expect(MbaasyVerdict.Part(.accepted) == .enqueued)
     #expect(MbaasyVerdict.Part(.failed("why")) == .notAccepted("why"))

@@ -30,8 +30,8 @@ struct PlayFabVerdictTests {
     return PlayFabVerdict(state, purchase, purchase.flatMap { item($0, catalog) }, catalog)
   }
 
-  private func verdict(_ result: SynchronizationResult, _ purchase: Purchase? = nil) -> PlayFabVerdict {
-    verdict(.finalized(Outcome(result)), purchase)
+  private func verdict(_ result: ResultCode, _ purchase: Purchase? = nil) -> PlayFabVerdict {
+    verdict(.finalized(SynchronizationResult(result)), purchase)
   }
 
   private func error(_ verdict: PlayFabVerdict) -> String? {
@@ -41,7 +41,7 @@ struct PlayFabVerdictTests {
   private let subscription = Given.purchase(Given.transaction())
   private let coins = Given.purchase(Given.transaction("300", of: "300", "coins", .consumable, expires: nil))
   private let lifetime = Given.purchase(Given.transaction("200", of: "200", "lifetime", .nonConsumable, expires: nil))
-  private let success = Outcome(.purchaseSynchronized, accessGranted: true)
+  private let success = SynchronizationResult(.purchaseSynchronized, accessGranted: true)
 
   // MARK: Results
 
@@ -74,15 +74,15 @@ struct PlayFabVerdictTests {
   }
 
   @Test(arguments: [
-    (SynchronizationResult.transactionIdNotFound, "InvalidReceipt 1021 400"),
+    (ResultCode.transactionIdNotFound, "InvalidReceipt 1021 400"),
     (.verificationFailed, "InvalidReceipt 1021 400"), (.appMismatch, "InvalidBundleID 1098 400"),
     (.sandboxNotAllowed, "InvalidEnvironmentForReceipt 1300 400"),
     (.offerNotFound, "NoMatchingCatalogItemForReceipt 1178 400"), (.ownershipNotProven, "NotAuthorized 1089 400"),
     (.purchaseOwnedByAnotherCustomer, "ReceiptAlreadyUsed 1022 400"), (.customerErased, "AccountNotFound 1001 400"),
     (.internalError, "DownstreamServiceUnavailable 1127 400"),
-    (SynchronizationResult(rawValue: "UNHEARD"), "DownstreamServiceUnavailable 1127 400"),
+    (ResultCode(rawValue: "UNHEARD"), "DownstreamServiceUnavailable 1127 400"),
   ])
-  func refused(result: SynchronizationResult, expected: String) {
+  func refused(result: ResultCode, expected: String) {
     #expect(error(verdict(result)) == expected)
   }
 
@@ -98,11 +98,11 @@ struct PlayFabVerdictTests {
 
   /// Every result that this version gives has an answer of its own, or is none of a registration.
   @Test func allResults() {
-    let others: [SynchronizationResult] = [
+    let others: [ResultCode] = [
       .internalError, .purchaseOwnershipTransferred, .purchaseOwnershipUnchanged, .purchaseNotActive, .purchaseNotFound,
       .purchaseUnclaimed, .offerMismatch, .purchaseSynchronized,
     ]
-    for result in SynchronizationResult.known where !others.contains(result) {
+    for result in ResultCode.known where !others.contains(result) {
       #expect(verdict(result) != .refused(.appleIsSilent), "\(result.rawValue)")
     }
   }

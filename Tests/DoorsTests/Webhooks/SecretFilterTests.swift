@@ -157,7 +157,7 @@ struct SecretFilterTests {
     var ending = WebhookAttempt.Ending()
     ending.status = 500
     ending.answer = Array((String(repeating: "x", count: 1015) + #"{"password":"a-secret-of-mine"}"#).utf8)
-    let verdict = AttemptVerdict.abandoned("failed with a-secret-of-mine")
+    let verdict = DeliveryStep.abandoned("failed with a-secret-of-mine")
     let record = ending.record(delivery, endpoint(["a-secret-of-mine"]), verdict, nil, at: 5)
     #expect(record.error == "failed with [secret]")
     #expect(record.answer?.utf8.count == 1024)

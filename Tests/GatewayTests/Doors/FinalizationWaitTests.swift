@@ -7,32 +7,32 @@ import Testing
 /// Waiting for results, without a broker.
 @LoopActor
 struct FinalizationWaitTests {
-  private let outcome = Outcome(.purchaseSynchronized, accessGranted: true, offerId: "S1")
+  private let result = SynchronizationResult(.purchaseSynchronized, accessGranted: true, offerId: "S1")
 
   @Test func `a wait ends when all results are there`() async throws {
     let waits = FinalizationWaits(name: "g", most: 1)
     let wait = try #require(waits.begin(["a", "b"], of: 1))
     let done = Task.immediate { @LoopActor in await wait.untilFinalized(atMost: .seconds(3600)) }
-    wait.note("a", outcome)
-    wait.note("c", outcome)
+    wait.note("a", result)
+    wait.note("c", result)
     #expect(wait.missing == ["b"])
-    wait.note("b", outcome)
+    wait.note("b", result)
     await done.value
-    #expect(wait.outcomes == ["a": outcome, "b": outcome])
+    #expect(wait.results == ["a": result, "b": result])
   }
 
   @Test func `a result that comes before the wait counts`() async throws {
     let wait = try #require(FinalizationWaits(name: "g", most: 1).begin(["a"], of: 1))
-    wait.note("a", outcome)
+    wait.note("a", result)
     await wait.untilFinalized(atMost: .seconds(3600))
-    #expect(wait.outcomes["a"] == outcome)
+    #expect(wait.results["a"] == result)
   }
 
   @Test func `a job that was not accepted is not waited for`() async throws {
     let wait = try #require(FinalizationWaits(name: "g", most: 1).begin(["a"], of: 1))
     wait.forget("a")
     await wait.untilFinalized(atMost: .seconds(3600))
-    #expect(wait.outcomes.isEmpty)
+    #expect(wait.results.isEmpty)
   }
 
   @Test func `a wait ends with its time`() async throws {

@@ -108,13 +108,13 @@ struct LocalEvidenceTests {
     // Without an original id, the evidence takes the transaction for the purchase. It may be a renewal.
     let purchase = try evidence(receipt([subscription(nil)], type: nil)).purchases[0]
     #expect(purchase.key.originalTransactionId == "2" && !purchase.isNamedBySigner)
-    var outcome = Outcome(.purchaseSynchronized, accessGranted: true, offerId: "S1")
-    (outcome.environment, outcome.originalTransactionId) = ("Sandbox", "1")
+    var result = SynchronizationResult(.purchaseSynchronized, accessGranted: true, offerId: "S1")
+    (result.environment, result.originalTransactionId) = ("Sandbox", "1")
     let named = PurchaseKey(publisherId: 7, environment: "Sandbox", originalTransactionId: "1")
-    #expect(DoorResult(purchase: purchase, state: .finalized(outcome)).key == named)
+    #expect(DoorResult(purchase: purchase, state: .finalized(result)).key == named)
     #expect(DoorResult(purchase: purchase, state: .accepted).key == purchase.key)
     #expect(DoorResult(purchase: purchase, state: .failed("")).key == purchase.key)
-    outcome.originalTransactionId = nil
-    #expect(DoorResult(purchase: purchase, state: .finalized(outcome)).key == purchase.key)
+    result.originalTransactionId = nil
+    #expect(DoorResult(purchase: purchase, state: .finalized(result)).key == purchase.key)
   }
 }

@@ -35,7 +35,7 @@ struct FinalizedJobTests {
       #expect(try await test.redis.send(["EXISTS", test.prefix + "claim:1:100"]).integer == 0)
       #expect(try await test.openCount() == 0)
       let copy = try #require(try await test.open.synchronization(1, "s"))
-      #expect(copy.status == .finalized && copy.kind == kind && copy.conclusion == nil)
+      #expect(copy.status == .finalized && copy.kind == kind && copy.result == nil)
       #expect(try await test.leases.take(job, for: hour, sweepAfter: hour) == .finalized)
       // The gateway asks the ledger once the copy is gone.
       let rest = try await test.redis.send(["PTTL", test.prefix + "sync:1:s"]).integer ?? 0

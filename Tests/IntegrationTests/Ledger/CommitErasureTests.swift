@@ -35,7 +35,7 @@ struct CommitErasureTests {
         ])
         return commit
       }
-      #expect(try await commit.value.result == .customerErased)
+      #expect(try await commit.value.code == .customerErased)
       #expect(lab.failures.all.count == 1)
       #expect(try await lab.number("SELECT count(*) FROM customers") == 0)
       #expect(try await lab.number("SELECT count(*) FROM purchases WHERE customer_id IS NOT NULL") == 0)
@@ -47,7 +47,7 @@ struct CommitErasureTests {
     try await CommitLab.with { lab in
       let request = try CommitLab.request("s1", "me", "1", of: "1")
       #expect(try await CustomerStore(lab.clients[0]).erase(7, "me", now: CommitLab.now) == nil)
-      #expect(try await lab.workers[0].finalize(request).result == .customerErased)
+      #expect(try await lab.workers[0].finalize(request).code == .customerErased)
       #expect(try await lab.number("SELECT count(*) FROM customers") == 0)
     }
   }
@@ -75,7 +75,7 @@ struct CommitErasureTests {
           SELECT publisher_id, id, transaction_id, 'me', kind, status, job, due_at FROM synchronizations
           """)
         if isFinal {
-          #expect(try await lab.workers[0].finalize(first).result == .customerErased)
+          #expect(try await lab.workers[0].finalize(first).code == .customerErased)
         } else {
           try await lab.workers[0].postpone(job, until: CommitLab.now + 2)
         }

@@ -96,10 +96,10 @@ final class CommitLab {
     _ id: String, _ customer: String, _ transaction: String, of original: String, _ product: String = "monthly",
     _ kind: ProductKind = .autoRenewable, bought: Double = -1, expires: Double? = 30, revoked: Double? = nil,
     signed: Double = 0
-  ) throws -> Finalization {
+  ) throws -> FinalizationRequest {
     let piece = try evidence(
       transaction, of: original, product, kind, bought: bought, expires: expires, revoked: revoked, signed: signed)
-    return Finalization(
+    return FinalizationRequest(
       job(id, customer, transaction), .evidence(key(original), [piece]), publisher: publisher)
   }
 
@@ -147,7 +147,7 @@ final class CommitLab {
   }
 
   /// Finalizes requests at once, each at the worker with its index.
-  func finalize(_ requests: [(worker: Int, request: Finalization)]) async throws -> [Finalized] {
+  func finalize(_ requests: [(worker: Int, request: FinalizationRequest)]) async throws -> [Finalized] {
     let tasks = requests.map { worker, request in
       let commits = workers[worker]
       return Task { @LoopActor in try await commits.finalize(request) }
@@ -172,6 +172,6 @@ final class CommitLab {
 }
 
 extension Finalized {
-  var result: SynchronizationResult? { synchronization.conclusion?.outcome.result }
-  var version: Int64? { synchronization.conclusion?.version }
+  var code: ResultCode? { synchronization.result?.code }
+  var version: Int64 { synchronization.version }
 }

@@ -18,7 +18,7 @@ struct CommitRaceTests {
   @Test func `one purchase registered by two customers at once has one owner, 1,000 times`() async throws {
     try await CommitLab.with(workers: 2) { lab in
       for round in 0..<20 {
-        var requests: [(worker: Int, request: Finalization)] = []
+        var requests: [(worker: Int, request: FinalizationRequest)] = []
         for number in 0..<50 {
           let original = "\(round * 50 + number + 1)"
           let one = try CommitLab.request("a" + original, "one" + original, original, of: original)
@@ -27,7 +27,7 @@ struct CommitRaceTests {
           // Not always the same worker is first.
           requests += number.isMultiple(of: 2) ? [(0, one), (1, other)] : [(1, other), (0, one)]
         }
-        let results = try await lab.finalize(requests).map(\.result)
+        let results = try await lab.finalize(requests).map(\.code)
         for pair in stride(from: 0, to: results.count, by: 2) {
           #expect(
             Set([results[pair], results[pair + 1]]) == [.purchaseSynchronized, .purchaseOwnedByAnotherCustomer])
@@ -49,7 +49,7 @@ struct CommitRaceTests {
       var random = SeededRandom(18)
       var events: [Event] = []
       for round in 0..<25 {
-        var requests: [(worker: Int, request: Finalization)] = []
+        var requests: [(worker: Int, request: FinalizationRequest)] = []
         for (worker, original) in ["1", "2"].enumerated() {
           for number in 0..<20 {
             let name = "\(round).\(number).\(original)"
@@ -150,7 +150,7 @@ struct CommitRaceTests {
           if try await killer.run("SELECT count(*) FROM synchronizations")[0].int64(0) == 600 { break }
         }
         let all = try await done.value
-        #expect(all.count == 600 && all.allSatisfy { $0.result == .purchaseSynchronized && $0.version == 1 })
+        #expect(all.count == 600 && all.allSatisfy { $0.code == .purchaseSynchronized && $0.version == 1 })
         #expect(kills > 0 && !lab.failures.all.isEmpty)
       }
       for table in ["synchronizations", "purchases", "ownerships", "customers"] {

@@ -20,7 +20,7 @@ struct CommitsTests {
     try await CommitLab.with(configured: [7]) { lab in
       let request = try CommitLab.request("s1", "me", "1", of: "1")
       let done = try await lab.workers[0].finalize(request)
-      #expect(done.result == .purchaseSynchronized && done.version == 1)
+      #expect(done.code == .purchaseSynchronized && done.version == 1)
       #expect(done.events.map(\.topic) == [EventTopic.synchronizationResult, EventTopic.entitlementsChanged])
       #expect(
         try await lab.texts(
@@ -62,9 +62,9 @@ struct CommitsTests {
       let all = try await lab.finalize([(0, request), (0, request), (1, request), (1, request)])
       // In later batches.
       let later = try await lab.finalize([(0, request), (1, request)])
-      let first = all[0].synchronization.conclusion
+      let first = all[0].synchronization
       for done in all + later {
-        #expect(done.synchronization.conclusion?.outcome == first?.outcome)
+        #expect(done.synchronization.result == first.result)
         #expect(done.events.first { $0.topic == EventTopic.synchronizationResult } == all[0].events[0])
       }
       #expect(try await lab.number("SELECT count(*) FROM synchronizations") == 1)
@@ -73,7 +73,7 @@ struct CommitsTests {
       #expect(try await lab.number("SELECT count(*) FROM ownerships") == 1)
       // Other evidence of the same job has no effect either.
       let other = try CommitLab.request("s1", "me", "1", of: "1", revoked: 0, signed: 1)
-      #expect(try await lab.workers[0].finalize(other).result == .purchaseSynchronized)
+      #expect(try await lab.workers[0].finalize(other).code == .purchaseSynchronized)
       #expect(try await lab.number("SELECT version FROM purchases") == 1)
     }
   }
@@ -85,7 +85,7 @@ struct CommitsTests {
       let done = try await lab.workers[0].finalize(request)
       let found = try await lab.workers[0].find(request.job)
       #expect(found?.events == [done.events[0]])
-      #expect(found?.synchronization.conclusion?.outcome == done.synchronization.conclusion?.outcome)
+      #expect(found?.synchronization.result == done.synchronization.result)
       for job in [CommitLab.job("s1", "you", "1"), CommitLab.job("s1", "me", "2"), CommitLab.job("s2", "me", "1")] {
         #expect(try await lab.workers[0].find(job) == nil)
       }
@@ -102,12 +102,12 @@ struct CommitsTests {
         // PostgreSQL takes no text with a NUL.
         let request = try CommitLab.request(
           number == 23 ? "bad\u{0}" : "s\(number)", "me\(number)", "\(number)", of: "\(number)")
-        return Task { @LoopActor in try? await worker.finalize(request).result }
+        return Task { @LoopActor in try? await worker.finalize(request).code }
       }
-      var outcomes: [Int: SynchronizationResult] = [:]
-      for (number, task) in tasks.enumerated() { outcomes[number] = await task.value }
-      #expect(outcomes.count == 39 && outcomes[23] == nil)
-      #expect(Set(outcomes.values) == [.purchaseSynchronized])
+      var results: [Int: ResultCode] = [:]
+      for (number, task) in tasks.enumerated() { results[number] = await task.value }
+      #expect(results.count == 39 && results[23] == nil)
+      #expect(Set(results.values) == [.purchaseSynchronized])
       #expect(try await lab.number("SELECT count(*) FROM synchronizations") == 39)
       #expect(lab.failures.all.contains { ($0 as? PostgresError)?.code == .server(sqlState: "22021") })
       let poison = CommitLab.job("bad\u{0}", "me", "1")
@@ -153,13 +153,13 @@ struct CommitsTests {
       try await lab.clients[0].run(
         "INSERT INTO erased_customers VALUES (7, sha256('7:me'), to_timestamp(\(CommitLab.now / 1000)))")
       let done = try await lab.workers[0].finalize(request)
-      #expect(done.result == .customerErased)
+      #expect(done.code == .customerErased)
       let row = "SELECT concat_ws(' ', status, split_part(customer_id, ':', 1), result) FROM synchronizations"
       #expect(try await lab.texts(row) == ["finalized erased CUSTOMER_ERASED"])
       #expect(try await lab.number("SELECT count(*) FROM customers") == 0)
       #expect(try await lab.number("SELECT count(*) FROM purchases WHERE customer_id IS NOT NULL") == 0)
-      #expect(try await lab.workers[0].find(request.job)?.result == .customerErased)
-      #expect(try await lab.workers[0].finalize(request).result == .customerErased)
+      #expect(try await lab.workers[0].find(request.job)?.code == .customerErased)
+      #expect(try await lab.workers[0].finalize(request).code == .customerErased)
     }
   }
 
@@ -226,19 +226,19 @@ struct CommitsTests {
       }
       let facts = try RenewalFacts(
         JSONText(payload).decoded(as: RenewalInfoPayload.self), payloadSHA256: SHA256.hash(payload))
-      func request(_ id: String, _ statuses: Int32?...) -> Finalization {
+      func request(_ id: String, _ statuses: Int32?...) -> FinalizationRequest {
         let pieces = statuses.map { code in
           Evidence(
             .renewalInfo(facts, status: code.map { ReportedStatus(code: $0, date: facts.signedDate) }),
             source: .serverAPI, signedHeader: [1], payload: payload, signature: [3])
         }
-        return Finalization(
+        return FinalizationRequest(
           CommitLab.job(id, "me", "1"), .evidence(CommitLab.key("1"), pieces), publisher: CommitLab.publisher)
       }
       let status = "SELECT status::bigint FROM evidence WHERE kind = 'renewalInfo'"
       _ = try await lab.workers[0].finalize(request("s2", nil))
       #expect(try await lab.clients[0].run(status).map { $0.int64(0) } == [nil])
-      #expect(try await lab.workers[0].finalize(request("s3", 1, 5)).result == .purchaseRevoked)
+      #expect(try await lab.workers[0].finalize(request("s3", 1, 5)).code == .purchaseRevoked)
       #expect(try await lab.number(status) == 5)
       #expect(try await lab.workers[0].finalize(request("s4", 1)).version == 3)
       #expect(try await lab.number(status) == 5)
@@ -249,17 +249,17 @@ struct CommitsTests {
     try await CommitLab.with { lab in
       _ = try await lab.workers[0].finalize(CommitLab.request("s1", "me", "1", of: "1"))
       let refund = try CommitLab.request("s2", "you", "1", of: "1", revoked: -0.5, signed: 1)
-      #expect(try await lab.workers[0].finalize(refund).result == .purchaseRevoked)
+      #expect(try await lab.workers[0].finalize(refund).code == .purchaseRevoked)
       // Stale evidence, "not found" by its transaction, and a run without evidence.
       let stale = try CommitLab.request("s3", "me", "1", of: "1")
       #expect(try await lab.workers[0].finalize(stale).version == 2)
-      let lost = Finalization(
-        CommitLab.job("s4", "me", "1"), .concluded(.transactionIdNotFound), publisher: CommitLab.publisher)
-      #expect(try await lab.workers[0].finalize(lost).result == .purchaseRevoked)
-      let known = Finalization(
+      let lost = FinalizationRequest(
+        CommitLab.job("s4", "me", "1"), .noEvidence(.transactionIdNotFound), publisher: CommitLab.publisher)
+      #expect(try await lab.workers[0].finalize(lost).code == .purchaseRevoked)
+      let known = FinalizationRequest(
         CommitLab.job("s5", "me", "1", .transfer), .known(nil), publisher: CommitLab.publisher)
       let done = try await lab.workers[0].finalize(known)
-      #expect(done.result == .purchaseOwnershipUnchanged && done.version == 2)
+      #expect(done.code == .purchaseOwnershipUnchanged && done.version == 2)
       #expect(try await lab.texts("SELECT kind FROM synchronizations WHERE id = 's5'") == ["transfer"])
       #expect(try await lab.number("SELECT revocation_reason::bigint FROM transactions") == 1)
     }
@@ -269,7 +269,7 @@ struct CommitsTests {
     try await CommitLab.with { lab in
       for (number, customer) in ["me", "me", "you"].enumerated() {
         let request = try CommitLab.request("s\(number)", customer, "1", of: "1", "coins", .consumable)
-        let grant = try await lab.workers[0].finalize(request).synchronization.conclusion?.outcome.consumable
+        let grant = try await lab.workers[0].finalize(request).synchronization.result?.consumable
         #expect(grant?.isFirstGrant == (number == 0))
       }
       #expect(try await lab.number("SELECT count(*) FROM transactions WHERE first_granted_at IS NOT NULL") == 1)

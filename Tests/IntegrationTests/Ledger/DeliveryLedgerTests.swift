@@ -43,12 +43,12 @@ struct DeliveryLedgerTests {
     @discardableResult
     func end(
       _ delivery: Delivery, at endpoint: String = "main", among all: [String]? = nil,
-      _ outcome: DeliveryAttempt.Outcome, nextAt: Int64? = nil, time: Int64? = nil
+      _ result: DeliveryAttempt.Result, nextAt: Int64? = nil, time: Int64? = nil
     ) async throws -> Int64? {
       let attempt = DeliveryAttempt(
         eventId: delivery.eventId, endpointId: endpoint, topic: delivery.topic, version: delivery.version,
         number: delivery.attempt, time: time ?? unixMilliseconds(), durationMilliseconds: 12,
-        error: outcome == .delivered ? nil : "status 500", answer: "Zoë\0", outcome: outcome, nextAt: nextAt)
+        error: result == .delivered ? nil : "status 500", answer: "Zoë\0", result: result, nextAt: nextAt)
       let look = all.map { EndpointLook($0, revision: 0) }
       let recorded = try await recorder.record(
         DeliveryChange(delivery, at: endpoint, look: look, .attempted(attempt, isConfigured: true)))
@@ -127,13 +127,13 @@ struct DeliveryLedgerTests {
     try await Self.with { (bench) async throws in
       let delivery = try await bench.event()
       let other = Bench(bench.ledger)
-      let ends: [(Bench, String, DeliveryAttempt.Outcome)] = [
+      let ends: [(Bench, String, DeliveryAttempt.Result)] = [
         (bench, "a", .delivered), (other, "a", .failed), (other, "b", .delivered), (bench, "b", .failed),
         (bench, "c", .failed), (other, "c", .failed),
       ]
-      let tasks = ends.map { bench, endpoint, outcome in
+      let tasks = ends.map { bench, endpoint, result in
         Task { @LoopActor in
-          try await bench.end(delivery, at: endpoint, among: ["a", "b", "c"], outcome, nextAt: 77)
+          try await bench.end(delivery, at: endpoint, among: ["a", "b", "c"], result, nextAt: 77)
         }
       }
       for task in tasks { _ = try await task.value }
@@ -186,9 +186,9 @@ struct DeliveryLedgerTests {
 
   @Test func `an endpoint is owed what was given up, until it is delivered`() async throws {
     try await Self.with { (bench) async throws in
-      for (id, outcome) in [
-        ("evt_1", DeliveryAttempt.Outcome.abandoned), ("evt_2", .skipped), ("evt_3", .failed), ("evt_4", .delivered),
-      ] { try await bench.end(try await bench.event(id), among: ["main"], outcome) }
+      for (id, result) in [
+        ("evt_1", DeliveryAttempt.Result.abandoned), ("evt_2", .skipped), ("evt_3", .failed), ("evt_4", .delivered),
+      ] { try await bench.end(try await bench.event(id), among: ["main"], result) }
       let owed = try await bench.deliveries.owed(publisher: 1, endpoint: "main", since: 0)
       #expect(Set(owed.map(\.eventId)) == ["evt_1", "evt_2"])
       #expect(owed == owed.sorted { ($0.time, $0.eventId) < ($1.time, $1.eventId) })
@@ -284,7 +284,7 @@ struct DeliveryLedgerTests {
       #expect(second.attempts.map(\.eventId) == ["evt_3", "evt_2"])
       let third = try await log.attempts(publisher: 1, endpoint: "main", limit: 2, cursor: second.next)
       #expect(third.attempts.map(\.eventId) == ["evt_1"] && third.next == nil)
-      let delivered = try await log.attempts(publisher: 1, endpoint: "main", limit: 10, outcome: .delivered)
+      let delivered = try await log.attempts(publisher: 1, endpoint: "main", limit: 10, result: .delivered)
       #expect(delivered.attempts.map(\.eventId) == ["evt_4", "evt_2"] && delivered.next == nil)
       #expect(try await log.attempts(publisher: 2, endpoint: "main", limit: 10).attempts.isEmpty)
       #expect(try await log.attempts(publisher: 2, event: "evt_1", limit: 10).attempts.isEmpty)
@@ -306,10 +306,10 @@ struct DeliveryLedgerTests {
         FROM attempts, generate_series(1, 1500) AS later
         """)
       let log = bench.deliveries
-      let first = try await log.attempts(publisher: 1, endpoint: "main", limit: 9, outcome: .delivered)
+      let first = try await log.attempts(publisher: 1, endpoint: "main", limit: 9, result: .delivered)
       #expect(first.attempts.isEmpty)
       let second = try await log.attempts(
-        publisher: 1, endpoint: "main", limit: 9, cursor: first.next, outcome: .delivered)
+        publisher: 1, endpoint: "main", limit: 9, cursor: first.next, result: .delivered)
       #expect(second.attempts.map(\.eventId) == ["evt_1"] && second.next == nil)
     }
   }
@@ -327,8 +327,8 @@ struct DeliveryLedgerTests {
     try await Self.with { (bench) async throws in
       let hour: Int64 = 3_600_000
       let start = unixMilliseconds() - hour
-      func end(_ id: String, _ outcome: DeliveryAttempt.Outcome, at time: Int64) async throws -> Int64? {
-        try await bench.end(try Delivery(Self.event(id), endpointId: "main"), outcome, time: time)
+      func end(_ id: String, _ result: DeliveryAttempt.Result, at time: Int64) async throws -> Int64? {
+        try await bench.end(try Delivery(Self.event(id), endpointId: "main"), result, time: time)
       }
       #expect(try await end("a", .failed, at: start) == start)
       #expect(try await end("b", .abandoned, at: start + 5) == start)
@@ -352,7 +352,7 @@ struct DeliveryLedgerTests {
       #expect(try await bench.deliveries.state(of: delivery, at: own) == .disabled)
       _ = try await bench.endpoints.delete(1, "main")
       let attempt = DeliveryAttempt(
-        eventId: "evt_1", endpointId: "main", topic: "t", number: 1, time: unixMilliseconds(), outcome: .failed)
+        eventId: "evt_1", endpointId: "main", topic: "t", number: 1, time: unixMilliseconds(), result: .failed)
       let since = try await bench.recorder.record(
         DeliveryChange(delivery, at: "main", .attempted(attempt, isConfigured: false)))
       #expect(since.failingSince == nil)
@@ -394,7 +394,7 @@ struct DeliveryLedgerTests {
       let bench = Bench(ledger)
       let delivery = try await bench.event()
       let attempt = DeliveryAttempt(
-        eventId: "evt_1", endpointId: "main", topic: "t", number: 1, time: unixMilliseconds(), outcome: .delivered)
+        eventId: "evt_1", endpointId: "main", topic: "t", number: 1, time: unixMilliseconds(), result: .delivered)
       let end = Task { @LoopActor in
         try await recorder.record(
           DeliveryChange(

@@ -35,7 +35,7 @@ struct EndpointLookTests {
   ) async throws -> [String] {
     let attempt = DeliveryAttempt(
       eventId: delivery.eventId, endpointId: endpoint, topic: "t", number: 1, time: unixMilliseconds(),
-      outcome: .delivered)
+      result: .delivered)
     return try await bench.recorder.record(
       DeliveryChange(delivery, at: endpoint, look: look, .attempted(attempt, isConfigured: false))
     ).missed

@@ -27,7 +27,7 @@ struct EvidenceGrowthTests {
 
   private func register(_ id: String, _ pieces: [Evidence], at lab: CommitLab) async throws -> Finalized {
     try await lab.workers[0].finalize(
-      Finalization(
+      FinalizationRequest(
         CommitLab.job(id, "me", "100"), .evidence(CommitLab.key("100"), pieces), publisher: CommitLab.publisher))
   }
 
@@ -35,7 +35,7 @@ struct EvidenceGrowthTests {
     try await CommitLab.with { lab in
       for number in 0..<30 {
         let done = try await register("s\(number)", [try piece(signed: Double(number) / 100)], at: lab)
-        #expect(done.result == .receivedExpiredPurchase && done.version == Int64(number) + 1)
+        #expect(done.code == .receivedExpiredPurchase && done.version == Int64(number) + 1)
         #expect(try await lab.number("SELECT count(*) FROM evidence") <= 2)
       }
       let kept = try await lab.texts(Self.dates)

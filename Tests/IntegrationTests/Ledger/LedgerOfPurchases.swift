@@ -62,7 +62,7 @@ struct LedgerOfPurchases {
       synchronizationId: id ?? "\(original)-\(transaction)-\(environment)", publisherId: 7, customerId: customer,
       transactionId: TransactionId(transaction), kind: job, registeredAt: Self.now)
     return try await commits.finalize(
-      Finalization(job, .evidence(Self.key(original, in: environment), [evidence]), publisher: publisher)
+      FinalizationRequest(job, .evidence(Self.key(original, in: environment), [evidence]), publisher: publisher)
     ).taken()
   }
 

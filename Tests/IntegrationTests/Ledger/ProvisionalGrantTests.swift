@@ -26,7 +26,7 @@ struct ProvisionalGrantTests {
 
   private func deny(_ lab: CommitLab) async throws -> Finalized {
     try await lab.workers[0].finalize(
-      Finalization(job, .concluded(.transactionIdNotFound), publisher: CommitLab.publisher))
+      FinalizationRequest(job, .noEvidence(.transactionIdNotFound), publisher: CommitLab.publisher))
   }
 
   private func provisionalUntil(_ lab: CommitLab) async throws -> Int64? {
@@ -37,14 +37,14 @@ struct ProvisionalGrantTests {
     try await CommitLab.with { (lab) async throws in
       #expect(try await grant(lab, lab.clients[0])?.map(\.topic) == [EventTopic.entitlementsChanged])
       #expect(try await provisionalUntil(lab) == until)
-      #expect(try await deny(lab).result == .transactionIdNotFound)
+      #expect(try await deny(lab).code == .transactionIdNotFound)
       #expect(try await provisionalUntil(lab) == CommitLab.now)
     }
   }
 
   @Test func `a denial before the grant leaves nothing to give`() async throws {
     try await CommitLab.with { (lab) async throws in
-      #expect(try await deny(lab).result == .transactionIdNotFound)
+      #expect(try await deny(lab).code == .transactionIdNotFound)
       #expect(try await grant(lab, lab.clients[0]) == nil)
       #expect(try await lab.number("SELECT count(*) FROM purchases") == 0)
     }
@@ -53,7 +53,7 @@ struct ProvisionalGrantTests {
   @Test func `a finalized job needs no grant`() async throws {
     try await CommitLab.with { (lab) async throws in
       let done = try await lab.workers[0].finalize(CommitLab.request("s1", "me", "1", of: "1"))
-      #expect(done.result == .purchaseSynchronized)
+      #expect(done.code == .purchaseSynchronized)
       #expect(try await grant(lab, lab.clients[0]) == nil)
       #expect(try await provisionalUntil(lab) == nil)
       #expect(try await lab.number("SELECT max(version) FROM purchases") == 1)
@@ -68,7 +68,7 @@ struct ProvisionalGrantTests {
       let given = Task { @LoopActor in try await grant(lab, second) }
       try await locks.wait("advisory")
       return { () async throws in
-        #expect(try await denial.value.result == .transactionIdNotFound)
+        #expect(try await denial.value.code == .transactionIdNotFound)
         #expect(try await given.value == nil)
         #expect(try await lab.number("SELECT count(*) FROM purchases") == 0)
       }
@@ -84,7 +84,7 @@ struct ProvisionalGrantTests {
       return { () async throws in
         #expect(try await given.value?.count == 1)
         let denied = try await denial.value
-        #expect(denied.result == .transactionIdNotFound)
+        #expect(denied.code == .transactionIdNotFound)
         #expect(denied.events.contains { $0.topic == EventTopic.entitlementsChanged })
         #expect(try await provisionalUntil(lab) == CommitLab.now)
       }

@@ -10,7 +10,7 @@ struct TakingCommits {
 
   init(_ commits: Commits) { self.commits = commits }
 
-  func finalize(_ request: Finalization) async throws -> Finalized {
+  func finalize(_ request: FinalizationRequest) async throws -> Finalized {
     try await commits.finalize(request).taken()
   }
 

@@ -88,7 +88,7 @@ struct FloorBenchmark {
     let finalized = try await commits.finalize(evidence.finalization(job))
     let synchronization = finalized.synchronization
     let events = finalized.takeTold().takeEvents()
-    guard synchronization.conclusion?.outcome.accessGranted == true, !events.isEmpty else {
+    guard synchronization.result?.accessGranted == true, !events.isEmpty else {
       throw Unexpected(description: "\(job.synchronizationId): \(synchronization)")
     }
     for event in events { publish(event, unconfirmed) }

@@ -46,7 +46,7 @@ enum BrokerMessages {
     }
     _ = JobMessage.putOff(message) { "q\($0)" }
     _ = JobMessage.dead(message, reason: "r", queue: "q")
-    _ = (NotificationMessage.read(message)?.uuid, ReplyMessage.read(message)?.outcome)
+    _ = (NotificationMessage.read(message)?.uuid, ReplyMessage.read(message)?.result)
     guard var delivery = try? Delivery(message) else { return }
     _ = (DeliveryDelay(due: delivery.due, now: now), DeliveryDelay.parking(delivery.parks), delivery.notification)
     for format in DoorRegistry.catalog.formats {

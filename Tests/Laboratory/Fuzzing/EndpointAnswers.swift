@@ -36,12 +36,12 @@ enum EndpointAnswers {
     ending.status = status
     ending.retryAfter = RetryAfter.wait(retryAfter, now: now)
     ending.answer = answer
-    let verdict = ending.verdict(number: attempt, jitter: 1.2, schedule: [.seconds(5), .seconds(604_800)])
+    let step = ending.step(number: attempt, jitter: 1.2, schedule: [.seconds(5), .seconds(604_800)])
     guard
       let delivery = try? Delivery(
         eventId: "evt_1", endpointId: "e", headers: [:], body: Array(#"{"broadcasterId":7,"topic":"t"}"#.utf8))
     else { fatalError("no delivery") }
-    let record = ending.record(delivery, endpoint, verdict, now, at: now)
+    let record = ending.record(delivery, endpoint, step, now, at: now)
     // Each byte that is not UTF-8 becomes three.
     precondition((record.answer ?? "").utf8.count <= 3 * DeliveryAttempt.keptAnswerBytes, "too long for its row")
   }

@@ -17,7 +17,7 @@ struct PublishConfirmsTests {
     return confirms
   }
 
-  private func texts(_ ended: [(String, Confirms.Outcome)]) -> [String] { ended.map { "\($0.0) \($0.1)" } }
+  private func texts(_ ended: [(String, Confirms.Fate)]) -> [String] { ended.map { "\($0.0) \($0.1)" } }
 
   @Test func single() {
     var confirms = confirms(2)

@@ -7,16 +7,16 @@ struct PoolerCheckTests {
   private let wanted: [(name: String, value: String)] = [("jit", "off"), ("lock_timeout", "2000")]
 
   @Test func `a session that changes or lacks a setting is refused`() {
-    func finding(_ found: [String: String], _ processes: [Int32]) -> PoolerCheck.Finding? {
-      PoolerCheck.finding(wanted: wanted, found: found, processes: processes)
+    func fault(_ found: [String: String], _ processes: [Int32]) -> PoolerCheck.Fault? {
+      PoolerCheck.fault(wanted: wanted, found: found, processes: processes)
     }
     let all = ["lock_timeout": "2000", "jit": "off"]
-    #expect(finding(all, [7, 7]) == nil)
-    #expect(finding(all, [7, 8]) == .changingSession)
-    #expect(finding(["jit": "off"], [7, 7]) == .lostSetting("lock_timeout"))
-    #expect(finding(["jit": "on", "lock_timeout": "2000"], [7, 7]) == .lostSetting("jit"))
+    #expect(fault(all, [7, 7]) == nil)
+    #expect(fault(all, [7, 8]) == .changingSession)
+    #expect(fault(["jit": "off"], [7, 7]) == .lostSetting("lock_timeout"))
+    #expect(fault(["jit": "on", "lock_timeout": "2000"], [7, 7]) == .lostSetting("jit"))
     // The sentence about the mode helps more.
-    #expect(finding([:], [7, 8]) == .changingSession)
+    #expect(fault([:], [7, 8]) == .changingSession)
   }
 
   @Test func `the settings are those that the client asks for, in the form of pg_settings`() throws {

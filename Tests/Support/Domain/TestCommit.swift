@@ -45,10 +45,10 @@ package struct TestCommit {
     return finalize(job, .evidence(key, facts.map { TestPurchases.evidence(.transaction($0)) }))
   }
 
-  package mutating func finalize(_ finding: Finalization.Finding) -> Finalized { finalize(Self.job(), finding) }
+  package mutating func finalize(_ basis: FinalizationRequest.Basis) -> Finalized { finalize(Self.job(), basis) }
 
-  package mutating func finalize(_ job: Job, _ finding: Finalization.Finding) -> Finalized {
-    state.finalize(Finalization(job, finding, publisher: publisher))
+  package mutating func finalize(_ job: Job, _ basis: FinalizationRequest.Basis) -> Finalized {
+    state.finalize(FinalizationRequest(job, basis, publisher: publisher))
   }
 
   package subscript(customer: CustomerId) -> CustomerRecord {
@@ -58,9 +58,9 @@ package struct TestCommit {
 }
 
 extension Finalized {
-  package var result: SynchronizationResult? { synchronization.conclusion?.outcome.result }
-  package var outcome: Outcome? { synchronization.conclusion?.outcome }
-  package var version: Int64? { synchronization.conclusion?.version }
+  package var code: ResultCode? { synchronization.result?.code }
+  package var result: SynchronizationResult? { synchronization.result }
+  package var version: Int64 { synchronization.version }
 
   /// The changed entitlements that it tells.
   package var changes: [ToldChange] {

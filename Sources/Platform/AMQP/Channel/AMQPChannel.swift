@@ -159,10 +159,10 @@ public final class AMQPChannel {
   }
 
   private func settle(
-    _ ended: [(CheckedContinuation<Void, any Error>, PublishConfirms<CheckedContinuation<Void, any Error>>.Outcome)]
+    _ ended: [(CheckedContinuation<Void, any Error>, PublishConfirms<CheckedContinuation<Void, any Error>>.Fate)]
   ) {
-    for (waiter, outcome) in ended {
-      switch outcome {
+    for (waiter, fate) in ended {
+      switch fate {
       case .confirmed: waiter.resume()
       case .refused: waiter.resume(throwing: error(.refused, "publish", "the broker refused the message"))
       case .unroutable(let cause): waiter.resume(throwing: error(.unroutable, "publish", cause))

@@ -4,7 +4,7 @@
 /// confirms it all the same. So a return is remembered until its confirm.
 struct PublishConfirms<Waiter> {
   /// The fate of a message.
-  enum Outcome: Equatable {
+  enum Fate: Equatable {
     case confirmed
     case refused
     case unroutable(String)
@@ -41,8 +41,8 @@ struct PublishConfirms<Waiter> {
   }
 
   /// Takes a `basic.ack` or `basic.nack` and returns the waiters that it ends, oldest first.
-  mutating func settled(_ tag: UInt64, multiple: Bool, isAck: Bool) -> [(Waiter, Outcome)] {
-    var ended: [(Waiter, Outcome)] = []
+  mutating func settled(_ tag: UInt64, multiple: Bool, isAck: Bool) -> [(Waiter, Fate)] {
+    var ended: [(Waiter, Fate)] = []
     // Tag 0 with multiple means "all so far".
     let last = multiple && tag == 0 ? nextTag - 1 : tag
     guard last < nextTag else { return [] }
@@ -50,8 +50,8 @@ struct PublishConfirms<Waiter> {
     guard first <= last else { return [] }
     for tag in first...last {
       guard let entry = pending.removeValue(forKey: tag) else { continue }
-      let outcome: Outcome = isAck ? entry.returned.map(Outcome.unroutable) ?? .confirmed : .refused
-      ended.append((entry.waiter, outcome))
+      let fate: Fate = isAck ? entry.returned.map(Fate.unroutable) ?? .confirmed : .refused
+      ended.append((entry.waiter, fate))
     }
     while lowest < nextTag, pending[lowest] == nil { lowest += 1 }
     return ended

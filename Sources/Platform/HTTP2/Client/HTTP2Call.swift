@@ -4,8 +4,8 @@ import HTTP
 /// One request on its way, and its answer so far.
 @LoopActor
 final class HTTP2Call {
-  /// The outcome of a request.
-  enum Outcome: Sendable {
+  /// How a request ends.
+  enum Ending: Sendable {
     case answered(HTTPClientResponse)
     case failed(HTTPClientError)
     /// The server did not agree to HTTP/2, so the client that speaks both must send the request.
@@ -29,7 +29,7 @@ final class HTTP2Call {
   private var body: [UInt8] = []
   private var isHeadComplete = false
   private(set) var isComplete = false
-  private var waiter: CheckedContinuation<Outcome, Never>?
+  private var waiter: CheckedContinuation<Ending, Never>?
 
   init(_ request: HTTPClientRequest, _ url: HTTP2URL) {
     self.request = request
@@ -38,7 +38,7 @@ final class HTTP2Call {
   }
 
   /// Takes in the caller that waits for the answer.
-  func wait(_ waiter: CheckedContinuation<Outcome, Never>) { self.waiter = waiter }
+  func wait(_ waiter: CheckedContinuation<Ending, Never>) { self.waiter = waiter }
 
   /// Whether the caller has received an answer or a failure.
   var hasEnded: Bool { waiter == nil }
@@ -152,7 +152,7 @@ final class HTTP2Call {
   /// Fails because the server speaks no HTTP/2.
   func failForHTTP1() { end()?.resume(returning: .needsHTTP1) }
 
-  private func end() -> CheckedContinuation<Outcome, Never>? {
+  private func end() -> CheckedContinuation<Ending, Never>? {
     (connection, headers, body) = (nil, [], [])
     defer { waiter = nil }
     return waiter

@@ -43,7 +43,7 @@ public final class HTTP2Client: HTTPSender {
   /// - Throws: ``HTTPClientError``.
   public func send(_ request: HTTPClientRequest) async throws(HTTPClientError) -> HTTPClientResponse {
     guard let (call, origin) = try prepare(request) else { return try await fallback.send(request) }
-    switch await outcome(of: call, at: origin) {
+    switch await ending(of: call, at: origin) {
     case .answered(let response): return response
     case .failed(let error): throw error
     case .needsHTTP1:
@@ -60,7 +60,7 @@ public final class HTTP2Client: HTTPSender {
     return (HTTP2Call(request, url), origin)
   }
 
-  private func outcome(of call: HTTP2Call, at origin: HTTP2Origin) async -> HTTP2Call.Outcome {
+  private func ending(of call: HTTP2Call, at origin: HTTP2Origin) async -> HTTP2Call.Ending {
     underWay[ObjectIdentifier(call)] = (call, origin)
     defer { underWay[ObjectIdentifier(call)] = nil }
     return await withTaskCancellationHandler {

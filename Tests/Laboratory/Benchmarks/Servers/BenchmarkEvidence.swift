@@ -19,7 +19,7 @@ struct BenchmarkEvidence {
     sandboxAccess: .everybody, webhooks: [])
 
   /// The same job always gets the same evidence: a repeated registration brings no news.
-  func finalization(_ job: Job) -> Finalization {
+  func finalization(_ job: Job) -> FinalizationRequest {
     // A hash is only a name here, and computing a real one is cryptography.
     var hash = Array(job.transactionId.text.utf8)
     hash += [UInt8](repeating: 0, count: 32 - hash.count)
@@ -31,6 +31,6 @@ struct BenchmarkEvidence {
       price: 9_990, currency: "USD", signedDate: 1_750_000_000_000, payloadSHA256: hash)
     let piece = Evidence(
       .transaction(transaction), source: .serverAPI, signedHeader: header, payload: payload, signature: signature)
-    return Finalization(job, .evidence(piece.key(of: job.publisherId), [piece]), publisher: publisher)
+    return FinalizationRequest(job, .evidence(piece.key(of: job.publisherId), [piece]), publisher: publisher)
   }
 }
