@@ -26,8 +26,11 @@ struct ConnectionPlaces {
     var idleTime = Duration.seconds(30)
     /// Bytes a second of a body or of an answer, once the time for a head has passed.
     var leastPace = 1024
-    /// A connection gives way to others only after so long in its phase.
+    /// How long a connection is safe after it has come, and after each whole request of its own. A connection of a
+    /// network that holds much more than the newcomer's is not.
     var grace = Duration.seconds(1)
+    /// The last places are for networks that hold none, while another holds more than a few.
+    var kept: Int { most / 64 }
   }
 
   /// A connection that must end, and why.
@@ -47,9 +50,16 @@ struct ConnectionPlaces {
     let address: AddressGroup
     let isProxy: Bool
     var phase: Phase
+    /// When it entered its phase.
+    var entered: Duration
+    /// When its grace began. Only a whole request begins it anew: who sends a piece of a head or of a body within each
+    /// grace would never have to go.
     var since: Duration
     /// The client that the proxy names, while its request is in flight.
     var client: AddressGroup?
+
+    /// The network that holds the place; `nil` for a proxy's without a request.
+    var holder: AddressGroup? { isProxy ? client?.wide : address.wide }
   }
 
   private let limits: Limits
@@ -61,6 +71,9 @@ struct ConnectionPlaces {
   /// Who gives way among the connections of a group, and among all of them.
   private var orders: [AddressGroup: EvictionOrder] = [:]
   private var order: EvictionOrder?
+  /// How much each network holds, and who of the largest ones gives way at once.
+  private var crowds = Crowds()
+  private var crowdOrder: CrowdOrder?
   private var next = 0
   /// How many connections have a place.
   var count: Int { places.count }
@@ -69,12 +82,16 @@ struct ConnectionPlaces {
 
   // MARK: Coming and going
 
-  /// Whether a newcomer finds a place now: a free one, or that of a connection that gives way.
-  mutating func hasPlace(at now: Duration) -> Bool { places.count < limits.most || victim(at: now) != nil }
+  /// Whether a newcomer may find a place now: a free one, or that of a connection that gives way.
+  mutating func hasPlace(at now: Duration) -> Bool {
+    places.count < limits.most || crowdVictim(beside: 0, at: now) != nil || victim(at: now) != nil
+  }
 
   /// Decides on a new connection.
   ///
-  /// It costs a few steps, however many connections there are: ``EvictionOrder``.
+  /// When places are out, it counts who holds most. A newcomer takes a place of a network that holds much more than its
+  /// own, at once. If there is none, whoever does least gives way after its grace, unless its network holds much less
+  /// than the newcomer's. It costs a few steps, however many connections there are: ``EvictionOrder``, ``CrowdOrder``.
   ///
   /// - Parameter isProxy: whether the address is a listed proxy's, which brings many clients and so has no share.
   mutating func admit(_ address: AddressGroup, isProxy: Bool, now: Duration) -> Admission {
@@ -83,23 +100,35 @@ struct ConnectionPlaces {
       // The group makes room for itself, or stays outside. So a client beside a stranger behind one address gets in.
       guard let id = victim(in: full, at: now) else { return .refused(.addressShare) }
       cut = Cut(id: id, cause: .addressShare)
-    } else if places.count >= limits.most {
-      guard let id = victim(at: now) else { return .refused(.places) }
-      cut = Cut(id: id, cause: .places)
+    } else if places.count >= limits.most || isCrowded {
+      let own = isProxy ? 0 : crowds.count(of: address.wide)
+      if let id = crowdVictim(beside: own, at: now) {
+        cut = Cut(id: id, cause: .places)
+      } else if own > 0 || places.count >= limits.most {
+        guard let id = victim(at: now, beside: own) else { return .refused(.places) }
+        cut = Cut(id: id, cause: .places)
+      }
     }
     if let cut { remove(cut.id) }
     let id = next
     next += 1
-    places[id] = Place(address: address, isProxy: isProxy, phase: .head, since: now)
-    if !isProxy { for (group, _) in limited(address) { byGroup[group, default: []].insert(id) } }
+    places[id] = Place(address: address, isProxy: isProxy, phase: .head, entered: now, since: now)
+    if !isProxy {
+      for (group, _) in limited(address) { byGroup[group, default: []].insert(id) }
+      crowds.add(address.wide)
+    }
     return .admitted(id, cutting: cut)
   }
+
+  /// Whether only the kept places are free, and some network holds more than a few.
+  private var isCrowded: Bool { places.count >= limits.most - limits.kept && crowds.largest > Crowds.few }
 
   /// Takes a connection's place away. A second call does nothing.
   mutating func remove(_ id: Int) {
     guard let place = places.removeValue(forKey: id) else { return }
     if let client = place.client { endRequest(of: client) }
     guard !place.isProxy else { return }
+    crowds.remove(place.address.wide)
     for (group, _) in limited(place.address) {
       byGroup[group]?.remove(id)
       if byGroup[group]?.isEmpty ?? true { (byGroup[group], orders[group]) = (nil, nil) }
@@ -118,11 +147,13 @@ struct ConnectionPlaces {
   /// last. A request that runs never does.
   ///
   /// Of each kind, it is the oldest of the network that had most places when the order was made, at most a grace ago.
-  private mutating func victim(at now: Duration) -> Int? {
+  ///
+  /// - Parameter own: how many places the newcomer's network holds.
+  private mutating func victim(at now: Duration, beside own: Int = 0) -> Int? {
     var order = self.order.take()
     defer { self.order = order }
-    return victim(by: &order, among: places.keys, at: now) { place in
-      place.isProxy ? 0 : byGroup[place.address.wide, default: []].count
+    return victim(by: &order, among: places.keys, at: now, beside: own) { place in
+      place.holder.map { crowds.count(of: $0) } ?? 0
     }
   }
 
@@ -134,19 +165,62 @@ struct ConnectionPlaces {
   }
 
   private func victim(
-    by order: inout EvictionOrder?, among ids: some Sequence<Int>, at now: Duration, crowd: (Place) -> Int
+    by order: inout EvictionOrder?, among ids: some Sequence<Int>, at now: Duration, beside own: Int = 0,
+    crowd: (Place) -> Int
   ) -> Int? {
     if !(order?.isComplete(at: now) ?? false) {
       let candidates = ids.compactMap { id -> EvictionOrder.Candidate? in
-        guard let place = places[id], let rank = Self.rank(place) else { return nil }
-        return EvictionOrder.Candidate(id: id, rank: rank, crowd: crowd(place), since: place.since)
+        places[id].flatMap { Self.candidate(id, $0, crowd: crowd($0)) }
       }
       order = EvictionOrder(candidates, at: now, grace: limits.grace)
     }
-    return order?.first(at: now) { candidate in
+    return order?.first(at: now, beside: own) { candidate in
       guard let place = places[candidate.id] else { return false }
-      return place.since == candidate.since && Self.rank(place) == candidate.rank
+      return place.since == candidate.since && Self.rank(place) != nil
     }
+  }
+
+  /// Who gives way at once: a connection of the largest network that holds much more than the newcomer's, and of which
+  /// not all connections run.
+  ///
+  /// - Parameter own: how many places the newcomer's network holds.
+  private mutating func crowdVictim(beside own: Int, at now: Duration) -> Int? {
+    guard Crowds.isMuch(crowds.largest, beside: own) else { return nil }
+    var order = crowdOrder.take()
+    defer { crowdOrder = order }
+    if let id = victim(by: &order, beside: own) { return id }
+    guard order?.isOld(at: now) ?? true else { return nil }
+    let candidates = places.compactMap { id, place in
+      place.holder.flatMap { network in
+        Self.candidate(id, place, crowd: 0).map { (network: network, candidate: $0) }
+      }
+    }
+    order = CrowdOrder(candidates, at: now)
+    return victim(by: &order, beside: own)
+  }
+
+  private func victim(by order: inout CrowdOrder?, beside own: Int) -> Int? {
+    for crowd in crowds.ordered {
+      guard Crowds.isMuch(crowd.count, beside: own) else { break }
+      let found = order?.first(of: crowd.network) { id in
+        guard let place = places[id] else { return false }
+        return place.holder == crowd.network && Self.rank(place) != nil
+      }
+      if let found { return found }
+    }
+    return nil
+  }
+
+  /// Whether a connection ends behind the answer that it gets now: places are out, and its network is among those that
+  /// hold most. So a request that runs ends, and its place goes to others.
+  func endsBehindAnswer(_ id: Int) -> Bool {
+    guard isCrowded, let holder = places[id]?.holder else { return false }
+    let own = crowds.count(of: holder)
+    return own > Crowds.few && !Crowds.isMuch(crowds.largest, beside: own)
+  }
+
+  private static func candidate(_ id: Int, _ place: Place, crowd: Int) -> EvictionOrder.Candidate? {
+    rank(place).map { EvictionOrder.Candidate(id: id, rank: $0, crowd: crowd, since: place.since) }
   }
 
   private static func rank(_ place: Place) -> Int? {
@@ -174,10 +248,12 @@ struct ConnectionPlaces {
     guard limited(client).allSatisfy({ byClient[$0.group, default: 0] < $0.most }) else { return false }
     for (group, _) in limited(client) { byClient[group, default: 0] += 1 }
     places[id]?.client = client
+    crowds.add(client.wide)
     return true
   }
 
   private mutating func endRequest(of client: AddressGroup) {
+    crowds.remove(client.wide)
     for (group, _) in limited(client) {
       guard let count = byClient[group] else { continue }
       byClient[group] = count > 1 ? count - 1 : nil
@@ -189,7 +265,11 @@ struct ConnectionPlaces {
     // One look-up, because this happens some five times a request.
     guard let index = places.index(forKey: id) else { return }
     places.values[index].phase = phase
-    places.values[index].since = now
+    places.values[index].entered = now
+    switch phase {
+    case .head, .body: break
+    case .running, .answering, .idle: places.values[index].since = now
+    }
     guard phase == .idle, let client = places.values[index].client else { return }
     places.values[index].client = nil
     endRequest(of: client)
@@ -209,7 +289,7 @@ struct ConnectionPlaces {
   }
 
   private func cause(_ place: Place, _ now: Duration) -> HTTPServer.CutCause? {
-    let age = now - place.since
+    let age = now - place.entered
     switch place.phase {
     case .head: return age > limits.headTime ? .slowHead : nil
     // libmicrohttpd ends silence. A head that comes byte by byte is not silent, and gets its time on top.

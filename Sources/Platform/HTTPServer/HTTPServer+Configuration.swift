@@ -23,8 +23,9 @@ extension HTTPServer {
     ///
     /// The server answers 413, 414 or 431 if they need more. libmicrohttpd clears all of it for each request.
     public var maxHeaderBytes = 16 << 10
-    /// Connections at a time. A further one takes the place of a head that does not come, of a silent connection, or of
-    /// a slow body. If there is none, it waits in the listener's backlog.
+    /// Connections at a time. A further one takes the place of one of the network that holds most, or of a head that
+    /// does not come, of a silent connection, or of a slow body. If there is none, it waits in the listener's backlog.
+    /// While a network holds more than a few, the last 64th is for networks that hold none.
     public var maxConnections = 4096
     /// Connections of one client address at a time, and requests in flight of a client that a listed proxy names. All
     /// addresses of an IPv6 network (64 bits) are one client. The 48 bits around it can have twice as many.
@@ -37,7 +38,8 @@ extension HTTPServer {
     public var bodyTimeout: Duration = .seconds(60)
     /// The fewest bytes a second of a body, and of an answer that its client reads.
     public var minBodyRate = 1024
-    /// How long a connection is safe in what it does before it has to give way to others.
+    /// How long a connection is safe after it has come, and after each whole request, before it has to give way to
+    /// networks that do not hold much less.
     public var placeGrace: Duration = .seconds(1)
     /// Whether a numeric address is a listed proxy's. It brings many clients, so ``maxConnectionsPerAddress`` does not
     /// count its connections, but the requests of the clients that it names.

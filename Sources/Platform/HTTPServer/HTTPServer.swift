@@ -278,7 +278,9 @@ public final class HTTPServer {
   private func send(_ response: HTTPServerResponse, _ exchange: Exchange) -> MHD_Result {
     enter(.answering(bytes: response.body.count), exchange.record)
     guard let made = response.makeMHDResponse() else { return .NO }
-    if phase != .open { MHD_add_response_header(made, "Connection", "close") }
+    if phase != .open || places.endsBehindAnswer(exchange.record.id) {
+      MHD_add_response_header(made, "Connection", "close")
+    }
     defer { MHD_destroy_response(made) }
     return MHD_queue_response(exchange.connection, UInt32(response.status), made)
   }

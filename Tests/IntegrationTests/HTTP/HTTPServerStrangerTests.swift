@@ -150,6 +150,62 @@ struct HTTPServerStrangerTests {
     }
   }
 
+  @Test func `four addresses in all places keep nobody else out, within their grace`() async throws {
+    var configuration = Self.unhurried
+    configuration.maxConnections = 64
+    try await with(configuration) { server, told in
+      var strangers: [RawConnection] = []
+      for place in 0..<64 {
+        let connection = try RawConnection(port: server.port, from: "127.0.0.\(2 + place % 4)")
+        connection.put(Self.halfHead)
+        strangers.append(connection)
+      }
+      try await eventually("they have what they can get") { server.openConnections >= 63 }
+      for number in 10...14 {
+        let newcomer = try RawConnection(port: server.port, from: "127.0.0.\(number)")
+        #expect(await newcomer.status(of: Self.question) == 200)
+        newcomer.close()
+      }
+      #expect(Set(told.cuts) == [.places])
+      for connection in strangers { connection.close() }
+    }
+  }
+
+  @Test func `requests of one address that run leave places to others, and give theirs back with their answers`()
+    async throws
+  {
+    var configuration = Self.unhurried
+    configuration.maxConnections = 64
+    let release = LoopSignal()
+    var (running, isReleased) = (0, false)
+    let handler: HTTPServer.Handler = { request in
+      guard request.path == ["held"] else { return .text(200, "here") }
+      running += 1
+      while !isReleased { await release.wait(atMost: .seconds(600)) }
+      return .text(200, "held")
+    }
+    try await with(configuration, handler: handler) { server, told in
+      var strangers: [RawConnection] = []
+      for _ in 0..<63 {
+        let connection = try RawConnection(port: server.port, from: "127.0.0.2")
+        connection.put(Array("GET /held HTTP/1.1\r\nHost: a\r\n\r\n".utf8))
+        strangers.append(connection)
+      }
+      try await eventually("all of them run") { running == 63 }
+      let further = try RawConnection(port: server.port, from: "127.0.0.2")
+      await further.end()
+      #expect(told.cuts == [.places])
+      let newcomer = try RawConnection(port: server.port, from: "127.0.0.3")
+      #expect(await newcomer.status(of: Self.question) == 200)
+      isReleased = true
+      release.notify()
+      for connection in strangers { #expect(await connection.status(of: "") == 200) }
+      try await eventually("their connections end behind their answers") { strangers.contains { $0.isClosed } }
+      #expect(told.cuts == [.places])
+      for connection in strangers + [further, newcomer] { connection.close() }
+    }
+  }
+
   @Test func `behind a listed proxy the clients that it names have shares`() async throws {
     var configuration = Self.unhurried
     configuration.maxConnectionsPerAddress = 2

@@ -34,6 +34,15 @@ struct EvictionOrderTests {
     #expect(order.first(at: .seconds(10)) { $0.id != 3 } == nil)
   }
 
+  @Test func `nobody goes for a network that has much more`() {
+    let candidates = [candidate(1, crowd: 5), candidate(2, rank: 2, crowd: 6)]
+    var order = EvictionOrder(candidates, at: .seconds(10), grace: .seconds(1))
+    #expect(order.first(at: .seconds(10), beside: 18) { _ in true } == 1)
+    #expect(order.first(at: .seconds(10), beside: 19) { _ in true } == 2)
+    #expect(order.first(at: .seconds(10), beside: 21) { _ in true } == nil)
+    #expect(order.first(at: .seconds(10)) { _ in true } == 1)
+  }
+
   @Test func `an order is complete for the grace`() {
     let order = EvictionOrder([], at: .seconds(5), grace: .seconds(1))
     #expect(order.isComplete(at: .milliseconds(5999)) && !order.isComplete(at: .seconds(6)))
@@ -66,11 +75,11 @@ struct EvictionOrderTests {
     var since: Duration
   }
 
-  /// Who gives way, by looking at everybody each time. Crowds count as they were at most a grace ago.
+  /// Who gives way, by looking at everybody each time. Kinds and crowds count as they were at most a grace ago.
   private struct Plain {
     let grace: Duration
     var told: [Int: Told] = [:]
-    var crowds: [AddressGroup?: (at: Duration, of: [Int: Int])] = [:]
+    var crowds: [AddressGroup?: (at: Duration, of: [Int: (rank: Int, size: Int)])] = [:]
 
     func members(_ group: AddressGroup?) -> [Int: Told] {
       guard let group else { return told }
@@ -82,17 +91,19 @@ struct EvictionOrderTests {
       if crowds[group].map({ now - $0.at >= grace }) ?? true {
         crowds[group] = (
           now,
-          members.mapValues { one in
-            if group == nil, one.isProxy { return 0 }
-            return self.members(group == nil ? one.address.wide : one.address).count
+          members.compactMapValues { one in
+            guard let rank = one.rank else { return nil }
+            if group == nil, one.isProxy { return (rank, 0) }
+            return (rank, self.members(group == nil ? one.address.wide : one.address).count)
           }
         )
       }
-      let sizes = crowds[group]?.of ?? [:]
-      return members.filter { $0.value.rank != nil && now - $0.value.since >= grace }
+      let known = crowds[group]?.of ?? [:]
+      // Whoever ran then is not in it.
+      return members.filter { known[$0.key] != nil && $0.value.rank != nil && now - $0.value.since >= grace }
         .min {
-          ($0.value.rank!, -sizes[$0.key]!, $0.value.since, $0.key)
-            < ($1.value.rank!, -sizes[$1.key]!, $1.value.since, $1.key)
+          (known[$0.key]!.rank, -known[$0.key]!.size, $0.value.since, $0.key)
+            < (known[$1.key]!.rank, -known[$1.key]!.size, $1.value.since, $1.key)
         }?.key
     }
 
@@ -144,7 +155,10 @@ struct EvictionOrderTests {
         let (phase, rank) = phases.randomElement(using: &random)!
         places.enter(phase, known, now: now)
         plain.told[known]?.rank = rank.map { $0 + (isProxy ? 1 : 0) }
-        plain.told[known]?.since = now
+        switch phase {
+        case .head, .body: break
+        case .running, .answering, .idle: plain.told[known]?.since = now
+        }
       }
       #expect(places.count == plain.told.count)
     }
