@@ -42,6 +42,12 @@ public final class Simulator {
     set { service.weather = newValue }
   }
 
+  /// The faults of the calls of single apps, by bundle id, in addition to the ``weather``.
+  public var appWeather: [String: Weather] {
+    get { service.appWeather }
+    set { service.appWeather = newValue }
+  }
+
   /// The faults of the calls for single transactions, in addition to the ``weather``.
   public var localWeather: [String: [Weather]] {
     get { service.localWeather }

@@ -8,6 +8,8 @@ import Observability
 final class StoreService {
   /// The present fault of every call.
   var weather = Simulator.Weather.fair
+  /// The faults of single apps, by bundle id.
+  var appWeather: [String: Simulator.Weather] = [:]
   /// The faults of single transactions.
   var localWeather: [String: [Simulator.Weather]] = [:]
   /// Receives every call when the service decides it.
@@ -145,7 +147,7 @@ final class StoreService {
     let question = question(call, app: app, time: time)
     var decision =
       decision(about: call, request, of: app, now: time) ?? decision(about: question, call) ?? StoreDecision(question)
-    for weather in [weather] + (localWeather[call.transactionId] ?? []) {
+    for weather in [weather, appWeather[app.bundleId] ?? .fair] + (localWeather[call.transactionId] ?? []) {
       decision.suffer(weather, call.endpoint, now: time)
     }
     var response = try response(to: question, decision)

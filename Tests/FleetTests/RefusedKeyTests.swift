@@ -23,7 +23,7 @@ struct RefusedKeyTests {
     return (answer.status, String(decoding: answer.body, as: UTF8.self))
   }
 
-  /// 4000006 may be an invalid id, and is taken for one within five seconds after a good answer: see the unit tests.
+  /// 4000006 right after a good answer is an invalid id. See the test of an app that is not the key's.
   @Test(arguments: [Simulator.Weather.unauthorized, .refusing(code: 4_000_002)])
   func `jobs of the app wait, it is told at once, and they go on by themselves`(
     weather: Simulator.Weather
@@ -68,6 +68,52 @@ struct RefusedKeyTests {
       #expect(results == Array(repeating: "PURCHASE_SYNCHRONIZED", count: ids.count))
       let after = try await readiness(fleet).text
       #expect(!after.contains("(publisher 1002) in Production"))
+    }
+  }
+
+  /// The answers of Apple's for an app, or its bundle, that is not the key's.
+  @Test(arguments: [4_000_002, 4_000_006])
+  func `an app that is not the key's waits, while another app's jobs run as ever`(code: Int) async throws {
+    let publisher = RunningFleet.openPublisher
+    let offer = #"{"offerId": "S1", "productIds": ["com.example.other.monthly"], "tags": ["video"]}"#
+    try await RunningFleet.with(["gateway-1", "worker-1"], hasDoors: false) { fleet in
+      try fleet.writePublisher(
+        publisher, #""customers": "open", "apps": [\#(RunningFleet.otherApp)], "offers": [\#(offer)]"#)
+      // Before the first call: 4000006 right after a good answer is about the id.
+      fleet.simulator.appWeather["com.example.other"] = .refusing(code: code)
+    } _: { fleet in
+      let waiting = (1...5).map { "wait-\($0)" }
+      for (number, id) in waiting.enumerated() {
+        #expect(try await fleet.register("100000000000\(number + 1)", publisher: publisher, id: id).status == 202)
+      }
+      try await eventually("it is told") { try await fleet.metric("worker-1", Self.apps) >= 1 }
+      try await eventually("each waits") { try await fleet.metric("worker-1", Self.retries) >= 5 }
+      let (status, text) = try await readiness(fleet)
+      #expect(status == 200)
+      #expect(
+        text.contains(
+          "degraded: apple: Apple refuses the key of com.example.other (publisher 1002) in Production since"))
+      #expect(!text.contains("com.example.app"))
+      #expect(fleet.logged("Apple refused the key").contains { $0.contains("\"app\":\"com.example.other\"") })
+
+      let others = (1...5).map { "other-\($0)" }
+      for (number, id) in others.enumerated() {
+        #expect(try await fleet.register("100000000010\(number)", id: id).status == 202)
+      }
+      // All others end in their first run, and none of the waiting jobs does meanwhile.
+      let ended = await fleet.finished(Set(others))
+      #expect(ended.map(\.result) == Array(repeating: "PURCHASE_SYNCHRONIZED", count: others.count))
+      #expect(Set(ended.map(\.synchronizationId)) == Set(others))
+      let retried = fleet.logged("\"retrying\"")
+      #expect(retried.allSatisfy { $0.contains("\"publisherId\":1002") && $0.contains("\"attempt\":1") })
+      for id in waiting { #expect(try await fleet.status(id, publisher: publisher)?.status == "retrying") }
+
+      fleet.simulator.appWeather = [:]
+      let mended = await fleet.finished(Set(waiting)).filter { waiting.contains($0.synchronizationId) }
+      #expect(mended.map(\.result) == Array(repeating: "PURCHASE_SYNCHRONIZED", count: waiting.count))
+      #expect(mended.allSatisfy { $0.accessGranted && $0.offerId == "S1" })
+      #expect(try await fleet.metric("worker-1", Self.apps) == 0)
+      #expect(try await readiness(fleet).text.contains("ok: apple\n"))
     }
   }
 

@@ -84,9 +84,14 @@ extension RunningFleet {
   /// The same app, but released: a 401 from production is a mistake.
   public nonisolated static let releasedApp = app(isReleased: true)
 
-  private nonisolated static func app(isReleased: Bool) -> String {
+  /// Another app of the same team, also released.
+  public nonisolated static let otherApp = app("com.example.other", 987_654_321, isReleased: true)
+
+  private nonisolated static func app(
+    _ bundleId: String = "com.example.app", _ appAppleId: Int64 = 1_234_567_890, isReleased: Bool
+  ) -> String {
     """
-    {"bundleId": "com.example.app", "appAppleId": 1234567890, "issuerId": "issuer", "keyId": "KEY1",
+    {"bundleId": "\(bundleId)", "appAppleId": \(appAppleId), "issuerId": "issuer", "keyId": "KEY1",
      "privateKeyFile": "../simulator/AuthKey_KEY1.p8", "released": \(isReleased)}
     """
   }

@@ -143,7 +143,8 @@ public final class RunningFleet {
     var simulated = Simulator.Configuration(
       folder: folder + "/simulator", tlsNames: ["127.0.0.1", "localhost"],
       apps: [
-        Simulator.App(bundleId: "com.example.app", appAppleId: 1_234_567_890, issuerId: "issuer", keyId: "KEY1")
+        Simulator.App(bundleId: "com.example.app", appAppleId: 1_234_567_890, issuerId: "issuer", keyId: "KEY1"),
+        Simulator.App(bundleId: "com.example.other", appAppleId: 987_654_321, issuerId: "issuer", keyId: "KEY1"),
       ])
     simulated.lifeMonth = lifeMonth
     simulator = try Simulator(simulated)
