@@ -169,8 +169,8 @@ let package = Package(
     tests(
       "PlatformTests",
       [
-        "AMQP", "CRabbitMQ", "Crypto", "EventLoop", "Formats", "HTTPServer", "JSON", "Observability", "Postgres",
-        "Redis", "TestSupport", "Transport",
+        "AMQP", "CRabbitMQ", "Crypto", "EventLoop", "Formats", "HTTPClient", "HTTPServer", "JSON", "Observability",
+        "Postgres", "Redis", "TestSupport", "Transport",
       ]),
     tests("DomainTests", ["Crypto", "Domain", "DomainSupport", "Formats", "JSON", "TestSupport"]),
     tests(
@@ -249,8 +249,8 @@ if Context.environment["COUNTERSIGN_FUZZ"] == "1" {
       name: "Fuzzing",
       dependencies: [
         "AMQP", "AppStore", "CRabbitMQ", "Configuration", "Coordination", "Crypto", "Domain", "Doors", "EventLoop",
-        "Formats", "Gateway", "HTTP", "HTTPServer", "JSON", "Ledger", "Messaging", "Notifier", "Observability",
-        "Redis", "Transport", "Worker",
+        "Formats", "Gateway", "HTTP", "HTTPClient", "HTTPServer", "JSON", "Ledger", "Messaging", "Notifier",
+        "Observability", "Redis", "Transport", "Worker",
       ],
       path: "Tests/Laboratory/Fuzzing", swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]))
 }

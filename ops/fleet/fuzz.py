@@ -11,7 +11,7 @@ import sys
 
 from fleet import ROOT, Failure, fuzz_inputs
 
-TARGETS = ["jws", "certificate", "receipt", "json", "notification", "posted", "answer", "message", "reply",
+TARGETS = ["jws", "certificate", "receipt", "json", "notification", "posted", "answer", "head", "message", "reply",
            "request"]
 # For each target of a quick run, which is part of CI.
 QUICK_SECONDS = 8
@@ -28,6 +28,7 @@ OPTIONS = {"request": ["-detect_leaks=0"]}
 def build():
     command = ["swift", "build", "-c", "release", "--scratch-path", SCRATCH, "--sanitize", "fuzzer",
                "--sanitize", "address", "--product", "Fuzzing",
+               "--explicit-target-dependency-import-check", "error",
                # SwiftPM's fuzzer sanitizer links libFuzzer, but does not set this option of the compiler.
                "-Xswiftc", "-sanitize-coverage=edge,trace-cmp,inline-8bit-counters,pc-table",
                # Most readers are internal to their modules, and so is what the targets call.
@@ -95,6 +96,9 @@ def plant():
              ("notification", b'{"notification_type":"REFUND","environment":"PROD","bid":"b","password":"p",'
                               b'"original_transaction_id":1,"unified_receipt":{"latest_receipt_info":'
                               b'[{"original_transaction_id":"2"}],"pending_renewal_info":[]}}'),
+             ("head", b"HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\nHTTP/2 200\r\nContent-Type: a/b\r\n"
+                      b"RETRY-AFTER:\t120 \r\nSet-Cookie: a=b; Path=/\r\n folded\r\n:\r\n\xff: \x00\x0b\r\n\r\n"),
+             ("head", b"a:b\n" * 600),
              ("receipt", bytes.fromhex("311f300b02010202010104030c0162301002010c0201010408160632303236303100"))]
     apples = apples_data()
     if apples is None:

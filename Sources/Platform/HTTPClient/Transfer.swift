@@ -18,10 +18,9 @@ final class Transfer {
   private var url = ""
   private var timeout: Duration?
   private var maxBytes = 0
-  private var headers: [(name: String, value: String)] = []
+  private var head = AnswerHead()
   private var body: [UInt8] = []
-  private var isTooLarge = false
-  private var headerBytes = 0
+  private var isBodyTooLong = false
   private var hasBody = false
   private var cutsLongResponse = false
   private var trustsAnyCertificate = false
@@ -139,7 +138,7 @@ final class Transfer {
   /// Takes a piece of the body. Returns false when the answer is too long.
   fileprivate func receiveBody(_ piece: UnsafeRawBufferPointer) -> Bool {
     guard body.count + piece.count <= maxBytes else {
-      isTooLarge = true
+      isBodyTooLong = true
       if cutsLongResponse { body.append(contentsOf: piece.prefix(maxBytes - body.count)) }
       return false
     }
@@ -152,58 +151,26 @@ final class Transfer {
     return true
   }
 
-  /// The limit is above the header fields of any real server. The transfer keeps each field, so a hostile server could
-  /// fill the memory.
-  private static let maxHeaderBytes = 32 << 10
-
-  /// Takes a header field. Returns false when there are too many.
-  fileprivate func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
-    // Each field costs memory of its own, even if it is short.
-    headerBytes += line.count + 64
-    guard headerBytes <= Self.maxHeaderBytes else {
-      isTooLarge = true
-      return false
-    }
-    takeHeader(line)
-    return true
-  }
-
-  private func takeHeader(_ line: UnsafeRawBufferPointer) {
-    if line.starts(with: "HTTP/".utf8) {
-      headers.removeAll()  // an interim answer came before
-      return
-    }
-    guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
-    let isBlank: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0d).contains($0) }
-    var value = line[(colon + 1)...].drop(while: isBlank)
-    while let last = value.last, isBlank(last) { value.removeLast() }
-    let name = String(unsafeUninitializedCapacity: colon) { text in
-      for (place, byte) in line[..<colon].enumerated() {
-        text[place] = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
-      }
-      return colon
-    }
-    headers.append((name, String(decoding: value, as: UTF8.self)))
-  }
+  /// Takes a line of the head. Returns false when there are too many.
+  fileprivate func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool { head.take(line) }
 
   /// Ends the transfer with libcurl's result. The handle must be off the multi handle already.
   func finish(_ result: CURLcode) {
-    guard result == CURLE_OK || isTooLarge && cutsLongResponse && headerBytes <= Self.maxHeaderBytes else {
+    guard result == CURLE_OK || isBodyTooLong && cutsLongResponse && !head.isTooLong else {
       let text = String(cString: errorText)
       let cause = text.isEmpty ? String(cString: curl_easy_strerror(result)) : text
       if hasRefusedAddress, result == CURLE_COULDNT_CONNECT {
         return fail(.forbiddenAddress, "the host has no address that is allowed")
       }
-      let code: HTTPClientError.Code = isTooLarge ? .responseTooLarge : .init(result)
-      let limit =
-        headerBytes > Self.maxHeaderBytes
-        ? "the answer's header fields are longer than \(Self.maxHeaderBytes) bytes"
-        : "the answer is longer than \(maxBytes) bytes"
-      return fail(code, isTooLarge ? limit : cause)
+      if head.isTooLong {
+        return fail(.responseTooLarge, "the answer's header fields are longer than \(AnswerHead.maxBytes) bytes")
+      }
+      if isBodyTooLong { return fail(.responseTooLarge, "the answer is longer than \(maxBytes) bytes") }
+      return fail(.init(result), cause)
     }
     var status = 0
     countersign_curl_get_long(easy, CURLINFO_RESPONSE_CODE, &status)
-    let response = HTTPClientResponse(status: status, headers: headers, body: body)
+    let response = HTTPClientResponse(status: status, headers: head.fields, body: body)
     end()?.resume(returning: response)
   }
 
@@ -216,7 +183,7 @@ final class Transfer {
   private func end() -> CheckedContinuation<HTTPClientResponse, any Error>? {
     curl_slist_free_all(headerList)
     headerList = nil
-    (headers, body, headerBytes, isTooLarge, hasRefusedAddress) = ([], [], 0, false, false)
+    (head, body, isBodyTooLong, hasRefusedAddress) = (AnswerHead(), [], false, false)
     errorText.pointee = 0
     defer { waiter = nil }
     return waiter

@@ -31,6 +31,8 @@ enum FuzzTarget: String, CaseIterable {
   case posted
   /// The answer of a webhook endpoint, of Apple's API, or of a publisher's key set.
   case answer
+  /// The head of such an answer.
+  case head
   /// What the broker brings: frames, jobs, deliveries and their headers.
   case message
   /// What Redis answers, and its records.
@@ -57,6 +59,7 @@ enum FuzzTarget: String, CaseIterable {
     case .answer:
       EndpointAnswers.run(input)
       ServiceAnswers.run(input)
+    case .head: AnswerHeads.run(input)
     case .message: BrokerMessages.run(input)
     case .reply: RedisReplies.run(input)
     case .request: FuzzServer.shared.run(input)

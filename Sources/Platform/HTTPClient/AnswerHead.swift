@@ -1,0 +1,36 @@
+/// The header fields of an answer, read line by line as libcurl hands them over. The lines are a stranger's.
+struct AnswerHead {
+  /// The limit is above the header fields of any real server. Each field is kept, so a hostile server could fill the
+  /// memory.
+  static let maxBytes = 32 << 10
+
+  /// In the order in which they came. The names are in lower case, and no value has blanks around it.
+  private(set) var fields: [(name: String, value: String)] = []
+  private var bytes = 0
+
+  /// Whether the lines, those of interim answers too, were longer than ``maxBytes``.
+  var isTooLong: Bool { bytes > Self.maxBytes }
+
+  /// Takes a line with its end, also one that is no field. Returns false when there are too many.
+  mutating func take(_ line: UnsafeRawBufferPointer) -> Bool {
+    // Each field costs memory of its own, even if it is short.
+    bytes += line.count + 64
+    guard !isTooLong else { return false }
+    if line.starts(with: "HTTP/".utf8) {
+      fields.removeAll()  // an interim answer came before
+      return true
+    }
+    guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return true }
+    let isBlank: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0d).contains($0) }
+    var value = line[(colon + 1)...].drop(while: isBlank)
+    while let last = value.last, isBlank(last) { value.removeLast() }
+    let name = String(unsafeUninitializedCapacity: colon) { text in
+      for (place, byte) in line[..<colon].enumerated() {
+        text[place] = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+      }
+      return colon
+    }
+    fields.append((name, String(decoding: value, as: UTF8.self)))
+    return true
+  }
+}
