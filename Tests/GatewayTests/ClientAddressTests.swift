@@ -1,3 +1,6 @@
+import Configuration
+import Domain
+import EventLoop
 import HTTPServer
 import Testing
 import Transport
@@ -5,6 +8,7 @@ import Transport
 @testable import Gateway
 
 /// The client's address, as the socket and trusted proxies tell it.
+@LoopActor
 struct ClientAddressTests {
   private let proxies = ["10.0.0.0/8", "192.0.2.7", "2001:db8:1::/48"].compactMap { AddressBlock($0) }
 
@@ -21,15 +25,29 @@ struct ClientAddressTests {
   }
 
   @Test func `a peer that speaks for others and is not listed is told`() {
-    func peer(_ address: String?, _ fields: [(name: String, value: String)]) -> String? {
-      let request = HTTPServerRequest(method: "GET", path: ["x"], headers: fields, clientAddress: address)
-      return ClientAddress.unlistedProxy(of: request, behind: proxies)
+    func peer(_ origin: RequestOrigin, _ fields: [(name: String, value: String)]) -> String? {
+      UnlistedProxies.peer(of: HTTPServerRequest(method: "GET", path: ["x"], headers: fields, origin: origin))
     }
-    #expect(peer("203.0.113.9", [("X-Forwarded-For", "198.51.100.1")]) == "203.0.113.9")
-    #expect(peer("203.0.113.9", [("forwarded", "for=198.51.100.1")]) == "203.0.113.9")
-    #expect(peer("203.0.113.9", [("Forwarded-By", "x")]) == nil)
-    #expect(peer("10.0.0.1", [("X-Forwarded-For", "198.51.100.1")]) == nil)
-    #expect(peer(nil, [("X-Forwarded-For", "198.51.100.1")]) == nil)
+    let stranger = RequestOrigin(peer: "203.0.113.9")
+    #expect(peer(stranger, [("X-Forwarded-For", "198.51.100.1")]) == "203.0.113.9")
+    #expect(peer(stranger, [("forwarded", "for=198.51.100.1")]) == "203.0.113.9")
+    #expect(peer(stranger, [("Forwarded-By", "x")]) == nil)
+    #expect(peer(RequestOrigin(proxy: "10.0.0.1", client: "198.51.100.1"), [("X-Forwarded-For", "a")]) == nil)
+    #expect(peer(RequestOrigin(proxy: "10.0.0.1", client: nil), [("X-Forwarded-For", "a")]) == nil)
+    #expect(peer(RequestOrigin(), [("X-Forwarded-For", "198.51.100.1")]) == nil)
+  }
+
+  @Test func `the server takes the proxies of the settings, and all fields of the name in any capitals`() {
+    var settings = ConfigurationLoader.defaults([]).gateway
+    settings.trustedProxies = proxies
+    let configuration = settings.serverConfiguration(
+      RouteTable([]),
+      asking: GatewaySettings.HeadQuestions(
+        authenticator: { Authenticator(publishers: Publishers([]), now: 0) }, refusalOfNotification: { _ in nil },
+        onRefusedHead: { _ in }, onRefused: { _, _ in }))
+    #expect(configuration.isProxy("10.0.0.1") && !configuration.isProxy("203.0.113.9"))
+    let fields = [("x-forwarded-for", "198.51.100.1"), ("X-Forwarded-For", "10.0.0.2"), ("Forwarded", "for=1.1.1.1")]
+    #expect(configuration.clientBehindProxy("10.0.0.1", fields) == "198.51.100.1")
   }
 
   @Test func `a listed proxy names its client`() {
@@ -75,13 +93,5 @@ struct ClientAddressTests {
   @Test func `no peer, no address`() {
     #expect(client(nil, "198.51.100.1") == nil)
     #expect(client("", "198.51.100.1") == nil)
-  }
-
-  @Test func `a request has all fields of the name, in any capitals`() {
-    let request = HTTPServerRequest(
-      method: "POST", path: [], headers: [("x-forwarded-for", "198.51.100.1"), ("X-Forwarded-For", "10.0.0.2")],
-      clientAddress: "10.0.0.1")
-    #expect(ClientAddress.of(request, behind: proxies) == "198.51.100.1")
-    #expect(ClientAddress.of(request, behind: []) == "10.0.0.1")
   }
 }

@@ -43,7 +43,7 @@ struct MbaasyUpload {
     customer = request.userIdentifier.map(policy.customerId)
     address =
       switch request.address {
-      case .ofClient: ClientAddress.of(call, behind: door.context.settings.gateway.trustedProxies)
+      case .ofClient: call.origin.client
       case .named(let text): text
       case .notKept: nil
       }

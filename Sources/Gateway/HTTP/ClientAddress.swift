@@ -1,26 +1,11 @@
 import Formats
-package import HTTPServer
-package import Transport
+import Transport
 
 /// The address of the client behind a request: the socket's peer, or the address that a trusted proxy names.
 ///
 /// Any client can send `X-Forwarded-For`. So the field counts only if the socket's peer is a listed proxy, and of its
 /// addresses only those that listed proxies have added.
-package enum ClientAddress {
-  /// Returns the client's address; `nil` if it is not known.
-  package static func of(_ request: HTTPServerRequest, behind proxies: [AddressBlock]) -> String? {
-    of(peer: request.clientAddress, forwardedFor: request.headers("X-Forwarded-For"), behind: proxies)
-  }
-
-  /// The socket's peer, if it speaks for others and is no listed proxy: a proxy that somebody forgot to list, or a
-  /// client that wants to be taken for one.
-  static func unlistedProxy(of request: HTTPServerRequest, behind proxies: [AddressBlock]) -> String? {
-    guard let peer = request.clientAddress, request.header("X-Forwarded-For") ?? request.header("Forwarded") != nil,
-      !isProxy(peer, in: proxies)
-    else { return nil }
-    return peer
-  }
-
+enum ClientAddress {
   /// Whether the numeric address of a socket's peer is a listed proxy's.
   static func isProxy(_ peer: String, in proxies: [AddressBlock]) -> Bool {
     guard !proxies.isEmpty, let peer = address(peer) else { return false }
@@ -28,6 +13,7 @@ package enum ClientAddress {
   }
 
   /// Returns the last address of the way that is not a listed proxy's. If all are listed proxies, it is the first one.
+  /// `nil` if it is not known.
   ///
   /// - Parameter fields: the values of `X-Forwarded-For`, in their order. Each proxy adds the address of its own peer
   ///   at the end.

@@ -32,7 +32,7 @@ final class GatewayAPI {
   /// Answers a request, and counts the answer.
   func answer(_ request: HTTPServerRequest) async -> HTTPServerResponse {
     let start = ContinuousClock.now
-    parts.unlistedProxies.look(at: request, behind: context.settings.gateway.trustedProxies)
+    parts.unlistedProxies.look(at: request)
     var label = RouteTable.unknownLabel
     let response: HTTPServerResponse
     if let preflight = CrossOrigin.preflight(request, parts.routes.ofDoors) { return preflight }

@@ -28,7 +28,7 @@ final class GatewayServer: RoleService {
       asking: GatewaySettings.HeadQuestions(
         authenticator: { authentication.authenticator },
         refusalOfNotification: { notifications.refusal(of: $0) },
-        onRefusedHead: { unlistedProxies.look(at: $0, behind: settings.trustedProxies) },
+        onRefusedHead: { unlistedProxies.look(at: $0) },
         onRefused: { refusal, found in metrics.count(refusal, by: found.door.id, found.label) }))
     context.serverMetrics.observe(&configuration)
     let server = try HTTPServer(

@@ -1,8 +1,6 @@
-import Configuration
 import EventLoop
 import HTTPServer
 import Observability
-import Transport
 
 /// Tells that requests come through a proxy that `gateway.trustedProxies` does not list.
 ///
@@ -25,8 +23,8 @@ final class UnlistedProxies {
   }
 
   /// Counts a request that comes through one, be it answered or refused by its head.
-  func look(at request: HTTPServerRequest, behind proxies: [AddressBlock]) {
-    guard let peer = ClientAddress.unlistedProxy(of: request, behind: proxies) else { return }
+  func look(at request: HTTPServerRequest) {
+    guard let peer = Self.peer(of: request) else { return }
     seen.count()
     let now = ContinuousClock.now
     told = told.filter { now - $0.value < .seconds(60) }
@@ -36,5 +34,14 @@ final class UnlistedProxies {
     log.warning(
       "a request came through a proxy that is not listed, so its clients are one; list it in gateway.trustedProxies",
       ["peer": .string(peer)])
+  }
+
+  /// The socket's peer, if it speaks for others and is no listed proxy: a proxy that somebody forgot to list, or a
+  /// client that wants to be taken for one.
+  nonisolated static func peer(of request: HTTPServerRequest) -> String? {
+    guard !request.origin.isProxied, (request.header("X-Forwarded-For") ?? request.header("Forwarded")) != nil else {
+      return nil
+    }
+    return request.origin.peer
   }
 }

@@ -270,7 +270,7 @@ final class NotificationIntake {
   private func source(_ request: HTTPServerRequest) -> NotificationPace.Source {
     let named = request.path.last.flatMap { Int64($0) }
     return NotificationPace.Source(
-      address: AddressGroup(ClientAddress.of(request, behind: context.settings.gateway.trustedProxies)),
+      address: AddressGroup(request.origin.client),
       publisher: named.flatMap { context.publishers[$0]?.id })
   }
 

@@ -24,9 +24,11 @@ final class Exchange {
   var response: HTTPServerResponse?
   /// The answer that the head alone has brought. It goes out behind the body.
   var refusal: HTTPServerResponse?
+  var origin: RequestOrigin
 
   init(record: ServerConnection, target: String) {
     (self.record, connection) = (record, record.connection)
+    origin = RequestOrigin(peer: record.peer)
     let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
     rawPath = target[..<mark]
     rawQuery = target[mark...].dropFirst()
@@ -41,7 +43,7 @@ final class Exchange {
     guard let query = queryParameters(rawQuery) else { throw Malformed(answer: .text(400, "malformed query\n")) }
     return HTTPServerRequest(
       method: method, rawPath: String(rawPath), path: path, query: query, headers: headers, body: body,
-      clientAddress: record.peer, onForget: onForget)
+      origin: origin, onForget: onForget)
   }
 
   /// Makes the body's memory large enough for further bytes.
@@ -130,9 +132,6 @@ final class Exchange {
     record.calls &+= 1
     return record.isCut
   }
-
-  /// The client: the socket's peer, or who a listed proxy says it is.
-  var client: String?
 
   func header(_ name: String) -> String? { firstValue(of: name, in: headers) }
 

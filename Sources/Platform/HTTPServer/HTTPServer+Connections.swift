@@ -69,14 +69,13 @@ extension HTTPServer {
     places.enter(phase, record.id, now: now)
   }
 
-  /// Counts a request for the client that a listed proxy names.
+  /// Asks a listed proxy for the client, and counts the request for it.
   ///
   /// - Returns: whether the client has not too many requests in flight.
   func admitsClient(of exchange: Exchange) -> Bool {
-    exchange.client = exchange.record.peer
     guard let peer = exchange.record.peer, places.isProxy(exchange.record.id) else { return true }
-    exchange.client = configuration.clientBehindProxy(peer, exchange.headers)
-    return places.begin(exchange.record.id, of: AddressGroup(exchange.client))
+    exchange.origin = RequestOrigin(proxy: peer, client: configuration.clientBehindProxy(peer, exchange.headers))
+    return places.begin(exchange.record.id, of: AddressGroup(exchange.origin.client))
   }
 
   /// Makes the memory of a body large enough for a piece.

@@ -16,7 +16,7 @@ extension HTTPServer {
     switch configuration.admitHead(head) {
     case .refused(let response): return response
     case .admitted(let sender):
-      rooms[room]?.begin(exchange.record.id, sender: sender, address: AddressGroup(exchange.client))
+      rooms[room]?.begin(exchange.record.id, sender: sender, address: AddressGroup(exchange.origin.client))
       return nil
     }
   }

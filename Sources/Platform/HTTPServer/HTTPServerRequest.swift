@@ -15,8 +15,8 @@ public struct HTTPServerRequest: Sendable {
   public let headers: [(name: String, value: String)]
   /// The body; empty after ``forgetBody()``.
   public var body: [UInt8] { content?.bytes ?? [] }
-  /// The numeric address of the socket's peer: the client, or a proxy before the server. `nil` if it is not known.
-  public let clientAddress: String?
+  /// Where it comes from.
+  public let origin: RequestOrigin
   /// All copies of the request share it. A request without a body has none.
   private let content: RequestBody?
 
@@ -25,14 +25,14 @@ public struct HTTPServerRequest: Sendable {
   /// - Parameter rawPath: `nil` for the plain form of the path.
   public init(
     method: String, path: [String], rawPath: String? = nil, query: [(name: String, value: String)] = [],
-    headers: [(name: String, value: String)] = [], body: [UInt8] = [], clientAddress: String? = nil
+    headers: [(name: String, value: String)] = [], body: [UInt8] = [], origin: RequestOrigin = RequestOrigin()
   ) {
     self.method = method
     self.rawPath = rawPath ?? "/" + path.joined(separator: "/")
     self.path = path
     self.query = query
     self.headers = headers
-    self.clientAddress = clientAddress
+    self.origin = origin
     content = body.isEmpty ? nil : RequestBody(body)
   }
 
@@ -41,11 +41,11 @@ public struct HTTPServerRequest: Sendable {
   /// - Parameter onForget: called when the handler forgets the body.
   init(
     method: String, rawPath: String, path: [String], query: [(name: String, value: String)],
-    headers: [(name: String, value: String)], body: [UInt8], clientAddress: String?,
+    headers: [(name: String, value: String)], body: [UInt8], origin: RequestOrigin,
     onForget: (@LoopActor @Sendable () -> Void)?
   ) {
     (self.method, self.rawPath, self.path, self.query, self.headers) = (method, rawPath, path, query, headers)
-    self.clientAddress = clientAddress
+    self.origin = origin
     content = body.isEmpty ? nil : RequestBody(body, onForget: onForget)
   }
 
@@ -54,9 +54,6 @@ public struct HTTPServerRequest: Sendable {
 
   /// Returns the first value of a header field. Capitals in the name make no difference.
   public func header(_ name: String) -> String? { firstValue(of: name, in: headers) }
-
-  /// Returns all values of a header field, in their order: a proxy may add a field beside one of the same name.
-  public func headers(_ name: String) -> [String] { headers.filter { isSameField($0.name, name) }.map(\.value) }
 
   /// Returns the first value of a parameter of the query.
   public func query(_ name: String) -> String? { query.first { $0.name.exact == name.exact }?.value }

@@ -213,7 +213,9 @@ struct HTTPServerStrangerTests {
     configuration.clientBehindProxy = { _, headers in headers.first { $0.name == "X-Client" }?.value }
     let (held, release) = (LoopSignal(), LoopSignal())
     var running = 0
+    var origins: [RequestOrigin] = []
     let handler: HTTPServer.Handler = { request in
+      origins.append(request.origin)
       guard request.path == ["held"] else { return .text(200, "here") }
       running += 1
       held.notify()
@@ -233,6 +235,8 @@ struct HTTPServerStrangerTests {
       release.notify()
       for connection in connections.prefix(2) { #expect(await connection.status(of: "") == 200) }
       #expect(await connections[0].status(of: ask("/x", "192.0.2.1")) == 200)
+      #expect(origins.map(\.client) == ["192.0.2.1", "192.0.2.1", "192.0.2.2", "192.0.2.1"])
+      #expect(origins.allSatisfy { $0.isProxied && $0.peer == "127.0.0.2" })
       for connection in connections { connection.close() }
     }
   }

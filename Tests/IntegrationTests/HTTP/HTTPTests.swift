@@ -58,7 +58,7 @@ struct HTTPTests {
   @Test(arguments: ["127.0.0.1", "::"]) func `a request has the address of its client`(host: String) async throws {
     var configuration = HTTPServer.Configuration()
     configuration.host = host
-    let tell: HTTPServer.Handler = { .text(200, $0.clientAddress ?? "unknown") }
+    let tell: HTTPServer.Handler = { .text(200, $0.origin.client ?? "unknown") }
     try await with(configuration, handler: tell) { client, base in
       for _ in 0..<2 {
         let answer = try await client.send(HTTPClientRequest("GET", base + "/"))

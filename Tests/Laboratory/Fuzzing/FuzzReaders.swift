@@ -55,7 +55,7 @@ enum FuzzReaders {
 
   private static func readHead(_ request: HTTPServerRequest) {
     _ = try? authenticator.caller(of: request)
-    _ = ClientAddress.of(request, behind: proxies)
+    _ = ClientAddress.of(peer: "127.0.0.1", forwardedFor: request.headers.map(\.value), behind: proxies)
     _ = TraceParent(continuing: request.header("traceparent"))
   }
 
