@@ -21,9 +21,8 @@ final class Exchange {
   /// The most bytes that the body may have.
   var maxBodyBytes = 0
   var framing = BodyFraming.none
+  /// The answer, as soon as it is known. It goes out behind the body, whose rest goes by unread.
   var response: HTTPServerResponse?
-  /// The answer that the head alone has brought. It goes out behind the body.
-  var refusal: HTTPServerResponse?
   var origin: RequestOrigin
 
   init(record: ServerConnection, target: String) {
@@ -89,16 +88,12 @@ final class Exchange {
     return countersign_mhd_head_size(connection) + headers.count * Self.entryBytes + cookies
   }
 
-  /// Whether the head was too long and the server refused it. The server then only has to close the connection.
-  private(set) var isRefused = false
-
-  /// Refuses a head that is too long.
+  /// Refuses a head that is too long. The server then only has to close the connection.
   ///
   /// The refusal goes straight to the socket. If the head has nearly the size of the connection's memory, libmicrohttpd
   /// has no room for any answer and would close the connection without one. The socket already has all earlier answers
   /// of this connection, so the order is kept.
   func refuseHead() {
-    isRefused = true
     record.write(.text(431, "the request line and the header fields are too long\n"), to: method)
   }
 

@@ -1,11 +1,17 @@
+import CMicroHTTPD
+
 /// What the server answers without its handler.
 extension HTTPServer {
   /// Answers before a body that may be of any length, or after which nobody knows what follows.
-  func refuseAndClose(_ exchange: Exchange, _ refusal: HTTPServerResponse) {
-    guard exchange.header("Expect") != nil else { return exchange.answerEarly(refusal) }
+  func refuseAndClose(_ exchange: Exchange, _ refusal: HTTPServerResponse) -> MHD_Result {
+    guard exchange.header("Expect") != nil else {
+      exchange.answerEarly(refusal)
+      return .YES
+    }
     // A client that waits for "100 Continue" sends no body, and libmicrohttpd may answer it.
-    exchange.response = refusal
-    exchange.response?.headers.append(("Connection", "close"))
+    var refusal = refusal
+    refusal.headers.append(("Connection", "close"))
+    return send(refusal, exchange)
   }
 
   /// The answer to a head with a large body that gets no room. The body then goes by unread: a client that still sends

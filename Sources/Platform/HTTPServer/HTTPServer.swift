@@ -180,7 +180,9 @@ public final class HTTPServer {
   // MARK: One request
 
   /// Takes the head of a request.
-  fileprivate func begin(_ exchange: Exchange, _ method: String) {
+  ///
+  /// If it makes an answer at this point, before the body, libmicrohttpd closes the connection after it.
+  fileprivate func begin(_ exchange: Exchange, _ method: String) -> MHD_Result {
     exchange.readHead(method: method)
     exchange.record.exchange = exchange
     let framing = BodyFraming(exchange.headers)
@@ -191,18 +193,22 @@ public final class HTTPServer {
     enter(.body(received: 0), exchange.record)
     if exchange.headerBytes > configuration.maxHeaderBytes {
       exchange.refuseHead()
-    } else if let refusal = framing.refusal {
+      return .NO
+    }
+    if let refusal = framing.refusal {
       configuration.onBodyRefused(.framing)
-      refuseAndClose(exchange, refusal)
-    } else if !admitsClient(of: exchange) {
+      return refuseAndClose(exchange, refusal)
+    }
+    if !admitsClient(of: exchange) {
       configuration.onCut(.addressShare)
-      exchange.refusal = Self.tooMany
+      exchange.response = Self.tooMany
     } else if framing.isLonger(than: exchange.maxBodyBytes) {
       configuration.onBodyRefused(.tooLong)
-      refuseAndClose(exchange, refuseBody(exchange.rawPath, .tooLong))
+      return refuseAndClose(exchange, refuseBody(exchange.rawPath, .tooLong))
     } else if let room = large?.room {
-      exchange.refusal = refusal(of: exchange, in: room)
+      exchange.response = refusal(of: exchange, in: room)
     }
+    return .YES
   }
 
   /// Takes a piece of the body.
@@ -213,7 +219,7 @@ public final class HTTPServer {
   fileprivate func receive(_ piece: UnsafeRawBufferPointer, _ exchange: Exchange) -> Bool {
     exchange.received += piece.count
     places.receive(piece.count, exchange.record.id)
-    if exchange.response == nil, exchange.refusal == nil, !exchange.isAnsweredEarly {
+    if exchange.response == nil, !exchange.isAnsweredEarly {
       if exchange.received > exchange.maxBodyBytes {
         drop(exchange)
         configuration.onBodyRefused(.tooLong)
@@ -242,7 +248,7 @@ public final class HTTPServer {
   /// libmicrohttpd calls it when the body is complete, and again when the answer is there.
   fileprivate func answer(_ exchange: Exchange) -> MHD_Result {
     if exchange.isAnsweredEarly { return .NO }
-    if let response = exchange.response ?? exchange.refusal { return send(response, exchange) }
+    if let response = exchange.response { return send(response, exchange) }
     var onForget: (@LoopActor @Sendable () -> Void)?
     if let room = exchange.room {
       rooms[room]?.arrived(exchange.record.id)
@@ -275,7 +281,7 @@ public final class HTTPServer {
     return .YES
   }
 
-  private func send(_ response: HTTPServerResponse, _ exchange: Exchange) -> MHD_Result {
+  func send(_ response: HTTPServerResponse, _ exchange: Exchange) -> MHD_Result {
     enter(.answering(bytes: response.body.count), exchange.record)
     guard let made = response.makeMHDResponse() else { return .NO }
     if phase != .open || places.endsBehindAnswer(exchange.record.id) {
@@ -323,12 +329,7 @@ private func onAccess(
   if LoopActor.assumeIsolated(with: exchange, { $0.isOver }) { return .NO }
   guard LoopActor.assumeIsolated(with: exchange, { $0.isBegun }) else {
     let method = String(cString: method!)
-    // If an answer exists at this point, before the body, libmicrohttpd closes the connection after it.
-    return LoopActor.assumeIsolated(with: (server, exchange, method)) { server, exchange, method in
-      server.begin(exchange, method)
-      if exchange.isRefused { return .NO }
-      return exchange.response == nil ? .YES : server.answer(exchange)
-    }
+    return LoopActor.assumeIsolated(with: (server, exchange, method)) { $0.begin($1, $2) }
   }
   let count = size!.pointee
   guard count == 0 else {
