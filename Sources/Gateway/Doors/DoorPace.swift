@@ -24,25 +24,21 @@ package struct DoorPace {
     }
   }
 
-  /// From so many credentials on, the gateway forgets those that have been silent for a second.
-  private static let many = 10_000
   private static let second = Duration.seconds(1)
 
-  /// When each credential will have used up no part of its rate, as time since the first request.
-  private var used: [Credential: Duration] = [:]
+  /// Only publishers give credentials out, so no stranger fills the memory. While it is full, further credentials have
+  /// no pace.
+  private var pace = KeyedPace<Credential>(burst: Self.second, sharesTheRest: false)
   /// How many credentials the gateway remembers.
-  var count: Int { used.count }
+  var count: Int { pace.count }
 
   /// Whether a request may go on. A credential may send the requests of a second at once.
   ///
-  /// This is the generic cell rate algorithm.
-  ///
   /// - Parameter now: the time of a clock that is never set back.
   mutating func admits(_ credential: Credential, perSecond: Int, now: Duration) -> Bool {
-    let after = max(used[credential] ?? now, now) + Self.second / max(1, perSecond)
-    guard after - now <= Self.second else { return false }
-    if used.count >= Self.many { used = used.filter { $0.value > now } }
-    used[credential] = after
+    let time = Self.second / max(1, perSecond)
+    guard pace.wait(of: credential, for: time, now: now) <= .zero else { return false }
+    pace.note(credential, time, now: now)
     return true
   }
 }

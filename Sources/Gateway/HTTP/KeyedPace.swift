@@ -1,6 +1,7 @@
 /// How often each of many keys does something: the generic cell rate algorithm, in bounded memory.
 ///
-/// For example, a key with a pause of 100 ms and a burst of 30 s may do 300 things at once, and then ten a second.
+/// For example, with a burst of 30 s, a key whose things take 100 ms each may do 300 of them at once, and then ten a
+/// second.
 struct KeyedPace<Key: Hashable> {
   /// So many keys are remembered. Further ones share one pace until others have been silent, or have none.
   static var most: Int { 10_000 }
@@ -9,7 +10,6 @@ struct KeyedPace<Key: Hashable> {
   /// for whom there is no more room.
   private var used: [Key?: Duration] = [:]
   private var lastTidying = Duration.zero
-  private let pause: Duration
   private let burst: Duration
   private let sharesTheRest: Bool
 
@@ -18,30 +18,30 @@ struct KeyedPace<Key: Hashable> {
 
   /// - Parameter sharesTheRest: whether the keys for whom there is no more room share one pace. Say false where another
   ///   pace limits them: then strangers cannot spend it for others.
-  init(pause: Duration, burst: Duration, sharesTheRest: Bool = true) {
-    (self.pause, self.burst, self.sharesTheRest) = (pause, burst, sharesTheRest)
-  }
+  init(burst: Duration, sharesTheRest: Bool) { (self.burst, self.sharesTheRest) = (burst, sharesTheRest) }
 
   /// How long a key waits until it may do one more thing; zero or less if it may now.
   ///
-  /// - Parameter now: the time of a clock that is never set back.
-  func wait(of key: Key, now: Duration) -> Duration {
+  /// - Parameters:
+  ///   - time: what the thing takes of the key's time.
+  ///   - now: the time of a clock that is never set back.
+  func wait(of key: Key, for time: Duration, now: Duration) -> Duration {
     guard let end = used[key] ?? (used.count < Self.most ? nil : used[nil]) else { return .zero }
-    return end + pause - now - burst
+    return end + time - now - burst
   }
 
   /// Counts what a key did.
   ///
-  /// - Parameter units: 1 to a million.
-  mutating func note(_ key: Key, _ units: Int = 1, now: Duration) {
+  /// - Parameter time: what it takes of the key's time.
+  mutating func note(_ key: Key, _ time: Duration, now: Duration) {
     let key = known(key, now: now)
     guard key != nil || sharesTheRest else { return }
-    used[key] = max(used[key] ?? now, now) + pause * units
+    used[key] = max(used[key] ?? now, now) + time
   }
 
-  /// Takes back one thing that a key did. What it does later is not made up for.
-  mutating func giveBack(_ key: Key) {
-    if let end = used[key] { used[key] = end - pause }
+  /// Takes back what a key did. What it does later is not made up for.
+  mutating func giveBack(_ key: Key, _ time: Duration) {
+    if let end = used[key] { used[key] = end - time }
   }
 
   /// The key itself, or the shared one.

@@ -4,31 +4,35 @@
 struct NetworkPace {
   private var addresses: KeyedPace<NotificationPace.Source>
   private var networks: KeyedPace<NotificationPace.Source>
+  private let pause: Duration
 
   /// The most keys that are remembered, of addresses or of networks.
   var count: Int { max(addresses.count, networks.count) }
 
   /// - Parameter sharesTheRest: see `KeyedPace`.
   init(pause: Duration, burst: Duration, sharesTheRest: Bool = true) {
-    addresses = KeyedPace(pause: pause, burst: burst, sharesTheRest: sharesTheRest)
-    networks = KeyedPace(pause: pause / 2, burst: burst, sharesTheRest: sharesTheRest)
+    self.pause = pause
+    addresses = KeyedPace(burst: burst, sharesTheRest: sharesTheRest)
+    networks = KeyedPace(burst: burst, sharesTheRest: sharesTheRest)
   }
 
   /// How long a source waits until it may do one more thing; zero or less if it may now.
   func wait(of source: NotificationPace.Source, now: Duration) -> Duration {
-    let wait = addresses.wait(of: source, now: now)
-    return source.wide == source ? wait : max(wait, networks.wait(of: source.wide, now: now))
+    let wait = addresses.wait(of: source, for: pause, now: now)
+    return source.wide == source ? wait : max(wait, networks.wait(of: source.wide, for: pause / 2, now: now))
   }
 
   /// Counts what a source did.
+  ///
+  /// - Parameter units: 1 to a million.
   mutating func note(_ source: NotificationPace.Source, _ units: Int = 1, now: Duration) {
-    addresses.note(source, units, now: now)
-    if source.wide != source { networks.note(source.wide, units, now: now) }
+    addresses.note(source, pause * units, now: now)
+    if source.wide != source { networks.note(source.wide, pause / 2 * units, now: now) }
   }
 
   /// Takes back one thing that a source did.
   mutating func giveBack(_ source: NotificationPace.Source) {
-    addresses.giveBack(source)
-    if source.wide != source { networks.giveBack(source.wide) }
+    addresses.giveBack(source, pause)
+    if source.wide != source { networks.giveBack(source.wide, pause / 2) }
   }
 }
