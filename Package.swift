@@ -163,7 +163,7 @@ let package = Package(
       ], path: "Tests/Laboratory/Benchmarks", swiftSettings: settings),
     support(
       "ServerSupport", "Support/Servers",
-      ["Crypto", "EventLoop", "Fleets", "HTTPServer", "Postgres", "TestSupport"]),
+      ["Crypto", "Domain", "EventLoop", "Fleets", "HTTPServer", "Ledger", "Postgres", "TestSupport"]),
 
     // One test target a layer; they need no servers. Then those with real servers, and whole roles as processes.
     tests(

@@ -75,13 +75,13 @@ struct JobTests {
   }
 
   @Test(arguments: [0, -1]) func noFormat(format: Int64) throws {
-    #expect(try Job(JSONText(body(format: format))).defect == "format \(format), expected 1 to 2")
+    #expect(try Job(JSONText(body(format: format)), doors: DoorCatalog()).defect == "format \(format), expected 1 to 2")
   }
 
   @Test(arguments: [3, 4, Int64.max]) func newerFormat(format: Int64) throws {
     // The other members may have any form.
     for body in [body(format: format), Array(#"{"format":\#(format),"transactionId":["1"]}"#.utf8)] {
-      #expect(throws: Job.NewerFormat(format: format)) { try Job(JSONText(body)) }
+      #expect(throws: Job.NewerFormat(format: format)) { try Job(JSONText(body), doors: DoorCatalog()) }
     }
   }
 
@@ -91,8 +91,8 @@ struct JobTests {
       signedPurchase: PurchaseKey(publisherId: .max, environment: "Sandbox", originalTransactionId: "2"),
       isByCustomer: true, tokenName: "shop", ipAddress: "192.0.2.1", registeredAt: 0, traceparent: "00-x")
     for job in [full, full.withoutAddress, job()] {
-      #expect(try Job(JSONText(job.encoded)) == job)
-      #expect(try Job(JSONText(Array("{\"new\":[1],".utf8) + job.encoded.dropFirst())) == job)
+      #expect(try Job(JSONText(job.encoded), doors: DoorCatalog()) == job)
+      #expect(try Job(JSONText(Array("{\"new\":[1],".utf8) + job.encoded.dropFirst()), doors: DoorCatalog()) == job)
     }
   }
 

@@ -50,7 +50,7 @@ final class JobRunBench {
     dependencies = JobRun.Dependencies(
       settings: settings.worker, topology: Topology(prefix: "cs"), leases: leases,
       takeTurn: { [unowned self] _ in try turn.get() }, ledger: ledger, broker: broker,
-      publishers: { [publishers] in publishers }, places: { [unowned self] _ in places },
+      doors: DoorCatalog(), publishers: { [publishers] in publishers }, places: { [unowned self] _ in places },
       verify: { [unowned self] run in
         asked += 1
         whileAsking(run)

@@ -98,7 +98,7 @@ public struct Job: Sendable, Equatable {
   ///
   /// - Parameter doors: the doors of this build. The job of another door is one of a newer process.
   /// - Throws: ``NewerFormat``; `DecodingError` with the member's name when one is missing or has another type.
-  public init(_ text: JSONText, doors: DoorCatalog = DoorCatalog()) throws {
+  public init(_ text: JSONText, doors: DoorCatalog) throws {
     let members = try JSONObject(text)
     // The version comes first: in a newer format the other members may be anything.
     let version = try members.requiredInt64("format")

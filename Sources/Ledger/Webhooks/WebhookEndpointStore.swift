@@ -36,7 +36,7 @@ public final class WebhookEndpointStore {
   ///   - refusesPlain: whether it neither reads nor writes plain secrets.
   ///   - doors: those of this build. An endpoint with the format of another door is a row of a newer process.
   public init(
-    _ ledger: PostgresClient, refusesPlain: Bool = false, doors: DoorCatalog = DoorCatalog(),
+    _ ledger: PostgresClient, refusesPlain: Bool = false, doors: DoorCatalog,
     keys: @escaping @LoopActor () -> SealingKeys = { SealingKeys() }
   ) {
     self.ledger = ledger

@@ -68,7 +68,7 @@ extension JobRun {
     init(
       settings: WorkerSettings, topology: Topology, leases: any JobLeases,
       takeTurn: @escaping @LoopActor (_ publisher: Int64) async throws -> Duration, ledger: any JobLedger,
-      broker: any MessageBroker, doors: DoorCatalog = DoorCatalog(), publishers: @escaping @LoopActor () -> Publishers,
+      broker: any MessageBroker, doors: DoorCatalog, publishers: @escaping @LoopActor () -> Publishers,
       places: @escaping @LoopActor (Publisher) -> [AppPlace],
       verify: @escaping @LoopActor (JobRun) async -> PurchaseVerification.Attempt?, clock: FleetClock, log: Log,
       metrics: WorkerMetrics, outlet: EventOutlet, suspects: Suspects = Suspects(), faults: TestFaults = TestFaults()

@@ -235,7 +235,7 @@ struct ErasureTests {
         "SELECT job FROM synchronizations WHERE publisher_id = 1 AND customer_id = '\(standIn)' AND job IS NOT NULL")
       #expect(rows.count == 2)
       for row in rows {
-        let job = try Job(JSONText(row.bytes(0) ?? []))
+        let job = try Job(JSONText(row.bytes(0) ?? []), doors: DoorCatalog())
         #expect(job.ipAddress == nil && job.defect == nil && job.customerId == CustomerId(id))
       }
     }

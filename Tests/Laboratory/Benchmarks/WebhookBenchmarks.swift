@@ -29,7 +29,7 @@ struct WebhookBenchmarks {
     _ count: Int, from first: Int, receiver: Int, path: String, bad: Bool
   ) async throws -> [String: Double] {
     let ledger = try await openLedger()
-    let store = WebhookEndpointStore(ledger)
+    let store = WebhookEndpointStore(ledger, doors: DoorCatalog())
     for number in first..<first + count {
       let publisher = Self.publisher(of: number)
       let port = bad && number % 10 == 1 ? 1 : receiver
