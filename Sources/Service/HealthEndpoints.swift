@@ -39,12 +39,12 @@ public struct HealthEndpoints {
   ///
   /// - Throws: `ListenError`.
   public func serve(at address: ListenAddress, _ context: RoleContext) throws -> HTTPServer {
-    var configuration = HTTPServer.Configuration()
+    // Only a monitor and an orchestrator ask here, and they send no bodies. So nobody shares room for large ones.
+    var configuration = HTTPServer.Configuration(
+      maxConnectionsPerAddress: 64, largeBodyShares: HTTPServer.LargeBody.Shares(ofPublisher: 1, ofAddress: 1))
     configuration.host = address.host
     configuration.port = address.port
-    // Only a monitor and an orchestrator ask here, and they send no bodies.
     configuration.maxConnections = 256
-    configuration.maxConnectionsPerAddress = 64
     configuration.maxBodyBytes = 1024
     context.serverMetrics.observe(&configuration)
     let server = try HTTPServer(configuration) { self.answer($0) ?? .text(404, "not found\n") }

@@ -33,7 +33,7 @@ final class WebhookReceiver {
   private var server: HTTPServer!
 
   private init() throws {
-    server = try HTTPServer(HTTPServer.Configuration()) { [weak self] in await self?.answer($0) ?? .text(503, "") }
+    server = try HTTPServer(.unlimited) { [weak self] in await self?.answer($0) ?? .text(503, "") }
   }
 
   /// Runs a body with a receiver.

@@ -19,7 +19,9 @@ extension GatewaySettings {
   /// The configuration of the gateway's server: its address, its paths with large bodies, and what a stranger can hold
   /// of it. `ops/fuzz` runs a server with the same.
   func serverConfiguration(_ routes: RouteTable, asking questions: HeadQuestions) -> HTTPServer.Configuration {
-    var configuration = HTTPServer.Configuration()
+    var configuration = HTTPServer.Configuration(
+      maxConnectionsPerAddress: maxConnectionsPerAddress,
+      largeBodyShares: .init(ofPublisher: bodySharePerPublisher, ofAddress: bodySharePerAddress))
     configuration.host = listen.host
     configuration.port = listen.port
     configuration.largeBody = { [doors] path in
@@ -55,13 +57,10 @@ extension GatewaySettings {
     configuration.maxBodyBytes = maxBodyBytes
     configuration.maxHeaderBytes = maxHeaderBytes
     configuration.maxConnections = maxConnections
-    configuration.maxConnectionsPerAddress = maxConnectionsPerAddress
     configuration.idleTimeout = idleTimeout
     configuration.headTimeout = headTimeout
     configuration.bodyTimeout = bodyTimeout
     configuration.minBodyRate = minBodyRate
-    configuration.largeBodyShares.ofPublisher = bodySharePerPublisher
-    configuration.largeBodyShares.ofAddress = bodySharePerAddress
     let proxies = trustedProxies
     configuration.isProxy = { ClientAddress.isProxy($0, in: proxies) }
     configuration.clientBehindProxy = { proxy, headers in

@@ -18,7 +18,7 @@ extension HTTPServer {
     /// the room of a body that still arrives from whoever holds most. While one array grows, its copy comes on top.
     public var maxLargeBodyMemory: [LargeBody.Room: Int] = [.callers: 256 << 20, .anybody: 64 << 20]
     /// How much of each room one publisher and one address can have.
-    public var largeBodyShares = LargeBody.Shares()
+    public var largeBodyShares: LargeBody.Shares
     /// Memory for the request line and the header fields of one connection.
     ///
     /// The server answers 413, 414 or 431 if they need more. libmicrohttpd clears all of it for each request.
@@ -29,7 +29,7 @@ extension HTTPServer {
     public var maxConnections = 4096
     /// Connections of one client address at a time, and requests in flight of a client that a listed proxy names. All
     /// addresses of an IPv6 network (64 bits) are one client. The 48 bits around it can have twice as many.
-    public var maxConnectionsPerAddress = Int.max
+    public var maxConnectionsPerAddress: Int
     /// The server closes a connection that sends nothing for this time.
     public var idleTimeout: Duration = .seconds(30)
     /// Time for a whole head, and time before ``minBodyRate`` counts.
@@ -52,8 +52,10 @@ extension HTTPServer {
     /// Learns of each body that the server has not taken.
     public var onBodyRefused: @LoopActor @Sendable (BodyRefusalCause) -> Void = { _ in }
 
-    /// Creates a configuration with the defaults above.
-    public init() {}
+    /// Creates a configuration with the defaults above. What one client can take of the others has none.
+    public init(maxConnectionsPerAddress: Int, largeBodyShares: LargeBody.Shares) {
+      (self.maxConnectionsPerAddress, self.largeBodyShares) = (maxConnectionsPerAddress, largeBodyShares)
+    }
   }
 
   /// What a path says about its bodies.
@@ -88,12 +90,14 @@ extension HTTPServer {
     /// The greatest part of a room that one can have, from 0 to 1.
     public struct Shares: Sendable {
       /// Of one publisher. Its apps can have three quarters of it, and its backends the rest.
-      public var ofPublisher = 1.0
+      public var ofPublisher: Double
       /// Of one client address. The 48 bits around an IPv6 address can have twice as much.
-      public var ofAddress = 1.0
+      public var ofAddress: Double
 
-      /// Creates shares without limits.
-      public init() {}
+      /// Creates shares.
+      public init(ofPublisher: Double, ofAddress: Double) {
+        (self.ofPublisher, self.ofAddress) = (ofPublisher, ofAddress)
+      }
     }
 
     let maxBytes: Int

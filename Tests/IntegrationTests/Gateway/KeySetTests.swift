@@ -254,7 +254,7 @@ struct KeySetTests {
   }
 
   @Test func `a provider that is away is unreachable`() async throws {
-    let server = try HTTPServer(HTTPServer.Configuration()) { _ in .text(200, "") }
+    let server = try HTTPServer(.unlimited) { _ in .text(200, "") }
     let port = server.port
     await server.close()
     guard

@@ -1,10 +1,11 @@
 import EventLoop
+import Fleets
 import HTTPServer
 
 extension HTTPServer {
   /// Runs a body with a server, and closes the server.
   static func running(
-    _ configuration: Configuration = Configuration(),
+    _ configuration: Configuration = .unlimited,
     refuseBody: @escaping @LoopActor (Substring, BodyRefusal) -> HTTPServerResponse = HTTPServer.refusal(of:_:),
     handler: @escaping Handler = { _ in .text(200, "here") }, _ body: @LoopActor (HTTPServer) async throws -> Void
   ) async throws {

@@ -36,7 +36,7 @@ struct HTTPServerCloseTests {
   }
 
   @Test func `who waits in the backlog when a server closes is answered`() async throws {
-    let server = try HTTPServer(HTTPServer.Configuration()) { _ in .text(200, "here") }
+    let server = try HTTPServer(.unlimited) { _ in .text(200, "here") }
     // The loop has no turn between these connections and the end of the listener: the server has accepted none of
     // them.
     let clients = try (0..<50).map { _ in try connect(server) }
@@ -50,7 +50,7 @@ struct HTTPServerCloseTests {
 
   @Test func `a request on a connection that was kept alive is answered while the server closes`() async throws {
     let (held, release) = (LoopSignal(), LoopSignal())
-    let server = try HTTPServer(HTTPServer.Configuration()) { request in
+    let server = try HTTPServer(.unlimited) { request in
       if request.path == ["held"] {
         held.notify()
         await release.wait(atMost: .seconds(120))

@@ -1,4 +1,5 @@
 import EventLoop
+import Fleets
 import HTTPServer
 import Testing
 
@@ -45,7 +46,7 @@ struct HTTPServerHeadTests {
   private func with(
     maxHeaderBytes: Int, _ body: @LoopActor (Int, @LoopActor () -> Int) async throws -> Void
   ) async throws {
-    var configuration = HTTPServer.Configuration()
+    var configuration = HTTPServer.Configuration.unlimited
     configuration.maxHeaderBytes = maxHeaderBytes
     var taken = 0
     let handler: HTTPServer.Handler = { _ in

@@ -87,7 +87,7 @@ struct HTTPServerMalformedTests {
     deadline: Duration = .seconds(30), handler: @escaping HTTPServer.Handler = { _ in .text(200, "here") },
     _ body: @LoopActor (HTTPServer) async throws -> Void
   ) async throws {
-    var configuration = HTTPServer.Configuration()
+    var configuration = HTTPServer.Configuration.unlimited
     configuration.headTimeout = deadline
     configuration.bodyTimeout = deadline
     // libmicrohttpd's own deadline, which once ended what these tests begin, is far away.

@@ -16,7 +16,7 @@ struct HTTPServerStrangerTests {
 
   /// Deadlines and a grace that no test reaches. Each test sets the one that it is about.
   private static var unhurried: HTTPServer.Configuration {
-    var configuration = HTTPServer.Configuration()
+    var configuration = HTTPServer.Configuration.unlimited
     configuration.headTimeout = .seconds(3600)
     configuration.bodyTimeout = .seconds(3600)
     configuration.idleTimeout = .seconds(3600)

@@ -12,7 +12,7 @@ import Testing
 struct HTTPTests {
   /// Runs a body with a server and a client.
   private func with(
-    _ configuration: HTTPServer.Configuration = HTTPServer.Configuration(),
+    _ configuration: HTTPServer.Configuration = .unlimited,
     refuseBody: @escaping @LoopActor (Substring, HTTPServer.BodyRefusal) -> HTTPServerResponse = HTTPServer
       .refusal(of:_:),
     handler: @escaping HTTPServer.Handler, _ body: @LoopActor (HTTPClient, String) async throws -> Void
@@ -56,7 +56,7 @@ struct HTTPTests {
 
   /// The second server gets the client's IPv4 address mapped to IPv6.
   @Test(arguments: ["127.0.0.1", "::"]) func `a request has the address of its client`(host: String) async throws {
-    var configuration = HTTPServer.Configuration()
+    var configuration = HTTPServer.Configuration.unlimited
     configuration.host = host
     let tell: HTTPServer.Handler = { .text(200, $0.origin.client ?? "unknown") }
     try await with(configuration, handler: tell) { client, base in
@@ -105,7 +105,7 @@ struct HTTPTests {
     let many: HTTPServer.Handler = { _ in
       HTTPServerResponse(status: 200, headers: (0..<2_000).map { ("X-\($0)", "a") })
     }
-    var configuration = HTTPServer.Configuration()
+    var configuration = HTTPServer.Configuration.unlimited
     configuration.maxHeaderBytes = 1 << 20  // those of its answers come out of the same memory
     try await with(configuration, handler: many) { client, base in
       let error = await #expect(throws: HTTPClientError.self) {
@@ -125,7 +125,7 @@ struct HTTPTests {
   }
 
   @Test func `a body over the limit is a 413, told before it is sent when its length is known`() async throws {
-    var configuration = HTTPServer.Configuration()
+    var configuration = HTTPServer.Configuration.unlimited
     configuration.maxBodyBytes = 1000
     try await with(configuration, handler: Self.echo) { client, base in
       let exact = try await client.send(HTTPClientRequest("POST", base, body: Array(repeating: 1, count: 1000)))
@@ -136,7 +136,7 @@ struct HTTPTests {
   }
 
   @Test func `a refused head has its answer behind a large body, which nobody keeps`() async throws {
-    var configuration = HTTPServer.Configuration()
+    var configuration = HTTPServer.Configuration.unlimited
     configuration.maxBodyBytes = 1000
     configuration.maxLargeBodyMemory = [.callers: 600_000]
     configuration.largeBody = { $0 == "/large" ? .init(maxBytes: 1 << 20, in: .callers) : nil }
@@ -163,7 +163,7 @@ struct HTTPTests {
   }
 
   @Test func `a body that is not taken has its answer from its path, which is asked once`() async throws {
-    var configuration = HTTPServer.Configuration()
+    var configuration = HTTPServer.Configuration.unlimited
     configuration.maxBodyBytes = 1000
     configuration.maxLargeBodyMemory = [.callers: 600_000]
     configuration.largeBody = { $0 == "/large" ? .init(maxBytes: 1 << 20, in: .callers) : nil }
@@ -188,7 +188,7 @@ struct HTTPTests {
   }
 
   @Test func `a body that its handler has forgotten makes room for others`() async throws {
-    var configuration = HTTPServer.Configuration()
+    var configuration = HTTPServer.Configuration.unlimited
     configuration.maxLargeBodyMemory = [.callers: 700_000]
     configuration.largeBody = { _ in .init(maxBytes: 1 << 20, in: .callers) }
     let gate = Gate()
@@ -306,7 +306,7 @@ struct HTTPTests {
   }
 
   @Test func `who waits at the connection limit is served when another has gone`() async throws {
-    var configuration = HTTPServer.Configuration()
+    var configuration = HTTPServer.Configuration.unlimited
     configuration.maxConnections = 2
     // Nobody gives way: on a busy machine a head may take longer than the usual second.
     configuration.placeGrace = .seconds(3600)
@@ -335,7 +335,7 @@ struct HTTPTests {
   @Test func `connections to many hosts that are asked now and then are kept`() async throws {
     var servers: [HTTPServer] = []
     // A slow machine may need longer for a round than a server keeps a connection by default.
-    var keeping = HTTPServer.Configuration()
+    var keeping = HTTPServer.Configuration.unlimited
     keeping.idleTimeout = .seconds(600)
     for _ in 0..<30 { servers.append(try HTTPServer(keeping, handler: Self.echo)) }
     let opened = Atomic(0)
@@ -358,8 +358,8 @@ struct HTTPTests {
   }
 
   @Test func `a port in use is named`() async throws {
-    let server = try HTTPServer(HTTPServer.Configuration(), handler: Self.echo)
-    var taken = HTTPServer.Configuration()
+    let server = try HTTPServer(.unlimited, handler: Self.echo)
+    var taken = HTTPServer.Configuration.unlimited
     taken.port = server.port
     let error = #expect(throws: ListenError.self) { try HTTPServer(taken, handler: Self.echo) }
     #expect(error?.target == "127.0.0.1:\(server.port)")

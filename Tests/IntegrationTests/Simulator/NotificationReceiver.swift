@@ -1,6 +1,7 @@
 import AppStore
 import Crypto
 import EventLoop
+import Fleets
 import Formats
 import FoundationEssentials
 import HTTP
@@ -19,7 +20,7 @@ final class NotificationReceiver {
   private var server: HTTPServer?
 
   func start() throws {
-    server = try HTTPServer(HTTPServer.Configuration()) { [weak self] request in
+    server = try HTTPServer(.unlimited) { [weak self] request in
       guard let self, request.method == "POST", request.header("content-type") == "application/json" else {
         return .text(500, "")
       }

@@ -150,7 +150,7 @@ public final class RunningFleet {
     simulator = try Simulator(simulated)
     try await simulator.start()
     topology = Topology(prefix: prefix)
-    receiver = try HTTPServer(HTTPServer.Configuration()) { [weak self] in self?.receive($0) ?? .text(503, "") }
+    receiver = try HTTPServer(.unlimited) { [weak self] in self?.receive($0) ?? .text(503, "") }
     if throughProxies {
       network = try FleetNetwork(simulator: simulator.port, receiver: receiver.port, database: database)
     }

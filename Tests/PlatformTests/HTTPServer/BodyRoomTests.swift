@@ -11,9 +11,8 @@ struct BodyRoomTests {
   private let three = AddressGroup("192.0.2.3")
 
   private func room(_ capacity: Int, ofPublisher: Double = 1, ofAddress: Double = 1) -> BodyRoom {
-    var shares = HTTPServer.LargeBody.Shares()
-    (shares.ofPublisher, shares.ofAddress) = (ofPublisher, ofAddress)
-    return BodyRoom(BodyRoom.Limits(capacity: capacity, shares: shares))
+    BodyRoom(
+      BodyRoom.Limits(capacity: capacity, shares: .init(ofPublisher: ofPublisher, ofAddress: ofAddress)))
   }
 
   private func app(_ publisher: String) -> Sender { Sender(publisher: publisher, credential: .app) }
@@ -205,8 +204,7 @@ struct BodyRoomTests {
   }
 
   @Test func `the whole as a share is no limit, and nothing is nothing`() {
-    var shares = HTTPServer.LargeBody.Shares()
-    (shares.ofPublisher, shares.ofAddress) = (-1, 7)
+    var shares = HTTPServer.LargeBody.Shares(ofPublisher: -1, ofAddress: 7)
     let limits = BodyRoom.Limits(capacity: 100, shares: shares)
     #expect(limits.perPublisher == 0 && limits.perApps == 0)
     #expect(limits.perAddress == .max && limits.perNetwork == .max)

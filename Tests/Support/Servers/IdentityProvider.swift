@@ -1,5 +1,6 @@
 public import Crypto
 public import EventLoop
+import Fleets
 public import HTTPServer
 public import TestSupport
 
@@ -16,7 +17,7 @@ public final class IdentityProvider {
   private var server: HTTPServer!
 
   private init() throws {
-    server = try HTTPServer(HTTPServer.Configuration()) { [weak self] in await self?.take($0) ?? .text(503, "") }
+    server = try HTTPServer(.unlimited) { [weak self] in await self?.take($0) ?? .text(503, "") }
   }
 
   /// Runs a body with a provider.

@@ -13,7 +13,8 @@ final class LoadReceiver {
   private var delays: [Double] = []
 
   func run(port: Int) async throws -> [String: Double] {
-    var configuration = HTTPServer.Configuration()
+    var configuration = HTTPServer.Configuration(
+      maxConnectionsPerAddress: .max, largeBodyShares: .init(ofPublisher: 1, ofAddress: 1))
     configuration.port = port
     configuration.maxConnections = 15_000
     configuration.idleTimeout = .seconds(60)
