@@ -1,6 +1,7 @@
 import EventLoop
 import Fleets
 import HTTP
+import Redis
 import ServerSupport
 import TestSupport
 import Testing
@@ -43,11 +44,34 @@ struct FatalRowTests {
       let complete = "countersign_history_readings_total{outcome=\"complete\"}"
       try await eventually("others are read") { try await fleet.metric("worker-1", complete) >= 3 }
       #expect(fleet.roles["worker-1"]?.process.status == nil)
+
+      // A mended worker leaves it alone, too, until a person deletes the count, as the runbook says.
+      await fleet.kill("worker-1")
+      try await fleet.execute("UPDATE notification_sources SET reading_at = NULL, read_through = NULL")
+      try fleet.start("worker-1")
+      try await fleet.ready("worker-1")
+      let heldBack = "countersign_history_readings_total{outcome=\"held_back\"}"
+      try await eventually("it is held back again") { try await fleet.metric("worker-1", heldBack) >= 1 }
+      let isRead =
+        "notification_sources WHERE publisher_id = \(RunningFleet.publisher) AND bundle_id = 'com.example.app' "
+        + "AND environment = 'Production' AND read_through IS NOT NULL"
+      #expect(try await fleet.count(isRead) == 0)
+      try await fleet.delete("begun:history:\(name)")
+      try await eventually("it is read") { try await fleet.count(isRead) == 1 }
     }
   }
 }
 
 extension RunningFleet {
+  /// Deletes a key in Redis.
+  func delete(_ key: String) async throws {
+    let redis = RedisClient(TestServers.current!.redis)
+    redis.start()
+    try await eventually("Redis is there") { redis.isReady }
+    #expect(try await redis.send(["DEL", "\(prefix):\(key)"]) == .integer(1))
+    await redis.stop()
+  }
+
   /// Starts a worker again and again that dies of a row, until one leaves the row alone.
   ///
   /// - Parameter hurry: makes the row due, so that nobody waits for the end of its lease.
