@@ -96,16 +96,3 @@ struct BodyReader {
     return try BodyReader(value, at: place + name, knows: names)
   }
 }
-
-/// Reads a body that is any kind of JSON.
-///
-/// - Throws: ``Problem``: 415, or 400 REQ0001, also for a missing body.
-func jsonBody(_ request: HTTPServerRequest, limits: JSONLimits = .outside) throws(Problem) -> JSONValue {
-  try requireJSON(request)
-  return try readJSON(of: request, limits: limits) { try $0.decoded() }
-}
-
-/// Reads a body that may be missing. A missing body means `{}`.
-func optionalJSONBody(_ request: HTTPServerRequest) throws(Problem) -> JSONValue {
-  request.body.isEmpty ? .object([:]) : try jsonBody(request)
-}
