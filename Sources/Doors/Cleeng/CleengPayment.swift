@@ -1,9 +1,11 @@
 import AppStore
+import Crypto
 import Domain
 import EventLoop
 import Formats
 import Gateway
 import HTTPServer
+import JSON
 import Observability
 import Service
 
@@ -141,10 +143,16 @@ struct CleengPayment {
     return code
   }
 
-  /// Tells a refusal by an event.
+  /// Tells a refusal by an event; of a customer's token only so many.
   ///
   /// - Parameter sha256: the receipt's.
   private func refuse(_ failure: CleengFailure, of customer: CustomerId?, _ sha256: [UInt8]) async throws(Problem) {
+    if let sender = caller.customerId {
+      let name = RefusalAllowance.Sender(.cleeng, publisherId: publisher.id, name: sender.text.exact)
+      let parts = [failure.rawValue, request.offerId, request.transactionId?.text ?? "", Hex.encode(sha256)]
+      let digest = SHA256.hash(Array(JSONValue.array(parts.map(JSONValue.string)).json))
+      guard door.refusals.admits(digest, of: name, now: door.now) else { return }
+    }
     let payment = CleengRefusedPayment(
       publisherId: publisher.id, customerId: customer, offerId: request.offerId,
       transactionId: request.transactionId, couponCode: request.couponCode, receiptSHA256: sha256, time: door.now,

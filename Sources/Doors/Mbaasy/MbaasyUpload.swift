@@ -110,7 +110,7 @@ struct MbaasyUpload {
         detail.member("reason", rejection.reason.rawValue)
       })
     do {
-      let app = ForgeryAllowance.App(publisherId: caller.publisher.id, bundleId: caller.bundleId.exact)
+      let app = RefusalAllowance.Sender(.mbaasy, publisherId: caller.publisher.id, name: caller.bundleId.exact)
       try await door.context.asking { try await audit(entry, sha256, of: app) }
     } catch {
       throw .unavailable("The ledger cannot be used now; send the receipt again.")
@@ -121,8 +121,8 @@ struct MbaasyUpload {
   }
 
   /// Writes a row of the audit log about a forged receipt, unless it has enough of them.
-  private func audit(_ entry: AuditEntry, _ sha256: [UInt8], of app: ForgeryAllowance.App) async throws {
-    guard door.forgeries.admits(sha256, of: app, now: door.now) else { return }
+  private func audit(_ entry: AuditEntry, _ sha256: [UInt8], of app: RefusalAllowance.Sender) async throws {
+    guard door.refusals.admits(sha256, of: app, now: door.now) else { return }
     _ = try await door.ledger.run(AuditEntry.insert([entry]))
   }
 }

@@ -16,17 +16,17 @@ package struct DoorContext {
   package let ledger: PostgresClient
   private let reader: Holdings
   private let outlet: EventOutlet
-  /// The forged receipts that the audit log has from this gateway.
-  package let forgeries: ForgeryAllowance
+  /// What refused requests may write.
+  package let refusals: RefusalAllowance
 
   package init(
     _ context: RoleContext, _ authentication: Authentication, _ evidence: EvidenceIntake,
     _ registration: DoorRegistration, _ ledger: PostgresClient, _ holdings: Holdings, _ outlet: EventOutlet,
-    _ forgeries: ForgeryAllowance
+    _ refusals: RefusalAllowance
   ) {
     (self.context, self.authentication, self.evidence) = (context, authentication, evidence)
     (self.registration, self.ledger) = (registration, ledger)
-    (reader, self.outlet, self.forgeries) = (holdings, outlet, forgeries)
+    (reader, self.outlet, self.refusals) = (holdings, outlet, refusals)
   }
 
   /// Milliseconds since 1970.

@@ -17,7 +17,7 @@ final class GatewayAPI {
   private let parts: GatewayParts
   private let healthEndpoints: HealthEndpoints
   private let looks: ProvisionLooks
-  private let forgeries = ForgeryAllowance()
+  private let refusals = RefusalAllowance()
 
   init(_ parts: GatewayParts, _ healthEndpoints: HealthEndpoints) {
     (self.parts, self.healthEndpoints) = (parts, healthEndpoints)
@@ -131,6 +131,6 @@ final class GatewayAPI {
         replyTo: parts.topology.replies(to: parts.waits.name), synchronizations: SynchronizationReader(ledger),
         provision: Provision(
           context: context, open: parts.open, ledger: ledger, outlet: parts.outlet, looks: looks)),
-      ledger, parts.holdings, parts.outlet, forgeries)
+      ledger, parts.holdings, parts.outlet, refusals)
   }
 }
