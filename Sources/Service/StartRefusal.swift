@@ -2,13 +2,13 @@ import AMQP
 import Postgres
 import Redis
 
-/// A server that refused a role's first connection, for a reason that only a person can mend.
+/// A server that refused the first connection of a role or of a command, for a reason that only a person can mend.
 public struct StartRefusal: Error, Sendable, CustomStringConvertible {
   /// What was tried, with what, what went wrong, and what to do.
   public let description: String
 
-  /// Judges the failure of a connection; `nil` if the role waits, as for a server that it cannot reach.
-  init?(_ error: any Error) {
+  /// Judges the failure of a connection; `nil` if it is worth a wait, as for a server that cannot be reached.
+  public init?(_ error: any Error) {
     let (server, key, more): (String, String, String)
     switch error {
     case let error as PostgresError where error.isRefusal:

@@ -28,7 +28,7 @@ enum DeclareCommand {
       say("\(topology.queues.count) queues are there, and the exchanges \(exchanges.joined(separator: ", "))")
       return 0
     } catch {
-      complain("countersign declare: \(error)")
+      complain(error, by: "declare")
       return 1
     }
   }

@@ -33,7 +33,7 @@ enum MigrateCommand {
       try await Migration(client, tell: say).run()
       return 0
     } catch {
-      complain("countersign migrate: \(error)")
+      complain(error, by: "migrate")
       return 1
     }
   }
@@ -45,7 +45,7 @@ enum MigrateCommand {
       say("the schema has every step of this build")
       return 0
     } catch {
-      complain("countersign migrate: \(error)")
+      complain(error, by: "migrate")
       return 1
     }
   }

@@ -53,7 +53,7 @@ enum RekeyCommand {
       }
       return try await report(client, keys, refusesPlain, rekeying.refused)
     } catch {
-      complain("countersign rekey: \(error)")
+      complain(error, by: "rekey")
       return 1
     }
   }

@@ -85,7 +85,7 @@ enum SubscribersCommand {
       }
       return 0
     } catch {
-      complain("countersign subscribers: \(error)")
+      complain(error, by: "subscribers")
       return 1
     }
   }

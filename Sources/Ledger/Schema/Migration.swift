@@ -37,7 +37,8 @@ public final class Migration {
 
   /// Applies every missing step.
   ///
-  /// - Throws: ``SchemaMismatch`` for a schema that this build must not touch; `PostgresError`.
+  /// - Throws: ``SchemaMismatch`` for a schema that this build must not touch; `PostgresError`, at once for a refused
+  ///   account.
   public func run() async throws {
     var backoff = Backoff()
     var deadline = ContinuousClock.now + patience
@@ -59,7 +60,8 @@ public final class Migration {
           lastReason = "busy"
         }
       } catch let error as PostgresError {
-        guard error.advice != .ourMistake, ContinuousClock.now < deadline else { throw error }
+        // A refused account stays refused until a person mends it.
+        guard error.advice != .ourMistake, !error.isRefusal, ContinuousClock.now < deadline else { throw error }
         if "\(error)" != lastReason { tell("trying again: \(error)") }
         lastReason = "\(error)"
       }

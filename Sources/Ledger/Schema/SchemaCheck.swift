@@ -34,7 +34,8 @@ public struct SchemaCheck {
         guard state == .ready else { throw SchemaMismatch(state: state) }
         return
       } catch let error as PostgresError where error.advice != .ourMistake {
-        if let deadline, deadline < .now { throw error }
+        // With a limit somebody waits at a terminal, and a refused account stays refused until a person mends it.
+        if let deadline, error.isRefusal || deadline < .now { throw error }
         try await EventLoop.sleep(for: backoff.next())
       }
     }

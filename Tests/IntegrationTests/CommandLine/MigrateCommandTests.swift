@@ -14,6 +14,10 @@ import Testing
 @LoopActor
 struct MigrateCommandTests {
   private func migrate(_ arguments: String..., url: String?) async throws -> (status: Int32, text: String) {
+    try await migrate(arguments, url: url)
+  }
+
+  private func migrate(_ arguments: [String], url: String?) async throws -> (status: Int32, text: String) {
     let folder = FileManager.default.temporaryDirectory.appending(path: "countersign-migrate-\(UUID().uuidString)").path
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -39,6 +43,18 @@ struct MigrateCommandTests {
       for again in [try await migrate(url: url), try await migrate("--check", url: url)] {
         #expect(again.status == 0 && again.text == done)
       }
+    }
+  }
+
+  @Test func `a refused account ends it at once, with what to look at`() async throws {
+    let url = TestServers.current!.ledgerURL(database: "countersign")
+    let wrong = url.replacing("postgresql://countersign:", with: "postgresql://countersign:not-")
+    for arguments in [[], ["--check"]] {
+      let refused = try await migrate(arguments, url: wrong)
+      #expect(refused.status == 1, "\(refused)")
+      #expect(refused.text.contains("PostgreSQL refuses the connection"), "\(refused)")
+      #expect(refused.text.contains("Check user and database in ledger.url"), "\(refused)")
+      #expect(!refused.text.contains("trying again"), "\(refused)")
     }
   }
 
