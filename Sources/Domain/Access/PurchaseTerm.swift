@@ -29,14 +29,11 @@ public struct PurchaseTerm: Sendable, Equatable {
   ///   - offers: the publisher's. Apple knows no end of a non-renewing product; the offer sets it.
   ///   - now: milliseconds since 1970.
   public static func of(_ purchase: Purchase, offers: OfferCatalog, now: Int64) -> PurchaseTerm {
-    let deciding = purchase.deciding
-    let isKept = purchase.isKeptAfterRefund(offers)
-    if let date = deciding.revocationDate, !isKept { return over(.revoked, since: date) }
-    if purchase.isReportedRevoked, !isKept {
-      return over(.reportedRevoked, since: [purchase.status?.date, deciding.expiresDate].compactMap(\.self).min())
-    }
+    if let refunded = refunded(purchase, offers) { return refunded }
     var term = bought(purchase, offers, now)
-    if isKept, term.isRunning { term = PurchaseTerm(.keptAfterRefund, isRunning: true, until: term.end) }
+    if purchase.isKeptAfterRefund(offers), term.isRunning {
+      term = PurchaseTerm(.keptAfterRefund, isRunning: true, until: term.end)
+    }
     guard term.isRunning, let until = purchase.provisionalUntil else { return term }
     guard !purchase.isUnconfirmed(at: now) else {
       return over(.unconfirmed, since: until, billingProblem: term.billingProblem)
@@ -73,16 +70,8 @@ public struct PurchaseTerm: Sendable, Equatable {
       isPaid ? .subscriptionActive : .gracePeriod, isRunning: true, until: known, billingProblem: !isPaid)
   }
 
-  private static func over(_ rule: AccessRule, since end: Int64?, billingProblem: Bool = false) -> PurchaseTerm {
+  static func over(_ rule: AccessRule, since end: Int64?, billingProblem: Bool = false) -> PurchaseTerm {
     PurchaseTerm(rule, isRunning: false, until: end, billingProblem: billingProblem)
-  }
-}
-
-extension Purchase {
-  /// Whether Apple refunded the deciding transaction, and its offer lets the access last all the same.
-  func isKeptAfterRefund(_ offers: OfferCatalog) -> Bool {
-    guard deciding.revocationDate != nil, let offer = offers.offer(forProduct: deciding.productId) else { return false }
-    return offer.keepsAccess(of: deciding)
   }
 }
 
@@ -90,16 +79,5 @@ extension Offer {
   /// When a non-renewing product of the offer ends, in milliseconds since 1970; `nil` if the offer sets no end.
   func endOfPass(bought purchaseDate: Int64) -> Int64? {
     accessDays.map { purchaseDate.adding(Int64($0) * .millisecondsOfDay) }
-  }
-
-  /// Whether a refunded transaction goes on to give access.
-  fileprivate func keepsAccess(of transaction: TransactionFacts) -> Bool {
-    guard !transaction.isShared else { return false }
-    switch refunds {
-    case .endAccess: return false
-    case .reportOnly: return true
-    case .keepUntilPeriodEnd:
-      return transaction.kind == .autoRenewable || transaction.kind == .nonRenewing && accessDays != nil
-    }
   }
 }

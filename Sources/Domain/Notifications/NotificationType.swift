@@ -58,3 +58,66 @@ public struct NotificationType: ExactRawValue, Sendable, Codable {
   /// The same, as Apple's changelog spells it.
   public static let migrate = NotificationType(rawValue: "MIGRATE")
 }
+
+extension NotificationType {
+  /// What a type means: why a purchase changed, by subtype.
+  struct Meaning {
+    /// By subtype. A type that may come without one has an entry for `nil`; a stored-only kind has no reason.
+    let subtypes: [NotificationSubtype?: LifeCycleReason?]
+    /// The reason with a subtype that is unknown, or that is missing where Apple documents one.
+    let otherwise: LifeCycleReason?
+
+    /// A type whose subtype decides.
+    init(_ subtypes: [NotificationSubtype?: LifeCycleReason]) {
+      self.subtypes = subtypes.mapValues(Optional.some)
+      otherwise = nil
+    }
+
+    /// A type that usually comes without a subtype, and means another thing with some.
+    init(_ reason: LifeCycleReason, except subtypes: [NotificationSubtype: LifeCycleReason]) {
+      var all: [NotificationSubtype?: LifeCycleReason?] = [nil: reason]
+      for (subtype, other) in subtypes { all[subtype] = other }
+      self.subtypes = all
+      otherwise = reason
+    }
+
+    /// A type that means the same with every subtype.
+    init(_ reason: LifeCycleReason?, with subtypes: [NotificationSubtype?] = [nil]) {
+      self.subtypes = Dictionary(uniqueKeysWithValues: subtypes.map { ($0, reason) })
+      otherwise = reason
+    }
+  }
+
+  /// The meaning of each type that Apple documents. A new type is a name above and a line here.
+  static let meanings: [NotificationType: Meaning] = [
+    .subscribed: Meaning([.initialBuy: .started, .resubscribe: .resumed]),
+    .didChangeRenewalPref: Meaning([
+      .upgrade: .planChanged, .downgrade: .planChangeScheduled, nil: .planChangeWithdrawn,
+    ]),
+    .didChangeRenewalStatus: Meaning([.autoRenewEnabled: .renewalOn, .autoRenewDisabled: .renewalOff]),
+    // Until 2024 an offer for new or lapsed subscribers came with the subtypes of SUBSCRIBED.
+    .offerRedeemed: Meaning(.offerRedeemed, with: [nil, .upgrade, .downgrade, .initialBuy, .resubscribe]),
+    .didRenew: Meaning(.renewed, except: [.billingRecovery: .recovered]),
+    .expired: Meaning(.ended, with: [nil, .voluntary, .billingRetry, .priceIncrease, .productNotForSale]),
+    .didFailToRenew: Meaning(.billingProblem, with: [nil, .gracePeriod]),
+    .gracePeriodExpired: Meaning(.graceEnded),
+    .priceIncrease: Meaning(.priceIncrease, with: [.pending, .accepted]),
+    .priceChange: Meaning(.priceIncrease),
+    .refund: Meaning(.refunded),
+    .refundDeclined: Meaning(.refundDeclined),
+    .refundReversed: Meaning(.refundReversed),
+    .consumptionRequest: Meaning(.refundRequested),
+    .revoke: Meaning(.familyAccessEnded),
+    .renewalExtended: Meaning(.extended),
+    // SUMMARY and SUCCESS are one subtype: Apple's pages do not agree. Neither is about one purchase alone.
+    .renewalExtension: Meaning(nil, with: [.summary, .success, .failure]),
+    .oneTimeCharge: Meaning(.purchased),
+    .externalPurchaseToken: Meaning(.tokenDue, with: [.unreported, .created, .activeTokenReminder]),
+    .rescindConsent: Meaning(.consentRescinded),
+    .metadataUpdate: Meaning(nil),
+    // One type: Apple's changelog and library do not agree.
+    .migration: Meaning(nil),
+    .migrate: Meaning(nil),
+    .test: Meaning(nil),
+  ]
+}
