@@ -7,11 +7,17 @@ struct AnswerHead {
   /// In the order in which they came. The names are in lower case, and no value has blanks around it.
   private(set) var fields: [(name: String, value: String)] = []
   private var bytes = 0
+  /// A transfer coding that the client does not read; `nil` without one.
+  ///
+  /// libcurl would take `gzip` off again, as often as the field names it, and whether asked for it or not. Some
+  /// kilobytes, packed three times, keep it busy for a minute, during which the loop stands still.
+  private(set) var foreignCoding: String?
 
   /// Whether the lines, those of interim answers too, were longer than ``maxBytes``.
   var isTooLong: Bool { bytes > Self.maxBytes }
 
-  /// Takes a line with its end, also one that is no field. Returns false when there are too many.
+  /// Takes a line with its end, also one that is no field. Returns false when there are too many, or when a
+  /// field says that the body comes in a ``foreignCoding``.
   mutating func take(_ line: UnsafeRawBufferPointer) -> Bool {
     // Each field costs memory of its own, even if it is short.
     bytes += line.count + 64
@@ -30,7 +36,13 @@ struct AnswerHead {
       }
       return colon
     }
-    fields.append((name, String(decoding: value, as: UTF8.self)))
-    return true
+    let text = String(decoding: value, as: UTF8.self)
+    fields.append((name, text))
+    // `identity` is none; old servers name it.
+    guard name.utf8.elementsEqual("transfer-encoding".utf8), !["chunked", "identity"].contains(text.lowercased()) else {
+      return true
+    }
+    foreignCoding = String(text.prefix(100))
+    return false
   }
 }

@@ -59,7 +59,11 @@ final class Transfer {
     // stream. Meanwhile libcurl 7.88 forgets the connection's other streams, some until they time out.
     set(CURLOPT_CONNECTTIMEOUT_MS, Int(configuration.connectTimeout.wholeMilliseconds))
     set(CURLOPT_USERAGENT, configuration.userAgent)
-    set(CURLOPT_ACCEPT_ENCODING, "")
+    // A body stays as it comes: without CURLOPT_ACCEPT_ENCODING libcurl unpacks none (`AnswerHead.foreignCoding`).
+    // Keys are agreed on over elliptic curves only. In a finite field the server chooses the prime, and libcurl would
+    // compute with 10,000 bits on the loop, for a second.
+    set(CURLOPT_SSL_CIPHER_LIST, "DEFAULT:!kDHE:!PSK")
+    set(CURLOPT_SSL_EC_CURVES, "X25519:P-256:P-384:P-521")
     if let file = configuration.caFile {
       set(CURLOPT_CAINFO, file)
       // Debian's libcurl trusts the system's folder of authorities besides, and keeps what it has read for a day.
@@ -151,7 +155,7 @@ final class Transfer {
     return true
   }
 
-  /// Takes a line of the head. Returns false when there are too many.
+  /// Takes a line of the head. Returns false when the answer ends here.
   fileprivate func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool { head.take(line) }
 
   /// Ends the transfer with libcurl's result. The handle must be off the multi handle already.
@@ -164,6 +168,9 @@ final class Transfer {
       }
       if head.isTooLong {
         return fail(.responseTooLarge, "the answer's header fields are longer than \(AnswerHead.maxBytes) bytes")
+      }
+      if let coding = head.foreignCoding {
+        return fail(.interrupted, "the answer has the transfer coding \"\(coding)\", and the client reads chunked only")
       }
       if isBodyTooLong { return fail(.responseTooLarge, "the answer is longer than \(maxBytes) bytes") }
       return fail(.init(result), cause)

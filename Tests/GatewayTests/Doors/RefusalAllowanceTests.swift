@@ -8,7 +8,8 @@ import Testing
 /// How much refused requests write.
 @LoopActor
 struct RefusalAllowanceTests {
-  private let app = RefusalAllowance.Sender(.mbaasy, publisherId: 7, name: "com.a".exact)
+  private static let (door, other) = (Door("m", asker: .customer), Door("c", asker: .customer))
+  private let app = RefusalAllowance.Sender(Self.door, publisherId: 7, name: "com.a".exact)
 
   @Test func `a receipt is kept once a minute`() {
     let allowance = RefusalAllowance()
@@ -22,9 +23,9 @@ struct RefusalAllowanceTests {
     let kept = (0..<100).filter { allowance.admits([UInt8($0)], of: app, now: 1000) }
     #expect(kept == Array(0..<10))
     let others = [
-      RefusalAllowance.Sender(.mbaasy, publisherId: 7, name: "com.b".exact),
-      RefusalAllowance.Sender(.mbaasy, publisherId: 8, name: "com.a".exact),
-      RefusalAllowance.Sender(.cleeng, publisherId: 7, name: "com.a".exact),
+      RefusalAllowance.Sender(Self.door, publisherId: 7, name: "com.b".exact),
+      RefusalAllowance.Sender(Self.door, publisherId: 8, name: "com.a".exact),
+      RefusalAllowance.Sender(Self.other, publisherId: 7, name: "com.a".exact),
     ]
     let admitted = others.map { allowance.admits([1], of: $0, now: 1000) }
     #expect(admitted == [true, true, true])
@@ -35,7 +36,7 @@ struct RefusalAllowanceTests {
   @Test func `the senders of the last minute are forgotten for new ones, and no others`() {
     let allowance = RefusalAllowance()
     func sender(_ number: Int) -> RefusalAllowance.Sender {
-      RefusalAllowance.Sender(.cleeng, publisherId: 7, name: "\(number)".exact)
+      RefusalAllowance.Sender(Self.other, publisherId: 7, name: "\(number)".exact)
     }
     for number in 0..<RefusalAllowance.mostSenders { _ = allowance.admits([1], of: sender(number), now: 1000) }
     let (crowd, known) = (sender(RefusalAllowance.mostSenders), sender(0))
