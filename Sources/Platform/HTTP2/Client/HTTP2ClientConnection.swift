@@ -46,6 +46,9 @@ final class HTTP2ClientConnection {
   /// Whether the connection takes no further requests, and only ends its present ones.
   var isDraining: Bool { isOpen && limit == 0 }
 
+  /// Whether the server has sent a frame. Its settings come first (RFC 9113, section 3.4).
+  private(set) var hasSettings = false
+
   /// How many more requests the connection takes now.
   var room: Int { isRetired ? 0 : session?.room ?? 0 }
 
@@ -152,6 +155,7 @@ final class HTTP2ClientConnection {
     if session == nil { try startSession(socket.tls) }
     guard !isClosed else { return }
     try socket.read {
+      hasSettings = true
       try session?.receive($0)
       return !isClosed
     }

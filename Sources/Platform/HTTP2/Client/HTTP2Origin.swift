@@ -91,10 +91,14 @@ final class HTTP2Origin {
   private func connectionWithRoom() -> HTTP2ClientConnection? {
     var fewest: HTTP2ClientConnection?
     var isWorthWaiting = false
+    // A connection whose settings have not come takes no more than the others do: the server would refuse the rest.
+    let known = connections.lazy.filter { $0.hasSettings && !$0.isDraining }.map(\.limit).min() ?? .max
     for connection in connections {
       isWorthWaiting = isWorthWaiting || connection.isAboutToOpen
       let inFlight = connection.inFlight
-      guard inFlight < fewest?.inFlight ?? .max, connection.room > 0 else { continue }
+      guard inFlight < fewest?.inFlight ?? .max, connection.room > 0, connection.hasSettings || inFlight < known else {
+        continue
+      }
       if inFlight < requestsPerConnection { return connection }
       fewest = connection
     }
