@@ -8,54 +8,25 @@ import Redis
 /// work.
 @LoopActor
 final class FinalizedJobs {
-  private struct Entry {
-    let job: FinalizedJob
-    let waiter: CheckedContinuation<Void, any Error>
-  }
-
   /// While Redis runs a script, all other clients wait.
   private static let most = 100
   /// How long Redis still says that a synchronization is finalized. Until then the gateway need not ask the ledger
   /// about a repeated registration.
   static let copyLasts: Duration = .seconds(600)
 
-  private let redis: RedisClient
-  private let keys: Keys
-  private var entries: [Entry] = []
-  private lazy var sendLater = EndOfTurn { [weak self] in self?.sendAll() }
+  private let batch: TurnBatch<FinalizedJob, Void>
 
   init(_ redis: RedisClient, _ keys: Keys) {
-    self.redis = redis
-    self.keys = keys
+    batch = TurnBatch(atMost: Self.most) { jobs in
+      _ = try await redis.run(Self.call(jobs, keys))
+      return jobs.map { _ in .success(()) }
+    }
   }
 
   /// Returns when Redis has run the script.
-  func add(_ job: FinalizedJob) async throws {
-    try await withCheckedThrowingContinuation { waiter in
-      entries.append(Entry(job: job, waiter: waiter))
-      sendLater.plan()
-    }
-  }
+  func add(_ job: FinalizedJob) async throws { try await batch.ask(job) }
 
-  private func sendAll() {
-    let all = entries
-    entries.removeAll()
-    for start in stride(from: 0, to: all.count, by: Self.most) {
-      let some = Array(all[start..<min(start + Self.most, all.count)])
-      Task.immediate { @LoopActor in await send(some) }
-    }
-  }
-
-  private func send(_ entries: [Entry]) async {
-    do {
-      _ = try await redis.run(call(entries.map(\.job)))
-      for entry in entries { entry.waiter.resume() }
-    } catch {
-      for entry in entries { entry.waiter.resume(throwing: error) }
-    }
-  }
-
-  private func call(_ all: [FinalizedJob]) -> RedisScript.Call {
+  private static func call(_ all: [FinalizedJob], _ keys: Keys) -> RedisScript.Call {
     RedisScript.finalize.call(
       keys: ["openKey": keys.open],
       moreKeys: all.flatMap { finalized in
@@ -65,14 +36,14 @@ final class FinalizedJobs {
           keys.synchronization(job.publisherId, job.synchronizationId), keys.claim(job.publisherId, job.transactionId),
         ]
       },
-      arguments: ["copyLasts": String(Self.copyLasts.wholeMilliseconds)],
+      arguments: ["copyLasts": String(copyLasts.wholeMilliseconds)],
       moreArguments: all.flatMap { finalized in
         let (job, fresh) = (finalized.job, finalized.fresh)
         return [
           String(finalized.fence), job.claim.encoded, keys.member(job.publisherId, job.synchronizationId),
           finalized.route ?? "", String(fresh?.duration.wholeMilliseconds ?? 0),
           fresh?.purchase.originalTransactionId.text ?? "", fresh?.purchase.environment ?? "",
-          String((finalized.isKnown ? Leases.routeRetention : Self.copyLasts).wholeMilliseconds),
+          String((finalized.isKnown ? Leases.routeRetention : copyLasts).wholeMilliseconds),
         ]
       })
   }

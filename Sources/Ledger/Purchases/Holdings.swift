@@ -6,55 +6,34 @@ public import Postgres
 /// loop: the Sync of a trip costs PostgreSQL as much as the search for one customer.
 @LoopActor
 public final class Holdings {
-  private struct Question {
-    let customer: CustomerKey
-    let waiter: CheckedContinuation<CustomerPurchases, any Error>
-  }
-
   /// The most customers of one statement.
   private static let most = 100
 
-  private let postgres: PostgresClient
-  private var questions: [Question] = []
-  private lazy var askLater = EndOfTurn { [weak self] in self?.askAll() }
+  private let batch: TurnBatch<CustomerKey, CustomerPurchases>
 
   /// Creates a reader over a client.
-  public init(_ postgres: PostgresClient) { self.postgres = postgres }
+  public init(_ postgres: PostgresClient) {
+    batch = TurnBatch(atMost: Self.most) { try await Self.read($0, postgres) }
+  }
 
   /// Reads a customer's purchases, all but consumables.
   ///
   /// - Throws: `PostgresError`, or ``UnreadableRecord`` for a row that this code cannot read.
   public func holdings(of customer: CustomerKey) async throws -> CustomerPurchases {
-    try await withCheckedThrowingContinuation { waiter in
-      questions.append(Question(customer: customer, waiter: waiter))
-      askLater.plan()
-    }
+    try await batch.ask(customer)
   }
 
-  private func askAll() {
-    let all = questions
-    questions.removeAll()
-    for start in stride(from: 0, to: all.count, by: Self.most) {
-      let some = Array(all[start..<min(start + Self.most, all.count)])
-      Task.immediate { @LoopActor in await ask(some) }
-    }
-  }
-
-  private func ask(_ some: [Question]) async {
-    do {
-      let rows = try await postgres.run(
-        PostgresQuery(
-          .readHoldings, [.int64s(some.map(\.customer.publisherId)), .ids(some.map(\.customer.id))]))
-      let (columns, place) = (try CustomerPurchases.Columns(rows), try rows.column("place"))
-      var found = some.map { _ in [PostgresRow]() }
-      for row in rows { found[Int(try row.int64(place) ?? 1) - 1].append(row) }
-      // An unreadable row is the failure of one customer.
-      for (question, rows) in zip(some, found) {
-        question.waiter.resume(with: Result { try CustomerPurchases(rows, columns) })
-      }
-    } catch {
-      for question in some { question.waiter.resume(throwing: error) }
-    }
+  private static func read(
+    _ customers: [CustomerKey], _ postgres: PostgresClient
+  ) async throws -> [Result<CustomerPurchases, any Error>] {
+    let rows = try await postgres.run(
+      PostgresQuery(
+        .readHoldings, [.int64s(customers.map(\.publisherId)), .ids(customers.map(\.id))]))
+    let (columns, place) = (try CustomerPurchases.Columns(rows), try rows.column("place"))
+    var found = customers.map { _ in [PostgresRow]() }
+    for row in rows { found[Int(try row.int64(place) ?? 1) - 1].append(row) }
+    // An unreadable row is the failure of one customer.
+    return found.map { rows in Result { try CustomerPurchases(rows, columns) } }
   }
 }
 

@@ -13,57 +13,44 @@ public final class DeliveryLedger {
   private struct Question {
     let delivery: Delivery
     let endpoint: WebhookEndpoint
-    let waiter: CheckedContinuation<DeliveryState, any Error>
   }
 
   /// The most questions of one trip.
   private static let most = 200
 
-  private var questions: [Question] = []
-  private lazy var askLater = EndOfTurn { [weak self] in self?.askAll() }
+  private let batch: TurnBatch<Question, DeliveryState>
 
   /// Creates it over a client.
-  public init(_ client: PostgresClient) { self.client = client }
+  public init(_ client: PostgresClient) {
+    self.client = client
+    batch = TurnBatch(atMost: Self.most) { try await Self.states(of: $0, client) }
+  }
 
   /// Whether the ledger answers.
   public var isReady: Bool { client.isReady }
 
   /// Asks what is to be done about a delivery. One trip asks for all deliveries of a turn of the loop.
   public func state(of delivery: Delivery, at endpoint: WebhookEndpoint) async throws -> DeliveryState {
-    try await withCheckedThrowingContinuation { waiter in
-      questions.append(Question(delivery: delivery, endpoint: endpoint, waiter: waiter))
-      askLater.plan()
-    }
+    try await batch.ask(Question(delivery: delivery, endpoint: endpoint))
   }
 
-  private func askAll() {
-    let all = questions
-    questions.removeAll()
-    for start in stride(from: 0, to: all.count, by: Self.most) {
-      let some = Array(all[start..<min(start + Self.most, all.count)])
-      Task.immediate { @LoopActor in await ask(some) }
-    }
+  private static func states(
+    of some: [Question], _ client: PostgresClient
+  ) async throws -> [Result<DeliveryState, any Error>] {
+    let facts = try await facts(some, client)
+    let states = facts.map { DeliveryState($0) }
+    let owed = some.indices.filter { states[$0] == .open && facts[$0].lacksRow }
+    if !owed.isEmpty { _ = try await client.run(owe(some, owed)) }
+    return states.map { .success($0) }
   }
 
-  private func ask(_ some: [Question]) async {
-    do {
-      let facts = try await facts(some)
-      let states = facts.map { DeliveryState($0) }
-      let owed = some.indices.filter { states[$0] == .open && facts[$0].lacksRow }
-      if !owed.isEmpty { _ = try await client.run(owe(some, owed)) }
-      for (question, state) in zip(some, states) { question.waiter.resume(returning: state) }
-    } catch {
-      for question in some { question.waiter.resume(throwing: error) }
-    }
-  }
-
-  private func facts(_ some: [Question]) async throws -> [DeliveryState.Facts] {
+  private static func facts(_ some: [Question], _ client: PostgresClient) async throws -> [DeliveryState.Facts] {
     var facts = some.map { DeliveryState.Facts(attempt: $0.delivery.attempt) }
     let endpoints = Set(
       some.map { DeliveryBatch.Endpoint(publisher: $0.delivery.publisherId, id: $0.endpoint.id.exact) }
     ).sorted()
     let rows = try await client.run([
-      PostgresQuery(.readDeliveries, Self.keys(some, Array(some.indices))),
+      PostgresQuery(.readDeliveries, keys(some, Array(some.indices))),
       PostgresQuery(
         .readStates, [.int64s(endpoints.map(\.publisher)), .texts(endpoints.map(\.id.text))]),
     ])
@@ -88,7 +75,7 @@ public final class DeliveryLedger {
     // These are old copies of messages, or messages of a notifier that died: rare, and the log is large.
     let missing = some.indices.filter { facts[$0].row == nil && !facts[$0].isUnseen }
     if missing.isEmpty { return facts }
-    for row in try await client.run(PostgresQuery(.readPast, Self.keys(some, missing))) {
+    for row in try await client.run(PostgresQuery(.readPast, keys(some, missing))) {
       let index = Int(try row.int64("asked") ?? 0)
       facts[index].isKnownEvent = try row.bool("is_known") ?? false
       if let number = try row.int64("number"),
@@ -102,7 +89,7 @@ public final class DeliveryLedger {
   }
 
   /// Writes rows for deliveries that have none.
-  private func owe(_ some: [Question], _ indices: [Int]) -> PostgresQuery {
+  private static func owe(_ some: [Question], _ indices: [Int]) -> PostgresQuery {
     // In the order of their keys, so that two notifiers write rows in one order.
     let sorted = indices.map { index in
       let (delivery, endpoint) = (some[index].delivery, some[index].endpoint.id)
