@@ -91,18 +91,23 @@ final class HTTP2Origin {
   private func connectionWithRoom() -> HTTP2ClientConnection? {
     var fewest: HTTP2ClientConnection?
     var isWorthWaiting = false
-    // A connection whose settings have not come takes no more than the others do: the server would refuse the rest.
-    let known = connections.lazy.filter { $0.hasSettings && !$0.isDraining }.map(\.limit).min() ?? .max
     for connection in connections {
       isWorthWaiting = isWorthWaiting || connection.isAboutToOpen
       let inFlight = connection.inFlight
-      guard inFlight < fewest?.inFlight ?? .max, connection.room > 0, connection.hasSettings || inFlight < known else {
+      guard inFlight < fewest?.inFlight ?? .max, connection.room > 0, connection.hasSettings || inFlight < knownLimit
+      else {
         continue
       }
       if inFlight < requestsPerConnection { return connection }
       fewest = connection
     }
     return isWorthWaiting ? nil : fewest
+  }
+
+  /// How many requests the server takes at a time, as far as its connections have said it. One whose settings have not
+  /// come takes no more: the server would refuse the rest.
+  private var knownLimit: Int {
+    connections.lazy.filter { $0.hasSettings && !$0.isDraining }.map(\.limit).min() ?? .max
   }
 
   private func openMore() {
