@@ -8,43 +8,20 @@ import Testing
 
 /// Evidence of verified data.
 struct EvidenceTests {
-  private let apps = AcceptedApps([AcceptedApps.App(bundleId: "com.example", appAppleId: 1234)])
-  private let authority: TestAuthority
-  private let verifier: SignedDataVerifier
+  private let lab: NotificationLab
+  private let apps = NotificationLab.apps
+  private var authority: TestAuthority { lab.authority }
+  private var verifier: SignedDataVerifier { lab.verifier }
 
-  init() throws {
-    authority = try TestAuthority()
-    verifier = try authority.verifier()
-  }
+  init() throws { lab = try NotificationLab() }
 
   private static let token = "6BA7B810-9DAD-11D1-80B4-00C04FD430C8"
 
-  private var transaction: TransactionPayload {
-    var payload = TransactionPayload()
-    payload.transactionId = "2"
-    payload.originalTransactionId = "1"
-    payload.bundleId = "com.example"
-    payload.productId = "monthly"
-    payload.type = .autoRenewable
-    payload.environment = .sandbox
-    payload.purchaseDate = 1_719_000_000_000
-    payload.signedDate = TestAuthority.signedDate
-    return payload
-  }
-
-  private var renewalInfo: RenewalInfoPayload {
-    var payload = RenewalInfoPayload()
-    payload.originalTransactionId = "1"
-    payload.autoRenewStatus = .on
-    payload.environment = .sandbox
-    payload.signedDate = TestAuthority.signedDate
-    return payload
-  }
+  private var transaction: TransactionPayload { lab.transaction() }
+  private var renewalInfo: RenewalInfoPayload { lab.renewalInfo { $0.signedDate = TestAuthority.signedDate } }
 
   private func facts(_ change: (inout TransactionPayload) -> Void) throws(EvidenceDefect) -> TransactionFacts {
-    var payload = transaction
-    change(&payload)
-    return try TransactionFacts(payload, payloadSHA256: [9])
+    try TransactionFacts(lab.transaction(change), payloadSHA256: [9])
   }
 
   private func renewal(_ change: (inout RenewalInfoPayload) -> Void) throws(EvidenceDefect) -> RenewalFacts {

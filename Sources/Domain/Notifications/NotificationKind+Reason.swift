@@ -3,9 +3,9 @@ extension NotificationKind {
   ///
   /// It only names the event. What changed follows from the evidence, whatever Apple calls it.
   public var reason: LifeCycleReason? {
-    guard let row = NotificationType.meanings[type] else { return nil }
+    guard let meaning = NotificationType.meanings[type] else { return nil }
     // A new subtype must not turn into a wrong reason: only a type whose subtypes all mean the same may ignore it.
-    return row.subtypes[subtype] ?? row.otherwise
+    return meaning.subtypes[subtype] ?? meaning.otherwise
   }
 
   /// Whether this version knows the type with this subtype. Tell an operator of one that it does not know.
@@ -13,6 +13,6 @@ extension NotificationKind {
 
   /// Every kind that Apple documents, in no order.
   public static var documented: [NotificationKind] {
-    NotificationType.meanings.flatMap { type, row in row.subtypes.keys.map { NotificationKind(type, $0) } }
+    NotificationType.meanings.flatMap { type, meaning in meaning.subtypes.keys.map { NotificationKind(type, $0) } }
   }
 }

@@ -16,8 +16,8 @@ struct AnswerHead {
   /// Whether the lines, those of interim answers too, were longer than ``maxBytes``.
   var isTooLong: Bool { bytes > Self.maxBytes }
 
-  /// Takes a line with its end, also one that is no field. Returns false when there are too many, or when a
-  /// field says that the body comes in a ``foreignCoding``.
+  /// Takes a line with its end, also one that is no field. Returns false when there are too many, or when a field
+  /// says that the body comes in a ``foreignCoding``.
   mutating func take(_ line: UnsafeRawBufferPointer) -> Bool {
     // Each field costs memory of its own, even if it is short.
     bytes += line.count + 64
