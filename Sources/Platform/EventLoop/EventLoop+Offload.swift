@@ -4,9 +4,9 @@ import Glibc
 extension EventLoop {
   /// Runs blocking or long work on a thread of libuv's pool and returns its result to the loop.
   ///
-  /// It is for work that has no non-blocking form, such as name resolution and reading the files for TLS, and for what a
-  /// stranger can make long, such as reading a body. The pool has four threads, so the work needs a timeout or a line of
-  /// its own.
+  /// It is for work that has no non-blocking form, such as name resolution and reading the files for TLS, and for what
+  /// a stranger can make long, such as reading a body. The pool has four threads, so the work needs a timeout or a line
+  /// of its own.
   @LoopActor
   public static func offload<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
     let job = OffloadedJob(work)
