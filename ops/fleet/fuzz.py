@@ -21,7 +21,8 @@ SCRATCH = ROOT / ".build" / "fuzz"
 MAX_LENGTH = 16384
 # A request's head alone may have 16 KiB.
 LENGTHS = {"request": 40960}
-# A running server frees memory at its own time. libFuzzer would take that for a leak after each input.
+# A running server frees memory at its own time. libFuzzer would take that for a leak after each input. The sanitizer
+# looks for leaks at the end, when the target has closed the server.
 OPTIONS = {"request": ["-detect_leaks=0"]}
 
 
