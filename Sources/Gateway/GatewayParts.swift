@@ -73,7 +73,8 @@ struct GatewayParts {
     let roots = settings.appStore.rootFiles
     let configured = roots.isEmpty ? nil : try TrustedRoots(files: roots)
     verifier = SignedDataVerifier(roots: configured ?? .apple)
-    evidence = EvidenceIntake(roots: configured, verifier, atOnce: settings.gateway.doors.receiptsAtOnce)
+    evidence = EvidenceIntake(
+      roots: configured, verifier, atOnce: settings.gateway.doors.receiptsAtOnce, context.metrics)
     notifications = NotificationIntake(context, verifier, ledger.client, publisher, topology)
     metrics = GatewayMetrics(context.metrics, routes, waiting: { Double(waits.count) })
     unlistedProxies = UnlistedProxies(context.metrics, context.log)

@@ -16,7 +16,9 @@ enum CleengAPI {
       let caller = try door.cleengCaller(of: call.request, .register)
       let trace = TraceParent(continuing: call.request.header("traceparent"))
       let request = try await read(call.request, by: caller, door)
-      try await CleengPayment(door: door, caller: caller, request: request, trace: trace).accept()
+      let payment = CleengPayment(
+        door: door, caller: caller, request: request, origin: call.request.origin, trace: trace)
+      try await payment.accept()
       return CleengAnswer.accepted
     }
   }

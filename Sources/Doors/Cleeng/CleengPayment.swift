@@ -20,6 +20,8 @@ struct CleengPayment {
   let door: DoorContext
   let caller: Caller
   let request: CleengRequest
+  /// Where the request comes from.
+  let origin: RequestOrigin
   let trace: TraceParent
 
   private var publisher: Publisher { caller.publisher }
@@ -50,7 +52,7 @@ struct CleengPayment {
   /// - Throws: ``Problem``: 400 REQ0001 for a text that is no receipt, 413, 500 without an app, 503.
   private func receipt() async throws(Problem) -> (Result<LocalEvidence, CleengFailure>, sha256: [UInt8]) {
     do {
-      let evidence = try await door.evidence.receipt(request.receiptData, publisher: publisher)
+      let evidence = try await door.evidence.receipt(request.receiptData, publisher: publisher, from: origin)
       return (.success(evidence), evidence.sha256 ?? [])
     } catch {
       switch error {

@@ -38,7 +38,7 @@ enum IapticAPI {
     }
     hasTextCode = body.hasTextCode
     let parsed = try body.request.get()
-    return (parsed.user, try await evidence(parsed, publisher, door))
+    return (parsed.user, try await evidence(parsed, publisher, door, from: request.origin))
   }
 
   /// Whether a head may go on. The body that names the client has not been read.
@@ -108,10 +108,10 @@ enum IapticAPI {
   }
 
   private static func evidence(
-    _ request: IapticRequest, _ publisher: Publisher, _ door: DoorContext
+    _ request: IapticRequest, _ publisher: Publisher, _ door: DoorContext, from origin: RequestOrigin
   ) async throws(IapticError) -> LocalEvidence {
     do {
-      return try await door.evidence.read(request.evidence, publisher: publisher)
+      return try await door.evidence.read(request.evidence, publisher: publisher, from: origin)
     } catch {
       throw .of(error)
     }

@@ -22,6 +22,7 @@ struct MbaasyUpload {
   /// The address that is kept with the purchases.
   private let address: String?
   private let traceparent: String?
+  private let origin: RequestOrigin
 
   /// Checks the credential and the payload.
   ///
@@ -48,6 +49,7 @@ struct MbaasyUpload {
       case .notKept: nil
       }
     traceparent = call.header("traceparent")
+    origin = call.origin
   }
 
   /// Verifies the receipt, registers its purchases, waits for Apple, and shows what the ledger knows then.
@@ -55,7 +57,7 @@ struct MbaasyUpload {
     let evidence: LocalEvidence
     do {
       evidence = try await door.evidence.receipt(
-        request.receipt, publisher: caller.publisher, bundleId: caller.bundleId)
+        request.receipt, publisher: caller.publisher, bundleId: caller.bundleId, from: origin)
     } catch {
       guard case .rejected(let rejection, let sha256?) = error, rejection.isForgery else { throw MbaasyError(error) }
       return try await forged(rejection, sha256)

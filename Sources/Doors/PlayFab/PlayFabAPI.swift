@@ -110,7 +110,7 @@ struct PlayFabAPI {
     defer { request.forgetBody() }
     let body = try await read(request) { (request) throws(PlayFabError) in try PlayFabRestoreRequest(request) }
     let catalog = PlayFabCatalog(offers: caller.publisher.offers, version: body.catalogVersion)
-    return (try await evidence(.receipt(body.receiptData)), catalog)
+    return (try await evidence(.receipt(body.receiptData), of: request), catalog)
   }
 
   private func read(
@@ -118,7 +118,7 @@ struct PlayFabAPI {
   ) async throws(PlayFabError) -> (LocalEvidence, PlayFabPrice, PlayFabCatalog) {
     defer { request.forgetBody() }
     let body = try await read(request) { (request) throws(PlayFabError) in try PlayFabValidateRequest(request) }
-    let evidence = try await evidence(body.evidence)
+    let evidence = try await evidence(body.evidence, of: request)
     let catalog = PlayFabCatalog(offers: caller.publisher.offers, version: body.catalogVersion)
     return (evidence, PlayFabPrice(amount: body.purchasePrice, currency: body.currencyCode), catalog)
   }
@@ -135,9 +135,11 @@ struct PlayFabAPI {
     return try body.get()
   }
 
-  private func evidence(_ text: EvidenceText) async throws(PlayFabError) -> LocalEvidence {
+  private func evidence(
+    _ text: EvidenceText, of request: HTTPServerRequest
+  ) async throws(PlayFabError) -> LocalEvidence {
     do throws(EvidenceRefusal) {
-      return try await door.evidence.read(text, publisher: caller.publisher)
+      return try await door.evidence.read(text, publisher: caller.publisher, from: request.origin)
     } catch {
       let isReceipt = if case .receipt = text { true } else { false }
       throw PlayFabError(error, in: isReceipt ? "ReceiptData" : "JwsReceiptData")

@@ -3,11 +3,13 @@ package import Domain
 package import EventLoop
 import Formats
 package import HTTPServer
+import Observability
 
 /// Reads and verifies what the apps bring, before anything is kept: receipts (PKCS #7) and signed transactions (JWS).
 ///
 /// A receipt costs its sender nothing and this gateway a certificate chain. So only some are read at a time, each on a
-/// thread of the pool, and the others wait in a line that has an end. A long signed transaction takes the same line.
+/// thread of the pool, and the others wait in a line in which publishers and addresses take turns (``EvidenceLine``). A
+/// long signed transaction takes the same line, and so does a long body.
 ///
 /// A signed transaction of the usual size does not: its chain is known after the first one, and the rest costs a tenth
 /// of a millisecond, less than a thread. The loop does one thing at a time, so it verifies one at a time.
@@ -20,58 +22,59 @@ package final class EvidenceIntake {
   /// The most bytes of a body that the loop reads itself, in half a millisecond. The key of an app is in each copy of
   /// it, and its holder may post bodies that take the loop 7 ms.
   nonisolated static let longestBodyOnLoop = 128 << 10
-  /// The most bytes of the texts that wait. The key of an app is in each copy of it, and whoever fills the line with it
-  /// must not keep out all publishers.
-  private static let mostWaiting = 64 << 20
 
   private let signedData: SignedDataVerifier
   private let receipts: ReceiptVerifier
-  private let atOnce: Int
-  private var reading = 0
-  /// The bytes of the texts that wait.
-  private var waitingBytes = PublisherLimit(most: mostWaiting)
-  private var line: [CheckedContinuation<Void, Never>] = []
+  private let line: EvidenceLine
 
   /// - Parameters:
   ///   - roots: the configured roots; `nil` trusts Apple's.
   ///   - atOnce: how many texts are read at a time.
-  init(roots: TrustedRoots?, _ signedData: SignedDataVerifier, atOnce: Int) {
+  init(roots: TrustedRoots?, _ signedData: SignedDataVerifier, atOnce: Int, _ metrics: Metrics) {
     receipts = ReceiptVerifier(roots: roots ?? .appleForReceipts)
     self.signedData = signedData
-    self.atOnce = atOnce
+    line = EvidenceLine(EvidenceTurns.Limits(atOnce: atOnce), metrics)
   }
 
   /// Reads the body of a request; a long one on a thread of the pool, when it is its turn.
   ///
-  /// - Throws: ``EvidenceRefusal/busy`` when enough texts wait.
+  /// - Throws: ``EvidenceRefusal/busy`` without a place in the line.
   package func reading<Value: Sendable, Failure: Error>(
     _ request: HTTPServerRequest, of publisher: Int64,
     _ read: @escaping @Sendable (HTTPServerRequest) throws(Failure) -> Value
   ) async throws(EvidenceRefusal) -> Result<Value, Failure> {
     let size = request.body.count
     guard size > Self.longestBodyOnLoop else { return Result { () throws(Failure) in try read(request) } }
-    return try await inLine(size, of: publisher) { Result { () throws(Failure) in try read(request) } }
+    return try await inLine(size, of: publisher, from: request.origin) {
+      Result { () throws(Failure) in try read(request) }
+    }
   }
 
   /// Reads either.
-  package func read(_ text: EvidenceText, publisher: Publisher) async throws(EvidenceRefusal) -> LocalEvidence {
+  ///
+  /// - Parameter origin: of the request that brought it.
+  package func read(
+    _ text: EvidenceText, publisher: Publisher, from origin: RequestOrigin
+  ) async throws(EvidenceRefusal) -> LocalEvidence {
     switch text {
-    case .receipt(let base64): try await receipt(base64, publisher: publisher)
-    case .signedTransaction(let jws): try await signedTransaction(jws, publisher: publisher)
+    case .receipt(let base64): try await receipt(base64, publisher: publisher, from: origin)
+    case .signedTransaction(let jws): try await signedTransaction(jws, publisher: publisher, from: origin)
     }
   }
 
   /// Reads a receipt in base64.
   ///
-  /// - Parameter bundleId: the only app that it may be of; `nil` takes any app of the publisher.
+  /// - Parameters:
+  ///   - bundleId: the only app that it may be of; `nil` takes any app of the publisher.
+  ///   - origin: of the request that brought it.
   package func receipt(
-    _ base64: String, publisher: Publisher, bundleId: String? = nil
+    _ base64: String, publisher: Publisher, bundleId: String? = nil, from origin: RequestOrigin
   ) async throws(EvidenceRefusal) -> LocalEvidence {
     guard !publisher.apps.isEmpty else { throw .notActivated }
     let size = base64.utf8.count
     guard size <= Self.longest / 3 * 4 + 4096 else { throw .tooLarge }
     let (verifier, apps) = (receipts, publisher.acceptedApps(bundleId: bundleId))
-    let (verdict, sha256) = try await inLine(size, of: publisher.id) {
+    let (verdict, sha256) = try await inLine(size, of: publisher.id, from: origin) {
       (verifier.receipt(base64, expecting: apps), LocalEvidence.sha256(ofReceipt: base64))
     }
     let receipt = try Self.accepted(verdict, sha256: sha256)
@@ -79,7 +82,9 @@ package final class EvidenceIntake {
   }
 
   /// Reads a signed transaction. A subscription's renewal is no other kind of evidence than its first period.
-  func signedTransaction(_ jws: String, publisher: Publisher) async throws(EvidenceRefusal) -> LocalEvidence {
+  func signedTransaction(
+    _ jws: String, publisher: Publisher, from origin: RequestOrigin
+  ) async throws(EvidenceRefusal) -> LocalEvidence {
     guard !publisher.apps.isEmpty else { throw .notActivated }
     let size = jws.utf8.count
     guard size <= Self.longest else { throw .tooLarge }
@@ -89,7 +94,7 @@ package final class EvidenceIntake {
     let (verdict, piece) =
       size <= Self.longestOnLoop
       ? Self.verified(jws, verifier, apps, keepsPiece)
-      : try await inLine(size, of: publisher.id) { Self.verified(jws, verifier, apps, keepsPiece) }
+      : try await inLine(size, of: publisher.id, from: origin) { Self.verified(jws, verifier, apps, keepsPiece) }
     return try LocalEvidence(Self.accepted(verdict), piece: piece, publisherId: publisher.id)
   }
 
@@ -106,18 +111,12 @@ package final class EvidenceIntake {
 
   /// Does work on a thread of the pool, when it is this text's turn.
   ///
-  /// - Parameter size: the bytes of the text.
-  /// - Throws: ``EvidenceRefusal/busy`` when enough texts wait.
+  /// - Throws: ``EvidenceRefusal/busy`` without a place in the line.
   private func inLine<Value: Sendable>(
-    _ size: Int, of publisher: Int64, _ work: @escaping @Sendable () -> Value
+    _ size: Int, of publisher: Int64, from origin: RequestOrigin, _ work: @escaping @Sendable () -> Value
   ) async throws(EvidenceRefusal) -> Value {
-    guard waitingBytes.begin(size, of: publisher) else { throw .busy }
-    if reading < atOnce { reading += 1 } else { await withCheckedContinuation { line.append($0) } }
-    defer {
-      waitingBytes.end(size, of: publisher)
-      if line.isEmpty { reading -= 1 } else { line.removeFirst().resume() }
-    }
-    guard let value = try? await EventLoop.offload(work) else { throw .busy }
+    let source = EvidenceTurns.Source(publisher: publisher, address: AddressGroup(origin.client))
+    guard let value = await line.read(size, of: source, work) else { throw .busy }
     return value
   }
 

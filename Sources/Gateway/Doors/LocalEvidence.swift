@@ -48,7 +48,7 @@ package enum EvidenceRefusal: Error {
   /// The publisher has no apps, so every text would be of a foreign app.
   case notActivated
   case tooLarge
-  /// As many texts wait to be read as may.
+  /// The line of texts has no place for it, or it cannot be judged now.
   case busy
 }
 
