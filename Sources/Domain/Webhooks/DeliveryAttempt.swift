@@ -1,3 +1,5 @@
+import JSON
+
 /// One attempt to deliver an event to an endpoint, as the log keeps it.
 public struct DeliveryAttempt: Sendable, Equatable {
   public var eventId: String
@@ -15,7 +17,7 @@ public struct DeliveryAttempt: Sendable, Equatable {
   public var durationMilliseconds: Int64
   /// Why the attempt failed; `nil` after a success.
   public var error: String?
-  /// The first 1024 bytes of the answer's body, as text.
+  /// The beginning of the answer's body, as ``keptAnswer(_:)`` cuts it.
   public var answer: String?
   public var result: Result
   /// The earliest time of the next attempt, in milliseconds since 1970; `nil` when no attempt follows.
@@ -34,6 +36,23 @@ public struct DeliveryAttempt: Sendable, Equatable {
 
   /// How many bytes of an answer the log keeps.
   public static let keptAnswerBytes = 1024
+  /// How many bytes the kept answer takes at most as JSON. A control character takes six.
+  public static let keptAnswerJSONBytes = 2048
+
+  /// Returns the part of an answer that the log keeps, which ends between two characters; `nil` for an empty one.
+  ///
+  /// - Parameter body: the answer, or more of its beginning than ``keptAnswerBytes``.
+  public static func keptAnswer(_ body: [UInt8]) -> String? {
+    var end = min(keptAnswerBytes, body.count)
+    if end < body.count {
+      // In UTF-8, a character has at most three bytes behind its first one.
+      let isStart: (Int) -> Bool = { body[$0] & 0xC0 != 0x80 }
+      end = (max(0, end - 3)...end).last(where: isStart) ?? end
+    }
+    let text = String(decoding: body.prefix(end), as: UTF8.self)
+    let kept = JSONWriter.beginning(of: text, upTo: keptAnswerJSONBytes)
+    return kept.isEmpty ? nil : kept
+  }
 
   /// Creates an attempt.
   public init(

@@ -18,9 +18,10 @@ struct AuditAPI {
     let page = try await context.asking {
       try await log.entries(publisher.id, before: request.before, limit: request.limit)
     }
+    let text = PageText(page.entries) { $0.json }
     let body = JSONWriter.object { answer in
-      answer.member("entries", array: page.entries)
-      answer.member("nextBefore", page.nextBefore)
+      answer.member("entries", array: text.elements)
+      answer.member("nextBefore", text.end?.id ?? page.nextBefore)
     }
     return jsonResponse(200, written: body)
   }

@@ -5,11 +5,15 @@ package import HTTPServer
 package func jsonResponse(_ status: Int, _ value: some Encodable, type: String = "application/json")
   -> HTTPServerResponse
 {
+  jsonResponse(status, written: jsonText(value), type: type)
+}
+
+/// Returns a value as JSON.
+func jsonText(_ value: some Encodable) -> [UInt8] {
   let encoder = JSONEncoder()
   encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
   // The encoder gets only strings, integers and Booleans here, so it cannot fail.
-  let body = (try? encoder.encode(value)).map { Array($0) } ?? Array("{}".utf8)
-  return jsonResponse(status, written: body, type: type)
+  return (try? encoder.encode(value)).map { Array($0) } ?? Array("{}".utf8)
 }
 
 /// Makes an answer whose body is written already.

@@ -15,14 +15,21 @@ struct PurchaseWriter {
     self.now = now
   }
 
-  /// A page of a customer's purchases.
-  func list(of customer: CustomerId, _ found: CustomerPurchases, next: String?) -> [UInt8] {
-    JSONWriter.object { writer in
+  /// A page of a customer's purchases. It ends earlier if they are long.
+  ///
+  /// - Parameter next: where the next page begins behind all of them; `nil` if there is none.
+  func list(
+    of customer: CustomerId, _ found: CustomerPurchases, next: String?, most: Int = PageText<Purchase>.most
+  ) -> [UInt8] {
+    let page = PageText(found.purchases, most: most) { purchase in
+      JSONWriter.object { write(purchase, nil, to: &$0) }
+    }
+    return JSONWriter.object { writer in
       writer.time("asOf", now)
       writer.customer(customer)
       writer.member("customerVersion", found.version)
-      writer.member("nextCursor", next)
-      writer.member("purchases", found.purchases) { write($0, nil, to: &$1) }
+      writer.member("nextCursor", page.end.map { PurchaseReader.Place($0.key).cursor } ?? next)
+      writer.member("purchases", array: page.elements)
     }
   }
 

@@ -26,12 +26,12 @@ struct RefundAPI {
     let hasMore = found.count > page.limit
     if hasMore { found.removeLast() }
     let next = hasMore ? found.last.map { RefundAnswers.Place($0).cursor } : nil
-    let writer = RefundRequestWriter(publisher)
+    let text = PageText(found) { RefundRequestWriter(publisher).one($0) }
     return jsonResponse(
       200,
       written: JSONWriter.object { list in
-        list.member("nextCursor", next)
-        list.member("refundRequests", found) { writer.write($0, to: &$1) }
+        list.member("nextCursor", text.end.map { RefundAnswers.Place($0).cursor } ?? next)
+        list.member("refundRequests", array: text.elements)
       })
   }
 

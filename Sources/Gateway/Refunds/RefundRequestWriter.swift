@@ -9,7 +9,7 @@ struct RefundRequestWriter {
 
   func one(_ request: RefundRequest) -> [UInt8] { JSONWriter.object { write(request, to: &$0) } }
 
-  func write(_ request: RefundRequest, to writer: inout JSONWriter) {
+  private func write(_ request: RefundRequest, to writer: inout JSONWriter) {
     writer.member("answer", json: request.answer?.body)
     writer.member("answeredBy", request.answeredBy?.rawValue)
     writer.member("attempts", Int64(request.attempts))

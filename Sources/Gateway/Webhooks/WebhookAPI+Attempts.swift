@@ -3,6 +3,7 @@ import Domain
 import EventLoop
 import Formats
 import HTTPServer
+import JSON
 import Ledger
 import Observability
 
@@ -16,7 +17,7 @@ extension WebhookAPI {
       try await deliveries.attempts(
         publisher: publisher.id, endpoint: id, limit: page.limit, cursor: page.cursor, result: result)
     }
-    return jsonResponse(200, AttemptList(found))
+    return jsonResponse(200, written: found.body())
   }
 
   /// Lists the attempts to deliver an event to all endpoints, newest first.
@@ -31,7 +32,7 @@ extension WebhookAPI {
       try await deliveries.attempts(
         publisher: publisher.id, event: id, limit: page.limit, cursor: page.cursor, result: result)
     }
-    return jsonResponse(200, AttemptList(found))
+    return jsonResponse(200, written: found.body())
   }
 
   private func log(
@@ -48,14 +49,15 @@ extension WebhookAPI {
     }
     return (page, result)
   }
+}
 
-  private struct AttemptList: Encodable {
-    let attempts: [AttemptAnswer]
-    let nextCursor: String?
-
-    init(_ page: AttemptPage) {
-      attempts = page.attempts.map(AttemptAnswer.init)
-      nextCursor = page.next
+extension AttemptPage {
+  /// The page as the API shows it. It may end before its limit, because endpoints write the longest texts in it.
+  func body(most: Int = PageText<Entry>.most) -> [UInt8] {
+    let page = PageText(entries, most: most) { jsonText(AttemptAnswer($0.attempt)) }
+    return JSONWriter.object { list in
+      list.member("attempts", array: page.elements)
+      list.member("nextCursor", page.end?.cursor ?? next)
     }
   }
 }
@@ -71,7 +73,7 @@ struct AttemptAnswer: Encodable, Equatable {
   let status: Int?
   let durationMilliseconds: Int64
   let error: String?
-  /// The first KiB of the endpoint's answer.
+  /// The beginning of the endpoint's answer: `DeliveryAttempt.keptAnswer`.
   let response: String?
   let outcome: String
   let nextAttemptAt: String?

@@ -48,8 +48,14 @@ struct WebhookAPI {
     let rest = ordered.drop { entry in start.map { entry.1 <= $0 } ?? false }
     let found = rest.prefix(page.limit)
     let shown = try await answers(found.map(\.0))
+    let text = PageText(zip(found, shown)) { jsonText($0.1) }
+    let next = text.end?.0.1 ?? (rest.count > found.count ? found.last?.1 : nil)
     return jsonResponse(
-      200, EndpointList(endpoints: shown, nextCursor: rest.count > found.count ? found.last?.1.text : nil))
+      200,
+      written: JSONWriter.object { list in
+        list.member("endpoints", array: text.elements)
+        list.member("nextCursor", next?.text)
+      })
   }
 
   func read(_ call: Call) async throws(Problem) -> HTTPServerResponse {
@@ -152,10 +158,5 @@ struct WebhookAPI {
 
   func fields(_ id: String) -> KeyValuePairs<String, Log.Value> {
     ["publisherId": .int(publisher.id), "endpoint": .string(id)]
-  }
-
-  private struct EndpointList: Encodable {
-    let endpoints: [EndpointAnswer]
-    let nextCursor: String?
   }
 }

@@ -13,10 +13,17 @@ public struct AuditLog {
 
   /// A page of the log.
   public struct Page: Sendable, Equatable {
-    /// Each entry as JSON, the newest first.
-    public let entries: [[UInt8]]
+    /// The newest first.
+    public let entries: [Entry]
     /// Where the next page begins; `nil` on the last one.
     public let nextBefore: Int64?
+  }
+
+  /// An entry of the log.
+  public struct Entry: Sendable, Equatable {
+    /// Its number, which also is where a page behind it begins.
+    public let id: Int64
+    public let json: [UInt8]
   }
 
   /// Reads a publisher's entries, the newest first.
@@ -26,10 +33,10 @@ public struct AuditLog {
   public func entries(_ publisher: Int64, before: Int64?, limit: Int) async throws -> Page {
     let rows = try await postgres.run(
       PostgresQuery(.readAudit, [.int64(publisher), .int64(before ?? .max), .int64(Int64(limit) + 1)]))
-    let shown = rows.prefix(limit)
-    return Page(
-      entries: try shown.map { try Self.document.json($0) },
-      nextBefore: rows.count > limit ? try shown.last?.int64("id") : nil)
+    let entries = try rows.prefix(limit).map { row in
+      Entry(id: try row.int64("id") ?? 0, json: try Self.document.json(row))
+    }
+    return Page(entries: entries, nextBefore: rows.count > limit ? entries.last?.id : nil)
   }
 
   fileprivate nonisolated static let document = AuditEntry.table.document(

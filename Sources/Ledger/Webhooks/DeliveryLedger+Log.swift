@@ -5,16 +5,28 @@ import Postgres
 
 /// Some attempts of a log, the newest first.
 public struct AttemptPage: Sendable, Equatable {
-  public var attempts: [DeliveryAttempt]
+  public var entries: [Entry]
+  /// The attempts alone.
+  public var attempts: [DeliveryAttempt] { entries.map(\.attempt) }
   /// The start of the next page; `nil` when this was the last one.
   ///
   /// A page with a filter may be short, or empty, and still not be the last one.
   public var next: String?
 
   /// Creates a page.
-  public init(attempts: [DeliveryAttempt], next: String?) {
-    self.attempts = attempts
+  public init(entries: [Entry], next: String?) {
+    self.entries = entries
     self.next = next
+  }
+
+  /// An attempt, with the start of a page behind it.
+  public struct Entry: Sendable, Equatable {
+    public let attempt: DeliveryAttempt
+    /// As ``AttemptPage/next``.
+    public let cursor: String
+
+    /// Creates an entry.
+    public init(_ attempt: DeliveryAttempt, cursor: String) { (self.attempt, self.cursor) = (attempt, cursor) }
   }
 }
 
@@ -40,6 +52,10 @@ struct AttemptCursor: Equatable {
   }
 
   var text: String { "\(at)-\(id)" }
+}
+
+extension AttemptRow {
+  fileprivate var cursor: String { AttemptCursor(at: attempt.time, id: id).text }
 }
 
 extension DeliveryLedger {
@@ -94,9 +110,8 @@ extension DeliveryLedger {
 
   private static func page(_ rows: PostgresRows, _ limit: Int) throws -> AttemptPage {
     let shown = try AttemptRow.table.records(rows).prefix(limit)
-    let last = rows.count > limit ? shown.last : nil
-    return AttemptPage(
-      attempts: shown.compactMap(\.known), next: last.map { AttemptCursor(at: $0.attempt.time, id: $0.id).text })
+    let entries = shown.compactMap { row in row.known.map { AttemptPage.Entry($0, cursor: row.cursor) } }
+    return AttemptPage(entries: entries, next: rows.count > limit ? shown.last?.cursor : nil)
   }
 }
 

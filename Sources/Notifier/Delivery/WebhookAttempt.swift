@@ -36,11 +36,12 @@ final class WebhookAttempt {
       at now: Int64
     ) -> DeliveryAttempt {
       let filter = SecretFilter(endpoint)
-      let text = String(decoding: filter.clean(answer, limit: DeliveryAttempt.keptAnswerBytes), as: UTF8.self)
+      // One byte more shows whether the answer goes on.
+      let shown = filter.clean(answer, limit: DeliveryAttempt.keptAnswerBytes + 1)
       return DeliveryAttempt(
         eventId: delivery.eventId, endpointId: endpoint.id, topic: delivery.topic, version: delivery.version,
         number: delivery.attempt, time: now, status: status, durationMilliseconds: Int64(duration.wholeMilliseconds),
-        error: step.error.map(filter.clean), answer: text.isEmpty ? nil : text, result: step.result,
+        error: step.error.map(filter.clean), answer: DeliveryAttempt.keptAnswer(shown), result: step.result,
         nextAt: nextAt)
     }
   }

@@ -47,6 +47,26 @@ public struct JSONWriter: Sendable {
     return writer.bytes
   }
 
+  /// Returns the beginning of a text that takes at most so many bytes as JSON, without its quotes.
+  ///
+  /// It ends between two scalars of Unicode, never within one.
+  public static func beginning(of text: String, upTo most: Int) -> String {
+    var bytes = 0
+    for index in text.unicodeScalars.indices {
+      bytes += size(of: text.unicodeScalars[index])
+      if bytes > most { return String(text.unicodeScalars[..<index]) }
+    }
+    return text
+  }
+
+  private static func size(of scalar: Unicode.Scalar) -> Int {
+    guard scalar.isASCII, isEscaped(UInt8(truncatingIfNeeded: scalar.value)) else { return UTF8.width(scalar) }
+    switch scalar {
+    case "\"", "\\", "\n", "\r", "\t": return 2
+    default: return 6
+    }
+  }
+
   /// Writes a member that is an object.
   public mutating func member(_ name: StaticString, _ members: (inout JSONWriter) throws -> Void) rethrows {
     key(name)

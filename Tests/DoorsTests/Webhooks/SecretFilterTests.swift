@@ -162,6 +162,9 @@ struct SecretFilterTests {
     #expect(record.error == "failed with [secret]")
     #expect(record.answer?.utf8.count == 1024)
     #expect(record.answer?.hasSuffix(#"{"passwor"#) == true)
+    // As JSON, it takes no more than 2 KiB.
+    ending.answer = [UInt8](repeating: 1, count: 2000)
+    #expect(ending.record(delivery, endpoint([]), verdict, nil, at: 5).answer?.utf8.count == 341)
     ending.answer = Array(#"{"password":"a-secret-of-mine"}"#.utf8)
     #expect(
       ending.record(delivery, endpoint(["a-secret-of-mine"]), verdict, nil, at: 5).answer == #"{"password":"[secret]"}"#

@@ -66,6 +66,15 @@ struct PurchaseWriterTests {
         == start + #""purchases":[]}"#)
   }
 
+  @Test func `a list of long purchases ends earlier, and names the next page`() {
+    let purchases = ["100", "200", "300"].map { Given.purchase(Given.transaction(of: OriginalTransactionId($0))) }
+    let found = CustomerPurchases(isKnown: true, version: 5, purchases: purchases)
+    let page = text(writer.list(of: "user-7", found, next: "Production-900", most: 10))
+    #expect(page.contains(#""nextCursor":"Production-100","purchases":[{"#))
+    #expect(page.contains(#""originalTransactionId":"100""#) && !page.contains(#""originalTransactionId":"200""#))
+    #expect(text(writer.list(of: "user-7", found, next: "Production-900")).contains(#""nextCursor":"Production-900""#))
+  }
+
   @Test func cursors() {
     let place = PurchaseReader.Place(environment: "Sandbox", originalTransactionId: "2000000000000001")
     #expect(PurchaseReader.Place(cursor: place.cursor) == place)

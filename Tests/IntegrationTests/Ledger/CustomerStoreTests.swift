@@ -23,7 +23,7 @@ struct CustomerStoreTests {
   /// The actions of the audit log, the oldest first, each with its subject and its detail.
   private func audit(_ ledger: PostgresClient, _ publisher: Int64 = 1) async throws -> [String] {
     try await AuditLog(ledger).entries(publisher, before: nil, limit: 100).entries.reversed().map { entry in
-      let members = try JSONObject(JSONText(entry))
+      let members = try JSONObject(JSONText(entry.json))
       let detail: JSONValue? = try members.value("detail")
       return try "\(members.requiredString("action")) \(members.requiredString("subject")) \(text(detail))"
     }
@@ -98,7 +98,7 @@ struct CustomerStoreTests {
   /// Who did what, the oldest entry first.
   private func actors(_ ledger: PostgresClient) async throws -> [String] {
     try await AuditLog(ledger).entries(1, before: nil, limit: 100).entries.reversed().map { entry in
-      let members = try JSONObject(JSONText(entry))
+      let members = try JSONObject(JSONText(entry.json))
       return try "\(members.requiredString("actor")) \(members.string("token") ?? "none")"
     }
   }
@@ -136,7 +136,7 @@ struct CustomerStoreTests {
       var before: Int64?
       repeat {
         let page = try await log.entries(1, before: before, limit: 2)
-        seen += try page.entries.map { try JSONObject(JSONText($0)).requiredString("subject") }
+        seen += try page.entries.map { try JSONObject(JSONText($0.json)).requiredString("subject") }
         before = page.nextBefore
       } while before != nil
       #expect(seen == ["c5", "c4", "c3", "c2", "c1"])

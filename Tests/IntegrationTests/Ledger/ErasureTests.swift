@@ -183,7 +183,7 @@ struct ErasureTests {
           == [[SHA256.hash(Array("1:\(id)".utf8)), []]])
       #expect(try await ledger.execute("SELECT erased_at FROM erased_customers")[0].time(0) == now)
       let log = try await AuditLog(ledger).entries(1, before: nil, limit: 10).entries.map {
-        let entry = try JSONObject(JSONText($0))
+        let entry = try JSONObject(JSONText($0.json))
         return try "\(entry.requiredString("action")) \(entry.requiredString("subject"))"
       }
       #expect(log == ["customer.erased \(standIn)", "customer.put other", "customer.put \(standIn)"])

@@ -82,7 +82,7 @@ struct RefundRequestTests {
 
   private func audit(_ ledger: PostgresClient) async throws -> [String] {
     try await AuditLog(ledger).entries(7, before: nil, limit: 100).entries.map {
-      try JSONObject(JSONText($0)).requiredString("action")
+      try JSONObject(JSONText($0.json)).requiredString("action")
     }
   }
 

@@ -27,6 +27,17 @@ struct JSONWriterTests {
     #expect(JSONWriter.object([(String, [UInt8])]()) == Array("{}".utf8))
   }
 
+  @Test(arguments: [
+    ("abc", 3, "abc"), ("abc", 2, "ab"), ("abc", 0, ""), ("a\"b", 3, "a\""), ("a\"b", 2, "a"), ("a\\b", 4, "a\\b"),
+    ("\u{1}x", 5, ""), ("\u{1}x", 6, "\u{1}"), ("\n\t\r", 5, "\n\t"), ("é€😀", 8, "é€"), ("é€😀", 9, "é€😀"),
+    ("e\u{301}", 2, "e"),
+  ])
+  func `the beginning of a text that fits as JSON`(text: String, most: Int, beginning: String) {
+    let found = JSONWriter.beginning(of: text, upTo: most)
+    #expect(Array(found.utf8) == Array(beginning.utf8))
+    #expect(JSONWriter.text(found).count - 2 <= most)
+  }
+
   @Test func texts() throws {
     struct Read: Decodable { let text: String }
     let everyASCII = String(decoding: (0..<128).map { UInt8($0) }, as: UTF8.self)
