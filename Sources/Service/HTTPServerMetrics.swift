@@ -17,7 +17,7 @@ public final class HTTPServerMetrics {
       "countersign_http_connections_cut_total", "Connections that the server ended or did not let in.",
       labels: ["cause"], known: HTTPServer.CutCause.allCases.map { [$0.rawValue] })
     refused = metrics.counter(
-      "countersign_http_bodies_refused_total", "Bodies that the server did not take.", labels: ["cause"],
+      "countersign_http_bodies_refused_total", "Bodies that the server did not take, or not send.", labels: ["cause"],
       known: HTTPServer.BodyRefusalCause.allCases.map { [$0.rawValue] })
     metrics.gauge("countersign_http_connections", "Open connections.") { [weak self] in
       Double(self?.server?.openConnections ?? 0)
@@ -29,6 +29,11 @@ public final class HTTPServerMetrics {
       "countersign_http_anonymous_body_bytes", "Memory in which large bodies without a credential arrive."
     ) { [weak self] in
       Double(self?.server?.heldBytes(in: .anybody) ?? 0)
+    }
+    metrics.gauge(
+      "countersign_http_unread_answer_bytes", "Memory of large answers that their clients have not read to the end."
+    ) { [weak self] in
+      Double(self?.server?.unreadAnswerBytes ?? 0)
     }
   }
 

@@ -1,4 +1,5 @@
-/// The memory in which large bodies arrive: who holds how much of it, and who gives way.
+/// The memory of large bodies: who holds how much of it, and who gives way. They are bodies of requests, which arrive,
+/// or bodies of answers, until their clients have read them.
 ///
 /// The whole has a limit, and so has each part of it: a publisher's, its apps', a network's, and an address'. Whoever
 /// needs more than such a limit leaves takes it from those who hold most of this very part, ``HeldBytes``. So one who

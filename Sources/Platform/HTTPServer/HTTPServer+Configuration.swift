@@ -17,8 +17,11 @@ extension HTTPServer {
     /// The most bytes of memory for all large bodies of a room. The server answers 503 to one that needs more, or takes
     /// the room of a body that still arrives from whoever holds most. While one array grows, its copy comes on top.
     public var maxLargeBodyMemory: [LargeBody.Room: Int] = [.callers: 256 << 20, .anybody: 64 << 20]
-    /// How much of each room one publisher and one address can have.
+    /// How much of each room one publisher and one address can have; of the room for unread answers only an address.
     public var largeBodyShares: LargeBody.Shares
+    /// The most bytes of all large answers that their clients have not read to the end. The server answers 503 in place
+    /// of one that needs more, or cuts an answer of whoever holds most. Answers of up to 16 KiB always go out.
+    public var maxUnreadAnswerMemory = 256 << 20
     /// Memory for the request line and the header fields of one connection.
     ///
     /// The server answers 413, 414 or 431 if they need more. libmicrohttpd clears all of it for each request.
@@ -49,7 +52,7 @@ extension HTTPServer {
       @LoopActor @Sendable (_ proxy: String, _ headers: [(name: String, value: String)]) -> String? = { _, _ in nil }
     /// Learns of each connection that the server has cut or not let in.
     public var onCut: @LoopActor @Sendable (CutCause) -> Void = { _ in }
-    /// Learns of each body that the server has not taken.
+    /// Learns of each body that the server has not taken, or not sent.
     public var onBodyRefused: @LoopActor @Sendable (BodyRefusalCause) -> Void = { _ in }
 
     /// Creates a configuration with the defaults above. What one client can take of the others has none.
@@ -131,9 +134,11 @@ extension HTTPServer {
     case addressShare = "address_share"
     /// Its body had to make room for another sender's.
     case room
+    /// Its client had not read its answer, which had to make room for another client's.
+    case answerRoom = "answer_room"
   }
 
-  /// Why the server did not take a body.
+  /// Why the server did not take a body, or did not send an answer's.
   public enum BodyRefusalCause: String, CaseIterable, Sendable {
     case tooLong = "too_long"
     /// The room is used up, and this sender holds most of it.
@@ -144,5 +149,8 @@ extension HTTPServer {
     case addressShare = "address_share"
     /// The bodies' end is not clear, or their coding is not known.
     case framing
+    /// It is an answer's, and this client holds most of the room, or all of its share, with answers that it has not
+    /// read.
+    case unread
   }
 }

@@ -126,6 +126,7 @@ extension HTTPServer {
   /// Takes back the room of a connection, and lets libmicrohttpd see its end.
   private func end(_ record: ServerConnection, with answer: HTTPServerResponse?) {
     if let exchange = record.exchange { drop(exchange) }
+    unreadAnswers.end(record.id)
     record.cut(answer)
     // libmicrohttpd does not watch the socket of a connection that was parked.
     runLater.plan()
@@ -138,7 +139,7 @@ extension HTTPServer {
     case .stalled: .text(400, "malformed or too long\n")
     case .room:
       if let path = exchange?.rawPath { refuseBody(path, .noRoom) } else { Self.refusal(of: "", .noRoom) }
-    case .places, .addressShare, .slowReader: Self.refusal(of: "", .noRoom)
+    case .places, .addressShare, .slowReader, .answerRoom: Self.refusal(of: "", .noRoom)
     }
   }
 

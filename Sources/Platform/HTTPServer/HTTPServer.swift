@@ -23,6 +23,8 @@ public final class HTTPServer {
   private let handler: Handler
   let refuseBody: @LoopActor (Substring, BodyRefusal) -> HTTPServerResponse
   var rooms: [LargeBody.Room: BodyRoom] = [:]
+  /// The large answers that their clients have not read to the end, by the numbers of their connections.
+  var unreadAnswers: BodyRoom
   var places: ConnectionPlaces
   var stalls = StallWatch()
   /// All connections of libmicrohttpd, by their numbers.
@@ -81,6 +83,8 @@ public final class HTTPServer {
     for (room, capacity) in configuration.maxLargeBodyMemory {
       rooms[room] = BodyRoom(BodyRoom.Limits(capacity: capacity, shares: configuration.largeBodyShares))
     }
+    unreadAnswers = BodyRoom(
+      BodyRoom.Limits(capacity: configuration.maxUnreadAnswerMemory, shares: configuration.largeBodyShares))
     // Unretained is right: `close`, which must be called, stops the daemon before the server ends.
     let own = Unmanaged.passUnretained(self).toOpaque()
     daemon = countersign_mhd_start(
@@ -281,7 +285,10 @@ public final class HTTPServer {
     return .YES
   }
 
-  func send(_ response: HTTPServerResponse, _ exchange: Exchange) -> MHD_Result {
+  func send(_ full: HTTPServerResponse, _ exchange: Exchange) -> MHD_Result {
+    let response = withRoom(full, exchange)
+    // libmicrohttpd has a copy of its own until the client has read it.
+    exchange.response = nil
     enter(.answering(bytes: response.body.count), exchange.record)
     guard let made = response.makeMHDResponse() else { return .NO }
     if phase != .open || places.endsBehindAnswer(exchange.record.id) {
@@ -350,6 +357,7 @@ private func onCompleted(
   let server = Unmanaged<HTTPServer>.fromOpaque(context!).takeUnretainedValue()
   LoopActor.assumeIsolated(with: (server, exchange)) { server, exchange in
     server.drop(exchange)
+    server.unreadAnswers.end(exchange.record.id)
     server.enter(.idle, exchange.record)
   }
   // The socket is still open.
